@@ -1,0 +1,73 @@
+/*
+ * Between the agent and call_trace_service: one Unix SOCK_SEQPACKET connection at start-up.
+ *
+ *      agent                                    service
+ *        | -- struct protocol_hello -------------> |   who is it: SO_PEERCRED and /proc/PID
+ *        | <- struct protocol_welcome + trace fd -- |   SCM_RIGHTS, header page filled in
+ *        | close                                    |   watches the process by pidfd
+ *
+ * The agent maps the trace, closes both descriptors and never needs the service again. The file
+ * is sparse and as long as `capacity` from the start; the service cuts it to trace_header.used
+ * when the process is gone.
+ *
+ * The command-line tool speaks to the service over the same socket, with protocol_command; the
+ * answer to COMMAND_STATUS and COMMAND_STOP is text, a packet a line, ended by an empty packet.
+ *
+ * The socket is DIR/INSTANCE.socket; DIR is $XDG_RUNTIME_DIR/umbra, or /tmp/umbra-UID where
+ * XDG_RUNTIME_DIR is not set or empty; INSTANCE is $UMBRA_INSTANCE_ID or "default".
+ * UMBRA_REQUIRED=1 makes a program refuse to start without a service.
+ */
+#ifndef UMBRA_PROTOCOL_H
+#define UMBRA_PROTOCOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROTOCOL_MAGIC            0x41524255u /* "UBRA" */
+#define PROTOCOL_VERSION          1
+#define PROTOCOL_DEFAULT_INSTANCE "default"
+#define PROTOCOL_PATH_SIZE        108 /* sun_path */
+
+enum protocol_kind {
+    PROTOCOL_HELLO = 1,
+    PROTOCOL_WELCOME = 2,
+    PROTOCOL_REFUSED = 3,
+    PROTOCOL_COMMAND_STATUS = 16,
+    PROTOCOL_COMMAND_STOP = 17,
+};
+
+struct protocol_hello {
+    uint32_t magic;
+    uint32_t version;
+    uint32_t kind; /* PROTOCOL_HELLO */
+    uint32_t pid;  /* own pid as seen by itself; the service trusts SO_PEERCRED */
+    uint32_t fork_of_pid; /* the recording process this one was forked from, or 0 */
+    uint32_t reserved[3];
+};
+
+struct protocol_welcome {
+    uint32_t magic;
+    uint32_t version;
+    uint32_t kind; /* PROTOCOL_WELCOME; PROTOCOL_REFUSED comes without a descriptor */
+    uint32_t node_limit;
+    uint64_t capacity; /* bytes of the trace, to map */
+    uint32_t reserved[2];
+};
+
+struct protocol_command {
+    uint32_t magic;
+    uint32_t version;
+    uint32_t kind;
+    uint32_t reserved;
+};
+
+/*
+ * Writes the socket's path into path, from values of the environment (null if unset).
+ * instance null or empty means PROTOCOL_DEFAULT_INSTANCE; it may hold letters, digits, '-', '_'
+ * and '.', not first. Returns the length, or 0 if it does not fit or the instance is malformed.
+ * Uses no library: the agent calls it.
+ */
+size_t protocol_socket_path(char path[PROTOCOL_PATH_SIZE], const char *xdg_runtime_dir,
+                            const char *instance, unsigned uid);
+
+#endif

@@ -1,0 +1,195 @@
+/*
+ * The trace file: one a process, in one file that is at the same time the memory the agent
+ * records into (MAP_SHARED), so that whatever was recorded before a crash or a kill is in it.
+ *
+ *      0  +-----------------------------+
+ *         | struct trace_header         |  one page; the service fills in the upper half, the
+ *         |                             |  agent the lower one
+ *   4096  +-----------------------------+  <- TRACE_HEADER_SIZE
+ *         | block 0  (4096 bytes)       |  first block of thread 1:
+ *         |   unit 0  trace_block       |     what the block is
+ *         |   unit 1  trace_thread      |     two units
+ *         |   unit 3  trace_node (root) |     the root of the thread's calling-context tree
+ *         |   unit 4  trace_node …      |
+ *   8192  +-----------------------------+
+ *         | block 1: more nodes, or     |
+ *         |   modules, or thread 2 …    |
+ *         +-----------------------------+
+ *   used  | not yet handed out          |  the file may end here or go on, sparse, to capacity
+ *         +-----------------------------+
+ *
+ * A unit is 64 bytes, a cache line. A node is named by the number of its unit counted from the
+ * start of the file (its *index*): its place in the file is index * 64, and in the memory of the
+ * recording process it is at the same distance from the mapping's start. Index 0, which would be
+ * the header, means "none".
+ *
+ * A calling-context tree: a node stands for one chain of (call site, function) pairs from the
+ * thread's root. All figures of a node are of that context alone:
+ *
+ *      entries of a thread  =  sum of calls of its nodes
+ *      exits   of a thread  =  sum of exits of its nodes
+ *      entries = exits + unwound + live          always
+ *
+ * Folding. When a thread holds node_limit nodes, new contexts are kept by caller and callee
+ * only. For each function g entered past the limit there is a *representative*: a node with
+ * parent and call site 0, flag TRACE_SITE_FOLDED in its site, and no calls of its own. A context
+ * (f, site, g) past the limit is a node whose parent is f's node or representative, and whose
+ * `context` is g's representative: what g calls hangs below the representative, not below the
+ * node. For every other node `context` is the node's own index.
+ *
+ * Commit. A writer fills a node and stores `context` last; a reader passes over nodes whose
+ * context is 0. Blocks commit with `kind`, modules with `size_units`, threads with `root`.
+ *
+ * All integers are little endian. Times are processor ticks (rdtsc); ticks_per_second converts.
+ */
+#ifndef UMBRA_TRACE_FORMAT_H
+#define UMBRA_TRACE_FORMAT_H
+
+#include <stdint.h>
+
+#define TRACE_MAGIC          "UMBRATRC"
+#define TRACE_VERSION        1
+#define TRACE_HEADER_SIZE    4096u
+#define TRACE_BLOCK_SIZE     4096u
+#define TRACE_UNIT           64u
+#define TRACE_BLOCK_UNITS    (TRACE_BLOCK_SIZE / TRACE_UNIT)
+#define TRACE_COMMAND_SIZE   2048
+#define TRACE_EXE_SIZE       1024
+
+/* What became of the recorded process, as far as the file knows. */
+enum trace_state {
+    TRACE_PREPARED = 0, /* handed out by the service, the agent has not begun */
+    TRACE_RUNNING = 1,  /* recording, or ended by _exit, a signal or a crash */
+    TRACE_ENDED = 2,    /* the process ended through exit() or main's return */
+};
+
+/* What the service saw of the end; written when the process is gone. */
+enum trace_end {
+    TRACE_END_UNKNOWN = 0, /* still running, or the service ended first */
+    TRACE_END_GONE = 1,    /* the process is gone (see trace_state for how) */
+    TRACE_END_EXEC = 2,    /* the process replaced itself by exec and began another trace */
+};
+
+struct trace_header {
+    /* Written by the service, before the agent sees the file. */
+    char magic[8];             /* TRACE_MAGIC, no terminating zero */
+    uint32_t version;          /* TRACE_VERSION */
+    uint32_t header_size;      /* TRACE_HEADER_SIZE */
+    uint32_t block_size;       /* TRACE_BLOCK_SIZE */
+    uint32_t node_limit;       /* nodes a thread may have before contexts fold */
+    uint64_t capacity;         /* bytes the file may grow to, a multiple of block_size */
+    uint64_t ticks_per_second; /* of rdtsc, measured by the service */
+    uint32_t pid;
+    uint32_t ppid;
+    uint64_t created_ns;               /* CLOCK_REALTIME */
+    uint32_t session;                  /* number of the trace within its service, from 1 */
+    uint32_t end;                      /* enum trace_end, by the service */
+    uint64_t end_seen_ticks;           /* rdtsc when the service saw the end; 0 if it did not */
+    char exe[TRACE_EXE_SIZE];          /* zero-terminated, cut if longer */
+    char command[TRACE_COMMAND_SIZE];  /* arguments joined by spaces, zero-terminated, cut */
+
+    /* Written by the agent. */
+    uint64_t used;              /* bytes handed out, header included: reader's end of file */
+    uint32_t state;             /* enum trace_state */
+    uint32_t thread_count;      /* threads that began; ordinals run from 1 to this */
+    uint64_t start_ticks;       /* rdtsc when recording began */
+    uint64_t end_ticks;         /* rdtsc at exit(); 0 before */
+    uint32_t probe_inner_ticks; /* part of a probe's cost that falls inside the interval measured */
+    uint32_t probe_outer_ticks; /* part that falls outside it, into the caller's interval */
+    uint64_t skipped;           /* calls not recorded since their thread had no state yet */
+    uint32_t fork_of_pid;       /* pid of the process this one was forked from while recording, */
+                                /* 0 when it was started by exec */
+    uint32_t reserved;
+};
+
+enum trace_block_kind {
+    TRACE_BLOCK_THREAD = 1,  /* first block of a thread: trace_thread, then nodes */
+    TRACE_BLOCK_NODES = 2,   /* further nodes of a thread */
+    TRACE_BLOCK_MODULES = 3, /* struct trace_module, one behind the other */
+};
+
+/* Unit 0 of each block. */
+struct trace_block {
+    uint32_t kind;   /* enum trace_block_kind; 0: handed out, not yet in use: pass over it */
+    uint32_t thread; /* ordinal of the owning thread, 0 for modules */
+    uint32_t used;   /* units in use, this one included; what lies past it is zero */
+    uint32_t reserved[13];
+};
+
+enum trace_thread_state {
+    TRACE_THREAD_RUNNING = 1,
+    TRACE_THREAD_ENDED = 2, /* `live` is 0, `end_ticks` is set */
+    TRACE_THREAD_CUT = 3,   /* live when the process ended through exit(); `live` was counted */
+};
+
+/* Units 1 and 2 of a thread's first block. */
+struct trace_thread {
+    uint32_t tid;     /* as the kernel numbers it */
+    uint32_t ordinal; /* 1 for the first thread that was seen, and so on */
+    uint32_t root;    /* index of the root node, function 0 */
+    uint32_t state;   /* enum trace_thread_state */
+    char name[32];    /* zero-terminated; the last name that was seen */
+    uint64_t start_ticks;
+    uint64_t end_ticks;
+    uint64_t unwound; /* invocations that ended without a return (exception, longjmp, exit …) */
+    uint64_t skipped; /* calls passed through: a hook inside a hook, or no thunk to be had */
+    uint64_t dropped; /* calls passed through: no room for their context */
+    uint32_t nodes;   /* nodes of this thread */
+    uint32_t folded;  /* of these, contexts that were folded */
+    uint64_t live;    /* invocations not ended, as counted at `end_ticks` */
+    uint64_t inherited; /* returns from calls made before a fork: recorded by the parent */
+    uint64_t reserved[2];
+};
+
+/* Bits above the 47 of a user-space address. */
+#define TRACE_SITE_TAIL    (1ull << 63) /* entered by a jump: the caller's invocation ended there */
+#define TRACE_SITE_FOLDED  (1ull << 62) /* a representative, see above */
+#define TRACE_SITE_ADDRESS ((1ull << 56) - 1)
+
+struct trace_node {
+    uint64_t site;     /* return address of the call, and TRACE_SITE_ bits */
+    uint32_t parent;   /* index of the caller's context; 0 for a root or a representative */
+    uint32_t function; /* number, see trace_module; 0 for a root */
+    uint64_t calls;    /* entries */
+    uint64_t exits;    /* returns, and jumps to another function in place of a return */
+    uint64_t ticks;    /* from entry to end, callees and probes included, of all that ended */
+    uint64_t probes;   /* recorded calls that began and ended inside those ticks */
+    uint64_t max;      /* longest invocation, probes taken out */
+    uint32_t min;      /* shortest one, 0xffffffff for none or longer */
+    uint32_t context;  /* parent of what is called from here: see folding */
+};
+
+enum trace_module_flags {
+    TRACE_MODULE_INSTRUMENTED = 1, /* has functions numbered first_function … + count - 1 */
+};
+
+/*
+ * A module that was seen in the address space. Functions are numbered through all instrumented
+ * modules of the process in the order in which the modules were first entered, so a module that
+ * is unloaded and loaded again, elsewhere or replaced, has numbers of its own each time.
+ *
+ *      function number - first_function = place in the image's manifest (image_manifest.h)
+ */
+struct trace_module {
+    uint32_t size_units;     /* of this record, path included; stored last */
+    uint32_t flags;          /* enum trace_module_flags */
+    uint64_t base;           /* address of the image's lowest byte */
+    uint64_t size;           /* bytes of address space */
+    uint32_t first_function; /* number of its first function; 0 if not instrumented */
+    uint32_t function_count;
+    uint64_t seen_ticks;
+    uint64_t original_hash; /* XXH3 64 of the original file's content; 0 if not instrumented */
+    uint32_t build_id_size; /* bytes in build_id; 0 if there is none or it was not read */
+    uint32_t path_size;     /* with its terminating zero */
+    uint8_t build_id[32];
+    uint8_t reserved[40];
+    char path[]; /* of the file that is mapped */
+};
+
+_Static_assert(sizeof(struct trace_header) <= TRACE_HEADER_SIZE, "header fits its page");
+_Static_assert(sizeof(struct trace_block) == TRACE_UNIT, "block header is a unit");
+_Static_assert(sizeof(struct trace_thread) == 2 * TRACE_UNIT, "thread record is two units");
+_Static_assert(sizeof(struct trace_node) == TRACE_UNIT, "node is a unit");
+_Static_assert(sizeof(struct trace_module) == 2 * TRACE_UNIT, "module record is two units");
+
+#endif
