@@ -1,0 +1,5 @@
+#include "hooks/calibrate.h"
+
+void calibrate(void)
+{
+}

@@ -1,0 +1,17 @@
+/* The calling-context tree of a thread, in the mapped trace. trace_format.h draws it. */
+#ifndef UMBRA_HOOKS_TREE_H
+#define UMBRA_HOOKS_TREE_H
+
+#include <stdbool.h>
+
+#include "hooks/thread.h"
+
+/* The thread's first block, its record and root, and an empty table. False: no room. */
+bool tree_begin(struct thread *thread, uint32_t ordinal);
+
+/* The context of a call of `function` from `site` out of the context `caller`; made if it is new.
+   Null: no room in the trace. */
+struct trace_node *tree_child(struct thread *thread, const struct trace_node *caller, uint64_t site,
+                              uint32_t function);
+
+#endif
