@@ -7,7 +7,7 @@
 #define FIRST_TABLE_SIZE 1024 /* entries: one page */
 
 /* The same as in linux/entry.S. */
-static uint64_t hash_of(uint64_t site, uint32_t parent, uint32_t function)
+uint64_t tree_hash(uint64_t site, uint32_t parent, uint32_t function)
 {
     uint64_t key = (uint64_t)function << 32 | parent;
 
@@ -22,7 +22,7 @@ static struct trace_node *node_at(const struct thread *thread, uint32_t index)
 static uint64_t place_of(const struct thread *thread, uint64_t site, uint32_t parent,
                          uint32_t function)
 {
-    uint64_t place = hash_of(site, parent, function) & thread->table_mask;
+    uint64_t place = tree_hash(site, parent, function) & thread->table_mask;
 
     for (; thread->table[place]; place = (place + 1) & thread->table_mask) {
         const struct trace_node *node = node_at(thread, thread->table[place]);

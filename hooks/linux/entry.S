@@ -25,8 +25,7 @@
  * a record in the making looks like a live one that no stack pointer has passed.
  */
 #include "thunkstash/layout.h"
-
-#define IMAGE_FIRST_FUNCTION 16 /* in struct image_header */
+#include "trace/image_offsets.h"
 
     .intel_syntax noprefix
     .text
