@@ -50,17 +50,35 @@ void invocation_end(struct thread *thread, struct record *record, struct record 
         caller->probes += record->probes + 1;
 }
 
+/*
+ * A record whose slot was never written belongs to an entry that a signal handler interrupted and
+ * left by longjmp. Its call was counted, most likely, but its node may be of an earlier use.
+ */
+static void unwind_top(struct thread *thread, uint64_t now)
+{
+    struct record *top = thread->own.top;
+
+    if (top->slot == SLOT_FREE)
+        thread->entry->unwound++;
+    else
+        invocation_end(thread, top, stash_below(top), now, false);
+    stash_pop(&thread->own);
+}
+
+void invocations_unwind_above(struct thread *thread, const struct record *record, uint64_t now)
+{
+    stash_settle(&thread->own);
+    while (thread->own.top != record && !record_is_sentinel(thread->own.top))
+        unwind_top(thread, now);
+}
+
 void invocations_unwind(struct thread *thread, uint64_t until, uint64_t now)
 {
     struct stash *stash = &thread->own;
 
     stash_settle(stash);
-    while (!record_is_sentinel(stash->top) && stash->top->slot < until) {
-        struct record *top = stash->top;
-
-        invocation_end(thread, top, stash_below(top), now, false);
-        stash_pop(stash);
-    }
+    while (!record_is_sentinel(stash->top) && stash->top->slot < until)
+        unwind_top(thread, now);
 }
 
 struct collection {

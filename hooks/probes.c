@@ -229,6 +229,13 @@ struct destination umbra_slow_entry(uint64_t *slot, uint64_t body)
     return destination;
 }
 
+static void exit_on_own_stack(struct thread *thread, struct record *record, uint64_t now)
+{
+    invocations_unwind_above(thread, record, now);
+    invocation_end(thread, record, stash_below(record), now, true);
+    stash_pop(&thread->own);
+}
+
 static void exit_on_other_stack(struct thread *thread, struct record *record)
 {
     struct record *caller = record->below;
@@ -261,11 +268,8 @@ void umbra_slow_exit(struct record *record, uint64_t *slot)
     }
     thread_suspend(thread, (uint64_t)slot);
     if (record_owner(record) == &thread->own) {
-        invocations_unwind(thread, (uint64_t)slot, now);
-        if (thread->own.top == record) {
-            invocation_end(thread, record, stash_below(record), now, true);
-            stash_pop(&thread->own);
-        }
+        if (record->slot == (uint64_t)slot)
+            exit_on_own_stack(thread, record, now);
     } else {
         exit_on_other_stack(thread, record);
     }

@@ -20,7 +20,7 @@ _Thread_local struct thread *umbra_thread
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* Stands in while a thread's state is made: always busy. */
-static struct thread in_the_making = {.begun = UINT32_MAX, .busy = 1, .busy_slot = 0};
+static struct thread in_the_making = {.begun = UINT32_MAX, .busy = 1, .busy_slot = UINT64_MAX};
 
 static struct thread *threads; /* of this process; under the guard */
 static uint32_t begun_since_sweep, live_at_sweep;
@@ -98,8 +98,12 @@ static void count_live(struct record *record, void *with)
     *(uint64_t *)with += record->slot != SLOT_FREE;
 }
 
-/* What a thread that is gone held. Coroutines that it began may live on: their records stay. */
-static void thread_give_back(struct thread *thread)
+/*
+ * Gives back what a thread that is gone held. Coroutines that it began may live on and return on
+ * other threads: then the records of foreign stacks, and the state that they name as their owner,
+ * stay for good. True: the state can be used again.
+ */
+static bool thread_give_back(struct thread *thread)
 {
     uint64_t live = 0;
 
@@ -111,6 +115,7 @@ static void thread_give_back(struct thread *thread)
     if (thread->other_begun && !live)
         stash_release(&thread->other);
     pages_give_back(thread->table, (thread->table_mask + 1) * sizeof *thread->table);
+    return live == 0;
 }
 
 /* A page for a new thread's state: one that a thread that is gone has left, or a fresh one. */
@@ -129,7 +134,8 @@ static struct thread *state_for_new_thread(uint32_t tid)
                 continue;
             }
             *link = thread->next;
-            thread_give_back(thread);
+            if (!thread_give_back(thread))
+                continue;
             if (found)
                 pages_give_back(found, PAGE);
             found = thread;
@@ -174,7 +180,8 @@ struct thread *thread_begin(void)
 
     umbra_thread = &in_the_making;
     guard = guard_take();
-    if (session.state == SESSION_RUNNING && session.pid != (uint32_t)SYSCALL0(getpid)) {
+    if (session.state == SESSION_RUNNING && guard_forked()) {
+        guard_adopt();
         threads = 0;
         session_begin_in_child();
     }

@@ -2,30 +2,47 @@
 
 #include <signal.h>
 
+#include "thunkstash/linux/pages.h"
 #include "thunkstash/linux/syscalls.h"
 
-static uint32_t holder; /* pid of the process that holds the lock, 0 for none */
+#define PAGE 4096
+
+static struct wiped {
+    uint32_t lock;
+    uint32_t own; /* not zero: this process began it */
+} *wiped;
+
+bool guard_prepare(void)
+{
+    wiped = pages_take_wiped_on_fork(PAGE);
+    if (wiped)
+        wiped->own = 1;
+    return wiped != 0;
+}
 
 struct guard guard_take(void)
 {
     struct guard guard;
     uint64_t all = ~0ull;
-    uint32_t pid;
 
     SYSCALL4(rt_sigprocmask, SIG_SETMASK, &all, &guard.signals, 8);
-    pid = (uint32_t)SYSCALL0(getpid);
-    for (;;) {
-        uint32_t found = __atomic_load_n(&holder, __ATOMIC_RELAXED);
-
-        if (found != pid && __atomic_compare_exchange_n(&holder, &found, pid, 0, __ATOMIC_ACQUIRE,
-                                                        __ATOMIC_RELAXED))
-            return guard;
+    while (__atomic_exchange_n(&wiped->lock, 1, __ATOMIC_ACQUIRE))
         SYSCALL0(sched_yield);
-    }
+    return guard;
 }
 
 void guard_release(struct guard guard)
 {
-    __atomic_store_n(&holder, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&wiped->lock, 0, __ATOMIC_RELEASE);
     SYSCALL4(rt_sigprocmask, SIG_SETMASK, &guard.signals, 0, 8);
+}
+
+bool guard_forked(void)
+{
+    return !wiped->own;
+}
+
+void guard_adopt(void)
+{
+    wiped->own = 1;
 }

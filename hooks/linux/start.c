@@ -48,8 +48,11 @@ static void begin(char *const *environment)
 {
     static struct own_file own;
     const char *required = environment_value(environment, "UMBRA_REQUIRED");
-    struct guard guard = guard_take();
+    struct guard guard;
 
+    if (!guard_prepare())
+        return;
+    guard = guard_take();
     own.address = (uint64_t)umbra_thunk_code;
     maps_each(find_own_file, &own);
     if (stash_prepare(own.path, own.offset, umbra_exit) && session_begin(environment, 0))
@@ -64,11 +67,17 @@ static void begin(char *const *environment)
     __atomic_store_n(&umbra_ready, 1, __ATOMIC_RELEASE);
 }
 
+/* glibc hands the environment to constructors; others keep it in `environ` by then. */
+#pragma weak gnu_get_libc_version
+#pragma weak environ
+extern const char *gnu_get_libc_version(void);
+extern char **environ;
+
 __attribute__((constructor)) static void agent_begin(int argc, char **argv, char **environment)
 {
     (void)argc;
     (void)argv;
-    begin(environment);
+    begin(gnu_get_libc_version ? environment : &environ ? environ : 0);
 }
 
 __attribute__((destructor)) static void agent_end(void)
@@ -77,7 +86,7 @@ __attribute__((destructor)) static void agent_end(void)
     uint64_t here = (uint64_t)__builtin_frame_address(0);
     struct guard guard;
 
-    if (session.state != SESSION_RUNNING || session.pid != (uint32_t)SYSCALL0(getpid))
+    if (session.state != SESSION_RUNNING || guard_forked())
         return;
     guard = guard_take();
     modules_scan();
