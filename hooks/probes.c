@@ -128,7 +128,7 @@ static struct record *push_other(struct thread *thread)
 static bool tail_call(struct thread *thread, struct record *record, struct record *caller,
                       uint64_t body)
 {
-    const struct trace_node *from = caller ? caller->node : thread->root;
+    struct trace_node *from = caller ? caller->node : thread->root;
     struct trace_node *node =
         tree_child(thread, from, record->ret | TRACE_SITE_TAIL, function_of(body));
 
@@ -148,7 +148,7 @@ static struct destination count_as_dropped(struct thread *thread, uint64_t body)
 static struct destination begin(struct thread *thread, struct record *record,
                                 const struct record *caller, uint64_t *slot, uint64_t body)
 {
-    const struct trace_node *from = caller ? caller->node : thread->root;
+    struct trace_node *from = caller ? caller->node : thread->root;
     const struct record *chained = record_of_return(*slot);
     uint64_t site = chained ? chained->ret | TRACE_SITE_TAIL : *slot;
     struct trace_node *node = tree_child(thread, from, site, function_of(body));

@@ -99,22 +99,28 @@ static struct trace_node *find(struct thread *thread, uint64_t site, uint32_t pa
     return index ? node_at(thread, index) : 0;
 }
 
-/* Past the limit: the node of (caller, site, function) whose callees hang below the function's
-   representative. */
-static struct trace_node *add_folded(struct thread *thread, const struct trace_node *caller,
+static struct trace_node *representative(struct thread *thread, uint32_t function)
+{
+    struct trace_node *node = find(thread, TRACE_SITE_FOLDED, 0, function);
+
+    return node ? node : node_add(thread, TRACE_SITE_FOLDED, 0, function, 0);
+}
+
+/*
+ * Past the limit: the node of (caller, site, function) whose callees hang below the function's
+ * representative. The caller's context folds with it: what it calls from now on is found below its
+ * own representative at once, in the hot path too.
+ */
+static struct trace_node *add_folded(struct thread *thread, struct trace_node *caller,
                                      uint64_t site, uint32_t function)
 {
-    struct trace_node *of_caller, *of_function;
+    struct trace_node *of_caller = representative(thread, caller->function);
+    struct trace_node *of_function = representative(thread, function);
     struct trace_node *node;
 
-    of_caller = find(thread, TRACE_SITE_FOLDED, 0, caller->function);
-    if (!of_caller)
-        of_caller = node_add(thread, TRACE_SITE_FOLDED, 0, caller->function, 0);
-    of_function = find(thread, TRACE_SITE_FOLDED, 0, function);
-    if (!of_function)
-        of_function = node_add(thread, TRACE_SITE_FOLDED, 0, function, 0);
     if (!of_caller || !of_function)
         return 0;
+    __atomic_store_n(&caller->context, trace_index(of_caller), __ATOMIC_RELEASE);
     node = find(thread, site, trace_index(of_caller), function);
     if (!node) {
         node = node_add(thread, site, trace_index(of_caller), function, trace_index(of_function));
@@ -124,7 +130,7 @@ static struct trace_node *add_folded(struct thread *thread, const struct trace_n
     return node;
 }
 
-struct trace_node *tree_child(struct thread *thread, const struct trace_node *caller, uint64_t site,
+struct trace_node *tree_child(struct thread *thread, struct trace_node *caller, uint64_t site,
                               uint32_t function)
 {
     struct trace_node *node = find(thread, site, caller->context, function);

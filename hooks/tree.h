@@ -14,7 +14,7 @@ uint64_t tree_hash(uint64_t site, uint32_t parent, uint32_t function);
 
 /* The context of a call of `function` from `site` out of the context `caller`; made if it is new.
    Null: no room in the trace. */
-struct trace_node *tree_child(struct thread *thread, const struct trace_node *caller, uint64_t site,
+struct trace_node *tree_child(struct thread *thread, struct trace_node *caller, uint64_t site,
                               uint32_t function);
 
 #endif

@@ -32,7 +32,7 @@ static const char help_text[] =
     "  --instance-id=ID        serve beside other instances; programs find theirs through\n"
     "                          UMBRA_INSTANCE_ID (default: its value, else \"default\")\n"
     "  --node-limit=N          calling contexts a thread may have before further ones are\n"
-    "                          kept by caller and callee only (default: 1000000)\n"
+    "                          kept by caller and callee only (default: 65536)\n"
     "  --max-trace-size=BYTES  what a trace may grow to; K, M, G may follow (default: 1G)\n"
     "  --verbose               one line when a session begins and when it ends\n"
     "  --help                  this page\n"

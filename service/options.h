@@ -11,7 +11,7 @@
 #define OPTIONS_MAX_TRACE_SIZE     (256ull << 30)
 
 /* Calling contexts a thread may have before they fold: --node-limit. 64 bytes each. */
-#define OPTIONS_DEFAULT_NODE_LIMIT 1000000u
+#define OPTIONS_DEFAULT_NODE_LIMIT 65536u
 
 #define OPTIONS_INSTANCE_SIZE 64
 
