@@ -39,10 +39,10 @@
  * carries it all; what goes into a function adds up to its inclusive time, also in
  * callgrind_annotate, which computes it in that way.
  *
- * Folding. A folded context has ticks of its own and is a leaf; what its function g calls is
- * below g's representative, for all callers together:
+ * Folding. A folded context has ticks of its own; what its function g calls past the limit is
+ * below g's representative, for all callers together, while what it called before stays below it:
  *
- *      self ns of the representative = sum of total ns of the contexts folded into it
+ *      self ns of the representative = sum of ns of the contexts folded into it, own callees taken out
  *                                      - sum of total ns of its children           at least 0
  *
  * It is settled when the whole thread was walked. Whether a context below a representative is
@@ -142,7 +142,7 @@ static void ascend(struct walk *walk)
     above->ns += cost.total_ns;
     above->calls += cost.total_calls;
     if (context->fold)
-        walk->tree->folds[context->fold].total_ns += cost.total_ns;
+        walk->tree->folds[context->fold].folded_ns += own_ns;
     walk->visitor->leave(walk->visitor->user, walk->tree, context, &cost);
 }
 
@@ -165,8 +165,8 @@ static void settle_fold(struct walk *walk, const struct fold *fold)
 {
     struct cost cost = {0};
 
-    if (fold->total_ns > fold->children_ns)
-        cost.self_ns = fold->total_ns - fold->children_ns;
+    if (fold->folded_ns > fold->children_ns)
+        cost.self_ns = fold->folded_ns - fold->children_ns;
     walk->visitor->leave(walk->visitor->user, walk->tree, &walk->tree->contexts[fold->slot], &cost);
 }
 

@@ -37,11 +37,11 @@ struct context {
     uint32_t fold;     /* place in tree.folds of a folded context or a representative; 0 if none */
 };
 
-/* A representative: total_ns is left to the walk. */
+/* A representative: folded_ns is left to the walk. */
 struct fold {
     uint32_t slot;
     uint32_t next;        /* fold of the same thread; 0 ends the list */
-    uint64_t total_ns;    /* of the contexts that were folded into it */
+    uint64_t folded_ns;   /* of the contexts folded into it, their own callees taken out */
     uint64_t children_ns; /* of the contexts below it */
 };
 
