@@ -243,8 +243,8 @@ static void link_node(struct loader *loader, uint32_t slot, uint32_t thread)
         context->fold = tree->contexts[body].fold;
     }
     parent = slot_of_unit(loader, link->parent, thread);
-    if (!parent || loader->links[parent].context != loader->links[parent].unit)
-        return; /* nothing hangs below a folded context */
+    if (!parent)
+        return;
     context->parent = parent;
     context->sibling = tree->contexts[parent].first_child;
     tree->contexts[parent].first_child = slot;

@@ -111,7 +111,8 @@ static bool is_known(uint64_t base, const char *path)
     return false;
 }
 
-/* Joins the neighbouring mappings of one file to a module. */
+/* Joins the mappings of one file to a module, from that of its first byte on. Others, such as the
+   thunks, which are pages of the agent mapped once more, are no modules. */
 struct scan {
     char path[PATH_SIZE];
     uint64_t base, end;
@@ -132,15 +133,15 @@ static bool scan_mapping(const struct mapping *mapping, void *with)
 {
     struct scan *scan = with;
 
-    if (!text_equal(mapping->path, scan->path) || mapping->offset == 0) {
-        scan_close(scan);
-        if (mapping->path[0] != '/')
-            return true;
-        text_copy(scan->path, sizeof scan->path, mapping->path);
-        scan->base = mapping->start;
-    }
     if (mapping->path[0] != '/')
         return true;
+    if (mapping->offset == 0) {
+        scan_close(scan);
+        text_copy(scan->path, sizeof scan->path, mapping->path);
+        scan->base = mapping->start;
+    } else if (!text_equal(mapping->path, scan->path)) {
+        return true;
+    }
     scan->end = mapping->end;
     scan->executable |= mapping->protection[2] == 'x';
     return true;
