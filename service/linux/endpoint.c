@@ -8,19 +8,15 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "service/message.h"
-#include "service/process.h"
 
 #define BACKLOG       1024
 #define LOCK_ATTEMPTS 100
-
-#ifndef SO_PEERPIDFD
-#define SO_PEERPIDFD 77 /* Linux 6.5 */
-#endif
 
 static bool find_paths(struct endpoint *endpoint, const char *instance)
 {
@@ -145,6 +141,7 @@ static bool listen_there(struct endpoint *endpoint)
 bool endpoint_open(struct endpoint *endpoint, const char *instance)
 {
     endpoint->lock = endpoint->listener = endpoint->spare = -1;
+    endpoint->ran_out = false;
     if (!find_paths(endpoint, instance) || !make_directory(endpoint) ||
         !take_lock(endpoint, instance))
         return false;
@@ -182,6 +179,9 @@ static void turn_one_away(struct endpoint *endpoint)
 {
     int connection;
 
+    if (!endpoint->ran_out)
+        message("no descriptors are left: some programs are turned away; raise ulimit -n");
+    endpoint->ran_out = true;
     close_if_open(&endpoint->spare);
     connection = accept_one(endpoint->listener);
     if (connection >= 0)
@@ -191,19 +191,7 @@ static void turn_one_away(struct endpoint *endpoint)
     endpoint->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-static bool read_peer(int connection, struct endpoint_peer *peer)
-{
-    struct ucred credentials;
-    socklen_t size = sizeof(credentials);
-
-    if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &credentials, &size) < 0)
-        return false;
-    peer->pid = credentials.pid;
-    peer->uid = credentials.uid;
-    return true;
-}
-
-int endpoint_accept(struct endpoint *endpoint, struct endpoint_peer *peer)
+int endpoint_accept(struct endpoint *endpoint, struct connection_peer *peer)
 {
     int connection = accept_one(endpoint->listener);
 
@@ -212,24 +200,15 @@ int endpoint_accept(struct endpoint *endpoint, struct endpoint_peer *peer)
             turn_one_away(endpoint);
         return -1;
     }
-    if (read_peer(connection, peer))
+    if (connection_read_peer(connection, peer))
         return connection;
     close(connection);
     return -1;
 }
 
-int endpoint_watch_peer(int connection, pid_t pid)
+int endpoint_connect(const char *instance, unsigned patience_s, struct connection_peer *peer)
 {
-    int watch;
-    socklen_t size = sizeof(watch);
-
-    if (getsockopt(connection, SOL_SOCKET, SO_PEERPIDFD, &watch, &size) == 0)
-        return watch;
-    return process_watch(pid);
-}
-
-int endpoint_connect(const char *instance, struct endpoint_peer *peer)
-{
+    struct timeval patience = {.tv_sec = patience_s};
     struct sockaddr_un address;
     struct endpoint endpoint;
     int connection, error;
@@ -240,8 +219,9 @@ int endpoint_connect(const char *instance, struct endpoint_peer *peer)
     connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (connection < 0)
         return -1;
+    setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     if (connect(connection, (struct sockaddr *)&address, sizeof(address)) == 0 &&
-        read_peer(connection, peer)) {
+        connection_read_peer(connection, peer)) {
         if (peer->uid == geteuid() || peer->uid == 0)
             return connection;
         errno = EPERM;
