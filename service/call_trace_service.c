@@ -37,7 +37,7 @@ static int start(const struct options *options)
         goto err;
     }
     status = service_run(&service);
-    if (options->command && !service.last_session)
+    if (options->command && !service.last_session && !service.refused)
         message("%s: expected a program to record, found none: was it instrumented?",
                 options->command[0]);
 err:
