@@ -270,6 +270,9 @@ begin limits_and_lost_directories
     expect 0 "$service" status
     says out '1 refused'
     expect 0 "$service" stop
+    XDG_RUNTIME_DIR=relative expect 1 "$service" start -- true
+    says err 'expected XDG_RUNTIME_DIR to be an absolute path'
+    XDG_RUNTIME_DIR=relative expect 1 "$service" status
     touch file
     expect 1 "$service" start --trace-dir=file -- true
     says err 'file: cannot open the trace directory: Not a directory'

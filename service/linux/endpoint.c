@@ -15,20 +15,22 @@
 
 #include "service/message.h"
 
-#define BACKLOG       1024
-#define LOCK_ATTEMPTS 100
+#define BACKLOG 1024
+
+static void close_if_open(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
 
 static bool find_paths(struct endpoint *endpoint, const char *instance)
 {
     size_t stem = protocol_socket_path(endpoint->socket_path, getenv("XDG_RUNTIME_DIR"), instance,
                                        (unsigned)geteuid());
 
-    if (!stem || endpoint->socket_path[0] != '/') {
-        message("instance %s: expected XDG_RUNTIME_DIR to be an absolute path that leaves room for "
-                "a socket's name in %d bytes: set it to a shorter one",
-                instance, PROTOCOL_PATH_SIZE);
+    if (!stem || endpoint->socket_path[0] != '/')
         return false;
-    }
     stem -= strlen(".socket");
     memcpy(endpoint->lock_path, endpoint->socket_path, stem);
     strcpy(endpoint->lock_path + stem, ".lock");
@@ -79,39 +81,41 @@ static bool is_current(int lock, const char *path)
            ours.st_dev == current.st_dev;
 }
 
-static void report_holder(int lock, const char *instance)
+static void report_lock(const struct endpoint *endpoint, const char *instance)
 {
     char pid[16] = {0};
 
-    if (pread(lock, pid, sizeof(pid) - 1, 0) <= 0)
+    if (errno != EWOULDBLOCK) {
+        message("%s: cannot lock: %s", endpoint->lock_path, strerror(errno));
+        return;
+    }
+    if (pread(endpoint->lock, pid, sizeof(pid) - 1, 0) <= 0)
         strcpy(pid, "unknown");
     message("instance %s: already served by pid %s: use that one, stop it, or choose another "
             "--instance-id",
             instance, pid);
 }
 
+/* For those who come later; the lock holds without it. */
+static void write_holder(int lock)
+{
+    if (ftruncate(lock, 0) < 0 || dprintf(lock, "%d", (int)getpid()) < 0)
+        errno = 0;
+}
+
 static bool take_lock(struct endpoint *endpoint, const char *instance)
 {
-    for (int i = 0; i < LOCK_ATTEMPTS; i++) {
+    do {
+        close_if_open(&endpoint->lock);
         endpoint->lock = open(endpoint->lock_path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (endpoint->lock < 0) {
-            message("%s: %s", endpoint->lock_path, strerror(errno));
+        if (endpoint->lock < 0 || flock(endpoint->lock, LOCK_EX | LOCK_NB) < 0) {
+            report_lock(endpoint, instance);
+            close_if_open(&endpoint->lock);
             return false;
         }
-        if (flock(endpoint->lock, LOCK_EX | LOCK_NB) < 0) {
-            report_holder(endpoint->lock, instance);
-            break;
-        }
-        if (is_current(endpoint->lock, endpoint->lock_path))
-            return ftruncate(endpoint->lock, 0) == 0 &&
-                   dprintf(endpoint->lock, "%d", (int)getpid()) > 0;
-        close(endpoint->lock);
-        endpoint->lock = -1;
-    }
-    if (endpoint->lock >= 0)
-        close(endpoint->lock);
-    endpoint->lock = -1;
-    return false;
+    } while (!is_current(endpoint->lock, endpoint->lock_path));
+    write_holder(endpoint->lock);
+    return true;
 }
 
 static void fill_address(struct sockaddr_un *address, const char *path)
@@ -142,20 +146,18 @@ bool endpoint_open(struct endpoint *endpoint, const char *instance)
 {
     endpoint->lock = endpoint->listener = endpoint->spare = -1;
     endpoint->ran_out = false;
-    if (!find_paths(endpoint, instance) || !make_directory(endpoint) ||
-        !take_lock(endpoint, instance))
+    if (!find_paths(endpoint, instance)) {
+        message("instance %s: expected XDG_RUNTIME_DIR to be an absolute path that leaves room for "
+                "a socket's name in %d bytes: set it to a shorter one",
+                instance, PROTOCOL_PATH_SIZE);
+        return false;
+    }
+    if (!make_directory(endpoint) || !take_lock(endpoint, instance))
         return false;
     if (listen_there(endpoint))
         return true;
     endpoint_close(endpoint);
     return false;
-}
-
-static void close_if_open(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
 }
 
 void endpoint_close(struct endpoint *endpoint)
@@ -213,8 +215,10 @@ int endpoint_connect(const char *instance, unsigned patience_s, struct connectio
     struct endpoint endpoint;
     int connection, error;
 
-    if (!find_paths(&endpoint, instance))
+    if (!find_paths(&endpoint, instance)) {
+        errno = ENAMETOOLONG;
         return -1;
+    }
     fill_address(&address, endpoint.socket_path);
     connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (connection < 0)
