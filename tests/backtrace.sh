@@ -1,6 +1,6 @@
 #!/bin/bash
 # backtrace() walks through instrumented frames: every caller's name, in order, none twice.
-. "${TESTS:-$(dirname "$0")}/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 for CC in gcc clang; do
     build backtraces backtraces.c -rdynamic

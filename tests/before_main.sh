@@ -1,6 +1,6 @@
 #!/bin/bash
 # Functions that run before main and after it: IFUNC resolvers, preinit functions, constructors.
-. "${TESTS:-$(dirname "$0")}/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 for binding in lazy now; do
     build before_main before_main.c -Wl,-z,$binding

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Every kind of argument and result, at every level of optimisation, from gcc and clang.
 # needs: clang
-. "${TESTS:-$(dirname "$0")}/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 for CC in gcc clang; do
     for optimise in -O0 -O1 -O2 -O3 -Os; do

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Coroutines stand in the middle of a recursion while others run, are resumed on other threads, and
 # are given up with frames on them.
-. "${TESTS:-$(dirname "$0")}/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 for CC in gcc clang; do
     build coroutines coroutines.c

@@ -1,6 +1,6 @@
 #!/bin/bash
 # A program that forks twice and closes every descriptor is recorded, and finds no descriptor taken.
-. "${TESTS:-$(dirname "$0")}/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 build daemonize daemonize.c
 instrumented daemonize

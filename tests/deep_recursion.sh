@@ -1,6 +1,6 @@
 #!/bin/bash
 # A million frames at once, on a thread with a big stack and on the main thread.
-. "${TESTS:-$(dirname "$0")}/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 build deep deep.c
 instrumented deep

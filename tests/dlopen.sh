@@ -1,7 +1,7 @@
 #!/bin/bash
 # Instrumented libraries are loaded and unloaded again and again, one in the other's place, by an
 # instrumented program and by one that is not.
-. "${TESTS:-$(dirname "$0")}/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 build plugin_one plugin.c -shared -fPIC
 build plugin_three plugin.c -shared -fPIC -DPLUGIN_FACTOR=3

@@ -1,7 +1,7 @@
 #!/bin/bash
 # A program ends as it always did, ten frames deep, and its trace is whole: exit, _exit, abort,
 # signals, SIGKILL; in a thread and in a handler.
-. "${TESTS:-$(dirname "$0")}/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 build endings endings.c
 instrumented endings

@@ -2,7 +2,7 @@
 # C++ exceptions pass through ten instrumented frames: thrown again, nested, in destructors, on four
 # threads at once, and to nobody at all. Built by gcc and by clang.
 # needs: g++ clang
-. "${TESTS:-$(dirname "$0")}/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 for CXX in g++ clang++; do
     build exceptions exceptions.cpp

@@ -1,7 +1,7 @@
 #!/bin/bash
 # vfork, posix_spawn, system and exec: each program has its trace, and a process that replaces
 # itself has two.
-. "${TESTS:-$(dirname "$0")}/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 build spawns spawns.c
 instrumented spawns

@@ -1,6 +1,6 @@
 #!/bin/bash
 # fork: a child has a trace of its own and returns through the frames its parent entered.
-. "${TESTS:-$(dirname "$0")}/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 build forks forks.c
 instrumented forks

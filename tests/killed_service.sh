@@ -1,7 +1,7 @@
 #!/bin/bash
 # SIGKILL of the service while a program runs: the program goes on undisturbed, and what it
 # recorded is in the trace.
-. "${TESTS:-$(dirname "$0")}/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 build signals signals.c
 instrumented signals

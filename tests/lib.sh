@@ -1,6 +1,6 @@
 # What the test scripts share. To be sourced by bash, first of all:
 #
-#     . "${TESTS:-$(dirname "$0")}/lib.sh"
+#     . "$(dirname "$0")/lib.sh"
 #
 # A script gets a temporary folder of its own, removed at its end, with
 #
@@ -9,13 +9,13 @@
 #     traces/                 what the last `recorded` left
 #     summary callgrind       what the grinder made of that
 #
-# and services of its own: no other run of the tests is in sight. TESTS is this folder, BUILD a
-# folder meson has built in. The first thing that fails ends the script with status 1.
+# and services of its own: no other run of the tests is in sight. BUILD is a folder meson
+# has built in. The first thing that fails ends the script with status 1.
 
 set -eu -o pipefail
 shopt -s inherit_errexit
 
-TESTS=$(cd "${TESTS:-$(dirname "$0")}" && pwd)
+TESTS=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 BUILD=$(cd "${BUILD:-$TESTS/../build/gcc}" && pwd)
 AGENT=$BUILD/hooks/libhooks.so
 

@@ -3,7 +3,7 @@
 # stripped, with branch protection, with old and new hash tables, by gold and lld; by clang and by
 # rustc.
 # needs: clang lld rustc binutils
-. "${TESTS:-$(dirname "$0")}/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 comparisons=0
 check()

@@ -1,6 +1,6 @@
 #!/bin/bash
 # longjmp leaves nested frames, siglongjmp leaves handlers, also one that came at any instruction.
-. "${TESTS:-$(dirname "$0")}/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 build jumps jumps.c
 instrumented jumps

@@ -1,6 +1,6 @@
 #!/bin/bash
 # A thousand threads that live for a moment: each has its part and its name.
-. "${TESTS:-$(dirname "$0")}/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 build many_threads many_threads.c
 instrumented many_threads

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Functions whose first bytes are hard to move do what they did; each is listed as hooked or with
 # the reason why not, and those that are hooked are counted.
-. "${TESTS:-$(dirname "$0")}/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 build prologues prologues.c prologues_amd64.S
 instrumented prologues

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Registers, flags and errno pass through the hooks at entry and at exit unchanged.
-. "${TESTS:-$(dirname "$0")}/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 build registers registers.c registers_amd64.S
 instrumented registers

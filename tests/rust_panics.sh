@@ -2,7 +2,7 @@
 # Rust panics pass through ten instrumented frames and are caught by catch_unwind, alone, on four
 # threads, and by join.
 # needs: rustc gcc
-. "${TESTS:-$(dirname "$0")}/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 for optimise in 0 3; do
     build panics panics.rs -C opt-level=$optimise -g

@@ -2,7 +2,7 @@
 # The samples' figures: fib(30) takes 2,692,537 calls; four threads are four parts with the right
 # counts and names; exceptions and longjmps are all accounted for.
 # needs: g++
-. "${TESTS:-$(dirname "$0")}/lib.sh"
+. "$(dirname "$0")/lib.sh"
 samples=$TESTS/../samples
 
 build fib "$samples/fib.c"

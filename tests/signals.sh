@@ -1,7 +1,7 @@
 #!/bin/bash
 # Signal handlers that call functions, at a thousand signals a second, on the interrupted stack and
 # on alternate ones, on one thread and on four.
-. "${TESTS:-$(dirname "$0")}/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 build signals signals.c
 instrumented signals

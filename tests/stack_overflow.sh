@@ -1,6 +1,6 @@
 #!/bin/bash
 # A handler on an alternate stack jumps out of a recursion that ran off its stack.
-. "${TESTS:-$(dirname "$0")}/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 build stack_overflow stack_overflow.c
 instrumented stack_overflow

@@ -1,7 +1,7 @@
 #!/bin/bash
 # A million calls that are jumps take no stack and are counted; a return behind them goes where the
 # first of them came from.
-. "${TESTS:-$(dirname "$0")}/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 build tail_calls tail_calls.c -foptimize-sibling-calls
 objdump -d native/tail_calls --disassemble=even | grep -Eq 'jmp.*<odd' ||

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Threads that end by pthread_exit and by cancellation, with cleanup handlers in ten frames.
-. "${TESTS:-$(dirname "$0")}/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 build thread_ends thread_ends.c
 instrumented thread_ends
