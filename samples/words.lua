@@ -1,4 +1,5 @@
--- A second of Lua's own work: strings, tables, closures, patterns and errors caught by pcall.
+-- Lua's own work: strings, tables, closures, patterns and errors caught by pcall. The number of
+-- words may be given.
 
 local seed = 42
 local function random(limit)
@@ -47,7 +48,7 @@ local function failing(depth)
     return 1 + failing(depth - 1)
 end
 
-local text = make_text(800000)
+local text = make_text(tonumber(arg[1]) or 800000)
 local counts = count_words(text)
 local words = sorted(counts)
 for i = 1, 5 do

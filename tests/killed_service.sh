@@ -1,13 +1,19 @@
 #!/bin/bash
 # SIGKILL of the service while a program runs: the program goes on undisturbed, and what it
-# recorded is in the trace.
+# recorded before and after is in the trace.
 . "$(dirname "$0")/lib.sh"
 
 build signals signals.c
 instrumented signals
 run native ./signals
-call_trace_service spawn --trace-dir=traces
-service=$(call_trace_service status | grep -oE 'pid[ :=]*[0-9]+' | grep -oE '[0-9]+' | head -n 1)
+
+"$BUILD/service/call_trace_service" start --trace-dir=traces 2>service.log &
+service=$!
+started+=("$service")
+for ((i = 0; i < 100; i++)); do
+    grep -q ready service.log && break
+    sleep 0.1
+done
 (cd instrumented && exec timeout 60 ./signals) >instrumented.stdout 2>instrumented.stderr &
 program=$!
 started+=("$program")
