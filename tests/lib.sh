@@ -202,7 +202,11 @@ calls_by_part()
                 print calls
             calls = 0
         }
-        /^(part|thread):/ { if (seen_events) part_end(); if (seen_events) delete names; seen_events = 0 }
+        /^(pid|part|thread):/ && seen_events {
+            part_end()
+            delete names
+            seen_events = 0
+        }
         /^events:/ { seen_events = 1 }
         /^fn=/ {
             name = name_of(substr($0, 4))
@@ -213,6 +217,24 @@ calls_by_part()
         /^[0-9+*-]/ && mine { calls += $3 }
         END { part_end() }
     ' "${2:-callgrind}"
+}
+
+# summed COLUMN: of the summary's tables of threads: entries, exits, unwound, live, skipped, dropped,
+# nodes, folded. Columns are counted from the right: a thread's name may hold spaces.
+summed()
+{
+    awk -v wanted="$1" '
+        $1 == "thread" && $2 == "name" {
+            for (i = 1; i <= NF; i++)
+                if ($i == wanted)
+                    from_right = NF - i
+            in_table = 1
+            next
+        }
+        NF == 0 { in_table = 0 }
+        in_table { sum += $(NF - from_right) }
+        END { print sum + 0 }
+    ' summary
 }
 
 # state_of FUNCTION NAME: how and whether instrument hooked a function of instrumented/NAME.

@@ -23,8 +23,10 @@ build exceptions "$samples/exceptions.cpp"
 instrumented exceptions
 recorded exceptions
 equal "calls of descend" "$(calls_of descend)" 1000000
+equal "calls that an exception ended" "$(summed unwound)" 1000000
 
 build longjmps "$samples/longjmps.c"
 instrumented longjmps
 recorded longjmps
 equal "calls of descend" "$(calls_of descend)" 1100000
+equal "calls that a longjmp ended" "$(summed unwound)" 1100000
