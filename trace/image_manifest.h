@@ -33,7 +33,10 @@
 #ifndef UMBRA_IMAGE_MANIFEST_H
 #define UMBRA_IMAGE_MANIFEST_H
 
+#include <stddef.h>
 #include <stdint.h>
+
+#include "trace/image_offsets.h"
 
 #define IMAGE_MAGIC          0x314547414d494255ull /* "UBIMAGE1", little endian */
 #define IMAGE_VERSION        1
@@ -91,6 +94,8 @@ struct manifest_function {
 };
 
 _Static_assert(sizeof(struct image_header) == 64, "image header is a cache line");
+_Static_assert(offsetof(struct image_header, entry_hook) == IMAGE_ENTRY_HOOK, "stubs jump by it");
+_Static_assert(offsetof(struct image_header, first_function) == IMAGE_FIRST_FUNCTION, "entry.S");
 _Static_assert(sizeof(struct manifest_function) == 32, "manifest entry");
 
 #endif

@@ -30,12 +30,17 @@
  *      exits   of a thread  =  sum of exits of its nodes
  *      entries = exits + unwound + live          always
  *
- * Folding. When a thread holds node_limit nodes, new contexts are kept by caller and callee
- * only. For each function g entered past the limit there is a *representative*: a node with
- * parent and call site 0, flag TRACE_SITE_FOLDED in its site, and no calls of its own. A context
- * (f, site, g) past the limit is a node whose parent is f's node or representative, and whose
- * `context` is g's representative: what g calls hangs below the representative, not below the
- * node. For every other node `context` is the node's own index.
+ * Folding. When a thread holds node_limit nodes, new contexts are kept by caller and callee only.
+ * Each function g that has a part in one gets a *representative*: a node with parent 0, the flag
+ * TRACE_SITE_FOLDED for its site, and no figures of its own. A new context (f, site, g) is a node
+ * below f's representative, and its `context` is g's representative: what it calls hangs below
+ * that, not below the node. So it is with the node of f that made the call: its `context` becomes
+ * f's representative too, while its older callees stay below it. For all others `context` is the
+ * node's own index.
+ *
+ * So in a folded trace the callees of a function are spread over its nodes and its representative,
+ * and only sums over all nodes of a function are exact: its self time is the ticks of all of them
+ * less the ticks of all their children.
  *
  * Commit. A writer fills a node and stores `context` last; a reader passes over nodes whose
  * context is 0. Blocks commit with `kind`, modules with `size_units`, threads with `root`.

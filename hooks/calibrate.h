@@ -1,0 +1,7 @@
+#ifndef UMBRA_HOOKS_CALIBRATE_H
+#define UMBRA_HOOKS_CALIBRATE_H
+
+/* Measures what one recorded call costs, into session.probe_ticks and the trace's header. */
+void calibrate(void);
+
+#endif

@@ -1,0 +1,145 @@
+#include "hooks/invocation.h"
+
+#include "hooks/memory.h"
+#include "thunkstash/linux/read_memory.h"
+
+void invocation_begin(struct record *record, struct trace_node *node, uint64_t ret, uint64_t body,
+                      uint64_t slot)
+{
+    node->calls++;
+    record->ret = ret;
+    record->body = body;
+    record->node = node;
+    record->probes = 0;
+    __atomic_store_n(&record->slot, slot, __ATOMIC_RELEASE);
+    record->t0 = ticks_now();
+}
+
+static void note_duration(struct trace_node *node, int64_t duration)
+{
+    if (duration < 0)
+        duration = 0;
+    if ((uint64_t)duration > node->max)
+        node->max = (uint64_t)duration;
+    if (duration < node->min)
+        node->min = (uint32_t)duration;
+}
+
+static void add_time(struct trace_node *node, const struct record *record, uint64_t now)
+{
+    node->ticks += now - record->t0;
+    node->probes += record->probes;
+}
+
+void invocation_end(struct thread *thread, struct record *record, struct record *caller,
+                    uint64_t now, bool returned)
+{
+    struct trace_node *node = record->node;
+
+    if (record->end) {
+        now = record->end;
+        returned = true;
+    }
+    if (returned)
+        node->exits++;
+    else
+        thread->entry->unwound++;
+    add_time(node, record, now);
+    note_duration(node, (int64_t)(now - record->t0 - record->probes * thread->probe_ticks));
+    if (caller)
+        caller->probes += record->probes + 1;
+}
+
+/*
+ * A record whose slot was never written belongs to an entry that a signal handler interrupted and
+ * left by longjmp. Its call was counted, most likely, but its node may be of an earlier use.
+ */
+static void unwind_top(struct thread *thread, uint64_t now)
+{
+    struct record *top = thread->own.top;
+
+    if (top->slot == SLOT_FREE)
+        thread->entry->unwound++;
+    else
+        invocation_end(thread, top, stash_below(top), now, false);
+    stash_pop(&thread->own);
+}
+
+void invocations_unwind_above(struct thread *thread, const struct record *record, uint64_t now)
+{
+    stash_settle(&thread->own);
+    while (thread->own.top != record && !record_is_sentinel(thread->own.top))
+        unwind_top(thread, now);
+}
+
+void invocations_unwind(struct thread *thread, uint64_t until, uint64_t now)
+{
+    struct stash *stash = &thread->own;
+
+    stash_settle(stash);
+    while (!record_is_sentinel(stash->top) && stash->top->slot < until)
+        unwind_top(thread, now);
+}
+
+struct collection {
+    struct thread *thread;
+    uint64_t now;
+    bool by_content;
+    uint32_t freed;
+};
+
+/* Its slot holds something else now, or is not there any more. */
+static bool is_overwritten(const struct record *record)
+{
+    uint64_t found;
+
+    return !read_memory(record->slot, &found) || found != record_thunk(record) + THUNK_RETURN;
+}
+
+static void collect(struct record *record, void *with)
+{
+    struct collection *collection = with;
+
+    if (record->slot == SLOT_FREE)
+        return;
+    if (!record->end && !(collection->by_content && is_overwritten(record)))
+        return;
+    invocation_end(collection->thread, record, 0, collection->now, false);
+    stash_free(&collection->thread->other, record);
+    collection->freed++;
+}
+
+uint32_t invocations_collect(struct thread *thread, uint64_t now, bool by_content)
+{
+    struct collection collection = {thread, now, by_content, 0};
+
+    if (thread->other_begun)
+        stash_each(&thread->other, collect, &collection);
+    return collection.freed;
+}
+
+struct settlement {
+    uint64_t now, live;
+};
+
+static void settle(struct record *record, void *with)
+{
+    struct settlement *settlement = with;
+
+    if (record->slot == SLOT_FREE)
+        return;
+    settlement->live++;
+    add_time(record->node, record, settlement->now);
+    record->t0 = settlement->now;
+    record->probes = 0;
+}
+
+uint64_t invocations_settle(struct thread *thread, uint64_t now)
+{
+    struct settlement settlement = {now, 0};
+
+    stash_each(&thread->own, settle, &settlement);
+    if (thread->other_begun)
+        stash_each(&thread->other, settle, &settlement);
+    return settlement.live;
+}

@@ -1,0 +1,31 @@
+/* One invocation's figures, as the hot path of linux/entry.S would note them. */
+#ifndef UMBRA_HOOKS_INVOCATION_H
+#define UMBRA_HOOKS_INVOCATION_H
+
+#include "hooks/thread.h"
+
+/* Fills in a record for an invocation that begins, and counts the entry. Stores slot last but for
+   the time. */
+void invocation_begin(struct record *record, struct trace_node *node, uint64_t ret, uint64_t body,
+                      uint64_t slot);
+
+/* Counts the end. caller: the record that was called from, or null if it is not known. An
+   invocation that returned on another thread ended then, and counts as returned. */
+void invocation_end(struct thread *thread, struct record *record, struct record *caller,
+                    uint64_t now, bool returned);
+
+/* Ends every invocation of the ordered stash whose slot lies below `until`, as unwound. */
+void invocations_unwind(struct thread *thread, uint64_t until, uint64_t now);
+
+/* Ends every invocation of the ordered stash above this record, as unwound. */
+void invocations_unwind_above(struct thread *thread, const struct record *record, uint64_t now);
+
+/* Not ordered: ends those that returned on another thread, and, if by_content, those whose slot
+   was overwritten. Returns how many records became free. */
+uint32_t invocations_collect(struct thread *thread, uint64_t now, bool by_content);
+
+/* Adds the time so far of all live invocations to their contexts, as if they began now.
+   Returns how many are live. */
+uint64_t invocations_settle(struct thread *thread, uint64_t now);
+
+#endif

@@ -1,0 +1,169 @@
+#include "hooks/maps.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include "hooks/memory.h"
+#include "thunkstash/linux/syscalls.h"
+
+/* A line is at most 73 characters and a path of 4096, escapes included. */
+#define BUFFER_SIZE 8192
+
+struct reader {
+    long file;
+    uint32_t at, filled;
+    char buffer[BUFFER_SIZE + 1];
+};
+
+/* A zero-terminated line without its newline, null at the end. */
+static char *next_line(struct reader *reader)
+{
+    for (;;) {
+        for (uint32_t i = reader->at; i < reader->filled; i++) {
+            if (reader->buffer[i] == '\n') {
+                char *line = reader->buffer + reader->at;
+
+                reader->buffer[i] = 0;
+                reader->at = i + 1;
+                return line;
+            }
+        }
+        for (uint32_t i = reader->at; i < reader->filled; i++)
+            reader->buffer[i - reader->at] = reader->buffer[i];
+        reader->filled -= reader->at;
+        reader->at = 0;
+
+        long got = SYSCALL3(read, reader->file, reader->buffer + reader->filled,
+                            BUFFER_SIZE - reader->filled);
+        if (got <= 0)
+            return 0;
+        reader->filled += (uint32_t)got;
+    }
+}
+
+static uint64_t parse_hex(const char **text)
+{
+    uint64_t value = 0;
+
+    for (;; (*text)++) {
+        char c = **text;
+
+        if (c >= '0' && c <= '9')
+            value = value << 4 | (uint64_t)(c - '0');
+        else if (c >= 'a' && c <= 'f')
+            value = value << 4 | (uint64_t)(c - 'a' + 10);
+        else
+            return value;
+    }
+}
+
+static const char *skip_field(const char *text)
+{
+    while (*text && *text != ' ')
+        text++;
+    while (*text == ' ')
+        text++;
+    return text;
+}
+
+/* start-end perms offset device inode path */
+static struct mapping parse_line(const char *line)
+{
+    struct mapping mapping;
+
+    mapping.start = parse_hex(&line);
+    line++;
+    mapping.end = parse_hex(&line);
+    line = skip_field(line);
+    memcpy(mapping.protection, line, 4);
+    line = skip_field(line);
+    mapping.offset = parse_hex(&line);
+    line = skip_field(line);
+    line = skip_field(line);
+    mapping.path = skip_field(line);
+    return mapping;
+}
+
+bool maps_each(bool (*visit)(const struct mapping *, void *), void *with)
+{
+    static struct reader reader; /* too large for a signal stack; callers hold the guard */
+    char *line;
+
+    reader.at = reader.filled = 0;
+    reader.file = SYSCALL3(open, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+    if (syscall_failed(reader.file))
+        return false;
+    while ((line = next_line(&reader))) {
+        struct mapping mapping = parse_line(line);
+
+        if (!visit(&mapping, with))
+            break;
+    }
+    SYSCALL1(close, reader.file);
+    return true;
+}
+
+struct stack_search {
+    uint64_t pointer;
+    uint64_t below_end; /* of the mapping before */
+    bool below_is_guard;
+    struct mapping found;
+    bool is_main;
+};
+
+static bool find_stack(const struct mapping *mapping, void *with)
+{
+    struct stack_search *search = with;
+
+    if (search->pointer < mapping->end) {
+        search->found = *mapping;
+        search->is_main = text_equal(mapping->path, "[stack]");
+        return false;
+    }
+    search->below_end = mapping->end;
+    search->below_is_guard = !memcmp(mapping->protection, "---", 3);
+    return true;
+}
+
+/* The main thread's stack grows down to the limit, unless something is in its way. */
+static struct stack_bounds main_stack(const struct stack_search *search)
+{
+    struct rlimit limit;
+    uint64_t most = 8ull << 30, low;
+
+    if (!syscall_failed(SYSCALL2(getrlimit, RLIMIT_STACK, &limit)) && limit.rlim_cur < most)
+        most = limit.rlim_cur;
+    low = search->found.end > most ? search->found.end - most : 0;
+    if (low < search->below_end)
+        low = search->below_end;
+    if (low > search->found.start)
+        low = search->found.start;
+    return (struct stack_bounds){low, search->found.end - low};
+}
+
+/*
+ * Another thread's stack: the kernel shows mappings, and may show several as one. It ends at the
+ * latest where the C library keeps the thread's descriptor, at the top of the stack, and begins
+ * right above its guard page. A stack without these two marks could share its mapping with
+ * coroutine stacks, and is not taken for the thread's own.
+ */
+static struct stack_bounds thread_stack(const struct stack_search *search)
+{
+    uint64_t descriptor, low = search->found.start;
+
+    __asm__("mov %%fs:0, %0" : "=r"(descriptor));
+    if (!search->below_is_guard || search->below_end != low || descriptor <= search->pointer ||
+        descriptor > search->found.end)
+        return (struct stack_bounds){0, 0};
+    return (struct stack_bounds){low, descriptor - low};
+}
+
+struct stack_bounds own_stack(uint64_t pointer)
+{
+    struct stack_search search = {.pointer = pointer};
+
+    if (!maps_each(find_stack, &search) || pointer < search.found.start ||
+        pointer >= search.found.end)
+        return (struct stack_bounds){0, 0};
+    return search.is_main ? main_stack(&search) : thread_stack(&search);
+}

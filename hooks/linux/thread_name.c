@@ -1,0 +1,44 @@
+#include "hooks/linux/thread_name.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+
+#include "hooks/memory.h"
+#include "thunkstash/linux/syscalls.h"
+
+#define COMM_SIZE 16 /* as the kernel keeps it, with the terminating zero */
+
+static void name_of_other(uint32_t tid, char comm[COMM_SIZE])
+{
+    char path[40] = "/proc/self/task/";
+    char digits[12] = {0};
+    int first = 11;
+    size_t end = text_length(path);
+    long file;
+
+    do
+        digits[--first] = (char)('0' + tid % 10);
+    while (tid /= 10);
+    text_copy(path + end, sizeof path - end, digits + first);
+    end = text_length(path);
+    text_copy(path + end, sizeof path - end, "/comm");
+    file = SYSCALL3(open, path, O_RDONLY | O_CLOEXEC, 0);
+    if (syscall_failed(file))
+        return;
+    long got = SYSCALL3(read, file, comm, COMM_SIZE - 1);
+    SYSCALL1(close, file);
+    if (got > 0 && comm[got - 1] == '\n')
+        comm[got - 1] = 0;
+}
+
+void thread_name_read(uint32_t tid, char *name, size_t size)
+{
+    char comm[COMM_SIZE] = {0};
+
+    if (tid == (uint32_t)SYSCALL0(gettid))
+        SYSCALL2(prctl, PR_GET_NAME, comm);
+    else
+        name_of_other(tid, comm);
+    if (comm[0])
+        text_copy(name, size, comm);
+}

@@ -1,0 +1,16 @@
+/* Which images are in the address space, and the numbers of their functions. */
+#ifndef UMBRA_HOOKS_MODULES_H
+#define UMBRA_HOOKS_MODULES_H
+
+#include "trace/image_manifest.h"
+
+/* Numbers an image's functions and writes its module record. Under the guard. */
+void module_register(struct image_header *image);
+
+/* Writes a record for every file that is mapped for execution and has none yet. Under the guard. */
+void modules_scan(void);
+
+/* Writes all records again, into a new session's trace. */
+void modules_rewrite(void);
+
+#endif

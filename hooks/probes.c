@@ -1,0 +1,277 @@
+#include "hooks/probes.h"
+
+#include "hooks/guard.h"
+#include "hooks/invocation.h"
+#include "hooks/modules.h"
+#include "hooks/session.h"
+#include "hooks/tree.h"
+#include "trace/image_manifest.h"
+
+#define NEAR 65536 /* bytes within which a frame on a foreign stack is taken for the caller's */
+
+extern void umbra_record(void) __attribute__((visibility("hidden")));
+extern void umbra_pass(void) __attribute__((visibility("hidden")));
+
+static struct image_header *image_of(uint64_t body)
+{
+    return (struct image_header *)(body + (uint64_t)*(int32_t *)(body + STUB_HEADER_DISTANCE));
+}
+
+static uint32_t function_of(uint64_t body)
+{
+    return image_of(body)->first_function + *(uint32_t *)(body + STUB_INDEX);
+}
+
+void *umbra_first_call(uint64_t body)
+{
+    struct image_header *image = image_of(body);
+    void *hook = session.state == SESSION_RUNNING && image->version == IMAGE_VERSION
+                     ? (void *)umbra_record
+                     : (void *)umbra_pass;
+    struct guard guard = guard_take();
+
+    if (!image->first_function && hook == (void *)umbra_record)
+        module_register(image);
+    __atomic_store_n(&image->entry_hook, (uint64_t)hook, __ATOMIC_RELEASE);
+    guard_release(guard);
+    return hook;
+}
+
+static bool on_own_stack(const struct thread *thread, const uint64_t *slot)
+{
+    return (uint64_t)slot - thread->own_low < thread->own_size && thread->own.top;
+}
+
+/* A slow path that was left by longjmp out of a signal handler holds nothing but its mark. */
+static bool is_abandoned(const struct thread *thread, const uint64_t *slot)
+{
+    return (uint64_t)slot >= thread->busy_slot && (on_own_stack(thread, slot) ==
+           on_own_stack(thread, (const uint64_t *)thread->busy_slot));
+}
+
+static struct destination pass(uint64_t body)
+{
+    return (struct destination){body, false};
+}
+
+/* The state to work with, suspended; null if this hook has to pass through. */
+static struct thread *enter(uint64_t *slot)
+{
+    struct thread *thread = umbra_thread;
+
+    if (session.state != SESSION_RUNNING)
+        return 0;
+    if (!thread || !thread->begun)
+        thread = thread_begin();
+    if (!thread) {
+        if (session.state == SESSION_RUNNING)
+            __atomic_fetch_add(&session.header->skipped, 1, __ATOMIC_RELAXED);
+        return 0;
+    }
+    if (thread->busy && !is_abandoned(thread, slot)) {
+        if (thread->entry)
+            thread->entry->skipped++;
+        return 0;
+    }
+    thread_suspend(thread, (uint64_t)slot);
+    return thread;
+}
+
+/* On a stack without order: the youngest live record of a frame right above the slot. */
+struct caller_search {
+    uint64_t slot;
+    struct record *found;
+};
+
+static void consider_caller(struct record *record, void *with)
+{
+    struct caller_search *search = with;
+
+    if (record->slot > search->slot && record->slot - search->slot < NEAR &&
+        (!search->found || record->slot < search->found->slot))
+        search->found = record;
+}
+
+static bool is_caller(const struct record *record, uint64_t slot)
+{
+    return record && record->slot > slot && record->slot - slot < NEAR;
+}
+
+static struct record *caller_on_other_stack(struct thread *thread, uint64_t slot)
+{
+    struct caller_search search = {slot, 0};
+
+    if (is_caller(thread->other.top, slot))
+        return thread->other.top;
+    stash_each(&thread->other, consider_caller, &search);
+    return search.found;
+}
+
+/* A record from the stash of foreign stacks. */
+static struct record *push_other(struct thread *thread)
+{
+    if (!thread->other_begun) {
+        thread->other_begun = stash_begin(&thread->other, false, session.number, thread->root);
+        if (!thread->other_begun)
+            return 0;
+    }
+    if (!thread->other.free)
+        invocations_collect(thread, ticks_now(), true);
+    return stash_push(&thread->other);
+}
+
+/*
+ * The function was entered by a jump out of an invocation of this thread, whose thunk is where it
+ * will return to: that invocation ends, and its record serves the new one. The context is the
+ * caller's caller's, so that a loop of tail calls does not grow the tree.
+ */
+static bool tail_call(struct thread *thread, struct record *record, struct record *caller,
+                      uint64_t body)
+{
+    struct trace_node *from = caller ? caller->node : thread->root;
+    struct trace_node *node =
+        tree_child(thread, from, record->ret | TRACE_SITE_TAIL, function_of(body));
+
+    if (!node)
+        return false;
+    invocation_end(thread, record, caller, ticks_now(), true);
+    invocation_begin(record, node, record->ret, body, record->slot);
+    return true;
+}
+
+static struct destination count_as_dropped(struct thread *thread, uint64_t body)
+{
+    thread->entry->dropped++;
+    return pass(body);
+}
+
+static struct destination begin(struct thread *thread, struct record *record,
+                                const struct record *caller, uint64_t *slot, uint64_t body)
+{
+    struct trace_node *from = caller ? caller->node : thread->root;
+    const struct record *chained = record_of_return(*slot);
+    uint64_t site = chained ? chained->ret | TRACE_SITE_TAIL : *slot;
+    struct trace_node *node = tree_child(thread, from, site, function_of(body));
+
+    if (!node)
+        return count_as_dropped(thread, body);
+    invocation_begin(record, node, *slot, body, (uint64_t)slot);
+    return (struct destination){record_thunk(record), true};
+}
+
+static struct destination entry_on_own_stack(struct thread *thread, uint64_t *slot, uint64_t body)
+{
+    struct stash *stash = &thread->own;
+    struct record *top, *record;
+
+    invocations_unwind(thread, (uint64_t)slot, ticks_now());
+    top = stash->top;
+    if (top->slot == (uint64_t)slot) {
+        if (*slot == record_thunk(top) + THUNK_RETURN) {
+            if (!tail_call(thread, top, stash_below(top), body))
+                return count_as_dropped(thread, body);
+            return (struct destination){record_thunk(top), true};
+        }
+        invocations_unwind(thread, (uint64_t)slot + 1, ticks_now());
+    }
+    top = stash->top;
+    record = stash_push(stash);
+    if (!record) {
+        thread->entry->skipped++;
+        return pass(body);
+    }
+
+    struct destination destination = begin(thread, record, top, slot, body);
+    if (!destination.is_thunk)
+        stash_pop(stash);
+    return destination;
+}
+
+static struct destination entry_on_other_stack(struct thread *thread, uint64_t *slot,
+                                               uint64_t body)
+{
+    struct record *record = record_of_return(*slot), *caller;
+    struct destination destination;
+
+    if (record && record->slot == (uint64_t)slot && record_owner(record) == &thread->other &&
+        record_session(record) == session.number) {
+        if (!tail_call(thread, record, record->below, body))
+            return count_as_dropped(thread, body);
+        return (struct destination){record_thunk(record), true};
+    }
+    record = push_other(thread);
+    if (!record) {
+        thread->entry->skipped++;
+        return pass(body);
+    }
+    caller = caller_on_other_stack(thread, (uint64_t)slot);
+    record->below = caller;
+    destination = begin(thread, record, caller, slot, body);
+    if (destination.is_thunk)
+        thread->other.top = record;
+    else
+        stash_free(&thread->other, record);
+    return destination;
+}
+
+struct destination umbra_slow_entry(uint64_t *slot, uint64_t body)
+{
+    struct thread *thread = enter(slot);
+    struct destination destination;
+    bool own;
+
+    if (!thread)
+        return pass(body);
+    own = on_own_stack(thread, slot);
+    destination = own ? entry_on_own_stack(thread, slot, body)
+                      : entry_on_other_stack(thread, slot, body);
+    thread_publish(thread, own);
+    return destination;
+}
+
+static void exit_on_own_stack(struct thread *thread, struct record *record, uint64_t now)
+{
+    invocations_unwind_above(thread, record, now);
+    invocation_end(thread, record, stash_below(record), now, true);
+    stash_pop(&thread->own);
+}
+
+static void exit_on_other_stack(struct thread *thread, struct record *record)
+{
+    struct record *caller = record->below;
+
+    if (!is_caller(caller, record->slot))
+        caller = 0;
+    invocation_end(thread, record, caller, ticks_now(), true);
+    stash_free(&thread->other, record);
+    thread->other.top = caller;
+}
+
+void umbra_slow_exit(struct record *record, uint64_t *slot)
+{
+    struct thread *thread = umbra_thread;
+    uint64_t now = ticks_now();
+
+    if (session.state != SESSION_RUNNING || !thread || !thread->begun ||
+        record_session(record) != session.number) {
+        if (thread && thread->entry && thread->begun == session.number)
+            thread->entry->inherited++;
+        return;
+    }
+    if (thread->busy && !is_abandoned(thread, slot)) {
+        record->end = now;
+        return;
+    }
+    if (record_owner(record) != &thread->own && record_owner(record) != &thread->other) {
+        __atomic_store_n(&record->end, now, __ATOMIC_RELEASE);
+        return;
+    }
+    thread_suspend(thread, (uint64_t)slot);
+    if (record_owner(record) == &thread->own) {
+        if (record->slot == (uint64_t)slot)
+            exit_on_own_stack(thread, record, now);
+    } else {
+        exit_on_other_stack(thread, record);
+    }
+    thread_publish(thread, on_own_stack(thread, slot));
+}

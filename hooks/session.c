@@ -1,0 +1,81 @@
+#include "hooks/session.h"
+
+#include "hooks/connection.h"
+#include "hooks/memory.h"
+#include "hooks/modules.h"
+#include "hooks/thread.h"
+#include "thunkstash/linux/pages.h"
+#include "thunkstash/linux/syscalls.h"
+
+struct session session;
+static char *const *environment;
+
+bool session_begin(char *const *env, uint32_t fork_of_pid)
+{
+    struct protocol_welcome welcome;
+
+    environment = env;
+    session.number++;
+    session.pid = (uint32_t)SYSCALL0(getpid);
+    session.state = SESSION_OFF;
+    session.trace = connection_open(env, fork_of_pid, &welcome);
+    session.header = (struct trace_header *)session.trace;
+    if (!session.trace)
+        return false;
+    session.capacity = welcome.capacity;
+    session.node_limit = welcome.node_limit;
+    session.header->used = TRACE_HEADER_SIZE;
+    session.header->fork_of_pid = fork_of_pid;
+    session.header->start_ticks = ticks_now();
+    __atomic_store_n(&session.header->state, TRACE_RUNNING, __ATOMIC_RELEASE);
+    session.state = SESSION_RUNNING;
+    return true;
+}
+
+/* Records of calls made before the fork still point into the parent's trace; no path touches the
+   node of a record of another session. */
+void session_begin_in_child(void)
+{
+    uint32_t parent = session.pid;
+    uint64_t probe_ticks = session.probe_ticks;
+
+    pages_give_back(session.trace, session.capacity);
+    if (!session_begin(environment, parent))
+        return;
+    session.probe_ticks = probe_ticks;
+    modules_rewrite();
+}
+
+void session_end(void)
+{
+    session.header->end_ticks = ticks_now();
+    __atomic_store_n(&session.header->state, TRACE_ENDED, __ATOMIC_RELEASE);
+}
+
+struct trace_block *session_block(uint32_t thread)
+{
+    uint64_t at = __atomic_load_n(&session.header->used, __ATOMIC_RELAXED);
+    struct trace_block *block;
+
+    do {
+        if (at + TRACE_BLOCK_SIZE > session.capacity)
+            return 0;
+    } while (!__atomic_compare_exchange_n(&session.header->used, &at, at + TRACE_BLOCK_SIZE, false,
+                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    block = (struct trace_block *)(session.trace + at);
+    if (!pages_touch(block, TRACE_BLOCK_SIZE))
+        return 0;
+    block->thread = thread;
+    block->used = 1;
+    return block;
+}
+
+void block_commit(struct trace_block *block, enum trace_block_kind kind)
+{
+    __atomic_store_n(&block->kind, kind, __ATOMIC_RELEASE);
+}
+
+uint32_t trace_index(const void *unit)
+{
+    return (uint32_t)(((const char *)unit - session.trace) / TRACE_UNIT);
+}

@@ -1,0 +1,48 @@
+/*
+ * The recording session of this process: the mapped trace, and whether anything is recorded.
+ *
+ *      off  ->  running  ->  closed (at exit)
+ *                  |
+ *                fork: the child's first hook begins a session of its own
+ */
+#ifndef UMBRA_HOOKS_SESSION_H
+#define UMBRA_HOOKS_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trace/trace_format.h"
+
+enum session_state { SESSION_OFF, SESSION_RUNNING, SESSION_CLOSED };
+
+struct session {
+    enum session_state state;
+    uint32_t number;             /* 1 for the first of this process, + 1 at each fork */
+    uint32_t pid;
+    uint32_t node_limit;         /* nodes a thread */
+    char *trace;                 /* the mapped trace; null while off */
+    struct trace_header *header; /* likewise */
+    uint64_t capacity;
+    uint64_t probe_ticks; /* calibrated cost of one recorded call, inside and outside of it */
+};
+
+extern struct session session __attribute__((visibility("hidden")));
+
+/* Connects to the service and maps the trace. False: no service; state is OFF.
+   fork_of_pid: 0, or the recording process that this one is a copy of. */
+bool session_begin(char *const *environment, uint32_t fork_of_pid);
+
+/* In a fork's child, under the guard: leaves the parent's trace alone and begins anew. */
+void session_begin_in_child(void);
+
+/* Marks the trace as ended. */
+void session_end(void);
+
+/* A block of the trace, of this kind, unit 0 filled in but for `kind`, which the caller stores
+   when it is ready (block_commit). Null: the trace is full, or the disk. */
+struct trace_block *session_block(uint32_t thread);
+void block_commit(struct trace_block *block, enum trace_block_kind kind);
+
+uint32_t trace_index(const void *unit);
+
+#endif

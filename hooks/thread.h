@@ -1,0 +1,95 @@
+/*
+ * A thread's state: what the hooks find through one TLS slot.
+ *
+ * The page that holds it is wiped in a child made by fork, so that the first hook in the child
+ * finds no stack bounds, no top and no `begun`, takes the slow path and starts afresh, with a
+ * trace of its own. The hot path pays nothing for that.
+ *
+ * Slow paths. While one runs, `busy` is set and the hot fields stack_size and top are 0, so a hook
+ * in a signal handler that interrupts it comes to a slow path too, sees `busy` and passes through.
+ * If such a handler leaves by longjmp, `busy` stays behind; the next hook at or above `busy_slot`
+ * on the stack knows that the slow path is no more.
+ */
+#ifndef UMBRA_HOOKS_THREAD_H
+#define UMBRA_HOOKS_THREAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "thunkstash/stash.h"
+#include "trace/trace_format.h"
+
+struct thread {
+    /* Hot: layout.h has the offsets. */
+    uint64_t stack_low;   /* bounds of the own stack, while the stash `own` is in use */
+    uint64_t stack_size;  /* 0: every entry takes the slow path */
+    struct record *top;   /* of `own`; null: every exit takes the slow path */
+    struct record *limit; /* one past the last record of top's block */
+    uint32_t *table;      /* contexts by hash: node indexes, 0 for none; open addressing */
+    uint64_t table_mask;  /* entries - 1, entries a power of 2 */
+    char *trace;          /* start of the mapped trace: node = trace + 64 * index */
+    uint64_t probe_ticks; /* what one recorded call costs those around it */
+
+    uint32_t begun;   /* session in which the state was set up; 0: wiped, or never set up */
+    uint32_t busy;
+    uint64_t busy_slot;
+    uint64_t own_low, own_size; /* the thread's own stack; size 0 if it is not known */
+    struct stash own;           /* calls on that stack */
+    struct stash other;         /* calls on all others */
+    bool other_begun;
+
+    struct trace_thread *entry;      /* in the trace */
+    struct trace_block *block;       /* where nodes are taken from */
+    struct trace_node *root;
+    uint32_t table_used;
+    uint32_t tid;
+    struct thread *next; /* all threads of the process, the ended ones too until they are reused */
+};
+
+/* The calling thread's state; null before its first hook. */
+extern _Thread_local struct thread *umbra_thread
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* Sets up the calling thread, in a fresh session too. Null: it cannot be recorded. */
+struct thread *thread_begin(void);
+
+/* Notes that the calling thread ends: what lies below its stack pointer ended unwound, the rest
+   is live. Called at its end and at the process's. */
+void thread_end(struct thread *thread, uint64_t stack_pointer, enum trace_thread_state state);
+
+/* At exit(): stops and closes every other thread of the process. */
+void threads_cut(struct thread *self);
+
+/* Runs `notice` in each thread that ends from now on, where the C library allows it. */
+void threads_prepare(void);
+
+/* Slow path brackets: publish puts the hot fields back in place. */
+void thread_suspend(struct thread *thread, uint64_t slot);
+void thread_publish(struct thread *thread, bool on_own_stack);
+
+static inline uint64_t ticks_now(void)
+{
+    return __builtin_ia32_rdtsc();
+}
+
+#define ASSERT_HOT(field, offset) _Static_assert(offsetof(struct thread, field) == offset, #field)
+ASSERT_HOT(stack_low, THREAD_STACK_LOW);
+ASSERT_HOT(stack_size, THREAD_STACK_SIZE);
+ASSERT_HOT(top, THREAD_TOP);
+ASSERT_HOT(limit, THREAD_LIMIT);
+ASSERT_HOT(table, THREAD_TABLE);
+ASSERT_HOT(table_mask, THREAD_TABLE_MASK);
+ASSERT_HOT(trace, THREAD_TRACE);
+ASSERT_HOT(probe_ticks, THREAD_PROBE_TICKS);
+_Static_assert(offsetof(struct trace_node, site) == NODE_SITE, "site");
+_Static_assert(offsetof(struct trace_node, parent) == NODE_PARENT, "parent");
+_Static_assert(offsetof(struct trace_node, calls) == NODE_CALLS, "calls");
+_Static_assert(offsetof(struct trace_node, exits) == NODE_EXITS, "exits");
+_Static_assert(offsetof(struct trace_node, ticks) == NODE_TICKS, "ticks");
+_Static_assert(offsetof(struct trace_node, probes) == NODE_PROBES, "probes");
+_Static_assert(offsetof(struct trace_node, max) == NODE_MAX, "max");
+_Static_assert(offsetof(struct trace_node, min) == NODE_MIN, "min");
+_Static_assert(offsetof(struct trace_node, context) == NODE_CONTEXT, "context");
+
+#endif

@@ -1,0 +1,213 @@
+#include "hooks/thread.h"
+
+#include <pthread.h>
+
+#include "hooks/guard.h"
+#include "hooks/invocation.h"
+#include "hooks/maps.h"
+#include "hooks/memory.h"
+#include "hooks/modules.h"
+#include "hooks/session.h"
+#include "hooks/tree.h"
+#include "hooks/linux/thread_name.h"
+#include "thunkstash/linux/pages.h"
+#include "thunkstash/linux/syscalls.h"
+
+#define PAGE             4096
+#define KEYS_WITHOUT_CALLOC 32 /* glibc keeps the first keys' values in the thread's descriptor */
+
+_Thread_local struct thread *umbra_thread
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* Stands in while a thread's state is made: always busy. */
+static struct thread in_the_making = {.begun = UINT32_MAX, .busy = 1, .busy_slot = UINT64_MAX};
+
+static struct thread *threads; /* of this process; under the guard */
+static uint32_t begun_since_sweep, live_at_sweep;
+
+/* The C library's, if it is there; looked up by the dynamic linker. */
+#pragma weak pthread_key_create
+#pragma weak pthread_setspecific
+static pthread_key_t end_key;
+static bool has_end_key;
+
+static void notice_end(void *thread)
+{
+    struct thread *self = thread;
+
+    if (self->begun != session.number || session.state != SESSION_RUNNING || self->busy)
+        return;
+    thread_suspend(self, (uint64_t)__builtin_frame_address(0));
+    thread_end(self, (uint64_t)__builtin_frame_address(0), TRACE_THREAD_ENDED);
+    thread_publish(self, true);
+}
+
+void threads_prepare(void)
+{
+    if (!pthread_key_create || !pthread_setspecific)
+        return;
+    has_end_key = pthread_key_create(&end_key, notice_end) == 0;
+    if (has_end_key && end_key >= KEYS_WITHOUT_CALLOC)
+        has_end_key = false;
+}
+
+void thread_suspend(struct thread *thread, uint64_t slot)
+{
+    thread->busy_slot = slot;
+    __atomic_store_n(&thread->busy, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&thread->stack_size, 0, __ATOMIC_SEQ_CST);
+    if (thread->top)
+        thread->own.top = thread->top;
+    __atomic_store_n(&thread->top, 0, __ATOMIC_SEQ_CST);
+    if (thread->own.top)
+        stash_settle(&thread->own);
+}
+
+void thread_publish(struct thread *thread, bool on_own_stack)
+{
+    if (on_own_stack && session.state == SESSION_RUNNING && thread->own.top) {
+        thread->limit = record_limit(thread->own.top);
+        thread->stack_low = thread->own_low;
+        __atomic_store_n(&thread->top, thread->own.top, __ATOMIC_RELEASE);
+        __atomic_store_n(&thread->stack_size, thread->own_size, __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&thread->busy, 0, __ATOMIC_RELEASE);
+}
+
+void thread_end(struct thread *thread, uint64_t stack_pointer, enum trace_thread_state state)
+{
+    uint64_t now = ticks_now();
+
+    if (thread->own_size && stack_pointer)
+        invocations_unwind(thread, stack_pointer, now);
+    invocations_collect(thread, now, false);
+    thread->entry->live = invocations_settle(thread, now);
+    thread->entry->end_ticks = now;
+    thread_name_read(thread->tid, thread->entry->name, sizeof thread->entry->name);
+    __atomic_store_n(&thread->entry->state, state, __ATOMIC_RELEASE);
+}
+
+static bool is_gone(const struct thread *thread, uint32_t own_tid)
+{
+    return thread->tid == own_tid ||
+           SYSCALL3(tgkill, session.pid, thread->tid, 0) == -3 /* ESRCH */;
+}
+
+static void count_live(struct record *record, void *with)
+{
+    *(uint64_t *)with += record->slot != SLOT_FREE;
+}
+
+/*
+ * Gives back what a thread that is gone held. Coroutines that it began may live on and return on
+ * other threads: then the records of foreign stacks, and the state that they name as their owner,
+ * stay for good. True: the state can be used again.
+ */
+static bool thread_give_back(struct thread *thread)
+{
+    uint64_t live = 0;
+
+    if (thread->begun == session.number && thread->entry->state == TRACE_THREAD_RUNNING)
+        thread_end(thread, UINT64_MAX, TRACE_THREAD_ENDED);
+    stash_release(&thread->own);
+    if (thread->other_begun)
+        stash_each(&thread->other, count_live, &live);
+    if (thread->other_begun && !live)
+        stash_release(&thread->other);
+    pages_give_back(thread->table, (thread->table_mask + 1) * sizeof *thread->table);
+    return live == 0;
+}
+
+/* A page for a new thread's state: one that a thread that is gone has left, or a fresh one. */
+static struct thread *state_for_new_thread(uint32_t tid)
+{
+    struct thread **link, *found = 0, *fresh;
+    uint32_t live = 0;
+
+    if (begun_since_sweep++ > live_at_sweep) {
+        for (link = &threads; *link;) {
+            struct thread *thread = *link;
+
+            if (!is_gone(thread, tid)) {
+                live++;
+                link = &thread->next;
+                continue;
+            }
+            *link = thread->next;
+            if (!thread_give_back(thread))
+                continue;
+            if (found)
+                pages_give_back(found, PAGE);
+            found = thread;
+        }
+        begun_since_sweep = 0;
+        live_at_sweep = live;
+    }
+    fresh = found ? found : pages_take_wiped_on_fork(PAGE);
+    if (fresh)
+        memset(fresh, 0, sizeof *fresh);
+    return fresh;
+}
+
+static bool thread_set_up(struct thread *thread, uint32_t tid)
+{
+    uint64_t here = (uint64_t)__builtin_frame_address(0);
+    struct stack_bounds bounds = own_stack(here);
+    uint32_t ordinal = __atomic_add_fetch(&session.header->thread_count, 1, __ATOMIC_RELAXED);
+
+    if (!tree_begin(thread, ordinal))
+        return false;
+    thread->tid = tid;
+    thread->own_low = bounds.low;
+    thread->own_size = bounds.size;
+    thread->probe_ticks = session.probe_ticks;
+    thread->entry->tid = tid;
+    thread->entry->start_ticks = ticks_now();
+    thread->entry->state = TRACE_THREAD_RUNNING;
+    thread_name_read(tid, thread->entry->name, sizeof thread->entry->name);
+    stash_begin(&thread->own, true, session.number, thread->root);
+    thread->begun = session.number;
+    thread->next = threads;
+    threads = thread;
+    return true;
+}
+
+struct thread *thread_begin(void)
+{
+    struct thread *thread = umbra_thread;
+    uint32_t tid = (uint32_t)SYSCALL0(gettid);
+    struct guard guard;
+
+    umbra_thread = &in_the_making;
+    guard = guard_take();
+    if (session.state == SESSION_RUNNING && guard_forked()) {
+        guard_adopt();
+        threads = 0;
+        session_begin_in_child();
+    }
+    if (session.state == SESSION_RUNNING && !thread)
+        thread = state_for_new_thread(tid);
+    if (session.state != SESSION_RUNNING || !thread || !thread_set_up(thread, tid))
+        thread = 0;
+    guard_release(guard);
+    umbra_thread = thread;
+    if (thread && has_end_key)
+        pthread_setspecific(end_key, thread);
+    return thread;
+}
+
+#define YIELDS_BEFORE_CUT 4
+
+void threads_cut(struct thread *self)
+{
+    for (struct thread *thread = threads; thread; thread = thread->next)
+        if (thread != self)
+            __atomic_store_n(&thread->stack_size, 0, __ATOMIC_SEQ_CST);
+    for (int i = 0; i < YIELDS_BEFORE_CUT && threads && threads->next; i++)
+        SYSCALL0(sched_yield);
+    for (struct thread *thread = threads; thread; thread = thread->next) {
+        if (thread == self || thread->entry->state != TRACE_THREAD_RUNNING)
+            continue;
+        thread_end(thread, is_gone(thread, 0) ? UINT64_MAX : 0, TRACE_THREAD_CUT);
+    }
+}

@@ -1,0 +1,167 @@
+#include "hooks/tree.h"
+
+#include "hooks/memory.h"
+#include "hooks/session.h"
+#include "thunkstash/linux/pages.h"
+
+#define FIRST_TABLE_SIZE 1024 /* entries: one page */
+
+/* The same as in linux/entry.S. */
+uint64_t tree_hash(uint64_t site, uint32_t parent, uint32_t function)
+{
+    uint64_t key = (uint64_t)function << 32 | parent;
+
+    return ((site * HASH_A + key) * HASH_B) >> 32;
+}
+
+static struct trace_node *node_at(const struct thread *thread, uint32_t index)
+{
+    return (struct trace_node *)(thread->trace + (uint64_t)index * TRACE_UNIT);
+}
+
+static uint64_t place_of(const struct thread *thread, uint64_t site, uint32_t parent,
+                         uint32_t function)
+{
+    uint64_t place = tree_hash(site, parent, function) & thread->table_mask;
+
+    for (; thread->table[place]; place = (place + 1) & thread->table_mask) {
+        const struct trace_node *node = node_at(thread, thread->table[place]);
+
+        if (node->site == site && node->parent == parent && node->function == function)
+            break;
+    }
+    return place;
+}
+
+/* Doubles the table when it is half full. Stays as it is where there is no memory: slower, but
+   right, while one place is free. */
+static bool table_make_room(struct thread *thread)
+{
+    uint64_t size = thread->table_mask + 1;
+    uint32_t *old = thread->table, *table;
+
+    if (thread->table_used < size / 2)
+        return true;
+    table = pages_take(2 * size * sizeof *table);
+    if (!table)
+        return thread->table_used < size - 1;
+    thread->table = table;
+    thread->table_mask = 2 * size - 1;
+    for (uint64_t i = 0; i < size; i++) {
+        const struct trace_node *node = node_at(thread, old[i]);
+
+        if (old[i])
+            table[place_of(thread, node->site, node->parent, node->function)] = old[i];
+    }
+    pages_give_back(old, size * sizeof *old);
+    return true;
+}
+
+/* A zeroed unit in a block of the thread's; null if the trace is full. */
+static void *unit_take(struct thread *thread)
+{
+    struct trace_block *block = thread->block;
+
+    if (block->used == TRACE_BLOCK_UNITS) {
+        block = session_block(thread->entry->ordinal);
+        if (!block)
+            return 0;
+        block_commit(block, TRACE_BLOCK_NODES);
+        thread->block = block;
+    }
+    return (char *)block + TRACE_UNIT * block->used++;
+}
+
+/* Adds a node that is not in the table yet. context: index of the representative, 0 for itself. */
+static struct trace_node *node_add(struct thread *thread, uint64_t site, uint32_t parent,
+                                   uint32_t function, uint32_t context)
+{
+    struct trace_node *node = table_make_room(thread) ? unit_take(thread) : 0;
+
+    if (!node)
+        return 0;
+    node->site = site;
+    node->parent = parent;
+    node->function = function;
+    node->min = UINT32_MAX;
+    __atomic_store_n(&node->context, context ? context : trace_index(node), __ATOMIC_RELEASE);
+    thread->table[place_of(thread, site, parent, function)] = trace_index(node);
+    thread->table_used++;
+    thread->entry->nodes++;
+    return node;
+}
+
+static struct trace_node *find(struct thread *thread, uint64_t site, uint32_t parent,
+                               uint32_t function)
+{
+    uint32_t index = thread->table[place_of(thread, site, parent, function)];
+
+    return index ? node_at(thread, index) : 0;
+}
+
+static struct trace_node *representative(struct thread *thread, uint32_t function)
+{
+    struct trace_node *node = find(thread, TRACE_SITE_FOLDED, 0, function);
+
+    return node ? node : node_add(thread, TRACE_SITE_FOLDED, 0, function, 0);
+}
+
+/*
+ * Past the limit: the node of (caller, site, function) whose callees hang below the function's
+ * representative. The caller's context folds with it: what it calls from now on is found below its
+ * own representative at once, in the hot path too.
+ */
+static struct trace_node *add_folded(struct thread *thread, struct trace_node *caller,
+                                     uint64_t site, uint32_t function)
+{
+    struct trace_node *of_caller = representative(thread, caller->function);
+    struct trace_node *of_function = representative(thread, function);
+    struct trace_node *node;
+
+    if (!of_caller || !of_function)
+        return 0;
+    __atomic_store_n(&caller->context, trace_index(of_caller), __ATOMIC_RELEASE);
+    node = find(thread, site, trace_index(of_caller), function);
+    if (!node) {
+        node = node_add(thread, site, trace_index(of_caller), function, trace_index(of_function));
+        if (node)
+            thread->entry->folded++;
+    }
+    return node;
+}
+
+struct trace_node *tree_child(struct thread *thread, struct trace_node *caller, uint64_t site,
+                              uint32_t function)
+{
+    struct trace_node *node = find(thread, site, caller->context, function);
+
+    if (node)
+        return node;
+    if (thread->entry->nodes >= session.node_limit)
+        return add_folded(thread, caller, site, function);
+    return node_add(thread, site, caller->context, function, 0);
+}
+
+bool tree_begin(struct thread *thread, uint32_t ordinal)
+{
+    struct trace_block *block = session_block(ordinal);
+
+    if (!block)
+        return false;
+    thread->table = pages_take(FIRST_TABLE_SIZE * sizeof *thread->table);
+    if (!thread->table)
+        return false;
+    thread->table_mask = FIRST_TABLE_SIZE - 1;
+    thread->table_used = 0;
+    thread->trace = session.trace;
+    thread->block = block;
+    thread->entry = (struct trace_thread *)((char *)block + TRACE_UNIT);
+    thread->root = (struct trace_node *)((char *)block + 3 * TRACE_UNIT);
+    thread->root->min = UINT32_MAX;
+    thread->root->context = trace_index(thread->root);
+    block->used = 4;
+    thread->entry->ordinal = ordinal;
+    thread->entry->root = trace_index(thread->root);
+    block_commit(block, TRACE_BLOCK_THREAD);
+    return true;
+}

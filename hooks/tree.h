@@ -1,0 +1,20 @@
+/* The calling-context tree of a thread, in the mapped trace. trace_format.h draws it. */
+#ifndef UMBRA_HOOKS_TREE_H
+#define UMBRA_HOOKS_TREE_H
+
+#include <stdbool.h>
+
+#include "hooks/thread.h"
+
+/* The thread's first block, its record and root, and an empty table. False: no room. */
+bool tree_begin(struct thread *thread, uint32_t ordinal);
+
+/* Where a context is kept in a thread's table, or would be: the first place to look. */
+uint64_t tree_hash(uint64_t site, uint32_t parent, uint32_t function);
+
+/* The context of a call of `function` from `site` out of the context `caller`; made if it is new.
+   Null: no room in the trace. */
+struct trace_node *tree_child(struct thread *thread, struct trace_node *caller, uint64_t site,
+                              uint32_t function);
+
+#endif

@@ -1,0 +1,76 @@
+/* Hands trace files to instrumented programs and completes them: see service/service.h. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "service/control.h"
+#include "service/daemon.h"
+#include "service/message.h"
+#include "service/options.h"
+#include "service/service.h"
+
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+/* So that no file we open is ever taken for the standard error of this process. */
+static void open_standard_descriptors(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
+static int start(const struct options *options)
+{
+    struct service service;
+    int status;
+
+    if (!service_open(&service, options))
+        return EXIT_FAILED;
+    if (!options->command)
+        message("instance %s is ready; traces go to %s", options->instance, service.trace_dir_path);
+    status = service_run_command(&service) ? service_run(&service) : service.exit_status;
+    if (options->command && !service.last_session)
+        message("%s: no program of it was recorded: was it instrumented?", options->command[0]);
+    service_close(&service);
+    return status;
+}
+
+static int spawn(const struct options *options)
+{
+    struct service service;
+    int caller = daemon_begin();
+    int status;
+
+    if (caller < 0 || !service_open(&service, options))
+        return EXIT_FAILED;
+    daemon_ready(caller);
+    status = service_run(&service);
+    service_close(&service);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+
+    open_standard_descriptors();
+    if (!options_parse(&options, argc, argv))
+        return EXIT_USAGE;
+    switch (options.verb) {
+    case VERB_NONE:
+        return fflush(stdout) ? EXIT_FAILED : EXIT_OK;
+    case VERB_START:
+        return start(&options);
+    case VERB_SPAWN:
+        return spawn(&options);
+    case VERB_STOP:
+        return control_stop(options.instance);
+    case VERB_STATUS:
+        return control_status(options.instance);
+    }
+    return EXIT_USAGE;
+}

@@ -1,0 +1,16 @@
+/* The service in the background. */
+#ifndef UMBRA_SERVICE_DAEMON_H
+#define UMBRA_SERVICE_DAEMON_H
+
+/*
+ * Splits off a process of its own session, with no descriptors but the standard ones, and returns
+ * in it, with what daemon_ready needs. In the process that called it, it does not return: that
+ * one ends with status 0 when daemon_ready was called, else with the daemon's own exit status.
+ * Returns -1, in the only process there is, after one message.
+ */
+int daemon_begin(void);
+
+/* Lets the one who waits go, and gives up the directory and the standard descriptors. */
+void daemon_ready(int caller);
+
+#endif

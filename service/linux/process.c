@@ -1,0 +1,144 @@
+#include "service/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define WAIT_MS 20
+
+static int open_proc_file(pid_t pid, const char *name)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* Reads up to size - 1 bytes and terminates them. Returns how many, or -1. */
+static ssize_t read_proc_file(pid_t pid, const char *name, char *text, size_t size)
+{
+    int fd = open_proc_file(pid, name);
+    ssize_t length;
+
+    if (fd < 0)
+        return -1;
+    length = read(fd, text, size - 1);
+    close(fd);
+    if (length >= 0)
+        text[length] = 0;
+    return length;
+}
+
+static void read_exe(pid_t pid, char exe[TRACE_EXE_SIZE])
+{
+    char path[64];
+    ssize_t length;
+
+    snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+    length = readlink(path, exe, TRACE_EXE_SIZE - 1);
+    if (length < 0)
+        length = read_proc_file(pid, "comm", exe, TRACE_EXE_SIZE);
+    exe[length < 0 ? 0 : length] = 0;
+    exe[strcspn(exe, "\n")] = 0;
+}
+
+static void read_command(pid_t pid, char command[TRACE_COMMAND_SIZE])
+{
+    ssize_t length = read_proc_file(pid, "cmdline", command, TRACE_COMMAND_SIZE);
+
+    command[0] = length <= 0 ? 0 : command[0];
+    for (ssize_t i = 0; i + 1 < length; i++) {
+        if (!command[i])
+            command[i] = ' ';
+    }
+}
+
+/* "PID (NAME) STATE PPID …", proc(5); the name may hold anything, a ')' too. */
+static bool read_parent(pid_t pid, pid_t *parent)
+{
+    char stat[512];
+    const char *name_end;
+    int number;
+
+    if (read_proc_file(pid, "stat", stat, sizeof(stat)) <= 0)
+        return false;
+    name_end = strrchr(stat, ')');
+    if (!name_end || sscanf(name_end + 1, " %*c %d", &number) != 1)
+        return false;
+    *parent = number;
+    return true;
+}
+
+bool process_describe(pid_t pid, struct process_description *description)
+{
+    memset(description, 0, sizeof(*description));
+    if (!read_parent(pid, &description->parent))
+        return false;
+    read_exe(pid, description->exe);
+    read_command(pid, description->command);
+    return true;
+}
+
+int process_watch(pid_t pid)
+{
+    return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+bool process_is_gone(pid_t pid, int watch)
+{
+    struct pollfd poll_watch = {.fd = watch, .events = POLLIN};
+
+    if (watch < 0)
+        return kill(pid, 0) < 0 && errno == ESRCH;
+    return poll(&poll_watch, 1, 0) == 1;
+}
+
+void process_wait_until_gone(pid_t pid, int watch)
+{
+    struct pollfd poll_watch = {.fd = watch, .events = POLLIN};
+
+    while (!process_is_gone(pid, watch))
+        poll(&poll_watch, 1, watch < 0 ? WAIT_MS : -1);
+}
+
+/* "BEGIN-END PERMISSIONS OFFSET DEVICE INODE PATH", proc(5). The device is not compared: some
+ * file systems show another one here than in stat(2). */
+bool process_may_map(pid_t pid, ino_t inode)
+{
+    int fd = open_proc_file(pid, "maps");
+    FILE *maps = fd < 0 ? NULL : fdopen(fd, "r");
+    unsigned long long mapped;
+    bool found = false;
+    char *line = NULL;
+    size_t size = 0;
+
+    if (!maps) {
+        if (fd >= 0)
+            close(fd);
+        return true;
+    }
+    while (!found && getline(&line, &size, maps) > 0)
+        found = sscanf(line, "%*s %*s %*s %*s %llu", &mapped) == 1 && mapped == inode;
+    found |= ferror(maps) != 0;
+    free(line);
+    fclose(maps);
+    return found;
+}
+
+void process_raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}

@@ -1,0 +1,8 @@
+/* What the service says to people: one line a message, on standard error, under its own name. */
+#ifndef UMBRA_SERVICE_MESSAGE_H
+#define UMBRA_SERVICE_MESSAGE_H
+
+/* Writes "call_trace_service: TEXT\n" in one piece; a longer text than a screenful is cut. */
+void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

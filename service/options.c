@@ -1,0 +1,228 @@
+#include "service/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <popt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "service/message.h"
+#include "trace/protocol.h"
+#include "trace/trace_format.h"
+
+static const char help_text[] =
+    "call_trace_service - hands trace files to instrumented programs and completes them\n"
+    "\n"
+    "    call_trace_service start  [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
+    "    call_trace_service spawn  [OPTION]...\n"
+    "    call_trace_service stop   [--instance-id=ID]\n"
+    "    call_trace_service status [--instance-id=ID]\n"
+    "\n"
+    "start   Serves in the foreground until interrupted. With COMMAND, runs it under an\n"
+    "        instance of its own, stops when it ends and returns its exit status\n"
+    "        (128 + N if signal N killed it, 127 if it was not found).\n"
+    "spawn   Serves in the background; returns as soon as programs can be recorded.\n"
+    "stop    Stops a service; returns when it has ended and its traces are complete.\n"
+    "status  Prints the sessions and bytes of a service; exit status 1 if there is none.\n"
+    "\n"
+    "  --trace-dir=DIR         where traces go, made if missing (default: traces)\n"
+    "  --instance-id=ID        serve beside other instances; programs find theirs through\n"
+    "                          UMBRA_INSTANCE_ID (default: its value, else \"default\")\n"
+    "  --node-limit=N          calling contexts a thread may have before further ones are\n"
+    "                          kept by caller and callee only (default: 65536)\n"
+    "  --max-trace-size=BYTES  what a trace may grow to; K, M, G may follow (default: 1G)\n"
+    "  --verbose               one line when a session begins and when it ends\n"
+    "  --help                  this page\n"
+    "\n"
+    "Exit status: 0, 1 for failure, 2 for wrong usage, or that of COMMAND.\n";
+
+struct raw_options {
+    char *trace_dir, *instance, *node_limit, *max_trace_size;
+    int verbose, help;
+};
+
+static bool parse_number(const char *text, uint64_t *number, const char **rest)
+{
+    char *end;
+
+    if (!isdigit((unsigned char)*text))
+        return false;
+    errno = 0;
+    *number = strtoull(text, &end, 10);
+    *rest = end;
+    return !errno;
+}
+
+bool options_parse_size(const char *text, uint64_t *size)
+{
+    static const char suffixes[] = "KMG";
+    unsigned shift = 0;
+
+    if (!parse_number(text, size, &text))
+        return false;
+    if (*text) {
+        const char *suffix = strchr(suffixes, toupper((unsigned char)*text));
+        if (!suffix || text[1])
+            return false;
+        shift = 10 * (unsigned)(suffix - suffixes + 1);
+    }
+    if (*size > UINT64_MAX >> shift)
+        return false;
+    *size <<= shift;
+    return true;
+}
+
+static bool read_verb(struct options *options, const char *name)
+{
+    static const char *const names[] = {
+        [VERB_START] = "start",
+        [VERB_SPAWN] = "spawn",
+        [VERB_STOP] = "stop",
+        [VERB_STATUS] = "status",
+    };
+
+    for (int i = VERB_START; name && i <= VERB_STATUS; i++) {
+        if (!strcmp(name, names[i])) {
+            options->verb = (enum verb)i;
+            return true;
+        }
+    }
+    message("%s: expected start, spawn, stop or status; see --help", name ? name : "no verb");
+    return false;
+}
+
+/*
+ * The instance: as given, else as UMBRA_INSTANCE_ID says, else the default one. A command is run
+ * under an instance nobody else has, so that any number of them can run at once.
+ */
+static bool choose_instance(struct options *options, const char *given)
+{
+    const char *instance = given ? given : getenv("UMBRA_INSTANCE_ID");
+    char path[PROTOCOL_PATH_SIZE];
+    struct timespec now;
+
+    if (options->command && !given) {
+        clock_gettime(CLOCK_REALTIME, &now);
+        snprintf(options->instance, sizeof(options->instance), "run-%d-%06lx", (int)getpid(),
+                 (unsigned long)now.tv_nsec & 0xffffff);
+        return true;
+    }
+    if (!instance || !*instance)
+        instance = PROTOCOL_DEFAULT_INSTANCE;
+    if (strlen(instance) >= OPTIONS_INSTANCE_SIZE ||
+        !protocol_socket_path(path, "/", instance, 0)) {
+        message("%s: as an instance id, expected up to %d letters, digits, '-', '_' and '.', "
+                "the first not '.'",
+                instance, OPTIONS_INSTANCE_SIZE - 1);
+        return false;
+    }
+    strcpy(options->instance, instance);
+    return true;
+}
+
+static bool choose_limits(struct options *options, const struct raw_options *raw)
+{
+    uint64_t limit = OPTIONS_DEFAULT_NODE_LIMIT;
+    uint64_t size = OPTIONS_DEFAULT_TRACE_SIZE;
+    const char *rest = "";
+
+    if (raw->node_limit && (!parse_number(raw->node_limit, &limit, &rest) || *rest || limit < 1 ||
+                            limit > UINT32_MAX)) {
+        message("--node-limit=%s: expected a number from 1 to %u", raw->node_limit, UINT32_MAX);
+        return false;
+    }
+    if (raw->max_trace_size && (!options_parse_size(raw->max_trace_size, &size) ||
+                                size < OPTIONS_MIN_TRACE_SIZE || size > OPTIONS_MAX_TRACE_SIZE)) {
+        message("--max-trace-size=%s: expected bytes from 64K to 256G", raw->max_trace_size);
+        return false;
+    }
+    options->node_limit = (uint32_t)limit;
+    options->max_trace_size = size - size % TRACE_BLOCK_SIZE;
+    return true;
+}
+
+/* Options that only a verb which serves understands. */
+static bool check_verb(const struct options *options, const struct raw_options *raw,
+                       const char *excess)
+{
+    bool serves = options->verb == VERB_START || options->verb == VERB_SPAWN;
+
+    if (excess) {
+        message("%s: unexpected argument%s", excess,
+                options->verb == VERB_START ? "; put -- before a command to run" : "; see --help");
+        return false;
+    }
+    if (options->command && options->verb != VERB_START) {
+        message("-- %s: only start takes a command", options->command[0]);
+        return false;
+    }
+    if (!serves && (raw->trace_dir || raw->node_limit || raw->max_trace_size || raw->verbose)) {
+        message("stop and status take no option but --instance-id; see --help");
+        return false;
+    }
+    return true;
+}
+
+/* Cuts argv at "--"; what follows is the command. */
+static bool split_command(struct options *options, int *argc, char **argv)
+{
+    for (int i = 1; i < *argc; i++) {
+        if (strcmp(argv[i], "--"))
+            continue;
+        *argc = i;
+        options->command = argv + i + 1;
+        if (*options->command)
+            return true;
+        message("--: expected a command behind it");
+        return false;
+    }
+    return true;
+}
+
+bool options_parse(struct options *options, int argc, char **argv)
+{
+    struct raw_options raw = {0};
+    const struct poptOption table[] = {
+        {"trace-dir", 0, POPT_ARG_STRING, &raw.trace_dir, 0, NULL, NULL},
+        {"instance-id", 0, POPT_ARG_STRING, &raw.instance, 0, NULL, NULL},
+        {"node-limit", 0, POPT_ARG_STRING, &raw.node_limit, 0, NULL, NULL},
+        {"max-trace-size", 0, POPT_ARG_STRING, &raw.max_trace_size, 0, NULL, NULL},
+        {"verbose", 0, POPT_ARG_NONE, &raw.verbose, 0, NULL, NULL},
+        {"help", 0, POPT_ARG_NONE, &raw.help, 0, NULL, NULL},
+        POPT_TABLEEND,
+    };
+    poptContext context = NULL;
+    bool ok = false;
+    int code;
+
+    memset(options, 0, sizeof(*options));
+    if (!split_command(options, &argc, argv))
+        return false;
+    context = poptGetContext(NULL, argc, (const char **)argv, table, 0);
+    code = poptGetNextOpt(context);
+    if (code < -1) {
+        message("%s: %s; see --help", poptBadOption(context, 0), poptStrerror(code));
+        goto err;
+    }
+    if (raw.help) {
+        fputs(help_text, stdout);
+        ok = true;
+        goto err;
+    }
+    ok = read_verb(options, poptGetArg(context)) &&
+         check_verb(options, &raw, poptPeekArg(context)) &&
+         choose_instance(options, raw.instance) && choose_limits(options, &raw);
+    options->trace_dir = raw.trace_dir ? raw.trace_dir : "traces";
+    options->verbose = raw.verbose;
+    raw.trace_dir = NULL;
+err:
+    free(raw.trace_dir);
+    free(raw.instance);
+    free(raw.node_limit);
+    free(raw.max_trace_size);
+    poptFreeContext(context);
+    return ok;
+}

@@ -1,0 +1,45 @@
+/* The command line of call_trace_service. */
+#ifndef UMBRA_SERVICE_OPTIONS_H
+#define UMBRA_SERVICE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a trace may grow to: --max-trace-size. A node's index has 32 bits, of 64-byte units. */
+#define OPTIONS_DEFAULT_TRACE_SIZE (1ull << 30)
+#define OPTIONS_MIN_TRACE_SIZE     (64ull << 10)
+#define OPTIONS_MAX_TRACE_SIZE     (256ull << 30)
+
+/* Calling contexts a thread may have before they fold: --node-limit. 64 bytes each. */
+#define OPTIONS_DEFAULT_NODE_LIMIT 65536u
+
+#define OPTIONS_INSTANCE_SIZE 64
+
+enum verb {
+    VERB_NONE, /* --help: nothing more to do */
+    VERB_START,
+    VERB_SPAWN,
+    VERB_STOP,
+    VERB_STATUS,
+};
+
+struct options {
+    enum verb verb;
+    const char *trace_dir;
+    char instance[OPTIONS_INSTANCE_SIZE];
+    uint32_t node_limit;
+    uint64_t max_trace_size; /* a multiple of TRACE_BLOCK_SIZE */
+    bool verbose;
+    char **command; /* what stands behind "--", zero-terminated; null if there is none */
+};
+
+/*
+ * Reads the command line. The strings of *options live as long as argv, or as the program.
+ * Returns false for wrong usage, after one message.
+ */
+bool options_parse(struct options *options, int argc, char **argv);
+
+/* Reads "65536", "64K", "16M" or "1G" into *size. Returns false for anything else. */
+bool options_parse_size(const char *text, uint64_t *size);
+
+#endif

@@ -1,0 +1,38 @@
+/* Other processes: who they are, and whether they are still there. */
+#ifndef UMBRA_SERVICE_PROCESS_H
+#define UMBRA_SERVICE_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "trace/trace_format.h"
+
+struct process_description {
+    pid_t parent;
+    char exe[TRACE_EXE_SIZE];         /* its short name where the path may not be read */
+    char command[TRACE_COMMAND_SIZE]; /* arguments joined by spaces, cut */
+};
+
+/* Returns false if there is no such process (any more). */
+bool process_describe(pid_t pid, struct process_description *description);
+
+/*
+ * A descriptor that can be read once the process is gone. Negative where the system has none:
+ * ask process_is_gone now and then instead.
+ */
+int process_watch(pid_t pid);
+
+/* watch as process_watch returned it, negative ones included. */
+bool process_is_gone(pid_t pid, int watch);
+
+/* Returns when it is. */
+void process_wait_until_gone(pid_t pid, int watch);
+
+/* Returns true unless it is certain that the process does not map the file of that inode. */
+bool process_may_map(pid_t pid, ino_t inode);
+
+/* Raises the number of descriptors this process may have to what it may raise it to. */
+void process_raise_descriptor_limit(void);
+
+#endif

@@ -1,0 +1,175 @@
+#include "service/service.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "service/client.h"
+#include "service/command.h"
+#include "service/message.h"
+#include "service/process.h"
+#include "service/session.h"
+
+#define SWEEP_MS 500
+
+static void somebody_connects(void *owner)
+{
+    struct service *service = owner;
+    struct endpoint_peer peer;
+    int connection = endpoint_accept(&service->endpoint, &peer);
+
+    if (connection >= 0)
+        client_begin(service, connection, &peer);
+}
+
+void service_stop(struct service *service)
+{
+    if (service->command)
+        kill(service->command, SIGTERM);
+    else
+        service->stopping = true;
+}
+
+/* What a key sends, the command has got as well; what came to us alone is handed on. */
+static void signal_came(void *owner)
+{
+    struct service *service = owner;
+    struct signal_event event;
+
+    while (signals_next(&service->signals, &event)) {
+        if (event.number == SIGCHLD) {
+            if (service->command && command_has_ended(service->command, &service->exit_status)) {
+                service->command = 0;
+                service->stopping = true;
+            }
+        } else if (!service->command) {
+            service->stopping = true;
+        } else if (!event.from_terminal) {
+            kill(service->command, event.number);
+        }
+    }
+}
+
+static bool open_trace_dir(struct service *service)
+{
+    const char *path = service->options->trace_dir;
+
+    if (mkdir(path, 0700) < 0 && errno != EEXIST) {
+        message("%s: cannot make the trace directory: %s", path, strerror(errno));
+        return false;
+    }
+    service->trace_dir_path = realpath(path, NULL);
+    service->trace_dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (!service->trace_dir_path || service->trace_dir < 0) {
+        message("%s: cannot open the trace directory: %s", path, strerror(errno));
+        return false;
+    }
+    if (faccessat(service->trace_dir, ".", W_OK | X_OK, AT_EACCESS) < 0) {
+        message("%s: expected a directory to write to, found: %s", path, strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+static bool watch(struct service *service, struct event_source *source, int fd,
+                  void (*ready)(void *))
+{
+    *source = (struct event_source){fd, ready, service};
+    return event_loop_add(&service->loop, source);
+}
+
+bool service_open(struct service *service, const struct options *options)
+{
+    *service = (struct service){
+        .options = options,
+        .loop.fd = -1,
+        .signals.fd = -1,
+        .endpoint.lock = -1,
+        .trace_dir = -1,
+    };
+    if (!open_trace_dir(service))
+        goto err;
+    if (!tick_clock_open(&service->clock))
+        message("this processor's tick counter does not run at a constant rate: times are rough");
+    if (!event_loop_open(&service->loop) || !signals_open(&service->signals) ||
+        !watch(service, &service->signal_source, service->signals.fd, signal_came)) {
+        message("cannot wait for events: %s", strerror(errno));
+        goto err;
+    }
+    if (!endpoint_open(&service->endpoint, options->instance))
+        goto err;
+    if (!watch(service, &service->endpoint_source, service->endpoint.listener, somebody_connects)) {
+        message("cannot wait for connections: %s", strerror(errno));
+        goto err;
+    }
+    return true;
+err:
+    service_close(service);
+    return false;
+}
+
+bool service_run_command(struct service *service)
+{
+    if (!service->options->command)
+        return true;
+    service->command = command_start(service->options->command, service->options->instance,
+                                     &service->signals, &service->exit_status);
+    return service->command != 0;
+}
+
+int service_run(struct service *service)
+{
+    process_raise_descriptor_limit();
+    while (!service->stopping) {
+        int timeout = client_drop_idle(service);
+
+        if (session_needs_sweep(service)) {
+            session_sweep(service, false);
+            timeout = timeout < 0 || timeout > SWEEP_MS ? SWEEP_MS : timeout;
+        }
+        event_loop_turn(&service->loop, timeout);
+    }
+    return service->exit_status;
+}
+
+/* Those who asked for the end hear of it when it is there: the instance is free again. */
+static void close_clients(struct service *service, unsigned left)
+{
+    struct client *client, *next;
+
+    DL_FOREACH_SAFE(service->clients, client, next)
+    {
+        if (client->awaits_the_end) {
+            client_say(client, "%u traces complete, %" PRIu64 " bytes", service->ended,
+                       service->ended_bytes);
+            if (left)
+                client_say(client,
+                           "%u processes are still running: their traces are left as "
+                           "they are, recording goes on",
+                           left);
+            client_say(client, NULL);
+        }
+        client_end(client);
+    }
+}
+
+void service_close(struct service *service)
+{
+    unsigned left;
+
+    session_sweep(service, false);
+    left = service->running;
+    session_sweep(service, true);
+    endpoint_close(&service->endpoint);
+    close_clients(service, left);
+    signals_close(&service->signals);
+    event_loop_close(&service->loop);
+    if (service->trace_dir >= 0)
+        close(service->trace_dir);
+    free(service->trace_dir_path);
+}

@@ -1,0 +1,71 @@
+/*
+ * One instance of the service: a single thread around an event loop.
+ *
+ *      endpoint --accept--> client --hello--> session --process gone--> trace cut
+ *                             |
+ *                             +--command--> an answer in text
+ *
+ * A client lives as long as it takes to say one thing, and no longer than CLIENT_TIMEOUT_MS. A
+ * session lives as long as the process it records. Nothing here ever waits for either.
+ */
+#ifndef UMBRA_SERVICE_SERVICE_H
+#define UMBRA_SERVICE_SERVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "service/endpoint.h"
+#include "service/event_loop.h"
+#include "service/options.h"
+#include "service/signals.h"
+#include "service/tick_clock.h"
+
+#define SERVICE_MAX_CLIENTS 256
+
+struct client;
+struct session;
+
+struct service {
+    const struct options *options;
+    struct event_loop loop;
+    struct tick_clock clock;
+    struct signals signals;
+    struct event_source signal_source;
+    struct endpoint endpoint;
+    struct event_source endpoint_source;
+    char *trace_dir_path; /* absolute */
+    int trace_dir;
+
+    struct client *clients; /* in the order in which they came: the first one is due first */
+    unsigned client_count;
+    struct session *sessions;
+    unsigned running; /* sessions in the list */
+
+    /* Since the start. */
+    unsigned last_session;
+    unsigned ended;
+    unsigned refused;     /* who connected and was not served */
+    uint64_t ended_bytes; /* of the traces that are complete */
+
+    pid_t command; /* 0 if there is none */
+    int exit_status;
+    bool stopping;
+};
+
+/* Accepts connections from here on. Returns false after one message, with nothing left behind. */
+bool service_open(struct service *service, const struct options *options);
+
+/* Runs options->command, if there is one. Returns false after one message. */
+bool service_run_command(struct service *service);
+
+/* Serves until it is told to stop or the command has ended. Returns the exit status. */
+int service_run(struct service *service);
+
+/* Completes all traces that can be, says which can not, and frees everything. */
+void service_close(struct service *service);
+
+/* To be called by whoever was told to stop the service: asks the command to end first. */
+void service_stop(struct service *service);
+
+#endif

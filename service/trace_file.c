@@ -1,0 +1,167 @@
+#include "service/trace_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "service/message.h"
+
+#define SMALLEST_CAPACITY (64u << 10)
+#define LONGEST_EXE       80
+#define NAME_ATTEMPTS     10000
+
+static bool is_plain(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-' || c == '+';
+}
+
+/* The exe's last part, with nothing in it that a shell or a terminal would take for itself. */
+static void name_trace(char name[TRACE_FILE_NAME_SIZE], const struct trace_header *header)
+{
+    const char *slash = strrchr(header->exe, '/');
+    const char *base = slash ? slash + 1 : header->exe;
+    char plain[LONGEST_EXE + 1] = {0};
+
+    for (int i = 0; i < LONGEST_EXE && base[i]; i++)
+        plain[i] = is_plain(base[i]) ? base[i] : '_';
+    if (plain[0] == '.' || plain[0] == '-')
+        plain[0] = '_';
+    snprintf(name, TRACE_FILE_NAME_SIZE, "%s-%u-%u.bin", plain[0] ? plain : "unknown", header->pid,
+             header->session);
+}
+
+static int open_new(struct trace_file *file, int directory, struct trace_header *header)
+{
+    for (int i = 0; i < NAME_ATTEMPTS; i++, header->session++) {
+        name_trace(file->name, header);
+        file->fd =
+            openat(directory, file->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (file->fd >= 0 || errno != EEXIST)
+            break;
+    }
+    return file->fd;
+}
+
+/* Halves the capacity until the file can have it. */
+static bool extend(int fd, uint64_t *capacity)
+{
+    for (; *capacity >= SMALLEST_CAPACITY; *capacity /= 2) {
+        *capacity -= *capacity % TRACE_BLOCK_SIZE;
+        if (ftruncate(fd, (off_t)*capacity) == 0)
+            return true;
+        if (errno != EFBIG && errno != EINVAL)
+            return false;
+    }
+    errno = EFBIG;
+    return false;
+}
+
+static bool write_at(int fd, const void *bytes, size_t size, size_t offset)
+{
+    ssize_t written = pwrite(fd, bytes, size, (off_t)offset);
+
+    if (written >= 0 && (size_t)written < size)
+        errno = ENOSPC;
+    return written == (ssize_t)size;
+}
+
+/* The whole page is written, so that the agent's half of it has its room on the disk as well. */
+static bool write_header(int fd, struct trace_header *header)
+{
+    unsigned char page[TRACE_HEADER_SIZE] = {0};
+
+    memcpy(header->magic, TRACE_MAGIC, sizeof(header->magic));
+    header->version = TRACE_VERSION;
+    header->header_size = TRACE_HEADER_SIZE;
+    header->block_size = TRACE_BLOCK_SIZE;
+    header->used = TRACE_HEADER_SIZE;
+    header->state = TRACE_PREPARED;
+    memcpy(page, header, sizeof(*header));
+    return write_at(fd, page, sizeof(page), 0);
+}
+
+bool trace_file_create(struct trace_file *file, int directory, struct trace_header *header)
+{
+    struct stat stat;
+    int error;
+
+    if (open_new(file, directory, header) < 0)
+        return false;
+    if (!extend(file->fd, &header->capacity) || !write_header(file->fd, header) ||
+        fstat(file->fd, &stat) < 0)
+        goto err;
+    file->capacity = header->capacity;
+    file->inode = stat.st_ino;
+    return true;
+err:
+    error = errno;
+    trace_file_discard(file, directory);
+    errno = error;
+    return false;
+}
+
+uint64_t trace_file_used(const struct trace_file *file)
+{
+    uint64_t used;
+
+    if (pread(file->fd, &used, sizeof(used), offsetof(struct trace_header, used)) != sizeof(used))
+        return TRACE_HEADER_SIZE;
+    return used;
+}
+
+/* `used` as it can be: anything else was written by mistake, and may hide blocks in use. */
+static uint64_t used_in_bounds(const struct trace_file *file)
+{
+    uint64_t used = trace_file_used(file);
+    uint64_t fixed = used;
+
+    if (fixed < TRACE_HEADER_SIZE)
+        fixed = TRACE_HEADER_SIZE;
+    if (fixed > file->capacity)
+        fixed = file->capacity;
+    fixed += (TRACE_BLOCK_SIZE - fixed % TRACE_BLOCK_SIZE) % TRACE_BLOCK_SIZE;
+    if (fixed == used)
+        return used;
+
+    message("%s: expected bytes in use to be a multiple of %u from %u to %" PRIu64
+            ", found %" PRIu64 ": taken as %" PRIu64 "; the trace may be damaged",
+            file->name, TRACE_BLOCK_SIZE, TRACE_HEADER_SIZE, file->capacity, used, fixed);
+    if (!write_at(file->fd, &fixed, sizeof(fixed), offsetof(struct trace_header, used)))
+        message("%s: cannot write: %s", file->name, strerror(errno));
+    return fixed;
+}
+
+uint64_t trace_file_end(struct trace_file *file, const struct trace_file_end *end)
+{
+    uint64_t used = used_in_bounds(file);
+    uint32_t kind = end->kind;
+
+    if (!write_at(file->fd, &kind, sizeof(kind), offsetof(struct trace_header, end)) ||
+        !write_at(file->fd, &end->seen_ticks, sizeof(end->seen_ticks),
+                  offsetof(struct trace_header, end_seen_ticks)) ||
+        !write_at(file->fd, &end->ticks_per_second, sizeof(end->ticks_per_second),
+                  offsetof(struct trace_header, ticks_per_second)) ||
+        ftruncate(file->fd, (off_t)used) < 0)
+        message("%s: cannot complete the trace: %s", file->name, strerror(errno));
+    trace_file_leave(file);
+    return used;
+}
+
+void trace_file_leave(struct trace_file *file)
+{
+    if (file->fd >= 0)
+        close(file->fd);
+    file->fd = -1;
+}
+
+void trace_file_discard(struct trace_file *file, int directory)
+{
+    trace_file_leave(file);
+    unlinkat(directory, file->name, 0);
+}

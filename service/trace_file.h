@@ -1,0 +1,59 @@
+/*
+ * The file of a trace, from the service's side: made sparse, handed out, cut when its process is
+ * gone. What is in it: trace/trace_format.h.
+ *
+ *      create     |header|............ hole ............................| capacity
+ *      recording  |header|block|block|block|....... hole ...............| capacity
+ *                                          ^ header.used, kept by the agent
+ *      end        |header|block|block|block|
+ */
+#ifndef UMBRA_SERVICE_TRACE_FILE_H
+#define UMBRA_SERVICE_TRACE_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "trace/trace_format.h"
+
+#define TRACE_FILE_NAME_SIZE 128
+
+struct trace_file {
+    int fd;
+    uint64_t capacity;
+    ino_t inode;
+    char name[TRACE_FILE_NAME_SIZE]; /* EXE-PID-SESSION.bin, in the trace directory */
+};
+
+/*
+ * Makes a new file in directory, readable by its owner alone, with `header` as its first page.
+ * Takes from header: exe, pid, session, capacity. Changes in it: session, to the next one whose
+ * name is free; capacity, to what the file system and RLIMIT_FSIZE allow; and fills in what every
+ * trace has. Returns false, errno set and nothing left behind.
+ */
+bool trace_file_create(struct trace_file *file, int directory, struct trace_header *header);
+
+/* Bytes in use, as the agent says: not checked. TRACE_HEADER_SIZE if it cannot be read. */
+uint64_t trace_file_used(const struct trace_file *file);
+
+/* What a trace gets when its process is gone. */
+struct trace_file_end {
+    enum trace_end kind;
+    uint64_t seen_ticks;
+    uint64_t ticks_per_second;
+};
+
+/*
+ * Writes the end into the header, cuts the file to what is in use and closes it. The process must
+ * not have the file mapped any more. `used` out of bounds is reported and put right. Returns the
+ * length of the file.
+ */
+uint64_t trace_file_end(struct trace_file *file, const struct trace_file_end *end);
+
+/* Closes the file and leaves it as it is. */
+void trace_file_leave(struct trace_file *file);
+
+/* Closes and removes it. */
+void trace_file_discard(struct trace_file *file, int directory);
+
+#endif

@@ -1,0 +1,214 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "service/trace_file.h"
+
+#define MIB (1ull << 20)
+
+struct place {
+    char path[64];
+    int directory;
+};
+
+static int make_place(void **state)
+{
+    struct place *place = calloc(1, sizeof(*place));
+
+    strcpy(place->path, "/tmp/umbra-trace-file-XXXXXX");
+    if (!mkdtemp(place->path))
+        return -1;
+    place->directory = open(place->path, O_RDONLY | O_DIRECTORY);
+    *state = place;
+    return place->directory < 0;
+}
+
+static int remove_place(void **state)
+{
+    struct place *place = *state;
+    char command[96];
+    int status;
+
+    snprintf(command, sizeof(command), "rm -r '%s'", place->path);
+    status = system(command);
+    close(place->directory);
+    free(place);
+    return status;
+}
+
+static struct trace_header template(void)
+{
+    struct trace_header header = {.pid = 42, .session = 1, .capacity = MIB, .node_limit = 7};
+
+    strcpy(header.exe, "/usr/bin/some program");
+    return header;
+}
+
+static off_t length_of(const struct place *place, const char *name)
+{
+    struct stat stat = {0};
+
+    assert_int_equal(fstatat(place->directory, name, &stat, AT_SYMLINK_NOFOLLOW), 0);
+    return stat.st_size;
+}
+
+static struct trace_header read_header(const struct place *place, const char *name)
+{
+    struct trace_header header;
+    int fd = openat(place->directory, name, O_RDONLY);
+
+    assert_int_equal(read(fd, &header, sizeof(header)), sizeof(header));
+    close(fd);
+    return header;
+}
+
+static void set_used(const struct trace_file *file, uint64_t used)
+{
+    assert_int_equal(pwrite(file->fd, &used, sizeof(used), offsetof(struct trace_header, used)), 8);
+}
+
+static const struct trace_file_end gone = {TRACE_END_GONE, 99, 1000};
+
+static void test_new_trace(void **state)
+{
+    struct place *place = *state;
+    struct trace_header header = template();
+    struct trace_file file;
+    struct stat stat;
+
+    assert_true(trace_file_create(&file, place->directory, &header));
+    assert_string_equal(file.name, "some_program-42-1.bin");
+    assert_int_equal(fstat(file.fd, &stat), 0);
+    assert_int_equal(stat.st_size, MIB);
+    assert_int_equal(stat.st_mode & 07777, 0600);
+    assert_int_equal(trace_file_used(&file), TRACE_HEADER_SIZE);
+    header = read_header(place, file.name);
+    assert_memory_equal(header.magic, TRACE_MAGIC, 8);
+    assert_int_equal(header.version, TRACE_VERSION);
+    assert_int_equal(header.state, TRACE_PREPARED);
+    assert_int_equal(header.node_limit, 7);
+    trace_file_leave(&file);
+}
+
+static void test_a_name_in_use_is_left_alone(void **state)
+{
+    struct place *place = *state;
+    struct trace_header header = template();
+    struct trace_file file;
+
+    assert_int_equal(symlinkat("elsewhere", place->directory, "some_program-42-1.bin"), 0);
+    assert_int_equal(mkdirat(place->directory, "some_program-42-2.bin", 0700), 0);
+    assert_true(trace_file_create(&file, place->directory, &header));
+    assert_string_equal(file.name, "some_program-42-3.bin");
+    assert_int_equal(header.session, 3);
+    assert_int_equal(faccessat(place->directory, "elsewhere", F_OK, 0), -1);
+    trace_file_leave(&file);
+}
+
+static void test_end_cuts_to_what_is_in_use(void **state)
+{
+    struct place *place = *state;
+    struct trace_header header = template();
+    struct trace_file file;
+
+    assert_true(trace_file_create(&file, place->directory, &header));
+    set_used(&file, 5 * TRACE_BLOCK_SIZE);
+    assert_int_equal(trace_file_end(&file, &gone), 5 * TRACE_BLOCK_SIZE);
+    assert_int_equal(length_of(place, file.name), 5 * TRACE_BLOCK_SIZE);
+    header = read_header(place, file.name);
+    assert_int_equal(header.end, TRACE_END_GONE);
+    assert_int_equal(header.end_seen_ticks, 99);
+    assert_int_equal(header.ticks_per_second, 1000);
+}
+
+static void test_use_out_of_bounds_is_put_right(void **state)
+{
+    static const struct {
+        uint64_t written, taken;
+    } cases[] = {
+        {0, TRACE_HEADER_SIZE}, {TRACE_HEADER_SIZE + 1, TRACE_HEADER_SIZE + TRACE_BLOCK_SIZE},
+        {MIB - 1, MIB},         {MIB + TRACE_BLOCK_SIZE, MIB},
+        {UINT64_MAX, MIB},      {1ull << 63, MIB},
+    };
+    struct place *place = *state;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct trace_header header = template();
+        struct trace_file file;
+
+        assert_true(trace_file_create(&file, place->directory, &header));
+        set_used(&file, cases[i].written);
+        assert_int_equal(trace_file_end(&file, &gone), cases[i].taken);
+        assert_int_equal(length_of(place, file.name), cases[i].taken);
+        assert_int_equal(read_header(place, file.name).used, cases[i].taken);
+    }
+}
+
+static void test_smaller_where_files_are_limited(void **state)
+{
+    struct place *place = *state;
+    struct trace_header header = template();
+    struct trace_file file;
+    struct rlimit before;
+
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){300000, before.rlim_max});
+    assert_true(trace_file_create(&file, place->directory, &header));
+    assert_int_equal(header.capacity, MIB / 4);
+    assert_int_equal(file.capacity, MIB / 4);
+    trace_file_discard(&file, place->directory);
+
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){1000, before.rlim_max});
+    assert_false(trace_file_create(&file, place->directory, &header));
+    assert_int_equal(errno, EFBIG);
+    setrlimit(RLIMIT_FSIZE, &before);
+    assert_int_equal(rmdir(place->path), 0); /* nothing was left behind */
+    assert_int_equal(mkdir(place->path, 0700), 0);
+}
+
+static void test_names_without_a_usable_character(void **state)
+{
+    static const char *const cases[][2] = {
+        {"", "unknown-42-1.bin"},           {"/bin/", "unknown-42-1.bin"},
+        {"/x/..", "_.-42-1.bin"},           {"/x/-rf *", "_rf__-42-1.bin"},
+        {"/x/\033[2J\n", "__2J_-42-1.bin"},
+    };
+    struct place *place = *state;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct trace_header header = template();
+        struct trace_file file;
+
+        strcpy(header.exe, cases[i][0]);
+        assert_true(trace_file_create(&file, place->directory, &header));
+        assert_string_equal(file.name, cases[i][1]);
+        trace_file_discard(&file, place->directory);
+    }
+}
+
+int main(void)
+{
+#define IN_A_PLACE(test) cmocka_unit_test_setup_teardown(test, make_place, remove_place)
+    const struct CMUnitTest tests[] = {
+        IN_A_PLACE(test_new_trace),
+        IN_A_PLACE(test_a_name_in_use_is_left_alone),
+        IN_A_PLACE(test_end_cuts_to_what_is_in_use),
+        IN_A_PLACE(test_use_out_of_bounds_is_put_right),
+        IN_A_PLACE(test_smaller_where_files_are_limited),
+        IN_A_PLACE(test_names_without_a_usable_character),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,80 @@
+/*
+ * The thunk stash in memory: numbers that assembly and C share.
+ *
+ * The range `umbra_stash` is part of the agent's image: a segment without bytes in the file and
+ * without write permission, so that it costs address space only. It is divided into blocks:
+ *
+ *      block + 0       +---------------------------+
+ *                      | thunk 0 … thunk 511       |  32 KiB of code, read and execute: the
+ *                      |   64 bytes each           |  agent's own pages, mapped once more
+ *      block + K       +---------------------------+
+ *                      | record 0 … record 511     |  32 KiB of data, read and write
+ *                      |   64 bytes each           |
+ *      block + 64 KiB  +---------------------------+
+ *
+ *      record = thunk + K for every thunk, so one static FDE describes them all.
+ *
+ * A thunk, entered by a jump with rsp just above the return-address slot S (rsp = S + 8):
+ *
+ *      +0   call [record.body]       writes T = thunk + 6 into S: the swizzle
+ *      +6   push [record.ret]        S holds the true return address again
+ *     +12   mov  [rsp - 16], rax
+ *     +17   lea  rax, [record]
+ *     +24   jmp  [record 0.body]     the exit hook, which ends in `ret`
+ *
+ * A record:
+ *
+ *      0     8      16     24   32     40       48      56
+ *      +-----+------+------+----+------+--------+-------+-----+
+ *      | ret | body | slot | t0 | node | probes | below | end |
+ *      +-----+------+------+----+------+--------+-------+-----+
+ *
+ * Record 0 of a block is no invocation but the block's *sentinel*: body is the exit hook, below
+ * the stash it belongs to; slot and node repeat those of the record before it, the last of the
+ * block before, so that the hot path need not know that a block begins.
+ */
+#ifndef UMBRA_THUNKSTASH_LAYOUT_H
+#define UMBRA_THUNKSTASH_LAYOUT_H
+
+#define THUNK_SIZE        64
+#define BLOCK_THUNKS      512
+#define BLOCK_CODE_SIZE   (BLOCK_THUNKS * THUNK_SIZE)
+#define RECORD_DISTANCE   BLOCK_CODE_SIZE /* K */
+#define BLOCK_SIZE        (2 * BLOCK_CODE_SIZE)
+#define STASH_BLOCKS      4096
+#define STASH_RANGE_SIZE  (STASH_BLOCKS * BLOCK_SIZE) /* 256 MiB */
+#define THUNK_RETURN      6 /* T - thunk */
+
+#define RECORD_RET    0
+#define RECORD_BODY   8
+#define RECORD_SLOT   16
+#define RECORD_T0     24
+#define RECORD_NODE   32
+#define RECORD_PROBES 40
+
+/* Hot fields of struct thread, see hooks/thread.h. */
+#define THREAD_STACK_LOW   0
+#define THREAD_STACK_SIZE  8
+#define THREAD_TOP         16
+#define THREAD_LIMIT       24
+#define THREAD_TABLE       32
+#define THREAD_TABLE_MASK  40
+#define THREAD_TRACE       48
+#define THREAD_PROBE_TICKS 56
+
+/* Fields of struct trace_node. */
+#define NODE_SITE    0
+#define NODE_PARENT  8
+#define NODE_CALLS   16
+#define NODE_EXITS   24
+#define NODE_TICKS   32
+#define NODE_PROBES  40
+#define NODE_MAX     48
+#define NODE_MIN     56
+#define NODE_CONTEXT 60
+
+/* Context hash: ((site * A + (function << 32 | parent)) * B) >> 32. */
+#define HASH_A 0x9e3779b97f4a7c15
+#define HASH_B 0xff51afd7ed558ccd
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * System calls without the C library: the agent runs between two instructions of its host, where
+ * the library may hold a lock and errno is the host's. Results are as the kernel returns them:
+ * -1 … -4095 are error numbers.
+ */
+#ifndef UMBRA_THUNKSTASH_LINUX_SYSCALLS_H
+#define UMBRA_THUNKSTASH_LINUX_SYSCALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+
+static inline long syscall6(long number, long a, long b, long c, long d, long e, long f)
+{
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    long result;
+
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+#define SYSCALL0(n)                syscall6(SYS_##n, 0, 0, 0, 0, 0, 0)
+#define SYSCALL1(n, a)             syscall6(SYS_##n, (long)(a), 0, 0, 0, 0, 0)
+#define SYSCALL2(n, a, b)          syscall6(SYS_##n, (long)(a), (long)(b), 0, 0, 0, 0)
+#define SYSCALL3(n, a, b, c)       syscall6(SYS_##n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define SYSCALL4(n, a, b, c, d)    syscall6(SYS_##n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+#define SYSCALL5(n, a, b, c, d, e)                                                                 \
+    syscall6(SYS_##n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
+#define SYSCALL6(n, a, b, c, d, e, f)                                                              \
+    syscall6(SYS_##n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+
+static inline bool syscall_failed(long result)
+{
+    return result < 0 && result >= -4095;
+}
+
+#endif

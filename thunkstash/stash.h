@@ -1,0 +1,97 @@
+/*
+ * Thunks and their records: which invocation has which, and when one may be used again.
+ * The layout is in layout.h, the rules of liveness are in stash.c.
+ *
+ * A stash belongs to one thread. Its functions are called by that thread only, from a slow path
+ * (thread.h), and never block. No function here touches a stack or a context tree.
+ */
+#ifndef UMBRA_THUNKSTASH_STASH_H
+#define UMBRA_THUNKSTASH_STASH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "thunkstash/layout.h"
+
+struct trace_node;
+struct stash;
+
+#define SLOT_FREE UINT64_MAX
+
+struct record {
+    uint64_t ret;            /* the true return address */
+    uint64_t body;           /* where the thunk's call goes */
+    uint64_t slot;           /* address of the return-address slot; SLOT_FREE: no live invocation */
+    uint64_t t0;             /* ticks at entry */
+    struct trace_node *node; /* the invocation's context */
+    uint64_t probes;         /* recorded calls that began and ended within this one */
+    union {
+        struct record *below; /* caller's record, on a stash without order; null if unknown */
+        struct stash *owner;  /* in a sentinel */
+    };
+    uint64_t end; /* ticks at which it returned on another thread, for the owner to see; 0 */
+};
+
+/*
+ * ordered: on the thread's own stack; records are in the order of their slots.
+ * Otherwise: coroutines, fibers, alternate signal stacks; records in any order.
+ */
+struct stash {
+    struct record *top;   /* ordered: youngest record, or the first block's sentinel;
+                             else the record that was touched last, or null */
+    struct record *free;  /* not ordered: chained by `below` */
+    uint32_t first_block; /* number + 1; 0: none */
+    uint32_t last_block;
+    uint32_t session; /* fork generation in which the stash began */
+    bool ordered;
+};
+
+/* Maps the code once, so that it can be mapped again and again without a descriptor. `path` is
+   the agent's own file, exit_hook what thunks jump to. False: no thunks can be had. */
+bool stash_prepare(const char *path, uint64_t file_offset, void (*exit_hook)(void));
+
+/* root: the context below which the stash's first records are. False: no block left. */
+bool stash_begin(struct stash *stash, bool ordered, uint32_t session, struct trace_node *root);
+
+/* Gives the blocks back. Nothing may return through them any more. */
+void stash_release(struct stash *stash);
+
+/* Ordered: a record above the top, its slot still SLOT_FREE, and makes it the top.
+   Not ordered: any free record. Null: no room. */
+struct record *stash_push(struct stash *stash);
+
+/* Ordered: frees the top; what is below it becomes the top. */
+void stash_pop(struct stash *stash);
+
+/* Not ordered: frees this one. */
+void stash_free(struct stash *stash, struct record *record);
+
+/* Ordered: moves the top off the sentinel of a later block, where the hot path may leave it. */
+void stash_settle(struct stash *stash);
+
+/* Ordered: the record below, or the first block's sentinel. Null below that one. */
+struct record *stash_below(const struct record *record);
+
+bool record_is_sentinel(const struct record *record);
+
+/* The stash that a record was given out by. */
+struct stash *record_owner(const struct record *record);
+uint32_t record_session(const struct record *record);
+
+/* One past the last record of the block that holds this one. */
+struct record *record_limit(const struct record *record);
+
+/* The record whose thunk's return address this is; null if it is none. */
+struct record *record_of_return(uint64_t address);
+
+static inline uint64_t record_thunk(const struct record *record)
+{
+    return (uint64_t)record - RECORD_DISTANCE;
+}
+
+/* Calls visit for every record of the stash but sentinels, live or not. */
+void stash_each(struct stash *stash, void (*visit)(struct record *record, void *with), void *with);
+
+_Static_assert(sizeof(struct record) == THUNK_SIZE, "a record has its thunk's stride");
+
+#endif

@@ -1,0 +1,173 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "thunkstash/stash.h"
+
+/* The agent's linker script reserves the range; here it is ordinary memory. */
+char umbra_stash[STASH_RANGE_SIZE] __attribute__((aligned(4096)));
+
+static struct trace_node *const root = (struct trace_node *)0x1000;
+
+static void no_exit(void)
+{
+}
+
+static int prepare(void **state)
+{
+    (void)state;
+    return stash_prepare("/proc/self/exe", 0, no_exit) ? 0 : 1;
+}
+
+static void begin(struct stash *stash, bool ordered)
+{
+    assert_true(stash_begin(stash, ordered, 1, root));
+}
+
+/* Pushes a record whose slot lies `depth` words below an imagined stack's top. */
+static struct record *push(struct stash *stash, uint64_t depth)
+{
+    struct record *record = stash_push(stash);
+
+    assert_non_null(record);
+    assert_int_equal(record->slot, SLOT_FREE);
+    record->slot = 0x7fff0000 - 8 * depth;
+    return record;
+}
+
+static void begins_with_a_sentinel_that_leads_to_the_exit_hook(void **state)
+{
+    struct stash stash;
+
+    (void)state;
+    begin(&stash, true);
+    assert_true(record_is_sentinel(stash.top));
+    assert_ptr_equal(stash.top->node, root);
+    assert_int_equal(stash.top->body, (uint64_t)no_exit);
+    stash_release(&stash);
+}
+
+static void thunk_and_record_lead_to_each_other(void **state)
+{
+    struct stash stash;
+    struct record *record;
+
+    (void)state;
+    begin(&stash, true);
+    record = push(&stash, 1);
+    assert_ptr_equal(record_of_return(record_thunk(record) + THUNK_RETURN), record);
+    assert_null(record_of_return(record_thunk(record)));
+    assert_null(record_of_return((uint64_t)record + THUNK_RETURN));
+    assert_null(record_of_return((uint64_t)no_exit));
+    stash_release(&stash);
+}
+
+static void ordered_records_come_and_go_last_in_first_out_across_blocks(void **state)
+{
+    struct stash stash;
+    const uint64_t many = 5 * BLOCK_THUNKS;
+    static struct record *pushed[5 * BLOCK_THUNKS];
+
+    (void)state;
+    begin(&stash, true);
+    for (uint64_t i = 0; i < many; i++)
+        pushed[i] = push(&stash, i);
+    for (uint64_t i = many; i-- > 1;) {
+        assert_ptr_equal(stash.top, pushed[i]);
+        assert_ptr_equal(stash_below(stash.top), pushed[i - 1]);
+        stash_pop(&stash);
+        assert_int_equal(pushed[i]->slot, SLOT_FREE);
+    }
+    stash_pop(&stash);
+    assert_true(record_is_sentinel(stash.top));
+    stash_release(&stash);
+}
+
+static void a_later_blocks_sentinel_repeats_the_record_before_it(void **state)
+{
+    struct stash stash;
+    struct record *last = 0, *first;
+
+    (void)state;
+    begin(&stash, true);
+    for (int i = 1; i < BLOCK_THUNKS; i++)
+        last = push(&stash, (uint64_t)i);
+    last->node = (struct trace_node *)0x2000;
+    first = push(&stash, BLOCK_THUNKS);
+    assert_true(record_is_sentinel(first - 1));
+    assert_int_equal((first - 1)->slot, last->slot);
+    assert_ptr_equal((first - 1)->node, last->node);
+    stash_release(&stash);
+}
+
+/* The hot path leaves the top on the sentinel and adds the callees' probes to it. */
+static void probes_noted_on_a_sentinel_reach_the_record_before_it(void **state)
+{
+    struct stash stash;
+    struct record *last = 0, *first;
+
+    (void)state;
+    begin(&stash, true);
+    for (int i = 1; i < BLOCK_THUNKS; i++)
+        last = push(&stash, (uint64_t)i);
+    first = push(&stash, BLOCK_THUNKS);
+    last->probes = 2;
+    (first - 1)->probes = 3;
+    first->slot = SLOT_FREE;
+    stash.top = first - 1;
+    stash_settle(&stash);
+    assert_ptr_equal(stash.top, last);
+    assert_int_equal(last->probes, 5);
+    assert_int_equal((first - 1)->probes, 0);
+    stash_release(&stash);
+}
+
+static void unordered_records_are_freed_in_any_order(void **state)
+{
+    struct stash stash;
+    struct record *a, *b, *c;
+
+    (void)state;
+    begin(&stash, false);
+    a = push(&stash, 1);
+    b = push(&stash, 2);
+    c = push(&stash, 3);
+    assert_ptr_equal(record_owner(b), &stash);
+    stash_free(&stash, b);
+    assert_int_not_equal(a->slot, SLOT_FREE);
+    assert_int_not_equal(c->slot, SLOT_FREE);
+    assert_ptr_equal(push(&stash, 4), b);
+    stash_release(&stash);
+}
+
+static void blocks_given_back_are_used_again_and_their_end_is_told(void **state)
+{
+    struct stash all, one;
+    uint64_t pushed = 0;
+
+    (void)state;
+    begin(&all, true);
+    while (stash_push(&all))
+        pushed++;
+    assert_int_equal(pushed, (uint64_t)STASH_BLOCKS * (BLOCK_THUNKS - 1));
+    assert_false(stash_begin(&one, true, 1, root));
+    stash_release(&all);
+    begin(&one, true);
+    stash_release(&one);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(begins_with_a_sentinel_that_leads_to_the_exit_hook),
+        cmocka_unit_test(thunk_and_record_lead_to_each_other),
+        cmocka_unit_test(ordered_records_come_and_go_last_in_first_out_across_blocks),
+        cmocka_unit_test(a_later_blocks_sentinel_repeats_the_record_before_it),
+        cmocka_unit_test(probes_noted_on_a_sentinel_reach_the_record_before_it),
+        cmocka_unit_test(unordered_records_are_freed_in_any_order),
+        cmocka_unit_test(blocks_given_back_are_used_again_and_their_end_is_told),
+    };
+
+    return cmocka_run_group_tests_name("thunkstash", tests, prepare, 0);
+}
