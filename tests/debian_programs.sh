@@ -35,8 +35,9 @@ debian()
 debian lua5.4 "$TESTS/../samples/words.lua" 1500000
 
 cat >work.sql <<'EOF'
+DROP TABLE IF EXISTS words;
 CREATE TABLE words (id INTEGER PRIMARY KEY, word TEXT, weight REAL);
-WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000)
+WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000)
 INSERT INTO words SELECT i, printf('%x', i * 7919 % 65536), i * 0.25 FROM n;
 CREATE INDEX by_word ON words (word, weight);
 SELECT count(*), sum(weight), min(word), max(word) FROM words;
@@ -50,9 +51,8 @@ SELECT * FROM nonexistent;
 EOF
 debian sqlite3 -bail work.db ".read $work/work.sql"
 
-lua5.4 "$TESTS/../samples/words.lua" 1 >/dev/null
-seq -f '%.0f is a number, and so is %.3e' 300000 | head -c 8000000 >numbers 2>/dev/null || true
-debian xz -9 -k -c "$work/numbers"
+awk 'BEGIN { for (i = 1; i <= 150000; i++) print i " is a number, and so is " i * i % 65537 }' >numbers
+debian xz -6 -k -c "$work/numbers"
 cp native.stdout numbers.xz
 recorded xz -t -v -T2 "$work/numbers.xz"
 recorded xz -dc "$work/numbers.xz"
@@ -86,7 +86,7 @@ done
 export GIT_AUTHOR_DATE='1700000000 +0000' GIT_COMMITTER_DATE='1700000000 +0000'
 git init -q -b main repository
 awk 'BEGIN {
-    for (i = 1; i <= 1500; i++) {
+    for (i = 1; i <= 9000; i++) {
         printf "commit refs/heads/main\ncommitter A <a@b> %d +0000\ndata 10\ncommit %03d\n", 1700000000 + i, i % 1000
         text = ""
         for (j = 0; j < 100; j++) text = text sprintf("line %05d %05d\n", j, j % 10 == i % 10 ? i : j)
@@ -96,17 +96,13 @@ awk 'BEGIN {
 recorded work
 profile_agrees git
 
+# Python's tests print how long they took; each test of the first three modules has its line.
 normalise()
 {
-    sed -i -E 's/in [0-9.]+s$//; s/0x[0-9a-f]{6,}/ADDRESS/g' "$1"
+    sed -i -E 's/in [0-9.]+s$//; s/^[0-9:]+ load avg: [0-9.]+ //; s/^(Total duration: ).*/\1/' "$1"
 }
 LIMIT=200
-cp /usr/bin/python3.11 native/
-instrumented python3.11
-cat instrumented.line
-run native ./python3.11 -m unittest -v test.test_json test.test_re test.test_threading \
-    test.test_exceptions
-record python3.11 -m unittest -v test.test_json test.test_re test.test_threading \
-    test.test_exceptions
+debian python3.11 -m unittest -v test.test_json test.test_re test.test_exceptions
 contains instrumented.stderr '^OK'
-profile_agrees python3.11
+recorded python3.11 -m test test_threading
+contains instrumented.stdout 'SUCCESS'
