@@ -81,13 +81,6 @@ void invocations_unwind(struct thread *thread, uint64_t until, uint64_t now)
         unwind_top(thread, now);
 }
 
-struct collection {
-    struct thread *thread;
-    uint64_t now;
-    bool by_content;
-    uint32_t freed;
-};
-
 /* Its slot holds something else now, or is not there any more. */
 static bool is_overwritten(const struct record *record)
 {
@@ -95,6 +88,26 @@ static bool is_overwritten(const struct record *record)
 
     return !read_memory(record->slot, &found) || found != record_thunk(record) + THUNK_RETURN;
 }
+
+void invocations_unwind_overwritten(struct thread *thread, uint64_t now)
+{
+    struct record *oldest = 0;
+
+    stash_settle(&thread->own);
+    for (struct record *record = thread->own.top; !record_is_sentinel(record);
+         record = stash_below(record))
+        if (is_overwritten(record))
+            oldest = record;
+    if (oldest)
+        invocations_unwind_above(thread, stash_below(oldest), now);
+}
+
+struct collection {
+    struct thread *thread;
+    uint64_t now;
+    bool by_content;
+    uint32_t freed;
+};
 
 static void collect(struct record *record, void *with)
 {

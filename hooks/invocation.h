@@ -20,6 +20,10 @@ void invocations_unwind(struct thread *thread, uint64_t until, uint64_t now);
 /* Ends every invocation of the ordered stash above this record, as unwound. */
 void invocations_unwind_above(struct thread *thread, const struct record *record, uint64_t now);
 
+/* The same for those whose slot was overwritten, and all above them: the stack pointer of a thread
+   that ends may lie below slots of frames that are gone. */
+void invocations_unwind_overwritten(struct thread *thread, uint64_t now);
+
 /* Not ordered: ends those that returned on another thread, and, if by_content, those whose slot
    was overwritten. Returns how many records became free. */
 uint32_t invocations_collect(struct thread *thread, uint64_t now, bool by_content);

@@ -8,24 +8,18 @@
 
 #define MOST_MODULES 4096
 #define PATH_SIZE    3072 /* a record has to fit a block */
+#define KEPT_AT_ONCE 65536
 
 /* What was recorded, kept apart from the trace: a fork's child writes it again. */
-struct known_module {
-    struct trace_module record;
-    char *path;
-};
-
-static struct known_module *known;
+static struct trace_module **known;
 static uint32_t known_count;
 static uint32_t next_function = 1;
 static struct trace_block *block; /* where records are written */
 static uint32_t block_session;
 
-static uint32_t units_of(const char *path)
+static uint32_t record_size(const struct trace_module *record)
 {
-    uint64_t size = sizeof(struct trace_module) + text_length(path) + 1;
-
-    return (uint32_t)((size + TRACE_UNIT - 1) / TRACE_UNIT);
+    return (uint32_t)sizeof *record + record->path_size;
 }
 
 /* Room for this many units, in the current block or a new one; null if the trace is full. */
@@ -43,16 +37,14 @@ static struct trace_module *room_for(uint32_t units)
     return (struct trace_module *)((char *)block + block->used * TRACE_UNIT);
 }
 
-static void write_record(const struct known_module *module)
+static void write_record(const struct trace_module *module)
 {
-    uint32_t units = units_of(module->path);
+    uint32_t units = (record_size(module) + TRACE_UNIT - 1) / TRACE_UNIT;
     struct trace_module *record = session.trace ? room_for(units) : 0;
 
     if (!record)
         return;
-    *record = module->record;
-    record->size_units = 0;
-    memcpy(record->path, module->path, text_length(module->path) + 1);
+    memcpy(record, module, record_size(module));
     __atomic_store_n(&record->size_units, units, __ATOMIC_RELEASE);
     __atomic_store_n(&block->used, block->used + units, __ATOMIC_RELEASE);
 }
@@ -60,58 +52,55 @@ static void write_record(const struct known_module *module)
 void modules_rewrite(void)
 {
     for (uint32_t i = 0; i < known_count; i++)
-        write_record(&known[i]);
+        write_record(known[i]);
 }
 
-/* Paths live as long as the process. */
-static char *keep_path(const char *path)
+/* Room that lives as long as the process; null if there is none. */
+static void *keep(uint64_t size)
 {
     static char *room, *end;
-    uint64_t size = text_length(path) + 1;
-    char *kept;
 
-    if (room + size > end || !room) {
-        room = pages_take(1 << 16);
+    size = (size + 15) & ~15ull;
+    if (!room || size > (uint64_t)(end - room)) {
+        room = pages_take(KEPT_AT_ONCE);
         if (!room)
             return 0;
-        end = room + (1 << 16);
+        end = room + KEPT_AT_ONCE;
     }
-    kept = room;
-    memcpy(kept, path, size);
     room += size;
-    return kept;
+    return room - size;
 }
 
 static void add_module(const struct trace_module *record, const char *path)
 {
-    static char cut[PATH_SIZE];
-    struct known_module *module;
+    uint64_t length = text_length(path);
+    struct trace_module *module;
 
+    if (length >= PATH_SIZE)
+        length = PATH_SIZE - 1;
     if (!known)
         known = pages_take(MOST_MODULES * sizeof *known);
-    if (!known || known_count == MOST_MODULES)
+    module = known && known_count < MOST_MODULES ? keep(sizeof *module + length + 1) : 0;
+    if (!module)
         return;
-    text_copy(cut, sizeof cut, path);
-    module = &known[known_count];
-    module->record = *record;
-    module->record.seen_ticks = ticks_now();
-    module->path = keep_path(cut);
-    if (!module->path)
-        return;
-    module->record.path_size = (uint32_t)text_length(cut) + 1;
-    known_count++;
+    *module = *record;
+    module->seen_ticks = ticks_now();
+    module->path_size = (uint32_t)length + 1;
+    text_copy(module->path, length + 1, path);
+    known[known_count++] = module;
     write_record(module);
 }
 
 static bool is_known(uint64_t base, const char *path)
 {
     for (uint32_t i = known_count; i-- > 0;)
-        if (known[i].record.base == base)
-            return text_equal(known[i].path, path);
+        if (known[i]->base == base)
+            return text_equal(known[i]->path, path);
     return false;
 }
 
-/* Joins the neighbouring mappings of one file to a module. */
+/* Joins the mappings of one file to a module, from that of its first byte on. Others, such as the
+   thunks, which are pages of the agent mapped once more, are no modules. */
 struct scan {
     char path[PATH_SIZE];
     uint64_t base, end;
@@ -132,15 +121,15 @@ static bool scan_mapping(const struct mapping *mapping, void *with)
 {
     struct scan *scan = with;
 
-    if (!text_equal(mapping->path, scan->path) || mapping->offset == 0) {
-        scan_close(scan);
-        if (mapping->path[0] != '/')
-            return true;
-        text_copy(scan->path, sizeof scan->path, mapping->path);
-        scan->base = mapping->start;
-    }
     if (mapping->path[0] != '/')
         return true;
+    if (mapping->offset == 0) {
+        scan_close(scan);
+        text_copy(scan->path, sizeof scan->path, mapping->path);
+        scan->base = mapping->start;
+    } else if (!text_equal(mapping->path, scan->path)) {
+        return true;
+    }
     scan->end = mapping->end;
     scan->executable |= mapping->protection[2] == 'x';
     return true;

@@ -78,8 +78,10 @@ void thread_end(struct thread *thread, uint64_t stack_pointer, enum trace_thread
 {
     uint64_t now = ticks_now();
 
-    if (thread->own_size && stack_pointer)
+    if (thread->own.top && stack_pointer) {
         invocations_unwind(thread, stack_pointer, now);
+        invocations_unwind_overwritten(thread, now);
+    }
     invocations_collect(thread, now, false);
     thread->entry->live = invocations_settle(thread, now);
     thread->entry->end_ticks = now;

@@ -109,12 +109,13 @@ static struct trace_node *representative(struct thread *thread, uint32_t functio
 /*
  * Past the limit: the node of (caller, site, function) whose callees hang below the function's
  * representative. The caller's context folds with it: what it calls from now on is found below its
- * own representative at once, in the hot path too.
+ * own representative at once, in the hot path too. The root stays as it is.
  */
 static struct trace_node *add_folded(struct thread *thread, struct trace_node *caller,
                                      uint64_t site, uint32_t function)
 {
-    struct trace_node *of_caller = representative(thread, caller->function);
+    struct trace_node *of_caller =
+        caller == thread->root ? caller : representative(thread, caller->function);
     struct trace_node *of_function = representative(thread, function);
     struct trace_node *node;
 

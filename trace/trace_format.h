@@ -35,8 +35,8 @@
  * TRACE_SITE_FOLDED for its site, and no figures of its own. A new context (f, site, g) is a node
  * below f's representative, and its `context` is g's representative: what it calls hangs below
  * that, not below the node. So it is with the node of f that made the call: its `context` becomes
- * f's representative too, while its older callees stay below it. For all others `context` is the
- * node's own index.
+ * f's representative too, while its older callees stay below it. A root never folds. For all
+ * others `context` is the node's own index.
  *
  * So in a folded trace the callees of a function are spread over its nodes and its representative,
  * and only sums over all nodes of a function are exact: its self time is the ticks of all of them

@@ -1,0 +1,169 @@
+#include "grinder/debug_file.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "grinder/memory.h"
+
+#define SYSTEM_DIR   "/usr/lib/debug"
+#define MAX_BUILD_ID 64
+
+struct build_id {
+    unsigned char bytes[MAX_BUILD_ID];
+    size_t size; /* 0 if there is none */
+};
+
+/* Notes: namesz, descsz, type, name and desc each padded to 4. */
+static struct build_id read_build_id(const struct elf_file *elf)
+{
+    const Elf64_Shdr *section = elf_section_named(elf, ".note.gnu.build-id");
+    struct build_id id = {.size = 0};
+    unsigned char *bytes = section ? elf_section_read(elf, section) : NULL;
+    Elf64_Nhdr note;
+
+    if (!bytes || section->sh_size < sizeof(note) + 4)
+        goto err;
+    memcpy(&note, bytes, sizeof(note));
+    if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || note.n_descsz > MAX_BUILD_ID ||
+        note.n_descsz < 2 || section->sh_size < sizeof(note) + 4 + note.n_descsz)
+        goto err;
+    memcpy(id.bytes, bytes + sizeof(note) + 4, note.n_descsz);
+    id.size = note.n_descsz;
+err:
+    free(bytes);
+    return id;
+}
+
+static bool has_build_id(const char *path, const struct build_id *wanted)
+{
+    struct elf_file elf;
+    struct build_id id;
+    const char *why;
+
+    if (elf_open(&elf, path, &why) < 0)
+        return false;
+    id = read_build_id(&elf);
+    elf_close(&elf);
+    return id.size == wanted->size && !memcmp(id.bytes, wanted->bytes, id.size);
+}
+
+static char *find_by_build_id(const char *dir, const struct build_id *id)
+{
+    char hex[2 * MAX_BUILD_ID + 1];
+    char path[PATH_MAX];
+
+    for (size_t i = 0; i < id->size; i++)
+        sprintf(hex + 2 * i, "%02x", id->bytes[i]);
+    if (snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", dir, hex, hex + 2) >=
+        (int)sizeof(path))
+        return NULL;
+    return has_build_id(path, id) ? memory_copy_string(path) : NULL;
+}
+
+/* CRC-32 as in zlib and .gnu_debuglink: polynomial edb88320, reflected. */
+static bool file_has_crc(const char *path, uint32_t wanted)
+{
+    static uint32_t table[256];
+    unsigned char bytes[1 << 15];
+    uint32_t crc = 0xffffffffu;
+    ssize_t count;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0)
+        return false;
+    for (uint32_t i = 0; !table[255] && i < 256; i++) {
+        uint32_t value = i;
+        for (int bit = 0; bit < 8; bit++)
+            value = value & 1 ? value >> 1 ^ 0xedb88320u : value >> 1;
+        table[i] = value;
+    }
+    while ((count = read(fd, bytes, sizeof(bytes))) > 0)
+        for (ssize_t i = 0; i < count; i++)
+            crc = table[(crc ^ bytes[i]) & 0xff] ^ crc >> 8;
+    close(fd);
+    return count == 0 && ~crc == wanted;
+}
+
+/* .gnu_debuglink: name, zero, padding to 4, CRC. */
+struct debug_link {
+    char *name; /* owned, null if there is none */
+    uint32_t crc;
+};
+
+static struct debug_link read_debug_link(const struct elf_file *elf)
+{
+    const Elf64_Shdr *section = elf_section_named(elf, ".gnu_debuglink");
+    struct debug_link link = {0};
+    char *bytes = section ? elf_section_read(elf, section) : NULL;
+    size_t length = bytes ? strnlen(bytes, section->sh_size) : 0;
+    size_t crc_at = (length + 4) & ~(size_t)3;
+
+    if (!length || strchr(bytes, '/') || crc_at > section->sh_size ||
+        section->sh_size - crc_at < sizeof(link.crc)) {
+        free(bytes);
+        return link;
+    }
+    memcpy(&link.crc, bytes + crc_at, sizeof(link.crc));
+    link.name = bytes;
+    return link;
+}
+
+__attribute__((format(printf, 2, 3))) static char *path_if_linked(const struct debug_link *link,
+                                                                  const char *format, ...)
+{
+    char path[PATH_MAX];
+    va_list arguments;
+    int length;
+
+    va_start(arguments, format);
+    length = vsnprintf(path, sizeof(path), format, arguments);
+    va_end(arguments);
+    if (length >= (int)sizeof(path) || !file_has_crc(path, link->crc))
+        return NULL;
+    return memory_copy_string(path);
+}
+
+static char *find_by_link(const char *const *debug_dirs, const char *image_path,
+                          const struct debug_link *link)
+{
+    const char *slash = strrchr(image_path, '/');
+    int folder = slash ? (int)(slash - image_path) : 0;
+    char *path;
+
+    if (!slash)
+        return NULL;
+    path = path_if_linked(link, "%.*s/%s", folder, image_path, link->name);
+    if (!path)
+        path = path_if_linked(link, "%.*s/.debug/%s", folder, image_path, link->name);
+    for (size_t i = 0; !path && debug_dirs[i]; i++)
+        path = path_if_linked(link, "%s%.*s/%s", debug_dirs[i], folder, image_path, link->name);
+    if (!path)
+        path = path_if_linked(link, SYSTEM_DIR "%.*s/%s", folder, image_path, link->name);
+    return path;
+}
+
+char *debug_file_find(const char *const *debug_dirs, const char *image_path,
+                      const struct elf_file *elf)
+{
+    struct build_id id = read_build_id(elf);
+    struct debug_link link;
+    char *path = NULL;
+
+    for (size_t i = 0; id.size && !path && debug_dirs[i]; i++)
+        path = find_by_build_id(debug_dirs[i], &id);
+    if (id.size && !path)
+        path = find_by_build_id(SYSTEM_DIR, &id);
+    if (path)
+        return path;
+    link = read_debug_link(elf);
+    if (link.name)
+        path = find_by_link(debug_dirs, image_path, &link);
+    free(link.name);
+    return path;
+}

@@ -1,0 +1,9 @@
+/* Names of symbols as a person would write them. */
+#ifndef UMBRA_GRINDER_DEMANGLE_H
+#define UMBRA_GRINDER_DEMANGLE_H
+
+/* The readable form of a symbol's name, to be freed: C++ and Rust (legacy, without its hash, and
+   v0) demangled, a symbol version cut off, control characters replaced. */
+char *demangle(const char *symbol);
+
+#endif

@@ -1,0 +1,134 @@
+#include "grinder/elf_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Returns 0 if size bytes at offset were read. */
+static int read_at(const struct elf_file *elf, void *bytes, uint64_t size, uint64_t offset)
+{
+    uint64_t done = 0;
+
+    if (offset > elf->size || size > elf->size - offset)
+        return -1;
+    while (done < size) {
+        ssize_t count = pread(elf->fd, (char *)bytes + done, size - done, (off_t)(offset + done));
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            return -1;
+        done += (uint64_t)count;
+    }
+    return 0;
+}
+
+void *elf_read(const struct elf_file *elf, uint64_t offset, uint64_t size)
+{
+    char *bytes;
+
+    if (offset > elf->size || size > elf->size - offset)
+        return NULL;
+    bytes = malloc(size + 1);
+    if (!bytes)
+        return NULL;
+    if (read_at(elf, bytes, size, offset) < 0) {
+        free(bytes);
+        return NULL;
+    }
+    bytes[size] = 0;
+    return bytes;
+}
+
+void *elf_section_read(const struct elf_file *elf, const Elf64_Shdr *section)
+{
+    if (section->sh_type == SHT_NOBITS)
+        return NULL;
+    return elf_read(elf, section->sh_offset, section->sh_size);
+}
+
+/* A file without section headers, or with broken ones, has no sections; that is no error. */
+static void read_sections(struct elf_file *elf)
+{
+    const Elf64_Ehdr *header = &elf->header;
+    uint64_t count = header->e_shnum;
+    uint64_t names = header->e_shstrndx;
+    Elf64_Shdr first;
+
+    if (!header->e_shoff || header->e_shentsize != sizeof(Elf64_Shdr) ||
+        read_at(elf, &first, sizeof(first), header->e_shoff) < 0)
+        return;
+    if (!count)
+        count = first.sh_size;
+    if (names == SHN_XINDEX)
+        names = first.sh_link;
+    if (count > elf->size / sizeof(Elf64_Shdr))
+        return;
+    elf->sections = elf_read(elf, header->e_shoff, count * sizeof(Elf64_Shdr));
+    if (!elf->sections)
+        return;
+    elf->section_count = count;
+    if (names >= count)
+        return;
+    elf->names = elf_section_read(elf, &elf->sections[names]);
+    elf->names_size = elf->names ? elf->sections[names].sh_size : 0;
+}
+
+int elf_open(struct elf_file *elf, const char *path, const char **why)
+{
+    struct stat status;
+
+    memset(elf, 0, sizeof(*elf));
+    elf->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (elf->fd < 0 || fstat(elf->fd, &status) < 0) {
+        *why = strerror(errno);
+        goto err;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        *why = "is not a regular file";
+        goto err;
+    }
+    elf->size = (uint64_t)status.st_size;
+    *why = "is not an ELF64 x86-64 file";
+    if (read_at(elf, &elf->header, sizeof(elf->header), 0) < 0 ||
+        memcmp(elf->header.e_ident, ELFMAG, SELFMAG) ||
+        elf->header.e_ident[EI_CLASS] != ELFCLASS64 || elf->header.e_machine != EM_X86_64)
+        goto err;
+    read_sections(elf);
+    return 0;
+
+err:
+    elf_close(elf);
+    return -1;
+}
+
+void elf_close(struct elf_file *elf)
+{
+    if (elf->fd >= 0)
+        close(elf->fd);
+    free(elf->sections);
+    free(elf->names);
+    memset(elf, 0, sizeof(*elf));
+    elf->fd = -1;
+}
+
+const Elf64_Shdr *elf_section_named(const struct elf_file *elf, const char *name)
+{
+    for (size_t i = 0; i < elf->section_count; i++) {
+        const Elf64_Shdr *section = &elf->sections[i];
+        if (section->sh_type != SHT_NOBITS && section->sh_name < elf->names_size &&
+            !strcmp(elf->names + section->sh_name, name))
+            return section;
+    }
+    return NULL;
+}
+
+const Elf64_Shdr *elf_section_of_type(const struct elf_file *elf, uint32_t type)
+{
+    for (size_t i = 0; i < elf->section_count; i++)
+        if (elf->sections[i].sh_type == type)
+            return &elf->sections[i];
+    return NULL;
+}

@@ -1,0 +1,34 @@
+/*
+ * Sections of an ELF64 x86-64 file, by name or type, each offset checked against the file's
+ * size. Contents are copied out with pread: a file that changes or shrinks is no danger.
+ */
+#ifndef UMBRA_GRINDER_ELF_FILE_H
+#define UMBRA_GRINDER_ELF_FILE_H
+
+#include <elf.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct elf_file {
+    int fd;
+    uint64_t size;
+    Elf64_Ehdr header;
+    Elf64_Shdr *sections; /* null if there are none */
+    size_t section_count;
+    char *names; /* of the sections; zero-terminated, null if there are none */
+    size_t names_size;
+};
+
+/* 0, or -1 with *why set to a static text ("is not an ELF file") and nothing to close. */
+int elf_open(struct elf_file *elf, const char *path, const char **why);
+void elf_close(struct elf_file *elf);
+
+/* Null if there is none with contents in the file. */
+const Elf64_Shdr *elf_section_named(const struct elf_file *elf, const char *name);
+const Elf64_Shdr *elf_section_of_type(const struct elf_file *elf, uint32_t type);
+
+/* size bytes at offset, to be freed, with a zero behind them; null if they are not in the file. */
+void *elf_read(const struct elf_file *elf, uint64_t offset, uint64_t size);
+void *elf_section_read(const struct elf_file *elf, const Elf64_Shdr *section);
+
+#endif

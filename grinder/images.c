@@ -1,0 +1,109 @@
+#include "grinder/images.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "grinder/memory.h"
+#include "grinder/message.h"
+
+static struct image *append(struct images *images, const char *path)
+{
+    struct image *image;
+
+    images->images =
+        memory_grow(images->images, images->count, &images->room, sizeof(*images->images));
+    image = &images->images[images->count++];
+    *image = (struct image){.path = memory_copy_string(path)};
+    return image;
+}
+
+void images_begin(struct images *images)
+{
+    *images = (struct images){0};
+    append(images, "unknown")->problem = "is in no module of the trace";
+    images->functions = memory_grow(NULL, 0, &images->function_room, sizeof(*images->functions));
+    images->functions[pair_index_add(&images->numbers, 0, 0)] = (struct function){0};
+}
+
+void images_free(struct images *images)
+{
+    for (size_t i = 0; i < images->count; i++) {
+        free(images->images[i].path);
+        manifest_free(&images->images[i].manifest);
+        line_table_free(&images->images[i].lines);
+    }
+    for (size_t i = 0; i < images->numbers.count; i++)
+        free(images->functions[i].name);
+    free(images->images);
+    free(images->functions);
+    pair_index_free(&images->numbers);
+    *images = (struct images){0};
+}
+
+/* A file of the same path that holds something else must not lend its names. */
+static void read_manifest(struct image *image)
+{
+    struct elf_file elf;
+
+    if (elf_open(&elf, image->path, &image->problem) < 0)
+        return;
+    if (manifest_load(&image->manifest, &elf, &image->problem) < 0)
+        goto err;
+    image->problem = NULL;
+    if (image->manifest.bytes->original_hash != image->original_hash ||
+        image->manifest.function_count != image->function_count) {
+        image->problem = "has changed since it was recorded";
+        manifest_free(&image->manifest);
+    }
+err:
+    elf_close(&elf);
+}
+
+uint32_t images_add(struct images *images, const char *path, const struct trace_module *module)
+{
+    struct image *image;
+
+    for (size_t i = 1; i < images->count; i++) {
+        image = &images->images[i];
+        if (image->original_hash == module->original_hash &&
+            image->function_count == module->function_count && !strcmp(image->path, path))
+            return (uint32_t)i;
+    }
+    image = append(images, path);
+    image->original_hash = module->original_hash;
+    image->function_count = module->function_count;
+    image->build_id_size = module->build_id_size;
+    memcpy(image->build_id, module->build_id, sizeof(image->build_id));
+    read_manifest(image);
+    if (image->problem)
+        message("%s: %s; its functions are shown by number", path, image->problem);
+    return (uint32_t)(images->count - 1);
+}
+
+uint32_t images_function(struct images *images, uint32_t image, uint32_t index)
+{
+    const struct manifest *manifest = &images->images[image].manifest;
+    size_t before = images->numbers.count;
+    uint32_t number = pair_index_add(&images->numbers, (uint64_t)image + 1, index);
+
+    if (number < before)
+        return number;
+    images->functions =
+        memory_grow(images->functions, number, &images->function_room, sizeof(*images->functions));
+    images->functions[number] = (struct function){.image = image, .index = index};
+    if (index < manifest->function_count)
+        images->functions[number].rva = manifest->functions[index].rva;
+    return number;
+}
+
+size_t images_function_count(const struct images *images)
+{
+    return images->numbers.count;
+}
+
+const char *image_name(const struct image *image)
+{
+    const char *slash = strrchr(image->path, '/');
+
+    return slash && slash[1] ? slash + 1 : image->path;
+}

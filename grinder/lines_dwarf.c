@@ -1,0 +1,243 @@
+/*
+ * The child that reads DWARF (lines.h): compile unit by compile unit, row by row.
+ *
+ * A row of a line table says where the code of a line begins; it holds up to the next row of its
+ * sequence. For rows (a, line 7), (b, line 8) every address of the list in [a, b) is in line 7.
+ *
+ * A linker that drops a function leaves its line table, moved to address 0 (or 1): in a PIE that
+ * would cover real functions at low addresses, so sequences that begin there do not count.
+ */
+#include "grinder/lines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <libdwarf/dwarf.h>
+#include <libdwarf/libdwarf.h>
+
+struct search {
+    const struct line_table *table;
+    unsigned char *found; /* by address: a line was written */
+    int pipe;
+    uint32_t file_count; /* names written so far, 0 included */
+    Dwarf_Debug debug;
+    /* Of the unit at hand: the file number of the last name written, and that name's number. */
+    Dwarf_Unsigned last_unit_file;
+    uint32_t last_file;
+    /* File names, by their number; a name once written is not written again. */
+    char **names;
+    size_t names_room;
+    unsigned char bytes[1 << 15];
+    size_t filled;
+};
+
+static void flush(struct search *search)
+{
+    size_t done = 0;
+
+    while (done < search->filled) {
+        ssize_t count = write(search->pipe, search->bytes + done, search->filled - done);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            _exit(EXIT_FAILURE);
+        done += (size_t)count;
+    }
+    search->filled = 0;
+}
+
+static void put(struct search *search, const void *bytes, size_t size)
+{
+    if (size > sizeof(search->bytes) - search->filled)
+        flush(search);
+    memcpy(search->bytes + search->filled, bytes, size);
+    search->filled += size;
+}
+
+/* The number of a name; a new one is written. Most units repeat few names: the last ones are
+   looked at first. */
+static uint32_t number_name(struct search *search, const char *name)
+{
+    uint32_t length = (uint32_t)strnlen(name, LINES_MAX_NAME);
+    unsigned char kind = LINES_FILE;
+
+    if (!length)
+        return 0;
+    for (uint32_t i = search->file_count - 1; i > 0; i--)
+        if (!strcmp(search->names[i], name))
+            return i;
+    if (search->file_count >= search->names_room) {
+        search->names_room = search->names_room ? search->names_room * 2 : 64;
+        search->names = realloc(search->names, search->names_room * sizeof(*search->names));
+        if (!search->names)
+            _exit(EXIT_FAILURE);
+    }
+    search->names[search->file_count] = strdup(name);
+    if (!search->names[search->file_count])
+        _exit(EXIT_FAILURE);
+    put(search, &kind, 1);
+    put(search, &length, sizeof(length));
+    put(search, name, length);
+    return search->file_count++;
+}
+
+static uint32_t file_of_row(struct search *search, Dwarf_Line row)
+{
+    Dwarf_Unsigned unit_file = 0;
+    Dwarf_Error error = NULL;
+    char *name = NULL;
+
+    if (dwarf_line_srcfileno(row, &unit_file, &error) != DW_DLV_OK)
+        return 0;
+    if (unit_file == search->last_unit_file)
+        return search->last_file;
+    if (dwarf_linesrc(row, &name, &error) != DW_DLV_OK)
+        return 0;
+    search->last_unit_file = unit_file;
+    search->last_file = number_name(search, name);
+    dwarf_dealloc(search->debug, name, DW_DLA_STRING);
+    return search->last_file;
+}
+
+/* The first place in the list whose address is not below. */
+static size_t first_not_below(const struct line_table *table, uint64_t address)
+{
+    size_t low = 0, high = table->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (table->addresses[middle] < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void write_lines(struct search *search, Dwarf_Line row, uint64_t from, uint64_t to)
+{
+    const struct line_table *table = search->table;
+    unsigned char kind = LINES_LINE;
+    Dwarf_Unsigned number = 0;
+    Dwarf_Error error = NULL;
+
+    for (size_t i = first_not_below(table, from); i < table->count; i++) {
+        uint32_t words[3] = {(uint32_t)i};
+        if (table->addresses[i] >= to)
+            break;
+        if (search->found[i] || dwarf_lineno(row, &number, &error) != DW_DLV_OK)
+            continue;
+        words[1] = file_of_row(search, row);
+        words[2] = number > UINT32_MAX ? 0 : (uint32_t)number;
+        put(search, &kind, 1);
+        put(search, words, sizeof(words));
+        search->found[i] = 1;
+    }
+}
+
+static void read_rows(struct search *search, Dwarf_Line *rows, Dwarf_Signed count)
+{
+    Dwarf_Line open = NULL; /* the row that holds at this address */
+    Dwarf_Addr from = 0;
+    int dropped = 0;
+    int at_start = 1;
+
+    for (Dwarf_Signed i = 0; i < count; i++) {
+        Dwarf_Addr address = 0;
+        Dwarf_Bool end = 0;
+        Dwarf_Error error = NULL;
+        if (dwarf_lineaddr(rows[i], &address, &error) != DW_DLV_OK ||
+            dwarf_lineendsequence(rows[i], &end, &error) != DW_DLV_OK)
+            return;
+        if (at_start)
+            dropped = address <= 1;
+        if (open && !dropped && from < address)
+            write_lines(search, open, from, address);
+        open = end ? NULL : rows[i];
+        from = address;
+        at_start = end;
+    }
+}
+
+/* Whether the list has an address in the unit: known if the unit is one piece, else assumed. */
+static int unit_may_matter(const struct search *search, Dwarf_Die unit)
+{
+    Dwarf_Addr low = 0, high = 0;
+    Dwarf_Half form = 0;
+    enum Dwarf_Form_Class class = DW_FORM_CLASS_UNKNOWN;
+    Dwarf_Error error = NULL;
+    size_t first;
+
+    if (dwarf_lowpc(unit, &low, &error) != DW_DLV_OK ||
+        dwarf_highpc_b(unit, &high, &form, &class, &error) != DW_DLV_OK)
+        return 1;
+    if (class == DW_FORM_CLASS_CONSTANT)
+        high += low;
+    first = first_not_below(search->table, low);
+    return first < search->table->count && search->table->addresses[first] < high;
+}
+
+static void read_unit(struct search *search, Dwarf_Die unit)
+{
+    Dwarf_Unsigned version = 0;
+    Dwarf_Small tables = 0;
+    Dwarf_Line_Context context = NULL;
+    Dwarf_Line *rows = NULL;
+    Dwarf_Signed count = 0;
+    Dwarf_Error error = NULL;
+
+    search->last_unit_file = (Dwarf_Unsigned)-1;
+    if (!unit_may_matter(search, unit))
+        return;
+    if (dwarf_srclines_b(unit, &version, &tables, &context, &error) != DW_DLV_OK)
+        return;
+    if (tables && dwarf_srclines_from_linecontext(context, &rows, &count, &error) == DW_DLV_OK)
+        read_rows(search, rows, count);
+    dwarf_srclines_dealloc_b(context);
+}
+
+static int read_units(struct search *search)
+{
+    Dwarf_Unsigned length, abbreviations, type_offset, next;
+    Dwarf_Half version, address_size, offset_size, extension, unit_type;
+    Dwarf_Sig8 signature;
+    Dwarf_Error error = NULL;
+    int status;
+
+    while ((status = dwarf_next_cu_header_d(
+                search->debug, 1, &length, &version, &abbreviations, &address_size, &offset_size,
+                &extension, &signature, &type_offset, &next, &unit_type, &error)) == DW_DLV_OK) {
+        Dwarf_Die unit = NULL;
+        if (dwarf_siblingof_b(search->debug, NULL, 1, &unit, &error) != DW_DLV_OK)
+            continue;
+        read_unit(search, unit);
+        dwarf_dealloc(search->debug, unit, DW_DLA_DIE);
+    }
+    return status == DW_DLV_NO_ENTRY ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int lines_dwarf_write(const struct line_table *table, const char *path, int pipe)
+{
+    struct search *search = calloc(1, sizeof(*search));
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    Dwarf_Error error = NULL;
+    int status;
+
+    if (!search || fd < 0)
+        return EXIT_FAILURE;
+    search->table = table;
+    search->pipe = pipe;
+    search->file_count = 1;
+    search->found = calloc(table->count ? table->count : 1, 1);
+    if (!search->found)
+        return EXIT_FAILURE;
+    if (dwarf_init_b(fd, DW_DLC_READ, DW_GROUPNUMBER_ANY, NULL, NULL, &search->debug, &error) !=
+        DW_DLV_OK)
+        return EXIT_FAILURE;
+    status = read_units(search);
+    flush(search);
+    return status;
+}

@@ -1,0 +1,19 @@
+/* The manifest in an instrumented file: trace/image_manifest.h draws it. */
+#ifndef UMBRA_GRINDER_MANIFEST_H
+#define UMBRA_GRINDER_MANIFEST_H
+
+#include "grinder/elf_file.h"
+#include "trace/image_manifest.h"
+
+struct manifest {
+    struct image_manifest *bytes; /* owned; null if not loaded */
+    const struct manifest_function *functions;
+    uint32_t function_count;
+    uint32_t hooked;
+};
+
+/* 0, or -1 with *why set to a static text. */
+int manifest_load(struct manifest *manifest, const struct elf_file *elf, const char **why);
+void manifest_free(struct manifest *manifest);
+
+#endif

@@ -1,0 +1,36 @@
+#include "grinder/memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "grinder/message.h"
+
+static void *checked(void *memory, size_t size)
+{
+    if (!memory && size) {
+        message("out of memory, %zu bytes wanted", size);
+        exit(EXIT_FAILURE);
+    }
+    return memory;
+}
+
+void *memory_zeroed(size_t count, size_t size)
+{
+    return checked(calloc(count ? count : 1, size), size);
+}
+
+void *memory_grow(void *array, size_t count, size_t *room, size_t size)
+{
+    if (count < *room)
+        return array;
+    if (*room > SIZE_MAX / 4 / size)
+        checked(NULL, SIZE_MAX);
+    *room = *room ? *room * 2 : 16;
+    return checked(realloc(array, *room * size), *room * size);
+}
+
+char *memory_copy_string(const char *text)
+{
+    return checked(strdup(text), strlen(text) + 1);
+}

@@ -1,0 +1,7 @@
+/* What the grinder says to its user, on standard error: one line, "grinder: " in front. */
+#ifndef UMBRA_GRINDER_MESSAGE_H
+#define UMBRA_GRINDER_MESSAGE_H
+
+__attribute__((format(printf, 1, 2))) void message(const char *format, ...);
+
+#endif

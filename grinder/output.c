@@ -1,0 +1,80 @@
+#include "grinder/output.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "grinder/memory.h"
+#include "grinder/message.h"
+
+static char *temporary_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    size_t size = strlen(path) + sizeof("/.-XXXXXX");
+    char *temporary = memory_zeroed(size, 1);
+
+    snprintf(temporary, size, "%.*s.%s-XXXXXX", (int)(name - path), path, name);
+    return temporary;
+}
+
+static int open_temporary(struct output *output)
+{
+    mode_t mask = umask(0);
+    int fd;
+
+    umask(mask);
+    output->temporary = temporary_name(output->path);
+    fd = mkstemp(output->temporary);
+    if (fd < 0)
+        return -1;
+    fchmod(fd, 0666 & ~mask);
+    output->stream = fdopen(fd, "w");
+    return output->stream ? 0 : -1;
+}
+
+int output_open(struct output *output, const char *path)
+{
+    struct stat status;
+    int result = 0;
+
+    *output = (struct output){.path = path};
+    if (!strcmp(path, "-")) {
+        output->stream = stdout;
+        return 0;
+    }
+    if (lstat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        output->stream = fopen(path, "we");
+        result = output->stream ? 0 : -1;
+    } else {
+        result = open_temporary(output);
+    }
+    if (result < 0) {
+        message("%s: cannot be written: %s", path, strerror(errno));
+        free(output->temporary);
+    }
+    return result;
+}
+
+int output_commit(struct output *output)
+{
+    int result = 0;
+
+    errno = 0;
+    if (fflush(output->stream) || ferror(output->stream))
+        result = -1;
+    if (output->stream != stdout && fclose(output->stream))
+        result = -1;
+    if (!result && output->temporary)
+        result = rename(output->temporary, output->path);
+    if (result < 0) {
+        message("%s: cannot be written: %s", output->path,
+                errno ? strerror(errno) : "an earlier write failed");
+        if (output->temporary)
+            unlink(output->temporary);
+    }
+    free(output->temporary);
+    return result;
+}

@@ -1,0 +1,140 @@
+#include "grinder/profile.h"
+
+#include <stdlib.h>
+
+#include "grinder/memory.h"
+
+static struct costs *costs_of(struct cost_table *table, uint64_t a, uint64_t b)
+{
+    size_t before = table->keys.count;
+    uint32_t number = pair_index_add(&table->keys, a, b);
+
+    if (number == before) {
+        table->costs = memory_grow(table->costs, number, &table->room, sizeof(*table->costs));
+        table->costs[number] = (struct costs){0};
+    }
+    return &table->costs[number];
+}
+
+static void add_cost(struct costs *sum, const struct cost *cost)
+{
+    sum->calls += cost->calls;
+    sum->self_ns += cost->self_ns;
+    if (cost->outermost) {
+        sum->total_ns += cost->total_ns;
+        sum->total_calls += cost->total_calls;
+    }
+}
+
+/* A representative, which has no parent, brings self time only. */
+static void add_context(void *user, const struct tree *tree, const struct context *context,
+                        const struct cost *cost)
+{
+    struct part *part = user;
+    uint64_t caller = tree->contexts[context->parent].function;
+
+    add_cost(costs_of(&part->functions, context->function, 0), cost);
+    if (context->parent)
+        add_cost(
+            costs_of(&part->edges, caller << 32 | context->function, tree_call_site(tree, context)),
+            cost);
+    part->ns += cost->self_ns;
+    part->calls += cost->calls;
+}
+
+/* Overlapping intervals of folded contexts can add up to more than there was. */
+static void bound_totals(struct cost_table *table, const struct part *part)
+{
+    for (size_t i = 0; i < table->keys.count; i++) {
+        struct costs *costs = &table->costs[i];
+        if (costs->total_ns > part->ns)
+            costs->total_ns = part->ns;
+    }
+}
+
+static struct part *begin_part(struct profile *profile, size_t thread)
+{
+    if (profile->merged && profile->part_count)
+        return &profile->parts[0];
+    profile->parts = memory_grow(profile->parts, profile->part_count, &profile->part_room,
+                                 sizeof(*profile->parts));
+    profile->parts[profile->part_count] =
+        (struct part){.process = profile->process_count - 1, .thread = thread};
+    return &profile->parts[profile->part_count++];
+}
+
+static struct thread_facts thread_facts(const struct tree_thread *thread)
+{
+    struct thread_facts facts = {
+        .record = thread->record,
+        .entries = thread->entries,
+        .exits = thread->exits,
+        .live = cost_live(thread),
+        .live_is_derived = thread->record.state == TRACE_THREAD_RUNNING,
+    };
+
+    facts.balanced = facts.entries == facts.exits + facts.record.unwound + facts.live;
+    return facts;
+}
+
+static void copy_modules(struct process *process, const struct tree *tree)
+{
+    process->module_count = tree->module_count - 1;
+    process->modules = memory_zeroed(process->module_count, sizeof(*process->modules));
+    for (size_t i = 0; i < process->module_count; i++)
+        process->modules[i] = (struct module_facts){memory_copy_string(tree->modules[i + 1].path),
+                                                    tree->modules[i + 1].image};
+}
+
+void profile_add(struct profile *profile, struct tree *tree, const struct images *images)
+{
+    struct process *process;
+    uint64_t visited = 0;
+
+    profile->processes = memory_grow(profile->processes, profile->process_count,
+                                     &profile->process_room, sizeof(*profile->processes));
+    process = &profile->processes[profile->process_count++];
+    *process = (struct process){
+        .trace_path = tree->path,
+        .header = tree->header,
+        .threads = memory_zeroed(tree->thread_count, sizeof(*process->threads)),
+        .thread_count = tree->thread_count,
+        .missing_bytes = tree->missing_bytes,
+    };
+    copy_modules(process, tree);
+    for (size_t i = 0; i < tree->thread_count; i++) {
+        struct part *part = begin_part(profile, i);
+        struct cost_visitor visitor = {part, add_context};
+        process->threads[i] = thread_facts(&tree->threads[i]);
+        visited += cost_walk(tree, &tree->threads[i], images_function_count(images), &visitor);
+        if (tree->fold_count > 1) {
+            bound_totals(&part->functions, part);
+            bound_totals(&part->edges, part);
+        }
+    }
+    process->lost_contexts = tree->committed - visited;
+}
+
+static void free_table(struct cost_table *table)
+{
+    pair_index_free(&table->keys);
+    free(table->costs);
+}
+
+void profile_free(struct profile *profile)
+{
+    for (size_t i = 0; i < profile->process_count; i++) {
+        struct process *process = &profile->processes[i];
+        for (size_t j = 0; j < process->module_count; j++)
+            free(process->modules[j].path);
+        free(process->modules);
+        free(process->threads);
+    }
+    for (size_t i = 0; i < profile->part_count; i++) {
+        free_table(&profile->parts[i].functions);
+        free_table(&profile->parts[i].edges);
+    }
+    free(profile->processes);
+    free(profile->parts);
+    *profile = (struct profile){0};
+}

@@ -1,0 +1,82 @@
+/*
+ * What was ground out of the traces: processes with their threads and modules, and parts, which
+ * are the figures by function and by call edge of one thread, or of all of them merged.
+ *
+ *      process ──< thread            what the trace says about each, for the summary
+ *      part ──< function_cost        calls, self and total time of a function
+ *           ──< edge_cost            of its calls from one call site in one caller
+ *
+ * Contexts are gone once their trace was added: memory is for distinct functions and edges.
+ */
+#ifndef UMBRA_GRINDER_PROFILE_H
+#define UMBRA_GRINDER_PROFILE_H
+
+#include <stdbool.h>
+
+#include "grinder/cost.h"
+#include "grinder/images.h"
+#include "grinder/pair_index.h"
+#include "grinder/tree.h"
+
+/* Sums of struct cost over contexts; the total ones over outermost contexts (cost.c). */
+struct costs {
+    uint64_t calls;
+    uint64_t self_ns;
+    uint64_t total_ns;
+    uint64_t total_calls;
+};
+
+/* Costs by a pair of keys. */
+struct cost_table {
+    struct pair_index keys;
+    struct costs *costs; /* by number in keys */
+    size_t room;
+};
+
+struct part {
+    size_t process;              /* place in profile.processes; of a merged part the first one */
+    size_t thread;               /* place in its threads; meaningless in a merged part */
+    struct cost_table functions; /* keys: function, 0 */
+    struct cost_table edges;     /* keys: caller << 32 | callee, tree_call_site */
+    uint64_t ns;                 /* sum of self_ns */
+    uint64_t calls;
+};
+
+struct thread_facts {
+    struct trace_thread record;
+    uint64_t entries;
+    uint64_t exits;
+    uint64_t live;
+    bool live_is_derived; /* from the counting equation, as nobody counted */
+    bool balanced;        /* entries = exits + unwound + live */
+};
+
+struct module_facts {
+    char *path;
+    uint32_t image; /* 0 if it is not instrumented */
+};
+
+struct process {
+    const char *trace_path; /* borrowed */
+    struct trace_header header;
+    struct thread_facts *threads;
+    size_t thread_count;
+    struct module_facts *modules;
+    size_t module_count;
+    uint64_t missing_bytes;
+    uint64_t lost_contexts; /* those whose callers are missing */
+};
+
+struct profile {
+    bool merged;
+    struct process *processes;
+    size_t process_count, process_room;
+    struct part *parts;
+    size_t part_count, part_room;
+};
+
+/* Adds a trace; its folds are used up. */
+void profile_add(struct profile *profile, struct tree *tree, const struct images *images);
+void profile_free(struct profile *profile);
+
+#endif

@@ -1,0 +1,190 @@
+#include "grinder/summary.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "grinder/memory.h"
+
+static const char *how_it_ended(const struct trace_header *header)
+{
+    if (header->end == TRACE_END_EXEC)
+        return "replaced itself by exec";
+    switch (header->state) {
+    case TRACE_PREPARED:
+        return "did not begin to record";
+    case TRACE_ENDED:
+        return "ended through exit()";
+    }
+    if (header->end == TRACE_END_GONE)
+        return "ended without exit(): by _exit, a signal or a crash";
+    return "running, or its end was not seen";
+}
+
+/* Ticks from the beginning of recording to its end as far as that is known; else 0. */
+static uint64_t duration_ticks(const struct process *process)
+{
+    const struct trace_header *header = &process->header;
+    uint64_t end = header->end_ticks ? header->end_ticks : header->end_seen_ticks;
+
+    return end > header->start_ticks ? end - header->start_ticks : 0;
+}
+
+static void write_text(FILE *stream, const char *text)
+{
+    for (; *text; text++)
+        putc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, stream);
+}
+
+static void write_process(FILE *stream, const struct process *process)
+{
+    const struct trace_header *header = &process->header;
+    uint64_t ticks = duration_ticks(process);
+
+    fprintf(stream, "process %" PRIu32 "  ", header->pid);
+    write_text(stream, header->command);
+    fprintf(stream, "\n  trace     ");
+    write_text(stream, process->trace_path);
+    fprintf(stream, "\n  state     %s\n", how_it_ended(header));
+    if (header->fork_of_pid)
+        fprintf(stream, "  fork of   %" PRIu32 "\n", header->fork_of_pid);
+    if (ticks)
+        fprintf(stream, "  duration  %.6f s\n", (double)ticks / (double)header->ticks_per_second);
+    if (header->skipped)
+        fprintf(stream, "  skipped   %" PRIu64 " calls in threads that had no state yet\n",
+                header->skipped);
+    if (process->missing_bytes)
+        fprintf(stream, "  CUT OFF   %" PRIu64 " bytes are missing at its end\n",
+                process->missing_bytes);
+    if (process->lost_contexts)
+        fprintf(stream, "  LOST      %" PRIu64 " contexts whose callers are missing\n",
+                process->lost_contexts);
+}
+
+static const char *balance(const struct thread_facts *facts)
+{
+    if (!facts->balanced)
+        return "BROKEN";
+    return facts->live_is_derived ? "derived" : "holds";
+}
+
+static void write_threads(FILE *stream, const struct process *process)
+{
+    fprintf(stream, "\n  %6s  %-16s %14s %14s %10s %8s %10s %10s %9s %9s  %s\n", "thread", "name",
+            "entries", "exits", "unwound", "live", "skipped", "dropped", "nodes", "folded",
+            "balance");
+    for (size_t i = 0; i < process->thread_count; i++) {
+        const struct thread_facts *facts = &process->threads[i];
+        const struct trace_thread *record = &facts->record;
+        char name[sizeof(record->name)];
+        for (size_t c = 0; c < sizeof(name); c++)
+            name[c] = (unsigned char)record->name[c] % 0x80 < 0x20 && record->name[c]
+                          ? '?'
+                          : record->name[c];
+        fprintf(stream,
+                "  %6" PRIu32 "  %-16s %14" PRIu64 " %14" PRIu64 " %10" PRIu64 " %8" PRIu64
+                " %10" PRIu64 " %10" PRIu64 " %9" PRIu32 " %9" PRIu32 "  %s\n",
+                record->ordinal, name, facts->entries, facts->exits, record->unwound, facts->live,
+                record->skipped, record->dropped, record->nodes, record->folded, balance(facts));
+    }
+}
+
+static void write_modules(FILE *stream, const struct process *process, const struct images *images)
+{
+    fprintf(stream, "\n  %9s %9s %9s  %s\n", "functions", "hooked", "skipped", "module");
+    for (size_t i = 0; i < process->module_count; i++) {
+        const struct module_facts *module = &process->modules[i];
+        const struct image *image = &images->images[module->image];
+        if (!module->image)
+            fprintf(stream, "  %9s %9s %9s  ", "-", "-", "-");
+        else if (image->problem)
+            fprintf(stream, "  %9" PRIu32 " %9s %9s  ", image->function_count, "?", "?");
+        else
+            fprintf(stream, "  %9" PRIu32 " %9" PRIu32 " %9" PRIu32 "  ", image->function_count,
+                    image->manifest.hooked, image->function_count - image->manifest.hooked);
+        write_text(stream, module->path);
+        if (!module->image)
+            fprintf(stream, " (not instrumented)");
+        else if (image->problem)
+            fprintf(stream, " (%s)", image->problem);
+        putc('\n', stream);
+    }
+    putc('\n', stream);
+}
+
+struct hot {
+    uint32_t function;
+    struct costs costs;
+};
+
+/* Larger times first, then more calls, then the order in which functions turned up. */
+static int compare_hot(uint64_t a_ns, uint64_t b_ns, const struct hot *a, const struct hot *b)
+{
+    if (a_ns != b_ns)
+        return a_ns > b_ns ? -1 : 1;
+    if (a->costs.calls != b->costs.calls)
+        return a->costs.calls > b->costs.calls ? -1 : 1;
+    return (a->function > b->function) - (a->function < b->function);
+}
+
+static int compare_self(const void *left, const void *right)
+{
+    const struct hot *a = left, *b = right;
+
+    return compare_hot(a->costs.self_ns, b->costs.self_ns, a, b);
+}
+
+static int compare_total(const void *left, const void *right)
+{
+    const struct hot *a = left, *b = right;
+
+    return compare_hot(a->costs.total_ns, b->costs.total_ns, a, b);
+}
+
+static void write_hottest(FILE *stream, const struct part *part, const struct images *images,
+                          const struct hot *hot, size_t count, const char *title)
+{
+    fprintf(stream, "%s\n%14s %16s %7s %16s %7s  %s\n", title, "calls", "self ns", "self%",
+            "inclusive ns", "incl%", "function");
+    for (size_t i = 0; i < count; i++) {
+        const struct costs *costs = &hot[i].costs;
+        double scale = part->ns ? 100.0 / (double)part->ns : 0;
+        fprintf(stream, "%14" PRIu64 " %16" PRIu64 " %7.2f %16" PRIu64 " %7.2f  %s\n", costs->calls,
+                costs->self_ns, (double)costs->self_ns * scale, costs->total_ns,
+                (double)costs->total_ns * scale, images->functions[hot[i].function].name);
+    }
+    putc('\n', stream);
+}
+
+static void write_functions(FILE *stream, const struct part *part, const struct images *images,
+                            size_t top)
+{
+    size_t count = part->functions.keys.count;
+    struct hot *hot = memory_zeroed(count, sizeof(*hot));
+
+    for (size_t i = 0; i < count; i++)
+        hot[i] = (struct hot){(uint32_t)part->functions.keys.pairs[i].a, part->functions.costs[i]};
+    if (top > count)
+        top = count;
+    qsort(hot, count, sizeof(*hot), compare_self);
+    write_hottest(stream, part, images, hot, top, "hottest functions by self time");
+    qsort(hot, count, sizeof(*hot), compare_total);
+    write_hottest(stream, part, images, hot, top, "hottest functions by inclusive time");
+    free(hot);
+}
+
+void summary_write(FILE *stream, const struct profile *profile, const struct images *images,
+                   size_t top)
+{
+    struct part none = {0};
+    const struct part *part = profile->part_count ? &profile->parts[0] : &none;
+
+    for (size_t i = 0; i < profile->process_count; i++) {
+        write_process(stream, &profile->processes[i]);
+        write_threads(stream, &profile->processes[i]);
+        write_modules(stream, &profile->processes[i], images);
+    }
+    write_functions(stream, part, images, top);
+    fprintf(stream, "totals: %" PRIu64 " ns %" PRIu64 " calls %zu functions\n", part->ns,
+            part->calls, part->functions.keys.count);
+}

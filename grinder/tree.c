@@ -1,0 +1,349 @@
+#include "grinder/tree.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "grinder/memory.h"
+
+/*
+ * While the file is read: which slots a block's nodes went to. The unit of a node leads to its
+ * block, the block to its run, the run to the slot.
+ */
+struct run {
+    uint32_t first_unit;
+    uint32_t first_slot;
+    uint32_t count;
+    uint32_t thread; /* ordinal */
+};
+
+struct loader {
+    struct tree *tree;
+    struct run *runs; /* [0] is none */
+    size_t run_count, run_room;
+    uint32_t *run_of_block;
+    size_t block_count;
+    size_t context_room, thread_room, module_room, fold_room;
+    /* Until they are linked, by slot: the node's own words for these. */
+    struct link *links;
+    size_t link_room;
+};
+
+struct link {
+    uint32_t unit;
+    uint32_t parent;
+    uint32_t function;
+    uint32_t context;
+};
+
+static void load_thread(void *user, const struct trace_thread *thread)
+{
+    struct loader *loader = user;
+    struct tree *tree = loader->tree;
+
+    tree->threads = memory_grow(tree->threads, tree->thread_count, &loader->thread_room,
+                                sizeof(*tree->threads));
+    tree->threads[tree->thread_count++] = (struct tree_thread){.record = *thread};
+}
+
+static void load_module(void *user, const struct trace_module *module)
+{
+    struct loader *loader = user;
+    struct tree *tree = loader->tree;
+    struct tree_module *copy;
+
+    tree->modules = memory_grow(tree->modules, tree->module_count, &loader->module_room,
+                                sizeof(*tree->modules));
+    copy = &tree->modules[tree->module_count++];
+    *copy = (struct tree_module){.path = memory_copy_string(module->path)};
+    memcpy(&copy->record, module, sizeof(copy->record));
+}
+
+static void load_node(struct loader *loader, uint32_t unit, const struct trace_node *node)
+{
+    struct tree *tree = loader->tree;
+    size_t slot = tree->context_count;
+
+    tree->contexts =
+        memory_grow(tree->contexts, slot, &loader->context_room, sizeof(*tree->contexts));
+    loader->links = memory_grow(loader->links, slot, &loader->link_room, sizeof(*loader->links));
+    tree->contexts[slot] = (struct context){.site = node->site,
+                                            .calls = node->calls,
+                                            .exits = node->exits,
+                                            .ticks = node->ticks,
+                                            .probes = node->probes};
+    loader->links[slot] = (struct link){unit, node->parent, node->function, node->context};
+    tree->context_count++;
+}
+
+static void load_nodes(void *user, uint32_t thread, uint32_t first, const struct trace_node *nodes,
+                       uint32_t count)
+{
+    struct loader *loader = user;
+    struct run *run;
+
+    loader->runs =
+        memory_grow(loader->runs, loader->run_count, &loader->run_room, sizeof(*loader->runs));
+    run = &loader->runs[loader->run_count];
+    *run = (struct run){first, (uint32_t)loader->tree->context_count, count, thread};
+    loader->run_of_block[first / TRACE_BLOCK_UNITS] = (uint32_t)loader->run_count++;
+    for (uint32_t i = 0; i < count; i++)
+        load_node(loader, first + i, &nodes[i]);
+}
+
+static const struct run *run_of_unit(const struct loader *loader, uint32_t unit)
+{
+    uint32_t block = unit / TRACE_BLOCK_UNITS;
+
+    return &loader->runs[block < loader->block_count ? loader->run_of_block[block] : 0];
+}
+
+/* The slot of the node at unit, 0 if there is no committed node of that thread. */
+static uint32_t slot_of_unit(const struct loader *loader, uint32_t unit, uint32_t thread)
+{
+    const struct run *run = run_of_unit(loader, unit);
+    uint32_t slot;
+
+    if (unit < run->first_unit || unit - run->first_unit >= run->count || run->thread != thread)
+        return 0;
+    slot = run->first_slot + (unit - run->first_unit);
+    return loader->links[slot].context ? slot : 0;
+}
+
+static int compare_modules(const void *left, const void *right)
+{
+    const struct tree_module *a = left, *b = right;
+
+    if (a->record.first_function != b->record.first_function)
+        return a->record.first_function < b->record.first_function ? -1 : 1;
+    return 0;
+}
+
+static int compare_threads(const void *left, const void *right)
+{
+    const struct tree_thread *a = left, *b = right;
+
+    if (a->record.ordinal != b->record.ordinal)
+        return a->record.ordinal < b->record.ordinal ? -1 : 1;
+    return 0;
+}
+
+static void name_images(struct tree *tree, struct images *images)
+{
+    qsort(tree->modules + 1, tree->module_count - 1, sizeof(*tree->modules), compare_modules);
+    for (size_t i = 1; i < tree->module_count; i++)
+        if (tree->modules[i].record.flags & TRACE_MODULE_INSTRUMENTED)
+            tree->modules[i].image =
+                images_add(images, tree->modules[i].path, &tree->modules[i].record);
+}
+
+/* The module with that function number, 0 if there is none. */
+static uint32_t module_of_function(const struct tree *tree, uint32_t function)
+{
+    size_t low = 0, high = tree->module_count;
+
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (tree->modules[middle].record.first_function <= function)
+            low = middle;
+        else
+            high = middle;
+    }
+    if (!tree->modules[low].image || function - tree->modules[low].record.first_function >=
+                                         tree->modules[low].record.function_count)
+        return 0;
+    return (uint32_t)low;
+}
+
+static void number_function(struct tree *tree, struct images *images, uint32_t slot,
+                            uint32_t function)
+{
+    struct context *context = &tree->contexts[slot];
+    const struct tree_module *module;
+
+    context->module = module_of_function(tree, function);
+    module = &tree->modules[context->module];
+    context->function =
+        images_function(images, module->image, function - module->record.first_function);
+}
+
+/* Null if there is no record of that thread. */
+static struct tree_thread *thread_of_ordinal(struct tree *tree, uint32_t ordinal)
+{
+    size_t low = 0, high = tree->thread_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (tree->threads[middle].record.ordinal < ordinal)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == tree->thread_count || tree->threads[low].record.ordinal != ordinal)
+        return NULL;
+    return &tree->threads[low];
+}
+
+static int is_representative(const struct loader *loader, uint32_t slot)
+{
+    const struct link *link = &loader->links[slot];
+
+    return link->context == link->unit && !link->parent && link->function &&
+           (loader->tree->contexts[slot].site & TRACE_SITE_FOLDED);
+}
+
+static void add_fold(struct loader *loader, uint32_t slot, struct tree_thread *thread)
+{
+    struct tree *tree = loader->tree;
+
+    tree->folds =
+        memory_grow(tree->folds, tree->fold_count, &loader->fold_room, sizeof(*tree->folds));
+    tree->folds[tree->fold_count] = (struct fold){.slot = slot, .next = thread->first_fold};
+    thread->first_fold = (uint32_t)tree->fold_count++;
+    tree->contexts[slot].fold = thread->first_fold;
+}
+
+/* Counts each committed node to its thread, gives it its function, each representative a fold. */
+static void find_functions(struct loader *loader, struct images *images)
+{
+    for (size_t r = 1; r < loader->run_count; r++) {
+        const struct run *run = &loader->runs[r];
+        struct tree_thread *thread = thread_of_ordinal(loader->tree, run->thread);
+        for (uint32_t slot = run->first_slot; slot < run->first_slot + run->count; slot++) {
+            if (!loader->links[slot].context)
+                continue;
+            loader->tree->committed++;
+            if (!thread)
+                continue;
+            thread->contexts++;
+            thread->entries += loader->tree->contexts[slot].calls;
+            thread->exits += loader->tree->contexts[slot].exits;
+            if (loader->links[slot].function)
+                number_function(loader->tree, images, slot, loader->links[slot].function);
+            if (is_representative(loader, slot))
+                add_fold(loader, slot, thread);
+        }
+    }
+}
+
+static void link_node(struct loader *loader, uint32_t slot, uint32_t thread)
+{
+    struct tree *tree = loader->tree;
+    const struct link *link = &loader->links[slot];
+    struct context *context = &tree->contexts[slot];
+    uint32_t parent;
+
+    if (!link->context || !link->parent || !link->function)
+        return;
+    if (link->context != link->unit) {
+        uint32_t body = slot_of_unit(loader, link->context, thread);
+        if (!is_representative(loader, body) || loader->links[body].function != link->function)
+            return;
+        context->fold = tree->contexts[body].fold;
+    }
+    parent = slot_of_unit(loader, link->parent, thread);
+    if (!parent)
+        return;
+    context->parent = parent;
+    context->sibling = tree->contexts[parent].first_child;
+    tree->contexts[parent].first_child = slot;
+}
+
+/* From the last slot to the first, so that children end up in the order of the file. */
+static void link_nodes(struct loader *loader)
+{
+    for (size_t r = loader->run_count - 1; r > 0; r--) {
+        const struct run *run = &loader->runs[r];
+        for (uint32_t i = run->count; i > 0; i--)
+            link_node(loader, run->first_slot + i - 1, run->thread);
+    }
+}
+
+static int find_roots(struct loader *loader, struct trace_error *error)
+{
+    struct tree *tree = loader->tree;
+
+    for (size_t i = 0; i < tree->thread_count; i++) {
+        struct tree_thread *thread = &tree->threads[i];
+        uint32_t root = slot_of_unit(loader, thread->record.root, thread->record.ordinal);
+        if (i && thread->record.ordinal == thread[-1].record.ordinal) {
+            snprintf(error->text, sizeof(error->text),
+                     "%.1000s: thread %" PRIu32 ": expected one record, found two", tree->path,
+                     thread->record.ordinal);
+            return -1;
+        }
+        if (root && !loader->links[root].parent && !loader->links[root].function)
+            thread->root = root;
+    }
+    return 0;
+}
+
+/* Element 0 of runs, contexts, modules and folds stands for none. */
+static void loader_begin(struct loader *loader, struct tree *tree, const struct trace_file *file)
+{
+    loader->tree = tree;
+    loader->block_count = file->end / TRACE_BLOCK_SIZE;
+    loader->run_of_block = memory_zeroed(loader->block_count, sizeof(*loader->run_of_block));
+    loader->runs = memory_grow(NULL, 0, &loader->run_room, sizeof(*loader->runs));
+    loader->runs[loader->run_count++] = (struct run){0};
+    load_node(loader, 0, &(struct trace_node){0});
+    tree->modules = memory_grow(NULL, 0, &loader->module_room, sizeof(*tree->modules));
+    tree->modules[tree->module_count++] = (struct tree_module){0};
+    tree->folds = memory_grow(NULL, 0, &loader->fold_room, sizeof(*tree->folds));
+    tree->folds[tree->fold_count++] = (struct fold){0};
+}
+
+int tree_load(struct tree *tree, const char *path, struct images *images, struct trace_error *error)
+{
+    struct trace_file file;
+    struct loader loader = {0};
+    struct trace_visitor visitor = {&loader, load_thread, load_nodes, load_module};
+    int result = -1;
+
+    if (trace_file_open(&file, path, error) < 0)
+        return -1;
+    *tree = (struct tree){.path = path, .header = file.header, .missing_bytes = file.missing};
+    loader_begin(&loader, tree, &file);
+    if (trace_file_read(&file, &visitor, error) < 0)
+        goto err;
+    if (tree->thread_count)
+        qsort(tree->threads, tree->thread_count, sizeof(*tree->threads), compare_threads);
+    if (find_roots(&loader, error) < 0)
+        goto err;
+    name_images(tree, images);
+    find_functions(&loader, images);
+    link_nodes(&loader);
+    result = 0;
+err:
+    trace_file_close(&file);
+    free(loader.runs);
+    free(loader.run_of_block);
+    free(loader.links);
+    if (result < 0)
+        tree_free(tree);
+    return result;
+}
+
+uint64_t tree_call_site(const struct tree *tree, const struct context *context)
+{
+    const struct tree_module *module = &tree->modules[tree->contexts[context->parent].module];
+    uint64_t address = (context->site & TRACE_SITE_ADDRESS) - 1;
+
+    if (!module->image || address < module->record.base ||
+        address - module->record.base >= module->record.size ||
+        address - module->record.base > UINT32_MAX)
+        return 0;
+    return (uint64_t)module->image << 32 | (address - module->record.base);
+}
+
+void tree_free(struct tree *tree)
+{
+    for (size_t i = 0; i < tree->module_count; i++)
+        free(tree->modules[i].path);
+    free(tree->contexts);
+    free(tree->threads);
+    free(tree->modules);
+    free(tree->folds);
+    *tree = (struct tree){0};
+}

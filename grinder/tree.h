@@ -1,0 +1,89 @@
+/*
+ * The calling-context tree of one trace, in memory.
+ *
+ * Contexts lie in one flat array, in the order of the file; slot 0 is "none". What is below a
+ * root or a representative (trace_format.h, folding) hangs together by first_child and sibling:
+ *
+ *      threads[i].root ──> root ──first_child──> main ──first_child──> parse
+ *                                                                         │ sibling
+ *                                                                       print ...
+ *      folds[j].slot ────> representative of g ──first_child──> what g calls past the limit
+ *
+ * A context is in the tree only if its whole chain of parents is there and ends in a root or a
+ * representative. Parents that are missing, that belong nowhere or that form a circle therefore
+ * never become part of it: such contexts are not visited by tree_walk and count as lost.
+ */
+#ifndef UMBRA_GRINDER_TREE_H
+#define UMBRA_GRINDER_TREE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "grinder/images.h"
+#include "trace/trace_reader.h"
+
+/* A cache line. The figures are those of trace_node; links are slots. */
+struct context {
+    uint64_t site; /* with TRACE_SITE_ bits */
+    uint64_t calls;
+    uint64_t exits;
+    uint64_t ticks;
+    uint64_t probes;
+    uint32_t parent;
+    uint32_t first_child;
+    uint32_t sibling;
+    uint32_t function; /* as images.h numbers it; 0 for a root */
+    uint32_t module;   /* the function's place in tree.modules; 0 for a root */
+    uint32_t fold;     /* place in tree.folds of a folded context or a representative; 0 if none */
+};
+
+/* A representative: folded_ns is left to the walk. */
+struct fold {
+    uint32_t slot;
+    uint32_t next;        /* fold of the same thread; 0 ends the list */
+    uint64_t folded_ns;   /* of the contexts folded into it, their own callees taken out */
+    uint64_t children_ns; /* of the contexts below it */
+};
+
+struct tree_thread {
+    struct trace_thread record;
+    uint32_t root;       /* slot; 0 if the root is missing */
+    uint32_t first_fold; /* 0 if none */
+    uint64_t entries;    /* of all its nodes, lost ones included */
+    uint64_t exits;
+    uint64_t contexts; /* committed nodes, root and representatives included */
+};
+
+struct tree_module {
+    struct trace_module record; /* without its path */
+    char *path;
+    uint32_t image; /* as images.h numbers it; 0 if not instrumented */
+};
+
+struct tree {
+    const char *path;
+    struct trace_header header;
+    uint64_t missing_bytes;
+    struct context *contexts; /* [0] is none */
+    size_t context_count;     /* [0] and nodes not committed included */
+    uint64_t committed;
+    struct tree_thread *threads; /* ascending by ordinal */
+    size_t thread_count;
+    struct tree_module *modules; /* [0] is none; ascending by first_function */
+    size_t module_count;         /* [0] included */
+    struct fold *folds;          /* [0] is none */
+    size_t fold_count;           /* [0] included */
+};
+
+/* Reads the trace at path (borrowed) and numbers its functions in images. 0, or -1 with error
+   filled in and nothing to free. */
+int tree_load(struct tree *tree, const char *path, struct images *images,
+              struct trace_error *error);
+
+/* Where the call to context was made: image << 32 | rva of the call's last byte, if that lies in
+   the module of the calling function; else 0. */
+uint64_t tree_call_site(const struct tree *tree, const struct context *context);
+
+void tree_free(struct tree *tree);
+
+#endif

@@ -1,0 +1,302 @@
+#include "trace/trace_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CHUNK_BLOCKS 256u
+#define CHUNK_SIZE   (CHUNK_BLOCKS * (uint64_t)TRACE_BLOCK_SIZE)
+
+/* Node indexes are 32 bits of 64-byte units. */
+#define ADDRESSABLE ((uint64_t)TRACE_UNIT << 32)
+
+__attribute__((format(printf, 3, 4))) static int
+fail(struct trace_error *error, const struct trace_file *file, const char *format, ...)
+{
+    va_list arguments;
+    int length = snprintf(error->text, sizeof(error->text), "%.1000s: ", file->path);
+
+    va_start(arguments, format);
+    vsnprintf(error->text + length, sizeof(error->text) - (size_t)length, format, arguments);
+    va_end(arguments);
+    return -1;
+}
+
+/* Reads size bytes at offset. 0, or -1 with errno set; the file ending early is EPIPE. */
+static int read_fully(int fd, void *bytes, size_t size, uint64_t offset)
+{
+    size_t done = 0;
+
+    while (done < size) {
+        ssize_t count = pread(fd, (char *)bytes + done, size - done, (off_t)(offset + done));
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return -1;
+        if (count == 0) {
+            errno = EPIPE;
+            return -1;
+        }
+        done += (size_t)count;
+    }
+    return 0;
+}
+
+static int header_check_layout(const struct trace_file *file, struct trace_error *error)
+{
+    const struct trace_header *header = &file->header;
+
+    if (memcmp(header->magic, TRACE_MAGIC, sizeof(header->magic)))
+        return fail(error, file, "not a trace file: expected it to begin with %s", TRACE_MAGIC);
+    if (header->version != TRACE_VERSION)
+        return fail(error, file,
+                    "header: expected trace version %u, found %" PRIu32
+                    "; use the grinder of the release that recorded it",
+                    TRACE_VERSION, header->version);
+    if (header->header_size != TRACE_HEADER_SIZE)
+        return fail(error, file, "header: expected a header of %u bytes, found %" PRIu32,
+                    TRACE_HEADER_SIZE, header->header_size);
+    if (header->block_size != TRACE_BLOCK_SIZE)
+        return fail(error, file, "header: expected blocks of %u bytes, found %" PRIu32,
+                    TRACE_BLOCK_SIZE, header->block_size);
+    if (header->capacity < TRACE_HEADER_SIZE || header->capacity > ADDRESSABLE)
+        return fail(error, file, "header: expected a capacity of %u to %" PRIu64 ", found %" PRIu64,
+                    TRACE_HEADER_SIZE, ADDRESSABLE, header->capacity);
+    if (header->used % TRACE_BLOCK_SIZE)
+        return fail(error, file, "header: expected `used` in blocks of %u, found %" PRIu64,
+                    TRACE_BLOCK_SIZE, header->used);
+    return 0;
+}
+
+static int header_check_facts(struct trace_file *file, struct trace_error *error)
+{
+    struct trace_header *header = &file->header;
+
+    if (!header->ticks_per_second || header->ticks_per_second > 1000000000000ull)
+        return fail(error, file, "header: expected 1 to 10^12 ticks per second, found %" PRIu64,
+                    header->ticks_per_second);
+    if (header->state > TRACE_ENDED)
+        return fail(error, file, "header: expected a state of 0 to %d, found %" PRIu32, TRACE_ENDED,
+                    header->state);
+    if (header->end > TRACE_END_EXEC)
+        return fail(error, file, "header: expected an end of 0 to %d, found %" PRIu32,
+                    TRACE_END_EXEC, header->end);
+    header->exe[TRACE_EXE_SIZE - 1] = 0;
+    header->command[TRACE_COMMAND_SIZE - 1] = 0;
+    return 0;
+}
+
+/* An agent that ran into the capacity may have counted past it; no block lies there. */
+static void find_end(struct trace_file *file)
+{
+    const struct trace_header *header = &file->header;
+    uint64_t used = header->used < header->capacity ? header->used : header->capacity;
+
+    if (used < TRACE_HEADER_SIZE)
+        used = TRACE_HEADER_SIZE;
+    file->missing = used > file->file_size ? used - file->file_size : 0;
+    file->end = used - file->missing;
+    file->end -= file->end % TRACE_BLOCK_SIZE;
+}
+
+int trace_file_open(struct trace_file *file, const char *path, struct trace_error *error)
+{
+    struct stat status;
+
+    memset(file, 0, sizeof(*file));
+    file->path = path;
+    file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file->fd < 0)
+        return fail(error, file, "cannot be opened: %s", strerror(errno));
+    if (fstat(file->fd, &status) < 0) {
+        fail(error, file, "cannot be read: %s", strerror(errno));
+        goto err;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        fail(error, file, "not a trace file: expected a regular file");
+        goto err;
+    }
+    file->file_size = (uint64_t)status.st_size;
+    if (file->file_size < TRACE_HEADER_SIZE) {
+        fail(error, file, "cut off in its header: expected at least %u bytes, found %" PRIu64,
+             TRACE_HEADER_SIZE, file->file_size);
+        goto err;
+    }
+    if (read_fully(file->fd, &file->header, sizeof(file->header), 0) < 0) {
+        fail(error, file, "cannot be read: %s", strerror(errno));
+        goto err;
+    }
+    if (header_check_layout(file, error) < 0 || header_check_facts(file, error) < 0)
+        goto err;
+    find_end(file);
+    return 0;
+
+err:
+    trace_file_close(file);
+    return -1;
+}
+
+static int visit_thread(const struct trace_file *file, const struct trace_visitor *visitor,
+                        const struct trace_block *block, uint64_t at, struct trace_error *error)
+{
+    struct trace_thread thread;
+
+    memcpy(&thread, block + 1, sizeof(thread));
+    if (!thread.root)
+        return 0;
+    if (thread.ordinal != block->thread)
+        return fail(error, file,
+                    "thread record at %" PRIu64 ": expected ordinal %" PRIu32 ", found %" PRIu32,
+                    at + TRACE_UNIT, block->thread, thread.ordinal);
+    if (thread.state < TRACE_THREAD_RUNNING || thread.state > TRACE_THREAD_CUT)
+        return fail(error, file,
+                    "thread record at %" PRIu64 ": expected a state of 1 to %d, found %" PRIu32,
+                    at + TRACE_UNIT, TRACE_THREAD_CUT, thread.state);
+    thread.name[sizeof(thread.name) - 1] = 0;
+    if (visitor->thread)
+        visitor->thread(visitor->user, &thread);
+    return 0;
+}
+
+/* What a block of nodes or a thread's first block holds: nodes from unit `from` on. */
+static int visit_nodes(const struct trace_file *file, const struct trace_visitor *visitor,
+                       const struct trace_block *block, uint64_t at, uint32_t from,
+                       struct trace_error *error)
+{
+    if (!block->thread)
+        return fail(error, file, "block at %" PRIu64 ": expected nodes of a thread, found thread 0",
+                    at);
+    if (block->used > from && visitor->nodes)
+        visitor->nodes(visitor->user, block->thread, (uint32_t)(at / TRACE_UNIT) + from,
+                       (const struct trace_node *)(block + from), block->used - from);
+    return 0;
+}
+
+static int module_check(const struct trace_file *file, const struct trace_module *module,
+                        uint32_t room_units, uint64_t at, struct trace_error *error)
+{
+    uint64_t path_room;
+
+    if (module->size_units < 3 || module->size_units > room_units)
+        return fail(error, file,
+                    "module record at %" PRIu64 ": expected 3 to %" PRIu32 " units, found %" PRIu32,
+                    at, room_units, module->size_units);
+    path_room = (uint64_t)module->size_units * TRACE_UNIT - sizeof(*module);
+    if (!module->path_size || module->path_size > path_room || module->path[module->path_size - 1])
+        return fail(error, file,
+                    "module record at %" PRIu64 ": expected a path of up to %" PRIu64
+                    " bytes that ends with 0, found %" PRIu32 " bytes",
+                    at, path_room, module->path_size);
+    if (module->build_id_size > sizeof(module->build_id))
+        return fail(error, file,
+                    "module record at %" PRIu64 ": expected a build-id of up to %zu bytes, "
+                    "found %" PRIu32,
+                    at, sizeof(module->build_id), module->build_id_size);
+    if (module->base + module->size < module->base)
+        return fail(error, file, "module record at %" PRIu64 ": its end lies past the last address",
+                    at);
+    if ((module->flags & TRACE_MODULE_INSTRUMENTED) &&
+        (!module->first_function ||
+         (uint64_t)module->first_function + module->function_count > UINT32_MAX))
+        return fail(error, file,
+                    "module record at %" PRIu64 ": expected function numbers within 1 to %u, "
+                    "found %" PRIu32 " numbers from %" PRIu32,
+                    at, UINT32_MAX, module->function_count, module->first_function);
+    return 0;
+}
+
+static int visit_modules(const struct trace_file *file, const struct trace_visitor *visitor,
+                         const struct trace_block *block, uint64_t at, struct trace_error *error)
+{
+    uint32_t unit = 1;
+
+    while (unit + 2 < block->used) {
+        const struct trace_module *module = (const struct trace_module *)(block + unit);
+        uint64_t module_at = at + (uint64_t)unit * TRACE_UNIT;
+        if (!module->size_units)
+            break;
+        if (module_check(file, module, block->used - unit, module_at, error) < 0)
+            return -1;
+        if (visitor->module)
+            visitor->module(visitor->user, module);
+        unit += module->size_units;
+    }
+    return 0;
+}
+
+static int visit_block(const struct trace_file *file, const struct trace_visitor *visitor,
+                       const struct trace_block *block, uint64_t at, struct trace_error *error)
+{
+    if (!block->kind)
+        return 0;
+    if (block->used > TRACE_BLOCK_UNITS)
+        return fail(error, file,
+                    "block at %" PRIu64 ": expected up to %u units in use, found %" PRIu32, at,
+                    TRACE_BLOCK_UNITS, block->used);
+    switch (block->kind) {
+    case TRACE_BLOCK_THREAD:
+        if (block->used < 3)
+            return 0;
+        if (visit_thread(file, visitor, block, at, error) < 0)
+            return -1;
+        return visit_nodes(file, visitor, block, at, 3, error);
+    case TRACE_BLOCK_NODES:
+        return visit_nodes(file, visitor, block, at, 1, error);
+    case TRACE_BLOCK_MODULES:
+        return visit_modules(file, visitor, block, at, error);
+    }
+    return fail(error, file, "block at %" PRIu64 ": expected a kind of 1 to %d, found %" PRIu32, at,
+                TRACE_BLOCK_MODULES, block->kind);
+}
+
+/* Where the next data at or behind `at` is, rounded down to a block; `end` if there is none. */
+static uint64_t skip_hole(const struct trace_file *file, uint64_t at)
+{
+    off_t data = lseek(file->fd, (off_t)at, SEEK_DATA);
+
+    if (data < 0)
+        return errno == ENXIO ? file->end : at;
+    if ((uint64_t)data <= at)
+        return at;
+    return (uint64_t)data - (uint64_t)data % TRACE_BLOCK_SIZE;
+}
+
+int trace_file_read(struct trace_file *file, const struct trace_visitor *visitor,
+                    struct trace_error *error)
+{
+    uint64_t at = TRACE_HEADER_SIZE;
+    struct trace_block *chunk = aligned_alloc(TRACE_UNIT, CHUNK_SIZE);
+    int result = -1;
+
+    if (!chunk)
+        return fail(error, file, "out of memory");
+    while ((at = skip_hole(file, at)) < file->end) {
+        uint64_t size = file->end - at < CHUNK_SIZE ? file->end - at : CHUNK_SIZE;
+        if (read_fully(file->fd, chunk, size, at) < 0) {
+            fail(error, file, "block at %" PRIu64 " cannot be read: %s", at,
+                 errno == EPIPE ? "the file became shorter" : strerror(errno));
+            goto err;
+        }
+        for (uint64_t done = 0; done < size; done += TRACE_BLOCK_SIZE)
+            if (visit_block(file, visitor, chunk + done / TRACE_UNIT, at + done, error) < 0)
+                goto err;
+        at += size;
+    }
+    result = 0;
+err:
+    free(chunk);
+    return result;
+}
+
+void trace_file_close(struct trace_file *file)
+{
+    if (file->fd >= 0)
+        close(file->fd);
+    file->fd = -1;
+}

@@ -1,0 +1,56 @@
+/*
+ * Reading a trace file, block by block, trusting nothing in it.
+ *
+ * A trace may belong to a process that is still recording, was killed, or to a disk that lost
+ * half of it. The reader copies blocks out of the file with pread, a megabyte at a time, so that
+ * what was checked cannot change afterwards, a file that shrinks is no SIGBUS, and memory does
+ * not grow with the file. Holes of a sparse file are skipped without being read.
+ *
+ * What is checked here: every field of the header, block, thread and module records, and that
+ * strings end. Links between nodes (parent, context, root) and function numbers need the whole
+ * file and are the caller's to check; they are handed over as they stand.
+ */
+#ifndef UMBRA_TRACE_READER_H
+#define UMBRA_TRACE_READER_H
+
+#include "trace/trace_format.h"
+
+#define TRACE_ERROR_SIZE 1400
+
+/* One line: "FILE: place: what was expected, what was found". No tool name, no newline. */
+struct trace_error {
+    char text[TRACE_ERROR_SIZE];
+};
+
+struct trace_file {
+    const char *path; /* borrowed from the caller of trace_file_open */
+    int fd;
+    struct trace_header header; /* as it was when the file was opened; strings end */
+    uint64_t file_size;
+    uint64_t end;     /* where the whole blocks that are there end; reading stops here */
+    uint64_t missing; /* bytes the header counts as used and the file does not have */
+};
+
+/* What reading calls. Pointers are valid during the call only; a null function is passed over. */
+struct trace_visitor {
+    void *user;
+    void (*thread)(void *user, const struct trace_thread *thread);
+    /* count units of a block of thread's nodes, the first with the index first. Nodes that were
+       not committed (context 0) are among them. */
+    void (*nodes)(void *user, uint32_t thread, uint32_t first, const struct trace_node *nodes,
+                  uint32_t count);
+    void (*module)(void *user, const struct trace_module *module);
+};
+
+/* Opens path and reads its header. 0, or -1 with error filled in and nothing to close. A file
+   shorter than its header says is opened, with `missing` set. */
+int trace_file_open(struct trace_file *file, const char *path, struct trace_error *error);
+
+/* Visits every committed block from the start of the file. 0, or -1 with error filled in at the
+   first record that is malformed. */
+int trace_file_read(struct trace_file *file, const struct trace_visitor *visitor,
+                    struct trace_error *error);
+
+void trace_file_close(struct trace_file *file);
+
+#endif

@@ -1,0 +1,273 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "trace/trace_reader.h"
+#include "trace/trace_sample.h"
+
+struct counts {
+    unsigned threads, nodes, modules;
+    uint64_t calls;
+};
+
+static void count_thread(void *user, const struct trace_thread *thread)
+{
+    ((struct counts *)user)->threads++;
+    assert_true(strlen(thread->name) < sizeof(thread->name));
+}
+
+static void count_nodes(void *user, uint32_t thread, uint32_t first, const struct trace_node *nodes,
+                        uint32_t count)
+{
+    struct counts *counts = user;
+
+    assert_int_not_equal(thread, 0);
+    assert_in_range(first % TRACE_BLOCK_UNITS, 1, TRACE_BLOCK_UNITS - 1);
+    counts->nodes += count;
+    for (uint32_t i = 0; i < count; i++)
+        counts->calls += nodes[i].calls;
+}
+
+static void count_module(void *user, const struct trace_module *module)
+{
+    ((struct counts *)user)->modules++;
+    assert_int_equal(strlen(module->path) < module->path_size, 1);
+}
+
+/* Two threads of 100 and 1 contexts, two modules. */
+static void build(struct trace_sample *sample)
+{
+    uint32_t parent;
+
+    trace_sample_begin(sample, 77, "./program --fast");
+    trace_sample_add_thread(sample, "main");
+    trace_sample_add_module(sample, "/opt/program", 0x400000, 0x10000, 1, 50, 99);
+    trace_sample_add_module(sample, "/lib/libc.so.6", 0x7f0000000000, 0x200000, 0, 0, 0);
+    trace_sample_add_thread(sample, "worker");
+    parent = trace_sample_thread(sample, 1)->root;
+    for (uint32_t i = 1; i < 100; i++)
+        parent = trace_sample_add_node(sample, 1, parent, 0x400100 + i, 1 + i % 50, i, 1000 - i);
+}
+
+/* 0 or -1, as reading said. */
+static int read_sample(const struct trace_sample *sample, struct counts *counts,
+                       struct trace_file *file, struct trace_error *error)
+{
+    struct trace_visitor visitor = {counts, count_thread, count_nodes, count_module};
+    char path[64];
+    int fd = trace_sample_open(sample, path);
+    int result;
+
+    memset(counts, 0, sizeof(*counts));
+    error->text[0] = 0;
+    result = trace_file_open(file, path, error);
+    if (!result) {
+        result = trace_file_read(file, &visitor, error);
+        trace_file_close(file);
+    }
+    close(fd);
+    assert_int_equal(result == 0, error->text[0] == 0);
+    assert_null(strchr(error->text, '\n'));
+    return result;
+}
+
+static void expect_refusal(struct trace_sample *sample, const char *words)
+{
+    struct counts counts;
+    struct trace_file file;
+    struct trace_error error;
+
+    assert_int_equal(read_sample(sample, &counts, &file, &error), -1);
+    if (!strstr(error.text, words))
+        fail_msg("expected \"%s\" in \"%s\"", words, error.text);
+    trace_sample_free(sample);
+}
+
+static void a_whole_trace_is_read(void **state)
+{
+    struct trace_sample sample;
+    struct counts counts;
+    struct trace_file file;
+    struct trace_error error;
+
+    (void)state;
+    build(&sample);
+    assert_int_equal(read_sample(&sample, &counts, &file, &error), 0);
+    assert_int_equal(counts.threads, 2);
+    assert_int_equal(counts.nodes, 101);
+    assert_int_equal(counts.modules, 2);
+    assert_int_equal(counts.calls, 99 * 100 / 2);
+    assert_int_equal(file.missing, 0);
+    assert_string_equal(file.header.command, "./program --fast");
+    trace_sample_free(&sample);
+}
+
+static void a_file_longer_than_used_is_read_up_to_used(void **state)
+{
+    struct trace_sample sample;
+    struct counts counts;
+    struct trace_file file;
+    struct trace_error error;
+
+    (void)state;
+    build(&sample);
+    trace_sample_header(&sample)->used -= TRACE_BLOCK_SIZE;
+    assert_int_equal(read_sample(&sample, &counts, &file, &error), 0);
+    assert_int_equal(counts.nodes, 61 + 1);
+    assert_int_equal(file.missing, 0);
+    trace_sample_free(&sample);
+}
+
+static void a_file_cut_off_gives_its_whole_blocks(void **state)
+{
+    struct trace_sample sample;
+    struct counts counts;
+    struct trace_file file;
+    struct trace_error error;
+
+    (void)state;
+    build(&sample);
+    sample.size -= 10;
+    assert_int_equal(read_sample(&sample, &counts, &file, &error), 0);
+    assert_int_equal(counts.nodes, 61 + 1);
+    assert_int_equal(file.missing, 10);
+    trace_sample_free(&sample);
+}
+
+static void a_file_cut_in_its_header_is_refused(void **state)
+{
+    struct trace_sample sample;
+
+    (void)state;
+    build(&sample);
+    sample.size = 100;
+    expect_refusal(&sample, "cut off in its header: expected at least 4096 bytes, found 100");
+}
+
+static void another_file_is_refused(void **state)
+{
+    struct trace_sample sample;
+
+    (void)state;
+    build(&sample);
+    sample.bytes[0] = 'X';
+    expect_refusal(&sample, "not a trace file: expected it to begin with UMBRATRC");
+}
+
+static void another_version_is_refused(void **state)
+{
+    struct trace_sample sample;
+
+    (void)state;
+    build(&sample);
+    trace_sample_header(&sample)->version = 9;
+    expect_refusal(&sample, "expected trace version 1, found 9");
+}
+
+static void an_overfull_block_is_refused(void **state)
+{
+    struct trace_sample sample;
+
+    (void)state;
+    build(&sample);
+    ((struct trace_block *)(sample.bytes + 4096))->used = 65;
+    expect_refusal(&sample, "block at 4096: expected up to 64 units in use, found 65");
+}
+
+static void an_unknown_block_is_refused(void **state)
+{
+    struct trace_sample sample;
+
+    (void)state;
+    build(&sample);
+    ((struct trace_block *)(sample.bytes + 4096))->kind = 8;
+    expect_refusal(&sample, "block at 4096: expected a kind of 1 to 3, found 8");
+}
+
+static void a_path_without_end_is_refused(void **state)
+{
+    struct trace_sample sample;
+    struct trace_module *module;
+
+    (void)state;
+    build(&sample);
+    module = (struct trace_module *)(sample.bytes + sample.module_block + TRACE_UNIT);
+    module->path_size = 4000;
+    expect_refusal(&sample, "found 4000 bytes");
+}
+
+static void blocks_not_in_use_are_passed_over(void **state)
+{
+    struct trace_sample sample;
+    struct counts counts;
+    struct trace_file file;
+    struct trace_error error;
+
+    (void)state;
+    build(&sample);
+    memset(sample.bytes + sample.module_block, 0, TRACE_BLOCK_SIZE);
+    assert_int_equal(read_sample(&sample, &counts, &file, &error), 0);
+    assert_int_equal(counts.modules, 0);
+    trace_sample_free(&sample);
+}
+
+/* xorshift: the same damage in each run. */
+static uint32_t next_random(uint32_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 17;
+    *state ^= *state << 5;
+    return *state;
+}
+
+static void damage_is_read_or_refused(void **state)
+{
+    struct trace_sample sample, damaged;
+    struct counts counts;
+    struct trace_file file;
+    struct trace_error error;
+    uint32_t random = 2463534242u;
+
+    (void)state;
+    build(&sample);
+    for (int round = 0; round < 3000; round++) {
+        uint8_t bytes[64 * 1024];
+        assert_true(sample.size <= sizeof(bytes));
+        memcpy(bytes, sample.bytes, sample.size);
+        damaged = sample;
+        damaged.bytes = bytes;
+        for (uint32_t hit = next_random(&random) % 20; hit > 0; hit--) {
+            size_t at = next_random(&random) % (sample.size / 64) * 64 + next_random(&random) % 32;
+            bytes[at] = (uint8_t)next_random(&random);
+        }
+        if (next_random(&random) % 4 == 0)
+            damaged.size = next_random(&random) % sample.size;
+        read_sample(&damaged, &counts, &file, &error);
+    }
+    trace_sample_free(&sample);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_whole_trace_is_read),
+        cmocka_unit_test(a_file_longer_than_used_is_read_up_to_used),
+        cmocka_unit_test(a_file_cut_off_gives_its_whole_blocks),
+        cmocka_unit_test(a_file_cut_in_its_header_is_refused),
+        cmocka_unit_test(another_file_is_refused),
+        cmocka_unit_test(another_version_is_refused),
+        cmocka_unit_test(an_overfull_block_is_refused),
+        cmocka_unit_test(an_unknown_block_is_refused),
+        cmocka_unit_test(a_path_without_end_is_refused),
+        cmocka_unit_test(blocks_not_in_use_are_passed_over),
+        cmocka_unit_test(damage_is_read_or_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,172 @@
+#include "trace/trace_sample.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static struct trace_block *block_at(struct trace_sample *sample, size_t offset)
+{
+    return (struct trace_block *)(sample->bytes + offset);
+}
+
+static size_t add_block(struct trace_sample *sample, uint32_t kind, uint32_t thread)
+{
+    size_t at = sample->size;
+
+    sample->size += TRACE_BLOCK_SIZE;
+    sample->bytes = realloc(sample->bytes, sample->size);
+    assert(sample->bytes && "out of memory");
+    memset(sample->bytes + at, 0, TRACE_BLOCK_SIZE);
+    *block_at(sample, at) = (struct trace_block){.kind = kind, .thread = thread, .used = 1};
+    trace_sample_header(sample)->used = sample->size;
+    return at;
+}
+
+/* The number of a fresh unit of the thread's. */
+static uint32_t add_unit(struct trace_sample *sample, uint32_t ordinal)
+{
+    size_t *last = &sample->thread_blocks[ordinal];
+
+    if (block_at(sample, *last)->used == TRACE_BLOCK_UNITS)
+        *last = add_block(sample, TRACE_BLOCK_NODES, ordinal);
+    return (uint32_t)(*last / TRACE_UNIT) + block_at(sample, *last)->used++;
+}
+
+void trace_sample_begin(struct trace_sample *sample, uint32_t pid, const char *command)
+{
+    struct trace_header *header;
+
+    memset(sample, 0, sizeof(*sample));
+    sample->bytes = calloc(1, TRACE_HEADER_SIZE);
+    assert(sample->bytes && "out of memory");
+    sample->size = TRACE_HEADER_SIZE;
+    header = trace_sample_header(sample);
+    memcpy(header->magic, TRACE_MAGIC, sizeof(header->magic));
+    header->version = TRACE_VERSION;
+    header->header_size = TRACE_HEADER_SIZE;
+    header->block_size = TRACE_BLOCK_SIZE;
+    header->node_limit = 1000000;
+    header->capacity = 1ull << 32;
+    header->ticks_per_second = 1000000000;
+    header->pid = pid;
+    header->used = TRACE_HEADER_SIZE;
+    header->state = TRACE_ENDED;
+    header->end = TRACE_END_GONE;
+    header->start_ticks = 1000;
+    header->end_ticks = 1001000;
+    snprintf(header->command, sizeof(header->command), "%s", command);
+}
+
+void trace_sample_free(struct trace_sample *sample)
+{
+    free(sample->bytes);
+    sample->bytes = NULL;
+}
+
+struct trace_header *trace_sample_header(struct trace_sample *sample)
+{
+    return (struct trace_header *)sample->bytes;
+}
+
+struct trace_thread *trace_sample_thread(struct trace_sample *sample, uint32_t ordinal)
+{
+    return (struct trace_thread *)(sample->bytes + sample->thread_at[ordinal]);
+}
+
+struct trace_node *trace_sample_node(struct trace_sample *sample, uint32_t index)
+{
+    return (struct trace_node *)(sample->bytes + (size_t)index * TRACE_UNIT);
+}
+
+static uint32_t add_node(struct trace_sample *sample, uint32_t ordinal, struct trace_node node)
+{
+    uint32_t index = add_unit(sample, ordinal);
+
+    node.context = index;
+    node.min = UINT32_MAX;
+    *trace_sample_node(sample, index) = node;
+    trace_sample_thread(sample, ordinal)->nodes++;
+    return index;
+}
+
+uint32_t trace_sample_add_thread(struct trace_sample *sample, const char *name)
+{
+    uint32_t ordinal = ++trace_sample_header(sample)->thread_count;
+    struct trace_thread *thread;
+    uint32_t root;
+    size_t at;
+
+    assert(ordinal < 64 && "a sample has few threads");
+    at = add_block(sample, TRACE_BLOCK_THREAD, ordinal);
+    sample->thread_blocks[ordinal] = at;
+    sample->thread_at[ordinal] = at + TRACE_UNIT;
+    block_at(sample, at)->used = 3;
+    thread = trace_sample_thread(sample, ordinal);
+    thread->tid = trace_sample_header(sample)->pid + ordinal - 1;
+    thread->ordinal = ordinal;
+    thread->state = TRACE_THREAD_ENDED;
+    snprintf(thread->name, sizeof(thread->name), "%s", name);
+    root = add_node(sample, ordinal, (struct trace_node){0});
+    trace_sample_thread(sample, ordinal)->root = root;
+    return ordinal;
+}
+
+uint32_t trace_sample_add_node(struct trace_sample *sample, uint32_t ordinal, uint32_t parent,
+                               uint64_t site, uint32_t function, uint64_t calls, uint64_t ticks)
+{
+    return add_node(sample, ordinal,
+                    (struct trace_node){.site = site,
+                                        .parent = parent,
+                                        .function = function,
+                                        .calls = calls,
+                                        .exits = calls,
+                                        .ticks = ticks});
+}
+
+uint32_t trace_sample_add_fold(struct trace_sample *sample, uint32_t ordinal, uint32_t function)
+{
+    return add_node(sample, ordinal,
+                    (struct trace_node){.site = TRACE_SITE_FOLDED, .function = function});
+}
+
+void trace_sample_add_module(struct trace_sample *sample, const char *path, uint64_t base,
+                             uint64_t size, uint32_t first_function, uint32_t function_count,
+                             uint64_t original_hash)
+{
+    size_t path_size = strlen(path) + 1;
+    uint32_t units =
+        (uint32_t)((sizeof(struct trace_module) + path_size + TRACE_UNIT - 1) / TRACE_UNIT);
+    struct trace_module *module;
+    struct trace_block *block;
+
+    assert(units < TRACE_BLOCK_UNITS && "a sample's path is short");
+    if (!sample->module_block ||
+        block_at(sample, sample->module_block)->used + units > TRACE_BLOCK_UNITS)
+        sample->module_block = add_block(sample, TRACE_BLOCK_MODULES, 0);
+    block = block_at(sample, sample->module_block);
+    module = (struct trace_module *)(block + block->used);
+    module->flags = first_function ? TRACE_MODULE_INSTRUMENTED : 0;
+    module->base = base;
+    module->size = size;
+    module->first_function = first_function;
+    module->function_count = function_count;
+    module->original_hash = original_hash;
+    module->path_size = (uint32_t)path_size;
+    memcpy(module->path, path, path_size);
+    module->size_units = units;
+    block->used += units;
+}
+
+int trace_sample_open(const struct trace_sample *sample, char path[64])
+{
+    int fd = memfd_create("trace", 0);
+    ssize_t written = write(fd, sample->bytes, sample->size);
+
+    assert(fd >= 0 && written == (ssize_t)sample->size && "a file in memory holds the sample");
+    (void)written;
+    snprintf(path, 64, "/proc/%d/fd/%d", (int)getpid(), fd);
+    return fd;
+}

@@ -1,0 +1,43 @@
+/* Makes traces for tests, in memory: what an agent would have left behind. */
+#ifndef UMBRA_TRACE_SAMPLE_H
+#define UMBRA_TRACE_SAMPLE_H
+
+#include <stddef.h>
+
+#include "trace/trace_format.h"
+
+struct trace_sample {
+    uint8_t *bytes; /* the file; moves when something is added */
+    size_t size;
+    size_t thread_blocks[64]; /* offset of each thread's last block, by ordinal */
+    size_t thread_at[64];     /* offset of its record */
+    size_t module_block;      /* offset; 0 if there is none yet */
+};
+
+/* A process that ended through exit(), with a clock of a tick a nanosecond and free probes. */
+void trace_sample_begin(struct trace_sample *sample, uint32_t pid, const char *command);
+void trace_sample_free(struct trace_sample *sample);
+
+struct trace_header *trace_sample_header(struct trace_sample *sample);
+struct trace_thread *trace_sample_thread(struct trace_sample *sample, uint32_t ordinal);
+struct trace_node *trace_sample_node(struct trace_sample *sample, uint32_t index);
+
+/* A thread that ended; returns its ordinal. Its root: trace_sample_thread(…)->root. */
+uint32_t trace_sample_add_thread(struct trace_sample *sample, const char *name);
+
+/* A context with that many calls, all of which returned; returns its index. */
+uint32_t trace_sample_add_node(struct trace_sample *sample, uint32_t ordinal, uint32_t parent,
+                               uint64_t site, uint32_t function, uint64_t calls, uint64_t ticks);
+
+/* A representative of function. */
+uint32_t trace_sample_add_fold(struct trace_sample *sample, uint32_t ordinal, uint32_t function);
+
+void trace_sample_add_module(struct trace_sample *sample, const char *path, uint64_t base,
+                             uint64_t size, uint32_t first_function, uint32_t function_count,
+                             uint64_t original_hash);
+
+/* Puts the trace into a new file in memory and its path, good in this process and its children
+   until the descriptor is closed, into path. Returns the descriptor. */
+int trace_sample_open(const struct trace_sample *sample, char path[64]);
+
+#endif
