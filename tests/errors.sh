@@ -92,8 +92,12 @@ refused 2 'nonsense' instrument --nonsense fib -o out
 refused 2 '.' grinder
 refused 2 'nonsense' grinder --mode=nonsense text
 refused 2 'nonsense' call_trace_service nonsense
-refused 1 '(no|not).*(service|running|instance)' call_trace_service status --instance-id=nobody
-refused 1 '(no|not).*(service|running|instance)' call_trace_service stop --instance-id=nobody
+for verb in status stop; do
+    status=0
+    call_trace_service $verb --instance-id=nobody >said 2>&1 || status=$?
+    equal "$verb without a service: status" "$status" 1
+    equal "$verb without a service" "$(<said)" "instance nobody: not running"
+done
 refused 2 'instance' call_trace_service status --instance-id=../up
 
 # --- traces
