@@ -1,0 +1,133 @@
+#!/bin/bash
+# What cannot be done is said in one line that names the file, what was expected and found, and what
+# to do; with status 1, or 2 for wrong usage; and nothing half-written is left behind.
+. "$(dirname "$0")/lib.sh"
+
+as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+((EUID == 0)) || as_nobody=()
+
+# refused STATUS PATTERN COMMAND…: its single line of error matches the pattern, in lower case; no
+# file appears in the working directory.
+refused()
+{
+    local expected=$1 pattern=$2 before after status=0
+    shift 2
+    before=$(find . -not -name error -not -name said -printf '%P %s %m\n' | sort)
+    "$@" >said 2>error </dev/null || status=$?
+    after=$(find . -not -name error -not -name said -printf '%P %s %m\n' | sort)
+    equal "$*: status" "$status" "$expected"
+    equal "$*: lines of error" "$(wc -l <error)" 1
+    [[ ! -s said ]] || fail "$*: said on stdout: $(<said)"
+    grep -Eiq -- "$pattern" error || fail "$*: '$(<error)' does not match '$pattern'"
+    equal "$*: files" "$after" "$before"
+}
+
+build fib "$TESTS/../samples/fib.c"
+build fib.static "$TESTS/../samples/fib.c" -static
+build fib.static-pie "$TESTS/../samples/fib.c" -static-pie
+mkdir input
+cp native/* input
+cp "$AGENT" input/libhooks.so
+cd input
+
+# --- what cannot be instrumented
+echo 'int main(void) { return 0; }' >source.c
+gcc -c source.c -o object.o
+echo hello >text
+: >empty
+head -c 40 fib >header
+head -c 3000 fib >truncated
+head -c $(($(stat -c %s fib) - 200)) fib >without_end
+printf '\177ELF\1\1\1\0\0\0\0\0\0\0\0\0\2\0\3\0\1\0\0\0' >i386
+head -c 4000 /dev/zero >>i386
+cp fib aarch64
+printf '\267\0' | dd of=aarch64 bs=1 seek=18 conv=notrunc status=none # e_machine
+refused 1 'nosuch.*no such file' instrument nosuch -o out
+refused 1 'text.*ELF' instrument text -o out
+refused 1 'empty.*ELF' instrument empty -o out
+refused 1 'source.c.*ELF' instrument source.c -o out
+refused 1 'header' instrument header -o out
+refused 1 'truncated' instrument truncated -o out
+refused 1 'without_end' instrument without_end -o out
+refused 1 'i386' instrument i386 -o out
+refused 1 'aarch64' instrument aarch64 -o out
+refused 1 'object.o.*(object|relocatable)' instrument object.o -o out
+refused 1 'fib.static.*static' instrument fib.static -o out
+refused 1 'fib.static-pie.*static' instrument fib.static-pie -o out
+refused 1 '\. ?.*directory' instrument . -o out
+
+instrument fib -o fib.instr >/dev/null
+cp -p fib.instr before
+refused 1 'fib.instr.*already' instrument fib.instr -o again
+refused 1 'fib.instr.*(exists|--overwrite)' instrument fib -o fib.instr
+refused 1 'static' instrument fib.static -o fib.instr --overwrite
+cmp fib.instr before || fail "a file that was not to be overwritten is changed"
+instrument fib -o fib.instr --overwrite >/dev/null
+refused 1 'nosuch' instrument fib -o out --agent=nosuch
+refused 1 'nowhere' instrument fib -o nowhere/out
+
+# --- no permission, no room
+mkdir -m 0755 closed
+cp fib unreadable
+chmod 0000 unreadable
+chmod 0755 "$work" .
+if ((EUID == 0)); then
+    refused 1 'unreadable.*permission' "${as_nobody[@]}" "$BUILD/rewriter/instrument" \
+        --agent="$PWD/libhooks.so" unreadable -o out
+    refused 1 'closed.*permission' "${as_nobody[@]}" "$BUILD/rewriter/instrument" \
+        --agent="$PWD/libhooks.so" fib -o closed/out
+fi
+# No file may grow past 8 KiB: what a full disk looks like to the writer.
+limited()
+{
+    (trap '' XFSZ; ulimit -f 8; "$@")
+}
+refused 1 '(too large|no space|full|size)' limited "$BUILD/rewriter/instrument" --agent="$AGENT" \
+    fib -o out
+
+# --- wrong usage
+refused 2 '.' instrument
+refused 2 '(-o|output)' instrument fib
+refused 2 'nonsense' instrument --nonsense fib -o out
+refused 2 '.' grinder
+refused 2 'nonsense' grinder --mode=nonsense text
+refused 2 'nonsense' call_trace_service nonsense
+for verb in status stop; do
+    status=0
+    call_trace_service $verb --instance-id=nobody >said 2>&1 || status=$?
+    equal "$verb without a service: status" "$status" 1
+    equal "$verb without a service" "$(<said)" "instance nobody: not running"
+done
+refused 2 'instance' call_trace_service status --instance-id=../up
+
+# --- traces
+call_trace_service start --trace-dir=traces -- ./fib.instr >/dev/null
+mv traces/*.bin good.bin
+rmdir traces
+head -c 100 good.bin >cut_in_header.bin
+head -c 6000 good.bin >cut.bin
+cp good.bin other_version.bin
+printf '\xff' | dd of=other_version.bin bs=1 seek=8 conv=notrunc status=none
+refused 1 'nosuch.bin.*no such file' grinder --mode=summary nosuch.bin
+refused 1 'text' grinder --mode=summary text
+refused 1 'empty' grinder --mode=summary empty
+refused 1 'cut_in_header.bin' grinder --mode=summary cut_in_header.bin
+refused 1 'other_version.bin.*version.*255' grinder --mode=summary other_version.bin
+refused 1 'other_version.bin.*version' grinder --mode=profile --output-file=out other_version.bin
+refused 1 'nowhere' grinder --mode=profile --output-file=nowhere/out good.bin
+# A trace cut off in the middle is told, and so is one that is only shorter than it says.
+status=0
+grinder --mode=summary cut.bin >said 2>error || status=$?
+[[ $status == 1 && $(wc -l <error) == 1 ]] || { cat error; fail "a cut trace: status $status"; }
+contains error 'cut\.bin'
+
+# --- the service
+: >file
+refused 1 'file' call_trace_service start --trace-dir=file -- ./fib
+refused 127 'nosuch' call_trace_service start --trace-dir=. -- ./nosuch
+if ((EUID == 0)); then
+    refused 1 'closed.*permission' "${as_nobody[@]}" env XDG_RUNTIME_DIR= \
+        "$BUILD/service/call_trace_service" start --trace-dir=closed/traces -- ./fib
+fi
+# A program that must be recorded does not start without a service.
+refused 1 'service' env UMBRA_REQUIRED=1 ./fib.instr

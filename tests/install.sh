@@ -1,0 +1,34 @@
+#!/bin/bash
+# `meson install` puts the tools where they find each other; --bundle makes a pair of files that can
+# be carried elsewhere.
+. "$(dirname "$0")/lib.sh"
+
+meson setup "$work/build" "$TESTS/.." --prefix="$work/prefix" --buildtype=release >setup.log 2>&1 ||
+    { tail setup.log; fail "meson setup"; }
+meson install -C "$work/build" >install.log 2>&1 || { tail -n 20 install.log; fail "meson install"; }
+PATH=$work/prefix/bin:$PATH
+build forks forks.c
+run native ./forks
+
+# The agent's absolute path is written into the image.
+"$work/prefix/bin/instrument" native/forks -o instrumented/forks
+readelf -d instrumented/forks | grep NEEDED >needed
+contains needed "$work/prefix/.*/libhooks.so"
+rm -rf build
+run instrumented "$work/prefix/bin/call_trace_service" start --trace-dir="$work/traces" -- ./forks
+compare_runs "forks, installed"
+"$work/prefix/bin/grinder" --mode=summary traces/*.bin >summary
+contains summary 'fib'
+
+# Two files in a folder of their own, moved; the installation is out of sight.
+rm instrumented/forks
+mkdir bundle
+"$work/prefix/bin/instrument" native/forks -o bundle/forks --bundle
+equal "files of the bundle" "$(ls bundle | paste -sd' ')" "forks libhooks.so"
+mv bundle/* instrumented/
+rm -f "$work"/prefix/lib*/umbra/libhooks.so "$work"/prefix/lib/*/umbra/libhooks.so
+rm -rf traces
+run instrumented "$work/prefix/bin/call_trace_service" start --trace-dir="$work/traces" -- ./forks
+compare_runs "forks, bundled and moved"
+"$work/prefix/bin/grinder" --mode=summary traces/*.bin >summary
+contains summary 'fib'

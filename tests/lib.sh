@@ -1,0 +1,244 @@
+# What the test scripts share. To be sourced by bash, first of all:
+#
+#     . "$(dirname "$0")/lib.sh"
+#
+# A script gets a temporary folder of its own, removed at its end, with
+#
+#     native/ instrumented/   the program under test, under the same name in both, so that what it
+#                             prints about itself is the same; each is the working directory there
+#     traces/                 what the last `recorded` left
+#     summary callgrind       what the grinder made of that
+#
+# and services of its own: no other run of the tests is in sight. BUILD is a folder meson
+# has built in. The first thing that fails ends the script with status 1.
+
+set -eu -o pipefail
+shopt -s inherit_errexit
+
+TESTS=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+BUILD=$(cd "${BUILD:-$TESTS/../build/gcc}" && pwd)
+AGENT=$BUILD/hooks/libhooks.so
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/umbra-test.XXXXXX")
+trap end_of_script EXIT
+cd "$work"
+mkdir -m 0700 run
+mkdir native instrumented
+export XDG_RUNTIME_DIR=$work/run LC_ALL=C.UTF-8 TZ=UTC
+unset UMBRA_INSTANCE_ID UMBRA_REQUIRED
+started=()
+
+end_of_script()
+{
+    local status=$? process
+    for process in "${started[@]}"; do
+        kill "$process" 2>/dev/null || true
+    done
+    cd /
+    [[ ${KEEP:-} ]] && echo "kept: $work" >&2 || rm -rf "$work"
+    exit "$status"
+}
+
+fail()
+{
+    echo "$(basename "$0"): $*" >&2
+    exit 1
+}
+
+# equal WHAT IS SHOULD_BE
+equal()
+{
+    [[ $2 == "$3" ]] || fail "$1: '$2', should be '$3'"
+}
+
+# contains FILE PATTERN: an extended regular expression
+contains()
+{
+    grep -Eq -- "$2" "$1" || { cat "$1" >&2; fail "nothing in $1 matches '$2'"; }
+}
+
+instrument()
+{
+    "$BUILD/rewriter/instrument" --agent="$AGENT" "$@"
+}
+
+call_trace_service()
+{
+    "$BUILD/service/call_trace_service" "$@"
+}
+
+grinder()
+{
+    "$BUILD/grinder/grinder" "$@"
+}
+
+# build NAME SOURCE… [OPTION…]: native/NAME from the sources in programs/. CC, CXX and RUSTC may be
+# set; without options it is -O2 -g.
+build()
+{
+    local name=$1 source compiler options=()
+    shift
+    case $1 in
+        *.cpp) compiler=(${CXX:-g++} -pthread -ldl) ;;
+        *.rs) compiler=(${RUSTC:-rustc}) ;;
+        *) compiler=(${CC:-gcc} -pthread -ldl) ;;
+    esac
+    for source; do
+        [[ -e $TESTS/programs/$source ]] && source=$TESTS/programs/$source
+        options+=("$source")
+    done
+    [[ ${compiler[0]} == *rustc ]] || options=(-O2 -g "${options[@]}")
+    "${compiler[@]}" "${options[@]}" -o "native/$name"
+}
+
+# instrumented NAME [OPTION…]: instrumented/NAME from native/NAME.
+instrumented()
+{
+    local name=$1
+    shift
+    instrument "native/$name" -o "instrumented/$name" --overwrite "$@" >instrumented.line
+    [[ $(wc -l <instrumented.line) == 1 ]] || fail "instrument printed more than a line"
+    equal "permissions" "$(stat -c %a "instrumented/$name")" "$(stat -c %a "native/$name")"
+}
+
+# run FOLDER COMMAND…: leaves FOLDER.stdout, .stderr and .status, whatever the command does.
+run()
+{
+    local folder=$1 status=0
+    shift
+    (cd "$folder" && exec timeout -k 5 "${LIMIT:-120}" "$@") >"$folder.stdout" \
+        2>"$folder.stderr" </dev/null || status=$?
+    echo "$status" >"$folder.status"
+}
+
+# normalise FILE: a script whose program prints times redefines it to take them out.
+normalise()
+{
+    :
+}
+
+# Both runs printed the same and ended with the same status. $1 says what was run.
+compare_runs()
+{
+    local part
+    for part in status stderr stdout; do
+        normalise "native.$part"
+        normalise "instrumented.$part"
+        cmp -s "native.$part" "instrumented.$part" && continue
+        diff "native.$part" "instrumented.$part" | head -n 20 >&2 || true
+        head -n 5 instrumented.stderr >&2
+        fail "$1: $part differs (native <, instrumented >), status $(<instrumented.status)"
+    done
+}
+
+# same NAME ARGUMENT…: the instrumented program does what the native one does, without a service.
+same()
+{
+    local name=$1
+    shift
+    run native "./$name" "$@"
+    [[ $(<native.status) != 99 ]] || { cat native.stderr >&2; fail "$name itself is broken"; }
+    run instrumented "./$name" "$@"
+    compare_runs "$name $* without a service"
+}
+
+# recorded NAME ARGUMENT…: likewise, and also under a service, whose traces balance. They stay in
+# traces/, with the grinder's summary and callgrind files.
+recorded()
+{
+    same "$@"
+    record "$@"
+}
+
+# record NAME ARGUMENT…: the second half of recorded; the native run is the last one's.
+record()
+{
+    local name=$1
+    shift
+    rm -rf traces
+    run instrumented "$BUILD/service/call_trace_service" start --trace-dir="$work/traces" -- \
+        "./$name" "$@"
+    compare_runs "$name $* under a service"
+    balanced
+}
+
+# Every thread of every trace: entries = exits + unwound + live; the grinder checks it.
+balanced()
+{
+    local traces=(traces/*.bin)
+    [[ -s ${traces[0]} ]] || fail "no trace was left"
+    grinder --mode=summary "${traces[@]}" >summary || { cat summary >&2; fail "does not balance"; }
+    grinder --mode=profile --output-file=callgrind "${traces[@]}"
+}
+
+traces_left()
+{
+    find traces -name '*.bin' | wc -l
+}
+
+# calls_of FUNCTION [FILE]: its calls in all threads and processes of a callgrind file. Functions
+# of C++ and Rust may be given without their arguments. A cost line has position, ns, calls; the
+# line behind calls= is the callees' and not the function's own.
+calls_of()
+{
+    calls_by_part "$@" | awk '{ sum += $1 } END { print sum + 0 }'
+}
+
+# Likewise, a line for each part (a part is a thread) that has such calls.
+calls_by_part()
+{
+    awk -v wanted="$1" '
+        function name_of(text,    id) {
+            id = text
+            sub(/\).*/, ")", id)
+            if (id !~ /^\([0-9]+\)$/)
+                return text
+            if (length(text) > length(id))
+                names[id] = substr(text, length(id) + 2)
+            return names[id]
+        }
+        function part_end() {
+            if (calls)
+                print calls
+            calls = 0
+        }
+        /^(pid|part|thread):/ && seen_events {
+            part_end()
+            delete names
+            seen_events = 0
+        }
+        /^events:/ { seen_events = 1 }
+        /^fn=/ {
+            name = name_of(substr($0, 4))
+            mine = name == wanted || index(name, wanted "(") == 1
+        }
+        /^cfn=/ { name_of(substr($0, 5)) }
+        /^calls=/ { getline; next }
+        /^[0-9+*-]/ && mine { calls += $3 }
+        END { part_end() }
+    ' "${2:-callgrind}"
+}
+
+# summed COLUMN: of the summary's tables of threads: entries, exits, unwound, live, skipped, dropped,
+# nodes, folded. Columns are counted from the right: a thread's name may hold spaces.
+summed()
+{
+    awk -v wanted="$1" '
+        $1 == "thread" && $2 == "name" {
+            for (i = 1; i <= NF; i++)
+                if ($i == wanted)
+                    from_right = NF - i
+            in_table = 1
+            next
+        }
+        NF == 0 { in_table = 0 }
+        in_table { sum += $(NF - from_right) }
+        END { print sum + 0 }
+    ' summary
+}
+
+# state_of FUNCTION NAME: how and whether instrument hooked a function of instrumented/NAME.
+state_of()
+{
+    instrument --list "instrumented/$2" | awk -F '\t' -v name="$1" '$5 == name { print $3, $4 }'
+}

@@ -1,0 +1,11 @@
+#!/bin/bash
+# longjmp leaves nested frames, siglongjmp leaves handlers, also one that came at any instruction.
+. "$(dirname "$0")/lib.sh"
+
+build jumps jumps.c
+instrumented jumps
+recorded jumps
+# nest enters itself to the eighth level each time; a jump to a level returns from there
+equal "calls of nest" "$(calls_of nest)" 8000
+equal "calls of raise_below" "$(calls_of raise_below)" 120000
+[[ $(calls_of jump_from_handler) -ge 10600 ]] || fail "handlers were not recorded"

@@ -1,0 +1,48 @@
+# Installing Debian packages, for tests/run and samples/run. To be sourced by bash.
+
+# What the tools are built from and with.
+build_packages=(
+    gcc libc6-dev meson ninja-build cmake pkg-config
+    libzydis-dev liblief-dev libdwarf-dev libelf-dev libxxhash-dev libcmocka-dev uthash-dev
+    libpopt-dev libzstd-dev
+)
+
+apt_install()
+{
+    local as_root=(env)
+    ((EUID == 0)) || as_root=(sudo env)
+    "${as_root[@]}" DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 "$@"
+}
+
+# Prints those of the packages that are not installed. A rustc that does not come from a package
+# will do.
+missing_packages()
+{
+    local package status
+    for package; do
+        status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) || status=unknown
+        [[ $status == installed ]] && continue
+        [[ $package == rustc ]] && command -v rustc >/dev/null && continue
+        echo "$package"
+    done
+}
+
+# Installs those of the packages that are missing. The package lists are fetched only when the
+# ones at hand do not do: on a fresh system there are none.
+install_missing()
+{
+    local missing log
+    mapfile -t missing < <(missing_packages "$@" | sort -u)
+    ((${#missing[@]} > 0)) || return 0
+    echo "installing ${missing[*]}"
+    log=$(mktemp)
+    if ! apt_install install -y --no-install-recommends "${missing[@]}" >"$log" 2>&1; then
+        if ! { apt_install update && apt_install install -y --no-install-recommends \
+            "${missing[@]}"; } >"$log" 2>&1; then
+            tail -n 20 "$log" >&2
+            rm -f "$log"
+            return 1
+        fi
+    fi
+    rm -f "$log"
+}

@@ -1,0 +1,8 @@
+#!/bin/bash
+# A handler on an alternate stack jumps out of a recursion that ran off its stack.
+. "$(dirname "$0")/lib.sh"
+
+build stack_overflow stack_overflow.c
+instrumented stack_overflow
+recorded stack_overflow
+equal "calls of rescue_from" "$(calls_of rescue_from)" 20

@@ -1,0 +1,19 @@
+#!/bin/bash
+# A million calls that are jumps take no stack and are counted; a return behind them goes where the
+# first of them came from.
+. "$(dirname "$0")/lib.sh"
+
+build tail_calls tail_calls.c -foptimize-sibling-calls
+objdump -d native/tail_calls --disassemble=even | grep -Eq 'jmp.*<odd' ||
+    fail "the compiler made a call of the jump"
+instrumented tail_calls
+recorded tail_calls
+# even(1000000), and even(100) once, and odd(1) … odd(100)
+even=$((500001 + 51)) odd=$((500000 + 50))
+for ((n = 1; n <= 100; n++)); do
+    odd=$((odd + n / 2 + 1)) even=$((even + (n + 1) / 2))
+done
+equal "calls of even" "$(calls_of even)" $even
+equal "calls of odd" "$(calls_of odd)" $odd
+equal "calls of rotate" "$(calls_of rotate)" 100001
+equal "calls of jump_then_cut" "$(calls_of jump_then_cut)" 5050
