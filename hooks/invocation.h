@@ -14,6 +14,10 @@ void invocation_begin(struct record *record, struct trace_node *node, uint64_t r
 void invocation_end(struct thread *thread, struct record *record, struct record *caller,
                     uint64_t now, bool returned);
 
+/* Notes on the record alone that its call returned where its counters cannot be written: on
+   another thread, or while a slow path of its own thread is under way. */
+void invocation_end_elsewhere(struct record *record, uint64_t now);
+
 /* Ends every invocation of the ordered stash whose slot lies below `until`, as unwound. */
 void invocations_unwind(struct thread *thread, uint64_t until, uint64_t now);
 

@@ -87,14 +87,14 @@ static void consider_caller(struct record *record, void *with)
 {
     struct caller_search *search = with;
 
-    if (record->slot > search->slot && record->slot - search->slot < NEAR &&
+    if (record_is_live(record) && record->slot > search->slot && record->slot - search->slot < NEAR &&
         (!search->found || record->slot < search->found->slot))
         search->found = record;
 }
 
 static bool is_caller(const struct record *record, uint64_t slot)
 {
-    return record && record->slot > slot && record->slot - slot < NEAR;
+    return record && record_is_live(record) && record->slot > slot && record->slot - slot < NEAR;
 }
 
 static struct record *caller_on_other_stack(struct thread *thread, uint64_t slot)
@@ -131,11 +131,12 @@ static bool tail_call(struct thread *thread, struct record *record, struct recor
     struct trace_node *from = caller ? caller->node : thread->root;
     struct trace_node *node =
         tree_child(thread, from, record->ret | TRACE_SITE_TAIL, function_of(body));
+    uint64_t slot = record->slot;
 
     if (!node)
         return false;
     invocation_end(thread, record, caller, ticks_now(), true);
-    invocation_begin(record, node, record->ret, body, record->slot);
+    invocation_begin(record, node, record->ret, body, slot);
     return true;
 }
 
@@ -218,14 +219,12 @@ struct destination umbra_slow_entry(uint64_t *slot, uint64_t body)
 {
     struct thread *thread = enter(slot);
     struct destination destination;
-    bool own;
 
     if (!thread)
         return pass(body);
-    own = on_own_stack(thread, slot);
-    destination = own ? entry_on_own_stack(thread, slot, body)
-                      : entry_on_other_stack(thread, slot, body);
-    thread_publish(thread, own);
+    destination = on_own_stack(thread, slot) ? entry_on_own_stack(thread, slot, body)
+                                             : entry_on_other_stack(thread, slot, body);
+    thread_publish(thread);
     return destination;
 }
 
@@ -259,11 +258,11 @@ void umbra_slow_exit(struct record *record, uint64_t *slot)
         return;
     }
     if (thread->busy && !is_abandoned(thread, slot)) {
-        record->end = now;
+        invocation_end_elsewhere(record, now);
         return;
     }
     if (record_owner(record) != &thread->own && record_owner(record) != &thread->other) {
-        __atomic_store_n(&record->end, now, __ATOMIC_RELEASE);
+        invocation_end_elsewhere(record, now);
         return;
     }
     thread_suspend(thread, (uint64_t)slot);
@@ -273,5 +272,5 @@ void umbra_slow_exit(struct record *record, uint64_t *slot)
     } else {
         exit_on_other_stack(thread, record);
     }
-    thread_publish(thread, on_own_stack(thread, slot));
+    thread_publish(thread);
 }

@@ -8,7 +8,8 @@
  * Slow paths. While one runs, `busy` is set and the hot fields stack_size and top are 0, so a hook
  * in a signal handler that interrupts it comes to a slow path too, sees `busy` and passes through.
  * If such a handler leaves by longjmp, `busy` stays behind; the next hook at or above `busy_slot`
- * on the stack knows that the slow path is no more.
+ * on the stack knows that the slow path is no more. When a slow path is over, the hot fields are
+ * as they were, whichever stack it ran on: a handler may have interrupted the hot path itself.
  */
 #ifndef UMBRA_HOOKS_THREAD_H
 #define UMBRA_HOOKS_THREAD_H
@@ -22,10 +23,9 @@
 
 struct thread {
     /* Hot: layout.h has the offsets. */
-    uint64_t stack_low;   /* bounds of the own stack, while the stash `own` is in use */
+    uint64_t stack_low;   /* bounds of the own stack */
     uint64_t stack_size;  /* 0: every entry takes the slow path */
     struct record *top;   /* of `own`; null: every exit takes the slow path */
-    struct record *limit; /* one past the last record of top's block */
     uint32_t *table;      /* contexts by hash: node indexes, 0 for none; open addressing */
     uint64_t table_mask;  /* entries - 1, entries a power of 2 */
     char *trace;          /* start of the mapped trace: node = trace + 64 * index */
@@ -43,6 +43,7 @@ struct thread {
     struct trace_block *block;       /* where nodes are taken from */
     struct trace_node *root;
     uint32_t table_used;
+    uint64_t table_room; /* entries that the table can grow to, where it is */
     uint32_t tid;
     struct thread *next; /* all threads of the process, the ended ones too until they are reused */
 };
@@ -66,7 +67,7 @@ void threads_prepare(void);
 
 /* Slow path brackets: publish puts the hot fields back in place. */
 void thread_suspend(struct thread *thread, uint64_t slot);
-void thread_publish(struct thread *thread, bool on_own_stack);
+void thread_publish(struct thread *thread);
 
 static inline uint64_t ticks_now(void)
 {
@@ -77,7 +78,6 @@ static inline uint64_t ticks_now(void)
 ASSERT_HOT(stack_low, THREAD_STACK_LOW);
 ASSERT_HOT(stack_size, THREAD_STACK_SIZE);
 ASSERT_HOT(top, THREAD_TOP);
-ASSERT_HOT(limit, THREAD_LIMIT);
 ASSERT_HOT(table, THREAD_TABLE);
 ASSERT_HOT(table_mask, THREAD_TABLE_MASK);
 ASSERT_HOT(trace, THREAD_TRACE);

@@ -39,7 +39,7 @@ static void notice_end(void *thread)
         return;
     thread_suspend(self, (uint64_t)__builtin_frame_address(0));
     thread_end(self, (uint64_t)__builtin_frame_address(0), TRACE_THREAD_ENDED);
-    thread_publish(self, true);
+    thread_publish(self);
 }
 
 void threads_prepare(void)
@@ -63,10 +63,9 @@ void thread_suspend(struct thread *thread, uint64_t slot)
         stash_settle(&thread->own);
 }
 
-void thread_publish(struct thread *thread, bool on_own_stack)
+void thread_publish(struct thread *thread)
 {
-    if (on_own_stack && session.state == SESSION_RUNNING && thread->own.top) {
-        thread->limit = record_limit(thread->own.top);
+    if (session.state == SESSION_RUNNING && thread->own.top) {
         thread->stack_low = thread->own_low;
         __atomic_store_n(&thread->top, thread->own.top, __ATOMIC_RELEASE);
         __atomic_store_n(&thread->stack_size, thread->own_size, __ATOMIC_RELEASE);
@@ -97,7 +96,7 @@ static bool is_gone(const struct thread *thread, uint32_t own_tid)
 
 static void count_live(struct record *record, void *with)
 {
-    *(uint64_t *)with += record->slot != SLOT_FREE;
+    *(uint64_t *)with += record_is_live(record);
 }
 
 /*
@@ -116,7 +115,7 @@ static bool thread_give_back(struct thread *thread)
         stash_each(&thread->other, count_live, &live);
     if (thread->other_begun && !live)
         stash_release(&thread->other);
-    pages_give_back(thread->table, (thread->table_mask + 1) * sizeof *thread->table);
+    pages_give_back(thread->table, thread->table_room * sizeof *thread->table);
     return live == 0;
 }
 

@@ -95,7 +95,7 @@ __attribute__((destructor)) static void agent_end(void)
     if (self && self->begun == session.number) {
         thread_suspend(self, here);
         thread_end(self, here, TRACE_THREAD_ENDED);
-        thread_publish(self, true);
+        thread_publish(self);
     }
     session_end();
     guard_release(guard);
