@@ -147,8 +147,9 @@ static void expect_lines(const struct ground *ground)
     struct place callee = place_of_function(&ground->images, CALLEE);
     int found = 0;
 
-    assert_int_equal(caller.line, CALLER_LINE);
-    assert_int_equal(callee.line, CALLEE_LINE);
+    /* Compilers differ in whether a function begins at its name or at its brace. */
+    assert_in_range(caller.line, CALLER_LINE, CALLER_LINE + 1);
+    assert_in_range(callee.line, CALLEE_LINE, CALLEE_LINE + 1);
     assert_string_equal(strrchr(callee.file, '/'), "/symbolize_test.c");
     for (size_t i = 0; i < edges->count; i++) {
         struct place site = place_of_site(&ground->images, edges->pairs[i].b);
