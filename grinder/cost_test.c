@@ -197,27 +197,87 @@ static void a_thread_that_does_not_balance_is_told(void **state)
     ground_free(&ground);
 }
 
-/* A clock of 3 ticks a ns does not divide anything evenly. */
-static void groupings_add_up_to_the_same(void **state)
+/* A clock with which no time is a whole number of ns. */
+static void build_uneven(void)
 {
-    uint32_t main_node = begin(1000003);
-    uint64_t sum = 0, merged;
+    uint32_t node = begin(1000003);
 
-    (void)state;
     trace_sample_header(&sample)->ticks_per_second = 2999999999u;
     for (uint32_t i = 0; i < 500; i++)
-        main_node = trace_sample_add_node(&sample, 1, main_node, i, 1 + i % 7, i, 1000000 - 7 * i);
+        node = trace_sample_add_node(&sample, 1, node, i, 1 + i % 7, i, 1000000 - 7 * i);
     trace_sample_add_thread(&sample, "other");
     trace_sample_add_node(&sample, 2, trace_sample_thread(&sample, 2)->root, 0, FIB, 1, 77777);
+}
+
+static void parts_and_functions_add_up_to_the_same(void **state)
+{
+    struct ground merged;
+    uint64_t functions_ns = 0;
+
+    (void)state;
+    build_uneven();
     ground_begin(&ground, &sample, false);
-    sum = ground.profile.parts[0].ns + ground.profile.parts[1].ns;
-    merged = 0;
+    build_uneven();
+    ground_begin(&merged, &sample, true);
     for (uint32_t function = 1; function <= 7; function++)
-        for (size_t part = 0; part < 2; part++)
-            merged += ground_function(&ground, part, function).self_ns;
-    assert_int_equal(sum, merged);
+        functions_ns += ground_function(&merged, 0, function).self_ns;
+    assert_int_equal(merged.profile.parts[0].ns, functions_ns);
+    assert_int_equal(merged.profile.parts[0].ns,
+                     ground.profile.parts[0].ns + ground.profile.parts[1].ns);
+    assert_int_equal(merged.profile.parts[0].calls,
+                     ground.profile.parts[0].calls + ground.profile.parts[1].calls);
     assert_int_equal(ground_function(&ground, 0, MAIN).total_ns, ground.profile.parts[0].ns);
     ground_free(&ground);
+    ground_free(&merged);
+}
+
+static uint32_t next_random(uint32_t *random)
+{
+    *random ^= *random << 13;
+    *random ^= *random >> 17;
+    *random ^= *random << 5;
+    return *random;
+}
+
+/* A tree of two threads with folds, in which words were overwritten with others. */
+static void build_damaged(uint32_t *random)
+{
+    uint32_t nodes[64], count = 0;
+
+    nodes[count++] = begin(1000000);
+    nodes[count++] = trace_sample_add_fold(&sample, 1, PRINT);
+    trace_sample_add_module(&sample, "/nowhere/program", 0x1000, 0x1000, 1, 100, 5);
+    trace_sample_add_thread(&sample, "other");
+    while (count < 64) {
+        nodes[count] = trace_sample_add_node(&sample, 1, nodes[next_random(random) % count],
+                                             next_random(random), 1 + next_random(random) % 5, 3,
+                                             next_random(random));
+        if (next_random(random) % 4 == 0)
+            trace_sample_node(&sample, nodes[count])->context = nodes[1];
+        count++;
+    }
+    for (uint32_t hit = next_random(random) % 30; hit > 0; hit--) {
+        struct trace_node *node = trace_sample_node(&sample, nodes[next_random(random) % count]);
+        uint32_t *words = (uint32_t *)node;
+        words[next_random(random) % 16] =
+            next_random(random) % 2 ? nodes[next_random(random) % count] : next_random(random);
+    }
+}
+
+static void damaged_trees_still_add_up(void **state)
+{
+    uint32_t random = 88172645u;
+
+    (void)state;
+    for (int round = 0; round < 2000; round++) {
+        uint64_t ns = 0;
+        build_damaged(&random);
+        ground_begin(&ground, &sample, true);
+        for (size_t i = 0; i < ground.profile.parts[0].functions.keys.count; i++)
+            ns += ground.profile.parts[0].functions.costs[i].self_ns;
+        assert_int_equal(ns, ground.profile.parts[0].ns);
+        ground_free(&ground);
+    }
 }
 
 int main(void)
@@ -233,7 +293,8 @@ int main(void)
         cmocka_unit_test(folded_recursion_adds_up),
         cmocka_unit_test(circles_and_orphans_are_lost),
         cmocka_unit_test(a_thread_that_does_not_balance_is_told),
-        cmocka_unit_test(groupings_add_up_to_the_same),
+        cmocka_unit_test(parts_and_functions_add_up_to_the_same),
+        cmocka_unit_test(damaged_trees_still_add_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

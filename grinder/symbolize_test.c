@@ -29,7 +29,7 @@ static void *return_address;
 
 enum { CALLEE_LINE = __LINE__ + 2 };
 
-__attribute__((noinline, noclone)) int symbolize_test_callee(int n)
+__attribute__((noinline)) int symbolize_test_callee(int n)
 {
     return_address = __builtin_return_address(0);
     return n;
@@ -37,7 +37,7 @@ __attribute__((noinline, noclone)) int symbolize_test_callee(int n)
 
 enum { CALLER_LINE = __LINE__ + 2, CALL_LINE = __LINE__ + 4 };
 
-__attribute__((noinline, noclone)) int symbolize_test_caller(int n)
+__attribute__((noinline)) int symbolize_test_caller(int n)
 {
     n += symbolize_test_callee(n);
     return n * 2;
