@@ -170,6 +170,68 @@ static void folded_recursion_adds_up(void **state)
     ground_free(&ground);
 }
 
+/* An agent in small: the node for a call of FIB from site below body; past 200 nodes, a folded
+   one. Sets body to where its callees belong. */
+static uint32_t enter_fib(uint32_t *body, uint64_t site)
+{
+    static uint32_t nodes[1000], count, representative;
+    uint32_t node;
+
+    if (!*body) {
+        count = representative = 0;
+        return 0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct trace_node *known = trace_sample_node(&sample, nodes[i]);
+        if (known->parent == *body && known->site == site) {
+            *body = known->context;
+            return nodes[i];
+        }
+    }
+    assert_true(count < 1000);
+    node = nodes[count++] = trace_sample_add_node(&sample, 1, *body, site, FIB, 0, 0);
+    if (count > 200) {
+        if (!representative)
+            representative = trace_sample_add_fold(&sample, 1, FIB);
+        trace_sample_node(&sample, node)->context = representative;
+    }
+    *body = trace_sample_node(&sample, node)->context;
+    return node;
+}
+
+/* Each call takes 10 ticks for itself. Returns what it took altogether. */
+static uint64_t call_fib(uint32_t body, uint64_t site, int n, uint64_t *calls)
+{
+    uint32_t node = enter_fib(&body, site);
+    uint64_t ticks = 10;
+
+    if (n >= 2)
+        ticks += call_fib(body, 100, n - 1, calls) + call_fib(body, 200, n - 2, calls);
+    trace_sample_node(&sample, node)->calls++;
+    trace_sample_node(&sample, node)->exits++;
+    trace_sample_node(&sample, node)->ticks += ticks;
+    ++*calls;
+    return ticks;
+}
+
+/* Every call of fib is a context of its own: 1,973 of them for fib(15). */
+static void fib_past_the_limit_keeps_its_calls_and_time(void **state)
+{
+    uint32_t main_node = begin(50000);
+    uint32_t none = 0;
+    uint64_t calls = 0, ticks;
+
+    (void)state;
+    enter_fib(&none, 0);
+    ticks = call_fib(main_node, 50, 15, &calls);
+    assert_int_equal(calls, 1973);
+    ground_begin(&ground, &sample, false);
+    expect(ground_function(&ground, 0, FIB), calls, ticks, ticks);
+    expect(ground_function(&ground, 0, MAIN), 1, 50000 - ticks, 50000);
+    assert_int_equal(ground_edge(&ground, 0, FIB, FIB).calls, calls - 1);
+    ground_free(&ground);
+}
+
 static void circles_and_orphans_are_lost(void **state)
 {
     uint32_t main_node = begin(1000);
@@ -291,6 +353,7 @@ int main(void)
         cmocka_unit_test(recursion_counts_inclusive_time_once),
         cmocka_unit_test(folded_contexts_share_what_they_call),
         cmocka_unit_test(folded_recursion_adds_up),
+        cmocka_unit_test(fib_past_the_limit_keeps_its_calls_and_time),
         cmocka_unit_test(circles_and_orphans_are_lost),
         cmocka_unit_test(a_thread_that_does_not_balance_is_told),
         cmocka_unit_test(parts_and_functions_add_up_to_the_same),
