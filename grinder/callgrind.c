@@ -124,6 +124,12 @@ static void write_function(struct writer *writer, uint32_t function, const struc
         write_call(writer, &rows[i], &own);
 }
 
+#define EVENTS                                                                                     \
+    "positions: line\n"                                                                            \
+    "event: ns : Nanoseconds\n"                                                                    \
+    "event: Calls : Calls\n"                                                                       \
+    "events: ns Calls\n"
+
 #define COMPARE(a, b)                                                                              \
     do {                                                                                           \
         if ((a) != (b))                                                                            \
@@ -225,8 +231,7 @@ static void write_part_header(struct writer *writer, const struct part *part)
         fprintf(writer->stream, "thread: %" PRIu32 "\n", thread->ordinal);
         write_header_text(writer, "desc: Trigger", thread->name);
     }
-    fprintf(writer->stream, "positions: line\nevent: ns : Nanoseconds\nevent: Calls : Calls\n"
-                            "events: ns Calls\n");
+    fputs(EVENTS, writer->stream);
     fprintf(writer->stream, "summary: %" PRIu64 " %" PRIu64 "\n", part->ns, part->calls);
 }
 
@@ -240,6 +245,8 @@ void callgrind_write(FILE *stream, const struct profile *profile, const struct i
     writer.file_part = memory_zeroed(place_file_count(images), sizeof(*writer.file_part));
     writer.object_part = memory_zeroed(images->count, sizeof(*writer.object_part));
     fprintf(stream, "# callgrind format\nversion: 1\ncreator: umbra grinder " UMBRA_VERSION "\n");
+    if (!count)
+        fputs(EVENTS "totals: 0 0\n", stream);
     for (size_t i = first; i < first + count; i++) {
         const struct part *part = &profile->parts[i];
         writer.part_number = i - first + 1;
