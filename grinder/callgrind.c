@@ -28,9 +28,10 @@
  *      totals: 5000 3
  *
  * A call site in another file than its function (an inlined body, a header) stands under fi=,
- * and fe= goes back. Calls at the same line of the same file to the same function are one.
- * Functions that nobody recorded called are called by the function "(root)", so that what goes
- * into a function always adds up to its inclusive cost. cost.c says what that is in recursion.
+ * and fe= goes back, at the latest at the function's end. Calls at the same line of the same file
+ * to the same function are one. Functions that nobody recorded called are called by the function
+ * "(root)", so that what goes into a function always adds up to its inclusive cost. cost.c says
+ * what that is in recursion.
  */
 #include "grinder/format.h"
 
@@ -92,14 +93,20 @@ static void write_function_name(struct writer *writer, const char *key, uint32_t
                writer->images->functions[function].name);
 }
 
+/* Cost lines from here on are of file, in a function of own's file. */
+static void enter_file(struct writer *writer, const struct place *file, const struct place *own)
+{
+    if (file->file_number == writer->file)
+        return;
+    write_file(writer, file->file_number == own->file_number ? "fe" : "fi", file);
+    writer->file = file->file_number;
+}
+
 static void write_call(struct writer *writer, const struct row *row, const struct place *own)
 {
     struct place callee = place_of_function(writer->images, row->callee);
 
-    if (row->site.file_number && row->site.file_number != writer->file)
-        write_file(writer, row->site.file_number == own->file_number ? "fe" : "fi", &row->site);
-    if (row->site.file_number)
-        writer->file = row->site.file_number;
+    enter_file(writer, row->site.file_number ? &row->site : own, own);
     write_object(writer, "cob", row->callee);
     write_file(writer, "cfi", &callee);
     write_function_name(writer, "cfn", row->callee);
@@ -122,6 +129,7 @@ static void write_function(struct writer *writer, uint32_t function, const struc
             costs->calls);
     for (size_t i = 0; i < row_count; i++)
         write_call(writer, &rows[i], &own);
+    enter_file(writer, &own, &own);
 }
 
 #define EVENTS                                                                                     \

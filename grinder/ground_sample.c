@@ -5,9 +5,10 @@
 
 #include "grinder/symbolize.h"
 
-void ground_begin(struct ground *ground, struct trace_sample *sample, bool merged)
+void ground_begin_with(struct ground *ground, struct trace_sample *sample, bool merged,
+                       const char *debug_dir)
 {
-    const char *no_dirs[] = {NULL};
+    const char *debug_dirs[] = {debug_dir, NULL};
     struct trace_error error;
     struct tree tree;
     int result;
@@ -20,8 +21,13 @@ void ground_begin(struct ground *ground, struct trace_sample *sample, bool merge
     (void)result;
     profile_add(&ground->profile, &tree, &ground->images);
     tree_free(&tree);
-    symbolize(&ground->images, &ground->profile, no_dirs);
+    symbolize(&ground->images, &ground->profile, debug_dirs);
     trace_sample_free(sample);
+}
+
+void ground_begin(struct ground *ground, struct trace_sample *sample, bool merged)
+{
+    ground_begin_with(ground, sample, merged, NULL);
 }
 
 void ground_free(struct ground *ground)

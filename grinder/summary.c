@@ -68,30 +68,28 @@ static const char *balance(const struct thread_facts *facts)
     return facts->live_is_derived ? "derived" : "holds";
 }
 
+/* The name comes last: it may hold spaces. */
 static void write_threads(FILE *stream, const struct process *process)
 {
-    fprintf(stream, "\n  %6s  %-16s %14s %14s %10s %8s %10s %10s %9s %9s  %s\n", "thread", "name",
-            "entries", "exits", "unwound", "live", "skipped", "dropped", "nodes", "folded",
-            "balance");
+    fprintf(stream, "\n  %6s %14s %14s %10s %8s %10s %10s %9s %9s  %-7s  %s\n", "thread", "entries",
+            "exits", "unwound", "live", "skipped", "dropped", "nodes", "folded", "balance", "name");
     for (size_t i = 0; i < process->thread_count; i++) {
         const struct thread_facts *facts = &process->threads[i];
         const struct trace_thread *record = &facts->record;
-        char name[sizeof(record->name)];
-        for (size_t c = 0; c < sizeof(name); c++)
-            name[c] = (unsigned char)record->name[c] % 0x80 < 0x20 && record->name[c]
-                          ? '?'
-                          : record->name[c];
         fprintf(stream,
-                "  %6" PRIu32 "  %-16s %14" PRIu64 " %14" PRIu64 " %10" PRIu64 " %8" PRIu64
-                " %10" PRIu64 " %10" PRIu64 " %9" PRIu32 " %9" PRIu32 "  %s\n",
-                record->ordinal, name, facts->entries, facts->exits, record->unwound, facts->live,
+                "  %6" PRIu32 " %14" PRIu64 " %14" PRIu64 " %10" PRIu64 " %8" PRIu64 " %10" PRIu64
+                " %10" PRIu64 " %9" PRIu32 " %9" PRIu32 "  %-7s  ",
+                record->ordinal, facts->entries, facts->exits, record->unwound, facts->live,
                 record->skipped, record->dropped, record->nodes, record->folded, balance(facts));
+        write_text(stream, record->name);
+        putc('\n', stream);
     }
 }
 
 static void write_modules(FILE *stream, const struct process *process, const struct images *images)
 {
-    fprintf(stream, "\n  %9s %9s %9s  %s\n", "functions", "hooked", "skipped", "module");
+    if (process->module_count)
+        fprintf(stream, "\n  %9s %9s %9s  %s\n", "functions", "hooked", "skipped", "module");
     for (size_t i = 0; i < process->module_count; i++) {
         const struct module_facts *module = &process->modules[i];
         const struct image *image = &images->images[module->image];

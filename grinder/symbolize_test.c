@@ -44,7 +44,7 @@ __attribute__((noinline)) int symbolize_test_caller(int n)
 }
 
 static char folder[] = "/tmp/symbolize_test.XXXXXX";
-static char image_path[64];
+static char image_path[64], debug_dir[64];
 static uint32_t callee_rva, caller_rva, site_rva;
 
 static uint32_t rva_of(uintptr_t address)
@@ -94,6 +94,7 @@ static int make_folder(void **state)
 {
     (void)state;
     assert_non_null(mkdtemp(folder));
+    snprintf(debug_dir, sizeof(debug_dir), "%s/debug", folder);
     snprintf(image_path, sizeof(image_path), "%s/image", folder);
     symbolize_test_caller(1);
     site_rva = rva_of((uintptr_t)return_address);
@@ -134,7 +135,7 @@ static void grind(struct ground *ground, uint64_t hash)
     caller = trace_sample_add_node(&sample, 1, trace_sample_thread(&sample, 1)->root, 0, 11, 1, 9);
     trace_sample_add_node(&sample, 1, caller, BASE + site_rva, 12, 1, 5);
     trace_sample_add_node(&sample, 1, caller, 0x1000, 13, 1, 1);
-    ground_begin(ground, &sample, false);
+    ground_begin_with(ground, &sample, false, debug_dir);
 }
 
 /* Numbers of functions are given in the order in which contexts lie in the trace. */
@@ -185,6 +186,21 @@ static void names_and_lines_come_from_a_linked_debug_file(void **state)
     run("objcopy --only-keep-debug image image.debug && strip image && "
         "objcopy --add-gnu-debuglink=image.debug image");
     grind(&ground, HASH);
+    expect_name(&ground, CALLEE, "symbolize_test_callee");
+    expect_lines(&ground);
+    ground_free(&ground);
+}
+
+static void names_and_lines_come_from_a_debug_file_by_build_id(void **state)
+{
+    struct ground ground;
+
+    (void)state;
+    run("id=$(readelf -n image | sed -n 's/.*Build ID: //p') && "
+        "dir=debug/.build-id/$(echo $id | cut -c 1-2) && mkdir -p $dir && "
+        "objcopy --only-keep-debug image $dir/$(echo $id | cut -c 3-).debug && strip image");
+    grind(&ground, HASH);
+    run("rm -r debug");
     expect_name(&ground, CALLEE, "symbolize_test_callee");
     expect_lines(&ground);
     ground_free(&ground);
@@ -276,6 +292,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(names_and_lines_come_from_the_image, make_image),
         cmocka_unit_test_setup(names_and_lines_come_from_a_linked_debug_file, make_image),
+        cmocka_unit_test_setup(names_and_lines_come_from_a_debug_file_by_build_id, make_image),
         cmocka_unit_test_setup(a_debug_file_with_another_checksum_is_no_debug_file, make_image),
         cmocka_unit_test_setup(damaged_line_tables_cost_lines_only, make_image),
         cmocka_unit_test_setup(another_image_at_the_path_lends_no_names, make_image),
