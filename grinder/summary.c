@@ -86,6 +86,18 @@ static void write_threads(FILE *stream, const struct process *process)
     }
 }
 
+static void write_inherited(FILE *stream, const struct process *process)
+{
+    for (size_t i = 0; i < process->thread_count; i++) {
+        const struct trace_thread *record = &process->threads[i].record;
+        if (record->inherited)
+            fprintf(stream,
+                    "  thread %" PRIu32 " returned from %" PRIu64
+                    " calls made before the fork; the parent's trace has them\n",
+                    record->ordinal, record->inherited);
+    }
+}
+
 static void write_modules(FILE *stream, const struct process *process, const struct images *images)
 {
     if (process->module_count)
@@ -180,6 +192,7 @@ void summary_write(FILE *stream, const struct profile *profile, const struct ima
     for (size_t i = 0; i < profile->process_count; i++) {
         write_process(stream, &profile->processes[i]);
         write_threads(stream, &profile->processes[i]);
+        write_inherited(stream, &profile->processes[i]);
         write_modules(stream, &profile->processes[i], images);
     }
     write_functions(stream, part, images, top);

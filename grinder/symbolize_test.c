@@ -14,10 +14,12 @@
 
 #include <cmocka.h>
 
+#include "grinder/debug_file.h"
 #include "grinder/demangle.h"
 #include "grinder/ground_sample.h"
 #include "grinder/memory.h"
 #include "grinder/symbolize.h"
+#include "grinder/symbols.h"
 
 #define HASH 0x1122334455667788ull
 #define BASE 0x7f1200000000ull /* where the image was loaded, says the trace */
@@ -268,6 +270,47 @@ static void a_manifest_is_found_without_section_headers(void **state)
     elf_close(&elf);
 }
 
+/* Headers, section headers and manifest of the image, damaged a few bytes at a time. */
+static void damaged_images_are_read_or_refused(void **state)
+{
+    static const char *no_dirs[] = {NULL};
+    FILE *file = fopen(image_path, "r+");
+    Elf64_Ehdr header;
+    unsigned random = 1;
+
+    (void)state;
+    assert_non_null(file);
+    assert_int_equal(fread(&header, sizeof(header), 1, file), 1);
+    for (int round = 0; round < 600; round++) {
+        size_t sections_size = header.e_shnum * sizeof(Elf64_Shdr);
+        long at = round % 3 ? (long)(header.e_shoff + (size_t)rand_r(&random) % sections_size)
+                            : rand_r(&random) % (long)sizeof(header);
+        int before, damage = rand_r(&random) % 4 ? rand_r(&random) % 256 : 255;
+        struct symbol_table symbols = {0};
+        struct manifest manifest;
+        struct elf_file elf;
+        const char *why = NULL;
+        fseek(file, at, SEEK_SET);
+        before = fgetc(file);
+        fseek(file, at, SEEK_SET);
+        fputc(damage, file);
+        fflush(file);
+        if (elf_open(&elf, image_path, &why) == 0) {
+            manifest_load(&manifest, &elf, &why);
+            symbol_table_add(&symbols, &elf);
+            symbol_table_sort(&symbols);
+            free(debug_file_find(no_dirs, image_path, &elf));
+            manifest_free(&manifest);
+            symbol_table_free(&symbols);
+            elf_close(&elf);
+        }
+        fseek(file, at, SEEK_SET);
+        fputc(before, file);
+        fflush(file);
+    }
+    fclose(file);
+}
+
 static void expect_demangled(const char *symbol, const char *name)
 {
     char *found = demangle(symbol);
@@ -298,6 +341,7 @@ int main(void)
         cmocka_unit_test_setup(another_image_at_the_path_lends_no_names, make_image),
         cmocka_unit_test_setup(an_image_that_is_gone_lends_no_names, make_image),
         cmocka_unit_test_setup(a_manifest_is_found_without_section_headers, make_image),
+        cmocka_unit_test_setup(damaged_images_are_read_or_refused, make_image),
         cmocka_unit_test(names_are_demangled),
     };
 
