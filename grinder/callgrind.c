@@ -41,6 +41,7 @@
 
 #include "grinder/memory.h"
 #include "grinder/symbolize.h"
+#include "grinder/text.h"
 
 /* A call edge, ready to be sorted and written. */
 struct row {
@@ -67,8 +68,7 @@ static void write_name(struct writer *writer, const char *key, size_t *written, 
     fprintf(writer->stream, "%s=(%" PRIu32 ")", key, number + 1);
     if (written[number] != writer->part_number) {
         putc(' ', writer->stream);
-        for (; *name; name++)
-            putc((unsigned char)*name < 0x20 ? '?' : *name, writer->stream);
+        text_write(writer->stream, name);
     }
     written[number] = writer->part_number;
     putc('\n', writer->stream);
@@ -219,8 +219,7 @@ static void write_functions(struct writer *writer, const struct part *part)
 static void write_header_text(struct writer *writer, const char *key, const char *text)
 {
     fprintf(writer->stream, "%s: ", key);
-    for (; *text; text++)
-        putc((unsigned char)*text < 0x20 ? '?' : *text, writer->stream);
+    text_write(writer->stream, text);
     putc('\n', writer->stream);
 }
 

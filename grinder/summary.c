@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "grinder/memory.h"
+#include "grinder/text.h"
 
 static const char *how_it_ended(const struct trace_header *header)
 {
@@ -30,21 +31,15 @@ static uint64_t duration_ticks(const struct process *process)
     return end > header->start_ticks ? end - header->start_ticks : 0;
 }
 
-static void write_text(FILE *stream, const char *text)
-{
-    for (; *text; text++)
-        putc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, stream);
-}
-
 static void write_process(FILE *stream, const struct process *process)
 {
     const struct trace_header *header = &process->header;
     uint64_t ticks = duration_ticks(process);
 
     fprintf(stream, "process %" PRIu32 "  ", header->pid);
-    write_text(stream, header->command);
+    text_write(stream, header->command);
     fprintf(stream, "\n  trace     ");
-    write_text(stream, process->trace_path);
+    text_write(stream, process->trace_path);
     fprintf(stream, "\n  state     %s\n", how_it_ended(header));
     if (header->fork_of_pid)
         fprintf(stream, "  fork of   %" PRIu32 "\n", header->fork_of_pid);
@@ -81,7 +76,7 @@ static void write_threads(FILE *stream, const struct process *process)
                 " %10" PRIu64 " %9" PRIu32 " %9" PRIu32 "  %-7s  ",
                 record->ordinal, facts->entries, facts->exits, record->unwound, facts->live,
                 record->skipped, record->dropped, record->nodes, record->folded, balance(facts));
-        write_text(stream, record->name);
+        text_write(stream, record->name);
         putc('\n', stream);
     }
 }
@@ -112,7 +107,7 @@ static void write_modules(FILE *stream, const struct process *process, const str
         else
             fprintf(stream, "  %9" PRIu32 " %9" PRIu32 " %9" PRIu32 "  ", image->function_count,
                     image->manifest.hooked, image->function_count - image->manifest.hooked);
-        write_text(stream, module->path);
+        text_write(stream, module->path);
         if (!module->image)
             fprintf(stream, " (not instrumented)");
         else if (image->problem)

@@ -270,45 +270,57 @@ static void a_manifest_is_found_without_section_headers(void **state)
     elf_close(&elf);
 }
 
-/* Headers, section headers and manifest of the image, damaged a few bytes at a time. */
-static void damaged_images_are_read_or_refused(void **state)
+/* Replaces the byte at that offset of the image; returns what it was. */
+static int poke(FILE *image, long at, int byte)
+{
+    int before;
+
+    fseek(image, at, SEEK_SET);
+    before = fgetc(image);
+    fseek(image, at, SEEK_SET);
+    fputc(byte, image);
+    fflush(image);
+    return before;
+}
+
+static void read_image(void)
 {
     static const char *no_dirs[] = {NULL};
-    FILE *file = fopen(image_path, "r+");
+    struct symbol_table symbols = {0};
+    struct manifest manifest;
+    struct elf_file elf;
+    const char *why = NULL;
+
+    if (elf_open(&elf, image_path, &why) < 0)
+        return;
+    manifest_load(&manifest, &elf, &why);
+    symbol_table_add(&symbols, &elf);
+    symbol_table_sort(&symbols);
+    free(debug_file_find(no_dirs, image_path, &elf));
+    manifest_free(&manifest);
+    symbol_table_free(&symbols);
+    elf_close(&elf);
+}
+
+/* The header and the section headers, a byte at a time. */
+static void damaged_images_are_read_or_refused(void **state)
+{
+    FILE *image = fopen(image_path, "r+");
     Elf64_Ehdr header;
     unsigned random = 1;
 
     (void)state;
-    assert_non_null(file);
-    assert_int_equal(fread(&header, sizeof(header), 1, file), 1);
+    assert_non_null(image);
+    assert_int_equal(fread(&header, sizeof(header), 1, image), 1);
     for (int round = 0; round < 600; round++) {
-        size_t sections_size = header.e_shnum * sizeof(Elf64_Shdr);
-        long at = round % 3 ? (long)(header.e_shoff + (size_t)rand_r(&random) % sections_size)
+        long sections_size = (long)(header.e_shnum * sizeof(Elf64_Shdr));
+        long at = round % 3 ? (long)header.e_shoff + rand_r(&random) % sections_size
                             : rand_r(&random) % (long)sizeof(header);
-        int before, damage = rand_r(&random) % 4 ? rand_r(&random) % 256 : 255;
-        struct symbol_table symbols = {0};
-        struct manifest manifest;
-        struct elf_file elf;
-        const char *why = NULL;
-        fseek(file, at, SEEK_SET);
-        before = fgetc(file);
-        fseek(file, at, SEEK_SET);
-        fputc(damage, file);
-        fflush(file);
-        if (elf_open(&elf, image_path, &why) == 0) {
-            manifest_load(&manifest, &elf, &why);
-            symbol_table_add(&symbols, &elf);
-            symbol_table_sort(&symbols);
-            free(debug_file_find(no_dirs, image_path, &elf));
-            manifest_free(&manifest);
-            symbol_table_free(&symbols);
-            elf_close(&elf);
-        }
-        fseek(file, at, SEEK_SET);
-        fputc(before, file);
-        fflush(file);
+        int before = poke(image, at, rand_r(&random) % 4 ? rand_r(&random) % 256 : 255);
+        read_image();
+        poke(image, at, before);
     }
-    fclose(file);
+    fclose(image);
 }
 
 static void expect_demangled(const char *symbol, const char *name)
