@@ -93,6 +93,15 @@ static void write_inherited(FILE *stream, const struct process *process)
     }
 }
 
+/* A module is seen mapped before it is seen to be instrumented, at its first call. */
+static bool is_instrumented_later(const struct process *process, const struct module_facts *module)
+{
+    for (size_t i = 0; i < process->module_count && !module->image; i++)
+        if (process->modules[i].image && !strcmp(process->modules[i].path, module->path))
+            return true;
+    return false;
+}
+
 static void write_modules(FILE *stream, const struct process *process, const struct images *images)
 {
     if (process->module_count)
@@ -100,6 +109,8 @@ static void write_modules(FILE *stream, const struct process *process, const str
     for (size_t i = 0; i < process->module_count; i++) {
         const struct module_facts *module = &process->modules[i];
         const struct image *image = &images->images[module->image];
+        if (is_instrumented_later(process, module))
+            continue;
         if (!module->image)
             fprintf(stream, "  %9s %9s %9s  ", "-", "-", "-");
         else if (image->problem)
