@@ -109,9 +109,14 @@ static void sweep_gaps(const struct code *code, const struct function_list *func
     }
 }
 
-/* Every aligned word of data that is the address of code. */
+/*
+ * Every aligned word of data that is the address of code, where no relocations tell: images that
+ * can be moved have low addresses, which look like any other number.
+ */
 static void note_data_pointers(const struct code *code, struct code_map *map)
 {
+    if (!code->has_absolute_code)
+        return;
     for (size_t i = 0; i < code->data_count; i++) {
         const struct code_range *range = &code->data[i];
         uint64_t word;
