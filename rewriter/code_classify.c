@@ -33,6 +33,8 @@ static void look_at(struct function_list *functions, const struct branch *branch
 
     if (!from || !to || from == to || branch->source >= from->end || branch->target >= to->end)
         return;
+    if (branch->target != to->address && branch->kind == BRANCH_TABLE)
+        return;
     if (branch->target != to->address) {
         seen[from - functions->items] |= SEEN_INTO_OTHER;
         return;
