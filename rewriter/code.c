@@ -92,8 +92,7 @@ void code_map_free(struct code_map *map)
 
 void code_map_add(struct code_map *map, struct branch branch)
 {
-    map->branches =
-        memory_grow(map->branches, map->branch_count, &map->branch_room, sizeof branch);
+    map->branches = memory_grow(map->branches, map->branch_count, &map->branch_room, sizeof branch);
     map->branches[map->branch_count++] = branch;
 }
 

@@ -25,8 +25,7 @@ enum seen {
     SEEN_INTO_OTHER = 2,
 };
 
-static void look_at(struct function_list *functions, const struct branch *branch,
-                    uint8_t *seen)
+static void look_at(struct function_list *functions, const struct branch *branch, uint8_t *seen)
 {
     const struct function *from = function_list_owner(functions, branch->source);
     struct function *to = function_list_owner(functions, branch->target);

@@ -146,8 +146,8 @@ static void note_data_pointers(const struct code *code, const struct function_li
             if (!is_inside(functions, source))
                 source = word_at(range, at + 8);
             if (is_inside(functions, source))
-                code_map_add(map, (struct branch){
-                                      .target = word, .source = source, .kind = BRANCH_TABLE});
+                code_map_add(
+                    map, (struct branch){.target = word, .source = source, .kind = BRANCH_TABLE});
             else
                 address_set_add(&map->pointers, word);
         }

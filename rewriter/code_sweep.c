@@ -69,8 +69,8 @@ static void note_pointers(struct sweep *sweep, const struct instruction *at)
     } else if (sweep->code->has_absolute_code) {
         if (zydis->raw.imm[0].size == 32 && !zydis->raw.imm[0].is_relative)
             address_set_add(&sweep->map->pointers, zydis->raw.imm[0].value.u & UINT32_MAX);
-        if (at->flow == FLOW_INDIRECT_JUMP && zydis->raw.disp.size == 32 &&
-            !at->is_rip_based && sweep->table_count < TABLES_PER_PASS)
+        if (at->flow == FLOW_INDIRECT_JUMP && zydis->raw.disp.size == 32 && !at->is_rip_based &&
+            sweep->table_count < TABLES_PER_PASS)
             sweep->tables[sweep->table_count++] = (uint64_t)zydis->raw.disp.value;
     }
 }

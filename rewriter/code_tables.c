@@ -64,9 +64,8 @@ void code_tables_note(const struct code *code, struct code_map *map)
         while (next < map->table_count && map->tables[next].address == map->tables[i].address)
             next++;
         note_entries(code, &map->tables[i],
-                     next < map->table_count
-                         ? map->tables[next].address - map->tables[i].address
-                         : SIZE_MAX,
+                     next < map->table_count ? map->tables[next].address - map->tables[i].address
+                                             : SIZE_MAX,
                      map);
     }
 }

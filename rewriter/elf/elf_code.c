@@ -14,8 +14,7 @@ static void range_add(struct elf_code *elf, const struct elf_image *image, uint6
     if (!range.bytes || size == 0)
         return;
     if (is_code) {
-        code->ranges =
-            memory_grow(code->ranges, code->range_count, &elf->range_room, sizeof range);
+        code->ranges = memory_grow(code->ranges, code->range_count, &elf->range_room, sizeof range);
         code->ranges[code->range_count++] = range;
     } else {
         code->data = memory_grow(code->data, code->data_count, &elf->data_room, sizeof range);
@@ -74,6 +73,7 @@ static void unwind_begin(void *context, const struct function *function)
 {
     struct elf_code *elf = context;
 
+    elf->swept = function->address;
     elf->fde = eh_frame_find(&elf->frame, function->address);
     if (elf->fde)
         cfi_begin(&elf->cursor, &elf->frame, elf->fde);
@@ -85,6 +85,8 @@ static struct return_slot unwind_slot_at(void *context, uint64_t address)
     struct return_slot slot = {.until = UINT64_MAX};
     const struct cfi_row *row = &elf->cursor.row;
 
+    if (!elf->fde && address == elf->swept) /* sure for the first instruction only */
+        return (struct return_slot){.base = RETURN_SLOT_RSP, .until = address + 1};
     if (!elf->fde || address - elf->fde->address >= elf->fde->size)
         return slot;
     cfi_seek(&elf->cursor, address);
