@@ -32,9 +32,15 @@ static int start(const struct options *options)
         return EXIT_FAILED;
     if (!options->command)
         message("instance %s is ready; traces go to %s", options->instance, service.trace_dir_path);
-    status = service_run_command(&service) ? service_run(&service) : service.exit_status;
-    if (options->command && !service.last_session)
-        message("%s: no program of it was recorded: was it instrumented?", options->command[0]);
+    if (!service_run_command(&service)) {
+        status = service.exit_status;
+        goto err;
+    }
+    status = service_run(&service);
+    if (options->command && !service.last_session && !service.refused)
+        message("%s: expected a program to record, found none: was it instrumented?",
+                options->command[0]);
+err:
     service_close(&service);
     return status;
 }
@@ -53,24 +59,35 @@ static int spawn(const struct options *options)
     return status;
 }
 
+static int run(const struct options *options)
+{
+    switch (options->verb) {
+    case VERB_NONE:
+        return EXIT_OK;
+    case VERB_START:
+        return start(options);
+    case VERB_SPAWN:
+        return spawn(options);
+    case VERB_STOP:
+        return control_stop(options->instance);
+    case VERB_STATUS:
+        return control_status(options->instance);
+    }
+    return EXIT_USAGE;
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
+    int status;
 
     open_standard_descriptors();
     if (!options_parse(&options, argc, argv))
         return EXIT_USAGE;
-    switch (options.verb) {
-    case VERB_NONE:
-        return fflush(stdout) ? EXIT_FAILED : EXIT_OK;
-    case VERB_START:
-        return start(&options);
-    case VERB_SPAWN:
-        return spawn(&options);
-    case VERB_STOP:
-        return control_stop(options.instance);
-    case VERB_STATUS:
-        return control_status(options.instance);
+    status = run(&options);
+    if (fflush(stdout)) {
+        message("standard output: cannot write");
+        return EXIT_FAILED;
     }
-    return EXIT_USAGE;
+    return status;
 }

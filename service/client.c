@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 #include <utlist.h>
 
@@ -30,29 +29,6 @@ union packet {
     struct protocol_command command;
 };
 
-/* Sends one packet, with a descriptor if it is not negative. The buffer of a connection that was
- * not used before has room for it. */
-static bool send_packet(int connection, const void *bytes, size_t size, int descriptor)
-{
-    union {
-        char bytes[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control = {0};
-    struct iovec part = {.iov_base = (void *)bytes, .iov_len = size};
-    struct msghdr packet = {.msg_iov = &part, .msg_iovlen = 1};
-
-    if (descriptor >= 0) {
-        packet.msg_control = control.bytes;
-        packet.msg_controllen = sizeof(control.bytes);
-        struct cmsghdr *head = CMSG_FIRSTHDR(&packet);
-        head->cmsg_level = SOL_SOCKET;
-        head->cmsg_type = SCM_RIGHTS;
-        head->cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(head), &descriptor, sizeof(int));
-    }
-    return sendmsg(connection, &packet, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)size;
-}
-
 void client_say(struct client *client, const char *format, ...)
 {
     char line[LINE_SIZE];
@@ -66,7 +42,7 @@ void client_say(struct client *client, const char *format, ...)
     }
     if (length >= LINE_SIZE)
         length = LINE_SIZE - 1;
-    send_packet(client->source.fd, line, length < 0 ? 0 : (size_t)length, -1);
+    connection_send(client->source.fd, line, length < 0 ? 0 : (size_t)length, -1);
 }
 
 static void refuse(struct client *client, const char *why)
@@ -80,7 +56,7 @@ static void refuse(struct client *client, const char *why)
     if (why)
         message("refused pid %d: %s", (int)client->peer.pid, why);
     client->service->refused++;
-    send_packet(client->source.fd, &refusal, sizeof(refusal), -1);
+    connection_send(client->source.fd, &refusal, sizeof(refusal), -1);
     client_end(client);
 }
 
@@ -100,7 +76,7 @@ static void answer_hello(struct client *client, const struct protocol_hello *hel
         return;
     }
     welcome.capacity = session->trace.capacity;
-    if (!send_packet(client->source.fd, &welcome, sizeof(welcome), session->trace.fd)) {
+    if (!connection_send(client->source.fd, &welcome, sizeof(welcome), session->trace.fd)) {
         message("pid %d did not take its trace: %s", (int)client->peer.pid, strerror(errno));
         session_discard(session);
         service->refused++;
@@ -153,12 +129,11 @@ static void answer(struct client *client, const union packet *packet, size_t siz
     }
 }
 
-/* MSG_TRUNC: the true length of what was sent. Descriptors that come with it are not received. */
 static void client_ready(void *owner)
 {
     struct client *client = owner;
     union packet packet = {0};
-    ssize_t size = recv(client->source.fd, &packet, sizeof(packet), MSG_DONTWAIT | MSG_TRUNC);
+    ssize_t size = connection_receive(client->source.fd, &packet, sizeof(packet));
 
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
         return;
@@ -168,7 +143,7 @@ static void client_ready(void *owner)
         answer(client, &packet, (size_t)size);
 }
 
-static bool peer_is_welcome(const struct endpoint_peer *peer)
+static bool peer_is_welcome(const struct connection_peer *peer)
 {
     if (peer->uid != geteuid() && peer->uid != 0) {
         message("refused pid %d: expected user %u, found %u", (int)peer->pid, (unsigned)geteuid(),
@@ -199,7 +174,7 @@ static void make_room(struct service *service)
     }
 }
 
-void client_begin(struct service *service, int connection, const struct endpoint_peer *peer)
+void client_begin(struct service *service, int connection, const struct connection_peer *peer)
 {
     struct client *client = NULL;
 

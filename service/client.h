@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "service/endpoint.h"
+#include "service/connection.h"
 #include "service/event_loop.h"
 
 /* A client that has not said what it wants by then is dropped. */
@@ -17,13 +17,13 @@ struct client {
     struct client *prev, *next; /* utlist */
     struct service *service;
     struct event_source source;
-    struct endpoint_peer peer;
+    struct connection_peer peer;
     int64_t due_ms;      /* when to drop it */
     bool awaits_the_end; /* asked to stop the service: it has time, and hears the last word */
 };
 
 /* Takes over a connection that was accepted, and closes it at once if its peer has no business. */
-void client_begin(struct service *service, int connection, const struct endpoint_peer *peer);
+void client_begin(struct service *service, int connection, const struct connection_peer *peer);
 
 /* Closes the connection and frees the client. */
 void client_end(struct client *client);

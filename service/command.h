@@ -15,6 +15,9 @@
 pid_t command_start(char **arguments, const char *instance, const struct signals *signals,
                     int *exit_status);
 
+/* Until command_has_ended, the pid cannot be another's. */
+void command_signal(pid_t pid, int number);
+
 /* Collects it if it has ended. *exit_status is its own, or 128 + N if signal N killed it. */
 bool command_has_ended(pid_t pid, int *exit_status);
 

@@ -4,8 +4,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "service/endpoint.h"
@@ -16,6 +14,17 @@
 #define STATUS_PATIENCE_S 10
 #define LINE_SIZE         4096
 
+/* A refusal is no text: it comes from a service of another version. */
+static bool is_refusal(const char *packet, ssize_t length)
+{
+    struct protocol_welcome refusal;
+
+    if (length != sizeof(refusal))
+        return false;
+    memcpy(&refusal, packet, sizeof(refusal));
+    return refusal.magic == PROTOCOL_MAGIC && refusal.kind == PROTOCOL_REFUSED;
+}
+
 /* Sends the command and prints the lines of the answer, up to the empty packet that ends it. */
 static bool ask(int connection, enum protocol_kind kind)
 {
@@ -24,17 +33,14 @@ static bool ask(int connection, enum protocol_kind kind)
     unsigned lines = 0;
     ssize_t length;
 
-    if (send(connection, &command, sizeof(command), MSG_NOSIGNAL) != sizeof(command))
+    if (!connection_send(connection, &command, sizeof(command), -1))
         return false;
-    while ((length = recv(connection, line, sizeof(line), 0)) > 0) {
-        struct protocol_welcome refusal;
-
-        memcpy(&refusal, line, sizeof(refusal));
-        if (length == sizeof(refusal) && refusal.magic == PROTOCOL_MAGIC) {
+    while ((length = connection_receive(connection, line, sizeof(line))) > 0) {
+        if (is_refusal(line, length)) {
             errno = EPROTO;
             return false;
         }
-        printf("%.*s\n", (int)length, line);
+        printf("%.*s\n", (int)(length < LINE_SIZE ? length : LINE_SIZE), line);
         lines++;
     }
     if (length == 0 && !lines)
@@ -60,14 +66,12 @@ static int say_no_answer(const char *instance)
 
 int control_status(const char *instance)
 {
-    struct timeval patience = {.tv_sec = STATUS_PATIENCE_S};
-    struct endpoint_peer service;
-    int connection = endpoint_connect(instance, &service);
+    struct connection_peer service;
+    int connection = endpoint_connect(instance, STATUS_PATIENCE_S, &service);
     bool ok;
 
     if (connection < 0)
         return say_not_running(instance);
-    setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     ok = ask(connection, PROTOCOL_COMMAND_STATUS);
     close(connection);
     return ok ? 0 : say_no_answer(instance);
@@ -75,14 +79,14 @@ int control_status(const char *instance)
 
 int control_stop(const char *instance)
 {
-    struct endpoint_peer service;
-    int connection = endpoint_connect(instance, &service);
+    struct connection_peer service;
+    int connection = endpoint_connect(instance, 0, &service);
     int watch;
     bool ok;
 
     if (connection < 0)
         return say_not_running(instance);
-    watch = endpoint_watch_peer(connection, service.pid);
+    watch = connection_watch_peer(connection, service.pid);
     ok = ask(connection, PROTOCOL_COMMAND_STOP);
     close(connection);
     if (ok)

@@ -11,22 +11,17 @@
 #define UMBRA_SERVICE_ENDPOINT_H
 
 #include <stdbool.h>
-#include <sys/types.h>
 
+#include "service/connection.h"
 #include "trace/protocol.h"
 
 struct endpoint {
     int lock;
     int listener; /* can be read when somebody connects */
     int spare;    /* given up for a moment when there is no other descriptor left */
+    bool ran_out; /* of descriptors, and said so */
     char socket_path[PROTOCOL_PATH_SIZE];
     char lock_path[PROTOCOL_PATH_SIZE];
-};
-
-/* The other end of a connection, as the system vouches for it. */
-struct endpoint_peer {
-    pid_t pid; /* 0 if it has none here (another pid namespace) */
-    uid_t uid;
 };
 
 /* Begins to accept connections. Returns false after one message. */
@@ -39,15 +34,12 @@ void endpoint_close(struct endpoint *endpoint);
  * Takes a connection; the caller closes it. Never waits on it later on. Returns -1 if there is
  * none; when descriptors have run out, the connection is closed at once and -1 returned.
  */
-int endpoint_accept(struct endpoint *endpoint, struct endpoint_peer *peer);
-
-/* As process_watch, of the process that connected, even if its pid was given away since. */
-int endpoint_watch_peer(int connection, pid_t pid);
+int endpoint_accept(struct endpoint *endpoint, struct connection_peer *peer);
 
 /*
- * The client's side. Returns -1, errno set: ENOENT or ECONNREFUSED if the instance is not served,
- * EPERM if it is by another user.
+ * The client's side. patience_s is how long connection_receive waits, 0 for ever. Returns -1, errno
+ * set: ENOENT or ECONNREFUSED if the instance is not served, EPERM if it is by another user.
  */
-int endpoint_connect(const char *instance, struct endpoint_peer *peer);
+int endpoint_connect(const char *instance, unsigned patience_s, struct connection_peer *peer);
 
 #endif

@@ -42,12 +42,12 @@ static char *in_place(void **state, const char *name)
 static void test_opens_and_leaves_nothing(void **state)
 {
     struct endpoint endpoint;
-    struct endpoint_peer peer;
+    struct connection_peer peer;
     int client, connection;
 
     assert_true(endpoint_open(&endpoint, "one"));
     assert_int_equal(access(in_place(state, "umbra/one.socket"), F_OK), 0);
-    client = endpoint_connect("one", &peer);
+    client = endpoint_connect("one", 1, &peer);
     assert_true(client >= 0);
     connection = endpoint_accept(&endpoint, &peer);
     assert_true(connection >= 0);

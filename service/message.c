@@ -17,6 +17,10 @@ void message(const char *format, ...)
     int length = vsnprintf(line + at, room, format, arguments);
     va_end(arguments);
 
+    for (size_t i = at; i < sizeof(line) && line[i]; i++) {
+        if ((unsigned char)line[i] < ' ' || line[i] == 127)
+            line[i] = '?';
+    }
     at += length < 0 ? 0 : (size_t)length < room ? (size_t)length : room - 1;
     line[at++] = '\n';
     if (write(STDERR_FILENO, line, at) < 0)

@@ -2,7 +2,10 @@
 #ifndef UMBRA_SERVICE_MESSAGE_H
 #define UMBRA_SERVICE_MESSAGE_H
 
-/* Writes "call_trace_service: TEXT\n" in one piece; a longer text than a screenful is cut. */
+/*
+ * Writes "call_trace_service: TEXT\n" in one piece. Control characters, which names may hold,
+ * become '?'; what is longer than a screenful is cut.
+ */
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -123,6 +123,18 @@ static bool choose_instance(struct options *options, const char *given)
     return true;
 }
 
+static bool choose_trace_dir(struct options *options, const char *given)
+{
+    const char *path = given && *given ? given : "traces";
+
+    if (strlen(path) < sizeof(options->trace_dir)) {
+        strcpy(options->trace_dir, path);
+        return true;
+    }
+    message("--trace-dir: expected a path of less than %zu bytes", sizeof(options->trace_dir));
+    return false;
+}
+
 static bool choose_limits(struct options *options, const struct raw_options *raw)
 {
     uint64_t limit = OPTIONS_DEFAULT_NODE_LIMIT;
@@ -214,10 +226,9 @@ bool options_parse(struct options *options, int argc, char **argv)
     }
     ok = read_verb(options, poptGetArg(context)) &&
          check_verb(options, &raw, poptPeekArg(context)) &&
-         choose_instance(options, raw.instance) && choose_limits(options, &raw);
-    options->trace_dir = raw.trace_dir ? raw.trace_dir : "traces";
+         choose_trace_dir(options, raw.trace_dir) && choose_instance(options, raw.instance) &&
+         choose_limits(options, &raw);
     options->verbose = raw.verbose;
-    raw.trace_dir = NULL;
 err:
     free(raw.trace_dir);
     free(raw.instance);

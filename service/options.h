@@ -2,6 +2,7 @@
 #ifndef UMBRA_SERVICE_OPTIONS_H
 #define UMBRA_SERVICE_OPTIONS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -25,7 +26,7 @@ enum verb {
 
 struct options {
     enum verb verb;
-    const char *trace_dir;
+    char trace_dir[PATH_MAX];
     char instance[OPTIONS_INSTANCE_SIZE];
     uint32_t node_limit;
     uint64_t max_trace_size; /* a multiple of TRACE_BLOCK_SIZE */
@@ -34,7 +35,7 @@ struct options {
 };
 
 /*
- * Reads the command line. The strings of *options live as long as argv, or as the program.
+ * Reads the command line. options->command points into argv.
  * Returns false for wrong usage, after one message.
  */
 bool options_parse(struct options *options, int argc, char **argv);

@@ -20,7 +20,7 @@
 static void somebody_connects(void *owner)
 {
     struct service *service = owner;
-    struct endpoint_peer peer;
+    struct connection_peer peer;
     int connection = endpoint_accept(&service->endpoint, &peer);
 
     if (connection >= 0)
@@ -30,7 +30,7 @@ static void somebody_connects(void *owner)
 void service_stop(struct service *service)
 {
     if (service->command)
-        kill(service->command, SIGTERM);
+        command_signal(service->command, SIGTERM);
     else
         service->stopping = true;
 }
@@ -50,7 +50,7 @@ static void signal_came(void *owner)
         } else if (!service->command) {
             service->stopping = true;
         } else if (!event.from_terminal) {
-            kill(service->command, event.number);
+            command_signal(service->command, event.number);
         }
     }
 }
@@ -92,8 +92,6 @@ bool service_open(struct service *service, const struct options *options)
         .endpoint.lock = -1,
         .trace_dir = -1,
     };
-    if (!open_trace_dir(service))
-        goto err;
     if (!tick_clock_open(&service->clock))
         message("this processor's tick counter does not run at a constant rate: times are rough");
     if (!event_loop_open(&service->loop) || !signals_open(&service->signals) ||
@@ -101,7 +99,7 @@ bool service_open(struct service *service, const struct options *options)
         message("cannot wait for events: %s", strerror(errno));
         goto err;
     }
-    if (!endpoint_open(&service->endpoint, options->instance))
+    if (!endpoint_open(&service->endpoint, options->instance) || !open_trace_dir(service))
         goto err;
     if (!watch(service, &service->endpoint_source, service->endpoint.listener, somebody_connects)) {
         message("cannot wait for connections: %s", strerror(errno));
@@ -145,12 +143,12 @@ static void close_clients(struct service *service, unsigned left)
     DL_FOREACH_SAFE(service->clients, client, next)
     {
         if (client->awaits_the_end) {
-            client_say(client, "%u traces complete, %" PRIu64 " bytes", service->ended,
+            client_say(client, "traces completed: %u, with %" PRIu64 " bytes", service->ended,
                        service->ended_bytes);
             if (left)
                 client_say(client,
-                           "%u processes are still running: their traces are left as "
-                           "they are, recording goes on",
+                           "processes still running: %u, their traces are left as they are; "
+                           "recording goes on",
                            left);
             client_say(client, NULL);
         }

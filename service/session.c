@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#include "service/endpoint.h"
+#include "service/connection.h"
 #include "service/message.h"
 #include "service/process.h"
 #include "service/service.h"
@@ -126,7 +126,7 @@ struct session *session_begin(struct service *service, int connection, pid_t pid
     session->pid = pid;
     session->began_ms = event_loop_now();
     session->source =
-        (struct event_source){endpoint_watch_peer(connection, pid), process_gone, session};
+        (struct event_source){connection_watch_peer(connection, pid), process_gone, session};
     DL_APPEND(service->sessions, session);
     service->running++;
 

@@ -226,7 +226,8 @@ static int verb_stranger(const char *unused)
     sets[0].effective = 1u << CAP_DAC_OVERRIDE;
     if (syscall(SYS_capset, &head, sets) < 0)
         fail("capset");
-    return verb_wrong("silent");
+    verb_wrong("silent");
+    return seteuid(0) != 0;
 }
 
 static int verb_flood(const char *count)
@@ -240,6 +241,7 @@ static int verb_flood(const char *count)
     for (int i = 0; i < left; i++)
         while (recv(connections[i], &byte, 1, 0) > 0)
             ;
+    free(connections);
     printf("all closed\n");
     return 0;
 }

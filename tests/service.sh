@@ -84,7 +84,7 @@ begin a_trace_is_completed
     expect 0 "$client" record 5
     wait_for '"$service" status | grep -q "0 running, 1 ended"'
     expect 0 "$service" stop
-    says out '1 traces complete, 24576 bytes'
+    says out 'traces completed: 1, with 24576 bytes'
     trace=$(echo traces/service_test_client-*-1.bin)
     header "$trace" 'magic=UMBRATRC version=1 .* session=1 node_limit=77$'
     header "$trace" "ppid=$$ "
@@ -94,6 +94,17 @@ begin a_trace_is_completed
     header "$trace" '^command=.*service_test_client record 5$'
     [ "$(stat -c %a traces run/umbra 2>/dev/null | sort -u)" = 700 ] || complain 'not mode 0700'
     nothing_left
+
+begin spawn_lets_go_of_its_caller
+    caught=$(timeout 5 "$service" spawn 2>&1) || complain "does not return: $caught"
+    expect 0 "$service" stop
+    "$service" spawn <&- >&- 2>&- || complain 'needs standard descriptors'
+    expect 0 "$client" record 1
+    expect 0 "$service" stop
+    (cd run && "$service" spawn --trace-dir=../later)
+    expect 0 "$client" record 1
+    expect 0 "$service" stop
+    [ "$(ls later | wc -l)" -eq 1 ] || complain 'a relative trace directory is lost'
 
 begin a_killed_program_keeps_its_trace
     expect 0 "$service" spawn
@@ -157,7 +168,7 @@ begin crowds_and_no_descriptors
     expect 0 "$client" flood 40
     expect 0 "$client" record 1
     expect 0 "$service" stop
-    says out '1 traces complete'
+    says out 'traces completed: 1,'
 
 begin one_service_an_instance
     expect 0 "$service" spawn
@@ -192,7 +203,7 @@ begin stop_leaves_running_programs_alone
     expect 0 "$service" spawn
     hang 4
     expect 0 "$service" stop
-    says out '1 processes are still running'
+    says out 'processes still running: 1,'
     sleep 0.1
     kill -0 $program || complain 'the program did not live on'
     header "$(echo traces/*-1.bin)" 'used=20480 length=1073741824'
@@ -200,11 +211,12 @@ begin stop_leaves_running_programs_alone
 
 begin exit_status_of_the_command
     expect 7 "$service" start -- sh -c 'exit 7'
-    says err 'no program of it was recorded'
+    says err 'sh: expected a program to record, found none'
     expect 0 "$service" start -- true
     expect 143 "$service" start -- sh -c 'kill -TERM $$'
     expect 137 "$service" start -- sh -c 'kill -KILL $$'
     expect 127 "$service" start -- ./no-such-command
+    says err 'no-such-command: cannot run the command: No such file'
     expect 126 "$service" start -- /etc
     [ "$("$service" start -- sh -c 'ulimit -Sn' 2>err)" = "$(ulimit -Sn)" ] ||
         complain 'the command does not have the limits it would have had'
@@ -258,6 +270,9 @@ begin limits_and_lost_directories
     expect 0 "$service" status
     says out '1 refused'
     expect 0 "$service" stop
+    XDG_RUNTIME_DIR=relative expect 1 "$service" start -- true
+    says err 'expected XDG_RUNTIME_DIR to be an absolute path'
+    XDG_RUNTIME_DIR=relative expect 1 "$service" status
     touch file
     expect 1 "$service" start --trace-dir=file -- true
     says err 'file: cannot open the trace directory: Not a directory'

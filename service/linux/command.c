@@ -37,6 +37,11 @@ pid_t command_start(char **arguments, const char *instance, const struct signals
     return 0;
 }
 
+void command_signal(pid_t pid, int number)
+{
+    kill(pid, number);
+}
+
 bool command_has_ended(pid_t pid, int *exit_status)
 {
     int status;

@@ -8,31 +8,29 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "service/message.h"
-#include "service/process.h"
 
-#define BACKLOG       1024
-#define LOCK_ATTEMPTS 100
+#define BACKLOG 1024
 
-#ifndef SO_PEERPIDFD
-#define SO_PEERPIDFD 77 /* Linux 6.5 */
-#endif
+static void close_if_open(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
 
 static bool find_paths(struct endpoint *endpoint, const char *instance)
 {
     size_t stem = protocol_socket_path(endpoint->socket_path, getenv("XDG_RUNTIME_DIR"), instance,
                                        (unsigned)geteuid());
 
-    if (!stem || endpoint->socket_path[0] != '/') {
-        message("instance %s: expected XDG_RUNTIME_DIR to be an absolute path that leaves room for "
-                "a socket's name in %d bytes: set it to a shorter one",
-                instance, PROTOCOL_PATH_SIZE);
+    if (!stem || endpoint->socket_path[0] != '/')
         return false;
-    }
     stem -= strlen(".socket");
     memcpy(endpoint->lock_path, endpoint->socket_path, stem);
     strcpy(endpoint->lock_path + stem, ".lock");
@@ -83,39 +81,41 @@ static bool is_current(int lock, const char *path)
            ours.st_dev == current.st_dev;
 }
 
-static void report_holder(int lock, const char *instance)
+static void report_lock(const struct endpoint *endpoint, const char *instance)
 {
     char pid[16] = {0};
 
-    if (pread(lock, pid, sizeof(pid) - 1, 0) <= 0)
+    if (errno != EWOULDBLOCK) {
+        message("%s: cannot lock: %s", endpoint->lock_path, strerror(errno));
+        return;
+    }
+    if (pread(endpoint->lock, pid, sizeof(pid) - 1, 0) <= 0)
         strcpy(pid, "unknown");
     message("instance %s: already served by pid %s: use that one, stop it, or choose another "
             "--instance-id",
             instance, pid);
 }
 
+/* For those who come later; the lock holds without it. */
+static void write_holder(int lock)
+{
+    if (ftruncate(lock, 0) < 0 || dprintf(lock, "%d", (int)getpid()) < 0)
+        errno = 0;
+}
+
 static bool take_lock(struct endpoint *endpoint, const char *instance)
 {
-    for (int i = 0; i < LOCK_ATTEMPTS; i++) {
+    do {
+        close_if_open(&endpoint->lock);
         endpoint->lock = open(endpoint->lock_path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (endpoint->lock < 0) {
-            message("%s: %s", endpoint->lock_path, strerror(errno));
+        if (endpoint->lock < 0 || flock(endpoint->lock, LOCK_EX | LOCK_NB) < 0) {
+            report_lock(endpoint, instance);
+            close_if_open(&endpoint->lock);
             return false;
         }
-        if (flock(endpoint->lock, LOCK_EX | LOCK_NB) < 0) {
-            report_holder(endpoint->lock, instance);
-            break;
-        }
-        if (is_current(endpoint->lock, endpoint->lock_path))
-            return ftruncate(endpoint->lock, 0) == 0 &&
-                   dprintf(endpoint->lock, "%d", (int)getpid()) > 0;
-        close(endpoint->lock);
-        endpoint->lock = -1;
-    }
-    if (endpoint->lock >= 0)
-        close(endpoint->lock);
-    endpoint->lock = -1;
-    return false;
+    } while (!is_current(endpoint->lock, endpoint->lock_path));
+    write_holder(endpoint->lock);
+    return true;
 }
 
 static void fill_address(struct sockaddr_un *address, const char *path)
@@ -145,20 +145,19 @@ static bool listen_there(struct endpoint *endpoint)
 bool endpoint_open(struct endpoint *endpoint, const char *instance)
 {
     endpoint->lock = endpoint->listener = endpoint->spare = -1;
-    if (!find_paths(endpoint, instance) || !make_directory(endpoint) ||
-        !take_lock(endpoint, instance))
+    endpoint->ran_out = false;
+    if (!find_paths(endpoint, instance)) {
+        message("instance %s: expected XDG_RUNTIME_DIR to be an absolute path that leaves room for "
+                "a socket's name in %d bytes: set it to a shorter one",
+                instance, PROTOCOL_PATH_SIZE);
+        return false;
+    }
+    if (!make_directory(endpoint) || !take_lock(endpoint, instance))
         return false;
     if (listen_there(endpoint))
         return true;
     endpoint_close(endpoint);
     return false;
-}
-
-static void close_if_open(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
 }
 
 void endpoint_close(struct endpoint *endpoint)
@@ -182,6 +181,9 @@ static void turn_one_away(struct endpoint *endpoint)
 {
     int connection;
 
+    if (!endpoint->ran_out)
+        message("no descriptors are left: some programs are turned away; raise ulimit -n");
+    endpoint->ran_out = true;
     close_if_open(&endpoint->spare);
     connection = accept_one(endpoint->listener);
     if (connection >= 0)
@@ -191,19 +193,7 @@ static void turn_one_away(struct endpoint *endpoint)
     endpoint->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-static bool read_peer(int connection, struct endpoint_peer *peer)
-{
-    struct ucred credentials;
-    socklen_t size = sizeof(credentials);
-
-    if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &credentials, &size) < 0)
-        return false;
-    peer->pid = credentials.pid;
-    peer->uid = credentials.uid;
-    return true;
-}
-
-int endpoint_accept(struct endpoint *endpoint, struct endpoint_peer *peer)
+int endpoint_accept(struct endpoint *endpoint, struct connection_peer *peer)
 {
     int connection = accept_one(endpoint->listener);
 
@@ -212,36 +202,30 @@ int endpoint_accept(struct endpoint *endpoint, struct endpoint_peer *peer)
             turn_one_away(endpoint);
         return -1;
     }
-    if (read_peer(connection, peer))
+    if (connection_read_peer(connection, peer))
         return connection;
     close(connection);
     return -1;
 }
 
-int endpoint_watch_peer(int connection, pid_t pid)
+int endpoint_connect(const char *instance, unsigned patience_s, struct connection_peer *peer)
 {
-    int watch;
-    socklen_t size = sizeof(watch);
-
-    if (getsockopt(connection, SOL_SOCKET, SO_PEERPIDFD, &watch, &size) == 0)
-        return watch;
-    return process_watch(pid);
-}
-
-int endpoint_connect(const char *instance, struct endpoint_peer *peer)
-{
+    struct timeval patience = {.tv_sec = patience_s};
     struct sockaddr_un address;
     struct endpoint endpoint;
     int connection, error;
 
-    if (!find_paths(&endpoint, instance))
+    if (!find_paths(&endpoint, instance)) {
+        errno = ENAMETOOLONG;
         return -1;
+    }
     fill_address(&address, endpoint.socket_path);
     connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (connection < 0)
         return -1;
+    setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     if (connect(connection, (struct sockaddr *)&address, sizeof(address)) == 0 &&
-        read_peer(connection, peer)) {
+        connection_read_peer(connection, peer)) {
         if (peer->uid == geteuid() || peer->uid == 0)
             return connection;
         errno = EPERM;

@@ -1,0 +1,105 @@
+#include "rewriter/code.h"
+
+#include "rewriter/memory.h"
+
+#include <stdlib.h>
+
+static const struct code_range *range_at(const struct code_range *ranges, size_t count,
+                                         uint64_t address)
+{
+    for (size_t i = 0; i < count; i++)
+        if (address >= ranges[i].address && address - ranges[i].address < ranges[i].size)
+            return &ranges[i];
+    return NULL;
+}
+
+static const uint8_t *bytes_at(const struct code_range *range, uint64_t address, size_t *size)
+{
+    if (!range)
+        return NULL;
+    *size = range->size - (address - range->address);
+    return range->bytes + (address - range->address);
+}
+
+const struct code_range *code_range_at(const struct code *code, uint64_t address)
+{
+    return range_at(code->ranges, code->range_count, address);
+}
+
+const uint8_t *code_at(const struct code *code, uint64_t address, size_t *size)
+{
+    return bytes_at(code_range_at(code, address), address, size);
+}
+
+const uint8_t *code_data_at(const struct code *code, uint64_t address, size_t *size)
+{
+    return bytes_at(range_at(code->data, code->data_count, address), address, size);
+}
+
+void address_set_init(struct address_set *set, const struct code *code)
+{
+    const struct code_range *last = &code->ranges[code->range_count - 1];
+
+    *set = (struct address_set){.base = code->ranges[0].address};
+    set->size = last->address + last->size - set->base;
+    set->words = memory_zeroed(set->size / 64 + 1, sizeof *set->words);
+}
+
+void address_set_add(struct address_set *set, uint64_t address)
+{
+    if (address - set->base < set->size)
+        set->words[(address - set->base) / 64] |= 1ull << (address - set->base) % 64;
+}
+
+bool address_set_has(const struct address_set *set, uint64_t address)
+{
+    return address - set->base < set->size &&
+           set->words[(address - set->base) / 64] >> (address - set->base) % 64 & 1;
+}
+
+uint64_t address_set_next(const struct address_set *set, uint64_t address)
+{
+    uint64_t at = address > set->base ? address - set->base : 0, word;
+
+    if (at >= set->size)
+        return UINT64_MAX;
+    word = set->words[at / 64] >> at % 64;
+    if (word)
+        return set->base + at + (uint64_t)__builtin_ctzll(word);
+    for (uint64_t i = at / 64 + 1; i <= (set->size - 1) / 64; i++)
+        if (set->words[i])
+            return set->base + i * 64 + (uint64_t)__builtin_ctzll(set->words[i]);
+    return UINT64_MAX;
+}
+
+void code_map_init(struct code_map *map, const struct code *code)
+{
+    *map = (struct code_map){0};
+    address_set_init(&map->calls, code);
+    address_set_init(&map->jumps, code);
+    address_set_init(&map->pointers, code);
+}
+
+void code_map_free(struct code_map *map)
+{
+    free(map->calls.words);
+    free(map->jumps.words);
+    free(map->pointers.words);
+    free(map->branches);
+    *map = (struct code_map){0};
+}
+
+size_t code_map_branches_from(const struct code_map *map, uint64_t target)
+{
+    size_t low = 0, high = map->branch_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (map->branches[middle].target < target)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}

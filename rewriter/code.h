@@ -1,0 +1,94 @@
+/*
+ * The code of an image and what a sweep over it learns. An image format fills in `struct code`;
+ * the rest knows no format.
+ */
+#ifndef UMBRA_REWRITER_CODE_H
+#define UMBRA_REWRITER_CODE_H
+
+#include "rewriter/decode.h"
+#include "rewriter/patch.h"
+
+struct code_range {
+    uint64_t address;
+    uint8_t *bytes;
+    uint64_t size;
+};
+
+/* Where the return address lies while the instructions up to `until` run: [base + offset]. */
+struct return_slot {
+    enum { RETURN_SLOT_UNKNOWN, RETURN_SLOT_RSP, RETURN_SLOT_RBP } base;
+    int64_t offset;
+    uint64_t until; /* first address for which to ask again */
+};
+
+/* Unwind information, asked for rising addresses of one function at a time. */
+struct code_unwind {
+    void *context;
+    void (*begin)(void *context, const struct function *function);
+    struct return_slot (*slot_at)(void *context, uint64_t address);
+};
+
+struct code {
+    struct code_range *ranges; /* executable, ascending */
+    size_t range_count;
+    struct code_range *data; /* all others, ascending */
+    size_t data_count;
+    struct code_unwind unwind;
+    bool has_absolute_code; /* linked to a fixed address: code may hold addresses as numbers */
+};
+
+const struct code_range *code_range_at(const struct code *code, uint64_t address);
+/* Bytes from an address to the end of its range; null if it is not code. */
+const uint8_t *code_at(const struct code *code, uint64_t address, size_t *size);
+const uint8_t *code_data_at(const struct code *code, uint64_t address, size_t *size);
+
+/* A set of code addresses, one bit each. */
+struct address_set {
+    uint64_t base, size; /* addresses it can hold */
+    uint64_t *words;
+};
+
+void address_set_init(struct address_set *set, const struct code *code);
+void address_set_add(struct address_set *set, uint64_t address);
+bool address_set_has(const struct address_set *set, uint64_t address);
+/* The first member at or above an address; UINT64_MAX if there is none. */
+uint64_t address_set_next(const struct address_set *set, uint64_t address);
+
+enum branch_kind { BRANCH_JUMP, BRANCH_CONDITION, BRANCH_TABLE };
+
+/* A jump between functions, or one to the first bytes of its own. */
+struct branch {
+    uint64_t target, source;
+    uint8_t kind;   /* enum branch_kind */
+    uint8_t length; /* of the instruction */
+    bool is_near;   /* its last four bytes are the displacement */
+};
+
+/* What all code swept so far refers to. */
+struct code_map {
+    struct address_set calls, jumps, pointers;
+    struct branch *branches; /* ascending by target once swept */
+    size_t branch_count, branch_room;
+};
+
+void code_map_init(struct code_map *map, const struct code *code);
+void code_map_free(struct code_map *map);
+
+/*
+ * Finds every function: sweeps those in the list, adds what they call, sweeps that, and so on.
+ * The list comes in and leaves settled. The map may hold pointers the format knows of.
+ */
+void code_discover(const struct code *code, struct function_list *functions, struct code_map *map);
+
+/* First branch whose target is at or above an address. */
+size_t code_map_branches_from(const struct code_map *map, uint64_t target);
+
+/* Decodes one function and notes what it refers to; marks it if it cannot be hooked. */
+void code_sweep(const struct code *code, struct function *function, struct code_map *map);
+/* Likewise for code between functions, of which only jumps count. */
+void code_sweep_gap(const struct code *code, uint64_t address, uint64_t end, struct code_map *map);
+
+/* Tells fragments from functions, by what the sweep saw. */
+void code_classify(const struct code_map *map, struct function_list *functions);
+
+#endif

@@ -1,0 +1,173 @@
+#include "rewriter/code.h"
+
+#include "rewriter/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether the bytes decode up to an instruction that does not go on to the next. */
+static bool looks_like_code(const struct code *code, const ZydisDecoder *decoder, uint64_t address)
+{
+    struct instruction at;
+    size_t size;
+    const uint8_t *bytes = code_at(code, address, &size);
+
+    for (size_t offset = 0; bytes && offset < size; offset += at.length) {
+        if (!instruction_decode(decoder, address + offset, bytes + offset, size - offset, &at))
+            return false;
+        if (at.flow == FLOW_END || at.flow == FLOW_JUMP || at.flow == FLOW_INDIRECT_JUMP)
+            return true;
+    }
+    return false;
+}
+
+/* `[endbr64] [bnd] jmp [rip + ...]`: a stub of the procedure linkage table. */
+static bool looks_like_plt(const struct code *code, const ZydisDecoder *decoder, uint64_t address)
+{
+    struct instruction at;
+    size_t size, offset = 0;
+    const uint8_t *bytes = code_at(code, address, &size);
+
+    if (!bytes || !instruction_decode(decoder, address, bytes, size, &at))
+        return false;
+    if (at.zydis.mnemonic == ZYDIS_MNEMONIC_ENDBR64) {
+        offset = at.length;
+        if (!instruction_decode(decoder, address + offset, bytes + offset, size - offset, &at))
+            return false;
+    }
+    return at.flow == FLOW_INDIRECT_JUMP && at.is_rip_based;
+}
+
+/* What a call target outside the list turns out to be. False if it is not code at all. */
+static bool function_at_call(const struct code *code, const struct function_list *functions,
+                             uint64_t address, struct function *found)
+{
+    const struct function *below = function_list_owner(functions, address);
+    const struct code_range *range = code_range_at(code, address);
+    ZydisDecoder decoder;
+
+    decoder_init(&decoder);
+    *found = (struct function){.address = address, .evidence = EVIDENCE_CALL};
+    if (!range || !looks_like_code(code, &decoder, address))
+        return false;
+    if (looks_like_plt(code, &decoder, address)) {
+        found->end = address;
+        found->reason = PATCH_PLT;
+        return true;
+    }
+    if (below && below->evidence & EVIDENCE_EXTENT && address < below->end) {
+        found->end = below->end;
+        found->reason = PATCH_INSIDE_FUNCTION;
+        return true;
+    }
+    found->end = range->address + range->size;
+    return true;
+}
+
+/* Adds what is called and not yet known; false if there is nothing new. */
+static bool add_called(const struct code *code, struct function_list *functions,
+                       const struct code_map *map)
+{
+    struct function_list added = {0};
+    struct function found;
+    uint64_t address = 0;
+    bool is_new;
+
+    while ((address = address_set_next(&map->calls, address)) != UINT64_MAX) {
+        if (!function_list_at(functions, address) &&
+            function_at_call(code, functions, address, &found))
+            function_list_add(&added, found);
+        address++;
+    }
+    for (size_t i = 0; i < added.count; i++)
+        function_list_add(functions, added.items[i]);
+    is_new = added.count > 0;
+    function_list_free(&added);
+    if (is_new)
+        function_list_settle(functions);
+    return is_new;
+}
+
+static void sweep_gaps(const struct code *code, const struct function_list *functions,
+                       struct code_map *map)
+{
+    size_t next = 0;
+
+    for (size_t i = 0; i < code->range_count; i++) {
+        const struct code_range *range = &code->ranges[i];
+        uint64_t end = range->address + range->size, at = range->address;
+
+        for (; next < functions->count && functions->items[next].address < end; next++) {
+            const struct function *function = &functions->items[next];
+
+            if (function->address > at)
+                code_sweep_gap(code, at, function->address, map);
+            at = function->end > at ? function->end : at;
+        }
+        if (at < end)
+            code_sweep_gap(code, at, end, map);
+    }
+}
+
+/* Every aligned word of data that is the address of code. */
+static void note_data_pointers(const struct code *code, struct code_map *map)
+{
+    for (size_t i = 0; i < code->data_count; i++) {
+        const struct code_range *range = &code->data[i];
+        uint64_t word;
+
+        for (uint64_t at = -range->address & 7; at + 8 <= range->size; at += 8) {
+            memcpy(&word, range->bytes + at, sizeof word);
+            address_set_add(&map->pointers, word);
+        }
+    }
+}
+
+static void note_evidence(struct function_list *functions, const struct code_map *map)
+{
+    for (size_t i = 0; i < functions->count; i++) {
+        struct function *function = &functions->items[i];
+
+        if (address_set_has(&map->calls, function->address))
+            function->evidence |= EVIDENCE_CALL;
+        if (address_set_has(&map->pointers, function->address))
+            function->evidence |= EVIDENCE_POINTER;
+    }
+}
+
+static void mark_plt(const struct code *code, struct function_list *functions)
+{
+    ZydisDecoder decoder;
+
+    decoder_init(&decoder);
+    for (size_t i = 0; i < functions->count; i++) {
+        struct function *function = &functions->items[i];
+
+        if (!(function->evidence & (EVIDENCE_UNWIND | EVIDENCE_SYMBOL)) && !function->reason &&
+            looks_like_plt(code, &decoder, function->address))
+            function->reason = PATCH_PLT;
+    }
+}
+
+static int by_target(const void *left, const void *right)
+{
+    const struct branch *a = left, *b = right;
+
+    return a->target < b->target ? -1 : a->target > b->target;
+}
+
+void code_discover(const struct code *code, struct function_list *functions, struct code_map *map)
+{
+    note_data_pointers(code, map);
+    do {
+        for (size_t i = 0; i < functions->count; i++)
+            if (!functions->items[i].is_swept &&
+                functions->items[i].reason != PATCH_INSIDE_FUNCTION)
+                code_sweep(code, &functions->items[i], map);
+    } while (add_called(code, functions, map));
+    sweep_gaps(code, functions, map);
+    mark_plt(code, functions);
+    note_evidence(functions, map);
+    if (map->branch_count)
+        qsort(map->branches, map->branch_count, sizeof *map->branches, by_target);
+}

@@ -1,0 +1,194 @@
+/* One linear pass over the instructions of a function. */
+#include "rewriter/code.h"
+
+#include "rewriter/memory.h"
+
+#include <string.h>
+
+#define TABLE_LIMIT     65536 /* entries of a jump table */
+#define TABLES_PER_PASS 64    /* candidates remembered in a function with an indirect jump */
+
+#define X86_RSP 4
+#define X86_RBP 5
+
+struct sweep {
+    const struct code *code;
+    struct function *function; /* null in a gap */
+    uint64_t start, end;
+    struct code_map *map;
+    ZydisDecoder decoder;
+    uint64_t tables[TABLES_PER_PASS]; /* data whose address was taken */
+    size_t table_count;
+};
+
+static void note_branch(struct sweep *sweep, uint64_t target, uint64_t source,
+                        enum branch_kind kind, uint8_t length, bool is_near)
+{
+    struct code_map *map = sweep->map;
+    bool is_inside = sweep->function && target >= sweep->start && target < sweep->end;
+
+    address_set_add(&map->jumps, target);
+    if (is_inside && target - sweep->start > PATCH_MAX_DISPLACED)
+        return;
+    map->branches =
+        memory_grow(map->branches, map->branch_count, &map->branch_room, sizeof *map->branches);
+    map->branches[map->branch_count++] = (struct branch){
+        .target = target, .source = source, .kind = kind, .length = length, .is_near = is_near};
+}
+
+static void note_flow(struct sweep *sweep, const struct instruction *at)
+{
+    switch (at->flow) {
+    case FLOW_JUMP:
+        note_branch(sweep, at->target, at->address, BRANCH_JUMP, at->length, at->is_near);
+        break;
+    case FLOW_CONDITION:
+    case FLOW_LOOP:
+        note_branch(sweep, at->target, at->address, BRANCH_CONDITION, at->length, at->is_near);
+        break;
+    case FLOW_CALL:
+        /* A call of what follows it is a way to read rip. */
+        if (sweep->function && at->target != at->address + at->length)
+            address_set_add(&sweep->map->calls, at->target);
+        break;
+    case FLOW_INDIRECT_JUMP:
+        if (sweep->function)
+            sweep->function->has_indirect_jump = true;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Addresses taken by lea, or, in code linked to a fixed address, as a 32-bit number. */
+static void note_pointers(struct sweep *sweep, const struct instruction *at)
+{
+    const ZydisDecodedInstruction *zydis = &at->zydis;
+
+    if (at->is_lea && at->is_rip_based) {
+        address_set_add(&sweep->map->pointers, at->operand);
+        if (sweep->table_count < TABLES_PER_PASS)
+            sweep->tables[sweep->table_count++] = at->operand;
+    } else if (sweep->code->has_absolute_code) {
+        if (zydis->raw.imm[0].size == 32 && !zydis->raw.imm[0].is_relative)
+            address_set_add(&sweep->map->pointers, zydis->raw.imm[0].value.u & UINT32_MAX);
+        if (at->flow == FLOW_INDIRECT_JUMP && zydis->raw.disp.size == 32 &&
+            !at->is_rip_based && sweep->table_count < TABLES_PER_PASS)
+            sweep->tables[sweep->table_count++] = (uint64_t)zydis->raw.disp.value;
+    }
+}
+
+/* [rsp + n] or [rbp + n] whose first byte lies in the slot of the return address. */
+static bool touches(const ZydisDecodedInstruction *zydis, const struct return_slot *slot)
+{
+    unsigned mod = zydis->raw.modrm.mod, rm = zydis->raw.modrm.rm;
+    bool is_rsp, is_rbp, is_extended;
+
+    if (!(zydis->attributes & ZYDIS_ATTRIB_HAS_MODRM) || mod == 3)
+        return false;
+    is_extended = zydis->raw.rex.B;
+    if (zydis->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY)
+        is_extended = false; /* vector instructions: rather too many than too few */
+    is_rsp = rm == X86_RSP && zydis->raw.sib.base == X86_RSP && zydis->raw.sib.index == X86_RSP;
+    is_rbp = rm == X86_RBP && mod != 0;
+    if (is_extended || (slot->base == RETURN_SLOT_RSP ? !is_rsp : !is_rbp))
+        return false;
+    return zydis->raw.disp.value >= slot->offset && zydis->raw.disp.value < slot->offset + 8;
+}
+
+static bool reads_return_address(const struct instruction *at, const struct return_slot *slot)
+{
+    ZydisMnemonic mnemonic = at->zydis.mnemonic;
+
+    if (slot->base == RETURN_SLOT_UNKNOWN || mnemonic == ZYDIS_MNEMONIC_NOP)
+        return false;
+    if (mnemonic == ZYDIS_MNEMONIC_POP)
+        return slot->base == RETURN_SLOT_RSP && slot->offset == 0;
+    return touches(&at->zydis, slot);
+}
+
+/*
+ * Jump tables, of 32-bit distances from the table or of addresses. They have no length: what
+ * leads out of code ends them. Noting too many targets costs at most a function left alone.
+ */
+static void note_table(struct sweep *sweep, uint64_t table)
+{
+    size_t size, entry_size = sweep->code->has_absolute_code ? 8 : 4;
+    const uint8_t *bytes = code_data_at(sweep->code, table, &size);
+
+    for (size_t i = 0; bytes && i < TABLE_LIMIT && size >= (i + 1) * entry_size; i++) {
+        uint64_t target = 0;
+        int32_t distance;
+
+        if (entry_size == 8) {
+            memcpy(&target, bytes + i * 8, 8);
+        } else {
+            memcpy(&distance, bytes + i * 4, 4);
+            target = table + (uint64_t)(int64_t)distance;
+        }
+        if (!code_range_at(sweep->code, target))
+            return;
+        if (target >= sweep->start && target < sweep->end)
+            note_branch(sweep, target, sweep->start, BRANCH_TABLE, 0, false);
+    }
+}
+
+static void run(struct sweep *sweep, const uint8_t *bytes)
+{
+    const struct code_unwind *unwind = &sweep->code->unwind;
+    struct return_slot slot = {.until = 0};
+    struct instruction at;
+    uint64_t address = sweep->start;
+
+    while (address < sweep->end) {
+        if (!instruction_decode(&sweep->decoder, address, bytes + (address - sweep->start),
+                                sweep->end - address, &at)) {
+            if (sweep->function && sweep->function->evidence & EVIDENCE_EXTENT &&
+                !sweep->function->reason)
+                sweep->function->reason = PATCH_UNDECODABLE;
+            if (sweep->function)
+                return;
+            address++;
+            continue;
+        }
+        note_flow(sweep, &at);
+        note_pointers(sweep, &at);
+        if (sweep->function && !sweep->function->reason) {
+            if (address >= slot.until)
+                slot = unwind->slot_at(unwind->context, address);
+            if (reads_return_address(&at, &slot))
+                sweep->function->reason = PATCH_RETURN_ADDRESS;
+        }
+        address += at.length;
+    }
+}
+
+void code_sweep(const struct code *code, struct function *function, struct code_map *map)
+{
+    struct sweep sweep = {.code = code, .function = function, .map = map};
+    size_t size;
+    const uint8_t *bytes = code_at(code, function->address, &size);
+
+    function->is_swept = true;
+    if (!bytes)
+        return;
+    sweep.start = function->address;
+    sweep.end = function->end - function->address < size ? function->end : sweep.start + size;
+    decoder_init(&sweep.decoder);
+    code->unwind.begin(code->unwind.context, function);
+    run(&sweep, bytes);
+    for (size_t i = 0; function->has_indirect_jump && i < sweep.table_count; i++)
+        note_table(&sweep, sweep.tables[i]);
+}
+
+void code_sweep_gap(const struct code *code, uint64_t address, uint64_t end, struct code_map *map)
+{
+    struct sweep sweep = {.code = code, .start = address, .end = end, .map = map};
+    size_t size;
+    const uint8_t *bytes = code_at(code, address, &size);
+
+    if (!bytes || size < end - address)
+        return;
+    decoder_init(&sweep.decoder);
+    run(&sweep, bytes);
+}

@@ -1,0 +1,44 @@
+/* Instructions as the rewriter sees them: how long, where control goes next, what they refer to. */
+#ifndef UMBRA_REWRITER_DECODE_H
+#define UMBRA_REWRITER_DECODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <Zydis/Zydis.h>
+
+enum flow {
+    FLOW_NEXT,          /* on to what follows */
+    FLOW_JUMP,          /* to target */
+    FLOW_CONDITION,     /* to target or on */
+    FLOW_LOOP,          /* likewise; loop, jrcxz: 8-bit displacements only */
+    FLOW_CALL,          /* to target */
+    FLOW_INDIRECT_CALL, /* through a register or memory */
+    FLOW_INDIRECT_JUMP,
+    FLOW_END, /* ret, ud2, hlt */
+    FLOW_UNKNOWN, /* far transfers, transactions */
+};
+
+struct instruction {
+    uint64_t address;
+    uint64_t target; /* of a direct branch */
+    uint8_t length;
+    uint8_t flow;      /* enum flow */
+    bool is_near;      /* direct branch with a 32-bit displacement, at its end */
+    bool is_lea;       /* with a target address if it is rip-relative */
+    bool is_rip_based; /* has an operand [rip + ...], whose address is `operand` */
+    uint64_t operand;
+    ZydisDecodedInstruction zydis; /* decoded in minimal mode */
+};
+
+void decoder_init(ZydisDecoder *decoder);
+
+/* False if the bytes are no instruction or end in one. */
+bool instruction_decode(const ZydisDecoder *decoder, uint64_t address, const uint8_t *bytes,
+                        size_t size, struct instruction *instruction);
+
+/* int3, or a nop of any length: what compilers fill gaps with. */
+bool instruction_is_padding(const struct instruction *instruction);
+
+#endif

@@ -1,0 +1,28 @@
+/* What an ELF image says about its code: where it lies, and where functions may begin. */
+#ifndef UMBRA_REWRITER_ELF_CODE_H
+#define UMBRA_REWRITER_ELF_CODE_H
+
+#include "rewriter/code.h"
+#include "rewriter/elf/eh_frame.h"
+#include "rewriter/elf/elf_image.h"
+
+struct elf_code {
+    struct code code;
+    struct code_map map;
+    struct function_list functions; /* ascending, each with its reason or undecided */
+    struct eh_frame frame;
+    struct cfi_cursor cursor; /* of the function being swept */
+    const struct fde *fde;
+    size_t range_room, data_room;
+};
+
+/* Finds and classifies the functions of an image; every later step is format-neutral. */
+void elf_code_read(struct elf_code *elf, const struct elf_image *image);
+/* Functions with a name only, not classified. */
+void elf_names_read(struct elf_code *elf, const struct elf_image *image);
+void elf_code_free(struct elf_code *elf);
+
+/* The reason a function of that name is left alone, or PATCH_UNDECIDED. */
+enum patch_reason elf_name_reason(const char *name);
+
+#endif

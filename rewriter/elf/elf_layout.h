@@ -1,0 +1,45 @@
+/* The parts of an instrumented image while it is put together; see elf_writer.h. */
+#ifndef UMBRA_REWRITER_ELF_LAYOUT_H
+#define UMBRA_REWRITER_ELF_LAYOUT_H
+
+#include "rewriter/elf/elf_image.h"
+#include "rewriter/memory.h"
+#include "rewriter/stub.h"
+
+#define ELF_NEW_SEGMENTS 3
+#define ELF_PAGE         4096u
+
+/* A table in the R segment; size 0 if the image has none. */
+struct elf_part {
+    size_t offset, size; /* within the segment */
+};
+
+struct elf_layout {
+    const struct elf_image *image;
+    uint64_t delta; /* of each new segment: address - offset in the file */
+    uint64_t tables_address, data_address;
+    struct buffer tables, data; /* R, RW */
+    struct stub_segment stubs;  /* RX */
+    struct elf_part headers, symbols, versions, strings, hash, relocations, manifest;
+    struct elf_part dynamic; /* within data */
+    size_t image_header;     /* offset within data */
+    size_t relocation_slot;  /* offset within tables of the entry for entry_hook */
+    uint64_t agent_name, hook_name; /* offsets in the strings */
+};
+
+/* Address of the image_header. */
+uint64_t elf_layout_header(const struct elf_layout *layout);
+
+/* Fills `tables` with copies of the dynamic tables, each with its new entry. */
+void elf_tables_build(struct elf_layout *layout, const char *agent);
+/* Sets the relocation of entry_hook, once the header has its address. */
+void elf_tables_bind(struct elf_layout *layout);
+/* Fills `data` with the dynamic section. */
+void elf_dynamic_build(struct elf_layout *layout);
+/* Fills in the program headers. */
+void elf_segments_build(struct elf_layout *layout);
+/* Appends section headers and their names to `tail`, which will lie at tail_offset. */
+void elf_sections_build(const struct elf_layout *layout, struct buffer *tail,
+                        uint64_t tail_offset, Elf64_Ehdr *header);
+
+#endif

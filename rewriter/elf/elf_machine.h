@@ -1,0 +1,14 @@
+/* Which files are ours to rewrite: 64-bit little-endian ELF for x86-64, program or library. */
+#ifndef UMBRA_REWRITER_ELF_MACHINE_H
+#define UMBRA_REWRITER_ELF_MACHINE_H
+
+#include "rewriter/failure.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Looks at the ELF header alone; what it refuses it names. */
+bool elf_machine_accept(const char *path, const uint8_t *bytes, size_t size,
+                        struct failure *failure);
+
+#endif

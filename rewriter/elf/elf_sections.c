@@ -1,0 +1,102 @@
+/* Section headers of an instrumented image: for readelf, gdb and their like, not for running it. */
+#include "rewriter/elf/elf_layout.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void move_to(const struct elf_layout *layout, Elf64_Shdr *section,
+                    const struct elf_part *part)
+{
+    if (!part->size)
+        return;
+    section->sh_addr = layout->tables_address + part->offset;
+    section->sh_offset = section->sh_addr - layout->delta;
+    section->sh_size = part->size;
+}
+
+/* A copied table's section goes where the copy is; what it covered has none any more. */
+static void section_follow(const struct elf_layout *layout, Elf64_Shdr *section)
+{
+    const struct elf_image *image = layout->image;
+    uint64_t address = section->sh_addr;
+
+    if (!address)
+        return;
+    if (section->sh_type == SHT_DYNSYM)
+        move_to(layout, section, &layout->symbols);
+    else if (section->sh_type == SHT_GNU_versym)
+        move_to(layout, section, &layout->versions);
+    else if (section->sh_type == SHT_HASH)
+        move_to(layout, section, &layout->hash);
+    else if (section->sh_type == SHT_STRTAB && address == elf_dynamic_value(image, DT_STRTAB, 0))
+        move_to(layout, section, &layout->strings);
+    else if (section->sh_type == SHT_RELA && address == elf_dynamic_value(image, DT_RELA, 0))
+        move_to(layout, section, &layout->relocations);
+    else if (section->sh_type == SHT_DYNAMIC) {
+        section->sh_addr = layout->data_address + layout->dynamic.offset;
+        section->sh_offset = section->sh_addr - layout->delta;
+        section->sh_size = layout->dynamic.size;
+    }
+}
+
+struct added_section {
+    const char *name;
+    uint64_t address, size, flags;
+    uint32_t type;
+};
+
+static void section_add(const struct elf_layout *layout, struct buffer *headers,
+                        struct buffer *names, const struct added_section *added)
+{
+    Elf64_Shdr section = {
+        .sh_name = (uint32_t)buffer_append_string(names, added->name),
+        .sh_type = added->type,
+        .sh_flags = added->flags,
+        .sh_addr = added->address,
+        .sh_offset = added->address - layout->delta,
+        .sh_size = added->size,
+        .sh_addralign = 8,
+    };
+
+    buffer_append(headers, &section, sizeof section);
+}
+
+void elf_sections_build(const struct elf_layout *layout, struct buffer *tail,
+                        uint64_t tail_offset, Elf64_Ehdr *header)
+{
+    const struct elf_image *image = layout->image;
+    struct added_section added[] = {
+        {".umbra.manifest", layout->tables_address + layout->manifest.offset,
+         layout->manifest.size, SHF_ALLOC, SHT_PROGBITS},
+        {".umbra.stubs", layout->stubs.address, layout->stubs.code.size,
+         SHF_ALLOC | SHF_EXECINSTR, SHT_PROGBITS},
+        {".umbra.header", elf_layout_header(layout), layout->data.size - layout->image_header,
+         SHF_ALLOC | SHF_WRITE, SHT_PROGBITS},
+    };
+    struct buffer headers = {0}, names = {0};
+    size_t strings_at;
+
+    if (!image->section_count || !image->section_names) {
+        header->e_shoff = header->e_shnum = header->e_shstrndx = 0;
+        return;
+    }
+    buffer_append(&names, image->section_names, image->section_names_size);
+    for (size_t i = 0; i < image->section_count; i++) {
+        Elf64_Shdr section = image->sections[i];
+
+        section_follow(layout, &section);
+        buffer_append(&headers, &section, sizeof section);
+    }
+    for (size_t i = 0; i < sizeof added / sizeof *added; i++)
+        section_add(layout, &headers, &names, &added[i]);
+    strings_at = header->e_shstrndx * sizeof(Elf64_Shdr);
+    ((Elf64_Shdr *)(void *)(headers.bytes + strings_at))->sh_offset = tail_offset;
+    ((Elf64_Shdr *)(void *)(headers.bytes + strings_at))->sh_size = names.size;
+    buffer_append(tail, names.bytes, names.size);
+    buffer_align(tail, 8, 0);
+    header->e_shoff = tail_offset + tail->size;
+    header->e_shnum = (Elf64_Half)(headers.size / sizeof(Elf64_Shdr));
+    buffer_append(tail, headers.bytes, headers.size);
+    free(headers.bytes);
+    free(names.bytes);
+}

@@ -1,0 +1,140 @@
+/* The tables of an ELF image: dynamic entries, symbols, strings, relocations, notes. */
+#include "rewriter/elf/elf_image.h"
+
+#include <string.h>
+
+const Elf64_Dyn *elf_dynamic(const struct elf_image *image, int64_t tag)
+{
+    for (size_t i = 0; i < image->dynamic_count; i++)
+        if (image->dynamic[i].d_tag == tag)
+            return &image->dynamic[i];
+    return NULL;
+}
+
+uint64_t elf_dynamic_value(const struct elf_image *image, int64_t tag, uint64_t otherwise)
+{
+    const Elf64_Dyn *entry = elf_dynamic(image, tag);
+
+    return entry ? entry->d_un.d_val : otherwise;
+}
+
+const char *elf_string(struct elf_table strings, uint64_t offset)
+{
+    if (offset >= strings.count || !memchr(strings.bytes + offset, 0, strings.count - offset))
+        return NULL;
+    return (const char *)strings.bytes + offset;
+}
+
+const char *elf_dynamic_string(const struct elf_image *image, uint64_t offset)
+{
+    uint64_t size = elf_dynamic_value(image, DT_STRSZ, 0);
+    const uint8_t *bytes = elf_at(image, elf_dynamic_value(image, DT_STRTAB, 0), size);
+
+    return bytes ? elf_string((struct elf_table){bytes, size}, offset) : NULL;
+}
+
+static struct elf_table table_at(const struct elf_image *image, uint64_t address, uint64_t size,
+                                 size_t entry_size)
+{
+    const uint8_t *bytes = size ? elf_at(image, address, size) : NULL;
+
+    return (struct elf_table){bytes, bytes ? size / entry_size : 0};
+}
+
+struct elf_table elf_dynamic_symbols(const struct elf_image *image)
+{
+    return table_at(image, elf_dynamic_value(image, DT_SYMTAB, 0),
+                    image->symbol_count * sizeof(Elf64_Sym), sizeof(Elf64_Sym));
+}
+
+static struct elf_table section_table(const struct elf_image *image, const Elf64_Shdr *section,
+                                      size_t entry_size)
+{
+    if (section->sh_type == SHT_NOBITS || section->sh_offset > image->size ||
+        section->sh_size > image->size - section->sh_offset)
+        return (struct elf_table){0};
+    return (struct elf_table){image->bytes + section->sh_offset, section->sh_size / entry_size};
+}
+
+struct elf_table elf_static_symbols(const struct elf_image *image, struct elf_table *strings)
+{
+    for (size_t i = 0; i < image->section_count; i++) {
+        const Elf64_Shdr *section = &image->sections[i];
+
+        if (section->sh_type != SHT_SYMTAB || section->sh_link >= image->section_count)
+            continue;
+        *strings = section_table(image, &image->sections[section->sh_link], 1);
+        return section_table(image, section, sizeof(Elf64_Sym));
+    }
+    *strings = (struct elf_table){0};
+    return *strings;
+}
+
+Elf64_Sym elf_symbol(struct elf_table symbols, size_t index)
+{
+    Elf64_Sym symbol;
+
+    memcpy(&symbol, symbols.bytes + index * sizeof symbol, sizeof symbol);
+    return symbol;
+}
+
+struct elf_table elf_relocations(const struct elf_image *image)
+{
+    uint64_t address = elf_dynamic_value(image, DT_RELA, 0);
+    uint64_t size = elf_dynamic_value(image, DT_RELASZ, 0);
+    uint64_t plt = elf_dynamic_value(image, DT_JMPREL, 0);
+    uint64_t plt_size = elf_dynamic_value(image, DT_PLTRELSZ, 0);
+
+    if (plt_size && plt_size <= size && plt - address == size - plt_size)
+        size -= plt_size;
+    return table_at(image, address, size, sizeof(Elf64_Rela));
+}
+
+struct elf_table elf_plt_relocations(const struct elf_image *image)
+{
+    return table_at(image, elf_dynamic_value(image, DT_JMPREL, 0),
+                    elf_dynamic_value(image, DT_PLTRELSZ, 0), sizeof(Elf64_Rela));
+}
+
+Elf64_Rela elf_relocation(struct elf_table relocations, size_t index)
+{
+    Elf64_Rela relocation;
+
+    memcpy(&relocation, relocations.bytes + index * sizeof relocation, sizeof relocation);
+    return relocation;
+}
+
+/* Notes in a segment: name size, content size, type, then name and content padded to 4 bytes. */
+static struct elf_table note_content(const uint8_t *notes, uint64_t size, uint32_t type)
+{
+    uint64_t at = 0, name, content;
+    uint32_t words[3];
+
+    while (size - at >= sizeof words) {
+        memcpy(words, notes + at, sizeof words);
+        name = at + sizeof words;
+        content = name + ((words[0] + 3ull) & ~3ull);
+        at = content + ((words[1] + 3ull) & ~3ull);
+        if (content > size || words[1] > size - content)
+            break;
+        if (words[2] == type && words[0] == 4 && memcmp(notes + name, "GNU", 4) == 0)
+            return (struct elf_table){notes + content, words[1]};
+        if (at > size)
+            break;
+    }
+    return (struct elf_table){0};
+}
+
+struct elf_table elf_build_id(const struct elf_image *image)
+{
+    struct elf_table found = {0};
+
+    for (size_t i = 0; i < image->segment_count && !found.bytes; i++) {
+        const Elf64_Phdr *segment = &image->segments[i];
+
+        if (segment->p_type == PT_NOTE && segment->p_filesz)
+            found = note_content(image->bytes + segment->p_offset, segment->p_filesz,
+                                 NT_GNU_BUILD_ID);
+    }
+    return found;
+}

@@ -1,0 +1,172 @@
+#include "rewriter/elf/elf_writer.h"
+
+#include "rewriter/elf/elf_layout.h"
+#include "rewriter/manifest.h"
+#include "trace/image_manifest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HOLE_LIMIT (16u << 20) /* bytes of a sparse file spent on old kernels */
+
+static uint64_t page_up(uint64_t number)
+{
+    return (number + ELF_PAGE - 1) / ELF_PAGE * ELF_PAGE;
+}
+
+/* Where the first new segment goes: behind everything, in the file and in memory. */
+static void place_tables(struct elf_layout *layout)
+{
+    const struct elf_image *image = layout->image;
+    uint64_t offset = page_up(image->size), aligned = offset;
+
+    layout->tables_address = page_up(image->end);
+    for (size_t i = 0; i < image->segment_count; i++) {
+        if (image->segments[i].p_type != PT_LOAD)
+            continue;
+        aligned = layout->tables_address - image->segments[i].p_vaddr +
+                  image->segments[i].p_offset;
+        break;
+    }
+    if (elf_segment(image, PT_INTERP) && aligned >= offset && aligned - offset <= HOLE_LIMIT)
+        offset = aligned;
+    layout->delta = layout->tables_address - offset;
+}
+
+static bool append_stubs(struct elf_layout *layout, struct elf_code *elf,
+                         struct failure *failure)
+{
+    for (size_t i = 0; i < elf->functions.count; i++) {
+        struct function *function = &elf->functions.items[i];
+        size_t size;
+
+        if (!patch_reason_is_hooked(function->reason))
+            continue;
+        if (!stub_append(&layout->stubs, function, code_at(&elf->code, function->address, &size),
+                         (uint32_t)i))
+            return fail(failure, layout->image->path, "cannot move the prologue at %#llx",
+                        (unsigned long long)function->address);
+    }
+    if (layout->stubs.code.size == 0)
+        return fail(failure, layout->image->path, "expected functions to hook, found none");
+    return true;
+}
+
+static void append_header(struct elf_layout *layout)
+{
+    struct image_header header = {.magic = IMAGE_MAGIC, .version = IMAGE_VERSION};
+    uint64_t base = layout->image->base;
+
+    layout->image_header = buffer_align(&layout->data, sizeof header, 0);
+    header.header_rva = (uint32_t)(elf_layout_header(layout) - base);
+    header.manifest_rva = (uint32_t)(layout->tables_address + layout->manifest.offset - base);
+    header.image_size = (uint32_t)(elf_layout_header(layout) + sizeof header - base);
+    buffer_append(&layout->data, &header, sizeof header);
+}
+
+static void store_relative(uint8_t *to, uint64_t next, uint64_t target)
+{
+    uint32_t distance = (uint32_t)(target - next);
+
+    memcpy(to, &distance, sizeof distance);
+}
+
+static void patch_function(const struct elf_layout *layout, const struct function *function)
+{
+    uint64_t start = function->address + function->patch_offset;
+    uint8_t *bytes = elf_at(layout->image, start, function->patch_size);
+
+    memset(bytes, 0xcc, function->patch_size);
+    bytes[0] = 0xe9;
+    store_relative(bytes + 1, start + PATCH_JUMP_SIZE, layout->stubs.address + function->stub);
+}
+
+static void patch_code(struct elf_layout *layout, const struct elf_writer_source *source)
+{
+    const struct function *functions = source->elf->functions.items;
+
+    for (size_t i = 0; i < source->elf->functions.count; i++) {
+        if (!patch_reason_is_hooked(functions[i].reason))
+            continue;
+        stub_bind(&layout->stubs, &functions[i], elf_layout_header(layout));
+        patch_function(layout, &functions[i]);
+    }
+    for (size_t i = 0; i < source->plan->retarget_count; i++) {
+        const struct retarget *retarget = &source->plan->retargets[i];
+
+        store_relative(elf_at(layout->image, retarget->field, 4), retarget->field + 4,
+                       layout->stubs.address + functions[retarget->function].body);
+    }
+}
+
+static bool write_all(struct elf_layout *layout, struct output_file *output,
+                      struct failure *failure)
+{
+    const struct elf_image *image = layout->image;
+    struct buffer tail = {0};
+    Elf64_Ehdr header = image->header;
+    uint64_t tail_offset = layout->data_address - layout->delta + layout->data.size;
+    bool is_written;
+
+    header.e_phoff = layout->tables_address + layout->headers.offset - layout->delta;
+    header.e_phnum = (Elf64_Half)(image->segment_count + ELF_NEW_SEGMENTS);
+    elf_sections_build(layout, &tail, tail_offset, &header);
+    memcpy(image->bytes, &header, sizeof header);
+    is_written =
+        output_file_write(output, 0, image->bytes, image->size, failure) &&
+        output_file_write(output, layout->tables_address - layout->delta, layout->tables.bytes,
+                          layout->tables.size, failure) &&
+        output_file_write(output, layout->stubs.address - layout->delta,
+                          layout->stubs.code.bytes, layout->stubs.code.size, failure) &&
+        output_file_write(output, layout->data_address - layout->delta, layout->data.bytes,
+                          layout->data.size, failure) &&
+        output_file_write(output, tail_offset, tail.bytes, tail.size, failure);
+    free(tail.bytes);
+    return is_written;
+}
+
+bool elf_write(const struct elf_writer_source *source, struct output_file *output,
+               struct failure *failure)
+{
+    struct elf_layout layout = {.image = source->image};
+    struct elf_table build_id = elf_build_id(source->image);
+    struct manifest_source manifest = {
+        .code = &source->elf->code,
+        .functions = &source->elf->functions,
+        .original_path = source->original_path,
+        .agent_path = source->agent,
+        .original_size = source->image->size,
+        .original_hash = source->original_hash,
+        .base = source->image->base,
+        .build_id = build_id.bytes,
+        .build_id_size = build_id.count,
+    };
+    bool is_written = false;
+
+    place_tables(&layout);
+    elf_tables_build(&layout, source->agent);
+    buffer_align(&layout.tables, 64, 0);
+    layout.manifest.size = manifest_size(&manifest);
+    layout.manifest.offset = buffer_append_zeros(&layout.tables, layout.manifest.size);
+    layout.stubs.address = manifest.stubs = page_up(layout.tables_address + layout.tables.size);
+    if (!append_stubs(&layout, source->elf, failure))
+        goto err;
+    layout.data_address = page_up(layout.stubs.address + layout.stubs.code.size);
+    if (layout.data_address - source->image->base > INT32_MAX - (64u << 20)) {
+        fail(failure, source->image->path, "expected less than 2 GB of address space");
+        goto err;
+    }
+    elf_dynamic_build(&layout);
+    append_header(&layout);
+    elf_tables_bind(&layout);
+    elf_segments_build(&layout);
+    manifest_write(&manifest, layout.tables.bytes + layout.manifest.offset);
+    patch_code(&layout, source);
+    is_written = write_all(&layout, output, failure);
+
+err:
+    free(layout.tables.bytes);
+    free(layout.data.bytes);
+    free(layout.stubs.code.bytes);
+    return is_written;
+}

@@ -1,0 +1,37 @@
+/*
+ * Putting an instrumented ELF image together. The original's bytes stay where they are; behind
+ * them come three segments, at the end of the file and of the address space alike:
+ *
+ *      original            patched prologues; ELF header: e_phoff, e_phnum, e_shoff, e_shnum
+ *      (hole)              in a program, up to the offset that equals the address: kernels before
+ *                          5.18 tell the loader where the program headers are by adding e_phoff
+ *                          to the load address
+ *      R    program headers, .dynsym .gnu.version .dynstr .hash .rela.dyn, manifest
+ *      RX   stubs
+ *      RW   .dynamic, image_header
+ *      (not loaded)        .shstrtab, section headers
+ *
+ * .rela.dyn gets its new entry right behind the relative relocations, so that image_header's
+ * entry_hook is bound before an IRELATIVE relocation runs a resolver, which may be hooked.
+ */
+#ifndef UMBRA_REWRITER_ELF_WRITER_H
+#define UMBRA_REWRITER_ELF_WRITER_H
+
+#include "rewriter/elf/elf_code.h"
+#include "rewriter/elf/elf_image.h"
+#include "rewriter/output_file.h"
+#include "rewriter/patch_plan.h"
+
+struct elf_writer_source {
+    struct elf_image *image; /* its bytes are patched */
+    struct elf_code *elf;    /* planned */
+    const struct patch_plan *plan;
+    const char *original_path; /* absolute */
+    const char *agent;         /* as the dynamic section is to name it */
+    uint64_t original_hash;
+};
+
+bool elf_write(const struct elf_writer_source *source, struct output_file *output,
+               struct failure *failure);
+
+#endif

@@ -1,0 +1,80 @@
+#include "rewriter/judge.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MEMORY_BASE (1ull << 30)
+#define MEMORY_RATE 16 /* times the file's size */
+#define TIME_BASE   20 /* seconds */
+#define TIME_RATE   (4u << 20)
+
+static const char *verdict_text(int verdict)
+{
+    switch (verdict) {
+    case VERDICT_UNREADABLE:
+        return "cannot parse it";
+    case VERDICT_SEGMENTS:
+        return "counts other program headers than were written";
+    case VERDICT_SECTIONS:
+        return "counts other sections than were written";
+    case VERDICT_LIBRARIES:
+        return "does not find the agent first among its libraries";
+    default:
+        return "gave up on it";
+    }
+}
+
+static void limit(int resource, uint64_t value)
+{
+    struct rlimit limits = {value, value};
+
+    setrlimit(resource, &limits);
+}
+
+static void child(const char *path, const struct judge_expectation *expected)
+{
+    int null = open("/dev/null", O_RDWR);
+
+    for (int number = 0; null >= 0 && number <= 2; number++)
+        dup2(null, number);
+    for (int number = 1; number < NSIG; number++)
+        signal(number, SIG_DFL);
+    limit(RLIMIT_CORE, 0);
+    limit(RLIMIT_AS, MEMORY_BASE + expected->size * MEMORY_RATE);
+    limit(RLIMIT_CPU, TIME_BASE + expected->size / TIME_RATE);
+    alarm((unsigned)(2 * (TIME_BASE + expected->size / TIME_RATE)));
+    _exit((int)judge_lief(path, expected));
+}
+
+bool judge_elf(const char *path, const char *name, const struct judge_expectation *expected,
+               struct failure *failure)
+{
+    const char *advice = "--no-verify writes it all the same";
+    int status;
+    pid_t pid;
+
+    fflush(NULL);
+    pid = fork();
+    if (pid == 0)
+        child(path, expected);
+    if (pid < 0)
+        return fail(failure, name, "cannot start its verification: %s; %s", strerror(errno),
+                    advice);
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return fail(failure, name, "cannot verify it: %s; %s", strerror(errno), advice);
+    if (WIFSIGNALED(status))
+        return fail(failure, name, "verification failed: LIEF ended by signal %d (%s); %s",
+                    WTERMSIG(status), strsignal(WTERMSIG(status)), advice);
+    if (WEXITSTATUS(status) != VERDICT_WELL_FORMED)
+        return fail(failure, name, "verification failed: LIEF %s; %s",
+                    verdict_text(WEXITSTATUS(status)), advice);
+    return true;
+}

@@ -1,0 +1,20 @@
+#include "rewriter/list.h"
+
+#include "rewriter/patch.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+void list_header(void)
+{
+    puts("address\tsize\tstate\thow\tname");
+}
+
+void list_function(uint64_t address, uint64_t size, uint8_t reason, const char *name)
+{
+    printf("%#" PRIx64 "\t%" PRIu64 "\t%s\t%s\t", address, size,
+           patch_reason_is_hooked(reason) ? "hooked" : "skipped", patch_reason_word(reason));
+    for (; name && *name; name++)
+        putchar((unsigned char)*name < ' ' ? '?' : *name);
+    putchar('\n');
+}

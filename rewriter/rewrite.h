@@ -1,0 +1,25 @@
+/* The two verbs of `instrument`. */
+#ifndef UMBRA_REWRITER_REWRITE_H
+#define UMBRA_REWRITER_REWRITE_H
+
+#include "rewriter/failure.h"
+
+#include <stddef.h>
+
+struct rewrite_options {
+    const char *input, *output;
+    const char *agent; /* null: where it is installed */
+    bool overwrite, bundle, no_verify;
+};
+
+struct rewrite_result {
+    size_t found, hooked;
+};
+
+bool rewrite_file(const struct rewrite_options *options, struct rewrite_result *result,
+                  struct failure *failure);
+
+/* Prints every function of an original or instrumented image to standard output. */
+bool list_file(const char *path, struct failure *failure);
+
+#endif
