@@ -20,7 +20,17 @@ profile_agrees()
     echo "$name: $(grep -c . instrumented.stdout) lines of output, $in_summary calls recorded"
 }
 
-# debian NAME ARGUMENT…: /usr/bin/NAME and instrumented
+# library NAME: the instrumented program gets an instrumented library where the work is in one;
+# native/ has the library as it is.
+library()
+{
+    cp -L "/usr/lib/x86_64-linux-gnu/$1" "native/$1"
+    instrumented "$1"
+    cat instrumented.line
+    export LD_LIBRARY_PATH=.
+}
+
+# debian NAME ARGUMENT…: /usr/bin/NAME, which is instrumented for it.
 debian()
 {
     local name=$1
@@ -49,13 +59,17 @@ SELECT substr(group_concat(word), 1, 60), total(weight) FROM (SELECT * FROM word
 PRAGMA integrity_check;
 SELECT * FROM nonexistent;
 EOF
+library libsqlite3.so.0
 debian sqlite3 -bail work.db ".read $work/work.sql"
 
 awk 'BEGIN { for (i = 1; i <= 150000; i++) print i " is a number, and so is " i * i % 65537 }' >numbers
+library liblzma.so.5
 debian xz -6 -k -c "$work/numbers"
 cp native.stdout numbers.xz
 recorded xz -t -v -T2 "$work/numbers.xz"
 recorded xz -dc "$work/numbers.xz"
+
+unset LD_LIBRARY_PATH
 
 # git runs itself under many names; its library of helpers is rebuilt around the program under test.
 cp /usr/bin/git native/git

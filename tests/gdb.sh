@@ -7,6 +7,9 @@
 build backtraces backtraces.c
 instrumented backtraces
 
+# Without a service nothing is hooked, and there is nothing to walk through.
+call_trace_service spawn --trace-dir=traces
+
 # The callers by name, without the frames that gdb takes for signal handlers'.
 callers()
 {
@@ -27,4 +30,4 @@ case $(callers -x "$TESTS/../samples/gdb_frame_filter.py") in
     *) cat bt gdb.log; fail "callers are missing with the frame filter" ;;
 esac
 grep '<signal handler called>' bt && fail "the frame filter left thunks in"
-exit 0
+call_trace_service stop

@@ -6,5 +6,7 @@
 build signals signals.c
 instrumented signals
 recorded signals
-handled=$(calls_of handle)
-[[ $handled -ge 4000 ]] || fail "only $handled signals were recorded"
+# A signal that interrupts a hook at its work is not recorded but counted.
+handled=$(calls_of handle) skipped=$(summed skipped)
+[[ $((handled + skipped)) -ge 4000 && $handled -gt 3600 ]] ||
+    fail "$handled signals were recorded and $skipped calls skipped"

@@ -4,8 +4,10 @@
 . "$(dirname "$0")/lib.sh"
 
 build tail_calls tail_calls.c -foptimize-sibling-calls
-objdump -d native/tail_calls --disassemble=even | grep -Eq 'jmp.*<odd' ||
-    fail "the compiler made a call of the jump"
+for pair in "even odd" "rotate rotate_back" "jump_once_more jump_then_cut"; do
+    objdump -d native/tail_calls --disassemble="${pair% *}" | grep -Eq "jmp.*<${pair#* }>" ||
+        fail "the compiler made no jump of the call from ${pair% *}"
+done
 instrumented tail_calls
 recorded tail_calls
 # even(1000000), and even(100) once, and odd(1) … odd(100)
@@ -16,4 +18,6 @@ done
 equal "calls of even" "$(calls_of even)" $even
 equal "calls of odd" "$(calls_of odd)" $odd
 equal "calls of rotate" "$(calls_of rotate)" 100001
+equal "calls of rotate_back" "$(calls_of rotate_back)" 100000
+equal "calls of jump_once_more" "$(calls_of jump_once_more)" 4950
 equal "calls of jump_then_cut" "$(calls_of jump_then_cut)" 5050

@@ -49,11 +49,18 @@ COUNTED long state_end(struct machine *machine)
 }
 
 /* The seventh and eighth argument lie on the stack, in the caller's frame. */
+COUNTED long rotate_back(long n, long a, long b, long c, long d, long e, long f, long g);
+
 COUNTED long rotate(long n, long a, long b, long c, long d, long e, long f, long g)
 {
     if (n == 0)
         return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g;
-    return rotate(n - 1, g, a, b, c, d, e, f);
+    return rotate_back(n - 1, g, a, b, c, d, e, f);
+}
+
+COUNTED long rotate_back(long n, long a, long b, long c, long d, long e, long f, long g)
+{
+    return rotate(n, c, d, e, f, g, a, b);
 }
 
 COUNTED long frame_over_jumps(long depth)
@@ -67,12 +74,17 @@ COUNTED long frame_over_jumps(long depth)
 
 static jmp_buf cut;
 
+COUNTED long jump_once_more(long n);
+
 COUNTED long jump_then_cut(long n)
 {
     if (n == 0)
         longjmp(cut, 5);
-    if (n < 0)
-        return 0;
+    return jump_once_more(n);
+}
+
+COUNTED long jump_once_more(long n)
+{
     return jump_then_cut(n - 1);
 }
 
