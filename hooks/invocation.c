@@ -3,19 +3,18 @@
 #include "thunkstash/linux/read_memory.h"
 
 void invocation_begin(struct record *record, struct trace_node *node, uint64_t ret, uint64_t body,
-                      uint64_t slot)
+                      uint64_t slot, uint64_t now)
 {
     uint64_t calls = node->calls + 1;
 
+    record->ret = ret;
+    record->body = body;
     record->node = node;
-    record->t0 = ticks_now();
     record->probes = 0;
+    record->t0 = now;
     __atomic_store_n(&record->mark, MARK_LIVE | calls, __ATOMIC_RELEASE);
     __atomic_store_n(&record->slot, slot, __ATOMIC_RELEASE);
     node->calls = calls;
-    record->ret = ret;
-    record->body = body;
-    record->t0 = ticks_now();
 }
 
 static void note_duration(struct trace_node *node, int64_t duration)

@@ -4,10 +4,10 @@
 
 #include "hooks/thread.h"
 
-/* Fills in a record for an invocation that begins, and counts the entry. Stores slot last but for
-   the time. */
+/* Fills in a record for an invocation that begins now, and counts the entry. Times are the
+   thread's, see thread.h. */
 void invocation_begin(struct record *record, struct trace_node *node, uint64_t ret, uint64_t body,
-                      uint64_t slot);
+                      uint64_t slot, uint64_t now);
 
 /* Counts the end. caller: the record that was called from, or null if it is not known. An
    invocation that returned on another thread ended then, and counts as returned. */

@@ -37,7 +37,7 @@ static void notice_end(void *thread)
 
     if (self->begun != session.number || session.state != SESSION_RUNNING || self->busy)
         return;
-    thread_suspend(self, (uint64_t)__builtin_frame_address(0));
+    thread_suspend(self, (uint64_t)__builtin_frame_address(0), ticks_now());
     thread_end(self, (uint64_t)__builtin_frame_address(0), TRACE_THREAD_ENDED);
     thread_publish(self);
 }
@@ -51,7 +51,7 @@ void threads_prepare(void)
         has_end_key = false;
 }
 
-void thread_suspend(struct thread *thread, uint64_t slot)
+void thread_suspend(struct thread *thread, uint64_t slot, uint64_t ticks)
 {
     thread->busy_slot = slot;
     __atomic_store_n(&thread->busy, 1, __ATOMIC_SEQ_CST);
@@ -59,12 +59,14 @@ void thread_suspend(struct thread *thread, uint64_t slot)
     if (thread->top)
         thread->own.top = thread->top;
     __atomic_store_n(&thread->top, 0, __ATOMIC_SEQ_CST);
+    thread->now = ticks - thread->stopped;
     if (thread->own.top)
         stash_settle(&thread->own);
 }
 
 void thread_publish(struct thread *thread)
 {
+    thread->stopped = ticks_now() - thread->now;
     if (session.state == SESSION_RUNNING && thread->own.top) {
         thread->stack_low = thread->own_low;
         __atomic_store_n(&thread->top, thread->own.top, __ATOMIC_RELEASE);
@@ -75,7 +77,7 @@ void thread_publish(struct thread *thread)
 
 void thread_end(struct thread *thread, uint64_t stack_pointer, enum trace_thread_state state)
 {
-    uint64_t now = ticks_now();
+    uint64_t ticks = ticks_now(), now = ticks - thread->stopped;
 
     if (thread->own.top && stack_pointer) {
         invocations_unwind(thread, stack_pointer, now);
@@ -83,7 +85,7 @@ void thread_end(struct thread *thread, uint64_t stack_pointer, enum trace_thread
     }
     invocations_collect(thread, now, false);
     thread->entry->live = invocations_settle(thread, now);
-    thread->entry->end_ticks = now;
+    thread->entry->end_ticks = ticks;
     thread_name_read(thread->tid, thread->entry->name, sizeof thread->entry->name);
     __atomic_store_n(&thread->entry->state, state, __ATOMIC_RELEASE);
 }

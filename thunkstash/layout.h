@@ -82,6 +82,7 @@
 #define THREAD_TABLE_MASK  32
 #define THREAD_TRACE       40
 #define THREAD_PROBE_TICKS 48
+#define THREAD_STOPPED     56
 
 /* Fields of struct trace_node. */
 #define NODE_SITE    0

@@ -182,6 +182,7 @@ umbra_enter:
     rdtsc
     shl     rdx, 32
     or      rax, rdx
+    sub     rax, [rdi + THREAD_STOPPED]
     mov     [rsi + RECORD_T0], rax
     restore_flags_and_work_registers
 to_thunk:
@@ -230,6 +231,7 @@ slow_entry:
     jz      slow_exit
     cmp     [rdi + THREAD_TOP], rcx
     jne     slow_exit
+    sub     rdx, [rdi + THREAD_STOPPED]
     sub     rdx, [rcx + RECORD_T0]
     mov     rsi, [rcx + RECORD_NODE]
     mov     rax, [rcx + RECORD_PROBES]
