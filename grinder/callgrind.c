@@ -28,9 +28,10 @@
  *      totals: 5000 3
  *
  * A call site in another file than its function (an inlined body, a header) stands under fi=,
- * and fe= goes back. Calls at the same line of the same file to the same function are one.
- * Functions that nobody recorded called are called by the function "(root)", so that what goes
- * into a function always adds up to its inclusive cost. cost.c says what that is in recursion.
+ * and fe= goes back, at the latest at the function's end. Calls at the same line of the same file
+ * to the same function are one. Functions that nobody recorded called are called by the function
+ * "(root)", so that what goes into a function always adds up to its inclusive cost. cost.c says
+ * what that is in recursion.
  */
 #include "grinder/format.h"
 
@@ -40,6 +41,7 @@
 
 #include "grinder/memory.h"
 #include "grinder/symbolize.h"
+#include "grinder/text.h"
 
 /* A call edge, ready to be sorted and written. */
 struct row {
@@ -66,8 +68,7 @@ static void write_name(struct writer *writer, const char *key, size_t *written, 
     fprintf(writer->stream, "%s=(%" PRIu32 ")", key, number + 1);
     if (written[number] != writer->part_number) {
         putc(' ', writer->stream);
-        for (; *name; name++)
-            putc((unsigned char)*name < 0x20 ? '?' : *name, writer->stream);
+        text_write(writer->stream, name);
     }
     written[number] = writer->part_number;
     putc('\n', writer->stream);
@@ -92,14 +93,20 @@ static void write_function_name(struct writer *writer, const char *key, uint32_t
                writer->images->functions[function].name);
 }
 
+/* Cost lines from here on are of file, in a function of own's file. */
+static void enter_file(struct writer *writer, const struct place *file, const struct place *own)
+{
+    if (file->file_number == writer->file)
+        return;
+    write_file(writer, file->file_number == own->file_number ? "fe" : "fi", file);
+    writer->file = file->file_number;
+}
+
 static void write_call(struct writer *writer, const struct row *row, const struct place *own)
 {
     struct place callee = place_of_function(writer->images, row->callee);
 
-    if (row->site.file_number && row->site.file_number != writer->file)
-        write_file(writer, row->site.file_number == own->file_number ? "fe" : "fi", &row->site);
-    if (row->site.file_number)
-        writer->file = row->site.file_number;
+    enter_file(writer, row->site.file_number ? &row->site : own, own);
     write_object(writer, "cob", row->callee);
     write_file(writer, "cfi", &callee);
     write_function_name(writer, "cfn", row->callee);
@@ -122,7 +129,14 @@ static void write_function(struct writer *writer, uint32_t function, const struc
             costs->calls);
     for (size_t i = 0; i < row_count; i++)
         write_call(writer, &rows[i], &own);
+    enter_file(writer, &own, &own);
 }
+
+#define EVENTS                                                                                     \
+    "positions: line\n"                                                                            \
+    "event: ns : Nanoseconds\n"                                                                    \
+    "event: Calls : Calls\n"                                                                       \
+    "events: ns Calls\n"
 
 #define COMPARE(a, b)                                                                              \
     do {                                                                                           \
@@ -205,8 +219,7 @@ static void write_functions(struct writer *writer, const struct part *part)
 static void write_header_text(struct writer *writer, const char *key, const char *text)
 {
     fprintf(writer->stream, "%s: ", key);
-    for (; *text; text++)
-        putc((unsigned char)*text < 0x20 ? '?' : *text, writer->stream);
+    text_write(writer->stream, text);
     putc('\n', writer->stream);
 }
 
@@ -225,8 +238,7 @@ static void write_part_header(struct writer *writer, const struct part *part)
         fprintf(writer->stream, "thread: %" PRIu32 "\n", thread->ordinal);
         write_header_text(writer, "desc: Trigger", thread->name);
     }
-    fprintf(writer->stream, "positions: line\nevent: ns : Nanoseconds\nevent: Calls : Calls\n"
-                            "events: ns Calls\n");
+    fputs(EVENTS, writer->stream);
     fprintf(writer->stream, "summary: %" PRIu64 " %" PRIu64 "\n", part->ns, part->calls);
 }
 
@@ -240,6 +252,8 @@ void callgrind_write(FILE *stream, const struct profile *profile, const struct i
     writer.file_part = memory_zeroed(place_file_count(images), sizeof(*writer.file_part));
     writer.object_part = memory_zeroed(images->count, sizeof(*writer.object_part));
     fprintf(stream, "# callgrind format\nversion: 1\ncreator: umbra grinder " UMBRA_VERSION "\n");
+    if (!count)
+        fputs(EVENTS "totals: 0 0\n", stream);
     for (size_t i = first; i < first + count; i++) {
         const struct part *part = &profile->parts[i];
         writer.part_number = i - first + 1;

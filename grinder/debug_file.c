@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "grinder/memory.h"
@@ -72,11 +73,16 @@ static bool file_has_crc(const char *path, uint32_t wanted)
     static uint32_t table[256];
     unsigned char bytes[1 << 15];
     uint32_t crc = 0xffffffffu;
+    struct stat status;
     ssize_t count;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
     if (fd < 0)
         return false;
+    if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode)) {
+        close(fd);
+        return false;
+    }
     for (uint32_t i = 0; !table[255] && i < 256; i++) {
         uint32_t value = i;
         for (int bit = 0; bit < 8; bit++)

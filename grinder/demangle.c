@@ -6,16 +6,10 @@
 #include <libiberty/demangle.h>
 
 #include "grinder/memory.h"
+#include "grinder/text.h"
 
 /* A longer name is not demangled: back references let the result grow exponentially. */
 #define MAX_MANGLED 4096u
-
-static void make_printable(char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            *text = '?';
-}
 
 char *demangle(const char *symbol)
 {
@@ -31,6 +25,6 @@ char *demangle(const char *symbol)
         free(name);
         name = readable;
     }
-    make_printable(name);
+    text_make_printable(name);
     return name;
 }

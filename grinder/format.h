@@ -1,4 +1,9 @@
-/* The formats a profile can be written in: one file and one row of the table each. */
+/*
+ * The formats a profile can be written in: one file and one row of the table each.
+ *
+ * A profile knows functions and call edges. A format that needs whole call paths (folded stacks,
+ * pprof) gets them as profile.c does, with a visitor of its own for cost_walk.
+ */
 #ifndef UMBRA_GRINDER_FORMAT_H
 #define UMBRA_GRINDER_FORMAT_H
 

@@ -4,6 +4,11 @@
  * A row of a line table says where the code of a line begins; it holds up to the next row of its
  * sequence. For rows (a, line 7), (b, line 8) every address of the list in [a, b) is in line 7.
  *
+ * Where several rows begin at one address the last one holds, but for that address itself: there
+ * the first one counts. At a function's entry that is the line where it is declared; the later
+ * ones are statements that the compiler had no instructions left for, or moved up. Call sites are
+ * never at the beginning of a row, as they are given by the last byte of the call.
+ *
  * A linker that drops a function leaves its line table, moved to address 0 (or 1): in a PIE that
  * would cover real functions at low addresses, so sequences that begin there do not count.
  */
@@ -140,7 +145,8 @@ static void write_lines(struct search *search, Dwarf_Line row, uint64_t from, ui
 
 static void read_rows(struct search *search, Dwarf_Line *rows, Dwarf_Signed count)
 {
-    Dwarf_Line open = NULL; /* the row that holds at this address */
+    Dwarf_Line first = NULL; /* of the rows that begin at `from` */
+    Dwarf_Line last = NULL;
     Dwarf_Addr from = 0;
     int dropped = 0;
     int at_start = 1;
@@ -154,9 +160,15 @@ static void read_rows(struct search *search, Dwarf_Line *rows, Dwarf_Signed coun
             return;
         if (at_start)
             dropped = address <= 1;
-        if (open && !dropped && from < address)
-            write_lines(search, open, from, address);
-        open = end ? NULL : rows[i];
+        if (first && !dropped && from < address) {
+            write_lines(search, first, from, from + 1);
+            write_lines(search, last, from + 1, address);
+        }
+        if (!first || from != address)
+            first = rows[i];
+        last = rows[i];
+        if (end)
+            first = NULL;
         from = address;
         at_start = end;
     }

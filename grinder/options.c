@@ -136,10 +136,12 @@ static void check(const struct options *options)
 
 void options_read(struct options *options, int argc, const char **argv)
 {
-    poptContext context = poptGetContext("grinder", argc, argv, table, 0);
+    /* Static: still held, and no leak, where wrong usage ends the program. */
+    static poptContext context;
     const char **traces;
     int option;
 
+    context = poptGetContext("grinder", argc, argv, table, 0);
     *options = (struct options){.top = 20};
     options->debug_dirs = memory_zeroed(1, sizeof(*options->debug_dirs));
     options->traces = memory_zeroed(1, sizeof(*options->traces));

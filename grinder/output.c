@@ -1,6 +1,7 @@
 #include "grinder/output.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,6 +9,29 @@
 
 #include "grinder/memory.h"
 #include "grinder/message.h"
+
+/* What a signal must remove; null if there is nothing. */
+static char *volatile unfinished;
+
+static void remove_unfinished(int signal)
+{
+    if (unfinished)
+        unlink(unfinished);
+    raise(signal); /* the default action, as soon as this returns */
+}
+
+/* From now on an interrupted grinder takes the file at path with it; null ends that. */
+static void guard(char *path)
+{
+    static const int signals[] = {SIGHUP, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ};
+    struct sigaction action = {.sa_handler = remove_unfinished, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction before;
+
+    unfinished = path;
+    for (size_t i = 0; path && i < sizeof(signals) / sizeof(*signals); i++)
+        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+            sigaction(signals[i], &action, NULL);
+}
 
 static char *temporary_name(const char *path)
 {
@@ -30,6 +54,7 @@ static int open_temporary(struct output *output)
     fd = mkstemp(output->temporary);
     if (fd < 0)
         return -1;
+    guard(output->temporary);
     fchmod(fd, 0666 & ~mask);
     output->stream = fdopen(fd, "w");
     return output->stream ? 0 : -1;
@@ -75,6 +100,7 @@ int output_commit(struct output *output)
         if (output->temporary)
             unlink(output->temporary);
     }
+    guard(NULL);
     free(output->temporary);
     return result;
 }

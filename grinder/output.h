@@ -1,7 +1,8 @@
 /*
  * A file that appears whole or not at all: written beside its place under another name, hidden
  * so that KCachegrind, which loads NAME* with NAME, does not pick it up, and renamed at the end.
- * "-" is standard output; devices and pipes are written as they are.
+ * A signal that ends the grinder removes it. "-" is standard output; devices and pipes are written
+ * as they are.
  */
 #ifndef UMBRA_GRINDER_OUTPUT_H
 #define UMBRA_GRINDER_OUTPUT_H

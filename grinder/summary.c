@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "grinder/memory.h"
+#include "grinder/text.h"
 
 static const char *how_it_ended(const struct trace_header *header)
 {
@@ -30,21 +31,15 @@ static uint64_t duration_ticks(const struct process *process)
     return end > header->start_ticks ? end - header->start_ticks : 0;
 }
 
-static void write_text(FILE *stream, const char *text)
-{
-    for (; *text; text++)
-        putc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, stream);
-}
-
 static void write_process(FILE *stream, const struct process *process)
 {
     const struct trace_header *header = &process->header;
     uint64_t ticks = duration_ticks(process);
 
     fprintf(stream, "process %" PRIu32 "  ", header->pid);
-    write_text(stream, header->command);
+    text_write(stream, header->command);
     fprintf(stream, "\n  trace     ");
-    write_text(stream, process->trace_path);
+    text_write(stream, process->trace_path);
     fprintf(stream, "\n  state     %s\n", how_it_ended(header));
     if (header->fork_of_pid)
         fprintf(stream, "  fork of   %" PRIu32 "\n", header->fork_of_pid);
@@ -68,33 +63,54 @@ static const char *balance(const struct thread_facts *facts)
     return facts->live_is_derived ? "derived" : "holds";
 }
 
+/* The name comes last: it may hold spaces. */
 static void write_threads(FILE *stream, const struct process *process)
 {
-    fprintf(stream, "\n  %6s  %-16s %14s %14s %10s %8s %10s %10s %9s %9s  %s\n", "thread", "name",
-            "entries", "exits", "unwound", "live", "skipped", "dropped", "nodes", "folded",
-            "balance");
+    fprintf(stream, "\n  %6s %14s %14s %10s %8s %10s %10s %9s %9s  %-7s  %s\n", "thread", "entries",
+            "exits", "unwound", "live", "skipped", "dropped", "nodes", "folded", "balance", "name");
     for (size_t i = 0; i < process->thread_count; i++) {
         const struct thread_facts *facts = &process->threads[i];
         const struct trace_thread *record = &facts->record;
-        char name[sizeof(record->name)];
-        for (size_t c = 0; c < sizeof(name); c++)
-            name[c] = (unsigned char)record->name[c] % 0x80 < 0x20 && record->name[c]
-                          ? '?'
-                          : record->name[c];
         fprintf(stream,
-                "  %6" PRIu32 "  %-16s %14" PRIu64 " %14" PRIu64 " %10" PRIu64 " %8" PRIu64
-                " %10" PRIu64 " %10" PRIu64 " %9" PRIu32 " %9" PRIu32 "  %s\n",
-                record->ordinal, name, facts->entries, facts->exits, record->unwound, facts->live,
+                "  %6" PRIu32 " %14" PRIu64 " %14" PRIu64 " %10" PRIu64 " %8" PRIu64 " %10" PRIu64
+                " %10" PRIu64 " %9" PRIu32 " %9" PRIu32 "  %-7s  ",
+                record->ordinal, facts->entries, facts->exits, record->unwound, facts->live,
                 record->skipped, record->dropped, record->nodes, record->folded, balance(facts));
+        text_write(stream, record->name);
+        putc('\n', stream);
     }
+}
+
+static void write_inherited(FILE *stream, const struct process *process)
+{
+    for (size_t i = 0; i < process->thread_count; i++) {
+        const struct trace_thread *record = &process->threads[i].record;
+        if (record->inherited)
+            fprintf(stream,
+                    "  thread %" PRIu32 " returned from %" PRIu64
+                    " calls made before the fork; the parent's trace has them\n",
+                    record->ordinal, record->inherited);
+    }
+}
+
+/* A module is seen mapped before it is seen to be instrumented, at its first call. */
+static bool is_instrumented_later(const struct process *process, const struct module_facts *module)
+{
+    for (size_t i = 0; i < process->module_count && !module->image; i++)
+        if (process->modules[i].image && !strcmp(process->modules[i].path, module->path))
+            return true;
+    return false;
 }
 
 static void write_modules(FILE *stream, const struct process *process, const struct images *images)
 {
-    fprintf(stream, "\n  %9s %9s %9s  %s\n", "functions", "hooked", "skipped", "module");
+    if (process->module_count)
+        fprintf(stream, "\n  %9s %9s %9s  %s\n", "functions", "hooked", "skipped", "module");
     for (size_t i = 0; i < process->module_count; i++) {
         const struct module_facts *module = &process->modules[i];
         const struct image *image = &images->images[module->image];
+        if (is_instrumented_later(process, module))
+            continue;
         if (!module->image)
             fprintf(stream, "  %9s %9s %9s  ", "-", "-", "-");
         else if (image->problem)
@@ -102,7 +118,7 @@ static void write_modules(FILE *stream, const struct process *process, const str
         else
             fprintf(stream, "  %9" PRIu32 " %9" PRIu32 " %9" PRIu32 "  ", image->function_count,
                     image->manifest.hooked, image->function_count - image->manifest.hooked);
-        write_text(stream, module->path);
+        text_write(stream, module->path);
         if (!module->image)
             fprintf(stream, " (not instrumented)");
         else if (image->problem)
@@ -182,6 +198,7 @@ void summary_write(FILE *stream, const struct profile *profile, const struct ima
     for (size_t i = 0; i < profile->process_count; i++) {
         write_process(stream, &profile->processes[i]);
         write_threads(stream, &profile->processes[i]);
+        write_inherited(stream, &profile->processes[i]);
         write_modules(stream, &profile->processes[i], images);
     }
     write_functions(stream, part, images, top);

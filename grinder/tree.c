@@ -20,6 +20,7 @@ struct run {
 
 struct loader {
     struct tree *tree;
+    struct images *images;
     struct run *runs; /* [0] is none */
     size_t run_count, run_room;
     uint32_t *run_of_block;
@@ -51,13 +52,18 @@ static void load_module(void *user, const struct trace_module *module)
 {
     struct loader *loader = user;
     struct tree *tree = loader->tree;
-    struct tree_module *copy;
+    int instrumented = module->flags & TRACE_MODULE_INSTRUMENTED;
 
     tree->modules = memory_grow(tree->modules, tree->module_count, &loader->module_room,
                                 sizeof(*tree->modules));
-    copy = &tree->modules[tree->module_count++];
-    *copy = (struct tree_module){.path = memory_copy_string(module->path)};
-    memcpy(&copy->record, module, sizeof(copy->record));
+    tree->modules[tree->module_count++] = (struct tree_module){
+        .path = memory_copy_string(module->path),
+        .base = module->base,
+        .size = module->size,
+        .first_function = instrumented ? module->first_function : 0,
+        .function_count = instrumented ? module->function_count : 0,
+        .image = instrumented ? images_add(loader->images, module->path, module) : 0,
+    };
 }
 
 static void load_node(struct loader *loader, uint32_t unit, const struct trace_node *node)
@@ -115,8 +121,8 @@ static int compare_modules(const void *left, const void *right)
 {
     const struct tree_module *a = left, *b = right;
 
-    if (a->record.first_function != b->record.first_function)
-        return a->record.first_function < b->record.first_function ? -1 : 1;
+    if (a->first_function != b->first_function)
+        return a->first_function < b->first_function ? -1 : 1;
     return 0;
 }
 
@@ -129,15 +135,6 @@ static int compare_threads(const void *left, const void *right)
     return 0;
 }
 
-static void name_images(struct tree *tree, struct images *images)
-{
-    qsort(tree->modules + 1, tree->module_count - 1, sizeof(*tree->modules), compare_modules);
-    for (size_t i = 1; i < tree->module_count; i++)
-        if (tree->modules[i].record.flags & TRACE_MODULE_INSTRUMENTED)
-            tree->modules[i].image =
-                images_add(images, tree->modules[i].path, &tree->modules[i].record);
-}
-
 /* The module with that function number, 0 if there is none. */
 static uint32_t module_of_function(const struct tree *tree, uint32_t function)
 {
@@ -145,13 +142,13 @@ static uint32_t module_of_function(const struct tree *tree, uint32_t function)
 
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        if (tree->modules[middle].record.first_function <= function)
+        if (tree->modules[middle].first_function <= function)
             low = middle;
         else
             high = middle;
     }
-    if (!tree->modules[low].image || function - tree->modules[low].record.first_function >=
-                                         tree->modules[low].record.function_count)
+    if (!tree->modules[low].image ||
+        function - tree->modules[low].first_function >= tree->modules[low].function_count)
         return 0;
     return (uint32_t)low;
 }
@@ -164,8 +161,7 @@ static void number_function(struct tree *tree, struct images *images, uint32_t s
 
     context->module = module_of_function(tree, function);
     module = &tree->modules[context->module];
-    context->function =
-        images_function(images, module->image, function - module->record.first_function);
+    context->function = images_function(images, module->image, function - module->first_function);
 }
 
 /* Null if there is no record of that thread. */
@@ -205,7 +201,7 @@ static void add_fold(struct loader *loader, uint32_t slot, struct tree_thread *t
 }
 
 /* Counts each committed node to its thread, gives it its function, each representative a fold. */
-static void find_functions(struct loader *loader, struct images *images)
+static void find_functions(struct loader *loader)
 {
     for (size_t r = 1; r < loader->run_count; r++) {
         const struct run *run = &loader->runs[r];
@@ -220,7 +216,7 @@ static void find_functions(struct loader *loader, struct images *images)
             thread->entries += loader->tree->contexts[slot].calls;
             thread->exits += loader->tree->contexts[slot].exits;
             if (loader->links[slot].function)
-                number_function(loader->tree, images, slot, loader->links[slot].function);
+                number_function(loader->tree, loader->images, slot, loader->links[slot].function);
             if (is_representative(loader, slot))
                 add_fold(loader, slot, thread);
         }
@@ -297,7 +293,7 @@ static void loader_begin(struct loader *loader, struct tree *tree, const struct 
 int tree_load(struct tree *tree, const char *path, struct images *images, struct trace_error *error)
 {
     struct trace_file file;
-    struct loader loader = {0};
+    struct loader loader = {.images = images};
     struct trace_visitor visitor = {&loader, load_thread, load_nodes, load_module};
     int result = -1;
 
@@ -311,8 +307,8 @@ int tree_load(struct tree *tree, const char *path, struct images *images, struct
         qsort(tree->threads, tree->thread_count, sizeof(*tree->threads), compare_threads);
     if (find_roots(&loader, error) < 0)
         goto err;
-    name_images(tree, images);
-    find_functions(&loader, images);
+    qsort(tree->modules + 1, tree->module_count - 1, sizeof(*tree->modules), compare_modules);
+    find_functions(&loader);
     link_nodes(&loader);
     result = 0;
 err:
@@ -330,11 +326,10 @@ uint64_t tree_call_site(const struct tree *tree, const struct context *context)
     const struct tree_module *module = &tree->modules[tree->contexts[context->parent].module];
     uint64_t address = (context->site & TRACE_SITE_ADDRESS) - 1;
 
-    if (!module->image || address < module->record.base ||
-        address - module->record.base >= module->record.size ||
-        address - module->record.base > UINT32_MAX)
+    if (!module->image || address < module->base || address - module->base >= module->size ||
+        address - module->base > UINT32_MAX)
         return 0;
-    return (uint64_t)module->image << 32 | (address - module->record.base);
+    return (uint64_t)module->image << 32 | (address - module->base);
 }
 
 void tree_free(struct tree *tree)

@@ -55,8 +55,11 @@ struct tree_thread {
 };
 
 struct tree_module {
-    struct trace_module record; /* without its path */
     char *path;
+    uint64_t base;
+    uint64_t size;
+    uint32_t first_function;
+    uint32_t function_count;
     uint32_t image; /* as images.h numbers it; 0 if not instrumented */
 };
 

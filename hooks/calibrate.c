@@ -70,7 +70,6 @@ static bool stand_in_make(struct stand_in *in)
         return false;
     }
     in->thread.top = in->thread.own.top;
-    in->thread.limit = record_limit(in->thread.top);
     return true;
 }
 

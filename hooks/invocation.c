@@ -1,18 +1,20 @@
 #include "hooks/invocation.h"
 
-#include "hooks/memory.h"
 #include "thunkstash/linux/read_memory.h"
 
 void invocation_begin(struct record *record, struct trace_node *node, uint64_t ret, uint64_t body,
-                      uint64_t slot)
+                      uint64_t slot, uint64_t now)
 {
-    node->calls++;
+    uint64_t calls = node->calls + 1;
+
     record->ret = ret;
     record->body = body;
     record->node = node;
     record->probes = 0;
+    record->t0 = now;
+    __atomic_store_n(&record->mark, MARK_LIVE | calls, __ATOMIC_RELEASE);
     __atomic_store_n(&record->slot, slot, __ATOMIC_RELEASE);
-    record->t0 = ticks_now();
+    node->calls = calls;
 }
 
 static void note_duration(struct trace_node *node, int64_t duration)
@@ -25,43 +27,74 @@ static void note_duration(struct trace_node *node, int64_t duration)
         node->min = (uint32_t)duration;
 }
 
-static void add_time(struct trace_node *node, const struct record *record, uint64_t now)
+static void add_time(struct trace_node *node, const struct record *record, uint64_t ticks)
 {
-    node->ticks += now - record->t0;
+    node->ticks += ticks;
     node->probes += record->probes;
+}
+
+static void raise_to(uint64_t *counter, uint64_t count)
+{
+    if (*counter < count)
+        *counter = count;
+}
+
+/* From here on the invocation has ended, however this slow path does. */
+static void count_end(struct record *record, uint64_t *counter, uint64_t mark)
+{
+    uint64_t count = *counter + 1;
+
+    __atomic_store_n(&record->mark, mark | count, __ATOMIC_RELEASE);
+    *counter = count;
+}
+
+static bool ended_elsewhere(const struct record *record)
+{
+    return (__atomic_load_n(&record->mark, __ATOMIC_ACQUIRE) & MARK_BITS) == MARK_ELSEWHERE;
+}
+
+void invocation_end_elsewhere(struct record *record, uint64_t now)
+{
+    record->t0 = now - record->t0;
+    __atomic_store_n(&record->mark, MARK_ELSEWHERE, __ATOMIC_RELEASE);
 }
 
 void invocation_end(struct thread *thread, struct record *record, struct record *caller,
                     uint64_t now, bool returned)
 {
     struct trace_node *node = record->node;
+    uint64_t ticks = ended_elsewhere(record) ? record->t0 : now - record->t0;
 
-    if (record->end) {
-        now = record->end;
-        returned = true;
-    }
-    if (returned)
-        node->exits++;
-    else
-        thread->entry->unwound++;
-    add_time(node, record, now);
-    note_duration(node, (int64_t)(now - record->t0 - record->probes * thread->probe_ticks));
+    returned |= ended_elsewhere(record);
+    add_time(node, record, ticks);
+    note_duration(node, (int64_t)(ticks - record->probes * thread->probe_ticks));
     if (caller)
         caller->probes += record->probes + 1;
+    count_end(record, returned ? &node->exits : &thread->entry->unwound,
+              returned ? MARK_LEAVING : MARK_UNWINDING);
 }
 
-/*
- * A record whose slot was never written belongs to an entry that a signal handler interrupted and
- * left by longjmp. Its call was counted, most likely, but its node may be of an earlier use.
- */
+/* Ends the top, and finishes first what a hook that never went on had begun to count. */
 static void unwind_top(struct thread *thread, uint64_t now)
 {
     struct record *top = thread->own.top;
+    uint64_t count = top->mark & ~MARK_BITS;
 
-    if (top->slot == SLOT_FREE)
-        thread->entry->unwound++;
-    else
+    switch (record_is_live(top) ? top->mark & MARK_BITS : 0) {
+    case MARK_LIVE:
+        raise_to(&top->node->calls, count);
         invocation_end(thread, top, stash_below(top), now, false);
+        break;
+    case MARK_ELSEWHERE:
+        invocation_end(thread, top, stash_below(top), now, true);
+        break;
+    case MARK_LEAVING:
+        raise_to(&top->node->exits, count);
+        break;
+    case MARK_UNWINDING:
+        raise_to(&thread->entry->unwound, count);
+        break;
+    }
     stash_pop(&thread->own);
 }
 
@@ -86,7 +119,7 @@ static bool is_overwritten(const struct record *record)
 {
     uint64_t found;
 
-    return !read_memory(record->slot, &found) || found != record_thunk(record) + THUNK_RETURN;
+    return !record_is_live(record) || !read_memory(record->slot, &found) || found != record_thunk(record) + THUNK_RETURN;
 }
 
 void invocations_unwind_overwritten(struct thread *thread, uint64_t now)
@@ -113,9 +146,9 @@ static void collect(struct record *record, void *with)
 {
     struct collection *collection = with;
 
-    if (record->slot == SLOT_FREE)
+    if (!record_is_live(record))
         return;
-    if (!record->end && !(collection->by_content && is_overwritten(record)))
+    if (!ended_elsewhere(record) && !(collection->by_content && is_overwritten(record)))
         return;
     invocation_end(collection->thread, record, 0, collection->now, false);
     stash_free(&collection->thread->other, record);
@@ -139,10 +172,10 @@ static void settle(struct record *record, void *with)
 {
     struct settlement *settlement = with;
 
-    if (record->slot == SLOT_FREE)
+    if (!record_is_live(record))
         return;
     settlement->live++;
-    add_time(record->node, record, settlement->now);
+    add_time(record->node, record, settlement->now - record->t0);
     record->t0 = settlement->now;
     record->probes = 0;
 }

@@ -4,15 +4,19 @@
 
 #include "hooks/thread.h"
 
-/* Fills in a record for an invocation that begins, and counts the entry. Stores slot last but for
-   the time. */
+/* Fills in a record for an invocation that begins now, and counts the entry. Times are the
+   thread's, see thread.h. */
 void invocation_begin(struct record *record, struct trace_node *node, uint64_t ret, uint64_t body,
-                      uint64_t slot);
+                      uint64_t slot, uint64_t now);
 
 /* Counts the end. caller: the record that was called from, or null if it is not known. An
    invocation that returned on another thread ended then, and counts as returned. */
 void invocation_end(struct thread *thread, struct record *record, struct record *caller,
                     uint64_t now, bool returned);
+
+/* Notes on the record alone that its call returned where its counters cannot be written: on
+   another thread, or while a slow path of its own thread is under way. */
+void invocation_end_elsewhere(struct record *record, uint64_t now);
 
 /* Ends every invocation of the ordered stash whose slot lies below `until`, as unwound. */
 void invocations_unwind(struct thread *thread, uint64_t until, uint64_t now);

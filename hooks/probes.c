@@ -55,7 +55,7 @@ static struct destination pass(uint64_t body)
 }
 
 /* The state to work with, suspended; null if this hook has to pass through. */
-static struct thread *enter(uint64_t *slot)
+static struct thread *enter(uint64_t *slot, uint64_t ticks)
 {
     struct thread *thread = umbra_thread;
 
@@ -73,7 +73,7 @@ static struct thread *enter(uint64_t *slot)
             thread->entry->skipped++;
         return 0;
     }
-    thread_suspend(thread, (uint64_t)slot);
+    thread_suspend(thread, (uint64_t)slot, ticks);
     return thread;
 }
 
@@ -87,14 +87,14 @@ static void consider_caller(struct record *record, void *with)
 {
     struct caller_search *search = with;
 
-    if (record->slot > search->slot && record->slot - search->slot < NEAR &&
+    if (record_is_live(record) && record->slot > search->slot && record->slot - search->slot < NEAR &&
         (!search->found || record->slot < search->found->slot))
         search->found = record;
 }
 
 static bool is_caller(const struct record *record, uint64_t slot)
 {
-    return record && record->slot > slot && record->slot - slot < NEAR;
+    return record && record_is_live(record) && record->slot > slot && record->slot - slot < NEAR;
 }
 
 static struct record *caller_on_other_stack(struct thread *thread, uint64_t slot)
@@ -116,7 +116,7 @@ static struct record *push_other(struct thread *thread)
             return 0;
     }
     if (!thread->other.free)
-        invocations_collect(thread, ticks_now(), true);
+        invocations_collect(thread, thread->now, true);
     return stash_push(&thread->other);
 }
 
@@ -131,11 +131,12 @@ static bool tail_call(struct thread *thread, struct record *record, struct recor
     struct trace_node *from = caller ? caller->node : thread->root;
     struct trace_node *node =
         tree_child(thread, from, record->ret | TRACE_SITE_TAIL, function_of(body));
+    uint64_t slot = record->slot;
 
     if (!node)
         return false;
-    invocation_end(thread, record, caller, ticks_now(), true);
-    invocation_begin(record, node, record->ret, body, record->slot);
+    invocation_end(thread, record, caller, thread->now, true);
+    invocation_begin(record, node, record->ret, body, slot, thread->now);
     return true;
 }
 
@@ -155,7 +156,7 @@ static struct destination begin(struct thread *thread, struct record *record,
 
     if (!node)
         return count_as_dropped(thread, body);
-    invocation_begin(record, node, *slot, body, (uint64_t)slot);
+    invocation_begin(record, node, *slot, body, (uint64_t)slot, thread->now);
     return (struct destination){record_thunk(record), true};
 }
 
@@ -164,7 +165,7 @@ static struct destination entry_on_own_stack(struct thread *thread, uint64_t *sl
     struct stash *stash = &thread->own;
     struct record *top, *record;
 
-    invocations_unwind(thread, (uint64_t)slot, ticks_now());
+    invocations_unwind(thread, (uint64_t)slot, thread->now);
     top = stash->top;
     if (top->slot == (uint64_t)slot) {
         if (*slot == record_thunk(top) + THUNK_RETURN) {
@@ -172,7 +173,7 @@ static struct destination entry_on_own_stack(struct thread *thread, uint64_t *sl
                 return count_as_dropped(thread, body);
             return (struct destination){record_thunk(top), true};
         }
-        invocations_unwind(thread, (uint64_t)slot + 1, ticks_now());
+        invocations_unwind(thread, (uint64_t)slot + 1, thread->now);
     }
     top = stash->top;
     record = stash_push(stash);
@@ -216,23 +217,21 @@ static struct destination entry_on_other_stack(struct thread *thread, uint64_t *
 
 struct destination umbra_slow_entry(uint64_t *slot, uint64_t body)
 {
-    struct thread *thread = enter(slot);
+    struct thread *thread = enter(slot, ticks_now());
     struct destination destination;
-    bool own;
 
     if (!thread)
         return pass(body);
-    own = on_own_stack(thread, slot);
-    destination = own ? entry_on_own_stack(thread, slot, body)
-                      : entry_on_other_stack(thread, slot, body);
-    thread_publish(thread, own);
+    destination = on_own_stack(thread, slot) ? entry_on_own_stack(thread, slot, body)
+                                             : entry_on_other_stack(thread, slot, body);
+    thread_publish(thread);
     return destination;
 }
 
-static void exit_on_own_stack(struct thread *thread, struct record *record, uint64_t now)
+static void exit_on_own_stack(struct thread *thread, struct record *record)
 {
-    invocations_unwind_above(thread, record, now);
-    invocation_end(thread, record, stash_below(record), now, true);
+    invocations_unwind_above(thread, record, thread->now);
+    invocation_end(thread, record, stash_below(record), thread->now, true);
     stash_pop(&thread->own);
 }
 
@@ -242,7 +241,7 @@ static void exit_on_other_stack(struct thread *thread, struct record *record)
 
     if (!is_caller(caller, record->slot))
         caller = 0;
-    invocation_end(thread, record, caller, ticks_now(), true);
+    invocation_end(thread, record, caller, thread->now, true);
     stash_free(&thread->other, record);
     thread->other.top = caller;
 }
@@ -250,7 +249,7 @@ static void exit_on_other_stack(struct thread *thread, struct record *record)
 void umbra_slow_exit(struct record *record, uint64_t *slot)
 {
     struct thread *thread = umbra_thread;
-    uint64_t now = ticks_now();
+    uint64_t ticks = ticks_now();
 
     if (session.state != SESSION_RUNNING || !thread || !thread->begun ||
         record_session(record) != session.number) {
@@ -259,19 +258,19 @@ void umbra_slow_exit(struct record *record, uint64_t *slot)
         return;
     }
     if (thread->busy && !is_abandoned(thread, slot)) {
-        record->end = now;
+        invocation_end_elsewhere(record, ticks - thread->stopped);
         return;
     }
     if (record_owner(record) != &thread->own && record_owner(record) != &thread->other) {
-        __atomic_store_n(&record->end, now, __ATOMIC_RELEASE);
+        invocation_end_elsewhere(record, ticks - thread->stopped);
         return;
     }
-    thread_suspend(thread, (uint64_t)slot);
+    thread_suspend(thread, (uint64_t)slot, ticks);
     if (record_owner(record) == &thread->own) {
         if (record->slot == (uint64_t)slot)
-            exit_on_own_stack(thread, record, now);
+            exit_on_own_stack(thread, record);
     } else {
         exit_on_other_stack(thread, record);
     }
-    thread_publish(thread, on_own_stack(thread, slot));
+    thread_publish(thread);
 }

@@ -8,7 +8,12 @@
  * Slow paths. While one runs, `busy` is set and the hot fields stack_size and top are 0, so a hook
  * in a signal handler that interrupts it comes to a slow path too, sees `busy` and passes through.
  * If such a handler leaves by longjmp, `busy` stays behind; the next hook at or above `busy_slot`
- * on the stack knows that the slow path is no more.
+ * on the stack knows that the slow path is no more. When a slow path is over, the hot fields are
+ * as they were, whichever stack it ran on: a handler may have interrupted the hot path itself.
+ *
+ * A thread's time stands still in its slow paths: `now` is the time at which one began, and what it
+ * took is added to `stopped`, which both hooks subtract from the processor's counter. Making a new
+ * context, unwinding a hundred records or growing a table does not show in anyone's figures.
  */
 #ifndef UMBRA_HOOKS_THREAD_H
 #define UMBRA_HOOKS_THREAD_H
@@ -22,18 +27,19 @@
 
 struct thread {
     /* Hot: layout.h has the offsets. */
-    uint64_t stack_low;   /* bounds of the own stack, while the stash `own` is in use */
+    uint64_t stack_low;   /* bounds of the own stack */
     uint64_t stack_size;  /* 0: every entry takes the slow path */
     struct record *top;   /* of `own`; null: every exit takes the slow path */
-    struct record *limit; /* one past the last record of top's block */
     uint32_t *table;      /* contexts by hash: node indexes, 0 for none; open addressing */
     uint64_t table_mask;  /* entries - 1, entries a power of 2 */
     char *trace;          /* start of the mapped trace: node = trace + 64 * index */
     uint64_t probe_ticks; /* what one recorded call costs those around it */
+    uint64_t stopped;     /* ticks spent in slow paths: a thread's time is rdtsc less these */
 
     uint32_t begun;   /* session in which the state was set up; 0: wiped, or never set up */
     uint32_t busy;
     uint64_t busy_slot;
+    uint64_t now; /* the thread's time while a slow path runs */
     uint64_t own_low, own_size; /* the thread's own stack; size 0 if it is not known */
     struct stash own;           /* calls on that stack */
     struct stash other;         /* calls on all others */
@@ -43,6 +49,7 @@ struct thread {
     struct trace_block *block;       /* where nodes are taken from */
     struct trace_node *root;
     uint32_t table_used;
+    uint64_t table_room; /* entries that the table can grow to, where it is */
     uint32_t tid;
     struct thread *next; /* all threads of the process, the ended ones too until they are reused */
 };
@@ -64,10 +71,11 @@ void threads_cut(struct thread *self);
 /* Runs `notice` in each thread that ends from now on, where the C library allows it. */
 void threads_prepare(void);
 
-/* Slow path brackets: publish puts the hot fields back in place. */
-void thread_suspend(struct thread *thread, uint64_t slot);
-void thread_publish(struct thread *thread, bool on_own_stack);
+/* Slow path brackets. ticks: when it began. publish puts the hot fields back in place. */
+void thread_suspend(struct thread *thread, uint64_t slot, uint64_t ticks);
+void thread_publish(struct thread *thread);
 
+/* The processor's counter. */
 static inline uint64_t ticks_now(void)
 {
     return __builtin_ia32_rdtsc();
@@ -77,11 +85,11 @@ static inline uint64_t ticks_now(void)
 ASSERT_HOT(stack_low, THREAD_STACK_LOW);
 ASSERT_HOT(stack_size, THREAD_STACK_SIZE);
 ASSERT_HOT(top, THREAD_TOP);
-ASSERT_HOT(limit, THREAD_LIMIT);
 ASSERT_HOT(table, THREAD_TABLE);
 ASSERT_HOT(table_mask, THREAD_TABLE_MASK);
 ASSERT_HOT(trace, THREAD_TRACE);
 ASSERT_HOT(probe_ticks, THREAD_PROBE_TICKS);
+ASSERT_HOT(stopped, THREAD_STOPPED);
 _Static_assert(offsetof(struct trace_node, site) == NODE_SITE, "site");
 _Static_assert(offsetof(struct trace_node, parent) == NODE_PARENT, "parent");
 _Static_assert(offsetof(struct trace_node, calls) == NODE_CALLS, "calls");

@@ -37,9 +37,9 @@ static void notice_end(void *thread)
 
     if (self->begun != session.number || session.state != SESSION_RUNNING || self->busy)
         return;
-    thread_suspend(self, (uint64_t)__builtin_frame_address(0));
+    thread_suspend(self, (uint64_t)__builtin_frame_address(0), ticks_now());
     thread_end(self, (uint64_t)__builtin_frame_address(0), TRACE_THREAD_ENDED);
-    thread_publish(self, true);
+    thread_publish(self);
 }
 
 void threads_prepare(void)
@@ -51,7 +51,7 @@ void threads_prepare(void)
         has_end_key = false;
 }
 
-void thread_suspend(struct thread *thread, uint64_t slot)
+void thread_suspend(struct thread *thread, uint64_t slot, uint64_t ticks)
 {
     thread->busy_slot = slot;
     __atomic_store_n(&thread->busy, 1, __ATOMIC_SEQ_CST);
@@ -59,14 +59,15 @@ void thread_suspend(struct thread *thread, uint64_t slot)
     if (thread->top)
         thread->own.top = thread->top;
     __atomic_store_n(&thread->top, 0, __ATOMIC_SEQ_CST);
+    thread->now = ticks - thread->stopped;
     if (thread->own.top)
         stash_settle(&thread->own);
 }
 
-void thread_publish(struct thread *thread, bool on_own_stack)
+void thread_publish(struct thread *thread)
 {
-    if (on_own_stack && session.state == SESSION_RUNNING && thread->own.top) {
-        thread->limit = record_limit(thread->own.top);
+    thread->stopped = ticks_now() - thread->now;
+    if (session.state == SESSION_RUNNING && thread->own.top) {
         thread->stack_low = thread->own_low;
         __atomic_store_n(&thread->top, thread->own.top, __ATOMIC_RELEASE);
         __atomic_store_n(&thread->stack_size, thread->own_size, __ATOMIC_RELEASE);
@@ -76,7 +77,7 @@ void thread_publish(struct thread *thread, bool on_own_stack)
 
 void thread_end(struct thread *thread, uint64_t stack_pointer, enum trace_thread_state state)
 {
-    uint64_t now = ticks_now();
+    uint64_t ticks = ticks_now(), now = ticks - thread->stopped;
 
     if (thread->own.top && stack_pointer) {
         invocations_unwind(thread, stack_pointer, now);
@@ -84,7 +85,7 @@ void thread_end(struct thread *thread, uint64_t stack_pointer, enum trace_thread
     }
     invocations_collect(thread, now, false);
     thread->entry->live = invocations_settle(thread, now);
-    thread->entry->end_ticks = now;
+    thread->entry->end_ticks = ticks;
     thread_name_read(thread->tid, thread->entry->name, sizeof thread->entry->name);
     __atomic_store_n(&thread->entry->state, state, __ATOMIC_RELEASE);
 }
@@ -97,7 +98,7 @@ static bool is_gone(const struct thread *thread, uint32_t own_tid)
 
 static void count_live(struct record *record, void *with)
 {
-    *(uint64_t *)with += record->slot != SLOT_FREE;
+    *(uint64_t *)with += record_is_live(record);
 }
 
 /*
@@ -116,7 +117,7 @@ static bool thread_give_back(struct thread *thread)
         stash_each(&thread->other, count_live, &live);
     if (thread->other_begun && !live)
         stash_release(&thread->other);
-    pages_give_back(thread->table, (thread->table_mask + 1) * sizeof *thread->table);
+    pages_give_back(thread->table, thread->table_room * sizeof *thread->table);
     return live == 0;
 }
 

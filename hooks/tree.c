@@ -4,7 +4,8 @@
 #include "hooks/session.h"
 #include "thunkstash/linux/pages.h"
 
-#define FIRST_TABLE_SIZE 1024 /* entries: one page */
+#define FIRST_TABLE_SIZE  1024 /* entries: one page */
+#define ROOM_FOR_A_NODE   4    /* entries a node of the limit, folded ones not counted */
 
 /* The same as in linux/entry.S. */
 uint64_t tree_hash(uint64_t site, uint32_t parent, uint32_t function)
@@ -33,27 +34,46 @@ static uint64_t place_of(const struct thread *thread, uint64_t site, uint32_t pa
     return place;
 }
 
-/* Doubles the table when it is half full. Stays as it is where there is no memory: slower, but
-   right, while one place is free. */
+/* The table is as large as it may become from the start, but only its front is in use: it grows
+   where it is, since a hot path that was interrupted may hold its address. */
+static bool table_take(struct thread *thread)
+{
+    uint64_t room = FIRST_TABLE_SIZE;
+
+    while (room < (uint64_t)ROOM_FOR_A_NODE * session.node_limit)
+        room *= 2;
+    thread->table = pages_take(room * sizeof *thread->table);
+    thread->table_room = room;
+    thread->table_mask = FIRST_TABLE_SIZE - 1;
+    thread->table_used = 0;
+    return thread->table != 0;
+}
+
+static void table_put(struct thread *thread, uint32_t index)
+{
+    const struct trace_node *node = node_at(thread, index);
+
+    thread->table[place_of(thread, node->site, node->parent, node->function)] = index;
+}
+
+/* Doubles the table when it is half full. False: it cannot grow, and is nearly full. */
 static bool table_make_room(struct thread *thread)
 {
     uint64_t size = thread->table_mask + 1;
-    uint32_t *old = thread->table, *table;
+    uint32_t *entries;
 
     if (thread->table_used < size / 2)
         return true;
-    table = pages_take(2 * size * sizeof *table);
-    if (!table)
-        return thread->table_used < size - 1;
-    thread->table = table;
+    entries = size < thread->table_room ? pages_take(size * sizeof *entries) : 0;
+    if (!entries)
+        return thread->table_used < size / 4 * 3;
+    memcpy(entries, thread->table, size * sizeof *entries);
+    memset(thread->table, 0, size * sizeof *entries);
     thread->table_mask = 2 * size - 1;
-    for (uint64_t i = 0; i < size; i++) {
-        const struct trace_node *node = node_at(thread, old[i]);
-
-        if (old[i])
-            table[place_of(thread, node->site, node->parent, node->function)] = old[i];
-    }
-    pages_give_back(old, size * sizeof *old);
+    for (uint64_t i = 0; i < size; i++)
+        if (entries[i])
+            table_put(thread, entries[i]);
+    pages_give_back(entries, size * sizeof *entries);
     return true;
 }
 
@@ -85,7 +105,7 @@ static struct trace_node *node_add(struct thread *thread, uint64_t site, uint32_
     node->function = function;
     node->min = UINT32_MAX;
     __atomic_store_n(&node->context, context ? context : trace_index(node), __ATOMIC_RELEASE);
-    thread->table[place_of(thread, site, parent, function)] = trace_index(node);
+    table_put(thread, trace_index(node));
     thread->table_used++;
     thread->entry->nodes++;
     return node;
@@ -149,11 +169,8 @@ bool tree_begin(struct thread *thread, uint32_t ordinal)
 
     if (!block)
         return false;
-    thread->table = pages_take(FIRST_TABLE_SIZE * sizeof *thread->table);
-    if (!thread->table)
+    if (!table_take(thread))
         return false;
-    thread->table_mask = FIRST_TABLE_SIZE - 1;
-    thread->table_used = 0;
     thread->trace = session.trace;
     thread->block = block;
     thread->entry = (struct trace_thread *)((char *)block + TRACE_UNIT);

@@ -127,8 +127,7 @@ static bool copy(const struct input_file *file, const char *path, bool overwrite
     return false;
 }
 
-bool agent_bundle(struct agent *agent, const char *output, bool overwrite,
-                  struct failure *failure)
+bool agent_bundle(struct agent *agent, const char *output, bool overwrite, struct failure *failure)
 {
     const char *slash = strrchr(output, '/');
     int directory = slash ? (int)(slash - output + 1) : 0;

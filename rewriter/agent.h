@@ -19,8 +19,7 @@ struct agent {
 bool agent_find(struct agent *agent, const char *wanted, struct failure *failure);
 
 /* Copies it beside `output` and has it found there. agent_unbundle takes that back. */
-bool agent_bundle(struct agent *agent, const char *output, bool overwrite,
-                  struct failure *failure);
+bool agent_bundle(struct agent *agent, const char *output, bool overwrite, struct failure *failure);
 void agent_unbundle(struct agent *agent);
 
 #endif

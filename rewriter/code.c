@@ -86,7 +86,20 @@ void code_map_free(struct code_map *map)
     free(map->jumps.words);
     free(map->pointers.words);
     free(map->branches);
+    free(map->tables);
     *map = (struct code_map){0};
+}
+
+void code_map_add(struct code_map *map, struct branch branch)
+{
+    map->branches = memory_grow(map->branches, map->branch_count, &map->branch_room, sizeof branch);
+    map->branches[map->branch_count++] = branch;
+}
+
+void code_map_add_table(struct code_map *map, struct code_table table)
+{
+    map->tables = memory_grow(map->tables, map->table_count, &map->table_room, sizeof table);
+    map->tables[map->table_count++] = table;
 }
 
 size_t code_map_branches_from(const struct code_map *map, uint64_t target)

@@ -54,7 +54,11 @@ bool address_set_has(const struct address_set *set, uint64_t address);
 /* The first member at or above an address; UINT64_MAX if there is none. */
 uint64_t address_set_next(const struct address_set *set, uint64_t address);
 
-enum branch_kind { BRANCH_JUMP, BRANCH_CONDITION, BRANCH_TABLE };
+enum branch_kind {
+    BRANCH_JUMP,
+    BRANCH_CONDITION,
+    BRANCH_TABLE, /* perhaps: what may be an entry of a jump table of the source's function */
+};
 
 /* A jump between functions, or one to the first bytes of its own. */
 struct branch {
@@ -64,15 +68,24 @@ struct branch {
     bool is_near;   /* its last four bytes are the displacement */
 };
 
+/* Data that may be a jump table of the function from start to end. */
+struct code_table {
+    uint64_t address, start, end;
+};
+
 /* What all code swept so far refers to. */
 struct code_map {
     struct address_set calls, jumps, pointers;
     struct branch *branches; /* ascending by target once swept */
     size_t branch_count, branch_room;
+    struct code_table *tables;
+    size_t table_count, table_room;
 };
 
 void code_map_init(struct code_map *map, const struct code *code);
 void code_map_free(struct code_map *map);
+void code_map_add(struct code_map *map, struct branch branch);
+void code_map_add_table(struct code_map *map, struct code_table table);
 
 /*
  * Finds every function: sweeps those in the list, adds what they call, sweeps that, and so on.
@@ -87,6 +100,9 @@ size_t code_map_branches_from(const struct code_map *map, uint64_t target);
 void code_sweep(const struct code *code, struct function *function, struct code_map *map);
 /* Likewise for code between functions, of which only jumps count. */
 void code_sweep_gap(const struct code *code, uint64_t address, uint64_t end, struct code_map *map);
+
+/* Notes where the jump tables found by all sweeps lead. */
+void code_tables_note(const struct code *code, struct code_map *map);
 
 /* Tells fragments from functions, by what the sweep saw. */
 void code_classify(const struct code_map *map, struct function_list *functions);

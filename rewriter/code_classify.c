@@ -4,12 +4,13 @@
  * fragment would count calls that never were, and write below the stack pointer of code that has
  * a red zone in use. What tells a fragment, in a file without symbols:
  *
- *      - nobody calls it, and
- *      - another function jumps to it on a condition, or through a jump table, or
- *      - it jumps back into the middle of another function, or
- *      - it is not aligned as functions are, and nobody takes its address either.
+ *      - nobody calls it, and not both: its address is taken, and it is aligned as functions are;
+ *      - and another function jumps to it on a condition,
+ *        or it jumps back into the middle of another function,
+ *        or it is not aligned, and nobody takes its address.
  *
- * A function that is only ever the target of tail calls is jumped to without a condition.
+ * A function that is only ever the target of tail calls is jumped to without a condition. The
+ * main part of a function may jump into the middle of its own fragment, too.
  */
 #include "rewriter/code.h"
 
@@ -24,13 +25,14 @@ enum seen {
     SEEN_INTO_OTHER = 2,
 };
 
-static void look_at(struct function_list *functions, const struct branch *branch,
-                    uint8_t *seen)
+static void look_at(struct function_list *functions, const struct branch *branch, uint8_t *seen)
 {
     const struct function *from = function_list_owner(functions, branch->source);
     struct function *to = function_list_owner(functions, branch->target);
 
     if (!from || !to || from == to || branch->source >= from->end || branch->target >= to->end)
+        return;
+    if (branch->target != to->address && branch->kind == BRANCH_TABLE)
         return;
     if (branch->target != to->address) {
         seen[from - functions->items] |= SEEN_INTO_OTHER;
@@ -45,12 +47,13 @@ static void look_at(struct function_list *functions, const struct branch *branch
 static bool is_fragment(const struct function *function, uint8_t seen)
 {
     const uint8_t sure = EVIDENCE_SYMBOL | EVIDENCE_CALL | EVIDENCE_ENTRY;
+    bool is_aligned = function->address % FUNCTION_ALIGNMENT == 0;
+    bool is_taken = function->evidence & EVIDENCE_POINTER;
 
-    if (function->evidence & sure || !(function->evidence & EVIDENCE_UNWIND))
+    if (function->evidence & sure || !(function->evidence & EVIDENCE_UNWIND) ||
+        (is_taken && is_aligned))
         return false;
-    if (seen)
-        return true;
-    return function->address % FUNCTION_ALIGNMENT && !(function->evidence & EVIDENCE_POINTER);
+    return seen || (!is_aligned && !is_taken);
 }
 
 void code_classify(const struct code_map *map, struct function_list *functions)

@@ -109,16 +109,47 @@ static void sweep_gaps(const struct code *code, const struct function_list *func
     }
 }
 
-/* Every aligned word of data that is the address of code. */
-static void note_data_pointers(const struct code *code, struct code_map *map)
+static uint64_t word_at(const struct code_range *range, uint64_t at)
+{
+    uint64_t word = 0;
+
+    if (at <= range->size && range->size - at >= 8)
+        memcpy(&word, range->bytes + at, sizeof word);
+    return word;
+}
+
+/* Whether an address lies in the middle of a function. */
+static bool is_inside(const struct function_list *functions, uint64_t address)
+{
+    const struct function *owner = function_list_owner(functions, address);
+
+    return owner && owner->evidence & EVIDENCE_EXTENT && address > owner->address &&
+           address < owner->end;
+}
+
+/*
+ * Every aligned word of data that is the address of code, where no relocations tell: images that
+ * can be moved have low addresses, which look like any other number. A word next to one that
+ * leads into the middle of a function belongs to a jump table.
+ */
+static void note_data_pointers(const struct code *code, const struct function_list *functions,
+                               struct code_map *map)
 {
     for (size_t i = 0; i < code->data_count; i++) {
         const struct code_range *range = &code->data[i];
-        uint64_t word;
 
         for (uint64_t at = -range->address & 7; at + 8 <= range->size; at += 8) {
-            memcpy(&word, range->bytes + at, sizeof word);
-            address_set_add(&map->pointers, word);
+            uint64_t word = word_at(range, at), source = word_at(range, at - 8);
+
+            if (!code_range_at(code, word))
+                continue;
+            if (!is_inside(functions, source))
+                source = word_at(range, at + 8);
+            if (is_inside(functions, source))
+                code_map_add(
+                    map, (struct branch){.target = word, .source = source, .kind = BRANCH_TABLE});
+            else
+                address_set_add(&map->pointers, word);
         }
     }
 }
@@ -158,7 +189,8 @@ static int by_target(const void *left, const void *right)
 
 void code_discover(const struct code *code, struct function_list *functions, struct code_map *map)
 {
-    note_data_pointers(code, map);
+    if (code->has_absolute_code)
+        note_data_pointers(code, functions, map);
     do {
         for (size_t i = 0; i < functions->count; i++)
             if (!functions->items[i].is_swept &&
@@ -166,6 +198,7 @@ void code_discover(const struct code *code, struct function_list *functions, str
                 code_sweep(code, &functions->items[i], map);
     } while (add_called(code, functions, map));
     sweep_gaps(code, functions, map);
+    code_tables_note(code, map);
     mark_plt(code, functions);
     note_evidence(functions, map);
     if (map->branch_count)

@@ -1,12 +1,9 @@
 /* One linear pass over the instructions of a function. */
 #include "rewriter/code.h"
 
-#include "rewriter/memory.h"
-
 #include <string.h>
 
-#define TABLE_LIMIT     65536 /* entries of a jump table */
-#define TABLES_PER_PASS 64    /* candidates remembered in a function with an indirect jump */
+#define TABLES_PER_PASS 256 /* candidates remembered in a function */
 
 #define X86_RSP 4
 #define X86_RBP 5
@@ -24,16 +21,16 @@ struct sweep {
 static void note_branch(struct sweep *sweep, uint64_t target, uint64_t source,
                         enum branch_kind kind, uint8_t length, bool is_near)
 {
-    struct code_map *map = sweep->map;
     bool is_inside = sweep->function && target >= sweep->start && target < sweep->end;
 
-    address_set_add(&map->jumps, target);
+    address_set_add(&sweep->map->jumps, target);
     if (is_inside && target - sweep->start > PATCH_MAX_DISPLACED)
         return;
-    map->branches =
-        memory_grow(map->branches, map->branch_count, &map->branch_room, sizeof *map->branches);
-    map->branches[map->branch_count++] = (struct branch){
-        .target = target, .source = source, .kind = kind, .length = length, .is_near = is_near};
+    code_map_add(sweep->map, (struct branch){.target = target,
+                                             .source = source,
+                                             .kind = (uint8_t)kind,
+                                             .length = length,
+                                             .is_near = is_near});
 }
 
 static void note_flow(struct sweep *sweep, const struct instruction *at)
@@ -72,8 +69,8 @@ static void note_pointers(struct sweep *sweep, const struct instruction *at)
     } else if (sweep->code->has_absolute_code) {
         if (zydis->raw.imm[0].size == 32 && !zydis->raw.imm[0].is_relative)
             address_set_add(&sweep->map->pointers, zydis->raw.imm[0].value.u & UINT32_MAX);
-        if (at->flow == FLOW_INDIRECT_JUMP && zydis->raw.disp.size == 32 &&
-            !at->is_rip_based && sweep->table_count < TABLES_PER_PASS)
+        if (at->flow == FLOW_INDIRECT_JUMP && zydis->raw.disp.size == 32 && !at->is_rip_based &&
+            sweep->table_count < TABLES_PER_PASS)
             sweep->tables[sweep->table_count++] = (uint64_t)zydis->raw.disp.value;
     }
 }
@@ -105,32 +102,6 @@ static bool reads_return_address(const struct instruction *at, const struct retu
     if (mnemonic == ZYDIS_MNEMONIC_POP)
         return slot->base == RETURN_SLOT_RSP && slot->offset == 0;
     return touches(&at->zydis, slot);
-}
-
-/*
- * Jump tables, of 32-bit distances from the table or of addresses. They have no length: what
- * leads out of code ends them. Noting too many targets costs at most a function left alone.
- */
-static void note_table(struct sweep *sweep, uint64_t table)
-{
-    size_t size, entry_size = sweep->code->has_absolute_code ? 8 : 4;
-    const uint8_t *bytes = code_data_at(sweep->code, table, &size);
-
-    for (size_t i = 0; bytes && i < TABLE_LIMIT && size >= (i + 1) * entry_size; i++) {
-        uint64_t target = 0;
-        int32_t distance;
-
-        if (entry_size == 8) {
-            memcpy(&target, bytes + i * 8, 8);
-        } else {
-            memcpy(&distance, bytes + i * 4, 4);
-            target = table + (uint64_t)(int64_t)distance;
-        }
-        if (!code_range_at(sweep->code, target))
-            return;
-        if (target >= sweep->start && target < sweep->end)
-            note_branch(sweep, target, sweep->start, BRANCH_TABLE, 0, false);
-    }
 }
 
 static void run(struct sweep *sweep, const uint8_t *bytes)
@@ -178,7 +149,7 @@ void code_sweep(const struct code *code, struct function *function, struct code_
     code->unwind.begin(code->unwind.context, function);
     run(&sweep, bytes);
     for (size_t i = 0; function->has_indirect_jump && i < sweep.table_count; i++)
-        note_table(&sweep, sweep.tables[i]);
+        code_map_add_table(map, (struct code_table){sweep.tables[i], sweep.start, sweep.end});
 }
 
 void code_sweep_gap(const struct code *code, uint64_t address, uint64_t end, struct code_map *map)

@@ -16,7 +16,7 @@ enum flow {
     FLOW_CALL,          /* to target */
     FLOW_INDIRECT_CALL, /* through a register or memory */
     FLOW_INDIRECT_JUMP,
-    FLOW_END, /* ret, ud2, hlt */
+    FLOW_END,     /* ret, ud2, hlt */
     FLOW_UNKNOWN, /* far transfers, transactions */
 };
 

@@ -29,8 +29,8 @@ bool input_file_open(struct input_file *file, const char *path, struct failure *
         goto err;
     }
     file->size = (size_t)file->status.st_size;
-    bytes = mmap(NULL, file->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, descriptor,
-                 0);
+    bytes =
+        mmap(NULL, file->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, descriptor, 0);
     if (bytes == MAP_FAILED) {
         fail(failure, path, "cannot map its %zu bytes: %s", file->size, strerror(errno));
         goto err;

@@ -18,8 +18,8 @@ static int needs_first(const Elf_Binary_t *binary, const char *name)
 {
     for (size_t i = 0; binary->dynamic_entries && binary->dynamic_entries[i]; i++)
         if (binary->dynamic_entries[i]->tag == LIEF_ELF_DT_NEEDED)
-            return strcmp(((Elf_DynamicEntry_Library_t *)binary->dynamic_entries[i])->name,
-                          name) == 0;
+            return strcmp(((Elf_DynamicEntry_Library_t *)binary->dynamic_entries[i])->name, name) ==
+                   0;
     return 0;
 }
 

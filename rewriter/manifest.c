@@ -32,8 +32,7 @@ static struct manifest_function entry(const struct manifest_source *source,
     entry.patch_size = function->patch_size;
     bytes = code_at(source->code, function->address + function->patch_offset, &room);
     if (bytes)
-        memcpy(entry.original, bytes,
-               room < sizeof entry.original ? room : sizeof entry.original);
+        memcpy(entry.original, bytes, room < sizeof entry.original ? room : sizeof entry.original);
     return entry;
 }
 
@@ -66,8 +65,7 @@ void manifest_write(const struct manifest_source *source, uint8_t *bytes)
 
         put(bytes, &at, &function, sizeof function);
     }
-    head.original_path =
-        put(bytes, &at, source->original_path, strlen(source->original_path) + 1);
+    head.original_path = put(bytes, &at, source->original_path, strlen(source->original_path) + 1);
     head.agent_path = put(bytes, &at, source->agent_path, strlen(source->agent_path) + 1);
     if (source->build_id_size)
         head.build_id = put(bytes, &at, source->build_id, source->build_id_size);
@@ -83,8 +81,7 @@ bool manifest_read(struct manifest *manifest, const uint8_t *bytes, size_t size)
     memcpy(head, bytes, sizeof *head);
     if (head->magic != MANIFEST_MAGIC || head->version != IMAGE_VERSION || head->size > size ||
         head->size < sizeof *head || head->functions > head->size ||
-        head->function_count >
-            (head->size - head->functions) / sizeof(struct manifest_function))
+        head->function_count > (head->size - head->functions) / sizeof(struct manifest_function))
         return false;
     manifest->functions = memory_zeroed(head->function_count, sizeof *manifest->functions);
     if (head->function_count)

@@ -25,7 +25,7 @@ static void on_signal(int number)
 
 static void watch_the_end(void)
 {
-    static const int signals[] = {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGPIPE, SIGXFSZ};
+    static const int signals[] = {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGPIPE};
     static bool is_watching;
     struct sigaction old, action = {.sa_handler = on_signal};
 
@@ -33,6 +33,7 @@ static void watch_the_end(void)
         return;
     is_watching = true;
     atexit(remove_pending);
+    signal(SIGXFSZ, SIG_IGN); /* have write say so */
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(signals[i], &action, NULL);
@@ -40,7 +41,8 @@ static void watch_the_end(void)
 
 static bool exists_fail(const char *path, struct failure *failure)
 {
-    return fail(failure, path, "expected a new file, found one that exists; --overwrite replaces it");
+    return fail(failure, path,
+                "expected a new file, found one that exists; --overwrite replaces it");
 }
 
 bool output_file_begin(struct output_file *file, const char *path, bool overwrite,
@@ -99,8 +101,7 @@ static mode_t permissions(int descriptor, const struct stat *like)
     return mode;
 }
 
-bool output_file_settle(struct output_file *file, const struct stat *like,
-                        struct failure *failure)
+bool output_file_settle(struct output_file *file, const struct stat *like, struct failure *failure)
 {
     if (fchmod(file->descriptor, permissions(file->descriptor, like)) < 0)
         return fail(failure, file->path, "cannot set its permissions: %s", strerror(errno));

@@ -24,8 +24,7 @@ bool output_file_begin(struct output_file *file, const char *path, bool overwrit
 bool output_file_write(struct output_file *file, uint64_t offset, const void *bytes, size_t size,
                        struct failure *failure);
 /* Gives it the permissions of `like` and flushes it to disk; it can be looked at by now. */
-bool output_file_settle(struct output_file *file, const struct stat *like,
-                        struct failure *failure);
+bool output_file_settle(struct output_file *file, const struct stat *like, struct failure *failure);
 /* Puts it in its place. */
 bool output_file_commit(struct output_file *file, bool overwrite, struct failure *failure);
 /* Removes it, if it was not committed. */

@@ -63,10 +63,10 @@ struct function {
     bool is_swept;
     bool has_indirect_jump;
     /* Once planned and hooked: */
-    uint8_t patch_offset;   /* from address */
-    uint8_t displaced;      /* bytes of instructions that move to the stub */
-    uint8_t patch_size;     /* bytes overwritten */
-    uint32_t stub, body;    /* offsets in the stub segment */
+    uint8_t patch_offset; /* from address */
+    uint8_t displaced;    /* bytes of instructions that move to the stub */
+    uint8_t patch_size;   /* bytes overwritten */
+    uint32_t stub, body;  /* offsets in the stub segment */
 };
 
 /* Ascending by address, each address once, after function_list_settle. */

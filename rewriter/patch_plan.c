@@ -7,18 +7,18 @@
 
 /* The instructions at the start of a function that the jump would replace. */
 struct window {
-    uint64_t start;  /* first byte replaced */
-    size_t offset;   /* of start from the function's address */
+    uint64_t start;   /* first byte replaced */
+    size_t offset;    /* of start from the function's address */
     size_t displaced; /* bytes of instructions that move */
-    size_t covered;  /* these and the padding behind them */
+    size_t covered;   /* these and the padding behind them */
     bool has_padding;
 };
 
 /* Whether instruction `at`, moved elsewhere, can still reach what it refers to. */
 static bool refers_to_image(const struct patch_plan *plan, const struct instruction *at)
 {
-    bool is_direct = at->flow == FLOW_JUMP || at->flow == FLOW_CONDITION ||
-                     at->flow == FLOW_LOOP || at->flow == FLOW_CALL;
+    bool is_direct = at->flow == FLOW_JUMP || at->flow == FLOW_CONDITION || at->flow == FLOW_LOOP ||
+                     at->flow == FLOW_CALL;
 
     if (is_direct && (at->target < plan->base || at->target >= plan->end))
         return false;
@@ -90,8 +90,7 @@ static enum patch_reason window_check(const struct patch_plan *plan, const struc
 }
 
 /* Whether code at an address is part of a function, or of a fragment of it. */
-static bool is_own(const struct patch_plan *plan, const struct function *function,
-                   uint64_t address)
+static bool is_own(const struct patch_plan *plan, const struct function *function, uint64_t address)
 {
     const struct function *from = function_list_owner(plan->functions, address);
     size_t index = (size_t)(function - plan->functions->items);
@@ -125,8 +124,8 @@ static enum patch_reason loops_check(struct patch_plan *plan, const struct funct
             plan->retarget_count = first;
             return PATCH_LOOP_AT_ENTRY;
         }
-        plan->retargets = memory_grow(plan->retargets, plan->retarget_count,
-                                      &plan->retarget_room, sizeof *plan->retargets);
+        plan->retargets = memory_grow(plan->retargets, plan->retarget_count, &plan->retarget_room,
+                                      sizeof *plan->retargets);
         plan->retargets[plan->retarget_count++] = (struct retarget){
             branch->source + branch->length - 4, (uint32_t)(function - plan->functions->items)};
     }
@@ -148,7 +147,8 @@ static enum patch_reason decide(struct patch_plan *plan, struct function *functi
         return reason;
     function->patch_offset = (uint8_t)window.offset;
     function->displaced = (uint8_t)window.displaced;
-    function->patch_size = (uint8_t)(window.covered < PATCH_MAX_FILL ? window.covered : PATCH_MAX_FILL);
+    function->patch_size =
+        (uint8_t)(window.covered < PATCH_MAX_FILL ? window.covered : PATCH_MAX_FILL);
     is_movable = stub_body_append(&scratch, function, code_at(plan->code, function->address, &size),
                                   &is_adjusted);
     free(scratch.code.bytes);

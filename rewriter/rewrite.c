@@ -21,8 +21,7 @@ static bool write_output(const struct rewrite_options *options, struct input_fil
         return false;
     if (elf_rewrite(input, agent, &output, result, &expected, failure) &&
         output_file_settle(&output, &input->status, failure) &&
-        (options->no_verify ||
-         judge_elf(output.temporary, options->output, &expected, failure)) &&
+        (options->no_verify || judge_elf(output.temporary, options->output, &expected, failure)) &&
         output_file_commit(&output, options->overwrite, failure))
         return true;
     output_file_abandon(&output);
@@ -38,9 +37,9 @@ bool rewrite_file(const struct rewrite_options *options, struct rewrite_result *
 
     if (!input_file_open(&input, options->input, failure))
         return false;
-    is_done = elf_check(&input, failure) && agent_find(&agent, options->agent, failure) &&
-              (!options->bundle ||
-               agent_bundle(&agent, options->output, options->overwrite, failure));
+    is_done =
+        elf_check(&input, failure) && agent_find(&agent, options->agent, failure) &&
+        (!options->bundle || agent_bundle(&agent, options->output, options->overwrite, failure));
     if (is_done) {
         is_done = write_output(options, &input, &agent, result, failure);
         if (!is_done)

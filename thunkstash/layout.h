@@ -24,20 +24,34 @@
  *
  * A record:
  *
- *      0     8      16     24   32     40       48      56
- *      +-----+------+------+----+------+--------+-------+-----+
- *      | ret | body | slot | t0 | node | probes | below | end |
- *      +-----+------+------+----+------+--------+-------+-----+
+ *      0     8      16     24   32     40       48     56
+ *      +-----+------+------+----+------+--------+------+-------+
+ *      | ret | body | slot | t0 | node | probes | mark | below |
+ *      +-----+------+------+----+------+--------+------+-------+
  *
  * Record 0 of a block is no invocation but the block's *sentinel*: body is the exit hook, below
  * the stash it belongs to; slot and node repeat those of the record before it, the last of the
- * block before, so that the hot path need not know that a block begins.
+ * block before, so that the hot path need not know that a block begins. Record 511 is none either:
+ * its slot is 0 for good, which tells the hot path that the block ends.
+ *
+ * slot is all ones in a free record: higher than any stack pointer, so that one that was taken but
+ * not filled in yet passes for a live one.
+ *
+ * mark says how far counting is. A hook that never goes on, since a signal handler interrupted it
+ * and left by longjmp, leaves it behind; whoever frees the record then finishes the count, once:
+ *
+ *      0     nothing was counted
+ *      100n  unwinding: the thread's `unwound` is to become n, the low 61 bits
+ *      101n  leaving: the node's `exits` is to become n
+ *      110n  entering, or live: the node's `calls` is to be n or more
+ *      111   returned on another thread, or inside a slow path; t0 is how long it took
  */
 #ifndef UMBRA_THUNKSTASH_LAYOUT_H
 #define UMBRA_THUNKSTASH_LAYOUT_H
 
 #define THUNK_SIZE        64
 #define BLOCK_THUNKS      512
+#define BLOCK_LAST        (BLOCK_THUNKS - 2) /* the last record of use */
 #define BLOCK_CODE_SIZE   (BLOCK_THUNKS * THUNK_SIZE)
 #define RECORD_DISTANCE   BLOCK_CODE_SIZE /* K */
 #define BLOCK_SIZE        (2 * BLOCK_CODE_SIZE)
@@ -51,16 +65,24 @@
 #define RECORD_T0     24
 #define RECORD_NODE   32
 #define RECORD_PROBES 40
+#define RECORD_MARK   48
+
+#define SLOT_FREE      0xffffffffffffffff
+#define MARK_UNWINDING 0x8000000000000000
+#define MARK_LEAVING   0xa000000000000000
+#define MARK_LIVE      0xc000000000000000
+#define MARK_ELSEWHERE 0xe000000000000000
+#define MARK_BITS      0xe000000000000000
 
 /* Hot fields of struct thread, see hooks/thread.h. */
 #define THREAD_STACK_LOW   0
 #define THREAD_STACK_SIZE  8
 #define THREAD_TOP         16
-#define THREAD_LIMIT       24
-#define THREAD_TABLE       32
-#define THREAD_TABLE_MASK  40
-#define THREAD_TRACE       48
-#define THREAD_PROBE_TICKS 56
+#define THREAD_TABLE       24
+#define THREAD_TABLE_MASK  32
+#define THREAD_TRACE       40
+#define THREAD_PROBE_TICKS 48
+#define THREAD_STOPPED     56
 
 /* Fields of struct trace_node. */
 #define NODE_SITE    0

@@ -81,12 +81,11 @@ static void block_begin(uint32_t block, struct stash *stash)
 {
     struct record *records = block_records(block);
 
-    for (uint32_t i = 1; i < BLOCK_THUNKS; i++) {
-        records[i].slot = SLOT_FREE;
-        records[i].end = 0;
-    }
+    for (uint32_t i = 1; i <= BLOCK_LAST; i++)
+        records[i] = (struct record){.slot = SLOT_FREE, .node = stash->root};
     records[0] = (struct record){
-        .body = (uint64_t)exit_hook, .slot = SLOT_FREE, .owner = stash};
+        .body = (uint64_t)exit_hook, .slot = SLOT_FREE, .owner = stash, .node = stash->root};
+    records[BLOCK_LAST + 1].slot = 0;
     links[block] = (struct block_links){.before = stash->last_block, .session = stash->session};
     if (stash->last_block)
         links[stash->last_block - 1].behind = block + 1;
@@ -100,7 +99,7 @@ static void block_chain_free(uint32_t block, struct stash *stash)
 {
     struct record *records = block_records(block);
 
-    for (uint32_t i = BLOCK_THUNKS - 1; i > 0; i--) {
+    for (uint32_t i = BLOCK_LAST; i > 0; i--) {
         records[i].below = stash->free;
         stash->free = &records[i];
     }
@@ -117,11 +116,10 @@ bool stash_begin(struct stash *stash, bool ordered, uint32_t session, struct tra
 {
     uint32_t block = code_pages ? block_take() : 0;
 
-    *stash = (struct stash){.ordered = ordered, .session = session};
+    *stash = (struct stash){.ordered = ordered, .session = session, .root = root};
     if (!block)
         return false;
     block_begin(block - 1, stash);
-    block_records(block - 1)->node = root;
     if (ordered)
         stash->top = block_records(block - 1);
     else
@@ -141,11 +139,6 @@ void stash_release(struct stash *stash)
 bool record_is_sentinel(const struct record *record)
 {
     return block_records(block_of(record)) == record;
-}
-
-struct record *record_limit(const struct record *record)
-{
-    return block_records(block_of(record)) + BLOCK_THUNKS;
 }
 
 struct stash *record_owner(const struct record *record)
@@ -174,7 +167,7 @@ struct record *stash_below(const struct record *record)
 
     if (!record_is_sentinel(record - 1))
         return (struct record *)record - 1;
-    return before ? block_records(before - 1) + BLOCK_THUNKS - 1 : (struct record *)record - 1;
+    return before ? block_records(before - 1) + BLOCK_LAST : (struct record *)record - 1;
 }
 
 void stash_settle(struct stash *stash)
@@ -184,7 +177,7 @@ void stash_settle(struct stash *stash)
 
     if (!record_is_sentinel(top) || !before)
         return;
-    stash->top = block_records(before - 1) + BLOCK_THUNKS - 1;
+    stash->top = block_records(before - 1) + BLOCK_LAST;
     stash->top->probes += top->probes;
     top->probes = 0;
 }
@@ -212,7 +205,7 @@ static struct record *push_ordered(struct stash *stash)
 {
     struct record *at = stash->top;
 
-    if (at + 1 == record_limit(at))
+    if (at == block_records(block_of(at)) + BLOCK_LAST)
         at = next_block(stash);
     if (!at)
         return 0;
@@ -251,15 +244,15 @@ void stash_pop(struct stash *stash)
         below->probes += (top - 1)->probes;
         (top - 1)->probes = 0;
     }
-    top->end = 0;
-    top->slot = SLOT_FREE;
     stash->top = below;
+    top->slot = SLOT_FREE;
+    top->mark = 0;
 }
 
 void stash_free(struct stash *stash, struct record *record)
 {
-    record->end = 0;
     record->slot = SLOT_FREE;
+    record->mark = 0;
     record->below = stash->free;
     stash->free = record;
     if (stash->top == record)
@@ -269,6 +262,6 @@ void stash_free(struct stash *stash, struct record *record)
 void stash_each(struct stash *stash, void (*visit)(struct record *, void *), void *with)
 {
     for (uint32_t block = stash->first_block; block; block = links[block - 1].behind)
-        for (uint32_t i = 1; i < BLOCK_THUNKS; i++)
+        for (uint32_t i = 1; i <= BLOCK_LAST; i++)
             visit(block_records(block - 1) + i, with);
 }

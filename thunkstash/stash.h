@@ -16,8 +16,6 @@
 struct trace_node;
 struct stash;
 
-#define SLOT_FREE UINT64_MAX
-
 struct record {
     uint64_t ret;            /* the true return address */
     uint64_t body;           /* where the thunk's call goes */
@@ -25,11 +23,11 @@ struct record {
     uint64_t t0;             /* ticks at entry */
     struct trace_node *node; /* the invocation's context */
     uint64_t probes;         /* recorded calls that began and ended within this one */
+    uint64_t mark;           /* MARK_…: what of it was counted */
     union {
         struct record *below; /* caller's record, on a stash without order; null if unknown */
         struct stash *owner;  /* in a sentinel */
     };
-    uint64_t end; /* ticks at which it returned on another thread, for the owner to see; 0 */
 };
 
 /*
@@ -42,7 +40,8 @@ struct stash {
     struct record *free;  /* not ordered: chained by `below` */
     uint32_t first_block; /* number + 1; 0: none */
     uint32_t last_block;
-    uint32_t session; /* fork generation in which the stash began */
+    struct trace_node *root; /* context of the sentinel, and of records not used yet */
+    uint32_t session;        /* fork generation in which the stash began */
     bool ordered;
 };
 
@@ -78,11 +77,13 @@ bool record_is_sentinel(const struct record *record);
 struct stash *record_owner(const struct record *record);
 uint32_t record_session(const struct record *record);
 
-/* One past the last record of the block that holds this one. */
-struct record *record_limit(const struct record *record);
-
 /* The record whose thunk's return address this is; null if it is none. */
 struct record *record_of_return(uint64_t address);
+
+static inline bool record_is_live(const struct record *record)
+{
+    return record->slot != SLOT_FREE;
+}
 
 static inline uint64_t record_thunk(const struct record *record)
 {

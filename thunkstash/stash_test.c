@@ -91,7 +91,7 @@ static void a_later_blocks_sentinel_repeats_the_record_before_it(void **state)
 
     (void)state;
     begin(&stash, true);
-    for (int i = 1; i < BLOCK_THUNKS; i++)
+    for (int i = 1; i <= BLOCK_LAST; i++)
         last = push(&stash, (uint64_t)i);
     last->node = (struct trace_node *)0x2000;
     first = push(&stash, BLOCK_THUNKS);
@@ -109,7 +109,7 @@ static void probes_noted_on_a_sentinel_reach_the_record_before_it(void **state)
 
     (void)state;
     begin(&stash, true);
-    for (int i = 1; i < BLOCK_THUNKS; i++)
+    for (int i = 1; i <= BLOCK_LAST; i++)
         last = push(&stash, (uint64_t)i);
     first = push(&stash, BLOCK_THUNKS);
     last->probes = 2;
@@ -150,7 +150,7 @@ static void blocks_given_back_are_used_again_and_their_end_is_told(void **state)
     begin(&all, true);
     while (stash_push(&all))
         pushed++;
-    assert_int_equal(pushed, (uint64_t)STASH_BLOCKS * (BLOCK_THUNKS - 1));
+    assert_int_equal(pushed, (uint64_t)STASH_BLOCKS * BLOCK_LAST);
     assert_false(stash_begin(&one, true, 1, root));
     stash_release(&all);
     begin(&one, true);

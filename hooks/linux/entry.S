@@ -21,8 +21,9 @@
  *
  * A signal may arrive anywhere. Its handler may make recorded calls (these use the records above
  * the top, and are gone when it returns) or leave by longjmp. So the top is advanced before the
- * record above it is filled in, a record's slot is written last, and a free record's slot is ~0:
- * a record in the making looks like a live one that no stack pointer has passed.
+ * record above it is filled in, and calls and exits are counted by storing the new count in the
+ * record's mark first, then in the node (layout.h): a hook that never goes on was counted either
+ * not at all or once.
  */
 #include "thunkstash/layout.h"
 #include "trace/image_offsets.h"
@@ -161,20 +162,27 @@ umbra_enter:
     jne     2f
 
     add     rsi, THUNK_SIZE                 /* a record for it */
-    cmp     rsi, [rdi + THREAD_LIMIT]
+    cmp     qword ptr [rsi + RECORD_SLOT], 0
     je      slow_entry
+    mov     rax, [r9 + NODE_CALLS]
+    movabs  rdx, MARK_LIVE
+    inc     rax
+    or      rdx, rax
+    mov     [rsi + RECORD_SLOT], rsp
     mov     [rdi + THREAD_TOP], rsi
-    inc     qword ptr [r9 + NODE_CALLS]
+    mov     [rsi + RECORD_NODE], r9
+    mov     [rsi + RECORD_MARK], rdx
+    mov     [rsi + RECORD_SLOT], rsp        /* a handler may have used the record in between */
+    mov     [r9 + NODE_CALLS], rax
     mov     [rsi + RECORD_RET], r8
     mov     [rsi + RECORD_BODY], rcx
-    mov     [rsi + RECORD_NODE], r9
     mov     qword ptr [rsi + RECORD_PROBES], 0
-    mov     [rsi + RECORD_SLOT], rsp
     lea     r8, [rsi - RECORD_DISTANCE]
     mov     [rsp - 80], r8
     rdtsc
     shl     rdx, 32
     or      rax, rdx
+    sub     rax, [rdi + THREAD_STOPPED]
     mov     [rsi + RECORD_T0], rax
     restore_flags_and_work_registers
 to_thunk:
@@ -223,10 +231,16 @@ slow_entry:
     jz      slow_exit
     cmp     [rdi + THREAD_TOP], rcx
     jne     slow_exit
+    sub     rdx, [rdi + THREAD_STOPPED]
     sub     rdx, [rcx + RECORD_T0]
     mov     rsi, [rcx + RECORD_NODE]
     mov     rax, [rcx + RECORD_PROBES]
-    inc     qword ptr [rsi + NODE_EXITS]
+    mov     r8, [rsi + NODE_EXITS]
+    movabs  r9, MARK_LEAVING
+    inc     r8
+    or      r9, r8
+    mov     [rcx + RECORD_MARK], r9
+    mov     [rsi + NODE_EXITS], r8
     add     [rsi + NODE_TICKS], rdx
     add     [rsi + NODE_PROBES], rax
     mov     r8, rax                         /* without the probes inside it */
@@ -239,9 +253,10 @@ slow_entry:
 1:  mov     eax, [rsi + NODE_MIN]
     cmp     rdx, rax
     jl      new_min
-2:  mov     qword ptr [rcx + RECORD_SLOT], -1
-    sub     rcx, THUNK_SIZE
-    mov     [rdi + THREAD_TOP], rcx
+2:  lea     rax, [rcx - THUNK_SIZE]
+    mov     [rdi + THREAD_TOP], rax
+    mov     qword ptr [rcx + RECORD_SLOT], SLOT_FREE
+    mov     qword ptr [rcx + RECORD_MARK], 0
 3:  restore_flags_and_work_registers
     ret
 

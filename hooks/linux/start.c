@@ -93,9 +93,9 @@ __attribute__((destructor)) static void agent_end(void)
     session.state = SESSION_CLOSED;
     threads_cut(self);
     if (self && self->begun == session.number) {
-        thread_suspend(self, here);
+        thread_suspend(self, here, ticks_now());
         thread_end(self, here, TRACE_THREAD_ENDED);
-        thread_publish(self, true);
+        thread_publish(self);
     }
     session_end();
     guard_release(guard);

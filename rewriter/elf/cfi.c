@@ -135,8 +135,7 @@ static void operation(struct cfi_cursor *cursor, uint8_t code, struct dwarf_read
         break;
     case CFA_OFFSET_EXTENDED:
         reg = dwarf_uleb(reader);
-        set_rule(cursor, reg, CFI_RETURN_AT_OFFSET,
-                 factored(cursor, (int64_t)dwarf_uleb(reader)));
+        set_rule(cursor, reg, CFI_RETURN_AT_OFFSET, factored(cursor, (int64_t)dwarf_uleb(reader)));
         break;
     case CFA_OFFSET_EXTENDED_SF:
         reg = dwarf_uleb(reader);
@@ -167,8 +166,7 @@ static uint64_t step(struct cfi_cursor *cursor, struct dwarf_reader *reader)
     case CFA_ADVANCE_LOC:
         return advance(cursor, low);
     case CFA_OFFSET:
-        set_rule(cursor, low, CFI_RETURN_AT_OFFSET,
-                 factored(cursor, (int64_t)dwarf_uleb(reader)));
+        set_rule(cursor, low, CFI_RETURN_AT_OFFSET, factored(cursor, (int64_t)dwarf_uleb(reader)));
         return 0;
     case CFA_RESTORE:
         restore_rule(cursor, low);

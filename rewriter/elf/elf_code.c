@@ -14,8 +14,7 @@ static void range_add(struct elf_code *elf, const struct elf_image *image, uint6
     if (!range.bytes || size == 0)
         return;
     if (is_code) {
-        code->ranges =
-            memory_grow(code->ranges, code->range_count, &elf->range_room, sizeof range);
+        code->ranges = memory_grow(code->ranges, code->range_count, &elf->range_room, sizeof range);
         code->ranges[code->range_count++] = range;
     } else {
         code->data = memory_grow(code->data, code->data_count, &elf->data_room, sizeof range);
@@ -74,6 +73,7 @@ static void unwind_begin(void *context, const struct function *function)
 {
     struct elf_code *elf = context;
 
+    elf->swept = function->address;
     elf->fde = eh_frame_find(&elf->frame, function->address);
     if (elf->fde)
         cfi_begin(&elf->cursor, &elf->frame, elf->fde);
@@ -85,6 +85,8 @@ static struct return_slot unwind_slot_at(void *context, uint64_t address)
     struct return_slot slot = {.until = UINT64_MAX};
     const struct cfi_row *row = &elf->cursor.row;
 
+    if (!elf->fde && address == elf->swept) /* sure for the first instruction only */
+        return (struct return_slot){.base = RETURN_SLOT_RSP, .until = address + 1};
     if (!elf->fde || address - elf->fde->address >= elf->fde->size)
         return slot;
     cfi_seek(&elf->cursor, address);
@@ -200,6 +202,28 @@ static void add_entries(struct elf_code *elf, const struct elf_image *image)
     }
 }
 
+/* DT_RELR: an even word is the address of a pointer; an odd one has a bit for each of 63 next. */
+static void add_packed_pointers(struct elf_code *elf, const struct elf_image *image)
+{
+    uint64_t size = elf_dynamic_value(image, DT_RELRSZ, 0), where = 0, word, pointer;
+    const uint8_t *words = elf_at(image, elf_dynamic_value(image, DT_RELR, 0), size), *bytes;
+
+    for (uint64_t i = 0; words && i + 8 <= size; i += 8) {
+        memcpy(&word, words + i, sizeof word);
+        if (!(word & 1)) {
+            where = word;
+            word = 3; /* just this one */
+        }
+        for (uint64_t bits = word >> 1, at = where; bits; bits >>= 1, at += 8) {
+            if (!(bits & 1) || !(bytes = elf_at(image, at, 8)))
+                continue;
+            memcpy(&pointer, bytes, sizeof pointer);
+            address_set_add(&elf->map.pointers, pointer);
+        }
+        where += word == 3 ? 8 : 63 * 8;
+    }
+}
+
 /* What the unwind information says of a call to this address. */
 static enum patch_reason frame_reason(const struct eh_frame *frame, uint64_t address)
 {
@@ -280,6 +304,7 @@ void elf_code_read(struct elf_code *elf, const struct elf_image *image)
     add_fdes(elf);
     add_named(elf, image);
     add_entries(elf, image);
+    add_packed_pointers(elf, image);
     function_list_settle(&elf->functions);
     mark_plt(elf, image);
     mark_by_frame(elf);

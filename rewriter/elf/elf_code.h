@@ -12,7 +12,8 @@ struct elf_code {
     struct function_list functions; /* ascending, each with its reason or undecided */
     struct eh_frame frame;
     struct cfi_cursor cursor; /* of the function being swept */
-    const struct fde *fde;
+    const struct fde *fde;    /* null if it has none */
+    uint64_t swept;           /* its address */
     size_t range_room, data_room;
 };
 

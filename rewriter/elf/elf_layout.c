@@ -98,8 +98,7 @@ void elf_tables_build(struct elf_layout *layout, const char *agent)
 {
     size_t headers = (layout->image->segment_count + ELF_NEW_SEGMENTS) * sizeof(Elf64_Phdr);
 
-    layout->headers =
-        (struct elf_part){buffer_append_zeros(&layout->tables, headers), headers};
+    layout->headers = (struct elf_part){buffer_append_zeros(&layout->tables, headers), headers};
     build_strings(layout, agent);
     build_symbols(layout);
     build_versions(layout);

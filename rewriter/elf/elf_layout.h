@@ -21,9 +21,9 @@ struct elf_layout {
     struct buffer tables, data; /* R, RW */
     struct stub_segment stubs;  /* RX */
     struct elf_part headers, symbols, versions, strings, hash, relocations, manifest;
-    struct elf_part dynamic; /* within data */
-    size_t image_header;     /* offset within data */
-    size_t relocation_slot;  /* offset within tables of the entry for entry_hook */
+    struct elf_part dynamic;        /* within data */
+    size_t image_header;            /* offset within data */
+    size_t relocation_slot;         /* offset within tables of the entry for entry_hook */
     uint64_t agent_name, hook_name; /* offsets in the strings */
 };
 
@@ -39,7 +39,7 @@ void elf_dynamic_build(struct elf_layout *layout);
 /* Fills in the program headers. */
 void elf_segments_build(struct elf_layout *layout);
 /* Appends section headers and their names to `tail`, which will lie at tail_offset. */
-void elf_sections_build(const struct elf_layout *layout, struct buffer *tail,
-                        uint64_t tail_offset, Elf64_Ehdr *header);
+void elf_sections_build(const struct elf_layout *layout, struct buffer *tail, uint64_t tail_offset,
+                        Elf64_Ehdr *header);
 
 #endif

@@ -10,9 +10,18 @@ static const struct {
     uint16_t machine;
     const char *name;
 } machines[] = {
-    {EM_386, "i386"},       {EM_AARCH64, "aarch64"}, {EM_ARM, "arm"},       {EM_RISCV, "riscv"},
-    {EM_PPC64, "ppc64"},    {EM_PPC, "ppc"},         {EM_S390, "s390x"},    {EM_MIPS, "mips"},
-    {EM_SPARCV9, "sparc"},  {EM_68K, "m68k"},        {EM_BPF, "bpf"},       {EM_IA_64, "ia64"},
+    {EM_386, "i386"},
+    {EM_AARCH64, "aarch64"},
+    {EM_ARM, "arm"},
+    {EM_RISCV, "riscv"},
+    {EM_PPC64, "ppc64"},
+    {EM_PPC, "ppc"},
+    {EM_S390, "s390x"},
+    {EM_MIPS, "mips"},
+    {EM_SPARCV9, "sparc"},
+    {EM_68K, "m68k"},
+    {EM_BPF, "bpf"},
+    {EM_IA_64, "ia64"},
     {EM_LOONGARCH, "loongarch"},
 };
 
@@ -32,7 +41,8 @@ static bool kind_accept(const char *path, uint16_t type, struct failure *failure
     case ET_DYN:
         return true;
     case ET_REL:
-        return fail(failure, path, "expected " WANTED ", found a relocatable object; link it first");
+        return fail(failure, path,
+                    "expected " WANTED ", found a relocatable object; link it first");
     case ET_CORE:
         return fail(failure, path, "expected " WANTED ", found a core dump");
     default:

@@ -4,13 +4,14 @@
 #include <string.h>
 
 static const char *const returns_twice[] = {
-    "setjmp",     "_setjmp",    "__setjmp", "sigsetjmp",   "__sigsetjmp",   "__sigsetjmp_chk",
-    "vfork",      "__vfork",    "__libc_vfork", "getcontext", "__getcontext", "swapcontext",
-    "__swapcontext", "savectx", "setcontext", "__setcontext", "makecontext", "__start_context",
+    "setjmp",        "_setjmp", "__setjmp",     "sigsetjmp",    "__sigsetjmp",  "__sigsetjmp_chk",
+    "vfork",         "__vfork", "__libc_vfork", "getcontext",   "__getcontext", "swapcontext",
+    "__swapcontext", "savectx", "setcontext",   "__setcontext", "makecontext",  "__start_context",
 };
 
 static const char *const unwinder_prefixes[] = {
-    "_Unwind_", "__register_frame", "__deregister_frame", "__unw_", "unw_", "_ULx86_64_", "_Ux86_64_",
+    "_Unwind_", "__register_frame", "__deregister_frame", "__unw_",
+    "unw_",     "_ULx86_64_",       "_Ux86_64_",
 };
 
 /* Compiler's own entry hooks and stack switches: they work on their caller's return address. */

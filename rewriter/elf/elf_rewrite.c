@@ -94,9 +94,8 @@ bool elf_rewrite(struct input_file *input, const struct agent *agent, struct out
         goto err;
     count(&analysis.elf.functions, result);
     is_done = write_image(&image, &analysis, agent, hash, output, failure);
-    *expected = (struct judge_expectation){.size = input->size,
-                                           .segments = image.segment_count + 3,
-                                           .needed = agent->needed};
+    *expected = (struct judge_expectation){
+        .size = input->size, .segments = image.segment_count + 3, .needed = agent->needed};
     if (image.section_count && image.section_names)
         expected->sections = image.section_count + 3;
 
@@ -145,8 +144,7 @@ bool elf_list(struct input_file *input, struct failure *failure)
         list_header();
         list_manifest(&image, &manifest);
         free(manifest.functions);
-    } else if (elf_image_require_dynamic(&image, failure) &&
-               analyse(&analysis, &image, failure)) {
+    } else if (elf_image_require_dynamic(&image, failure) && analyse(&analysis, &image, failure)) {
         list_header();
         list_analysis(&analysis.elf.functions);
     } else {

@@ -61,15 +61,15 @@ static void section_add(const struct elf_layout *layout, struct buffer *headers,
     buffer_append(headers, &section, sizeof section);
 }
 
-void elf_sections_build(const struct elf_layout *layout, struct buffer *tail,
-                        uint64_t tail_offset, Elf64_Ehdr *header)
+void elf_sections_build(const struct elf_layout *layout, struct buffer *tail, uint64_t tail_offset,
+                        Elf64_Ehdr *header)
 {
     const struct elf_image *image = layout->image;
     struct added_section added[] = {
-        {".umbra.manifest", layout->tables_address + layout->manifest.offset,
-         layout->manifest.size, SHF_ALLOC, SHT_PROGBITS},
-        {".umbra.stubs", layout->stubs.address, layout->stubs.code.size,
-         SHF_ALLOC | SHF_EXECINSTR, SHT_PROGBITS},
+        {".umbra.manifest", layout->tables_address + layout->manifest.offset, layout->manifest.size,
+         SHF_ALLOC, SHT_PROGBITS},
+        {".umbra.stubs", layout->stubs.address, layout->stubs.code.size, SHF_ALLOC | SHF_EXECINSTR,
+         SHT_PROGBITS},
         {".umbra.header", elf_layout_header(layout), layout->data.size - layout->image_header,
          SHF_ALLOC | SHF_WRITE, SHT_PROGBITS},
     };

@@ -133,8 +133,8 @@ struct elf_table elf_build_id(const struct elf_image *image)
         const Elf64_Phdr *segment = &image->segments[i];
 
         if (segment->p_type == PT_NOTE && segment->p_filesz)
-            found = note_content(image->bytes + segment->p_offset, segment->p_filesz,
-                                 NT_GNU_BUILD_ID);
+            found =
+                note_content(image->bytes + segment->p_offset, segment->p_filesz, NT_GNU_BUILD_ID);
     }
     return found;
 }

@@ -24,8 +24,7 @@ static void place_tables(struct elf_layout *layout)
     for (size_t i = 0; i < image->segment_count; i++) {
         if (image->segments[i].p_type != PT_LOAD)
             continue;
-        aligned = layout->tables_address - image->segments[i].p_vaddr +
-                  image->segments[i].p_offset;
+        aligned = layout->tables_address - image->segments[i].p_vaddr + image->segments[i].p_offset;
         break;
     }
     if (elf_segment(image, PT_INTERP) && aligned >= offset && aligned - offset <= HOLE_LIMIT)
@@ -33,8 +32,7 @@ static void place_tables(struct elf_layout *layout)
     layout->delta = layout->tables_address - offset;
 }
 
-static bool append_stubs(struct elf_layout *layout, struct elf_code *elf,
-                         struct failure *failure)
+static bool append_stubs(struct elf_layout *layout, struct elf_code *elf, struct failure *failure)
 {
     for (size_t i = 0; i < elf->functions.count; i++) {
         struct function *function = &elf->functions.items[i];
@@ -112,15 +110,14 @@ static bool write_all(struct elf_layout *layout, struct output_file *output,
     header.e_phnum = (Elf64_Half)(image->segment_count + ELF_NEW_SEGMENTS);
     elf_sections_build(layout, &tail, tail_offset, &header);
     memcpy(image->bytes, &header, sizeof header);
-    is_written =
-        output_file_write(output, 0, image->bytes, image->size, failure) &&
-        output_file_write(output, layout->tables_address - layout->delta, layout->tables.bytes,
-                          layout->tables.size, failure) &&
-        output_file_write(output, layout->stubs.address - layout->delta,
-                          layout->stubs.code.bytes, layout->stubs.code.size, failure) &&
-        output_file_write(output, layout->data_address - layout->delta, layout->data.bytes,
-                          layout->data.size, failure) &&
-        output_file_write(output, tail_offset, tail.bytes, tail.size, failure);
+    is_written = output_file_write(output, 0, image->bytes, image->size, failure) &&
+                 output_file_write(output, layout->tables_address - layout->delta,
+                                   layout->tables.bytes, layout->tables.size, failure) &&
+                 output_file_write(output, layout->stubs.address - layout->delta,
+                                   layout->stubs.code.bytes, layout->stubs.code.size, failure) &&
+                 output_file_write(output, layout->data_address - layout->delta, layout->data.bytes,
+                                   layout->data.size, failure) &&
+                 output_file_write(output, tail_offset, tail.bytes, tail.size, failure);
     free(tail.bytes);
     return is_written;
 }

@@ -44,7 +44,7 @@ static void take_sample(uint64_t *ticks, uint64_t *ns)
 
 static uint64_t measure(const struct tick_clock *clock)
 {
-    uint64_t ticks, ns;
+    uint64_t ticks = 0, ns = 0;
 
     take_sample(&ticks, &ns);
     if (ns <= clock->first_ns)

@@ -1,0 +1,80 @@
+#!/bin/sh
+# The grinder's command line: grinder_test.sh GRINDER SAMPLE_TRACES
+# Each check says what a user would see; the first that is not so ends the test.
+set -eu
+grinder=$(realpath "$1")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+"$2" "$folder"
+cd "$folder"
+
+fail() {
+    echo "FAILED: $*" >&2
+    exit 1
+}
+
+# expect STATUS WORDS ARGUMENT…: the grinder ends with that status and says these words.
+expect() {
+    wanted=$1 words=$2
+    shift 2
+    status=0
+    "$grinder" "$@" >output 2>errors || status=$?
+    [ "$status" -eq "$wanted" ] || fail "$*: expected status $wanted, found $status: $(cat errors)"
+    [ -z "$words" ] || cat output errors | grep -qF -- "$words" ||
+        fail "$*: expected '$words', found: $(cat errors)"
+}
+
+# One line says what was expected, what was found and where.
+expect 2 "expected --mode=profile or --mode=summary, found no --mode" whole.bin
+expect 2 "--mode: expected profile or summary, found graph" --mode=graph whole.bin
+expect 2 "expected a trace file, found none" --mode=summary
+expect 2 "--split and --merged exclude each other" --mode=profile --split --merged whole.bin
+expect 2 "--nonsense" --mode=summary --nonsense whole.bin
+expect 0 "Usage: grinder" --help
+expect 0 "grinder (umbra)" --version
+expect 1 "nowhere.bin: cannot be opened: No such file" --mode=summary nowhere.bin
+expect 1 "not a trace file" --mode=summary /bin/sh
+expect 1 "version.bin: header: expected trace version 1, found 2" --mode=summary version.bin
+[ "$(wc -l <errors)" -eq 1 ] || fail "expected one line for a trace of another version"
+expect 1 "no-such-folder/x: cannot be written: No such file" \
+    --mode=profile --output-file=no-such-folder/x whole.bin
+expect 1 "cannot be written: No space left on device" \
+    --mode=profile --output-file=/dev/full whole.bin
+
+# A trace that is cut off, or does not balance, is shown, with status 1.
+expect 1 "cut.bin: cut off: expected 1000 bytes more" --mode=summary cut.bin
+grep -q "CUT OFF" output || fail "expected the summary to say that the trace is cut off"
+expect 1 "thread 2: expected entries = exits + unwound + live" --mode=summary unbalanced.bin
+grep -q "BROKEN" output || fail "expected the summary to mark the thread"
+expect 1 "version.bin: header" --mode=profile --output-file=- whole.bin version.bin
+grep -q "^totals: " output || fail "expected the other trace to be ground"
+
+# Traces of killed processes and of those that never began are normal.
+expect 0 "ended without exit()" --mode=summary killed.bin
+grep -q "derived" output || fail "expected live to be marked as derived"
+expect 0 "did not begin to record" --mode=summary prepared.bin
+expect 0 "events: ns Calls" --mode=profile --output-file=- prepared.bin
+
+# fib(30) calls fib 2,692,537 times; profile and summary agree, however threads are cut.
+expect 0 "totals: 180000000 ns 5385076 calls" --mode=summary whole.bin
+grep -q "^ *5385074 .*unknown!#2" output || fail "expected the calls of both threads"
+expect 0 "" --mode=profile --merged --output-file=- whole.bin
+grep -q "^totals: 180000000 5385076$" output || fail "expected merged totals as in the summary"
+expect 0 "" --mode=profile --output-file=parts whole.bin
+[ "$(grep -c "^totals: 90000000 2692538$" parts)" -eq 2 ] || fail "expected two parts"
+grep -qx "desc: Trigger: worker" parts || fail "expected the worker's part by its name"
+expect 0 "" --mode=profile --split --output-file=split whole.bin
+[ -f split-01 ] && [ -f split-02 ] && [ ! -e split ] || fail "expected split-01 and split-02"
+expect 0 "" --mode=profile whole.bin
+[ -f callgrind.out.4242 ] || fail "expected callgrind.out.4242"
+[ -z "$(find . -name '.*-??????')" ] || fail "expected no temporary files"
+
+# Somebody else's reader agrees.
+if command -v callgrind_annotate >/dev/null; then
+    callgrind_annotate split-02 >annotated 2>&1
+    grep -q "^ *90,000,000 .* 2,692,538 .*PROGRAM TOTALS" annotated || fail "$(cat annotated)"
+    grep -q " 2,692,537 .*unknown!#2" annotated || fail "$(cat annotated)"
+    ! grep -q WARNING annotated || fail "$(cat annotated)"
+    callgrind_annotate --inclusive=yes split-02 >annotated 2>&1
+    grep -q "^ *80,000,000 .*unknown!#2" annotated || fail "$(cat annotated)"
+fi

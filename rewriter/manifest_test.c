@@ -1,0 +1,113 @@
+#include "rewriter/manifest.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static uint8_t bytes[32] = {0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x48, 0x89, 0xe5, 0x53, 0xc3};
+static struct code_range range = {0x401000, bytes, sizeof bytes};
+static const struct code code = {.ranges = &range, .range_count = 1};
+static struct function functions[] = {
+    {.address = 0x401000,
+     .end = 0x40100a,
+     .reason = PATCH_PLAIN,
+     .patch_offset = 4,
+     .displaced = 5,
+     .patch_size = 5,
+     .stub = 0x40},
+    {.address = 0x401010, .end = 0x401020, .reason = PATCH_TOO_SHORT},
+};
+static const struct function_list list = {.items = functions, .count = 2};
+
+static const struct manifest_source source = {
+    .code = &code,
+    .functions = &list,
+    .original_path = "/usr/bin/program",
+    .agent_path = "$ORIGIN/libhooks.so",
+    .original_size = 12345,
+    .original_hash = 0x1122334455667788,
+    .base = 0x400000,
+    .stubs = 0x500000,
+    .build_id = (const uint8_t *)"\x01\x02\x03",
+    .build_id_size = 3,
+};
+
+static uint8_t *written(void)
+{
+    uint8_t *to = memory_zeroed(1, manifest_size(&source));
+
+    manifest_write(&source, to);
+    return to;
+}
+
+static void test_what_is_written_is_read(void **state)
+{
+    uint8_t *to = written();
+    struct manifest manifest;
+
+    (void)state;
+    assert_true(manifest_read(&manifest, to, manifest_size(&source)));
+    assert_int_equal(manifest.head.function_count, 2);
+    assert_int_equal(manifest.head.original_hash, source.original_hash);
+    assert_int_equal(manifest.head.preferred_base, 0x400000);
+    assert_string_equal((char *)to + manifest.head.original_path, "/usr/bin/program");
+    assert_string_equal((char *)to + manifest.head.agent_path, "$ORIGIN/libhooks.so");
+    assert_memory_equal(to + manifest.head.build_id, "\x01\x02\x03", 3);
+    assert_int_equal(manifest.functions[0].rva, 0x1000);
+    assert_int_equal(manifest.functions[0].size, 10);
+    assert_int_equal(manifest.functions[0].stub_rva, 0x100040);
+    assert_int_equal(manifest.functions[0].state, FUNCTION_HOOKED);
+    assert_memory_equal(manifest.functions[0].original, bytes + 4, 16);
+    assert_int_equal(manifest.functions[1].state, FUNCTION_SKIPPED);
+    assert_int_equal(manifest.functions[1].reason, PATCH_TOO_SHORT);
+    assert_int_equal(manifest.functions[1].stub_rva, 0);
+    free(manifest.functions);
+    free(to);
+}
+
+static void test_short_or_false_manifests_are_refused(void **state)
+{
+    uint8_t *to = written();
+    size_t size = manifest_size(&source);
+    struct image_manifest head;
+    struct manifest manifest;
+
+    (void)state;
+    for (size_t less = 0; less < size; less++)
+        assert_false(manifest_read(&manifest, to, less));
+    memcpy(&head, to, sizeof head);
+    head.function_count = UINT32_MAX;
+    memcpy(to, &head, sizeof head);
+    assert_false(manifest_read(&manifest, to, size));
+    head.function_count = 2;
+    head.functions = head.size + 1;
+    memcpy(to, &head, sizeof head);
+    assert_false(manifest_read(&manifest, to, size));
+    free(to);
+}
+
+static void test_every_reason_has_a_word(void **state)
+{
+    (void)state;
+    for (unsigned reason = PATCH_PLAIN; reason <= PATCH_PADDING; reason++)
+        assert_true(patch_reason_is_hooked((uint8_t)reason));
+    for (unsigned reason = PATCH_FRAGMENT; reason <= PATCH_UNWINDER + 1; reason++)
+        assert_string_not_equal(patch_reason_word((uint8_t)reason), "?");
+    for (unsigned reason = PATCH_TOO_SHORT; reason <= PATCH_UNDECODABLE; reason++)
+        assert_string_not_equal(patch_reason_word((uint8_t)reason), "?");
+    assert_string_equal(patch_reason_word(255), "?");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_written_is_read),
+        cmocka_unit_test(test_short_or_false_manifests_are_refused),
+        cmocka_unit_test(test_every_reason_has_a_word),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
