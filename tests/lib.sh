@@ -167,7 +167,8 @@ balanced()
 {
     local traces=(traces/*.bin)
     [[ -s ${traces[0]} ]] || fail "no trace was left"
-    grinder --mode=summary "${traces[@]}" >summary || { cat summary >&2; fail "does not balance"; }
+    grinder --mode=summary "${traces[@]}" >summary 2>problems ||
+        { cat problems >&2; fail "the traces are not whole"; }
     grinder --mode=profile --output-file=callgrind "${traces[@]}"
 }
 
