@@ -150,7 +150,7 @@ static enum patch_reason decide(struct patch_plan *plan, struct function *functi
     function->patch_size =
         (uint8_t)(window.covered < PATCH_MAX_FILL ? window.covered : PATCH_MAX_FILL);
     is_movable = stub_body_append(&scratch, function, code_at(plan->code, function->address, &size),
-                                  &is_adjusted);
+                                  &is_adjusted, NULL);
     free(scratch.code.bytes);
     if (!is_movable)
         return PATCH_UNMOVABLE;
