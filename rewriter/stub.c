@@ -156,6 +156,10 @@ bool stub_body_append(struct stub_segment *stubs, const struct function *functio
                                 end - offset, &at))
             return false;
         is_jump = at.flow == FLOW_JUMP || at.flow == FLOW_CONDITION || at.flow == FLOW_LOOP;
+        if (moves && (at.flow == FLOW_CALL || at.flow == FLOW_INDIRECT_CALL)) {
+            moves->has_call = true;
+            moves->call = (uint8_t)(offset - function->patch_offset);
+        }
         target = at.target;
         if (is_jump && (target == start || target == function->address))
             target = body;

@@ -28,10 +28,20 @@
 
 #define STUB_FRAME_SIZE 26 /* from a stub to its body */
 
-/* Where the displaced instructions went: to[n], from the body, for one that was n bytes in. */
+/*
+ * Where the displaced instructions went: to[n], from the body, for one that was n bytes in; the
+ * last is that of the jump back, which a call, always the last to be displaced, never reaches.
+ */
 struct stub_moves {
-    uint8_t to[PATCH_MAX_DISPLACED + 1]; /* the last is that of the jump back */
+    uint8_t to[PATCH_MAX_DISPLACED + 1];
+    bool has_call;
+    uint8_t call; /* where it was */
 };
+
+/* Within a displaced call: from these bytes on, the stack pointer is lower than at its start. */
+#define STUB_CALL_PUSHED  6  /* by 8 */
+#define STUB_CALL_SAVED   7  /* by 16 */
+#define STUB_CALL_LEAVING 20 /* by 8 */
 
 /* Stubs, one behind the other, and where they will be. */
 struct stub_segment {

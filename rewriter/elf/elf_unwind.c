@@ -29,6 +29,7 @@ enum {
     CFA_ADVANCE_LOC4 = 0x04,
     CFA_REMEMBER_STATE = 0x0a,
     CFA_RESTORE_STATE = 0x0b,
+    CFA_DEF_CFA_OFFSET = 0x0e,
 };
 
 /* zR: pointers are 32-bit distances; CFA is rsp + 8, the return address lies at CFA - 8. */
@@ -87,25 +88,17 @@ static void advance_to(struct frame *frame, uint64_t address)
     frame->address = address;
 }
 
-/* Copies what holds from each displaced instruction on. */
-static void copy_rows(struct frame *frame, const struct eh_frame *source,
+/* Copies what holds from each displaced instruction on, as far as the one at `limit`. */
+static void copy_rows(struct frame *frame, const struct cie *cie, const struct fde *fde,
                       const struct function *function, const struct stub_moves *moves,
-                      uint64_t body)
+                      uint64_t limit, uint64_t body)
 {
-    const struct fde *fde = eh_frame_find(source, function->address);
-    const struct cie *cie;
-    struct cfi_program rest;
     uint64_t at, advance, start = function->address + function->patch_offset;
+    struct cfi_program rest = fde->program;
     size_t size;
 
-    if (!fde)
-        return;
-    cie = &source->cies[fde->cie];
-    if (cie->code_factor != 1 || cie->data_factor != -8 || cie->return_register != 16)
-        return;
-    rest = fde->program;
     for (at = fde->address; (size = cfi_instruction(cie, rest, &advance)); at += advance) {
-        if (at + advance > start + function->displaced || rest.bytes[0] == CFA_RESTORE_STATE)
+        if (at + advance > limit || rest.bytes[0] == CFA_RESTORE_STATE)
             return;
         if (advance == 0 && at > start && rest.bytes[0] != CFA_REMEMBER_STATE) {
             if (moves->to[at - start] == 0)
@@ -117,6 +110,52 @@ static void copy_rows(struct frame *frame, const struct eh_frame *source,
         rest.bytes += size;
         rest.size -= size;
     }
+}
+
+static void put_cfa_offset(struct frame *frame, uint64_t address, uint64_t offset)
+{
+    advance_to(frame, address);
+    put8(frame->to, CFA_DEF_CFA_OFFSET);
+    for (; offset >= 0x80; offset >>= 7)
+        put8(frame->to, (uint8_t)(offset | 0x80));
+    put8(frame->to, (uint8_t)offset);
+    frame->is_dirty = true;
+}
+
+/* A displaced call moves the stack pointer before it leaves: see stub.h. */
+static void call_rows(struct frame *frame, const struct eh_frame *source, const struct fde *fde,
+                      uint64_t original, uint64_t call)
+{
+    struct cfi_cursor cursor;
+    uint64_t offset;
+
+    cfi_begin(&cursor, source, fde);
+    cfi_seek(&cursor, original);
+    if (cursor.row.cfa_register != CFI_RSP)
+        return;
+    offset = (uint64_t)cursor.row.cfa_offset;
+    put_cfa_offset(frame, call + STUB_CALL_PUSHED, offset + 8);
+    put_cfa_offset(frame, call + STUB_CALL_SAVED, offset + 16);
+    put_cfa_offset(frame, call + STUB_CALL_LEAVING, offset + 8);
+}
+
+static void stub_rows(struct frame *frame, const struct eh_frame *source,
+                      const struct function *function, const struct stub_moves *moves,
+                      uint64_t body)
+{
+    const struct fde *fde = eh_frame_find(source, function->address);
+    uint64_t start = function->address + function->patch_offset;
+    uint64_t limit = start + (moves->has_call ? moves->call : function->displaced);
+    const struct cie *cie;
+
+    if (!fde)
+        return;
+    cie = &source->cies[fde->cie];
+    if (cie->code_factor != 1 || cie->data_factor != -8 || cie->return_register != 16)
+        return;
+    copy_rows(frame, cie, fde, function, moves, limit, body);
+    if (moves->has_call)
+        call_rows(frame, source, fde, limit, body + moves->to[moves->call]);
 }
 
 static void frame_begin(struct frame *frame, const struct elf_layout *layout, uint64_t address)
@@ -173,7 +212,7 @@ static size_t frames_append(struct elf_layout *layout, const struct elf_code *el
             put8(frame.to, CFA_REMEMBER_STATE);
             frame.is_dirty = false;
         }
-        copy_rows(&frame, &elf->frame, function, &moves[i], base + function->body);
+        stub_rows(&frame, &elf->frame, function, &moves[i], base + function->body);
     }
     frame_end(&frame, first, base + layout->stubs.code.size);
     return frames;
