@@ -1,6 +1,5 @@
 #include "rewriter/elf/elf_manifest.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const Elf64_Phdr *last_load(const struct elf_image *image)
@@ -41,6 +40,6 @@ bool elf_is_instrumented(const struct elf_image *image)
 
     if (!elf_manifest_read(&manifest, image))
         return false;
-    free(manifest.functions);
+    manifest_free(&manifest);
     return true;
 }

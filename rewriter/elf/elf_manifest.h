@@ -3,11 +3,11 @@
 #define UMBRA_REWRITER_ELF_MANIFEST_H
 
 #include "rewriter/elf/elf_image.h"
-#include "rewriter/manifest.h"
+#include "rewriter/manifest_reader.h"
 
 /*
  * Looks for the image header at the end of address space, where the rewriter puts it, and follows
- * it; sections, which strip may have removed, are not needed. manifest->functions must be freed.
+ * it; sections, which strip may have removed, are not needed. It is freed with manifest_free.
  */
 bool elf_manifest_read(struct manifest *manifest, const struct elf_image *image);
 bool elf_is_instrumented(const struct elf_image *image);

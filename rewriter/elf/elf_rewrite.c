@@ -145,7 +145,7 @@ bool elf_list(struct input_file *input, struct failure *failure)
     if (elf_manifest_read(&manifest, &image)) {
         list_header();
         list_manifest(&image, &manifest);
-        free(manifest.functions);
+        manifest_free(&manifest);
     } else if (elf_image_require_dynamic(&image, failure) && analyse(&analysis, &image, failure)) {
         list_header();
         list_analysis(&analysis.elf.functions);

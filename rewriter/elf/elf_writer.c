@@ -1,5 +1,6 @@
 #include "rewriter/elf/elf_writer.h"
 
+#include "rewriter/elf/elf_changes.h"
 #include "rewriter/elf/elf_layout.h"
 #include "rewriter/manifest.h"
 #include "trace/image_manifest.h"
@@ -127,10 +128,12 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
                struct failure *failure)
 {
     struct elf_layout layout = {.image = source->image};
+    struct change_list changes = {0};
     struct elf_table build_id = elf_build_id(source->image);
     struct manifest_source manifest = {
         .code = &source->elf->code,
         .functions = &source->elf->functions,
+        .changes = &changes,
         .original_path = source->original_path,
         .agent_path = source->agent,
         .original_size = source->image->size,
@@ -142,6 +145,8 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
     struct stub_moves *moves = memory_zeroed(source->elf->functions.count, sizeof *moves);
     bool is_written = false;
 
+    if (!elf_changes_collect(&changes, source->image, source->plan, failure))
+        goto err;
     place_segments(&layout);
     if (!append_stubs(&layout, source->elf, moves, failure))
         goto err;
@@ -167,6 +172,7 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
 
 err:
     free(moves);
+    free(changes.items);
     free(layout.tables.bytes);
     free(layout.data.bytes);
     free(layout.stubs.code.bytes);
