@@ -11,7 +11,7 @@
 
 static struct rewrite_options options;
 static char *output, *agent;
-static int overwrite, bundle, no_verify, list, version;
+static int overwrite, bundle, no_verify, instrument_imports, list, version;
 
 static const struct poptOption option_table[] = {
     {NULL, 'o', POPT_ARG_STRING, &output, 0, "write the instrumented image there", "OUT"},
@@ -19,6 +19,8 @@ static const struct poptOption option_table[] = {
     {"agent", 0, POPT_ARG_STRING, &agent, 0, "have the image load this libhooks.so", "PATH"},
     {"bundle", 0, POPT_ARG_NONE, &bundle, 0, "put a copy of the agent beside OUT", NULL},
     {"no-verify", 0, POPT_ARG_NONE, &no_verify, 0, "do not have LIEF judge the result", NULL},
+    {"instrument-imports", 0, POPT_ARG_NONE, &instrument_imports, 0,
+     "hook the calls to functions of other images, too", NULL},
     {"list", 0, POPT_ARG_NONE, &list, 0, "print every function and what became of it", NULL},
     {"version", 0, POPT_ARG_NONE, &version, 0, "print the version", NULL},
     POPT_AUTOHELP POPT_TABLEEND,
@@ -41,7 +43,9 @@ static int run_list(const char *file)
 {
     struct failure failure;
 
-    return list_file(file, &failure) ? 0 : failed(&failure);
+    options.input = file;
+    options.instrument_imports = instrument_imports;
+    return list_file(&options, &failure) ? 0 : failed(&failure);
 }
 
 static int run_rewrite(const char *file)
@@ -55,6 +59,7 @@ static int run_rewrite(const char *file)
     options.overwrite = overwrite;
     options.bundle = bundle;
     options.no_verify = no_verify;
+    options.instrument_imports = instrument_imports;
     if (!rewrite_file(&options, &result, &failure))
         return failed(&failure);
     printf("%s: %zu functions found, %zu hooked, %zu left alone\n", output, result.found,

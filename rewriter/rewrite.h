@@ -10,6 +10,7 @@ struct rewrite_options {
     const char *input, *output;
     const char *agent; /* null: where it is installed */
     bool overwrite, bundle, no_verify;
+    bool instrument_imports; /* calls to functions of other images, too */
 };
 
 struct rewrite_result {
@@ -19,7 +20,7 @@ struct rewrite_result {
 bool rewrite_file(const struct rewrite_options *options, struct rewrite_result *result,
                   struct failure *failure);
 
-/* Prints every function of an original or instrumented image to standard output. */
-bool list_file(const char *path, struct failure *failure);
+/* Prints every function of an original or instrumented image, the input, to standard output. */
+bool list_file(const struct rewrite_options *options, struct failure *failure);
 
 #endif

@@ -18,9 +18,10 @@ struct analysis {
 };
 
 static bool analyse(struct analysis *analysis, const struct elf_image *image,
-                    struct failure *failure)
+                    const struct rewrite_options *options, struct failure *failure)
 {
-    elf_code_read(&analysis->elf, image);
+    elf_code_read(&analysis->elf, image,
+                  &(struct elf_code_options){.instrument_imports = options->instrument_imports});
     analysis->plan = (struct patch_plan){
         .code = &analysis->elf.code,
         .functions = &analysis->elf.functions,
@@ -80,7 +81,8 @@ bool elf_check(const struct input_file *input, struct failure *failure)
     return is_fit;
 }
 
-bool elf_rewrite(struct input_file *input, const struct agent *agent, struct output_file *output,
+bool elf_rewrite(struct input_file *input, const struct rewrite_options *options,
+                 const struct agent *agent, struct output_file *output,
                  struct rewrite_result *result, struct judge_expectation *expected,
                  struct failure *failure)
 {
@@ -91,7 +93,7 @@ bool elf_rewrite(struct input_file *input, const struct agent *agent, struct out
 
     if (!elf_image_read(&image, input->path, input->bytes, input->size, failure))
         return false;
-    if (!analyse(&analysis, &image, failure))
+    if (!analyse(&analysis, &image, options, failure))
         goto err;
     count(&analysis.elf.functions, result);
     is_done = write_image(&image, &analysis, agent, hash, output, failure);
@@ -117,8 +119,13 @@ static void list_manifest(const struct elf_image *image, const struct manifest *
         const struct manifest_function *entry = &manifest->functions[i];
         uint64_t address = image->base + entry->rva;
         const struct function *named = function_list_at(&elf.functions, address);
+        const char *import = manifest_import_name(manifest, i);
 
-        list_function(address, entry->size, entry->reason, named ? named->name : NULL);
+        list_function(address, entry->size, entry->reason,
+                      import  ? import
+                      : named ? named->name
+                              : NULL,
+                      import);
     }
     elf_code_free(&elf);
 }
@@ -129,11 +136,12 @@ static void list_analysis(const struct function_list *functions)
         const struct function *function = &functions->items[i];
 
         list_function(function->address, function->end - function->address, function->reason,
-                      function->name);
+                      function->name, function->is_import);
     }
 }
 
-bool elf_list(struct input_file *input, struct failure *failure)
+bool elf_list(struct input_file *input, const struct rewrite_options *options,
+              struct failure *failure)
 {
     struct elf_image image;
     struct manifest manifest;
@@ -146,7 +154,8 @@ bool elf_list(struct input_file *input, struct failure *failure)
         list_header();
         list_manifest(&image, &manifest);
         manifest_free(&manifest);
-    } else if (elf_image_require_dynamic(&image, failure) && analyse(&analysis, &image, failure)) {
+    } else if (elf_image_require_dynamic(&image, failure) &&
+               analyse(&analysis, &image, options, failure)) {
         list_header();
         list_analysis(&analysis.elf.functions);
     } else {
