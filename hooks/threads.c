@@ -13,7 +13,7 @@
 #include "thunkstash/linux/pages.h"
 #include "thunkstash/linux/syscalls.h"
 
-#define PAGE             4096
+#define PAGE                4096
 #define KEYS_WITHOUT_CALLOC 32 /* glibc keeps the first keys' values in the thread's descriptor */
 
 _Thread_local struct thread *umbra_thread
