@@ -235,7 +235,7 @@ summed()
             next
         }
         NF == 0 { in_table = 0 }
-        in_table { sum += $column }
+        in_table && $1 ~ /^[0-9]+$/ { sum += $column }
         END { if (!column) exit 1; print sum + 0 }
     ' summary || fail "the summary has no column '$1'"
 }

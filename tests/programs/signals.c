@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/time.h>
 
-enum { SIGNALS = 400, THREAD_SIGNALS = 20000, ALTERNATE_SIZE = 64 * 1024 };
+enum { SIGNALS = 400, THREAD_SIGNALS = 2000, ALTERNATE_SIZE = 64 * 1024 };
 
 static volatile long handled;
 static volatile long handler_sum;
