@@ -8,6 +8,9 @@
 #define X86_RSP 4
 #define X86_RBP 5
 
+#define X86_BND     0xf2
+#define X86_NOTRACK 0x3e
+
 struct sweep {
     const struct code *code;
     struct function *function; /* null in a gap */
@@ -37,9 +40,9 @@ static void note_branch(struct sweep *sweep, uint64_t target, uint64_t source,
 static void note_slot_use(struct sweep *sweep, const struct instruction *at)
 {
     const ZydisDecodedInstruction *zydis = &at->zydis;
+    uint8_t prefix = zydis->raw.prefix_count ? zydis->raw.prefixes[0].value : 0;
     bool is_plain = zydis->raw.prefix_count == 0 ||
-                    (zydis->raw.prefix_count == 1 &&
-                     zydis->attributes & (ZYDIS_ATTRIB_HAS_BND | ZYDIS_ATTRIB_HAS_NOTRACK));
+                    (zydis->raw.prefix_count == 1 && (prefix == X86_BND || prefix == X86_NOTRACK));
 
     if (!at->is_rip_based || !is_plain)
         return;
