@@ -1,5 +1,6 @@
 #include "rewriter/elf/elf_rewrite.h"
 
+#include "rewriter/elf/elf_filter.h"
 #include "rewriter/elf/elf_manifest.h"
 #include "rewriter/elf/elf_writer.h"
 #include "rewriter/patch_plan.h"
@@ -16,7 +17,7 @@ struct analysis {
     struct patch_plan plan;
 };
 
-static bool analyse(struct analysis *analysis, const struct elf_image *image,
+static bool analyse(struct analysis *analysis, const struct elf_image *image, struct filter *filter,
                     struct failure *failure)
 {
     elf_code_read(&analysis->elf, image);
@@ -29,6 +30,7 @@ static bool analyse(struct analysis *analysis, const struct elf_image *image,
     };
     if (analysis->elf.functions.count == 0)
         return fail(failure, image->path, "expected functions to hook, found none");
+    elf_filter_apply(filter, &analysis->elf, image);
     patch_plan(&analysis->plan);
     return true;
 }
@@ -79,9 +81,9 @@ bool elf_check(const struct input_file *input, struct failure *failure)
     return is_fit;
 }
 
-bool elf_rewrite(struct input_file *input, const struct agent *agent, struct output_file *output,
-                 struct rewrite_result *result, struct judge_expectation *expected,
-                 struct failure *failure)
+bool elf_rewrite(struct input_file *input, const struct agent *agent, struct filter *filter,
+                 struct output_file *output, struct rewrite_result *result,
+                 struct judge_expectation *expected, struct failure *failure)
 {
     struct elf_image image;
     struct analysis analysis = {0};
@@ -90,7 +92,7 @@ bool elf_rewrite(struct input_file *input, const struct agent *agent, struct out
 
     if (!elf_image_read(&image, input->path, input->bytes, input->size, failure))
         return false;
-    if (!analyse(&analysis, &image, failure))
+    if (!analyse(&analysis, &image, filter, failure))
         goto err;
     count(&analysis.elf.functions, result);
     is_done = write_image(&image, &analysis, agent, hash, output, failure);
@@ -131,7 +133,7 @@ static void list_analysis(const struct function_list *functions)
     }
 }
 
-bool elf_list(struct input_file *input, struct failure *failure)
+bool elf_list(struct input_file *input, struct filter *filter, struct failure *failure)
 {
     struct elf_image image;
     struct manifest manifest;
@@ -144,7 +146,8 @@ bool elf_list(struct input_file *input, struct failure *failure)
         list_header();
         list_manifest(&image, &manifest);
         manifest_free(&manifest);
-    } else if (elf_image_require_dynamic(&image, failure) && analyse(&analysis, &image, failure)) {
+    } else if (elf_image_require_dynamic(&image, failure) &&
+               analyse(&analysis, &image, filter, failure)) {
         list_header();
         list_analysis(&analysis.elf.functions);
     } else {

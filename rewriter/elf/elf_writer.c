@@ -3,6 +3,7 @@
 #include "rewriter/elf/elf_changes.h"
 #include "rewriter/elf/elf_layout.h"
 #include "rewriter/manifest.h"
+#include "rewriter/seal.h"
 #include "trace/image_manifest.h"
 
 #include <stdlib.h>
@@ -164,7 +165,11 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
     elf_segments_build(&layout);
     manifest_write(&manifest, layout.tables.bytes + layout.manifest.offset);
     patch_code(&layout, source);
-    is_written = write_all(&layout, output, failure);
+    is_written = write_all(&layout, output, failure) &&
+                 seal_output(output,
+                             layout.tables_address - layout.delta + layout.manifest.offset +
+                                 offsetof(struct image_manifest, seal),
+                             failure);
 
 err:
     free(changes.items);
