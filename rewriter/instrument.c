@@ -1,12 +1,35 @@
 /* instrument: rewrites a built program so that every function calls the entry hook. */
 #include "rewriter/options.h"
 #include "rewriter/rewrite.h"
+#include "rewriter/tree.h"
 #include "rewriter/verify.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 #define STATUS_FAILED 1
 #define STATUS_USAGE  2
+
+static bool is_directory(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static void print_tree(const char *output, const struct tree_result *result)
+{
+    size_t others = result->refused - result->is_static - result->is_instrumented -
+                    result->other_machine - result->no_functions;
+
+    printf("%s: %zu files: %zu instrumented, %zu other files copied, %zu refused (%zu static, %zu "
+           "already instrumented, %zu for another machine, %zu with nothing to hook, %zu for other "
+           "reasons); %zu functions found, %zu hooked, %zu left alone\n",
+           output, result->files, result->instrumented,
+           result->files - result->instrumented - result->refused, result->refused,
+           result->is_static, result->is_instrumented, result->other_machine, result->no_functions,
+           others, result->found, result->hooked, result->found - result->hooked);
+}
 
 static bool rewrite(struct options *options, struct failure *failure)
 {
@@ -19,8 +42,15 @@ static bool rewrite(struct options *options, struct failure *failure)
         .no_verify = options->no_verify,
         .filter = &options->filter,
     };
+    struct tree_result tree;
     struct rewrite_result result;
 
+    if (is_directory(options->file)) {
+        if (!rewrite_tree(&wanted, &tree, failure))
+            return false;
+        print_tree(options->output, &tree);
+        return true;
+    }
     if (!rewrite_file(&wanted, &result, failure))
         return false;
     filter_warn(&options->filter);

@@ -95,6 +95,10 @@ bool elf_rewrite(struct input_file *input, const struct agent *agent, struct fil
     if (!analyse(&analysis, &image, filter, failure))
         goto err;
     count(&analysis.elf.functions, result);
+    if (result->hooked == 0 && (!filter || filter->count == 0)) {
+        fail(failure, image.path, "expected functions to hook, found none that can be");
+        goto err;
+    }
     is_done = write_image(&image, &analysis, agent, hash, output, failure);
     *expected = (struct judge_expectation){
         .size = input->size, .segments = image.segment_count + 3, .needed = agent->needed};

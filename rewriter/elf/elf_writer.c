@@ -47,8 +47,8 @@ static bool append_stubs(struct elf_layout *layout, struct elf_code *elf, struct
             return fail(failure, layout->image->path, "cannot move the prologue at %#llx",
                         (unsigned long long)function->address);
     }
-    if (layout->stubs.code.size == 0)
-        return fail(failure, layout->image->path, "expected functions to hook, found none");
+    if (layout->stubs.code.size == 0) /* the user's filter left none, and no segment is empty */
+        buffer_append(&layout->stubs.code, "\xcc", 1);
     return true;
 }
 
