@@ -61,7 +61,9 @@ static bool rewrite(struct options *options, struct failure *failure)
 
 static bool list(struct options *options, struct failure *failure)
 {
-    if (!list_file(options->file, &options->filter, failure))
+    struct rewrite_options wanted = {.input = options->file, .filter = &options->filter};
+
+    if (!list_file(&wanted, failure))
         return false;
     filter_warn(&options->filter);
     return true;

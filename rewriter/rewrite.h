@@ -21,8 +21,10 @@ struct rewrite_result {
 bool rewrite_file(const struct rewrite_options *options, struct rewrite_result *result,
                   struct failure *failure);
 
-/* Prints every function of an original or instrumented image to standard output. The filter is for
-   an original: what would become of it. */
-bool list_file(const char *path, struct filter *filter, struct failure *failure);
+/*
+ * Prints every function of an original or instrumented image, options->input, to standard output.
+ * The filter is for an original: it says what would become of it.
+ */
+bool list_file(const struct rewrite_options *options, struct failure *failure);
 
 #endif

@@ -17,8 +17,8 @@ struct analysis {
     struct patch_plan plan;
 };
 
-static bool analyse(struct analysis *analysis, const struct elf_image *image, struct filter *filter,
-                    struct failure *failure)
+static bool analyse(struct analysis *analysis, const struct elf_image *image,
+                    const struct rewrite_options *options, struct failure *failure)
 {
     elf_code_read(&analysis->elf, image);
     analysis->plan = (struct patch_plan){
@@ -30,7 +30,7 @@ static bool analyse(struct analysis *analysis, const struct elf_image *image, st
     };
     if (analysis->elf.functions.count == 0)
         return fail(failure, image->path, "expected functions to hook, found none");
-    elf_filter_apply(filter, &analysis->elf, image);
+    elf_filter_apply(options->filter, &analysis->elf, image);
     patch_plan(&analysis->plan);
     return true;
 }
@@ -81,9 +81,10 @@ bool elf_check(const struct input_file *input, struct failure *failure)
     return is_fit;
 }
 
-bool elf_rewrite(struct input_file *input, const struct agent *agent, struct filter *filter,
-                 struct output_file *output, struct rewrite_result *result,
-                 struct judge_expectation *expected, struct failure *failure)
+bool elf_rewrite(struct input_file *input, const struct rewrite_options *options,
+                 const struct agent *agent, struct output_file *output,
+                 struct rewrite_result *result, struct judge_expectation *expected,
+                 struct failure *failure)
 {
     struct elf_image image;
     struct analysis analysis = {0};
@@ -92,10 +93,10 @@ bool elf_rewrite(struct input_file *input, const struct agent *agent, struct fil
 
     if (!elf_image_read(&image, input->path, input->bytes, input->size, failure))
         return false;
-    if (!analyse(&analysis, &image, filter, failure))
+    if (!analyse(&analysis, &image, options, failure))
         goto err;
     count(&analysis.elf.functions, result);
-    if (result->hooked == 0 && (!filter || filter->count == 0)) {
+    if (result->hooked == 0 && (!options->filter || options->filter->count == 0)) {
         fail(failure, image.path, "expected functions to hook, found none that can be");
         goto err;
     }
@@ -137,7 +138,8 @@ static void list_analysis(const struct function_list *functions)
     }
 }
 
-bool elf_list(struct input_file *input, struct filter *filter, struct failure *failure)
+bool elf_list(struct input_file *input, const struct rewrite_options *options,
+              struct failure *failure)
 {
     struct elf_image image;
     struct manifest manifest;
@@ -151,7 +153,7 @@ bool elf_list(struct input_file *input, struct filter *filter, struct failure *f
         list_manifest(&image, &manifest);
         manifest_free(&manifest);
     } else if (elf_image_require_dynamic(&image, failure) &&
-               analyse(&analysis, &image, filter, failure)) {
+               analyse(&analysis, &image, options, failure)) {
         list_header();
         list_analysis(&analysis.elf.functions);
     } else {

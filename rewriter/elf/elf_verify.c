@@ -85,7 +85,8 @@ static bool function_check(const struct verified *verified, uint32_t index, stru
     const uint8_t *bytes = elf_at(image, patch, function->patch_size);
     const uint8_t *stub_bytes = elf_at(image, stub, STUB_FRAME_SIZE);
 
-    if (!bytes || !stub_jump_check(bytes, patch, function->patch_size, stub))
+    if (function->patch_size &&
+        (!bytes || !stub_jump_check(bytes, patch, function->patch_size, stub)))
         return fail(failure, image->path,
                     "expected a jump to its stub at address %#llx, found "
                     "something else",
