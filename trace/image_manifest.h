@@ -3,14 +3,15 @@
  *
  *      original segments          unchanged but for the patched prologues and what `changes` tells
  *      +-----------------------+
+ *      | RX  stubs             |  section .umbra.stubs
+ *      +-----------------------+
  *      | R   program headers   |
  *      |     dynamic tables    |  .dynsym .dynstr .gnu.version .rela.dyn, each with one more entry
+ *      |     unwind tables     |  of the stubs, section .umbra.frames; .eh_frame_hdr of all
  *      |     image_manifest    |  section .umbra.manifest
  *      |       manifest_function [function_count]
  *      |       manifest_change [change_count]
  *      |       strings
- *      +-----------------------+
- *      | RX  stubs             |  section .umbra.stubs
  *      +-----------------------+
  *      | RW  .dynamic          |
  *      |     image_header      |  section .umbra.header

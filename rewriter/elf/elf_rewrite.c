@@ -1,6 +1,7 @@
 #include "rewriter/elf/elf_rewrite.h"
 
 #include "rewriter/elf/elf_filter.h"
+#include "rewriter/elf/elf_layout.h"
 #include "rewriter/elf/elf_manifest.h"
 #include "rewriter/elf/elf_writer.h"
 #include "rewriter/patch_plan.h"
@@ -101,10 +102,11 @@ bool elf_rewrite(struct input_file *input, const struct rewrite_options *options
         goto err;
     }
     is_done = write_image(&image, &analysis, agent, hash, output, failure);
-    *expected = (struct judge_expectation){
-        .size = input->size, .segments = image.segment_count + 3, .needed = agent->needed};
+    *expected = (struct judge_expectation){.size = input->size,
+                                           .segments = image.segment_count + ELF_NEW_SEGMENTS,
+                                           .needed = agent->needed};
     if (image.section_count && image.section_names)
-        expected->sections = image.section_count + 3;
+        expected->sections = image.section_count + ELF_NEW_SECTIONS;
 
 err:
     analysis_free(&analysis);

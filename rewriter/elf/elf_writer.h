@@ -6,8 +6,9 @@
  *      (hole)              in a program, up to the offset that equals the address: kernels before
  *                          5.18 tell the loader where the program headers are by adding e_phoff
  *                          to the load address
- *      R    program headers, .dynsym .gnu.version .dynstr .hash .rela.dyn, manifest
  *      RX   stubs
+ *      R    program headers, .dynstr .dynsym .gnu.version .hash .rela.dyn,
+ *           unwind information of the stubs, .eh_frame_hdr, manifest
  *      RW   .dynamic, image_header
  *      (not loaded)        .shstrtab, section headers
  *
