@@ -217,7 +217,7 @@ static bool is_outside(const char *input, const char *output, struct failure *fa
     else if (!parent)
         fail(failure, output, "cannot write there: %s", strerror(errno));
     else if (strncmp(parent, tree, length) == 0 && (!parent[length] || parent[length] == '/'))
-        fail(failure, output, "expected a directory outside %s, found one within it", input);
+        fail(failure, input, "expected -o outside this directory, found %s within it", output);
     else
         is_fine = true;
     free(name);

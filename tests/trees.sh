@@ -66,7 +66,7 @@ refused()
     diff <(echo "$before") <(find . -not -name error -not -name said | sort)
 }
 refused 'new: .*--overwrite' tree -o new
-refused 'tree/bin/new: .*directory outside' tree -o tree/bin/new
+refused 'tree: expected -o outside this directory' tree -o tree/bin/new
 refused 'nowhere' tree -o nowhere/new
 refused 'expected programs or libraries' tree/empty -o other
 touch new/stale
