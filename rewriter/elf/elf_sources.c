@@ -1,37 +1,15 @@
 #include "rewriter/elf/elf_sources.h"
 
+#include "rewriter/child.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define CHILD_SECONDS 60
 #define CHILD_MEMORY  (4ull << 30)
-
-static void limit(int resource, rlim_t value)
-{
-    struct rlimit limits = {value, value};
-
-    setrlimit(resource, &limits);
-}
-
-static void child_begin(void)
-{
-    int null = open("/dev/null", O_RDWR);
-
-    for (int number = 0; null >= 0 && number <= 2; number++)
-        dup2(null, number);
-    for (int number = 1; number < NSIG; number++)
-        signal(number, SIG_DFL);
-    limit(RLIMIT_CORE, 0);
-    limit(RLIMIT_AS, CHILD_MEMORY);
-    limit(RLIMIT_CPU, CHILD_SECONDS);
-    alarm(2 * CHILD_SECONDS);
-}
 
 static void take(struct filter *filter, const struct function_list *functions,
                  const uint32_t *shared, size_t *rules)
@@ -60,7 +38,7 @@ void elf_sources_match(struct filter *filter, const char *path,
     if (pid == 0) {
         for (size_t i = 0; i < filter->count; i++)
             filter->rules[i].has_matched = false;
-        child_begin();
+        child_begin(CHILD_MEMORY, CHILD_SECONDS);
         elf_sources_read(filter, path, functions, shared);
         for (size_t i = 0; i < filter->count; i++)
             shared[functions->count + i] = filter->rules[i].has_matched;
