@@ -108,6 +108,14 @@ static void test_short_or_false_manifests_are_refused(void **state)
     head.functions = head.size + 1;
     memcpy(to, &head, sizeof head);
     assert_false(manifest_read(&manifest, to, size));
+    head.functions = sizeof head;
+    head.change_count = UINT32_MAX;
+    memcpy(to, &head, sizeof head);
+    assert_false(manifest_read(&manifest, to, size));
+    head.change_count = 2;
+    memcpy(to, &head, sizeof head);
+    to[head.changes + offsetof(struct manifest_change, size)] = MANIFEST_CHANGE_SIZE + 1;
+    assert_false(manifest_read(&manifest, to, size));
     free(to);
 }
 
@@ -127,6 +135,23 @@ static void test_imports_without_a_name_are_refused(void **state)
     memcpy(to + head.imports, &import, sizeof import);
     assert_false(manifest_read(&manifest, to, size));
     free(to);
+}
+
+static void test_a_long_change_takes_several_entries(void **state)
+{
+    static const uint8_t original[25] = {1, 2, 3, [11] = 4, [22] = 5};
+    struct change_list list_of_changes = {0};
+
+    (void)state;
+    assert_true(change_list_add(&list_of_changes, 0x1000, original, sizeof original));
+    assert_int_equal(list_of_changes.count, 3);
+    assert_int_equal(list_of_changes.items[1].file_offset, 0x100b);
+    assert_int_equal(list_of_changes.items[1].original[0], 4);
+    assert_int_equal(list_of_changes.items[2].size, 3);
+    assert_int_equal(list_of_changes.items[2].original[0], 5);
+    assert_false(change_list_add(&list_of_changes, UINT32_MAX, original, 2));
+    assert_false(change_list_add(&list_of_changes, 1ull << 32, original, 1));
+    free(list_of_changes.items);
 }
 
 static void test_every_reason_has_a_word(void **state)
@@ -150,6 +175,7 @@ int main(void)
         cmocka_unit_test(test_what_is_written_is_read),
         cmocka_unit_test(test_short_or_false_manifests_are_refused),
         cmocka_unit_test(test_imports_without_a_name_are_refused),
+        cmocka_unit_test(test_a_long_change_takes_several_entries),
         cmocka_unit_test(test_every_reason_has_a_word),
     };
 

@@ -17,6 +17,7 @@ static const struct {
     {PATCH_UNWINDER, "unwinder"},
     {PATCH_INSIDE_FUNCTION, "inside-function"},
     {PATCH_IMPORT_SPECIAL, "import-special"},
+    {PATCH_EXCLUDED, "excluded"},
     {PATCH_TOO_SHORT, "too-short"},
     {PATCH_BRANCH_TARGET, "branch-target"},
     {PATCH_LOOP_AT_ENTRY, "loop-at-entry"},

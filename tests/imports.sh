@@ -80,6 +80,17 @@ for CC in gcc clang; do
     done
 done
 
+# Call sites are put back with the rest, and filters hold for imports.
+INSTRUMENT_OPTIONS= instrument --verify instrumented/imports >/dev/null
+INSTRUMENT_OPTIONS= instrument --undo instrumented/imports -o undone
+cmp undone native/imports || fail "--undo: the original differs"
+instrumented imports --exclude=write
+equal "write, excluded" "$(state_of write@plt imports)" "skipped excluded"
+recorded imports
+kind="filtered"
+calls_are write@plt 0
+calls_are malloc@plt 100
+
 # What has no symbols has imports all the same.
 strip native/imports
 instrumented imports

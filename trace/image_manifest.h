@@ -84,6 +84,7 @@ struct image_manifest {
     uint32_t build_id_size;
     uint32_t changes; /* offset of the first manifest_change from here */
     uint32_t change_count;
+    uint64_t seal; /* XXH3 64 of this whole file, in which these 8 bytes are 0 */
     uint32_t imports; /* offset of the first manifest_import from here */
     uint32_t import_count;
 };
@@ -103,7 +104,7 @@ struct manifest_function {
 /*
  * Bytes of the original file that were overwritten and are no prologue: the ELF header, branches
  * sent elsewhere. The original is the instrumented file cut off at original_size, with `original`
- * of every hooked function and of every change put back; no two of these overlap.
+ * of every hooked function and of every change put back, in any order.
  *
  *       0             4      5                                 16
  *      +-------------+------+-----------------------------------+

@@ -63,16 +63,14 @@ static int by_address(const void *left, const void *right)
 
 static void add_import(struct function_list *functions, const struct slot *slot)
 {
-    enum patch_reason reason = elf_import_reason(slot->name);
-
     function_list_add(functions,
                       (struct function){.address = slot->address,
                                         .end = slot->address + SLOT_SIZE,
                                         .name = slot->name,
-                                        .evidence = EVIDENCE_EXTENT | EVIDENCE_SYMBOL,
+                                        .evidence = EVIDENCE_EXTENT,
                                         .is_import = true,
                                         .is_swept = true,
-                                        .reason = (uint8_t)(reason ? reason : PATCH_IMPORT)});
+                                        .reason = (uint8_t)elf_import_reason(slot->name)});
 }
 
 void elf_imports_add(struct function_list *functions, const struct code_map *map,

@@ -36,7 +36,8 @@
 
 #define IMPORT_SITE_SIZE 6
 
-/* Adds to the functions each import that the swept code has a site of, hooked or with a reason. */
+/* Adds to the functions each import that the swept code has a site of, undecided or with a reason.
+ */
 void elf_imports_add(struct function_list *functions, const struct code_map *map,
                      const struct elf_image *image);
 

@@ -1,5 +1,6 @@
 #include "rewriter/elf/elf_rewrite.h"
 
+#include "rewriter/elf/elf_filter.h"
 #include "rewriter/elf/elf_layout.h"
 #include "rewriter/elf/elf_manifest.h"
 #include "rewriter/elf/elf_writer.h"
@@ -31,6 +32,7 @@ static bool analyse(struct analysis *analysis, const struct elf_image *image,
     };
     if (analysis->elf.functions.count == 0)
         return fail(failure, image->path, "expected functions to hook, found none");
+    elf_filter_apply(options->filter, &analysis->elf, image);
     patch_plan(&analysis->plan);
     return true;
 }
@@ -96,6 +98,10 @@ bool elf_rewrite(struct input_file *input, const struct rewrite_options *options
     if (!analyse(&analysis, &image, options, failure))
         goto err;
     count(&analysis.elf.functions, result);
+    if (result->hooked == 0 && (!options->filter || options->filter->count == 0)) {
+        fail(failure, image.path, "expected functions to hook, found none that can be");
+        goto err;
+    }
     is_done = write_image(&image, &analysis, agent, hash, output, failure);
     *expected = (struct judge_expectation){.size = input->size,
                                            .segments = image.segment_count + ELF_NEW_SEGMENTS,

@@ -4,6 +4,7 @@
 #include "rewriter/elf/elf_imports.h"
 #include "rewriter/elf/elf_layout.h"
 #include "rewriter/manifest.h"
+#include "rewriter/seal.h"
 #include "trace/image_manifest.h"
 
 #include <stdlib.h>
@@ -51,8 +52,8 @@ static bool append_stubs(struct elf_layout *layout, struct elf_code *elf, struct
             return fail(failure, layout->image->path, "cannot move the prologue at %#llx",
                         (unsigned long long)function->address);
     }
-    if (layout->stubs.code.size == 0)
-        return fail(failure, layout->image->path, "expected functions to hook, found none");
+    if (layout->stubs.code.size == 0) /* the user's filter left none, and no segment is empty */
+        buffer_append(&layout->stubs.code, "\xcc", 1);
     return true;
 }
 
@@ -177,11 +178,15 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
     patch_code(&layout, source);
     elf_imports_redirect(&source->elf->functions, &source->elf->map, source->image, &layout.stubs,
                          moves);
-    is_written = write_all(&layout, output, failure);
+    is_written = write_all(&layout, output, failure) &&
+                 seal_output(output,
+                             layout.tables_address - layout.delta + layout.manifest.offset +
+                                 offsetof(struct image_manifest, seal),
+                             failure);
 
 err:
-    free(moves);
     free(changes.items);
+    free(moves);
     free(layout.tables.bytes);
     free(layout.data.bytes);
     free(layout.stubs.code.bytes);
