@@ -47,7 +47,7 @@ static void add_slots(struct slot_list *slots, const struct elf_image *image,
             ELF64_ST_TYPE(symbol.st_info) == STT_TLS)
             continue;
         slot.name = elf_dynamic_string(image, symbol.st_name);
-        if (!slot.name || !*slot.name)
+        if (!slot.name || !*slot.name || !elf_at(image, slot.address, SLOT_SIZE))
             continue;
         slots->items = memory_grow(slots->items, slots->count, &slots->room, sizeof slot);
         slots->items[slots->count++] = slot;
