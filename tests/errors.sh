@@ -77,10 +77,13 @@ mkdir -m 0755 closed
 cp fib unreadable
 chmod 0000 unreadable
 chmod 0755 "$work" .
+# Nobody may not be able to reach the build folder.
+mkdir -m 0755 "$work/tools"
+cp "$BUILD/rewriter/instrument" "$BUILD/service/call_trace_service" "$work/tools"
 if ((EUID == 0)); then
-    refused 1 'unreadable.*permission' "${as_nobody[@]}" "$BUILD/rewriter/instrument" \
+    refused 1 'unreadable.*permission' "${as_nobody[@]}" "$work/tools/instrument" \
         --agent="$PWD/libhooks.so" unreadable -o out
-    refused 1 'closed.*permission' "${as_nobody[@]}" "$BUILD/rewriter/instrument" \
+    refused 1 'closed.*permission' "${as_nobody[@]}" "$work/tools/instrument" \
         --agent="$PWD/libhooks.so" fib -o closed/out
 fi
 # No file may grow past 8 KiB: what a full disk looks like to the writer.
@@ -133,7 +136,7 @@ refused 1 'file' call_trace_service start --trace-dir=file -- ./fib
 refused 127 'nosuch' call_trace_service start --trace-dir=. -- ./nosuch
 if ((EUID == 0)); then
     refused 1 'closed.*permission' "${as_nobody[@]}" env XDG_RUNTIME_DIR= \
-        "$BUILD/service/call_trace_service" start --trace-dir=closed/traces -- ./fib
+        "$work/tools/call_trace_service" start --trace-dir=closed/traces -- ./fib
 fi
 # A program that must be recorded does not start without a service.
 refused 1 'service' env UMBRA_REQUIRED=1 ./fib.instr

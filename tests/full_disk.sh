@@ -22,14 +22,9 @@ dropped_but_unharmed "a trace of 64 KiB"
 
 ((EUID == 0)) || exit 0 # only root can make a disk
 rm -rf traces
-mkdir traces
-unshare --mount bash -c '
-    mount -t tmpfs -o size=300k tmpfs traces &&
-        "$1/service/call_trace_service" start --trace-dir=traces -- "$2/instrumented/coroutines"
-    status=$?
-    mkdir copies && cp --sparse=always traces/*.bin copies
-    exit $status' - "$BUILD" "$work" >instrumented.stdout 2>instrumented.stderr &&
-    status=0 || status=$?
-echo "$status" >instrumented.status
-mv copies/* traces
+mkdir traces disk
+mount -t tmpfs -o size=300k tmpfs disk
+run instrumented "$BUILD/service/call_trace_service" start --trace-dir="$work/disk" -- ./coroutines
+cp --sparse=always disk/*.bin traces
+umount disk
 dropped_but_unharmed "a full disk"
