@@ -7,10 +7,19 @@
 static const struct code_range *range_at(const struct code_range *ranges, size_t count,
                                          uint64_t address)
 {
-    for (size_t i = 0; i < count; i++)
-        if (address >= ranges[i].address && address - ranges[i].address < ranges[i].size)
-            return &ranges[i];
-    return NULL;
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (ranges[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || address - ranges[low - 1].address >= ranges[low - 1].size)
+        return NULL;
+    return &ranges[low - 1];
 }
 
 static const uint8_t *bytes_at(const struct code_range *range, uint64_t address, size_t *size)
@@ -70,6 +79,14 @@ uint64_t address_set_next(const struct address_set *set, uint64_t address)
         if (set->words[i])
             return set->base + i * 64 + (uint64_t)__builtin_ctzll(set->words[i]);
     return UINT64_MAX;
+}
+
+bool address_set_has_any(const struct address_set *set, uint64_t address, uint64_t end)
+{
+    for (; address < end; address++)
+        if (address_set_has(set, address))
+            return true;
+    return false;
 }
 
 void code_map_init(struct code_map *map, const struct code *code)

@@ -29,9 +29,9 @@ struct code_unwind {
 };
 
 struct code {
-    struct code_range *ranges; /* executable, ascending */
+    struct code_range *ranges; /* executable, ascending, none overlaps another */
     size_t range_count;
-    struct code_range *data; /* all others, ascending */
+    struct code_range *data; /* all others, likewise */
     size_t data_count;
     struct code_unwind unwind;
     bool has_absolute_code; /* linked to a fixed address: code may hold addresses as numbers */
@@ -53,6 +53,8 @@ void address_set_add(struct address_set *set, uint64_t address);
 bool address_set_has(const struct address_set *set, uint64_t address);
 /* The first member at or above an address; UINT64_MAX if there is none. */
 uint64_t address_set_next(const struct address_set *set, uint64_t address);
+/* Whether any of a few addresses, the first up to but not including end, is a member. */
+bool address_set_has_any(const struct address_set *set, uint64_t address, uint64_t end);
 
 enum branch_kind {
     BRANCH_JUMP,

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LOOK_AHEAD 1024 /* bytes that decode are code */
+
 /* Whether the bytes decode up to an instruction that does not go on to the next. */
 static bool looks_like_code(const struct code *code, const ZydisDecoder *decoder, uint64_t address)
 {
@@ -13,6 +15,8 @@ static bool looks_like_code(const struct code *code, const ZydisDecoder *decoder
     const uint8_t *bytes = code_at(code, address, &size);
 
     for (size_t offset = 0; bytes && offset < size; offset += at.length) {
+        if (offset > LOOK_AHEAD)
+            return true;
         if (!instruction_decode(decoder, address + offset, bytes + offset, size - offset, &at))
             return false;
         if (at.flow == FLOW_END || at.flow == FLOW_JUMP || at.flow == FLOW_INDIRECT_JUMP)

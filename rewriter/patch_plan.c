@@ -80,9 +80,9 @@ static enum patch_reason window_check(const struct patch_plan *plan, const struc
     const struct code_map *map = plan->map;
     uint64_t end = window->start + window->covered;
 
-    if (address_set_next(&map->jumps, window->start + 1) < end ||
-        address_set_next(&map->calls, window->start + 1) < end ||
-        address_set_next(&map->pointers, window->start + 1) < end)
+    if (address_set_has_any(&map->jumps, window->start + 1, end) ||
+        address_set_has_any(&map->calls, window->start + 1, end) ||
+        address_set_has_any(&map->pointers, window->start + 1, end))
         return PATCH_BRANCH_TARGET;
     if (function_list_below(plan->functions, end - 1)->address > window->start)
         return PATCH_TOO_SHORT;

@@ -8,6 +8,14 @@
 
 #define PAGE 4096u
 
+/* The kernel loads no program with more than 64 KB of program headers; some are to be added. */
+#define MAX_SEGMENTS 1024u
+
+/* Segments may share bytes of the file, but not make more of it than this many times its size. */
+#define MAX_SHARING 4
+
+#define ADDED_SECTIONS 8 /* room for those that instrumenting adds */
+
 static bool in_file(const struct elf_image *image, uint64_t offset, uint64_t size)
 {
     return offset <= image->size && size <= image->size - offset;
@@ -25,6 +33,9 @@ static bool header_read(struct elf_image *image, struct failure *failure)
         return fail(failure, image->path,
                     "expected program headers of %zu bytes, found %u of %u bytes",
                     sizeof(Elf64_Phdr), header->e_phnum, header->e_phentsize);
+    if (header->e_phnum > MAX_SEGMENTS)
+        return fail(failure, image->path, "expected up to %u program headers, found %u",
+                    MAX_SEGMENTS, header->e_phnum);
     return true;
 }
 
@@ -64,6 +75,7 @@ static bool segments_read(struct elf_image *image, struct failure *failure)
 {
     size_t size = image->header.e_phnum * sizeof(Elf64_Phdr);
     bool loaded = false;
+    uint64_t loaded_bytes = 0;
 
     if (!in_file(image, image->header.e_phoff, size))
         return fail(failure, image->path,
@@ -81,12 +93,17 @@ static bool segments_read(struct elf_image *image, struct failure *failure)
             continue;
         if (!load_check(image, i, failure))
             return false;
+        loaded_bytes += segment->p_filesz;
         if (!loaded)
             image->base = segment->p_vaddr / PAGE * PAGE;
         loaded = true;
     }
     if (!loaded)
         return fail(failure, image->path, "expected load segments, found none");
+    if (loaded_bytes / MAX_SHARING > image->size)
+        return fail(failure, image->path,
+                    "expected load segments of its %#zx bytes, found %#llx in all", image->size,
+                    (unsigned long long)loaded_bytes);
     if (image->end - image->base > INT32_MAX)
         return fail(failure, image->path, "expected less than 2 GB of address space, found %#llx",
                     (unsigned long long)(image->end - image->base));
@@ -99,7 +116,8 @@ static void sections_read(struct elf_image *image)
     const Elf64_Ehdr *header = &image->header;
     const Elf64_Shdr *names;
 
-    if (header->e_shnum == 0 || header->e_shentsize != sizeof(Elf64_Shdr) ||
+    if (header->e_shnum == 0 || header->e_shnum >= SHN_LORESERVE - ADDED_SECTIONS ||
+        header->e_shentsize != sizeof(Elf64_Shdr) ||
         !in_file(image, header->e_shoff, header->e_shnum * sizeof(Elf64_Shdr)))
         return;
     image->section_count = header->e_shnum;
