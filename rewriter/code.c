@@ -4,6 +4,10 @@
 
 #include <stdlib.h>
 
+/* A unit is about a nanosecond; a byte swept is CODE_BYTE_WORK of them. */
+#define WORK_BASE (64u << 20)
+#define WORK_RATE (4 * CODE_BYTE_WORK)
+
 static const struct code_range *range_at(const struct code_range *ranges, size_t count,
                                          uint64_t address)
 {
@@ -95,6 +99,18 @@ void code_map_init(struct code_map *map, const struct code *code)
     address_set_init(&map->calls, code);
     address_set_init(&map->jumps, code);
     address_set_init(&map->pointers, code);
+    map->work_left = WORK_BASE;
+    for (size_t i = 0; i < code->range_count; i++)
+        map->work_left += code->ranges[i].size * WORK_RATE;
+}
+
+bool code_map_spend(struct code_map *map, uint64_t work)
+{
+    if (work > map->work_left)
+        map->is_exhausted = true;
+    else
+        map->work_left -= work;
+    return !map->is_exhausted;
 }
 
 void code_map_free(struct code_map *map)

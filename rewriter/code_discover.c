@@ -200,7 +200,10 @@ void code_discover(const struct code *code, struct function_list *functions, str
             if (!functions->items[i].is_swept &&
                 functions->items[i].reason != PATCH_INSIDE_FUNCTION)
                 code_sweep(code, &functions->items[i], map);
-    } while (add_called(code, functions, map));
+    } while (code_map_spend(map, functions->count + map->calls.size / 512) &&
+             add_called(code, functions, map));
+    if (map->is_exhausted)
+        return;
     sweep_gaps(code, functions, map);
     code_tables_note(code, map);
     mark_plt(code, functions);

@@ -83,6 +83,7 @@ static bool segments_read(struct elf_image *image, struct failure *failure)
                     (unsigned long long)image->header.e_phoff + size, image->size);
     image->segment_count = image->header.e_phnum;
     image->segments = memory_zeroed(image->segment_count, sizeof *image->segments);
+    image->loads = memory_zeroed(image->segment_count, sizeof *image->loads);
     memcpy(image->segments, image->bytes + image->header.e_phoff, size);
     for (size_t i = 0; i < image->segment_count; i++) {
         const Elf64_Phdr *segment = &image->segments[i];
@@ -94,6 +95,8 @@ static bool segments_read(struct elf_image *image, struct failure *failure)
         if (!load_check(image, i, failure))
             return false;
         loaded_bytes += segment->p_filesz;
+        if (segment->p_filesz)
+            image->loads[image->load_count++] = (uint32_t)i;
         if (!loaded)
             image->base = segment->p_vaddr / PAGE * PAGE;
         loaded = true;
@@ -251,23 +254,32 @@ err:
 void elf_image_free(struct elf_image *image)
 {
     free(image->segments);
+    free(image->loads);
     free(image->sections);
     free(image->dynamic);
     image->segments = NULL;
+    image->loads = NULL;
     image->sections = NULL;
     image->dynamic = NULL;
 }
 
 static const Elf64_Phdr *load_at(const struct elf_image *image, uint64_t address)
 {
-    for (size_t i = 0; i < image->segment_count; i++) {
-        const Elf64_Phdr *segment = &image->segments[i];
+    size_t low = 0, high = image->load_count;
+    const Elf64_Phdr *segment;
 
-        if (segment->p_type == PT_LOAD && address >= segment->p_vaddr &&
-            address - segment->p_vaddr < segment->p_filesz)
-            return segment;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (image->segments[image->loads[middle]].p_vaddr <= address)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return NULL;
+    if (low == 0)
+        return NULL;
+    segment = &image->segments[image->loads[low - 1]];
+    return address - segment->p_vaddr < segment->p_filesz ? segment : NULL;
 }
 
 uint64_t elf_available(const struct elf_image *image, uint64_t address)
