@@ -1,6 +1,7 @@
 #include "rewriter/code.h"
 
 #include "rewriter/memory.h"
+#include "rewriter/progress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -196,12 +197,15 @@ void code_discover(const struct code *code, struct function_list *functions, str
     if (code->has_absolute_code)
         note_data_pointers(code, functions, map);
     do {
-        for (size_t i = 0; i < functions->count; i++)
+        for (size_t i = 0; i < functions->count; i++) {
+            progress("functions", i, functions->count);
             if (!functions->items[i].is_swept &&
                 functions->items[i].reason != PATCH_INSIDE_FUNCTION)
                 code_sweep(code, &functions->items[i], map);
+        }
     } while (code_map_spend(map, functions->count + map->calls.size / 512) &&
              add_called(code, functions, map));
+    progress_end();
     if (map->is_exhausted)
         return;
     sweep_gaps(code, functions, map);
