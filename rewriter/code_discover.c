@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define LOOK_AHEAD 1024 /* bytes that decode are code */
+#define ROUND_WORK 64   /* units that sorting in what a round found costs for each function */
 
 /* Whether the bytes decode up to an instruction that does not go on to the next. */
 static bool looks_like_code(const struct code *code, const ZydisDecoder *decoder, uint64_t address)
@@ -203,7 +204,7 @@ void code_discover(const struct code *code, struct function_list *functions, str
                 functions->items[i].reason != PATCH_INSIDE_FUNCTION)
                 code_sweep(code, &functions->items[i], map);
         }
-    } while (code_map_spend(map, functions->count + map->calls.size / 512) &&
+    } while (code_map_spend(map, functions->count * ROUND_WORK + map->calls.size / 512) &&
              add_called(code, functions, map));
     progress_end();
     if (map->is_exhausted)

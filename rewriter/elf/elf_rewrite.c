@@ -31,8 +31,8 @@ static bool analyse(struct analysis *analysis, const struct elf_image *image,
         return fail(failure, image->path, "expected functions to hook, found none");
     if (analysis->elf.map.is_exhausted)
         return fail(failure, image->path,
-                    "expected functions side by side, found so many that overlap that sweeping "
-                    "them would take too long");
+                    "expected functions side by side, found so many that overlap, or that lead to "
+                    "one another only, that finding them would take too long");
     patch_plan(&analysis->plan);
     return true;
 }
