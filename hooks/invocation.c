@@ -119,7 +119,8 @@ static bool is_overwritten(const struct record *record)
 {
     uint64_t found;
 
-    return !record_is_live(record) || !read_memory(record->slot, &found) || found != record_thunk(record) + THUNK_RETURN;
+    return !record_is_live(record) || !read_memory(record->slot, &found) ||
+           found != record_thunk(record) + THUNK_RETURN;
 }
 
 void invocations_unwind_overwritten(struct thread *thread, uint64_t now)

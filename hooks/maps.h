@@ -7,9 +7,9 @@
 
 struct mapping {
     uint64_t start, end;
-    uint64_t offset; /* in the file */
+    uint64_t offset;    /* in the file */
     char protection[4]; /* as in "r-xp" */
-    const char *path; /* "" if anonymous; valid during the visit */
+    const char *path;   /* "" if anonymous; valid during the visit */
 };
 
 /* Calls visit for each mapping, ascending, until it returns false. Allocates nothing from the

@@ -14,7 +14,7 @@ extern void umbra_pass(void) __attribute__((visibility("hidden")));
 
 static struct image_header *image_of(uint64_t body)
 {
-    return (struct image_header *)(body + (uint64_t)*(int32_t *)(body + STUB_HEADER_DISTANCE));
+    return (struct image_header *)(body + (uint64_t) * (int32_t *)(body + STUB_HEADER_DISTANCE));
 }
 
 static uint32_t function_of(uint64_t body)
@@ -45,8 +45,9 @@ static bool on_own_stack(const struct thread *thread, const uint64_t *slot)
 /* A slow path that was left by longjmp out of a signal handler holds nothing but its mark. */
 static bool is_abandoned(const struct thread *thread, const uint64_t *slot)
 {
-    return (uint64_t)slot >= thread->busy_slot && (on_own_stack(thread, slot) ==
-           on_own_stack(thread, (const uint64_t *)thread->busy_slot));
+    return (uint64_t)slot >= thread->busy_slot &&
+           (on_own_stack(thread, slot) ==
+            on_own_stack(thread, (const uint64_t *)thread->busy_slot));
 }
 
 static struct destination pass(uint64_t body)
@@ -87,7 +88,8 @@ static void consider_caller(struct record *record, void *with)
 {
     struct caller_search *search = with;
 
-    if (record_is_live(record) && record->slot > search->slot && record->slot - search->slot < NEAR &&
+    if (record_is_live(record) && record->slot > search->slot &&
+        record->slot - search->slot < NEAR &&
         (!search->found || record->slot < search->found->slot))
         search->found = record;
 }
@@ -188,8 +190,7 @@ static struct destination entry_on_own_stack(struct thread *thread, uint64_t *sl
     return destination;
 }
 
-static struct destination entry_on_other_stack(struct thread *thread, uint64_t *slot,
-                                               uint64_t body)
+static struct destination entry_on_other_stack(struct thread *thread, uint64_t *slot, uint64_t body)
 {
     struct record *record = record_of_return(*slot), *caller;
     struct destination destination;

@@ -17,7 +17,7 @@ enum session_state { SESSION_OFF, SESSION_RUNNING, SESSION_CLOSED };
 
 struct session {
     enum session_state state;
-    uint32_t number;             /* 1 for the first of this process, + 1 at each fork */
+    uint32_t number; /* 1 for the first of this process, + 1 at each fork */
     uint32_t pid;
     uint32_t node_limit;         /* nodes a thread */
     char *trace;                 /* the mapped trace; null while off */

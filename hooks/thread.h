@@ -36,17 +36,17 @@ struct thread {
     uint64_t probe_ticks; /* what one recorded call costs those around it */
     uint64_t stopped;     /* ticks spent in slow paths: a thread's time is rdtsc less these */
 
-    uint32_t begun;   /* session in which the state was set up; 0: wiped, or never set up */
+    uint32_t begun; /* session in which the state was set up; 0: wiped, or never set up */
     uint32_t busy;
     uint64_t busy_slot;
-    uint64_t now; /* the thread's time while a slow path runs */
+    uint64_t now;               /* the thread's time while a slow path runs */
     uint64_t own_low, own_size; /* the thread's own stack; size 0 if it is not known */
     struct stash own;           /* calls on that stack */
     struct stash other;         /* calls on all others */
     bool other_begun;
 
-    struct trace_thread *entry;      /* in the trace */
-    struct trace_block *block;       /* where nodes are taken from */
+    struct trace_thread *entry; /* in the trace */
+    struct trace_block *block;  /* where nodes are taken from */
     struct trace_node *root;
     uint32_t table_used;
     uint64_t table_room; /* entries that the table can grow to, where it is */

@@ -13,7 +13,7 @@
 #include "thunkstash/linux/pages.h"
 #include "thunkstash/linux/syscalls.h"
 
-#define PAGE             4096
+#define PAGE                4096
 #define KEYS_WITHOUT_CALLOC 32 /* glibc keeps the first keys' values in the thread's descriptor */
 
 _Thread_local struct thread *umbra_thread
@@ -187,6 +187,7 @@ struct thread *thread_begin(void)
         guard_adopt();
         threads = 0;
         session_begin_in_child();
+        modules_rewrite();
     }
     if (session.state == SESSION_RUNNING && !thread)
         thread = state_for_new_thread(tid);

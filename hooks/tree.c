@@ -4,8 +4,8 @@
 #include "hooks/session.h"
 #include "thunkstash/linux/pages.h"
 
-#define FIRST_TABLE_SIZE  1024 /* entries: one page */
-#define ROOM_FOR_A_NODE   4    /* entries a node of the limit, folded ones not counted */
+#define FIRST_TABLE_SIZE 1024 /* entries: one page */
+#define ROOM_FOR_A_NODE  4    /* entries a node of the limit, folded ones not counted */
 
 /* The same as in linux/entry.S. */
 uint64_t tree_hash(uint64_t site, uint32_t parent, uint32_t function)

@@ -85,14 +85,6 @@ uint64_t address_set_next(const struct address_set *set, uint64_t address)
     return UINT64_MAX;
 }
 
-bool address_set_has_any(const struct address_set *set, uint64_t address, uint64_t end)
-{
-    for (; address < end; address++)
-        if (address_set_has(set, address))
-            return true;
-    return false;
-}
-
 void code_map_init(struct code_map *map, const struct code *code)
 {
     *map = (struct code_map){0};

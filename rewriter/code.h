@@ -55,8 +55,6 @@ void address_set_add(struct address_set *set, uint64_t address);
 bool address_set_has(const struct address_set *set, uint64_t address);
 /* The first member at or above an address; UINT64_MAX if there is none. */
 uint64_t address_set_next(const struct address_set *set, uint64_t address);
-/* Whether any of a few addresses, the first up to but not including end, is a member. */
-bool address_set_has_any(const struct address_set *set, uint64_t address, uint64_t end);
 
 enum branch_kind {
     BRANCH_JUMP,

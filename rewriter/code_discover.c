@@ -199,14 +199,14 @@ void code_discover(const struct code *code, struct function_list *functions, str
         note_data_pointers(code, functions, map);
     do {
         for (size_t i = 0; i < functions->count; i++) {
-            progress("functions", i, functions->count);
+            progress_share(i, functions->count, "the functions swept");
             if (!functions->items[i].is_swept &&
                 functions->items[i].reason != PATCH_INSIDE_FUNCTION)
                 code_sweep(code, &functions->items[i], map);
         }
     } while (code_map_spend(map, functions->count * ROUND_WORK + map->calls.size / 512) &&
              add_called(code, functions, map));
-    progress_end();
+    progress_clear();
     if (map->is_exhausted)
         return;
     sweep_gaps(code, functions, map);

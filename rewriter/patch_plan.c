@@ -11,6 +11,7 @@ struct window {
     size_t offset;    /* of start from the function's address */
     size_t displaced; /* bytes of instructions that move */
     size_t covered;   /* these and the padding behind them */
+    bool is_over;     /* control does not get past the displaced instructions */
     bool has_padding;
 };
 
@@ -30,11 +31,35 @@ static bool ends_flow(const struct instruction *at)
     return at->flow == FLOW_END || at->flow == FLOW_JUMP || at->flow == FLOW_INDIRECT_JUMP;
 }
 
+/* Takes in one more instruction; returns why it cannot be, or PATCH_UNDECIDED. */
+static enum patch_reason window_extend(const struct patch_plan *plan,
+                                       const struct function *function, struct window *window,
+                                       const struct instruction *at)
+{
+    window->covered += at->length;
+    if (window->is_over || at->address >= function->end) {
+        if (!instruction_is_padding(at))
+            return PATCH_TOO_SHORT;
+        window->has_padding = true;
+    }
+    if (window->is_over)
+        return PATCH_UNDECIDED;
+    window->displaced = window->covered;
+    window->is_over = ends_flow(at);
+    if (!refers_to_image(plan, at))
+        return PATCH_UNMOVABLE;
+    if ((at->flow == FLOW_CALL || at->flow == FLOW_INDIRECT_CALL) &&
+        window->covered < PATCH_JUMP_SIZE)
+        return PATCH_CALL_IN_PATCH;
+    return PATCH_UNDECIDED;
+}
+
 /* Measures the window; returns why it is none, or PATCH_UNDECIDED. */
 static enum patch_reason window_measure(const struct patch_plan *plan,
                                         const struct function *function, struct window *window)
 {
-    struct instruction at = {.flow = FLOW_NEXT};
+    enum patch_reason reason = PATCH_UNDECIDED;
+    struct instruction at;
     ZydisDecoder decoder;
     size_t size, offset;
     const uint8_t *bytes = code_at(plan->code, function->address, &size);
@@ -47,31 +72,15 @@ static enum patch_reason window_measure(const struct patch_plan *plan,
         window->offset = at.length;
         window->start += at.length;
     }
-    at.flow = FLOW_NEXT;
-    for (offset = window->offset; window->covered < PATCH_JUMP_SIZE; offset += at.length) {
-        bool is_over = ends_flow(&at);
+    for (offset = window->offset; !reason && window->covered < PATCH_JUMP_SIZE;
+         offset += at.length) {
         uint64_t address = function->address + offset;
 
         if (!instruction_decode(&decoder, address, bytes + offset, size - offset, &at))
             return address >= function->end ? PATCH_TOO_SHORT : PATCH_UNDECODABLE;
-        window->covered += at.length;
-        if (is_over || address >= function->end) {
-            if (!instruction_is_padding(&at))
-                return PATCH_TOO_SHORT;
-            window->has_padding = true;
-            if (is_over) {
-                at.flow = FLOW_END;
-                continue;
-            }
-        }
-        window->displaced = window->covered;
-        if (!refers_to_image(plan, &at))
-            return PATCH_UNMOVABLE;
-        if ((at.flow == FLOW_CALL || at.flow == FLOW_INDIRECT_CALL) &&
-            window->covered < PATCH_JUMP_SIZE)
-            return PATCH_CALL_IN_PATCH;
+        reason = window_extend(plan, function, window, &at);
     }
-    return PATCH_UNDECIDED;
+    return reason;
 }
 
 /* Nothing may lead into the window but at its start. */
@@ -80,10 +89,10 @@ static enum patch_reason window_check(const struct patch_plan *plan, const struc
     const struct code_map *map = plan->map;
     uint64_t end = window->start + window->covered;
 
-    if (address_set_has_any(&map->jumps, window->start + 1, end) ||
-        address_set_has_any(&map->calls, window->start + 1, end) ||
-        address_set_has_any(&map->pointers, window->start + 1, end))
-        return PATCH_BRANCH_TARGET;
+    for (uint64_t address = window->start + 1; address < end; address++)
+        if (address_set_has(&map->jumps, address) || address_set_has(&map->calls, address) ||
+            address_set_has(&map->pointers, address))
+            return PATCH_BRANCH_TARGET;
     if (function_list_below(plan->functions, end - 1)->address > window->start)
         return PATCH_TOO_SHORT;
     return PATCH_UNDECIDED;
@@ -150,7 +159,7 @@ static enum patch_reason decide(struct patch_plan *plan, struct function *functi
     function->patch_size =
         (uint8_t)(window.covered < PATCH_MAX_FILL ? window.covered : PATCH_MAX_FILL);
     is_movable = stub_body_append(&scratch, function, code_at(plan->code, function->address, &size),
-                                  &is_adjusted);
+                                  &is_adjusted, NULL);
     free(scratch.code.bytes);
     if (!is_movable)
         return PATCH_UNMOVABLE;

@@ -1,42 +1,55 @@
 #include "rewriter/progress.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
-#define CALLS_PER_LOOK 1024 /* a power of two */
+#define INTERVAL       100000000 /* ns */
+#define SHARE_INTERVAL (10 * (uint64_t)INTERVAL)
+#define CALLS_PER_LOOK 1024 /* at the clock; a power of two */
 
 static bool is_shown;
 
-/* Seconds since the first look. */
-static double elapsed(void)
+static uint64_t now(void)
 {
-    static struct timespec begin;
-    struct timespec now;
+    struct timespec time;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (!begin.tv_sec)
-        begin = now;
-    return (double)(now.tv_sec - begin.tv_sec) + (double)(now.tv_nsec - begin.tv_nsec) / 1e9;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-void progress(const char *what, size_t done, size_t all)
+void progress_show(size_t done, size_t all, const char *what)
 {
-    static double shown_at;
-    double now;
+    static int is_terminal = -1;
+    static uint64_t last;
+
+    if (is_terminal < 0)
+        is_terminal = isatty(STDERR_FILENO);
+    if (!is_terminal || now() - last < INTERVAL)
+        return;
+    last = now();
+    is_shown = true;
+    fprintf(stderr, "\r\033[Kfile %zu of %zu  %.50s", done, all, what);
+}
+
+void progress_share(size_t done, size_t all, const char *what)
+{
+    static uint64_t last;
 
     if (done & (CALLS_PER_LOOK - 1) || !isatty(STDERR_FILENO))
         return;
-    now = elapsed();
-    if (now - shown_at < 1)
+    if (done == 0)
+        last = now();
+    if (now() - last < SHARE_INTERVAL)
         return;
-    shown_at = now;
+    last = now();
     is_shown = true;
-    fprintf(stderr, "\rinstrument: %zu%% of the %s\033[K", done * 100 / all, what);
+    fprintf(stderr, "\r\033[K%zu%% of %.50s", done * 100 / all, what);
 }
 
-void progress_end(void)
+void progress_clear(void)
 {
     if (is_shown)
         fputs("\r\033[K", stderr);

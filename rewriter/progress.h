@@ -1,12 +1,14 @@
-/* A line on how far long work has come: on a terminal only, and only once a second has passed. */
+/* A line on stderr that says how far long work is; on a terminal only. */
 #ifndef UMBRA_REWRITER_PROGRESS_H
 #define UMBRA_REWRITER_PROGRESS_H
 
 #include <stddef.h>
 
-/* To be called often; looks at the clock now and then. `what` follows "12% of the ". */
-void progress(const char *what, size_t done, size_t all);
-/* Takes the line away, if there is one. */
-void progress_end(void);
+/* Shows it, at most every tenth of a second. */
+void progress_show(size_t done, size_t all, const char *what);
+/* Likewise, within one file and after a second of it; to be called often. */
+void progress_share(size_t done, size_t all, const char *what);
+/* Takes the line away: before anything else is printed, and at the end. */
+void progress_clear(void);
 
 #endif

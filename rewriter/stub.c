@@ -137,7 +137,7 @@ static bool move(struct stub_segment *stubs, const struct instruction *at, const
 }
 
 bool stub_body_append(struct stub_segment *stubs, const struct function *function,
-                      const uint8_t *original, bool *is_adjusted)
+                      const uint8_t *original, bool *is_adjusted, struct stub_moves *moves)
 {
     uint64_t body = here(stubs), start = function->address + function->patch_offset;
     size_t end = (size_t)function->patch_offset + function->displaced;
@@ -150,10 +150,16 @@ bool stub_body_append(struct stub_segment *stubs, const struct function *functio
         uint64_t target;
         bool is_jump;
 
+        if (moves)
+            moves->to[offset - function->patch_offset] = (uint8_t)(here(stubs) - body);
         if (!instruction_decode(&decoder, function->address + offset, original + offset,
                                 end - offset, &at))
             return false;
         is_jump = at.flow == FLOW_JUMP || at.flow == FLOW_CONDITION || at.flow == FLOW_LOOP;
+        if (moves && (at.flow == FLOW_CALL || at.flow == FLOW_INDIRECT_CALL)) {
+            moves->has_call = true;
+            moves->call = (uint8_t)(offset - function->patch_offset);
+        }
         target = at.target;
         if (is_jump && (target == start || target == function->address))
             target = body;
@@ -162,13 +168,15 @@ bool stub_body_append(struct stub_segment *stubs, const struct function *functio
         if (is_jump || at.is_rip_based || at.flow == FLOW_CALL || at.flow == FLOW_INDIRECT_CALL)
             *is_adjusted = true;
     }
+    if (moves)
+        moves->to[function->displaced] = (uint8_t)(here(stubs) - body);
     if (at.flow != FLOW_END && at.flow != FLOW_JUMP && at.flow != FLOW_INDIRECT_JUMP)
         put_jump(stubs, function->address + end);
     return true;
 }
 
 bool stub_append(struct stub_segment *stubs, struct function *function, const uint8_t *original,
-                 uint32_t index)
+                 uint32_t index, struct stub_moves *moves)
 {
     uint64_t body = here(stubs) + STUB_FRAME_SIZE;
     bool is_adjusted;
@@ -181,7 +189,7 @@ bool stub_append(struct stub_segment *stubs, struct function *function, const ui
     put32(stubs, 0);
     put32(stubs, 0);
     put32(stubs, index);
-    return stub_body_append(stubs, function, original, &is_adjusted);
+    return stub_body_append(stubs, function, original, &is_adjusted, moves);
 }
 
 void stub_bind(struct stub_segment *stubs, const struct function *function, uint64_t header)

@@ -28,6 +28,21 @@
 
 #define STUB_FRAME_SIZE 26 /* from a stub to its body */
 
+/*
+ * Where the displaced instructions went: to[n], from the body, for one that was n bytes in; the
+ * last is that of the jump back, which a call, always the last to be displaced, never reaches.
+ */
+struct stub_moves {
+    uint8_t to[PATCH_MAX_DISPLACED + 1];
+    bool has_call;
+    uint8_t call; /* where it was */
+};
+
+/* Within a displaced call: from these bytes on, the stack pointer is lower than at its start. */
+#define STUB_CALL_PUSHED  6  /* by 8 */
+#define STUB_CALL_SAVED   7  /* by 16 */
+#define STUB_CALL_LEAVING 20 /* by 8 */
+
 /* Stubs, one behind the other, and where they will be. */
 struct stub_segment {
     struct buffer code;
@@ -37,14 +52,14 @@ struct stub_segment {
 /*
  * Appends the body for a function whose patch_offset and displaced are set, and the jump back if
  * control gets there. `original` are the bytes at function->address. False if an instruction
- * cannot be moved. *is_adjusted tells whether any had to be changed.
+ * cannot be moved. *is_adjusted tells whether any had to be changed; moves may be null.
  */
 bool stub_body_append(struct stub_segment *stubs, const struct function *function,
-                      const uint8_t *original, bool *is_adjusted);
+                      const uint8_t *original, bool *is_adjusted, struct stub_moves *moves);
 
 /* Appends frame and body; sets function->stub and body. `index` is its place in the manifest. */
 bool stub_append(struct stub_segment *stubs, struct function *function, const uint8_t *original,
-                 uint32_t index);
+                 uint32_t index, struct stub_moves *moves);
 /* Sets what points to the image header, once its address is known. */
 void stub_bind(struct stub_segment *stubs, const struct function *function, uint64_t header);
 

@@ -49,7 +49,7 @@ static void place_move(struct place *place, size_t displaced)
                                 .displaced = (uint8_t)displaced};
     bool is_adjusted;
 
-    assert_true(stub_body_append(&place->stubs, &function, place->bytes, &is_adjusted));
+    assert_true(stub_body_append(&place->stubs, &function, place->bytes, &is_adjusted, NULL));
     memcpy(place->bytes + STUBS_AT, place->stubs.code.bytes, place->stubs.code.size);
     assert_int_equal(mprotect(place->bytes, PLACE_SIZE, PROT_READ | PROT_EXEC), 0);
 }

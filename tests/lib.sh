@@ -167,7 +167,8 @@ balanced()
 {
     local traces=(traces/*.bin)
     [[ -s ${traces[0]} ]] || fail "no trace was left"
-    grinder --mode=summary "${traces[@]}" >summary || { cat summary >&2; fail "does not balance"; }
+    grinder --mode=summary "${traces[@]}" >summary 2>problems ||
+        { cat problems >&2; fail "the traces are not whole"; }
     grinder --mode=profile --output-file=callgrind "${traces[@]}"
 }
 
@@ -220,21 +221,21 @@ calls_by_part()
 }
 
 # summed COLUMN: of the summary's tables of threads: entries, exits, unwound, live, skipped, dropped,
-# nodes, folded. Columns are counted from the right: a thread's name may hold spaces.
+# nodes, folded.
 summed()
 {
     awk -v wanted="$1" '
-        $1 == "thread" && $2 == "name" {
+        $1 == "thread" && $2 == "entries" {
             for (i = 1; i <= NF; i++)
                 if ($i == wanted)
-                    from_right = NF - i
+                    column = i
             in_table = 1
             next
         }
         NF == 0 { in_table = 0 }
-        in_table { sum += $(NF - from_right) }
-        END { print sum + 0 }
-    ' summary
+        in_table && $1 ~ /^[0-9]+$/ { sum += $column }
+        END { if (!column) exit 1; print sum + 0 }
+    ' summary || fail "the summary has no column '$1'"
 }
 
 # state_of FUNCTION NAME: how and whether instrument hooked a function of instrumented/NAME.

@@ -8,4 +8,6 @@ recorded jumps
 # nest enters itself to the eighth level each time; a jump to a level returns from there
 equal "calls of nest" "$(calls_of nest)" 8000
 equal "calls of raise_below" "$(calls_of raise_below)" 120000
-[[ $(calls_of jump_from_handler) -ge 10600 ]] || fail "handlers were not recorded"
+# a signal that interrupts a hook at its work is not recorded but counted
+[[ $(($(calls_of jump_from_handler) + $(summed skipped))) -ge 10600 ]] ||
+    fail "handlers were not recorded"

@@ -3,7 +3,7 @@
 # What the tools are built from and with.
 build_packages=(
     gcc libc6-dev meson ninja-build cmake pkg-config
-    libzydis-dev liblief-dev libdwarf-dev libelf-dev libxxhash-dev libcmocka-dev uthash-dev
+    libzydis-dev liblief-dev libdwarf-dev libelf-dev libiberty-dev libxxhash-dev libcmocka-dev uthash-dev
     libpopt-dev libzstd-dev
 )
 

@@ -5,4 +5,5 @@
 build stack_overflow stack_overflow.c
 instrumented stack_overflow
 recorded stack_overflow
-equal "calls of rescue_from" "$(calls_of rescue_from)" 20
+# where the stack ends inside a hook, the handler is not recorded but counted
+equal "calls of rescue_from" $(($(calls_of rescue_from) + $(summed skipped))) 20

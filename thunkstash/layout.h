@@ -49,15 +49,15 @@
 #ifndef UMBRA_THUNKSTASH_LAYOUT_H
 #define UMBRA_THUNKSTASH_LAYOUT_H
 
-#define THUNK_SIZE        64
-#define BLOCK_THUNKS      512
-#define BLOCK_LAST        (BLOCK_THUNKS - 2) /* the last record of use */
-#define BLOCK_CODE_SIZE   (BLOCK_THUNKS * THUNK_SIZE)
-#define RECORD_DISTANCE   BLOCK_CODE_SIZE /* K */
-#define BLOCK_SIZE        (2 * BLOCK_CODE_SIZE)
-#define STASH_BLOCKS      4096
-#define STASH_RANGE_SIZE  (STASH_BLOCKS * BLOCK_SIZE) /* 256 MiB */
-#define THUNK_RETURN      6 /* T - thunk */
+#define THUNK_SIZE       64
+#define BLOCK_THUNKS     512
+#define BLOCK_LAST       (BLOCK_THUNKS - 2) /* the last record of use */
+#define BLOCK_CODE_SIZE  (BLOCK_THUNKS * THUNK_SIZE)
+#define RECORD_DISTANCE  BLOCK_CODE_SIZE /* K */
+#define BLOCK_SIZE       (2 * BLOCK_CODE_SIZE)
+#define STASH_BLOCKS     4096
+#define STASH_RANGE_SIZE (STASH_BLOCKS * BLOCK_SIZE) /* 256 MiB */
+#define THUNK_RETURN     6                           /* T - thunk */
 
 #define RECORD_RET    0
 #define RECORD_BODY   8

@@ -39,8 +39,8 @@ enum protocol_kind {
 struct protocol_hello {
     uint32_t magic;
     uint32_t version;
-    uint32_t kind; /* PROTOCOL_HELLO */
-    uint32_t pid;  /* own pid as seen by itself; the service trusts SO_PEERCRED */
+    uint32_t kind;        /* PROTOCOL_HELLO */
+    uint32_t pid;         /* own pid as seen by itself; the service trusts SO_PEERCRED */
     uint32_t fork_of_pid; /* the recording process this one was forked from, or 0 */
     uint32_t reserved[3];
 };

@@ -52,14 +52,14 @@
 
 #include <stdint.h>
 
-#define TRACE_MAGIC          "UMBRATRC"
-#define TRACE_VERSION        1
-#define TRACE_HEADER_SIZE    4096u
-#define TRACE_BLOCK_SIZE     4096u
-#define TRACE_UNIT           64u
-#define TRACE_BLOCK_UNITS    (TRACE_BLOCK_SIZE / TRACE_UNIT)
-#define TRACE_COMMAND_SIZE   2048
-#define TRACE_EXE_SIZE       1024
+#define TRACE_MAGIC        "UMBRATRC"
+#define TRACE_VERSION      1
+#define TRACE_HEADER_SIZE  4096u
+#define TRACE_BLOCK_SIZE   4096u
+#define TRACE_UNIT         64u
+#define TRACE_BLOCK_UNITS  (TRACE_BLOCK_SIZE / TRACE_UNIT)
+#define TRACE_COMMAND_SIZE 2048
+#define TRACE_EXE_SIZE     1024
 
 /* What became of the recorded process, as far as the file knows. */
 enum trace_state {
@@ -86,12 +86,12 @@ struct trace_header {
     uint64_t ticks_per_second; /* of rdtsc, measured by the service */
     uint32_t pid;
     uint32_t ppid;
-    uint64_t created_ns;               /* CLOCK_REALTIME */
-    uint32_t session;                  /* number of the trace within its service, from 1 */
-    uint32_t end;                      /* enum trace_end, by the service */
-    uint64_t end_seen_ticks;           /* rdtsc when the service saw the end; 0 if it did not */
-    char exe[TRACE_EXE_SIZE];          /* zero-terminated, cut if longer */
-    char command[TRACE_COMMAND_SIZE];  /* arguments joined by spaces, zero-terminated, cut */
+    uint64_t created_ns;              /* CLOCK_REALTIME */
+    uint32_t session;                 /* number of the trace within its service, from 1 */
+    uint32_t end;                     /* enum trace_end, by the service */
+    uint64_t end_seen_ticks;          /* rdtsc when the service saw the end; 0 if it did not */
+    char exe[TRACE_EXE_SIZE];         /* zero-terminated, cut if longer */
+    char command[TRACE_COMMAND_SIZE]; /* arguments joined by spaces, zero-terminated, cut */
 
     /* Written by the agent. */
     uint64_t used;              /* bytes handed out, header included: reader's end of file */
@@ -136,12 +136,12 @@ struct trace_thread {
     char name[32];    /* zero-terminated; the last name that was seen */
     uint64_t start_ticks;
     uint64_t end_ticks;
-    uint64_t unwound; /* invocations that ended without a return (exception, longjmp, exit …) */
-    uint64_t skipped; /* calls passed through: a hook inside a hook, or no thunk to be had */
-    uint64_t dropped; /* calls passed through: no room for their context */
-    uint32_t nodes;   /* nodes of this thread */
-    uint32_t folded;  /* of these, contexts that were folded */
-    uint64_t live;    /* invocations not ended, as counted at `end_ticks` */
+    uint64_t unwound;   /* invocations that ended without a return (exception, longjmp, exit …) */
+    uint64_t skipped;   /* calls passed through: a hook inside a hook, or no thunk to be had */
+    uint64_t dropped;   /* calls passed through: no room for their context */
+    uint32_t nodes;     /* nodes of this thread */
+    uint32_t folded;    /* of these, contexts that were folded */
+    uint64_t live;      /* invocations not ended, as counted at `end_ticks` */
     uint64_t inherited; /* returns from calls made before a fork: recorded by the parent */
     uint64_t reserved[2];
 };

@@ -49,8 +49,8 @@ static long receive_welcome(long socket, struct protocol_welcome *welcome)
         return -1;
     if (SYSCALL3(recvmsg, socket, &message, MSG_CMSG_CLOEXEC) != sizeof *welcome)
         return -1;
-    if (message.msg_controllen >= sizeof control.header &&
-        control.header.cmsg_type == SCM_RIGHTS && control.header.cmsg_level == SOL_SOCKET)
+    if (message.msg_controllen >= sizeof control.header && control.header.cmsg_type == SCM_RIGHTS &&
+        control.header.cmsg_level == SOL_SOCKET)
         memcpy(&trace, CMSG_DATA(&control.header), sizeof trace);
     return trace;
 }

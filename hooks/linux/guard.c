@@ -10,7 +10,7 @@
 static struct wiped {
     uint32_t lock;
     uint32_t own; /* not zero: this process began it */
-} *wiped;
+} * wiped;
 
 bool guard_prepare(void)
 {

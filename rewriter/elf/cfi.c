@@ -201,6 +201,17 @@ static uint64_t run(struct cfi_cursor *cursor, struct cfi_program *program)
     return distance && !cursor->is_malformed ? distance : UINT64_MAX;
 }
 
+size_t cfi_instruction(const struct cie *cie, struct cfi_program rest, uint64_t *advance)
+{
+    struct dwarf_reader reader = {rest.bytes, rest.bytes + rest.size, rest.size == 0};
+    struct cfi_cursor scratch = {.cie = cie};
+
+    if (rest.size == 0)
+        return 0;
+    *advance = step(&scratch, &reader);
+    return scratch.is_malformed || reader.is_short ? 0 : (size_t)(reader.at - rest.bytes);
+}
+
 static void next_row(struct cfi_cursor *cursor, uint64_t from)
 {
     uint64_t distance = run(cursor, &cursor->rest);

@@ -18,7 +18,7 @@ static struct cie cie = {
 
 static struct cfi_cursor begin(const char *program, size_t size)
 {
-    struct fde fde = {START, 0x100, 0, {(const uint8_t *)program, size}};
+    struct fde fde = {.address = START, .size = 0x100, .program = {(const uint8_t *)program, size}};
     struct eh_frame frame = {.cies = &cie, .cie_count = 1, .fdes = &fde, .fde_count = 1};
     struct cfi_cursor cursor;
 

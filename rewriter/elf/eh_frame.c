@@ -128,11 +128,11 @@ static uint32_t cie_find(struct eh_frame *frame, const struct extent *extent, ui
 
 /* `reader` stands behind the CIE pointer and ends with the FDE. */
 static void fde_read(struct eh_frame *frame, const struct extent *extent, uint32_t index,
-                     struct dwarf_reader reader)
+                     uint64_t location, struct dwarf_reader reader)
 {
     const struct cie *cie = &frame->cies[index];
     uint64_t here = extent->address + (uint64_t)(reader.at - extent->bytes);
-    struct fde fde = {.cie = index};
+    struct fde fde = {.location = location, .cie = index};
 
     fde.address = dwarf_pointer(&reader, cie->pointer_encoding, here);
     fde.size = dwarf_pointer(&reader, cie->pointer_encoding & 0x0f, 0);
@@ -158,7 +158,8 @@ static void entries_read(struct eh_frame *frame, const struct extent *extent)
 
     while (reader.end - reader.at >= 4) {
         struct dwarf_reader entry;
-        uint64_t size = dwarf_fixed(&reader, 4), here;
+        uint64_t start = (uint64_t)(reader.at - extent->bytes), here;
+        uint64_t size = dwarf_fixed(&reader, 4);
         uint32_t distance, cie;
 
         if (size == UINT32_MAX)
@@ -178,7 +179,7 @@ static void entries_read(struct eh_frame *frame, const struct extent *extent)
             continue;
         cie = cie_find(frame, extent, here - distance);
         if (cie != UINT32_MAX)
-            fde_read(frame, extent, cie, entry);
+            fde_read(frame, extent, cie, extent->address + start, entry);
     }
 }
 
@@ -189,6 +190,7 @@ void eh_frame_read(struct eh_frame *frame, const struct elf_image *image)
     *frame = (struct eh_frame){0};
     if (!extent.bytes)
         return;
+    frame->address = extent.address;
     entries_read(frame, &extent);
     if (frame->fde_count)
         qsort(frame->fdes, frame->fde_count, sizeof *frame->fdes, by_address);

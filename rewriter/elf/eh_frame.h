@@ -37,13 +37,15 @@ struct cie {
 };
 
 struct fde {
-    uint64_t address; /* first one it covers */
+    uint64_t address;  /* first one it covers */
+    uint64_t location; /* address of the FDE itself */
     uint64_t size;
     uint32_t cie; /* index */
     struct cfi_program program;
 };
 
 struct eh_frame {
+    uint64_t address; /* of .eh_frame */
     struct cie *cies;
     size_t cie_count, cie_room;
     struct fde *fdes; /* ascending by address */
@@ -82,6 +84,8 @@ struct cfi_cursor {
 };
 
 void cfi_begin(struct cfi_cursor *cursor, const struct eh_frame *frame, const struct fde *fde);
+/* One instruction's bytes, and by how much it moves the location; 0 at the end or if malformed. */
+size_t cfi_instruction(const struct cie *cie, struct cfi_program rest, uint64_t *advance);
 /* Advances to the row that holds at an address, which must not be below earlier ones. */
 void cfi_seek(struct cfi_cursor *cursor, uint64_t address);
 

@@ -113,27 +113,36 @@ static bool segments_read(struct elf_image *image, struct failure *failure)
     return true;
 }
 
-/* A section table that does not fit is treated like none: nothing at run time needs it. */
-static void sections_read(struct elf_image *image)
+/* Nothing at run time needs a section table: there may be none. But one that should be there and
+   is not tells that the file was cut off. */
+static bool sections_read(struct elf_image *image, struct failure *failure)
 {
     const Elf64_Ehdr *header = &image->header;
     const Elf64_Shdr *names;
 
-    if (header->e_shnum == 0 || header->e_shnum >= SHN_LORESERVE - ADDED_SECTIONS ||
-        header->e_shentsize != sizeof(Elf64_Shdr) ||
-        !in_file(image, header->e_shoff, header->e_shnum * sizeof(Elf64_Shdr)))
-        return;
+    if (header->e_shoff == 0 || header->e_shnum == 0 || header->e_shentsize != sizeof(Elf64_Shdr))
+        return true;
+    if (!in_file(image, header->e_shoff, header->e_shnum * sizeof(Elf64_Shdr)))
+        return fail(
+            failure, image->path,
+            "truncated: section headers end at byte %#llx, the file has %#zx; copy it again",
+            (unsigned long long)header->e_shoff + header->e_shnum * sizeof(Elf64_Shdr),
+            image->size);
+    if (header->e_shnum >= SHN_LORESERVE - ADDED_SECTIONS)
+        return fail(failure, image->path, "expected fewer than %u sections, found %u",
+                    SHN_LORESERVE - ADDED_SECTIONS, header->e_shnum);
     image->section_count = header->e_shnum;
     image->sections = memory_zeroed(image->section_count, sizeof *image->sections);
     memcpy(image->sections, image->bytes + header->e_shoff,
            image->section_count * sizeof *image->sections);
     if (header->e_shstrndx >= image->section_count)
-        return;
+        return true;
     names = &image->sections[header->e_shstrndx];
     if (names->sh_type == SHT_STRTAB && in_file(image, names->sh_offset, names->sh_size)) {
         image->section_names = (const char *)image->bytes + names->sh_offset;
         image->section_names_size = names->sh_size;
     }
+    return true;
 }
 
 static bool dynamic_read(struct elf_image *image, struct failure *failure)
@@ -238,10 +247,8 @@ bool elf_image_read(struct elf_image *image, const char *path, uint8_t *bytes, s
                     struct failure *failure)
 {
     *image = (struct elf_image){.path = path, .bytes = bytes, .size = size};
-    if (!header_read(image, failure) || !segments_read(image, failure))
-        goto err;
-    sections_read(image);
-    if (!dynamic_read(image, failure))
+    if (!header_read(image, failure) || !segments_read(image, failure) ||
+        !sections_read(image, failure) || !dynamic_read(image, failure))
         goto err;
     image->symbol_count = symbol_count(image);
     return true;

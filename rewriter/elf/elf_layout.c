@@ -196,8 +196,8 @@ void elf_segments_build(struct elf_layout *layout)
     const struct elf_image *image = layout->image;
     uint8_t *to = layout->tables.bytes + layout->headers.offset;
     Elf64_Phdr added[ELF_NEW_SEGMENTS] = {
-        segment(layout, layout->tables_address, layout->tables.size, PF_R),
         segment(layout, layout->stubs.address, layout->stubs.code.size, PF_R | PF_X),
+        segment(layout, layout->tables_address, layout->tables.size, PF_R),
         segment(layout, layout->data_address, layout->data.size, PF_R | PF_W),
     };
     size_t last = 0;
@@ -214,6 +214,9 @@ void elf_segments_build(struct elf_layout *layout)
         if (header.p_type == PT_DYNAMIC)
             segment_move(layout, &header, layout->data_address + layout->dynamic.offset,
                          layout->dynamic.size);
+        if (header.p_type == PT_GNU_EH_FRAME && layout->frame_index.size)
+            segment_move(layout, &header, layout->tables_address + layout->frame_index.offset,
+                         layout->frame_index.size);
         memcpy(to, &header, sizeof header);
         to += sizeof header;
         if (i == last) {

@@ -2,11 +2,13 @@
 #ifndef UMBRA_REWRITER_ELF_LAYOUT_H
 #define UMBRA_REWRITER_ELF_LAYOUT_H
 
+#include "rewriter/elf/elf_code.h"
 #include "rewriter/elf/elf_image.h"
 #include "rewriter/memory.h"
 #include "rewriter/stub.h"
 
 #define ELF_NEW_SEGMENTS 3
+#define ELF_NEW_SECTIONS 4
 #define ELF_PAGE         4096u
 
 /* A table in the R segment; size 0 if the image has none. */
@@ -21,10 +23,11 @@ struct elf_layout {
     struct buffer tables, data; /* R, RW */
     struct stub_segment stubs;  /* RX */
     struct elf_part headers, symbols, versions, strings, hash, relocations, manifest;
-    struct elf_part dynamic;        /* within data */
-    size_t image_header;            /* offset within data */
-    size_t relocation_slot;         /* offset within tables of the entry for entry_hook */
-    uint64_t agent_name, hook_name; /* offsets in the strings */
+    struct elf_part frames, frame_index; /* unwind information of the stubs; .eh_frame_hdr */
+    struct elf_part dynamic;             /* within data */
+    size_t image_header;                 /* offset within data */
+    size_t relocation_slot;              /* offset within tables of the entry for entry_hook */
+    uint64_t agent_name, hook_name;      /* offsets in the strings */
 };
 
 /* Address of the image_header. */
@@ -34,6 +37,12 @@ uint64_t elf_layout_header(const struct elf_layout *layout);
 void elf_tables_build(struct elf_layout *layout, const char *agent);
 /* Sets the relocation of entry_hook, once the header has its address. */
 void elf_tables_bind(struct elf_layout *layout);
+/*
+ * Adds unwind information for the stubs, and an index of it and the original's, to `tables`;
+ * moves: where each function's instructions went. Does nothing to an image that has no index.
+ */
+void elf_unwind_build(struct elf_layout *layout, const struct elf_code *elf,
+                      const struct stub_moves *moves);
 /* Fills `data` with the dynamic section. */
 void elf_dynamic_build(struct elf_layout *layout);
 /* Fills in the program headers. */

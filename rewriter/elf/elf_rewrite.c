@@ -1,5 +1,7 @@
 #include "rewriter/elf/elf_rewrite.h"
 
+#include "rewriter/elf/elf_filter.h"
+#include "rewriter/elf/elf_layout.h"
 #include "rewriter/elf/elf_manifest.h"
 #include "rewriter/elf/elf_writer.h"
 #include "rewriter/patch_plan.h"
@@ -17,7 +19,7 @@ struct analysis {
 };
 
 static bool analyse(struct analysis *analysis, const struct elf_image *image,
-                    struct failure *failure)
+                    const struct rewrite_options *options, struct failure *failure)
 {
     elf_code_read(&analysis->elf, image);
     analysis->plan = (struct patch_plan){
@@ -33,6 +35,7 @@ static bool analyse(struct analysis *analysis, const struct elf_image *image,
         return fail(failure, image->path,
                     "expected functions side by side, found so many that overlap, or that lead to "
                     "one another only, that finding them would take too long");
+    elf_filter_apply(options->filter, &analysis->elf, image);
     patch_plan(&analysis->plan);
     return true;
 }
@@ -83,7 +86,8 @@ bool elf_check(const struct input_file *input, struct failure *failure)
     return is_fit;
 }
 
-bool elf_rewrite(struct input_file *input, const struct agent *agent, struct output_file *output,
+bool elf_rewrite(struct input_file *input, const struct rewrite_options *options,
+                 const struct agent *agent, struct output_file *output,
                  struct rewrite_result *result, struct judge_expectation *expected,
                  struct failure *failure)
 {
@@ -94,14 +98,19 @@ bool elf_rewrite(struct input_file *input, const struct agent *agent, struct out
 
     if (!elf_image_read(&image, input->path, input->bytes, input->size, failure))
         return false;
-    if (!analyse(&analysis, &image, failure))
+    if (!analyse(&analysis, &image, options, failure))
         goto err;
     count(&analysis.elf.functions, result);
+    if (result->hooked == 0 && (!options->filter || options->filter->count == 0)) {
+        fail(failure, image.path, "expected functions to hook, found none that can be");
+        goto err;
+    }
     is_done = write_image(&image, &analysis, agent, hash, output, failure);
-    *expected = (struct judge_expectation){
-        .size = input->size, .segments = image.segment_count + 3, .needed = agent->needed};
+    *expected = (struct judge_expectation){.size = input->size,
+                                           .segments = image.segment_count + ELF_NEW_SEGMENTS,
+                                           .needed = agent->needed};
     if (image.section_count && image.section_names)
-        expected->sections = image.section_count + 3;
+        expected->sections = image.section_count + ELF_NEW_SECTIONS;
 
 err:
     analysis_free(&analysis);
@@ -135,7 +144,8 @@ static void list_analysis(const struct function_list *functions)
     }
 }
 
-bool elf_list(struct input_file *input, struct failure *failure)
+bool elf_list(struct input_file *input, const struct rewrite_options *options,
+              struct failure *failure)
 {
     struct elf_image image;
     struct manifest manifest;
@@ -147,8 +157,9 @@ bool elf_list(struct input_file *input, struct failure *failure)
     if (elf_manifest_read(&manifest, &image)) {
         list_header();
         list_manifest(&image, &manifest);
-        free(manifest.functions);
-    } else if (elf_image_require_dynamic(&image, failure) && analyse(&analysis, &image, failure)) {
+        manifest_free(&manifest);
+    } else if (elf_image_require_dynamic(&image, failure) &&
+               analyse(&analysis, &image, options, failure)) {
         list_header();
         list_analysis(&analysis.elf.functions);
     } else {

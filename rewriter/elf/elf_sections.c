@@ -32,6 +32,8 @@ static void section_follow(const struct elf_layout *layout, Elf64_Shdr *section)
         move_to(layout, section, &layout->strings);
     else if (section->sh_type == SHT_RELA && address == elf_dynamic_value(image, DT_RELA, 0))
         move_to(layout, section, &layout->relocations);
+    else if (strcmp(elf_section_name(image, section), ".eh_frame_hdr") == 0)
+        move_to(layout, section, &layout->frame_index);
     else if (section->sh_type == SHT_DYNAMIC) {
         section->sh_addr = layout->data_address + layout->dynamic.offset;
         section->sh_offset = section->sh_addr - layout->delta;
@@ -65,7 +67,9 @@ void elf_sections_build(const struct elf_layout *layout, struct buffer *tail, ui
                         Elf64_Ehdr *header)
 {
     const struct elf_image *image = layout->image;
-    struct added_section added[] = {
+    struct added_section added[ELF_NEW_SECTIONS] = {
+        {".umbra.frames", layout->tables_address + layout->frames.offset, layout->frames.size,
+         SHF_ALLOC, SHT_PROGBITS},
         {".umbra.manifest", layout->tables_address + layout->manifest.offset, layout->manifest.size,
          SHF_ALLOC, SHT_PROGBITS},
         {".umbra.stubs", layout->stubs.address, layout->stubs.code.size, SHF_ALLOC | SHF_EXECINSTR,

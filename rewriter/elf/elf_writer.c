@@ -1,7 +1,9 @@
 #include "rewriter/elf/elf_writer.h"
 
+#include "rewriter/elf/elf_changes.h"
 #include "rewriter/elf/elf_layout.h"
 #include "rewriter/manifest.h"
+#include "rewriter/seal.h"
 #include "trace/image_manifest.h"
 
 #include <stdlib.h>
@@ -15,24 +17,25 @@ static uint64_t page_up(uint64_t number)
 }
 
 /* Where the first new segment goes: behind everything, in the file and in memory. */
-static void place_tables(struct elf_layout *layout)
+static void place_segments(struct elf_layout *layout)
 {
     const struct elf_image *image = layout->image;
     uint64_t offset = page_up(image->size), aligned = offset;
 
-    layout->tables_address = page_up(image->end);
+    layout->stubs.address = page_up(image->end);
     for (size_t i = 0; i < image->segment_count; i++) {
         if (image->segments[i].p_type != PT_LOAD)
             continue;
-        aligned = layout->tables_address - image->segments[i].p_vaddr + image->segments[i].p_offset;
+        aligned = layout->stubs.address - image->segments[i].p_vaddr + image->segments[i].p_offset;
         break;
     }
     if (elf_segment(image, PT_INTERP) && aligned >= offset && aligned - offset <= HOLE_LIMIT)
         offset = aligned;
-    layout->delta = layout->tables_address - offset;
+    layout->delta = layout->stubs.address - offset;
 }
 
-static bool append_stubs(struct elf_layout *layout, struct elf_code *elf, struct failure *failure)
+static bool append_stubs(struct elf_layout *layout, struct elf_code *elf, struct stub_moves *moves,
+                         struct failure *failure)
 {
     for (size_t i = 0; i < elf->functions.count; i++) {
         struct function *function = &elf->functions.items[i];
@@ -41,12 +44,12 @@ static bool append_stubs(struct elf_layout *layout, struct elf_code *elf, struct
         if (!patch_reason_is_hooked(function->reason))
             continue;
         if (!stub_append(&layout->stubs, function, code_at(&elf->code, function->address, &size),
-                         (uint32_t)i))
+                         (uint32_t)i, &moves[i]))
             return fail(failure, layout->image->path, "cannot move the prologue at %#llx",
                         (unsigned long long)function->address);
     }
-    if (layout->stubs.code.size == 0)
-        return fail(failure, layout->image->path, "expected functions to hook, found none");
+    if (layout->stubs.code.size == 0) /* the user's filter left none, and no segment is empty */
+        buffer_append(&layout->stubs.code, "\xcc", 1);
     return true;
 }
 
@@ -126,10 +129,12 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
                struct failure *failure)
 {
     struct elf_layout layout = {.image = source->image};
+    struct change_list changes = {0};
     struct elf_table build_id = elf_build_id(source->image);
     struct manifest_source manifest = {
         .code = &source->elf->code,
         .functions = &source->elf->functions,
+        .changes = &changes,
         .original_path = source->original_path,
         .agent_path = source->agent,
         .original_size = source->image->size,
@@ -138,17 +143,23 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
         .build_id = build_id.bytes,
         .build_id_size = build_id.count,
     };
+    struct stub_moves *moves = memory_zeroed(source->elf->functions.count, sizeof *moves);
     bool is_written = false;
 
-    place_tables(&layout);
+    if (!elf_changes_collect(&changes, source->image, source->plan, failure))
+        goto err;
+    place_segments(&layout);
+    if (!append_stubs(&layout, source->elf, moves, failure))
+        goto err;
+    manifest.stubs = layout.stubs.address;
+    layout.tables_address = page_up(layout.stubs.address + layout.stubs.code.size);
     elf_tables_build(&layout, source->agent);
+    elf_unwind_build(&layout, source->elf, moves);
     buffer_align(&layout.tables, 64, 0);
     layout.manifest.size = manifest_size(&manifest);
     layout.manifest.offset = buffer_append_zeros(&layout.tables, layout.manifest.size);
-    layout.stubs.address = manifest.stubs = page_up(layout.tables_address + layout.tables.size);
-    if (!append_stubs(&layout, source->elf, failure))
-        goto err;
-    layout.data_address = page_up(layout.stubs.address + layout.stubs.code.size);
+    manifest_write(&manifest, layout.tables.bytes + layout.manifest.offset);
+    layout.data_address = page_up(layout.tables_address + layout.tables.size);
     if (layout.data_address - source->image->base > INT32_MAX - (64u << 20)) {
         fail(failure, source->image->path, "expected less than 2 GB of address space");
         goto err;
@@ -157,11 +168,16 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
     append_header(&layout);
     elf_tables_bind(&layout);
     elf_segments_build(&layout);
-    manifest_write(&manifest, layout.tables.bytes + layout.manifest.offset);
     patch_code(&layout, source);
-    is_written = write_all(&layout, output, failure);
+    is_written = write_all(&layout, output, failure) &&
+                 seal_output(output,
+                             layout.tables_address - layout.delta + layout.manifest.offset +
+                                 offsetof(struct image_manifest, seal),
+                             failure);
 
 err:
+    free(changes.items);
+    free(moves);
     free(layout.tables.bytes);
     free(layout.data.bytes);
     free(layout.stubs.code.bytes);

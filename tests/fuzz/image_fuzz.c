@@ -11,6 +11,8 @@
 
 #define ITSELF "/proc/self/exe" /* a path that exists, which the manifest is to name */
 
+static const struct rewrite_options options;
+
 static void silence(void)
 {
     static bool is_silent;
@@ -36,7 +38,7 @@ static void list(const uint8_t *data, size_t size)
     struct input_file input = input_of(data, size);
     struct failure failure = {{0}};
 
-    if (!elf_list(&input, &failure))
+    if (!elf_list(&input, &options, &failure))
         check_refusal(failure.text);
     free(input.bytes);
 }
@@ -69,7 +71,7 @@ static void rewrite(const uint8_t *data, size_t size)
     struct failure failure = {{0}};
 
     if (elf_check(&input, &failure) &&
-        elf_rewrite(&input, &agent, &output, &result, &expected, &failure))
+        elf_rewrite(&input, &options, &agent, &output, &result, &expected, &failure))
         check_output(output.descriptor);
     else
         check_refusal(failure.text);

@@ -1,6 +1,6 @@
 /*
- * Handlers that call functions, a thousand times a second, while the main thread or four threads
- * recurse; on the interrupted stack and on alternate ones.
+ * Handlers that call functions, a thousand times a second, while the main thread recurses, and as
+ * often as can be, while four threads do; on the interrupted stack and on alternate ones.
  */
 #define _GNU_SOURCE
 #include "program.h"
@@ -12,7 +12,7 @@
 #include <sys/time.h>
 #include <time.h>
 
-enum { SIGNALS = 400, ALTERNATE_SIZE = 64 * 1024 };
+enum { SIGNALS = 400, THREAD_SIGNALS = 10000, ALTERNATE_SIZE = 64 * 1024 };
 
 static volatile long handled;
 static volatile long handler_sum;
@@ -69,21 +69,21 @@ static void *thread_main(void *argument)
 {
     (void)argument;
     alternate_stack();
-    recurse_through(4 * SIGNALS);
+    recurse_through(THREAD_SIGNALS);
     return NULL;
 }
 
 static void by_threads(int flags)
 {
     pthread_t threads[4];
-    struct timespec pause = {.tv_nsec = 200 * 1000};
+    struct timespec pause = {.tv_nsec = 10 * 1000};
     handled = 0;
     listen(flags);
     for (int i = 0; i < 4; i++)
         pthread_create(&threads[i], NULL, thread_main, NULL);
-    for (int i = 0; handled < 4 * SIGNALS; i++) {
+    for (int i = 0; handled < THREAD_SIGNALS; i++) {
         pthread_kill(threads[i % 4], SIGUSR1);
-        nanosleep(&pause, NULL);
+        nanosleep(&pause, NULL); /* it wakes up ahead of threads that compute */
     }
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
@@ -98,6 +98,6 @@ int main(void)
     printf("on an alternate stack: %d signals\n", SIGNALS);
     by_threads(0);
     by_threads(SA_ONSTACK);
-    printf("on four threads: %d signals\n", 4 * SIGNALS);
+    printf("on four threads: %d signals\n", THREAD_SIGNALS);
     return 0;
 }

@@ -28,8 +28,7 @@ void *pages_map_file(const char *path, uint64_t offset, uint64_t size)
 
 bool pages_map_again(void *source, void *at, uint64_t size)
 {
-    return !syscall_failed(
-        SYSCALL5(mremap, source, 0, size, MREMAP_MAYMOVE | MREMAP_FIXED, at));
+    return !syscall_failed(SYSCALL5(mremap, source, 0, size, MREMAP_MAYMOVE | MREMAP_FIXED, at));
 }
 
 bool pages_make_writable(void *at, uint64_t size)

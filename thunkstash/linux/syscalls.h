@@ -24,11 +24,11 @@ static inline long syscall6(long number, long a, long b, long c, long d, long e,
     return result;
 }
 
-#define SYSCALL0(n)                syscall6(SYS_##n, 0, 0, 0, 0, 0, 0)
-#define SYSCALL1(n, a)             syscall6(SYS_##n, (long)(a), 0, 0, 0, 0, 0)
-#define SYSCALL2(n, a, b)          syscall6(SYS_##n, (long)(a), (long)(b), 0, 0, 0, 0)
-#define SYSCALL3(n, a, b, c)       syscall6(SYS_##n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
-#define SYSCALL4(n, a, b, c, d)    syscall6(SYS_##n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+#define SYSCALL0(n)             syscall6(SYS_##n, 0, 0, 0, 0, 0, 0)
+#define SYSCALL1(n, a)          syscall6(SYS_##n, (long)(a), 0, 0, 0, 0, 0)
+#define SYSCALL2(n, a, b)       syscall6(SYS_##n, (long)(a), (long)(b), 0, 0, 0, 0)
+#define SYSCALL3(n, a, b, c)    syscall6(SYS_##n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define SYSCALL4(n, a, b, c, d) syscall6(SYS_##n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
 #define SYSCALL5(n, a, b, c, d, e)                                                                 \
     syscall6(SYS_##n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
 #define SYSCALL6(n, a, b, c, d, e, f)                                                              \

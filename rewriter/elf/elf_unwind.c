@@ -1,0 +1,261 @@
+/*
+ * Unwind information for the stubs. A signal, a fault or a debugger may find a thread in a
+ * displaced prologue, half way through setting up its frame. So the rows of the original frame
+ * description that belong to displaced instructions are copied, instruction for instruction, to
+ * where these went. Many stubs share one frame description, each beginning anew:
+ *
+ *      FDE      first stub ... end of the last of STUBS_PER_FRAME
+ *               remember_state                      rsp + 8, as at any entry
+ *      stub:    ...
+ *      body:    push rbp
+ *               advance; def_cfa_offset 16; offset rbp    <- copied
+ *               mov  rbp, rsp
+ *               advance; def_cfa_register rbp             <- copied
+ *               jmp  back
+ *      stub:    advance; restore_state; remember_state
+ *
+ * The index (.eh_frame_hdr) is written anew, as unwinders look into one table: first the frame
+ * descriptions of the original, where they are, then those of the stubs, which lie higher.
+ */
+#include "rewriter/elf/dwarf_data.h"
+#include "rewriter/elf/elf_layout.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define STUBS_PER_FRAME 64
+
+enum {
+    CFA_ADVANCE_LOC4 = 0x04,
+    CFA_REMEMBER_STATE = 0x0a,
+    CFA_RESTORE_STATE = 0x0b,
+    CFA_DEF_CFA_OFFSET = 0x0e,
+};
+
+/* zR: pointers are 32-bit distances; CFA is rsp + 8, the return address lies at CFA - 8. */
+static const uint8_t common[] = {
+    20,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    1,
+    'z',
+    'R',
+    0,
+    1,
+    0x78,
+    16,
+    1,
+    DW_EH_PE_pcrel | DW_EH_PE_sdata4,
+    0x0c,
+    0x07,
+    0x08,
+    0x90,
+    0x01,
+    0,
+    0,
+};
+
+struct frame {
+    struct buffer *to;
+    size_t start;     /* of the FDE */
+    uint64_t address; /* up to which rows are written */
+    bool is_dirty;    /* the last row is not that of an entry */
+};
+
+static void put8(struct buffer *to, uint8_t value)
+{
+    buffer_append(to, &value, 1);
+}
+
+static void put32(struct buffer *to, uint64_t value)
+{
+    uint32_t low = (uint32_t)value;
+
+    buffer_append(to, &low, sizeof low);
+}
+
+static void advance_to(struct frame *frame, uint64_t address)
+{
+    if (address == frame->address)
+        return;
+    put8(frame->to, CFA_ADVANCE_LOC4);
+    put32(frame->to, address - frame->address);
+    frame->address = address;
+}
+
+/* Copies what holds from each displaced instruction on, as far as the one at `limit`. */
+static void copy_rows(struct frame *frame, const struct cie *cie, const struct fde *fde,
+                      const struct function *function, const struct stub_moves *moves,
+                      uint64_t limit, uint64_t body)
+{
+    uint64_t at, advance, start = function->address + function->patch_offset;
+    struct cfi_program rest = fde->program;
+    size_t size;
+
+    for (at = fde->address; (size = cfi_instruction(cie, rest, &advance)); at += advance) {
+        if (at + advance > limit || rest.bytes[0] == CFA_RESTORE_STATE)
+            return;
+        if (advance == 0 && at > start && rest.bytes[0] != CFA_REMEMBER_STATE) {
+            if (moves->to[at - start] == 0)
+                return; /* in the middle of an instruction */
+            advance_to(frame, body + moves->to[at - start]);
+            buffer_append(frame->to, rest.bytes, size);
+            frame->is_dirty = true;
+        }
+        rest.bytes += size;
+        rest.size -= size;
+    }
+}
+
+static void put_cfa_offset(struct frame *frame, uint64_t address, uint64_t offset)
+{
+    advance_to(frame, address);
+    put8(frame->to, CFA_DEF_CFA_OFFSET);
+    for (; offset >= 0x80; offset >>= 7)
+        put8(frame->to, (uint8_t)(offset | 0x80));
+    put8(frame->to, (uint8_t)offset);
+    frame->is_dirty = true;
+}
+
+/* A displaced call moves the stack pointer before it leaves: see stub.h. */
+static void call_rows(struct frame *frame, const struct eh_frame *source, const struct fde *fde,
+                      uint64_t original, uint64_t call)
+{
+    struct cfi_cursor cursor;
+    uint64_t offset;
+
+    cfi_begin(&cursor, source, fde);
+    cfi_seek(&cursor, original);
+    if (cursor.row.cfa_register != CFI_RSP)
+        return;
+    offset = (uint64_t)cursor.row.cfa_offset;
+    put_cfa_offset(frame, call + STUB_CALL_PUSHED, offset + 8);
+    put_cfa_offset(frame, call + STUB_CALL_SAVED, offset + 16);
+    put_cfa_offset(frame, call + STUB_CALL_LEAVING, offset + 8);
+}
+
+static void stub_rows(struct frame *frame, const struct eh_frame *source,
+                      const struct function *function, const struct stub_moves *moves,
+                      uint64_t body)
+{
+    const struct fde *fde = eh_frame_find(source, function->address);
+    uint64_t start = function->address + function->patch_offset;
+    uint64_t limit = start + (moves->has_call ? moves->call : function->displaced);
+    const struct cie *cie;
+
+    if (!fde)
+        return;
+    cie = &source->cies[fde->cie];
+    if (cie->code_factor != 1 || cie->data_factor != -8 || cie->return_register != 16)
+        return;
+    copy_rows(frame, cie, fde, function, moves, limit, body);
+    if (moves->has_call)
+        call_rows(frame, source, fde, limit, body + moves->to[moves->call]);
+}
+
+static void frame_begin(struct frame *frame, const struct elf_layout *layout, uint64_t address)
+{
+    uint64_t here;
+
+    frame->start = buffer_append_zeros(frame->to, 4);
+    put32(frame->to, frame->to->size - layout->frames.offset);
+    here = layout->tables_address + frame->to->size;
+    put32(frame->to, address - here);
+    put32(frame->to, 0);
+    put8(frame->to, 0);
+    put8(frame->to, CFA_REMEMBER_STATE);
+    frame->address = address;
+    frame->is_dirty = false;
+}
+
+static void frame_end(struct frame *frame, uint64_t first, uint64_t end)
+{
+    uint32_t size, range = (uint32_t)(end - first);
+
+    buffer_align(frame->to, 8, 0);
+    size = (uint32_t)(frame->to->size - frame->start - 4);
+    memcpy(frame->to->bytes + frame->start, &size, sizeof size);
+    memcpy(frame->to->bytes + frame->start + 12, &range, sizeof range);
+}
+
+struct index_entry {
+    uint64_t address, location;
+};
+
+/* Writes the frame descriptions of all stubs; returns how many, with an index entry for each. */
+static size_t frames_append(struct elf_layout *layout, const struct elf_code *elf,
+                            const struct stub_moves *moves, struct index_entry *entries)
+{
+    struct frame frame = {.to = &layout->tables};
+    uint64_t base = layout->stubs.address, first = 0;
+    size_t frames = 0, stubs = 0;
+
+    for (size_t i = 0; i < elf->functions.count; i++) {
+        const struct function *function = &elf->functions.items[i];
+
+        if (!patch_reason_is_hooked(function->reason))
+            continue;
+        if (stubs++ % STUBS_PER_FRAME == 0) {
+            if (frames)
+                frame_end(&frame, first, base + function->stub);
+            first = base + function->stub;
+            frame_begin(&frame, layout, first);
+            entries[frames++] = (struct index_entry){first, layout->tables_address + frame.start};
+        } else if (frame.is_dirty) {
+            advance_to(&frame, base + function->stub);
+            put8(frame.to, CFA_RESTORE_STATE);
+            put8(frame.to, CFA_REMEMBER_STATE);
+            frame.is_dirty = false;
+        }
+        stub_rows(&frame, &elf->frame, function, &moves[i], base + function->body);
+    }
+    frame_end(&frame, first, base + layout->stubs.code.size);
+    return frames;
+}
+
+static void index_append(struct elf_layout *layout, const struct eh_frame *original,
+                         const struct index_entry *added, size_t added_count)
+{
+    struct buffer *to = &layout->tables;
+    size_t start = buffer_align(to, 8, 0);
+    uint64_t here = layout->tables_address + start;
+
+    put8(to, 1); /* version */
+    put8(to, DW_EH_PE_pcrel | DW_EH_PE_sdata4);
+    put8(to, DW_EH_PE_udata4);
+    put8(to, DW_EH_PE_datarel | DW_EH_PE_sdata4);
+    put32(to, original->address - (here + 4));
+    put32(to, original->fde_count + added_count);
+    for (size_t i = 0; i < original->fde_count; i++) {
+        put32(to, original->fdes[i].address - here);
+        put32(to, original->fdes[i].location - here);
+    }
+    for (size_t i = 0; i < added_count; i++) {
+        put32(to, added[i].address - here);
+        put32(to, added[i].location - here);
+    }
+    layout->frame_index = (struct elf_part){start, to->size - start};
+}
+
+void elf_unwind_build(struct elf_layout *layout, const struct elf_code *elf,
+                      const struct stub_moves *moves)
+{
+    struct index_entry *entries;
+    size_t count;
+
+    if (!elf_segment(layout->image, PT_GNU_EH_FRAME) || elf->frame.fde_count == 0)
+        return;
+    entries = memory_zeroed(elf->functions.count / STUBS_PER_FRAME + 1, sizeof *entries);
+    layout->frames.offset = buffer_align(&layout->tables, 8, 0);
+    buffer_append(&layout->tables, common, sizeof common);
+    count = frames_append(layout, elf, moves, entries);
+    buffer_append_zeros(&layout->tables, 4); /* end */
+    layout->frames.size = layout->tables.size - layout->frames.offset;
+    index_append(layout, &elf->frame, entries, count);
+    free(entries);
+}
