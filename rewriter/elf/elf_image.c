@@ -155,7 +155,8 @@ static bool dynamic_read(struct elf_image *image, struct failure *failure)
     image->dynamic_segment = (size_t)(segment - image->segments);
     count = segment->p_filesz / sizeof(Elf64_Dyn);
     image->dynamic = memory_zeroed(count, sizeof *image->dynamic);
-    memcpy(image->dynamic, image->bytes + segment->p_offset, count * sizeof *image->dynamic);
+    if (count) /* an empty segment may have any offset */
+        memcpy(image->dynamic, image->bytes + segment->p_offset, count * sizeof *image->dynamic);
     while (image->dynamic_count < count && image->dynamic[image->dynamic_count].d_tag != DT_NULL)
         image->dynamic_count++;
     if (image->dynamic_count == count)
