@@ -75,6 +75,14 @@ struct code_table {
     uint64_t address, start, end;
 };
 
+/* `call [rip + n]` or `jmp [rip + n]`, found in a function or in a gap. */
+struct slot_use {
+    uint64_t slot;        /* address of the operand */
+    uint64_t instruction; /* address, its prefix included */
+    uint64_t opcode;      /* address of its last six bytes: ff, 15 or 25, displacement */
+    bool is_call;
+};
+
 /* What all code swept so far refers to. */
 struct code_map {
     struct address_set calls, jumps, pointers;
@@ -84,6 +92,8 @@ struct code_map {
     size_t table_count, table_room;
     uint64_t work_left; /* units of work that discovery may still spend */
     bool is_exhausted;  /* it would have taken more: what was found is not to be used */
+    struct slot_use *slot_uses; /* ascending by opcode, each once, when all is swept */
+    size_t slot_use_count, slot_use_room;
 };
 
 void code_map_init(struct code_map *map, const struct code *code);
@@ -91,6 +101,7 @@ void code_map_init(struct code_map *map, const struct code *code);
 bool code_map_spend(struct code_map *map, uint64_t work);
 void code_map_free(struct code_map *map);
 void code_map_add(struct code_map *map, struct branch branch);
+void code_map_add_slot_use(struct code_map *map, struct slot_use use);
 void code_map_add_table(struct code_map *map, struct code_table table);
 
 /*
@@ -101,6 +112,9 @@ void code_map_add_table(struct code_map *map, struct code_table table);
  * functions claim all code as its own, or call the next one so that each round finds just one.
  */
 void code_discover(const struct code *code, struct function_list *functions, struct code_map *map);
+
+/* Puts what the sweeps noted in order. */
+void code_map_settle(struct code_map *map);
 
 /* First branch whose target is at or above an address. */
 size_t code_map_branches_from(const struct code_map *map, uint64_t target);

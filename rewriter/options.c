@@ -27,6 +27,8 @@ static const struct poptOption option_table[] = {
     {"include", 0, POPT_ARG_STRING, NULL, OPTION_INCLUDE, "hook what it matches", "PATTERN"},
     {"exclude", 0, POPT_ARG_STRING, NULL, OPTION_EXCLUDE, "leave alone what it matches", "PATTERN"},
     {"filter", 0, POPT_ARG_STRING, NULL, OPTION_FILTER, "read patterns from a file", "FILE"},
+    {"instrument-imports", 0, POPT_ARG_NONE, &given.instrument_imports, 0,
+     "hook the calls to functions of other images, too", NULL},
     {"no-verify", 0, POPT_ARG_NONE, &given.no_verify, 0, "do not have LIEF judge the result", NULL},
     {"list", 0, POPT_ARG_NONE, &list, 0, "print every function and what became of it", NULL},
     {"verify", 0, POPT_ARG_NONE, &verify, 0, "prove that only what FILE's manifest says changed",

@@ -11,6 +11,7 @@ struct rewrite_options {
     const char *input, *output;
     const char *agent; /* null: where it is installed */
     bool overwrite, bundle, no_verify;
+    bool instrument_imports; /* calls to functions of other images, too */
     struct filter *filter; /* which of its rules match is noted there; may be null */
 };
 

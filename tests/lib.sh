@@ -57,9 +57,11 @@ contains()
     grep -Eq -- "$2" "$1" || { cat "$1" >&2; fail "nothing in $1 matches '$2'"; }
 }
 
+# INSTRUMENT_OPTIONS may be set, by a script or around one, for all that it instruments.
 instrument()
 {
-    "$BUILD/rewriter/instrument" --agent="$AGENT" "$@"
+    # shellcheck disable=SC2086
+    "$BUILD/rewriter/instrument" --agent="$AGENT" ${INSTRUMENT_OPTIONS:-} "$@"
 }
 
 call_trace_service()

@@ -21,7 +21,8 @@ struct analysis {
 static bool analyse(struct analysis *analysis, const struct elf_image *image,
                     const struct rewrite_options *options, struct failure *failure)
 {
-    elf_code_read(&analysis->elf, image);
+    elf_code_read(&analysis->elf, image,
+                  &(struct elf_code_options){.instrument_imports = options->instrument_imports});
     analysis->plan = (struct patch_plan){
         .code = &analysis->elf.code,
         .functions = &analysis->elf.functions,
@@ -128,8 +129,13 @@ static void list_manifest(const struct elf_image *image, const struct manifest *
         const struct manifest_function *entry = &manifest->functions[i];
         uint64_t address = image->base + entry->rva;
         const struct function *named = function_list_at(&elf.functions, address);
+        const char *import = manifest_import_name(manifest, i);
 
-        list_function(address, entry->size, entry->reason, named ? named->name : NULL);
+        list_function(address, entry->size, entry->reason,
+                      import  ? import
+                      : named ? named->name
+                              : NULL,
+                      import);
     }
     elf_code_free(&elf);
 }
@@ -140,7 +146,7 @@ static void list_analysis(const struct function_list *functions)
         const struct function *function = &functions->items[i];
 
         list_function(function->address, function->end - function->address, function->reason,
-                      function->name);
+                      function->name, function->is_import);
     }
 }
 
