@@ -5,7 +5,7 @@
 
 #define MANIFEST_SECTION ".umbra.manifest"
 
-/* A segment is searched for the manifest only up to here: it is a table of functions. */
+/* Segments are searched for the manifest only so far in all: they may all be the same bytes. */
 #define SEARCH_SIZE (256u << 20)
 
 /* Copies out the manifest at the offset where its magic number was found. */
@@ -20,9 +20,10 @@ static struct image_manifest *read_at_magic(const struct elf_file *elf, uint64_t
     return whole;
 }
 
-static struct image_manifest *search_segment(const struct elf_file *elf, const Elf64_Phdr *segment)
+static struct image_manifest *search_segment(const struct elf_file *elf, const Elf64_Phdr *segment,
+                                             uint64_t *left)
 {
-    uint64_t size = segment->p_filesz < SEARCH_SIZE ? segment->p_filesz : SEARCH_SIZE;
+    uint64_t size = segment->p_filesz < *left ? segment->p_filesz : *left;
     char *bytes = elf_read(elf, segment->p_offset, size);
     struct image_manifest *found = NULL;
     const uint64_t magic = MANIFEST_MAGIC;
@@ -31,6 +32,7 @@ static struct image_manifest *search_segment(const struct elf_file *elf, const E
         if (!memcmp(bytes + at, &magic, sizeof(magic)))
             found = read_at_magic(elf, segment->p_offset + at);
     free(bytes);
+    *left -= size;
     return found;
 }
 
@@ -38,7 +40,7 @@ static struct image_manifest *search_segment(const struct elf_file *elf, const E
    more likely than the first. */
 static struct image_manifest *search_segments(const struct elf_file *elf)
 {
-    uint64_t count = elf->header.e_phnum;
+    uint64_t count = elf->header.e_phnum, left = SEARCH_SIZE;
     struct image_manifest *found = NULL;
     Elf64_Phdr *segments;
 
@@ -47,7 +49,7 @@ static struct image_manifest *search_segments(const struct elf_file *elf)
     segments = elf_read(elf, elf->header.e_phoff, count * sizeof(*segments));
     for (uint64_t i = count; segments && !found && i > 0; i--)
         if (segments[i - 1].p_type == PT_LOAD && segments[i - 1].p_flags == PF_R)
-            found = search_segment(elf, &segments[i - 1]);
+            found = search_segment(elf, &segments[i - 1], &left);
     free(segments);
     return found;
 }

@@ -4,13 +4,26 @@
 
 #include <stdlib.h>
 
+/* A unit is about a nanosecond; a byte swept is CODE_BYTE_WORK of them. */
+#define WORK_BASE (64u << 20)
+#define WORK_RATE (4 * CODE_BYTE_WORK)
+
 static const struct code_range *range_at(const struct code_range *ranges, size_t count,
                                          uint64_t address)
 {
-    for (size_t i = 0; i < count; i++)
-        if (address >= ranges[i].address && address - ranges[i].address < ranges[i].size)
-            return &ranges[i];
-    return NULL;
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (ranges[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || address - ranges[low - 1].address >= ranges[low - 1].size)
+        return NULL;
+    return &ranges[low - 1];
 }
 
 static const uint8_t *bytes_at(const struct code_range *range, uint64_t address, size_t *size)
@@ -78,6 +91,18 @@ void code_map_init(struct code_map *map, const struct code *code)
     address_set_init(&map->calls, code);
     address_set_init(&map->jumps, code);
     address_set_init(&map->pointers, code);
+    map->work_left = WORK_BASE;
+    for (size_t i = 0; i < code->range_count; i++)
+        map->work_left += code->ranges[i].size * WORK_RATE;
+}
+
+bool code_map_spend(struct code_map *map, uint64_t work)
+{
+    if (work > map->work_left)
+        map->is_exhausted = true;
+    else
+        map->work_left -= work;
+    return !map->is_exhausted;
 }
 
 void code_map_free(struct code_map *map)

@@ -8,6 +8,8 @@
 #include "rewriter/decode.h"
 #include "rewriter/patch.h"
 
+#define CODE_BYTE_WORK 16 /* units that sweeping a byte costs */
+
 struct code_range {
     uint64_t address;
     uint8_t *bytes;
@@ -29,9 +31,9 @@ struct code_unwind {
 };
 
 struct code {
-    struct code_range *ranges; /* executable, ascending */
+    struct code_range *ranges; /* executable, ascending, none overlaps another */
     size_t range_count;
-    struct code_range *data; /* all others, ascending */
+    struct code_range *data; /* all others, likewise */
     size_t data_count;
     struct code_unwind unwind;
     bool has_absolute_code; /* linked to a fixed address: code may hold addresses as numbers */
@@ -88,11 +90,15 @@ struct code_map {
     size_t branch_count, branch_room;
     struct code_table *tables;
     size_t table_count, table_room;
+    uint64_t work_left; /* units of work that discovery may still spend */
+    bool is_exhausted;  /* it would have taken more: what was found is not to be used */
     struct slot_use *slot_uses; /* ascending by opcode, each once, when all is swept */
     size_t slot_use_count, slot_use_room;
 };
 
 void code_map_init(struct code_map *map, const struct code *code);
+/* Spends work; false once there is none left. */
+bool code_map_spend(struct code_map *map, uint64_t work);
 void code_map_free(struct code_map *map);
 void code_map_add(struct code_map *map, struct branch branch);
 void code_map_add_slot_use(struct code_map *map, struct slot_use use);
@@ -101,6 +107,9 @@ void code_map_add_table(struct code_map *map, struct code_table table);
 /*
  * Finds every function: sweeps those in the list, adds what they call, sweeps that, and so on.
  * The list comes in and leaves settled. The map may hold pointers the format knows of.
+ *
+ * Work is limited to a multiple of the code's size: a hostile file may have each of thousands of
+ * functions claim all code as its own, or call the next one so that each round finds just one.
  */
 void code_discover(const struct code *code, struct function_list *functions, struct code_map *map);
 

@@ -1,9 +1,13 @@
 #include "rewriter/code.h"
 
 #include "rewriter/memory.h"
+#include "rewriter/progress.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define LOOK_AHEAD 1024 /* bytes that decode are code */
+#define ROUND_WORK 64   /* units that sorting in what a round found costs for each function */
 
 /* Whether the bytes decode up to an instruction that does not go on to the next. */
 static bool looks_like_code(const struct code *code, const ZydisDecoder *decoder, uint64_t address)
@@ -13,6 +17,8 @@ static bool looks_like_code(const struct code *code, const ZydisDecoder *decoder
     const uint8_t *bytes = code_at(code, address, &size);
 
     for (size_t offset = 0; bytes && offset < size; offset += at.length) {
+        if (offset > LOOK_AHEAD)
+            return true;
         if (!instruction_decode(decoder, address + offset, bytes + offset, size - offset, &at))
             return false;
         if (at.flow == FLOW_END || at.flow == FLOW_JUMP || at.flow == FLOW_INDIRECT_JUMP)
@@ -185,11 +191,17 @@ void code_discover(const struct code *code, struct function_list *functions, str
     if (code->has_absolute_code)
         note_data_pointers(code, functions, map);
     do {
-        for (size_t i = 0; i < functions->count; i++)
+        for (size_t i = 0; i < functions->count; i++) {
+            progress_share(i, functions->count, "the functions swept");
             if (!functions->items[i].is_swept &&
                 functions->items[i].reason != PATCH_INSIDE_FUNCTION)
                 code_sweep(code, &functions->items[i], map);
-    } while (add_called(code, functions, map));
+        }
+    } while (code_map_spend(map, functions->count * ROUND_WORK + map->calls.size / 512) &&
+             add_called(code, functions, map));
+    progress_clear();
+    if (map->is_exhausted)
+        return;
     sweep_gaps(code, functions, map);
     code_tables_note(code, map);
     mark_plt(code, functions);

@@ -169,6 +169,8 @@ void code_sweep(const struct code *code, struct function *function, struct code_
         return;
     sweep.start = function->address;
     sweep.end = function->end - function->address < size ? function->end : sweep.start + size;
+    if (!code_map_spend(map, (sweep.end - sweep.start) * CODE_BYTE_WORK))
+        return;
     decoder_init(&sweep.decoder);
     code->unwind.begin(code->unwind.context, function);
     run(&sweep, bytes);

@@ -15,7 +15,9 @@ static int by_address(const void *left, const void *right)
 {
     const struct code_table *a = left, *b = right;
 
-    return a->address < b->address ? -1 : a->address > b->address;
+    if (a->address != b->address)
+        return a->address < b->address ? -1 : 1;
+    return a->start < b->start ? -1 : a->start > b->start;
 }
 
 static uint64_t target_of(const struct code_table *table, const uint8_t *entry, size_t size)
@@ -56,16 +58,16 @@ static void note_entries(const struct code *code, const struct code_table *table
 
 void code_tables_note(const struct code *code, struct code_map *map)
 {
+    const struct code_table *tables = map->tables;
+    uint64_t next = UINT64_MAX; /* where the table behind this one begins */
+
     if (map->table_count)
         qsort(map->tables, map->table_count, sizeof *map->tables, by_address);
-    for (size_t i = 0; i < map->table_count; i++) {
-        size_t next = i + 1;
-
-        while (next < map->table_count && map->tables[next].address == map->tables[i].address)
-            next++;
-        note_entries(code, &map->tables[i],
-                     next < map->table_count ? map->tables[next].address - map->tables[i].address
-                                             : SIZE_MAX,
-                     map);
+    for (size_t i = map->table_count; i-- > 0;) {
+        if (i + 1 < map->table_count && tables[i + 1].address != tables[i].address)
+            next = tables[i + 1].address;
+        else if (i + 1 < map->table_count && tables[i + 1].start == tables[i].start)
+            continue; /* the same function takes its address more than once */
+        note_entries(code, &tables[i], next - tables[i].address, map);
     }
 }

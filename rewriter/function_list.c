@@ -35,6 +35,21 @@ static void merge(struct function *into, const struct function *from)
         into->reason = from->reason;
 }
 
+/* So that nobody has to walk back over thousands of entries in the middle of one function. */
+static void note_owners(struct function_list *list)
+{
+    uint32_t owner = 0;
+
+    for (size_t i = 0; i < list->count; i++) {
+        struct function *function = &list->items[i];
+
+        if (function->reason == PATCH_INSIDE_FUNCTION)
+            function->owner = owner;
+        else
+            owner = (uint32_t)i + 1;
+    }
+}
+
 void function_list_settle(struct function_list *list)
 {
     size_t kept = 0;
@@ -49,6 +64,7 @@ void function_list_settle(struct function_list *list)
             list->items[++kept] = list->items[i];
     }
     list->count = kept + 1;
+    note_owners(list);
     for (size_t i = 0; i + 1 < list->count; i++) {
         struct function *function = &list->items[i], *next = function + 1;
 
@@ -83,9 +99,9 @@ struct function *function_list_owner(const struct function_list *list, uint64_t 
 {
     struct function *function = function_list_below(list, address);
 
-    while (function && function->reason == PATCH_INSIDE_FUNCTION)
-        function = function > list->items ? function - 1 : NULL;
-    return function;
+    if (!function || function->reason != PATCH_INSIDE_FUNCTION)
+        return function;
+    return function->owner ? &list->items[function->owner - 1] : NULL;
 }
 
 void function_list_free(struct function_list *list)

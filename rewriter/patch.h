@@ -61,7 +61,8 @@ struct function {
     uint64_t end;     /* one past the last byte: EVIDENCE_EXTENT or up to what follows */
     const char *name; /* borrowed from the image; null if there is none */
     uint32_t unwind;  /* 1 + index of its FDE, 0 if it has none */
-    uint32_t owner;   /* of a fragment: 1 + index of the function that jumps to it */
+    uint32_t owner;   /* of a fragment: 1 + index of the function that jumps to it; of an entry
+                         in the middle of a function: that function's; 0 if there is none */
     uint8_t evidence; /* set of enum evidence */
     uint8_t reason;   /* enum patch_reason */
     bool is_import;   /* at the address of its slot; nothing is patched there */

@@ -6,7 +6,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define INTERVAL 100000000 /* ns */
+#define INTERVAL       100000000 /* ns */
+#define SHARE_INTERVAL (10 * (uint64_t)INTERVAL)
+#define CALLS_PER_LOOK 1024 /* at the clock; a power of two */
 
 static bool is_shown;
 
@@ -30,6 +32,21 @@ void progress_show(size_t done, size_t all, const char *what)
     last = now();
     is_shown = true;
     fprintf(stderr, "\r\033[Kfile %zu of %zu  %.50s", done, all, what);
+}
+
+void progress_share(size_t done, size_t all, const char *what)
+{
+    static uint64_t last;
+
+    if (done & (CALLS_PER_LOOK - 1) || !isatty(STDERR_FILENO))
+        return;
+    if (done == 0)
+        last = now();
+    if (now() - last < SHARE_INTERVAL)
+        return;
+    last = now();
+    is_shown = true;
+    fprintf(stderr, "\r\033[K%zu%% of %.50s", done * 100 / all, what);
 }
 
 void progress_clear(void)

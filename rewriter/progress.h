@@ -6,6 +6,8 @@
 
 /* Shows it, at most every tenth of a second. */
 void progress_show(size_t done, size_t all, const char *what);
+/* Likewise, within one file and after a second of it; to be called often. */
+void progress_share(size_t done, size_t all, const char *what);
 /* Takes the line away: before anything else is printed, and at the end. */
 void progress_clear(void);
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CIE_LIMIT 4096 /* bytes; each FDE begins by running its CIE's program */
+
 /* .eh_frame as it lies in the image. */
 struct extent {
     const uint8_t *bytes;
@@ -88,7 +90,7 @@ static bool cie_read(struct cie *cie, const struct extent *extent, uint64_t offs
 
     if (size == UINT32_MAX)
         size = dwarf_fixed(&reader, 8);
-    if (reader.is_short || size > (uint64_t)(reader.end - reader.at))
+    if (reader.is_short || size > (uint64_t)(reader.end - reader.at) || size > CIE_LIMIT)
         return false;
     reader.end = reader.at + size;
     *cie = (struct cie){.offset = offset};

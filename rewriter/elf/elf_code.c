@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PLT_SECTIONS 16 /* that are looked at; linkers make up to four */
+
 static void range_add(struct elf_code *elf, const struct elf_image *image, uint64_t address,
                       uint64_t size, bool is_code)
 {
@@ -30,12 +32,15 @@ static int by_address(const void *left, const void *right)
     return a->address < b->address ? -1 : a->address > b->address;
 }
 
-static bool ranges_overlap(const struct code *code)
+/* Sorts them; false if any two overlap. */
+static bool ranges_settle(struct code_range *ranges, size_t count)
 {
-    for (size_t i = 0; i + 1 < code->range_count; i++)
-        if (code->ranges[i + 1].address - code->ranges[i].address < code->ranges[i].size)
-            return true;
-    return false;
+    if (count)
+        qsort(ranges, count, sizeof *ranges, by_address);
+    for (size_t i = 0; i + 1 < count; i++)
+        if (ranges[i + 1].address - ranges[i].address < ranges[i].size)
+            return false;
+    return true;
 }
 
 /* Sections tell code from read-only data where a segment holds both. */
@@ -49,9 +54,8 @@ static bool ranges_from_sections(struct elf_code *elf, const struct elf_image *i
             (!is_code || elf_is_executable(image, section->sh_addr)))
             range_add(elf, image, section->sh_addr, section->sh_size, is_code);
     }
-    if (elf->code.range_count)
-        qsort(elf->code.ranges, elf->code.range_count, sizeof *elf->code.ranges, by_address);
-    if (elf->code.range_count && !ranges_overlap(&elf->code))
+    if (elf->code.range_count && ranges_settle(elf->code.ranges, elf->code.range_count) &&
+        ranges_settle(elf->code.data, elf->code.data_count))
         return true;
     elf->code.range_count = elf->code.data_count = 0;
     return false;
@@ -257,11 +261,14 @@ static void mark_by_frame(struct elf_code *elf)
 
 static void mark_plt(struct elf_code *elf, const struct elf_image *image)
 {
-    for (size_t i = 0; i < image->section_count; i++) {
+    size_t left = PLT_SECTIONS;
+
+    for (size_t i = 0; i < image->section_count && left > 0; i++) {
         const Elf64_Shdr *section = &image->sections[i];
 
         if (strncmp(elf_section_name(image, section), ".plt", 4) != 0)
             continue;
+        left--;
         for (size_t j = 0; j < elf->functions.count; j++)
             if (elf->functions.items[j].address - section->sh_addr < section->sh_size)
                 elf->functions.items[j].reason = PATCH_PLT;

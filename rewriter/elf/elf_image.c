@@ -8,6 +8,14 @@
 
 #define PAGE 4096u
 
+/* The kernel loads no program with more than 64 KB of program headers; some are to be added. */
+#define MAX_SEGMENTS 1024u
+
+/* Segments may share bytes of the file, but not make more of it than this many times its size. */
+#define MAX_SHARING 4
+
+#define ADDED_SECTIONS 8 /* room for those that instrumenting adds */
+
 static bool in_file(const struct elf_image *image, uint64_t offset, uint64_t size)
 {
     return offset <= image->size && size <= image->size - offset;
@@ -25,6 +33,9 @@ static bool header_read(struct elf_image *image, struct failure *failure)
         return fail(failure, image->path,
                     "expected program headers of %zu bytes, found %u of %u bytes",
                     sizeof(Elf64_Phdr), header->e_phnum, header->e_phentsize);
+    if (header->e_phnum > MAX_SEGMENTS)
+        return fail(failure, image->path, "expected up to %u program headers, found %u",
+                    MAX_SEGMENTS, header->e_phnum);
     return true;
 }
 
@@ -64,6 +75,7 @@ static bool segments_read(struct elf_image *image, struct failure *failure)
 {
     size_t size = image->header.e_phnum * sizeof(Elf64_Phdr);
     bool loaded = false;
+    uint64_t loaded_bytes = 0;
 
     if (!in_file(image, image->header.e_phoff, size))
         return fail(failure, image->path,
@@ -71,6 +83,7 @@ static bool segments_read(struct elf_image *image, struct failure *failure)
                     (unsigned long long)image->header.e_phoff + size, image->size);
     image->segment_count = image->header.e_phnum;
     image->segments = memory_zeroed(image->segment_count, sizeof *image->segments);
+    image->loads = memory_zeroed(image->segment_count, sizeof *image->loads);
     memcpy(image->segments, image->bytes + image->header.e_phoff, size);
     for (size_t i = 0; i < image->segment_count; i++) {
         const Elf64_Phdr *segment = &image->segments[i];
@@ -81,12 +94,19 @@ static bool segments_read(struct elf_image *image, struct failure *failure)
             continue;
         if (!load_check(image, i, failure))
             return false;
+        loaded_bytes += segment->p_filesz;
+        if (segment->p_filesz)
+            image->loads[image->load_count++] = (uint32_t)i;
         if (!loaded)
             image->base = segment->p_vaddr / PAGE * PAGE;
         loaded = true;
     }
     if (!loaded)
         return fail(failure, image->path, "expected load segments, found none");
+    if (loaded_bytes / MAX_SHARING > image->size)
+        return fail(failure, image->path,
+                    "expected load segments of its %#zx bytes, found %#llx in all", image->size,
+                    (unsigned long long)loaded_bytes);
     if (image->end - image->base > INT32_MAX)
         return fail(failure, image->path, "expected less than 2 GB of address space, found %#llx",
                     (unsigned long long)(image->end - image->base));
@@ -103,10 +123,14 @@ static bool sections_read(struct elf_image *image, struct failure *failure)
     if (header->e_shoff == 0 || header->e_shnum == 0 || header->e_shentsize != sizeof(Elf64_Shdr))
         return true;
     if (!in_file(image, header->e_shoff, header->e_shnum * sizeof(Elf64_Shdr)))
-        return fail(failure, image->path,
-                    "truncated: section headers end at byte %#llx, the file has %#zx; copy it again",
-                    (unsigned long long)header->e_shoff + header->e_shnum * sizeof(Elf64_Shdr),
-                    image->size);
+        return fail(
+            failure, image->path,
+            "truncated: section headers end at byte %#llx, the file has %#zx; copy it again",
+            (unsigned long long)header->e_shoff + header->e_shnum * sizeof(Elf64_Shdr),
+            image->size);
+    if (header->e_shnum >= SHN_LORESERVE - ADDED_SECTIONS)
+        return fail(failure, image->path, "expected fewer than %u sections, found %u",
+                    SHN_LORESERVE - ADDED_SECTIONS, header->e_shnum);
     image->section_count = header->e_shnum;
     image->sections = memory_zeroed(image->section_count, sizeof *image->sections);
     memcpy(image->sections, image->bytes + header->e_shoff,
@@ -131,7 +155,8 @@ static bool dynamic_read(struct elf_image *image, struct failure *failure)
     image->dynamic_segment = (size_t)(segment - image->segments);
     count = segment->p_filesz / sizeof(Elf64_Dyn);
     image->dynamic = memory_zeroed(count, sizeof *image->dynamic);
-    memcpy(image->dynamic, image->bytes + segment->p_offset, count * sizeof *image->dynamic);
+    if (count) /* an empty segment may have any offset */
+        memcpy(image->dynamic, image->bytes + segment->p_offset, count * sizeof *image->dynamic);
     while (image->dynamic_count < count && image->dynamic[image->dynamic_count].d_tag != DT_NULL)
         image->dynamic_count++;
     if (image->dynamic_count == count)
@@ -237,23 +262,32 @@ err:
 void elf_image_free(struct elf_image *image)
 {
     free(image->segments);
+    free(image->loads);
     free(image->sections);
     free(image->dynamic);
     image->segments = NULL;
+    image->loads = NULL;
     image->sections = NULL;
     image->dynamic = NULL;
 }
 
 static const Elf64_Phdr *load_at(const struct elf_image *image, uint64_t address)
 {
-    for (size_t i = 0; i < image->segment_count; i++) {
-        const Elf64_Phdr *segment = &image->segments[i];
+    size_t low = 0, high = image->load_count;
+    const Elf64_Phdr *segment;
 
-        if (segment->p_type == PT_LOAD && address >= segment->p_vaddr &&
-            address - segment->p_vaddr < segment->p_filesz)
-            return segment;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (image->segments[image->loads[middle]].p_vaddr <= address)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return NULL;
+    if (low == 0)
+        return NULL;
+    segment = &image->segments[image->loads[low - 1]];
+    return address - segment->p_vaddr < segment->p_filesz ? segment : NULL;
 }
 
 uint64_t elf_available(const struct elf_image *image, uint64_t address)

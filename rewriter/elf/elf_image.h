@@ -26,6 +26,8 @@ struct elf_image {
     Elf64_Ehdr header;
     Elf64_Phdr *segments;
     size_t segment_count;
+    uint32_t *loads; /* indexes of the PT_LOAD segments that hold bytes; ascending by address */
+    size_t load_count;
     Elf64_Shdr *sections; /* null if there are none or they do not fit the file */
     size_t section_count;
     const char *section_names; /* .shstrtab, within bytes */

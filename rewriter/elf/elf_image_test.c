@@ -172,6 +172,55 @@ static void test_what_is_refused_is_named(void **state)
     refused(bytes, sizeof header, "core dump");
 }
 
+/* Changes the first program header of a type in a copy of the seed, and reads that. */
+static bool read_changed(uint32_t type, void (*change)(Elf64_Phdr *segment))
+{
+    uint8_t *copy = malloc(seed.size);
+    Elf64_Ehdr header;
+    Elf64_Phdr segment;
+    bool is_read = false;
+
+    assert_non_null(copy);
+    memcpy(copy, seed.bytes, seed.size);
+    memcpy(&header, copy, sizeof header);
+    for (size_t i = 0; i < header.e_phnum; i++) {
+        uint8_t *at = copy + header.e_phoff + i * sizeof segment;
+
+        memcpy(&segment, at, sizeof segment);
+        if (segment.p_type != type)
+            continue;
+        change(&segment);
+        memcpy(at, &segment, sizeof segment);
+        is_read = read_all(copy, seed.size);
+        break;
+    }
+    free(copy);
+    return is_read;
+}
+
+static void empty_and_far_away(Elf64_Phdr *segment)
+{
+    segment->p_filesz = 0;
+    segment->p_offset = 0xe000000000000000;
+}
+
+/* Found by tests/fuzz: the offset of an empty segment was added to a pointer. */
+static void test_an_empty_dynamic_section_is_refused(void **state)
+{
+    (void)state;
+    assert_false(read_changed(PT_DYNAMIC, empty_and_far_away));
+}
+
+static void test_too_many_program_headers_are_refused(void **state)
+{
+    Elf64_Ehdr header;
+
+    (void)state;
+    memcpy(&header, seed.bytes, sizeof header);
+    header.e_phnum = 2000;
+    refused((char *)&header, sizeof header, "expected up to 1024 program headers, found 2000");
+}
+
 int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +229,8 @@ int main(int count, char **arguments)
         cmocka_unit_test(test_cut_files_are_survived),
         cmocka_unit_test(test_mutated_files_are_survived),
         cmocka_unit_test(test_what_is_refused_is_named),
+        cmocka_unit_test(test_an_empty_dynamic_section_is_refused),
+        cmocka_unit_test(test_too_many_program_headers_are_refused),
     };
 
     seed_path = count > 1 ? arguments[1] : "/proc/self/exe";

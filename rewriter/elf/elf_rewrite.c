@@ -32,6 +32,10 @@ static bool analyse(struct analysis *analysis, const struct elf_image *image,
     };
     if (analysis->elf.functions.count == 0)
         return fail(failure, image->path, "expected functions to hook, found none");
+    if (analysis->elf.map.is_exhausted)
+        return fail(failure, image->path,
+                    "expected functions side by side, found so many that overlap, or that lead to "
+                    "one another only, that finding them would take too long");
     elf_filter_apply(options->filter, &analysis->elf, image);
     patch_plan(&analysis->plan);
     return true;

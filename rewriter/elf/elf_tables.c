@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+/* Longer strings are none: thousands of names that share a tail would take time without end. */
+#define STRING_LIMIT (64u << 10)
+
 const Elf64_Dyn *elf_dynamic(const struct elf_image *image, int64_t tag)
 {
     for (size_t i = 0; i < image->dynamic_count; i++)
@@ -20,7 +23,12 @@ uint64_t elf_dynamic_value(const struct elf_image *image, int64_t tag, uint64_t 
 
 const char *elf_string(struct elf_table strings, uint64_t offset)
 {
-    if (offset >= strings.count || !memchr(strings.bytes + offset, 0, strings.count - offset))
+    size_t room;
+
+    if (offset >= strings.count)
+        return NULL;
+    room = strings.count - offset;
+    if (!memchr(strings.bytes + offset, 0, room < STRING_LIMIT ? room : STRING_LIMIT))
         return NULL;
     return (const char *)strings.bytes + offset;
 }

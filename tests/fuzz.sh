@@ -1,0 +1,74 @@
+# Hostile files: mutations of small images, manifests and traces, each read without a crash, a hang
+# or more than 64 MB and 8 times the file's size; images made to take time without end are refused
+# with a line. CASES (2000) and SEED (1) choose the mutations; what fails is kept in FAILED.
+# needs: gcc binutils
+. "$(dirname "$0")/lib.sh"
+
+cases=${CASES:-2000}
+seed=${SEED:-1}
+failed=${FAILED:-${TMPDIR:-/tmp}/umbra-fuzz-failed}
+images=("$TESTS"/fuzz/seeds/*.so "$TESTS"/fuzz/seeds/program.{pie,fixed})
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+
+# campaign HARNESS FILE…: with the build at hand and with the one for sanitizers, if there is one
+campaign()
+{
+    local harness=$1 build
+    shift
+    for build in "$BUILD" "$TESTS/../build/sanitized"; do
+        build=$build/tests/fuzz
+        [[ -x $build/$harness ]] || continue
+        build=$(cd "$build" && pwd)
+        mkdir -p "$failed"
+        (cd "$failed" && "$build/$harness" -n "$cases" -s "$seed" "$@") ||
+            fail "$harness: see $failed"
+        rmdir "$failed" 2>/dev/null || true
+    done
+}
+
+# refused NAME PATTERN: native/NAME, within seconds, with one line
+refused()
+{
+    local status=0
+    timeout 20 "$BUILD/rewriter/instrument" --agent="$AGENT" "native/$1" -o refused 2>line ||
+        status=$?
+    equal "status for $1" "$status" 1
+    equal "lines for $1" "$(wc -l <line)" 1
+    contains line "$2"
+    [[ ! -e refused ]] || fail "$1: an output was left"
+}
+
+# assembled NAME: native/NAME.so from assembly on standard input
+assembled()
+{
+    gcc -nostdlib -shared -Wl,-Bsymbolic -x assembler - -o "native/$1"
+}
+
+mkdir manifests traces
+"$BUILD/tests/fuzz/trace_seeds" traces
+for image in "${images[@]}"; do
+    instrument --no-verify "$image" -o "manifests/$(basename "$image")" >/dev/null
+done
+
+campaign image_fuzz "${images[@]}"
+campaign manifest_fuzz "$work"/manifests/*
+campaign trace_fuzz "$work"/traces/*.trace
+
+# Each of 30,000 functions claims all code behind its start.
+{
+    echo .text
+    seq 30000 | awk '{
+        print ".globl f" $1 "; .type f" $1 ", @function; .size f" $1 ", end - f" $1
+        print "f" $1 ": mov $1, %eax"
+    }'
+    echo 'ret; end:'
+} | assembled overlapping.so
+refused overlapping.so 'functions side by side'
+
+# Found one a round: each of 200,000 functions is called by the one behind it only.
+{
+    echo '.text; .globl last; .type last, @function'
+    seq 200000 | awk '{ print "f" $1 ": call f" ($1 > 1 ? $1 - 1 : 1) "; ret" }'
+    echo 'last: call f200000; ret; .size last, . - last'
+} | assembled chain.so
+refused chain.so 'functions side by side'

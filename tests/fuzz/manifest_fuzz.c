@@ -1,0 +1,29 @@
+/* The grinder's reading of an instrumented image: its sections, its manifest. */
+#include "grinder/manifest.h"
+#include "tests/fuzz/harness.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    int file = memory_file(data, size);
+    struct elf_file elf;
+    struct manifest manifest;
+    const char *why = "";
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+    if (elf_open(&elf, path, &why) < 0) {
+        check_refusal(why);
+        goto done;
+    }
+    if (manifest_load(&manifest, &elf, &why) < 0)
+        check_refusal(why);
+    else
+        manifest_free(&manifest);
+    elf_close(&elf);
+done:
+    close(file);
+    return 0;
+}

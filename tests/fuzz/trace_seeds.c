@@ -1,0 +1,54 @@
+/* Writes small traces, the seeds of trace_fuzz, into the folder it is given. */
+#include "trace/trace_sample.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *folder;
+
+static void write_sample(struct trace_sample *sample, const char *name)
+{
+    char path[4096];
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/%s.trace", folder, name);
+    file = fopen(path, "w");
+    if (!file || fwrite(sample->bytes, sample->size, 1, file) != 1 || fclose(file) != 0) {
+        perror(path);
+        exit(1);
+    }
+    trace_sample_free(sample);
+}
+
+/* A chain of calls in each of two threads, the last of them folded. */
+static void begin(struct trace_sample *sample)
+{
+    trace_sample_begin(sample, 4242, "./program");
+    trace_sample_add_module(sample, "/proc/self/exe", 0x400000, 0x10000, 1, 4, 7);
+    trace_sample_add_module(sample, "/no/such/library.so", 0x500000, 0x10000, 5, 4, 8);
+    for (uint32_t thread = 1; thread <= 2; thread++) {
+        uint32_t node;
+
+        trace_sample_add_thread(sample, thread == 1 ? "main" : "worker");
+        node = trace_sample_thread(sample, thread)->root;
+        for (uint32_t function = 1; function <= 8; function++)
+            node = trace_sample_add_node(sample, thread, node, 0x400100, function, 3, 1000);
+        trace_sample_add_fold(sample, thread, 3);
+    }
+}
+
+int main(int argument_count, char **arguments)
+{
+    struct trace_sample sample;
+
+    if (argument_count != 2)
+        return 2;
+    folder = arguments[1];
+    begin(&sample);
+    write_sample(&sample, "ended");
+    begin(&sample);
+    trace_sample_header(&sample)->state = TRACE_RUNNING;
+    trace_sample_thread(&sample, 1)->state = TRACE_THREAD_RUNNING;
+    write_sample(&sample, "running");
+    return 0;
+}
