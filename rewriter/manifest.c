@@ -7,6 +7,7 @@ size_t manifest_size(const struct manifest_source *source)
 {
     size_t size = sizeof(struct image_manifest) +
                   source->functions->count * sizeof(struct manifest_function) +
+                  source->changes->count * sizeof(struct manifest_change) +
                   strlen(source->original_path) + 1 + strlen(source->agent_path) + 1 +
                   source->build_id_size;
 
@@ -40,7 +41,8 @@ static uint32_t put(uint8_t *manifest, size_t *at, const void *bytes, size_t siz
 {
     uint32_t offset = (uint32_t)*at;
 
-    memcpy(manifest + *at, bytes, size);
+    if (size)
+        memcpy(manifest + *at, bytes, size);
     *at += size;
     return offset;
 }
@@ -57,6 +59,7 @@ void manifest_write(const struct manifest_source *source, uint8_t *bytes)
         .original_hash = source->original_hash,
         .preferred_base = source->base,
         .build_id_size = (uint32_t)source->build_id_size,
+        .change_count = (uint32_t)source->changes->count,
     };
     size_t at = sizeof head;
 
@@ -65,27 +68,11 @@ void manifest_write(const struct manifest_source *source, uint8_t *bytes)
 
         put(bytes, &at, &function, sizeof function);
     }
+    head.changes = put(bytes, &at, source->changes->items,
+                       source->changes->count * sizeof *source->changes->items);
     head.original_path = put(bytes, &at, source->original_path, strlen(source->original_path) + 1);
     head.agent_path = put(bytes, &at, source->agent_path, strlen(source->agent_path) + 1);
     if (source->build_id_size)
         head.build_id = put(bytes, &at, source->build_id, source->build_id_size);
     memcpy(bytes, &head, sizeof head);
-}
-
-bool manifest_read(struct manifest *manifest, const uint8_t *bytes, size_t size)
-{
-    struct image_manifest *head = &manifest->head;
-
-    if (size < sizeof *head)
-        return false;
-    memcpy(head, bytes, sizeof *head);
-    if (head->magic != MANIFEST_MAGIC || head->version != IMAGE_VERSION || head->size > size ||
-        head->size < sizeof *head || head->functions > head->size ||
-        head->function_count > (head->size - head->functions) / sizeof(struct manifest_function))
-        return false;
-    manifest->functions = memory_zeroed(head->function_count, sizeof *manifest->functions);
-    if (head->function_count)
-        memcpy(manifest->functions, bytes + head->functions,
-               head->function_count * sizeof *manifest->functions);
-    return true;
 }

@@ -1,4 +1,5 @@
 #include "rewriter/manifest.h"
+#include "rewriter/manifest_reader.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,9 +23,16 @@ static struct function functions[] = {
 };
 static const struct function_list list = {.items = functions, .count = 2};
 
+static struct manifest_change change_items[] = {
+    {.file_offset = 32, .size = 8, .original = {0x40}},
+    {.file_offset = 0x1234, .size = 4, .original = {1, 2, 3, 4}},
+};
+static const struct change_list changes = {.items = change_items, .count = 2};
+
 static const struct manifest_source source = {
     .code = &code,
     .functions = &list,
+    .changes = &changes,
     .original_path = "/usr/bin/program",
     .agent_path = "$ORIGIN/libhooks.so",
     .original_size = 12345,
@@ -64,7 +72,9 @@ static void test_what_is_written_is_read(void **state)
     assert_int_equal(manifest.functions[1].state, FUNCTION_SKIPPED);
     assert_int_equal(manifest.functions[1].reason, PATCH_TOO_SHORT);
     assert_int_equal(manifest.functions[1].stub_rva, 0);
-    free(manifest.functions);
+    assert_int_equal(manifest.head.change_count, 2);
+    assert_memory_equal(manifest.changes, change_items, sizeof change_items);
+    manifest_free(&manifest);
     free(to);
 }
 

@@ -25,6 +25,8 @@ enum patch_reason {
     PATCH_RETURNS_TWICE = 37,  /* setjmp, vfork, getcontext */
     PATCH_UNWINDER = 38,
     PATCH_INSIDE_FUNCTION = 39, /* called, but in the middle of another function */
+    /* skipped, as the user wants */
+    PATCH_EXCLUDED = 48,
     /* skipped, no safe way to patch it */
     PATCH_TOO_SHORT = 64,
     PATCH_BRANCH_TARGET = 65, /* something jumps into the bytes that would be replaced */

@@ -15,6 +15,7 @@ static const struct {
     {PATCH_RETURNS_TWICE, "returns-twice"},
     {PATCH_UNWINDER, "unwinder"},
     {PATCH_INSIDE_FUNCTION, "inside-function"},
+    {PATCH_EXCLUDED, "excluded"},
     {PATCH_TOO_SHORT, "too-short"},
     {PATCH_BRANCH_TARGET, "branch-target"},
     {PATCH_LOOP_AT_ENTRY, "loop-at-entry"},

@@ -50,6 +50,7 @@ bool elf_image_read(struct elf_image *image, const char *path, uint8_t *bytes, s
 void elf_image_free(struct elf_image *image);
 
 /* Refuses what cannot be instrumented: static programs, images instrumented before. */
+bool elf_image_is_static(const struct elf_image *image);
 bool elf_image_require_dynamic(const struct elf_image *image, struct failure *failure);
 
 /*

@@ -49,7 +49,7 @@ static bool read_all(uint8_t *bytes, size_t size)
         elf_code_free(&elf);
     }
     if (elf_manifest_read(&manifest, &image))
-        free(manifest.functions);
+        manifest_free(&manifest);
     elf_build_id(&image);
     elf_image_free(&image);
     return is_fit;

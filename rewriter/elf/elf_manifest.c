@@ -1,6 +1,5 @@
 #include "rewriter/elf/elf_manifest.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const Elf64_Phdr *last_load(const struct elf_image *image)
@@ -13,34 +12,39 @@ static const Elf64_Phdr *last_load(const struct elf_image *image)
     return last;
 }
 
-bool elf_manifest_read(struct manifest *manifest, const struct elf_image *image)
+/* The first header is the only one: what is behind it is not worth a second look. */
+bool elf_manifest_find(struct elf_manifest_place *place, const struct elf_image *image)
 {
     const Elf64_Phdr *segment = last_load(image);
-    struct image_header header;
+    struct image_header *header = &place->header;
 
     if (!segment)
         return false;
-    for (uint64_t at = 0; at + sizeof header <= segment->p_filesz; at += sizeof header) {
+    for (uint64_t at = 0; at + sizeof *header <= segment->p_filesz; at += sizeof *header) {
         uint64_t address;
-        const uint8_t *bytes;
 
-        memcpy(&header, image->bytes + segment->p_offset + at, sizeof header);
-        if (header.magic != IMAGE_MAGIC)
+        memcpy(header, image->bytes + segment->p_offset + at, sizeof *header);
+        if (header->magic != IMAGE_MAGIC ||
+            image->base + header->header_rva != segment->p_vaddr + at)
             continue;
-        address = image->base + header.manifest_rva;
-        bytes = elf_at(image, address, sizeof(struct image_manifest));
-        if (bytes && manifest_read(manifest, bytes, elf_available(image, address)))
-            return true;
+        address = image->base + header->manifest_rva;
+        place->room = elf_available(image, address);
+        place->bytes = elf_at(image, address, sizeof(struct image_manifest));
+        return place->bytes;
     }
     return false;
 }
 
+bool elf_manifest_read(struct manifest *manifest, const struct elf_image *image)
+{
+    struct elf_manifest_place place;
+
+    return elf_manifest_find(&place, image) && manifest_read(manifest, place.bytes, place.room);
+}
+
 bool elf_is_instrumented(const struct elf_image *image)
 {
-    struct manifest manifest;
+    struct elf_manifest_place place;
 
-    if (!elf_manifest_read(&manifest, image))
-        return false;
-    free(manifest.functions);
-    return true;
+    return elf_manifest_find(&place, image);
 }

@@ -1,7 +1,7 @@
 /* What an image must be to be instrumented, beyond being well-formed. */
 #include "rewriter/elf/elf_manifest.h"
 
-static bool is_static(const struct elf_image *image)
+bool elf_image_is_static(const struct elf_image *image)
 {
     if (!elf_segment(image, PT_DYNAMIC))
         return true;
@@ -17,7 +17,7 @@ bool elf_image_require_dynamic(const struct elf_image *image, struct failure *fa
     if (elf_is_instrumented(image))
         return fail(failure, image->path,
                     "expected an original image, found one that is already instrumented");
-    if (is_static(image))
+    if (elf_image_is_static(image))
         return fail(failure, image->path,
                     "expected a dynamically linked image, found a static%s executable, which is "
                     "not supported yet; link it dynamically",

@@ -1,5 +1,6 @@
 #include "rewriter/elf/elf_rewrite.h"
 
+#include "rewriter/elf/elf_filter.h"
 #include "rewriter/elf/elf_layout.h"
 #include "rewriter/elf/elf_manifest.h"
 #include "rewriter/elf/elf_writer.h"
@@ -17,7 +18,7 @@ struct analysis {
     struct patch_plan plan;
 };
 
-static bool analyse(struct analysis *analysis, const struct elf_image *image,
+static bool analyse(struct analysis *analysis, const struct elf_image *image, struct filter *filter,
                     struct failure *failure)
 {
     elf_code_read(&analysis->elf, image);
@@ -30,6 +31,7 @@ static bool analyse(struct analysis *analysis, const struct elf_image *image,
     };
     if (analysis->elf.functions.count == 0)
         return fail(failure, image->path, "expected functions to hook, found none");
+    elf_filter_apply(filter, &analysis->elf, image);
     patch_plan(&analysis->plan);
     return true;
 }
@@ -80,9 +82,9 @@ bool elf_check(const struct input_file *input, struct failure *failure)
     return is_fit;
 }
 
-bool elf_rewrite(struct input_file *input, const struct agent *agent, struct output_file *output,
-                 struct rewrite_result *result, struct judge_expectation *expected,
-                 struct failure *failure)
+bool elf_rewrite(struct input_file *input, const struct agent *agent, struct filter *filter,
+                 struct output_file *output, struct rewrite_result *result,
+                 struct judge_expectation *expected, struct failure *failure)
 {
     struct elf_image image;
     struct analysis analysis = {0};
@@ -91,9 +93,13 @@ bool elf_rewrite(struct input_file *input, const struct agent *agent, struct out
 
     if (!elf_image_read(&image, input->path, input->bytes, input->size, failure))
         return false;
-    if (!analyse(&analysis, &image, failure))
+    if (!analyse(&analysis, &image, filter, failure))
         goto err;
     count(&analysis.elf.functions, result);
+    if (result->hooked == 0 && (!filter || filter->count == 0)) {
+        fail(failure, image.path, "expected functions to hook, found none that can be");
+        goto err;
+    }
     is_done = write_image(&image, &analysis, agent, hash, output, failure);
     *expected = (struct judge_expectation){.size = input->size,
                                            .segments = image.segment_count + ELF_NEW_SEGMENTS,
@@ -133,7 +139,7 @@ static void list_analysis(const struct function_list *functions)
     }
 }
 
-bool elf_list(struct input_file *input, struct failure *failure)
+bool elf_list(struct input_file *input, struct filter *filter, struct failure *failure)
 {
     struct elf_image image;
     struct manifest manifest;
@@ -145,8 +151,9 @@ bool elf_list(struct input_file *input, struct failure *failure)
     if (elf_manifest_read(&manifest, &image)) {
         list_header();
         list_manifest(&image, &manifest);
-        free(manifest.functions);
-    } else if (elf_image_require_dynamic(&image, failure) && analyse(&analysis, &image, failure)) {
+        manifest_free(&manifest);
+    } else if (elf_image_require_dynamic(&image, failure) &&
+               analyse(&analysis, &image, filter, failure)) {
         list_header();
         list_analysis(&analysis.elf.functions);
     } else {

@@ -1,7 +1,9 @@
 #include "rewriter/elf/elf_writer.h"
 
+#include "rewriter/elf/elf_changes.h"
 #include "rewriter/elf/elf_layout.h"
 #include "rewriter/manifest.h"
+#include "rewriter/seal.h"
 #include "trace/image_manifest.h"
 
 #include <stdlib.h>
@@ -46,8 +48,8 @@ static bool append_stubs(struct elf_layout *layout, struct elf_code *elf, struct
             return fail(failure, layout->image->path, "cannot move the prologue at %#llx",
                         (unsigned long long)function->address);
     }
-    if (layout->stubs.code.size == 0)
-        return fail(failure, layout->image->path, "expected functions to hook, found none");
+    if (layout->stubs.code.size == 0) /* the user's filter left none, and no segment is empty */
+        buffer_append(&layout->stubs.code, "\xcc", 1);
     return true;
 }
 
@@ -127,10 +129,12 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
                struct failure *failure)
 {
     struct elf_layout layout = {.image = source->image};
+    struct change_list changes = {0};
     struct elf_table build_id = elf_build_id(source->image);
     struct manifest_source manifest = {
         .code = &source->elf->code,
         .functions = &source->elf->functions,
+        .changes = &changes,
         .original_path = source->original_path,
         .agent_path = source->agent,
         .original_size = source->image->size,
@@ -142,6 +146,8 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
     struct stub_moves *moves = memory_zeroed(source->elf->functions.count, sizeof *moves);
     bool is_written = false;
 
+    if (!elf_changes_collect(&changes, source->image, source->plan, failure))
+        goto err;
     place_segments(&layout);
     if (!append_stubs(&layout, source->elf, moves, failure))
         goto err;
@@ -163,10 +169,15 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
     elf_tables_bind(&layout);
     elf_segments_build(&layout);
     patch_code(&layout, source);
-    is_written = write_all(&layout, output, failure);
+    is_written = write_all(&layout, output, failure) &&
+                 seal_output(output,
+                             layout.tables_address - layout.delta + layout.manifest.offset +
+                                 offsetof(struct image_manifest, seal),
+                             failure);
 
 err:
     free(moves);
+    free(changes.items);
     free(layout.tables.bytes);
     free(layout.data.bytes);
     free(layout.stubs.code.bytes);
