@@ -12,7 +12,7 @@ static bool refers_to_image(const struct patch_plan *plan, const struct instruct
 
     if (is_direct && (at->target < plan->base || at->target >= plan->end))
         return false;
-    return !at->is_rip_based || (at->operand >= plan->base && at->operand < plan->end);
+    return !at->is_rip_based || (at->operand >= plan->base && at->operand <= plan->end);
 }
 
 static bool ends_flow(const struct instruction *at)

@@ -1,5 +1,5 @@
 # Reads a reference (ADDRESS KIND), then `list ADDRESS STATE HOW` as instrument has it; prints one
-# line of tests/coverage. Fails if too little is hooked, or anything that is no entry.
+# line of tests/coverage. Fails if less than `bar` per cent are hooked, or anything that is no entry.
 
 function padded(address) {
     sub(/^ *0*/, "", address)
@@ -44,5 +44,5 @@ END {
     for (reason in left_alone)
         printf "  %s %d", reason, left_alone[reason]
     printf "\n"
-    exit part < 99.5 || wrong > 0
+    exit part < bar || wrong > 0
 }
