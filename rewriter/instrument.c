@@ -40,6 +40,7 @@ static bool rewrite(struct options *options, struct failure *failure)
         .overwrite = options->overwrite,
         .bundle = options->bundle,
         .no_verify = options->no_verify,
+        .instrument_imports = options->instrument_imports,
         .filter = &options->filter,
     };
     struct tree_result tree;
@@ -61,7 +62,11 @@ static bool rewrite(struct options *options, struct failure *failure)
 
 static bool list(struct options *options, struct failure *failure)
 {
-    if (!list_file(options->file, &options->filter, failure))
+    struct rewrite_options wanted = {.input = options->file,
+                                     .instrument_imports = options->instrument_imports,
+                                     .filter = &options->filter};
+
+    if (!list_file(&wanted, failure))
         return false;
     filter_warn(&options->filter);
     return true;

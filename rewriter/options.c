@@ -6,24 +6,29 @@
 
 #include <popt.h>
 
-/* Values that poptGetNextOpt hands out: the order of these options matters. */
+/* Values that poptGetNextOpt hands out, for options that may be given again. */
 enum {
     OPTION_INCLUDE = 1,
     OPTION_EXCLUDE,
     OPTION_FILTER,
+    OPTION_OUTPUT,
+    OPTION_AGENT,
 };
 
 static struct options given;
 static int list, verify, undo, version;
 
 static const struct poptOption option_table[] = {
-    {NULL, 'o', POPT_ARG_STRING, &given.output, 0, "write the result there", "OUT"},
+    {NULL, 'o', POPT_ARG_STRING, NULL, OPTION_OUTPUT, "write the result there", "OUT"},
     {"overwrite", 0, POPT_ARG_NONE, &given.overwrite, 0, "replace OUT if it exists", NULL},
-    {"agent", 0, POPT_ARG_STRING, &given.agent, 0, "have the image load this libhooks.so", "PATH"},
+    {"agent", 0, POPT_ARG_STRING, NULL, OPTION_AGENT, "have the image load this libhooks.so",
+     "PATH"},
     {"bundle", 0, POPT_ARG_NONE, &given.bundle, 0, "put a copy of the agent beside OUT", NULL},
     {"include", 0, POPT_ARG_STRING, NULL, OPTION_INCLUDE, "hook what it matches", "PATTERN"},
     {"exclude", 0, POPT_ARG_STRING, NULL, OPTION_EXCLUDE, "leave alone what it matches", "PATTERN"},
     {"filter", 0, POPT_ARG_STRING, NULL, OPTION_FILTER, "read patterns from a file", "FILE"},
+    {"instrument-imports", 0, POPT_ARG_NONE, &given.instrument_imports, 0,
+     "hook the calls to functions of other images, too", NULL},
     {"no-verify", 0, POPT_ARG_NONE, &given.no_verify, 0, "do not have LIEF judge the result", NULL},
     {"list", 0, POPT_ARG_NONE, &list, 0, "print every function and what became of it", NULL},
     {"verify", 0, POPT_ARG_NONE, &verify, 0, "prove that only what FILE's manifest says changed",
@@ -40,13 +45,25 @@ static enum options_outcome wrong(const char *problem, const char *what)
     return OPTIONS_WRONG;
 }
 
-/* Reads on to the next option that popt does not store by itself. */
-static enum options_outcome next_rule(poptContext context, int option)
+/* The last one given counts. */
+static enum options_outcome keep(char **value, char *text)
+{
+    free(*value);
+    *value = text;
+    return OPTIONS_FINE;
+}
+
+/* Takes in an option that popt does not store by itself. */
+static enum options_outcome next_option(poptContext context, int option)
 {
     char *text = poptGetOptArg(context);
     enum options_outcome outcome = OPTIONS_FINE;
     struct failure failure;
 
+    if (option == OPTION_OUTPUT)
+        return keep(&given.output, text);
+    if (option == OPTION_AGENT)
+        return keep(&given.agent, text);
     if (option == OPTION_FILTER && !filter_read(&given.filter, text, &failure)) {
         fprintf(stderr, "instrument: %s\n", failure.text);
         outcome = OPTIONS_UNREADABLE;
@@ -103,7 +120,7 @@ enum options_outcome options_read(struct options *options, int count, const char
     poptSetOtherOptionHelp(context, "FILE|DIR -o OUT [OPTION...]  or  --list|--verify FILE"
                                     "  or  --undo FILE -o OUT");
     while (outcome == OPTIONS_FINE && (option = poptGetNextOpt(context)) > 0)
-        outcome = next_rule(context, option);
+        outcome = next_option(context, option);
     if (outcome == OPTIONS_FINE && option < -1)
         outcome = wrong(poptStrerror(option), poptBadOption(context, POPT_BADOPTION_NOALIAS));
     if (outcome == OPTIONS_FINE)

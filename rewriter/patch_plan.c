@@ -134,7 +134,8 @@ void patch_plan(struct patch_plan *plan)
 
     for (struct function *function = plan->functions->items; function < end; function++)
         if (function->reason == PATCH_UNDECIDED)
-            function->reason = (uint8_t)decide(plan, function);
+            function->reason =
+                (uint8_t)(function->is_import ? PATCH_IMPORT : decide(plan, function));
     for (struct function *function = plan->functions->items; function < end; function++)
         if (function->reason == PATCH_TOO_SHORT || function->reason == PATCH_BRANCH_TARGET ||
             function->reason == PATCH_CALL_IN_PATCH || function->reason == PATCH_LOOP_AT_ENTRY)

@@ -21,7 +21,7 @@
 struct walk {
     const struct rewrite_options *options;
     const char *directory; /* where the new tree grows */
-    size_t root_length;    /* of the path of the old one */
+    size_t root_length;    /* of the path of the old one, without slashes at its end */
     size_t total;          /* files in it, for the progress line */
     struct link_table links;
     struct tree_result *result;
@@ -184,6 +184,8 @@ static bool fill(const char *directory, const void *context, void *result, struc
                    (tree = tree_open(walk.options->input, failure));
 
     walk.root_length = strlen(walk.options->input);
+    while (walk.root_length && walk.options->input[walk.root_length - 1] == '/')
+        walk.root_length--;
     while (is_fine && (errno = 0, entry = fts_read(tree)))
         is_fine = take(&walk, entry, failure);
     if (is_fine && errno)
@@ -215,7 +217,7 @@ static bool is_outside(const char *input, const char *output, struct failure *fa
     else if (!parent)
         fail(failure, output, "cannot write there: %s", strerror(errno));
     else if (strncmp(parent, tree, length) == 0 && (!parent[length] || parent[length] == '/'))
-        fail(failure, output, "expected a place outside %s, found one within it", input);
+        fail(failure, input, "expected -o outside this directory, found %s within it", output);
     else
         is_fine = true;
     free(name);

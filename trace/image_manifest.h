@@ -11,6 +11,7 @@
  *      |     image_manifest    |  section .umbra.manifest
  *      |       manifest_function [function_count]
  *      |       manifest_change [change_count]
+ *      |       manifest_import [import_count]
  *      |       strings
  *      +-----------------------+
  *      | RW  .dynamic          |
@@ -84,6 +85,8 @@ struct image_manifest {
     uint32_t changes; /* offset of the first manifest_change from here */
     uint32_t change_count;
     uint64_t seal; /* XXH3 64 of this whole file, in which these 8 bytes are 0 */
+    uint32_t imports; /* offset of the first manifest_import from here */
+    uint32_t import_count;
 };
 
 /* Ascending by rva, one for every function that was found. 32 bytes. */
@@ -117,10 +120,28 @@ struct manifest_change {
     uint8_t original[MANIFEST_CHANGE_SIZE];
 };
 
+/*
+ * A function of another image, which this one calls through a slot bound by the dynamic linker.
+ * Among the manifest_functions it stands at the slot's rva, with nothing patched there: the calls
+ * are, which `changes` has, and go to the stub. Its name is here, as it may have no other symbol.
+ *
+ *       0          4      8
+ *      +----------+------+
+ *      | function | name |
+ *      +----------+------+
+ *
+ * Ascending by function.
+ */
+struct manifest_import {
+    uint32_t function; /* place among the manifest_functions */
+    uint32_t name;     /* offset from the manifest of the zero-terminated symbol's name */
+};
+
 _Static_assert(sizeof(struct image_header) == 64, "image header is a cache line");
 _Static_assert(offsetof(struct image_header, entry_hook) == IMAGE_ENTRY_HOOK, "stubs jump by it");
 _Static_assert(offsetof(struct image_header, first_function) == IMAGE_FIRST_FUNCTION, "entry.S");
 _Static_assert(sizeof(struct manifest_function) == 32, "manifest entry");
 _Static_assert(sizeof(struct manifest_change) == 16, "manifest change");
+_Static_assert(sizeof(struct manifest_import) == 8, "manifest import");
 
 #endif

@@ -1,5 +1,6 @@
 #include "rewriter/elf/elf_filter.h"
 
+#include "rewriter/elf/elf_sources.h"
 #include "rewriter/memory.h"
 
 #include <stdlib.h>
@@ -48,6 +49,12 @@ static void match_functions(struct verdicts *verdicts, const struct elf_image *i
     struct elf_table strings, symbols = elf_static_symbols(image, &strings);
     uint64_t size = elf_dynamic_value(image, DT_STRSZ, 0);
 
+    for (size_t i = 0; i < verdicts->functions->count; i++) {
+        const struct function *function = &verdicts->functions->items[i];
+
+        if (function->name && !(function->evidence & EVIDENCE_SYMBOL))
+            raise_to(&verdicts->rules[i], filter_match_symbol(verdicts->filter, function->name));
+    }
     match_symbols(verdicts, symbols, strings);
     strings.bytes = elf_at(image, elf_dynamic_value(image, DT_STRTAB, 0), size);
     strings.count = strings.bytes ? size : 0;
@@ -63,6 +70,8 @@ void elf_filter_apply(struct filter *filter, struct elf_code *elf, const struct 
     verdicts.rules = memory_zeroed(elf->functions.count, sizeof *verdicts.rules);
     match_module(&verdicts, image);
     match_functions(&verdicts, image);
+    if (filter_looks_at(filter, FILTER_SOURCE))
+        elf_sources_match(filter, image->path, &elf->functions, verdicts.rules);
     for (size_t i = 0; i < elf->functions.count; i++)
         if (elf->functions.items[i].reason == PATCH_UNDECIDED &&
             filter_excludes(filter, verdicts.rules[i]))

@@ -7,7 +7,8 @@
 
 /*
  * Gives excluded functions, if they are undecided, their reason. A function that has several names
- * is matched by each of them; one without a name by patterns for sources and modules only.
+ * is matched by each of them; one without a name
+ * by patterns for sources and modules only.
  */
 void elf_filter_apply(struct filter *filter, struct elf_code *elf, const struct elf_image *image);
 

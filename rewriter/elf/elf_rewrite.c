@@ -18,10 +18,11 @@ struct analysis {
     struct patch_plan plan;
 };
 
-static bool analyse(struct analysis *analysis, const struct elf_image *image, struct filter *filter,
-                    struct failure *failure)
+static bool analyse(struct analysis *analysis, const struct elf_image *image,
+                    const struct rewrite_options *options, struct failure *failure)
 {
-    elf_code_read(&analysis->elf, image);
+    elf_code_read(&analysis->elf, image,
+                  &(struct elf_code_options){.instrument_imports = options->instrument_imports});
     analysis->plan = (struct patch_plan){
         .code = &analysis->elf.code,
         .functions = &analysis->elf.functions,
@@ -31,7 +32,7 @@ static bool analyse(struct analysis *analysis, const struct elf_image *image, st
     };
     if (analysis->elf.functions.count == 0)
         return fail(failure, image->path, "expected functions to hook, found none");
-    elf_filter_apply(filter, &analysis->elf, image);
+    elf_filter_apply(options->filter, &analysis->elf, image);
     patch_plan(&analysis->plan);
     return true;
 }
@@ -82,9 +83,10 @@ bool elf_check(const struct input_file *input, struct failure *failure)
     return is_fit;
 }
 
-bool elf_rewrite(struct input_file *input, const struct agent *agent, struct filter *filter,
-                 struct output_file *output, struct rewrite_result *result,
-                 struct judge_expectation *expected, struct failure *failure)
+bool elf_rewrite(struct input_file *input, const struct rewrite_options *options,
+                 const struct agent *agent, struct output_file *output,
+                 struct rewrite_result *result, struct judge_expectation *expected,
+                 struct failure *failure)
 {
     struct elf_image image;
     struct analysis analysis = {0};
@@ -93,10 +95,10 @@ bool elf_rewrite(struct input_file *input, const struct agent *agent, struct fil
 
     if (!elf_image_read(&image, input->path, input->bytes, input->size, failure))
         return false;
-    if (!analyse(&analysis, &image, filter, failure))
+    if (!analyse(&analysis, &image, options, failure))
         goto err;
     count(&analysis.elf.functions, result);
-    if (result->hooked == 0 && (!filter || filter->count == 0)) {
+    if (result->hooked == 0 && (!options->filter || options->filter->count == 0)) {
         fail(failure, image.path, "expected functions to hook, found none that can be");
         goto err;
     }
@@ -123,8 +125,13 @@ static void list_manifest(const struct elf_image *image, const struct manifest *
         const struct manifest_function *entry = &manifest->functions[i];
         uint64_t address = image->base + entry->rva;
         const struct function *named = function_list_at(&elf.functions, address);
+        const char *import = manifest_import_name(manifest, i);
 
-        list_function(address, entry->size, entry->reason, named ? named->name : NULL);
+        list_function(address, entry->size, entry->reason,
+                      import  ? import
+                      : named ? named->name
+                              : NULL,
+                      import);
     }
     elf_code_free(&elf);
 }
@@ -135,11 +142,12 @@ static void list_analysis(const struct function_list *functions)
         const struct function *function = &functions->items[i];
 
         list_function(function->address, function->end - function->address, function->reason,
-                      function->name);
+                      function->name, function->is_import);
     }
 }
 
-bool elf_list(struct input_file *input, struct filter *filter, struct failure *failure)
+bool elf_list(struct input_file *input, const struct rewrite_options *options,
+              struct failure *failure)
 {
     struct elf_image image;
     struct manifest manifest;
@@ -153,7 +161,7 @@ bool elf_list(struct input_file *input, struct filter *filter, struct failure *f
         list_manifest(&image, &manifest);
         manifest_free(&manifest);
     } else if (elf_image_require_dynamic(&image, failure) &&
-               analyse(&analysis, &image, filter, failure)) {
+               analyse(&analysis, &image, options, failure)) {
         list_header();
         list_analysis(&analysis.elf.functions);
     } else {

@@ -99,16 +99,13 @@ static bool function_check(const struct verified *verified, uint32_t index, stru
     uint64_t header = image->base + verified->place.header.header_rva;
     const uint8_t *stub_bytes = elf_at(image, stub, STUB_FRAME_SIZE);
 
-    if (!jump_check(image, patch, function->patch_size, stub))
+    if (function->patch_size && !jump_check(image, patch, function->patch_size, stub))
         return fail(failure, image->path,
-                    "expected a jump to its stub at address %#llx, found "
-                    "something else",
-                    (ull)patch);
+                    "expected a jump to a stub at address %#llx, found something else", (ull)patch);
     if (!stub_bytes || !elf_is_executable(image, stub) ||
         !stub_frame_check(stub_bytes, stub, header, index))
         return fail(failure, image->path,
-                    "expected the stub of the function at %#llx at address %#llx, found something "
-                    "else",
+                    "expected a stub for the function at %#llx at address %#llx, found none",
                     (ull)image->base + function->rva, (ull)stub);
     return true;
 }

@@ -1,6 +1,7 @@
 #include "rewriter/elf/elf_writer.h"
 
 #include "rewriter/elf/elf_changes.h"
+#include "rewriter/elf/elf_imports.h"
 #include "rewriter/elf/elf_layout.h"
 #include "rewriter/manifest.h"
 #include "rewriter/seal.h"
@@ -43,8 +44,11 @@ static bool append_stubs(struct elf_layout *layout, struct elf_code *elf, struct
 
         if (!patch_reason_is_hooked(function->reason))
             continue;
-        if (!stub_append(&layout->stubs, function, code_at(&elf->code, function->address, &size),
-                         (uint32_t)i, &moves[i]))
+        if (function->is_import)
+            stub_append_import(&layout->stubs, function, (uint32_t)i);
+        else if (!stub_append(&layout->stubs, function,
+                              code_at(&elf->code, function->address, &size), (uint32_t)i,
+                              &moves[i]))
             return fail(failure, layout->image->path, "cannot move the prologue at %#llx",
                         (unsigned long long)function->address);
     }
@@ -105,7 +109,8 @@ static void patch_code(struct elf_layout *layout, const struct elf_writer_source
         if (!patch_reason_is_hooked(functions[i].reason))
             continue;
         stub_bind(&layout->stubs, &functions[i], elf_layout_header(layout));
-        patch_function(layout, &functions[i]);
+        if (!functions[i].is_import)
+            patch_function(layout, &functions[i]);
     }
     for (size_t i = 0; i < source->plan->retarget_count; i++) {
         const struct retarget *retarget = &source->plan->retargets[i];
@@ -168,7 +173,9 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
     struct stub_moves *moves = memory_zeroed(source->elf->functions.count, sizeof *moves);
     bool is_written = false;
 
-    if (!elf_changes_collect(&changes, source->image, source->plan, failure))
+    if (!elf_changes_collect(&changes, source->image, source->plan, failure) ||
+        !elf_imports_note(&changes, &source->elf->functions, &source->elf->map, source->image,
+                          failure))
         goto err;
     place_segments(&layout);
     if (!append_stubs(&layout, source->elf, moves, failure))
@@ -191,6 +198,8 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
     elf_tables_bind(&layout);
     elf_segments_build(&layout);
     patch_code(&layout, source);
+    elf_imports_redirect(&source->elf->functions, &source->elf->map, source->image, &layout.stubs,
+                         moves);
     is_written = write_all(&layout, output, failure) &&
                  seal_output(output,
                              layout.tables_address - layout.delta + layout.manifest.offset +
@@ -198,8 +207,8 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
                              failure);
 
 err:
-    free(moves);
     free(changes.items);
+    free(moves);
     free(layout.tables.bytes);
     free(layout.data.bytes);
     free(layout.stubs.code.bytes);
