@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 
 build reasons reasons_amd64.S
-instrumented reasons --exclude=excluded
+instrumented reasons --exclude=excluded --instrument-imports
 same reasons
 instrument --verify instrumented/reasons >verified
 
@@ -15,6 +15,8 @@ for function in fragment signal_frame return_address excluded too_short branch_t
     equal "$function" "$(state_of $function reasons)" "skipped ${function//_/-}"
 done
 equal _start "$(state_of _start reasons)" "skipped no-return-address"
+equal exit@plt "$(state_of exit@plt reasons)" "hooked import"
+equal __libc_start_main@plt "$(state_of __libc_start_main@plt reasons)" "skipped import-special"
 equal setjmp "$(state_of setjmp reasons)" "skipped returns-twice"
 equal _Unwind_RaiseException "$(state_of _Unwind_RaiseException reasons)" "skipped unwinder"
 
