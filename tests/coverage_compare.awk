@@ -1,5 +1,6 @@
 # Reads a reference (ADDRESS KIND), then `list ADDRESS STATE HOW` as instrument has it; prints one
-# line of tests/coverage. Fails if less than `bar` per cent are hooked, or anything that is no entry.
+# line of tests/coverage. Fails if less than `bar` per cent are hooked, or if anything is that is no
+# entry.
 
 function padded(address) {
     sub(/^ *0*/, "", address)
