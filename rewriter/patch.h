@@ -13,10 +13,11 @@
 enum patch_reason {
     PATCH_UNDECIDED = 0,
     /* hooked */
-    PATCH_PLAIN = 1,    /* displaced instructions moved as they are */
-    PATCH_ADJUSTED = 2, /* an operand, branch or call among them was fixed up */
-    PATCH_PADDING = 3,  /* shorter than the jump, padding behind it was used */
-    PATCH_IMPORT = 16,  /* of another image: its call sites go to a stub */
+    PATCH_PLAIN = 1,      /* displaced instructions moved as they are */
+    PATCH_ADJUSTED = 2,   /* an operand, branch or call among them was fixed up */
+    PATCH_PADDING = 3,    /* shorter than the jump, padding behind it was used */
+    PATCH_SHORT_JUMP = 4, /* a jump of two bytes to a hole, and one from there */
+    PATCH_IMPORT = 16,    /* of another image: its call sites go to a stub */
     /* skipped, not a function to be hooked */
     PATCH_FRAGMENT = 32,          /* a part of another function, split off by the compiler */
     PATCH_NO_RETURN_ADDRESS = 33, /* entered without one where a call puts it: _start */
@@ -38,9 +39,10 @@ enum patch_reason {
     PATCH_UNDECODABLE = 69,
 };
 
-#define PATCH_JUMP_SIZE     5
-#define PATCH_MAX_FILL      16 /* bytes overwritten: what the manifest can keep */
-#define PATCH_MAX_DISPLACED 20 /* four bytes, then an instruction of at most 15 */
+#define PATCH_JUMP_SIZE       5
+#define PATCH_SHORT_JUMP_SIZE 2
+#define PATCH_MAX_FILL        16 /* bytes overwritten: what the manifest can keep */
+#define PATCH_MAX_DISPLACED   20 /* four bytes, then an instruction of at most 15 */
 
 /* The word for it; "?" for an unknown number. */
 const char *patch_reason_word(uint8_t reason);
@@ -72,6 +74,7 @@ struct function {
     uint8_t patch_offset; /* from address */
     uint8_t displaced;    /* bytes of instructions that move to the stub */
     uint8_t patch_size;   /* bytes overwritten */
+    uint64_t hole;        /* address of the hole that PATCH_SHORT_JUMP takes, else 0 */
     uint32_t stub, body;  /* offsets in the stub segment */
 };
 

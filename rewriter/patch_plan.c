@@ -1,102 +1,10 @@
 #include "rewriter/patch_plan.h"
 
 #include "rewriter/memory.h"
-#include "rewriter/stub.h"
+#include "rewriter/patch_hole.h"
+#include "rewriter/patch_window.h"
 
 #include <stdlib.h>
-
-/* The instructions at the start of a function that the jump would replace. */
-struct window {
-    uint64_t start;   /* first byte replaced */
-    size_t offset;    /* of start from the function's address */
-    size_t displaced; /* bytes of instructions that move */
-    size_t covered;   /* these and the padding behind them */
-    bool is_over;     /* control does not get past the displaced instructions */
-    bool has_padding;
-};
-
-/* Whether instruction `at`, moved elsewhere, can still reach what it refers to. */
-static bool refers_to_image(const struct patch_plan *plan, const struct instruction *at)
-{
-    bool is_direct = at->flow == FLOW_JUMP || at->flow == FLOW_CONDITION || at->flow == FLOW_LOOP ||
-                     at->flow == FLOW_CALL;
-
-    if (is_direct && (at->target < plan->base || at->target >= plan->end))
-        return false;
-    return !at->is_rip_based || (at->operand >= plan->base && at->operand < plan->end);
-}
-
-static bool ends_flow(const struct instruction *at)
-{
-    return at->flow == FLOW_END || at->flow == FLOW_JUMP || at->flow == FLOW_INDIRECT_JUMP;
-}
-
-/* Takes in one more instruction; returns why it cannot be, or PATCH_UNDECIDED. */
-static enum patch_reason window_extend(const struct patch_plan *plan,
-                                       const struct function *function, struct window *window,
-                                       const struct instruction *at)
-{
-    window->covered += at->length;
-    if (window->is_over || at->address >= function->end) {
-        if (!instruction_is_padding(at))
-            return PATCH_TOO_SHORT;
-        window->has_padding = true;
-    }
-    if (window->is_over)
-        return PATCH_UNDECIDED;
-    window->displaced = window->covered;
-    window->is_over = ends_flow(at);
-    if (!refers_to_image(plan, at))
-        return PATCH_UNMOVABLE;
-    if ((at->flow == FLOW_CALL || at->flow == FLOW_INDIRECT_CALL) &&
-        window->covered < PATCH_JUMP_SIZE)
-        return PATCH_CALL_IN_PATCH;
-    return PATCH_UNDECIDED;
-}
-
-/* Measures the window; returns why it is none, or PATCH_UNDECIDED. */
-static enum patch_reason window_measure(const struct patch_plan *plan,
-                                        const struct function *function, struct window *window)
-{
-    enum patch_reason reason = PATCH_UNDECIDED;
-    struct instruction at;
-    ZydisDecoder decoder;
-    size_t size, offset;
-    const uint8_t *bytes = code_at(plan->code, function->address, &size);
-
-    *window = (struct window){.start = function->address};
-    decoder_init(&decoder);
-    if (!bytes || !instruction_decode(&decoder, function->address, bytes, size, &at))
-        return PATCH_UNDECODABLE;
-    if (at.zydis.mnemonic == ZYDIS_MNEMONIC_ENDBR64) {
-        window->offset = at.length;
-        window->start += at.length;
-    }
-    for (offset = window->offset; !reason && window->covered < PATCH_JUMP_SIZE;
-         offset += at.length) {
-        uint64_t address = function->address + offset;
-
-        if (!instruction_decode(&decoder, address, bytes + offset, size - offset, &at))
-            return address >= function->end ? PATCH_TOO_SHORT : PATCH_UNDECODABLE;
-        reason = window_extend(plan, function, window, &at);
-    }
-    return reason;
-}
-
-/* Nothing may lead into the window but at its start. */
-static enum patch_reason window_check(const struct patch_plan *plan, const struct window *window)
-{
-    const struct code_map *map = plan->map;
-    uint64_t end = window->start + window->covered;
-
-    for (uint64_t address = window->start + 1; address < end; address++)
-        if (address_set_has(&map->jumps, address) || address_set_has(&map->calls, address) ||
-            address_set_has(&map->pointers, address))
-            return PATCH_BRANCH_TARGET;
-    if (function_list_below(plan->functions, end - 1)->address > window->start)
-        return PATCH_TOO_SHORT;
-    return PATCH_UNDECIDED;
-}
 
 /* Whether code at an address is part of a function, or of a fragment of it. */
 static bool is_own(const struct patch_plan *plan, const struct function *function, uint64_t address)
@@ -109,13 +17,45 @@ static bool is_own(const struct patch_plan *plan, const struct function *functio
     return from == function || (from->reason == PATCH_FRAGMENT && from->owner == index + 1);
 }
 
+/* Whether a branch is such a jump, and stays where it is. */
+static bool is_loop(const struct patch_plan *plan, const struct function *function,
+                    const struct patch_window *window, const struct branch *branch)
+{
+    if (branch->target != window->start && branch->target != function->address)
+        return false;
+    return is_own(plan, function, branch->source) &&
+           !(branch->source - window->start < window->displaced && branch->length);
+}
+
+/* False if the branch cannot be sent elsewhere. */
+static bool loop_send(struct patch_plan *plan, const struct function *function,
+                      const struct branch *branch)
+{
+    uint64_t next = branch->source + branch->length;
+    struct retarget retarget = {.field = next - 4,
+                                .function = (uint32_t)(function - plan->functions->items)};
+
+    if (branch->length == 0)
+        return false;
+    if (!branch->is_near) {
+        retarget.field = next - 1;
+        retarget.hole = patch_hole_take(plan, next);
+        if (!retarget.hole)
+            return false;
+    }
+    plan->retargets = memory_grow(plan->retargets, plan->retarget_count, &plan->retarget_room,
+                                  sizeof *plan->retargets);
+    plan->retargets[plan->retarget_count++] = retarget;
+    return true;
+}
+
 /*
  * Jumps of a function back to its own start are iterations, not calls. Those inside the window
- * move with it. One with room for a 32-bit displacement can be sent to the body; the others
- * cannot.
+ * move with it. One with room for a 32-bit displacement is sent to the body, a shorter one to a
+ * hole from where it goes on there.
  */
-static enum patch_reason loops_check(struct patch_plan *plan, const struct function *function,
-                                     const struct window *window)
+static enum patch_reason loops_send(struct patch_plan *plan, const struct function *function,
+                                    const struct patch_window *window)
 {
     const struct code_map *map = plan->map;
     size_t first = plan->retarget_count;
@@ -124,64 +64,88 @@ static enum patch_reason loops_check(struct patch_plan *plan, const struct funct
          i < map->branch_count && map->branches[i].target <= window->start; i++) {
         const struct branch *branch = &map->branches[i];
 
-        if (branch->target != window->start && branch->target != function->address)
+        if (!is_loop(plan, function, window, branch))
             continue;
-        if (!is_own(plan, function, branch->source) ||
-            (branch->source - window->start < window->displaced && branch->length))
-            continue;
-        if (!branch->is_near) {
+        if (!loop_send(plan, function, branch)) {
             plan->retarget_count = first;
             return PATCH_LOOP_AT_ENTRY;
         }
-        plan->retargets = memory_grow(plan->retargets, plan->retarget_count, &plan->retarget_room,
-                                      sizeof *plan->retargets);
-        plan->retargets[plan->retarget_count++] = (struct retarget){
-            branch->source + branch->length - 4, (uint32_t)(function - plan->functions->items)};
     }
     return PATCH_UNDECIDED;
 }
 
+static void settle(struct function *function, const struct patch_window *window)
+{
+    function->patch_offset = (uint8_t)window->offset;
+    function->displaced = (uint8_t)window->displaced;
+    function->patch_size = (uint8_t)patch_window_overwritten(window);
+}
+
+static bool has_loops(const struct patch_plan *plan, const struct function *function,
+                      const struct patch_window *window)
+{
+    const struct code_map *map = plan->map;
+
+    for (size_t i = code_map_branches_from(map, function->address);
+         i < map->branch_count && map->branches[i].target <= window->start; i++)
+        if (is_loop(plan, function, window, &map->branches[i]) && !map->branches[i].is_near)
+            return true;
+    return false;
+}
+
 static enum patch_reason decide(struct patch_plan *plan, struct function *function)
 {
-    struct stub_segment scratch = {.address = plan->end};
-    struct window window;
-    enum patch_reason reason;
-    bool is_movable, is_adjusted;
-    size_t size;
+    struct patch_window window;
+    enum patch_reason reason = patch_window_measure(plan, function, &window, PATCH_JUMP_SIZE);
 
-    reason = window_measure(plan, function, &window);
-    if (reason == PATCH_UNDECIDED)
-        reason = window_check(plan, &window);
     if (reason != PATCH_UNDECIDED)
         return reason;
-    function->patch_offset = (uint8_t)window.offset;
-    function->displaced = (uint8_t)window.displaced;
-    function->patch_size =
-        (uint8_t)(window.covered < PATCH_MAX_FILL ? window.covered : PATCH_MAX_FILL);
-    is_movable = stub_body_append(&scratch, function, code_at(plan->code, function->address, &size),
-                                  &is_adjusted, NULL);
-    free(scratch.code.bytes);
-    if (!is_movable)
-        return PATCH_UNMOVABLE;
-    reason = loops_check(plan, function, &window);
-    if (reason != PATCH_UNDECIDED)
+    if (has_loops(plan, function, &window))
+        return PATCH_LOOP_AT_ENTRY;
+    settle(function, &window);
+    loops_send(plan, function, &window);
+    return window.has_padding ? PATCH_PADDING : window.is_adjusted ? PATCH_ADJUSTED : PATCH_PLAIN;
+}
+
+/* With the help of a hole within the reach of a short jump. */
+static enum patch_reason decide_with_hole(struct patch_plan *plan, struct function *function)
+{
+    bool is_loop_only = function->reason == PATCH_LOOP_AT_ENTRY;
+    size_t room = is_loop_only ? PATCH_JUMP_SIZE : PATCH_SHORT_JUMP_SIZE;
+    struct patch_window window;
+    enum patch_reason reason = function->reason;
+    uint64_t hole = 0;
+
+    if (patch_window_measure(plan, function, &window, room) != PATCH_UNDECIDED ||
+        !patch_hole_is_clear(plan, window.start, patch_window_overwritten(&window)))
         return reason;
-    return window.has_padding ? PATCH_PADDING : is_adjusted ? PATCH_ADJUSTED : PATCH_PLAIN;
+    if (!is_loop_only && !(hole = patch_hole_take(plan, window.start + PATCH_SHORT_JUMP_SIZE)))
+        return reason;
+    if (loops_send(plan, function, &window) != PATCH_UNDECIDED)
+        return PATCH_LOOP_AT_ENTRY;
+    settle(function, &window);
+    function->hole = hole;
+    return hole ? PATCH_SHORT_JUMP : window.is_adjusted ? PATCH_ADJUSTED : PATCH_PLAIN;
 }
 
 void patch_plan(struct patch_plan *plan)
 {
-    for (size_t i = 0; i < plan->functions->count; i++) {
-        struct function *function = &plan->functions->items[i];
+    struct function *end = plan->functions->items + plan->functions->count;
 
+    for (struct function *function = plan->functions->items; function < end; function++)
         if (function->reason == PATCH_UNDECIDED)
             function->reason =
                 (uint8_t)(function->is_import ? PATCH_IMPORT : decide(plan, function));
-    }
+    for (struct function *function = plan->functions->items; function < end; function++)
+        if (function->reason == PATCH_TOO_SHORT || function->reason == PATCH_BRANCH_TARGET ||
+            function->reason == PATCH_CALL_IN_PATCH || function->reason == PATCH_LOOP_AT_ENTRY)
+            function->reason = (uint8_t)decide_with_hole(plan, function);
 }
 
 void patch_plan_free(struct patch_plan *plan)
 {
     free(plan->retargets);
+    free(plan->holes);
     plan->retargets = NULL;
+    plan->holes = NULL;
 }

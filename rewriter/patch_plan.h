@@ -1,16 +1,23 @@
 /*
  * Planning patches: which bytes of a function give way to the jump to its stub, or why none can.
- * Rungs for harder cases, tried in order, belong into patch_plan: a jump of two bytes to a hole
- * within its reach, redirecting the callers.
+ * The rungs, tried in order:
+ *
+ *      jmp stub                    5 bytes: of the function, and of padding behind a short one
+ *      jmp short hole              2 bytes: where less than 5 are free, because the function or
+ *      hole: jmp stub              what is safe of it is shorter; see patch_hole.h
+ *
+ * A loop back to the first instruction goes to the stub's body: by its own 32-bit displacement, or
+ * through a hole.
  */
 #ifndef UMBRA_REWRITER_PATCH_PLAN_H
 #define UMBRA_REWRITER_PATCH_PLAN_H
 
 #include "rewriter/code.h"
 
-/* A 32-bit branch back to a function's first instruction, which must go to the stub's body. */
+/* A branch back to a function's first instruction, which must go to the stub's body. */
 struct retarget {
     uint64_t field; /* address of the displacement, which ends the instruction */
+    uint64_t hole;  /* of a branch of 8 bits, which goes there first; else 0 */
     uint32_t function;
 };
 
@@ -21,6 +28,8 @@ struct patch_plan {
     uint64_t base, end; /* of the image */
     struct retarget *retargets;
     size_t retarget_count, retarget_room;
+    uint64_t *holes; /* addresses of those in use, in any order */
+    size_t hole_count, hole_room;
 };
 
 /* Decides on every undecided function: sets reason and, if it is hooked, the patch. */

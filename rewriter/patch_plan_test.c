@@ -215,6 +215,94 @@ static void test_long_loop_to_the_entry_goes_to_the_body(void **state)
     planned_end(&planned);
 }
 
+/* xor eax, eax; 1: add eax, edi; jne 1b; ret */
+#define TWO_BYTES_FREE "\x31\xc0\x01\xf8\x75\xfc\xc3"
+
+static void test_short_jump_takes_padding_as_a_hole(void **state)
+{
+    static const char bytes[] = TWO_BYTES_FREE "\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xc3";
+    struct planned planned;
+
+    (void)state;
+    planned_begin(&planned, bytes, sizeof bytes - 1);
+    add_function(&planned, 0, 7);
+    add_function(&planned, 16, 1);
+    planned_run(&planned);
+    assert_plan(planned.functions.items[0], PATCH_SHORT_JUMP, 0, 2, 2);
+    assert_int_equal(planned.functions.items[0].hole, BASE + 7);
+    assert_int_equal(planned.plan.hole_count, 1);
+    planned_end(&planned);
+}
+
+static void test_short_jump_takes_a_hole_in_another_patch(void **state)
+{
+    /* then push rbp; mov rbp, rsp; sub rsp, 16; mov eax, 1; leave; ret */
+    static const char bytes[] =
+        TWO_BYTES_FREE "\x55\x48\x89\xe5\x48\x83\xec\x10\xb8\x01\x00\x00\x00\xc9\xc3";
+    struct planned planned;
+
+    (void)state;
+    planned_begin(&planned, bytes, sizeof bytes - 1);
+    add_function(&planned, 0, 7);
+    add_function(&planned, 7, 15);
+    planned_run(&planned);
+    assert_plan(planned.functions.items[0], PATCH_SHORT_JUMP, 0, 2, 2);
+    assert_plan(planned.functions.items[1], PATCH_PLAIN, 0, 13, 5);
+    assert_int_equal(planned.functions.items[0].hole, BASE + 12);
+    planned_end(&planned);
+}
+
+static void test_hole_is_used_once(void **state)
+{
+    /* twice, then room for one hole */
+    static const char bytes[] = TWO_BYTES_FREE TWO_BYTES_FREE "\xcc\xcc\xcc\xcc\xcc\xcc\xc3";
+    struct planned planned;
+
+    (void)state;
+    planned_begin(&planned, bytes, sizeof bytes - 1);
+    add_function(&planned, 0, 7);
+    add_function(&planned, 7, 7);
+    add_function(&planned, 20, 1);
+    planned_run(&planned);
+    assert_plan(planned.functions.items[0], PATCH_SHORT_JUMP, 0, 2, 2);
+    assert_skipped(planned.functions.items[1], PATCH_BRANCH_TARGET);
+    planned_end(&planned);
+}
+
+static void test_padding_that_is_fallen_into_is_no_hole(void **state)
+{
+    /* xor eax, eax; nop x 6: the first function goes on in the second */
+    static const char bytes[] = "\x31\xc0\x90\x90\x90\x90\x90\x90" TWO_BYTES_FREE;
+    struct planned planned;
+
+    (void)state;
+    planned_begin(&planned, bytes, sizeof bytes - 1);
+    add_function(&planned, 0, 2);
+    add_function(&planned, 8, 7);
+    planned_run(&planned);
+    assert_skipped(planned.functions.items[1], PATCH_BRANCH_TARGET);
+    planned_end(&planned);
+}
+
+static void test_short_loop_to_the_entry_goes_through_a_hole(void **state)
+{
+    /* 1: sub rdi, 1; lea rax, [rdi + 1]; jne 1b; ret; int3 x 5 */
+    static const char bytes[] =
+        "\x48\x83\xef\x01\x48\x8d\x47\x01\x75\xf6\xc3\xcc\xcc\xcc\xcc\xcc\xc3";
+    struct planned planned;
+
+    (void)state;
+    planned_begin(&planned, bytes, sizeof bytes - 1);
+    add_function(&planned, 0, 11);
+    add_function(&planned, 16, 1);
+    planned_run(&planned);
+    assert_plan(planned.functions.items[0], PATCH_PLAIN, 0, 8, 8);
+    assert_int_equal(planned.plan.retarget_count, 1);
+    assert_int_equal(planned.plan.retargets[0].field, BASE + 9);
+    assert_int_equal(planned.plan.retargets[0].hole, BASE + 11);
+    planned_end(&planned);
+}
+
 static void test_loop_inside_the_patch_moves_along(void **state)
 {
     (void)state;
@@ -325,6 +413,11 @@ int main(void)
         cmocka_unit_test(test_branch_into_the_patch_is_left_alone),
         cmocka_unit_test(test_short_loop_to_the_entry_is_left_alone),
         cmocka_unit_test(test_long_loop_to_the_entry_goes_to_the_body),
+        cmocka_unit_test(test_short_jump_takes_padding_as_a_hole),
+        cmocka_unit_test(test_short_jump_takes_a_hole_in_another_patch),
+        cmocka_unit_test(test_hole_is_used_once),
+        cmocka_unit_test(test_padding_that_is_fallen_into_is_no_hole),
+        cmocka_unit_test(test_short_loop_to_the_entry_goes_through_a_hole),
         cmocka_unit_test(test_loop_inside_the_patch_moves_along),
         cmocka_unit_test(test_tail_call_between_functions_is_no_loop),
         cmocka_unit_test(test_reading_the_return_address_is_left_alone),

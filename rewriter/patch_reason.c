@@ -7,6 +7,7 @@ static const struct {
     {PATCH_PLAIN, "plain"},
     {PATCH_ADJUSTED, "adjusted"},
     {PATCH_PADDING, "padding"},
+    {PATCH_SHORT_JUMP, "short-jump"},
     {PATCH_IMPORT, "import"},
     {PATCH_FRAGMENT, "fragment"},
     {PATCH_NO_RETURN_ADDRESS, "no-return-address"},

@@ -21,6 +21,7 @@
  * A function's first bytes are replaced by a 5-byte `jmp` to its stub:
  *
  *      function:           jmp  stub               (behind an endbr64, if there is one)
+ *                       or jmp  short hole         patch_size 2; hole, a manifest_change: jmp stub
  *      ...
  *      stub:               mov  [rsp - 16], rax    48 89 44 24 f0
  *                          lea  rax, [rip + body]  48 8d 05 ........

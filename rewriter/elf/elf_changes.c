@@ -12,11 +12,15 @@ static const struct {
 };
 
 static bool note_code(struct change_list *list, const struct elf_image *image, uint64_t address,
-                      size_t size)
+                      size_t size, struct failure *failure)
 {
     const uint8_t *bytes = elf_at(image, address, size);
 
-    return bytes && change_list_add(list, (uint64_t)(bytes - image->bytes), bytes, size);
+    if (bytes && change_list_add(list, (uint64_t)(bytes - image->bytes), bytes, size))
+        return true;
+    return fail(failure, image->path,
+                "expected its code in the first 4 GB of the file, found %#llx elsewhere",
+                (unsigned long long)address);
 }
 
 bool elf_changes_collect(struct change_list *list, const struct elf_image *image,
@@ -26,9 +30,11 @@ bool elf_changes_collect(struct change_list *list, const struct elf_image *image
         change_list_add(list, header_spans[i].offset, image->bytes + header_spans[i].offset,
                         header_spans[i].size);
     for (size_t i = 0; i < plan->retarget_count; i++)
-        if (!note_code(list, image, plan->retargets[i].field, sizeof(uint32_t)))
-            return fail(failure, image->path,
-                        "expected its code in the first 4 GB of the file, found %#llx elsewhere",
-                        (unsigned long long)plan->retargets[i].field);
+        if (!note_code(list, image, plan->retargets[i].field,
+                       plan->retargets[i].hole ? sizeof(uint8_t) : sizeof(uint32_t), failure))
+            return false;
+    for (size_t i = 0; i < plan->hole_count; i++)
+        if (!note_code(list, image, plan->holes[i], PATCH_JUMP_SIZE, failure))
+            return false;
     return true;
 }

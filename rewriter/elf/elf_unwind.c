@@ -214,7 +214,8 @@ static size_t frames_append(struct elf_layout *layout, const struct elf_code *el
         }
         stub_rows(&frame, &elf->frame, function, &moves[i], base + function->body);
     }
-    frame_end(&frame, first, base + layout->stubs.code.size);
+    if (frames)
+        frame_end(&frame, first, base + layout->stubs.code.size);
     return frames;
 }
 

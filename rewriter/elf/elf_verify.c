@@ -75,6 +75,21 @@ static bool header_check(const struct verified *verified, struct failure *failur
     return true;
 }
 
+/* Whether there is a jump to the stub, perhaps through a hole. */
+static bool jump_check(const struct elf_image *image, uint64_t patch, uint64_t size, uint64_t stub)
+{
+    const uint8_t *bytes = elf_at(image, patch, size);
+
+    if (!bytes)
+        return false;
+    if (size == PATCH_SHORT_JUMP_SIZE && bytes[0] == 0xeb) {
+        patch += PATCH_SHORT_JUMP_SIZE + (uint64_t)(int8_t)bytes[1];
+        size = PATCH_JUMP_SIZE;
+        bytes = elf_at(image, patch, size);
+    }
+    return bytes && stub_jump_check(bytes, patch, size, stub);
+}
+
 static bool function_check(const struct verified *verified, uint32_t index, struct failure *failure)
 {
     const struct elf_image *image = &verified->image;
@@ -82,11 +97,9 @@ static bool function_check(const struct verified *verified, uint32_t index, stru
     uint64_t patch = image->base + function->rva + function->patch_offset;
     uint64_t stub = image->base + function->stub_rva;
     uint64_t header = image->base + verified->place.header.header_rva;
-    const uint8_t *bytes = elf_at(image, patch, function->patch_size);
     const uint8_t *stub_bytes = elf_at(image, stub, STUB_FRAME_SIZE);
 
-    if (function->patch_size &&
-        (!bytes || !stub_jump_check(bytes, patch, function->patch_size, stub)))
+    if (function->patch_size && !jump_check(image, patch, function->patch_size, stub))
         return fail(failure, image->path,
                     "expected a jump to a stub at address %#llx, found something else", (ull)patch);
     if (!stub_bytes || !elf_is_executable(image, stub) ||

@@ -76,14 +76,29 @@ static void store_relative(uint8_t *to, uint64_t next, uint64_t target)
     memcpy(to, &distance, sizeof distance);
 }
 
+static void store_jump(const struct elf_layout *layout, uint64_t address, uint64_t target)
+{
+    uint8_t *bytes = elf_at(layout->image, address, PATCH_JUMP_SIZE);
+
+    bytes[0] = 0xe9;
+    store_relative(bytes + 1, address + PATCH_JUMP_SIZE, target);
+}
+
 static void patch_function(const struct elf_layout *layout, const struct function *function)
 {
     uint64_t start = function->address + function->patch_offset;
     uint8_t *bytes = elf_at(layout->image, start, function->patch_size);
 
+    uint64_t stub = layout->stubs.address + function->stub;
+
+    if (function->hole) {
+        bytes[0] = 0xeb;
+        bytes[1] = (uint8_t)(function->hole - (start + PATCH_SHORT_JUMP_SIZE));
+        store_jump(layout, function->hole, stub);
+        return;
+    }
     memset(bytes, 0xcc, function->patch_size);
-    bytes[0] = 0xe9;
-    store_relative(bytes + 1, start + PATCH_JUMP_SIZE, layout->stubs.address + function->stub);
+    store_jump(layout, start, stub);
 }
 
 static void patch_code(struct elf_layout *layout, const struct elf_writer_source *source)
@@ -100,8 +115,15 @@ static void patch_code(struct elf_layout *layout, const struct elf_writer_source
     for (size_t i = 0; i < source->plan->retarget_count; i++) {
         const struct retarget *retarget = &source->plan->retargets[i];
 
-        store_relative(elf_at(layout->image, retarget->field, 4), retarget->field + 4,
-                       layout->stubs.address + functions[retarget->function].body);
+        uint64_t body = layout->stubs.address + functions[retarget->function].body;
+
+        if (retarget->hole) {
+            *elf_at(layout->image, retarget->field, 1) =
+                (uint8_t)(retarget->hole - (retarget->field + 1));
+            store_jump(layout, retarget->hole, body);
+        } else {
+            store_relative(elf_at(layout->image, retarget->field, 4), retarget->field + 4, body);
+        }
     }
 }
 

@@ -1,0 +1,38 @@
+#!/bin/bash
+# Each word of docs/list.md is earned by a function made for it.
+. "$(dirname "$0")/lib.sh"
+
+build reasons reasons_amd64.S
+instrumented reasons --exclude=excluded --instrument-imports
+same reasons
+instrument --verify instrumented/reasons >verified
+
+for function in plain adjusted padding short_jump; do
+    equal "$function" "$(state_of $function reasons)" "hooked ${function//_/-}"
+done
+for function in fragment signal_frame return_address excluded too_short branch_target \
+    loop_at_entry call_in_patch unmovable undecodable; do
+    equal "$function" "$(state_of $function reasons)" "skipped ${function//_/-}"
+done
+equal _start "$(state_of _start reasons)" "skipped no-return-address"
+equal exit@plt "$(state_of exit@plt reasons)" "hooked import"
+equal __libc_start_main@plt "$(state_of __libc_start_main@plt reasons)" "skipped import-special"
+equal setjmp "$(state_of setjmp reasons)" "skipped returns-twice"
+equal _Unwind_RaiseException "$(state_of _Unwind_RaiseException reasons)" "skipped unwinder"
+
+# state_at ADDRESS: in hex
+state_at()
+{
+    instrument --list instrumented/reasons |
+        awk -F '\t' -v address="0x${1##*(0)}" '$1 == address { print $3, $4 }'
+}
+shopt -s extglob
+inside=$(nm native/reasons | awk '$3 == "inside_function" { print $1 }')
+equal inside_function "$(state_at "$inside")" "skipped inside-function"
+plt=$(objdump -d native/reasons | awk '$NF == "<exit@plt>" { print $(NF - 1) }')
+equal "the stub of exit" "$(state_at "$plt")" "skipped plt"
+
+# Nothing is said that is not in docs/list.md, and nothing is there that was not tried here.
+instrument --list instrumented/reasons | awk -F '\t' 'NR > 1 { print $4 }' | sort -u >earned
+sed -nE 's/^\| `([a-z-]+)` .*/\1/p' "$TESTS/../docs/list.md" | sort -u >documented
+diff documented earned || fail "the words of docs/list.md (<) and those earned (>) differ"
