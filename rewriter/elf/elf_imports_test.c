@@ -42,6 +42,7 @@ struct place {
     struct code code;
     struct code_map map;
     Elf64_Phdr segment;
+    uint32_t load; /* its index */
     struct elf_image image;
     struct function_list functions;
     struct stub_segment stubs;
