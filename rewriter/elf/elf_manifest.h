@@ -6,8 +6,7 @@
 #include "rewriter/manifest.h"
 
 /*
- * Looks for the image header at the end of address space, where the rewriter puts it, and follows
- * it; sections, which strip may have removed, are not needed. manifest->functions must be freed.
+ * Looks for the image header in the writable segments, from the last one on, and follows it; sections, which strip may have removed, are not needed. manifest->functions must be freed.
  */
 bool elf_manifest_read(struct manifest *manifest, const struct elf_image *image);
 bool elf_is_instrumented(const struct elf_image *image);
