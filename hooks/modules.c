@@ -99,8 +99,8 @@ static bool is_known(uint64_t base, const char *path)
     return false;
 }
 
-/* Joins the mappings of one file to a module, from that of its first byte on. Others are no modules,
-   nor are shared ones: the thunks, which are pages of the agent mapped once more. */
+/* Joins the mappings of one file to a module, from that of its first byte on. Others are no
+   modules, nor are shared ones: the thunks, which are pages of the agent mapped once more. */
 struct scan {
     char path[PATH_SIZE];
     uint64_t base, end;

@@ -34,9 +34,9 @@
 
 /* In the agent's data. Zero in a libhooks.so that is loaded as a library. Addresses as linked. */
 struct embedding {
-    uint64_t address;       /* of this very structure */
-    uint64_t entry;         /* the program's own entry point */
-    uint64_t pointers;      /* uint64_t[pointer_count]: addresses of what is to be moved along */
+    uint64_t address;  /* of this very structure */
+    uint64_t entry;    /* the program's own entry point */
+    uint64_t pointers; /* uint64_t[pointer_count]: addresses of what is to be moved along */
     uint64_t pointer_count;
 };
 

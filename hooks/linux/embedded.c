@@ -12,8 +12,7 @@
 
 /* Reached by its hidden name, without a relocation; the rewriter finds it by the other. */
 struct embedding embedding HIDDEN __attribute__((section(".data"))) = {0};
-extern struct embedding umbra_embedding
-    __attribute__((alias("embedding"), visibility("default")));
+extern struct embedding umbra_embedding __attribute__((alias("embedding"), visibility("default")));
 
 extern int umbra_ready HIDDEN;
 

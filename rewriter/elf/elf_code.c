@@ -284,8 +284,8 @@ static void mark_unknown(struct elf_code *elf)
 
 static bool minds_its_caller(const struct function *function)
 {
-    return function && (function->reason == PATCH_RETURN_ADDRESS ||
-                        function->reason == PATCH_RETURNS_TWICE);
+    return function &&
+           (function->reason == PATCH_RETURN_ADDRESS || function->reason == PATCH_RETURNS_TWICE);
 }
 
 /*

@@ -90,10 +90,10 @@ static bool tls_relocate(struct elf_embedding *embedding, const struct elf_image
         if (at >= old->p_filesz)
             continue;
         if (ELF64_R_TYPE(relocation.r_info) != R_X86_64_RELATIVE || old->p_filesz - at < 8)
-            return fail(failure, image->path,
-                        "expected relative relocations in thread-local data, found type %u at %#llx",
-                        (unsigned)ELF64_R_TYPE(relocation.r_info),
-                        (unsigned long long)relocation.r_offset);
+            return fail(
+                failure, image->path,
+                "expected relative relocations in thread-local data, found type %u at %#llx",
+                (unsigned)ELF64_R_TYPE(relocation.r_info), (unsigned long long)relocation.r_offset);
         memcpy(to + at, &relocation.r_addend, sizeof relocation.r_addend);
         put_pointer(embedding, address + at);
     }

@@ -28,8 +28,7 @@ struct elf_embedding {
 };
 
 /* Reads the agent. On failure there is nothing to free. */
-bool elf_embedding_open(struct elf_embedding *embedding, const char *path,
-                        struct failure *failure);
+bool elf_embedding_open(struct elf_embedding *embedding, const char *path, struct failure *failure);
 void elf_embedding_close(struct elf_embedding *embedding);
 
 /* How many program headers an image gains by it. */

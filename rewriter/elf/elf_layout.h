@@ -8,10 +8,10 @@
 #include "rewriter/memory.h"
 #include "rewriter/stub.h"
 
-#define ELF_NEW_SEGMENTS 3 /* and those of an embedded agent */
-#define ELF_NEW_SECTIONS 4
+#define ELF_NEW_SEGMENTS   3 /* and those of an embedded agent */
+#define ELF_NEW_SECTIONS   4
 #define ELF_AGENT_SECTIONS 4 /* more, of an embedded agent */
-#define ELF_PAGE         4096u
+#define ELF_PAGE           4096u
 
 /* A table in the R segment; size 0 if the image has none. */
 struct elf_part {

@@ -34,7 +34,8 @@ static void place_segments(struct elf_layout *layout)
         aligned = layout->stubs.address - image->segments[i].p_vaddr + image->segments[i].p_offset;
         break;
     }
-    if ((elf_segment(image, PT_INTERP) || layout->embedding) && aligned >= offset && aligned - offset <= HOLE_LIMIT)
+    if ((elf_segment(image, PT_INTERP) || layout->embedding) && aligned >= offset &&
+        aligned - offset <= HOLE_LIMIT)
         offset = aligned;
     layout->delta = layout->stubs.address - offset;
 }
@@ -129,17 +130,17 @@ static bool write_all(struct elf_layout *layout, struct output_file *output,
         header.e_entry = elf_embedding_start(embedding);
     elf_sections_build(layout, &tail, tail_offset, &header);
     memcpy(image->bytes, &header, sizeof header);
-    is_written = output_file_write(output, 0, image->bytes, image->size, failure) &&
-                 output_file_write(output, layout->tables_address - layout->delta,
-                                   layout->tables.bytes, layout->tables.size, failure) &&
-                 output_file_write(output, layout->stubs.address - layout->delta,
-                                   layout->stubs.code.bytes, layout->stubs.code.size, failure) &&
-                 output_file_write(output, layout->data_address - layout->delta, layout->data.bytes,
-                                   layout->data.size, failure) &&
-                 (!embedding ||
-                  output_file_write(output, embedding->address - layout->delta,
-                                    embedding->bytes.bytes, embedding->bytes.size, failure)) &&
-                 output_file_write(output, tail_offset, tail.bytes, tail.size, failure);
+    is_written =
+        output_file_write(output, 0, image->bytes, image->size, failure) &&
+        output_file_write(output, layout->tables_address - layout->delta, layout->tables.bytes,
+                          layout->tables.size, failure) &&
+        output_file_write(output, layout->stubs.address - layout->delta, layout->stubs.code.bytes,
+                          layout->stubs.code.size, failure) &&
+        output_file_write(output, layout->data_address - layout->delta, layout->data.bytes,
+                          layout->data.size, failure) &&
+        (!embedding || output_file_write(output, embedding->address - layout->delta,
+                                         embedding->bytes.bytes, embedding->bytes.size, failure)) &&
+        output_file_write(output, tail_offset, tail.bytes, tail.size, failure);
     free(tail.bytes);
     return is_written;
 }
@@ -180,8 +181,8 @@ static bool build_data(struct elf_layout *layout, struct failure *failure)
         elf_tables_bind(layout);
         return true;
     }
-    if (!elf_embedding_append(layout->embedding, layout->image, &layout->data,
-                              layout->data_address, failure))
+    if (!elf_embedding_append(layout->embedding, layout->image, &layout->data, layout->data_address,
+                              failure))
         return false;
     append_header(layout);
     return embed(layout, failure);

@@ -30,8 +30,8 @@ struct elf_writer_source {
     struct elf_image *image; /* its bytes are patched */
     struct elf_code *elf;    /* planned */
     const struct patch_plan *plan;
-    const char *original_path; /* absolute */
-    const char *agent;         /* as the dynamic section is to name it */
+    const char *original_path;       /* absolute */
+    const char *agent;               /* as the dynamic section is to name it */
     struct elf_embedding *embedding; /* the agent itself, for a static executable; else null */
     uint64_t original_hash;
 };
