@@ -20,7 +20,7 @@
  * thread: the rest of them were unwound. For a thread that ended, live is 0 and this is exact;
  * otherwise it is off by at most live * inner ticks.
  *
- * Then, from the leaves up:
+ * Then, from the leaves up, tail calls apart:
  *
  *      total ticks = max(net ticks, sum of the children's total ticks)
  *      self ticks  = total ticks - sum of the children's total ticks
@@ -31,6 +31,9 @@
  * callees' are not. Rounding happens once, in self ns; all else is addition of integers. That is
  * why the self times of any grouping of contexts (function, thread, process) add up to exactly
  * the same total, and profile and summary agree to the nanosecond.
+ *
+ * Tail calls. A function that was jumped to is below the one that jumped, but ran after it, not
+ * within its ticks: it adds to the caller's total, and leaves the caller's self time alone.
  *
  * Recursion. Inclusive time of a function or of a call edge counts outermost contexts alone,
  * those with no context of the same function above: time during which at least one invocation
@@ -59,9 +62,10 @@
 struct level {
     uint32_t slot;
     uint32_t next_child;
-    uint64_t ticks;
-    uint64_t ns;
+    uint64_t ticks; /* of callees that ran within this context's ticks */
+    uint64_t ns;    /* of all callees */
     uint64_t calls;
+    uint64_t tail_ticks, tail_ns; /* of those that ran after it, by a tail call */
 };
 
 struct walk {
@@ -135,10 +139,15 @@ static void ascend(struct walk *walk)
 
     if (!above) {
         if (context->fold)
-            walk->tree->folds[context->fold].children_ns = done.ns;
+            walk->tree->folds[context->fold].children_ns = done.ns - done.tail_ns;
         return;
     }
-    above->ticks += self_ticks + done.ticks;
+    if (context->site & TRACE_SITE_TAIL) {
+        above->tail_ticks += self_ticks + done.ticks + done.tail_ticks;
+        above->tail_ns += cost.total_ns;
+    } else {
+        above->ticks += self_ticks + done.ticks + done.tail_ticks;
+    }
     above->ns += cost.total_ns;
     above->calls += cost.total_calls;
     if (context->fold)

@@ -111,6 +111,22 @@ static void a_live_caller_takes_as_long_as_its_callees(void **state)
     ground_free(&ground);
 }
 
+/* main calls parse, which calls fib and then jumps to print: 700 of main's 1000 ticks. */
+static void a_tail_call_adds_to_the_caller_but_not_to_its_self_time(void **state)
+{
+    uint32_t main_node = begin(1000);
+    uint32_t parse = trace_sample_add_node(&sample, 1, main_node, 10, PARSE, 1, 300);
+
+    (void)state;
+    trace_sample_add_node(&sample, 1, parse, 20, FIB, 1, 100);
+    trace_sample_add_node(&sample, 1, parse, 10 | TRACE_SITE_TAIL, PRINT, 1, 400);
+    ground_begin(&ground, &sample, false);
+    expect(ground_function(&ground, 0, PARSE), 1, 200, 700);
+    expect(ground_function(&ground, 0, PRINT), 1, 400, 400);
+    expect(ground_function(&ground, 0, MAIN), 1, 300, 1000);
+    ground_free(&ground);
+}
+
 /* fib(3) calls fib(2) and fib(1), fib(2) calls fib(1) and fib(0). */
 static void recursion_counts_inclusive_time_once(void **state)
 {
@@ -350,6 +366,7 @@ int main(void)
         cmocka_unit_test(unwound_calls_paid_for_their_probes_too),
         cmocka_unit_test(more_probes_than_time_is_no_time),
         cmocka_unit_test(a_live_caller_takes_as_long_as_its_callees),
+        cmocka_unit_test(a_tail_call_adds_to_the_caller_but_not_to_its_self_time),
         cmocka_unit_test(recursion_counts_inclusive_time_once),
         cmocka_unit_test(folded_contexts_share_what_they_call),
         cmocka_unit_test(folded_recursion_adds_up),

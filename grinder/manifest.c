@@ -65,6 +65,12 @@ static int is_well_formed(const struct image_manifest *bytes)
 {
     uint64_t functions_size = (uint64_t)bytes->function_count * sizeof(struct manifest_function);
 
+    uint64_t imports_size = (uint64_t)bytes->import_count * sizeof(struct manifest_import);
+
+    if (imports_size &&
+        (bytes->imports < sizeof(*bytes) || bytes->imports % 4 != 0 ||
+         bytes->imports > bytes->size || imports_size > bytes->size - bytes->imports))
+        return 0;
     return bytes->functions >= sizeof(*bytes) && bytes->functions % 8 == 0 &&
            bytes->functions <= bytes->size && functions_size <= bytes->size - bytes->functions;
 }
@@ -87,6 +93,8 @@ int manifest_load(struct manifest *manifest, const struct elf_file *elf, const c
     manifest->functions =
         (const struct manifest_function *)((const char *)bytes + bytes->functions);
     manifest->function_count = bytes->function_count;
+    manifest->imports = (const struct manifest_import *)((const char *)bytes + bytes->imports);
+    manifest->import_count = bytes->import_count;
     for (uint32_t i = 0; i < manifest->function_count; i++)
         manifest->hooked += manifest->functions[i].state == FUNCTION_HOOKED;
     return 0;
@@ -94,6 +102,28 @@ int manifest_load(struct manifest *manifest, const struct elf_file *elf, const c
 err:
     free(bytes);
     return -1;
+}
+
+static int compare_imports(const void *key, const void *item)
+{
+    uint32_t function = *(const uint32_t *)key,
+             other = ((const struct manifest_import *)item)->function;
+
+    return function < other ? -1 : function > other;
+}
+
+const char *manifest_import_name(const struct manifest *manifest, uint32_t function)
+{
+    const struct manifest_import *import = NULL;
+    const char *bytes = (const char *)manifest->bytes;
+
+    if (manifest->import_count)
+        import = bsearch(&function, manifest->imports, manifest->import_count, sizeof(*import),
+                         compare_imports);
+    if (!import || import->name >= manifest->bytes->size ||
+        !memchr(bytes + import->name, 0, manifest->bytes->size - import->name))
+        return NULL;
+    return bytes + import->name;
 }
 
 void manifest_free(struct manifest *manifest)

@@ -9,11 +9,15 @@ struct manifest {
     struct image_manifest *bytes; /* owned; null if not loaded */
     const struct manifest_function *functions;
     uint32_t function_count;
+    const struct manifest_import *imports;
+    uint32_t import_count;
     uint32_t hooked;
 };
 
 /* 0, or -1 with *why set to a static text. */
 int manifest_load(struct manifest *manifest, const struct elf_file *elf, const char **why);
+/* Name of the import at that place among the functions; null if it is none. */
+const char *manifest_import_name(const struct manifest *manifest, uint32_t function);
 void manifest_free(struct manifest *manifest);
 
 #endif

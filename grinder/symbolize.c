@@ -57,6 +57,18 @@ static char *name_without_symbol(const struct image *image, const struct functio
     return demangle(name);
 }
 
+/* An import is called what the caller calls it by; its own name is of another module. */
+static char *name_of_import(const char *symbol)
+{
+    char *name = demangle(symbol), *whole;
+    size_t size = strlen(name) + sizeof("@plt");
+
+    whole = memory_zeroed(1, size);
+    snprintf(whole, size, "%s@plt", name);
+    free(name);
+    return whole;
+}
+
 static void name_functions(struct images *images, uint32_t number,
                            const struct symbol_table *symbols)
 {
@@ -64,9 +76,15 @@ static void name_functions(struct images *images, uint32_t number,
 
     for (size_t i = 1; i < images_function_count(images); i++) {
         struct function *function = &images->functions[i];
-        const char *symbol = NULL;
+        const char *symbol = NULL, *import = NULL;
         if (function->image != number)
             continue;
+        if (!image->problem)
+            import = manifest_import_name(&image->manifest, function->index);
+        if (import) {
+            function->name = name_of_import(import);
+            continue;
+        }
         if (!image->problem && function->rva)
             symbol = symbol_table_find(symbols, address_of_rva(image, function->rva));
         function->name = symbol ? demangle(symbol) : name_without_symbol(image, function);

@@ -128,13 +128,16 @@ static struct record *push_other(struct thread *thread)
 
 /*
  * The function was entered by a jump out of an invocation of this thread, whose thunk is where it
- * will return to: that invocation ends, and its record serves the new one. The context is the
- * caller's caller's, so that a loop of tail calls does not grow the tree.
+ * will return to: that invocation ends, and its record serves the new one. Its context is below
+ * that of the function that jumped; in a chain of jumps, below that of the first, so that a loop of
+ * tail calls does not grow the tree.
  */
 static bool tail_call(struct thread *thread, struct record *record, struct record *caller,
                       uint64_t body)
 {
-    struct trace_node *from = caller ? caller->node : thread->root;
+    struct trace_node *from = record->node->site & TRACE_SITE_TAIL
+                                  ? tree_parent(thread, record->node)
+                                  : record->node;
     struct trace_node *node =
         tree_child(thread, from, record->ret | TRACE_SITE_TAIL, function_of(body));
     uint64_t slot = record->slot;

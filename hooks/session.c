@@ -2,7 +2,6 @@
 
 #include "hooks/connection.h"
 #include "hooks/memory.h"
-#include "hooks/modules.h"
 #include "hooks/thread.h"
 #include "thunkstash/linux/pages.h"
 #include "thunkstash/linux/syscalls.h"
@@ -40,10 +39,8 @@ void session_begin_in_child(void)
     uint64_t probe_ticks = session.probe_ticks;
 
     pages_give_back(session.trace, session.capacity);
-    if (!session_begin(environment, parent))
-        return;
-    session.probe_ticks = probe_ticks;
-    modules_rewrite();
+    if (session_begin(environment, parent))
+        session.probe_ticks = probe_ticks;
 }
 
 void session_end(void)

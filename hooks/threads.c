@@ -187,6 +187,7 @@ struct thread *thread_begin(void)
         guard_adopt();
         threads = 0;
         session_begin_in_child();
+        modules_rewrite();
     }
     if (session.state == SESSION_RUNNING && !thread)
         thread = state_for_new_thread(tid);

@@ -20,6 +20,11 @@ static struct trace_node *node_at(const struct thread *thread, uint32_t index)
     return (struct trace_node *)(thread->trace + (uint64_t)index * TRACE_UNIT);
 }
 
+struct trace_node *tree_parent(const struct thread *thread, const struct trace_node *node)
+{
+    return node_at(thread, node->parent);
+}
+
 static uint64_t place_of(const struct thread *thread, uint64_t site, uint32_t parent,
                          uint32_t function)
 {

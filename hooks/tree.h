@@ -12,6 +12,9 @@ bool tree_begin(struct thread *thread, uint32_t ordinal);
 /* Where a context is kept in a thread's table, or would be: the first place to look. */
 uint64_t tree_hash(uint64_t site, uint32_t parent, uint32_t function);
 
+/* The context that this one was called from; not for a root. */
+struct trace_node *tree_parent(const struct thread *thread, const struct trace_node *node);
+
 /* The context of a call of `function` from `site` out of the context `caller`; made if it is new.
    Null: no room in the trace. */
 struct trace_node *tree_child(struct thread *thread, struct trace_node *caller, uint64_t site,

@@ -87,6 +87,7 @@ void code_map_free(struct code_map *map)
     free(map->pointers.words);
     free(map->branches);
     free(map->tables);
+    free(map->slot_uses);
     *map = (struct code_map){0};
 }
 
@@ -100,6 +101,43 @@ void code_map_add_table(struct code_map *map, struct code_table table)
 {
     map->tables = memory_grow(map->tables, map->table_count, &map->table_room, sizeof table);
     map->tables[map->table_count++] = table;
+}
+
+void code_map_add_slot_use(struct code_map *map, struct slot_use use)
+{
+    map->slot_uses =
+        memory_grow(map->slot_uses, map->slot_use_count, &map->slot_use_room, sizeof use);
+    map->slot_uses[map->slot_use_count++] = use;
+}
+
+static int by_target(const void *left, const void *right)
+{
+    const struct branch *a = left, *b = right;
+
+    return a->target < b->target ? -1 : a->target > b->target;
+}
+
+static int by_opcode(const void *left, const void *right)
+{
+    const struct slot_use *a = left, *b = right;
+
+    if (a->opcode != b->opcode)
+        return a->opcode < b->opcode ? -1 : 1;
+    return a->instruction < b->instruction ? -1 : a->instruction > b->instruction;
+}
+
+void code_map_settle(struct code_map *map)
+{
+    size_t kept = 0;
+
+    if (map->branch_count)
+        qsort(map->branches, map->branch_count, sizeof *map->branches, by_target);
+    if (map->slot_use_count)
+        qsort(map->slot_uses, map->slot_use_count, sizeof *map->slot_uses, by_opcode);
+    for (size_t i = 0; i < map->slot_use_count; i++)
+        if (kept == 0 || map->slot_uses[kept - 1].opcode != map->slot_uses[i].opcode)
+            map->slot_uses[kept++] = map->slot_uses[i];
+    map->slot_use_count = kept;
 }
 
 size_t code_map_branches_from(const struct code_map *map, uint64_t target)

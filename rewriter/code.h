@@ -73,6 +73,14 @@ struct code_table {
     uint64_t address, start, end;
 };
 
+/* `call [rip + n]` or `jmp [rip + n]`, found in a function or in a gap. */
+struct slot_use {
+    uint64_t slot;        /* address of the operand */
+    uint64_t instruction; /* address, its prefix included */
+    uint64_t opcode;      /* address of its last six bytes: ff, 15 or 25, displacement */
+    bool is_call;
+};
+
 /* What all code swept so far refers to. */
 struct code_map {
     struct address_set calls, jumps, pointers;
@@ -80,11 +88,14 @@ struct code_map {
     size_t branch_count, branch_room;
     struct code_table *tables;
     size_t table_count, table_room;
+    struct slot_use *slot_uses; /* ascending by opcode, each once, when all is swept */
+    size_t slot_use_count, slot_use_room;
 };
 
 void code_map_init(struct code_map *map, const struct code *code);
 void code_map_free(struct code_map *map);
 void code_map_add(struct code_map *map, struct branch branch);
+void code_map_add_slot_use(struct code_map *map, struct slot_use use);
 void code_map_add_table(struct code_map *map, struct code_table table);
 
 /*
@@ -92,6 +103,9 @@ void code_map_add_table(struct code_map *map, struct code_table table);
  * The list comes in and leaves settled. The map may hold pointers the format knows of.
  */
 void code_discover(const struct code *code, struct function_list *functions, struct code_map *map);
+
+/* Puts what the sweeps noted in order. */
+void code_map_settle(struct code_map *map);
 
 /* First branch whose target is at or above an address. */
 size_t code_map_branches_from(const struct code_map *map, uint64_t target);

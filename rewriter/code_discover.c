@@ -180,13 +180,6 @@ static void mark_plt(const struct code *code, struct function_list *functions)
     }
 }
 
-static int by_target(const void *left, const void *right)
-{
-    const struct branch *a = left, *b = right;
-
-    return a->target < b->target ? -1 : a->target > b->target;
-}
-
 void code_discover(const struct code *code, struct function_list *functions, struct code_map *map)
 {
     if (code->has_absolute_code)
@@ -201,6 +194,5 @@ void code_discover(const struct code *code, struct function_list *functions, str
     code_tables_note(code, map);
     mark_plt(code, functions);
     note_evidence(functions, map);
-    if (map->branch_count)
-        qsort(map->branches, map->branch_count, sizeof *map->branches, by_target);
+    code_map_settle(map);
 }

@@ -8,6 +8,9 @@
 #define X86_RSP 4
 #define X86_RBP 5
 
+#define X86_BND     0xf2
+#define X86_NOTRACK 0x3e
+
 struct sweep {
     const struct code *code;
     struct function *function; /* null in a gap */
@@ -33,6 +36,23 @@ static void note_branch(struct sweep *sweep, uint64_t target, uint64_t source,
                                              .is_near = is_near});
 }
 
+/* A branch through memory at a distance, with no prefix but one that means nothing to it. */
+static void note_slot_use(struct sweep *sweep, const struct instruction *at)
+{
+    const ZydisDecodedInstruction *zydis = &at->zydis;
+    uint8_t prefix = zydis->raw.prefix_count ? zydis->raw.prefixes[0].value : 0;
+    bool is_plain = zydis->raw.prefix_count == 0 ||
+                    (zydis->raw.prefix_count == 1 && (prefix == X86_BND || prefix == X86_NOTRACK));
+
+    if (!at->is_rip_based || !is_plain)
+        return;
+    code_map_add_slot_use(sweep->map,
+                          (struct slot_use){.slot = at->operand,
+                                            .instruction = at->address,
+                                            .opcode = at->address + zydis->raw.modrm.offset - 1u,
+                                            .is_call = at->flow == FLOW_INDIRECT_CALL});
+}
+
 static void note_flow(struct sweep *sweep, const struct instruction *at)
 {
     switch (at->flow) {
@@ -51,6 +71,10 @@ static void note_flow(struct sweep *sweep, const struct instruction *at)
     case FLOW_INDIRECT_JUMP:
         if (sweep->function)
             sweep->function->has_indirect_jump = true;
+        note_slot_use(sweep, at);
+        break;
+    case FLOW_INDIRECT_CALL:
+        note_slot_use(sweep, at);
         break;
     default:
         break;

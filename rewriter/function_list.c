@@ -29,6 +29,7 @@ static void merge(struct function *into, const struct function *from)
     } else if (!into->unwind && from->end > into->end) {
         into->end = from->end;
     }
+    into->is_import |= from->is_import;
     into->evidence |= from->evidence;
     if (into->reason == PATCH_UNDECIDED)
         into->reason = from->reason;

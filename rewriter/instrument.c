@@ -1,99 +1,112 @@
 /* instrument: rewrites a built program so that every function calls the entry hook. */
+#include "rewriter/options.h"
 #include "rewriter/rewrite.h"
+#include "rewriter/tree.h"
+#include "rewriter/verify.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-
-#include <popt.h>
+#include <sys/stat.h>
 
 #define STATUS_FAILED 1
 #define STATUS_USAGE  2
 
-static struct rewrite_options options;
-static char *output, *agent;
-static int overwrite, bundle, no_verify, list, version;
-
-static const struct poptOption option_table[] = {
-    {NULL, 'o', POPT_ARG_STRING, &output, 0, "write the instrumented image there", "OUT"},
-    {"overwrite", 0, POPT_ARG_NONE, &overwrite, 0, "replace OUT if it exists", NULL},
-    {"agent", 0, POPT_ARG_STRING, &agent, 0, "have the image load this libhooks.so", "PATH"},
-    {"bundle", 0, POPT_ARG_NONE, &bundle, 0, "put a copy of the agent beside OUT", NULL},
-    {"no-verify", 0, POPT_ARG_NONE, &no_verify, 0, "do not have LIEF judge the result", NULL},
-    {"list", 0, POPT_ARG_NONE, &list, 0, "print every function and what became of it", NULL},
-    {"version", 0, POPT_ARG_NONE, &version, 0, "print the version", NULL},
-    POPT_AUTOHELP POPT_TABLEEND,
-};
-
-static int usage(const char *problem, const char *what)
+static bool is_directory(const char *path)
 {
-    fprintf(stderr, "instrument: %s%s%s; see --help\n", what ? what : "", what ? ": " : "",
-            problem);
-    return STATUS_USAGE;
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-static int failed(const struct failure *failure)
+static void print_tree(const char *output, const struct tree_result *result)
 {
-    fprintf(stderr, "instrument: %s\n", failure->text);
-    return STATUS_FAILED;
+    size_t others = result->refused - result->is_go - result->is_instrumented -
+                    result->other_machine - result->no_functions;
+
+    printf("%s: %zu files: %zu instrumented, %zu other files copied, %zu refused (%zu Go, %zu "
+           "already instrumented, %zu for another machine, %zu with nothing to hook, %zu for other "
+           "reasons); %zu functions found, %zu hooked, %zu left alone\n",
+           output, result->files, result->instrumented,
+           result->files - result->instrumented - result->refused, result->refused,
+           result->is_go, result->is_instrumented, result->other_machine, result->no_functions,
+           others, result->found, result->hooked, result->found - result->hooked);
 }
 
-static int run_list(const char *file)
+static bool rewrite(struct options *options, struct failure *failure)
 {
-    struct failure failure;
-
-    return list_file(file, &failure) ? 0 : failed(&failure);
-}
-
-static int run_rewrite(const char *file)
-{
+    struct rewrite_options wanted = {
+        .input = options->file,
+        .output = options->output,
+        .agent = options->agent,
+        .overwrite = options->overwrite,
+        .bundle = options->bundle,
+        .no_verify = options->no_verify,
+        .instrument_imports = options->instrument_imports,
+        .filter = &options->filter,
+    };
+    struct tree_result tree;
     struct rewrite_result result;
-    struct failure failure;
 
-    options.input = file;
-    options.output = output;
-    options.agent = agent;
-    options.overwrite = overwrite;
-    options.bundle = bundle;
-    options.no_verify = no_verify;
-    if (!rewrite_file(&options, &result, &failure))
-        return failed(&failure);
-    printf("%s: %zu functions found, %zu hooked, %zu left alone\n", output, result.found,
+    if (is_directory(options->file)) {
+        if (!rewrite_tree(&wanted, &tree, failure))
+            return false;
+        print_tree(options->output, &tree);
+        return true;
+    }
+    if (!rewrite_file(&wanted, &result, failure))
+        return false;
+    filter_warn(&options->filter);
+    printf("%s: %zu functions found, %zu hooked, %zu left alone\n", options->output, result.found,
            result.hooked, result.found - result.hooked);
-    return 0;
+    return true;
 }
 
-static int run(poptContext context)
+static bool list(struct options *options, struct failure *failure)
 {
-    int code = poptGetNextOpt(context);
-    const char *file;
+    struct rewrite_options wanted = {.input = options->file,
+                                     .instrument_imports = options->instrument_imports,
+                                     .filter = &options->filter};
 
-    if (code < -1)
-        return usage(poptStrerror(code), poptBadOption(context, POPT_BADOPTION_NOALIAS));
-    if (version) {
-        puts("instrument " UMBRA_VERSION);
-        return 0;
+    if (!list_file(&wanted, failure))
+        return false;
+    filter_warn(&options->filter);
+    return true;
+}
+
+static bool run(struct options *options, struct failure *failure)
+{
+    switch (options->verb) {
+    case VERB_VERSION:
+        return puts("instrument " UMBRA_VERSION) >= 0;
+    case VERB_LIST:
+        return list(options, failure);
+    case VERB_VERIFY:
+        return verify_file(options->file, failure);
+    case VERB_UNDO:
+        return undo_file(options->file, options->output, options->overwrite, failure);
+    case VERB_REWRITE:
+        break;
     }
-    file = poptGetArg(context);
-    if (!file)
-        return usage("expected the image to instrument, found no FILE", NULL);
-    if (poptPeekArg(context))
-        return usage("expected one FILE, found another", poptPeekArg(context));
-    if (list)
-        return output ? usage("--list takes no -o", NULL) : run_list(file);
-    if (!output)
-        return usage("expected -o OUT", file);
-    return run_rewrite(file);
+    return rewrite(options, failure);
 }
 
 int main(int count, const char **arguments)
 {
-    poptContext context = poptGetContext("instrument", count, arguments, option_table, 0);
-    int status;
+    struct options options;
+    struct failure failure;
+    int status = STATUS_USAGE;
 
-    poptSetOtherOptionHelp(context, "FILE -o OUT [OPTION...]  or  --list FILE");
-    status = run(context);
-    poptFreeContext(context);
-    free(output);
-    free(agent);
+    switch (options_read(&options, count, arguments)) {
+    case OPTIONS_WRONG:
+        break;
+    case OPTIONS_UNREADABLE:
+        status = STATUS_FAILED;
+        break;
+    case OPTIONS_FINE:
+        status = run(&options, &failure) ? 0 : STATUS_FAILED;
+        if (status)
+            fprintf(stderr, "instrument: %s\n", failure.text);
+        break;
+    }
+    options_free(&options);
     return status;
 }

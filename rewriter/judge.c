@@ -1,12 +1,11 @@
 #include "rewriter/judge.h"
 
+#include "rewriter/child.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,25 +30,9 @@ static const char *verdict_text(int verdict)
     }
 }
 
-static void limit(int resource, uint64_t value)
-{
-    struct rlimit limits = {value, value};
-
-    setrlimit(resource, &limits);
-}
-
 static void child(const char *path, const struct judge_expectation *expected)
 {
-    int null = open("/dev/null", O_RDWR);
-
-    for (int number = 0; null >= 0 && number <= 2; number++)
-        dup2(null, number);
-    for (int number = 1; number < NSIG; number++)
-        signal(number, SIG_DFL);
-    limit(RLIMIT_CORE, 0);
-    limit(RLIMIT_AS, MEMORY_BASE + expected->size * MEMORY_RATE);
-    limit(RLIMIT_CPU, TIME_BASE + expected->size / TIME_RATE);
-    alarm((unsigned)(2 * (TIME_BASE + expected->size / TIME_RATE)));
+    child_begin(MEMORY_BASE + expected->size * MEMORY_RATE, TIME_BASE + expected->size / TIME_RATE);
     _exit((int)judge_lief(path, expected));
 }
 

@@ -10,11 +10,14 @@ void list_header(void)
     puts("address\tsize\tstate\thow\tname");
 }
 
-void list_function(uint64_t address, uint64_t size, uint8_t reason, const char *name)
+void list_function(uint64_t address, uint64_t size, uint8_t reason, const char *name,
+                   bool is_import)
 {
     printf("%#" PRIx64 "\t%" PRIu64 "\t%s\t%s\t", address, size,
            patch_reason_is_hooked(reason) ? "hooked" : "skipped", patch_reason_word(reason));
     for (; name && *name; name++)
         putchar((unsigned char)*name < ' ' ? '?' : *name);
+    if (is_import)
+        fputs("@plt", stdout);
     putchar('\n');
 }

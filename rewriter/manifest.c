@@ -3,10 +3,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Imports, and the bytes of their names with the zeros. */
+static size_t import_count(const struct function_list *functions, size_t *name_bytes)
+{
+    size_t count = 0;
+
+    *name_bytes = 0;
+    for (size_t i = 0; i < functions->count; i++) {
+        if (!functions->items[i].is_import)
+            continue;
+        *name_bytes += strlen(functions->items[i].name) + 1;
+        count++;
+    }
+    return count;
+}
+
 size_t manifest_size(const struct manifest_source *source)
 {
+    size_t name_bytes, imports = import_count(source->functions, &name_bytes);
     size_t size = sizeof(struct image_manifest) +
                   source->functions->count * sizeof(struct manifest_function) +
+                  source->changes->count * sizeof(struct manifest_change) +
+                  imports * sizeof(struct manifest_import) + name_bytes +
                   strlen(source->original_path) + 1 + strlen(source->agent_path) + 1 +
                   source->build_id_size;
 
@@ -40,9 +58,31 @@ static uint32_t put(uint8_t *manifest, size_t *at, const void *bytes, size_t siz
 {
     uint32_t offset = (uint32_t)*at;
 
-    memcpy(manifest + *at, bytes, size);
+    if (size)
+        memcpy(manifest + *at, bytes, size);
     *at += size;
     return offset;
+}
+
+/* The table, then the names. */
+static void put_imports(const struct function_list *functions, struct image_manifest *head,
+                        uint8_t *manifest, size_t *at)
+{
+    size_t name_bytes, name;
+
+    head->import_count = (uint32_t)import_count(functions, &name_bytes);
+    head->imports = (uint32_t)*at;
+    name = *at + head->import_count * sizeof(struct manifest_import);
+    for (size_t i = 0; i < functions->count; i++) {
+        const struct function *function = &functions->items[i];
+        struct manifest_import import = {.function = (uint32_t)i};
+
+        if (!function->is_import)
+            continue;
+        import.name = put(manifest, &name, function->name, strlen(function->name) + 1);
+        put(manifest, at, &import, sizeof import);
+    }
+    *at = name;
 }
 
 void manifest_write(const struct manifest_source *source, uint8_t *bytes)
@@ -57,6 +97,7 @@ void manifest_write(const struct manifest_source *source, uint8_t *bytes)
         .original_hash = source->original_hash,
         .preferred_base = source->base,
         .build_id_size = (uint32_t)source->build_id_size,
+        .change_count = (uint32_t)source->changes->count,
     };
     size_t at = sizeof head;
 
@@ -65,27 +106,12 @@ void manifest_write(const struct manifest_source *source, uint8_t *bytes)
 
         put(bytes, &at, &function, sizeof function);
     }
+    head.changes = put(bytes, &at, source->changes->items,
+                       source->changes->count * sizeof *source->changes->items);
+    put_imports(source->functions, &head, bytes, &at);
     head.original_path = put(bytes, &at, source->original_path, strlen(source->original_path) + 1);
     head.agent_path = put(bytes, &at, source->agent_path, strlen(source->agent_path) + 1);
     if (source->build_id_size)
         head.build_id = put(bytes, &at, source->build_id, source->build_id_size);
     memcpy(bytes, &head, sizeof head);
-}
-
-bool manifest_read(struct manifest *manifest, const uint8_t *bytes, size_t size)
-{
-    struct image_manifest *head = &manifest->head;
-
-    if (size < sizeof *head)
-        return false;
-    memcpy(head, bytes, sizeof *head);
-    if (head->magic != MANIFEST_MAGIC || head->version != IMAGE_VERSION || head->size > size ||
-        head->size < sizeof *head || head->functions > head->size ||
-        head->function_count > (head->size - head->functions) / sizeof(struct manifest_function))
-        return false;
-    manifest->functions = memory_zeroed(head->function_count, sizeof *manifest->functions);
-    if (head->function_count)
-        memcpy(manifest->functions, bytes + head->functions,
-               head->function_count * sizeof *manifest->functions);
-    return true;
 }

@@ -1,7 +1,8 @@
-/* Writing and reading the manifest that trace/image_manifest.h draws. */
+/* Writing the manifest that trace/image_manifest.h draws; manifest_reader.h reads it. */
 #ifndef UMBRA_REWRITER_MANIFEST_H
 #define UMBRA_REWRITER_MANIFEST_H
 
+#include "rewriter/change_list.h"
 #include "rewriter/code.h"
 #include "rewriter/memory.h"
 #include "trace/image_manifest.h"
@@ -9,6 +10,7 @@
 struct manifest_source {
     const struct code *code;
     const struct function_list *functions;
+    const struct change_list *changes;
     const char *original_path; /* absolute */
     const char *agent_path;
     uint64_t original_size, original_hash;
@@ -22,14 +24,5 @@ struct manifest_source {
 size_t manifest_size(const struct manifest_source *source);
 /* Fills in that many zeroed bytes. */
 void manifest_write(const struct manifest_source *source, uint8_t *bytes);
-
-/*
- * Reads one: `functions` must be freed. False if the bytes, which may say anything, hold none.
- */
-struct manifest {
-    struct image_manifest head;
-    struct manifest_function *functions;
-};
-bool manifest_read(struct manifest *manifest, const uint8_t *bytes, size_t size);
 
 #endif

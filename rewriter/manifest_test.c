@@ -1,4 +1,5 @@
 #include "rewriter/manifest.h"
+#include "rewriter/manifest_reader.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,12 +20,25 @@ static struct function functions[] = {
      .patch_size = 5,
      .stub = 0x40},
     {.address = 0x401010, .end = 0x401020, .reason = PATCH_TOO_SHORT},
+    {.address = 0x403ff0,
+     .end = 0x403ff8,
+     .name = "read",
+     .reason = PATCH_IMPORT,
+     .is_import = true,
+     .stub = 0x80},
 };
-static const struct function_list list = {.items = functions, .count = 2};
+static const struct function_list list = {.items = functions, .count = 3};
+
+static struct manifest_change change_items[] = {
+    {.file_offset = 32, .size = 8, .original = {0x40}},
+    {.file_offset = 0x1234, .size = 4, .original = {1, 2, 3, 4}},
+};
+static const struct change_list changes = {.items = change_items, .count = 2};
 
 static const struct manifest_source source = {
     .code = &code,
     .functions = &list,
+    .changes = &changes,
     .original_path = "/usr/bin/program",
     .agent_path = "$ORIGIN/libhooks.so",
     .original_size = 12345,
@@ -50,7 +64,7 @@ static void test_what_is_written_is_read(void **state)
 
     (void)state;
     assert_true(manifest_read(&manifest, to, manifest_size(&source)));
-    assert_int_equal(manifest.head.function_count, 2);
+    assert_int_equal(manifest.head.function_count, 3);
     assert_int_equal(manifest.head.original_hash, source.original_hash);
     assert_int_equal(manifest.head.preferred_base, 0x400000);
     assert_string_equal((char *)to + manifest.head.original_path, "/usr/bin/program");
@@ -64,7 +78,15 @@ static void test_what_is_written_is_read(void **state)
     assert_int_equal(manifest.functions[1].state, FUNCTION_SKIPPED);
     assert_int_equal(manifest.functions[1].reason, PATCH_TOO_SHORT);
     assert_int_equal(manifest.functions[1].stub_rva, 0);
-    free(manifest.functions);
+    assert_int_equal(manifest.functions[2].stub_rva, 0x100080);
+    assert_int_equal(manifest.functions[2].patch_size, 0);
+    assert_int_equal(manifest.head.import_count, 1);
+    assert_string_equal(manifest_import_name(&manifest, 2), "read");
+    assert_null(manifest_import_name(&manifest, 0));
+    assert_null(manifest_import_name(&manifest, UINT32_MAX));
+    assert_int_equal(manifest.head.change_count, 2);
+    assert_memory_equal(manifest.changes, change_items, sizeof change_items);
+    manifest_free(&manifest);
     free(to);
 }
 
@@ -86,7 +108,50 @@ static void test_short_or_false_manifests_are_refused(void **state)
     head.functions = head.size + 1;
     memcpy(to, &head, sizeof head);
     assert_false(manifest_read(&manifest, to, size));
+    head.functions = sizeof head;
+    head.change_count = UINT32_MAX;
+    memcpy(to, &head, sizeof head);
+    assert_false(manifest_read(&manifest, to, size));
+    head.change_count = 2;
+    memcpy(to, &head, sizeof head);
+    to[head.changes + offsetof(struct manifest_change, size)] = MANIFEST_CHANGE_SIZE + 1;
+    assert_false(manifest_read(&manifest, to, size));
     free(to);
+}
+
+static void test_imports_without_a_name_are_refused(void **state)
+{
+    uint8_t *to = written();
+    size_t size = manifest_size(&source);
+    struct manifest_import import = {.function = 2, .name = UINT32_MAX};
+    struct image_manifest head;
+    struct manifest manifest;
+
+    (void)state;
+    memcpy(&head, to, sizeof head);
+    memcpy(to + head.imports, &import, sizeof import);
+    assert_false(manifest_read(&manifest, to, size));
+    import = (struct manifest_import){.function = 3, .name = head.original_path};
+    memcpy(to + head.imports, &import, sizeof import);
+    assert_false(manifest_read(&manifest, to, size));
+    free(to);
+}
+
+static void test_a_long_change_takes_several_entries(void **state)
+{
+    static const uint8_t original[25] = {1, 2, 3, [11] = 4, [22] = 5};
+    struct change_list list_of_changes = {0};
+
+    (void)state;
+    assert_true(change_list_add(&list_of_changes, 0x1000, original, sizeof original));
+    assert_int_equal(list_of_changes.count, 3);
+    assert_int_equal(list_of_changes.items[1].file_offset, 0x100b);
+    assert_int_equal(list_of_changes.items[1].original[0], 4);
+    assert_int_equal(list_of_changes.items[2].size, 3);
+    assert_int_equal(list_of_changes.items[2].original[0], 5);
+    assert_false(change_list_add(&list_of_changes, UINT32_MAX, original, 2));
+    assert_false(change_list_add(&list_of_changes, 1ull << 32, original, 1));
+    free(list_of_changes.items);
 }
 
 static void test_every_reason_has_a_word(void **state)
@@ -98,6 +163,9 @@ static void test_every_reason_has_a_word(void **state)
         assert_string_not_equal(patch_reason_word((uint8_t)reason), "?");
     for (unsigned reason = PATCH_TOO_SHORT; reason <= PATCH_UNDECODABLE; reason++)
         assert_string_not_equal(patch_reason_word((uint8_t)reason), "?");
+    assert_true(patch_reason_is_hooked(PATCH_IMPORT));
+    assert_string_equal(patch_reason_word(PATCH_IMPORT), "import");
+    assert_string_equal(patch_reason_word(PATCH_IMPORT_SPECIAL), "import-special");
     assert_string_equal(patch_reason_word(255), "?");
 }
 
@@ -106,6 +174,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_written_is_read),
         cmocka_unit_test(test_short_or_false_manifests_are_refused),
+        cmocka_unit_test(test_imports_without_a_name_are_refused),
+        cmocka_unit_test(test_a_long_change_takes_several_entries),
         cmocka_unit_test(test_every_reason_has_a_word),
     };
 

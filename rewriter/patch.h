@@ -16,6 +16,7 @@ enum patch_reason {
     PATCH_PLAIN = 1,    /* displaced instructions moved as they are */
     PATCH_ADJUSTED = 2, /* an operand, branch or call among them was fixed up */
     PATCH_PADDING = 3,  /* shorter than the jump, padding behind it was used */
+    PATCH_IMPORT = 16,  /* of another image: its call sites go to a stub */
     /* skipped, not a function to be hooked */
     PATCH_FRAGMENT = 32,          /* a part of another function, split off by the compiler */
     PATCH_NO_RETURN_ADDRESS = 33, /* entered without one where a call puts it: _start */
@@ -25,6 +26,9 @@ enum patch_reason {
     PATCH_RETURNS_TWICE = 37,  /* setjmp, vfork, getcontext */
     PATCH_UNWINDER = 38,
     PATCH_INSIDE_FUNCTION = 39, /* called, but in the middle of another function */
+    PATCH_IMPORT_SPECIAL = 47,  /* not called as functions are: __tls_get_addr */
+    /* skipped, as the user wants */
+    PATCH_EXCLUDED = 48,
     /* skipped, no safe way to patch it */
     PATCH_TOO_SHORT = 64,
     PATCH_BRANCH_TARGET = 65, /* something jumps into the bytes that would be replaced */
@@ -60,6 +64,7 @@ struct function {
     uint32_t owner;   /* of a fragment: 1 + index of the function that jumps to it */
     uint8_t evidence; /* set of enum evidence */
     uint8_t reason;   /* enum patch_reason */
+    bool is_import;   /* at the address of its slot; nothing is patched there */
     bool is_swept;
     bool has_indirect_jump;
     /* Once planned and hooked: */

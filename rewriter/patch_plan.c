@@ -175,7 +175,8 @@ void patch_plan(struct patch_plan *plan)
         struct function *function = &plan->functions->items[i];
 
         if (function->reason == PATCH_UNDECIDED)
-            function->reason = (uint8_t)decide(plan, function);
+            function->reason =
+                (uint8_t)(function->is_import ? PATCH_IMPORT : decide(plan, function));
     }
 }
 

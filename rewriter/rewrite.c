@@ -19,7 +19,7 @@ static bool write_output(const struct rewrite_options *options, struct input_fil
 
     if (!output_file_begin(&output, options->output, options->overwrite, failure))
         return false;
-    if (elf_rewrite(input, agent, &output, result, &expected, failure) &&
+    if (elf_rewrite(input, options, agent, &output, result, &expected, failure) &&
         output_file_settle(&output, &input->status, failure) &&
         (options->no_verify || judge_elf(output.temporary, options->output, &expected, failure)) &&
         output_file_commit(&output, options->overwrite, failure))
@@ -49,16 +49,16 @@ bool rewrite_file(const struct rewrite_options *options, struct rewrite_result *
     return is_done;
 }
 
-bool list_file(const char *path, struct failure *failure)
+bool list_file(const struct rewrite_options *options, struct failure *failure)
 {
     struct input_file input;
     bool is_done;
 
-    if (!input_file_open(&input, path, failure))
+    if (!input_file_open(&input, options->input, failure))
         return false;
-    is_done = elf_list(&input, failure);
+    is_done = elf_list(&input, options, failure);
     if (is_done && (fflush(stdout) != 0 || ferror(stdout)))
-        is_done = fail(failure, path, "cannot print its list: %s", strerror(errno));
+        is_done = fail(failure, options->input, "cannot print its list: %s", strerror(errno));
     input_file_close(&input);
     return is_done;
 }

@@ -175,11 +175,9 @@ bool stub_body_append(struct stub_segment *stubs, const struct function *functio
     return true;
 }
 
-bool stub_append(struct stub_segment *stubs, struct function *function, const uint8_t *original,
-                 uint32_t index, struct stub_moves *moves)
+static void put_frame(struct stub_segment *stubs, struct function *function, uint32_t index)
 {
     uint64_t body = here(stubs) + STUB_FRAME_SIZE;
-    bool is_adjusted;
 
     function->stub = (uint32_t)stubs->code.size;
     function->body = function->stub + STUB_FRAME_SIZE;
@@ -189,6 +187,20 @@ bool stub_append(struct stub_segment *stubs, struct function *function, const ui
     put32(stubs, 0);
     put32(stubs, 0);
     put32(stubs, index);
+}
+
+void stub_append_import(struct stub_segment *stubs, struct function *import, uint32_t index)
+{
+    put_frame(stubs, import, index);
+    put_relative(stubs, "\xff\x25", 2, import->address);
+}
+
+bool stub_append(struct stub_segment *stubs, struct function *function, const uint8_t *original,
+                 uint32_t index, struct stub_moves *moves)
+{
+    bool is_adjusted;
+
+    put_frame(stubs, function, index);
     return stub_body_append(stubs, function, original, &is_adjusted, moves);
 }
 

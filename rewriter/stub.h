@@ -60,6 +60,8 @@ bool stub_body_append(struct stub_segment *stubs, const struct function *functio
 /* Appends frame and body; sets function->stub and body. `index` is its place in the manifest. */
 bool stub_append(struct stub_segment *stubs, struct function *function, const uint8_t *original,
                  uint32_t index, struct stub_moves *moves);
+/* Likewise for an import, whose body is a jump through its slot. */
+void stub_append_import(struct stub_segment *stubs, struct function *import, uint32_t index);
 /* Sets what points to the image header, once its address is known. */
 void stub_bind(struct stub_segment *stubs, const struct function *function, uint64_t header);
 

@@ -6,15 +6,21 @@
 as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 ((EUID == 0)) || as_nobody=()
 
+# Files below here with their sizes and permissions, folders by name: their sizes say nothing.
+files()
+{
+    find . \( -name error -o -name said \) -o -type d -printf '%P/\n' -o -printf '%P %s %m\n' | sort
+}
+
 # refused STATUS PATTERN COMMAND…: its single line of error matches the pattern, in lower case; no
 # file appears in the working directory.
 refused()
 {
     local expected=$1 pattern=$2 before after status=0
     shift 2
-    before=$(find . -not -name error -not -name said -printf '%P %s %m\n' | sort)
+    before=$(files)
     "$@" >said 2>error </dev/null || status=$?
-    after=$(find . -not -name error -not -name said -printf '%P %s %m\n' | sort)
+    after=$(files)
     equal "$*: status" "$status" "$expected"
     equal "$*: lines of error" "$(wc -l <error)" 1
     [[ ! -s said ]] || fail "$*: said on stdout: $(<said)"

@@ -24,4 +24,4 @@ wait "$program" || status=$?
 echo "$status" >instrumented.status
 compare_runs "signals, its service killed"
 balanced
-[[ $(calls_of handle) -gt 35000 ]] || fail "calls after the service's end are missing"
+[[ $(calls_of handle) -gt 18000 ]] || fail "calls after the service's end are missing"

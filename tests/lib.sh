@@ -57,9 +57,11 @@ contains()
     grep -Eq -- "$2" "$1" || { cat "$1" >&2; fail "nothing in $1 matches '$2'"; }
 }
 
+# INSTRUMENT_OPTIONS may be set, by a script or around one, for all that it instruments.
 instrument()
 {
-    "$BUILD/rewriter/instrument" --agent="$AGENT" "$@"
+    # shellcheck disable=SC2086
+    "$BUILD/rewriter/instrument" --agent="$AGENT" ${INSTRUMENT_OPTIONS:-} "$@"
 }
 
 call_trace_service()
@@ -233,7 +235,7 @@ summed()
             next
         }
         NF == 0 { in_table = 0 }
-        in_table { sum += $column }
+        in_table && $1 ~ /^[0-9]+$/ { sum += $column }
         END { if (!column) exit 1; print sum + 0 }
     ' summary || fail "the summary has no column '$1'"
 }

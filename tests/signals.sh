@@ -8,5 +8,5 @@ instrumented signals
 recorded signals
 # A signal that interrupts a hook at its work is not recorded but counted.
 handled=$(calls_of handle) skipped=$(summed skipped)
-[[ $((handled + skipped)) -ge 40800 && $handled -gt 35000 ]] ||
+[[ $((handled + skipped)) -ge 20800 && $handled -gt 18000 ]] ||
     fail "$handled signals were recorded and $skipped calls skipped"

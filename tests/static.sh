@@ -12,6 +12,10 @@ for how in -static -static-pie; do
     equal "calls of fib" "$(calls_of fib)" 2692537
     equal "calls of exit" "$(calls_of exit)" 1
 
+    instrument --verify instrumented/fib >/dev/null
+    instrument --undo instrumented/fib -o undone --overwrite
+    cmp undone native/fib
+
     build threads "$samples/threads.c" $how
     instrumented threads
     recorded threads

@@ -1,7 +1,7 @@
 /*
  * What `instrument` adds to an image, and what the agent and the grinder find there.
  *
- *      original segments          unchanged but for the patched prologues
+ *      original segments          unchanged but for the patched prologues and what `changes` tells
  *      +-----------------------+
  *      | RX  stubs             |  section .umbra.stubs
  *      +-----------------------+
@@ -10,6 +10,8 @@
  *      |     unwind tables     |  of the stubs, section .umbra.frames; .eh_frame_hdr of all
  *      |     image_manifest    |  section .umbra.manifest
  *      |       manifest_function [function_count]
+ *      |       manifest_change [change_count]
+ *      |       manifest_import [import_count]
  *      |       strings
  *      +-----------------------+
  *      | RW  .dynamic          |
@@ -40,7 +42,7 @@
 #include "trace/image_offsets.h"
 
 #define IMAGE_MAGIC          0x314547414d494255ull /* "UBIMAGE1", little endian */
-#define IMAGE_VERSION        1
+#define IMAGE_VERSION        2
 #define IMAGE_HOOK_SYMBOL    "umbra_enter"   /* what entry_hook is bound to at load time */
 #define IMAGE_AGENT_NAME     "libhooks.so"
 #define MANIFEST_MAGIC       0x3149464e414d4255ull /* "UBMANFI1", little endian */
@@ -80,6 +82,11 @@ struct image_manifest {
     uint64_t preferred_base;  /* lowest address as linked: rva + this = address in the file */
     uint32_t build_id;        /* offset from here; 0 if there is none */
     uint32_t build_id_size;
+    uint32_t changes; /* offset of the first manifest_change from here */
+    uint32_t change_count;
+    uint64_t seal; /* XXH3 64 of this whole file, in which these 8 bytes are 0 */
+    uint32_t imports; /* offset of the first manifest_import from here */
+    uint32_t import_count;
 };
 
 /* Ascending by rva, one for every function that was found. 32 bytes. */
@@ -94,9 +101,47 @@ struct manifest_function {
     uint8_t original[16];   /* what stood at rva + patch_offset */
 };
 
+/*
+ * Bytes of the original file that were overwritten and are no prologue: the ELF header, branches
+ * sent elsewhere. The original is the instrumented file cut off at original_size, with `original`
+ * of every hooked function and of every change put back, in any order.
+ *
+ *       0             4      5                                 16
+ *      +-------------+------+-----------------------------------+
+ *      | file_offset | size | original: `size` bytes, then 0    |
+ *      +-------------+------+-----------------------------------+
+ *
+ * A longer change takes several entries, one behind the other. 16 bytes.
+ */
+#define MANIFEST_CHANGE_SIZE 11
+struct manifest_change {
+    uint32_t file_offset;
+    uint8_t size; /* 1 to MANIFEST_CHANGE_SIZE */
+    uint8_t original[MANIFEST_CHANGE_SIZE];
+};
+
+/*
+ * A function of another image, which this one calls through a slot bound by the dynamic linker.
+ * Among the manifest_functions it stands at the slot's rva, with nothing patched there: the calls
+ * are, which `changes` has, and go to the stub. Its name is here, as it may have no other symbol.
+ *
+ *       0          4      8
+ *      +----------+------+
+ *      | function | name |
+ *      +----------+------+
+ *
+ * Ascending by function.
+ */
+struct manifest_import {
+    uint32_t function; /* place among the manifest_functions */
+    uint32_t name;     /* offset from the manifest of the zero-terminated symbol's name */
+};
+
 _Static_assert(sizeof(struct image_header) == 64, "image header is a cache line");
 _Static_assert(offsetof(struct image_header, entry_hook) == IMAGE_ENTRY_HOOK, "stubs jump by it");
 _Static_assert(offsetof(struct image_header, first_function) == IMAGE_FIRST_FUNCTION, "entry.S");
 _Static_assert(sizeof(struct manifest_function) == 32, "manifest entry");
+_Static_assert(sizeof(struct manifest_change) == 16, "manifest change");
+_Static_assert(sizeof(struct manifest_import) == 8, "manifest import");
 
 #endif

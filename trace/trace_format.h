@@ -147,7 +147,7 @@ struct trace_thread {
 };
 
 /* Bits above the 47 of a user-space address. */
-#define TRACE_SITE_TAIL    (1ull << 63) /* entered by a jump: the caller's invocation ended there */
+#define TRACE_SITE_TAIL    (1ull << 63) /* entered by a jump: the parent's invocation ended there */
 #define TRACE_SITE_FOLDED  (1ull << 62) /* a representative, see above */
 #define TRACE_SITE_ADDRESS ((1ull << 56) - 1)
 

@@ -1,5 +1,6 @@
 #include "rewriter/elf/elf_code.h"
 
+#include "rewriter/elf/elf_imports.h"
 #include "rewriter/memory.h"
 
 #include <stdlib.h>
@@ -337,7 +338,8 @@ void elf_names_read(struct elf_code *elf, const struct elf_image *image)
     function_list_settle(&elf->functions);
 }
 
-void elf_code_read(struct elf_code *elf, const struct elf_image *image)
+void elf_code_read(struct elf_code *elf, const struct elf_image *image,
+                   const struct elf_code_options *options)
 {
     read_ranges(elf, image);
     if (elf->code.range_count == 0)
@@ -355,7 +357,9 @@ void elf_code_read(struct elf_code *elf, const struct elf_image *image)
     mark_by_frame(elf);
     code_discover(&elf->code, &elf->functions, &elf->map);
     mark_plt(elf, image);
-    if (elf_is_static(image)) {
+    if (options->instrument_imports)
+        elf_imports_add(&elf->functions, &elf->map, image);
+    if (elf_image_is_static(image)) {
         mark_unknown(elf);
         mark_jumps_to_readers(elf);
     }

@@ -17,8 +17,13 @@ struct elf_code {
     size_t range_room, data_room;
 };
 
+struct elf_code_options {
+    bool instrument_imports;
+};
+
 /* Finds and classifies the functions of an image; every later step is format-neutral. */
-void elf_code_read(struct elf_code *elf, const struct elf_image *image);
+void elf_code_read(struct elf_code *elf, const struct elf_image *image,
+                   const struct elf_code_options *options);
 /* Functions with a name only, not classified. */
 void elf_names_read(struct elf_code *elf, const struct elf_image *image);
 void elf_code_free(struct elf_code *elf);

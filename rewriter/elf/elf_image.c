@@ -103,10 +103,11 @@ static bool sections_read(struct elf_image *image, struct failure *failure)
     if (header->e_shoff == 0 || header->e_shnum == 0 || header->e_shentsize != sizeof(Elf64_Shdr))
         return true;
     if (!in_file(image, header->e_shoff, header->e_shnum * sizeof(Elf64_Shdr)))
-        return fail(failure, image->path,
-                    "truncated: section headers end at byte %#llx, the file has %#zx; copy it again",
-                    (unsigned long long)header->e_shoff + header->e_shnum * sizeof(Elf64_Shdr),
-                    image->size);
+        return fail(
+            failure, image->path,
+            "truncated: section headers end at byte %#llx, the file has %#zx; copy it again",
+            (unsigned long long)header->e_shoff + header->e_shnum * sizeof(Elf64_Shdr),
+            image->size);
     image->section_count = header->e_shnum;
     image->sections = memory_zeroed(image->section_count, sizeof *image->sections);
     memcpy(image->sections, image->bytes + header->e_shoff,

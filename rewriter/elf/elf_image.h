@@ -50,7 +50,9 @@ bool elf_image_read(struct elf_image *image, const char *path, uint8_t *bytes, s
 void elf_image_free(struct elf_image *image);
 
 /* A program that no dynamic linker loads, position-independent or not. */
-bool elf_is_static(const struct elf_image *image);
+bool elf_image_is_static(const struct elf_image *image);
+/* Made by Go's linker. */
+bool elf_image_is_go(const struct elf_image *image);
 
 /* Refuses what cannot be instrumented: images instrumented before, Go programs. */
 bool elf_image_require_fit(const struct elf_image *image, struct failure *failure);

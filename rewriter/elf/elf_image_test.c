@@ -45,11 +45,11 @@ static bool read_all(uint8_t *bytes, size_t size)
     }
     is_fit = elf_image_require_fit(&image, &failure);
     if (is_fit) {
-        elf_code_read(&elf, &image);
+        elf_code_read(&elf, &image, &(struct elf_code_options){.instrument_imports = true});
         elf_code_free(&elf);
     }
     if (elf_manifest_read(&manifest, &image))
-        free(manifest.functions);
+        manifest_free(&manifest);
     elf_build_id(&image);
     elf_image_free(&image);
     return is_fit;
@@ -65,7 +65,7 @@ static void test_a_program_is_read(void **state)
     (void)state;
     assert_true(elf_image_read(&image, seed_path, seed.bytes, seed.size, &failure));
     assert_true(elf_image_require_fit(&image, &failure));
-    elf_code_read(&elf, &image);
+    elf_code_read(&elf, &image, &(struct elf_code_options){.instrument_imports = true});
     for (size_t i = 0; i < elf.functions.count; i++)
         if (elf.functions.items[i].name && strcmp(elf.functions.items[i].name, "main") == 0)
             function = &elf.functions.items[i];

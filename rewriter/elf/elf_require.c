@@ -1,7 +1,7 @@
 /* What an image must be to be instrumented, beyond being well-formed. */
 #include "rewriter/elf/elf_manifest.h"
 
-bool elf_is_static(const struct elf_image *image)
+bool elf_image_is_static(const struct elf_image *image)
 {
     if (!elf_segment(image, PT_DYNAMIC))
         return true;
@@ -11,7 +11,7 @@ bool elf_is_static(const struct elf_image *image)
 }
 
 /* Any of these says that Go's linker made it; strip leaves the note and the table. */
-static bool is_go(const struct elf_image *image)
+bool elf_image_is_go(const struct elf_image *image)
 {
     static const char *const marks[] = {".note.go.buildid", ".gopclntab", ".go.buildinfo"};
 
@@ -28,11 +28,11 @@ bool elf_image_require_fit(const struct elf_image *image, struct failure *failur
     if (elf_is_instrumented(image))
         return fail(failure, image->path,
                     "expected an original image, found one that is already instrumented");
-    if (is_go(image))
+    if (elf_image_is_go(image))
         return fail(failure, image->path,
                     "expected code that returns to where it was called from, found a Go program, "
                     "which moves its stacks and reads return addresses; use Go's own profiler");
-    if (elf_is_static(image))
+    if (elf_image_is_static(image))
         return true;
     if (image->symbol_count == 0 ||
         !elf_at(image, elf_dynamic_value(image, DT_STRTAB, 0), strings_size) || !strings_size ||

@@ -1,5 +1,6 @@
 #include "rewriter/elf/elf_rewrite.h"
 
+#include "rewriter/elf/elf_filter.h"
 #include "rewriter/elf/elf_layout.h"
 #include "rewriter/elf/elf_manifest.h"
 #include "rewriter/elf/elf_writer.h"
@@ -18,9 +19,10 @@ struct analysis {
 };
 
 static bool analyse(struct analysis *analysis, const struct elf_image *image,
-                    struct failure *failure)
+                    const struct rewrite_options *options, struct failure *failure)
 {
-    elf_code_read(&analysis->elf, image);
+    elf_code_read(&analysis->elf, image,
+                  &(struct elf_code_options){.instrument_imports = options->instrument_imports});
     analysis->plan = (struct patch_plan){
         .code = &analysis->elf.code,
         .functions = &analysis->elf.functions,
@@ -30,6 +32,7 @@ static bool analyse(struct analysis *analysis, const struct elf_image *image,
     };
     if (analysis->elf.functions.count == 0)
         return fail(failure, image->path, "expected functions to hook, found none");
+    elf_filter_apply(options->filter, &analysis->elf, image);
     patch_plan(&analysis->plan);
     return true;
 }
@@ -97,7 +100,8 @@ static struct judge_expectation expect(const struct elf_image *image, const stru
     return expected;
 }
 
-bool elf_rewrite(struct input_file *input, const struct agent *agent, struct output_file *output,
+bool elf_rewrite(struct input_file *input, const struct rewrite_options *options,
+                 const struct agent *agent, struct output_file *output,
                  struct rewrite_result *result, struct judge_expectation *expected,
                  struct failure *failure)
 {
@@ -109,14 +113,18 @@ bool elf_rewrite(struct input_file *input, const struct agent *agent, struct out
 
     if (!elf_image_read(&image, input->path, input->bytes, input->size, failure))
         return false;
-    if (!analyse(&analysis, &image, failure))
+    if (!analyse(&analysis, &image, options, failure))
         goto err;
-    if (elf_is_static(&image)) {
+    if (elf_image_is_static(&image)) {
         if (!elf_embedding_open(&opened, agent->path, failure))
             goto err;
         embedding = &opened;
     }
     count(&analysis.elf.functions, result);
+    if (result->hooked == 0 && (!options->filter || options->filter->count == 0)) {
+        fail(failure, image.path, "expected functions to hook, found none that can be");
+        goto err;
+    }
     is_done = write_image(&image, &analysis, agent, embedding, hash, output, failure);
     *expected = expect(&image, agent, embedding);
 
@@ -138,8 +146,13 @@ static void list_manifest(const struct elf_image *image, const struct manifest *
         const struct manifest_function *entry = &manifest->functions[i];
         uint64_t address = image->base + entry->rva;
         const struct function *named = function_list_at(&elf.functions, address);
+        const char *import = manifest_import_name(manifest, i);
 
-        list_function(address, entry->size, entry->reason, named ? named->name : NULL);
+        list_function(address, entry->size, entry->reason,
+                      import  ? import
+                      : named ? named->name
+                              : NULL,
+                      import);
     }
     elf_code_free(&elf);
 }
@@ -150,11 +163,12 @@ static void list_analysis(const struct function_list *functions)
         const struct function *function = &functions->items[i];
 
         list_function(function->address, function->end - function->address, function->reason,
-                      function->name);
+                      function->name, function->is_import);
     }
 }
 
-bool elf_list(struct input_file *input, struct failure *failure)
+bool elf_list(struct input_file *input, const struct rewrite_options *options,
+              struct failure *failure)
 {
     struct elf_image image;
     struct manifest manifest;
@@ -166,8 +180,9 @@ bool elf_list(struct input_file *input, struct failure *failure)
     if (elf_manifest_read(&manifest, &image)) {
         list_header();
         list_manifest(&image, &manifest);
-        free(manifest.functions);
-    } else if (elf_image_require_fit(&image, failure) && analyse(&analysis, &image, failure)) {
+        manifest_free(&manifest);
+    } else if (elf_image_require_fit(&image, failure) &&
+               analyse(&analysis, &image, options, failure)) {
         list_header();
         list_analysis(&analysis.elf.functions);
     } else {

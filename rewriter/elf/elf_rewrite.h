@@ -13,10 +13,12 @@
 bool elf_check(const struct input_file *input, struct failure *failure);
 
 /* Writes the instrumented image; says what the judge should find in it. Changes input's bytes. */
-bool elf_rewrite(struct input_file *input, const struct agent *agent, struct output_file *output,
+bool elf_rewrite(struct input_file *input, const struct rewrite_options *options,
+                 const struct agent *agent, struct output_file *output,
                  struct rewrite_result *result, struct judge_expectation *expected,
                  struct failure *failure);
 
-bool elf_list(struct input_file *input, struct failure *failure);
+bool elf_list(struct input_file *input, const struct rewrite_options *options,
+              struct failure *failure);
 
 #endif

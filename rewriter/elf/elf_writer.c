@@ -1,7 +1,10 @@
 #include "rewriter/elf/elf_writer.h"
 
+#include "rewriter/elf/elf_changes.h"
+#include "rewriter/elf/elf_imports.h"
 #include "rewriter/elf/elf_layout.h"
 #include "rewriter/manifest.h"
+#include "rewriter/seal.h"
 #include "trace/image_manifest.h"
 
 #include <stdlib.h>
@@ -49,13 +52,16 @@ static bool append_stubs(struct elf_layout *layout, struct elf_code *elf, struct
 
         if (!patch_reason_is_hooked(function->reason))
             continue;
-        if (!stub_append(&layout->stubs, function, code_at(&elf->code, function->address, &size),
-                         (uint32_t)i, &moves[i]))
+        if (function->is_import)
+            stub_append_import(&layout->stubs, function, (uint32_t)i);
+        else if (!stub_append(&layout->stubs, function,
+                              code_at(&elf->code, function->address, &size), (uint32_t)i,
+                              &moves[i]))
             return fail(failure, layout->image->path, "cannot move the prologue at %#llx",
                         (unsigned long long)function->address);
     }
-    if (layout->stubs.code.size == 0)
-        return fail(failure, layout->image->path, "expected functions to hook, found none");
+    if (layout->stubs.code.size == 0) /* the user's filter left none, and no segment is empty */
+        buffer_append(&layout->stubs.code, "\xcc", 1);
     return true;
 }
 
@@ -96,7 +102,8 @@ static void patch_code(struct elf_layout *layout, const struct elf_writer_source
         if (!patch_reason_is_hooked(functions[i].reason))
             continue;
         stub_bind(&layout->stubs, &functions[i], elf_layout_header(layout));
-        patch_function(layout, &functions[i]);
+        if (!functions[i].is_import)
+            patch_function(layout, &functions[i]);
     }
     for (size_t i = 0; i < source->plan->retarget_count; i++) {
         const struct retarget *retarget = &source->plan->retargets[i];
@@ -151,6 +158,14 @@ static bool fits(const struct elf_layout *layout, uint64_t end, struct failure *
            fail(failure, layout->image->path, "expected less than 2 GB of address space");
 }
 
+static void set_image_size(struct elf_layout *layout, uint64_t end)
+{
+    uint32_t size = (uint32_t)(end - layout->image->base);
+
+    memcpy(layout->data.bytes + layout->image_header + offsetof(struct image_header, image_size),
+           &size, sizeof size);
+}
+
 /* The agent follows the data. */
 static bool embed(struct elf_layout *layout, struct failure *failure)
 {
@@ -166,6 +181,7 @@ static bool embed(struct elf_layout *layout, struct failure *failure)
     if (!fits(layout, place.address + embedding->image.end, failure) ||
         !elf_embedding_bind(embedding, &place, &layout->data, failure))
         return false;
+    set_image_size(layout, place.address + embedding->image.end);
     elf_unwind_bind(layout);
     return true;
 }
@@ -192,10 +208,12 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
                struct failure *failure)
 {
     struct elf_layout layout = {.image = source->image, .embedding = source->embedding};
+    struct change_list changes = {0};
     struct elf_table build_id = elf_build_id(source->image);
     struct manifest_source manifest = {
         .code = &source->elf->code,
         .functions = &source->elf->functions,
+        .changes = &changes,
         .original_path = source->original_path,
         .agent_path = source->agent,
         .original_size = source->image->size,
@@ -207,6 +225,10 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
     struct stub_moves *moves = memory_zeroed(source->elf->functions.count, sizeof *moves);
     bool is_written = false;
 
+    if (!elf_changes_collect(&changes, source->image, source->plan, failure) ||
+        !elf_imports_note(&changes, &source->elf->functions, &source->elf->map, source->image,
+                          failure))
+        goto err;
     place_segments(&layout);
     if (!append_stubs(&layout, source->elf, moves, failure))
         goto err;
@@ -225,9 +247,16 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
         goto err;
     elf_segments_build(&layout);
     patch_code(&layout, source);
-    is_written = write_all(&layout, output, failure);
+    elf_imports_redirect(&source->elf->functions, &source->elf->map, source->image, &layout.stubs,
+                         moves);
+    is_written = write_all(&layout, output, failure) &&
+                 seal_output(output,
+                             layout.tables_address - layout.delta + layout.manifest.offset +
+                                 offsetof(struct image_manifest, seal),
+                             failure);
 
 err:
+    free(changes.items);
     free(moves);
     free(layout.tables.bytes);
     free(layout.data.bytes);

@@ -2,7 +2,7 @@
  * Putting an instrumented ELF image together. The original's bytes stay where they are; behind
  * them come three segments, at the end of the file and of the address space alike:
  *
- *      original            patched prologues; ELF header: e_phoff, e_phnum, e_shoff, e_shnum
+ *      original            patched prologues; what elf_changes.c notes: ELF header, branches
  *      (hole)              in a program, up to the offset that equals the address: kernels before
  *                          5.18 tell the loader where the program headers are by adding e_phoff
  *                          to the load address

@@ -7,12 +7,12 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/time.h>
+#include <time.h>
 
-enum { SIGNALS = 400, THREAD_SIGNALS = 5000, ALTERNATE_SIZE = 64 * 1024 };
+enum { SIGNALS = 400, THREAD_SIGNALS = 10000, ALTERNATE_SIZE = 64 * 1024 };
 
 static volatile long handled;
 static volatile long handler_sum;
@@ -76,13 +76,14 @@ static void *thread_main(void *argument)
 static void by_threads(int flags)
 {
     pthread_t threads[4];
+    struct timespec pause = {.tv_nsec = 10 * 1000};
     handled = 0;
     listen(flags);
     for (int i = 0; i < 4; i++)
         pthread_create(&threads[i], NULL, thread_main, NULL);
     for (int i = 0; handled < THREAD_SIGNALS; i++) {
         pthread_kill(threads[i % 4], SIGUSR1);
-        sched_yield();
+        nanosleep(&pause, NULL); /* it wakes up ahead of threads that compute */
     }
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);

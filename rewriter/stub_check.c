@@ -1,0 +1,41 @@
+#include "rewriter/stub_check.h"
+
+#include "rewriter/patch.h"
+#include "rewriter/stub.h"
+#include "trace/image_manifest.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define INT3 0xcc
+
+static bool is_word(const uint8_t *at, uint64_t value)
+{
+    uint32_t word;
+
+    memcpy(&word, at, sizeof word);
+    return word == (uint32_t)value;
+}
+
+bool stub_frame_check(const uint8_t *stub, uint64_t address, uint64_t header, uint32_t index)
+{
+    const uint64_t body = address + STUB_FRAME_SIZE;
+    const uint64_t hook = header + offsetof(struct image_header, entry_hook);
+
+    return memcmp(stub, "\x48\x89\x44\x24\xf0", 5) == 0 &&
+           memcmp(stub + 5, "\x48\x8d\x05", 3) == 0 && is_word(stub + 8, body - (address + 12)) &&
+           memcmp(stub + 12, "\xff\x25", 2) == 0 && is_word(stub + 14, hook - (address + 18)) &&
+           is_word(stub + STUB_FRAME_SIZE + STUB_HEADER_DISTANCE, header - body) &&
+           is_word(stub + STUB_FRAME_SIZE + STUB_INDEX, index);
+}
+
+bool stub_jump_check(const uint8_t *patch, uint64_t address, uint64_t size, uint64_t stub)
+{
+    if (size < PATCH_JUMP_SIZE || patch[0] != 0xe9 ||
+        !is_word(patch + 1, stub - (address + PATCH_JUMP_SIZE)))
+        return false;
+    for (uint64_t i = PATCH_JUMP_SIZE; i < size; i++)
+        if (patch[i] != INT3)
+            return false;
+    return true;
+}

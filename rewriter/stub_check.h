@@ -1,0 +1,14 @@
+/* Whether a stub is what trace/image_manifest.h draws. */
+#ifndef UMBRA_REWRITER_STUB_CHECK_H
+#define UMBRA_REWRITER_STUB_CHECK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Looks at the STUB_FRAME_SIZE bytes of a stub at `address`; `header` is the image header's. */
+bool stub_frame_check(const uint8_t *stub, uint64_t address, uint64_t header, uint32_t index);
+
+/* Whether `size` bytes at `address` are a jump to `stub` and int3 behind it. */
+bool stub_jump_check(const uint8_t *patch, uint64_t address, uint64_t size, uint64_t stub);
+
+#endif
