@@ -1,6 +1,7 @@
 #!/bin/bash
 # Static executables, at a fixed address and position-independent, by glibc and musl: the agent is in
-# the image itself. Threads, forks, jumps and exceptions work as they do in dynamic ones.
+# the image itself. Threads, forks, jumps, signals, coroutines and exceptions work as they do in
+# dynamic ones.
 # needs: g++ musl-tools busybox-static
 . "$(dirname "$0")/lib.sh"
 samples=$TESTS/../samples
@@ -36,6 +37,12 @@ for how in -static -static-pie; do
     recorded forks
     equal "traces" "$(traces_left)" 5
     equal "calls of fib" "$(calls_of fib)" $((2 * 177 + 2 * 67 + 465))
+
+    for program in spawns thread_ends coroutines signals; do
+        build $program $program.c $how
+        instrumented $program
+        recorded $program
+    done
 done
 
 # Without names: what reads its return address, such as setjmp, is told by its code.
