@@ -99,8 +99,8 @@ static bool is_known(uint64_t base, const char *path)
     return false;
 }
 
-/* Joins the mappings of one file to a module, from that of its first byte on. Others, such as the
-   thunks, which are pages of the agent mapped once more, are no modules. */
+/* Joins the mappings of one file to a module, from that of its first byte on. Others are no
+   modules, nor are shared ones: the thunks, which are pages of the agent mapped once more. */
 struct scan {
     char path[PATH_SIZE];
     uint64_t base, end;
@@ -121,7 +121,7 @@ static bool scan_mapping(const struct mapping *mapping, void *with)
 {
     struct scan *scan = with;
 
-    if (mapping->path[0] != '/')
+    if (mapping->path[0] != '/' || mapping->protection[3] == 's')
         return true;
     if (mapping->offset == 0) {
         scan_close(scan);

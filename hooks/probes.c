@@ -1,5 +1,6 @@
 #include "hooks/probes.h"
 
+#include "hooks/embedded.h"
 #include "hooks/guard.h"
 #include "hooks/invocation.h"
 #include "hooks/modules.h"
@@ -25,11 +26,14 @@ static uint32_t function_of(uint64_t body)
 void *umbra_first_call(uint64_t body)
 {
     struct image_header *image = image_of(body);
-    void *hook = session.state == SESSION_RUNNING && image->version == IMAGE_VERSION
-                     ? (void *)umbra_record
-                     : (void *)umbra_pass;
-    struct guard guard = guard_take();
+    void *hook = (void *)umbra_pass;
+    struct guard guard;
 
+    if (!embedded_begun())
+        return hook;
+    if (session.state == SESSION_RUNNING && image->version == IMAGE_VERSION)
+        hook = (void *)umbra_record;
+    guard = guard_take();
     if (!image->first_function && hook == (void *)umbra_record)
         module_register(image);
     __atomic_store_n(&image->entry_hook, (uint64_t)hook, __ATOMIC_RELEASE);

@@ -19,15 +19,15 @@ static bool is_directory(const char *path)
 
 static void print_tree(const char *output, const struct tree_result *result)
 {
-    size_t others = result->refused - result->is_static - result->is_instrumented -
+    size_t others = result->refused - result->is_go - result->is_instrumented -
                     result->other_machine - result->no_functions;
 
-    printf("%s: %zu files: %zu instrumented, %zu other files copied, %zu refused (%zu static, %zu "
+    printf("%s: %zu files: %zu instrumented, %zu other files copied, %zu refused (%zu Go, %zu "
            "already instrumented, %zu for another machine, %zu with nothing to hook, %zu for other "
            "reasons); %zu functions found, %zu hooked, %zu left alone\n",
            output, result->files, result->instrumented,
            result->files - result->instrumented - result->refused, result->refused,
-           result->is_static, result->is_instrumented, result->other_machine, result->no_functions,
+           result->is_go, result->is_instrumented, result->other_machine, result->no_functions,
            others, result->found, result->hooked, result->found - result->hooked);
 }
 

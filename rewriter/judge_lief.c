@@ -35,7 +35,7 @@ enum verdict judge_lief(const char *path, const struct judge_expectation *expect
         return VERDICT_SEGMENTS;
     if (count((void *const *)binary->sections) != expected->sections)
         return VERDICT_SECTIONS;
-    if (!needs_first(binary, expected->needed))
+    if (expected->needed && !needs_first(binary, expected->needed))
         return VERDICT_LIBRARIES;
     return VERDICT_WELL_FORMED;
 }

@@ -67,8 +67,8 @@ static void refuse(struct walk *walk, size_t *class, const char *text)
 static size_t *refusal_class(struct tree_result *result, enum elf_kind kind)
 {
     switch (kind) {
-    case ELF_KIND_STATIC:
-        return &result->is_static;
+    case ELF_KIND_GO:
+        return &result->is_go;
     case ELF_KIND_INSTRUMENTED:
         return &result->is_instrumented;
     case ELF_KIND_MACHINE:

@@ -13,7 +13,7 @@ struct tree_result {
     size_t files; /* regular files in the tree, each counted once however many links it has */
     size_t instrumented;
     size_t refused; /* ELF programs and libraries that were copied instead; of these: */
-    size_t is_static, is_instrumented, other_machine, no_functions;
+    size_t is_go, is_instrumented, other_machine, no_functions;
     size_t omitted;       /* sockets, pipes and devices */
     size_t found, hooked; /* functions, of all instrumented files */
 };

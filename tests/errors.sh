@@ -29,11 +29,10 @@ refused()
 }
 
 build fib "$TESTS/../samples/fib.c"
-build fib.static "$TESTS/../samples/fib.c" -static
-build fib.static-pie "$TESTS/../samples/fib.c" -static-pie
 mkdir input
 cp native/* input
 cp "$AGENT" input/libhooks.so
+cp "$TESTS/../samples/fib.c" input/fib.c
 cd input
 
 # --- what cannot be instrumented
@@ -48,6 +47,13 @@ printf '\177ELF\1\1\1\0\0\0\0\0\0\0\0\0\2\0\3\0\1\0\0\0' >i386
 head -c 4000 /dev/zero >>i386
 cp fib aarch64
 printf '\267\0' | dd of=aarch64 bs=1 seek=18 conv=notrunc status=none # e_machine
+# Go's mark: a note of type 4 by "Go", or the table of its functions.
+echo '.section .note.go.buildid, "a", @note; .long 3, 4, 4; .asciz "Go"; .balign 4; .asciz "abc"; .section .note.GNU-stack, "", @progbits' |
+    gcc -c -x assembler - -o note.o
+gcc -static fib.c note.o -o go_note
+objcopy --rename-section .note.go.buildid=.note.renamed go_note
+objcopy --add-section .gopclntab=text fib go_section
+rm note.o fib.c
 refused 1 'nosuch.*no such file' instrument nosuch -o out
 refused 1 'text.*ELF' instrument text -o out
 refused 1 'empty.*ELF' instrument empty -o out
@@ -58,15 +64,16 @@ refused 1 'without_end' instrument without_end -o out
 refused 1 'i386' instrument i386 -o out
 refused 1 'aarch64' instrument aarch64 -o out
 refused 1 'object.o.*(object|relocatable)' instrument object.o -o out
-refused 1 'fib.static.*static' instrument fib.static -o out
-refused 1 'fib.static-pie.*static' instrument fib.static-pie -o out
+refused 1 'go_note.*Go program.*stacks' instrument go_note -o out
+refused 1 'go_section.*Go program.*stacks' instrument go_section -o out
+refused 1 'go_section.*Go program' instrument --list go_section
 refused 1 '\. ?.*directory' instrument . -o out
 
 instrument fib -o fib.instr >/dev/null
 cp -p fib.instr before
 refused 1 'fib.instr.*already' instrument fib.instr -o again
 refused 1 'fib.instr.*(exists|--overwrite)' instrument fib -o fib.instr
-refused 1 'static' instrument fib.static -o fib.instr --overwrite
+refused 1 'Go' instrument go_note -o fib.instr --overwrite
 cmp fib.instr before || fail "a file that was not to be overwritten is changed"
 instrument fib -o fib.instr --overwrite >/dev/null
 refused 1 'nosuch' instrument fib -o out --agent=nosuch

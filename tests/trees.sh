@@ -5,12 +5,14 @@
 
 build fib "$TESTS/../samples/fib.c"
 build fib.static "$TESTS/../samples/fib.c" -static
+echo table >table
+objcopy --add-section .gopclntab=table native/fib.static native/fib.go
 build plugin.so plugin.c -shared -fPIC
 instrumented fib
 
 mkdir -p tree/bin "tree/lib/deep er" tree/empty
 cp native/fib "tree/bin/an fib"
-cp native/fib.static instrumented/fib tree/bin
+cp native/fib.static native/fib.go instrumented/fib tree/bin
 cp native/plugin.so "tree/lib/deep er/plugin.so.1"
 cp "$AGENT" tree/lib
 ln -s "deep er/plugin.so.1" tree/lib/plugin.so
@@ -30,10 +32,10 @@ chmod 0711 "tree/lib/deep er"
 
 instrument tree/ -o new >said 2>error
 equal "lines" "$(wc -l <said)" 1
-contains said '^new: 10 files: 2 instrumented, 3 other files copied, 5 refused \(1 static, 1 already'
+contains said '^new: 11 files: 3 instrumented, 3 other files copied, 5 refused \(1 Go, 1 already'
 contains said '1 for another machine'
 equal "reasons" "$(wc -l <error)" 6
-contains error 'fib.static: .*static.*; copied as it is'
+contains error 'fib.go: .*Go program.*; copied as it is'
 contains error 'bin/fib: .*already instrumented'
 contains error 'i386: .*i386'
 contains error 'truncated: truncated'
@@ -47,7 +49,7 @@ listing()
 }
 diff <(listing tree) <(listing new)
 [[ "new/bin/an fib" -ef new/bin/fib.too ]] || fail "a hard link was lost"
-for file in bin/fib.static bin/fib bin/truncated bin/script bin/i386 lib/object.o lib/libhooks.so; do
+for file in bin/fib.go bin/fib bin/truncated bin/script bin/i386 lib/object.o lib/libhooks.so; do
     cmp "tree/$file" "new/$file"
 done
 instrument --verify "new/bin/an fib" >/dev/null
@@ -77,7 +79,7 @@ instrument tree -o new --overwrite >/dev/null 2>error
 instrument tree -o filtered --include='fi?' --exclude=nosuch 2>error | tee said
 contains error 'warning: --exclude=nosuch matches nothing'
 ! grep -q 'warning: --include' error || fail "a pattern that matched is said not to"
-contains said '1 instrumented.*1 with nothing to hook'
+contains said '2 instrumented.*1 with nothing to hook'
 
 # Ended in the middle, it leaves nothing.
 mkdir many

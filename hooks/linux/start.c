@@ -1,4 +1,5 @@
 /* The agent's beginning and end in its host. */
+#include "hooks/embedded.h"
 #include "hooks/invocation.h"
 #include "hooks/maps.h"
 #include "hooks/memory.h"
@@ -44,14 +45,14 @@ static void refuse(const char *why)
     SYSCALL1(exit_group, 1);
 }
 
-static void begin(char *const *environment)
+bool agent_begin_with(char *const *environment)
 {
     static struct own_file own;
     const char *required = environment_value(environment, "UMBRA_REQUIRED");
     struct guard guard;
 
     if (!guard_prepare())
-        return;
+        return false;
     guard = guard_take();
     own.address = (uint64_t)umbra_thunk_code;
     maps_each(find_own_file, &own);
@@ -65,6 +66,7 @@ static void begin(char *const *environment)
                "UMBRA_INSTANCE_ID; start one, or unset UMBRA_REQUIRED\n");
     calibrate();
     __atomic_store_n(&umbra_ready, 1, __ATOMIC_RELEASE);
+    return true;
 }
 
 /* glibc hands the environment to constructors; others keep it in `environ` by then. */
@@ -77,10 +79,10 @@ __attribute__((constructor)) static void agent_begin(int argc, char **argv, char
 {
     (void)argc;
     (void)argv;
-    begin(gnu_get_libc_version ? environment : &environ ? environ : 0);
+    agent_begin_with(gnu_get_libc_version ? environment : &environ ? environ : 0);
 }
 
-__attribute__((destructor)) static void agent_end(void)
+__attribute__((destructor)) void agent_end(void)
 {
     struct thread *self = umbra_thread;
     uint64_t here = (uint64_t)__builtin_frame_address(0);

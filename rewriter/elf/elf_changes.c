@@ -29,6 +29,9 @@ bool elf_changes_collect(struct change_list *list, const struct elf_image *image
     for (size_t i = 0; i < sizeof header_spans / sizeof *header_spans; i++)
         change_list_add(list, header_spans[i].offset, image->bytes + header_spans[i].offset,
                         header_spans[i].size);
+    if (elf_image_is_static(image))
+        change_list_add(list, offsetof(Elf64_Ehdr, e_entry),
+                        image->bytes + offsetof(Elf64_Ehdr, e_entry), sizeof(Elf64_Addr));
     for (size_t i = 0; i < plan->retarget_count; i++)
         if (!note_code(list, image, plan->retargets[i].field,
                        plan->retargets[i].hole ? sizeof(uint8_t) : sizeof(uint32_t), failure))

@@ -275,6 +275,51 @@ static void mark_plt(struct elf_code *elf, const struct elf_image *image)
     }
 }
 
+/*
+ * A static program holds setjmp, vfork and the like themselves. They are known by their names, or
+ * by reading the return address, which their frame descriptions tell from other reads. Where a
+ * function has neither name nor frame description, it might be one of them.
+ */
+static void mark_unknown(struct elf_code *elf)
+{
+    for (size_t i = 0; i < elf->functions.count; i++) {
+        struct function *function = &elf->functions.items[i];
+
+        if (!function->reason && !function->name && !eh_frame_find(&elf->frame, function->address))
+            function->reason = PATCH_RETURNS_TWICE;
+    }
+}
+
+static bool minds_its_caller(const struct function *function)
+{
+    return function &&
+           (function->reason == PATCH_RETURN_ADDRESS || function->reason == PATCH_RETURNS_TWICE);
+}
+
+/*
+ * setjmp proper is a jump to __sigsetjmp, which reads the return address of whoever called setjmp.
+ * So what jumps to a function that is left alone for its return address is left alone too.
+ */
+static void mark_jumps_to_readers(struct elf_code *elf)
+{
+    bool is_changed;
+
+    do {
+        is_changed = false;
+        for (size_t i = 0; i < elf->map.branch_count; i++) {
+            const struct branch *branch = &elf->map.branches[i];
+            struct function *from = function_list_owner(&elf->functions, branch->source);
+
+            if (branch->kind != BRANCH_JUMP || !from || from->reason ||
+                branch->source >= from->end ||
+                !minds_its_caller(function_list_at(&elf->functions, branch->target)))
+                continue;
+            from->reason = PATCH_RETURNS_TWICE;
+            is_changed = true;
+        }
+    } while (is_changed);
+}
+
 static void read_ranges(struct elf_code *elf, const struct elf_image *image)
 {
     *elf = (struct elf_code){0};
@@ -321,6 +366,10 @@ void elf_code_read(struct elf_code *elf, const struct elf_image *image,
     mark_plt(elf, image);
     if (options->instrument_imports)
         elf_imports_add(&elf->functions, &elf->map, image);
+    if (elf_image_is_static(image)) {
+        mark_unknown(elf);
+        mark_jumps_to_readers(elf);
+    }
     code_classify(&elf->map, &elf->functions);
 }
 

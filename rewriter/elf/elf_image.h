@@ -51,9 +51,13 @@ bool elf_image_read(struct elf_image *image, const char *path, uint8_t *bytes, s
                     struct failure *failure);
 void elf_image_free(struct elf_image *image);
 
-/* Refuses what cannot be instrumented: static programs, images instrumented before. */
+/* A program that no dynamic linker loads, position-independent or not. */
 bool elf_image_is_static(const struct elf_image *image);
-bool elf_image_require_dynamic(const struct elf_image *image, struct failure *failure);
+/* Made by Go's linker. */
+bool elf_image_is_go(const struct elf_image *image);
+
+/* Refuses what cannot be instrumented: images instrumented before, Go programs. */
+bool elf_image_require_fit(const struct elf_image *image, struct failure *failure);
 
 /*
  * `size` bytes at an address, as far as a PT_LOAD takes them from the file; null otherwise.
@@ -84,6 +88,8 @@ struct elf_table elf_relocations(const struct elf_image *image);
 struct elf_table elf_plt_relocations(const struct elf_image *image);
 Elf64_Rela elf_relocation(struct elf_table relocations, size_t index);
 
+/* Is there a note by that owner, of any type? */
+bool elf_has_note(const struct elf_image *image, const char *owner);
 /* Content of NT_GNU_BUILD_ID. */
 struct elf_table elf_build_id(const struct elf_image *image);
 

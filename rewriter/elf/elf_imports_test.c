@@ -64,7 +64,9 @@ static int place_begin(void **state)
                                       .bytes = place->bytes,
                                       .size = sizeof original,
                                       .segments = &place->segment,
-                                      .segment_count = 1};
+                                      .segment_count = 1,
+                                     .loads = &place->load,
+                                     .load_count = 1};
     place->stubs.address = 0x500000;
     code_map_init(&place->map, &place->code);
     code_sweep(&place->code, &function, &place->map);

@@ -45,8 +45,8 @@ enum elf_kind elf_kind(uint8_t *bytes, size_t size)
         kind = ELF_KIND_INSTRUMENTED;
     else if (is_agent(&image))
         kind = ELF_KIND_AGENT;
-    else if (elf_image_is_static(&image))
-        kind = ELF_KIND_STATIC;
+    else if (elf_image_is_go(&image))
+        kind = ELF_KIND_GO;
     elf_image_free(&image);
     return kind;
 }

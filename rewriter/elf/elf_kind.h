@@ -8,7 +8,7 @@
 enum elf_kind {
     ELF_KIND_OTHER,        /* no ELF file, or no program or library: an object, a core dump */
     ELF_KIND_MACHINE,      /* a program or library for another machine */
-    ELF_KIND_STATIC,       /* a static program */
+    ELF_KIND_GO,           /* a Go program */
     ELF_KIND_INSTRUMENTED, /* already */
     ELF_KIND_AGENT,        /* the agent itself */
     ELF_KIND_MALFORMED,    /* ours, but it contradicts itself */

@@ -9,6 +9,12 @@ uint64_t elf_layout_header(const struct elf_layout *layout)
     return layout->data_address + layout->image_header;
 }
 
+size_t elf_layout_new_segments(const struct elf_layout *layout)
+{
+    return ELF_NEW_SEGMENTS +
+           (layout->embedding ? elf_embedding_segments(layout->embedding, layout->image) : 0);
+}
+
 static struct elf_part part_copy(struct elf_layout *layout, const void *bytes, size_t size,
                                  size_t alignment)
 {
@@ -94,11 +100,16 @@ static void build_relocations(struct elf_layout *layout)
                 (old.count - first) * entry);
 }
 
+void elf_headers_build(struct elf_layout *layout)
+{
+    size_t count = layout->image->segment_count + elf_layout_new_segments(layout);
+
+    layout->headers.size = count * sizeof(Elf64_Phdr);
+    layout->headers.offset = buffer_append_zeros(&layout->tables, layout->headers.size);
+}
+
 void elf_tables_build(struct elf_layout *layout, const char *agent)
 {
-    size_t headers = (layout->image->segment_count + ELF_NEW_SEGMENTS) * sizeof(Elf64_Phdr);
-
-    layout->headers = (struct elf_part){buffer_append_zeros(&layout->tables, headers), headers};
     build_strings(layout, agent);
     build_symbols(layout);
     build_versions(layout);
@@ -191,6 +202,45 @@ static void segment_move(const struct elf_layout *layout, Elf64_Phdr *segment, u
     segment->p_filesz = segment->p_memsz = size;
 }
 
+/* Segments that describe what was moved. */
+static Elf64_Phdr segment_follow(const struct elf_layout *layout, Elf64_Phdr header)
+{
+    if (header.p_type == PT_PHDR)
+        segment_move(layout, &header, layout->tables_address + layout->headers.offset,
+                     layout->headers.size);
+    if (header.p_type == PT_DYNAMIC && layout->dynamic.size)
+        segment_move(layout, &header, layout->data_address + layout->dynamic.offset,
+                     layout->dynamic.size);
+    if (header.p_type == PT_GNU_EH_FRAME && layout->frame_index.size)
+        segment_move(layout, &header, layout->tables_address + layout->frame_index.offset,
+                     layout->frame_index.size);
+    if (header.p_type == PT_TLS && layout->embedding)
+        elf_embedding_tls(layout->embedding, layout->delta, &header);
+    return header;
+}
+
+static uint8_t *put_headers(uint8_t *to, const Elf64_Phdr *headers, size_t count)
+{
+    memcpy(to, headers, count * sizeof *headers);
+    return to + count * sizeof *headers;
+}
+
+/* What the image had none of. */
+static uint8_t *put_missing(const struct elf_layout *layout, uint8_t *to)
+{
+    static const uint32_t types[] = {PT_TLS, PT_GNU_EH_FRAME};
+
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        Elf64_Phdr header = {.p_type = types[i], .p_flags = PF_R, .p_align = 8};
+
+        if (elf_segment(layout->image, types[i]))
+            continue;
+        header = segment_follow(layout, header);
+        to = put_headers(to, &header, 1);
+    }
+    return to;
+}
+
 void elf_segments_build(struct elf_layout *layout)
 {
     const struct elf_image *image = layout->image;
@@ -206,22 +256,15 @@ void elf_segments_build(struct elf_layout *layout)
         if (image->segments[i].p_type == PT_LOAD)
             last = i;
     for (size_t i = 0; i < image->segment_count; i++) {
-        Elf64_Phdr header = image->segments[i];
+        Elf64_Phdr header = segment_follow(layout, image->segments[i]);
 
-        if (header.p_type == PT_PHDR)
-            segment_move(layout, &header, layout->tables_address + layout->headers.offset,
-                         layout->headers.size);
-        if (header.p_type == PT_DYNAMIC)
-            segment_move(layout, &header, layout->data_address + layout->dynamic.offset,
-                         layout->dynamic.size);
-        if (header.p_type == PT_GNU_EH_FRAME && layout->frame_index.size)
-            segment_move(layout, &header, layout->tables_address + layout->frame_index.offset,
-                         layout->frame_index.size);
-        memcpy(to, &header, sizeof header);
-        to += sizeof header;
-        if (i == last) {
-            memcpy(to, added, sizeof added);
-            to += sizeof added;
-        }
+        to = put_headers(to, &header, 1);
+        if (i != last)
+            continue;
+        to = put_headers(to, added, ELF_NEW_SEGMENTS);
+        if (layout->embedding)
+            to = put_headers(to, layout->embedding->loads, EMBEDDING_LOADS);
     }
+    if (layout->embedding)
+        put_missing(layout, to);
 }

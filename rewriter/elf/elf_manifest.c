@@ -2,24 +2,12 @@
 
 #include <string.h>
 
-static const Elf64_Phdr *last_load(const struct elf_image *image)
-{
-    const Elf64_Phdr *last = NULL;
-
-    for (size_t i = 0; i < image->segment_count; i++)
-        if (image->segments[i].p_type == PT_LOAD)
-            last = &image->segments[i];
-    return last;
-}
-
 /* The first header is the only one: what is behind it is not worth a second look. */
-bool elf_manifest_find(struct elf_manifest_place *place, const struct elf_image *image)
+static bool find_in(struct elf_manifest_place *place, const struct elf_image *image,
+                    const Elf64_Phdr *segment)
 {
-    const Elf64_Phdr *segment = last_load(image);
     struct image_header *header = &place->header;
 
-    if (!segment)
-        return false;
     for (uint64_t at = 0; at + sizeof *header <= segment->p_filesz; at += sizeof *header) {
         uint64_t address;
 
@@ -31,6 +19,17 @@ bool elf_manifest_find(struct elf_manifest_place *place, const struct elf_image 
         place->room = elf_available(image, address);
         place->bytes = elf_at(image, address, sizeof(struct image_manifest));
         return place->bytes;
+    }
+    return false;
+}
+
+bool elf_manifest_find(struct elf_manifest_place *place, const struct elf_image *image)
+{
+    for (size_t i = image->segment_count; i-- > 0;) {
+        const Elf64_Phdr *segment = &image->segments[i];
+
+        if (segment->p_type == PT_LOAD && segment->p_flags & PF_W && find_in(place, image, segment))
+            return true;
     }
     return false;
 }

@@ -13,8 +13,8 @@ struct elf_manifest_place {
 };
 
 /*
- * Looks for the image header at the end of address space, where the rewriter puts it, and follows
- * it; sections, which strip may have removed, are not needed.
+ * Looks for the image header in the writable segments, from the last one on, and follows it;
+ * sections, which strip may have removed, are not needed.
  */
 bool elf_manifest_find(struct elf_manifest_place *place, const struct elf_image *image);
 /* Finds it and reads it; manifest_free frees it. */

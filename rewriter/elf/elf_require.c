@@ -10,18 +10,30 @@ bool elf_image_is_static(const struct elf_image *image)
            elf_dynamic_value(image, DT_FLAGS_1, 0) & DF_1_PIE;
 }
 
-bool elf_image_require_dynamic(const struct elf_image *image, struct failure *failure)
+/* Any of these says that Go's linker made it; strip leaves the note and the table. */
+bool elf_image_is_go(const struct elf_image *image)
+{
+    static const char *const marks[] = {".note.go.buildid", ".gopclntab", ".go.buildinfo"};
+
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (elf_section(image, marks[i]))
+            return true;
+    return elf_has_note(image, "Go");
+}
+
+bool elf_image_require_fit(const struct elf_image *image, struct failure *failure)
 {
     uint64_t strings_size = elf_dynamic_value(image, DT_STRSZ, 0);
 
     if (elf_is_instrumented(image))
         return fail(failure, image->path,
                     "expected an original image, found one that is already instrumented");
-    if (elf_image_is_static(image))
+    if (elf_image_is_go(image))
         return fail(failure, image->path,
-                    "expected a dynamically linked image, found a static%s executable, which is "
-                    "not supported yet; link it dynamically",
-                    elf_segment(image, PT_DYNAMIC) ? " PIE" : "");
+                    "expected code that returns to where it was called from, found a Go program, "
+                    "which moves its stacks and reads return addresses; use Go's own profiler");
+    if (elf_image_is_static(image))
+        return true;
     if (image->symbol_count == 0 ||
         !elf_at(image, elf_dynamic_value(image, DT_STRTAB, 0), strings_size) || !strings_size ||
         !elf_dynamic_symbols(image).bytes)

@@ -56,13 +56,14 @@ static void count(const struct function_list *functions, struct rewrite_result *
 }
 
 static bool write_image(struct elf_image *image, struct analysis *analysis,
-                        const struct agent *agent, uint64_t hash, struct output_file *output,
-                        struct failure *failure)
+                        const struct agent *agent, struct elf_embedding *embedding, uint64_t hash,
+                        struct output_file *output, struct failure *failure)
 {
     struct elf_writer_source source = {.image = image,
                                        .elf = &analysis->elf,
                                        .plan = &analysis->plan,
-                                       .agent = agent->needed,
+                                       .agent = embedding ? agent->path : agent->needed,
+                                       .embedding = embedding,
                                        .original_hash = hash};
     char *absolute = realpath(image->path, NULL);
     bool is_written;
@@ -82,9 +83,25 @@ bool elf_check(const struct input_file *input, struct failure *failure)
 
     if (!elf_image_read(&image, input->path, input->bytes, input->size, failure))
         return false;
-    is_fit = elf_image_require_dynamic(&image, failure);
+    is_fit = elf_image_require_fit(&image, failure);
     elf_image_free(&image);
     return is_fit;
+}
+
+/* What LIEF should find. */
+static struct judge_expectation expect(const struct elf_image *image, const struct agent *agent,
+                                       const struct elf_embedding *embedding)
+{
+    struct judge_expectation expected = {.size = image->size,
+                                         .segments = image->segment_count + ELF_NEW_SEGMENTS,
+                                         .needed = embedding ? NULL : agent->needed};
+
+    if (embedding)
+        expected.segments += elf_embedding_segments(embedding, image);
+    if (image->section_count && image->section_names)
+        expected.sections =
+            image->section_count + ELF_NEW_SECTIONS + (embedding ? ELF_AGENT_SECTIONS : 0);
+    return expected;
 }
 
 bool elf_rewrite(struct input_file *input, const struct rewrite_options *options,
@@ -94,6 +111,7 @@ bool elf_rewrite(struct input_file *input, const struct rewrite_options *options
 {
     struct elf_image image;
     struct analysis analysis = {0};
+    struct elf_embedding opened, *embedding = NULL;
     uint64_t hash = XXH3_64bits(input->bytes, input->size);
     bool is_done = false;
 
@@ -101,19 +119,22 @@ bool elf_rewrite(struct input_file *input, const struct rewrite_options *options
         return false;
     if (!analyse(&analysis, &image, options, failure))
         goto err;
+    if (elf_image_is_static(&image)) {
+        if (!elf_embedding_open(&opened, agent->path, failure))
+            goto err;
+        embedding = &opened;
+    }
     count(&analysis.elf.functions, result);
     if (result->hooked == 0 && (!options->filter || options->filter->count == 0)) {
         fail(failure, image.path, "expected functions to hook, found none that can be");
         goto err;
     }
-    is_done = write_image(&image, &analysis, agent, hash, output, failure);
-    *expected = (struct judge_expectation){.size = input->size,
-                                           .segments = image.segment_count + ELF_NEW_SEGMENTS,
-                                           .needed = agent->needed};
-    if (image.section_count && image.section_names)
-        expected->sections = image.section_count + ELF_NEW_SECTIONS;
+    is_done = write_image(&image, &analysis, agent, embedding, hash, output, failure);
+    *expected = expect(&image, agent, embedding);
 
 err:
+    if (embedding)
+        elf_embedding_close(embedding);
     analysis_free(&analysis);
     elf_image_free(&image);
     return is_done;
@@ -164,7 +185,7 @@ bool elf_list(struct input_file *input, const struct rewrite_options *options,
         list_header();
         list_manifest(&image, &manifest);
         manifest_free(&manifest);
-    } else if (elf_image_require_dynamic(&image, failure) &&
+    } else if (elf_image_require_fit(&image, failure) &&
                analyse(&analysis, &image, options, failure)) {
         list_header();
         list_analysis(&analysis.elf.functions);

@@ -1,6 +1,8 @@
 /* Section headers of an instrumented image: for readelf, gdb and their like, not for running it. */
 #include "rewriter/elf/elf_layout.h"
 
+#include "trace/image_manifest.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +36,7 @@ static void section_follow(const struct elf_layout *layout, Elf64_Shdr *section)
         move_to(layout, section, &layout->relocations);
     else if (strcmp(elf_section_name(image, section), ".eh_frame_hdr") == 0)
         move_to(layout, section, &layout->frame_index);
-    else if (section->sh_type == SHT_DYNAMIC) {
+    else if (section->sh_type == SHT_DYNAMIC && layout->dynamic.size) {
         section->sh_addr = layout->data_address + layout->dynamic.offset;
         section->sh_offset = section->sh_addr - layout->delta;
         section->sh_size = layout->dynamic.size;
@@ -63,6 +65,26 @@ static void section_add(const struct elf_layout *layout, struct buffer *headers,
     buffer_append(headers, &section, sizeof section);
 }
 
+/* The embedded agent's, and what precedes the image header. */
+static void add_agent(const struct elf_layout *layout, struct buffer *headers, struct buffer *names)
+{
+    static const char *const loads[] = {".umbra.rodata", ".umbra.text", ".umbra.data"};
+    const struct elf_embedding *embedding = layout->embedding;
+    struct added_section added = {".umbra.tls", layout->data_address, layout->image_header,
+                                  SHF_ALLOC | SHF_WRITE, SHT_PROGBITS};
+
+    section_add(layout, headers, names, &added);
+    for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {
+        const Elf64_Phdr *load = &embedding->loads[i];
+
+        added = (struct added_section){loads[i], load->p_vaddr, load->p_filesz, SHF_ALLOC,
+                                       SHT_PROGBITS};
+        added.flags |= load->p_flags & PF_W ? SHF_WRITE : 0;
+        added.flags |= load->p_flags & PF_X ? SHF_EXECINSTR : 0;
+        section_add(layout, headers, names, &added);
+    }
+}
+
 void elf_sections_build(const struct elf_layout *layout, struct buffer *tail, uint64_t tail_offset,
                         Elf64_Ehdr *header)
 {
@@ -74,7 +96,7 @@ void elf_sections_build(const struct elf_layout *layout, struct buffer *tail, ui
          SHF_ALLOC, SHT_PROGBITS},
         {".umbra.stubs", layout->stubs.address, layout->stubs.code.size, SHF_ALLOC | SHF_EXECINSTR,
          SHT_PROGBITS},
-        {".umbra.header", elf_layout_header(layout), layout->data.size - layout->image_header,
+        {".umbra.header", elf_layout_header(layout), sizeof(struct image_header),
          SHF_ALLOC | SHF_WRITE, SHT_PROGBITS},
     };
     struct buffer headers = {0}, names = {0};
@@ -93,6 +115,8 @@ void elf_sections_build(const struct elf_layout *layout, struct buffer *tail, ui
     }
     for (size_t i = 0; i < sizeof added / sizeof *added; i++)
         section_add(layout, &headers, &names, &added[i]);
+    if (layout->embedding)
+        add_agent(layout, &headers, &names);
     strings_at = header->e_shstrndx * sizeof(Elf64_Shdr);
     ((Elf64_Shdr *)(void *)(headers.bytes + strings_at))->sh_offset = tail_offset;
     ((Elf64_Shdr *)(void *)(headers.bytes + strings_at))->sh_size = names.size;

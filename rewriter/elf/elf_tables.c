@@ -112,37 +112,59 @@ Elf64_Rela elf_relocation(struct elf_table relocations, size_t index)
     return relocation;
 }
 
-/* Notes in a segment: name size, content size, type, then name and content padded to 4 bytes. */
-static struct elf_table note_content(const uint8_t *notes, uint64_t size, uint32_t type)
+struct note {
+    const uint8_t *owner; /* not terminated */
+    uint64_t owner_size;
+    struct elf_table content;
+    uint32_t type;
+};
+
+/*
+ * Notes in a segment: name size, content size, type, then name and content padded to 4 bytes.
+ * Advances *at; false at the end.
+ */
+static bool note_next(const uint8_t *notes, uint64_t size, uint64_t *at, struct note *note)
 {
-    uint64_t at = 0, name, content;
+    uint64_t name, content;
     uint32_t words[3];
 
-    while (size - at >= sizeof words) {
-        memcpy(words, notes + at, sizeof words);
-        name = at + sizeof words;
-        content = name + ((words[0] + 3ull) & ~3ull);
-        at = content + ((words[1] + 3ull) & ~3ull);
-        if (content > size || words[1] > size - content)
-            break;
-        if (words[2] == type && words[0] == 4 && memcmp(notes + name, "GNU", 4) == 0)
-            return (struct elf_table){notes + content, words[1]};
-        if (at > size)
-            break;
+    if (*at > size || size - *at < sizeof words)
+        return false;
+    memcpy(words, notes + *at, sizeof words);
+    name = *at + sizeof words;
+    content = name + ((words[0] + 3ull) & ~3ull);
+    *at = content + ((words[1] + 3ull) & ~3ull);
+    if (content > size || words[1] > size - content)
+        return false;
+    *note = (struct note){notes + name, words[0], {notes + content, words[1]}, words[2]};
+    return true;
+}
+
+/* First note by that owner; content.bytes is null if there is none. type 0: of any type. */
+static struct note note_find(const struct elf_image *image, const char *owner, uint32_t type)
+{
+    struct note note;
+
+    for (size_t i = 0; i < image->segment_count; i++) {
+        const Elf64_Phdr *segment = &image->segments[i];
+        uint64_t at = 0;
+
+        if (segment->p_type != PT_NOTE || !segment->p_filesz)
+            continue;
+        while (note_next(image->bytes + segment->p_offset, segment->p_filesz, &at, &note))
+            if ((note.type == type || !type) && note.owner_size == strlen(owner) + 1 &&
+                memcmp(note.owner, owner, note.owner_size) == 0)
+                return note;
     }
-    return (struct elf_table){0};
+    return (struct note){0};
+}
+
+bool elf_has_note(const struct elf_image *image, const char *owner)
+{
+    return note_find(image, owner, 0).content.bytes;
 }
 
 struct elf_table elf_build_id(const struct elf_image *image)
 {
-    struct elf_table found = {0};
-
-    for (size_t i = 0; i < image->segment_count && !found.bytes; i++) {
-        const Elf64_Phdr *segment = &image->segments[i];
-
-        if (segment->p_type == PT_NOTE && segment->p_filesz)
-            found =
-                note_content(image->bytes + segment->p_offset, segment->p_filesz, NT_GNU_BUILD_ID);
-    }
-    return found;
+    return note_find(image, "GNU", NT_GNU_BUILD_ID).content;
 }

@@ -15,7 +15,8 @@
  *      stub:    advance; restore_state; remember_state
  *
  * The index (.eh_frame_hdr) is written anew, as unwinders look into one table: first the frame
- * descriptions of the original, where they are, then those of the stubs, which lie higher.
+ * descriptions of the original, where they are, then those of the stubs, which lie higher, then
+ * those of an agent that is embedded.
  */
 #include "rewriter/elf/dwarf_data.h"
 #include "rewriter/elf/elf_layout.h"
@@ -23,7 +24,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STUBS_PER_FRAME 64
+#define STUBS_PER_FRAME  64
+#define INDEX_ENTRY_SIZE 8
 
 enum {
     CFA_ADVANCE_LOC4 = 0x04,
@@ -224,14 +226,18 @@ static void index_append(struct elf_layout *layout, const struct eh_frame *origi
 {
     struct buffer *to = &layout->tables;
     size_t start = buffer_align(to, 8, 0);
+    size_t agent_count = layout->embedding ? layout->embedding->frame.fde_count : 0;
     uint64_t here = layout->tables_address + start;
 
     put8(to, 1); /* version */
     put8(to, DW_EH_PE_pcrel | DW_EH_PE_sdata4);
     put8(to, DW_EH_PE_udata4);
     put8(to, DW_EH_PE_datarel | DW_EH_PE_sdata4);
-    put32(to, original->address - (here + 4));
-    put32(to, original->fde_count + added_count);
+    if (original->address)
+        put32(to, original->address - (here + 4));
+    else
+        put32(to, layout->tables_address + layout->frames.offset - (here + 4));
+    put32(to, original->fde_count + added_count + agent_count);
     for (size_t i = 0; i < original->fde_count; i++) {
         put32(to, original->fdes[i].address - here);
         put32(to, original->fdes[i].location - here);
@@ -240,6 +246,8 @@ static void index_append(struct elf_layout *layout, const struct eh_frame *origi
         put32(to, added[i].address - here);
         put32(to, added[i].location - here);
     }
+    layout->agent_index.size = agent_count * INDEX_ENTRY_SIZE;
+    layout->agent_index.offset = buffer_append_zeros(to, layout->agent_index.size);
     layout->frame_index = (struct elf_part){start, to->size - start};
 }
 
@@ -249,7 +257,8 @@ void elf_unwind_build(struct elf_layout *layout, const struct elf_code *elf,
     struct index_entry *entries;
     size_t count;
 
-    if (!elf_segment(layout->image, PT_GNU_EH_FRAME) || elf->frame.fde_count == 0)
+    if (!layout->embedding &&
+        (!elf_segment(layout->image, PT_GNU_EH_FRAME) || elf->frame.fde_count == 0))
         return;
     entries = memory_zeroed(elf->functions.count / STUBS_PER_FRAME + 1, sizeof *entries);
     layout->frames.offset = buffer_align(&layout->tables, 8, 0);
@@ -259,4 +268,19 @@ void elf_unwind_build(struct elf_layout *layout, const struct elf_code *elf,
     layout->frames.size = layout->tables.size - layout->frames.offset;
     index_append(layout, &elf->frame, entries, count);
     free(entries);
+}
+
+void elf_unwind_bind(struct elf_layout *layout)
+{
+    const struct elf_embedding *embedding = layout->embedding;
+    uint64_t here = layout->tables_address + layout->frame_index.offset;
+    uint8_t *to = layout->tables.bytes + layout->agent_index.offset;
+
+    for (size_t i = 0; i < embedding->frame.fde_count; i++) {
+        const struct fde *fde = &embedding->frame.fdes[i];
+        uint32_t entry[2] = {(uint32_t)(embedding->address + fde->address - here),
+                             (uint32_t)(embedding->address + fde->location - here)};
+
+        memcpy(to + i * INDEX_ENTRY_SIZE, entry, sizeof entry);
+    }
 }

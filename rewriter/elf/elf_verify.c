@@ -63,7 +63,8 @@ static bool header_check(const struct verified *verified, struct failure *failur
     const struct image_header *header = &verified->place.header;
     const struct elf_image *image = &verified->image;
 
-    if (header->version != IMAGE_VERSION || header->entry_hook || header->first_function ||
+    if (header->version != IMAGE_VERSION || header->first_function ||
+        (header->entry_hook && !elf_image_is_static(image)) ||
         header->image_size != image->end - image->base)
         return fail(failure, image->path, "malformed image header at address %#llx",
                     (ull)image->base + header->header_rva);

@@ -10,27 +10,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HOLE_LIMIT (16u << 20) /* bytes of a sparse file spent on old kernels */
+#define HOLE_LIMIT        (16u << 20)  /* bytes of a sparse file spent on old kernels, */
+#define HOLE_MEMORY_LIMIT (512u << 20) /* bytes of address space in a static program */
 
 static uint64_t page_up(uint64_t number)
 {
     return (number + ELF_PAGE - 1) / ELF_PAGE * ELF_PAGE;
 }
 
-/* Where the first new segment goes: behind everything, in the file and in memory. */
+/*
+ * Where the first new segment goes: behind everything, in the file and in memory. A static
+ * program's own start-up code looks for the program headers, so there it is memory that has the
+ * hole where the file is longer.
+ */
 static void place_segments(struct elf_layout *layout)
 {
     const struct elf_image *image = layout->image;
     uint64_t offset = page_up(image->size), aligned = offset;
 
     layout->stubs.address = page_up(image->end);
+    if (layout->embedding && image->end - image->base < offset && offset <= HOLE_MEMORY_LIMIT)
+        layout->stubs.address = image->base + offset;
     for (size_t i = 0; i < image->segment_count; i++) {
         if (image->segments[i].p_type != PT_LOAD)
             continue;
         aligned = layout->stubs.address - image->segments[i].p_vaddr + image->segments[i].p_offset;
         break;
     }
-    if (elf_segment(image, PT_INTERP) && aligned >= offset && aligned - offset <= HOLE_LIMIT)
+    if ((elf_segment(image, PT_INTERP) || layout->embedding) && aligned >= offset &&
+        aligned - offset <= HOLE_LIMIT)
         offset = aligned;
     layout->delta = layout->stubs.address - offset;
 }
@@ -127,35 +135,101 @@ static void patch_code(struct elf_layout *layout, const struct elf_writer_source
     }
 }
 
+/* Where the last new segment with bytes in the file ends. */
+static uint64_t loaded_end(const struct elf_layout *layout)
+{
+    if (layout->embedding)
+        return layout->embedding->address + layout->embedding->bytes.size;
+    return layout->data_address + layout->data.size;
+}
+
 static bool write_all(struct elf_layout *layout, struct output_file *output,
                       struct failure *failure)
 {
     const struct elf_image *image = layout->image;
+    const struct elf_embedding *embedding = layout->embedding;
     struct buffer tail = {0};
     Elf64_Ehdr header = image->header;
-    uint64_t tail_offset = layout->data_address - layout->delta + layout->data.size;
+    uint64_t tail_offset = (loaded_end(layout) - layout->delta + 7) / 8 * 8;
     bool is_written;
 
     header.e_phoff = layout->tables_address + layout->headers.offset - layout->delta;
-    header.e_phnum = (Elf64_Half)(image->segment_count + ELF_NEW_SEGMENTS);
+    header.e_phnum = (Elf64_Half)(image->segment_count + elf_layout_new_segments(layout));
+    if (embedding)
+        header.e_entry = elf_embedding_start(embedding);
     elf_sections_build(layout, &tail, tail_offset, &header);
     memcpy(image->bytes, &header, sizeof header);
-    is_written = output_file_write(output, 0, image->bytes, image->size, failure) &&
-                 output_file_write(output, layout->tables_address - layout->delta,
-                                   layout->tables.bytes, layout->tables.size, failure) &&
-                 output_file_write(output, layout->stubs.address - layout->delta,
-                                   layout->stubs.code.bytes, layout->stubs.code.size, failure) &&
-                 output_file_write(output, layout->data_address - layout->delta, layout->data.bytes,
-                                   layout->data.size, failure) &&
-                 output_file_write(output, tail_offset, tail.bytes, tail.size, failure);
+    is_written =
+        output_file_write(output, 0, image->bytes, image->size, failure) &&
+        output_file_write(output, layout->tables_address - layout->delta, layout->tables.bytes,
+                          layout->tables.size, failure) &&
+        output_file_write(output, layout->stubs.address - layout->delta, layout->stubs.code.bytes,
+                          layout->stubs.code.size, failure) &&
+        output_file_write(output, layout->data_address - layout->delta, layout->data.bytes,
+                          layout->data.size, failure) &&
+        (!embedding || output_file_write(output, embedding->address - layout->delta,
+                                         embedding->bytes.bytes, embedding->bytes.size, failure)) &&
+        output_file_write(output, tail_offset, tail.bytes, tail.size, failure);
     free(tail.bytes);
     return is_written;
+}
+
+static bool fits(const struct elf_layout *layout, uint64_t end, struct failure *failure)
+{
+    return end - layout->image->base <= INT32_MAX - (64u << 20) ||
+           fail(failure, layout->image->path, "expected less than 2 GB of address space");
+}
+
+static void set_image_size(struct elf_layout *layout, uint64_t end)
+{
+    uint32_t size = (uint32_t)(end - layout->image->base);
+
+    memcpy(layout->data.bytes + layout->image_header + offsetof(struct image_header, image_size),
+           &size, sizeof size);
+}
+
+/* The agent follows the data. */
+static bool embed(struct elf_layout *layout, struct failure *failure)
+{
+    struct elf_embedding *embedding = layout->embedding;
+    struct elf_embedding_place place = {
+        .address = page_up(layout->data_address + layout->data.size),
+        .delta = layout->delta,
+        .entry = layout->image->header.e_entry,
+        .entry_hook = elf_layout_header(layout) + offsetof(struct image_header, entry_hook),
+        .hook_offset = layout->image_header + offsetof(struct image_header, entry_hook),
+    };
+
+    if (!fits(layout, place.address + embedding->image.end, failure) ||
+        !elf_embedding_bind(embedding, &place, &layout->data, failure))
+        return false;
+    set_image_size(layout, place.address + embedding->image.end);
+    elf_unwind_bind(layout);
+    return true;
+}
+
+/* The RW segment; its address is known. */
+static bool build_data(struct elf_layout *layout, struct failure *failure)
+{
+    if (!fits(layout, layout->data_address, failure))
+        return false;
+    if (!layout->embedding) {
+        elf_dynamic_build(layout);
+        append_header(layout);
+        elf_tables_bind(layout);
+        return true;
+    }
+    if (!elf_embedding_append(layout->embedding, layout->image, &layout->data, layout->data_address,
+                              failure))
+        return false;
+    append_header(layout);
+    return embed(layout, failure);
 }
 
 bool elf_write(const struct elf_writer_source *source, struct output_file *output,
                struct failure *failure)
 {
-    struct elf_layout layout = {.image = source->image};
+    struct elf_layout layout = {.image = source->image, .embedding = source->embedding};
     struct change_list changes = {0};
     struct elf_table build_id = elf_build_id(source->image);
     struct manifest_source manifest = {
@@ -182,20 +256,17 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
         goto err;
     manifest.stubs = layout.stubs.address;
     layout.tables_address = page_up(layout.stubs.address + layout.stubs.code.size);
-    elf_tables_build(&layout, source->agent);
+    elf_headers_build(&layout);
+    if (!layout.embedding)
+        elf_tables_build(&layout, source->agent);
     elf_unwind_build(&layout, source->elf, moves);
     buffer_align(&layout.tables, 64, 0);
     layout.manifest.size = manifest_size(&manifest);
     layout.manifest.offset = buffer_append_zeros(&layout.tables, layout.manifest.size);
     manifest_write(&manifest, layout.tables.bytes + layout.manifest.offset);
     layout.data_address = page_up(layout.tables_address + layout.tables.size);
-    if (layout.data_address - source->image->base > INT32_MAX - (64u << 20)) {
-        fail(failure, source->image->path, "expected less than 2 GB of address space");
+    if (!build_data(&layout, failure))
         goto err;
-    }
-    elf_dynamic_build(&layout);
-    append_header(&layout);
-    elf_tables_bind(&layout);
     elf_segments_build(&layout);
     patch_code(&layout, source);
     elf_imports_redirect(&source->elf->functions, &source->elf->map, source->image, &layout.stubs,

@@ -12,6 +12,9 @@
  *      RW   .dynamic, image_header
  *      (not loaded)        .shstrtab, section headers
  *
+ * Into a static executable the agent itself is put, between RW and what is not loaded, and its data
+ * is preceded by pointers and thread-local storage: elf_embedding.h.
+ *
  * .rela.dyn gets its new entry right behind the relative relocations, so that image_header's
  * entry_hook is bound before an IRELATIVE relocation runs a resolver, which may be hooked.
  */
@@ -27,8 +30,9 @@ struct elf_writer_source {
     struct elf_image *image; /* its bytes are patched */
     struct elf_code *elf;    /* planned */
     const struct patch_plan *plan;
-    const char *original_path; /* absolute */
-    const char *agent;         /* as the dynamic section is to name it */
+    const char *original_path;       /* absolute */
+    const char *agent;               /* as the dynamic section is to name it */
+    struct elf_embedding *embedding; /* the agent itself, for a static executable; else null */
     uint64_t original_hash;
 };
 

@@ -1,0 +1,68 @@
+#include "hooks/embedded.h"
+
+#include <asm/prctl.h>
+#include <stdint.h>
+
+#include "thunkstash/linux/read_memory.h"
+#include "thunkstash/linux/syscalls.h"
+#include "trace/embedded_agent.h"
+
+#define HIDDEN     __attribute__((visibility("hidden")))
+#define MOST_TRIES 100000 /* calls until a program counts as one without thread-local storage */
+
+/* Reached by its hidden name, without a relocation; the rewriter finds it by the other. */
+struct embedding embedding HIDDEN __attribute__((section(".data"))) = {0};
+extern struct embedding umbra_embedding __attribute__((alias("embedding"), visibility("default")));
+
+extern int umbra_ready HIDDEN;
+
+static char *const *initial_environment;
+static enum { WAITING, BEGINNING, BEGUN, GIVEN_UP } state;
+static uint32_t tries;
+
+/*
+ * Before anything else in the process. The stack holds the count of arguments, these, a null, the
+ * environment. Returns the program's own entry point. Nothing here may need relocation itself.
+ */
+HIDDEN uint64_t umbra_embedded_start(const uint64_t *stack)
+{
+    uint64_t moved = (uint64_t)&embedding - embedding.address;
+    const uint64_t *pointers = (const uint64_t *)(embedding.pointers + moved);
+
+    for (uint64_t i = 0; i < embedding.pointer_count; i++)
+        *(uint64_t *)(pointers[i] + moved) += moved;
+    initial_environment = (char *const *)(stack + 1 + stack[0] + 1);
+    umbra_ready = 1;
+    return embedding.entry + moved;
+}
+
+/* Did the C library copy the image of thread-local storage to where the hooks will look? */
+static bool has_slot(void)
+{
+    uint64_t thread_pointer = 0, distance, mark;
+
+    if (syscall_failed(SYSCALL2(arch_prctl, ARCH_GET_FS, &thread_pointer)) || !thread_pointer)
+        return false;
+    __asm__("movq umbra_thread@gottpoff(%%rip), %0" : "=r"(distance));
+    return read_memory(thread_pointer + distance + 8, &mark) && mark == EMBEDDED_TLS_MARK;
+}
+
+bool embedded_begun(void)
+{
+    int waiting = WAITING;
+
+    if (!embedding.address || state == BEGUN)
+        return true;
+    if (state != WAITING)
+        return false;
+    if (!has_slot()) {
+        if (tries++ == MOST_TRIES)
+            state = GIVEN_UP;
+        return false;
+    }
+    if (!__atomic_compare_exchange_n((int *)&state, &waiting, BEGINNING, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE))
+        return false;
+    state = agent_begin_with(initial_environment) ? BEGUN : GIVEN_UP;
+    return state == BEGUN;
+}
