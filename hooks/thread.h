@@ -68,7 +68,7 @@ void thread_end(struct thread *thread, uint64_t stack_pointer, enum trace_thread
 /* At exit(): stops and closes every other thread of the process. */
 void threads_cut(struct thread *self);
 
-/* Runs `notice` in each thread that ends from now on, where the C library allows it. */
+/* Has thread_end called in each thread that ends from now on, where the C library allows it. */
 void threads_prepare(void);
 
 /* Slow path brackets. ticks: when it began. publish puts the hot fields back in place. */
