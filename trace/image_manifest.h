@@ -18,6 +18,12 @@
  *      |     image_header      |  section .umbra.header
  *      +-----------------------+
  *
+ * A PE image gets three sections behind its own, and keeps the overlay behind these:
+ *
+ *      .umbrax  RX   stubs, and calls to imports
+ *      .umbrar  R    import directory, .reloc and .pdata rebuilt, unwind codes, image_manifest
+ *      .umbraw  RW   image_header, at the section's start: its manifest_rva leads to the manifest
+ *
  * A function's first bytes are replaced by a 5-byte `jmp` to its stub:
  *
  *      function:           jmp  stub               (behind an endbr64, if there is one)
@@ -42,24 +48,29 @@
 
 #include "trace/image_offsets.h"
 
-#define IMAGE_MAGIC          0x314547414d494255ull /* "UBIMAGE1", little endian */
-#define IMAGE_VERSION        2
-#define IMAGE_HOOK_SYMBOL    "umbra_enter"   /* what entry_hook is bound to at load time */
-#define IMAGE_AGENT_NAME     "libhooks.so"
+#define IMAGE_MAGIC       0x314547414d494255ull /* "UBIMAGE1", little endian */
+#define IMAGE_VERSION     2
+#define IMAGE_HOOK_SYMBOL "umbra_enter" /* what entry_hook is bound to at load time */
+#define IMAGE_AGENT_NAME  "libhooks.so"
+#define IMAGE_PE_AGENT_NAME                                                                        \
+    "hooks.dll" /* exports IMAGE_HOOK_SYMBOL; its import slot is entry_hook */
+#define IMAGE_PE_STUBS       ".umbrax"
+#define IMAGE_PE_MANIFEST    ".umbrar"
+#define IMAGE_PE_HEADER      ".umbraw"
 #define MANIFEST_MAGIC       0x3149464e414d4255ull /* "UBMANFI1", little endian */
-#define STUB_HEADER_DISTANCE (-8)            /* from body: int32 */
-#define STUB_INDEX           (-4)            /* from body: uint32, place in the manifest */
+#define STUB_HEADER_DISTANCE (-8)                  /* from body: int32 */
+#define STUB_INDEX           (-4)                  /* from body: uint32, place in the manifest */
 
 /* Writable, one an image; zero but for what is marked. */
 struct image_header {
-    uint64_t magic;            /* set: IMAGE_MAGIC */
-    uint64_t entry_hook;       /* bound to umbra_enter by the dynamic linker; the agent then stores
-                                  the hook that serves the session's state */
-    uint32_t first_function;   /* number of function 0, given by the agent; 0 before */
-    uint32_t version;          /* set: IMAGE_VERSION */
-    uint32_t header_rva;       /* set: address of this header, from the image's base */
-    uint32_t manifest_rva;     /* set */
-    uint32_t image_size;       /* set: bytes from the base to the end of the last segment */
+    uint64_t magic;          /* set: IMAGE_MAGIC */
+    uint64_t entry_hook;     /* bound to umbra_enter by the dynamic linker; the agent then stores
+                                the hook that serves the session's state */
+    uint32_t first_function; /* number of function 0, given by the agent; 0 before */
+    uint32_t version;        /* set: IMAGE_VERSION */
+    uint32_t header_rva;     /* set: address of this header, from the image's base */
+    uint32_t manifest_rva;   /* set */
+    uint32_t image_size;     /* set: bytes from the base to the end of the last segment */
     uint32_t reserved0;
     uint64_t reserved[3];
 };
@@ -71,35 +82,35 @@ enum function_state {
 };
 
 struct image_manifest {
-    uint64_t magic;           /* MANIFEST_MAGIC */
-    uint32_t version;         /* IMAGE_VERSION */
-    uint32_t size;            /* bytes, functions and strings included */
+    uint64_t magic;   /* MANIFEST_MAGIC */
+    uint32_t version; /* IMAGE_VERSION */
+    uint32_t size;    /* bytes, functions and strings included */
     uint32_t function_count;
-    uint32_t functions;       /* offset of the first manifest_function from here */
-    uint32_t original_path;   /* offset from here of a zero-terminated absolute path */
-    uint32_t agent_path;      /* likewise; may begin with $ORIGIN */
-    uint64_t original_size;   /* bytes of the original file */
-    uint64_t original_hash;   /* XXH3 64 of its content */
-    uint64_t preferred_base;  /* lowest address as linked: rva + this = address in the file */
-    uint32_t build_id;        /* offset from here; 0 if there is none */
+    uint32_t functions;      /* offset of the first manifest_function from here */
+    uint32_t original_path;  /* offset from here of a zero-terminated absolute path */
+    uint32_t agent_path;     /* likewise; may begin with $ORIGIN */
+    uint64_t original_size;  /* bytes of the original file */
+    uint64_t original_hash;  /* XXH3 64 of its content */
+    uint64_t preferred_base; /* lowest address as linked: rva + this = address in the file */
+    uint32_t build_id;       /* offset from here; 0 if there is none */
     uint32_t build_id_size;
     uint32_t changes; /* offset of the first manifest_change from here */
     uint32_t change_count;
-    uint64_t seal; /* XXH3 64 of this whole file, in which these 8 bytes are 0 */
+    uint64_t seal;    /* XXH3 64 of this whole file, in which these 8 bytes are 0 */
     uint32_t imports; /* offset of the first manifest_import from here */
     uint32_t import_count;
 };
 
 /* Ascending by rva, one for every function that was found. 32 bytes. */
 struct manifest_function {
-    uint32_t rva;           /* of the entry, from the image's base */
-    uint32_t size;          /* bytes as far as known, else 0 */
-    uint32_t stub_rva;      /* 0 if skipped */
-    uint8_t state;          /* enum function_state */
-    uint8_t reason;         /* how it was patched or why not: rewriter/patch.h */
-    uint8_t patch_offset;   /* of the first patched byte from rva (4 behind an endbr64) */
-    uint8_t patch_size;     /* bytes of `original` in use: the jmp and the fill behind it */
-    uint8_t original[16];   /* what stood at rva + patch_offset */
+    uint32_t rva;         /* of the entry, from the image's base */
+    uint32_t size;        /* bytes as far as known, else 0 */
+    uint32_t stub_rva;    /* 0 if skipped */
+    uint8_t state;        /* enum function_state */
+    uint8_t reason;       /* how it was patched or why not: rewriter/patch.h */
+    uint8_t patch_offset; /* of the first patched byte from rva (4 behind an endbr64) */
+    uint8_t patch_size;   /* bytes of `original` in use: the jmp and the fill behind it */
+    uint8_t original[16]; /* what stood at rva + patch_offset */
 };
 
 /*

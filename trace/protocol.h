@@ -16,6 +16,25 @@
  * The socket is DIR/INSTANCE.socket; DIR is $XDG_RUNTIME_DIR/umbra, or /tmp/umbra-UID where
  * XDG_RUNTIME_DIR is not set or empty; INSTANCE is $UMBRA_INSTANCE_ID or "default".
  * UMBRA_REQUIRED=1 makes a program refuse to start without a service.
+ *
+ * Windows programs, also those under Wine, speak over TCP on 127.0.0.1, with a secret instead of
+ * credentials and a path instead of a descriptor. Port and secret stand in the rendezvous file,
+ * readable by its owner only, which the service writes when it listens and removes at its end:
+ *
+ *      DIR/INSTANCE.rendezvous            one line: `umbra 1 PORT SECRET\n`
+ *                                         PORT decimal, SECRET 32 hexadecimal digits
+ *
+ * DIR is as above on Linux and, of a native service, under Wine (there below Z:, and with the UID
+ * of Z:\proc\self\status); on Windows it is %LOCALAPPDATA%\umbra. UMBRA_RENDEZVOUS, if set, is
+ * the path of the file itself.
+ *
+ *      agent                                            service
+ *        | -- struct protocol_tcp_hello -----------------> |   compares the secret
+ *        | <- struct protocol_tcp_welcome --------------- |   path of the trace, header filled in
+ *        | … the connection stays open …                   |   its end is the process's end
+ *
+ * All are of fixed size; a TCP stream has no packets, so each side reads exactly that many bytes.
+ * The agent opens and maps the file of that path, shared; nothing else is ever sent.
  */
 #ifndef UMBRA_PROTOCOL_H
 #define UMBRA_PROTOCOL_H
@@ -52,6 +71,25 @@ struct protocol_welcome {
     uint32_t node_limit;
     uint64_t capacity; /* bytes of the trace, to map */
     uint32_t reserved[2];
+};
+
+#define PROTOCOL_SECRET_SIZE 16
+#define PROTOCOL_TCP_PATH    1024
+
+struct protocol_tcp_hello {
+    struct protocol_hello hello; /* pid: the Windows one; trusted, for it is only shown */
+    uint8_t secret[PROTOCOL_SECRET_SIZE];
+    uint32_t ppid; /* 0 if not known */
+    uint32_t reserved[3];
+    char exe[1024];     /* full path, UTF-8, zero-terminated, cut if longer */
+    char command[2048]; /* the command line, likewise */
+};
+
+struct protocol_tcp_welcome {
+    struct protocol_welcome welcome;
+    uint32_t system; /* enum trace_system of the service: LINUX means Z: is to be put before path */
+    uint32_t reserved[7];
+    char path[PROTOCOL_TCP_PATH]; /* of the trace, absolute, UTF-8, zero-terminated */
 };
 
 struct protocol_command {

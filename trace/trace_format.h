@@ -75,6 +75,12 @@ enum trace_end {
     TRACE_END_EXEC = 2,    /* the process replaced itself by exec and began another trace */
 };
 
+/* What the process ran on: says how module paths and thread numbers are to be read. */
+enum trace_system {
+    TRACE_SYSTEM_LINUX = 0,
+    TRACE_SYSTEM_WINDOWS = 1, /* paths as Windows spells them, UTF-8; under Wine Z:\ is / */
+};
+
 struct trace_header {
     /* Written by the service, before the agent sees the file. */
     char magic[8];             /* TRACE_MAGIC, no terminating zero */
@@ -104,7 +110,7 @@ struct trace_header {
     uint64_t skipped;           /* calls not recorded since their thread had no state yet */
     uint32_t fork_of_pid;       /* pid of the process this one was forked from while recording, */
                                 /* 0 when it was started by exec */
-    uint32_t reserved;
+    uint32_t system;            /* enum trace_system */
 };
 
 enum trace_block_kind {
