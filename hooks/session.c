@@ -1,5 +1,7 @@
 #include "hooks/session.h"
 
+#include <stddef.h>
+
 #include "hooks/connection.h"
 #include "hooks/memory.h"
 #include "hooks/thread.h"
@@ -60,7 +62,7 @@ struct trace_block *session_block(uint32_t thread)
     } while (!__atomic_compare_exchange_n(&session.header->used, &at, at + TRACE_BLOCK_SIZE, false,
                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     block = (struct trace_block *)(session.trace + at);
-    if (!pages_touch(block, TRACE_BLOCK_SIZE))
+    if (!pages_touch(block, TRACE_BLOCK_SIZE, offsetof(struct trace_block, reserved)))
         return 0;
     block->thread = thread;
     block->used = 1;
