@@ -178,9 +178,12 @@ static bool thread_set_up(struct thread *thread, uint32_t tid)
 struct thread *thread_begin(void)
 {
     struct thread *thread = umbra_thread;
-    uint32_t tid = (uint32_t)SYSCALL0(gettid);
+    long number = SYSCALL0(gettid);
+    uint32_t tid = (uint32_t)number;
     struct guard guard;
 
+    if (syscall_failed(number))
+        return 0; /* a filter that lets nobody know it: threads could not be told apart */
     umbra_thread = &in_the_making;
     guard = guard_take();
     if (session.state == SESSION_RUNNING && guard_forked()) {
