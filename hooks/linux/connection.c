@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <stddef.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
 #include "hooks/memory.h"
+#include "thunkstash/linux/linux_pages.h"
 #include "thunkstash/linux/syscalls.h"
 #include "trace/trace_format.h"
 
@@ -136,4 +138,9 @@ char *connection_open(char *const *environment, uint32_t fork_of_pid,
         SYSCALL1(close, file);
     SYSCALL1(close, socket);
     return trace;
+}
+
+bool connection_claim(void *part, uint64_t size)
+{
+    return pages_touch(part, size, offsetof(struct trace_block, reserved));
 }
