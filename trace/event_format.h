@@ -122,7 +122,8 @@ struct event_file_header {
     uint32_t piece;      /* number of this piece, from 1; 0 if it is the only one */
     uint64_t created_ns; /* of the trace, likewise */
     uint64_t gone;       /* events in older pieces that were removed */
-    uint64_t reserved[3];
+    uint64_t dropped;    /* events that never came into a chunk: of the ring, at the end */
+    uint64_t reserved[2];
 };
 
 enum event_compression {

@@ -170,6 +170,7 @@ static int read_file(struct reading *reading, const char *path)
     else {
         if (reading->totals->gone < header.gone)
             reading->totals->gone = header.gone;
+        reading->totals->dropped += header.dropped;
         result = read_chunks(reading, fd, path);
     }
     close(fd);
