@@ -8,21 +8,21 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     int file = memory_file(data, size);
-    struct elf_file elf;
+    struct image_file image;
     struct manifest manifest;
     const char *why = "";
     char path[64];
 
     snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
-    if (elf_open(&elf, path, &why) < 0) {
+    if (image_file_open(&image, path, &why) < 0) {
         check_refusal(why);
         goto done;
     }
-    if (manifest_load(&manifest, &elf, &why) < 0)
+    if (manifest_load(&manifest, &image, &why) < 0)
         check_refusal(why);
     else
         manifest_free(&manifest);
-    elf_close(&elf);
+    image_file_close(&image);
 done:
     close(file);
     return 0;
