@@ -32,12 +32,12 @@ static int is_code(const struct pe_file *pe, const struct coff_symbol *symbol)
 }
 
 /* Null if it has none. A name of up to eight bytes is copied to *copies, which moves on. */
-static const char *name_of(const struct pe_file *pe, const struct coff_symbol *symbol,
-                           char (**copies)[9])
+static const char *name_of(const char *strings, uint32_t strings_size,
+                           const struct coff_symbol *symbol, char (**copies)[9])
 {
     if (!symbol->zero)
-        return symbol->offset >= sizeof(uint32_t) && symbol->offset < pe->strings_size
-                   ? pe->strings + symbol->offset
+        return symbol->offset >= sizeof(uint32_t) && symbol->offset < strings_size
+                   ? strings + symbol->offset
                    : NULL;
     memcpy(**copies, symbol->short_name, sizeof(symbol->short_name));
     return *(*copies)++;
@@ -47,7 +47,7 @@ void coff_symbols_add(struct symbol_table *table, const struct pe_file *pe)
 {
     uint64_t count = pe->header.symbol_count;
     struct coff_symbol *symbols;
-    char(*copies)[9];
+    char(*copies)[9], *strings;
 
     if (!pe->header.symbols || !count || !pe->strings)
         return;
@@ -56,9 +56,13 @@ void coff_symbols_add(struct symbol_table *table, const struct pe_file *pe)
         return;
     copies = memory_zeroed(count, sizeof(*copies));
     symbol_table_own(table, copies);
+    strings = memory_zeroed(pe->strings_size + 1ull, 1);
+    symbol_table_own(table, strings);
+    memcpy(strings, pe->strings, pe->strings_size);
     for (uint64_t i = 0; i < count; i += 1u + symbols[i].aux_count) {
         const struct coff_symbol *symbol = &symbols[i];
-        const char *name = is_code(pe, symbol) ? name_of(pe, symbol, &copies) : NULL;
+        const char *name =
+            is_code(pe, symbol) ? name_of(strings, pe->strings_size, symbol, &copies) : NULL;
         if (name && *name && *name != '.')
             symbol_table_add(table,
                              pe->image_base + pe->sections[symbol->section - 1].rva + symbol->value,
