@@ -73,7 +73,8 @@ static void grind(struct ground *ground, const char *seed)
     trace_sample_add_module(&trace, recorded, BASE, 1 << 20, 1, 4, image.original_hash);
     node = trace_sample_thread(&trace, 1)->root;
     for (uint32_t i = 1; i <= 4; i++)
-        node = trace_sample_add_node(&trace, 1, node, i == 1 ? 0 : BASE + 0x1045, i, i, 4000u >> (i - 1));
+        node = trace_sample_add_node(&trace, 1, node, i == 1 ? 0 : BASE + 0x1045, i, i,
+                                     4000u >> (i - 1));
     ground_begin(ground, &trace, false);
     free(image.bytes);
 }
