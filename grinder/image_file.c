@@ -112,6 +112,7 @@ void image_file_symbols(const struct image_file *image, const char *module,
     case IMAGE_PE:
         coff_symbols_add(table, &image->pe);
         pe_exports_add(table, &image->pe, module);
+        pe_imports_add(table, &image->pe);
         break;
     }
 }

@@ -2,7 +2,7 @@
  * An image file of either system, told by its first bytes.
  *
  *      7f 45 4c 46   ELF    elf_file.c  elf_symbols.c  elf_manifest.c
- *      4d 5a         PE     pe_file.c   coff_symbols.c pe_exports.c pe_manifest.c
+ *      4d 5a         PE     pe_file.c  coff_symbols.c  pe_exports.c  pe_imports.c  pe_manifest.c
  */
 #ifndef UMBRA_GRINDER_IMAGE_FILE_H
 #define UMBRA_GRINDER_IMAGE_FILE_H
@@ -39,8 +39,8 @@ int image_file_has_section(const struct image_file *image, const char *name);
    none. */
 struct image_manifest *image_file_manifest(const struct image_file *image);
 
-/* Adds the functions that the file has names for. Exports without one are called by number,
-   with the module's name in front. */
+/* Adds the functions that the file has names for, on Windows also slots of imports. Exports without
+   one are called by number, with the module's name in front. */
 void image_file_symbols(const struct image_file *image, const char *module,
                         struct symbol_table *table);
 

@@ -62,7 +62,7 @@ static void lines_hold_up_to_the_next_one(void **state)
     } expected[] = {
         {0x1000, 12}, {0x1004, 12}, {0x1005, 13}, {0x1006, 0},  {0x1010, 16},
         {0x1011, 17}, {0x1030, 37}, {0x103d, 37}, {0x103e, 38}, {0x1072, 39},
-        {0x1073, 0},  {0x10a0, 28}, {0x10fe, 49}, {0x1110, 33}, {0x2000, 0},
+        {0x1073, 0},  {0x10a0, 28}, {0x10fe, 58}, {0x1110, 33}, {0x2000, 0},
     };
     const size_t count = sizeof(expected) / sizeof(*expected);
     uint64_t *addresses = calloc(count + 1, sizeof(*addresses));

@@ -49,6 +49,10 @@ void *pe_read(const struct pe_file *pe, uint32_t rva, uint32_t size);
 void coff_symbols_add(struct symbol_table *table, const struct pe_file *pe);
 void pe_exports_add(struct symbol_table *table, const struct pe_file *pe, const char *module);
 
+/* Adds library!function for the slots of imports, which are no functions: calls go through them
+   (pe_imports.c). */
+void pe_imports_add(struct symbol_table *table, const struct pe_file *pe);
+
 /* The manifest's bytes up to its own size, to be freed, nothing else checked (pe_manifest.c);
    null if there is none. */
 struct image_manifest *pe_manifest_read(const struct pe_file *pe);

@@ -67,7 +67,7 @@ static void coff_symbols_name_functions(void **state)
     assert_string_equal(symbol_table_find(&symbols, base + 0x1004), "_ZN5outer5innerC1Ei");
     assert_string_equal(symbol_table_find(&symbols, base + 0x1027), "by_name");
     assert_string_equal(symbol_table_find(&symbols, base + 0x1016), "by_ordinal");
-    assert_string_equal(symbol_table_find(&symbols, base + 0x1090), "_Z5twiceIiET_S0_");
+    assert_string_equal(symbol_table_find(&symbols, base + 0x10b0), "_Z5twiceIiET_S0_");
     assert_null(symbol_table_find(&symbols, base + 0x1005));
     for (size_t i = 0; i < symbols.count; i++)
         assert_null(strstr(symbols.symbols[i].name, ".text"));
@@ -84,6 +84,21 @@ static void exports_have_a_name_or_a_number(void **state)
     assert_int_equal(symbols.count, 2);
     assert_string_equal(symbol_table_find(&symbols, base + 0x1030), "by_name");
     assert_string_equal(symbol_table_find(&symbols, base + 0x1080), "module.dll!ordinal7");
+    symbol_table_free(&symbols);
+}
+
+static void imports_have_their_library_in_front(void **state)
+{
+    struct symbol_table symbols;
+    int found = 0;
+    uint64_t base;
+
+    (void)state;
+    load_symbols(&symbols, MINGW, &base);
+    for (size_t i = 0; i < symbols.count; i++)
+        found += !strcmp(symbols.symbols[i].name, "KERNEL32.dll!Sleep") &&
+                 symbols.symbols[i].address == base + 0x4038;
+    assert_int_equal(found, 1);
     symbol_table_free(&symbols);
 }
 
@@ -108,8 +123,8 @@ static void the_debug_directory_names_the_pdb(void **state)
 
 static void write_sample(const char *path)
 {
-    static const uint32_t rvas[] = {0x1000, 0x1030};
-    struct pe_sample sample = pe_sample_make(MSVC, "Z:\\original.dll", rvas, 2);
+    static const uint32_t rvas[] = {0x1000, 0x1030, 0x7ffffff0};
+    struct pe_sample sample = pe_sample_make(MSVC, "Z:\\original.dll", rvas, 3);
 
     pe_sample_write(path, sample.bytes, sample.size);
     free(sample.bytes);
@@ -175,6 +190,7 @@ int main(void)
         cmocka_unit_test(sections_are_found_by_name),
         cmocka_unit_test(coff_symbols_name_functions),
         cmocka_unit_test(exports_have_a_name_or_a_number),
+        cmocka_unit_test(imports_have_their_library_in_front),
         cmocka_unit_test(the_debug_directory_names_the_pdb),
         cmocka_unit_test(the_manifest_is_found_by_the_header),
         cmocka_unit_test(what_is_no_image_for_x86_64_is_refused),

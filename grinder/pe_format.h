@@ -121,6 +121,28 @@ struct pe_export_directory {
     uint32_t indexes;   /* RVA of uint16_t[name_count]: place among the addresses */
 };
 
+/* One a library, up to one without slots. */
+struct pe_import_library {
+    uint32_t lookup; /* RVA of uint64_t []: RVA of a hint and a name, or PE_BY_ORDINAL; 0 ends */
+    uint32_t time;
+    uint32_t forwarder;
+    uint32_t name;  /* RVA */
+    uint32_t slots; /* RVA of uint64_t [], which the loader fills */
+};
+
+#define PE_BY_ORDINAL (1ull << 63)
+
+struct pe_delay_library {
+    uint32_t flags; /* PE_DELAY_BY_RVA: what follows are RVAs */
+    uint32_t name;
+    uint32_t handle;
+    uint32_t slots;
+    uint32_t lookup;
+    uint32_t unused[3];
+};
+
+#define PE_DELAY_BY_RVA 1
+
 struct pe_debug_entry {
     uint32_t flags;
     uint32_t time;
@@ -143,6 +165,8 @@ _Static_assert(sizeof(struct pe_optional_header) == 112, "PE format");
 _Static_assert(sizeof(struct pe_section_header) == 40, "PE format");
 _Static_assert(sizeof(struct coff_symbol) == 18, "PE format");
 _Static_assert(sizeof(struct pe_export_directory) == 40, "PE format");
+_Static_assert(sizeof(struct pe_import_library) == 20, "PE format");
+_Static_assert(sizeof(struct pe_delay_library) == 32, "PE format");
 _Static_assert(sizeof(struct pe_debug_entry) == 28, "PE format");
 _Static_assert(sizeof(struct pe_codeview) == 24, "PE format");
 

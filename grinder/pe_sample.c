@@ -47,11 +47,11 @@ static uint8_t *make_manifest(const struct pe_sample *sample, size_t original_si
                               size_t count, size_t *size)
 {
     size_t functions = sizeof(struct image_manifest);
-    size_t imports = functions + (count + 1) * sizeof(struct manifest_function);
+    size_t imports = functions + count * sizeof(struct manifest_function);
     size_t name = imports + sizeof(struct manifest_import);
     size_t path = name + sizeof(PE_SAMPLE_IMPORT);
     struct manifest_function *function;
-    struct manifest_import import = {(uint32_t)count, (uint32_t)name};
+    struct manifest_import import = {(uint32_t)count - 1, (uint32_t)name};
     uint8_t *bytes;
 
     *size = path + strlen(original_path) + 1;
@@ -61,7 +61,7 @@ static uint8_t *make_manifest(const struct pe_sample *sample, size_t original_si
         .magic = MANIFEST_MAGIC,
         .version = IMAGE_VERSION,
         .size = (uint32_t)*size,
-        .function_count = (uint32_t)count + 1,
+        .function_count = (uint32_t)count,
         .functions = (uint32_t)functions,
         .original_path = (uint32_t)path,
         .original_size = original_size,
@@ -71,9 +71,8 @@ static uint8_t *make_manifest(const struct pe_sample *sample, size_t original_si
         .import_count = 1,
     };
     function = (struct manifest_function *)(bytes + functions);
-    for (size_t i = 0; i <= count; i++)
-        function[i] = (struct manifest_function){.rva = i < count ? rvas[i] : 0x7ffffff0,
-                                                 .state = FUNCTION_HOOKED};
+    for (size_t i = 0; i < count; i++)
+        function[i] = (struct manifest_function){.rva = rvas[i], .state = FUNCTION_HOOKED};
     memcpy(bytes + imports, &import, sizeof(import));
     strcpy((char *)bytes + name, PE_SAMPLE_IMPORT);
     strcpy((char *)bytes + path, original_path);

@@ -11,11 +11,11 @@ struct pe_sample {
     uint64_t original_hash; /* of the file it was made from */
 };
 
-#define PE_SAMPLE_IMPORT "KERNEL32.dll!ReadFile"
+#define PE_SAMPLE_IMPORT "Sleep"
 
-/* The file at path with a manifest of count functions at these RVAs, and one more, which is the
-   import PE_SAMPLE_IMPORT. original_path is what the manifest says. Ends the test where it cannot
-   be done. */
+/* The file at path with a manifest of count functions at these RVAs, the last one of which is the
+   slot of the import PE_SAMPLE_IMPORT. original_path is what the manifest says. Ends the test where
+   it cannot be done. */
 struct pe_sample pe_sample_make(const char *path, const char *original_path, const uint32_t *rvas,
                                 size_t count);
 

@@ -57,7 +57,7 @@ static char *name_without_symbol(const struct image *image, const struct functio
 }
 
 /* An import is called what the caller calls it by; its own name is of another module. On Windows
-   that says which: KERNEL32.dll!ReadFile. */
+   the slot says of which: KERNEL32.dll!ReadFile. */
 static char *name_of_import(const char *symbol)
 {
     const char *function = strchr(symbol, '!');
@@ -86,12 +86,12 @@ static void name_functions(struct images *images, uint32_t number,
             continue;
         if (!image->problem)
             import = manifest_import_name(&image->manifest, function->index);
-        if (import) {
-            function->name = name_of_import(import);
-            continue;
-        }
         if (!image->problem && function->rva)
             symbol = symbol_table_find(symbols, address_of_rva(image, function->rva));
+        if (import) {
+            function->name = name_of_import(symbol && strchr(symbol, '!') ? symbol : import);
+            continue;
+        }
         function->name = symbol ? demangle(symbol) : name_without_symbol(image, function);
     }
 }

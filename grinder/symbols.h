@@ -15,6 +15,7 @@ enum symbol_rank {
     RANK_LOCAL,
     RANK_WEAK,
     RANK_GLOBAL,
+    RANK_IMPORT,    /* the slot of a function of another image */
     RANK_PROCEDURE, /* a PDB's own name of a function, without decoration */
 };
 

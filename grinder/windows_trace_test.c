@@ -18,7 +18,8 @@
 
 enum { BY_NAME = 1, HIDDEN, NAMELESS, IMPORT };
 
-static const uint32_t rvas[] = {0x1030, 0x10a0, 0x1001};
+/* The last one is the slot of Sleep in mingw.dll; the other one has no imports. */
+static const uint32_t rvas[] = {0x1030, 0x10a0, 0x1001, 0x4038};
 static char folder[] = "/tmp/windows_trace_test.XXXXXX";
 
 static void run(const char *command)
@@ -61,7 +62,7 @@ static void grind(struct ground *ground, const char *seed)
 
     snprintf(path, sizeof(path), "%s/%s", SEEDS, seed);
     snprintf(original, sizeof(original), "Z:%s\\Original\\%s", folder, seed);
-    image = pe_sample_make(path, original, rvas, 3);
+    image = pe_sample_make(path, original, rvas, 4);
     snprintf(path, sizeof(path), "%s/%s", folder, seed);
     pe_sample_write(path, image.bytes, image.size);
     snprintf(recorded, sizeof(recorded), "Z:%s\\%s", folder, seed);
@@ -97,7 +98,7 @@ static void names_and_lines_come_from_the_pdb(void **state)
     expect_name(&ground, BY_NAME, "by_name");
     expect_name(&ground, HIDDEN, "hidden");
     expect_name(&ground, NAMELESS, "msvc.dll!0x1001");
-    expect_name(&ground, IMPORT, PE_SAMPLE_IMPORT);
+    expect_name(&ground, IMPORT, "Sleep@plt"); /* no such slot: by the manifest alone */
     place = place_of_function(&ground.images, HIDDEN);
     assert_int_equal(place.line, 28);
     assert_string_equal(place.file, "/seeds/of/windows/windows.cpp");
@@ -163,6 +164,16 @@ static void without_a_pdb_there_are_exports(void **state)
     ground_free(&ground);
 }
 
+static void an_import_has_its_library_in_front(void **state)
+{
+    struct ground ground;
+
+    (void)state;
+    grind(&ground, "mingw.dll");
+    expect_name(&ground, IMPORT, "KERNEL32.dll!Sleep");
+    ground_free(&ground);
+}
+
 static void an_image_that_is_gone_lends_no_names(void **state)
 {
     struct trace_sample trace;
@@ -202,6 +213,7 @@ int main(void)
         cmocka_unit_test_setup(a_pdb_beside_the_original_will_do, clear_folder),
         cmocka_unit_test_setup(a_pdb_of_another_build_lends_no_names, clear_folder),
         cmocka_unit_test_setup(without_a_pdb_there_are_exports, clear_folder),
+        cmocka_unit_test_setup(an_import_has_its_library_in_front, clear_folder),
         cmocka_unit_test_setup(an_image_that_is_gone_lends_no_names, clear_folder),
         cmocka_unit_test_setup(times_are_in_ns_as_elsewhere, clear_folder),
     };

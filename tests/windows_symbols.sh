@@ -6,13 +6,14 @@
 source=$TESTS/programs/windows_symbols.cpp
 mingw=x86_64-w64-mingw32
 
-# grind IMAGE RVA…: a trace in which these functions of IMAGE, instrumented, call each other;
-# leaves callgrind and problems.
+# grind IMAGE RVA…: a trace in which these functions of IMAGE, instrumented, call each other, and the
+# last one what SLOT leads to; leaves callgrind and problems.
 grind()
 {
     local image=$1
     shift
-    "$BUILD/grinder/windows_sample" "$image" "instr-$image" trace.bin "Z:$work\\instr-$image" "$@"
+    "$BUILD/grinder/windows_sample" "$image" "instr-$image" trace.bin "Z:$work\\instr-$image" "$@" \
+        "${SLOT:-0}"
     grinder --mode=profile --output-file=callgrind trace.bin 2>problems
 }
 
@@ -49,12 +50,14 @@ rvas_of_mingw()
         print $(NF - 1) }' | while read -r place; do printf '0x%x ' $((text + place)); done
 }
 
-"$mingw-g++" -O1 -g -fno-exceptions -nostdlib -Wl,--entry=start "$source" -o mingw.exe
+"$mingw-g++" -O1 -g -fno-exceptions -nostdlib -Wl,--entry=start "$source" \
+    -lkernel32 -o mingw.exe
 read -ra rvas <<<"$(rvas_of_mingw mingw.exe)"
 equal "functions objdump knows" ${#rvas[@]} 4
+SLOT=$("$mingw-objdump" -p mingw.exe | awk '/^ [0-9a-f]+\t/ { print "0x" $6; exit }')
 grind mingw.exe "${rvas[@]}"
 equal "mingw's names and lines" "$(entries)" "$(entries_in_source)"
-contains callgrind 'fn=.* KERNEL32\.dll!ReadFile$'
+contains callgrind 'fn=.* KERNEL32\.dll!Sleep$'
 equal "problems with mingw" "$(<problems)" ""
 
 # The debug file lies beside the original only, and the instrumented image is elsewhere.
@@ -62,7 +65,7 @@ mkdir original
 "$mingw-objcopy" --only-keep-debug mingw.exe original/mingw.debug
 (cd original && "$mingw-objcopy" --strip-all --add-gnu-debuglink=mingw.debug ../mingw.exe stripped.exe)
 "$BUILD/grinder/windows_sample" "$work/original/stripped.exe" elsewhere.exe trace.bin \
-    "z:${work//\//\\}\\ELSEWHERE.exe" "${rvas[@]}"
+    "z:${work//\//\\}\\ELSEWHERE.exe" "${rvas[@]}" 0
 grinder --mode=profile --output-file=callgrind trace.bin
 equal "the debug file's names and lines" "$(entries)" "$(entries_in_source)"
 
@@ -141,7 +144,7 @@ contains callgrind 'fn=.*instr-msvc\.exe!0x1000$'
 
 # What stripping took away from the instrumented image is in the original.
 "$BUILD/grinder/windows_sample" "$work/mingw.exe" instr.exe trace.bin "Z:$work\\instr.exe" \
-    "$(rvas_of_mingw mingw.exe | cut -d ' ' -f 1)"
+    "$(rvas_of_mingw mingw.exe | cut -d ' ' -f 1)" 0
 "$mingw-objcopy" --strip-all instr.exe
 grinder --mode=profile --output-file=callgrind trace.bin
 contains callgrind '(fl|cfi)=.*windows_symbols\.cpp$'

@@ -24,7 +24,16 @@ extern "C" __attribute__((noinline, dllexport)) int visible(int n)
     return i.method(n) + hidden(n);
 }
 
+#ifdef __MINGW32__
+extern "C" __declspec(dllimport) void Sleep(unsigned);
+#else
+static void Sleep(unsigned)
+{
+}
+#endif
+
 extern "C" int start()
 { // entry of start
+    Sleep(0);
     return visible(2) + 1;
 }

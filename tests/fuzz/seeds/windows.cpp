@@ -44,7 +44,16 @@ extern "C" int by_ordinal(int n)
     return hidden(n) + 1;
 }
 
+#ifdef __MINGW32__
+extern "C" __declspec(dllimport) void Sleep(unsigned);
+#else
+static void Sleep(unsigned)
+{
+}
+#endif
+
 extern "C" int DllMainCRTStartup(void *, unsigned, void *)
 {
+    Sleep(0);
     return by_name(2) + by_ordinal(3);
 }
