@@ -134,6 +134,25 @@ equal "procedures llvm-pdbutil knows of many" ${#rvas[@]} 251
 grind many.exe "${rvas[@]}"
 equal "names and lines of 251 functions" "$(entries)" "$(entries_in_pdb many.pdb)"
 
+# Imports by name and by number, at once and delayed.
+cat >imports.c <<'END'
+__declspec(dllimport) int named(int);
+__declspec(dllimport) int numbered(int);
+void *__delayLoadHelper2(const void *descriptor, void **slot) { (void)descriptor; return *slot; }
+int start(void) { return named(1) + numbered(2); }
+END
+printf 'LIBRARY other.dll\nEXPORTS\n    named\n    numbered @9 NONAME\n' >other.def
+llvm-dlltool -m i386:x86-64 -d other.def -l other.lib
+clang --target=x86_64-pc-windows-msvc -O1 -c imports.c -o imports.obj
+for option in /delayload:other.dll /debug; do
+    lld-link /nodefaultlib /entry:start /subsystem:console "$option" imports.obj other.lib /out:imports.exe
+    slots=$(llvm-readobj --coff-imports imports.exe | awk '/ImportAddressTable(RVA)?:/ { print $2 }')
+    SLOT=$slots grind imports.exe 0x1000
+    contains callgrind 'fn=.* other\.dll!named$'
+    SLOT=$((slots + 8)) grind imports.exe 0x1000
+    contains callgrind 'fn=.* other\.dll!ordinal9$'
+done
+
 # Another build's PDB is told and not used.
 clang++ --target=x86_64-pc-windows-msvc -O1 -g -gcodeview -fno-exceptions -DOTHER -c "$source" -o msvc.obj
 lld-link /debug /nodefaultlib /entry:visible /subsystem:console msvc.obj /out:other.exe
