@@ -54,7 +54,7 @@ rvas_of_mingw()
     -lkernel32 -o mingw.exe
 read -ra rvas <<<"$(rvas_of_mingw mingw.exe)"
 equal "functions objdump knows" ${#rvas[@]} 4
-SLOT=$("$mingw-objdump" -p mingw.exe | awk '/^ [0-9a-f]+\t/ { print "0x" $6; exit }')
+SLOT=$("$mingw-objdump" -p mingw.exe | awk '/^ [0-9a-f]+\t/ { if (!found++) print "0x" $6 }')
 grind mingw.exe "${rvas[@]}"
 equal "mingw's names and lines" "$(entries)" "$(entries_in_source)"
 contains callgrind 'fn=.* KERNEL32\.dll!Sleep$'
