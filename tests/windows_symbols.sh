@@ -170,3 +170,12 @@ contains callgrind '(fl|cfi)=.*windows_symbols\.cpp$'
 echo >>mingw.exe
 grinder --mode=profile --output-file=callgrind trace.bin
 ! grep -q 'windows_symbols\.cpp' callgrind || fail "a changed original lends lines"
+
+# Damaged DWARF costs lines, not names.
+"$mingw-g++" -O1 -g -fno-exceptions -nostdlib -Wl,--entry=start "$source" -lkernel32 -o damaged.exe
+head -c 100000 /dev/zero | tr '\0' '\377' >noise
+"$mingw-objcopy" --update-section .debug_line=noise --update-section .debug_abbrev=noise damaged.exe
+read -ra rvas <<<"$(rvas_of_mingw damaged.exe)"
+grind damaged.exe "${rvas[@]}"
+contains callgrind 'fn=.* outer::inner::method\(int\)$'
+equal "lines of damaged DWARF" "$(entries)" ""
