@@ -10,6 +10,7 @@
 
 #define MAX_LIBRARIES 4096u
 #define MAX_NAME      1024u
+#define ENTRY_SIZE    64u /* of memory for a symbol, about, its name apart */
 
 /* Sections are read when they are first needed. Damaged ones may overlap: no more is read of all
    of them than the file holds. */
@@ -18,7 +19,7 @@ struct imports {
     const struct pe_file *pe;
     char **sections;
     uint64_t bytes_left;
-    uint64_t text_left; /* for names, which may all be the same one in the file */
+    uint64_t room_left; /* for names, which may all be the same one in the file */
 };
 
 /* size bytes at rva, and a zero somewhere behind them; null if they are not in the file. */
@@ -53,9 +54,9 @@ static char *make_name(struct imports *imports, const char *library, uint64_t en
             return NULL;
         snprintf(text, sizeof(text), "%.*s!%.*s", (int)MAX_NAME, library, (int)MAX_NAME, name);
     }
-    if (strlen(text) >= imports->text_left)
+    if (strlen(text) + ENTRY_SIZE >= imports->room_left)
         return NULL;
-    imports->text_left -= strlen(text);
+    imports->room_left -= strlen(text) + ENTRY_SIZE;
     return memory_copy_string(text);
 }
 
@@ -121,7 +122,7 @@ void pe_imports_add(struct symbol_table *table, const struct pe_file *pe)
         .pe = pe,
         .sections = memory_zeroed(pe->section_count, sizeof(*imports.sections)),
         .bytes_left = pe->file.size,
-        .text_left = 4 * pe->file.size,
+        .room_left = 4 * pe->file.size,
     };
 
     if (pe->directories[PE_IMPORTS].rva)
