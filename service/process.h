@@ -8,6 +8,12 @@
 
 #include "trace/trace_format.h"
 
+/*
+ * To be called first of all: sees to it that the standard descriptors are taken, and that the
+ * arguments are UTF-8.
+ */
+void process_begin(int *argc, char ***argv);
+
 struct process_description {
     pid_t parent;
     char exe[TRACE_EXE_SIZE];         /* its short name where the path may not be read */
@@ -29,8 +35,9 @@ bool process_is_gone(pid_t pid, int watch);
 /* Returns when it is. */
 void process_wait_until_gone(pid_t pid, int watch);
 
-/* Returns true unless it is certain that the process does not map the file of that inode. */
-bool process_may_map(pid_t pid, ino_t inode);
+/* Returns true unless it is certain that the process does not map the file of that file_identity.
+ */
+bool process_may_map(pid_t pid, uint64_t file);
 
 /* Raises the number of descriptors this process may have to what it may raise it to. */
 void process_raise_descriptor_limit(void);

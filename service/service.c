@@ -1,16 +1,14 @@
 #include "service/service.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <utlist.h>
 
 #include "service/client.h"
 #include "service/command.h"
+#include "service/file.h"
 #include "service/message.h"
 #include "service/process.h"
 #include "service/session.h"
@@ -42,7 +40,7 @@ static void signal_came(void *owner)
     struct signal_event event;
 
     while (signals_next(&service->signals, &event)) {
-        if (event.number == SIGCHLD) {
+        if (event.child_ended) {
             if (service->command && command_has_ended(service->command, &service->exit_status)) {
                 service->command = 0;
                 service->stopping = true;
@@ -59,21 +57,14 @@ static bool open_trace_dir(struct service *service)
 {
     const char *path = service->options->trace_dir;
 
-    if (mkdir(path, 0700) < 0 && errno != EEXIST) {
+    if (!file_make_directory(path)) {
         message("%s: cannot make the trace directory: %s", path, strerror(errno));
         return false;
     }
-    service->trace_dir_path = realpath(path, NULL);
-    service->trace_dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (!service->trace_dir_path || service->trace_dir < 0) {
+    service->trace_dir = file_open_directory(path, &service->trace_dir_path);
+    if (service->trace_dir < 0)
         message("%s: cannot open the trace directory: %s", path, strerror(errno));
-        return false;
-    }
-    if (faccessat(service->trace_dir, ".", W_OK | X_OK, AT_EACCESS) < 0) {
-        message("%s: expected a directory to write to, found: %s", path, strerror(errno));
-        return false;
-    }
-    return true;
+    return service->trace_dir >= 0;
 }
 
 static bool watch(struct service *service, struct event_source *source, int fd,
@@ -167,7 +158,6 @@ void service_close(struct service *service)
     close_clients(service, left);
     signals_close(&service->signals);
     event_loop_close(&service->loop);
-    if (service->trace_dir >= 0)
-        close(service->trace_dir);
+    file_close(service->trace_dir);
     free(service->trace_dir_path);
 }

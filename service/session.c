@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <utlist.h>
 
@@ -12,6 +11,7 @@
 #include "service/message.h"
 #include "service/process.h"
 #include "service/service.h"
+#include "service/system_clock.h"
 #include "trace/protocol.h"
 
 static void forget(struct session *session)
@@ -66,17 +66,9 @@ static void end_previous(struct service *service, pid_t pid)
             continue;
         if (session->source.fd >= 0 && process_is_gone(pid, session->source.fd))
             end(session, TRACE_END_GONE);
-        else if (!process_may_map(pid, session->trace.inode))
+        else if (!process_may_map(pid, session->trace.identity))
             end(session, TRACE_END_EXEC);
     }
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 static bool make_trace(struct session *session, uint32_t fork_of_pid)
@@ -89,7 +81,7 @@ static bool make_trace(struct session *session, uint32_t fork_of_pid)
         .node_limit = service->options->node_limit,
         .capacity = service->options->max_trace_size,
         .ticks_per_second = tick_clock_frequency(&service->clock),
-        .created_ns = now_ns(),
+        .created_ns = system_clock_real_ns(),
         .fork_of_pid = fork_of_pid,
     };
 

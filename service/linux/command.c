@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "service/linux/signals_before.h"
 #include "service/message.h"
 
 #define STATUS_NOT_RUN   126
@@ -23,8 +24,8 @@ pid_t command_start(char **arguments, const char *instance, const struct signals
 
     error = setenv("UMBRA_INSTANCE_ID", instance, 1) < 0 ? errno : 0;
     posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigmask(&attributes, &signals->mask_before);
-    posix_spawnattr_setsigdefault(&attributes, &signals->ignored_by_us);
+    posix_spawnattr_setsigmask(&attributes, &signals->before->mask);
+    posix_spawnattr_setsigdefault(&attributes, &signals->before->ignored_by_us);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     if (!error)
         error = posix_spawnp(&pid, arguments[0], NULL, &attributes, arguments, environ);
