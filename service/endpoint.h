@@ -4,6 +4,7 @@
  *      DIR                     mode 0700, ours, no symbolic link
  *        INSTANCE.lock         held (flock) by the service as long as it lives; its pid
  *        INSTANCE.socket       replaced by whoever holds the lock
+ *        INSTANCE.rendezvous   likewise
  *
  * Who has the lock may remove both: that a socket lies there does not mean that it is served.
  */
@@ -15,13 +16,16 @@
 #include "service/connection.h"
 #include "trace/protocol.h"
 
+#define ENDPOINT_PATH_SIZE 1024
+
 struct endpoint {
     int lock;
     int listener; /* can be read when somebody connects */
     int spare;    /* given up for a moment when there is no other descriptor left */
     bool ran_out; /* of descriptors, and said so */
     char socket_path[PROTOCOL_PATH_SIZE];
-    char lock_path[PROTOCOL_PATH_SIZE];
+    char lock_path[ENDPOINT_PATH_SIZE];
+    char rendezvous_path[ENDPOINT_PATH_SIZE]; /* tcp_endpoint.h; while the lock is held, ours */
 };
 
 /* Begins to accept connections. Returns false after one message. */

@@ -29,6 +29,9 @@ bool process_describe(pid_t pid, struct process_description *description);
  */
 int process_watch(pid_t pid);
 
+/* Closes it; a negative one is left alone. */
+void process_unwatch(int watch);
+
 /* watch as process_watch returned it, negative ones included. */
 bool process_is_gone(pid_t pid, int watch);
 
@@ -38,6 +41,9 @@ void process_wait_until_gone(pid_t pid, int watch);
 /* Returns true unless it is certain that the process does not map the file of that file_identity.
  */
 bool process_may_map(pid_t pid, uint64_t file);
+
+/* The system that paths and numbers of this service's own are of. */
+enum trace_system process_own_system(void);
 
 /* Raises the number of descriptors this process may have to what it may raise it to. */
 void process_raise_descriptor_limit(void);

@@ -9,21 +9,12 @@
 #include "service/client.h"
 #include "service/command.h"
 #include "service/file.h"
+#include "service/listeners.h"
 #include "service/message.h"
 #include "service/process.h"
 #include "service/session.h"
 
 #define SWEEP_MS 500
-
-static void somebody_connects(void *owner)
-{
-    struct service *service = owner;
-    struct connection_peer peer;
-    int connection = endpoint_accept(&service->endpoint, &peer);
-
-    if (connection >= 0)
-        client_begin(service, connection, &peer);
-}
 
 void service_stop(struct service *service)
 {
@@ -67,10 +58,10 @@ static bool open_trace_dir(struct service *service)
     return service->trace_dir >= 0;
 }
 
-static bool watch(struct service *service, struct event_source *source, int fd,
-                  void (*ready)(void *))
+bool service_watch(struct service *service, struct event_source *source, int fd,
+                   void (*ready)(void *))
 {
-    *source = (struct event_source){fd, ready, service};
+    *source = (struct event_source){.fd = fd, .ready = ready, .owner = service};
     return event_loop_add(&service->loop, source);
 }
 
@@ -81,22 +72,19 @@ bool service_open(struct service *service, const struct options *options)
         .loop.fd = -1,
         .signals.fd = -1,
         .endpoint.lock = -1,
+        .tcp.listener = -1,
         .trace_dir = -1,
     };
     if (!tick_clock_open(&service->clock))
         message("this processor's tick counter does not run at a constant rate: times are rough");
     if (!event_loop_open(&service->loop) || !signals_open(&service->signals) ||
-        !watch(service, &service->signal_source, service->signals.fd, signal_came)) {
+        !service_watch(service, &service->signal_source, service->signals.fd, signal_came)) {
         message("cannot wait for events: %s", strerror(errno));
         goto err;
     }
-    if (!endpoint_open(&service->endpoint, options->instance) || !open_trace_dir(service))
-        goto err;
-    if (!watch(service, &service->endpoint_source, service->endpoint.listener, somebody_connects)) {
-        message("cannot wait for connections: %s", strerror(errno));
-        goto err;
-    }
-    return true;
+    if (endpoint_open(&service->endpoint, options->instance) && open_trace_dir(service) &&
+        listeners_open(service))
+        return true;
 err:
     service_close(service);
     return false;
@@ -151,9 +139,10 @@ void service_close(struct service *service)
 {
     unsigned left;
 
-    session_sweep(service, false);
+    session_settle(service, service->options->command != NULL);
     left = service->running;
     session_sweep(service, true);
+    tcp_endpoint_close(&service->tcp);
     endpoint_close(&service->endpoint);
     close_clients(service, left);
     signals_close(&service->signals);

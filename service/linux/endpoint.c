@@ -34,6 +34,8 @@ static bool find_paths(struct endpoint *endpoint, const char *instance)
     stem -= strlen(".socket");
     memcpy(endpoint->lock_path, endpoint->socket_path, stem);
     strcpy(endpoint->lock_path + stem, ".lock");
+    memcpy(endpoint->rendezvous_path, endpoint->socket_path, stem);
+    strcpy(endpoint->rendezvous_path + stem, ".rendezvous");
     return true;
 }
 

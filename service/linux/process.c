@@ -111,6 +111,12 @@ int process_watch(pid_t pid)
     return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
+void process_unwatch(int watch)
+{
+    if (watch >= 0)
+        close(watch);
+}
+
 bool process_is_gone(pid_t pid, int watch)
 {
     struct pollfd poll_watch = {.fd = watch, .events = POLLIN};
@@ -160,4 +166,9 @@ void process_raise_descriptor_limit(void)
         return;
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+enum trace_system process_own_system(void)
+{
+    return TRACE_SYSTEM_LINUX;
 }
