@@ -94,8 +94,10 @@ bool service_run_command(struct service *service)
 {
     if (!service->options->command)
         return true;
-    service->command = command_start(service->options->command, service->options->instance,
-                                     &service->signals, &service->exit_status);
+    service->command =
+        command_start(service->options->command, service->options->instance,
+                      service->tcp.listener < 0 ? NULL : service->endpoint.rendezvous_path,
+                      &service->signals, &service->exit_status);
     return service->command != 0;
 }
 
