@@ -6,6 +6,7 @@
 #include <sys/un.h>
 
 #include "hooks/memory.h"
+#include "thunkstash/linux/linux_pages.h"
 #include "thunkstash/linux/syscalls.h"
 #include "trace/trace_format.h"
 
@@ -98,4 +99,9 @@ char *connection_open(char *const *environment, uint32_t fork_of_pid,
         SYSCALL1(close, file);
     SYSCALL1(close, socket);
     return trace;
+}
+
+bool connection_claim(void *part, uint64_t size)
+{
+    return pages_touch(part, size);
 }

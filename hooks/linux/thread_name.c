@@ -1,4 +1,4 @@
-#include "hooks/linux/thread_name.h"
+#include "hooks/system.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -31,7 +31,7 @@ static void name_of_other(uint32_t tid, char comm[COMM_SIZE])
         comm[got - 1] = 0;
 }
 
-void thread_name_read(uint32_t tid, char *name, size_t size)
+void system_thread_name(uint32_t tid, char *name, size_t size)
 {
     char comm[COMM_SIZE] = {0};
 
