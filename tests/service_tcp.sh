@@ -215,6 +215,6 @@ equal 'its status' "$(<native.status)" 5
 equal 'what wine is given' "$(<native.stdout)" 'wine: ./app.exe a b c'
 PATH=$work/native:$work/bin:$PATH run native "$BUILD/service/call_trace_service" start -- app.exe
 equal 'a program in PATH' "$(<native.stdout)" "wine: $work/native/app.exe"
-PATH=/nowhere run native "$BUILD/service/call_trace_service" start -- ./app.exe
+run native env PATH=/nowhere "$BUILD/service/call_trace_service" start -- ./app.exe
 equal 'without wine' "$(<native.status)" 127
 contains native.stderr 'app.exe: a Windows program; cannot run wine: No such file'

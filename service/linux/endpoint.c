@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "service/linux/packet.h"
 #include "service/message.h"
 
 #define BACKLOG 1024
@@ -204,7 +205,7 @@ int endpoint_accept(struct endpoint *endpoint, struct connection_peer *peer)
             turn_one_away(endpoint);
         return -1;
     }
-    if (connection_read_peer(connection, peer))
+    if (packet_read_peer(connection, peer))
         return connection;
     close(connection);
     return -1;
@@ -227,7 +228,7 @@ int endpoint_connect(const char *instance, unsigned patience_s, struct connectio
         return -1;
     setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     if (connect(connection, (struct sockaddr *)&address, sizeof(address)) == 0 &&
-        connection_read_peer(connection, peer)) {
+        packet_read_peer(connection, peer)) {
         if (peer->uid == geteuid() || peer->uid == 0)
             return connection;
         errno = EPERM;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "service/client.h"
+#include "service/linux/packet.h"
 #include "service/message.h"
 #include "service/process.h"
 #include "service/service.h"
@@ -38,7 +39,7 @@ static void refuse(struct client *client, const char *why)
     if (why)
         message("refused %s: %s", client->name, why);
     client->service->refused++;
-    connection_send(client->source.fd, &refusal, sizeof(refusal), -1);
+    packet_send(client->source.fd, &refusal, sizeof(refusal), -1);
     client_end(client);
 }
 
@@ -77,7 +78,7 @@ static void answer_hello(struct client *client, const struct protocol_hello *hel
         return;
     }
     welcome.capacity = session->trace.capacity;
-    if (!connection_send(client->source.fd, &welcome, sizeof(welcome), session->trace.fd)) {
+    if (!packet_send(client->source.fd, &welcome, sizeof(welcome), session->trace.fd)) {
         message("%s did not take its trace: %s", client->name, strerror(errno));
         session_discard(session);
         service->refused++;
@@ -112,7 +113,7 @@ static void client_ready(void *owner)
 {
     struct client *client = owner;
     union packet packet = {0};
-    ssize_t size = connection_receive(client->source.fd, &packet, sizeof(packet));
+    ssize_t size = packet_receive(client->source.fd, &packet, sizeof(packet));
 
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
         return;
@@ -138,7 +139,7 @@ static bool peer_is_welcome(const struct connection_peer *peer)
 
 static void say(struct client *client, const char *line, size_t length)
 {
-    connection_send(client->source.fd, line, length, -1);
+    packet_send(client->source.fd, line, length, -1);
 }
 
 static void close_connection(int connection)
