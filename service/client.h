@@ -62,7 +62,7 @@ int client_drop_idle(struct service *service);
 
 /* Sends one line of an answer, or its end if format is null. */
 void client_say(struct client *client, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+    __attribute__((format(SERVICE_PRINTF, 2, 3)));
 
 /* Both end the client, the second one when the service ends. */
 void client_answer_status(struct client *client);
