@@ -88,24 +88,19 @@ static bool is_plain_directory(const wchar_t *path)
            !(attributes & FILE_ATTRIBUTE_REPARSE_POINT);
 }
 
+/* As SetFileSecurity does it: what lies in the directory is ours already. */
 static bool set_access(const wchar_t *path, const SECURITY_ATTRIBUTES *attributes)
 {
-    BOOL present, defaulted;
-    PACL dacl;
-
-    return GetSecurityDescriptorDacl(attributes->lpSecurityDescriptor, &present, &dacl,
-                                     &defaulted) &&
-           SetNamedSecurityInfoW((wchar_t *)path, SE_FILE_OBJECT,
-                                 DACL_SECURITY_INFORMATION | PROTECTED_DACL_SECURITY_INFORMATION,
-                                 NULL, NULL, dacl, NULL) == ERROR_SUCCESS;
+    return SetFileSecurityW(path, DACL_SECURITY_INFORMATION, attributes->lpSecurityDescriptor);
 }
 
 bool private_directory_make(const wchar_t *path)
 {
     SECURITY_ATTRIBUTES *attributes = private_attributes();
 
-    if (!attributes ||
-        (!CreateDirectoryW(path, attributes) && GetLastError() != ERROR_ALREADY_EXISTS)) {
+    if (attributes && CreateDirectoryW(path, attributes))
+        return true;
+    if (!attributes || GetLastError() != ERROR_ALREADY_EXISTS) {
         error_to_errno();
         message("%ls: cannot make the directory: %s", path, strerror(errno));
         return false;
