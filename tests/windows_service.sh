@@ -172,6 +172,18 @@ service start -- ./no-such.exe 2>err || status=$?
 equal 'status of no command' "$status" 127
 contains err 'no-such.exe: cannot run the command: No such file'
 
+echo '-- Ctrl-C, which is what Wine makes of SIGINT'
+env --default-signal=INT wine "$exe" start 2>err &
+service_unix_pid=$!
+started+=("$service_unix_pid")
+wait_for 'status_is "instance default: running"'
+in_background hang 2
+kill -INT "$service_unix_pid"
+wait "$service_unix_pid" || fail "status $? of a service that was interrupted"
+contains err 'still running: its trace .*some_program.exe-[0-9]+-1.bin is left as it is'
+[[ -z $(ls "$folder") ]] || fail "left behind: $(ls "$folder")"
+terminate_program
+
 echo '-- at the native service'
 rm -rf traces
 call_trace_service start --max-trace-size=1M -- "$client_exe" - record 3 >out 2>err ||
@@ -185,7 +197,7 @@ rendezvous=$(windows_path run/umbra/default.rendezvous)
 in_background hang 6
 call_trace_service status >status
 contains status 'windows programs: 1 running'
-terminate_program
+kill -KILL "$unix_pid"
 wait_for 'call_trace_service status | grep -q "0 running, 1 ended"'
 show traces/*-"$program"-1.bin
 contains shown 'used=28672 length=28672'
