@@ -192,8 +192,8 @@ bool connection_claim(void *part, uint64_t size)
 
     for (uint64_t end = (uint64_t)at.QuadPart + size; (uint64_t)at.QuadPart < end;
          at.QuadPart += sizeof zeros)
-        if (!NT_SUCCESS(CALL_SYSTEM(
-                NtWriteFile(trace_file, 0, 0, 0, &done, zeros, sizeof zeros, &at, 0))))
+        if (!NT_SUCCESS(
+                CALL_SYSTEM(NtWriteFile(trace_file, 0, 0, 0, &done, zeros, sizeof zeros, &at, 0))))
             return false;
     return true;
 }

@@ -8,7 +8,7 @@
 #define TEB_PROCESS_ID         0x40
 #define TEB_THREAD_ID          0x48
 #define TEB_DEALLOCATION_STACK 0x1478 /* low end of the stack's reservation */
-#define TEB_PROCESS            0x60 /* environment block of the process */
+#define TEB_PROCESS            0x60   /* environment block of the process */
 #define TEB_TLS_SLOTS          0x1480
 #define TEB_TLS_SLOT_COUNT     64
 

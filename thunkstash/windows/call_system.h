@@ -12,8 +12,9 @@
 
 #include <stdint.h>
 
-#define VECTOR_AREA 2752 /* legacy area, header, and AVX to AVX-512 in the standard format; + 64   \
-                          */
+#define VECTOR_AREA                                                                                \
+    2752 /* legacy area, header, and AVX to AVX-512 in the standard format; + 64                   \
+          */
 
 struct kept {
     uint32_t last_error, last_status;

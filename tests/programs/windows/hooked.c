@@ -1,7 +1,8 @@
 /*
  * Hooks the program that it is linked into, at its start, by itself: what `instrument` does to a
  * file is done here to the image in memory. Functions are compiled with
- * -fpatchable-function-entry=5, that is with five nops at their entry, so nothing is displaced:
+ * -fpatchable-function-entry=5, so nothing is displaced: gcc puts five nops at their entry, and
+ * notes where; clang puts one nop of five bytes, `nopl 8(%rax,%rax)`, which nothing else uses.
  *
  *      function:           jmp  stub
  *      stub:               mov  [rsp - 16], rax
@@ -24,6 +25,8 @@
 #define PATCH_SIZE     5
 
 extern char __ImageBase;
+/* Without one of our own there would be no such section in what clang alone compiled. */
+static uint64_t no_function __attribute__((section("__patchable_function_entries"), used));
 extern uint64_t __start___patchable_function_entries[], __stop___patchable_function_entries[];
 __declspec(dllimport) void umbra_enter(void);
 
@@ -86,6 +89,26 @@ static void hook(uint32_t index, char *function)
     patch(function, stub);
 }
 
+static const IMAGE_SECTION_HEADER *code_section(void)
+{
+    const IMAGE_NT_HEADERS64 *headers =
+        (const void *)(&__ImageBase + ((const IMAGE_DOS_HEADER *)&__ImageBase)->e_lfanew);
+
+    return IMAGE_FIRST_SECTION(headers); /* .text comes first */
+}
+
+static uint32_t hook_long_nops(uint32_t count)
+{
+    static const unsigned char nop[PATCH_SIZE] = {0x0f, 0x1f, 0x44, 0x00, 0x08};
+    const IMAGE_SECTION_HEADER *code = code_section();
+    char *start = &__ImageBase + code->VirtualAddress;
+
+    for (char *at = start; at < start + code->Misc.VirtualSize - PATCH_SIZE; at++)
+        if (!memcmp(at, nop, sizeof nop) && count < MOST_FUNCTIONS)
+            hook(count++, at);
+    return count;
+}
+
 __attribute__((constructor, patchable_function_entry(0))) static void hook_all(void)
 {
     uint32_t count = 0;
@@ -101,6 +124,7 @@ __attribute__((constructor, patchable_function_entry(0))) static void hook_all(v
          at < __stop___patchable_function_entries && count < MOST_FUNCTIONS; at++)
         if (*at && *(char *)*at == (char)0x90)
             hook(count++, (char *)*at);
+    count = hook_long_nops(count);
     manifest.manifest = (struct image_manifest){
         .magic = MANIFEST_MAGIC,
         .version = IMAGE_VERSION,
