@@ -1,12 +1,14 @@
 #!/bin/bash
 # call_trace_service.exe under Wine, and programs under Wine at the native service, with
 # tcp_test_client.exe in their agent's place.
-# needs: wine wine64 gcc-mingw-w64-x86-64 binutils-mingw-w64-x86-64
+# needs: wine wine64 gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64 binutils-mingw-w64-x86-64
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/wine.sh"
 
-exe=$BUILD_WINDOWS/service/call_trace_service.exe
-client_exe=$BUILD_WINDOWS/service/tcp_test_client.exe
+windows_tools
+wine_begins
+exe=$WINDOWS/service/call_trace_service.exe
+client_exe=$WINDOWS/service/tcp_test_client.exe
 
 service()
 {

@@ -1,48 +1,56 @@
-# Windows programs under Wine. To be sourced by bash behind lib.sh, by scripts that say
+# Windows programs under Wine. To be sourced by bash, behind lib.sh. The script needs the packages
+# wine wine64 gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64 and says so in its `# needs:` line.
 #
-#     # needs: wine wine64 gcc-mingw-w64-x86-64
+#     windows/       where meson has built what runs on Windows: $WINDOWS
+#     native/ instrumented/   as in lib.sh; hooks.dll lies beside what is instrumented
 #
-# Gives BUILD_WINDOWS, a folder with what is built for Windows, and a Wine of the script's own: no
-# display, nothing of the user's, gone at the script's end. Its first start takes some ten seconds.
+# A script has a Wine of its own, which ends with it.
 
-BUILD_WINDOWS=${BUILD_WINDOWS:-$TESTS/../build/windows}
 export WINEPREFIX=$work/wine WINEDEBUG=-all
-unset DISPLAY WAYLAND_DISPLAY
-trap end_of_wine EXIT
+unset DISPLAY
+TOP=$(dirname "$TESTS")
+WINDOWS=$BUILD/windows
 
-end_of_wine()
+# Keeps the script's status, which end_of_script takes for its own.
+wine_ends()
 {
     local status=$?
-    wineserver -k 2>/dev/null || true # of this WINEPREFIX
+    wineserver -k 2>/dev/null || true
     wineserver -w 2>/dev/null || true
-    (exit "$status")
-    end_of_script
+    return "$status"
 }
+trap 'set +e; wine_ends; end_of_script' EXIT
 
-build_for_windows()
+# The tools for Windows, built once for a build folder of those for Linux.
+windows_tools()
 {
-    [[ -e $BUILD_WINDOWS/build.ninja ]] ||
-        meson setup "$BUILD_WINDOWS" "$TESTS/.." --cross-file "$TESTS/../cross/mingw-w64.ini"
-    meson compile -C "$BUILD_WINDOWS"
+    (
+        flock 9
+        [[ -e $WINDOWS/build.ninja ]] ||
+            meson setup "$WINDOWS" "$TOP" --cross-file "$TOP/cross/mingw-w64.ini"
+        meson compile -C "$WINDOWS"
+    ) 9>"$BUILD/windows.lock" >windows.log 2>&1 || { tail -n 20 windows.log >&2; fail "cannot build for Windows"; }
 }
 
-# What these return says nothing; that a program runs does.
-start_wine()
+wine_begins()
 {
-    local status=0
-    mkdir "$WINEPREFIX"
-    wineboot -i || true
-    wineserver -w || true
-    winecfg /v win10 || true
-    wineserver -p60 || true
-    wine cmd /c 'exit 7' || status=$?
-    [[ $status == 7 ]]
+    mkdir -m 0700 "$WINEPREFIX"
+    { wineboot -i; wineserver -w; winecfg /v win10; } >wine.log 2>&1 || true
+    wineserver -p600
+    wine cmd /c ver >wine.version 2>>wine.log || true
+    contains wine.version 'Windows 10'
 }
 
-build_for_windows >build_for_windows.log 2>&1 ||
-    { tail -n 20 build_for_windows.log >&2; fail "cannot build for Windows"; }
-BUILD_WINDOWS=$(cd "$BUILD_WINDOWS" && pwd)
-start_wine >start_wine.log 2>&1 || { tail -n 20 start_wine.log >&2; fail "Wine does not start"; }
+# As lib.sh has it, for a Windows program as the command.
+run()
+{
+    local folder=$1 status=0
+    shift
+    [[ $1 != *.exe ]] || set -- wine "$@"
+    (cd "$folder" && exec timeout -k 5 "${LIMIT:-120}" "$@") >"$folder.stdout" \
+        2>"$folder.stderr" </dev/null || status=$?
+    echo "$status" >"$folder.status"
+}
 
 # windows_path FILE: as a Windows program spells it
 windows_path()
