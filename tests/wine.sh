@@ -15,11 +15,13 @@ WINDOWS=$BUILD/windows
 wine_ends()
 {
     local status=$?
-    wineserver -k 2>/dev/null || true
-    wineserver -w 2>/dev/null || true
-    return "$status"
+    set +e
+    wineserver -k 2>/dev/null
+    wineserver -w 2>/dev/null
+    (exit "$status")
+    end_of_script
 }
-trap 'set +e; wine_ends; end_of_script' EXIT
+trap wine_ends EXIT
 
 # The tools for Windows, built once for a build folder of those for Linux.
 windows_tools()
