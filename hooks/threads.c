@@ -177,6 +177,8 @@ struct thread *thread_begin(void)
     uint32_t tid = system_thread_id();
     struct guard guard;
 
+    if (!tid)
+        return 0; /* threads could not be told apart */
     thread_set_current(&in_the_making);
     guard = guard_take();
     if (session.state == SESSION_RUNNING && guard_forked()) {

@@ -11,7 +11,9 @@ uint32_t system_process_id(void)
 
 uint32_t system_thread_id(void)
 {
-    return (uint32_t)SYSCALL0(gettid);
+    long tid = SYSCALL0(gettid);
+
+    return syscall_failed(tid) ? 0 : (uint32_t)tid;
 }
 
 bool system_thread_is_gone(uint32_t tid)

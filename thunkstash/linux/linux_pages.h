@@ -9,8 +9,8 @@
 void *pages_map_file(const char *path, uint64_t offset, uint64_t size);
 
 /* Makes the kernel write to each page, so that a full disk or a cut file shows here and not as a
-   fatal signal later. False: at least one page cannot be written. The pages must be fresh: their
-   first 8 bytes are zeroed. */
-bool pages_touch(void *pages, uint64_t size);
+   fatal signal later. False: at least one page cannot be written. 8 bytes at the offset `at` of
+   each page do not keep their content, and are 0 in the end. */
+bool pages_touch(void *pages, uint64_t size, uint32_t at);
 
 #endif

@@ -75,12 +75,12 @@ void *pages_take_wiped_on_fork(uint64_t size)
  * answers EFAULT in place of SIGBUS. rt_sigprocmask(SIG_BLOCK, null, at) changes nothing and
  * writes 8 bytes.
  */
-bool pages_touch(void *pages, uint64_t size)
+bool pages_touch(void *pages, uint64_t size, uint32_t at)
 {
     for (char *page = pages; page < (char *)pages + size; page += PAGE) {
-        if (syscall_failed(SYSCALL4(rt_sigprocmask, 0, 0, page, 8)))
+        if (syscall_failed(SYSCALL4(rt_sigprocmask, 0, 0, page + at, 8)))
             return false;
-        *(volatile uint64_t *)page = 0;
+        *(volatile uint64_t *)(page + at) = 0;
     }
     return true;
 }
