@@ -11,7 +11,8 @@
 #include "service/service.h"
 #include "service/session.h"
 
-#define LINE_SIZE 1024
+#define LINE_SIZE               1024
+#define COMPLAINTS_OF_STRANGERS 100
 
 void client_say(struct client *client, const char *format, ...)
 {
@@ -117,6 +118,17 @@ void client_end(struct client *client)
     close_it(client_give_away(client));
 }
 
+void client_complain(struct client *client, const char *verb, const char *why)
+{
+    struct service *service = client->service;
+
+    if (client->kind->may_be_any && ++service->strangers > COMPLAINTS_OF_STRANGERS)
+        return;
+    message("%s %s: %s", verb, client->name, why);
+    if (service->strangers == COMPLAINTS_OF_STRANGERS)
+        message("what others at the TCP port do wrong is only counted from here on: see status");
+}
+
 int client_drop_idle(struct service *service)
 {
     int64_t now = event_loop_now();
@@ -128,7 +140,7 @@ int client_drop_idle(struct service *service)
             continue;
         if (client->due_ms > now)
             return (int)(client->due_ms - now);
-        message("dropped %s: it said nothing for %d s", client->name, CLIENT_TIMEOUT_MS / 1000);
+        client_complain(client, "dropped", "it said nothing, or not all, for 3 s");
         service->refused++;
         client_end(client);
     }

@@ -10,7 +10,7 @@
 #include "trace/protocol.h"
 
 /* A client that has not said what it wants by then is dropped. */
-#define CLIENT_TIMEOUT_MS 3000
+#define CLIENT_TIMEOUT_MS 3000 /* client_drop_idle says so */
 
 #define CLIENT_NAME_SIZE 32
 
@@ -19,7 +19,8 @@ struct service;
 
 /* How it speaks: in packets of a local socket, or over TCP. */
 struct client_kind {
-    unsigned limit; /* how many may be there at once */
+    unsigned limit;  /* how many may be there at once */
+    bool may_be_any; /* it has not shown yet that it is ours: messages of it are limited */
     void (*ready)(void *client);
     /* One line of an answer, or its end if length is 0. Never waits: what does not fit goes. */
     void (*say)(struct client *client, const char *line, size_t length);
@@ -57,12 +58,16 @@ void client_end(struct client *client);
 /* Ends the client, but the connection is the caller's, and no more watched. */
 int client_give_away(struct client *client);
 
+/* One message of what is wrong with it; for those who may be anybody, as long as they are few: what
+ * strangers do may fill neither the screen nor the disk. */
+void client_complain(struct client *client, const char *verb, const char *why);
+
 /* Drops the clients that are due. Returns in how many milliseconds the next one is; -1: none. */
 int client_drop_idle(struct service *service);
 
 /* Sends one line of an answer, or its end if format is null. */
 void client_say(struct client *client, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+    __attribute__((format(SERVICE_PRINTF, 2, 3)));
 
 /* Both end the client, the second one when the service ends. */
 void client_answer_status(struct client *client);

@@ -13,26 +13,13 @@
 #include "service/tcp_hello.h"
 #include "service/utf8.h"
 
-/* Anybody on this machine can connect: these are at most so many, and can say so much of us. */
-#define TCP_CLIENT_LIMIT     64
-#define COMPLAINTS_OF_OTHERS 100
-
-/* What strangers do may fill neither the screen nor the disk. */
-static void complain(struct client *client, const char *why)
-{
-    struct service *service = client->service;
-
-    service->strangers++;
-    if (service->strangers <= COMPLAINTS_OF_OTHERS)
-        message("closed %s: %s", client->name, why);
-    if (service->strangers == COMPLAINTS_OF_OTHERS)
-        message("what others of that kind do is only counted from here on: see status");
-}
+/* Anybody on this machine can connect: so many may be there who have not shown the secret. */
+#define TCP_CLIENT_LIMIT 64
 
 /* Without an answer: it has not shown that it may have one. */
 static void turn_away(struct client *client, const char *why)
 {
-    complain(client, why);
+    client_complain(client, "closed", why);
     client->service->refused++;
     client_end(client);
 }
@@ -62,12 +49,22 @@ static bool send_welcome(int connection, const struct service *service,
     return tcp_send(connection, &welcome, sizeof(welcome));
 }
 
+/* To close with something unread is to reset, which may take the answer from the one who reads. */
+static void read_the_rest(int connection)
+{
+    char unused[4096];
+
+    for (int i = 0; i < 16 && tcp_receive(connection, unused, sizeof(unused)) > 0; i++)
+        ;
+}
+
 static void refuse(struct client *client, const char *why)
 {
     if (why)
         message("refused %s: %s", client->name, why);
     client->service->refused++;
     send_welcome(client->source.fd, client->service, NULL);
+    read_the_rest(client->source.fd);
     client_end(client);
 }
 
@@ -182,6 +179,7 @@ static void say(struct client *client, const char *line, size_t length)
 
 static const struct client_kind kind = {
     .limit = TCP_CLIENT_LIMIT,
+    .may_be_any = true,
     .ready = client_ready,
     .say = say,
     .close = tcp_close,

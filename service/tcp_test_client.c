@@ -1,7 +1,9 @@
 /*
  * Plays the agent of a Windows program, over TCP, on any platform.
  *
- *      tcp_test_client RENDEZVOUS VERB [ARGUMENT]
+ *      tcp_test_client RENDEZVOUS VERB [ARGUMENT]...
+ *
+ * RENDEZVOUS is the file, or `-` for the one that UMBRA_RENDEZVOUS names.
  *
  *      record N         takes a trace, uses N blocks of it, ends
  *      hang N           the same, says "ready" and waits to be killed
@@ -11,6 +13,7 @@
  *      pieces           says hello in small pieces
  *      wrong WHAT       says one wrong thing and prints what the answer was
  *      flood N          holds N connections open and says nothing, until they are closed
+ *      arguments A...   prints them, in brackets, and ends with status 42
  *      status           asks as a tool does, and prints the answer
  */
 #include <errno.h>
@@ -289,6 +292,23 @@ static int verb_status(const char *unused)
     return 0;
 }
 
+static int print_arguments(char **arguments)
+{
+    while (*arguments)
+        printf("[%s]", *arguments++);
+    printf("\n");
+    return 42;
+}
+
+/* Returns false, errno set. */
+static bool find_service(const char *path)
+{
+    if (!strcmp(path, "-"))
+        path = getenv("UMBRA_RENDEZVOUS");
+    errno = ENOENT;
+    return path && tcp_begin() && rendezvous_read(path, &rendezvous);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -300,7 +320,9 @@ int main(int argc, char **argv)
         {"wrong", verb_wrong},     {"flood", verb_flood}, {"status", verb_status},
     };
 
-    if (argc < 3 || !tcp_begin() || !rendezvous_read(argv[1], &rendezvous))
+    if (argc > 2 && !strcmp(argv[2], "arguments"))
+        return print_arguments(argv + 3);
+    if (argc < 3 || !find_service(argv[1]))
         fail(argc < 3 ? "expected a rendezvous file and a verb" : argv[1]);
     for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++) {
         if (!strcmp(argv[2], verbs[i].name))

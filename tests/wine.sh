@@ -11,12 +11,15 @@ unset DISPLAY
 TOP=$(dirname "$TESTS")
 WINDOWS=$BUILD/windows
 
+# Keeps the script's status, which end_of_script takes for its own.
 wine_ends()
 {
+    local status=$?
     wineserver -k 2>/dev/null || true
     wineserver -w 2>/dev/null || true
+    return "$status"
 }
-trap 'wine_ends; end_of_script' EXIT
+trap 'set +e; wine_ends; end_of_script' EXIT
 
 # The tools for Windows, built once for a build folder of those for Linux.
 windows_tools()
@@ -47,4 +50,18 @@ run()
     (cd "$folder" && exec timeout -k 5 "${LIMIT:-120}" "$@") >"$folder.stdout" \
         2>"$folder.stderr" </dev/null || status=$?
     echo "$status" >"$folder.status"
+}
+
+# windows_path FILE: as a Windows program spells it
+windows_path()
+{
+    local path
+    path=$(realpath -m "$1")
+    echo "Z:${path//\//\\}"
+}
+
+# plain_lines COMMAND…: runs it, with lines that end as they do here
+plain_lines()
+{
+    "$@" | tr -d '\r'
 }
