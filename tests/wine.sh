@@ -37,7 +37,8 @@ windows_tools()
 wine_begins()
 {
     mkdir -m 0700 "$WINEPREFIX"
-    { wineboot -i; wineserver -w; winecfg /v win10; } >wine.log 2>&1 || true
+    # A server that is still there would not take the -p, and say so with status 2.
+    { wineboot -i; wineserver -w; winecfg /v win10; wineserver -w; } >wine.log 2>&1 || true
     wineserver -p600
     wine cmd /c ver >wine.version 2>>wine.log || true
     contains wine.version 'Windows 10'
