@@ -37,8 +37,8 @@ static void place_segments(struct elf_layout *layout)
         aligned = layout->stubs.address - image->segments[i].p_vaddr + image->segments[i].p_offset;
         break;
     }
-    if ((elf_segment(image, PT_INTERP) || layout->embedding) && aligned >= offset &&
-        aligned - offset <= HOLE_LIMIT)
+    if ((elf_segment(image, PT_INTERP) || layout->embedding) && !layout->headers.address &&
+        aligned >= offset && aligned - offset <= HOLE_LIMIT)
         offset = aligned;
     layout->delta = layout->stubs.address - offset;
 }
@@ -153,7 +153,7 @@ static bool write_all(struct elf_layout *layout, struct output_file *output,
     uint64_t tail_offset = (loaded_end(layout) - layout->delta + 7) / 8 * 8;
     bool is_written;
 
-    header.e_phoff = layout->tables_address + layout->headers.offset - layout->delta;
+    header.e_phoff = elf_layout_offset(layout, layout->headers.address);
     header.e_phnum = (Elf64_Half)(image->segment_count + elf_layout_new_segments(layout));
     if (embedding)
         header.e_entry = elf_embedding_start(embedding);
@@ -251,6 +251,10 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
         !elf_imports_note(&changes, &source->elf->functions, &source->elf->map, source->image,
                           failure))
         goto err;
+    if (!layout.embedding)
+        elf_tables_plan(&layout, source->agent);
+    if (!elf_tables_note(&layout, &changes, failure))
+        goto err;
     place_segments(&layout);
     if (!append_stubs(&layout, source->elf, moves, failure))
         goto err;
@@ -271,6 +275,7 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
     patch_code(&layout, source);
     elf_imports_redirect(&source->elf->functions, &source->elf->map, source->image, &layout.stubs,
                          moves);
+    elf_tables_store(&layout);
     is_written = write_all(&layout, output, failure) &&
                  seal_output(output,
                              layout.tables_address - layout.delta + layout.manifest.offset +
@@ -280,6 +285,7 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
 err:
     free(changes.items);
     free(moves);
+    free(layout.overwriting.bytes);
     free(layout.tables.bytes);
     free(layout.data.bytes);
     free(layout.stubs.code.bytes);
