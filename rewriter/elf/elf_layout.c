@@ -48,7 +48,7 @@ static Elf64_Phdr segment_follow(const struct elf_layout *layout, Elf64_Phdr hea
 
     if (header.p_type == PT_PHDR)
         segment_move(layout, &header, layout->headers.address, layout->headers.size);
-    if (header.p_type != PT_LOAD && moved != header.p_vaddr)
+    else if (header.p_type != PT_LOAD && moved != header.p_vaddr)
         segment_move(layout, &header, moved, header.p_filesz);
     if (header.p_type == PT_DYNAMIC && layout->dynamic.size)
         segment_move(layout, &header, layout->data_address + layout->dynamic.offset,

@@ -88,6 +88,19 @@ bool elf_check(const struct input_file *input, struct failure *failure)
     return is_fit;
 }
 
+bool elf_embeds_agent(const struct input_file *input)
+{
+    struct elf_image image;
+    struct failure ignored;
+    bool is_static;
+
+    if (!elf_image_read(&image, input->path, input->bytes, input->size, &ignored))
+        return false;
+    is_static = elf_image_is_static(&image);
+    elf_image_free(&image);
+    return is_static;
+}
+
 /* What LIEF should find. */
 static struct judge_expectation expect(const struct elf_image *image, const struct agent *agent,
                                        const struct elf_embedding *embedding)
