@@ -203,6 +203,22 @@ static bool is_taken(const struct planner *planner, struct extent extent)
     return false;
 }
 
+/* Whether what no section covers is padding: a file may have lost some of its sections. */
+static bool is_known(const struct planner *planner, struct extent extent)
+{
+    const struct elf_image *image = planner->image;
+
+    for (uint64_t at = extent.offset; at - extent.offset < extent.size; at++) {
+        bool is_covered = image->bytes[at] == 0;
+
+        for (size_t i = 0; !is_covered && i < image->section_count; i++)
+            is_covered = meet(section_extent(&image->sections[i]), (struct extent){at, 1});
+        if (!is_covered)
+            return false;
+    }
+    return true;
+}
+
 /* Makes room for `size` bytes at an offset, if that moves less than `limit` bytes. */
 static bool make_room(struct planner *planner, uint64_t offset, uint64_t size, uint64_t limit)
 {
@@ -210,7 +226,7 @@ static bool make_room(struct planner *planner, uint64_t offset, uint64_t size, u
     uint64_t cost = 0;
     bool is_made = size && !is_taken(planner, extent) && is_plain(planner->image, extent) &&
                    try_extent(planner, extent, &cost) && try_segments(planner, &cost) &&
-                   cost < limit;
+                   is_known(planner, extent) && cost < limit;
 
     for (size_t i = 0; i < planner->image->section_count; i++)
         if (planner->marks[i] == MARK_TRIED)

@@ -109,6 +109,45 @@ static void patch_function(const struct elf_layout *layout, const struct functio
     store_jump(layout, start, stub);
 }
 
+static bool meets(uint64_t offset, uint64_t size, uint64_t other, uint64_t other_size)
+{
+    return offset < other + other_size && other < offset + size;
+}
+
+/* Whether a patch would be in the ELF header, or in what its tables grow into. */
+static bool is_overwritten(const struct elf_layout *layout, uint64_t address, uint64_t size)
+{
+    uint64_t offset = elf_layout_offset(layout, address);
+
+    for (size_t i = 0; i < layout->overwrite_count; i++)
+        if (meets(offset, size, elf_layout_offset(layout, layout->overwrites[i].address),
+                  layout->overwrites[i].size))
+            return true;
+    return meets(offset, size, 0, sizeof(Elf64_Ehdr));
+}
+
+/* Refuses files in which code lies where no linker puts any. */
+static bool check_code(const struct elf_layout *layout, const struct elf_writer_source *source,
+                       struct failure *failure)
+{
+    const struct function_list *functions = &source->elf->functions;
+
+    for (size_t i = 0; i < functions->count; i++) {
+        const struct function *function = &functions->items[i];
+
+        if (!patch_reason_is_hooked(function->reason) || function->is_import)
+            continue;
+        if (is_overwritten(layout, function->address + function->patch_offset,
+                           function->patch_size) ||
+            (function->hole && is_overwritten(layout, function->hole, PATCH_JUMP_SIZE)))
+            return fail(failure, layout->image->path,
+                        "expected code apart from headers and tables, found the function at %#llx "
+                        "among them",
+                        (unsigned long long)function->address);
+    }
+    return true;
+}
+
 static void patch_code(struct elf_layout *layout, const struct elf_writer_source *source)
 {
     const struct function *functions = source->elf->functions.items;
@@ -253,7 +292,7 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
         goto err;
     if (!layout.embedding)
         elf_tables_plan(&layout, source->agent);
-    if (!elf_tables_note(&layout, &changes, failure))
+    if (!check_code(&layout, source, failure) || !elf_tables_note(&layout, &changes, failure))
         goto err;
     place_segments(&layout);
     if (!append_stubs(&layout, source->elf, moves, failure))
