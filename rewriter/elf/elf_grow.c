@@ -119,7 +119,42 @@ uint8_t *elf_layout_table(const struct elf_layout *layout, uint64_t address)
         if (address - layout->overwrites[i].address < layout->overwrites[i].size)
             return layout->overwriting.bytes + layout->overwrites[i].offset +
                    (address - layout->overwrites[i].address);
+    if (address < layout->tables_address)
+        return elf_at(layout->image, address, 1);
     return layout->tables.bytes + (address - layout->tables_address);
+}
+
+/* The first that is not relative gave its place to that of entry_hook. */
+static bool is_displaced(const struct elf_layout *layout, size_t index)
+{
+    return !layout->embedding && index * sizeof(Elf64_Rela) == relative_size(layout->image);
+}
+
+uint64_t elf_relocation_place(const struct elf_layout *layout, size_t index)
+{
+    if (layout->embedding)
+        return relocations_place(layout->image).address + index * sizeof(Elf64_Rela);
+    if (is_displaced(layout, index))
+        return end_of(layout->relocations) - sizeof(Elf64_Rela);
+    return layout->relocations.address + index * sizeof(Elf64_Rela);
+}
+
+uint64_t elf_symbol_place(const struct elf_layout *layout, size_t index)
+{
+    uint64_t table =
+        layout->embedding ? symbols_place(layout->image).address : layout->symbols.address;
+
+    return table + index * sizeof(Elf64_Sym);
+}
+
+bool elf_relocation_stays(const struct elf_layout *layout, size_t index)
+{
+    return layout->embedding || (layout->room.has_relocations && !is_displaced(layout, index));
+}
+
+bool elf_symbol_stays(const struct elf_layout *layout)
+{
+    return layout->embedding || layout->room.has_symbols;
 }
 
 static uint64_t next_address(const struct elf_layout *layout)

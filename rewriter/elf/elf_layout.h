@@ -62,8 +62,14 @@ uint64_t elf_layout_header(const struct elf_layout *layout);
 /* Offset in the file of an address of the original's or of a new segment's. */
 uint64_t elf_layout_offset(const struct elf_layout *layout, uint64_t address);
 
-/* Where the content of a table is put together that is new or grows: of the added bytes only. */
+/* Where the content of a table is put together: the original's where it stays as it is. */
 uint8_t *elf_layout_table(const struct elf_layout *layout, uint64_t address);
+
+/* Where an entry of the original's tables is now; and whether that is where it was. */
+uint64_t elf_relocation_place(const struct elf_layout *layout, size_t index);
+uint64_t elf_symbol_place(const struct elf_layout *layout, size_t index);
+bool elf_relocation_stays(const struct elf_layout *layout, size_t index);
+bool elf_symbol_stays(const struct elf_layout *layout);
 
 /* Decides which tables grow where they are: see elf_room.h. */
 void elf_tables_plan(struct elf_layout *layout, const char *agent);

@@ -3,6 +3,7 @@
 #include "rewriter/elf/elf_filter.h"
 #include "rewriter/elf/elf_layout.h"
 #include "rewriter/elf/elf_manifest.h"
+#include "rewriter/elf/elf_redirect.h"
 #include "rewriter/elf/elf_writer.h"
 #include "rewriter/patch_plan.h"
 
@@ -38,6 +39,7 @@ static bool analyse(struct analysis *analysis, const struct elf_image *image,
                     "one another only, that finding them would take too long");
     elf_filter_apply(options->filter, &analysis->elf, image);
     patch_plan(&analysis->plan);
+    elf_redirect_plan(&analysis->plan, &analysis->elf, image);
     return true;
 }
 

@@ -3,6 +3,7 @@
 #include "rewriter/elf/elf_changes.h"
 #include "rewriter/elf/elf_imports.h"
 #include "rewriter/elf/elf_layout.h"
+#include "rewriter/elf/elf_redirect.h"
 #include "rewriter/manifest.h"
 #include "rewriter/seal.h"
 #include "trace/image_manifest.h"
@@ -96,7 +97,6 @@ static void patch_function(const struct elf_layout *layout, const struct functio
 {
     uint64_t start = function->address + function->patch_offset;
     uint8_t *bytes = elf_at(layout->image, start, function->patch_size);
-
     uint64_t stub = layout->stubs.address + function->stub;
 
     if (function->hole) {
@@ -135,7 +135,7 @@ static bool check_code(const struct elf_layout *layout, const struct elf_writer_
     for (size_t i = 0; i < functions->count; i++) {
         const struct function *function = &functions->items[i];
 
-        if (!patch_reason_is_hooked(function->reason) || function->is_import)
+        if (!patch_reason_is_hooked(function->reason) || function->patch_size == 0)
             continue;
         if (is_overwritten(layout, function->address + function->patch_offset,
                            function->patch_size) ||
@@ -156,7 +156,7 @@ static void patch_code(struct elf_layout *layout, const struct elf_writer_source
         if (!patch_reason_is_hooked(functions[i].reason))
             continue;
         stub_bind(&layout->stubs, &functions[i], elf_layout_header(layout));
-        if (!functions[i].is_import)
+        if (!functions[i].is_import && functions[i].reason != PATCH_REDIRECTED)
             patch_function(layout, &functions[i]);
     }
     for (size_t i = 0; i < source->plan->retarget_count; i++) {
@@ -292,7 +292,8 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
         goto err;
     if (!layout.embedding)
         elf_tables_plan(&layout, source->agent);
-    if (!check_code(&layout, source, failure) || !elf_tables_note(&layout, &changes, failure))
+    if (!check_code(&layout, source, failure) || !elf_tables_note(&layout, &changes, failure) ||
+        !elf_redirect_note(&changes, &layout, source->plan, failure))
         goto err;
     place_segments(&layout);
     if (!append_stubs(&layout, source->elf, moves, failure))
@@ -314,6 +315,7 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
     patch_code(&layout, source);
     elf_imports_redirect(&source->elf->functions, &source->elf->map, source->image, &layout.stubs,
                          moves);
+    elf_redirect_store(&layout, source->plan, moves);
     elf_tables_store(&layout);
     is_written = write_all(&layout, output, failure) &&
                  seal_output(output,
