@@ -20,8 +20,8 @@ struct search {
     struct hit *hits; /* ascending within a range */
     size_t hit_count, hit_room;
     ZydisDecoder decoder;
-    const struct function *decoded; /* how far its instructions are decoded */
-    struct instruction at;
+    uint64_t decoded;      /* from where on, */
+    struct instruction at; /* and as far as this one */
 };
 
 void patch_ways_init(struct patch_ways *ways, const struct code *code)
@@ -104,22 +104,22 @@ static void bar_numbers(struct search *search, const struct code_range *ranges, 
                 bar(search, word_at(ranges[i].bytes + j));
 }
 
-/* Decodes up to the instruction of which an address is part; false if there is none. */
-static bool decode_to(struct search *search, const struct function *function, uint64_t address)
+/* Decodes from `start` on up to the instruction of which an address is part; false if none is. */
+static bool decode_to(struct search *search, uint64_t start, uint64_t end, uint64_t address)
 {
-    if (search->decoded != function || search->at.address > address)
-        search->at = (struct instruction){.address = function->address};
-    search->decoded = function;
+    if (search->decoded != start || search->at.address > address)
+        search->at = (struct instruction){.address = start};
+    search->decoded = start;
     while (search->at.address + search->at.length <= address) {
         uint64_t next = search->at.address + search->at.length;
         size_t size;
         const uint8_t *bytes = code_at(search->plan->code, next, &size);
 
-        if (next >= function->end || !bytes)
+        if (next >= end || !bytes)
             return false;
-        size = function->end - next < size ? function->end - next : size;
+        size = end - next < size ? end - next : size;
         if (!instruction_decode(&search->decoder, next, bytes, size, &search->at)) {
-            search->decoded = NULL;
+            search->decoded = UINT64_MAX;
             return false;
         }
     }
@@ -146,18 +146,32 @@ static void add_redirect(struct search *search, const struct hit *hit)
     address_set_add(&search->found, hit->target);
 }
 
+/* Between functions, where padding has bytes that look like a distance, too. */
+static void resolve_in_gap(struct search *search, const struct function *before,
+                           const struct hit *hit)
+{
+    const struct code_range *range = code_range_at(search->plan->code, hit->field);
+    uint64_t start = range->address, end = range->address + range->size;
+
+    if (before && before->end > start)
+        start = before->end;
+    if (!decode_to(search, start, end, hit->field) || search->at.target == hit->target ||
+        (search->at.is_rip_based && search->at.operand == hit->target))
+        bar(search, hit->target);
+}
+
 /* What a hit is: a reference, which is sent elsewhere or bars its target, or a coincidence. */
 static void resolve(struct search *search, const struct hit *hit)
 {
     const struct function *owner = function_list_owner(search->plan->functions, hit->field);
-    const struct instruction *at = &search->at;
     const struct function *target = function_list_at(search->plan->functions, hit->target);
+    const struct instruction *at = &search->at;
 
-    if (!owner || hit->field >= owner->end || !decode_to(search, owner, hit->field)) {
+    if (!owner || hit->field >= owner->end) {
+        resolve_in_gap(search, owner, hit);
+    } else if (!decode_to(search, owner->address, owner->end, hit->field)) {
         bar(search, hit->target);
-        return;
-    }
-    if (at->is_near && is_field(at, hit->field) && at->target == hit->target) {
+    } else if (at->is_near && is_field(at, hit->field) && at->target == hit->target) {
         if (at->flow == FLOW_CALL || !patch_plan_is_own(search->plan, target, at->address))
             add_redirect(search, hit);
     } else if (at->is_rip_based && at->operand == hit->target) {
@@ -227,6 +241,7 @@ void patch_redirect(struct patch_plan *plan, struct patch_ways *ways)
 {
     struct search search = {.plan = plan, .ways = ways};
 
+    search.decoded = UINT64_MAX;
     decoder_init(&search.decoder);
     address_set_init(&search.candidates, plan->code);
     address_set_init(&search.found, plan->code);

@@ -171,6 +171,19 @@ static void test_a_reference_out_of_functions_rules_it_out(void **state)
     planned_end(&planned);
 }
 
+static void test_padding_that_looks_like_a_distance_is_left(void **state)
+{
+    struct planned planned;
+
+    (void)state;
+    planned_begin(&planned, "\xb8\x01\x00\x00\x00\xe8\x76\xfe\xff\xff\xc3", 11);
+    /* nop [rax + the distance], behind the caller */
+    memcpy(planned.bytes + CALLER + 11, "\x0f\x1f\x80\x6e\xfe\xff\xff", 7);
+    planned_run(&planned);
+    assert_reason(&planned, PATCH_REDIRECTED);
+    planned_end(&planned);
+}
+
 static void test_the_format_has_its_say(void **state)
 {
     struct planned planned;
@@ -220,6 +233,7 @@ int main(void)
         cmocka_unit_test(test_what_cannot_be_changed_rules_it_out),
         cmocka_unit_test(test_bytes_that_look_like_a_distance_are_left),
         cmocka_unit_test(test_a_reference_out_of_functions_rules_it_out),
+        cmocka_unit_test(test_padding_that_looks_like_a_distance_is_left),
         cmocka_unit_test(test_the_format_has_its_say),
         cmocka_unit_test(test_numbers_rule_it_out_in_absolute_code),
     };
