@@ -1,16 +1,17 @@
 /*
  * A flame graph: one SVG with its own script, which any browser opens without a network.
  *
- *      ┌──────────────┐ ┌────┐
- *      │ fib          │ │ g  │        a frame is as wide as its stack and all above it cost
- *      ├──────────────┴─┴────┴───┐
- *      │ main                    │
- *      ├─────────────────────────┴─┐
- *      │ fib 4711: main            │   parts that are not merged
+ *      ┌───────────────────────────┐
+ *      │ all                       │   a frame is as wide as its stack and all below it cost
  *      ├───────────────────────────┤
- *      │ all                       │
- *      └───────────────────────────┘
+ *      │ fib 4711: main            │   parts that are not merged
+ *      ├─────────────────────────┬─┘
+ *      │ main                    │
+ *      ├──────────────┬─┬────┬───┘
+ *      │ fib          │ │ g  │
+ *      └──────────────┘ └────┘
  *
+ * The root is at the top, where a browser begins to show it: stacks may be STACK_DEPTH frames deep.
  * Siblings are in the order of their names. Frames narrower than 1/NARROWEST of the whole are left
  * out, and counted: at most NARROWEST frames a level are drawn, however large the profile is. The
  * frames are there without the script, too; that (flamegraph.js) zooms, searches and fits names.
@@ -30,8 +31,8 @@
 
 #define NARROWEST    10000
 #define ROW          17   /* pixels */
-#define TOP          56   /* above the frames */
-#define BOTTOM       24   /* below them */
+#define TOP          72   /* above the frames */
+#define BOTTOM       10   /* below them */
 #define WIDTH        1200 /* until the script knows better */
 #define LETTER_WIDTH 7
 
@@ -206,13 +207,13 @@ static void write_label(const struct drawing *drawing, const char *name, uint64_
     free(label);
 }
 
-/* Draws a frame that begins at `at`, level frames above the bottom; false if it is left out. self
+/* Draws a frame that begins at `at`, level frames below the top; false if it is left out. self
    may be null. */
 static bool draw_frame(struct drawing *drawing, const char *name, const struct totals *totals,
-                       const struct stack_cost *self, uint64_t at, unsigned level, unsigned levels)
+                       const struct stack_cost *self, uint64_t at, unsigned level)
 {
     uint64_t weight = weight_of(drawing->weight, &totals->now);
-    unsigned y = TOP + (levels - 1 - level) * ROW;
+    unsigned y = TOP + level * ROW;
     FILE *stream = drawing->stream;
 
     if (!weight || (unsigned __int128)weight * NARROWEST < drawing->whole) {
@@ -244,7 +245,7 @@ static bool draw_frame(struct drawing *drawing, const char *name, const struct t
 
 /* Recursion ends at STACK_DEPTH. */
 static void draw_children(struct drawing *drawing, const struct layout *layout, uint32_t stack,
-                          uint64_t at, unsigned level, unsigned levels)
+                          uint64_t at, unsigned level)
 {
     const struct stack_tree *stacks = layout->flame->stacks;
 
@@ -252,19 +253,19 @@ static void draw_children(struct drawing *drawing, const struct layout *layout, 
         uint32_t child = layout->order[i];
         const struct totals *totals = &layout->totals[child];
         if (draw_frame(drawing, stack_frame_name(drawing->images, stack_function(stacks, child)),
-                       totals, &stacks->costs[child], at, level, levels))
-            draw_children(drawing, layout, child, at, level + 1, levels);
+                       totals, &stacks->costs[child], at, level))
+            draw_children(drawing, layout, child, at, level + 1);
         at += weight_of(drawing->weight, &totals->now);
     }
 }
 
 static void draw_flames(struct drawing *drawing, const struct layout *layouts, size_t count,
-                        const struct totals *all, unsigned levels)
+                        const struct totals *all)
 {
     uint64_t at = 0;
 
     drawing->left_out = 0;
-    if (!draw_frame(drawing, "all", all, NULL, 0, 0, levels))
+    if (!draw_frame(drawing, "all", all, NULL, 0, 0))
         return;
     for (size_t i = 0; i < count; i++) {
         const struct layout *layout = &layouts[i];
@@ -272,9 +273,9 @@ static void draw_flames(struct drawing *drawing, const struct layout *layouts, s
         if (!layout->flame->stacks->keys.count)
             continue;
         if (!name)
-            draw_children(drawing, layout, 0, at, 1, levels);
-        else if (draw_frame(drawing, name, &layout->totals[0], NULL, at, 1, levels))
-            draw_children(drawing, layout, 0, at, 2, levels);
+            draw_children(drawing, layout, 0, at, 1);
+        else if (draw_frame(drawing, name, &layout->totals[0], NULL, at, 1))
+            draw_children(drawing, layout, 0, at, 2);
         at += weight_of(drawing->weight, &layout->totals[0].now);
     }
 }
@@ -305,9 +306,9 @@ static void write_head(const struct drawing *drawing, const char *title)
             "</text>\n<text id=\"search\" class=\"button\" x=\"10\" y=\"42\">Search</text>\n"
             "<text id=\"reset\" class=\"button\" x=\"70\" y=\"42\">Reset zoom</text>\n"
             "<text id=\"matched\" x=\"160\" y=\"42\"></text>\n"
-            "<text id=\"details\" x=\"10\" y=\"%u\">%" PRIu64
+            "<text id=\"details\" x=\"10\" y=\"62\">%" PRIu64
             " frames narrower than 1/%d are not shown</text>\n<g id=\"frames\">\n",
-            height - 8, drawing->left_out, NARROWEST);
+            drawing->left_out, NARROWEST);
 }
 
 void flamegraph_write_flames(FILE *stream, const struct images *images, const struct flame *flames,
@@ -323,10 +324,10 @@ void flamegraph_write_flames(FILE *stream, const struct images *images, const st
         drawing.is_difference = flames[i].before != NULL;
     }
     drawing.whole = weight_of(weight, &all.now);
-    draw_flames(&drawing, layouts, count, &all, 1);
+    draw_flames(&drawing, layouts, count, &all);
     drawing.stream = stream;
     write_head(&drawing, title);
-    draw_flames(&drawing, layouts, count, &all, drawing.levels);
+    draw_flames(&drawing, layouts, count, &all);
     fprintf(stream, "</g>\n<script><![CDATA[\n%s]]></script>\n</svg>\n", flamegraph_script);
     for (size_t i = 0; i < count; i++)
         free_layout(&layouts[i]);

@@ -11,7 +11,7 @@ struct flame {
     const struct stack_tree *stacks;
     /* By stack: what it was before, whose changes are then shown by colours; null: nothing. */
     const struct stack_cost *before;
-    const char *name; /* of a frame below the stacks; null: none */
+    const char *name; /* of a frame above the stacks; null: none */
 };
 
 /* Writes an SVG with the flames side by side. */

@@ -37,13 +37,13 @@
         const target = frames[zoomed];
         const end = target.x + target.width, least = 1e-6;
         for (const frame of frames) {
-            const isBelow = frame.y > target.y;
+            const isAbove = frame.y < target.y;
             const outside = frame.x + frame.width <= target.x + least || frame.x >= end - least;
             frame.element.style.display = outside ? "none" : "";
-            frame.element.classList.toggle("above", isBelow && !outside);
+            frame.element.classList.toggle("above", isAbove && !outside);
             if (outside)
                 continue;
-            if (isBelow)
+            if (isAbove)
                 place(frame, 0, 100);
             else
                 place(frame, (frame.x - target.x) * 100 / target.width,
