@@ -79,7 +79,8 @@ static bool function_matches(struct patterns *patterns, const char *name)
     bare[strcspn(bare, "(")] = 0;
     for (size_t i = 0; i < patterns->count; i++) {
         struct pattern *pattern = &patterns->patterns[i];
-        if (fnmatch(pattern->text, name, 0) != 0 && fnmatch(pattern->text, bare, 0) != 0)
+        if (strcmp(pattern->text, name) != 0 && fnmatch(pattern->text, name, 0) != 0 &&
+            fnmatch(pattern->text, bare, 0) != 0)
             continue;
         pattern->matched = true;
         found = true;

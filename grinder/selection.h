@@ -4,7 +4,8 @@
  *
  *      process     pid, or a glob for the path of its executable or the name alone
  *      thread      tid or ordinal, or a glob for its name
- *      function    a glob for its whole name, or for what stands before its arguments
+ *      function    a glob for its whole name, or for what stands before its arguments; a pattern
+ *                  that is the name needs no escapes
  *
  * A function stands for its contexts and all below them. Callers above are shown on the way, with
  * no cost of their own. Past a recording's node limit what a context calls is known for all its
