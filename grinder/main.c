@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "grinder/images.h"
+#include "grinder/memory.h"
 #include "grinder/message.h"
 #include "grinder/mode.h"
 #include "grinder/options.h"
@@ -155,6 +156,7 @@ int main(int argc, const char **argv)
     size_t count;
     int result = 0, status;
 
+    memory_begin();
     options_read(&options, argc, argv);
     if (options.quiet)
         progress_disable();
