@@ -161,6 +161,7 @@ int main(int argc, const char **argv)
     if (options.quiet)
         progress_disable();
     images_begin(&images);
+    images.path_maps = (const char *const *)options.path_maps;
     count = options.mode->sides;
     for (size_t side = 0; side < count; side++) {
         const char *one[] = {options.traces[side], NULL};

@@ -44,6 +44,8 @@ static const char help[] =
     "                        changed by more than that part of the first recording\n"
     "  --top=N               summary, table of a diff: show N functions (20)\n"
     "  --debug-dir=DIR       look for separate debug files here too; may be repeated\n"
+    "  --path-map=FROM=TO    files that traces name below FROM are below TO here;\n"
+    "                        may be repeated\n"
     "  --quiet               no progress on the terminal\n"
     "  --help                this text\n"
     "  --version             the version\n"
@@ -67,6 +69,7 @@ enum {
     THRESHOLD,
     TOP,
     DEBUG_DIR,
+    PATH_MAP,
     QUIET,
     HELP,
     VERSION,
@@ -87,6 +90,7 @@ static const struct poptOption table[] = {
     {"threshold", 0, POPT_ARG_STRING, NULL, THRESHOLD, NULL, NULL},
     {"top", 0, POPT_ARG_STRING, NULL, TOP, NULL, NULL},
     {"debug-dir", 0, POPT_ARG_STRING, NULL, DEBUG_DIR, NULL, NULL},
+    {"path-map", 0, POPT_ARG_STRING, NULL, PATH_MAP, NULL, NULL},
     {"quiet", 0, POPT_ARG_NONE, NULL, QUIET, NULL, NULL},
     {"help", 'h', POPT_ARG_NONE, NULL, HELP, NULL, NULL},
     {"version", 'V', POPT_ARG_NONE, NULL, VERSION, NULL, NULL},
@@ -215,6 +219,11 @@ static void apply(struct options *options, int option, const char *argument)
     case DEBUG_DIR:
         options->debug_dirs = append(options->debug_dirs, memory_copy_string(argument));
         break;
+    case PATH_MAP:
+        if (*argument == '=' || !strchr(argument, '='))
+            wrong_usage("--path-map: expected FROM=TO, found %s", argument);
+        options->path_maps = append(options->path_maps, memory_copy_string(argument));
+        break;
     case QUIET:
         options->quiet = true;
         break;
@@ -285,6 +294,7 @@ void options_read(struct options *options, int argc, const char **argv)
     context = poptGetContext("grinder", argc, argv, table, 0);
     *options = (struct options){.top = 20};
     options->debug_dirs = memory_zeroed(1, sizeof(*options->debug_dirs));
+    options->path_maps = memory_zeroed(1, sizeof(*options->path_maps));
     options->patterns = memory_zeroed(1, sizeof(*options->patterns));
     options->traces = memory_zeroed(1, sizeof(*options->traces));
     while ((option = poptGetNextOpt(context)) > 0) {
@@ -311,6 +321,7 @@ static void free_strings(char **strings)
 void options_free(struct options *options)
 {
     free_strings(options->debug_dirs);
+    free_strings(options->path_maps);
     free_strings(options->patterns);
     free_strings(options->traces);
     selection_free(&options->selection);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "grinder/elf_file.h"
+#include "grinder/bounded_file.h"
 
 #define NOWHERE UINT64_MAX
 
@@ -77,15 +77,15 @@ static int undo_patches(struct original_bytes *original, const struct image *ima
 void original_bytes_read(struct original_bytes *original, const struct image *image)
 {
     const struct image_manifest *manifest = image->manifest.bytes;
-    struct elf_file elf;
+    struct bounded_file file;
     const char *why;
 
     *original = (struct original_bytes){0};
-    if (image->problem || elf_open(&elf, image->path, &why) < 0)
+    if (image->problem || bounded_file_open(&file, image->file, &why) < 0)
         return;
     if (manifest->original_size >= sizeof(Elf64_Ehdr))
-        original->bytes = elf_read(&elf, 0, manifest->original_size);
-    elf_close(&elf);
+        original->bytes = bounded_file_copy(&file, 0, manifest->original_size);
+    bounded_file_close(&file);
     if (!original->bytes)
         return;
     original->size = manifest->original_size;
