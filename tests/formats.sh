@@ -2,7 +2,7 @@
 # Every format the grinder writes holds the calls and the time that its summary shows, as read by
 # readers that are not ours.
 # needs: g++ valgrind jq libxml2-utils gawk gzip protobuf-compiler golang-github-google-pprof-dev
-# needs: python3-jsonschema npm
+# needs: python3-jsonschema
 . "$(dirname "$0")/lib.sh"
 
 pprof_schema=/usr/share/gocode/src/github.com/google/pprof/proto
@@ -106,7 +106,7 @@ jsonschema.validate(profile, schema)
 EOF
 }
 
-# The schema that speedscope publishes, where its registry can be reached.
+# The schema that speedscope publishes, where there is npm and its registry can be reached.
 schema=$work/schema.json
 (cd "$work" && npm pack --silent speedscope@1 >npm.log 2>&1 &&
     tar -xzOf speedscope-*.tgz package/dist/release/file-format-schema.json >"$schema") ||
