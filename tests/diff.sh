@@ -103,6 +103,7 @@ address()
 [[ $(address first) != "$(address second)" ]] || fail "mixed has not moved"
 
 # A manifest whose program is damaged is no reason to match.
-printf '\x90' | dd of=instrumented/second.stripped bs=1 seek=700 conv=notrunc status=none
+offset=$(grep -abo -m 1 ld-linux-x86-64 native/second.stripped | sed 's/:.*//;q')
+printf 'X' | dd of=instrumented/second.stripped bs=1 seek="$offset" conv=notrunc status=none
 diff_status 0 --weight=calls first.stripped second.stripped
 equal "mixed, of a damaged file" "$(gawk -F '\t' '$3 == 100 && $4 == 110' changes | wc -l)" 0
