@@ -159,7 +159,8 @@ static bool in_span(const struct elf_span *span, uint64_t address)
 }
 
 /* Pointers to functions in .init_array and the like, as far as no relocation fills them in. */
-static void add_array(struct elf_code *elf, const struct elf_image *image, const struct elf_span *span)
+static void add_array(struct elf_code *elf, const struct elf_image *image,
+                      const struct elf_span *span)
 {
     const uint8_t *words = elf_at(image, span->address, span->size);
     uint64_t word;
