@@ -37,7 +37,7 @@ struct options {
     char instance[OPTIONS_INSTANCE_SIZE];
     uint32_t node_limit;
     uint64_t max_trace_size; /* a multiple of TRACE_BLOCK_SIZE */
-    bool records_events; /* --mode=calltrace */
+    bool records_events;     /* --mode=calltrace */
     struct event_policy events;
     bool verbose;
     char **command; /* what stands behind "--", zero-terminated; null if there is none */
