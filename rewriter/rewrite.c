@@ -42,6 +42,9 @@ bool rewrite_file(const struct rewrite_options *options, struct rewrite_result *
                agent_bundle(&agent, options->output, options->overwrite, failure));
     if (is_done) {
         is_done = write_output(format, options, &input, &agent, result, failure);
+        if (is_done && result->lost_signature)
+            fprintf(stderr, "instrument: %s: its signature does not hold any more; dropped\n",
+                    options->input);
         if (!is_done)
             agent_unbundle(&agent);
     }

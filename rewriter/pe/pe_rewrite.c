@@ -50,8 +50,7 @@ static void analysis_free(struct analysis *analysis)
 
 static void count(const struct function_list *functions, struct rewrite_result *result)
 {
-    result->found = functions->count;
-    result->hooked = 0;
+    *result = (struct rewrite_result){.found = functions->count};
     for (size_t i = 0; i < functions->count; i++)
         result->hooked += patch_reason_is_hooked(functions->items[i].reason);
 }
@@ -94,6 +93,7 @@ static bool instrument(struct pe_writer_source *source, const struct rewrite_opt
     if (!analyse(&analysis, source->image, options, failure))
         goto err;
     count(&analysis.pe.functions, result);
+    result->lost_signature = source->image->directory[PE_CERTIFICATES].size;
     if (result->hooked == 0 && (!options->filter || options->filter->count == 0)) {
         fail(failure, source->image->path, "expected functions to hook, found none that can be");
         goto err;

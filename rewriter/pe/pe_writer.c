@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -138,9 +137,6 @@ static bool write_layout(struct pe_layout *layout, const struct pe_writer_source
     import_sites_redirect(&source->pe->functions, &source->pe->code, &source->pe->map,
                           &layout->stubs, moves);
     pe_headers_write(layout, &files);
-    if (image->directory[PE_CERTIFICATES].size)
-        fprintf(stderr, "instrument: %s: its signature does not hold any more and was dropped\n",
-                image->path);
     return write_all(layout, &files, output, failure) && seal_output(output, seal, failure) &&
            write_checksum(image, output, failure);
 }
