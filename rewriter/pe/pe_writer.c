@@ -29,7 +29,7 @@ static struct pe_table overlay_of(const struct pe_image *image)
 
     if (strings.bytes && (uint64_t)(strings.bytes - image->bytes) + strings.count > start)
         start = (uint64_t)(strings.bytes - image->bytes) + strings.count;
-    if (certificates->rva >= start && certificates->size &&
+    if (certificates->rva >= start && certificates->rva < end && certificates->size &&
         certificates->rva + (uint64_t)certificates->size >= end)
         end = certificates->rva;
     return start < end ? (struct pe_table){image->bytes + start, end - start}

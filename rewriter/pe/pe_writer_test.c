@@ -177,6 +177,18 @@ static void signature_is_dropped(void **state)
     finish();
 }
 
+/* A directory that names a place behind the file's end is no reason to read there. */
+static void certificates_behind_the_end(void **state)
+{
+    (void)state;
+    memcpy(sample.bytes + sample.size, "the overlay", 11);
+    sample.size += 11;
+    *pe_sample_directory(&sample, PE_CERTIFICATES) = (struct pe_directory){0x70000000, 16};
+    assert_true(rewrite());
+    assert_memory_equal(written + written_size - 11, "the overlay", 11);
+    finish();
+}
+
 /* Bound imports right behind the section headers give way. */
 static void bound_imports_are_dropped(void **state)
 {
@@ -239,6 +251,7 @@ int main(void)
         cmocka_unit_test_setup(checksum_is_true_and_no_shadow_stack_is_promised, begin),
         cmocka_unit_test_setup(overlay_stays_and_ends_the_file, begin),
         cmocka_unit_test_setup(signature_is_dropped, begin),
+        cmocka_unit_test_setup(certificates_behind_the_end, begin),
         cmocka_unit_test_setup(bound_imports_are_dropped, begin),
         cmocka_unit_test_setup(unknown_bytes_behind_the_headers_are_respected, begin),
         cmocka_unit_test_setup(headers_grow, begin),

@@ -8,7 +8,7 @@
 
 static jmp_buf there;
 
-/* windows_guarded.S: -1 if the load faults */
+/* guarded.S: -1 if the load faults */
 int guarded_load(const int *from);
 int guarded_load_late(const int *from);
 
