@@ -80,6 +80,7 @@ int main(int argc, const char **argv)
 
     options_read(&options, argc, argv);
     images_begin(&images);
+    images.path_maps = (const char *const *)options.path_maps;
     profile.merged = options.merged || options.mode->merges;
     result = add_traces(options.traces, &profile, &images);
     if (profile.process_count) {

@@ -27,13 +27,15 @@ static const char help[] =
     "  --split               profile: a file a thread, FILE-01, FILE-02 …\n"
     "  --top=N               summary: show N functions (20)\n"
     "  --debug-dir=DIR       look for separate debug files here too; may be repeated\n"
+    "  --path-map=FROM=TO    files that traces name below FROM are below TO here;\n"
+    "                        may be repeated\n"
     "  --help                this text\n"
     "  --version             the version\n"
     "\n"
     "Exit status: 0 all is well; 1 a trace could not be read, is cut off, has lost\n"
     "contexts or does not balance, or the output could not be written; 2 wrong usage.\n";
 
-enum { MODE = 1, OUTPUT, MERGED, THREAD_PARTS, SPLIT, TOP, DEBUG_DIR, HELP, VERSION };
+enum { MODE = 1, OUTPUT, MERGED, THREAD_PARTS, SPLIT, TOP, DEBUG_DIR, PATH_MAP, HELP, VERSION };
 
 static const struct poptOption table[] = {
     {"mode", 0, POPT_ARG_STRING, NULL, MODE, NULL, NULL},
@@ -43,6 +45,7 @@ static const struct poptOption table[] = {
     {"split", 0, POPT_ARG_NONE, NULL, SPLIT, NULL, NULL},
     {"top", 0, POPT_ARG_STRING, NULL, TOP, NULL, NULL},
     {"debug-dir", 0, POPT_ARG_STRING, NULL, DEBUG_DIR, NULL, NULL},
+    {"path-map", 0, POPT_ARG_STRING, NULL, PATH_MAP, NULL, NULL},
     {"help", 'h', POPT_ARG_NONE, NULL, HELP, NULL, NULL},
     {"version", 'V', POPT_ARG_NONE, NULL, VERSION, NULL, NULL},
     POPT_TABLEEND,
@@ -113,6 +116,11 @@ static void apply(struct options *options, int option, char *argument)
     case DEBUG_DIR:
         options->debug_dirs = append(options->debug_dirs, memory_copy_string(argument));
         break;
+    case PATH_MAP:
+        if (*argument == '=' || !strchr(argument, '='))
+            wrong_usage("--path-map: expected FROM=TO, found %s", argument);
+        options->path_maps = append(options->path_maps, memory_copy_string(argument));
+        break;
     case HELP:
         fputs(help, stdout);
         exit(EXIT_SUCCESS);
@@ -144,6 +152,7 @@ void options_read(struct options *options, int argc, const char **argv)
     context = poptGetContext("grinder", argc, argv, table, 0);
     *options = (struct options){.top = 20};
     options->debug_dirs = memory_zeroed(1, sizeof(*options->debug_dirs));
+    options->path_maps = memory_zeroed(1, sizeof(*options->path_maps));
     options->traces = memory_zeroed(1, sizeof(*options->traces));
     while ((option = poptGetNextOpt(context)) > 0) {
         char *argument = poptGetOptArg(context);
@@ -168,6 +177,7 @@ static void free_strings(char **strings)
 void options_free(struct options *options)
 {
     free_strings(options->debug_dirs);
+    free_strings(options->path_maps);
     free_strings(options->traces);
     free(options->output);
 }

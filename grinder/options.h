@@ -13,6 +13,7 @@ struct options {
     int split;         /* a file a part */
     int top;           /* functions in the summary */
     char **debug_dirs; /* ends with null */
+    char **path_maps;  /* FROM=TO; ends with null */
     char **traces;     /* ends with null; at least one */
 };
 

@@ -14,7 +14,7 @@
 #include "hooks/probes.h"
 #include "hooks/session.h"
 #include "hooks/tree.h"
-#include "thunkstash/linux/pages.h"
+#include "thunkstash/pages.h"
 #include "trace/image_manifest.h"
 
 #define HIDDEN    __attribute__((visibility("hidden")))
@@ -90,16 +90,16 @@ static uint64_t least(uint64_t a, uint64_t b)
 static void measure(struct stand_in *in, uint64_t *whole, uint64_t *inside)
 {
     uint64_t plain = UINT64_MAX, hooked = UINT64_MAX, within = UINT64_MAX;
-    struct thread *before = umbra_thread;
+    struct thread *before = thread_current();
 
-    umbra_thread = &in->thread;
+    thread_set_current(&in->thread);
     for (int round = 0; round < ROUNDS; round++) {
         in->node->ticks = 0;
         hooked = least(hooked, ticks_of_loop(umbra_calibration_function));
         within = least(within, in->node->ticks);
         plain = least(plain, ticks_of_loop(umbra_calibration_body));
     }
-    umbra_thread = before;
+    thread_set_current(before);
     *whole = hooked > plain ? (hooked - plain) / CALLS : 0;
     *inside = least(within / CALLS, *whole);
 }

@@ -1,6 +1,6 @@
 #include "hooks/invocation.h"
 
-#include "thunkstash/linux/read_memory.h"
+#include "thunkstash/pages.h"
 
 void invocation_begin(struct record *record, struct trace_node *node, uint64_t ret, uint64_t body,
                       uint64_t slot, uint64_t now)
@@ -13,7 +13,7 @@ void invocation_begin(struct record *record, struct trace_node *node, uint64_t r
     record->probes = 0;
     record->t0 = now;
     __atomic_store_n(&record->mark, MARK_LIVE | calls, __ATOMIC_RELEASE);
-    __atomic_store_n(&record->slot, slot, __ATOMIC_RELEASE);
+    __atomic_store_n(&record->slot, slot + SLOT_BIAS, __ATOMIC_RELEASE);
     node->calls = calls;
 }
 
@@ -110,7 +110,7 @@ void invocations_unwind(struct thread *thread, uint64_t until, uint64_t now)
     struct stash *stash = &thread->own;
 
     stash_settle(stash);
-    while (!record_is_sentinel(stash->top) && stash->top->slot < until)
+    while (!record_is_sentinel(stash->top) && record_slot(stash->top) < until)
         unwind_top(thread, now);
 }
 
@@ -119,7 +119,7 @@ static bool is_overwritten(const struct record *record)
 {
     uint64_t found;
 
-    return !record_is_live(record) || !read_memory(record->slot, &found) ||
+    return !record_is_live(record) || !pages_read(record_slot(record), &found) ||
            found != record_thunk(record) + THUNK_RETURN;
 }
 

@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hooks/thread_slot.h"
 #include "thunkstash/stash.h"
 #include "trace/trace_format.h"
 
@@ -54,10 +55,6 @@ struct thread {
     struct thread *next; /* all threads of the process, the ended ones too until they are reused */
 };
 
-/* The calling thread's state; null before its first hook. */
-extern _Thread_local struct thread *umbra_thread
-    __attribute__((tls_model("initial-exec"), visibility("hidden")));
-
 /* Sets up the calling thread, in a fresh session too. Null: it cannot be recorded. */
 struct thread *thread_begin(void);
 
@@ -68,8 +65,14 @@ void thread_end(struct thread *thread, uint64_t stack_pointer, enum trace_thread
 /* At exit(): stops and closes every other thread of the process. */
 void threads_cut(struct thread *self);
 
-/* Has thread_end called in each thread that ends from now on, where the C library allows it. */
+/* Has thread_notice_end called in each thread that ends from now on, where the system allows it. */
 void threads_prepare(void);
+
+/* The calling thread ends, its frames below the stack pointer have ended. */
+void thread_notice_end(struct thread *thread, uint64_t stack_pointer);
+
+/* The calling thread, whose end was noticed, makes no further call: what it held is given back. */
+void thread_leave(struct thread *thread);
 
 /* Slow path brackets. ticks: when it began. publish puts the hot fields back in place. */
 void thread_suspend(struct thread *thread, uint64_t slot, uint64_t ticks);

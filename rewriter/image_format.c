@@ -12,6 +12,7 @@ static const struct image_format elf = {
     .agent = &agent_elf,
     .kind = elf_kind,
     .check = elf_check,
+    .embeds_agent = elf_embeds_agent,
     .rewrite = elf_rewrite,
     .list = elf_list,
     .verify = elf_verify,

@@ -19,6 +19,8 @@ struct image_format {
     enum image_kind (*kind)(uint8_t *bytes, size_t size);
     /* Refuses what rewrite would, as far as that is known without looking at the code. */
     bool (*check)(const struct input_file *input, struct failure *failure);
+    /* Whether the agent becomes a part of the image itself; null: never. */
+    bool (*embeds_agent)(const struct input_file *input);
     /* Writes the instrumented image; says what the judge should find in it. Changes input's bytes.
      */
     bool (*rewrite)(struct input_file *input, const struct rewrite_options *options,

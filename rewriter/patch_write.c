@@ -97,7 +97,7 @@ void patch_write(const struct patch_plan *plan, struct stub_segment *stubs, uint
         if (!patch_reason_is_hooked(functions[i].reason))
             continue;
         stub_bind(stubs, &functions[i], header);
-        if (!functions[i].is_import)
+        if (!functions[i].is_import && functions[i].reason != PATCH_REDIRECTED)
             patch_function(plan, &functions[i], stubs->address + functions[i].stub);
     }
     for (size_t i = 0; i < plan->retarget_count; i++) {

@@ -25,6 +25,17 @@ static bool write_output(const struct image_format *format, const struct rewrite
     return false;
 }
 
+/* Beside what loads it: a static executable has it inside, and a PE image finds it nowhere else. */
+static bool bundle(const struct image_format *format, const struct rewrite_options *options,
+                   const struct input_file *input, struct agent *agent, struct failure *failure)
+{
+    bool is_inside = format->embeds_agent && format->embeds_agent(input);
+
+    if (!format->agent->is_always_bundled && (!options->bundle || is_inside))
+        return true;
+    return agent_bundle(agent, options->output, options->overwrite, failure);
+}
+
 bool rewrite_file(const struct rewrite_options *options, struct rewrite_result *result,
                   struct failure *failure)
 {
@@ -38,8 +49,7 @@ bool rewrite_file(const struct rewrite_options *options, struct rewrite_result *
     format = image_format_of(input.bytes, input.size);
     is_done = format->check(&input, failure) &&
               agent_find(&agent, options->agent, format->agent, failure) &&
-              (!(options->bundle || format->agent->is_always_bundled) ||
-               agent_bundle(&agent, options->output, options->overwrite, failure));
+              bundle(format, options, &input, &agent, failure);
     if (is_done) {
         is_done = write_output(format, options, &input, &agent, result, failure);
         if (is_done && result->lost_signature)

@@ -25,6 +25,9 @@ rm instrumented/forks
 mkdir bundle
 "$work/prefix/bin/instrument" native/forks -o bundle/forks --bundle
 equal "files of the bundle" "$(ls bundle | paste -sd' ')" "forks libhooks.so"
+build static "$TESTS/../samples/fib.c" -static
+"$work/prefix/bin/instrument" native/static -o alone --bundle
+[[ -e alone && ! -e libhooks.so ]] || fail "a static program got an agent beside it"
 mv bundle/* instrumented/
 rm -f "$work"/prefix/lib*/umbra/libhooks.so "$work"/prefix/lib/*/umbra/libhooks.so
 rm -rf traces

@@ -1,18 +1,18 @@
 /*
  * The thunk stash in memory: numbers that assembly and C share.
  *
- * The range `umbra_stash` is part of the agent's image: a segment without bytes in the file and
- * without write permission, so that it costs address space only. It is divided into blocks:
+ * A range of reserved address space is divided into blocks, each of which is mapped when it is
+ * needed first. block_layout.h, one a platform, has the range's size and the blocks'.
  *
- *      block + 0       +---------------------------+
- *                      | thunk 0 … thunk 511       |  32 KiB of code, read and execute: the
- *                      |   64 bytes each           |  agent's own pages, mapped once more
- *      block + K       +---------------------------+
- *                      | record 0 … record 511     |  32 KiB of data, read and write
- *                      |   64 bytes each           |
- *      block + 64 KiB  +---------------------------+
+ *      block + 0       +-----------------------------+
+ *                      | thunk 0 … BLOCK_THUNKS - 1  |  code, read and execute: the agent's own
+ *                      |   64 bytes each             |  pages, mapped once more
+ *      + C             +-----------------------------+
+ *                      | record 0 … BLOCK_THUNKS - 1 |  data, read and write
+ *                      |   64 bytes each             |
+ *      + 2 C           +-----------------------------+     C = BLOCK_CODE_SIZE
  *
- *      record = thunk + K for every thunk, so one static FDE describes them all.
+ *      record = thunk + K for every thunk, so one description of the frame serves them all.
  *
  * A thunk, entered by a jump with rsp just above the return-address slot S (rsp = S + 8):
  *
@@ -24,15 +24,18 @@
  *
  * A record:
  *
- *      0     8      16     24   32     40       48     56
- *      +-----+------+------+----+------+--------+------+-------+
- *      | ret | body | slot | t0 | node | probes | mark | below |
- *      +-----+------+------+----+------+--------+------+-------+
+ *      0     8      16   24     32     40       48     56
+ *      +-----+------+----+------+------+--------+------+-------+
+ *      | ret | body | t0 | slot | node | probes | mark | below |
+ *      +-----+------+----+------+------+--------+------+-------+
+ *
+ * slot is S + SLOT_BIAS: S on Linux; on Windows S + 8, what the stack pointer is when the call has
+ * returned, which stands 24 bytes behind ret for its unwinder (windows/unwind.h).
  *
  * Record 0 of a block is no invocation but the block's *sentinel*: body is the exit hook, below
  * the stash it belongs to; slot and node repeat those of the record before it, the last of the
- * block before, so that the hot path need not know that a block begins. Record 511 is none either:
- * its slot is 0 for good, which tells the hot path that the block ends.
+ * block before, so that the hot path need not know that a block begins. The last record is none
+ * either: its slot is 0 for good, which tells the hot path that the block ends.
  *
  * slot is all ones in a free record: higher than any stack pointer, so that one that was taken but
  * not filled in yet passes for a live one.
@@ -49,20 +52,20 @@
 #ifndef UMBRA_THUNKSTASH_LAYOUT_H
 #define UMBRA_THUNKSTASH_LAYOUT_H
 
+#include "block_layout.h"
+
 #define THUNK_SIZE       64
-#define BLOCK_THUNKS     512
 #define BLOCK_LAST       (BLOCK_THUNKS - 2) /* the last record of use */
 #define BLOCK_CODE_SIZE  (BLOCK_THUNKS * THUNK_SIZE)
-#define RECORD_DISTANCE  BLOCK_CODE_SIZE /* K */
 #define BLOCK_SIZE       (2 * BLOCK_CODE_SIZE)
-#define STASH_BLOCKS     4096
-#define STASH_RANGE_SIZE (STASH_BLOCKS * BLOCK_SIZE) /* 256 MiB */
-#define THUNK_RETURN     6                           /* T - thunk */
+#define STASH_RANGE_SIZE (STASH_BLOCKS * BLOCK_SIZE)
+#define RECORD_DISTANCE  (BLOCK_CODE_SIZE - THUNK_OFFSET) /* K */
+#define THUNK_RETURN     6                                /* T - thunk */
 
 #define RECORD_RET    0
 #define RECORD_BODY   8
-#define RECORD_SLOT   16
-#define RECORD_T0     24
+#define RECORD_T0     16
+#define RECORD_SLOT   24
 #define RECORD_NODE   32
 #define RECORD_PROBES 40
 #define RECORD_MARK   48

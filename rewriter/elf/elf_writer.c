@@ -3,6 +3,7 @@
 #include "rewriter/elf/elf_changes.h"
 #include "rewriter/elf/elf_imports.h"
 #include "rewriter/elf/elf_layout.h"
+#include "rewriter/elf/elf_redirect.h"
 #include "rewriter/manifest.h"
 #include "rewriter/patch_write.h"
 #include "rewriter/seal.h"
@@ -38,8 +39,8 @@ static void place_segments(struct elf_layout *layout)
         aligned = layout->stubs.address - image->segments[i].p_vaddr + image->segments[i].p_offset;
         break;
     }
-    if ((elf_segment(image, PT_INTERP) || layout->embedding) && aligned >= offset &&
-        aligned - offset <= HOLE_LIMIT)
+    if ((elf_segment(image, PT_INTERP) || layout->embedding) && !layout->headers.address &&
+        aligned >= offset && aligned - offset <= HOLE_LIMIT)
         offset = aligned;
     layout->delta = layout->stubs.address - offset;
 }
@@ -54,6 +55,45 @@ static void append_header(struct elf_layout *layout)
     header.manifest_rva = (uint32_t)(layout->tables_address + layout->manifest.offset - base);
     header.image_size = (uint32_t)(elf_layout_header(layout) + sizeof header - base);
     buffer_append(&layout->data, &header, sizeof header);
+}
+
+static bool meets(uint64_t offset, uint64_t size, uint64_t other, uint64_t other_size)
+{
+    return offset < other + other_size && other < offset + size;
+}
+
+/* Whether a patch would be in the ELF header, or in what its tables grow into. */
+static bool is_overwritten(const struct elf_layout *layout, uint64_t address, uint64_t size)
+{
+    uint64_t offset = elf_layout_offset(layout, address);
+
+    for (size_t i = 0; i < layout->overwrite_count; i++)
+        if (meets(offset, size, elf_layout_offset(layout, layout->overwrites[i].address),
+                  layout->overwrites[i].size))
+            return true;
+    return meets(offset, size, 0, sizeof(Elf64_Ehdr));
+}
+
+/* Refuses files in which code lies where no linker puts any. */
+static bool check_code(const struct elf_layout *layout, const struct elf_writer_source *source,
+                       struct failure *failure)
+{
+    const struct function_list *functions = &source->elf->functions;
+
+    for (size_t i = 0; i < functions->count; i++) {
+        const struct function *function = &functions->items[i];
+
+        if (!patch_reason_is_hooked(function->reason) || function->patch_size == 0)
+            continue;
+        if (is_overwritten(layout, function->address + function->patch_offset,
+                           function->patch_size) ||
+            (function->hole && is_overwritten(layout, function->hole, PATCH_JUMP_SIZE)))
+            return fail(failure, layout->image->path,
+                        "expected code apart from headers and tables, found the function at %#llx "
+                        "among them",
+                        (unsigned long long)function->address);
+    }
+    return true;
 }
 
 /* Where the last new segment with bytes in the file ends. */
@@ -74,7 +114,7 @@ static bool write_all(struct elf_layout *layout, struct output_file *output,
     uint64_t tail_offset = (loaded_end(layout) - layout->delta + 7) / 8 * 8;
     bool is_written;
 
-    header.e_phoff = layout->tables_address + layout->headers.offset - layout->delta;
+    header.e_phoff = elf_layout_offset(layout, layout->headers.address);
     header.e_phnum = (Elf64_Half)(image->segment_count + elf_layout_new_segments(layout));
     if (embedding)
         header.e_entry = elf_embedding_start(embedding);
@@ -173,6 +213,11 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
                            &(struct patched_file){source->image->path, source->image->bytes},
                            failure))
         goto err;
+    if (!layout.embedding)
+        elf_tables_plan(&layout, source->agent);
+    if (!check_code(&layout, source, failure) || !elf_tables_note(&layout, &changes, failure) ||
+        !elf_redirect_note(&changes, &layout, source->plan, failure))
+        goto err;
     place_segments(&layout);
     if (!patch_stubs_append(&layout.stubs, source->plan, source->image->path, moves, failure))
         goto err;
@@ -193,6 +238,8 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
     patch_write(source->plan, &layout.stubs, elf_layout_header(&layout));
     import_sites_redirect(&source->elf->functions, &source->elf->code, &source->elf->map,
                           &layout.stubs, moves);
+    elf_redirect_store(&layout, source->plan, moves);
+    elf_tables_store(&layout);
     is_written = write_all(&layout, output, failure) &&
                  seal_output(output,
                              layout.tables_address - layout.delta + layout.manifest.offset +
@@ -202,6 +249,7 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
 err:
     free(changes.items);
     free(moves);
+    free(layout.overwriting.bytes);
     free(layout.tables.bytes);
     free(layout.data.bytes);
     free(layout.stubs.code.bytes);

@@ -1,4 +1,8 @@
-/* The rewriter's whole way: reading, discovery, planning, writing; and listing what it wrote. */
+/*
+ * The rewriter's whole way: reading, discovery, planning, writing; listing, verifying and
+ * undoing what it wrote. AGENT in the environment names the agent to be put into static
+ * executables; without it they are refused when it is looked for.
+ */
 #include "rewriter/image_format.h"
 #include "tests/fuzz/harness.h"
 
@@ -42,6 +46,20 @@ static void list(const uint8_t *data, size_t size)
     free(input.bytes);
 }
 
+/* It must give back the original, too. */
+static void verify(const uint8_t *data, size_t size)
+{
+    struct input_file input = input_of(data, size);
+    struct verify_result result;
+    struct failure failure = {{0}};
+
+    if (!image_format_of(data, size)->verify(&input, &result, &failure)) {
+        fprintf(stderr, "what was written does not verify: %s\n", failure.text);
+        abort();
+    }
+    free(input.bytes);
+}
+
 static uint8_t *map(int file, size_t *size)
 {
     void *bytes;
@@ -64,6 +82,7 @@ static void check_output(int file)
         abort();
     }
     list(bytes, size);
+    verify(bytes, size);
     munmap(bytes, size);
 }
 
@@ -93,7 +112,8 @@ static void check_undo(int file, const uint8_t *data, size_t size)
 
 static void rewrite(const uint8_t *data, size_t size)
 {
-    static const struct agent agent = {.path = "/agent.so", .needed = "/agent.so"};
+    const char *path = getenv("AGENT");
+    struct agent agent = {.needed = "/agent.so"};
     const struct image_format *format = image_format_of(data, size);
     struct input_file input = input_of(data, size);
     struct output_file output = {.path = "output", .descriptor = memory_file(NULL, 0)};
@@ -101,6 +121,7 @@ static void rewrite(const uint8_t *data, size_t size)
     struct rewrite_result result;
     struct failure failure = {{0}};
 
+    snprintf(agent.path, sizeof agent.path, "%s", path ? path : agent.needed);
     if (format->check(&input, &failure) &&
         format->rewrite(&input, &options, &agent, &output, &result, &expected, &failure)) {
         check_output(output.descriptor);

@@ -1,6 +1,6 @@
 /* The process's address space, as the kernel tells it. The caller holds the guard. */
-#ifndef UMBRA_HOOKS_MAPS_H
-#define UMBRA_HOOKS_MAPS_H
+#ifndef UMBRA_HOOKS_LINUX_MAPS_H
+#define UMBRA_HOOKS_LINUX_MAPS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,12 +15,5 @@ struct mapping {
 /* Calls visit for each mapping, ascending, until it returns false. Allocates nothing from the
    host. False: the list cannot be read. */
 bool maps_each(bool (*visit)(const struct mapping *mapping, void *with), void *with);
-
-struct stack_bounds {
-    uint64_t low, size; /* size 0: not known for certain */
-};
-
-/* The calling thread's own stack, if `pointer` is on it. */
-struct stack_bounds own_stack(uint64_t pointer);
 
 #endif
