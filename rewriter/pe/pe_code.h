@@ -7,7 +7,7 @@
  *      COFF symbols         of the type function
  *      entry point, TLS callbacks
  *      guard CF table       functions whose address is taken
- *      guard EH table       where exceptions go on: not functions, but targets of jumps
+ *      guard EH table       where exceptions and longjmp go on: not functions, but targets of jumps
  *      direct calls         frameless leaves have no entry in .pdata
  */
 #ifndef UMBRA_REWRITER_PE_CODE_H

@@ -140,6 +140,74 @@ static void imports_have_thunks_and_slots(void **state)
     assert_string_equal(at(PE_SAMPLE_SLOT + 8)->name, "KERNEL32.dll#7");
 }
 
+/* call [rip + slot], where a slot bound at the first call is. */
+static void delay_imports_count_too(void **state)
+{
+    struct pe_delay_import import = {.attributes = 1,
+                                     .name = PE_SAMPLE_FREE + 0x60,
+                                     .slots = PE_SAMPLE_FREE + 0x80,
+                                     .lookup = PE_SAMPLE_FREE + 0x40};
+    const uint64_t lookup[] = {PE_SAMPLE_FREE + 0x70, 0};
+
+    (void)state;
+    memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE), &import, sizeof import);
+    memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE + 0x40), lookup, sizeof lookup);
+    memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE + 0x60), "GDI32.dll", 10);
+    memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE + 0x72), "Ellipse", 8);
+    *pe_sample_directory(&sample, PE_DELAY_IMPORTS) =
+        (struct pe_directory){PE_SAMPLE_FREE, 2 * sizeof import};
+    CODE(0x1020, "\x48\x83\xec\x28\xff\x15\x56\x17\x00\x00\x48\x83\xc4\x28\xc3");
+    UNWIND(0x1020, 0x102f, SUB_40);
+    analyse(true);
+    assert_reason(PE_SAMPLE_FREE + 0x80, PATCH_IMPORT);
+    assert_string_equal(at(PE_SAMPLE_FREE + 0x80)->name, "Ellipse");
+}
+
+/* Export 0 is at 0x1060, named; TLS callback 0x1080; guard CF entry 0x10c0; entry point 0x1100. */
+static void images_name_their_entries(void **state)
+{
+    struct pe_exports exports = {.address_count = 2,
+                                 .name_count = 1,
+                                 .addresses = PE_SAMPLE_FREE + 0x28,
+                                 .names = PE_SAMPLE_FREE + 0x30,
+                                 .ordinals = PE_SAMPLE_FREE + 0x34};
+    const uint32_t tables[] = {0x1060, PE_SAMPLE_FREE + 0x38, PE_SAMPLE_FREE + 0x36, 0x70610000};
+    struct pe_tls tls = {.callbacks = PE_SAMPLE_BASE + PE_SAMPLE_FREE + 0x70};
+    const uint64_t callback = PE_SAMPLE_BASE + 0x1080;
+    struct pe_load_config config = {.size = sizeof config};
+    const uint8_t guarded[] = {0xc0, 0x10, 0, 0, 0,  /* a byte behind each RVA */
+                               0xe3, 0x10, 0, 0, 0}; /* in the middle of what is at 0x10e0 */
+
+    (void)state;
+    memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE), &exports, sizeof exports);
+    memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE + 0x28), tables, sizeof tables);
+    *pe_sample_directory(&sample, PE_EXPORTS) = (struct pe_directory){PE_SAMPLE_FREE, 0x40};
+    memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE + 0x48), &tls, sizeof tls);
+    memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE + 0x70), &callback, sizeof callback);
+    *pe_sample_directory(&sample, PE_TLS) =
+        (struct pe_directory){PE_SAMPLE_FREE + 0x48, sizeof tls};
+    memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE + 0x80), guarded, sizeof guarded);
+    config.guard_functions = PE_SAMPLE_BASE + PE_SAMPLE_FREE + 0x80;
+    config.guard_function_count = 1;
+    config.guard_continuations = config.guard_functions + 5;
+    config.guard_continuation_count = 1;
+    config.guard_flags = 1u << PE_GUARD_ENTRY_SHIFT;
+    memcpy(pe_sample_at(&sample, 0x22e0), &config, sizeof config);
+    *pe_sample_directory(&sample, PE_LOAD_CONFIG) = (struct pe_directory){0x22e0, sizeof config};
+    pe_sample_header(&sample)->entry = 0x1100;
+    for (uint32_t rva = 0x1060; rva <= 0x1100; rva += 0x20)
+        CODE(rva, "\x8d\x41\x01\x0f\x1f\x40\x00\xc3");
+    analyse(false);
+    assert_reason(0x1060, PATCH_PLAIN);
+    assert_string_equal(at(0x1060)->name, "ap");
+    assert_reason(0x1080, PATCH_PLAIN);
+    assert_null(at(0x10a0));
+    assert_null(at(0x10e3));
+    assert_true(address_set_has(&pe.map.jumps, PE_SAMPLE_BASE + 0x10e3));
+    assert_reason(0x10c0, PATCH_PLAIN);
+    assert_reason(0x1100, PATCH_PLAIN);
+}
+
 static void imports_are_left_alone_by_name(void **state)
 {
     (void)state;
@@ -230,6 +298,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(leaves_that_read_their_return_address, begin, end),
         cmocka_unit_test_setup_teardown(frames_that_read_their_return_address, begin, end),
         cmocka_unit_test_setup_teardown(imports_have_thunks_and_slots, begin, end),
+        cmocka_unit_test_setup_teardown(delay_imports_count_too, begin, end),
+        cmocka_unit_test_setup_teardown(images_name_their_entries, begin, end),
         cmocka_unit_test_setup_teardown(imports_are_left_alone_by_name, begin, end),
         cmocka_unit_test_setup_teardown(guarded_loads_stay, begin, end),
         cmocka_unit_test_setup_teardown(guarded_loads_without_room, begin, end),

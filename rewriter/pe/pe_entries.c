@@ -73,6 +73,8 @@ static void add_guarded(struct pe_code *pe)
         return;
     walk_table(pe, config.guard_functions, config.guard_function_count, config.guard_flags,
                add_entry);
+    walk_table(pe, config.guard_long_jumps, config.guard_long_jump_count, config.guard_flags,
+               add_jump_target);
     walk_table(pe, config.guard_continuations, config.guard_continuation_count, config.guard_flags,
                add_jump_target);
 }

@@ -134,7 +134,9 @@ struct pe_load_config {
     uint64_t guard_check, guard_dispatch; /* addresses of slots */
     uint64_t guard_functions, guard_function_count;
     uint32_t guard_flags; /* the four highest bits: bytes of an entry behind its RVA */
-    uint8_t before_continuations[0x110 - 0x94];
+    uint8_t before_long_jumps[0xb0 - 0x94];
+    uint64_t guard_long_jumps, guard_long_jump_count;
+    uint8_t before_continuations[0x108 - 0xc0];
     uint64_t guard_continuations, guard_continuation_count;
 };
 #define PE_GUARD_ENTRY_SHIFT 28
@@ -170,7 +172,7 @@ _Static_assert(sizeof(struct pe_file_header) == 20, "COFF header");
 _Static_assert(sizeof(struct pe_optional_header) == 112, "optional header");
 _Static_assert(sizeof(struct pe_section) == 40, "section header");
 _Static_assert(sizeof(struct pe_symbol) == 18, "COFF symbol");
-_Static_assert(sizeof(struct pe_load_config) == 0x120, "load configuration");
+_Static_assert(sizeof(struct pe_load_config) == 0x118, "load configuration");
 _Static_assert(sizeof(struct pe_exports) == 40, "export directory");
 _Static_assert(sizeof(struct pe_debug) == 28, "debug directory entry");
 
