@@ -61,6 +61,7 @@ contains summary '^ +5 .* holds'
 compiled seh.exe "$programs/seh.c"
 records seh.exe
 contains instrumented.stdout '^last error 1234$'
+contains instrumented.stdout '^sum .*, last error 4321$'
 contains instrumented.stdout '^stack overflow handled$'
 
 compiled jumps.exe "$programs/jumps.c"
@@ -89,7 +90,8 @@ total skipped 0
 compiled endings.exe "$programs/endings.c"
 records endings.exe threads
 total live 0
-equal "threads" "$(grep -c ' holds' summary)" 301
+equal "threads" "$(grep -c ' holds' summary)" 302
+contains summary 'holds +näme$'
 records endings.exe terminated
 equal "threads" "$(grep -c ' holds' summary)" 101
 

@@ -158,8 +158,19 @@ COUNTED static double mix(double a, double b, float c, double d)
     return a + 10 * b + 100 * c + 1000 * d;
 }
 
+/* 3,000 contexts that are new: memory and room in the trace are asked for on the way. */
+COUNTED static double sum(int depth, double a, double b)
+{
+    double rest = depth ? sum(depth - 1, a + 0.5, b * 1.0001) : 0;
+
+    return rest + a - b / 3;
+}
+
 static void vectors(void)
 {
+    SetLastError(4321);
+    printf("sum %.9g, ", sum(3000, 1, 2));
+    printf("last error %lu\n", GetLastError());
     printf("vectors %g\n", mix(1, 2, 3, 4) + mix(5, 6, 7, 8));
 }
 
