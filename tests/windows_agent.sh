@@ -17,7 +17,7 @@ compiled()
         *.cpp) compiler=x86_64-w64-mingw32-g++-posix ;;
     esac
     case $name in
-        seh.exe) clang --target=x86_64-w64-windows-gnu -fms-extensions $entry -O1 -c "$source" -o object.o ;;
+        seh.exe | sampler.exe) clang --target=x86_64-w64-windows-gnu -fms-extensions $entry -O1 -c "$source" -o object.o ;;
         *) "$compiler" $entry -O2 -g -w -c "$source" -o object.o "$@" ;;
     esac
     "$compiler" -static object.o -o "native/$name"
@@ -63,6 +63,11 @@ records seh.exe
 contains instrumented.stdout '^last error 1234$'
 contains instrumented.stdout '^sum .*, last error 4321$'
 contains instrumented.stdout '^stack overflow handled$'
+
+# The thread is stopped at any instruction, those of the hooks and the thunks included.
+compiled sampler.exe "$programs/sampler.c"
+records sampler.exe
+contains instrumented.stdout '^2000 of 2000 walks arrive$'
 
 compiled jumps.exe "$programs/jumps.c"
 records jumps.exe
