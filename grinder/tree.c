@@ -62,7 +62,9 @@ static void load_module(void *user, const struct trace_module *module)
         .size = module->size,
         .first_function = instrumented ? module->first_function : 0,
         .function_count = instrumented ? module->function_count : 0,
-        .image = instrumented ? images_add(loader->images, module->path, module) : 0,
+        .image = instrumented
+                     ? images_add(loader->images, module->path, tree->header.system, module)
+                     : 0,
     };
 }
 
