@@ -50,6 +50,7 @@ stop()
 # in_background VERB ARGUMENT: a client that says "ready" and stays; its pid is in $program
 in_background()
 {
+    : >ready
     "$BUILD/service/tcp_test_client" "$rendezvous" "$@" >ready &
     program=$!
     started+=("$program")

@@ -45,6 +45,7 @@ status_is()
 # $program, that of its Unix process in $unix_pid
 in_background()
 {
+    : >ready
     wine "$client_exe" "$rendezvous" "$@" >ready &
     unix_pid=$!
     started+=("$unix_pid")

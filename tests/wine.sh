@@ -15,11 +15,13 @@ WINDOWS=$BUILD/windows
 wine_ends()
 {
     local status=$?
-    wineserver -k 2>/dev/null || true
-    wineserver -w 2>/dev/null || true
-    return "$status"
+    set +e
+    wineserver -k 2>/dev/null
+    wineserver -w 2>/dev/null
+    (exit "$status")
+    end_of_script
 }
-trap 'set +e; wine_ends; end_of_script' EXIT
+trap wine_ends EXIT
 
 # The tools for Windows, built once for a build folder of those for Linux.
 windows_tools()
@@ -35,7 +37,8 @@ windows_tools()
 wine_begins()
 {
     mkdir -m 0700 "$WINEPREFIX"
-    { wineboot -i; wineserver -w; winecfg /v win10; } >wine.log 2>&1 || true
+    # A server that is still there would not take the -p, and say so with status 2.
+    { wineboot -i; wineserver -w; winecfg /v win10; wineserver -w; } >wine.log 2>&1 || true
     wineserver -p600
     wine cmd /c ver >wine.version 2>>wine.log || true
     contains wine.version 'Windows 10'
