@@ -182,33 +182,6 @@ COUNTED static int frames_seen(int depth)
                  : CaptureStackBackTrace(0, 62, frames, 0);
 }
 
-COUNTED static int overflow(volatile char *above)
-{
-    volatile char here[4000];
-
-    here[0] = here[17] = above[0];
-    return here[17] ? overflow(here) + here[17] : 0;
-}
-
-COUNTED static void overflows(void)
-{
-    volatile char start[18] = {1};
-
-    __try {
-        overflow(start);
-    } __except (GetExceptionCode() == EXCEPTION_STACK_OVERFLOW ? EXCEPTION_EXECUTE_HANDLER
-                                                               : EXCEPTION_CONTINUE_SEARCH) {
-        printf("stack overflow handled\n");
-    }
-}
-
-static DWORD WINAPI overflows_in_thread(void *unused)
-{
-    (void)unused;
-    overflows();
-    return 0;
-}
-
 static void in_threads(LPTHREAD_START_ROUTINE start, void *name, int count)
 {
     HANDLE threads[THREADS];
@@ -227,6 +200,5 @@ int main(void)
     rounds("one thread");
     in_threads(rounds, "one of four", THREADS);
     printf("ten calls more are seen: %d\n", frames_seen(12) - frames_seen(2) >= 10);
-    in_threads(overflows_in_thread, 0, 1);
     return 0;
 }
