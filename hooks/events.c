@@ -1,0 +1,151 @@
+#include "hooks/events.h"
+
+#include "hooks/memory.h"
+#include "hooks/session.h"
+#include "hooks/thread.h"
+
+#define WORDS_SIZE   (EVENT_SEGMENT_WORDS * sizeof(uint64_t))
+#define MOST_WORDS   4    /* that one event takes: a base, a mark, each of one or two */
+#define LOSSES_A_TRY 1024 /* events without room until segments are looked for again */
+
+bool events_are_on(void)
+{
+    return session.ring != 0;
+}
+
+static struct event_segment *segment_at(uint32_t i)
+{
+    return (struct event_segment *)((char *)session.ring + EVENT_RING_HEADER +
+                                    (uint64_t)i * EVENT_SEGMENT_SIZE);
+}
+
+static struct event_segment *take_segment(void)
+{
+    uint32_t count = session.ring_segments;
+    uint32_t hint = __atomic_load_n(&session.ring->hint, __ATOMIC_RELAXED);
+
+    if (__atomic_load_n(&session.ring->stopped, __ATOMIC_RELAXED))
+        return 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = (hint + i) % count, is = EVENT_SEGMENT_FREE;
+        struct event_segment *segment = segment_at(at);
+
+        if (!__atomic_compare_exchange_n(&segment->state, &is, EVENT_SEGMENT_TAKEN, false,
+                                         __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            continue;
+        __atomic_store_n(&session.ring->hint, at + 1, __ATOMIC_RELAXED);
+        return segment;
+    }
+    return 0;
+}
+
+static void hand_over(struct event_place *place)
+{
+    if (place->segment)
+        __atomic_store_n(&place->segment->state, EVENT_SEGMENT_FULL, __ATOMIC_RELEASE);
+    place->segment = 0;
+    place->next = place->end = 0;
+}
+
+/* A fresh segment, whose base is now. */
+static bool refill(struct thread *thread, uint64_t time)
+{
+    struct event_place *place = &thread->events;
+    struct event_segment *segment;
+
+    hand_over(place);
+    if (place->dropped % LOSSES_A_TRY)
+        return false;
+    segment = take_segment();
+    if (!segment)
+        return false;
+    memset(segment + 1, 0, WORDS_SIZE);
+    segment->thread = thread->entry->ordinal;
+    segment->sequence = __atomic_add_fetch(&session.ring->sequence, 1, __ATOMIC_RELAXED);
+    segment->base = ticks_now();
+    segment->dropped = place->dropped;
+    __atomic_store_n(&segment->state, EVENT_SEGMENT_FILLING, __ATOMIC_RELEASE);
+    place->dropped = 0;
+    place->segment = segment;
+    place->base = time;
+    place->end = (uint64_t)(segment + 1) + WORDS_SIZE;
+    __atomic_store_n(&place->next, (uint64_t)(segment + 1), __ATOMIC_RELEASE);
+    return true;
+}
+
+static bool has_room(const struct event_place *place, uint32_t words)
+{
+    return place->next && place->next + words * sizeof(uint64_t) <= place->end;
+}
+
+static void put(struct event_place *place, uint64_t word)
+{
+    uint64_t at = __atomic_fetch_add(&place->next, sizeof(word), __ATOMIC_RELAXED);
+
+    if (at < place->end)
+        __atomic_store_n((uint64_t *)at, word, __ATOMIC_RELAXED);
+    else
+        place->dropped++;
+}
+
+static void write_event(struct thread *thread, const struct trace_node *node, uint64_t time,
+                        uint64_t flags, bool is_unwound)
+{
+    struct event_place *place = &thread->events;
+    uint64_t index = trace_index(node);
+
+    if (!has_room(place, MOST_WORDS) && !refill(thread, time)) {
+        place->dropped++;
+        return;
+    }
+    if ((time - place->base) >> 32) {
+        put(place, EVENT_END | EVENT_BASE);
+        put(place, ticks_now());
+        place->base = time;
+    }
+    if (is_unwound)
+        put(place, EVENT_END | EVENT_UNWOUND);
+    put(place, index << EVENT_NODE_SHIFT | flags | (time - place->base));
+}
+
+/* A handler that interrupts what changes the place loses its events; one that left by longjmp, so
+   that a frame above runs again, has not left anything half done that matters. */
+static bool begin(struct event_place *place)
+{
+    uint64_t here = (uint64_t)__builtin_frame_address(0);
+
+    if (place->busy && here < place->busy) {
+        place->dropped++;
+        return false;
+    }
+    place->busy = here;
+    return true;
+}
+
+static void write_alone(struct thread *thread, const struct trace_node *node, uint64_t time,
+                        uint64_t flags, bool is_unwound)
+{
+    if (!events_are_on() || !begin(&thread->events))
+        return;
+    write_event(thread, node, time, flags, is_unwound);
+    __atomic_store_n(&thread->events.busy, 0, __ATOMIC_RELEASE);
+}
+
+void event_entry(struct thread *thread, const struct trace_node *node, uint64_t time)
+{
+    write_alone(thread, node, time, 0, false);
+}
+
+void event_end(struct thread *thread, const struct trace_node *node, uint64_t time, bool returned)
+{
+    write_alone(thread, node, time, EVENT_END, !returned);
+}
+
+void events_finish(struct thread *thread)
+{
+    if (!events_are_on())
+        return;
+    hand_over(&thread->events);
+    __atomic_fetch_add(&session.ring->dropped, thread->events.dropped, __ATOMIC_RELAXED);
+    thread->events.dropped = 0;
+}
