@@ -1,5 +1,6 @@
 #include "hooks/events.h"
 
+#include "hooks/connection.h"
 #include "hooks/memory.h"
 #include "hooks/session.h"
 #include "hooks/thread.h"
@@ -13,28 +14,56 @@ bool events_are_on(void)
     return session.ring != 0;
 }
 
+extern void umbra_exit(void) __attribute__((visibility("hidden")));
+extern void umbra_exit_events(void) __attribute__((visibility("hidden")));
+
+void events_choose_hook(void)
+{
+    stash_use_exit_hook(events_are_on() ? umbra_exit_events : umbra_exit);
+}
+
 static struct event_segment *segment_at(uint32_t i)
 {
     return (struct event_segment *)((char *)session.ring + EVENT_RING_HEADER +
                                     (uint64_t)i * EVENT_SEGMENT_SIZE);
 }
 
+/* Segments that have room on the disk, one bit each; the rest of the ring is a hole. */
+static uint64_t claimed[EVENT_MOST_SEGMENTS / 64];
+static uint32_t claimed_in_session;
+
+static bool claim(uint32_t i)
+{
+    uint64_t bit = 1ull << i % 64;
+
+    if (claimed_in_session != session.number) { /* after a fork: another ring */
+        memset(claimed, 0, sizeof claimed);
+        claimed_in_session = session.number;
+    }
+    if (__atomic_load_n(&claimed[i / 64], __ATOMIC_RELAXED) & bit)
+        return true;
+    if (!connection_claim(segment_at(i), EVENT_SEGMENT_SIZE))
+        return false;
+    __atomic_fetch_or(&claimed[i / 64], bit, __ATOMIC_RELAXED);
+    return true;
+}
+
+/* The first one that is free: those that were used last are in the caches. */
 static struct event_segment *take_segment(void)
 {
-    uint32_t count = session.ring_segments;
-    uint32_t hint = __atomic_load_n(&session.ring->hint, __ATOMIC_RELAXED);
-
     if (__atomic_load_n(&session.ring->stopped, __ATOMIC_RELAXED))
         return 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t at = (hint + i) % count, is = EVENT_SEGMENT_FREE;
-        struct event_segment *segment = segment_at(at);
+    for (uint32_t i = 0; i < session.ring_segments; i++) {
+        struct event_segment *segment = segment_at(i);
+        uint32_t is = EVENT_SEGMENT_FREE;
 
         if (!__atomic_compare_exchange_n(&segment->state, &is, EVENT_SEGMENT_TAKEN, false,
                                          __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
             continue;
-        __atomic_store_n(&session.ring->hint, at + 1, __ATOMIC_RELAXED);
-        return segment;
+        if (claim(i))
+            return segment;
+        __atomic_store_n(&segment->state, EVENT_SEGMENT_FREE, __ATOMIC_RELEASE);
+        return 0;
     }
     return 0;
 }
@@ -139,6 +168,26 @@ void event_entry(struct thread *thread, const struct trace_node *node, uint64_t 
 void event_end(struct thread *thread, const struct trace_node *node, uint64_t time, bool returned)
 {
     write_alone(thread, node, time, EVENT_END, !returned);
+}
+
+/* The thread's time stands still meanwhile. */
+static void write_slowly(struct thread *thread, const struct trace_node *node, uint64_t time,
+                         uint64_t flags)
+{
+    uint64_t began = ticks_now();
+
+    write_alone(thread, node, time, flags, false);
+    thread->stopped += ticks_now() - began;
+}
+
+void umbra_slow_event_entry(struct thread *thread, const struct trace_node *node, uint64_t time)
+{
+    write_slowly(thread, node, time, 0);
+}
+
+void umbra_slow_event_end(struct thread *thread, const struct trace_node *node, uint64_t time)
+{
+    write_slowly(thread, node, time, EVENT_END);
 }
 
 void events_finish(struct thread *thread)

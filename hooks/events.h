@@ -31,9 +31,16 @@ struct event_place {
 /* Does this session record events? */
 bool events_are_on(void);
 
+/* From here on, exits go through the hook that suits the session. */
+void events_choose_hook(void);
+
 /* Where there are none, these do nothing. time: the thread's. */
 void event_entry(struct thread *thread, const struct trace_node *node, uint64_t time);
 void event_end(struct thread *thread, const struct trace_node *node, uint64_t time, bool returned);
+
+/* From the hot paths, whose own way of writing the event did not go: thread, node, time. */
+void umbra_slow_event_entry(struct thread *thread, const struct trace_node *node, uint64_t time);
+void umbra_slow_event_end(struct thread *thread, const struct trace_node *node, uint64_t time);
 
 /* The thread writes no more: what it has is the service's now. */
 void events_finish(struct thread *thread);
