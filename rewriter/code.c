@@ -58,18 +58,6 @@ void address_set_init(struct address_set *set, const struct code *code)
     set->words = memory_zeroed(set->size / 64 + 1, sizeof *set->words);
 }
 
-void address_set_add(struct address_set *set, uint64_t address)
-{
-    if (address - set->base < set->size)
-        set->words[(address - set->base) / 64] |= 1ull << (address - set->base) % 64;
-}
-
-bool address_set_has(const struct address_set *set, uint64_t address)
-{
-    return address - set->base < set->size &&
-           set->words[(address - set->base) / 64] >> (address - set->base) % 64 & 1;
-}
-
 uint64_t address_set_next(const struct address_set *set, uint64_t address, uint64_t end)
 {
     uint64_t at = address > set->base ? address - set->base : 0, word, limit = end - set->base;

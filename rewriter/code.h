@@ -51,8 +51,22 @@ struct address_set {
 };
 
 void address_set_init(struct address_set *set, const struct code *code);
-void address_set_add(struct address_set *set, uint64_t address);
-bool address_set_has(const struct address_set *set, uint64_t address);
+
+static inline void address_set_add(struct address_set *set, uint64_t address)
+{
+    uint64_t at = address - set->base;
+
+    if (at < set->size)
+        set->words[at / 64] |= 1ull << at % 64;
+}
+
+static inline bool address_set_has(const struct address_set *set, uint64_t address)
+{
+    uint64_t at = address - set->base;
+
+    return at < set->size && set->words[at / 64] >> at % 64 & 1;
+}
+
 /* The first member at or above an address and below an end; the end if there is none. */
 uint64_t address_set_next(const struct address_set *set, uint64_t address, uint64_t end);
 

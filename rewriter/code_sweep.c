@@ -194,51 +194,77 @@ static uint64_t skip(struct sweep *sweep, uint64_t address)
     return next;
 }
 
+static void note(struct sweep *sweep, const struct instruction *at, bool is_plain)
+{
+    note_flow(sweep, at);
+    if (!is_plain || at->is_lea)
+        note_pointers(sweep, at);
+    if (sweep->is_first && is_landmark(at))
+        address_set_add(&sweep->map->landmarks, at->address);
+}
+
+/* Bytes of an instruction that takes no full decoding, which is noted; 0 if it does. */
+static size_t pass_plain(struct sweep *sweep, uint64_t address, const uint8_t *bytes, bool is_done)
+{
+    unsigned minds = sweep->code->has_absolute_code ? PLAIN_MIND_NUMBER : 0;
+    struct instruction at;
+    size_t length;
+
+    if (sweep->end - address < PLAIN_ROOM)
+        return 0;
+    length = plain_length(bytes, is_done ? minds : minds | PLAIN_MIND_STACK);
+    if (length)
+        return length;
+    if (!plain_decode(address, bytes, &at))
+        return 0;
+    note(sweep, &at, true);
+    return at.length;
+}
+
+/* Decodes and notes an instruction; returns its length, or 0. */
+static size_t pass(struct sweep *sweep, uint64_t address, const uint8_t *bytes,
+                   struct return_slot *slot)
+{
+    const struct code_unwind *unwind = &sweep->code->unwind;
+    struct instruction at;
+
+    if (!instruction_decode(&sweep->decoder, address, bytes, sweep->end - address, &at))
+        return 0;
+    note(sweep, &at, false);
+    if (!is_settled(sweep, slot)) {
+        if (address >= slot->until)
+            *slot = unwind->slot_at(unwind->context, address);
+        if (reads_return_address(&at, slot))
+            sweep->function->reason = PATCH_RETURN_ADDRESS;
+    }
+    return at.length;
+}
+
 /* Returns where it ends: before what does not decode if that is in a function, else at its end. */
 static uint64_t run(struct sweep *sweep, const uint8_t *bytes)
 {
-    const struct code_unwind *unwind = &sweep->code->unwind;
-    unsigned minds = sweep->code->has_absolute_code ? PLAIN_MIND_NUMBER : 0;
     struct return_slot slot = {.until = 0};
-    struct instruction at;
     uint64_t address = sweep->start;
 
     while (address < sweep->end) {
         const uint8_t *here = bytes + (address - sweep->start);
         bool is_done = is_settled(sweep, &slot);
         uint64_t next = is_done ? skip(sweep, address) : address;
-        size_t length = 0;
+        size_t length;
 
         if (next != address) {
             address = next;
             continue;
         }
-        if (sweep->end - address >= PLAIN_ROOM)
-            length = plain_length(here, is_done ? minds : minds | PLAIN_MIND_STACK);
-        if (length) {
-            address += length;
-            continue;
-        }
-        if (!instruction_decode(&sweep->decoder, address, here, sweep->end - address, &at)) {
-            if (sweep->function && sweep->function->evidence & EVIDENCE_EXTENT &&
-                !sweep->function->reason)
+        length = pass_plain(sweep, address, here, is_done);
+        if (!length)
+            length = pass(sweep, address, here, &slot);
+        if (!length && sweep->function) {
+            if (sweep->function->evidence & EVIDENCE_EXTENT && !sweep->function->reason)
                 sweep->function->reason = PATCH_UNDECODABLE;
-            if (sweep->function)
-                return address;
-            address++;
-            continue;
+            return address;
         }
-        note_flow(sweep, &at);
-        note_pointers(sweep, &at);
-        if (sweep->is_first && is_landmark(&at))
-            address_set_add(&sweep->map->landmarks, address);
-        if (!is_done) {
-            if (address >= slot.until)
-                slot = unwind->slot_at(unwind->context, address);
-            if (reads_return_address(&at, &slot))
-                sweep->function->reason = PATCH_RETURN_ADDRESS;
-        }
-        address += at.length;
+        address += length ? length : 1;
     }
     return address;
 }

@@ -15,7 +15,7 @@
  */
 #include "rewriter/decode_plain.h"
 
-#include <stdbool.h>
+#include <string.h>
 
 #define PREFIX_WORD  0x66
 #define PREFIX_REPNE 0xf2
@@ -152,4 +152,68 @@ size_t plain_length(const uint8_t *bytes, unsigned minds)
     }
     rest = rest_length(&plain, shapes[*at], at + 1);
     return rest < 0 ? 0 : (size_t)(at + 1 - bytes) + (size_t)rest;
+}
+
+static int32_t distance_at(const uint8_t *bytes)
+{
+    int32_t distance;
+
+    memcpy(&distance, bytes, sizeof distance);
+    return distance;
+}
+
+static bool settle_near(struct instruction *at, enum flow flow, const uint8_t *bytes,
+                        size_t opcode_size)
+{
+    at->flow = (uint8_t)flow;
+    at->length = (uint8_t)(opcode_size + 4);
+    at->is_near = true;
+    at->target = at->address + at->length + (uint64_t)distance_at(bytes + opcode_size);
+    return true;
+}
+
+static bool settle_short(struct instruction *at, enum flow flow, const uint8_t *bytes)
+{
+    at->flow = (uint8_t)flow;
+    at->length = 2;
+    at->target = at->address + 2 + (uint64_t)(int8_t)bytes[1];
+    return true;
+}
+
+static bool settle_lea(struct instruction *at, const uint8_t *bytes)
+{
+    bool is_rip_based = bytes[1] == 0x8d && (bytes[2] & 0xc7) == RM_RIP;
+
+    at->length = 7;
+    at->is_lea = at->is_rip_based = is_rip_based;
+    at->operand = at->address + at->length + (uint64_t)distance_at(bytes + 3);
+    return is_rip_based;
+}
+
+bool plain_decode(uint64_t address, const uint8_t *bytes, struct instruction *instruction)
+{
+    instruction->address = address;
+    instruction->target = instruction->operand = 0;
+    instruction->flow = FLOW_NEXT;
+    instruction->is_near = instruction->is_lea = instruction->is_rip_based = false;
+    if ((*bytes & 0xf0) == 0x70)
+        return settle_short(instruction, FLOW_CONDITION, bytes);
+    if ((*bytes & 0xf8) == (REX | REX_W))
+        return settle_lea(instruction, bytes);
+    switch (*bytes) {
+    case TWO_BYTES:
+        return (bytes[1] & 0xf0) == 0x80 && settle_near(instruction, FLOW_CONDITION, bytes, 2);
+    case 0xe8:
+        return settle_near(instruction, FLOW_CALL, bytes, 1);
+    case 0xe9:
+        return settle_near(instruction, FLOW_JUMP, bytes, 1);
+    case 0xeb:
+        return settle_short(instruction, FLOW_JUMP, bytes);
+    case 0xc3:
+        instruction->flow = FLOW_END;
+        instruction->length = 1;
+        return true;
+    default:
+        return false;
+    }
 }

@@ -5,8 +5,7 @@
 #ifndef UMBRA_REWRITER_DECODE_PLAIN_H
 #define UMBRA_REWRITER_DECODE_PLAIN_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "rewriter/decode.h"
 
 #define PLAIN_ROOM 16 /* bytes that must be there to look at */
 
@@ -23,5 +22,11 @@ enum plain_mind {
  * plain_length("\x48\x89\xe5...", 0) returns 3: mov rbp, rsp.
  */
 size_t plain_length(const uint8_t *bytes, unsigned minds);
+
+/*
+ * Decodes direct branches, calls, `ret` and `lea reg, [rip + n]` in their plain forms: all of
+ * *instruction but `zydis`. False if it is anything else. Needs PLAIN_ROOM bytes, too.
+ */
+bool plain_decode(uint64_t address, const uint8_t *bytes, struct instruction *instruction);
 
 #endif

@@ -20,12 +20,32 @@ static bool is_at_stack(const ZydisDecodedInstruction *zydis)
     return (rm == 4 && zydis->raw.sib.base == 4) || (rm == 5 && mod != 0);
 }
 
+static void check_decoded(const uint8_t *bytes)
+{
+    struct instruction plain, at;
+
+    if (!plain_decode(0x1000, bytes, &plain))
+        return;
+    assert_true(instruction_decode(&decoder, 0x1000, bytes, PLAIN_ROOM, &at));
+    assert_int_equal(plain.address, at.address);
+    assert_int_equal(plain.target, at.target);
+    assert_int_equal(plain.length, at.length);
+    assert_int_equal(plain.flow, at.flow);
+    assert_int_equal(plain.is_near, at.is_near);
+    assert_int_equal(plain.is_lea, at.is_lea);
+    assert_int_equal(plain.is_rip_based, at.is_rip_based);
+    assert_int_equal(plain.operand, at.operand);
+    if (!plain.is_lea)
+        assert_false(at.zydis.attributes & ZYDIS_ATTRIB_HAS_MODRM);
+}
+
 /* Returns whether it is plain to one who minds nothing. */
 static bool check(const uint8_t *bytes)
 {
     struct instruction at;
     size_t length = plain_length(bytes, 0);
 
+    check_decoded(bytes);
     if (!length) {
         assert_int_equal(plain_length(bytes, PLAIN_MIND_STACK), 0);
         assert_int_equal(plain_length(bytes, PLAIN_MIND_NUMBER), 0);
@@ -94,6 +114,27 @@ static void test_what_is_plain_is_as_long_as_the_decoder_says(void **state)
     assert_true(plain > 1000000);
 }
 
+static void test_branches_lead_where_the_decoder_says(void **state)
+{
+    static const char *const branches[] = {"\x74\xfe",
+                                           "\xeb\x80",
+                                           "\xe8\x01\x02\x03\xff",
+                                           "\xe9\xf0\xff\xff\xff",
+                                           "\x0f\x85\x04\x03\x02\x81",
+                                           "\xc3",
+                                           "\x4c\x8d\x3d\xfe\xff\xff\xff"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof branches / sizeof *branches; i++) {
+        uint8_t bytes[PLAIN_ROOM] = {0};
+        struct instruction at;
+
+        memcpy(bytes, branches[i], strlen(branches[i]));
+        assert_true(plain_decode(0x1000, bytes, &at));
+        check_decoded(bytes);
+    }
+}
+
 static void check_length(const char *text, size_t size, unsigned minds, size_t expected)
 {
     uint8_t bytes[PLAIN_ROOM] = {0};
@@ -123,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_plain_is_as_long_as_the_decoder_says),
+        cmocka_unit_test(test_branches_lead_where_the_decoder_says),
         cmocka_unit_test(test_what_a_sweep_notes_is_not_plain),
     };
 
