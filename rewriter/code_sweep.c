@@ -194,11 +194,26 @@ static uint64_t skip(struct sweep *sweep, uint64_t address)
     return next;
 }
 
+/* What can make an instruction one to look at. */
+static unsigned minds_of(const struct code *code)
+{
+    return (code->has_absolute_code ? PLAIN_MIND_NUMBER : 0u) |
+           (code->table_origin ? PLAIN_MIND_ARRAY : 0u);
+}
+
+static bool is_inline_table(const struct sweep *sweep, uint64_t address)
+{
+    return sweep->code->table_origin && address_set_has(&sweep->map->inline_tables, address);
+}
+
+/* Of a plain one `zydis` is not set. */
 static void note(struct sweep *sweep, const struct instruction *at, bool is_plain)
 {
     note_flow(sweep, at);
     if (!is_plain || at->is_lea)
         note_pointers(sweep, at);
+    if (!is_plain)
+        code_inline_table_note(sweep->code, sweep->map, at, sweep->start, sweep->end);
     if (sweep->is_first && is_landmark(at))
         address_set_add(&sweep->map->landmarks, at->address);
 }
@@ -206,7 +221,7 @@ static void note(struct sweep *sweep, const struct instruction *at, bool is_plai
 /* Bytes of an instruction that takes no full decoding, which is noted; 0 if it does. */
 static size_t pass_plain(struct sweep *sweep, uint64_t address, const uint8_t *bytes, bool is_done)
 {
-    unsigned minds = sweep->code->has_absolute_code ? PLAIN_MIND_NUMBER : 0;
+    unsigned minds = minds_of(sweep->code);
     struct instruction at;
     size_t length;
 
@@ -246,7 +261,7 @@ static uint64_t run(struct sweep *sweep, const uint8_t *bytes)
     struct return_slot slot = {.until = 0};
     uint64_t address = sweep->start;
 
-    while (address < sweep->end) {
+    while (address < sweep->end && !is_inline_table(sweep, address)) {
         const uint8_t *here = bytes + (address - sweep->start);
         bool is_done = is_settled(sweep, &slot);
         uint64_t next = is_done ? skip(sweep, address) : address;
@@ -269,15 +284,18 @@ static uint64_t run(struct sweep *sweep, const uint8_t *bytes)
     return address;
 }
 
-/* Notes where a function without an extent of its own has been swept. */
+/*
+ * Remembers it if something may be found in it: not in one whose extent is known. Nor where there
+ * may be tables among the code, which end a sweep once they are known.
+ */
 static void sweep_extent(struct sweep *sweep, const uint8_t *bytes)
 {
-    bool has_extent = sweep->function->evidence & EVIDENCE_EXTENT;
+    bool is_final = sweep->function->evidence & EVIDENCE_EXTENT || sweep->code->table_origin;
     uint64_t stop;
 
-    if (!has_extent)
+    if (!is_final)
         sweep->before = code_map_swept_at(sweep->map, sweep->start);
-    sweep->is_first = !has_extent && !sweep->before;
+    sweep->is_first = !is_final && !sweep->before;
     stop = run(sweep, bytes);
     if (sweep->is_first && stop > sweep->start)
         code_map_add_swept(sweep->map,
@@ -301,7 +319,10 @@ void code_sweep(const struct code *code, struct function *function, struct code_
     code->unwind.begin(code->unwind.context, function);
     sweep_extent(&sweep, bytes);
     for (size_t i = 0; function->has_indirect_jump && i < sweep.table_count; i++)
-        code_map_add_table(map, (struct code_table){sweep.tables[i], sweep.start, sweep.end});
+        code_map_add_table(map, (struct code_table){.address = sweep.tables[i],
+                                                    .start = sweep.start,
+                                                    .end = sweep.end,
+                                                    .origin = sweep.tables[i]});
 }
 
 void code_sweep_gap(const struct code *code, uint64_t address, uint64_t end, struct code_map *map)

@@ -97,7 +97,8 @@ static size_t operand_length(const uint8_t *bytes, bool takes_address, unsigned 
     if (mod == 0 && rm == RM_RIP)
         return takes_address ? 0 : 5;
     is_stack = rm == RM_SIB ? base == SIB_RSP || (base == SIB_NONE && mod) : rm == RM_RIP;
-    if (is_stack && minds & PLAIN_MIND_STACK)
+    if ((is_stack && minds & PLAIN_MIND_STACK) ||
+        (mod == 2 && rm == RM_SIB && minds & PLAIN_MIND_ARRAY))
         return 0;
     if (rm == RM_SIB)
         return mod == 0 && base == SIB_NONE ? 6u : 2u + displacement[mod];

@@ -60,6 +60,8 @@ static bool check(const uint8_t *bytes)
         assert_int_equal(plain_length(bytes, PLAIN_MIND_STACK), 0);
     if (at.zydis.raw.imm[0].size == 32)
         assert_int_equal(plain_length(bytes, PLAIN_MIND_NUMBER), 0);
+    if (at.zydis.raw.modrm.mod == 2 && at.zydis.raw.modrm.rm == 4)
+        assert_int_equal(plain_length(bytes, PLAIN_MIND_ARRAY), 0);
     return true;
 }
 
