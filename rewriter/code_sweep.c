@@ -166,9 +166,16 @@ static bool is_landmark(const struct instruction *at)
            at->flow == FLOW_INDIRECT_JUMP || (at->is_lea && at->is_rip_based);
 }
 
-/* Whether nothing that follows can read the return address, or it does not matter any more. */
-static bool is_settled(const struct sweep *sweep, const struct return_slot *slot)
+/*
+ * Asks where the return address is, if it is time to. Returns whether nothing that follows can read
+ * it, or it does not matter any more.
+ */
+static bool is_settled(const struct sweep *sweep, struct return_slot *slot, uint64_t address)
 {
+    const struct code_unwind *unwind = &sweep->code->unwind;
+
+    if (sweep->function && !sweep->function->reason && address >= slot->until)
+        *slot = unwind->slot_at(unwind->context, address);
     return !sweep->function || sweep->function->reason ||
            (slot->base == RETURN_SLOT_UNKNOWN && slot->until == UINT64_MAX);
 }
@@ -238,20 +245,15 @@ static size_t pass_plain(struct sweep *sweep, uint64_t address, const uint8_t *b
 
 /* Decodes and notes an instruction; returns its length, or 0. */
 static size_t pass(struct sweep *sweep, uint64_t address, const uint8_t *bytes,
-                   struct return_slot *slot)
+                   const struct return_slot *slot)
 {
-    const struct code_unwind *unwind = &sweep->code->unwind;
     struct instruction at;
 
     if (!instruction_decode(&sweep->decoder, address, bytes, sweep->end - address, &at))
         return 0;
     note(sweep, &at, false);
-    if (!is_settled(sweep, slot)) {
-        if (address >= slot->until)
-            *slot = unwind->slot_at(unwind->context, address);
-        if (reads_return_address(&at, slot))
-            sweep->function->reason = PATCH_RETURN_ADDRESS;
-    }
+    if (sweep->function && !sweep->function->reason && reads_return_address(&at, slot))
+        sweep->function->reason = PATCH_RETURN_ADDRESS;
     return at.length;
 }
 
@@ -263,7 +265,7 @@ static uint64_t run(struct sweep *sweep, const uint8_t *bytes)
 
     while (address < sweep->end && !is_inline_table(sweep, address)) {
         const uint8_t *here = bytes + (address - sweep->start);
-        bool is_done = is_settled(sweep, &slot);
+        bool is_done = is_settled(sweep, &slot, address);
         uint64_t next = is_done ? skip(sweep, address) : address;
         size_t length;
 
