@@ -155,6 +155,29 @@ static void test_code_swept_again_costs_little(void **state)
     end(&discovered);
 }
 
+static void test_functions_that_overlap_exhaust_the_work(void **state)
+{
+    static uint8_t bytes[16 * SIZE];
+    struct code_range range = {BASE, bytes, sizeof bytes};
+    struct code code = {
+        .ranges = &range, .range_count = 1, .unwind = {NULL, no_unwind_begin, no_unwind_slot_at}};
+    struct function_list functions = {0};
+    struct code_map map;
+
+    (void)state;
+    memset(bytes, 0x90, sizeof bytes);
+    for (uint64_t at = 0; at < sizeof bytes; at++)
+        function_list_add(&functions, (struct function){.address = BASE + at,
+                                                        .end = BASE + sizeof bytes,
+                                                        .evidence = EVIDENCE_EXTENT});
+    code_map_init(&map, &code);
+    function_list_settle(&functions);
+    code_discover(&code, &functions, &map);
+    assert_true(map.is_exhausted);
+    code_map_free(&map);
+    function_list_free(&functions);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +185,7 @@ int main(void)
         cmocka_unit_test(test_a_function_out_of_step_is_decoded_from_its_start),
         cmocka_unit_test(test_an_indirect_jump_belongs_to_who_is_found),
         cmocka_unit_test(test_code_swept_again_costs_little),
+        cmocka_unit_test(test_functions_that_overlap_exhaust_the_work),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,8 +11,8 @@
  *      F found, swept       F----o--o-----o---o------o----- stop      o  landmark
  *      N found, swept                 N==>o   o      o                =  decoded
  *
- * Only the first leaves any, so that those of two who are out of step never mix. One bit for each
- * byte of code, and such code is decoded 1.1 times, not twice or more.
+ * Only the first leaves any, so that those of two who are out of step never mix. That is one
+ * bit for each byte of code; chromium, without symbols, is decoded 1.2 times, not twice.
  */
 #include "rewriter/code.h"
 
