@@ -57,9 +57,8 @@ static void probes_are_taken_out(void **state)
 
     (void)state;
     (void)parse;
-    trace_sample_node(&sample, main_node)->probes = 10;
-    trace_sample_header(&sample)->probe_inner_ticks = 3;
-    trace_sample_header(&sample)->probe_outer_ticks = 5;
+    trace_sample_header(&sample)->probe_inner = 3 << TRACE_COST_SHIFT;
+    trace_sample_header(&sample)->probe_timed = (3 + 5) << TRACE_COST_SHIFT;
     ground_begin(&ground, &sample, false);
     expect(ground_function(&ground, 0, MAIN), 1, 600, 1000);
     expect(ground_function(&ground, 0, PARSE), 10, 400, 400);
@@ -74,7 +73,7 @@ static void unwound_calls_paid_for_their_probes_too(void **state)
     (void)state;
     trace_sample_node(&sample, parse)->exits = 4;
     trace_sample_thread(&sample, 1)->unwound = 6;
-    trace_sample_header(&sample)->probe_inner_ticks = 3;
+    trace_sample_header(&sample)->probe_inner = 3 << TRACE_COST_SHIFT;
     ground_begin(&ground, &sample, false);
     expect(ground_function(&ground, 0, PARSE), 10, 70, 70);
     assert_true(ground.profile.processes[0].threads[0].balanced);
@@ -86,9 +85,9 @@ static void more_probes_than_time_is_no_time(void **state)
     uint32_t main_node = begin(10);
 
     (void)state;
-    trace_sample_node(&sample, main_node)->probes = UINT64_MAX;
-    trace_sample_header(&sample)->probe_inner_ticks = UINT32_MAX;
-    trace_sample_header(&sample)->probe_outer_ticks = UINT32_MAX;
+    (void)main_node;
+    trace_sample_header(&sample)->probe_inner = UINT32_MAX;
+    trace_sample_header(&sample)->probe_timed = UINT32_MAX;
     ground_begin(&ground, &sample, false);
     expect(ground_function(&ground, 0, MAIN), 1, 0, 0);
     ground_free(&ground);

@@ -3,11 +3,27 @@
 #include "hooks/connection.h"
 #include "hooks/memory.h"
 #include "hooks/thread.h"
+#include "thunkstash/stash.h"
 #include "thunkstash/linux/pages.h"
 #include "thunkstash/linux/syscalls.h"
 
+extern void umbra_exit_exact(void) __attribute__((visibility("hidden")));
+extern void umbra_exit_adaptive(void) __attribute__((visibility("hidden")));
+
 struct session session;
 static char *const *environment;
+
+/* A child goes on as its parent: the hooks are bound. */
+static void begin_timing(bool is_fork)
+{
+    struct trace_header *header = session.header;
+
+    if (!is_fork)
+        session.is_adaptive = header->timing == TRACE_TIMING_ADAPTIVE;
+    header->timing = session.is_adaptive ? TRACE_TIMING_ADAPTIVE : TRACE_TIMING_EXACT;
+    header->tick |= TRACE_TICK_FLAG;
+    stash_set_exit_hook(session.is_adaptive ? umbra_exit_adaptive : umbra_exit_exact);
+}
 
 bool session_begin(char *const *env, uint32_t fork_of_pid)
 {
@@ -25,10 +41,20 @@ bool session_begin(char *const *env, uint32_t fork_of_pid)
     session.node_limit = welcome.node_limit;
     session.header->used = TRACE_HEADER_SIZE;
     session.header->fork_of_pid = fork_of_pid;
+    begin_timing(fork_of_pid != 0);
     session.header->start_ticks = ticks_now();
     __atomic_store_n(&session.header->state, TRACE_RUNNING, __ATOMIC_RELEASE);
     session.state = SESSION_RUNNING;
     return true;
+}
+
+void session_set_costs(const struct probe_costs *costs)
+{
+    session.costs = *costs;
+    session.header->probe_inner = costs->inner;
+    session.header->probe_timed = costs->timed;
+    session.header->probe_untimed = costs->untimed;
+    session.header->probe_passed = costs->passed;
 }
 
 /* Records of calls made before the fork still point into the parent's trace; no path touches the
@@ -36,11 +62,12 @@ bool session_begin(char *const *env, uint32_t fork_of_pid)
 void session_begin_in_child(void)
 {
     uint32_t parent = session.pid;
-    uint64_t probe_ticks = session.probe_ticks;
+    struct probe_costs costs = session.costs;
 
     pages_give_back(session.trace, session.capacity);
-    if (session_begin(environment, parent))
-        session.probe_ticks = probe_ticks;
+    if (!session_begin(environment, parent))
+        return;
+    session_set_costs(&costs);
 }
 
 void session_end(void)

@@ -124,6 +124,19 @@ void code_sweep(const struct code *code, struct function *function, struct code_
 /* Likewise for code between functions, of which only jumps count. */
 void code_sweep_gap(const struct code *code, uint64_t address, uint64_t end, struct code_map *map);
 
+/*
+ * A leaf: code that ends soon whatever it is called with, and calls nothing. The agent need not
+ * see it return. Fed with a function's instructions in order.
+ */
+struct leaf_check {
+    uint64_t start, end;
+    bool is_broken;
+    bool is_closed; /* the last instruction does not go on to the next */
+};
+
+void leaf_check_add(struct leaf_check *check, const struct instruction *at);
+bool leaf_check_holds(const struct leaf_check *check);
+
 /* Notes where the jump tables found by all sweeps lead. */
 void code_tables_note(const struct code *code, struct code_map *map);
 

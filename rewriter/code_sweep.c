@@ -132,6 +132,7 @@ static void run(struct sweep *sweep, const uint8_t *bytes)
 {
     const struct code_unwind *unwind = &sweep->code->unwind;
     struct return_slot slot = {.until = 0};
+    struct leaf_check leaf = {.start = sweep->start, .end = sweep->end};
     struct instruction at;
     uint64_t address = sweep->start;
 
@@ -148,6 +149,7 @@ static void run(struct sweep *sweep, const uint8_t *bytes)
         }
         note_flow(sweep, &at);
         note_pointers(sweep, &at);
+        leaf_check_add(&leaf, &at);
         if (sweep->function && !sweep->function->reason) {
             if (address >= slot.until)
                 slot = unwind->slot_at(unwind->context, address);
@@ -156,6 +158,9 @@ static void run(struct sweep *sweep, const uint8_t *bytes)
         }
         address += at.length;
     }
+    if (sweep->function)
+        sweep->function->is_leaf =
+            leaf_check_holds(&leaf) && sweep->function->evidence & EVIDENCE_EXTENT;
 }
 
 void code_sweep(const struct code *code, struct function *function, struct code_map *map)

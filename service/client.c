@@ -95,6 +95,7 @@ static void answer_status(struct client *client)
     client_say(client, "bytes: %" PRIu64 " in traces of running processes, %" PRIu64 " in others",
                session_running_bytes(service), service->ended_bytes);
     client_say(client, "clock: %" PRIu64 " ticks a second", tick_clock_frequency(&service->clock));
+    client_say(client, "timing: %s", service->options->is_exact ? "exact" : "adaptive");
     client_say(client, NULL);
     client_end(client);
 }

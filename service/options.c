@@ -34,13 +34,15 @@ static const char help_text[] =
     "  --node-limit=N          calling contexts a thread may have before further ones are\n"
     "                          kept by caller and callee only (default: 65536)\n"
     "  --max-trace-size=BYTES  what a trace may grow to; K, M, G may follow (default: 1G)\n"
+    "  --timing=exact|adaptive times each call, or, of those that are short and many, some\n"
+    "                          (default: adaptive; counts are exact in both)\n"
     "  --verbose               one line when a session begins and when it ends\n"
     "  --help                  this page\n"
     "\n"
     "Exit status: 0, 1 for failure, 2 for wrong usage, or that of COMMAND.\n";
 
 struct raw_options {
-    char *trace_dir, *instance, *node_limit, *max_trace_size;
+    char *trace_dir, *instance, *node_limit, *max_trace_size, *timing;
     int verbose, help;
 };
 
@@ -156,6 +158,15 @@ static bool choose_limits(struct options *options, const struct raw_options *raw
     return true;
 }
 
+static bool choose_timing(struct options *options, const char *given)
+{
+    options->is_exact = given && !strcmp(given, "exact");
+    if (!given || options->is_exact || !strcmp(given, "adaptive"))
+        return true;
+    message("--timing=%s: expected exact or adaptive", given);
+    return false;
+}
+
 /* Options that only a verb which serves understands. */
 static bool check_verb(const struct options *options, const struct raw_options *raw,
                        const char *excess)
@@ -171,7 +182,8 @@ static bool check_verb(const struct options *options, const struct raw_options *
         message("-- %s: only start takes a command", options->command[0]);
         return false;
     }
-    if (!serves && (raw->trace_dir || raw->node_limit || raw->max_trace_size || raw->verbose)) {
+    if (!serves && (raw->trace_dir || raw->node_limit || raw->max_trace_size ||
+                    raw->timing || raw->verbose)) {
         message("stop and status take no option but --instance-id; see --help");
         return false;
     }
@@ -202,6 +214,7 @@ bool options_parse(struct options *options, int argc, char **argv)
         {"instance-id", 0, POPT_ARG_STRING, &raw.instance, 0, NULL, NULL},
         {"node-limit", 0, POPT_ARG_STRING, &raw.node_limit, 0, NULL, NULL},
         {"max-trace-size", 0, POPT_ARG_STRING, &raw.max_trace_size, 0, NULL, NULL},
+        {"timing", 0, POPT_ARG_STRING, &raw.timing, 0, NULL, NULL},
         {"verbose", 0, POPT_ARG_NONE, &raw.verbose, 0, NULL, NULL},
         {"help", 0, POPT_ARG_NONE, &raw.help, 0, NULL, NULL},
         POPT_TABLEEND,
@@ -227,13 +240,14 @@ bool options_parse(struct options *options, int argc, char **argv)
     ok = read_verb(options, poptGetArg(context)) &&
          check_verb(options, &raw, poptPeekArg(context)) &&
          choose_trace_dir(options, raw.trace_dir) && choose_instance(options, raw.instance) &&
-         choose_limits(options, &raw);
+         choose_limits(options, &raw) && choose_timing(options, raw.timing);
     options->verbose = raw.verbose;
 err:
     free(raw.trace_dir);
     free(raw.instance);
     free(raw.node_limit);
     free(raw.max_trace_size);
+    free(raw.timing);
     poptFreeContext(context);
     return ok;
 }

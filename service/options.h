@@ -30,6 +30,7 @@ struct options {
     char instance[OPTIONS_INSTANCE_SIZE];
     uint32_t node_limit;
     uint64_t max_trace_size; /* a multiple of TRACE_BLOCK_SIZE */
+    bool is_exact;           /* --timing */
     bool verbose;
     char **command; /* what stands behind "--", zero-terminated; null if there is none */
 };

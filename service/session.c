@@ -14,6 +14,8 @@
 #include "service/service.h"
 #include "trace/protocol.h"
 
+#define TICKS_PER_SECOND 1000
+
 static void forget(struct session *session)
 {
     struct service *service = session->service;
@@ -91,6 +93,8 @@ static bool make_trace(struct session *session, uint32_t fork_of_pid)
         .ticks_per_second = tick_clock_frequency(&service->clock),
         .created_ns = now_ns(),
         .fork_of_pid = fork_of_pid,
+        .timing = service->options->is_exact ? TRACE_TIMING_EXACT : TRACE_TIMING_ADAPTIVE,
+        .tick = tick_clock_now() | TRACE_TICK_FLAG,
     };
 
     if (!process_describe(session->pid, &process)) {
@@ -195,4 +199,25 @@ uint64_t session_running_bytes(const struct service *service)
         bytes += used < session->trace.capacity ? used : session->trace.capacity;
     }
     return bytes;
+}
+
+bool session_needs_ticks(const struct service *service)
+{
+    return service->sessions && !service->options->is_exact;
+}
+
+void session_tick(struct service *service)
+{
+    const uint64_t now = tick_clock_now();
+    const uint64_t ticks[2] = {service->tick, now | TRACE_TICK_FLAG};
+    const struct session *session;
+
+    if (now - (service->tick & ~TRACE_TICK_FLAG) <
+        tick_clock_frequency(&service->clock) / TICKS_PER_SECOND)
+        return;
+    DL_FOREACH(service->sessions, session)
+    {
+        trace_file_tick(&session->trace, ticks);
+    }
+    service->tick = ticks[1];
 }

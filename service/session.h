@@ -42,6 +42,11 @@ void session_sweep(struct service *service, bool leave_running);
 /* True if there are processes that only session_sweep can find gone. */
 bool session_needs_sweep(const struct service *service);
 
+/* Whether any of the processes recorded wants to be told the time about once a millisecond. */
+bool session_needs_ticks(const struct service *service);
+/* Tells them, unless that was just done. */
+void session_tick(struct service *service);
+
 /* Bytes in use in the traces of running processes. */
 uint64_t session_running_bytes(const struct service *service);
 

@@ -115,6 +115,13 @@ uint64_t trace_file_used(const struct trace_file *file)
     return used;
 }
 
+/* One that is lost is no harm. */
+void trace_file_tick(const struct trace_file *file, const uint64_t ticks[2])
+{
+    if (pwrite(file->fd, ticks, 2 * sizeof(*ticks), offsetof(struct trace_header, tick_before)) < 0)
+        return;
+}
+
 /* `used` as it can be: anything else was written by mistake, and may hide blocks in use. */
 static uint64_t used_in_bounds(const struct trace_file *file)
 {

@@ -19,10 +19,10 @@ struct stash;
 struct record {
     uint64_t ret;            /* the true return address */
     uint64_t body;           /* where the thunk's call goes */
-    uint64_t slot;           /* address of the return-address slot; SLOT_FREE: no live invocation */
-    uint64_t t0;             /* ticks at entry */
+    uint64_t slot;           /* address of the return-address slot; else no live invocation */
+    uint64_t t0;             /* ticks at entry; negative: not timed, the tick at entry */
     struct trace_node *node; /* the invocation's context */
-    uint64_t probes;         /* recorded calls that began and ended within this one */
+    uint64_t weight;         /* of a timed one: calls that it stands for */
     uint64_t mark;           /* MARK_…: what of it was counted */
     union {
         struct record *below; /* caller's record, on a stash without order; null if unknown */
@@ -46,8 +46,11 @@ struct stash {
 };
 
 /* Maps the code once, so that it can be mapped again and again without a descriptor. `path` is
-   the agent's own file, exit_hook what thunks jump to. False: no thunks can be had. */
-bool stash_prepare(const char *path, uint64_t file_offset, void (*exit_hook)(void));
+   the agent's own file. False: no thunks can be had. */
+bool stash_prepare(const char *path, uint64_t file_offset);
+
+/* What thunks jump to, of stashes that begin from now on. */
+void stash_set_exit_hook(void (*exit_hook)(void));
 
 /* root: the context below which the stash's first records are. False: no block left. */
 bool stash_begin(struct stash *stash, bool ordered, uint32_t session, struct trace_node *root);
@@ -55,7 +58,7 @@ bool stash_begin(struct stash *stash, bool ordered, uint32_t session, struct tra
 /* Gives the blocks back. Nothing may return through them any more. */
 void stash_release(struct stash *stash);
 
-/* Ordered: a record above the top, its slot still SLOT_FREE, and makes it the top.
+/* Ordered: a record above the top, its slot SLOT_FREE, and makes it the top.
    Not ordered: any free record. Null: no room. */
 struct record *stash_push(struct stash *stash);
 
@@ -82,7 +85,7 @@ struct record *record_of_return(uint64_t address);
 
 static inline bool record_is_live(const struct record *record)
 {
-    return record->slot != SLOT_FREE;
+    return (int64_t)record->slot >= 0;
 }
 
 static inline uint64_t record_thunk(const struct record *record)

@@ -16,7 +16,6 @@
 /* entry.S: may images be registered? Zero until the agent itself is relocated and set up. */
 int umbra_ready __attribute__((visibility("hidden")));
 
-extern void umbra_exit(void) __attribute__((visibility("hidden")));
 extern const char umbra_thunk_code[] __attribute__((visibility("hidden")));
 
 struct own_file {
@@ -56,7 +55,7 @@ bool agent_begin_with(char *const *environment)
     guard = guard_take();
     own.address = (uint64_t)umbra_thunk_code;
     maps_each(find_own_file, &own);
-    if (stash_prepare(own.path, own.offset, umbra_exit) && session_begin(environment, 0))
+    if (stash_prepare(own.path, own.offset) && session_begin(environment, 0))
         modules_scan();
     guard_release(guard);
     if (session.state == SESSION_RUNNING)
