@@ -45,6 +45,10 @@ static void write_process(FILE *stream, const struct process *process)
         fprintf(stream, "  fork of   %" PRIu32 "\n", header->fork_of_pid);
     if (ticks)
         fprintf(stream, "  duration  %.6f s\n", (double)ticks / (double)header->ticks_per_second);
+    fprintf(stream, "  timing    %s\n",
+            header->timing == TRACE_TIMING_ADAPTIVE
+                ? "adaptive: counts are exact, times of short and frequent calls estimated"
+                : "exact");
     if (header->skipped)
         fprintf(stream, "  skipped   %" PRIu64 " calls in threads that had no state yet\n",
                 header->skipped);

@@ -4,4 +4,8 @@
 /* Measures what one recorded call costs, into session.probe_ticks and the trace's header. */
 void calibrate(void);
 
+
+/* At the end, under the guard: a mean of both. */
+void calibrate_again(void);
+
 #endif

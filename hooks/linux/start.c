@@ -98,6 +98,7 @@ __attribute__((destructor)) void agent_end(void)
         thread_end(self, here, TRACE_THREAD_ENDED);
         thread_publish(self);
     }
+    calibrate_again();
     session_end();
     guard_release(guard);
 }
