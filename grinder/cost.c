@@ -15,17 +15,18 @@
  *                 outer, half  │ inner, half  body  inner, half│  outer, half
  *                              t0                              t1
  *
- * The child's estimate holds `inner` for each of its calls, timed or not, since the timed ones stand
- * for all. In the caller's interval a call leaves all that it costs, which depends on how it went:
- * timed, untimed, passed (a leaf without a thunk). So what is to be taken out is
+ * The child's estimate holds `inner` for each of its calls, timed or not, since the timed ones
+ * stand for all. In the caller's interval a call leaves all that it costs, which depends on how it
+ * went: timed, untimed, passed (a leaf without a thunk). So what is to be taken out is
  *
  *      in the context itself       ended calls * inner
  *      in its caller's             timed * (cost timed - inner) + untimed * (cost untimed - inner)
  *                                  + passed * (cost passed - inner)
  *
  * where the last two may be negative: an untimed call costs less than the clock readings inside the
- * timed ones that stand for it. Costs are those of the trace's header, as the agent calibrated them.
- * All costs are local to a caller and its callee; counts are exact, so are the corrections' numbers.
+ * timed ones that stand for it. Costs are those of the trace's header, as the agent calibrated
+ * them. All costs are local to a caller and its callee; counts are exact, so are the corrections'
+ * numbers.
  *
  * Negative self time does not appear. What a context lacks, since its callees' estimates or the
  * costs come to more than its own estimate, is taken from its caller, so that the self times of a
@@ -80,10 +81,11 @@
 struct level {
     uint32_t slot;
     uint32_t next_child;
-    double ticks;   /* raw, of callees that ran within this context's */
-    double outer;   /* what measuring them cost this context */
-    double lack;    /* what they lack */
-    uint64_t ns;    /* of all callees */
+    bool visited; /* chosen, or below one that is */
+    double ticks; /* raw, of callees that ran within this context's */
+    double outer; /* what measuring them cost this context */
+    double lack;  /* what they lack */
+    uint64_t ns;  /* of all callees */
     uint64_t calls;
     double tail_ticks; /* raw, of those that ran after it, by a tail call */
 };
@@ -141,15 +143,23 @@ static uint64_t ns_of_ticks(const struct tree *tree, double ticks)
     return ns > 0 ? (uint64_t)(ns + 0.5) : 0;
 }
 
+static bool is_chosen(const struct walk *walk, const struct context *context)
+{
+    return !walk->visitor->chosen || walk->visitor->chosen[context->function];
+}
+
 static void descend(struct walk *walk, uint32_t slot)
 {
     const struct context *context = &walk->tree->contexts[slot];
+    bool below = walk->level_count && walk->levels[walk->level_count - 1].visited;
 
     walk->levels =
         memory_grow(walk->levels, walk->level_count, &walk->level_room, sizeof(*walk->levels));
     walk->levels[walk->level_count++] =
-        (struct level){.slot = slot, .next_child = context->first_child};
-    walk->depth_of[context->function]++;
+        (struct level){.slot = slot,
+                       .next_child = context->first_child,
+                       .visited = below || is_chosen(walk, context)};
+    walk->depth_of[context->function] += walk->levels[walk->level_count - 1].visited;
     walk->contexts++;
 }
 
@@ -178,14 +188,14 @@ static void ascend(struct walk *walk)
     struct cost cost = {
         .calls = context->calls,
         .self_ns = context->fold ? 0 : own_ns,
-        .measuring_ns = net < self && !context->fold
-                            ? ns_of_ticks(walk->tree, net > 0 ? self - net : self)
-                            : 0,
+        .measuring_ns =
+            net < self && !context->fold ? ns_of_ticks(walk->tree, net > 0 ? self - net : self) : 0,
         .total_ns = own_ns + done.ns,
         .total_calls = context->calls + done.calls,
-        .outermost = !--walk->depth_of[context->function],
     };
 
+    walk->depth_of[context->function] -= done.visited;
+    cost.outermost = !walk->depth_of[context->function];
     if (!above) {
         note_children_of_fold(walk, context, &done);
         return;
@@ -202,7 +212,8 @@ static void ascend(struct walk *walk)
     above->calls += cost.total_calls;
     if (context->fold)
         walk->tree->folds[context->fold].folded_ticks += net;
-    walk->visitor->leave(walk->visitor->user, walk->tree, context, &cost);
+    if (done.visited)
+        walk->visitor->leave(walk->visitor->user, walk->tree, context, &cost);
 }
 
 static void walk_below(struct walk *walk, uint32_t top)
@@ -222,10 +233,13 @@ static void walk_below(struct walk *walk, uint32_t top)
 
 static void settle_fold(struct walk *walk, const struct fold *fold)
 {
+    const struct context *context = &walk->tree->contexts[fold->slot];
     struct cost cost = {0};
 
+    if (!is_chosen(walk, context))
+        return;
     cost.self_ns = ns_of_ticks(walk->tree, fold->folded_ticks - fold->children_ticks);
-    walk->visitor->leave(walk->visitor->user, walk->tree, &walk->tree->contexts[fold->slot], &cost);
+    walk->visitor->leave(walk->visitor->user, walk->tree, context, &cost);
 }
 
 uint64_t cost_walk(struct tree *tree, struct tree_thread *thread, size_t function_count,

@@ -7,18 +7,21 @@
 #include "grinder/tree.h"
 
 struct cost {
-    uint64_t calls;       /* entries of the context itself */
-    uint64_t self_ns;     /* time between callees */
+    uint64_t calls;        /* entries of the context itself */
+    uint64_t self_ns;      /* time between callees */
     uint64_t measuring_ns; /* what was taken out of that, as the cost of measuring */
-    uint64_t total_ns;    /* self and callees */
-    uint64_t total_calls; /* entries of the context and all below it */
-    bool outermost;       /* no context above is one of the same function */
+    uint64_t total_ns;     /* self and callees */
+    uint64_t total_calls;  /* entries of the context and all below it */
+    bool outermost;        /* no context above is one of the same function */
 };
 
 /* Called for each context once all below it were visited, roots excepted. The self time of a
    representative comes last, with calls and total_ns 0. */
 struct cost_visitor {
     void *user;
+    /* By function number, null for all: contexts of those that are not zero, and all below them,
+       are visited, as if there were no others. */
+    const uint8_t *chosen;
     void (*leave)(void *user, const struct tree *tree, const struct context *context,
                   const struct cost *cost);
 };

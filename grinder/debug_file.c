@@ -21,18 +21,18 @@ struct build_id {
 };
 
 /* Notes: namesz, descsz, type, name and desc each padded to 4. */
-static struct build_id read_build_id(const struct elf_file *elf)
+static struct build_id read_build_id(const struct image_file *image)
 {
-    const Elf64_Shdr *section = elf_section_named(elf, ".note.gnu.build-id");
+    uint64_t size = 0;
+    unsigned char *bytes = image_file_section(image, ".note.gnu.build-id", &size);
     struct build_id id = {.size = 0};
-    unsigned char *bytes = section ? elf_section_read(elf, section) : NULL;
     Elf64_Nhdr note;
 
-    if (!bytes || section->sh_size < sizeof(note) + 4)
+    if (!bytes || size < sizeof(note) + 4)
         goto err;
     memcpy(&note, bytes, sizeof(note));
     if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || note.n_descsz > MAX_BUILD_ID ||
-        note.n_descsz < 2 || section->sh_size < sizeof(note) + 4 + note.n_descsz)
+        note.n_descsz < 2 || size < sizeof(note) + 4 + note.n_descsz)
         goto err;
     memcpy(id.bytes, bytes + sizeof(note) + 4, note.n_descsz);
     id.size = note.n_descsz;
@@ -43,14 +43,14 @@ err:
 
 static bool has_build_id(const char *path, const struct build_id *wanted)
 {
-    struct elf_file elf;
+    struct image_file image;
     struct build_id id;
     const char *why;
 
-    if (elf_open(&elf, path, &why) < 0)
+    if (image_file_open(&image, path, &why) < 0)
         return false;
-    id = read_build_id(&elf);
-    elf_close(&elf);
+    id = read_build_id(&image);
+    image_file_close(&image);
     return id.size == wanted->size && !memcmp(id.bytes, wanted->bytes, id.size);
 }
 
@@ -102,16 +102,15 @@ struct debug_link {
     uint32_t crc;
 };
 
-static struct debug_link read_debug_link(const struct elf_file *elf)
+static struct debug_link read_debug_link(const struct image_file *image)
 {
-    const Elf64_Shdr *section = elf_section_named(elf, ".gnu_debuglink");
+    uint64_t size = 0;
     struct debug_link link = {0};
-    char *bytes = section ? elf_section_read(elf, section) : NULL;
-    size_t length = bytes ? strnlen(bytes, section->sh_size) : 0;
+    char *bytes = image_file_section(image, ".gnu_debuglink", &size);
+    size_t length = bytes ? strnlen(bytes, size) : 0;
     size_t crc_at = (length + 4) & ~(size_t)3;
 
-    if (!length || strchr(bytes, '/') || crc_at > section->sh_size ||
-        section->sh_size - crc_at < sizeof(link.crc)) {
+    if (!length || strchr(bytes, '/') || crc_at > size || size - crc_at < sizeof(link.crc)) {
         free(bytes);
         return link;
     }
@@ -155,9 +154,9 @@ static char *find_by_link(const char *const *debug_dirs, const char *image_path,
 }
 
 char *debug_file_find(const char *const *debug_dirs, const char *image_path,
-                      const struct elf_file *elf)
+                      const struct image_file *image)
 {
-    struct build_id id = read_build_id(elf);
+    struct build_id id = read_build_id(image);
     struct debug_link link;
     char *path = NULL;
 
@@ -167,7 +166,7 @@ char *debug_file_find(const char *const *debug_dirs, const char *image_path,
         path = find_by_build_id(SYSTEM_DIR, &id);
     if (path)
         return path;
-    link = read_debug_link(elf);
+    link = read_debug_link(image);
     if (link.name)
         path = find_by_link(debug_dirs, image_path, &link);
     free(link.name);

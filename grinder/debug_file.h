@@ -9,11 +9,11 @@
 #ifndef UMBRA_GRINDER_DEBUG_FILE_H
 #define UMBRA_GRINDER_DEBUG_FILE_H
 
-#include "grinder/elf_file.h"
+#include "grinder/image_file.h"
 
-/* The path of the debug file of the image at image_path, open as elf; to be freed, or null.
-   debug_dirs ends with null. */
+/* The path of the debug file of the image at image_path; to be freed, or null. debug_dirs ends
+   with null. */
 char *debug_file_find(const char *const *debug_dirs, const char *image_path,
-                      const struct elf_file *elf);
+                      const struct image_file *image);
 
 #endif

@@ -3,7 +3,8 @@
 #define UMBRA_GRINDER_DEMANGLE_H
 
 /* The readable form of a symbol's name, to be freed: C++ and Rust (legacy, without its hash, and
-   v0) demangled, a symbol version cut off, control characters replaced. */
+   v0) demangled, plain names of Microsoft's compilers, too (undecorate.h), a symbol version cut
+   off, control characters replaced. */
 char *demangle(const char *symbol);
 
 #endif

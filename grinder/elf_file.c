@@ -1,45 +1,11 @@
 #include "grinder/elf_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* Returns 0 if size bytes at offset were read. */
-static int read_at(const struct elf_file *elf, void *bytes, uint64_t size, uint64_t offset)
-{
-    uint64_t done = 0;
-
-    if (offset > elf->size || size > elf->size - offset)
-        return -1;
-    while (done < size) {
-        ssize_t count = pread(elf->fd, (char *)bytes + done, size - done, (off_t)(offset + done));
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count <= 0)
-            return -1;
-        done += (uint64_t)count;
-    }
-    return 0;
-}
 
 void *elf_read(const struct elf_file *elf, uint64_t offset, uint64_t size)
 {
-    char *bytes;
-
-    if (offset > elf->size || size > elf->size - offset)
-        return NULL;
-    bytes = malloc(size + 1);
-    if (!bytes)
-        return NULL;
-    if (read_at(elf, bytes, size, offset) < 0) {
-        free(bytes);
-        return NULL;
-    }
-    bytes[size] = 0;
-    return bytes;
+    return bounded_file_copy(&elf->file, offset, size);
 }
 
 void *elf_section_read(const struct elf_file *elf, const Elf64_Shdr *section)
@@ -58,13 +24,13 @@ static void read_sections(struct elf_file *elf)
     Elf64_Shdr first;
 
     if (!header->e_shoff || header->e_shentsize != sizeof(Elf64_Shdr) ||
-        read_at(elf, &first, sizeof(first), header->e_shoff) < 0)
+        bounded_file_read(&elf->file, &first, sizeof(first), header->e_shoff) < 0)
         return;
     if (!count)
         count = first.sh_size;
     if (names == SHN_XINDEX)
         names = first.sh_link;
-    if (count > elf->size / sizeof(Elf64_Shdr))
+    if (count > elf->file.size / sizeof(Elf64_Shdr))
         return;
     elf->sections = elf_read(elf, header->e_shoff, count * sizeof(Elf64_Shdr));
     if (!elf->sections)
@@ -76,42 +42,26 @@ static void read_sections(struct elf_file *elf)
     elf->names_size = elf->names ? elf->sections[names].sh_size : 0;
 }
 
-int elf_open(struct elf_file *elf, const char *path, const char **why)
+int elf_open(struct elf_file *elf, struct bounded_file file, const char **why)
 {
-    struct stat status;
-
-    memset(elf, 0, sizeof(*elf));
-    elf->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (elf->fd < 0 || fstat(elf->fd, &status) < 0) {
-        *why = strerror(errno);
-        goto err;
-    }
-    if (!S_ISREG(status.st_mode)) {
-        *why = "is not a regular file";
-        goto err;
-    }
-    elf->size = (uint64_t)status.st_size;
+    *elf = (struct elf_file){.file = file};
     *why = "is not an ELF64 x86-64 file";
-    if (read_at(elf, &elf->header, sizeof(elf->header), 0) < 0 ||
+    if (bounded_file_read(&file, &elf->header, sizeof(elf->header), 0) < 0 ||
         memcmp(elf->header.e_ident, ELFMAG, SELFMAG) ||
-        elf->header.e_ident[EI_CLASS] != ELFCLASS64 || elf->header.e_machine != EM_X86_64)
-        goto err;
+        elf->header.e_ident[EI_CLASS] != ELFCLASS64 || elf->header.e_machine != EM_X86_64) {
+        elf_close(elf);
+        return -1;
+    }
     read_sections(elf);
     return 0;
-
-err:
-    elf_close(elf);
-    return -1;
 }
 
 void elf_close(struct elf_file *elf)
 {
-    if (elf->fd >= 0)
-        close(elf->fd);
+    bounded_file_close(&elf->file);
     free(elf->sections);
     free(elf->names);
-    memset(elf, 0, sizeof(*elf));
-    elf->fd = -1;
+    *elf = (struct elf_file){.file.fd = -1};
 }
 
 const Elf64_Shdr *elf_section_named(const struct elf_file *elf, const char *name)

@@ -29,6 +29,7 @@ void images_free(struct images *images)
 {
     for (size_t i = 0; i < images->count; i++) {
         free(images->images[i].path);
+        free(images->images[i].file);
         manifest_free(&images->images[i].manifest);
         line_table_free(&images->images[i].lines);
     }
@@ -43,11 +44,12 @@ void images_free(struct images *images)
 /* A file of the same path that holds something else must not lend its names. */
 static void read_manifest(struct image *image)
 {
-    struct elf_file elf;
+    struct image_file file;
 
-    if (elf_open(&elf, image->path, &image->problem) < 0)
+    image->problem = "cannot be found from here: --path-map=FROM=TO says where";
+    if (!image->file || image_file_open(&file, image->file, &image->problem) < 0)
         return;
-    if (manifest_load(&image->manifest, &elf, &image->problem) < 0)
+    if (manifest_load(&image->manifest, &file, &image->problem) < 0)
         goto err;
     image->problem = NULL;
     if (image->manifest.bytes->original_hash != image->original_hash ||
@@ -56,10 +58,11 @@ static void read_manifest(struct image *image)
         manifest_free(&image->manifest);
     }
 err:
-    elf_close(&elf);
+    image_file_close(&file);
 }
 
-uint32_t images_add(struct images *images, const char *path, const struct trace_module *module)
+uint32_t images_add(struct images *images, const char *path, enum trace_system system,
+                    const struct trace_module *module)
 {
     struct image *image;
 
@@ -70,6 +73,8 @@ uint32_t images_add(struct images *images, const char *path, const struct trace_
             return (uint32_t)i;
     }
     image = append(images, path);
+    image->system = system;
+    image->file = recorded_path_find(path, system, images->path_maps);
     image->original_hash = module->original_hash;
     image->function_count = module->function_count;
     image->build_id_size = module->build_id_size;
@@ -103,7 +108,5 @@ size_t images_function_count(const struct images *images)
 
 const char *image_name(const struct image *image)
 {
-    const char *slash = strrchr(image->path, '/');
-
-    return slash && slash[1] ? slash + 1 : image->path;
+    return recorded_path_name(image->path, image->system);
 }

@@ -15,10 +15,13 @@
 #include "grinder/lines.h"
 #include "grinder/manifest.h"
 #include "grinder/pair_index.h"
+#include "grinder/recorded_path.h"
 #include "trace/trace_format.h"
 
 struct image {
-    char *path;
+    char *path;               /* as the trace has it */
+    enum trace_system system; /* how that is spelt */
+    char *file;               /* where the file lies here; null if there is no saying */
     uint64_t original_hash;
     uint8_t build_id[32];
     uint32_t build_id_size;
@@ -37,7 +40,8 @@ struct function {
 };
 
 struct images {
-    struct image *images; /* [0] is the unknown one */
+    const char *const *path_maps; /* --path-map (recorded_path.h); null if there are none */
+    struct image *images;         /* [0] is the unknown one */
     size_t count, room;
     struct function *functions; /* [0] is none */
     size_t function_room;
@@ -47,8 +51,10 @@ struct images {
 void images_begin(struct images *images);
 void images_free(struct images *images);
 
-/* The image a module record speaks of; reads its manifest the first time. */
-uint32_t images_add(struct images *images, const char *path, const struct trace_module *module);
+/* The image a module record speaks of, from a process on that system; reads its manifest the first
+ * time. */
+uint32_t images_add(struct images *images, const char *path, enum trace_system system,
+                    const struct trace_module *module);
 
 /* The number of the function at index in the image's manifest. */
 uint32_t images_function(struct images *images, uint32_t image, uint32_t index);

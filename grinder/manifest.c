@@ -3,66 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MANIFEST_SECTION ".umbra.manifest"
-
-/* Segments are searched for the manifest only so far in all: they may all be the same bytes. */
-#define SEARCH_SIZE (256u << 20)
-
-/* Copies out the manifest at the offset where its magic number was found. */
-static struct image_manifest *read_at_magic(const struct elf_file *elf, uint64_t offset)
-{
-    struct image_manifest *head = elf_read(elf, offset, sizeof(*head));
-    struct image_manifest *whole = NULL;
-
-    if (head && head->size >= sizeof(*head))
-        whole = elf_read(elf, offset, head->size);
-    free(head);
-    return whole;
-}
-
-static struct image_manifest *search_segment(const struct elf_file *elf, const Elf64_Phdr *segment,
-                                             uint64_t *left)
-{
-    uint64_t size = segment->p_filesz < *left ? segment->p_filesz : *left;
-    char *bytes = elf_read(elf, segment->p_offset, size);
-    struct image_manifest *found = NULL;
-    const uint64_t magic = MANIFEST_MAGIC;
-
-    for (uint64_t at = 0; bytes && !found && at + sizeof(magic) <= size; at += sizeof(magic))
-        if (!memcmp(bytes + at, &magic, sizeof(magic)))
-            found = read_at_magic(elf, segment->p_offset + at);
-    free(bytes);
-    *left -= size;
-    return found;
-}
-
-/* Section headers may have been stripped: the manifest is in a read-only segment, the last one
-   more likely than the first. */
-static struct image_manifest *search_segments(const struct elf_file *elf)
-{
-    uint64_t count = elf->header.e_phnum, left = SEARCH_SIZE;
-    struct image_manifest *found = NULL;
-    Elf64_Phdr *segments;
-
-    if (elf->header.e_phentsize != sizeof(*segments))
-        return NULL;
-    segments = elf_read(elf, elf->header.e_phoff, count * sizeof(*segments));
-    for (uint64_t i = count; segments && !found && i > 0; i--)
-        if (segments[i - 1].p_type == PT_LOAD && segments[i - 1].p_flags == PF_R)
-            found = search_segment(elf, &segments[i - 1], &left);
-    free(segments);
-    return found;
-}
-
-static struct image_manifest *find(const struct elf_file *elf)
-{
-    const Elf64_Shdr *section = elf_section_named(elf, MANIFEST_SECTION);
-
-    if (section)
-        return read_at_magic(elf, section->sh_offset);
-    return search_segments(elf);
-}
-
 static int is_well_formed(const struct image_manifest *bytes)
 {
     uint64_t functions_size = (uint64_t)bytes->function_count * sizeof(struct manifest_function);
@@ -77,9 +17,9 @@ static int is_well_formed(const struct image_manifest *bytes)
            bytes->functions <= bytes->size && functions_size <= bytes->size - bytes->functions;
 }
 
-int manifest_load(struct manifest *manifest, const struct elf_file *elf, const char **why)
+int manifest_load(struct manifest *manifest, const struct image_file *image, const char **why)
 {
-    struct image_manifest *bytes = find(elf);
+    struct image_manifest *bytes = image_file_manifest(image);
 
     *manifest = (struct manifest){0};
     *why = "has no instrumentation manifest";
@@ -114,18 +54,32 @@ static int compare_imports(const void *key, const void *item)
     return function < other ? -1 : function > other;
 }
 
+/* The zero-terminated text at that offset; null if there is none. */
+static const char *text_at(const struct manifest *manifest, uint32_t offset)
+{
+    const char *bytes = (const char *)manifest->bytes;
+
+    if (offset >= manifest->bytes->size ||
+        !memchr(bytes + offset, 0, manifest->bytes->size - offset))
+        return NULL;
+    return bytes + offset;
+}
+
 const char *manifest_import_name(const struct manifest *manifest, uint32_t function)
 {
     const struct manifest_import *import = NULL;
-    const char *bytes = (const char *)manifest->bytes;
 
     if (manifest->import_count)
         import = bsearch(&function, manifest->imports, manifest->import_count, sizeof(*import),
                          compare_imports);
-    if (!import || import->name >= manifest->bytes->size ||
-        !memchr(bytes + import->name, 0, manifest->bytes->size - import->name))
-        return NULL;
-    return bytes + import->name;
+    return import ? text_at(manifest, import->name) : NULL;
+}
+
+const char *manifest_original_path(const struct manifest *manifest)
+{
+    const char *path = text_at(manifest, manifest->bytes->original_path);
+
+    return path && *path && manifest->bytes->original_path ? path : NULL;
 }
 
 void manifest_free(struct manifest *manifest)

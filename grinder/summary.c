@@ -164,15 +164,14 @@ static int compare_total(const void *left, const void *right)
 static void write_hottest(FILE *stream, const struct part *part, const struct images *images,
                           const struct hot *hot, size_t count, const char *title)
 {
-    fprintf(stream, "%s\n%14s %16s %7s %16s %7s %6s  %s\n", title, "calls", "self ns",
-            "self%", "inclusive ns", "incl%", "meas%", "function");
+    fprintf(stream, "%s\n%14s %16s %7s %16s %7s %6s  %s\n", title, "calls", "self ns", "self%",
+            "inclusive ns", "incl%", "meas%", "function");
     for (size_t i = 0; i < count; i++) {
         const struct costs *costs = &hot[i].costs;
         double scale = part->ns ? 100.0 / (double)part->ns : 0;
         double raw_ns = (double)costs->self_ns + (double)costs->measuring_ns;
-        fprintf(stream,
-                "%14" PRIu64 " %16" PRIu64 " %7.2f %16" PRIu64 " %7.2f %6.1f  %s\n", costs->calls,
-                costs->self_ns, (double)costs->self_ns * scale, costs->total_ns,
+        fprintf(stream, "%14" PRIu64 " %16" PRIu64 " %7.2f %16" PRIu64 " %7.2f %6.1f  %s\n",
+                costs->calls, costs->self_ns, (double)costs->self_ns * scale, costs->total_ns,
                 (double)costs->total_ns * scale,
                 raw_ns > 0 ? 100 * (double)costs->measuring_ns / raw_ns : 0,
                 images->functions[hot[i].function].name);

@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grinder/debug_file.h"
 #include "grinder/demangle.h"
 #include "grinder/memory.h"
-#include "grinder/message.h"
-#include "grinder/symbols.h"
+#include "grinder/symbol_sources.h"
+#include "grinder/text.h"
 
 /* The addresses of one image whose lines are wanted. */
 struct wanted {
@@ -57,14 +56,20 @@ static char *name_without_symbol(const struct image *image, const struct functio
     return demangle(name);
 }
 
-/* An import is called what the caller calls it by; its own name is of another module. */
+/* An import is called what the caller calls it by; its own name is of another module. On Windows
+   the slot says of which: KERNEL32.dll!ReadFile. */
 static char *name_of_import(const char *symbol)
 {
-    char *name = demangle(symbol), *whole;
-    size_t size = strlen(name) + sizeof("@plt");
+    const char *function = strchr(symbol, '!');
+    char *name = demangle(function ? function + 1 : symbol), *whole;
+    size_t size = strlen(symbol) + strlen(name) + sizeof("@plt");
 
     whole = memory_zeroed(1, size);
-    snprintf(whole, size, "%s@plt", name);
+    if (function)
+        snprintf(whole, size, "%.*s%s", (int)(function + 1 - symbol), symbol, name);
+    else
+        snprintf(whole, size, "%s@plt", name);
+    text_make_printable(whole);
     free(name);
     return whole;
 }
@@ -81,66 +86,42 @@ static void name_functions(struct images *images, uint32_t number,
             continue;
         if (!image->problem)
             import = manifest_import_name(&image->manifest, function->index);
-        if (import) {
-            function->name = name_of_import(import);
-            continue;
-        }
         if (!image->problem && function->rva)
             symbol = symbol_table_find(symbols, address_of_rva(image, function->rva));
+        if (import) {
+            function->name = name_of_import(symbol && strchr(symbol, '!') ? symbol : import);
+            continue;
+        }
         function->name = symbol ? demangle(symbol) : name_without_symbol(image, function);
     }
 }
 
-/* path is of the file with the DWARF. */
-static void read_lines(struct image *image, struct wanted *wanted, const char *path)
-{
-    const char *why = NULL;
-
-    line_table_begin(&image->lines, wanted->addresses, wanted->count);
-    wanted->addresses = NULL;
-    if (line_table_read(&image->lines, path, &why) < 0)
-        message("%s: %s; some lines are not known", path, why);
-}
-
 static void symbolize_image(struct images *images, uint32_t number, struct wanted *wanted,
-                            const char *const *debug_dirs)
+                            const struct symbol_search *search)
 {
     struct image *image = &images->images[number];
     struct symbol_table symbols = {0};
-    struct elf_file elf = {.fd = -1}, debug = {.fd = -1};
-    char *debug_path = NULL;
-    const char *why = NULL;
 
-    if (!image->problem && elf_open(&elf, image->path, &why) == 0) {
-        symbol_table_add(&symbols, &elf);
-        if (elf_section_named(&elf, ".debug_line"))
-            read_lines(image, wanted, image->path);
-        else
-            debug_path = debug_file_find(debug_dirs, image->path, &elf);
-    }
-    if (debug_path && elf_open(&debug, debug_path, &why) == 0) {
-        symbol_table_add(&symbols, &debug);
-        read_lines(image, wanted, debug_path);
-    }
+    line_table_begin(&image->lines, wanted->addresses, wanted->count);
+    wanted->addresses = NULL;
+    if (!image->problem)
+        symbol_sources_read(image, search, &symbols);
     symbol_table_sort(&symbols);
     name_functions(images, number, &symbols);
     symbol_table_free(&symbols);
-    elf_close(&elf);
-    elf_close(&debug);
-    free(debug_path);
 }
 
 void symbolize(struct images *images, const struct profile *profile, const char *const *debug_dirs)
 {
+    const struct symbol_search search = {debug_dirs, images->path_maps};
     struct wanted *wanted = gather(images, profile);
     uint32_t files = 1;
 
     images->functions[0].name = memory_copy_string("(root)");
     for (uint32_t i = 0; i < images->count; i++) {
-        symbolize_image(images, i, &wanted[i], debug_dirs);
+        symbolize_image(images, i, &wanted[i], &search);
         images->images[i].first_file = files;
         files += (uint32_t)images->images[i].lines.file_count;
-        free(wanted[i].addresses);
     }
     free(wanted);
 }

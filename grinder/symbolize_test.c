@@ -257,17 +257,17 @@ static void an_image_that_is_gone_lends_no_names(void **state)
 
 static void a_manifest_is_found_without_section_headers(void **state)
 {
-    struct elf_file elf;
+    struct image_file file;
     struct manifest manifest;
     const char *why = NULL;
 
     (void)state;
-    assert_int_equal(elf_open(&elf, image_path, &why), 0);
-    assert_int_equal(manifest_load(&manifest, &elf, &why), 0);
+    assert_int_equal(image_file_open(&file, image_path, &why), 0);
+    assert_int_equal(manifest_load(&manifest, &file, &why), 0);
     assert_int_equal(manifest.function_count, 3);
     assert_int_equal(manifest.hooked, 2);
     manifest_free(&manifest);
-    elf_close(&elf);
+    image_file_close(&file);
 }
 
 /* Replaces the byte at that offset of the image; returns what it was. */
@@ -288,18 +288,18 @@ static void read_image(void)
     static const char *no_dirs[] = {NULL};
     struct symbol_table symbols = {0};
     struct manifest manifest;
-    struct elf_file elf;
+    struct image_file file;
     const char *why = NULL;
 
-    if (elf_open(&elf, image_path, &why) < 0)
+    if (image_file_open(&file, image_path, &why) < 0)
         return;
-    manifest_load(&manifest, &elf, &why);
-    symbol_table_add(&symbols, &elf);
+    manifest_load(&manifest, &file, &why);
+    image_file_symbols(&file, "image", &symbols);
     symbol_table_sort(&symbols);
-    free(debug_file_find(no_dirs, image_path, &elf));
+    free(debug_file_find(no_dirs, image_path, &file));
     manifest_free(&manifest);
     symbol_table_free(&symbols);
-    elf_close(&elf);
+    image_file_close(&file);
 }
 
 /* The header and the section headers, a byte at a time. */

@@ -1,25 +1,45 @@
-/* Names of function entries, from the symbol tables of one or more ELF files. */
+/* Names of function entries, gathered from all that know some: symbol tables, exports, PDBs. */
 #ifndef UMBRA_GRINDER_SYMBOLS_H
 #define UMBRA_GRINDER_SYMBOLS_H
 
-#include "grinder/elf_file.h"
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of several names at one address, the highest is shown. */
+enum symbol_rank {
+    RANK_ORDINAL, /* an export that has a number only */
+    RANK_LABEL,   /* of no type, as assembly has them */
+    RANK_WEAK_LABEL,
+    RANK_GLOBAL_LABEL,
+    RANK_EXPORT,
+    RANK_LOCAL,
+    RANK_WEAK,
+    RANK_GLOBAL,
+    RANK_IMPORT,    /* the slot of a function of another image */
+    RANK_PROCEDURE, /* a PDB's own name of a function, without decoration */
+};
 
 struct symbol {
     uint64_t address; /* as linked */
-    const char *name; /* in one of the string tables */
-    int rank;         /* of several at one address, the highest is shown */
+    const char *name; /* in one of the strings owned */
+    enum symbol_rank rank;
 };
 
+/* All zero is an empty table. */
 struct symbol_table {
     struct symbol *symbols; /* ascending by address once symbol_table_sort was called */
     size_t count, room;
-    char *strings[4]; /* string tables, owned */
-    size_t string_count;
+    void **owned; /* what the names lie in */
+    size_t owned_count, owned_room;
 };
 
-/* Adds the functions in .symtab and .dynsym. A file without them, or with broken ones, adds none.
- */
-void symbol_table_add(struct symbol_table *table, const struct elf_file *elf);
+/* name must last as long as the table does: see symbol_table_own. */
+void symbol_table_add(struct symbol_table *table, uint64_t address, const char *name,
+                      enum symbol_rank rank);
+
+/* Hands over strings (from malloc) that names lie in. */
+void symbol_table_own(struct symbol_table *table, void *strings);
+
 void symbol_table_sort(struct symbol_table *table);
 void symbol_table_free(struct symbol_table *table);
 

@@ -63,7 +63,9 @@ static void load_module(void *user, const struct trace_module *module)
         .size = module->size,
         .first_function = instrumented ? module->first_function : 0,
         .function_count = instrumented ? module->function_count : 0,
-        .image = instrumented ? images_add(loader->images, module->path, module) : 0,
+        .image = instrumented
+                     ? images_add(loader->images, module->path, tree->header.system, module)
+                     : 0,
     };
 }
 
@@ -96,8 +98,8 @@ static void load_node(struct loader *loader, uint32_t unit, const struct trace_n
                                             .passed = node->passed,
                                             .timed = is_adaptive ? node->timed : node->calls,
                                             .ticks = ticks_of_all(node, is_adaptive)};
-    loader->links[slot] = (struct link){unit, node->parent,
-                                        node->function & TRACE_FUNCTION_NUMBER, node->context};
+    loader->links[slot] =
+        (struct link){unit, node->parent, node->function & TRACE_FUNCTION_NUMBER, node->context};
     tree->context_count++;
 }
 

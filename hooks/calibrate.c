@@ -1,7 +1,7 @@
 /*
  * What a recorded call costs, measured in the process and on the processor where it is paid: a
- * function that calls itself, so that contexts, records and thunks change from call to call as they do
- * in a program, runs through its hooks and without them. The thread's state and the trace are
+ * function that calls itself, so that contexts, records and thunks change from call to call as they
+ * do in a program, runs through its hooks and without them. The thread's state and the trace are
  * stand-ins that are thrown away, so nothing of it is recorded.
  *
  *      timed, untimed, passed    ticks with hooks, less those without, a call
@@ -16,7 +16,7 @@
 #include "hooks/probes.h"
 #include "hooks/session.h"
 #include "hooks/tree.h"
-#include "thunkstash/linux/pages.h"
+#include "thunkstash/pages.h"
 #include "trace/image_manifest.h"
 
 #define HIDDEN     __attribute__((visibility("hidden")))
@@ -189,13 +189,13 @@ static uint32_t innermost(struct stand_in *in, enum kind kind)
 static void measure(enum kind kind, uint32_t *whole, uint32_t *inside)
 {
     uint32_t plain[ROUNDS], hooked[ROUNDS], within[ROUNDS];
-    struct thread *before = umbra_thread;
+    struct thread *before = thread_current();
     struct stand_in in;
 
     *whole = *inside = 0;
     if (!stand_in_make(&in, kind))
         return;
-    umbra_thread = &in.thread;
+    thread_set_current(&in.thread);
     for (int round = -WARM_UP; round < ROUNDS; round++) {
         int at = round < 0 ? 0 : round;
 
@@ -203,7 +203,7 @@ static void measure(enum kind kind, uint32_t *whole, uint32_t *inside)
         within[at] = innermost(&in, kind);
         plain[at] = ticks_a_call(umbra_calibration_plain);
     }
-    umbra_thread = before;
+    thread_set_current(before);
     *inside = difference(median(within), median(plain));
     *whole = difference(median(hooked), median(plain));
     stash_release(&in.thread.own);

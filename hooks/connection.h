@@ -1,4 +1,5 @@
-/* The agent's one conversation with the service; protocol.h has the packets. */
+/* The agent's one conversation with the service, and the trace it gets; protocol.h has the packets.
+ */
 #ifndef UMBRA_HOOKS_CONNECTION_H
 #define UMBRA_HOOKS_CONNECTION_H
 
@@ -9,10 +10,19 @@
 
 /*
  * Says hello and maps the trace that comes back, read and write, shared. Waits a second at most
- * for a service that does not answer. All descriptors are closed again. Null: no service, refused,
- * or the address space has no room; nothing is left behind.
+ * for a service that does not answer. environment: null where the system has it (Windows). On
+ * Linux all descriptors are closed again. Null: no service, refused, or the address space has no
+ * room; nothing is left behind.
  */
 char *connection_open(char *const *environment, uint32_t fork_of_pid,
                       struct protocol_welcome *welcome);
+
+/*
+ * Before the first use of a part of the trace: has the system find room for it on the disk, so that
+ * a full disk or a cut file shows here and not as a fault in the host. In each page the field
+ * `reserved` of a trace_block may change meanwhile, and is 0 in the end: readers pass over it,
+ * since the process may be killed in between. False: this part cannot be used.
+ */
+bool connection_claim(void *part, uint64_t size);
 
 #endif

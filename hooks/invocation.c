@@ -1,7 +1,7 @@
 #include "hooks/invocation.h"
 
 #include "hooks/session.h"
-#include "thunkstash/linux/read_memory.h"
+#include "thunkstash/pages.h"
 
 static bool is_timed(const struct record *record)
 {
@@ -32,7 +32,7 @@ void invocation_begin(struct record *record, struct trace_node *node, uint64_t r
     record->weight = session.is_adaptive ? choose(node, calls + node->passed) : 1;
     record->t0 = record->weight ? now : session.header->tick;
     __atomic_store_n(&record->mark, calls, __ATOMIC_RELEASE);
-    __atomic_store_n(&record->slot, slot, __ATOMIC_RELEASE);
+    __atomic_store_n(&record->slot, slot + SLOT_BIAS, __ATOMIC_RELEASE);
     node->calls = calls;
 }
 
@@ -51,9 +51,9 @@ static void add_timed(struct trace_node *node, uint64_t weight, uint64_t ticks, 
 }
 
 /*
- * A call that was not timed: it began after the tick it knows, before the next. With two ticks since
- * then it certainly took long: half a tick's time after the first is the best guess. From now on the
- * context is timed again.
+ * A call that was not timed: it began after the tick it knows, before the next. With two ticks
+ * since then it certainly took long: half a tick's time after the first is the best guess. From now
+ * on the context is timed again.
  */
 static void add_untimed(const struct thread *thread, struct trace_node *node, uint64_t tick,
                         uint64_t now)
@@ -161,7 +161,7 @@ void invocations_unwind(struct thread *thread, uint64_t until, uint64_t now)
 
     stash_settle(stash);
     while (!record_is_sentinel(stash->top) &&
-           (!record_is_live(stash->top) || stash->top->slot < until))
+           (!record_is_live(stash->top) || record_slot(stash->top) < until))
         unwind_top(thread, now);
 }
 
@@ -170,7 +170,7 @@ static bool is_overwritten(const struct record *record)
 {
     uint64_t found;
 
-    return !record_is_live(record) || !read_memory(record->slot, &found) ||
+    return !record_is_live(record) || !pages_read(record_slot(record), &found) ||
            found != record_thunk(record) + THUNK_RETURN;
 }
 

@@ -1,4 +1,4 @@
-/* One invocation's figures, as the hot path of linux/entry.S would note them. */
+/* One invocation's figures, as the hot path of entry.S would note them. */
 #ifndef UMBRA_HOOKS_INVOCATION_H
 #define UMBRA_HOOKS_INVOCATION_H
 

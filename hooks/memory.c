@@ -52,6 +52,24 @@ void text_copy(char *to, size_t size, const char *from)
     to[length] = 0;
 }
 
+void text_append(char *to, size_t size, const char *more)
+{
+    size_t length = text_length(to);
+
+    text_copy(to + length, size - length, more);
+}
+
+void text_append_number(char *to, size_t size, uint32_t number)
+{
+    char digits[11] = {0};
+    int first = 10;
+
+    do
+        digits[--first] = (char)('0' + number % 10);
+    while (number /= 10);
+    text_append(to, size, digits + first);
+}
+
 static bool begins_with(const char *text, const char *start)
 {
     while (*start && *text == *start)

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 void *memcpy(void *restrict to, const void *restrict from, size_t size);
 void *memset(void *to, int byte, size_t size);
@@ -13,6 +14,9 @@ bool text_equal(const char *a, const char *b);
 
 /* Copies what fits and terminates it. */
 void text_copy(char *to, size_t size, const char *from);
+/* Likewise, behind what is there already. */
+void text_append(char *to, size_t size, const char *more);
+void text_append_number(char *to, size_t size, uint32_t number);
 
 /* The value of NAME in an environment block, null if it is not set. */
 const char *environment_value(char *const *environment, const char *name);

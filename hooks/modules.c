@@ -1,13 +1,13 @@
 #include "hooks/modules.h"
 
-#include "hooks/maps.h"
+#include "hooks/generated.h"
+#include "hooks/loaded.h"
 #include "hooks/memory.h"
 #include "hooks/session.h"
 #include "hooks/thread.h"
-#include "thunkstash/linux/pages.h"
+#include "thunkstash/pages.h"
 
 #define MOST_MODULES 4096
-#define PATH_SIZE    3072 /* a record has to fit a block */
 #define KEPT_AT_ONCE 65536
 
 /* What was recorded, kept apart from the trace: a fork's child writes it again. */
@@ -76,8 +76,8 @@ static void add_module(const struct trace_module *record, const char *path)
     uint64_t length = text_length(path);
     struct trace_module *module;
 
-    if (length >= PATH_SIZE)
-        length = PATH_SIZE - 1;
+    if (length >= LOADED_PATH)
+        length = LOADED_PATH - 1;
     if (!known)
         known = pages_take(MOST_MODULES * sizeof *known);
     module = known && known_count < MOST_MODULES ? keep(sizeof *module + length + 1) : 0;
@@ -87,7 +87,8 @@ static void add_module(const struct trace_module *record, const char *path)
     module->seen_ticks = ticks_now();
     module->path_size = (uint32_t)length + 1;
     text_copy(module->path, length + 1, path);
-    known[known_count++] = module;
+    known[known_count] = module;
+    __atomic_store_n(&known_count, known_count + 1, __ATOMIC_RELEASE);
     write_record(module);
 }
 
@@ -99,71 +100,31 @@ static bool is_known(uint64_t base, const char *path)
     return false;
 }
 
-/* Joins the mappings of one file to a module, from that of its first byte on. Others are no
-   modules, nor are shared ones: the thunks, which are pages of the agent mapped once more. */
-struct scan {
-    char path[PATH_SIZE];
-    uint64_t base, end;
-    bool executable;
-};
-
-static void scan_close(struct scan *scan)
+bool modules_hold(uint64_t address)
 {
-    struct trace_module record = {.base = scan->base, .size = scan->end - scan->base};
+    uint32_t count = __atomic_load_n(&known_count, __ATOMIC_ACQUIRE);
 
-    if (scan->executable && !is_known(scan->base, scan->path))
-        add_module(&record, scan->path);
-    scan->executable = false;
-    scan->path[0] = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (address - known[i]->base < known[i]->size)
+            return true;
+    return false;
 }
 
-static bool scan_mapping(const struct mapping *mapping, void *with)
+static void scan_module(const struct loaded *loaded)
 {
-    struct scan *scan = with;
+    struct trace_module record = {.base = loaded->base, .size = loaded->size};
 
-    if (mapping->path[0] != '/' || mapping->protection[3] == 's')
-        return true;
-    if (mapping->offset == 0) {
-        scan_close(scan);
-        text_copy(scan->path, sizeof scan->path, mapping->path);
-        scan->base = mapping->start;
-    } else if (!text_equal(mapping->path, scan->path)) {
-        return true;
-    }
-    scan->end = mapping->end;
-    scan->executable |= mapping->protection[2] == 'x';
-    return true;
+    if (!is_known(loaded->base, loaded->path))
+        add_module(&record, loaded->path);
 }
 
 void modules_scan(void)
 {
-    static struct scan scan;
-
-    scan.path[0] = 0;
-    scan.executable = false;
-    if (maps_each(scan_mapping, &scan))
-        scan_close(&scan);
-}
-
-struct path_search {
-    uint64_t address;
-    char path[PATH_SIZE];
-};
-
-static bool find_path(const struct mapping *mapping, void *with)
-{
-    struct path_search *search = with;
-
-    if (search->address >= mapping->end)
-        return true;
-    if (search->address >= mapping->start)
-        text_copy(search->path, sizeof search->path, mapping->path);
-    return false;
+    loaded_each(scan_module);
 }
 
 void module_register(struct image_header *image)
 {
-    static struct path_search search;
     const char *base = (const char *)image - image->header_rva;
     const struct image_manifest *manifest = (const void *)(base + image->manifest_rva);
     struct trace_module record = {
@@ -175,16 +136,15 @@ void module_register(struct image_header *image)
         .original_hash = manifest->original_hash,
         .build_id_size = manifest->build_id ? manifest->build_id_size : 0,
     };
+    const char *path;
 
     if (record.build_id_size > sizeof record.build_id)
         record.build_id_size = sizeof record.build_id;
     memcpy(record.build_id, (const char *)manifest + manifest->build_id, record.build_id_size);
     next_function += manifest->function_count;
-    search.address = (uint64_t)base;
-    search.path[0] = 0;
-    maps_each(find_path, &search);
-    add_module(&record, search.path[0] == '/' ? search.path
-                                              : (const char *)manifest + manifest->original_path);
+    path = loaded_path((uint64_t)base);
+    add_module(&record, path ? path : (const char *)manifest + manifest->original_path);
+    generated_note(image);
     __atomic_store_n(&image->first_function, record.first_function, __ATOMIC_RELEASE);
     modules_scan();
 }

@@ -1,6 +1,7 @@
 #include "hooks/probes.h"
 
-#include "hooks/embedded.h"
+#include "hooks/agent.h"
+#include "hooks/generated.h"
 #include "hooks/guard.h"
 #include "hooks/invocation.h"
 #include "hooks/modules.h"
@@ -30,7 +31,7 @@ void *umbra_first_call(uint64_t body)
     void *hook = (void *)umbra_pass;
     struct guard guard;
 
-    if (!embedded_begun())
+    if (!agent_begun())
         return hook;
     if (session.state == SESSION_RUNNING && image->version == IMAGE_VERSION)
         hook = (void *)(session.is_adaptive ? umbra_record_adaptive : umbra_record_exact);
@@ -63,7 +64,7 @@ static struct destination pass(uint64_t body)
 /* The state to work with, suspended; null if this hook has to pass through. */
 static struct thread *enter(uint64_t *slot, uint64_t ticks)
 {
-    struct thread *thread = umbra_thread;
+    struct thread *thread = thread_current();
 
     if (session.state != SESSION_RUNNING)
         return 0;
@@ -93,15 +94,16 @@ static void consider_caller(struct record *record, void *with)
 {
     struct caller_search *search = with;
 
-    if (record_is_live(record) && record->slot > search->slot &&
-        record->slot - search->slot < NEAR &&
+    if (record_is_live(record) && record_slot(record) > search->slot &&
+        record_slot(record) - search->slot < NEAR &&
         (!search->found || record->slot < search->found->slot))
         search->found = record;
 }
 
 static bool is_caller(const struct record *record, uint64_t slot)
 {
-    return record && record_is_live(record) && record->slot > slot && record->slot - slot < NEAR;
+    return record && record_is_live(record) && record_slot(record) > slot &&
+           record_slot(record) - slot < NEAR;
 }
 
 static struct record *caller_on_other_stack(struct thread *thread, uint64_t slot)
@@ -135,12 +137,11 @@ static struct record *push_other(struct thread *thread)
  */
 static bool tail_call(struct thread *thread, struct record *record, uint64_t body)
 {
-    struct trace_node *from = record->node->site & TRACE_SITE_TAIL
-                                  ? tree_parent(thread, record->node)
-                                  : record->node;
+    struct trace_node *from =
+        record->node->site & TRACE_SITE_TAIL ? tree_parent(thread, record->node) : record->node;
     struct trace_node *node =
         tree_child(thread, from, record->ret | TRACE_SITE_TAIL, function_of(body));
-    uint64_t slot = record->slot;
+    uint64_t slot = record_slot(record);
 
     if (!node)
         return false;
@@ -161,8 +162,13 @@ static struct destination begin(struct thread *thread, struct record *record,
     struct trace_node *from = caller ? caller->node : thread->root;
     const struct record *chained = record_of_return(*slot);
     uint64_t site = chained ? chained->ret | TRACE_SITE_TAIL : *slot;
-    struct trace_node *node = tree_child(thread, from, site, function_of(body));
+    struct trace_node *node;
 
+    if (!chained && generated_is_caller(site)) {
+        thread->entry->skipped++;
+        return pass(body);
+    }
+    node = tree_child(thread, from, site, function_of(body));
     if (!node)
         return count_as_dropped(thread, body);
     invocation_begin(record, node, *slot, body, (uint64_t)slot, thread->now);
@@ -176,7 +182,7 @@ static struct destination entry_on_own_stack(struct thread *thread, uint64_t *sl
 
     invocations_unwind(thread, (uint64_t)slot, thread->now);
     top = stash->top;
-    if (top->slot == (uint64_t)slot) {
+    if (record_slot(top) == (uint64_t)slot) {
         if (*slot == record_thunk(top) + THUNK_RETURN) {
             if (!tail_call(thread, top, body))
                 return count_as_dropped(thread, body);
@@ -202,7 +208,7 @@ static struct destination entry_on_other_stack(struct thread *thread, uint64_t *
     struct record *record = record_of_return(*slot), *caller;
     struct destination destination;
 
-    if (record && record->slot == (uint64_t)slot && record_owner(record) == &thread->other &&
+    if (record && record_slot(record) == (uint64_t)slot && record_owner(record) == &thread->other &&
         record_session(record) == session.number) {
         if (!tail_call(thread, record, body))
             return count_as_dropped(thread, body);
@@ -247,7 +253,7 @@ static void exit_on_other_stack(struct thread *thread, struct record *record)
 {
     struct record *caller = record->below;
 
-    if (!is_caller(caller, record->slot))
+    if (!is_caller(caller, record_slot(record)))
         caller = 0;
     invocation_end(thread, record, thread->now, true);
     stash_free(&thread->other, record);
@@ -256,7 +262,7 @@ static void exit_on_other_stack(struct thread *thread, struct record *record)
 
 void umbra_slow_exit(struct record *record, uint64_t *slot)
 {
-    struct thread *thread = umbra_thread;
+    struct thread *thread = thread_current();
     uint64_t ticks = ticks_now();
 
     if (session.state != SESSION_RUNNING || !thread || !thread->begun ||
@@ -275,7 +281,7 @@ void umbra_slow_exit(struct record *record, uint64_t *slot)
     }
     thread_suspend(thread, (uint64_t)slot, ticks);
     if (record_owner(record) == &thread->own) {
-        if (record->slot == (uint64_t)slot)
+        if (record_slot(record) == (uint64_t)slot)
             exit_on_own_stack(thread, record);
     } else {
         exit_on_other_stack(thread, record);

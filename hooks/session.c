@@ -2,10 +2,10 @@
 
 #include "hooks/connection.h"
 #include "hooks/memory.h"
+#include "hooks/system.h"
 #include "hooks/thread.h"
+#include "thunkstash/pages.h"
 #include "thunkstash/stash.h"
-#include "thunkstash/linux/pages.h"
-#include "thunkstash/linux/syscalls.h"
 
 extern void umbra_exit_exact(void) __attribute__((visibility("hidden")));
 extern void umbra_exit_adaptive(void) __attribute__((visibility("hidden")));
@@ -31,7 +31,7 @@ bool session_begin(char *const *env, uint32_t fork_of_pid)
 
     environment = env;
     session.number++;
-    session.pid = (uint32_t)SYSCALL0(getpid);
+    session.pid = system_process_id();
     session.state = SESSION_OFF;
     session.trace = connection_open(env, fork_of_pid, &welcome);
     session.header = (struct trace_header *)session.trace;
@@ -87,7 +87,7 @@ struct trace_block *session_block(uint32_t thread)
     } while (!__atomic_compare_exchange_n(&session.header->used, &at, at + TRACE_BLOCK_SIZE, false,
                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     block = (struct trace_block *)(session.trace + at);
-    if (!pages_touch(block, TRACE_BLOCK_SIZE))
+    if (!connection_claim(block, TRACE_BLOCK_SIZE))
         return 0;
     block->thread = thread;
     block->used = 1;

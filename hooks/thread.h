@@ -22,17 +22,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hooks/thread_slot.h"
 #include "thunkstash/stash.h"
 #include "trace/trace_format.h"
 
 struct thread {
     /* Hot: layout.h has the offsets. */
-    uint64_t stack_low;   /* bounds of the own stack */
-    uint64_t stack_size;  /* 0: every entry takes the slow path */
-    struct record *top;   /* of `own`; null: every exit takes the slow path */
+    uint64_t stack_low;  /* bounds of the own stack */
+    uint64_t stack_size; /* 0: every entry takes the slow path */
+    struct record *top;  /* of `own`; null: every exit takes the slow path */
     uint32_t *table;     /* contexts by hash: node indexes, 0 for none; open addressing */
     uint64_t table_mask; /* 4 * (entries - 1), entries a power of 2 */
-    char *trace;          /* start of the mapped trace: node = trace + 64 * index */
+    char *trace;         /* start of the mapped trace: node = trace + 64 * index */
     uint64_t stopped;    /* ticks spent in slow paths: a thread's time is rdtsc less these */
 
     uint32_t begun; /* session in which the state was set up; 0: wiped, or never set up */
@@ -53,10 +54,6 @@ struct thread {
     struct thread *next; /* all threads of the process, the ended ones too until they are reused */
 };
 
-/* The calling thread's state; null before its first hook. */
-extern _Thread_local struct thread *umbra_thread
-    __attribute__((tls_model("initial-exec"), visibility("hidden")));
-
 /* Sets up the calling thread, in a fresh session too. Null: it cannot be recorded. */
 struct thread *thread_begin(void);
 
@@ -67,8 +64,14 @@ void thread_end(struct thread *thread, uint64_t stack_pointer, enum trace_thread
 /* At exit(): stops and closes every other thread of the process. */
 void threads_cut(struct thread *self);
 
-/* Has thread_end called in each thread that ends from now on, where the C library allows it. */
+/* Has thread_notice_end called in each thread that ends from now on, where the system allows it. */
 void threads_prepare(void);
+
+/* The calling thread ends, its frames below the stack pointer have ended. */
+void thread_notice_end(struct thread *thread, uint64_t stack_pointer);
+
+/* The calling thread, whose end was noticed, makes no further call: what it held is given back. */
+void thread_leave(struct thread *thread);
 
 /* Slow path brackets. ticks: when it began. publish puts the hot fields back in place. */
 void thread_suspend(struct thread *thread, uint64_t slot, uint64_t ticks);

@@ -1,23 +1,15 @@
 #include "hooks/thread.h"
 
-#include <pthread.h>
-
 #include "hooks/guard.h"
 #include "hooks/invocation.h"
-#include "hooks/maps.h"
 #include "hooks/memory.h"
 #include "hooks/modules.h"
 #include "hooks/session.h"
+#include "hooks/system.h"
 #include "hooks/tree.h"
-#include "hooks/linux/thread_name.h"
-#include "thunkstash/linux/pages.h"
-#include "thunkstash/linux/syscalls.h"
+#include "thunkstash/pages.h"
 
-#define PAGE                4096
-#define KEYS_WITHOUT_CALLOC 32 /* glibc keeps the first keys' values in the thread's descriptor */
-
-_Thread_local struct thread *umbra_thread
-    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+#define PAGE 4096
 
 /* Stands in while a thread's state is made: always busy. */
 static struct thread in_the_making = {.begun = UINT32_MAX, .busy = 1, .busy_slot = UINT64_MAX};
@@ -25,30 +17,18 @@ static struct thread in_the_making = {.begun = UINT32_MAX, .busy = 1, .busy_slot
 static struct thread *threads; /* of this process; under the guard */
 static uint32_t begun_since_sweep, live_at_sweep;
 
-/* The C library's, if it is there; looked up by the dynamic linker. */
-#pragma weak pthread_key_create
-#pragma weak pthread_setspecific
-static pthread_key_t end_key;
-static bool has_end_key;
-
-static void notice_end(void *thread)
+void thread_notice_end(struct thread *thread, uint64_t stack_pointer)
 {
-    struct thread *self = thread;
-
-    if (self->begun != session.number || session.state != SESSION_RUNNING || self->busy)
+    if (thread->begun != session.number || session.state != SESSION_RUNNING || thread->busy)
         return;
-    thread_suspend(self, (uint64_t)__builtin_frame_address(0), ticks_now());
-    thread_end(self, (uint64_t)__builtin_frame_address(0), TRACE_THREAD_ENDED);
-    thread_publish(self);
+    thread_suspend(thread, stack_pointer, ticks_now());
+    thread_end(thread, stack_pointer, TRACE_THREAD_ENDED);
+    thread_publish(thread);
 }
 
 void threads_prepare(void)
 {
-    if (!pthread_key_create || !pthread_setspecific)
-        return;
-    has_end_key = pthread_key_create(&end_key, notice_end) == 0;
-    if (has_end_key && end_key >= KEYS_WITHOUT_CALLOC)
-        has_end_key = false;
+    thread_ends_prepare(thread_notice_end);
 }
 
 void thread_suspend(struct thread *thread, uint64_t slot, uint64_t ticks)
@@ -86,14 +66,13 @@ void thread_end(struct thread *thread, uint64_t stack_pointer, enum trace_thread
     invocations_collect(thread, now, false);
     thread->entry->live = invocations_settle(thread, now);
     thread->entry->end_ticks = ticks;
-    thread_name_read(thread->tid, thread->entry->name, sizeof thread->entry->name);
+    system_thread_name(thread->tid, thread->entry->name, sizeof thread->entry->name);
     __atomic_store_n(&thread->entry->state, state, __ATOMIC_RELEASE);
 }
 
 static bool is_gone(const struct thread *thread, uint32_t own_tid)
 {
-    return thread->tid == own_tid ||
-           SYSCALL3(tgkill, session.pid, thread->tid, 0) == -3 /* ESRCH */;
+    return thread->tid == own_tid || system_thread_is_gone(thread->tid);
 }
 
 static void count_live(struct record *record, void *with)
@@ -119,6 +98,23 @@ static bool thread_give_back(struct thread *thread)
         stash_release(&thread->other);
     pages_give_back(thread->table, thread->table_room * sizeof *thread->table);
     return live == 0;
+}
+
+void thread_leave(struct thread *thread)
+{
+    struct guard guard;
+    struct thread **link = &threads;
+
+    thread_set_current(0);
+    guard = guard_take();
+    while (*link && *link != thread)
+        link = &(*link)->next;
+    if (*link) {
+        *link = thread->next;
+        if (thread_give_back(thread))
+            pages_give_back(thread, PAGE);
+    }
+    guard_release(guard);
 }
 
 /* A page for a new thread's state: one that a thread that is gone has left, or a fresh one. */
@@ -155,7 +151,7 @@ static struct thread *state_for_new_thread(uint32_t tid)
 static bool thread_set_up(struct thread *thread, uint32_t tid)
 {
     uint64_t here = (uint64_t)__builtin_frame_address(0);
-    struct stack_bounds bounds = own_stack(here);
+    struct stack_bounds bounds = system_own_stack(here);
     uint32_t ordinal = __atomic_add_fetch(&session.header->thread_count, 1, __ATOMIC_RELAXED);
 
     if (!tree_begin(thread, ordinal))
@@ -166,7 +162,7 @@ static bool thread_set_up(struct thread *thread, uint32_t tid)
     thread->entry->tid = tid;
     thread->entry->start_ticks = ticks_now();
     thread->entry->state = TRACE_THREAD_RUNNING;
-    thread_name_read(tid, thread->entry->name, sizeof thread->entry->name);
+    system_thread_name(tid, thread->entry->name, sizeof thread->entry->name);
     stash_begin(&thread->own, true, session.number, thread->root);
     thread->begun = session.number;
     thread->next = threads;
@@ -176,11 +172,13 @@ static bool thread_set_up(struct thread *thread, uint32_t tid)
 
 struct thread *thread_begin(void)
 {
-    struct thread *thread = umbra_thread;
-    uint32_t tid = (uint32_t)SYSCALL0(gettid);
+    struct thread *thread = thread_current();
+    uint32_t tid = system_thread_id();
     struct guard guard;
 
-    umbra_thread = &in_the_making;
+    if (!tid)
+        return 0; /* threads could not be told apart */
+    thread_set_current(&in_the_making);
     guard = guard_take();
     if (session.state == SESSION_RUNNING && guard_forked()) {
         guard_adopt();
@@ -193,9 +191,9 @@ struct thread *thread_begin(void)
     if (session.state != SESSION_RUNNING || !thread || !thread_set_up(thread, tid))
         thread = 0;
     guard_release(guard);
-    umbra_thread = thread;
-    if (thread && has_end_key)
-        pthread_setspecific(end_key, thread);
+    thread_set_current(thread);
+    if (thread)
+        thread_end_watch(thread);
     return thread;
 }
 
@@ -203,14 +201,16 @@ struct thread *thread_begin(void)
 
 void threads_cut(struct thread *self)
 {
+    bool all_live = system_exit_ends_threads();
+
     for (struct thread *thread = threads; thread; thread = thread->next)
         if (thread != self)
             __atomic_store_n(&thread->stack_size, 0, __ATOMIC_SEQ_CST);
     for (int i = 0; i < YIELDS_BEFORE_CUT && threads && threads->next; i++)
-        SYSCALL0(sched_yield);
+        system_yield();
     for (struct thread *thread = threads; thread; thread = thread->next) {
         if (thread == self || thread->entry->state != TRACE_THREAD_RUNNING)
             continue;
-        thread_end(thread, is_gone(thread, 0) ? UINT64_MAX : 0, TRACE_THREAD_CUT);
+        thread_end(thread, !all_live && is_gone(thread, 0) ? UINT64_MAX : 0, TRACE_THREAD_CUT);
     }
 }

@@ -2,12 +2,12 @@
 
 #include "hooks/memory.h"
 #include "hooks/session.h"
-#include "thunkstash/linux/pages.h"
+#include "thunkstash/pages.h"
 
 #define FIRST_TABLE_SIZE 1024 /* entries: one page */
 #define ROOM_FOR_A_NODE  16   /* entries a node of the limit, folded ones not counted */
 
-/* The same as in linux/entry.S. */
+/* The same as in entry.S. */
 uint64_t tree_hash(uint64_t site, uint32_t parent, uint32_t function)
 {
     uint64_t key = (uint64_t)function << 32 | parent;

@@ -8,6 +8,7 @@ static const struct {
     {PATCH_ADJUSTED, "adjusted"},
     {PATCH_PADDING, "padding"},
     {PATCH_SHORT_JUMP, "short-jump"},
+    {PATCH_REDIRECTED, "redirected"},
     {PATCH_IMPORT, "import"},
     {PATCH_FRAGMENT, "fragment"},
     {PATCH_NO_RETURN_ADDRESS, "no-return-address"},
@@ -17,6 +18,7 @@ static const struct {
     {PATCH_RETURNS_TWICE, "returns-twice"},
     {PATCH_UNWINDER, "unwinder"},
     {PATCH_INSIDE_FUNCTION, "inside-function"},
+    {PATCH_GENERATED, "generated"},
     {PATCH_IMPORT_SPECIAL, "import-special"},
     {PATCH_EXCLUDED, "excluded"},
     {PATCH_TOO_SHORT, "too-short"},
@@ -25,6 +27,7 @@ static const struct {
     {PATCH_CALL_IN_PATCH, "call-in-patch"},
     {PATCH_UNMOVABLE, "unmovable"},
     {PATCH_UNDECODABLE, "undecodable"},
+    {PATCH_GUARDED, "guarded"},
 };
 
 const char *patch_reason_word(uint8_t reason)

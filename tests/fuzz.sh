@@ -1,4 +1,4 @@
-# Hostile files: mutations of small images, manifests and traces, each read without a crash, a hang
+# Hostile files: mutations of small images, manifests, PDBs and traces, each read without a crash, a hang
 # or more than 64 MB and 8 times the file's size; images made to take time without end are refused
 # with a line. CASES (2000) and SEED (1) choose the mutations; what fails is kept in FAILED.
 # needs: gcc binutils
@@ -7,7 +7,9 @@
 cases=${CASES:-2000}
 seed=${SEED:-1}
 failed=${FAILED:-${TMPDIR:-/tmp}/umbra-fuzz-failed}
-images=("$TESTS"/fuzz/seeds/*.so "$TESTS"/fuzz/seeds/program.{pie,fixed})
+images=("$TESTS"/fuzz/seeds/*.so "$TESTS"/fuzz/seeds/{program,static}.{pie,fixed})
+windows=("$TESTS"/fuzz/seeds/*.{dll,exe})
+export AGENT # image_fuzz puts it into static programs
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 
 # campaign HARNESS FILE…: with the build at hand and with the one for sanitizers, if there is one
@@ -44,14 +46,20 @@ assembled()
     gcc -nostdlib -shared -Wl,-Bsymbolic -x assembler - -o "native/$1"
 }
 
-mkdir manifests traces
+mkdir manifests traces windows
 "$BUILD/tests/fuzz/trace_seeds" traces
+"$BUILD/tests/fuzz/pe_seeds" windows
 for image in "${images[@]}"; do
     instrument --no-verify "$image" -o "manifests/$(basename "$image")" >/dev/null
 done
 
-campaign image_fuzz "${images[@]}"
+campaign image_fuzz "${images[@]}" "${windows[@]}" "$work"/windows/*
+for image in mingw msvc; do
+    "$BUILD/grinder/windows_sample" "$TESTS/fuzz/seeds/$image.dll" "manifests/$image.dll" trace.bin \
+        'Z:\image.dll' 0x1000 0x1010
+done
 campaign manifest_fuzz "$work"/manifests/*
+campaign pdb_fuzz "$TESTS/fuzz/seeds/msvc.pdb"
 campaign trace_fuzz "$work"/traces/*.trace
 
 # Each of 30,000 functions claims all code behind its start.

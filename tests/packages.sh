@@ -5,6 +5,7 @@ build_packages=(
     gcc libc6-dev meson ninja-build cmake pkg-config
     libzydis-dev liblief-dev libdwarf-dev libelf-dev libiberty-dev libxxhash-dev libcmocka-dev uthash-dev
     libpopt-dev libzstd-dev
+    libprotobuf-c-dev protobuf-c-compiler zlib1g-dev
 )
 
 apt_install()
@@ -14,7 +15,7 @@ apt_install()
     "${as_root[@]}" DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 "$@"
 }
 
-# Prints those of the packages that are not installed. A rustc that does not come from a package
+# Prints those of the packages that are not installed. A rustc or npm that does not come from one
 # will do.
 missing_packages()
 {
@@ -22,7 +23,7 @@ missing_packages()
     for package; do
         status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) || status=unknown
         [[ $status == installed ]] && continue
-        [[ $package == rustc ]] && command -v rustc >/dev/null && continue
+        [[ $package == rustc || $package == npm ]] && command -v "$package" >/dev/null && continue
         echo "$package"
     done
 }

@@ -1,18 +1,18 @@
 /*
  * The thunk stash in memory: numbers that assembly and C share.
  *
- * The range `umbra_stash` is part of the agent's image: a segment without bytes in the file and
- * without write permission, so that it costs address space only. It is divided into blocks:
+ * A range of reserved address space is divided into blocks, each of which is mapped when it is
+ * needed first. block_layout.h, one a platform, has the range's size and the blocks'.
  *
- *      block + 0       +---------------------------+
- *                      | thunk 0 … thunk 511       |  32 KiB of code, read and execute: the
- *                      |   64 bytes each           |  agent's own pages, mapped once more
- *      block + K       +---------------------------+
- *                      | record 0 … record 511     |  32 KiB of data, read and write
- *                      |   64 bytes each           |
- *      block + 64 KiB  +---------------------------+
+ *      block + 0       +-----------------------------+
+ *                      | thunk 0 … BLOCK_THUNKS - 1  |  code, read and execute: the agent's own
+ *                      |   64 bytes each             |  pages, mapped once more
+ *      + C             +-----------------------------+
+ *                      | record 0 … BLOCK_THUNKS - 1 |  data, read and write
+ *                      |   64 bytes each             |
+ *      + 2 C           +-----------------------------+     C = BLOCK_CODE_SIZE
  *
- *      record = thunk + K for every thunk, so one static FDE describes them all.
+ *      record = thunk + K for every thunk, so one description of the frame serves them all.
  *
  * A thunk, entered by a jump with rsp just above the return-address slot S (rsp = S + 8):
  *
@@ -24,25 +24,26 @@
  *
  * A record:
  *
- *      0     8      16     24   32     40       48     56
- *      +-----+------+------+----+------+--------+------+-------+
- *      | ret | body | slot | t0 | node | weight | mark | below |
- *      +-----+------+------+----+------+--------+------+-------+
+ *      0     8      16   24     32     40       48     56
+ *      +-----+------+----+------+------+--------+------+-------+
+ *      | ret | body | t0 | slot | node | weight | mark | below |
+ *      +-----+------+----+------+------+--------+------+-------+
  *
  * t0 is the thread's time at entry, or, of a call that is not timed, the trace's tick; weight is
  * how many calls a timed one stands for.
  *
  * Record 0 of a block is no invocation but the block's *sentinel*: body is the exit hook, below
  * the stash it belongs to; slot and node repeat those of the record before it, the last of the
- * block before, so that the hot path need not know that a block begins. Record 511 is none either:
- * its slot is 0 for good, which tells the hot path that the block ends.
+ * block before, so that the hot path need not know that a block begins. The last record is none
+ * either: its slot is 0 for good, which tells the hot path that the block ends.
  *
  * slot says whether the record is of a live invocation. It is higher than any stack pointer if not,
  * so that what looks at it takes the invocation below for the caller:
  *
- *      S     live: address of the return-address slot
- *      ~0    free
- *      ~n    leaving: the node's `exits` is, or is to become, n; and free from then on
+ *      S     live: address of the return-address slot, plus SLOT_BIAS: nothing on Linux; on Windows
+ * 8, what the stack pointer is when the call has returned, which stands 24 bytes behind ret for its
+ * unwinder (windows/unwind.h) ~0    free ~n    leaving: the node's `exits` is, or is to become, n;
+ * and free from then on
  *
  * mark says how far counting is. A hook that never goes on, since a signal handler interrupted it
  * and left by longjmp, leaves it behind; whoever frees the record then finishes the count, once:
@@ -56,20 +57,20 @@
 #ifndef UMBRA_THUNKSTASH_LAYOUT_H
 #define UMBRA_THUNKSTASH_LAYOUT_H
 
+#include "block_layout.h"
+
 #define THUNK_SIZE       64
-#define BLOCK_THUNKS     512
 #define BLOCK_LAST       (BLOCK_THUNKS - 2) /* the last record of use */
 #define BLOCK_CODE_SIZE  (BLOCK_THUNKS * THUNK_SIZE)
-#define RECORD_DISTANCE  BLOCK_CODE_SIZE /* K */
 #define BLOCK_SIZE       (2 * BLOCK_CODE_SIZE)
-#define STASH_BLOCKS     4096
-#define STASH_RANGE_SIZE (STASH_BLOCKS * BLOCK_SIZE) /* 256 MiB */
-#define THUNK_RETURN     6                           /* T - thunk */
+#define STASH_RANGE_SIZE (STASH_BLOCKS * BLOCK_SIZE)
+#define RECORD_DISTANCE  (BLOCK_CODE_SIZE - THUNK_OFFSET) /* K */
+#define THUNK_RETURN     6                                /* T - thunk */
 
 #define RECORD_RET    0
 #define RECORD_BODY   8
-#define RECORD_SLOT   16
-#define RECORD_T0     24
+#define RECORD_T0     16
+#define RECORD_SLOT   24
 #define RECORD_NODE   32
 #define RECORD_WEIGHT 40
 #define RECORD_MARK   48
@@ -82,34 +83,34 @@
 #define MARK_BITS      0xe000000000000000
 
 /* Hot fields of struct thread, see hooks/thread.h. */
-#define THREAD_STACK_LOW   0
-#define THREAD_STACK_SIZE  8
-#define THREAD_TOP         16
-#define THREAD_TABLE       24
-#define THREAD_TABLE_MASK  32
-#define THREAD_TRACE       40
-#define THREAD_STOPPED     48
+#define THREAD_STACK_LOW  0
+#define THREAD_STACK_SIZE 8
+#define THREAD_TOP        16
+#define THREAD_TABLE      24
+#define THREAD_TABLE_MASK 32
+#define THREAD_TRACE      40
+#define THREAD_STOPPED    48
 
 /* Fields of struct trace_header and struct trace_node. */
-#define TRACE_TICK   3272
-#define NODE_SITE    0
-#define NODE_PARENT  8
+#define TRACE_TICK    3272
+#define NODE_SITE     0
+#define NODE_PARENT   8
 #define NODE_FUNCTION 12
-#define NODE_CALLS   16
-#define NODE_EXITS   24
-#define NODE_TICKS   32
-#define NODE_PASSED  40
-#define NODE_NEXT    48
-#define NODE_GAP     52
-#define NODE_MASK    53
-#define NODE_RANDOM  54
-#define NODE_TIMED   56
-#define NODE_CONTEXT 60
+#define NODE_CALLS    16
+#define NODE_EXITS    24
+#define NODE_TICKS    32
+#define NODE_PASSED   40
+#define NODE_NEXT     48
+#define NODE_GAP      52
+#define NODE_MASK     53
+#define NODE_RANDOM   54
+#define NODE_TIMED    56
+#define NODE_CONTEXT  60
 
 /*
- * Adaptive timing, in ticks of the processor's clock. Calls shorter than TIMING_SHORT are timed ever
- * more rarely, up to one of TIMING_MASK + 1; one longer than TIMING_LONG has the next ones timed
- * all; one of TIMING_SLOW stands for itself alone, since the tick sees the others like it.
+ * Adaptive timing, in ticks of the processor's clock. Calls shorter than TIMING_SHORT are timed
+ * ever more rarely, up to one of TIMING_MASK + 1; one longer than TIMING_LONG has the next ones
+ * timed all; one of TIMING_SLOW stands for itself alone, since the tick sees the others like it.
  */
 #define TIMING_SHORT 1024
 #define TIMING_LONG  4096

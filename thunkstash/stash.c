@@ -15,11 +15,9 @@
  */
 #include "thunkstash/stash.h"
 
-#include "thunkstash/linux/pages.h"
+#include "thunkstash/pages.h"
 
 #define WORD_BITS 64
-
-extern char umbra_stash[STASH_RANGE_SIZE] __attribute__((visibility("hidden")));
 
 static uint64_t taken[STASH_BLOCKS / WORD_BITS];
 /* Number + 1 of the stash's block before and behind; 0 for none. */
@@ -27,27 +25,24 @@ static struct block_links {
     uint32_t before, behind, session;
 } links[STASH_BLOCKS];
 static bool mapped[STASH_BLOCKS];
-static void *code_pages; /* the thunks, mapped shared: source of all further mappings */
+static char *range;
+static void *code; /* what the thunks are mapped from */
 static void (*exit_hook)(void);
 
 static struct record *block_records(uint32_t block)
 {
-    return (struct record *)(umbra_stash + (uint64_t)block * BLOCK_SIZE + RECORD_DISTANCE);
+    return (struct record *)(range + (uint64_t)block * BLOCK_SIZE + BLOCK_CODE_SIZE);
 }
 
 static uint32_t block_of(const struct record *record)
 {
-    return (uint32_t)(((uint64_t)record - (uint64_t)umbra_stash) / BLOCK_SIZE);
+    return (uint32_t)(((uint64_t)record - (uint64_t)range) / BLOCK_SIZE);
 }
 
 static bool block_map(uint32_t block)
 {
-    char *start = umbra_stash + (uint64_t)block * BLOCK_SIZE;
-
-    if (mapped[block])
-        return true;
-    mapped[block] = pages_map_again(code_pages, start, BLOCK_CODE_SIZE) &&
-                    pages_make_writable(start + RECORD_DISTANCE, BLOCK_CODE_SIZE);
+    if (!mapped[block])
+        mapped[block] = pages_map_block(range + (uint64_t)block * BLOCK_SIZE, code);
     return mapped[block];
 }
 
@@ -105,10 +100,11 @@ static void block_chain_free(uint32_t block, struct stash *stash)
     }
 }
 
-bool stash_prepare(const char *path, uint64_t file_offset)
+bool stash_prepare(char *reserved, void *thunks)
 {
-    code_pages = pages_map_file(path, file_offset, BLOCK_CODE_SIZE);
-    return code_pages != 0;
+    range = reserved;
+    code = thunks;
+    return range && code;
 }
 
 void stash_set_exit_hook(void (*hook)(void))
@@ -118,7 +114,7 @@ void stash_set_exit_hook(void (*hook)(void))
 
 bool stash_begin(struct stash *stash, bool ordered, uint32_t session, struct trace_node *root)
 {
-    uint32_t block = code_pages ? block_take() : 0;
+    uint32_t block = code ? block_take() : 0;
 
     *stash = (struct stash){.ordered = ordered, .session = session, .root = root};
     if (!block)
@@ -157,12 +153,11 @@ uint32_t record_session(const struct record *record)
 
 struct record *record_of_return(uint64_t address)
 {
-    uint64_t offset = address - (uint64_t)umbra_stash;
+    uint64_t thunk = address - THUNK_RETURN, offset = thunk - THUNK_OFFSET - (uint64_t)range;
 
-    if (offset >= STASH_RANGE_SIZE || offset % BLOCK_SIZE >= RECORD_DISTANCE ||
-        offset % THUNK_SIZE != THUNK_RETURN)
+    if (offset >= STASH_RANGE_SIZE || offset % BLOCK_SIZE >= BLOCK_CODE_SIZE || offset % THUNK_SIZE)
         return 0;
-    return (struct record *)(address - THUNK_RETURN + RECORD_DISTANCE);
+    return (struct record *)(thunk + RECORD_DISTANCE);
 }
 
 struct record *stash_below(const struct record *record)

@@ -9,6 +9,7 @@
 #define UMBRA_THUNKSTASH_STASH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "thunkstash/layout.h"
@@ -19,8 +20,8 @@ struct stash;
 struct record {
     uint64_t ret;            /* the true return address */
     uint64_t body;           /* where the thunk's call goes */
-    uint64_t slot;           /* address of the return-address slot; else no live invocation */
     uint64_t t0;             /* ticks at entry; negative: not timed, the tick at entry */
+    uint64_t slot;           /* of the return address, + SLOT_BIAS; else no live invocation */
     struct trace_node *node; /* the invocation's context */
     uint64_t weight;         /* of a timed one: calls that it stands for */
     uint64_t mark;           /* MARK_…: what of it was counted */
@@ -45,9 +46,9 @@ struct stash {
     bool ordered;
 };
 
-/* Maps the code once, so that it can be mapped again and again without a descriptor. `path` is
-   the agent's own file. False: no thunks can be had. */
-bool stash_prepare(const char *path, uint64_t file_offset);
+/* range: STASH_RANGE_SIZE bytes, reserved for good; code: what blocks are mapped from (pages.h).
+   False, if one of them is null: no thunks can be had. */
+bool stash_prepare(char *range, void *code);
 
 /* What thunks jump to, of stashes that begin from now on. */
 void stash_set_exit_hook(void (*exit_hook)(void));
@@ -88,6 +89,12 @@ static inline bool record_is_live(const struct record *record)
     return (int64_t)record->slot >= 0;
 }
 
+/* Address of the return-address slot; above any stack if there is no live invocation. */
+static inline uint64_t record_slot(const struct record *record)
+{
+    return record->slot - SLOT_BIAS;
+}
+
 static inline uint64_t record_thunk(const struct record *record)
 {
     return (uint64_t)record - RECORD_DISTANCE;
@@ -97,5 +104,7 @@ static inline uint64_t record_thunk(const struct record *record)
 void stash_each(struct stash *stash, void (*visit)(struct record *record, void *with), void *with);
 
 _Static_assert(sizeof(struct record) == THUNK_SIZE, "a record has its thunk's stride");
+_Static_assert(offsetof(struct record, slot) == RECORD_SLOT, "slot");
+_Static_assert(offsetof(struct record, t0) == RECORD_T0, "t0");
 
 #endif

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "thunkstash/linux/linux_pages.h"
 #include "thunkstash/stash.h"
 
 /* The agent's linker script reserves the range; here it is ordinary memory. */
@@ -16,9 +17,11 @@ static void no_exit(void)
 
 static int prepare(void **state)
 {
+    void *code = pages_map_file("/proc/self/exe", 0, BLOCK_CODE_SIZE);
+
     (void)state;
     stash_set_exit_hook(no_exit);
-    return stash_prepare("/proc/self/exe", 0) ? 0 : 1;
+    return stash_prepare(umbra_stash, code) ? 0 : 1;
 }
 
 static void begin(struct stash *stash, bool ordered)

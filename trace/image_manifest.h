@@ -5,8 +5,9 @@
  *      +-----------------------+
  *      | RX  stubs             |  section .umbra.stubs
  *      +-----------------------+
- *      | R   program headers   |
- *      |     dynamic tables    |  .dynsym .dynstr .gnu.version .rela.dyn, each with one more entry
+ *      | R   program headers   |  if there is no room for them where they were
+ *      |     dynamic tables    |  with one more entry each, or moved to give others room:
+ *      |                       |  rewriter/elf/elf_room.h
  *      |     unwind tables     |  of the stubs, section .umbra.frames; .eh_frame_hdr of all
  *      |     image_manifest    |  section .umbra.manifest
  *      |       manifest_function [function_count]
@@ -36,6 +37,9 @@
  *                          .long index                               STUB_INDEX, STUB_LEAF
  *      body:               the displaced instructions, fixed up
  *                          jmp  function + patched bytes
+ *
+ * Where no byte is free (patch_size 0, but for imports), the function stays as it is: what leads to
+ * it is changed, which `changes` has, and its stub's body is a jump to the function.
  *
  * The hook is entered with rax = body, the program's rax at [rsp - 16], rsp at the return address,
  * all else as the caller left it. Going on to `body` with rax restored is the original function.
@@ -72,8 +76,10 @@ struct image_header {
     uint32_t header_rva;     /* set: address of this header, from the image's base */
     uint32_t manifest_rva;   /* set */
     uint32_t image_size;     /* set: bytes from the base to the end of the last segment */
+    uint32_t generated_rva;  /* set: code that the program's own code generator made, whose calls */
+    uint32_t generated_size; /* are not recorded (rewriter/elf/elf_generated.h); size 0: none */
     uint32_t reserved0;
-    uint64_t reserved[3];
+    uint64_t reserved[2];
 };
 
 /* How a function was treated. The words of `instrument --list`; documented in docs/. */

@@ -95,9 +95,9 @@ enum trace_timing {
     TRACE_TIMING_ADAPTIVE = 1,
 };
 
-#define TRACE_TICK_FLAG   (1ull << 63) /* set in every tick: tells it from a time */
-#define TRACE_MOST_GAP    95
-#define TRACE_COST_SHIFT  8 /* probe costs are in 256ths of a tick of the processor's clock */
+#define TRACE_TICK_FLAG  (1ull << 63) /* set in every tick: tells it from a time */
+#define TRACE_MOST_GAP   95
+#define TRACE_COST_SHIFT 8 /* probe costs are in 256ths of a tick of the processor's clock */
 
 struct trace_header {
     /* Written by the service, before the agent sees the file. */
@@ -118,20 +118,20 @@ struct trace_header {
     char command[TRACE_COMMAND_SIZE]; /* arguments joined by spaces, zero-terminated, cut */
 
     /* Written by the agent. */
-    uint64_t used;              /* bytes handed out, header included: reader's end of file */
-    uint32_t state;             /* enum trace_state */
-    uint32_t thread_count;      /* threads that began; ordinals run from 1 to this */
-    uint64_t start_ticks;       /* rdtsc when recording began */
-    uint64_t end_ticks;         /* rdtsc at exit(); 0 before */
+    uint64_t used;         /* bytes handed out, header included: reader's end of file */
+    uint32_t state;        /* enum trace_state */
+    uint32_t thread_count; /* threads that began; ordinals run from 1 to this */
+    uint64_t start_ticks;  /* rdtsc when recording began */
+    uint64_t end_ticks;    /* rdtsc at exit(); 0 before */
     /* What a recorded call costs, shifted by TRACE_COST_SHIFT: grinder/cost.c */
     uint32_t probe_inner;   /* of a timed call: what falls inside the interval measured */
     uint32_t probe_timed;   /* of a timed call, all of it */
     uint32_t probe_untimed; /* of one that is not timed */
     uint32_t probe_passed;  /* of a leaf that is not timed */
-    uint64_t skipped;           /* calls not recorded since their thread had no state yet */
-    uint32_t fork_of_pid;       /* pid of the process this one was forked from while recording, */
-                                /* 0 when it was started by exec */
-    uint32_t system;            /* enum trace_system */
+    uint64_t skipped;       /* calls not recorded since their thread had no state yet */
+    uint32_t fork_of_pid;   /* pid of the process this one was forked from while recording, */
+                            /* 0 when it was started by exec */
+    uint32_t system;        /* enum trace_system */
     uint32_t timing; /* enum trace_timing: asked for by the service; the agent says what it did */
     uint32_t reserved;
 
@@ -192,7 +192,8 @@ struct trace_thread {
 /*
  *       0      8        12         16      24      32      40      48    52   53    54     56    60
  *      +------+--------+----------+-------+-------+-------+--------+------+-----+-----+------+-----+---------+
- *      | site | parent | function | calls | exits | ticks | passed | next | gap | mask| rand |timed| context |
+ *      | site | parent | function | calls | exits | ticks | passed | next | gap | mask| rand
+ * |timed| context |
  *      +------+--------+----------+-------+-------+-------+--------+------+-----+-----+------+-----+---------+
  *
  * Calls are numbered from 1, passed ones too. Number `next` is the next to be timed, `next - gap`
@@ -212,8 +213,8 @@ struct trace_node {
     uint8_t mask;   /* the next gap is mask / 2 + 1 + (random & mask), mask being 2^n - 1 */
     uint8_t random; /* from the last clock reading */
     uint8_t reserved;
-    uint32_t timed;    /* calls timed */
-    uint32_t context;  /* parent of what is called from here: see folding */
+    uint32_t timed;   /* calls timed */
+    uint32_t context; /* parent of what is called from here: see folding */
 };
 
 enum trace_module_flags {

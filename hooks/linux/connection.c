@@ -1,15 +1,19 @@
 #include "hooks/connection.h"
 
+#include <fcntl.h>
 #include <poll.h>
+#include <stddef.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
 #include "hooks/memory.h"
+#include "thunkstash/linux/linux_pages.h"
 #include "thunkstash/linux/syscalls.h"
 #include "trace/trace_format.h"
 
-#define ANSWER_MILLISECONDS 1000
+#define ANSWER_MILLISECONDS 1000 /* of a service that has much to do */
+#define LOOK_MILLISECONDS   50   /* after which it is asked whether it does anything */
 
 static long connect_to_service(char *const *environment)
 {
@@ -30,10 +34,46 @@ static long connect_to_service(char *const *environment)
     return socket;
 }
 
+/* A process that was stopped, by a debugger or SIGSTOP, or that is gone: /proc/PID/stat says so
+   behind the name, which ends with the last ')'. */
+static bool peer_is_stopped(long socket)
+{
+    char path[32] = "/proc/", stat[64] = "", *state = stat + sizeof stat - 1;
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    long file;
+
+    if (syscall_failed(SYSCALL5(getsockopt, socket, SOL_SOCKET, SO_PEERCRED, &peer, &size)) ||
+        peer.pid <= 0)
+        return false;
+    text_append_number(path, sizeof path, (uint32_t)peer.pid);
+    text_append(path, sizeof path, "/stat");
+    file = SYSCALL3(open, path, O_RDONLY | O_CLOEXEC, 0);
+    if (syscall_failed(file))
+        return false;
+    SYSCALL3(read, file, stat, sizeof stat - 1);
+    SYSCALL1(close, file);
+    while (state > stat && *state != ')')
+        state--;
+    return state[0] == ')' && (state[2] == 'T' || state[2] == 't' || state[2] == 'Z');
+}
+
+static bool answer_comes(long socket)
+{
+    struct pollfd readable = {.fd = (int)socket, .events = POLLIN};
+
+    for (int waited = 0; waited < ANSWER_MILLISECONDS; waited += LOOK_MILLISECONDS) {
+        if (SYSCALL3(poll, &readable, 1, LOOK_MILLISECONDS) == 1)
+            return true;
+        if (peer_is_stopped(socket))
+            return false;
+    }
+    return false;
+}
+
 /* The descriptor that came with the welcome, or -1. */
 static long receive_welcome(long socket, struct protocol_welcome *welcome)
 {
-    struct pollfd readable = {.fd = (int)socket, .events = POLLIN};
     union {
         struct cmsghdr header;
         char space[CMSG_SPACE(sizeof(int))];
@@ -45,7 +85,7 @@ static long receive_welcome(long socket, struct protocol_welcome *welcome)
                              .msg_controllen = sizeof control};
     int trace = -1;
 
-    if (SYSCALL3(poll, &readable, 1, ANSWER_MILLISECONDS) != 1)
+    if (!answer_comes(socket))
         return -1;
     if (SYSCALL3(recvmsg, socket, &message, MSG_CMSG_CLOEXEC) != sizeof *welcome)
         return -1;
@@ -98,4 +138,9 @@ char *connection_open(char *const *environment, uint32_t fork_of_pid,
         SYSCALL1(close, file);
     SYSCALL1(close, socket);
     return trace;
+}
+
+bool connection_claim(void *part, uint64_t size)
+{
+    return pages_touch(part, size, offsetof(struct trace_block, reserved));
 }

@@ -1,10 +1,11 @@
-#include "hooks/embedded.h"
+#include "hooks/agent.h"
 
 #include <asm/prctl.h>
 #include <stdint.h>
 
-#include "thunkstash/linux/read_memory.h"
+#include "hooks/linux/start.h"
 #include "thunkstash/linux/syscalls.h"
+#include "thunkstash/pages.h"
 #include "trace/embedded_agent.h"
 
 #define HIDDEN     __attribute__((visibility("hidden")))
@@ -44,10 +45,10 @@ static bool has_slot(void)
     if (syscall_failed(SYSCALL2(arch_prctl, ARCH_GET_FS, &thread_pointer)) || !thread_pointer)
         return false;
     __asm__("movq umbra_thread@gottpoff(%%rip), %0" : "=r"(distance));
-    return read_memory(thread_pointer + distance + 8, &mark) && mark == EMBEDDED_TLS_MARK;
+    return pages_read(thread_pointer + distance + 8, &mark) && mark == EMBEDDED_TLS_MARK;
 }
 
-bool embedded_begun(void)
+bool agent_begun(void)
 {
     int waiting = WAITING;
 

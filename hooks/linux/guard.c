@@ -2,7 +2,7 @@
 
 #include <signal.h>
 
-#include "thunkstash/linux/pages.h"
+#include "thunkstash/pages.h"
 #include "thunkstash/linux/syscalls.h"
 
 #define PAGE 4096

@@ -1,13 +1,15 @@
 /* The agent's beginning and end in its host. */
-#include "hooks/embedded.h"
+#include "hooks/linux/start.h"
+
 #include "hooks/invocation.h"
-#include "hooks/maps.h"
+#include "hooks/linux/maps.h"
 #include "hooks/memory.h"
 #include "hooks/modules.h"
 #include "hooks/session.h"
 #include "hooks/thread.h"
 #include "hooks/guard.h"
 #include "hooks/calibrate.h"
+#include "thunkstash/linux/linux_pages.h"
 #include "thunkstash/linux/syscalls.h"
 #include "thunkstash/stash.h"
 
@@ -17,6 +19,7 @@
 int umbra_ready __attribute__((visibility("hidden")));
 
 extern const char umbra_thunk_code[] __attribute__((visibility("hidden")));
+extern char umbra_stash[STASH_RANGE_SIZE] __attribute__((visibility("hidden")));
 
 struct own_file {
     uint64_t address;
@@ -55,7 +58,8 @@ bool agent_begin_with(char *const *environment)
     guard = guard_take();
     own.address = (uint64_t)umbra_thunk_code;
     maps_each(find_own_file, &own);
-    if (stash_prepare(own.path, own.offset) && session_begin(environment, 0))
+    if (stash_prepare(umbra_stash, pages_map_file(own.path, own.offset, BLOCK_CODE_SIZE)) &&
+        session_begin(environment, 0))
         modules_scan();
     guard_release(guard);
     if (session.state == SESSION_RUNNING)
@@ -83,7 +87,7 @@ __attribute__((constructor)) static void agent_begin(int argc, char **argv, char
 
 __attribute__((destructor)) void agent_end(void)
 {
-    struct thread *self = umbra_thread;
+    struct thread *self = thread_current();
     uint64_t here = (uint64_t)__builtin_frame_address(0);
     struct guard guard;
 

@@ -1,4 +1,4 @@
-#include "hooks/linux/thread_name.h"
+#include "hooks/system.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -11,17 +11,10 @@
 static void name_of_other(uint32_t tid, char comm[COMM_SIZE])
 {
     char path[40] = "/proc/self/task/";
-    char digits[12] = {0};
-    int first = 11;
-    size_t end = text_length(path);
     long file;
 
-    do
-        digits[--first] = (char)('0' + tid % 10);
-    while (tid /= 10);
-    text_copy(path + end, sizeof path - end, digits + first);
-    end = text_length(path);
-    text_copy(path + end, sizeof path - end, "/comm");
+    text_append_number(path, sizeof path, tid);
+    text_append(path, sizeof path, "/comm");
     file = SYSCALL3(open, path, O_RDONLY | O_CLOEXEC, 0);
     if (syscall_failed(file))
         return;
@@ -31,7 +24,7 @@ static void name_of_other(uint32_t tid, char comm[COMM_SIZE])
         comm[got - 1] = 0;
 }
 
-void thread_name_read(uint32_t tid, char *name, size_t size)
+void system_thread_name(uint32_t tid, char *name, size_t size)
 {
     char comm[COMM_SIZE] = {0};
 

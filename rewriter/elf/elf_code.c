@@ -1,5 +1,6 @@
 #include "rewriter/elf/elf_code.h"
 
+#include "rewriter/elf/elf_generated.h"
 #include "rewriter/elf/elf_imports.h"
 #include "rewriter/memory.h"
 
@@ -152,17 +153,14 @@ static void add_entry(struct elf_code *elf, uint64_t address)
     add(elf, address, 0, (struct function){.evidence = EVIDENCE_ENTRY});
 }
 
-struct span {
-    uint64_t address, size;
-};
-
-static bool in_span(const struct span *span, uint64_t address)
+static bool in_span(const struct elf_span *span, uint64_t address)
 {
     return address - span->address < span->size;
 }
 
 /* Pointers to functions in .init_array and the like, as far as no relocation fills them in. */
-static void add_array(struct elf_code *elf, const struct elf_image *image, const struct span *span)
+static void add_array(struct elf_code *elf, const struct elf_image *image,
+                      const struct elf_span *span)
 {
     const uint8_t *words = elf_at(image, span->address, span->size);
     uint64_t word;
@@ -176,7 +174,7 @@ static void add_array(struct elf_code *elf, const struct elf_image *image, const
 static void add_entries(struct elf_code *elf, const struct elf_image *image)
 {
     struct elf_table relocations = elf_relocations(image);
-    struct span arrays[] = {
+    struct elf_span arrays[] = {
         {elf_dynamic_value(image, DT_INIT_ARRAY, 0), elf_dynamic_value(image, DT_INIT_ARRAYSZ, 0)},
         {elf_dynamic_value(image, DT_FINI_ARRAY, 0), elf_dynamic_value(image, DT_FINI_ARRAYSZ, 0)},
         {elf_dynamic_value(image, DT_PREINIT_ARRAY, 0),
@@ -207,26 +205,22 @@ static void add_entries(struct elf_code *elf, const struct elf_image *image)
     }
 }
 
-/* DT_RELR: an even word is the address of a pointer; an odd one has a bit for each of 63 next. */
-static void add_packed_pointers(struct elf_code *elf, const struct elf_image *image)
-{
-    uint64_t size = elf_dynamic_value(image, DT_RELRSZ, 0), where = 0, word, pointer;
-    const uint8_t *words = elf_at(image, elf_dynamic_value(image, DT_RELR, 0), size), *bytes;
+struct packed {
+    struct elf_code *elf;
+    const struct elf_image *image;
+};
 
-    for (uint64_t i = 0; words && i + 8 <= size; i += 8) {
-        memcpy(&word, words + i, sizeof word);
-        if (!(word & 1)) {
-            where = word;
-            word = 3; /* just this one */
-        }
-        for (uint64_t bits = word >> 1, at = where; bits; bits >>= 1, at += 8) {
-            if (!(bits & 1) || !(bytes = elf_at(image, at, 8)))
-                continue;
-            memcpy(&pointer, bytes, sizeof pointer);
-            address_set_add(&elf->map.pointers, pointer);
-        }
-        where += word == 3 ? 8 : 63 * 8;
-    }
+static bool add_packed(void *context, uint64_t address)
+{
+    const struct packed *packed = context;
+    uint64_t pointer;
+    const uint8_t *bytes = elf_at(packed->image, address, sizeof pointer);
+
+    if (!bytes)
+        return true;
+    memcpy(&pointer, bytes, sizeof pointer);
+    address_set_add(&packed->elf->map.pointers, pointer);
+    return true;
 }
 
 /* What the unwind information says of a call to this address. */
@@ -358,12 +352,14 @@ void elf_code_read(struct elf_code *elf, const struct elf_image *image,
     add_fdes(elf);
     add_named(elf, image);
     add_entries(elf, image);
-    add_packed_pointers(elf, image);
+    elf_packed_visit(image, add_packed, &(struct packed){elf, image});
     function_list_settle(&elf->functions);
     mark_plt(elf, image);
     mark_by_frame(elf);
     code_discover(&elf->code, &elf->functions, &elf->map);
     mark_plt(elf, image);
+    elf_generated_find(elf);
+    elf_generated_mark(elf);
     if (options->instrument_imports)
         elf_imports_add(&elf->functions, &elf->map, image);
     if (elf_image_is_static(image)) {

@@ -1,29 +1,82 @@
-/* The grinder's reading of an instrumented image: its sections, its manifest. */
+/* The grinder's reading of an instrumented image of either system: its manifest, its names, what it
+   says of files with more of them. */
+#include "grinder/debug_file.h"
+#include "grinder/demangle.h"
 #include "grinder/manifest.h"
 #include "tests/fuzz/harness.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+static size_t length_of(const char *text)
+{
+    return text ? strlen(text) : 0;
+}
+
+/* Every text of the manifest ends. */
+static void read_manifest(const struct image_file *image)
+{
+    struct manifest manifest;
+    const char *why = "";
+    size_t sum = 0;
+
+    if (manifest_load(&manifest, image, &why) < 0) {
+        check_refusal(why);
+        return;
+    }
+    sum += length_of(manifest_original_path(&manifest));
+    for (uint32_t i = 0; i < manifest.function_count && i < 1000; i++)
+        sum += length_of(manifest_import_name(&manifest, i));
+    if (sum > (size_t)manifest.bytes->size * 1001)
+        abort();
+    manifest_free(&manifest);
+}
+
+static void read_symbols(const struct image_file *image)
+{
+    struct symbol_table symbols = {0};
+
+    image_file_symbols(image, "module", &symbols);
+    symbol_table_sort(&symbols);
+    for (size_t i = 0; i < symbols.count; i++) {
+        const char *name = symbol_table_find(&symbols, symbols.symbols[i].address);
+        if (!name)
+            abort();
+        free(demangle(name));
+    }
+    symbol_table_free(&symbols);
+}
+
+static void read_debug_links(const struct image_file *image)
+{
+    static const char *const no_dirs[] = {NULL};
+    struct pe_codeview codeview;
+    char *path = NULL;
+
+    free(debug_file_find(no_dirs, "/nowhere/image", image));
+    if (image->format == IMAGE_PE && pe_codeview_read(&image->pe, &codeview, &path) == 0 && !path)
+        abort();
+    free(path);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     int file = memory_file(data, size);
-    struct elf_file elf;
-    struct manifest manifest;
+    struct image_file image;
     const char *why = "";
     char path[64];
 
     snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
-    if (elf_open(&elf, path, &why) < 0) {
+    if (image_file_open(&image, path, &why) < 0) {
         check_refusal(why);
-        goto done;
+    } else {
+        read_manifest(&image);
+        read_symbols(&image);
+        read_debug_links(&image);
+        image_file_close(&image);
     }
-    if (manifest_load(&manifest, &elf, &why) < 0)
-        check_refusal(why);
-    else
-        manifest_free(&manifest);
-    elf_close(&elf);
-done:
     close(file);
     return 0;
 }

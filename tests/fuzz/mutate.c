@@ -83,19 +83,23 @@ static struct area clip(const struct input *file, uint64_t at, uint64_t size)
     return (struct area){at, size < file->size - at ? size : file->size - at};
 }
 
-/* ELF: its header, its tables, one of its sections; else one of the 4096-byte blocks' heads. */
-static struct area area_pick(uint64_t *state, const struct input *file)
+static uint32_t word_at(const struct input *file, uint64_t at)
+{
+    uint32_t word = 0;
+
+    if (at <= file->size && file->size - at >= sizeof word)
+        memcpy(&word, file->bytes + at, sizeof word);
+    return word;
+}
+
+/* Its header, its tables, one of its sections. */
+static struct area elf_area(uint64_t *state, const struct input *file, size_t kind)
 {
     Elf64_Ehdr header;
     Elf64_Shdr section;
-    size_t kind = below(state, 6);
     uint64_t at;
 
-    if (kind == 0 || file->size < sizeof header)
-        return (struct area){0, file->size};
     memcpy(&header, file->bytes, sizeof header);
-    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-        return clip(file, below(state, file->size / 4096 + 1) * 4096, 256);
     if (kind == 1)
         return clip(file, 0, sizeof header);
     if (kind == 2)
@@ -107,6 +111,51 @@ static struct area area_pick(uint64_t *state, const struct input *file)
         return (struct area){0, file->size};
     memcpy(&section, file->bytes + at, sizeof section);
     return clip(file, section.sh_offset, section.sh_size);
+}
+
+/* Its header, its sections' headers, its symbols, the start of one of its sections. */
+static struct area pe_area(uint64_t *state, const struct input *file, size_t kind)
+{
+    uint64_t header = word_at(file, 60) + 4ull;
+    uint64_t sections = header + 20 + (word_at(file, header + 16) & 0xffff);
+    uint64_t count = word_at(file, header) >> 16;
+    uint64_t section = sections + 40 * below(state, count);
+
+    if (kind == 1)
+        return clip(file, header, sections - header);
+    if (kind == 2)
+        return clip(file, sections, count * 40);
+    if (kind == 3 && word_at(file, header + 8))
+        return clip(file, word_at(file, header + 8), word_at(file, header + 12) * 18ull);
+    return clip(file, word_at(file, section + 20), 256);
+}
+
+/* Its header, its directory of streams, the start of one of its blocks. */
+static struct area pdb_area(uint64_t *state, const struct input *file, size_t kind)
+{
+    uint64_t block = word_at(file, 32), directory = word_at(file, word_at(file, 52) * block);
+
+    if (kind == 1)
+        return clip(file, 32, 24);
+    if (kind == 2 || kind == 3)
+        return clip(file, directory * block, word_at(file, 44));
+    return clip(file, below(state, block ? file->size / block : 0) * block, 128);
+}
+
+/* A part that matters to the kind of file it is; else one of the 4096-byte blocks' heads. */
+static struct area area_pick(uint64_t *state, const struct input *file)
+{
+    size_t kind = below(state, 6);
+
+    if (kind == 0 || file->size < sizeof(Elf64_Ehdr))
+        return (struct area){0, file->size};
+    if (memcmp(file->bytes, ELFMAG, SELFMAG) == 0)
+        return elf_area(state, file, kind);
+    if (memcmp(file->bytes, "MZ", 2) == 0)
+        return pe_area(state, file, kind);
+    if (memcmp(file->bytes, "Microsoft C/C++ MSF", 19) == 0)
+        return pdb_area(state, file, kind);
+    return clip(file, below(state, file->size / 4096 + 1) * 4096, 256);
 }
 
 static void store_interesting(uint64_t *state, struct input *file, size_t at)

@@ -1,5 +1,6 @@
 /*
- * A function for each word of docs/list.md, named after it, '_' for '-'. Only main is ever called.
+ * A function for each word of docs/list.md, named after it, '_' for '-'. Only main and
+ * what it calls are ever called.
  */
         .macro  function name
         .type   \name, @function
@@ -27,6 +28,7 @@ number: .long   1000
         sub     $8, %rsp
         .cfi_def_cfa_offset 16
         call    inside_function
+        call    redirected
         call    exit@PLT
         end_function main
 
@@ -109,6 +111,11 @@ inside_function:
         end_function excluded
 
         island
+        function redirected             /* as too_short, but its caller is known */
+        ret
+        end_function redirected
+
+        island
         function too_short
         ret
         end_function too_short
@@ -152,5 +159,17 @@ inside_function:
         .byte   0x06, 0x06, 0x06, 0x06, 0x06, 0x06
         end_function undecodable
         island
+
+        .p2align 12
+        .type   generated, @function    /* no frame description, and a load sets up each frame */
+generated:
+        .rept   8
+        push    %rbp
+        .byte   0x48, 0x8b, 0xec        /* mov %rsp, %rbp */
+        pop     %rbp
+        .endr
+        ret
+        .size   generated, . - generated
+        .p2align 12
 
         .section .note.GNU-stack, "", @progbits

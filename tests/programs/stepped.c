@@ -1,7 +1,7 @@
 /*
  * Counts instructions: the parent steps through its child, from one trap to the next, in between
- * which a function is called. Prints the least of many calls, of a leaf and of a function that has a
- * loop and so is none.
+ * which a function is called. Prints the least of many calls, of a leaf and of a function that has
+ * a loop and so is none.
  */
 #define _GNU_SOURCE
 #include <signal.h>

@@ -1,8 +1,10 @@
-#include "thunkstash/linux/pages.h"
+#include "thunkstash/linux/linux_pages.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 
+#include "thunkstash/layout.h"
 #include "thunkstash/linux/syscalls.h"
 
 #define PAGE 4096
@@ -26,14 +28,12 @@ void *pages_map_file(const char *path, uint64_t offset, uint64_t size)
     return pages;
 }
 
-bool pages_map_again(void *source, void *at, uint64_t size)
+bool pages_map_block(char *block, void *code)
 {
-    return !syscall_failed(SYSCALL5(mremap, source, 0, size, MREMAP_MAYMOVE | MREMAP_FIXED, at));
-}
-
-bool pages_make_writable(void *at, uint64_t size)
-{
-    return map(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    return !syscall_failed(
+               SYSCALL5(mremap, code, 0, BLOCK_CODE_SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, block)) &&
+           map(block + BLOCK_CODE_SIZE, BLOCK_CODE_SIZE, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
 void *pages_take(uint64_t size)
@@ -62,12 +62,20 @@ void *pages_take_wiped_on_fork(uint64_t size)
  * answers EFAULT in place of SIGBUS. rt_sigprocmask(SIG_BLOCK, null, at) changes nothing and
  * writes 8 bytes.
  */
-bool pages_touch(void *pages, uint64_t size)
+bool pages_touch(void *pages, uint64_t size, uint32_t at)
 {
     for (char *page = pages; page < (char *)pages + size; page += PAGE) {
-        if (syscall_failed(SYSCALL4(rt_sigprocmask, 0, 0, page, 8)))
+        if (syscall_failed(SYSCALL4(rt_sigprocmask, 0, 0, page + at, 8)))
             return false;
-        *(volatile uint64_t *)page = 0;
+        *(volatile uint64_t *)(page + at) = 0;
     }
     return true;
+}
+
+bool pages_read(uint64_t address, uint64_t *value)
+{
+    struct iovec to = {value, sizeof *value}, from = {(void *)address, sizeof *value};
+    long pid = SYSCALL0(getpid);
+
+    return SYSCALL6(process_vm_readv, pid, &to, 1, &from, 1, 0) == sizeof *value;
 }

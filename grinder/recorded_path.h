@@ -1,0 +1,29 @@
+/*
+ * Where a file lies here whose path was recorded elsewhere: on Windows, under Wine, or on another
+ * machine.
+ *
+ *      --path-map=FROM=TO      the longest FROM that the path begins with is replaced
+ *      Z:\home\x\app.exe       /home/x/app.exe, as Wine has it
+ *      C:\dir\app.exe          $WINEPREFIX/dosdevices/c:/dir/app.exe (~/.wine without a prefix)
+ *      \\?\C:\dir\app.exe      likewise
+ *
+ * In Windows paths letters of either case are the same (those of ASCII), and so are \ and /: where
+ * the name as spelt is missing, one that differs in case only is taken.
+ */
+#ifndef UMBRA_GRINDER_RECORDED_PATH_H
+#define UMBRA_GRINDER_RECORDED_PATH_H
+
+#include "trace/trace_format.h"
+
+/* The path here, to be freed; null if there is no saying. path_maps are FROM=TO and end with null;
+   the list may be null. A Linux path that no map fits is itself; whether it is there is not looked
+   at. */
+char *recorded_path_find(const char *path, enum trace_system system, const char *const *path_maps);
+
+/* What the path's file is called without its folders. */
+const char *recorded_path_name(const char *path, enum trace_system system);
+
+/* How the path is spelt: as on Windows if it begins with a drive or with two backslashes. */
+enum trace_system recorded_path_system(const char *path);
+
+#endif

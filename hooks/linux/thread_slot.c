@@ -1,0 +1,48 @@
+#include "hooks/thread_slot.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#define KEYS_WITHOUT_CALLOC 32 /* glibc keeps the first keys' values in the thread's descriptor */
+
+/* entry.S reads it, too. */
+_Thread_local struct thread *umbra_thread
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* The C library's, if it is there; looked up by the dynamic linker. */
+#pragma weak pthread_key_create
+#pragma weak pthread_setspecific
+static pthread_key_t end_key;
+static bool has_end_key;
+static void (*notice_end)(struct thread *thread, uint64_t stack_pointer);
+
+struct thread *thread_current(void)
+{
+    return umbra_thread;
+}
+
+void thread_set_current(struct thread *thread)
+{
+    umbra_thread = thread;
+}
+
+static void value_is_destroyed(void *thread)
+{
+    notice_end(thread, (uint64_t)__builtin_frame_address(0));
+}
+
+void thread_ends_prepare(void (*notice)(struct thread *, uint64_t))
+{
+    if (!pthread_key_create || !pthread_setspecific)
+        return;
+    notice_end = notice;
+    has_end_key = pthread_key_create(&end_key, value_is_destroyed) == 0;
+    if (has_end_key && end_key >= KEYS_WITHOUT_CALLOC)
+        has_end_key = false;
+}
+
+void thread_end_watch(struct thread *thread)
+{
+    if (has_end_key)
+        pthread_setspecific(end_key, thread);
+}

@@ -1,0 +1,20 @@
+/* Where each thread keeps the address of its state, and how the agent learns of a thread's end. */
+#ifndef UMBRA_HOOKS_THREAD_SLOT_H
+#define UMBRA_HOOKS_THREAD_SLOT_H
+
+#include <stdint.h>
+
+struct thread;
+
+/* The calling thread's state; null before its first hook. */
+struct thread *thread_current(void);
+void thread_set_current(struct thread *thread);
+
+/* Once, before the first thread begins: what is to be called in a thread that ends, with its state
+   and the stack pointer above which its frames may still be in use. */
+void thread_ends_prepare(void (*notice)(struct thread *thread, uint64_t stack_pointer));
+
+/* In each thread, once it has its state. */
+void thread_end_watch(struct thread *thread);
+
+#endif

@@ -1,0 +1,321 @@
+/*
+ * SIGKILL at random moments, of a program, of its service, or of both at once; and ends that the
+ * program makes for itself. What the program counted in a shared page is compared with its trace,
+ * which is read right after the end, without asking anybody.
+ *
+ *      kill_campaign SERVICE PROGRAM FOLDER ROUNDS SEED
+ *
+ * PROGRAM is tests/programs/counted.c, instrumented. FOLDER is empty and gets the traces. The
+ * service is found by the environment, which the caller has made for it. Prints what was done;
+ * exit status 1 at the first difference, whose trace then stays in FOLDER.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/programs/counted.h"
+#include "trace/trace_reader.h"
+
+#define LONGEST_US   12000
+#define PATIENCE_MS  20000
+#define OUTSIDE_LOOP 1 /* calls that nobody counts: work itself */
+
+static const char *const own_ends[] = {"_exit", "abort", "overflow", "memory", "fault", "exit"};
+
+static struct campaign {
+    const char *service, *program, *folder;
+    char counters[4096];
+    uint64_t random;
+    pid_t service_pid;
+    struct counted_thread *counted;
+    uint64_t calls, unrecorded, services_killed;
+} campaign;
+
+static _Noreturn void fail(const char *what)
+{
+    fprintf(stderr, "kill_campaign: %s: %s\n", what, strerror(errno));
+    exit(2);
+}
+
+/* xorshift64* */
+static uint64_t next_random(uint64_t below)
+{
+    uint64_t x = campaign.random;
+
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    campaign.random = x;
+    return (x * 0x2545f4914f6cdd1dull >> 16) % below;
+}
+
+static void pause_us(uint64_t us)
+{
+    nanosleep(&(struct timespec){(time_t)(us / 1000000), (long)(us % 1000000) * 1000}, NULL);
+}
+
+static pid_t start(const char *const arguments[], int ready)
+{
+    pid_t pid = fork();
+
+    if (pid < 0)
+        fail("fork");
+    if (pid > 0)
+        return pid;
+    if (ready >= 0)
+        dup2(ready, 2);
+    execv(arguments[0], (char *const *)arguments);
+    fail(arguments[0]);
+}
+
+/* Returns when it says that it is ready. */
+static void start_service(void)
+{
+    char trace_dir[4200], said[256] = "";
+    const char *arguments[] = {campaign.service, "start", trace_dir, NULL};
+    int ends[2];
+
+    snprintf(trace_dir, sizeof(trace_dir), "--trace-dir=%s/traces", campaign.folder);
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        fail("pipe");
+    campaign.service_pid = start(arguments, ends[1]);
+    close(ends[1]);
+    while (!strstr(said, "ready")) {
+        size_t have = strlen(said);
+        ssize_t got = read(ends[0], said + have, sizeof(said) - 1 - have);
+
+        if (got <= 0)
+            fail("the service did not become ready");
+        said[have + (size_t)got] = 0;
+    }
+    /* kept open: the service goes on writing to it */
+}
+
+static void kill_service(void)
+{
+    kill(campaign.service_pid, SIGKILL);
+    waitpid(campaign.service_pid, NULL, 0);
+    campaign.services_killed++;
+}
+
+/* The trace of a process, if there is one yet. */
+static bool find_trace(pid_t pid, char path[4400])
+{
+    char folder[4200], middle[32];
+    struct dirent *entry;
+    bool found = false;
+    DIR *directory;
+
+    snprintf(folder, sizeof(folder), "%s/traces", campaign.folder);
+    snprintf(middle, sizeof(middle), "-%d-", (int)pid);
+    directory = opendir(folder);
+    while (directory && !found && (entry = readdir(directory))) {
+        found = strstr(entry->d_name, middle) != NULL;
+        if (found)
+            snprintf(path, 4400, "%s/%.190s", folder, entry->d_name);
+    }
+    if (directory)
+        closedir(directory);
+    return found;
+}
+
+static uint32_t state_of(const char *path)
+{
+    struct trace_file file;
+    struct trace_error error;
+    uint32_t state;
+
+    if (trace_file_open(&file, path, &error) < 0)
+        return TRACE_PREPARED;
+    state = file.header.state;
+    trace_file_close(&file);
+    return state;
+}
+
+static bool is_recorded(pid_t pid)
+{
+    char path[4400];
+
+    return find_trace(pid, path) && state_of(path) == TRACE_RUNNING;
+}
+
+/* What a trace says of the threads that counted. */
+struct reading {
+    struct {
+        uint32_t ordinal, tid;
+        uint64_t entries, exits;
+    } threads[64];
+    uint32_t count;
+};
+
+static void read_thread(void *user, const struct trace_thread *thread)
+{
+    struct reading *reading = user;
+
+    if (reading->count == 64)
+        return;
+    reading->threads[reading->count].ordinal = thread->ordinal;
+    reading->threads[reading->count++].tid = thread->tid;
+}
+
+static void read_nodes(void *user, uint32_t thread, uint32_t first, const struct trace_node *nodes,
+                       uint32_t count)
+{
+    struct reading *reading = user;
+
+    (void)first;
+    for (uint32_t t = 0; t < reading->count; t++) {
+        if (reading->threads[t].ordinal != thread)
+            continue;
+        for (uint32_t i = 0; i < count; i++) {
+            if (!nodes[i].context)
+                continue;
+            reading->threads[t].entries += nodes[i].calls;
+            reading->threads[t].exits += nodes[i].exits;
+        }
+    }
+}
+
+/* main and start-up code run in the first thread too: up to this many calls more. */
+#define START_UP_CALLS 8
+
+/* Recording ends in exit(); other threads may go on for a while. */
+static bool compare_thread(const struct reading *reading, uint32_t i, const char *what)
+{
+    bool runs_on = i > 0 && !strcmp(what, "exit");
+    const struct counted_thread *counted = &campaign.counted[i];
+    uint64_t entries = 0, exits = 0, more = i == 0 ? START_UP_CALLS : 0;
+
+    for (uint32_t t = 0; t < reading->count; t++) {
+        if (reading->threads[t].tid != counted->tid)
+            continue;
+        entries = reading->threads[t].entries;
+        exits = reading->threads[t].exits;
+    }
+    campaign.calls += entries;
+    if (entries <= counted->begun + OUTSIDE_LOOP + more && exits <= entries &&
+        (runs_on || (entries + 1 >= counted->begun + OUTSIDE_LOOP && exits >= counted->ended)))
+        return true;
+    printf("%s: thread %" PRIu64 ": the program counted %" PRIu64 " calls begun and %" PRIu64
+           " ended, its trace %" PRIu64 " and %" PRIu64 "\n",
+           what, counted->tid, counted->begun, counted->ended, entries, exits);
+    return false;
+}
+
+/* Whether the trace holds what was counted; a program that was never recorded holds nothing. */
+static bool compare(pid_t pid, const char *what, bool must_be_recorded)
+{
+    struct reading reading = {0};
+    const struct trace_visitor visitor = {&reading, read_thread, read_nodes, NULL};
+    struct trace_file file;
+    struct trace_error error;
+    char path[4400];
+    bool same = true;
+
+    if (!find_trace(pid, path) || state_of(path) == TRACE_PREPARED) {
+        campaign.unrecorded++;
+        if (!must_be_recorded)
+            return true;
+        printf("%s: there is no trace\n", what);
+        return false;
+    }
+    if (trace_file_open(&file, path, &error) < 0 || trace_file_read(&file, &visitor, &error) < 0) {
+        printf("%s: %s\n", what, error.text);
+        return false;
+    }
+    trace_file_close(&file);
+    for (uint32_t i = 0; i < COUNTED_THREADS; i++)
+        if (campaign.counted[i].tid && campaign.counted[i].begun)
+            same = compare_thread(&reading, i, what) && same;
+    if (same)
+        unlink(path);
+    return same;
+}
+
+enum victim { PROGRAM, SERVICE, BOTH, ITSELF, VICTIMS };
+
+static void wait_until_recorded(pid_t pid)
+{
+    for (int ms = 0; ms < PATIENCE_MS && !is_recorded(pid); ms++)
+        pause_us(1000);
+}
+
+static bool round_of(enum victim victim)
+{
+    static const char *const names[] = {"program killed", "service killed", "both killed"};
+    const char *how = victim == ITSELF ? own_ends[next_random(6)] : NULL;
+    const char *arguments[] = {campaign.program, campaign.counters, how, NULL};
+    bool service_dies = victim == SERVICE || victim == BOTH, recorded;
+    pid_t pid;
+
+    memset(campaign.counted, 0, 4096);
+    pid = start(arguments, -1);
+    if (service_dies)
+        wait_until_recorded(pid);
+    if (!how)
+        pause_us(next_random(LONGEST_US));
+    if (victim == BOTH) {
+        kill(next_random(2) ? pid : campaign.service_pid, SIGKILL);
+        kill_service();
+    }
+    if (victim == SERVICE) {
+        kill_service();
+        pause_us(next_random(LONGEST_US));
+    }
+    recorded = victim == ITSELF || service_dies || (campaign.counted[0].begun > 1);
+    if (!how)
+        kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    if (service_dies)
+        start_service();
+    return compare(pid, how ? how : names[victim], recorded);
+}
+
+static void prepare(char **arguments)
+{
+    int file;
+
+    campaign.service = arguments[1];
+    campaign.program = arguments[2];
+    campaign.folder = arguments[3];
+    campaign.random = strtoull(arguments[5], NULL, 10) | 1;
+    snprintf(campaign.counters, sizeof(campaign.counters), "%s/counters", arguments[3]);
+    file = open(campaign.counters, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0 || ftruncate(file, 4096) < 0)
+        fail(campaign.counters);
+    campaign.counted = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (campaign.counted == MAP_FAILED)
+        fail(campaign.counters);
+    start_service();
+}
+
+int main(int count, char **arguments)
+{
+    unsigned long rounds;
+    bool same = true;
+
+    if (count != 6) {
+        fprintf(stderr, "kill_campaign SERVICE PROGRAM FOLDER ROUNDS SEED\n");
+        return 2;
+    }
+    rounds = strtoul(arguments[4], NULL, 10);
+    prepare(arguments);
+    for (unsigned long i = 0; i < rounds && same; i++)
+        same = round_of((enum victim)(i % VICTIMS));
+    printf("seed %s: %lu ends, %" PRIu64 " services killed, %" PRIu64 " calls compared, %" PRIu64
+           " ended before recording began\n",
+           arguments[5], rounds, campaign.services_killed, campaign.calls, campaign.unrecorded);
+    kill(campaign.service_pid, SIGTERM);
+    waitpid(campaign.service_pid, NULL, 0);
+    return same ? 0 : 1;
+}

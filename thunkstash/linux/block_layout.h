@@ -1,0 +1,13 @@
+/*
+ * Linux: the range umbra_stash is part of the agent's image: a segment without bytes in the file
+ * and without write permission, so that it costs address space only.
+ */
+#ifndef UMBRA_THUNKSTASH_BLOCK_LAYOUT_H
+#define UMBRA_THUNKSTASH_BLOCK_LAYOUT_H
+
+#define BLOCK_THUNKS 512
+#define STASH_BLOCKS 4096 /* 256 MiB */
+#define THUNK_OFFSET 0    /* of a thunk in its 64 bytes */
+#define SLOT_BIAS    0
+
+#endif

@@ -1,0 +1,16 @@
+/* What only Linux has, or needs. */
+#ifndef UMBRA_THUNKSTASH_LINUX_LINUX_PAGES_H
+#define UMBRA_THUNKSTASH_LINUX_LINUX_PAGES_H
+
+#include "thunkstash/pages.h"
+
+/* Maps part of a file, read and execute, shared; null if that fails. pages_map_block maps it
+   again, without a file. */
+void *pages_map_file(const char *path, uint64_t offset, uint64_t size);
+
+/* Makes the kernel write to each page, so that a full disk or a cut file shows here and not as a
+   fatal signal later. False: at least one page cannot be written. 8 bytes at the offset `at` of
+   each page do not keep their content, and are 0 in the end. */
+bool pages_touch(void *pages, uint64_t size, uint32_t at);
+
+#endif

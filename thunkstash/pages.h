@@ -1,0 +1,24 @@
+/* Memory, page by page, without the C library. Sizes and addresses are multiples of 4096. */
+#ifndef UMBRA_THUNKSTASH_PAGES_H
+#define UMBRA_THUNKSTASH_PAGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Private zeroed memory; null if there is none. */
+void *pages_take(uint64_t size);
+void pages_give_back(void *pages, uint64_t size);
+
+/* The same, but a child made by fork finds it zeroed. Null too where the kernel (Linux before
+   4.14) cannot do that. */
+void *pages_take_wiped_on_fork(uint64_t size);
+
+/* Makes a block of the stash's range usable (layout.h): the thunks' code, and behind it zeroed
+   records. code: what they are mapped from, as the platform has it. False: there is no room. */
+bool pages_map_block(char *block, void *code);
+
+/* What is at this address, which may be none. False: nothing is mapped there, or the kernel does
+   not let us look. */
+bool pages_read(uint64_t address, uint64_t *value);
+
+#endif

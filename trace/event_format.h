@@ -1,0 +1,154 @@
+/*
+ * Call-trace mode: every entry and every end of a recorded call as an event with its time, beside
+ * the calling-context tree of the trace (trace_format.h), whose nodes the events name.
+ *
+ *      agent                         service                      disk
+ *        |  fills segments of          |                            NAME.bin     tree, as always
+ *        |  NAME.ring, shared memory   |  reads full ones,          NAME.ring    what is not yet
+ *        |  marks a full one, takes    |  compresses them, frees                 compressed
+ *        |  a free one: no system call |  them                      NAME.events  chunks
+ *
+ * NAME.ring is gone when all of it was drained after the process's end. Where the service was
+ * killed, or has not come to it, it lies beside NAME.events, and a reader takes what is left from
+ * there: segments whose sequence the events do not have.
+ *
+ * The ring:
+ *
+ *      0       +--------------------------+
+ *              | struct event_ring        |  a page
+ *      4096    +--------------------------+
+ *              | segment 0                |  struct event_segment, then words to its end
+ *              +--------------------------+
+ *              | segment 1 …              |  EVENT_SEGMENT_SIZE each
+ *              +--------------------------+
+ *
+ * A segment belongs to one thread while it is filled. Words, 64 bits each, little endian:
+ *
+ *      63            33  32  31            0
+ *      +---------------+----+---------------+
+ *      | node          | e  | ticks         |   node entered (e = 0) or ended (e = 1), at the
+ *      +---------------+----+---------------+   segment's base + ticks
+ *      | 0             | 1  | EVENT_BASE    |   the next word is the new base, 64 bits
+ *      +---------------+----+---------------+
+ *      | 0             | 1  | EVENT_UNWOUND |   the next word's node ended without a return
+ *      +---------------+----+---------------+
+ *      | 0                                  |   nothing (yet)
+ *      +------------------------------------+
+ *
+ * Commit. A segment is all zero when a thread takes it. A writer advances its place first and then
+ * stores the word: a zero between others was taken by a hook that a signal handler never let go
+ * on (an event lost, counted as torn); zeros up to the end are the rest.
+ *
+ * node is the index of a trace_node, less than 2^31.
+ */
+#ifndef UMBRA_EVENT_FORMAT_H
+#define UMBRA_EVENT_FORMAT_H
+
+#include <stdint.h>
+
+#define EVENT_RING_MAGIC    "UMBRARNG"
+#define EVENT_FILE_MAGIC    "UMBRAEVT"
+#define EVENT_VERSION       1
+#define EVENT_RING_HEADER   4096u
+#define EVENT_SEGMENT_SIZE  65536u
+#define EVENT_SEGMENT_WORDS ((EVENT_SEGMENT_SIZE - 64) / 8)
+#define EVENT_LARGEST_NODE  ((1u << 31) - 1)
+#define EVENT_END           (1ull << 32)
+#define EVENT_NODE_SHIFT    33
+#define EVENT_BASE          1u
+#define EVENT_UNWOUND       2u
+
+enum event_segment_state {
+    EVENT_SEGMENT_FREE = 0,
+    EVENT_SEGMENT_FILLING = 1,
+    EVENT_SEGMENT_FULL = 2, /* or its thread has ended; from here on it is the service's */
+};
+
+struct event_ring {
+    char magic[8];          /* EVENT_RING_MAGIC */
+    uint32_t version;       /* EVENT_VERSION */
+    uint32_t segment_size;  /* EVENT_SEGMENT_SIZE */
+    uint32_t segment_count; /* by the service */
+    uint32_t stopped;       /* set by the service: the limit on disk is reached, take no more */
+    uint64_t sequence;      /* segments ever taken; by the agent, atomically */
+    uint64_t dropped;       /* events of threads that could not take a segment; likewise */
+    uint32_t hint;          /* where to look for a free segment first */
+    uint32_t reserved[5];
+};
+
+/* 64 bytes, then EVENT_SEGMENT_WORDS words. */
+struct event_segment {
+    uint32_t state;    /* enum event_segment_state; stored last */
+    uint32_t thread;   /* ordinal, see trace_thread */
+    uint64_t sequence; /* from 1, in the order in which segments were taken */
+    uint64_t base;     /* ticks; the words count from here */
+    uint64_t dropped;  /* events that this thread lost right before this segment */
+    uint64_t reserved[4];
+};
+
+/*
+ * NAME.events: a header, then chunks, each one segment. With a limit that keeps the newest, the
+ * file is in pieces NAME.events.N, N rising, each of this form, of which the oldest are gone.
+ *
+ *      +-----------------------------+
+ *      | struct event_file_header    |
+ *      +-----------------------------+
+ *      | struct event_chunk          |  sizes, then two columns, each by itself compressed
+ *      |   shape [shape_size]        |
+ *      |   times [times_size]        |
+ *      +-----------------------------+
+ *      | struct event_chunk …        |
+ *
+ * shape, an unsigned LEB128 number an event, before compression:
+ *
+ *      0          the innermost open call of this chunk ended
+ *      1, n       the call of node n ended, though another is innermost, or none is open; if it is
+ *                 one of the 64 innermost, those inside it are not open any longer
+ *      2          the next end is one without a return
+ *      3          entry of the node that follows as a number; it gets the next id, from 0
+ *      4 + id     entry of the node that has this id
+ *
+ * times: for each end and entry the ticks since the one before (the first: since base), zigzag,
+ * LEB128.
+ *
+ * A chunk that was not written to its end, since the service was killed, is cut by its sizes or
+ * its checksum: readers stop there.
+ */
+struct event_file_header {
+    char magic[8];    /* EVENT_FILE_MAGIC */
+    uint32_t version; /* EVENT_VERSION */
+    uint32_t pid;
+    uint32_t session;    /* of the trace this belongs to, see trace_header */
+    uint32_t piece;      /* number of this piece, from 1; 0 if it is the only one */
+    uint64_t created_ns; /* of the trace, likewise */
+    uint64_t gone;       /* events in older pieces that were removed */
+    uint64_t reserved[3];
+};
+
+enum event_compression {
+    EVENT_STORED = 0,
+    EVENT_ZSTD = 1,
+};
+
+struct event_chunk {
+    uint32_t size;        /* of the chunk, this header included */
+    uint32_t thread;      /* ordinal */
+    uint64_t sequence;    /* of the segment */
+    uint64_t base;        /* ticks */
+    uint64_t dropped;     /* as in event_segment */
+    uint32_t events;      /* entries and ends */
+    uint32_t torn;        /* zero words between others */
+    uint32_t compression; /* enum event_compression */
+    uint32_t shape_size;  /* bytes in the file */
+    uint32_t times_size;
+    uint32_t shape_bytes; /* before compression */
+    uint32_t times_bytes;
+    uint32_t checksum; /* low half of XXH3 64 of what follows the header */
+};
+
+_Static_assert(sizeof(struct event_segment) == 64, "a segment's header is a cache line");
+_Static_assert(sizeof(struct event_file_header) == 64, "a file's header");
+_Static_assert(sizeof(struct event_chunk) == 64, "a chunk's header");
+_Static_assert(sizeof(struct event_ring) == 64, "a ring's header");
+
+#endif
