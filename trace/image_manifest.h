@@ -64,7 +64,8 @@
 #define MANIFEST_MAGIC       0x3149464e414d4255ull /* "UBMANFI1", little endian */
 #define STUB_HEADER_DISTANCE (-8)                  /* from body: int32 */
 #define STUB_INDEX           (-4)                  /* from body: uint32, place in the manifest */
-#define STUB_LEAF            0x80000000u /* above the index, as TRACE_FUNCTION_LEAF: may be left out */
+/* Above the index, as TRACE_FUNCTION_LEAF: calls nothing and does not loop. May be left out. */
+#define STUB_LEAF 0x80000000u
 
 /* Writable, one an image; zero but for what is marked. */
 struct image_header {

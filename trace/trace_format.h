@@ -190,11 +190,14 @@ struct trace_thread {
 #define TRACE_FUNCTION_NUMBER (TRACE_FUNCTION_LEAF - 1)
 
 /*
- *       0      8        12         16      24      32      40      48    52   53    54     56    60
- *      +------+--------+----------+-------+-------+-------+--------+------+-----+-----+------+-----+---------+
- *      | site | parent | function | calls | exits | ticks | passed | next | gap | mask| rand
- * |timed| context |
- *      +------+--------+----------+-------+-------+-------+--------+------+-----+-----+------+-----+---------+
+ *      0      8        12         16      24      32      40
+ *      +------+--------+----------+-------+-------+-------+--------+
+ *      | site | parent | function | calls | exits | ticks | passed |
+ *      +------+--------+----------+-------+-------+-------+--------+
+ *      48     52    53     54       55   56      60
+ *      +------+-----+------+--------+----+-------+---------+
+ *      | next | gap | mask | random | 0  | timed | context |
+ *      +------+-----+------+--------+----+-------+---------+
  *
  * Calls are numbered from 1, passed ones too. Number `next` is the next to be timed, `next - gap`
  * was the last (modulo 2^32): calls behind that one have no part in `ticks` yet.
