@@ -52,11 +52,11 @@ static bool table_take(struct thread *thread)
 
     while (room < (uint64_t)ROOM_FOR_A_NODE * session.node_limit)
         room *= 2;
-    thread->table = pages_take(room * sizeof *thread->table);
+    thread->table = pages_reserve(room * sizeof *thread->table);
     thread->table_room = room;
     thread->table_mask = (FIRST_TABLE_SIZE - 1) * sizeof *thread->table;
     thread->table_used = 0;
-    return thread->table != 0;
+    return thread->table && pages_commit(thread->table, FIRST_TABLE_SIZE * sizeof *thread->table);
 }
 
 static void table_put(struct thread *thread, uint32_t index)
@@ -70,11 +70,12 @@ static void table_put(struct thread *thread, uint32_t index)
 static bool table_make_room(struct thread *thread)
 {
     uint64_t size = last_place(thread) + 1;
-    uint32_t *entries;
+    uint32_t *entries = 0;
 
     if (thread->table_used < size / 2)
         return true;
-    entries = size < thread->table_room ? pages_take(size * sizeof *entries) : 0;
+    if (size < thread->table_room && pages_commit(thread->table, 2 * size * sizeof *entries))
+        entries = pages_take(size * sizeof *entries);
     if (!entries)
         return thread->table_used < size / 4 * 3;
     memcpy(entries, thread->table, size * sizeof *entries);
