@@ -19,8 +19,7 @@ static void begin_timing(bool is_fork)
     struct trace_header *header = session.header;
 
     if (!is_fork)
-        session.is_adaptive =
-            header->timing == TRACE_TIMING_ADAPTIVE && system_times_adaptively();
+        session.is_adaptive = header->timing == TRACE_TIMING_ADAPTIVE && system_times_adaptively();
     header->timing = session.is_adaptive ? TRACE_TIMING_ADAPTIVE : TRACE_TIMING_EXACT;
     header->tick |= TRACE_TICK_FLAG;
     stash_set_exit_hook(session.is_adaptive ? umbra_exit_adaptive : umbra_exit_exact);

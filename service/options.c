@@ -180,8 +180,8 @@ static bool check_verb(const struct options *options, const struct raw_options *
         message("-- %s: only start takes a command", options->command[0]);
         return false;
     }
-    if (!serves && (raw->trace_dir || raw->node_limit || raw->max_trace_size ||
-                    raw->timing || raw->verbose)) {
+    if (!serves &&
+        (raw->trace_dir || raw->node_limit || raw->max_trace_size || raw->timing || raw->verbose)) {
         message("stop and status take no option but --instance-id; see --help");
         return false;
     }
