@@ -10,6 +10,12 @@ PATH=$work/prefix/bin:$PATH
 build forks forks.c
 run native ./forks
 
+# Manual pages and completion are where man and bash look for them.
+for tool in instrument call_trace_service grinder; do
+    [[ -s $work/prefix/share/man/man1/$tool.1 ]] || fail "no manual page of $tool"
+    cmp "$work/prefix/share/bash-completion/completions/$tool" "$TESTS/../completions/umbra.bash"
+done
+
 # The agent's absolute path is written into the image.
 "$work/prefix/bin/instrument" native/forks -o instrumented/forks
 readelf -d instrumented/forks | grep NEEDED >needed
