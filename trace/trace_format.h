@@ -70,9 +70,17 @@ enum trace_state {
 
 /* What the service saw of the end; written when the process is gone. */
 enum trace_end {
-    TRACE_END_UNKNOWN = 0, /* still running, or the service ended first */
-    TRACE_END_GONE = 1,    /* the process is gone (see trace_state for how) */
-    TRACE_END_EXEC = 2,    /* the process replaced itself by exec and began another trace */
+    TRACE_END_UNKNOWN = 0,  /* still running, or the service ended first */
+    TRACE_END_GONE = 1,     /* the process is gone (see trace_state for how) */
+    TRACE_END_EXEC = 2,     /* the process replaced itself by exec and began another trace */
+    TRACE_END_SNAPSHOT = 3, /* this is a copy of a running process's trace, made at that time */
+};
+
+/* What the kernel told the service of the end of a process that is gone. */
+enum trace_end_how {
+    TRACE_END_HOW_UNKNOWN = 0,
+    TRACE_END_EXITED = 1, /* end_code is the exit status, 0 … 255 */
+    TRACE_END_KILLED = 2, /* end_code is the number of the signal */
 };
 
 /* What the process ran on: says how module paths and thread numbers are to be read. */
@@ -111,6 +119,20 @@ struct trace_header {
     uint32_t fork_of_pid;       /* pid of the process this one was forked from while recording, */
                                 /* 0 when it was started by exec */
     uint32_t system;            /* enum trace_system */
+
+    /*
+     * Written by the service at any time. The agent looks at `paused` and no other:
+     *
+     *      service    paused 0 ------> 1 ----------> 0        one store, no answer is waited for
+     *      agent      records        | passes calls | records
+     *                                  through
+     *
+     * What was entered before a pause and ends in it, or after it, is recorded as ever.
+     */
+    uint32_t paused;   /* 1: calls that begin now are not recorded; 0: they are */
+    uint32_t pauses;   /* times it became 1; 1 also for a trace that began so */
+    uint32_t end_how;  /* enum trace_end_how */
+    uint32_t end_code; /* see there */
 };
 
 enum trace_block_kind {

@@ -98,10 +98,8 @@ static void answer(struct client *client, const union packet *packet, size_t siz
         refuse(client, why);
     } else if (packet->start.kind == PROTOCOL_HELLO && size == sizeof(packet->hello)) {
         answer_hello(client, &packet->hello);
-    } else if (packet->start.kind == PROTOCOL_COMMAND_STATUS && size == sizeof(packet->command)) {
-        client_answer_status(client);
-    } else if (packet->start.kind == PROTOCOL_COMMAND_STOP && size == sizeof(packet->command)) {
-        client_answer_stop(client);
+    } else if (client_is_command(packet->start.kind) && size == sizeof(packet->command)) {
+        client_answer(client, &packet->command);
     } else {
         snprintf(why, sizeof(why), "found a message of kind %u with %zu bytes: unknown",
                  packet->start.kind, size);
