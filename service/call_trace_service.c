@@ -52,9 +52,9 @@ static int spawn(const struct options *options)
 
     if (caller < 0 || !service_open(&service, options) || !open_log(options, &service))
         return EXIT_FAILED;
-    daemon_ready(caller);
     if (options->log_file)
         message("instance %s is ready; traces go to %s", options->instance, service.trace_dir_path);
+    daemon_ready(caller);
     status = service_run(&service);
     service_close(&service);
     return status;
