@@ -186,7 +186,7 @@ static uint64_t sum_of(const struct top *top, bool calls)
 }
 
 /* Cut at a character, not within one. */
-static void write_name(const char *name, int columns)
+static void write_cut(const char *name, int columns)
 {
     int length = 0;
 
@@ -209,24 +209,30 @@ static void write_row(const struct top *top, const struct row *row, uint64_t all
     else
         printf("%7.2f %11.3f %12s %12" PRIu64 "  ", share, (double)row->self_ns / 1e6, "-",
                row->all_calls);
-    write_name(top->images.functions[row->function].name, columns);
+    write_cut(top->images.functions[row->function].name, columns);
 }
 
 static void write_table(const struct top *top, size_t rows, int columns, void (*end_line)(void))
 {
     uint64_t all_ns = sum_of(top, false);
+    char line[192];
+    int length =
+        snprintf(line, sizeof(line), "%zu program%s, %zu functions, %.3f ms and %" PRIu64 " calls ",
+                 top->traces, top->traces == 1 ? "" : "s", top->row_count, (double)all_ns / 1e6,
+                 sum_of(top, true));
 
-    printf("%zu program%s, %zu functions, %.3f ms", top->traces, top->traces == 1 ? "" : "s",
-           top->row_count, (double)all_ns / 1e6);
     if (top->seconds > 0)
-        printf(" and %" PRIu64 " calls in %.1f s", sum_of(top, true), top->seconds);
+        snprintf(line + length, sizeof(line) - (size_t)length, "in %.1f s", top->seconds);
     else
-        printf(" and %" PRIu64 " calls since the start", sum_of(top, true));
+        snprintf(line + length, sizeof(line) - (size_t)length, "since the start");
+    write_cut(line, columns);
     end_line();
-    printf("%7s %11s %12s %12s  %s", "self%", "self ms", "calls/s", "calls", "function");
+    snprintf(line, sizeof(line), "%7s %11s %12s %12s  %s", "self%", "self ms", "calls/s", "calls",
+             "function");
+    write_cut(line, columns);
     end_line();
     for (size_t i = 0; i < top->row_count && i < rows; i++) {
-        write_row(top, &top->rows[i], all_ns, columns);
+        write_row(top, &top->rows[i], all_ns, columns > NAME_COLUMN ? columns - NAME_COLUMN : 0);
         end_line();
     }
 }
@@ -242,8 +248,8 @@ static void show_page(const struct top *top)
 
     screen_size(&rows, &columns);
     screen_home();
-    write_table(top, rows > LINES_ABOVE + 1 ? (size_t)(rows - LINES_ABOVE - 1) : 0,
-                columns > NAME_COLUMN ? columns - NAME_COLUMN : 0, screen_end_line);
+    write_table(top, rows > LINES_ABOVE + 1 ? (size_t)(rows - LINES_ABOVE - 1) : 0, columns,
+                screen_end_line);
     screen_end_page();
 }
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # What people ask a running service: status, list, pause and resume, its log file and signals, how
 # programs ended, being started by its socket.
-# needs: gcc systemd util-linux python3 strace
+# needs: gcc systemd bsdutils python3 strace
 . "$(dirname "$0")/lib.sh"
 
 client=$BUILD/service/service_test_client
