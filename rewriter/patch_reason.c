@@ -18,6 +18,7 @@ static const struct {
     {PATCH_RETURNS_TWICE, "returns-twice"},
     {PATCH_UNWINDER, "unwinder"},
     {PATCH_INSIDE_FUNCTION, "inside-function"},
+    {PATCH_GENERATED, "generated"},
     {PATCH_IMPORT_SPECIAL, "import-special"},
     {PATCH_EXCLUDED, "excluded"},
     {PATCH_TOO_SHORT, "too-short"},
@@ -26,6 +27,7 @@ static const struct {
     {PATCH_CALL_IN_PATCH, "call-in-patch"},
     {PATCH_UNMOVABLE, "unmovable"},
     {PATCH_UNDECODABLE, "undecodable"},
+    {PATCH_GUARDED, "guarded"},
 };
 
 const char *patch_reason_word(uint8_t reason)

@@ -1,5 +1,6 @@
 #include "service/json.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,9 +26,10 @@ char *json_string(char *string, size_t size, const char *text)
         utf8_sanitise(plain);
     for (const char *from = plain; from && *from;) {
         size_t length = character_length(from);
-        if (at + length + 3 > size)
+        bool escaped = *from == '"' || *from == '\\';
+        if (at + escaped + length + 2 > size)
             break;
-        if (*from == '"' || *from == '\\')
+        if (escaped)
             string[at++] = '\\';
         memcpy(string + at, from, length);
         at += length;
