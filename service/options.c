@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "service/call_trace.h"
 #include "service/help.h"
 #include "service/message.h"
 #include "service/tick_clock.h"
@@ -19,6 +20,10 @@ enum option_code {
     OPTION_INSTANCE,
     OPTION_NODES,
     OPTION_SIZE,
+    OPTION_MODE,
+    OPTION_RING_SIZE,
+    OPTION_EVENTS_SIZE,
+    OPTION_KEEP_NEWEST,
     OPTION_PAUSED,
     OPTION_LOG_FILE,
     OPTION_VERBOSE,
@@ -38,6 +43,10 @@ static const struct option option_table[] = {
     {"instance-id", required_argument, NULL, OPTION_INSTANCE},
     {"node-limit", required_argument, NULL, OPTION_NODES},
     {"max-trace-size", required_argument, NULL, OPTION_SIZE},
+    {"mode", required_argument, NULL, OPTION_MODE},
+    {"ring-size", required_argument, NULL, OPTION_RING_SIZE},
+    {"max-events-size", required_argument, NULL, OPTION_EVENTS_SIZE},
+    {"keep-newest", no_argument, NULL, OPTION_KEEP_NEWEST},
     {"paused", no_argument, NULL, OPTION_PAUSED},
     {"log-file", required_argument, NULL, OPTION_LOG_FILE},
     {"verbose", no_argument, NULL, OPTION_VERBOSE},
@@ -63,6 +72,10 @@ static const unsigned verbs_of[OPTION_COUNT] = {
     [OPTION_INSTANCE] = ~0u,
     [OPTION_NODES] = SERVES,
     [OPTION_SIZE] = SERVES,
+    [OPTION_MODE] = SERVES,
+    [OPTION_RING_SIZE] = SERVES,
+    [OPTION_EVENTS_SIZE] = SERVES,
+    [OPTION_KEEP_NEWEST] = SERVES,
     [OPTION_PAUSED] = SERVES,
     [OPTION_LOG_FILE] = SERVES,
     [OPTION_VERBOSE] = SERVES,
@@ -243,6 +256,49 @@ static bool choose_limits(struct options *options, const struct raw_options *raw
     return true;
 }
 
+static bool choose_size(const char *name, const char *given, uint64_t least, uint64_t most,
+                        const char *range, uint64_t *size)
+{
+    if (!given || (options_parse_size(given, size) && *size >= least && *size <= most))
+        return true;
+    message("--%s=%s: expected bytes from %s", name, given, range);
+    return false;
+}
+
+static bool choose_mode(struct options *options, const struct raw_options *raw)
+{
+    const char *mode = raw->values[OPTION_MODE];
+    const char *ring_size = raw->values[OPTION_RING_SIZE];
+    const char *events_size = raw->values[OPTION_EVENTS_SIZE];
+    bool keep_newest = raw->values[OPTION_KEEP_NEWEST];
+
+    options->records_events = mode && !strcmp(mode, "calltrace");
+    options->events = (struct event_policy){
+        .ring_size = OPTIONS_DEFAULT_RING_SIZE,
+        .keep_newest = keep_newest,
+    };
+    if (mode && !options->records_events && strcmp(mode, "profile")) {
+        message("--mode=%s: expected profile or calltrace", mode);
+        return false;
+    }
+    if (options->records_events && !call_trace_is_possible()) {
+        message("--mode=calltrace: expected Linux; here only profiles can be recorded");
+        return false;
+    }
+    if (!options->records_events && (ring_size || events_size || keep_newest)) {
+        message("--ring-size, --max-events-size and --keep-newest go with --mode=calltrace");
+        return false;
+    }
+    if (keep_newest && !events_size) {
+        message("--keep-newest: expected --max-events-size, the size to keep, as well");
+        return false;
+    }
+    return choose_size("ring-size", ring_size, OPTIONS_MIN_RING_SIZE, OPTIONS_MAX_RING_SIZE,
+                       "1M to 4G", &options->events.ring_size) &&
+           choose_size("max-events-size", events_size, OPTIONS_MIN_RING_SIZE, UINT64_MAX / 2, "1M",
+                       &options->events.disk_size);
+}
+
 /* Each verb has its own options. */
 static bool check_verb(const struct options *options, const struct raw_options *raw,
                        const char *excess)
@@ -322,5 +378,5 @@ bool options_parse(struct options *options, int argc, char **argv)
            check_verb(options, &raw, optind + 1 < argc ? argv[optind + 1] : NULL) &&
            choose_trace_dir(options, raw.values[OPTION_TRACE_DIR]) &&
            choose_instance(options, raw.values[OPTION_INSTANCE]) && choose_limits(options, &raw) &&
-           choose_sessions(options, &raw);
+           choose_mode(options, &raw) && choose_sessions(options, &raw);
 }

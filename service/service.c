@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#include "service/call_trace.h"
 #include "service/client.h"
 #include "service/command.h"
 #include "service/file.h"
@@ -122,7 +123,7 @@ int service_run(struct service *service)
             session_sweep(service, false);
             timeout = timeout < 0 || timeout > SWEEP_MS ? SWEEP_MS : timeout;
         }
-        event_loop_turn(&service->loop, timeout);
+        event_loop_turn(&service->loop, call_trace_turn(service, timeout));
     }
     return service->exit_status;
 }
@@ -164,6 +165,7 @@ void service_close(struct service *service)
     tcp_endpoint_close(&service->tcp);
     endpoint_close(&service->endpoint);
     close_clients(service, left);
+    call_trace_close(service);
     list_free(&service->ended_sessions);
     signals_close(&service->signals);
     event_loop_close(&service->loop);

@@ -23,6 +23,7 @@
 #include "service/tcp_endpoint.h"
 #include "service/tick_clock.h"
 
+struct call_trace_work;
 struct client;
 struct session;
 
@@ -52,7 +53,8 @@ struct service {
     uint64_t ended_bytes; /* of the traces that are complete */
 
     struct ended_list ended_sessions;
-    bool paused; /* sessions that begin now begin so */
+    bool paused;                        /* sessions that begin now begin so */
+    struct call_trace_work *call_trace; /* null until a session needs it */
 
     pid_t command; /* 0 if there is none */
     int exit_status;

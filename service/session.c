@@ -7,6 +7,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "service/call_trace.h"
 #include "service/list.h"
 #include "service/message.h"
 #include "service/process.h"
@@ -49,6 +50,7 @@ static void end(struct session *session, enum trace_end kind)
     };
     uint64_t bytes;
 
+    call_trace_end(session);
     if (kind == TRACE_END_GONE && !session->by_tcp)
         process_read_end(session->pid, session->source.fd, &trace_end.how, &trace_end.code);
     bytes = trace_file_end(&session->trace, &trace_end);
@@ -145,6 +147,10 @@ static bool make_trace(struct session *session, const struct session_process *pr
                 (int)session->pid, header.exe, strerror(errno));
         return false;
     }
+    if (!call_trace_begin(session, &header)) {
+        trace_file_discard(&session->trace, service->trace_dir);
+        return false;
+    }
     session->number = service->last_session = header.session;
     session->began_ns = header.created_ns;
     session->paused = service->paused;
@@ -178,6 +184,7 @@ struct session *session_begin(struct service *service, const struct session_proc
         goto err;
     if (session->source.fd >= 0 && !event_loop_add(&service->loop, &session->source)) {
         message("pid %d cannot be watched: %s", (int)session->pid, strerror(errno));
+        call_trace_discard(session);
         trace_file_discard(&session->trace, service->trace_dir);
         goto err;
     }
@@ -208,6 +215,7 @@ bool session_path(const struct session *session, char *path, size_t size)
 
 void session_discard(struct session *session)
 {
+    call_trace_discard(session);
     trace_file_discard(&session->trace, session->service->trace_dir);
     session->service->lost++;
     forget(session);
@@ -219,6 +227,7 @@ static void leave(struct session *session)
 
     message("pid %d is still running: its trace %s/%s is left as it is, recording goes on",
             (int)session->pid, service->trace_dir_path, session->trace.name);
+    call_trace_leave(session);
     trace_file_leave(&session->trace);
     forget(session);
 }

@@ -11,6 +11,7 @@
 #include "service/process.h"
 #include "service/trace_file.h"
 
+struct call_trace;
 struct service;
 
 /* What is known of a process that says hello. */
@@ -35,6 +36,7 @@ struct session {
     uint64_t began_ns; /* since 1970 */
     bool paused;
     struct trace_file trace;
+    struct call_trace *events; /* null unless it is in call-trace mode */
 };
 
 /*

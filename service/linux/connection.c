@@ -30,7 +30,7 @@ bool connection_ask(int connection, const struct connection_peer *service,
     (void)service; /* it knows us by our socket */
     packet.magic = PROTOCOL_MAGIC;
     packet.version = PROTOCOL_VERSION;
-    return packet_send(connection, &packet, sizeof(packet), -1);
+    return packet_send(connection, &packet, sizeof(packet), NULL, 0);
 }
 
 /* A refusal is no text: it comes from a service of another version. */

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "service/event_drain.h"
+#include "service/linux/event_drain.h"
 #include "trace/event_reader.h"
 
 #define RING (16 * EVENT_SEGMENT_SIZE)

@@ -1,4 +1,4 @@
-#include "service/event_drain.h"
+#include "service/linux/event_drain.h"
 
 #include <errno.h>
 #include <fcntl.h>

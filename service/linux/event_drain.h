@@ -5,22 +5,17 @@
  * A segment is given back only once its chunk was written. When the disk is full, or the limit on
  * it is reached, the ring says `stopped`: the agent takes no more segments, and counts.
  */
-#ifndef UMBRA_SERVICE_EVENT_DRAIN_H
-#define UMBRA_SERVICE_EVENT_DRAIN_H
+#ifndef UMBRA_SERVICE_LINUX_EVENT_DRAIN_H
+#define UMBRA_SERVICE_LINUX_EVENT_DRAIN_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "service/event_policy.h"
 #include "trace/event_chunk.h"
 #include "trace/trace_format.h"
 
 #define EVENT_PIECES 8 /* that a flight recorder's limit is divided into */
-
-struct event_policy {
-    uint64_t ring_size; /* bytes of a process's ring */
-    uint64_t disk_size; /* bytes of a process's events; 0: no limit */
-    bool keep_newest;   /* a flight recorder: past the limit the oldest are removed */
-};
 
 struct event_drain {
     const struct event_policy *policy; /* borrowed */
