@@ -30,6 +30,28 @@ calls_of_threads()
     awk '/^ +thread +entries/ { on = 1; next } /^$/ { on = 0 } on { print $1, $2, $3, $4 }' summary
 }
 
+# Each context by itself: no more ends than calls, callers that are there. The grinder looks at sums.
+# For every tenth snapshot: it is slow.
+cat >contexts.py <<'END'
+import struct, sys
+
+data = open(sys.argv[1], "rb").read()
+nodes = {}
+for at in range(4096, len(data), 4096):
+    kind, _, used = struct.unpack_from("<3I", data, at)
+    for unit in range({1: 3, 2: 1}.get(kind, used), used):
+        place = at + 64 * unit
+        site, parent, function, calls, ends, ticks, probes, longest, shortest, context = \
+            struct.unpack_from("<QIIQQQQQII", data, place)
+        if context:
+            nodes[place // 64] = parent, context, calls, ends
+for place, (parent, context, calls, ends) in nodes.items():
+    assert ends <= calls, f"context {place}: {ends} ends of {calls} calls"
+    assert parent == 0 or parent in nodes, f"context {place}: caller {parent} is missing"
+    assert context in nodes, f"context {place}: {context} is missing"
+print(len(nodes))
+END
+
 begin first
 for ((n = 1; n <= SNAPSHOTS; n++)); do
     call_trace_service snapshot --pid="$program" --output=copy.bin >said
@@ -37,6 +59,7 @@ for ((n = 1; n <= SNAPSHOTS; n++)); do
     # whole, balanced and without contexts whose callers are missing: else the status is 1
     grinder --mode=summary copy.bin >summary 2>problems || fail "snapshot $n: $(<problems)"
     [[ ! -s problems ]] || fail "snapshot $n: $(<problems)"
+    ((n % 10 != 1)) || python3 contexts.py copy.bin >contexts 2>problems || fail "snapshot $n: $(tail -n 1 problems)"
     calls_of_threads >now
     (($(wc -l <now) >= 5)) || fail "snapshot $n has few threads: $(<now)"
     awk -v n="$n" '
@@ -51,7 +74,7 @@ contains summary '^  state +running when this snapshot was taken$'
 equal "mode" "$(stat -c %a copy.bin)" 600
 equal "left" "$(find . -name 'copy.bin?*' | wc -l)" 0
 awk '{ calls += $2; live += $2 - $3 - $4 } END {
-    printf "%d snapshots: the last has %d calls, %.2f%% of them live\n", '"$SNAPSHOTS"', calls, 100 * live / calls }' before
+    printf "%d snapshots: %d contexts in one, %d calls in the last, %.2f%% of them live\n", '"$SNAPSHOTS"', '"$(<contexts)"', calls, 100 * live / calls }' before
 grinder --mode=profile --output-file=- copy.bin | grep -c '^fn=' >functions
 (($(<functions) >= 8)) || fail "a profile of a snapshot has $(<functions) functions"
 
