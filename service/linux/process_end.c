@@ -2,7 +2,7 @@
  * How a process ended, from what remains of it. Whoever its parent is may have collected it by now;
  * what is asked in turn:
  *
- *      pidfd, PIDFD_GET_INFO     Linux 6.15: also when it was collected
+ *      pidfd, PIDFD_GET_INFO     Linux 6.15: once it was collected
  *      /proc/PID/stat            as long as it was not; the pid is still its own then
  */
 #include "service/process.h"
@@ -69,7 +69,8 @@ void process_read_end(pid_t pid, int watch, enum trace_end_how *how, uint32_t *c
 
     *how = TRACE_END_HOW_UNKNOWN;
     *code = 0;
-    if (!ask_watch(watch, &status) && !ask_proc(pid, &status))
+    /* It may be collected in between: then the watch knows. */
+    if (!ask_watch(watch, &status) && !ask_proc(pid, &status) && !ask_watch(watch, &status))
         return;
     if (WIFEXITED(status)) {
         *how = TRACE_END_EXITED;
