@@ -8,6 +8,7 @@
 #include <utlist.h>
 
 #include "service/call_trace.h"
+#include "service/list.h"
 #include "service/message.h"
 #include "service/process.h"
 #include "service/service.h"
@@ -44,7 +45,7 @@ static void forget(struct session *session)
 static void end(struct session *session, enum trace_end kind)
 {
     struct service *service = session->service;
-    const struct trace_file_end trace_end = {
+    struct trace_file_end trace_end = {
         .kind = kind,
         .seen_ticks = tick_clock_now(),
         .ticks_per_second = tick_clock_frequency(&service->clock),
@@ -52,8 +53,10 @@ static void end(struct session *session, enum trace_end kind)
     uint64_t bytes;
 
     call_trace_end(session);
+    if (kind == TRACE_END_GONE && !session->by_tcp)
+        process_read_end(session->pid, session->source.fd, &trace_end.how, &trace_end.code);
     bytes = trace_file_end(&session->trace, &trace_end);
-
+    list_keep(service, session, bytes, &trace_end);
     service->ended++;
     service->ended_bytes += bytes;
     if (service->options->verbose)
@@ -138,6 +141,7 @@ static bool make_trace(struct session *session, const struct session_process *pr
         .system = process->system,
         .timing = service->options->is_exact ? TRACE_TIMING_EXACT : TRACE_TIMING_ADAPTIVE,
         .tick = tick_clock_now() | TRACE_TICK_FLAG,
+        .paused = service->paused,
     };
 
     memcpy(header.exe, process->description.exe, sizeof(header.exe));
@@ -152,6 +156,8 @@ static bool make_trace(struct session *session, const struct session_process *pr
         return false;
     }
     session->number = service->last_session = header.session;
+    session->began_ns = header.created_ns;
+    session->paused = service->paused;
     if (service->options->verbose)
         message("session %u: pid %d (%s) begins: %s/%s", session->number, (int)session->pid,
                 header.exe, service->trace_dir_path, session->trace.name);
@@ -188,6 +194,7 @@ struct session *session_begin(struct service *service, const struct session_proc
     }
     return session;
 err:
+    service->lost++;
     forget(session);
     return NULL;
 }
@@ -214,6 +221,7 @@ void session_discard(struct session *session)
 {
     call_trace_discard(session);
     trace_file_discard(&session->trace, session->service->trace_dir);
+    session->service->lost++;
     forget(session);
 }
 
@@ -285,16 +293,20 @@ unsigned session_running_by_tcp(const struct service *service)
     return count;
 }
 
+uint64_t session_bytes(const struct session *session)
+{
+    uint64_t used = trace_file_used(&session->trace);
+
+    return used < session->trace.capacity ? used : session->trace.capacity;
+}
+
 uint64_t session_running_bytes(const struct service *service)
 {
     const struct session *session;
     uint64_t bytes = 0;
 
     DL_FOREACH(service->sessions, session)
-    {
-        uint64_t used = trace_file_used(&session->trace);
-        bytes += used < session->trace.capacity ? used : session->trace.capacity;
-    }
+    bytes += session_bytes(session);
     return bytes;
 }
 

@@ -33,6 +33,8 @@ struct session {
     pid_t pid;
     uint32_t number;
     int64_t began_ms;
+    uint64_t began_ns; /* since 1970 */
+    bool paused;
     struct trace_file trace;
     struct call_trace *events; /* null unless it is in call-trace mode */
 };
@@ -73,6 +75,9 @@ void session_tick(struct service *service);
 void session_settle(struct service *service, bool all);
 
 unsigned session_running_by_tcp(const struct service *service);
+
+/* Bytes in use in its trace. */
+uint64_t session_bytes(const struct session *session);
 
 /* Bytes in use in the traces of running processes. */
 uint64_t session_running_bytes(const struct service *service);

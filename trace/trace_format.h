@@ -70,9 +70,17 @@ enum trace_state {
 
 /* What the service saw of the end; written when the process is gone. */
 enum trace_end {
-    TRACE_END_UNKNOWN = 0, /* still running, or the service ended first */
-    TRACE_END_GONE = 1,    /* the process is gone (see trace_state for how) */
-    TRACE_END_EXEC = 2,    /* the process replaced itself by exec and began another trace */
+    TRACE_END_UNKNOWN = 0,  /* still running, or the service ended first */
+    TRACE_END_GONE = 1,     /* the process is gone (see trace_state for how) */
+    TRACE_END_EXEC = 2,     /* the process replaced itself by exec and began another trace */
+    TRACE_END_SNAPSHOT = 3, /* this is a copy of a running process's trace, made at that time */
+};
+
+/* What the kernel told the service of the end of a process that is gone. */
+enum trace_end_how {
+    TRACE_END_HOW_UNKNOWN = 0,
+    TRACE_END_EXITED = 1, /* end_code is the exit status, 0 … 255 */
+    TRACE_END_KILLED = 2, /* end_code is the number of the signal */
 };
 
 /* What the process ran on: says how module paths and thread numbers are to be read. */
@@ -134,6 +142,20 @@ struct trace_header {
     uint32_t system;        /* enum trace_system */
     uint32_t timing; /* enum trace_timing: asked for by the service; the agent says what it did */
     uint32_t reserved;
+
+    /*
+     * Written by the service at any time. The agent looks at `paused` and no other:
+     *
+     *      service    paused 0 ------> 1 ----------> 0        one store, no answer is waited for
+     *      agent      records        | passes calls | records
+     *                                  through
+     *
+     * What was entered before a pause and ends in it, or after it, is recorded as ever.
+     */
+    uint32_t paused;   /* 1: calls that begin now are not recorded; 0: they are */
+    uint32_t pauses;   /* times it became 1; 1 also for a trace that began so */
+    uint32_t end_how;  /* enum trace_end_how */
+    uint32_t end_code; /* see there */
 
     /* Written by the service about once a millisecond while the process runs, if timing is
        adaptive; a cache line of their own. rdtsc | TRACE_TICK_FLAG. */
