@@ -1,5 +1,6 @@
 #include "hooks/modules.h"
 
+#include "hooks/generated.h"
 #include "hooks/loaded.h"
 #include "hooks/memory.h"
 #include "hooks/session.h"
@@ -86,7 +87,8 @@ static void add_module(const struct trace_module *record, const char *path)
     module->seen_ticks = ticks_now();
     module->path_size = (uint32_t)length + 1;
     text_copy(module->path, length + 1, path);
-    known[known_count++] = module;
+    known[known_count] = module;
+    __atomic_store_n(&known_count, known_count + 1, __ATOMIC_RELEASE);
     write_record(module);
 }
 
@@ -95,6 +97,16 @@ static bool is_known(uint64_t base, const char *path)
     for (uint32_t i = known_count; i-- > 0;)
         if (known[i]->base == base)
             return text_equal(known[i]->path, path);
+    return false;
+}
+
+bool modules_hold(uint64_t address)
+{
+    uint32_t count = __atomic_load_n(&known_count, __ATOMIC_ACQUIRE);
+
+    for (uint32_t i = 0; i < count; i++)
+        if (address - known[i]->base < known[i]->size)
+            return true;
     return false;
 }
 
@@ -132,6 +144,7 @@ void module_register(struct image_header *image)
     next_function += manifest->function_count;
     path = loaded_path((uint64_t)base);
     add_module(&record, path ? path : (const char *)manifest + manifest->original_path);
+    generated_note(image);
     __atomic_store_n(&image->first_function, record.first_function, __ATOMIC_RELEASE);
     modules_scan();
 }

@@ -2,6 +2,8 @@
 #ifndef UMBRA_HOOKS_MODULES_H
 #define UMBRA_HOOKS_MODULES_H
 
+#include <stdbool.h>
+
 #include "trace/image_manifest.h"
 
 /* Numbers an image's functions and writes its module record. Under the guard. */
@@ -9,6 +11,9 @@ void module_register(struct image_header *image);
 
 /* Writes a record for every file that is mapped for execution and has none yet. Under the guard. */
 void modules_scan(void);
+
+/* Whether an address is within a file that had a record when last seen. Needs no guard. */
+bool modules_hold(uint64_t address);
 
 /* Writes all records again, into a new session's trace. */
 void modules_rewrite(void);

@@ -1,6 +1,7 @@
 #include "hooks/probes.h"
 
 #include "hooks/agent.h"
+#include "hooks/generated.h"
 #include "hooks/guard.h"
 #include "hooks/invocation.h"
 #include "hooks/modules.h"
@@ -161,8 +162,13 @@ static struct destination begin(struct thread *thread, struct record *record,
     struct trace_node *from = caller ? caller->node : thread->root;
     const struct record *chained = record_of_return(*slot);
     uint64_t site = chained ? chained->ret | TRACE_SITE_TAIL : *slot;
-    struct trace_node *node = tree_child(thread, from, site, function_of(body));
+    struct trace_node *node;
 
+    if (!chained && generated_is_caller(site)) {
+        thread->entry->skipped++;
+        return pass(body);
+    }
+    node = tree_child(thread, from, site, function_of(body));
     if (!node)
         return count_as_dropped(thread, body);
     invocation_begin(record, node, *slot, body, (uint64_t)slot, thread->now);

@@ -27,6 +27,7 @@ enum patch_reason {
     PATCH_RETURNS_TWICE = 37,  /* setjmp, vfork, getcontext */
     PATCH_UNWINDER = 38,
     PATCH_INSIDE_FUNCTION = 39, /* called, but in the middle of another function */
+    PATCH_GENERATED = 40,       /* the program's own code generator made it: V8's builtins */
     PATCH_IMPORT_SPECIAL = 47,  /* not called as functions are: __tls_get_addr */
     /* skipped, as the user wants */
     PATCH_EXCLUDED = 48,

@@ -17,6 +17,7 @@ static const struct {
     {PATCH_RETURNS_TWICE, "returns-twice"},
     {PATCH_UNWINDER, "unwinder"},
     {PATCH_INSIDE_FUNCTION, "inside-function"},
+    {PATCH_GENERATED, "generated"},
     {PATCH_IMPORT_SPECIAL, "import-special"},
     {PATCH_EXCLUDED, "excluded"},
     {PATCH_TOO_SHORT, "too-short"},

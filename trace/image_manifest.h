@@ -71,8 +71,10 @@ struct image_header {
     uint32_t header_rva;     /* set: address of this header, from the image's base */
     uint32_t manifest_rva;   /* set */
     uint32_t image_size;     /* set: bytes from the base to the end of the last segment */
+    uint32_t generated_rva;  /* set: code that the program's own code generator made, whose calls */
+    uint32_t generated_size; /* are not recorded (rewriter/elf/elf_generated.h); size 0: none */
     uint32_t reserved0;
-    uint64_t reserved[3];
+    uint64_t reserved[2];
 };
 
 /* How a function was treated. The words of `instrument --list`; documented in docs/. */

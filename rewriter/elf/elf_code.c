@@ -1,5 +1,6 @@
 #include "rewriter/elf/elf_code.h"
 
+#include "rewriter/elf/elf_generated.h"
 #include "rewriter/elf/elf_imports.h"
 #include "rewriter/memory.h"
 
@@ -152,17 +153,13 @@ static void add_entry(struct elf_code *elf, uint64_t address)
     add(elf, address, 0, (struct function){.evidence = EVIDENCE_ENTRY});
 }
 
-struct span {
-    uint64_t address, size;
-};
-
-static bool in_span(const struct span *span, uint64_t address)
+static bool in_span(const struct elf_span *span, uint64_t address)
 {
     return address - span->address < span->size;
 }
 
 /* Pointers to functions in .init_array and the like, as far as no relocation fills them in. */
-static void add_array(struct elf_code *elf, const struct elf_image *image, const struct span *span)
+static void add_array(struct elf_code *elf, const struct elf_image *image, const struct elf_span *span)
 {
     const uint8_t *words = elf_at(image, span->address, span->size);
     uint64_t word;
@@ -176,7 +173,7 @@ static void add_array(struct elf_code *elf, const struct elf_image *image, const
 static void add_entries(struct elf_code *elf, const struct elf_image *image)
 {
     struct elf_table relocations = elf_relocations(image);
-    struct span arrays[] = {
+    struct elf_span arrays[] = {
         {elf_dynamic_value(image, DT_INIT_ARRAY, 0), elf_dynamic_value(image, DT_INIT_ARRAYSZ, 0)},
         {elf_dynamic_value(image, DT_FINI_ARRAY, 0), elf_dynamic_value(image, DT_FINI_ARRAYSZ, 0)},
         {elf_dynamic_value(image, DT_PREINIT_ARRAY, 0),
@@ -364,6 +361,8 @@ void elf_code_read(struct elf_code *elf, const struct elf_image *image,
     mark_by_frame(elf);
     code_discover(&elf->code, &elf->functions, &elf->map);
     mark_plt(elf, image);
+    elf_generated_find(elf);
+    elf_generated_mark(elf);
     if (options->instrument_imports)
         elf_imports_add(&elf->functions, &elf->map, image);
     if (elf_image_is_static(image)) {

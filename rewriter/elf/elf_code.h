@@ -6,11 +6,16 @@
 #include "rewriter/elf/eh_frame.h"
 #include "rewriter/elf/elf_image.h"
 
+struct elf_span {
+    uint64_t address, size;
+};
+
 struct elf_code {
     struct code code;
     struct code_map map;
     struct function_list functions; /* ascending, each with its reason or undecided */
     struct eh_frame frame;
+    struct elf_span generated; /* elf_generated.h */
     struct cfi_cursor cursor; /* of the function being swept */
     const struct fde *fde;    /* null if it has none */
     uint64_t swept;           /* its address */

@@ -31,6 +31,7 @@ struct elf_layout {
     size_t relocation_slot;              /* offset within tables of the entry for entry_hook */
     uint64_t agent_name, hook_name;      /* offsets in the strings */
     struct elf_embedding *embedding;     /* null: the dynamic linker loads the agent */
+    struct elf_span generated;           /* elf_generated.h */
     struct elf_part agent_index;         /* within the tables: index entries of its frames */
 };
 

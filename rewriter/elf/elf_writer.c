@@ -74,6 +74,10 @@ static void append_header(struct elf_layout *layout)
     header.header_rva = (uint32_t)(elf_layout_header(layout) - base);
     header.manifest_rva = (uint32_t)(layout->tables_address + layout->manifest.offset - base);
     header.image_size = (uint32_t)(elf_layout_header(layout) + sizeof header - base);
+    if (layout->generated.size) {
+        header.generated_rva = (uint32_t)(layout->generated.address - base);
+        header.generated_size = (uint32_t)layout->generated.size;
+    }
     buffer_append(&layout->data, &header, sizeof header);
 }
 
@@ -229,7 +233,9 @@ static bool build_data(struct elf_layout *layout, struct failure *failure)
 bool elf_write(const struct elf_writer_source *source, struct output_file *output,
                struct failure *failure)
 {
-    struct elf_layout layout = {.image = source->image, .embedding = source->embedding};
+    struct elf_layout layout = {.image = source->image,
+                                .embedding = source->embedding,
+                                .generated = source->elf->generated};
     struct change_list changes = {0};
     struct elf_table build_id = elf_build_id(source->image);
     struct manifest_source manifest = {

@@ -153,4 +153,16 @@ inside_function:
         end_function undecodable
         island
 
+        .p2align 12
+        .type   generated, @function    /* no frame description, and a load sets up each frame */
+generated:
+        .rept   8
+        push    %rbp
+        .byte   0x48, 0x8b, 0xec        /* mov %rsp, %rbp */
+        pop     %rbp
+        .endr
+        ret
+        .size   generated, . - generated
+        .p2align 12
+
         .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,68 @@
+#include "rewriter/elf/elf_generated.h"
+
+#include <string.h>
+
+#define PAGE       4096u
+#define WIDEST_GAP (64u << 10) /* bytes from one to the next in a stretch */
+#define FEWEST     8           /* in a stretch: four bytes may turn up by chance */
+
+static const uint8_t frame_set_up[] = {0x55, 0x48, 0x8b, 0xec};
+
+struct stretch {
+    uint64_t first, last; /* addresses of the first and last frame set up that way */
+    size_t count;
+};
+
+static void keep_longer(struct stretch *longest, const struct stretch *stretch)
+{
+    if (stretch->count > longest->count)
+        *longest = *stretch;
+}
+
+static void look_through(const struct elf_code *elf, const struct code_range *range,
+                         struct stretch *longest)
+{
+    const uint8_t *at = range->bytes, *end = range->bytes + range->size;
+    struct stretch stretch = {0};
+
+    while ((at = memmem(at, (size_t)(end - at), frame_set_up, sizeof frame_set_up)) != NULL) {
+        uint64_t address = range->address + (uint64_t)(at - range->bytes);
+
+        at += sizeof frame_set_up;
+        if (eh_frame_find(&elf->frame, address))
+            continue;
+        if (stretch.count && address - stretch.last > WIDEST_GAP) {
+            keep_longer(longest, &stretch);
+            stretch.count = 0;
+        }
+        if (stretch.count++ == 0)
+            stretch.first = address;
+        stretch.last = address;
+    }
+    keep_longer(longest, &stretch);
+}
+
+void elf_generated_find(struct elf_code *elf)
+{
+    struct stretch longest = {0};
+    uint64_t start, end;
+
+    for (size_t i = 0; i < elf->code.range_count; i++)
+        look_through(elf, &elf->code.ranges[i], &longest);
+    if (longest.count < FEWEST)
+        return;
+    start = longest.first / PAGE * PAGE;
+    end = (longest.last + PAGE) / PAGE * PAGE;
+    elf->generated = (struct elf_span){start, end - start};
+}
+
+void elf_generated_mark(struct elf_code *elf)
+{
+    for (size_t i = 0; i < elf->functions.count; i++) {
+        struct function *function = &elf->functions.items[i];
+
+        if (function->address - elf->generated.address < elf->generated.size && !function->unwind &&
+            function->reason != PATCH_PLT)
+            function->reason = PATCH_GENERATED;
+    }
+}

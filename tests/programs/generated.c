@@ -1,0 +1,62 @@
+/*
+ * Called from code that a code generator made, at build time and at run time, C finds its way
+ * through that code's frames by their return addresses, as V8 does.
+ */
+#include "program.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define ROUNDS 1000
+
+extern char generated_start[], generated_inner_return[], generated_outer_return[], generated_end[];
+long generated(long (*function)(long), long argument, void ***exit_frame);
+
+static void **exit_frame;
+static char *code; /* generated_start, or the copy made at run time */
+
+static void require_frames(void)
+{
+    REQUIRE(exit_frame[-1] == code + (generated_inner_return - generated_start));
+    REQUIRE(exit_frame[1] == code + (generated_outer_return - generated_start));
+}
+
+COUNTED long below(long n)
+{
+    require_frames();
+    return n + 1;
+}
+
+COUNTED long callee(long n)
+{
+    require_frames();
+    n = below(n);
+    OPAQUE(n);
+    return n + 1;
+}
+
+static long run(long n)
+{
+    long (*entry)(long (*)(long), long, void ***) =
+        (void *)(code + ((char *)generated - generated_start));
+
+    for (long i = 0; i < ROUNDS; i++)
+        n = entry(callee, n, &exit_frame);
+    return n;
+}
+
+int main(void)
+{
+    size_t size = (size_t)(generated_end - generated_start);
+    char *copy = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    long n;
+
+    REQUIRE(copy != MAP_FAILED);
+    memcpy(copy, generated_start, size);
+    REQUIRE(mprotect(copy, size, PROT_READ | PROT_EXEC) == 0);
+    code = generated_start;
+    n = run(0);
+    code = copy;
+    printf("%ld\n", run(n));
+    return 0;
+}
