@@ -9,7 +9,8 @@
  *      cmd: ./fib 30
  *      part: 1
  *      thread: 1
- *      desc: Trigger: worker       KCachegrind shows this as the part's name
+ *      desc: Trigger: worker       KCachegrind shows this as the part's name; of several processes
+ *                                  it is that of part_name.h
  *      positions: line
  *      event: ns : Nanoseconds
  *      events: ns Calls
@@ -40,6 +41,7 @@
 #include <string.h>
 
 #include "grinder/memory.h"
+#include "grinder/part_name.h"
 #include "grinder/symbolize.h"
 #include "grinder/text.h"
 
@@ -226,37 +228,36 @@ static void write_header_text(struct writer *writer, const char *key, const char
 static void write_part_header(struct writer *writer, const struct part *part)
 {
     const struct process *process = &writer->profile->processes[part->process];
+    const struct trace_thread *thread = &process->threads[part->thread].record;
+    char name[PART_NAME_SIZE];
 
     fprintf(writer->stream, "\npid: %" PRIu32 "\n", process->header.pid);
     write_header_text(writer, "cmd", process->header.command);
     fprintf(writer->stream, "part: %zu\n", writer->part_number);
-    if (writer->profile->merged) {
-        fprintf(writer->stream, "desc: Trigger: all threads of %zu process%s\n",
-                writer->profile->process_count, writer->profile->process_count == 1 ? "" : "es");
-    } else {
-        const struct trace_thread *thread = &process->threads[part->thread].record;
+    part_name(name, writer->profile, part);
+    if (!writer->profile->merged)
         fprintf(writer->stream, "thread: %" PRIu32 "\n", thread->ordinal);
-        write_header_text(writer, "desc: Trigger", thread->name);
-    }
+    if (!writer->profile->merged && writer->profile->process_count == 1)
+        thread_name(name, thread);
+    write_header_text(writer, "desc: Trigger", name);
     fputs(EVENTS, writer->stream);
     fprintf(writer->stream, "summary: %" PRIu64 " %" PRIu64 "\n", part->ns, part->calls);
 }
 
-void callgrind_write(FILE *stream, const struct profile *profile, const struct images *images,
-                     size_t first, size_t count)
+void callgrind_write(FILE *stream, const struct view *view)
 {
-    struct writer writer = {.stream = stream, .profile = profile, .images = images};
+    struct writer writer = {.stream = stream, .profile = view->profile, .images = view->images};
 
     writer.function_part =
-        memory_zeroed(images_function_count(images), sizeof(*writer.function_part));
-    writer.file_part = memory_zeroed(place_file_count(images), sizeof(*writer.file_part));
-    writer.object_part = memory_zeroed(images->count, sizeof(*writer.object_part));
+        memory_zeroed(images_function_count(view->images), sizeof(*writer.function_part));
+    writer.file_part = memory_zeroed(place_file_count(view->images), sizeof(*writer.file_part));
+    writer.object_part = memory_zeroed(view->images->count, sizeof(*writer.object_part));
     fprintf(stream, "# callgrind format\nversion: 1\ncreator: umbra grinder " UMBRA_VERSION "\n");
-    if (!count)
+    if (!view->count)
         fputs(EVENTS "totals: 0 0\n", stream);
-    for (size_t i = first; i < first + count; i++) {
-        const struct part *part = &profile->parts[i];
-        writer.part_number = i - first + 1;
+    for (size_t i = view->first; i < view->first + view->count; i++) {
+        const struct part *part = &view->profile->parts[i];
+        writer.part_number = i - view->first + 1;
         write_part_header(&writer, part);
         write_functions(&writer, part);
         fprintf(stream, "\ntotals: %" PRIu64 " %" PRIu64 "\n", part->ns, part->calls);

@@ -36,7 +36,9 @@ static char *grind(bool merged)
 
     build(&sample);
     ground_begin(&ground, &sample, merged);
-    callgrind_write(stream, &ground.profile, &ground.images, 0, ground.profile.part_count);
+    callgrind_write(stream, &(struct view){.profile = &ground.profile,
+                                           .images = &ground.images,
+                                           .count = ground.profile.part_count});
     fclose(stream);
     ground_free(&ground);
     return text;

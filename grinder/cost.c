@@ -45,7 +45,8 @@
  * Folding. A folded context has ticks of its own; what its function g calls past the limit is
  * below g's representative, for all callers together, while what it called before stays below it:
  *
- *      self ns of the representative = sum of ns of the contexts folded into it, own callees taken out
+ *      self ns of the representative = sum of ns of the contexts folded into it, own callees taken
+ * out
  *                                      - sum of total ns of its children           at least 0
  *
  * It is settled when the whole thread was walked. Whether a context below a representative is
@@ -62,6 +63,7 @@
 struct level {
     uint32_t slot;
     uint32_t next_child;
+    bool visited;   /* chosen, or below one that is */
     uint64_t ticks; /* of callees that ran within this context's ticks */
     uint64_t ns;    /* of all callees */
     uint64_t calls;
@@ -108,15 +110,23 @@ static uint64_t ns_of_ticks(const struct tree *tree, uint64_t ticks)
     return (uint64_t)((scaled + rate / 2) / rate);
 }
 
+static bool is_chosen(const struct walk *walk, const struct context *context)
+{
+    return !walk->visitor->chosen || walk->visitor->chosen[context->function];
+}
+
 static void descend(struct walk *walk, uint32_t slot)
 {
     const struct context *context = &walk->tree->contexts[slot];
+    bool below = walk->level_count && walk->levels[walk->level_count - 1].visited;
 
     walk->levels =
         memory_grow(walk->levels, walk->level_count, &walk->level_room, sizeof(*walk->levels));
     walk->levels[walk->level_count++] =
-        (struct level){.slot = slot, .next_child = context->first_child};
-    walk->depth_of[context->function]++;
+        (struct level){.slot = slot,
+                       .next_child = context->first_child,
+                       .visited = below || is_chosen(walk, context)};
+    walk->depth_of[context->function] += walk->levels[walk->level_count - 1].visited;
     walk->contexts++;
 }
 
@@ -134,9 +144,10 @@ static void ascend(struct walk *walk)
         .self_ns = context->fold ? 0 : own_ns,
         .total_ns = own_ns + done.ns,
         .total_calls = context->calls + done.calls,
-        .outermost = !--walk->depth_of[context->function],
     };
 
+    walk->depth_of[context->function] -= done.visited;
+    cost.outermost = !walk->depth_of[context->function];
     if (!above) {
         if (context->fold)
             walk->tree->folds[context->fold].children_ns = done.ns - done.tail_ns;
@@ -152,7 +163,8 @@ static void ascend(struct walk *walk)
     above->calls += cost.total_calls;
     if (context->fold)
         walk->tree->folds[context->fold].folded_ns += own_ns;
-    walk->visitor->leave(walk->visitor->user, walk->tree, context, &cost);
+    if (done.visited)
+        walk->visitor->leave(walk->visitor->user, walk->tree, context, &cost);
 }
 
 static void walk_below(struct walk *walk, uint32_t top)
@@ -172,11 +184,14 @@ static void walk_below(struct walk *walk, uint32_t top)
 
 static void settle_fold(struct walk *walk, const struct fold *fold)
 {
+    const struct context *context = &walk->tree->contexts[fold->slot];
     struct cost cost = {0};
 
+    if (!is_chosen(walk, context))
+        return;
     if (fold->folded_ns > fold->children_ns)
         cost.self_ns = fold->folded_ns - fold->children_ns;
-    walk->visitor->leave(walk->visitor->user, walk->tree, &walk->tree->contexts[fold->slot], &cost);
+    walk->visitor->leave(walk->visitor->user, walk->tree, context, &cost);
 }
 
 uint64_t cost_walk(struct tree *tree, struct tree_thread *thread, size_t function_count,

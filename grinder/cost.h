@@ -18,6 +18,9 @@ struct cost {
    representative comes last, with calls and total_ns 0. */
 struct cost_visitor {
     void *user;
+    /* By function number, null for all: contexts of those that are not zero, and all below them,
+       are visited, as if there were no others. */
+    const uint8_t *chosen;
     void (*leave)(void *user, const struct tree *tree, const struct context *context,
                   const struct cost *cost);
 };

@@ -1,5 +1,5 @@
 /*
- * The grinder: traces in, a profile or a summary out.
+ * The grinder: traces in, a profile, a summary or what changed out.
  *
  *      trace files ─ tree_load ─> calling-context tree ─ profile_add ─> figures by function, edge
  *                                                                                │
@@ -9,18 +9,21 @@
  *
  * A trace that cannot be read is named and left out. A trace that is cut off gives what is there.
  * Both, contexts whose callers are missing, and a thread whose figures do not balance make the
- * exit status 1, after the output was written.
+ * exit status 1 (of a diff, 2), after the output was written.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "grinder/images.h"
+#include "grinder/memory.h"
 #include "grinder/message.h"
 #include "grinder/mode.h"
 #include "grinder/options.h"
 #include "grinder/profile.h"
 #include "grinder/symbolize.h"
+#include "grinder/traces.h"
 #include "grinder/tree.h"
+#include "support/progress.h"
 
 /* Says what is wrong with a process's trace. 0 if nothing is. */
 static int check_process(const struct process *process)
@@ -50,46 +53,140 @@ static int check_process(const struct process *process)
     return result;
 }
 
+/* The tree of a selected process; 1 if the trace is of another one, -1 after a message. Progress is
+   said here: reading takes most of the time. */
+static int load_selected(struct tree *tree, const char *path, struct selection *selection,
+                         struct images *images)
+{
+    struct trace_error error;
+    struct trace_file file;
+    bool selected;
+
+    if (trace_file_open(&file, path, &error) < 0)
+        goto err;
+    selected = selection_has_process(selection, &file.header);
+    trace_file_close(&file);
+    if (!selected)
+        return 1;
+    if (tree_load(tree, path, images, &error) == 0)
+        return 0;
+err:
+    message("%s", error.text);
+    return -1;
+}
+
 /* 0 if every trace was read and found sound. */
 static int add_traces(char *const *traces, struct profile *profile, struct images *images)
 {
+    size_t count = traces_count(traces);
     int result = 0;
 
-    for (; *traces; traces++) {
-        struct trace_error error;
+    for (size_t i = 0; i < count; i++) {
         struct tree tree;
-        if (tree_load(&tree, *traces, images, &error) < 0) {
-            message("%s", error.text);
+        int loaded;
+        progress_show(i + 1, count, traces[i]);
+        loaded = load_selected(&tree, traces[i], profile->selection, images);
+        if (loaded < 0)
             result = -1;
+        if (loaded != 0)
             continue;
-        }
         profile_add(profile, &tree, images);
         tree_free(&tree);
         if (check_process(&profile->processes[profile->process_count - 1]) < 0)
             result = -1;
     }
+    progress_clear();
     return result;
+}
+
+/* Functions get their names again when all traces were added. */
+static void forget_names(struct images *images)
+{
+    for (size_t i = 0; i < images_function_count(images); i++) {
+        free(images->functions[i].name);
+        images->functions[i].name = NULL;
+    }
+    for (size_t i = 0; i < images->count; i++) {
+        line_table_free(&images->images[i].lines);
+        images->images[i].lines = (struct line_table){0};
+    }
+}
+
+/* What a trace's contexts cost depends on the functions that are chosen, these on their names, and
+   the names on which functions the traces have: so with --function they are read twice. What is
+   wrong with them is said the second time. */
+static void choose_functions(char **const sides[], size_t count, struct images *images,
+                             const struct options *options, struct selection *selection)
+{
+    struct profile none = {0};
+
+    message_mute(true);
+    for (size_t side = 0; side < count; side++) {
+        for (char *const *trace = sides[side]; *trace; trace++) {
+            struct tree tree;
+            if (load_selected(&tree, *trace, selection, images) == 0)
+                tree_free(&tree);
+        }
+    }
+    symbolize(images, &none, (const char *const *)options->debug_dirs);
+    message_mute(false);
+    selection_choose_functions(selection, images);
+    forget_names(images);
+}
+
+/* Names everything and shows it. Returns the exit status. */
+static int show(const struct options *options, const struct profile *profiles,
+                struct images *images)
+{
+    const struct mode *mode = options->mode;
+
+    for (size_t side = 0; side < mode->sides; side++)
+        if (!profiles[side].process_count)
+            return mode->failure;
+    symbolize(images, &profiles[0], (const char *const *)options->debug_dirs);
+    return mode->run(options, profiles, images);
 }
 
 int main(int argc, const char **argv)
 {
+    struct profile profiles[MODE_SIDES] = {{0}};
+    char **sides[MODE_SIDES];
     struct options options;
     struct images images;
-    struct profile profile = {0};
-    int result;
+    size_t count;
+    int result = 0, status;
 
+    memory_begin();
     options_read(&options, argc, argv);
+    if (options.quiet)
+        progress_disable();
     images_begin(&images);
     images.path_maps = (const char *const *)options.path_maps;
-    profile.merged = options.merged || options.mode->merges;
-    result = add_traces(options.traces, &profile, &images);
-    if (profile.process_count) {
-        symbolize(&images, &profile, (const char *const *)options.debug_dirs);
-        if (options.mode->run(&options, &profile, &images) < 0)
+    count = options.mode->sides;
+    for (size_t side = 0; side < count; side++) {
+        const char *one[] = {options.traces[side], NULL};
+        sides[side] = traces_of(count == 1 ? (const char *const *)options.traces : one, &result);
+    }
+    if (options.selection.functions.count)
+        choose_functions(sides, count, &images, &options, &options.selection);
+    for (size_t side = 0; side < count; side++) {
+        profiles[side].merged = options.merged || options.mode->merges;
+        profiles[side].keeps_stacks =
+            options.mode->needs_stacks && options.mode->needs_stacks(&options);
+        profiles[side].selection = &options.selection;
+        if (add_traces(sides[side], &profiles[side], &images) < 0)
             result = -1;
     }
-    profile_free(&profile);
+    if (selection_check(&options.selection) < 0)
+        result = -1;
+    status = show(&options, profiles, &images);
+    if (result < 0)
+        status = options.mode->failure;
+    for (size_t side = 0; side < count; side++) {
+        profile_free(&profiles[side]);
+        traces_free(sides[side]);
+    }
     images_free(&images);
     options_free(&options);
-    return result < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return status;
 }

@@ -4,6 +4,9 @@
 
 #include <stddef.h>
 
+/* To be called first: has large arrays given back to the system when they are freed. */
+void memory_begin(void);
+
 /* count * size zeroed bytes, never null. */
 void *memory_zeroed(size_t count, size_t size);
 

@@ -4,15 +4,26 @@
 #include <stdio.h>
 
 #include "grinder/text.h"
+#include "support/progress.h"
+
+static bool is_muted;
+
+void message_mute(bool on)
+{
+    is_muted = on;
+}
 
 void message(const char *format, ...)
 {
     char text[2048];
     va_list arguments;
 
+    if (is_muted)
+        return;
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     text_make_printable(text);
+    progress_clear();
     fprintf(stderr, "grinder: %s\n", text);
 }

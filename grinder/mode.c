@@ -3,53 +3,79 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "grinder/diff.h"
 #include "grinder/format.h"
 #include "grinder/memory.h"
 #include "grinder/message.h"
 #include "grinder/output.h"
 #include "grinder/summary.h"
 
-static int write_parts(const struct profile *profile, const struct images *images, const char *path,
-                       size_t first, size_t count)
+#define EXCEEDED 1
+#define FAILED   2 /* of diff, where 1 is taken */
+
+static int write_view(const struct format *format, const struct view *view, const char *path)
 {
     struct output output;
 
     if (output_open(&output, path) < 0)
         return -1;
-    formats[0].write(output.stream, profile, images, first, count);
+    format->write(output.stream, view);
     return output_commit(&output);
 }
 
 /* NAME-01, NAME-02 …: as many digits as the last one needs, at least two. */
-static int write_split(const struct profile *profile, const struct images *images, const char *path)
+static int write_split(const struct format *format, struct view view, const char *path)
 {
-    int digits = snprintf(NULL, 0, "%zu", profile->part_count);
+    size_t count = view.profile->part_count;
+    int digits = snprintf(NULL, 0, "%zu", count);
     size_t size = strlen(path) + (size_t)digits + 4;
     char *name = memory_zeroed(size, 1);
     int result = 0;
 
-    for (size_t i = 0; i < profile->part_count && !result; i++) {
-        snprintf(name, size, "%s-%0*zu", path, digits < 2 ? 2 : digits, i + 1);
-        result = write_parts(profile, images, name, i, 1);
+    view.count = 1;
+    for (view.first = 0; view.first < count && !result; view.first++) {
+        snprintf(name, size, "%s-%0*zu", path, digits < 2 ? 2 : digits, view.first + 1);
+        result = write_view(format, &view, name);
     }
     free(name);
     return result;
 }
 
+static const struct format *format_of(const char *name)
+{
+    return name ? format_named(name) : &formats[0];
+}
+
+static bool profile_has_format(const char *name)
+{
+    return format_of(name) != NULL;
+}
+
+static bool profile_needs_stacks(const struct options *options)
+{
+    return format_of(options->format)->needs_stacks;
+}
+
 static int run_profile(const struct options *options, const struct profile *profile,
                        const struct images *images)
 {
+    const struct format *format = format_of(options->format);
+    struct view view = {profile, images, 0, profile->part_count, options->weight};
+    uint32_t pid = profile->processes[0].header.pid;
     char by_default[64];
     const char *path = options->output;
+    int result;
 
-    snprintf(by_default, sizeof(by_default), "callgrind.out.%" PRIu32,
-             profile->processes[0].header.pid);
+    if (format == &formats[0])
+        snprintf(by_default, sizeof(by_default), "callgrind.out.%" PRIu32, pid);
+    else
+        snprintf(by_default, sizeof(by_default), "profile.%" PRIu32 ".%s", pid, format->suffix);
     if (!path)
         path = by_default;
-    if (options->split)
-        return write_split(profile, images, path);
-    return write_parts(profile, images, path, 0, profile->part_count);
+    result = options->split ? write_split(format, view, path) : write_view(format, &view, path);
+    return result < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int run_summary(const struct options *options, const struct profile *profile,
@@ -58,15 +84,49 @@ static int run_summary(const struct options *options, const struct profile *prof
     struct output output;
 
     if (output_open(&output, options->output ? options->output : "-") < 0)
-        return -1;
+        return EXIT_FAILURE;
     summary_write(output.stream, profile, images, options->top);
-    return output_commit(&output);
+    return output_commit(&output) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static bool diff_has_format(const char *name)
+{
+    return diff_format_named(name, true) != NULL;
+}
+
+static bool is_to_terminal(const struct options *options)
+{
+    return (!options->output || !strcmp(options->output, "-")) && isatty(STDOUT_FILENO);
+}
+
+static bool diff_needs_stacks(const struct options *options)
+{
+    return diff_format_named(options->format, is_to_terminal(options))->needs_stacks;
+}
+
+static int run_diff(const struct options *options, const struct profile *profiles,
+                    const struct images *images)
+{
+    const struct diff_format *format = diff_format_named(options->format, is_to_terminal(options));
+    struct diff diff;
+    struct output output;
+    int result = EXIT_SUCCESS;
+
+    if (output_open(&output, options->output ? options->output : "-") < 0)
+        return FAILED;
+    diff_begin(&diff, profiles, images, options->weight);
+    format->write(output.stream, &diff, options->top);
+    if (options->has_threshold && diff_exceeds(&diff, options->threshold))
+        result = EXCEEDED;
+    diff_free(&diff);
+    return output_commit(&output) < 0 ? FAILED : result;
 }
 
 const struct mode modes[] = {
-    {"profile", false, run_profile},
-    {"summary", true, run_summary},
-    {NULL, false, NULL},
+    {"profile", false, 1, EXIT_FAILURE, profile_has_format, profile_needs_stacks, run_profile},
+    {"summary", true, 1, EXIT_FAILURE, NULL, NULL, run_summary},
+    {"diff", true, SIDES, FAILED, diff_has_format, diff_needs_stacks, run_diff},
+    {NULL, false, 0, 0, NULL, NULL, NULL},
 };
 
 const struct mode *mode_named(const char *name)

@@ -8,11 +8,18 @@
 #include "grinder/options.h"
 #include "grinder/profile.h"
 
+#define MODE_SIDES 2 /* at most */
+
 struct mode {
     const char *name;
-    bool merges; /* all threads into one part, whatever the options say */
-    /* Writes what the mode shows of a symbolized profile. 0, or -1 after a message. */
-    int (*run)(const struct options *options, const struct profile *profile,
+    bool merges;  /* all threads into one part, whatever the options say */
+    size_t sides; /* recordings it looks at, each a profile; one may be of many traces */
+    int failure;  /* exit status if something was wrong with the traces or the output */
+    /* Whether it writes the format of that name, null for its default; null: it knows none. */
+    bool (*has_format)(const char *name);
+    bool (*needs_stacks)(const struct options *options);
+    /* Writes what the mode shows of its symbolized profiles. Returns the exit status. */
+    int (*run)(const struct options *options, const struct profile *profiles,
                const struct images *images);
 };
 

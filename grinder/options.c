@@ -15,37 +15,83 @@
 static const char help[] =
     "Usage: grinder --mode=MODE [OPTION…] TRACE…\n"
     "\n"
-    "Turns traces that call_trace_service recorded into something to look at.\n"
+    "Turns traces that call_trace_service recorded into something to look at. A folder\n"
+    "stands for the traces in it.\n"
     "\n"
-    "  --mode=profile        a callgrind file, for kcachegrind and callgrind_annotate\n"
+    "  --mode=profile        a callgrind file, for kcachegrind and callgrind_annotate, or\n"
+    "                        another format\n"
     "  --mode=summary        processes, threads, modules and the hottest functions, as text\n"
+    "  --mode=diff           what changed from one recording to another: two TRACEs, each a\n"
+    "                        file or a folder\n"
     "\n"
-    "  --output-file=FILE    where to write, - for standard output\n"
-    "                        (profile: callgrind.out.PID, summary: standard output)\n"
+    "  --output-format=NAME  profile: callgrind (this is the default), folded, flamegraph,\n"
+    "                        pprof, speedscope, tsv (functions), tsv-edges (calls), json;\n"
+    "                        chrome, perfetto and firefox need a call-trace recording\n"
+    "                        diff: table (the default on a terminal), tsv (the default\n"
+    "                        elsewhere), folded, flamegraph\n"
+    "  --output-file=FILE    where to write, - for standard output (profile:\n"
+    "                        callgrind.out.PID or profile.PID.SUFFIX, else standard output)\n"
+    "  --weight=WEIGHT       ns (this is the default) or calls: the figure of folded,\n"
+    "                        flamegraph and speedscope, what diff sorts and judges by\n"
     "  --thread-parts        profile: a part a thread (this is the default)\n"
-    "  --merged              profile: all threads of all traces in one part\n"
+    "  --merge, --merged     profile: all threads of all traces in one part\n"
     "  --split               profile: a file a thread, FILE-01, FILE-02 …\n"
-    "  --top=N               summary: show N functions (20)\n"
+    "  --process=PATTERN     only processes of that pid, or whose executable matches\n"
+    "  --thread=PATTERN      only threads of that tid or ordinal, or whose name matches\n"
+    "  --function=PATTERN    only functions whose name matches, and all below them\n"
+    "                        (these three may be repeated: one of them has to match)\n"
+    "  --threshold=PERCENT   diff: exit status 1 if the whole, or a function by itself,\n"
+    "                        changed by more than that part of the first recording\n"
+    "  --top=N               summary, table of a diff: show N functions (20)\n"
     "  --debug-dir=DIR       look for separate debug files here too; may be repeated\n"
     "  --path-map=FROM=TO    files that traces name below FROM are below TO here;\n"
     "                        may be repeated\n"
+    "  --quiet               no progress on the terminal\n"
     "  --help                this text\n"
     "  --version             the version\n"
     "\n"
     "Exit status: 0 all is well; 1 a trace could not be read, is cut off, has lost\n"
-    "contexts or does not balance, or the output could not be written; 2 wrong usage.\n";
+    "contexts or does not balance, nothing matches a PATTERN, or the output could not be\n"
+    "written; 2 wrong usage. Of --mode=diff: 0 no change past the threshold; 1 there is\n"
+    "one; 2 any of the others.\n";
 
-enum { MODE = 1, OUTPUT, MERGED, THREAD_PARTS, SPLIT, TOP, DEBUG_DIR, PATH_MAP, HELP, VERSION };
+enum {
+    MODE = 1,
+    OUTPUT,
+    FORMAT,
+    WEIGHT,
+    MERGED,
+    THREAD_PARTS,
+    SPLIT,
+    PROCESS,
+    THREAD,
+    FUNCTION,
+    THRESHOLD,
+    TOP,
+    DEBUG_DIR,
+    PATH_MAP,
+    QUIET,
+    HELP,
+    VERSION,
+};
 
 static const struct poptOption table[] = {
     {"mode", 0, POPT_ARG_STRING, NULL, MODE, NULL, NULL},
     {"output-file", 0, POPT_ARG_STRING, NULL, OUTPUT, NULL, NULL},
+    {"output-format", 0, POPT_ARG_STRING, NULL, FORMAT, NULL, NULL},
+    {"weight", 0, POPT_ARG_STRING, NULL, WEIGHT, NULL, NULL},
+    {"merge", 0, POPT_ARG_NONE, NULL, MERGED, NULL, NULL},
     {"merged", 0, POPT_ARG_NONE, NULL, MERGED, NULL, NULL},
     {"thread-parts", 0, POPT_ARG_NONE, NULL, THREAD_PARTS, NULL, NULL},
     {"split", 0, POPT_ARG_NONE, NULL, SPLIT, NULL, NULL},
+    {"process", 0, POPT_ARG_STRING, NULL, PROCESS, NULL, NULL},
+    {"thread", 0, POPT_ARG_STRING, NULL, THREAD, NULL, NULL},
+    {"function", 0, POPT_ARG_STRING, NULL, FUNCTION, NULL, NULL},
+    {"threshold", 0, POPT_ARG_STRING, NULL, THRESHOLD, NULL, NULL},
     {"top", 0, POPT_ARG_STRING, NULL, TOP, NULL, NULL},
     {"debug-dir", 0, POPT_ARG_STRING, NULL, DEBUG_DIR, NULL, NULL},
     {"path-map", 0, POPT_ARG_STRING, NULL, PATH_MAP, NULL, NULL},
+    {"quiet", 0, POPT_ARG_NONE, NULL, QUIET, NULL, NULL},
     {"help", 'h', POPT_ARG_NONE, NULL, HELP, NULL, NULL},
     {"version", 'V', POPT_ARG_NONE, NULL, VERSION, NULL, NULL},
     POPT_TABLEEND,
@@ -63,14 +109,31 @@ __attribute__((format(printf, 1, 2), noreturn)) static void wrong_usage(const ch
     exit(WRONG_USAGE);
 }
 
-static int number_of_functions(const char *text)
+static size_t number_of_functions(const char *text)
 {
     char *end;
     long number = strtol(text, &end, 10);
 
     if (!*text || *end || number < 0 || number > 1000000)
         wrong_usage("--top: expected a number of 0 to 1000000, found %s", text);
-    return (int)number;
+    return (size_t)number;
+}
+
+static double percent(const char *text)
+{
+    char *end;
+    double value = strtod(text, &end);
+
+    if (!*text || *end || !(value >= 0 && value <= 1e9))
+        wrong_usage("--threshold: expected a percentage of 0 or more, found %s", text);
+    return value;
+}
+
+static enum weight weight_named(const char *name)
+{
+    if (strcmp(name, "ns") != 0 && strcmp(name, "calls") != 0)
+        wrong_usage("--weight: expected ns or calls, found %s", name);
+    return !strcmp(name, "ns") ? WEIGHT_NS : WEIGHT_CALLS;
 }
 
 /* strings, which end with null, and one more; takes over text. */
@@ -89,29 +152,69 @@ static char **append(char **strings, char *text)
     return longer;
 }
 
-static void apply(struct options *options, int option, char *argument)
+static void keep_string(char **value, const char *text)
+{
+    free(*value);
+    *value = memory_copy_string(text);
+}
+
+static void add_pattern(struct options *options, struct patterns *patterns, const char *text)
+{
+    char *copy = memory_copy_string(text);
+
+    options->patterns = append(options->patterns, copy);
+    patterns_add(patterns, copy);
+}
+
+/* Options that choose what is shown; false if it is none of them. */
+static bool apply_selection(struct options *options, int option, const char *argument)
+{
+    switch (option) {
+    case PROCESS:
+        add_pattern(options, &options->selection.processes, argument);
+        return true;
+    case THREAD:
+        add_pattern(options, &options->selection.threads, argument);
+        return true;
+    case FUNCTION:
+        add_pattern(options, &options->selection.functions, argument);
+        return true;
+    case THRESHOLD:
+        options->has_threshold = true;
+        options->threshold = percent(argument);
+        return true;
+    case TOP:
+        options->top = number_of_functions(argument);
+        return true;
+    }
+    return false;
+}
+
+static void apply(struct options *options, int option, const char *argument)
 {
     switch (option) {
     case MODE:
         options->mode = mode_named(argument);
         if (!options->mode)
-            wrong_usage("--mode: expected profile or summary, found %s", argument);
+            wrong_usage("--mode: expected profile, summary or diff, found %s", argument);
         break;
     case OUTPUT:
-        free(options->output);
-        options->output = memory_copy_string(argument);
+        keep_string(&options->output, argument);
+        break;
+    case FORMAT:
+        keep_string(&options->format, argument);
+        break;
+    case WEIGHT:
+        options->weight = weight_named(argument);
         break;
     case MERGED:
-        options->merged = 1;
+        options->merged = true;
         break;
     case THREAD_PARTS:
-        options->merged = 0;
+        options->merged = false;
         break;
     case SPLIT:
-        options->split = 1;
-        break;
-    case TOP:
-        options->top = number_of_functions(argument);
+        options->split = true;
         break;
     case DEBUG_DIR:
         options->debug_dirs = append(options->debug_dirs, memory_copy_string(argument));
@@ -120,6 +223,9 @@ static void apply(struct options *options, int option, char *argument)
         if (*argument == '=' || !strchr(argument, '='))
             wrong_usage("--path-map: expected FROM=TO, found %s", argument);
         options->path_maps = append(options->path_maps, memory_copy_string(argument));
+        break;
+    case QUIET:
+        options->quiet = true;
         break;
     case HELP:
         fputs(help, stdout);
@@ -130,16 +236,52 @@ static void apply(struct options *options, int option, char *argument)
     }
 }
 
+static void check_format(const struct options *options)
+{
+    const char *name = options->format;
+    const struct format *format = name ? format_named(name) : NULL;
+
+    if (!name)
+        return;
+    if (!options->mode->has_format)
+        wrong_usage("--mode=%s has no --output-format", options->mode->name);
+    if (format && format->needs_times) {
+        message("--output-format=%s needs a call-trace recording (call_trace_service start "
+                "--mode=calltrace); %s is a profile",
+                name, options->traces[0]);
+        exit(WRONG_USAGE);
+    }
+    if (!options->mode->has_format(name))
+        wrong_usage("--output-format: --mode=%s does not have %s", options->mode->name, name);
+}
+
+static void check_traces(const struct options *options)
+{
+    size_t count = 0;
+
+    while (options->traces[count])
+        count++;
+    if (!count)
+        wrong_usage("expected a trace file, found none");
+    if (options->mode->sides > 1 && count != options->mode->sides)
+        wrong_usage("--mode=%s: expected %zu recordings, found %zu", options->mode->name,
+                    options->mode->sides, count);
+}
+
 static void check(const struct options *options)
 {
     if (!options->mode)
-        wrong_usage("expected --mode=profile or --mode=summary, found no --mode");
-    if (!options->traces[0])
-        wrong_usage("expected a trace file, found none");
+        wrong_usage("expected --mode=profile, --mode=summary or --mode=diff, found no --mode");
+    check_traces(options);
+    check_format(options);
     if (options->split && options->merged)
         wrong_usage("--split and --merged exclude each other");
+    if (options->split && options->mode->merges)
+        wrong_usage("--mode=%s has no --split", options->mode->name);
     if (options->split && options->output && !strcmp(options->output, "-"))
         wrong_usage("--split needs a file name, found --output-file=-");
+    if (options->has_threshold && options->mode->sides == 1)
+        wrong_usage("--threshold is for --mode=diff");
 }
 
 void options_read(struct options *options, int argc, const char **argv)
@@ -153,10 +295,12 @@ void options_read(struct options *options, int argc, const char **argv)
     *options = (struct options){.top = 20};
     options->debug_dirs = memory_zeroed(1, sizeof(*options->debug_dirs));
     options->path_maps = memory_zeroed(1, sizeof(*options->path_maps));
+    options->patterns = memory_zeroed(1, sizeof(*options->patterns));
     options->traces = memory_zeroed(1, sizeof(*options->traces));
     while ((option = poptGetNextOpt(context)) > 0) {
         char *argument = poptGetOptArg(context);
-        apply(options, option, argument);
+        if (!apply_selection(options, option, argument))
+            apply(options, option, argument);
         free(argument);
     }
     if (option < -1)
@@ -178,6 +322,9 @@ void options_free(struct options *options)
 {
     free_strings(options->debug_dirs);
     free_strings(options->path_maps);
+    free_strings(options->patterns);
     free_strings(options->traces);
+    selection_free(&options->selection);
     free(options->output);
+    free(options->format);
 }

@@ -2,19 +2,29 @@
 #ifndef UMBRA_GRINDER_OPTIONS_H
 #define UMBRA_GRINDER_OPTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+#include "grinder/format.h"
+#include "grinder/selection.h"
 
 struct mode;
 
 struct options {
     const struct mode *mode;
-    char *output;      /* null: the mode's default */
-    int merged;        /* all threads are one part */
-    int split;         /* a file a part */
-    int top;           /* functions in the summary */
-    char **debug_dirs; /* ends with null */
-    char **path_maps;  /* FROM=TO; ends with null */
-    char **traces;     /* ends with null; at least one */
+    char *output; /* null: the mode's default */
+    char *format; /* likewise; one that the mode has */
+    enum weight weight;
+    bool merged; /* all threads are one part */
+    bool split;  /* a file a part */
+    bool quiet;
+    bool has_threshold;
+    double threshold;              /* percent */
+    size_t top;                    /* functions in the summary, changes in the table of a diff */
+    char **debug_dirs, **patterns; /* end with null */
+    char **path_maps;              /* FROM=TO; ends with null */
+    struct selection selection;    /* of patterns */
+    char **traces; /* ends with null; at least one, or as many as the mode's sides */
 };
 
 /* Reads the command line. If there is nothing to be done after that (--help, wrong usage), ends

@@ -26,11 +26,18 @@ static void add_cost(struct costs *sum, const struct cost *cost)
     }
 }
 
+/* Where the contexts of a thread are added up. */
+struct adding {
+    struct part *part;
+    uint32_t *stacks; /* by slot: the context's stack; null if they are not kept */
+};
+
 /* A representative, which has no parent, brings self time only. */
 static void add_context(void *user, const struct tree *tree, const struct context *context,
                         const struct cost *cost)
 {
-    struct part *part = user;
+    struct adding *adding = user;
+    struct part *part = adding->part;
     uint64_t caller = tree->contexts[context->parent].function;
 
     add_cost(costs_of(&part->functions, context->function, 0), cost);
@@ -38,6 +45,9 @@ static void add_context(void *user, const struct tree *tree, const struct contex
         add_cost(
             costs_of(&part->edges, caller << 32 | context->function, tree_call_site(tree, context)),
             cost);
+    if (adding->stacks)
+        stacks_add(&part->stacks, stack_of_context(&part->stacks, tree, context, adding->stacks),
+                   cost->calls, cost->self_ns);
     part->ns += cost->self_ns;
     part->calls += cost->calls;
 }
@@ -86,10 +96,30 @@ static void copy_modules(struct process *process, const struct tree *tree)
                                                     tree->modules[i + 1].image};
 }
 
+/* Returns how many contexts were visited. */
+static uint64_t add_thread(struct profile *profile, struct tree *tree, const struct images *images,
+                           size_t thread, uint32_t *stacks)
+{
+    size_t function_count = images_function_count(images);
+    struct adding adding = {begin_part(profile, thread), stacks};
+    struct cost_visitor visitor = {.user = &adding, .leave = add_context};
+    uint64_t visited;
+
+    if (profile->selection)
+        visitor.chosen = selection_functions(profile->selection, function_count);
+    visited = cost_walk(tree, &tree->threads[thread], function_count, &visitor);
+    if (tree->fold_count > 1) {
+        bound_totals(&adding.part->functions, adding.part);
+        bound_totals(&adding.part->edges, adding.part);
+    }
+    return visited;
+}
+
 void profile_add(struct profile *profile, struct tree *tree, const struct images *images)
 {
     struct process *process;
     uint64_t visited = 0;
+    uint32_t *stacks = NULL;
 
     profile->processes = memory_grow(profile->processes, profile->process_count,
                                      &profile->process_room, sizeof(*profile->processes));
@@ -102,17 +132,18 @@ void profile_add(struct profile *profile, struct tree *tree, const struct images
         .missing_bytes = tree->missing_bytes,
     };
     copy_modules(process, tree);
+    if (profile->keeps_stacks)
+        stacks = memory_zeroed(tree->context_count, sizeof(*stacks));
     for (size_t i = 0; i < tree->thread_count; i++) {
-        struct part *part = begin_part(profile, i);
-        struct cost_visitor visitor = {part, add_context};
         process->threads[i] = thread_facts(&tree->threads[i]);
-        visited += cost_walk(tree, &tree->threads[i], images_function_count(images), &visitor);
-        if (tree->fold_count > 1) {
-            bound_totals(&part->functions, part);
-            bound_totals(&part->edges, part);
-        }
+        if (profile->selection &&
+            !selection_has_thread(profile->selection, &tree->threads[i].record))
+            visited += tree->threads[i].contexts;
+        else
+            visited += add_thread(profile, tree, images, i, stacks);
     }
     process->lost_contexts = tree->committed - visited;
+    free(stacks);
 }
 
 static void free_table(struct cost_table *table)
@@ -133,6 +164,7 @@ void profile_free(struct profile *profile)
     for (size_t i = 0; i < profile->part_count; i++) {
         free_table(&profile->parts[i].functions);
         free_table(&profile->parts[i].edges);
+        stacks_free(&profile->parts[i].stacks);
     }
     free(profile->processes);
     free(profile->parts);

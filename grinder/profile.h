@@ -6,7 +6,8 @@
  *      part ──< function_cost        calls, self and total time of a function
  *           ──< edge_cost            of its calls from one call site in one caller
  *
- * Contexts are gone once their trace was added: memory is for distinct functions and edges.
+ * Contexts are gone once their trace was added: memory is for distinct functions and edges, and,
+ * if they are kept, distinct stacks (stacks.h).
  */
 #ifndef UMBRA_GRINDER_PROFILE_H
 #define UMBRA_GRINDER_PROFILE_H
@@ -16,6 +17,8 @@
 #include "grinder/cost.h"
 #include "grinder/images.h"
 #include "grinder/pair_index.h"
+#include "grinder/selection.h"
+#include "grinder/stacks.h"
 #include "grinder/tree.h"
 
 /* Sums of struct cost over contexts; the total ones over outermost contexts (cost.c). */
@@ -38,6 +41,7 @@ struct part {
     size_t thread;               /* place in its threads; meaningless in a merged part */
     struct cost_table functions; /* keys: function, 0 */
     struct cost_table edges;     /* keys: caller << 32 | callee, tree_call_site */
+    struct stack_tree stacks;    /* empty unless profile.keeps_stacks */
     uint64_t ns;                 /* sum of self_ns */
     uint64_t calls;
 };
@@ -69,13 +73,15 @@ struct process {
 
 struct profile {
     bool merged;
+    bool keeps_stacks;
+    struct selection *selection; /* borrowed; null: everything */
     struct process *processes;
     size_t process_count, process_room;
     struct part *parts;
     size_t part_count, part_room;
 };
 
-/* Adds a trace; its folds are used up. */
+/* Adds a trace, or what is selected of its threads; its folds are used up. */
 void profile_add(struct profile *profile, struct tree *tree, const struct images *images);
 void profile_free(struct profile *profile);
 

@@ -1,7 +1,7 @@
 #include "rewriter/code.h"
 
 #include "rewriter/memory.h"
-#include "rewriter/progress.h"
+#include "support/progress.h"
 
 #include <stdlib.h>
 #include <string.h>

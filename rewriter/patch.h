@@ -17,6 +17,7 @@ enum patch_reason {
     PATCH_ADJUSTED = 2,   /* an operand, branch or call among them was fixed up */
     PATCH_PADDING = 3,    /* shorter than the jump, padding behind it was used */
     PATCH_SHORT_JUMP = 4, /* a jump of two bytes to a hole, and one from there */
+    PATCH_REDIRECTED = 5, /* left whole: what leads to it goes to the stub */
     PATCH_IMPORT = 16,    /* of another image: its call sites go to a stub */
     /* skipped, not a function to be hooked */
     PATCH_FRAGMENT = 32,          /* a part of another function, split off by the compiler */

@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-/* Whether code at an address is part of a function, or of a fragment of it. */
-static bool is_own(const struct patch_plan *plan, const struct function *function, uint64_t address)
+bool patch_plan_is_own(const struct patch_plan *plan, const struct function *function,
+                       uint64_t address)
 {
     const struct function *from = function_list_owner(plan->functions, address);
     size_t index = (size_t)(function - plan->functions->items);
@@ -23,7 +23,7 @@ static bool is_loop(const struct patch_plan *plan, const struct function *functi
 {
     if (branch->target != window->start && branch->target != function->address)
         return false;
-    return is_own(plan, function, branch->source) &&
+    return patch_plan_is_own(plan, function, branch->source) &&
            !(branch->source - window->start < window->displaced && branch->length);
 }
 
@@ -145,7 +145,9 @@ void patch_plan(struct patch_plan *plan)
 void patch_plan_free(struct patch_plan *plan)
 {
     free(plan->retargets);
+    free(plan->redirects);
     free(plan->holes);
     plan->retargets = NULL;
+    plan->redirects = NULL;
     plan->holes = NULL;
 }

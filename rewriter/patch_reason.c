@@ -8,6 +8,7 @@ static const struct {
     {PATCH_ADJUSTED, "adjusted"},
     {PATCH_PADDING, "padding"},
     {PATCH_SHORT_JUMP, "short-jump"},
+    {PATCH_REDIRECTED, "redirected"},
     {PATCH_IMPORT, "import"},
     {PATCH_FRAGMENT, "fragment"},
     {PATCH_NO_RETURN_ADDRESS, "no-return-address"},

@@ -28,6 +28,15 @@ static bool write_output(const struct rewrite_options *options, struct input_fil
     return false;
 }
 
+/* Beside what loads it: a static executable has it inside. */
+static bool bundle(const struct rewrite_options *options, const struct input_file *input,
+                   struct agent *agent, struct failure *failure)
+{
+    if (!options->bundle || elf_embeds_agent(input))
+        return true;
+    return agent_bundle(agent, options->output, options->overwrite, failure);
+}
+
 bool rewrite_file(const struct rewrite_options *options, struct rewrite_result *result,
                   struct failure *failure)
 {
@@ -37,9 +46,8 @@ bool rewrite_file(const struct rewrite_options *options, struct rewrite_result *
 
     if (!input_file_open(&input, options->input, failure))
         return false;
-    is_done =
-        elf_check(&input, failure) && agent_find(&agent, options->agent, failure) &&
-        (!options->bundle || agent_bundle(&agent, options->output, options->overwrite, failure));
+    is_done = elf_check(&input, failure) && agent_find(&agent, options->agent, failure) &&
+              bundle(options, &input, &agent, failure);
     if (is_done) {
         is_done = write_output(options, &input, &agent, result, failure);
         if (!is_done)

@@ -4,7 +4,7 @@
 #include "rewriter/input_file.h"
 #include "rewriter/link_table.h"
 #include "rewriter/memory.h"
-#include "rewriter/progress.h"
+#include "support/progress.h"
 #include "rewriter/tree_copy.h"
 #include "rewriter/tree_keeper.h"
 

@@ -7,7 +7,8 @@
 cases=${CASES:-2000}
 seed=${SEED:-1}
 failed=${FAILED:-${TMPDIR:-/tmp}/umbra-fuzz-failed}
-images=("$TESTS"/fuzz/seeds/*.so "$TESTS"/fuzz/seeds/program.{pie,fixed})
+images=("$TESTS"/fuzz/seeds/*.so "$TESTS"/fuzz/seeds/{program,static}.{pie,fixed})
+export AGENT # image_fuzz puts it into static programs
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 
 # campaign HARNESS FILE…: with the build at hand and with the one for sanitizers, if there is one

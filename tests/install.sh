@@ -10,6 +10,12 @@ PATH=$work/prefix/bin:$PATH
 build forks forks.c
 run native ./forks
 
+# Manual pages and completion are where man and bash look for them.
+for tool in instrument call_trace_service grinder; do
+    [[ -s $work/prefix/share/man/man1/$tool.1 ]] || fail "no manual page of $tool"
+    cmp "$work/prefix/share/bash-completion/completions/$tool" "$TESTS/../completions/umbra.bash"
+done
+
 # The agent's absolute path is written into the image.
 "$work/prefix/bin/instrument" native/forks -o instrumented/forks
 readelf -d instrumented/forks | grep NEEDED >needed
@@ -25,6 +31,9 @@ rm instrumented/forks
 mkdir bundle
 "$work/prefix/bin/instrument" native/forks -o bundle/forks --bundle
 equal "files of the bundle" "$(ls bundle | paste -sd' ')" "forks libhooks.so"
+build static "$TESTS/../samples/fib.c" -static
+"$work/prefix/bin/instrument" native/static -o alone --bundle
+[[ -e alone && ! -e libhooks.so ]] || fail "a static program got an agent beside it"
 mv bundle/* instrumented/
 rm -f "$work"/prefix/lib*/umbra/libhooks.so "$work"/prefix/lib/*/umbra/libhooks.so
 rm -rf traces

@@ -7,7 +7,7 @@ instrumented reasons --exclude=excluded --instrument-imports
 same reasons
 instrument --verify instrumented/reasons >verified
 
-for function in plain adjusted padding short_jump; do
+for function in plain adjusted padding short_jump redirected; do
     equal "$function" "$(state_of $function reasons)" "hooked ${function//_/-}"
 done
 for function in fragment signal_frame return_address excluded too_short branch_target \

@@ -66,6 +66,15 @@ for strip in -g -s; do
     instrumented longjmps
     recorded longjmps
 done
+# Its compiler has no word for a position-independent static program; the linker has.
+musl=/usr/lib/x86_64-linux-musl
+build fib "$samples/fib.c" -fPIE -static -nostartfiles -Wl,-pie,--no-dynamic-linker,-z,text \
+    $musl/rcrt1.o $musl/crti.o $musl/crtn.o
+equal "type of a static-PIE by musl" \
+    "$(readelf -hlW native/fib | grep -Eo 'Type: +DYN|INTERP' | tr -s ' ')" "Type: DYN"
+instrumented fib
+recorded fib
+equal "calls of fib" "$(calls_of fib)" 2692537
 CC=
 
 # A static Rust program, position-independent.

@@ -5,8 +5,9 @@
  *      +-----------------------+
  *      | RX  stubs             |  section .umbra.stubs
  *      +-----------------------+
- *      | R   program headers   |
- *      |     dynamic tables    |  .dynsym .dynstr .gnu.version .rela.dyn, each with one more entry
+ *      | R   program headers   |  if there is no room for them where they were
+ *      |     dynamic tables    |  with one more entry each, or moved to give others room:
+ *      |                       |  rewriter/elf/elf_room.h
  *      |     unwind tables     |  of the stubs, section .umbra.frames; .eh_frame_hdr of all
  *      |     image_manifest    |  section .umbra.manifest
  *      |       manifest_function [function_count]
@@ -36,6 +37,9 @@
  *                          .long index                               STUB_INDEX
  *      body:               the displaced instructions, fixed up
  *                          jmp  function + patched bytes
+ *
+ * Where no byte is free (patch_size 0, but for imports), the function stays as it is: what leads to
+ * it is changed, which `changes` has, and its stub's body is a jump to the function.
  *
  * The hook is entered with rax = body, the program's rax at [rsp - 16], rsp at the return address,
  * all else as the caller left it. Going on to `body` with rax restored is the original function.

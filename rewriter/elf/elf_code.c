@@ -159,7 +159,8 @@ static bool in_span(const struct elf_span *span, uint64_t address)
 }
 
 /* Pointers to functions in .init_array and the like, as far as no relocation fills them in. */
-static void add_array(struct elf_code *elf, const struct elf_image *image, const struct elf_span *span)
+static void add_array(struct elf_code *elf, const struct elf_image *image,
+                      const struct elf_span *span)
 {
     const uint8_t *words = elf_at(image, span->address, span->size);
     uint64_t word;
@@ -204,26 +205,22 @@ static void add_entries(struct elf_code *elf, const struct elf_image *image)
     }
 }
 
-/* DT_RELR: an even word is the address of a pointer; an odd one has a bit for each of 63 next. */
-static void add_packed_pointers(struct elf_code *elf, const struct elf_image *image)
-{
-    uint64_t size = elf_dynamic_value(image, DT_RELRSZ, 0), where = 0, word, pointer;
-    const uint8_t *words = elf_at(image, elf_dynamic_value(image, DT_RELR, 0), size), *bytes;
+struct packed {
+    struct elf_code *elf;
+    const struct elf_image *image;
+};
 
-    for (uint64_t i = 0; words && i + 8 <= size; i += 8) {
-        memcpy(&word, words + i, sizeof word);
-        if (!(word & 1)) {
-            where = word;
-            word = 3; /* just this one */
-        }
-        for (uint64_t bits = word >> 1, at = where; bits; bits >>= 1, at += 8) {
-            if (!(bits & 1) || !(bytes = elf_at(image, at, 8)))
-                continue;
-            memcpy(&pointer, bytes, sizeof pointer);
-            address_set_add(&elf->map.pointers, pointer);
-        }
-        where += word == 3 ? 8 : 63 * 8;
-    }
+static bool add_packed(void *context, uint64_t address)
+{
+    const struct packed *packed = context;
+    uint64_t pointer;
+    const uint8_t *bytes = elf_at(packed->image, address, sizeof pointer);
+
+    if (!bytes)
+        return true;
+    memcpy(&pointer, bytes, sizeof pointer);
+    address_set_add(&packed->elf->map.pointers, pointer);
+    return true;
 }
 
 /* What the unwind information says of a call to this address. */
@@ -355,7 +352,7 @@ void elf_code_read(struct elf_code *elf, const struct elf_image *image,
     add_fdes(elf);
     add_named(elf, image);
     add_entries(elf, image);
-    add_packed_pointers(elf, image);
+    elf_packed_visit(image, add_packed, &(struct packed){elf, image});
     function_list_settle(&elf->functions);
     mark_plt(elf, image);
     mark_by_frame(elf);

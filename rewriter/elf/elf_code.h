@@ -16,9 +16,9 @@ struct elf_code {
     struct function_list functions; /* ascending, each with its reason or undecided */
     struct eh_frame frame;
     struct elf_span generated; /* elf_generated.h */
-    struct cfi_cursor cursor; /* of the function being swept */
-    const struct fde *fde;    /* null if it has none */
-    uint64_t swept;           /* its address */
+    struct cfi_cursor cursor;  /* of the function being swept */
+    const struct fde *fde;     /* null if it has none */
+    uint64_t swept;            /* its address */
     size_t range_room, data_room;
 };
 

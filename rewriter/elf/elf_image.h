@@ -88,6 +88,10 @@ struct elf_table elf_relocations(const struct elf_image *image);
 struct elf_table elf_plt_relocations(const struct elf_image *image);
 Elf64_Rela elf_relocation(struct elf_table relocations, size_t index);
 
+/* Calls visit with the address of each pointer that DT_RELR has moved, until it returns false. */
+bool elf_packed_visit(const struct elf_image *image, bool (*visit)(void *, uint64_t),
+                      void *context);
+
 /* Is there a note by that owner, of any type? */
 bool elf_has_note(const struct elf_image *image, const char *owner);
 /* Content of NT_GNU_BUILD_ID. */

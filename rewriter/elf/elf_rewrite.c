@@ -3,6 +3,7 @@
 #include "rewriter/elf/elf_filter.h"
 #include "rewriter/elf/elf_layout.h"
 #include "rewriter/elf/elf_manifest.h"
+#include "rewriter/elf/elf_redirect.h"
 #include "rewriter/elf/elf_writer.h"
 #include "rewriter/patch_plan.h"
 
@@ -38,6 +39,7 @@ static bool analyse(struct analysis *analysis, const struct elf_image *image,
                     "one another only, that finding them would take too long");
     elf_filter_apply(options->filter, &analysis->elf, image);
     patch_plan(&analysis->plan);
+    elf_redirect_plan(&analysis->plan, &analysis->elf, image);
     return true;
 }
 
@@ -86,6 +88,19 @@ bool elf_check(const struct input_file *input, struct failure *failure)
     is_fit = elf_image_require_fit(&image, failure);
     elf_image_free(&image);
     return is_fit;
+}
+
+bool elf_embeds_agent(const struct input_file *input)
+{
+    struct elf_image image;
+    struct failure ignored;
+    bool is_static;
+
+    if (!elf_image_read(&image, input->path, input->bytes, input->size, &ignored))
+        return false;
+    is_static = elf_image_is_static(&image);
+    elf_image_free(&image);
+    return is_static;
 }
 
 /* What LIEF should find. */

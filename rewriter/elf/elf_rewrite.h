@@ -11,6 +11,8 @@
 
 /* Refuses what elf_rewrite would, as far as that is known without looking at the code. */
 bool elf_check(const struct input_file *input, struct failure *failure);
+/* Whether the agent goes into the image itself: a static executable. */
+bool elf_embeds_agent(const struct input_file *input);
 
 /* Writes the instrumented image; says what the judge should find in it. Changes input's bytes. */
 bool elf_rewrite(struct input_file *input, const struct rewrite_options *options,

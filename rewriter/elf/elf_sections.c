@@ -7,39 +7,49 @@
 #include <string.h>
 
 static void move_to(const struct elf_layout *layout, Elf64_Shdr *section,
-                    const struct elf_part *part)
+                    const struct elf_place *place)
 {
-    if (!part->size)
+    if (!place->size)
         return;
-    section->sh_addr = layout->tables_address + part->offset;
-    section->sh_offset = section->sh_addr - layout->delta;
-    section->sh_size = part->size;
+    section->sh_addr = place->address;
+    section->sh_offset = elf_layout_offset(layout, place->address);
+    section->sh_size = place->size;
 }
 
-/* A copied table's section goes where the copy is; what it covered has none any more. */
+static bool part_place(uint64_t segment, const struct elf_part *part, struct elf_place *place)
+{
+    *place = (struct elf_place){segment + part->offset, part->size};
+    return part->size;
+}
+
+/* A grown table's section covers all of it; what a copied one covered has none any more. */
 static void section_follow(const struct elf_layout *layout, Elf64_Shdr *section)
 {
     const struct elf_image *image = layout->image;
-    uint64_t address = section->sh_addr;
+    uint64_t address = section->sh_addr, moved = elf_room_moved(&layout->room, address);
+    struct elf_place place;
 
-    if (!address)
+    if (!address || !(section->sh_flags & SHF_ALLOC))
         return;
     if (section->sh_type == SHT_DYNSYM)
         move_to(layout, section, &layout->symbols);
     else if (section->sh_type == SHT_GNU_versym)
         move_to(layout, section, &layout->versions);
-    else if (section->sh_type == SHT_HASH)
-        move_to(layout, section, &layout->hash);
     else if (section->sh_type == SHT_STRTAB && address == elf_dynamic_value(image, DT_STRTAB, 0))
         move_to(layout, section, &layout->strings);
     else if (section->sh_type == SHT_RELA && address == elf_dynamic_value(image, DT_RELA, 0))
         move_to(layout, section, &layout->relocations);
-    else if (strcmp(elf_section_name(image, section), ".eh_frame_hdr") == 0)
-        move_to(layout, section, &layout->frame_index);
-    else if (section->sh_type == SHT_DYNAMIC && layout->dynamic.size) {
-        section->sh_addr = layout->data_address + layout->dynamic.offset;
-        section->sh_offset = section->sh_addr - layout->delta;
-        section->sh_size = layout->dynamic.size;
+    else if (section->sh_type == SHT_HASH && layout->hash.size)
+        move_to(layout, section, &layout->hash);
+    else if (strcmp(elf_section_name(image, section), ".eh_frame_hdr") == 0 &&
+             part_place(layout->tables_address, &layout->frame_index, &place))
+        move_to(layout, section, &place);
+    else if (section->sh_type == SHT_DYNAMIC &&
+             part_place(layout->data_address, &layout->dynamic, &place))
+        move_to(layout, section, &place);
+    else if (moved != address) {
+        section->sh_addr = moved;
+        section->sh_offset = elf_layout_offset(layout, moved);
     }
 }
 

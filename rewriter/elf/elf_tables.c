@@ -112,6 +112,28 @@ Elf64_Rela elf_relocation(struct elf_table relocations, size_t index)
     return relocation;
 }
 
+/* An even word is the address of a pointer; an odd one has a bit for each of the 63 behind it. */
+bool elf_packed_visit(const struct elf_image *image, bool (*visit)(void *, uint64_t), void *context)
+{
+    uint64_t size = elf_dynamic_value(image, DT_RELRSZ, 0), where = 0, word;
+    const uint8_t *words = elf_at(image, elf_dynamic_value(image, DT_RELR, 0), size);
+
+    for (uint64_t i = 0; words && i + 8 <= size; i += 8) {
+        memcpy(&word, words + i, sizeof word);
+        if (!(word & 1)) {
+            if (!visit(context, word))
+                return false;
+            where = word + 8;
+            continue;
+        }
+        for (uint64_t bits = word >> 1, at = where; bits; bits >>= 1, at += 8)
+            if (bits & 1 && !visit(context, at))
+                return false;
+        where += 63 * 8;
+    }
+    return true;
+}
+
 struct note {
     const uint8_t *owner; /* not terminated */
     uint64_t owner_size;

@@ -28,10 +28,13 @@
 #define INDEX_ENTRY_SIZE 8
 
 enum {
+    CFA_ADVANCE_LOC1 = 0x02,
+    CFA_ADVANCE_LOC2 = 0x03,
     CFA_ADVANCE_LOC4 = 0x04,
     CFA_REMEMBER_STATE = 0x0a,
     CFA_RESTORE_STATE = 0x0b,
     CFA_DEF_CFA_OFFSET = 0x0e,
+    CFA_ADVANCE_LOC = 0x40, /* and a distance below it */
 };
 
 /* zR: pointers are 32-bit distances; CFA is rsp + 8, the return address lies at CFA - 8. */
@@ -83,11 +86,23 @@ static void put32(struct buffer *to, uint64_t value)
 
 static void advance_to(struct frame *frame, uint64_t address)
 {
-    if (address == frame->address)
-        return;
-    put8(frame->to, CFA_ADVANCE_LOC4);
-    put32(frame->to, address - frame->address);
+    uint64_t distance = address - frame->address;
+
     frame->address = address;
+    if (distance == 0)
+        return;
+    if (distance < CFA_ADVANCE_LOC) {
+        put8(frame->to, (uint8_t)(CFA_ADVANCE_LOC | distance));
+    } else if (distance <= UINT8_MAX) {
+        put8(frame->to, CFA_ADVANCE_LOC1);
+        buffer_append(frame->to, &distance, 1);
+    } else if (distance <= UINT16_MAX) {
+        put8(frame->to, CFA_ADVANCE_LOC2);
+        buffer_append(frame->to, &distance, 2);
+    } else {
+        put8(frame->to, CFA_ADVANCE_LOC4);
+        put32(frame->to, distance);
+    }
 }
 
 /* Copies what holds from each displaced instruction on, as far as the one at `limit`. */

@@ -3,6 +3,7 @@
 #include "rewriter/elf/elf_changes.h"
 #include "rewriter/elf/elf_imports.h"
 #include "rewriter/elf/elf_layout.h"
+#include "rewriter/elf/elf_redirect.h"
 #include "rewriter/manifest.h"
 #include "rewriter/seal.h"
 #include "trace/image_manifest.h"
@@ -37,8 +38,8 @@ static void place_segments(struct elf_layout *layout)
         aligned = layout->stubs.address - image->segments[i].p_vaddr + image->segments[i].p_offset;
         break;
     }
-    if ((elf_segment(image, PT_INTERP) || layout->embedding) && aligned >= offset &&
-        aligned - offset <= HOLE_LIMIT)
+    if ((elf_segment(image, PT_INTERP) || layout->embedding) && !layout->headers.address &&
+        aligned >= offset && aligned - offset <= HOLE_LIMIT)
         offset = aligned;
     layout->delta = layout->stubs.address - offset;
 }
@@ -100,7 +101,6 @@ static void patch_function(const struct elf_layout *layout, const struct functio
 {
     uint64_t start = function->address + function->patch_offset;
     uint8_t *bytes = elf_at(layout->image, start, function->patch_size);
-
     uint64_t stub = layout->stubs.address + function->stub;
 
     if (function->hole) {
@@ -113,6 +113,45 @@ static void patch_function(const struct elf_layout *layout, const struct functio
     store_jump(layout, start, stub);
 }
 
+static bool meets(uint64_t offset, uint64_t size, uint64_t other, uint64_t other_size)
+{
+    return offset < other + other_size && other < offset + size;
+}
+
+/* Whether a patch would be in the ELF header, or in what its tables grow into. */
+static bool is_overwritten(const struct elf_layout *layout, uint64_t address, uint64_t size)
+{
+    uint64_t offset = elf_layout_offset(layout, address);
+
+    for (size_t i = 0; i < layout->overwrite_count; i++)
+        if (meets(offset, size, elf_layout_offset(layout, layout->overwrites[i].address),
+                  layout->overwrites[i].size))
+            return true;
+    return meets(offset, size, 0, sizeof(Elf64_Ehdr));
+}
+
+/* Refuses files in which code lies where no linker puts any. */
+static bool check_code(const struct elf_layout *layout, const struct elf_writer_source *source,
+                       struct failure *failure)
+{
+    const struct function_list *functions = &source->elf->functions;
+
+    for (size_t i = 0; i < functions->count; i++) {
+        const struct function *function = &functions->items[i];
+
+        if (!patch_reason_is_hooked(function->reason) || function->patch_size == 0)
+            continue;
+        if (is_overwritten(layout, function->address + function->patch_offset,
+                           function->patch_size) ||
+            (function->hole && is_overwritten(layout, function->hole, PATCH_JUMP_SIZE)))
+            return fail(failure, layout->image->path,
+                        "expected code apart from headers and tables, found the function at %#llx "
+                        "among them",
+                        (unsigned long long)function->address);
+    }
+    return true;
+}
+
 static void patch_code(struct elf_layout *layout, const struct elf_writer_source *source)
 {
     const struct function *functions = source->elf->functions.items;
@@ -121,7 +160,7 @@ static void patch_code(struct elf_layout *layout, const struct elf_writer_source
         if (!patch_reason_is_hooked(functions[i].reason))
             continue;
         stub_bind(&layout->stubs, &functions[i], elf_layout_header(layout));
-        if (!functions[i].is_import)
+        if (!functions[i].is_import && functions[i].reason != PATCH_REDIRECTED)
             patch_function(layout, &functions[i]);
     }
     for (size_t i = 0; i < source->plan->retarget_count; i++) {
@@ -157,7 +196,7 @@ static bool write_all(struct elf_layout *layout, struct output_file *output,
     uint64_t tail_offset = (loaded_end(layout) - layout->delta + 7) / 8 * 8;
     bool is_written;
 
-    header.e_phoff = layout->tables_address + layout->headers.offset - layout->delta;
+    header.e_phoff = elf_layout_offset(layout, layout->headers.address);
     header.e_phnum = (Elf64_Half)(image->segment_count + elf_layout_new_segments(layout));
     if (embedding)
         header.e_entry = elf_embedding_start(embedding);
@@ -257,6 +296,11 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
         !elf_imports_note(&changes, &source->elf->functions, &source->elf->map, source->image,
                           failure))
         goto err;
+    if (!layout.embedding)
+        elf_tables_plan(&layout, source->agent);
+    if (!check_code(&layout, source, failure) || !elf_tables_note(&layout, &changes, failure) ||
+        !elf_redirect_note(&changes, &layout, source->plan, failure))
+        goto err;
     place_segments(&layout);
     if (!append_stubs(&layout, source->elf, moves, failure))
         goto err;
@@ -277,6 +321,8 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
     patch_code(&layout, source);
     elf_imports_redirect(&source->elf->functions, &source->elf->map, source->image, &layout.stubs,
                          moves);
+    elf_redirect_store(&layout, source->plan, moves);
+    elf_tables_store(&layout);
     is_written = write_all(&layout, output, failure) &&
                  seal_output(output,
                              layout.tables_address - layout.delta + layout.manifest.offset +
@@ -286,6 +332,7 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
 err:
     free(changes.items);
     free(moves);
+    free(layout.overwriting.bytes);
     free(layout.tables.bytes);
     free(layout.data.bytes);
     free(layout.stubs.code.bytes);

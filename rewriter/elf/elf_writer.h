@@ -2,12 +2,13 @@
  * Putting an instrumented ELF image together. The original's bytes stay where they are; behind
  * them come three segments, at the end of the file and of the address space alike:
  *
- *      original            patched prologues; what elf_changes.c notes: ELF header, branches
- *      (hole)              in a program, up to the offset that equals the address: kernels before
- *                          5.18 tell the loader where the program headers are by adding e_phoff
- *                          to the load address
+ *      original            patched prologues; what elf_changes.c notes: ELF header, branches;
+ *                          tables that grow where they are: elf_room.h
+ *      (hole)              in a program whose program headers do not stay, up to the offset that
+ *                          equals the address: kernels before 5.18 tell the loader where they are
+ *                          by adding e_phoff to the load address
  *      RX   stubs
- *      R    program headers, .dynstr .dynsym .gnu.version .hash .rela.dyn,
+ *      R    program headers and dynamic tables as far as they do not stay,
  *           unwind information of the stubs, .eh_frame_hdr, manifest
  *      RW   .dynamic, image_header
  *      (not loaded)        .shstrtab, section headers
@@ -15,8 +16,9 @@
  * Into a static executable the agent itself is put, between RW and what is not loaded, and its data
  * is preceded by pointers and thread-local storage: elf_embedding.h.
  *
- * .rela.dyn gets its new entry right behind the relative relocations, so that image_header's
- * entry_hook is bound before an IRELATIVE relocation runs a resolver, which may be hooked.
+ * .rela.dyn gets its new entry right behind the relative relocations, and the one that was there
+ * goes to the end, so that image_header's entry_hook is bound before an IRELATIVE relocation runs a
+ * resolver, which may be hooked.
  */
 #ifndef UMBRA_REWRITER_ELF_WRITER_H
 #define UMBRA_REWRITER_ELF_WRITER_H

@@ -1,6 +1,11 @@
-/* The rewriter's whole way: reading, discovery, planning, writing; and listing what it wrote. */
+/*
+ * The rewriter's whole way: reading, discovery, planning, writing; listing and verifying what it
+ * wrote. AGENT in the environment names the agent to be put into static executables; without it
+ * they are refused when it is looked for.
+ */
 #include "rewriter/elf/elf_manifest.h"
 #include "rewriter/elf/elf_rewrite.h"
+#include "rewriter/elf/elf_verify.h"
 #include "tests/fuzz/harness.h"
 
 #include <stdio.h>
@@ -43,6 +48,20 @@ static void list(const uint8_t *data, size_t size)
     free(input.bytes);
 }
 
+/* It must give back the original, too. */
+static void verify(const uint8_t *data, size_t size)
+{
+    struct input_file input = input_of(data, size);
+    struct verify_result result;
+    struct failure failure = {{0}};
+
+    if (!elf_verify(&input, &result, &failure)) {
+        fprintf(stderr, "what was written does not verify: %s\n", failure.text);
+        abort();
+    }
+    free(input.bytes);
+}
+
 /* What was written must be an instrumented image, and list as one. */
 static void check_output(int file)
 {
@@ -58,18 +77,21 @@ static void check_output(int file)
     }
     elf_image_free(&image);
     list(bytes, size);
+    verify(bytes, size);
     munmap(bytes, size);
 }
 
 static void rewrite(const uint8_t *data, size_t size)
 {
-    static const struct agent agent = {.path = "/agent.so", .needed = "/agent.so"};
+    const char *path = getenv("AGENT");
+    struct agent agent = {.needed = "/agent.so"};
     struct input_file input = input_of(data, size);
     struct output_file output = {.path = "output", .descriptor = memory_file(NULL, 0)};
     struct judge_expectation expected;
     struct rewrite_result result;
     struct failure failure = {{0}};
 
+    snprintf(agent.path, sizeof agent.path, "%s", path ? path : agent.needed);
     if (elf_check(&input, &failure) &&
         elf_rewrite(&input, &options, &agent, &output, &result, &expected, &failure))
         check_output(output.descriptor);

@@ -18,7 +18,7 @@ recorded_modules=(
     test_deque test_descr test_dict test_email test_exceptions test_fork1 test_functools test_gc
     test_generators test_hashlib test_heapq test_json test_list test_long test_math test_os
     test_pickle test_posix test_pwd test_queue test_re test_scope test_set test_signal test_sort
-    test_sqlite3 test_statistics test_struct test_subprocess test_sys test_thread
+    test_statistics test_struct test_subprocess test_sys test_thread
     test_threading test_threadsignals test_traceback test_unicode test_unittest test_weakref
     test_with test_zipfile test_zlib
 )

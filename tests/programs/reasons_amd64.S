@@ -1,5 +1,6 @@
 /*
- * A function for each word of docs/list.md, named after it, '_' for '-'. Only main is ever called.
+ * A function for each word of docs/list.md, named after it, '_' for '-'. Only main and
+ * what it calls are ever called.
  */
         .macro  function name
         .type   \name, @function
@@ -27,6 +28,7 @@ number: .long   1000
         sub     $8, %rsp
         .cfi_def_cfa_offset 16
         call    inside_function
+        call    redirected
         call    exit@PLT
         end_function main
 
@@ -107,6 +109,11 @@ inside_function:
         add     $2, %eax
         ret
         end_function excluded
+
+        island
+        function redirected             /* as too_short, but its caller is known */
+        ret
+        end_function redirected
 
         island
         function too_short

@@ -1,4 +1,4 @@
-#include "rewriter/progress.h"
+#include "support/progress.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@
 #define SHARE_INTERVAL (10 * (uint64_t)INTERVAL)
 #define CALLS_PER_LOOK 1024 /* at the clock; a power of two */
 
-static bool is_shown;
+static bool is_shown, is_disabled;
 
 static uint64_t now(void)
 {
@@ -27,7 +27,7 @@ void progress_show(size_t done, size_t all, const char *what)
 
     if (is_terminal < 0)
         is_terminal = isatty(STDERR_FILENO);
-    if (!is_terminal || now() - last < INTERVAL)
+    if (is_disabled || !is_terminal || now() - last < INTERVAL)
         return;
     last = now();
     is_shown = true;
@@ -38,7 +38,7 @@ void progress_share(size_t done, size_t all, const char *what)
 {
     static uint64_t last;
 
-    if (done & (CALLS_PER_LOOK - 1) || !isatty(STDERR_FILENO))
+    if (done & (CALLS_PER_LOOK - 1) || is_disabled || !isatty(STDERR_FILENO))
         return;
     if (done == 0)
         last = now();
@@ -47,6 +47,11 @@ void progress_share(size_t done, size_t all, const char *what)
     last = now();
     is_shown = true;
     fprintf(stderr, "\r\033[K%zu%% of %.50s", done * 100 / all, what);
+}
+
+void progress_disable(void)
+{
+    is_disabled = true;
 }
 
 void progress_clear(void)

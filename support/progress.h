@@ -1,6 +1,6 @@
 /* A line on stderr that says how far long work is; on a terminal only. */
-#ifndef UMBRA_REWRITER_PROGRESS_H
-#define UMBRA_REWRITER_PROGRESS_H
+#ifndef UMBRA_SUPPORT_PROGRESS_H
+#define UMBRA_SUPPORT_PROGRESS_H
 
 #include <stddef.h>
 
@@ -8,6 +8,8 @@
 void progress_show(size_t done, size_t all, const char *what);
 /* Likewise, within one file and after a second of it; to be called often. */
 void progress_share(size_t done, size_t all, const char *what);
+/* From now on nothing is shown. */
+void progress_disable(void);
 /* Takes the line away: before anything else is printed, and at the end. */
 void progress_clear(void);
 

@@ -1,0 +1,26 @@
+/*
+ * The original of an instrumented file, put together again from that and its manifest
+ * (image_manifest.h), and what hashes of its functions are worth: two builds of a program share
+ * those of the functions whose bytes are the same, which is most only as long as nothing moved.
+ */
+#ifndef UMBRA_GRINDER_ORIGINAL_BYTES_H
+#define UMBRA_GRINDER_ORIGINAL_BYTES_H
+
+#include <stdint.h>
+
+#include "grinder/images.h"
+
+struct original_bytes {
+    uint8_t *bytes; /* null if it could not be put together: memory is as large as the file */
+    uint64_t size;
+};
+
+/* The result has the hash that the manifest names, or is null. */
+void original_bytes_read(struct original_bytes *original, const struct image *image);
+void original_bytes_free(struct original_bytes *original);
+
+/* XXH3 64 of the function at index in the manifest; 0 if its size is not known. */
+uint64_t original_bytes_hash(const struct original_bytes *original, const struct image *image,
+                             uint32_t index);
+
+#endif

@@ -1,0 +1,109 @@
+#!/bin/bash
+# --mode=diff: what changed between two recordings, by name, or by code where there are no names; and
+# as a gate, by its exit status.
+# needs: gawk libxml2-utils
+. "$(dirname "$0")/lib.sh"
+
+# recording NAME: instruments and records native/NAME into the folder NAME
+recording()
+{
+    instrumented "$1"
+    (cd instrumented && call_trace_service start --trace-dir="$work/$1" -- "./$1")
+}
+
+# diff_status STATUS ARGUMENT…: leaves changes and problems
+diff_status()
+{
+    local wanted=$1 status=0
+    shift
+    grinder --mode=diff "$@" >changes 2>problems || status=$?
+    equal "status of $*" "$status" "$wanted"
+}
+
+# row FUNCTION: its calls before and after and their change
+row()
+{
+    gawk -F '\t' -v name="$1" '$1 == name { print $3, $4, $5 }' changes
+}
+
+sum_of()
+{
+    gawk -F '\t' -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) column = i; next }
+        { sum += $column } END { printf "%d\n", sum }' changes
+}
+
+totals()
+{
+    grinder --mode=summary "$1" | sed -n 's/^totals: \([0-9]*\) ns \([0-9]*\) calls .*/\1 \2/p'
+}
+
+build first versions.c
+build second versions.c -DSECOND
+recording first
+recording second
+
+diff_status 0 --weight=calls first second
+equal "calls of mixed" "$(row mixed)" "100 110 10"
+equal "calls of added" "$(row added)" "0 10 10"
+equal "calls of main" "$(row main)" "1 1 0"
+equal "the largest change comes first" "$(sed -n '2,3s/\t.*//p' changes | sort | paste -sd' ')" \
+    "added mixed"
+equal "the first recording's sums" "$(sum_of self_ns_before) $(sum_of calls_before)" \
+    "$(totals first)"
+equal "the second one's" "$(sum_of self_ns_after) $(sum_of calls_after)" "$(totals second)"
+
+# 20 calls more than about 107: more than 15 %, less than 25 % of them.
+diff_status 1 --weight=calls --threshold=15 first second
+diff_status 0 --weight=calls --threshold=25 first second
+diff_status 1 --weight=calls --threshold=0 second first
+diff_status 0 --weight=calls --threshold=0 first first
+diff_status 0 --threshold=0 first/*.bin first/*.bin
+diff_status 1 --threshold=0 --output-file=kept first second
+contains kept '^mixed'
+
+# What is wrong has a status of its own.
+diff_status 2 first nowhere
+diff_status 2 --threshold=0 first work/nowhere.bin
+mkdir empty
+diff_status 2 --threshold=0 first empty
+contains problems 'empty: expected a trace file or a folder with traces, found no \.bin in it'
+diff_status 2 first
+contains problems 'expected 2 recordings, found 1'
+diff_status 2 --threshold=-1 first second
+diff_status 2 --threshold=0 --output-file=nowhere/kept first second
+diff_status 2 --output-format=pprof first second
+
+# A table, for people.
+diff_status 0 --output-format=table --top=1 --weight=calls first second
+equal "lines of the table" "$(wc -l <changes)" 4
+contains changes '^ +100 +110 +\+10 .* mixed$|^ +0 +10 +\+10 .* added$'
+contains changes '\(all\)$'
+
+# By stacks.
+diff_status 0 --output-format=folded --weight=calls first second
+contains changes '^main;mixed 100 110$'
+contains changes '^main;added 0 10$'
+diff_status 0 --output-format=flamegraph --weight=calls first second
+xmllint --noout changes
+tr '\n' ' ' <changes >line
+contains line '<title>mixed [0-9]+ ns, 110 calls \([0-9.]+%\) itself [0-9]+ ns, 110 calls before [0-9]+ ns, 100 calls</title>'
+
+# Without symbols, functions whose bytes are the same match wherever they are.
+strip -s -o native/first.stripped native/first
+strip -s -o native/second.stripped native/second
+recording first.stripped
+recording second.stripped
+diff_status 0 --weight=calls first.stripped second.stripped
+equal "mixed, without a name" "$(gawk -F '\t' '$3 == 100 && $4 == 110' changes | wc -l)" 1
+equal "added, without a name" "$(gawk -F '\t' '$3 == 0 && $4 == 10' changes | wc -l)" 1
+address()
+{
+    nm "native/$1" | gawk '$3 == "mixed" { print $1 }'
+}
+[[ $(address first) != "$(address second)" ]] || fail "mixed has not moved"
+
+# A manifest whose program is damaged is no reason to match.
+offset=$((16#$(address second) + 12)) # behind what is patched; as far into the file
+printf 'X' | dd of=instrumented/second.stripped bs=1 seek="$offset" conv=notrunc status=none
+diff_status 0 --weight=calls first.stripped second.stripped
+equal "mixed, of a damaged file" "$(gawk -F '\t' '$3 == 100 && $4 == 110' changes | wc -l)" 0
