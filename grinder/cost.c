@@ -67,6 +67,7 @@ struct level {
     uint64_t ticks; /* of callees that ran within this context's ticks */
     uint64_t ns;    /* of all callees */
     uint64_t calls;
+    uint64_t own_calls;           /* of the callees themselves */
     uint64_t tail_ticks, tail_ns; /* of those that ran after it, by a tail call */
 };
 
@@ -127,7 +128,7 @@ static void descend(struct walk *walk, uint32_t slot)
                        .next_child = context->first_child,
                        .visited = below || is_chosen(walk, context)};
     walk->depth_of[context->function] += walk->levels[walk->level_count - 1].visited;
-    walk->contexts++;
+    walk->contexts += !(context->site & CONTEXT_JIT);
 }
 
 /* The context on top is complete: reports it and adds it to the one above. */
@@ -144,6 +145,7 @@ static void ascend(struct walk *walk)
         .self_ns = context->fold ? 0 : own_ns,
         .total_ns = own_ns + done.ns,
         .total_calls = context->calls + done.calls,
+        .edge_calls = context->site & CONTEXT_JIT ? done.own_calls : context->calls,
     };
 
     walk->depth_of[context->function] -= done.visited;
@@ -161,6 +163,7 @@ static void ascend(struct walk *walk)
     }
     above->ns += cost.total_ns;
     above->calls += cost.total_calls;
+    above->own_calls += context->calls;
     if (context->fold)
         walk->tree->folds[context->fold].folded_ns += own_ns;
     if (done.visited)

@@ -11,6 +11,7 @@ struct cost {
     uint64_t self_ns;     /* time between callees */
     uint64_t total_ns;    /* self and callees */
     uint64_t total_calls; /* entries of the context and all below it */
+    uint64_t edge_calls;  /* calls; of code made at run time, those made from it (jit_callers.h) */
     bool outermost;       /* no context above is one of the same function */
 };
 
