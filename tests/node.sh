@@ -43,15 +43,20 @@ called()
         '$4 ~ caller && $6 ~ callee { sum += $10 } END { print sum + 0 }' edges
 }
 
-# Once rounds is optimised, fails is a part of it.
-thrown=$(((8000 + 2) / 3 + (3000 + 2) / 3)) # by both threads' rounds
+# Once rounds is optimised, fails is a part of it. Before V8 11 a worker's map overwrites the main
+# thread's.
+thrown=$(((3000 + 2) / 3))
+major=$("$NODE" -p 'process.versions.node.split(".")[0]')
+if ((major >= 20)); then
+    thrown=$((thrown + (8000 + 2) / 3))
+    for caller in digest promised changing; do
+        (($(called "$caller" .) > 0)) || fail "$caller is no caller"
+    done
+fi
 equal "throws" "$(called '(fails|rounds)' '^v8::internal::Runtime_Throw[(]')" "$thrown"
 (($(called fails '^v8::internal::Runtime_Throw[(]') > 10)) || fail "fails is no caller"
-(($(called digest .) > 0)) || fail "digest is no caller"
-(($(called promised .) > 0)) || fail "promised is no caller"
-(($(called changing .) > 0)) || fail "changing is no caller"
-grep -cP '^[^\t]*\t[^\t]*\t[^\t]*\tJS:' edges >named
+named=$(awk -F '\t' '$5 ~ "/perf-[0-9]*.map$" && $4 ~ /script.js:/ { n++ } END { print n }' edges)
 grinder --mode=profile --merge --output-file=callgrind traces/*.bin
 grinder --mode=summary traces/*.bin >summary
 equal "totals" "$(sed -n 's/^totals: //p' callgrind)" "$(awk '/^totals:/ { print $2, $4 }' summary)"
-echo "$(summed entries) calls recorded, $(<named) edges from JavaScript functions"
+echo "$(summed entries) calls recorded, $named edges from the script's functions"
