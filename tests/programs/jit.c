@@ -1,7 +1,7 @@
 /*
  * Makes code at run time and calls functions through it, as a just-in-time compiler does, and tells
- * about it: jit map writes /tmp/perf-PID.map, jit dump jit-PID.dump in the working directory, mapped
- * so that it shows.
+ * about it: jit map writes /tmp/perf-PID.map, jit dump jit-PID.dump in the working directory,
+ * mapped so that it shows.
  *
  *      first(f, n)     calls f(n)
  *      second(f, n)    likewise; was somewhere else first
