@@ -15,6 +15,9 @@
  *                        entry: | addr | line 4 | discriminator 4 | file 0 |
  *                        a file of one byte ff: that of the entry before
  *      CLOSE       3   the end
+ *
+ * V8 adds 64 to each entry's addr: the size of the ELF header that `perf inject` puts before the
+ * code. What has no line within its first 64 bytes is taken for V8's.
  */
 #include "grinder/jit_map.h"
 
@@ -27,6 +30,7 @@
 #define MAGIC       0x4a695444u
 #define HEADER_SIZE 40
 #define PREFIX_SIZE 16
+#define V8_SHIFT    64
 
 enum { LOAD = 0, MOVE = 1, DEBUG_INFO = 2, CLOSE = 3 };
 
@@ -107,6 +111,17 @@ static void forget_lines(struct dump *dump)
     dump->line_count = 0;
 }
 
+static void settle_lines(struct dump *dump)
+{
+    if (!dump->line_count)
+        return;
+    qsort(dump->lines, dump->line_count, sizeof(*dump->lines), compare_lines);
+    if (dump->lines[0].offset < V8_SHIFT)
+        return;
+    for (size_t i = 0; i < dump->line_count; i++)
+        dump->lines[i].offset -= V8_SHIFT;
+}
+
 static void read_debug_info(struct dump *dump, struct cursor *cursor)
 {
     uint64_t count;
@@ -131,8 +146,7 @@ static void read_debug_info(struct dump *dump, struct cursor *cursor)
         dump->lines = memory_grow(dump->lines, dump->line_count, &room, sizeof(*dump->lines));
         dump->lines[dump->line_count++] = line;
     }
-    if (dump->line_count)
-        qsort(dump->lines, dump->line_count, sizeof(*dump->lines), compare_lines);
+    settle_lines(dump);
 }
 
 static void read_load(struct dump *dump, struct cursor *cursor)

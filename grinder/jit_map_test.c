@@ -195,17 +195,18 @@ static void put_move(uint64_t from, uint64_t to, uint64_t size, uint64_t id)
     end_record(begin);
 }
 
-static void put_debug_info(uint64_t address)
+/* shift: V8 adds 64. */
+static void put_debug_info(uint64_t address, uint64_t shift)
 {
     size_t begin = begin_record(2);
 
     put(address, 8);
     put(2, 8);
-    put(address + 4, 8);
+    put(address + shift + 4, 8);
     put(12, 4);
     put(0, 4);
     put_text("made.js");
-    put(address, 8);
+    put(address + shift, 8);
     put(10, 4);
     put(0, 4);
     put_text("\xff");
@@ -216,7 +217,7 @@ static void a_jitdump_has_names_lines_and_moves(void **state)
 {
     (void)state;
     begin_dump(77);
-    put_debug_info(0x1000);
+    put_debug_info(0x1000, 0);
     put_load(0x1000, 0x20, 1, "first");
     put_load(0x2000, 0x20, 2, "second");
     end_record(begin_record(9)); /* a kind not known yet */
@@ -236,6 +237,18 @@ static void a_jitdump_has_names_lines_and_moves(void **state)
     assert_string_equal(place_at(0x3004), "made.js:12");
     assert_string_equal(place_at(0x2000), "?:0");
     assert_int_equal(jit_map_find(&map, 0x3000)->function, 0);
+    jit_map_free(&map);
+}
+
+static void lines_of_v8_are_64_bytes_ahead(void **state)
+{
+    (void)state;
+    begin_dump(77);
+    put_debug_info(0x1000, 64);
+    put_load(0x1000, 0x80, 1, "first");
+    assert_int_equal(read_bytes(dump, dump_size), 0);
+    assert_string_equal(place_at(0x1003), "made.js:10");
+    assert_string_equal(place_at(0x1004), "made.js:12");
     jit_map_free(&map);
 }
 
@@ -271,6 +284,7 @@ int main(void)
         cmocka_unit_test(names_of_node_end_in_a_place),
         cmocka_unit_test(lines_that_make_no_sense_are_left_out),
         cmocka_unit_test(a_jitdump_has_names_lines_and_moves),
+        cmocka_unit_test(lines_of_v8_are_64_bytes_ahead),
         cmocka_unit_test(a_damaged_jitdump_costs_what_is_damaged),
     };
 
