@@ -20,8 +20,8 @@ char *connection_open(char *const *environment, uint32_t fork_of_pid,
 /*
  * Before the first use of a part of the trace: has the system find room for it on the disk, so that
  * a full disk or a cut file shows here and not as a fault in the host. In each page the field
- * `reserved` of a trace_block may change meanwhile, and is 0 in the end: readers pass over it, since
- * the process may be killed in between. False: this part cannot be used.
+ * `reserved` of a trace_block may change meanwhile, and is 0 in the end: readers pass over it,
+ * since the process may be killed in between. False: this part cannot be used.
  */
 bool connection_claim(void *part, uint64_t size);
 

@@ -24,7 +24,7 @@ static uint32_t function_of(uint64_t body)
     return image_of(body)->first_function + *(uint32_t *)(body + STUB_INDEX);
 }
 
-void *umbra_first_call(uint64_t body)
+FROM_ASSEMBLY void *umbra_first_call(uint64_t body)
 {
     struct image_header *image = image_of(body);
     void *hook = (void *)umbra_pass;
@@ -229,7 +229,7 @@ static struct destination entry_on_other_stack(struct thread *thread, uint64_t *
     return destination;
 }
 
-struct destination umbra_slow_entry(uint64_t *slot, uint64_t body)
+FROM_ASSEMBLY struct destination umbra_slow_entry(uint64_t *slot, uint64_t body)
 {
     struct thread *thread = enter(slot, ticks_now());
     struct destination destination;
@@ -261,7 +261,7 @@ static void exit_on_other_stack(struct thread *thread, struct record *record)
     thread->other.top = caller;
 }
 
-void umbra_slow_exit(struct record *record, uint64_t *slot)
+FROM_ASSEMBLY void umbra_slow_exit(struct record *record, uint64_t *slot)
 {
     struct thread *thread = thread_current();
     uint64_t ticks = ticks_now();

@@ -47,11 +47,11 @@ static bool table_take(struct thread *thread)
 
     while (room < (uint64_t)ROOM_FOR_A_NODE * session.node_limit)
         room *= 2;
-    thread->table = pages_take(room * sizeof *thread->table);
+    thread->table = pages_reserve(room * sizeof *thread->table);
     thread->table_room = room;
     thread->table_mask = FIRST_TABLE_SIZE - 1;
     thread->table_used = 0;
-    return thread->table != 0;
+    return thread->table && pages_commit(thread->table, FIRST_TABLE_SIZE * sizeof *thread->table);
 }
 
 static void table_put(struct thread *thread, uint32_t index)
@@ -65,11 +65,12 @@ static void table_put(struct thread *thread, uint32_t index)
 static bool table_make_room(struct thread *thread)
 {
     uint64_t size = thread->table_mask + 1;
-    uint32_t *entries;
+    uint32_t *entries = 0;
 
     if (thread->table_used < size / 2)
         return true;
-    entries = size < thread->table_room ? pages_take(size * sizeof *entries) : 0;
+    if (size < thread->table_room && pages_commit(thread->table, 2 * size * sizeof *entries))
+        entries = pages_take(size * sizeof *entries);
     if (!entries)
         return thread->table_used < size / 4 * 3;
     memcpy(entries, thread->table, size * sizeof *entries);

@@ -91,6 +91,7 @@ void code_map_init(struct code_map *map, const struct code *code)
     address_set_init(&map->calls, code);
     address_set_init(&map->jumps, code);
     address_set_init(&map->pointers, code);
+    address_set_init(&map->inline_tables, code);
     map->work_left = WORK_BASE;
     for (size_t i = 0; i < code->range_count; i++)
         map->work_left += code->ranges[i].size * WORK_RATE;
@@ -110,6 +111,7 @@ void code_map_free(struct code_map *map)
     free(map->calls.words);
     free(map->jumps.words);
     free(map->pointers.words);
+    free(map->inline_tables.words);
     free(map->branches);
     free(map->tables);
     free(map->slot_uses);

@@ -36,7 +36,9 @@ struct code {
     struct code_range *data; /* all others, likewise */
     size_t data_count;
     struct code_unwind unwind;
-    bool has_absolute_code; /* linked to a fixed address: code may hold addresses as numbers */
+    bool has_absolute_code;     /* linked to a fixed address: code may hold addresses as numbers */
+    bool has_unlisted_pointers; /* likewise data, and no relocations tell where */
+    uint64_t table_origin; /* what entries of jump tables in code count from; 0: there are none */
 };
 
 const struct code_range *code_range_at(const struct code *code, uint64_t address);
@@ -70,9 +72,10 @@ struct branch {
     bool is_near;   /* its last four bytes are the displacement */
 };
 
-/* Data that may be a jump table of the function from start to end. */
+/* Data that may be a jump table of the function from start to end; its entries are distances. */
 struct code_table {
     uint64_t address, start, end;
+    uint64_t origin; /* what they are counted from */
 };
 
 /* `call [rip + n]` or `jmp [rip + n]`, found in a function or in a gap. */
@@ -86,12 +89,13 @@ struct slot_use {
 /* What all code swept so far refers to. */
 struct code_map {
     struct address_set calls, jumps, pointers;
-    struct branch *branches; /* ascending by target once swept */
+    struct address_set inline_tables; /* where tables between instructions begin */
+    struct branch *branches;          /* ascending by target once swept */
     size_t branch_count, branch_room;
     struct code_table *tables;
     size_t table_count, table_room;
-    uint64_t work_left; /* units of work that discovery may still spend */
-    bool is_exhausted;  /* it would have taken more: what was found is not to be used */
+    uint64_t work_left;         /* units of work that discovery may still spend */
+    bool is_exhausted;          /* it would have taken more: what was found is not to be used */
     struct slot_use *slot_uses; /* ascending by opcode, each once, when all is swept */
     size_t slot_use_count, slot_use_room;
 };
@@ -123,6 +127,16 @@ size_t code_map_branches_from(const struct code_map *map, uint64_t target);
 void code_sweep(const struct code *code, struct function *function, struct code_map *map);
 /* Likewise for code between functions, of which only jumps count. */
 void code_sweep_gap(const struct code *code, uint64_t address, uint64_t end, struct code_map *map);
+
+/*
+ * Finds the tables between instructions that functions of a known extent refer to, so that no sweep
+ * takes them for code. To be called before the first one.
+ */
+void code_inline_tables_find(const struct code *code, const struct function_list *functions,
+                             struct code_map *map);
+/* Notes the one an instruction of the function from start to end refers to, if it does. */
+void code_inline_table_note(const struct code *code, struct code_map *map,
+                            const struct instruction *at, uint64_t start, uint64_t end);
 
 /* Notes where the jump tables found by all sweeps lead. */
 void code_tables_note(const struct code *code, struct code_map *map);

@@ -86,6 +86,7 @@ static void note_pointers(struct sweep *sweep, const struct instruction *at)
 {
     const ZydisDecodedInstruction *zydis = &at->zydis;
 
+    code_inline_table_note(sweep->code, sweep->map, at, sweep->start, sweep->end);
     if (at->is_lea && at->is_rip_based) {
         address_set_add(&sweep->map->pointers, at->operand);
         if (sweep->table_count < TABLES_PER_PASS)
@@ -135,7 +136,7 @@ static void run(struct sweep *sweep, const uint8_t *bytes)
     struct instruction at;
     uint64_t address = sweep->start;
 
-    while (address < sweep->end) {
+    while (address < sweep->end && !address_set_has(&sweep->map->inline_tables, address)) {
         if (!instruction_decode(&sweep->decoder, address, bytes + (address - sweep->start),
                                 sweep->end - address, &at)) {
             if (sweep->function && sweep->function->evidence & EVIDENCE_EXTENT &&
@@ -175,7 +176,10 @@ void code_sweep(const struct code *code, struct function *function, struct code_
     code->unwind.begin(code->unwind.context, function);
     run(&sweep, bytes);
     for (size_t i = 0; function->has_indirect_jump && i < sweep.table_count; i++)
-        code_map_add_table(map, (struct code_table){sweep.tables[i], sweep.start, sweep.end});
+        code_map_add_table(map, (struct code_table){.address = sweep.tables[i],
+                                                    .start = sweep.start,
+                                                    .end = sweep.end,
+                                                    .origin = sweep.tables[i]});
 }
 
 void code_sweep_gap(const struct code *code, uint64_t address, uint64_t end, struct code_map *map)

@@ -1,27 +1,14 @@
 /* Hands trace files to instrumented programs and completes them: see service/service.h. */
-#include <fcntl.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "service/control.h"
 #include "service/daemon.h"
 #include "service/message.h"
 #include "service/options.h"
+#include "service/process.h"
 #include "service/service.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
-
-/* So that no file we open is ever taken for the standard error of this process. */
-static void open_standard_descriptors(void)
-{
-    int fd;
-
-    do
-        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd >= 0)
-        close(fd);
-}
 
 static int start(const struct options *options)
 {
@@ -81,7 +68,7 @@ int main(int argc, char **argv)
     struct options options;
     int status;
 
-    open_standard_descriptors();
+    process_begin(&argc, &argv);
     if (!options_parse(&options, argc, argv))
         return EXIT_USAGE;
     status = run(&options);

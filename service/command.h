@@ -8,12 +8,14 @@
 #include "service/signals.h"
 
 /*
- * Starts it, found through PATH, with UMBRA_INSTANCE_ID set, in the same process group and with
- * the signals as they were before signals_open. Returns its pid; or 0 after one message, with the
- * status a shell would return in *exit_status: 127 not found, 126 not to be run.
+ * Starts it, found through PATH, with UMBRA_INSTANCE_ID set and, if rendezvous is not null,
+ * UMBRA_RENDEZVOUS, in the same process group and with the signals as they were before
+ * signals_open. Where it is a program of another system, it is run by what runs those: `wine`.
+ * Returns its pid; or 0 after one message, with the status a shell would return in *exit_status:
+ * 127 not found, 126 not to be run.
  */
-pid_t command_start(char **arguments, const char *instance, const struct signals *signals,
-                    int *exit_status);
+pid_t command_start(char **arguments, const char *instance, const char *rendezvous,
+                    const struct signals *signals, int *exit_status);
 
 /* Until command_has_ended, the pid cannot be another's. */
 void command_signal(pid_t pid, int number);

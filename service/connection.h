@@ -1,33 +1,35 @@
-/* One connection, from either end: whole packets, a descriptor with one of them, and who it is. */
+/* The tool's side of a connection to a running service; linux/packet.h has the service's. */
 #ifndef UMBRA_SERVICE_CONNECTION_H
 #define UMBRA_SERVICE_CONNECTION_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
-/* The other end, as the system vouches for it. */
-struct connection_peer {
-    pid_t pid; /* 0 if it has none here (another pid namespace) */
-    uid_t uid;
-};
+#include "trace/protocol.h"
 
-bool connection_read_peer(int connection, struct connection_peer *peer);
+/* The other end: as the system vouches for it or, on Windows, as a file of ours says. */
+struct connection_peer {
+    pid_t pid;                            /* 0 if it has none here (another pid namespace) */
+    uint32_t uid;                         /* on Windows 0 */
+    uint8_t secret[PROTOCOL_SECRET_SIZE]; /* to be shown to it, on Windows */
+};
 
 /* As process_watch, of the process that connected, even if its pid was given away since. */
 int connection_watch_peer(int connection, pid_t pid);
 
-/*
- * Sends a packet, with a descriptor if that is not negative. Never waits. The buffer of a
- * connection that was not used before has room for some 160 packets.
- */
-bool connection_send(int connection, const void *bytes, size_t size, int descriptor);
+/* Sends a command. */
+bool connection_ask(int connection, const struct connection_peer *service,
+                    enum protocol_kind command);
 
 /*
- * Returns the true length of the next packet, of which at most size bytes were stored; 0 for an
- * empty one or when the other end has closed; -1, errno set. Waits only in a connection that
- * endpoint_connect made. A descriptor that came with the packet is not received.
+ * Returns the length of the next line of the answer, which is stored without an end and cut to
+ * size; 0 where the answer ends; -1, errno set: EPROTO if the service is of another version,
+ * ECONNRESET if it is gone.
  */
-ssize_t connection_receive(int connection, void *bytes, size_t size);
+ssize_t connection_receive_line(int connection, char *line, size_t size);
+
+void connection_close(int connection);
 
 #endif

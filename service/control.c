@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "service/endpoint.h"
 #include "service/message.h"
@@ -14,33 +13,17 @@
 #define STATUS_PATIENCE_S 10
 #define LINE_SIZE         4096
 
-/* A refusal is no text: it comes from a service of another version. */
-static bool is_refusal(const char *packet, ssize_t length)
+/* Sends the command and prints the lines of the answer, up to its end. */
+static bool ask(int connection, const struct connection_peer *service, enum protocol_kind command)
 {
-    struct protocol_welcome refusal;
-
-    if (length != sizeof(refusal))
-        return false;
-    memcpy(&refusal, packet, sizeof(refusal));
-    return refusal.magic == PROTOCOL_MAGIC && refusal.kind == PROTOCOL_REFUSED;
-}
-
-/* Sends the command and prints the lines of the answer, up to the empty packet that ends it. */
-static bool ask(int connection, enum protocol_kind kind)
-{
-    const struct protocol_command command = {PROTOCOL_MAGIC, PROTOCOL_VERSION, kind, 0};
     char line[LINE_SIZE];
     unsigned lines = 0;
     ssize_t length;
 
-    if (!connection_send(connection, &command, sizeof(command), -1))
+    if (!connection_ask(connection, service, command))
         return false;
-    while ((length = connection_receive(connection, line, sizeof(line))) > 0) {
-        if (is_refusal(line, length)) {
-            errno = EPROTO;
-            return false;
-        }
-        printf("%.*s\n", (int)(length < LINE_SIZE ? length : LINE_SIZE), line);
+    while ((length = connection_receive_line(connection, line, sizeof(line))) > 0) {
+        printf("%.*s\n", (int)length, line);
         lines++;
     }
     if (length == 0 && !lines)
@@ -72,8 +55,8 @@ int control_status(const char *instance)
 
     if (connection < 0)
         return say_not_running(instance);
-    ok = ask(connection, PROTOCOL_COMMAND_STATUS);
-    close(connection);
+    ok = ask(connection, &service, PROTOCOL_COMMAND_STATUS);
+    connection_close(connection);
     return ok ? 0 : say_no_answer(instance);
 }
 
@@ -87,11 +70,10 @@ int control_stop(const char *instance)
     if (connection < 0)
         return say_not_running(instance);
     watch = connection_watch_peer(connection, service.pid);
-    ok = ask(connection, PROTOCOL_COMMAND_STOP);
-    close(connection);
+    ok = ask(connection, &service, PROTOCOL_COMMAND_STOP);
+    connection_close(connection);
     if (ok)
         process_wait_until_gone(service.pid, watch);
-    if (watch >= 0)
-        close(watch);
+    process_unwatch(watch);
     return ok ? 0 : say_no_answer(instance);
 }

@@ -1,9 +1,11 @@
 /*
  * Where programs and tools find an instance of the service: trace/protocol.h says the path.
  *
- *      DIR                     mode 0700, ours, no symbolic link
- *        INSTANCE.lock         held (flock) by the service as long as it lives; its pid
- *        INSTANCE.socket       replaced by whoever holds the lock
+ *      DIR                     mode 0700 (Windows: a DACL of one entry), ours, no symbolic link
+ *        INSTANCE.lock         held (flock; Windows: open, removed with its holder) by the service
+ *                              as long as it lives; its pid
+ *        INSTANCE.socket       replaced by whoever holds the lock; not on Windows
+ *        INSTANCE.rendezvous   likewise
  *
  * Who has the lock may remove both: that a socket lies there does not mean that it is served.
  */
@@ -15,13 +17,16 @@
 #include "service/connection.h"
 #include "trace/protocol.h"
 
+#define ENDPOINT_PATH_SIZE 1024
+
 struct endpoint {
     int lock;
     int listener; /* can be read when somebody connects */
     int spare;    /* given up for a moment when there is no other descriptor left */
     bool ran_out; /* of descriptors, and said so */
     char socket_path[PROTOCOL_PATH_SIZE];
-    char lock_path[PROTOCOL_PATH_SIZE];
+    char lock_path[ENDPOINT_PATH_SIZE];
+    char rendezvous_path[ENDPOINT_PATH_SIZE]; /* tcp_endpoint.h; while the lock is held, ours */
 };
 
 /* Begins to accept connections. Returns false after one message. */
@@ -31,14 +36,15 @@ bool endpoint_open(struct endpoint *endpoint, const char *instance);
 void endpoint_close(struct endpoint *endpoint);
 
 /*
- * Takes a connection; the caller closes it. Never waits on it later on. Returns -1 if there is
+ * Where there are local sockets, that is on Linux:
+ * takes a connection; the caller closes it. Never waits on it later on. Returns -1 if there is
  * none; when descriptors have run out, the connection is closed at once and -1 returned.
  */
 int endpoint_accept(struct endpoint *endpoint, struct connection_peer *peer);
 
 /*
- * The client's side. patience_s is how long connection_receive waits, 0 for ever. Returns -1, errno
- * set: ENOENT or ECONNREFUSED if the instance is not served, EPERM if it is by another user.
+ * The client's side. patience_s is how long connection_receive_line waits, 0 for ever. Returns -1,
+ * errno set: ENOENT or ECONNREFUSED if the instance is not served, EPERM if it is by another user.
  */
 int endpoint_connect(const char *instance, unsigned patience_s, struct connection_peer *peer);
 

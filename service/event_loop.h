@@ -10,10 +10,12 @@ struct event_source {
     int fd;
     void (*ready)(void *owner); /* fd can be read, or its other end is gone */
     void *owner;
+    struct event_source *prev, *next; /* utlist: the loop's, where the system keeps no list */
 };
 
 struct event_loop {
     int fd;
+    struct event_source *sources;
 };
 
 bool event_loop_open(struct event_loop *loop);

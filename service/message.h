@@ -6,6 +6,6 @@
  * Writes "call_trace_service: TEXT\n" in one piece. Control characters, which names may hold,
  * become '?'; what is longer than a screenful is cut.
  */
-void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void message(const char *format, ...) __attribute__((format(SERVICE_PRINTF, 1, 2)));
 
 #endif

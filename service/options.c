@@ -2,14 +2,14 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <popt.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "service/message.h"
+#include "service/tick_clock.h"
 #include "trace/protocol.h"
 #include "trace/trace_format.h"
 
@@ -40,8 +40,8 @@ static const char help_text[] =
     "Exit status: 0, 1 for failure, 2 for wrong usage, or that of COMMAND.\n";
 
 struct raw_options {
-    char *trace_dir, *instance, *node_limit, *max_trace_size;
-    int verbose, help;
+    const char *trace_dir, *instance, *node_limit, *max_trace_size;
+    bool verbose, help;
 };
 
 static bool parse_number(const char *text, uint64_t *number, const char **rest)
@@ -102,12 +102,10 @@ static bool choose_instance(struct options *options, const char *given)
 {
     const char *instance = given ? given : getenv("UMBRA_INSTANCE_ID");
     char path[PROTOCOL_PATH_SIZE];
-    struct timespec now;
 
     if (options->command && !given) {
-        clock_gettime(CLOCK_REALTIME, &now);
         snprintf(options->instance, sizeof(options->instance), "run-%d-%06lx", (int)getpid(),
-                 (unsigned long)now.tv_nsec & 0xffffff);
+                 (unsigned long)tick_clock_now() & 0xffffff);
         return true;
     }
     if (!instance || !*instance)
@@ -194,46 +192,84 @@ static bool split_command(struct options *options, int *argc, char **argv)
     return true;
 }
 
+enum option_code {
+    OPTION_TRACE_DIR = 1,
+    OPTION_INSTANCE,
+    OPTION_NODES,
+    OPTION_SIZE,
+    OPTION_VERBOSE,
+    OPTION_HELP
+};
+
+static const struct option option_table[] = {
+    {"trace-dir", required_argument, NULL, OPTION_TRACE_DIR},
+    {"instance-id", required_argument, NULL, OPTION_INSTANCE},
+    {"node-limit", required_argument, NULL, OPTION_NODES},
+    {"max-trace-size", required_argument, NULL, OPTION_SIZE},
+    {"verbose", no_argument, NULL, OPTION_VERBOSE},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+static void keep_option(struct raw_options *raw, int code)
+{
+    switch (code) {
+    case OPTION_TRACE_DIR:
+        raw->trace_dir = optarg;
+        break;
+    case OPTION_INSTANCE:
+        raw->instance = optarg;
+        break;
+    case OPTION_NODES:
+        raw->node_limit = optarg;
+        break;
+    case OPTION_SIZE:
+        raw->max_trace_size = optarg;
+        break;
+    case OPTION_VERBOSE:
+        raw->verbose = true;
+        break;
+    case OPTION_HELP:
+        raw->help = true;
+        break;
+    }
+}
+
+/* Returns false after one message. What is no option is in argv from optind on. */
+static bool read_options(struct raw_options *raw, int argc, char **argv)
+{
+    int code;
+
+    opterr = 0;
+    optind = 0; /* begin anew, also where this was called before */
+    while ((code = getopt_long(argc, argv, ":", option_table, NULL)) != -1) {
+        if (code == '?' || code == ':') {
+            message("%s: %s; see --help", argv[optind - 1],
+                    code == ':' ? "expected a value behind it"
+                                : "unknown option, or a value where none is expected");
+            return false;
+        }
+        keep_option(raw, code);
+    }
+    return true;
+}
+
 bool options_parse(struct options *options, int argc, char **argv)
 {
     struct raw_options raw = {0};
-    const struct poptOption table[] = {
-        {"trace-dir", 0, POPT_ARG_STRING, &raw.trace_dir, 0, NULL, NULL},
-        {"instance-id", 0, POPT_ARG_STRING, &raw.instance, 0, NULL, NULL},
-        {"node-limit", 0, POPT_ARG_STRING, &raw.node_limit, 0, NULL, NULL},
-        {"max-trace-size", 0, POPT_ARG_STRING, &raw.max_trace_size, 0, NULL, NULL},
-        {"verbose", 0, POPT_ARG_NONE, &raw.verbose, 0, NULL, NULL},
-        {"help", 0, POPT_ARG_NONE, &raw.help, 0, NULL, NULL},
-        POPT_TABLEEND,
-    };
-    poptContext context = NULL;
-    bool ok = false;
-    int code;
 
     memset(options, 0, sizeof(*options));
     if (!split_command(options, &argc, argv))
         return false;
-    context = poptGetContext(NULL, argc, (const char **)argv, table, 0);
-    code = poptGetNextOpt(context);
-    if (code < -1) {
-        message("%s: %s; see --help", poptBadOption(context, 0), poptStrerror(code));
-        goto err;
-    }
+    if (!read_options(&raw, argc, argv))
+        return false;
     if (raw.help) {
         fputs(help_text, stdout);
-        ok = true;
-        goto err;
+        return true;
     }
-    ok = read_verb(options, poptGetArg(context)) &&
-         check_verb(options, &raw, poptPeekArg(context)) &&
-         choose_trace_dir(options, raw.trace_dir) && choose_instance(options, raw.instance) &&
-         choose_limits(options, &raw);
     options->verbose = raw.verbose;
-err:
-    free(raw.trace_dir);
-    free(raw.instance);
-    free(raw.node_limit);
-    free(raw.max_trace_size);
-    poptFreeContext(context);
-    return ok;
+    return read_verb(options, optind < argc ? argv[optind] : NULL) &&
+           check_verb(options, &raw, optind + 1 < argc ? argv[optind + 1] : NULL) &&
+           choose_trace_dir(options, raw.trace_dir) && choose_instance(options, raw.instance) &&
+           choose_limits(options, &raw);
 }

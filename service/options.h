@@ -2,7 +2,6 @@
 #ifndef UMBRA_SERVICE_OPTIONS_H
 #define UMBRA_SERVICE_OPTIONS_H
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,6 +14,7 @@
 #define OPTIONS_DEFAULT_NODE_LIMIT 65536u
 
 #define OPTIONS_INSTANCE_SIZE 64
+#define OPTIONS_PATH_SIZE     4096
 
 enum verb {
     VERB_NONE, /* --help: nothing more to do */
@@ -26,7 +26,7 @@ enum verb {
 
 struct options {
     enum verb verb;
-    char trace_dir[PATH_MAX];
+    char trace_dir[OPTIONS_PATH_SIZE];
     char instance[OPTIONS_INSTANCE_SIZE];
     uint32_t node_limit;
     uint64_t max_trace_size; /* a multiple of TRACE_BLOCK_SIZE */

@@ -8,6 +8,12 @@
 
 #include "trace/trace_format.h"
 
+/*
+ * To be called first of all: sees to it that the standard descriptors are taken, and that the
+ * arguments are UTF-8.
+ */
+void process_begin(int *argc, char ***argv);
+
 struct process_description {
     pid_t parent;
     char exe[TRACE_EXE_SIZE];         /* its short name where the path may not be read */
@@ -23,14 +29,21 @@ bool process_describe(pid_t pid, struct process_description *description);
  */
 int process_watch(pid_t pid);
 
+/* Closes it; a negative one is left alone. */
+void process_unwatch(int watch);
+
 /* watch as process_watch returned it, negative ones included. */
 bool process_is_gone(pid_t pid, int watch);
 
 /* Returns when it is. */
 void process_wait_until_gone(pid_t pid, int watch);
 
-/* Returns true unless it is certain that the process does not map the file of that inode. */
-bool process_may_map(pid_t pid, ino_t inode);
+/* Returns true unless it is certain that the process does not map the file of that file_identity.
+ */
+bool process_may_map(pid_t pid, uint64_t file);
+
+/* The system that paths and numbers of this service's own are of. */
+enum trace_system process_own_system(void);
 
 /* Raises the number of descriptors this process may have to what it may raise it to. */
 void process_raise_descriptor_limit(void);

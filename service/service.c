@@ -1,31 +1,20 @@
 #include "service/service.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <utlist.h>
 
 #include "service/client.h"
 #include "service/command.h"
+#include "service/file.h"
+#include "service/listeners.h"
 #include "service/message.h"
 #include "service/process.h"
 #include "service/session.h"
 
 #define SWEEP_MS 500
-
-static void somebody_connects(void *owner)
-{
-    struct service *service = owner;
-    struct connection_peer peer;
-    int connection = endpoint_accept(&service->endpoint, &peer);
-
-    if (connection >= 0)
-        client_begin(service, connection, &peer);
-}
 
 void service_stop(struct service *service)
 {
@@ -42,7 +31,7 @@ static void signal_came(void *owner)
     struct signal_event event;
 
     while (signals_next(&service->signals, &event)) {
-        if (event.number == SIGCHLD) {
+        if (event.child_ended) {
             if (service->command && command_has_ended(service->command, &service->exit_status)) {
                 service->command = 0;
                 service->stopping = true;
@@ -59,27 +48,20 @@ static bool open_trace_dir(struct service *service)
 {
     const char *path = service->options->trace_dir;
 
-    if (mkdir(path, 0700) < 0 && errno != EEXIST) {
+    if (!file_make_directory(path)) {
         message("%s: cannot make the trace directory: %s", path, strerror(errno));
         return false;
     }
-    service->trace_dir_path = realpath(path, NULL);
-    service->trace_dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (!service->trace_dir_path || service->trace_dir < 0) {
+    service->trace_dir = file_open_directory(path, &service->trace_dir_path);
+    if (service->trace_dir < 0)
         message("%s: cannot open the trace directory: %s", path, strerror(errno));
-        return false;
-    }
-    if (faccessat(service->trace_dir, ".", W_OK | X_OK, AT_EACCESS) < 0) {
-        message("%s: expected a directory to write to, found: %s", path, strerror(errno));
-        return false;
-    }
-    return true;
+    return service->trace_dir >= 0;
 }
 
-static bool watch(struct service *service, struct event_source *source, int fd,
-                  void (*ready)(void *))
+bool service_watch(struct service *service, struct event_source *source, int fd,
+                   void (*ready)(void *))
 {
-    *source = (struct event_source){fd, ready, service};
+    *source = (struct event_source){.fd = fd, .ready = ready, .owner = service};
     return event_loop_add(&service->loop, source);
 }
 
@@ -90,22 +72,19 @@ bool service_open(struct service *service, const struct options *options)
         .loop.fd = -1,
         .signals.fd = -1,
         .endpoint.lock = -1,
+        .tcp.listener = -1,
         .trace_dir = -1,
     };
     if (!tick_clock_open(&service->clock))
         message("this processor's tick counter does not run at a constant rate: times are rough");
     if (!event_loop_open(&service->loop) || !signals_open(&service->signals) ||
-        !watch(service, &service->signal_source, service->signals.fd, signal_came)) {
+        !service_watch(service, &service->signal_source, service->signals.fd, signal_came)) {
         message("cannot wait for events: %s", strerror(errno));
         goto err;
     }
-    if (!endpoint_open(&service->endpoint, options->instance) || !open_trace_dir(service))
-        goto err;
-    if (!watch(service, &service->endpoint_source, service->endpoint.listener, somebody_connects)) {
-        message("cannot wait for connections: %s", strerror(errno));
-        goto err;
-    }
-    return true;
+    if (endpoint_open(&service->endpoint, options->instance) && open_trace_dir(service) &&
+        listeners_open(service))
+        return true;
 err:
     service_close(service);
     return false;
@@ -115,8 +94,10 @@ bool service_run_command(struct service *service)
 {
     if (!service->options->command)
         return true;
-    service->command = command_start(service->options->command, service->options->instance,
-                                     &service->signals, &service->exit_status);
+    service->command =
+        command_start(service->options->command, service->options->instance,
+                      service->tcp.listener < 0 ? NULL : service->endpoint.rendezvous_path,
+                      &service->signals, &service->exit_status);
     return service->command != 0;
 }
 
@@ -160,14 +141,14 @@ void service_close(struct service *service)
 {
     unsigned left;
 
-    session_sweep(service, false);
+    session_settle(service, service->options->command != NULL);
     left = service->running;
     session_sweep(service, true);
+    tcp_endpoint_close(&service->tcp);
     endpoint_close(&service->endpoint);
     close_clients(service, left);
     signals_close(&service->signals);
     event_loop_close(&service->loop);
-    if (service->trace_dir >= 0)
-        close(service->trace_dir);
+    file_close(service->trace_dir);
     free(service->trace_dir_path);
 }

@@ -1,7 +1,7 @@
 /*
  * One instance of the service: a single thread around an event loop.
  *
- *      endpoint --accept--> client --hello--> session --process gone--> trace cut
+ *      listeners --accept-> client --hello--> session --process gone--> trace cut
  *                             |
  *                             +--command--> an answer in text
  *
@@ -19,9 +19,8 @@
 #include "service/event_loop.h"
 #include "service/options.h"
 #include "service/signals.h"
+#include "service/tcp_endpoint.h"
 #include "service/tick_clock.h"
-
-#define SERVICE_MAX_CLIENTS 256
 
 struct client;
 struct session;
@@ -34,11 +33,12 @@ struct service {
     struct event_source signal_source;
     struct endpoint endpoint;
     struct event_source endpoint_source;
+    struct tcp_endpoint tcp;
+    struct event_source tcp_source;
     char *trace_dir_path; /* absolute */
     int trace_dir;
 
     struct client *clients; /* in the order in which they came: the first one is due first */
-    unsigned client_count;
     struct session *sessions;
     unsigned running; /* sessions in the list */
 
@@ -46,6 +46,7 @@ struct service {
     unsigned last_session;
     unsigned ended;
     unsigned refused;     /* who connected and was not served */
+    unsigned strangers;   /* of these, who did not know the secret */
     uint64_t ended_bytes; /* of the traces that are complete */
 
     pid_t command; /* 0 if there is none */
@@ -64,6 +65,10 @@ int service_run(struct service *service);
 
 /* Completes all traces that can be, says which can not, and frees everything. */
 void service_close(struct service *service);
+
+/* Has the event loop call ready with the service. Returns false, errno set, if there is no room. */
+bool service_watch(struct service *service, struct event_source *source, int fd,
+                   void (*ready)(void *));
 
 /* To be called by whoever was told to stop the service: asks the command to end first. */
 void service_stop(struct service *service);

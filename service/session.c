@@ -2,17 +2,28 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 #include <utlist.h>
 
-#include "service/connection.h"
 #include "service/message.h"
 #include "service/process.h"
 #include "service/service.h"
-#include "trace/protocol.h"
+#include "service/system_clock.h"
+#include "service/tcp.h"
+
+#define SETTLE_MS      1000
+#define SETTLE_STEP_MS 10
+
+static void close_watch(struct session *session)
+{
+    if (session->by_tcp)
+        tcp_close(session->source.fd);
+    else
+        process_unwatch(session->source.fd);
+    session->source.fd = -1;
+}
 
 static void forget(struct session *session)
 {
@@ -20,7 +31,7 @@ static void forget(struct session *session)
 
     if (session->source.fd >= 0) {
         event_loop_remove(&service->loop, &session->source);
-        close(session->source.fd);
+        close_watch(session);
     }
     DL_DELETE(service->sessions, session);
     service->running--;
@@ -51,6 +62,41 @@ static void process_gone(void *owner)
     end(owner, TRACE_END_GONE);
 }
 
+/* A client that was welcome has nothing more to say; one that says something is heard no more. */
+static bool connection_is_over(struct session *session)
+{
+    char unexpected[256];
+    ssize_t size = tcp_receive(session->source.fd, unexpected, sizeof(unexpected));
+
+    if (size < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    if (size > 0)
+        message("pid %d: expected its connection to be silent, found %zd bytes or more: closed",
+                (int)session->pid, size);
+    event_loop_remove(&session->service->loop, &session->source);
+    close_watch(session);
+    return true;
+}
+
+/* By TCP, a process may have closed its connection and go on: the trace is cut when nobody has it
+ * any more. */
+static bool is_over(struct session *session)
+{
+    if (!session->by_tcp)
+        return process_is_gone(session->pid, session->source.fd);
+    if (session->source.fd >= 0 && !connection_is_over(session))
+        return false;
+    return trace_file_is_unused(&session->trace);
+}
+
+static void connection_ready(void *owner)
+{
+    struct session *session = owner;
+
+    if (is_over(session))
+        end(session, TRACE_END_GONE);
+}
+
 /*
  * A process that says hello again has executed another program, its old mappings are gone and the
  * old trace can be cut. That is looked up, since being wrong would kill it: a program can also
@@ -62,44 +108,32 @@ static void end_previous(struct service *service, pid_t pid)
 
     DL_FOREACH_SAFE(service->sessions, session, next)
     {
-        if (session->pid != pid)
+        if (session->by_tcp || session->pid != pid)
             continue;
         if (session->source.fd >= 0 && process_is_gone(pid, session->source.fd))
             end(session, TRACE_END_GONE);
-        else if (!process_may_map(pid, session->trace.inode))
+        else if (!process_may_map(pid, session->trace.identity))
             end(session, TRACE_END_EXEC);
     }
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static bool make_trace(struct session *session, uint32_t fork_of_pid)
+static bool make_trace(struct session *session, const struct session_process *process)
 {
     struct service *service = session->service;
-    struct process_description process;
     struct trace_header header = {
-        .pid = (uint32_t)session->pid,
+        .pid = (uint32_t)process->pid,
+        .ppid = (uint32_t)process->description.parent,
         .session = service->last_session + 1,
         .node_limit = service->options->node_limit,
         .capacity = service->options->max_trace_size,
         .ticks_per_second = tick_clock_frequency(&service->clock),
-        .created_ns = now_ns(),
-        .fork_of_pid = fork_of_pid,
+        .created_ns = system_clock_real_ns(),
+        .fork_of_pid = process->fork_of_pid,
+        .system = process->system,
     };
 
-    if (!process_describe(session->pid, &process)) {
-        message("pid %d is gone before it could be recorded", (int)session->pid);
-        return false;
-    }
-    header.ppid = (uint32_t)process.parent;
-    memcpy(header.exe, process.exe, sizeof(header.exe));
-    memcpy(header.command, process.command, sizeof(header.command));
+    memcpy(header.exe, process->description.exe, sizeof(header.exe));
+    memcpy(header.command, process->description.command, sizeof(header.command));
     if (!trace_file_create(&session->trace, service->trace_dir, &header)) {
         message("%s: cannot make a trace for pid %d (%s): %s", service->trace_dir_path,
                 (int)session->pid, header.exe, strerror(errno));
@@ -112,28 +146,30 @@ static bool make_trace(struct session *session, uint32_t fork_of_pid)
     return true;
 }
 
-struct session *session_begin(struct service *service, int connection, pid_t pid,
-                              const struct protocol_hello *hello)
+struct session *session_begin(struct service *service, const struct session_process *process)
 {
     struct session *session = calloc(1, sizeof(*session));
 
     if (!session) {
-        message("pid %d: %s", (int)pid, strerror(errno));
+        message("pid %d: %s", (int)process->pid, strerror(errno));
+        process_unwatch(process->watch);
         return NULL;
     }
-    end_previous(service, pid);
+    if (!process->by_tcp)
+        end_previous(service, process->pid);
     session->service = service;
-    session->pid = pid;
+    session->pid = process->pid;
+    session->by_tcp = process->by_tcp;
     session->began_ms = event_loop_now();
     session->source =
-        (struct event_source){connection_watch_peer(connection, pid), process_gone, session};
+        (struct event_source){.fd = process->watch, .ready = process_gone, .owner = session};
     DL_APPEND(service->sessions, session);
     service->running++;
 
-    if (!make_trace(session, hello->fork_of_pid))
+    if (!make_trace(session, process))
         goto err;
     if (session->source.fd >= 0 && !event_loop_add(&service->loop, &session->source)) {
-        message("pid %d cannot be watched: %s", (int)pid, strerror(errno));
+        message("pid %d cannot be watched: %s", (int)session->pid, strerror(errno));
         trace_file_discard(&session->trace, service->trace_dir);
         goto err;
     }
@@ -141,6 +177,24 @@ struct session *session_begin(struct service *service, int connection, pid_t pid
 err:
     forget(session);
     return NULL;
+}
+
+void session_watch(struct session *session, int connection)
+{
+    session->source =
+        (struct event_source){.fd = connection, .ready = connection_ready, .owner = session};
+    if (event_loop_add(&session->service->loop, &session->source))
+        return;
+    message("pid %d cannot be watched: %s", (int)session->pid, strerror(errno));
+    close_watch(session);
+}
+
+bool session_path(const struct session *session, char *path, size_t size)
+{
+    int length =
+        snprintf(path, size, "%s/%s", session->service->trace_dir_path, session->trace.name);
+
+    return length > 0 && (size_t)length < size;
 }
 
 void session_discard(struct session *session)
@@ -165,7 +219,7 @@ void session_sweep(struct service *service, bool leave_running)
 
     DL_FOREACH_SAFE(service->sessions, session, next)
     {
-        if (process_is_gone(session->pid, session->source.fd))
+        if (is_over(session))
             end(session, TRACE_END_GONE);
         else if (leave_running)
             leave(session);
@@ -182,6 +236,38 @@ bool session_needs_sweep(const struct service *service)
             return true;
     }
     return false;
+}
+
+static bool any_unsettled(const struct service *service, bool all)
+{
+    const struct session *session;
+
+    DL_FOREACH(service->sessions, session)
+    {
+        if (session->by_tcp && (all || session->source.fd < 0))
+            return true;
+    }
+    return false;
+}
+
+void session_settle(struct service *service, bool all)
+{
+    session_sweep(service, false);
+    for (int waited = 0; waited < SETTLE_MS && any_unsettled(service, all);
+         waited += SETTLE_STEP_MS) {
+        system_clock_sleep_ms(SETTLE_STEP_MS);
+        session_sweep(service, false);
+    }
+}
+
+unsigned session_running_by_tcp(const struct service *service)
+{
+    const struct session *session;
+    unsigned count = 0;
+
+    DL_FOREACH(service->sessions, session)
+    count += session->by_tcp;
+    return count;
 }
 
 uint64_t session_running_bytes(const struct service *service)

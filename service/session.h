@@ -3,19 +3,32 @@
 #define UMBRA_SERVICE_SESSION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "service/event_loop.h"
+#include "service/process.h"
 #include "service/trace_file.h"
 
-struct protocol_hello;
 struct service;
+
+/* What is known of a process that says hello. */
+struct session_process {
+    pid_t pid; /* as its own system counts */
+    uint32_t fork_of_pid;
+    enum trace_system system;
+    struct process_description description;
+    bool by_tcp;
+    int watch; /* as process_watch returned it; the session's from session_begin on */
+};
 
 struct session {
     struct session *prev, *next; /* utlist */
     struct service *service;
-    struct event_source source; /* its process; fd negative where it cannot be watched */
+    struct event_source
+        source;  /* its process, or its connection; fd negative where there is none */
+    bool by_tcp; /* the end of its connection is its process's */
     pid_t pid;
     uint32_t number;
     int64_t began_ms;
@@ -23,11 +36,16 @@ struct session {
 };
 
 /*
- * Makes a trace for the process at the other end of the connection. If the same process had one
- * before it executed another program, that one is completed. Returns null after one message.
+ * Makes a trace for a process. If the same process had one before it executed another program, that
+ * one is completed. Returns null after one message.
  */
-struct session *session_begin(struct service *service, int connection, pid_t pid,
-                              const struct protocol_hello *hello);
+struct session *session_begin(struct service *service, const struct session_process *process);
+
+/* From here on, the session ends with that connection, which it owns. */
+void session_watch(struct session *session, int connection);
+
+/* Writes the path of its trace. Returns false if there is no room for it. */
+bool session_path(const struct session *session, char *path, size_t size);
 
 /* Undoes session_begin, when the process never got the trace. */
 void session_discard(struct session *session);
@@ -41,6 +59,14 @@ void session_sweep(struct service *service, bool leave_running);
 
 /* True if there are processes that only session_sweep can find gone. */
 bool session_needs_sweep(const struct service *service);
+
+/*
+ * A process that came by TCP is gone a moment before its connection and its mapping are. Waits for
+ * that up to a second: for those whose connection has ended or, with all, for all of them.
+ */
+void session_settle(struct service *service, bool all);
+
+unsigned session_running_by_tcp(const struct service *service);
 
 /* Bytes in use in the traces of running processes. */
 uint64_t session_running_bytes(const struct service *service);

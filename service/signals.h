@@ -5,15 +5,17 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* Read as events: SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD. Ignored: SIGPIPE, SIGXFSZ. */
+/* What a platform keeps of what it found, for a command to find the same. */
+struct signals_before;
+
 struct signals {
-    int fd;
-    sigset_t mask_before;   /* of whoever started the service */
-    sigset_t ignored_by_us; /* not ignored before */
+    int fd; /* can be read when there is an event */
+    struct signals_before *before;
 };
 
 struct signal_event {
-    int number;
+    int number;         /* to end: as whoever sent it wants it; may be handed on to the command */
+    bool child_ended;   /* not to end, but to look after the command */
     bool from_terminal; /* sent by a key to the whole foreground group, the command included */
 };
 

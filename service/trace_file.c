@@ -1,14 +1,12 @@
 #include "service/trace_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "service/file.h"
 #include "service/message.h"
 
 #define SMALLEST_CAPACITY (64u << 10)
@@ -21,11 +19,23 @@ static bool is_plain(char c)
            c == '_' || c == '-' || c == '+';
 }
 
-/* The exe's last part, with nothing in it that a shell or a terminal would take for itself. */
+/* The exe's last part. */
+static const char *base_name(const struct trace_header *header)
+{
+    const char *separators = header->system == TRACE_SYSTEM_WINDOWS ? "/\\:" : "/";
+    const char *base = header->exe;
+
+    for (const char *at = base; *at; at++) {
+        if (strchr(separators, *at))
+            base = at + 1;
+    }
+    return base;
+}
+
+/* With nothing in it that a shell or a terminal would take for itself. */
 static void name_trace(char name[TRACE_FILE_NAME_SIZE], const struct trace_header *header)
 {
-    const char *slash = strrchr(header->exe, '/');
-    const char *base = slash ? slash + 1 : header->exe;
+    const char *base = base_name(header);
     char plain[LONGEST_EXE + 1] = {0};
 
     for (int i = 0; i < LONGEST_EXE && base[i]; i++)
@@ -40,8 +50,7 @@ static int open_new(struct trace_file *file, int directory, struct trace_header 
 {
     for (int i = 0; i < NAME_ATTEMPTS; i++, header->session++) {
         name_trace(file->name, header);
-        file->fd =
-            openat(directory, file->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        file->fd = file_create(directory, file->name);
         if (file->fd >= 0 || errno != EEXIST)
             break;
     }
@@ -53,22 +62,13 @@ static bool extend(int fd, uint64_t *capacity)
 {
     for (; *capacity >= SMALLEST_CAPACITY; *capacity /= 2) {
         *capacity -= *capacity % TRACE_BLOCK_SIZE;
-        if (ftruncate(fd, (off_t)*capacity) == 0)
+        if (file_extend(fd, *capacity))
             return true;
         if (errno != EFBIG && errno != EINVAL)
             return false;
     }
     errno = EFBIG;
     return false;
-}
-
-static bool write_at(int fd, const void *bytes, size_t size, size_t offset)
-{
-    ssize_t written = pwrite(fd, bytes, size, (off_t)offset);
-
-    if (written >= 0 && (size_t)written < size)
-        errno = ENOSPC;
-    return written == (ssize_t)size;
 }
 
 /* The whole page is written, so that the agent's half of it has its room on the disk as well. */
@@ -83,21 +83,19 @@ static bool write_header(int fd, struct trace_header *header)
     header->used = TRACE_HEADER_SIZE;
     header->state = TRACE_PREPARED;
     memcpy(page, header, sizeof(*header));
-    return write_at(fd, page, sizeof(page), 0);
+    return file_write_at(fd, page, sizeof(page), 0);
 }
 
 bool trace_file_create(struct trace_file *file, int directory, struct trace_header *header)
 {
-    struct stat stat;
     int error;
 
     if (open_new(file, directory, header) < 0)
         return false;
-    if (!extend(file->fd, &header->capacity) || !write_header(file->fd, header) ||
-        fstat(file->fd, &stat) < 0)
+    if (!extend(file->fd, &header->capacity) || !write_header(file->fd, header))
         goto err;
     file->capacity = header->capacity;
-    file->inode = stat.st_ino;
+    file->identity = file_identity(file->fd);
     return true;
 err:
     error = errno;
@@ -110,58 +108,74 @@ uint64_t trace_file_used(const struct trace_file *file)
 {
     uint64_t used;
 
-    if (pread(file->fd, &used, sizeof(used), offsetof(struct trace_header, used)) != sizeof(used))
+    if (!file_read_at(file->fd, &used, sizeof(used), offsetof(struct trace_header, used)))
         return TRACE_HEADER_SIZE;
     return used;
 }
 
-/* `used` as it can be: anything else was written by mistake, and may hide blocks in use. */
+/* `used` as it can be. */
+static uint64_t bounded(const struct trace_file *file, uint64_t used)
+{
+    if (used < TRACE_HEADER_SIZE)
+        used = TRACE_HEADER_SIZE;
+    if (used > file->capacity)
+        used = file->capacity;
+    return used + (TRACE_BLOCK_SIZE - used % TRACE_BLOCK_SIZE) % TRACE_BLOCK_SIZE;
+}
+
+/* Anything out of bounds was written by mistake, and may hide blocks in use. */
 static uint64_t used_in_bounds(const struct trace_file *file)
 {
     uint64_t used = trace_file_used(file);
-    uint64_t fixed = used;
+    uint64_t fixed = bounded(file, used);
 
-    if (fixed < TRACE_HEADER_SIZE)
-        fixed = TRACE_HEADER_SIZE;
-    if (fixed > file->capacity)
-        fixed = file->capacity;
-    fixed += (TRACE_BLOCK_SIZE - fixed % TRACE_BLOCK_SIZE) % TRACE_BLOCK_SIZE;
     if (fixed == used)
         return used;
 
     message("%s: expected bytes in use to be a multiple of %u from %u to %" PRIu64
             ", found %" PRIu64 ": taken as %" PRIu64 "; the trace may be damaged",
             file->name, TRACE_BLOCK_SIZE, TRACE_HEADER_SIZE, file->capacity, used, fixed);
-    if (!write_at(file->fd, &fixed, sizeof(fixed), offsetof(struct trace_header, used)))
+    if (!file_write_at(file->fd, &fixed, sizeof(fixed), offsetof(struct trace_header, used)))
         message("%s: cannot write: %s", file->name, strerror(errno));
     return fixed;
+}
+
+/* What a reader needs to know of the end. Written first: a service killed before the cut leaves a
+ * trace that is long, and says as much. */
+static bool write_end(struct trace_file *file, const struct trace_file_end *end)
+{
+    uint32_t kind = end->kind;
+
+    return file_write_at(file->fd, &kind, sizeof(kind), offsetof(struct trace_header, end)) &&
+           file_write_at(file->fd, &end->seen_ticks, sizeof(end->seen_ticks),
+                         offsetof(struct trace_header, end_seen_ticks)) &&
+           file_write_at(file->fd, &end->ticks_per_second, sizeof(end->ticks_per_second),
+                         offsetof(struct trace_header, ticks_per_second));
 }
 
 uint64_t trace_file_end(struct trace_file *file, const struct trace_file_end *end)
 {
     uint64_t used = used_in_bounds(file);
-    uint32_t kind = end->kind;
 
-    if (!write_at(file->fd, &kind, sizeof(kind), offsetof(struct trace_header, end)) ||
-        !write_at(file->fd, &end->seen_ticks, sizeof(end->seen_ticks),
-                  offsetof(struct trace_header, end_seen_ticks)) ||
-        !write_at(file->fd, &end->ticks_per_second, sizeof(end->ticks_per_second),
-                  offsetof(struct trace_header, ticks_per_second)) ||
-        ftruncate(file->fd, (off_t)used) < 0)
+    if (!write_end(file, end) || !file_cut(file->fd, used, false))
         message("%s: cannot complete the trace: %s", file->name, strerror(errno));
     trace_file_leave(file);
     return used;
 }
 
+bool trace_file_is_unused(const struct trace_file *file)
+{
+    return file_cut(file->fd, bounded(file, trace_file_used(file)), true) || errno != EBUSY;
+}
+
 void trace_file_leave(struct trace_file *file)
 {
-    if (file->fd >= 0)
-        close(file->fd);
+    file_close(file->fd);
     file->fd = -1;
 }
 
 void trace_file_discard(struct trace_file *file, int directory)
 {
     trace_file_leave(file);
-    unlinkat(directory, file->name, 0);
+    file_remove(directory, file->name);
 }

@@ -12,7 +12,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "trace/trace_format.h"
 
@@ -21,15 +20,15 @@
 struct trace_file {
     int fd;
     uint64_t capacity;
-    ino_t inode;
+    uint64_t identity;               /* file_identity */
     char name[TRACE_FILE_NAME_SIZE]; /* EXE-PID-SESSION.bin, in the trace directory */
 };
 
 /*
  * Makes a new file in directory, readable by its owner alone, with `header` as its first page.
- * Takes from header: exe, pid, session, capacity. Changes in it: session, to the next one whose
- * name is free; capacity, to what the file system and RLIMIT_FSIZE allow; and fills in what every
- * trace has. Returns false, errno set and nothing left behind.
+ * Takes from header: exe, system, pid, session, capacity. Changes in it: session, to the next one
+ * whose name is free; capacity, to what the file system and RLIMIT_FSIZE allow; and fills in what
+ * every trace has. Returns false, errno set and nothing left behind.
  */
 bool trace_file_create(struct trace_file *file, int directory, struct trace_header *header);
 
@@ -49,6 +48,12 @@ struct trace_file_end {
  * length of the file.
  */
 uint64_t trace_file_end(struct trace_file *file, const struct trace_file_end *end);
+
+/*
+ * Whether no other process has the file, as far as the system can tell, so that it may be ended. To
+ * be asked when the process is believed to be gone: cuts the file if so.
+ */
+bool trace_file_is_unused(const struct trace_file *file);
 
 /* Closes the file and leaves it as it is. */
 void trace_file_leave(struct trace_file *file);

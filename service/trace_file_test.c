@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -198,6 +200,61 @@ static void test_names_without_a_usable_character(void **state)
     }
 }
 
+static void test_names_of_windows_programs(void **state)
+{
+    static const char *const cases[][2] = {
+        {"C:\\x\\a b.exe", "a_b.exe-42-1.bin"},
+        {"C:\\x/y.exe", "y.exe-42-1.bin"},
+        {"C:..", "_.-42-1.bin"},
+        {"..\\..\\etc\\", "unknown-42-1.bin"},
+    };
+    struct place *place = *state;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct trace_header header = template();
+        struct trace_file file;
+
+        header.system = TRACE_SYSTEM_WINDOWS;
+        strcpy(header.exe, cases[i][0]);
+        assert_true(trace_file_create(&file, place->directory, &header));
+        assert_string_equal(file.name, cases[i][1]);
+        trace_file_discard(&file, place->directory);
+    }
+}
+
+static void test_a_file_that_another_process_maps_is_in_use(void **state)
+{
+    struct place *place = *state;
+    struct trace_header header = template();
+    struct trace_file file;
+    int ready[2];
+    char byte;
+    pid_t pid;
+
+    assert_true(trace_file_create(&file, place->directory, &header));
+    assert_int_equal(pipe(ready), 0);
+    pid = fork();
+    if (!pid) {
+        int own = openat(place->directory, file.name, O_RDWR);
+        void *mapping = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_SHARED, own, 0);
+
+        close(own);
+        close(file.fd);
+        if (mapping != MAP_FAILED && write(ready[1], "", 1) == 1)
+            pause();
+        _exit(1);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_false(trace_file_is_unused(&file));
+    assert_int_equal(length_of(place, file.name), MIB);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    assert_true(trace_file_is_unused(&file));
+    assert_int_equal(trace_file_end(&file, &gone), TRACE_HEADER_SIZE);
+    close(ready[0]);
+    close(ready[1]);
+}
+
 int main(void)
 {
 #define IN_A_PLACE(test) cmocka_unit_test_setup_teardown(test, make_place, remove_place)
@@ -208,6 +265,8 @@ int main(void)
         IN_A_PLACE(test_use_out_of_bounds_is_put_right),
         IN_A_PLACE(test_smaller_where_files_are_limited),
         IN_A_PLACE(test_names_without_a_usable_character),
+        IN_A_PLACE(test_names_of_windows_programs),
+        IN_A_PLACE(test_a_file_that_another_process_maps_is_in_use),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

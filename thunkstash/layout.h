@@ -22,6 +22,9 @@
  *     +17   lea  rax, [record]
  *     +24   jmp  [record 0.body]     the exit hook, which ends in `ret`
  *
+ * On Windows the exit hook begins with that push, and rsp is S + 8 all through the thunk: one
+ * description serves each of its instructions, and a thread can be stopped at any of them.
+ *
  * A record:
  *
  *      0     8      16   24     32     40       48     56

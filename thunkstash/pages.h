@@ -9,6 +9,11 @@
 void *pages_take(uint64_t size);
 void pages_give_back(void *pages, uint64_t size);
 
+/* Address space that costs nothing until its front is committed: zeroed, too. pages_give_back takes
+   all of it. Committing again what is committed changes nothing. */
+void *pages_reserve(uint64_t size);
+bool pages_commit(void *pages, uint64_t size);
+
 /* The same, but a child made by fork finds it zeroed. Null too where the kernel (Linux before
    4.14) cannot do that. */
 void *pages_take_wiped_on_fork(uint64_t size);

@@ -17,7 +17,8 @@
 
 #include "thunkstash/pages.h"
 
-#define WORD_BITS 64
+#define WORD_BITS  64
+#define MOST_TRIES 8 /* blocks that cannot be mapped */
 
 static uint64_t taken[STASH_BLOCKS / WORD_BITS];
 /* Number + 1 of the stash's block before and behind; 0 for none. */
@@ -46,22 +47,27 @@ static bool block_map(uint32_t block)
     return mapped[block];
 }
 
-/* Number + 1 of a block that is now the caller's, 0 if none is left or none can be mapped. */
+/* Number + 1 of a block that is now the caller's, 0 if none is left or none can be mapped. Where a
+   block's place was lost to somebody else's memory (Windows), one of the next will do. */
 static uint32_t block_take(void)
 {
-    for (uint32_t word = 0; word < STASH_BLOCKS / WORD_BITS; word++) {
-        uint64_t bits = __atomic_load_n(&taken[word], __ATOMIC_RELAXED);
+    uint32_t tries = 0;
 
-        while (~bits) {
-            uint32_t bit = (uint32_t)__builtin_ctzll(~bits);
+    for (uint32_t word = 0; word < STASH_BLOCKS / WORD_BITS; word++) {
+        uint64_t bits = __atomic_load_n(&taken[word], __ATOMIC_RELAXED), failed = 0;
+
+        while (~(bits | failed)) {
+            uint32_t bit = (uint32_t)__builtin_ctzll(~(bits | failed));
 
             if (!__atomic_compare_exchange_n(&taken[word], &bits, bits | 1ull << bit, false,
                                              __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
                 continue;
             if (block_map(word * WORD_BITS + bit))
                 return word * WORD_BITS + bit + 1;
-            __atomic_fetch_and(&taken[word], ~(1ull << bit), __ATOMIC_RELEASE);
-            return 0;
+            failed |= 1ull << bit;
+            bits = __atomic_and_fetch(&taken[word], ~(1ull << bit), __ATOMIC_RELEASE);
+            if (++tries == MOST_TRIES)
+                return 0;
         }
     }
     return 0;

@@ -26,7 +26,7 @@
  *
  * DIR is as above on Linux and, of a native service, under Wine (there below Z:, and with the UID
  * of Z:\proc\self\status); on Windows it is %LOCALAPPDATA%\umbra. UMBRA_RENDEZVOUS, if set, is
- * the path of the file itself.
+ * the path of the file itself, as Windows spells it (`start -- COMMAND` sets it: Z:\tmp\...).
  *
  *      agent                                            service
  *        | -- struct protocol_tcp_hello -----------------> |   compares the secret
@@ -34,7 +34,12 @@
  *        | … the connection stays open …                   |   its end is the process's end
  *
  * All are of fixed size; a TCP stream has no packets, so each side reads exactly that many bytes.
- * The agent opens and maps the file of that path, shared; nothing else is ever sent.
+ * The agent opens and maps the file of that path, shared; nothing else is ever sent. Who shows a
+ * wrong secret is closed without an answer; who shows the right one in another version's hello gets
+ * a welcome of kind PROTOCOL_REFUSED, so protocol_hello and secret keep their places.
+ *
+ * Of a service on Windows, the command-line tool asks in the same way: protocol_tcp_hello with a
+ * kind of PROTOCOL_COMMAND_STATUS or _STOP. The answer is lines of text, ended by an empty one.
  */
 #ifndef UMBRA_PROTOCOL_H
 #define UMBRA_PROTOCOL_H

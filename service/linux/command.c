@@ -1,11 +1,16 @@
 #include "service/command.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
+#include "service/endpoint.h"
+#include "service/linux/signals_before.h"
+#include "service/linux/windows_program.h"
 #include "service/message.h"
 
 #define STATUS_NOT_RUN   126
@@ -14,25 +19,78 @@
 
 extern char **environ;
 
-pid_t command_start(char **arguments, const char *instance, const struct signals *signals,
-                    int *exit_status)
+/* Under Wine, the root of the file system is drive Z. */
+static int set_rendezvous(const char *path)
 {
-    posix_spawnattr_t attributes;
-    pid_t pid = 0;
+    char value[ENDPOINT_PATH_SIZE + 2];
+
+    if (!path)
+        return unsetenv("UMBRA_RENDEZVOUS");
+    snprintf(value, sizeof(value), "Z:%s", path);
+    for (char *at = value; *at; at++)
+        *at = *at == '/' ? '\\' : *at;
+    return setenv("UMBRA_RENDEZVOUS", value, 1);
+}
+
+static int run_directly(pid_t *pid, const posix_spawnattr_t *attributes, char **arguments)
+{
+    return posix_spawnp(pid, arguments[0], NULL, attributes, arguments, environ);
+}
+
+/* Puts `wine` and the path of the file before what followed the program's name. */
+static int run_by_wine(pid_t *pid, const posix_spawnattr_t *attributes, char **arguments,
+                       char *path)
+{
+    size_t count = 0;
+    char **with_wine;
     int error;
 
-    error = setenv("UMBRA_INSTANCE_ID", instance, 1) < 0 ? errno : 0;
+    while (arguments[count])
+        count++;
+    with_wine = calloc(count + 2, sizeof(*with_wine));
+    if (!with_wine)
+        return ENOMEM;
+    with_wine[0] = "wine";
+    with_wine[1] = path;
+    memcpy(with_wine + 2, arguments + 1, (count - 1) * sizeof(*with_wine));
+    error = run_directly(pid, attributes, with_wine);
+    free(with_wine);
+    return error;
+}
+
+static int run(pid_t *pid, const posix_spawnattr_t *attributes, char **arguments, bool *by_wine)
+{
+    char path[PATH_MAX];
+
+    *by_wine = windows_program_find(path, sizeof(path), arguments[0]);
+    if (*by_wine)
+        return run_by_wine(pid, attributes, arguments, path);
+    return run_directly(pid, attributes, arguments);
+}
+
+pid_t command_start(char **arguments, const char *instance, const char *rendezvous,
+                    const struct signals *signals, int *exit_status)
+{
+    posix_spawnattr_t attributes;
+    bool by_wine = false;
+    pid_t pid = 0;
+    int error = 0;
+
+    if (setenv("UMBRA_INSTANCE_ID", instance, 1) < 0 || set_rendezvous(rendezvous) < 0)
+        error = errno;
     posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigmask(&attributes, &signals->mask_before);
-    posix_spawnattr_setsigdefault(&attributes, &signals->ignored_by_us);
+    posix_spawnattr_setsigmask(&attributes, &signals->before->mask);
+    posix_spawnattr_setsigdefault(&attributes, &signals->before->ignored_by_us);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     if (!error)
-        error = posix_spawnp(&pid, arguments[0], NULL, &attributes, arguments, environ);
+        error = run(&pid, &attributes, arguments, &by_wine);
     posix_spawnattr_destroy(&attributes);
     if (!error)
         return pid;
 
-    message("%s: cannot run the command: %s", arguments[0], strerror(error));
+    message(by_wine ? "%s: a Windows program; cannot run wine: %s"
+                    : "%s: cannot run the command: %s",
+            arguments[0], strerror(error));
     *exit_status = error == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_RUN;
     return 0;
 }

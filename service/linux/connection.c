@@ -1,25 +1,16 @@
 #include "service/connection.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include "service/linux/packet.h"
 #include "service/process.h"
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77 /* Linux 6.5 */
 #endif
-
-bool connection_read_peer(int connection, struct connection_peer *peer)
-{
-    struct ucred credentials;
-    socklen_t size = sizeof(credentials);
-
-    if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &credentials, &size) < 0)
-        return false;
-    peer->pid = credentials.pid;
-    peer->uid = credentials.uid;
-    return true;
-}
 
 int connection_watch_peer(int connection, pid_t pid)
 {
@@ -31,28 +22,37 @@ int connection_watch_peer(int connection, pid_t pid)
     return process_watch(pid);
 }
 
-bool connection_send(int connection, const void *bytes, size_t size, int descriptor)
+bool connection_ask(int connection, const struct connection_peer *service,
+                    enum protocol_kind command)
 {
-    union {
-        char bytes[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control = {0};
-    struct iovec part = {.iov_base = (void *)bytes, .iov_len = size};
-    struct msghdr packet = {.msg_iov = &part, .msg_iovlen = 1};
+    const struct protocol_command packet = {PROTOCOL_MAGIC, PROTOCOL_VERSION, command, 0};
 
-    if (descriptor >= 0) {
-        packet.msg_control = control.bytes;
-        packet.msg_controllen = sizeof(control.bytes);
-        struct cmsghdr *head = CMSG_FIRSTHDR(&packet);
-        head->cmsg_level = SOL_SOCKET;
-        head->cmsg_type = SCM_RIGHTS;
-        head->cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(head), &descriptor, sizeof(int));
-    }
-    return sendmsg(connection, &packet, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)size;
+    (void)service; /* it knows us by our socket */
+    return packet_send(connection, &packet, sizeof(packet), -1);
 }
 
-ssize_t connection_receive(int connection, void *bytes, size_t size)
+/* A refusal is no text: it comes from a service of another version. */
+static bool is_refusal(const char *packet, ssize_t length)
 {
-    return recv(connection, bytes, size, MSG_TRUNC);
+    struct protocol_welcome refusal;
+
+    if (length != sizeof(refusal))
+        return false;
+    memcpy(&refusal, packet, sizeof(refusal));
+    return refusal.magic == PROTOCOL_MAGIC && refusal.kind == PROTOCOL_REFUSED;
+}
+
+ssize_t connection_receive_line(int connection, char *line, size_t size)
+{
+    ssize_t length = packet_receive(connection, line, size);
+
+    if (!is_refusal(line, length))
+        return length < (ssize_t)size ? length : (ssize_t)size;
+    errno = EPROTO;
+    return -1;
+}
+
+void connection_close(int connection)
+{
+    close(connection);
 }

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "service/linux/packet.h"
 #include "service/message.h"
 
 #define BACKLOG 1024
@@ -34,6 +35,8 @@ static bool find_paths(struct endpoint *endpoint, const char *instance)
     stem -= strlen(".socket");
     memcpy(endpoint->lock_path, endpoint->socket_path, stem);
     strcpy(endpoint->lock_path + stem, ".lock");
+    memcpy(endpoint->rendezvous_path, endpoint->socket_path, stem);
+    strcpy(endpoint->rendezvous_path + stem, ".rendezvous");
     return true;
 }
 
@@ -202,7 +205,7 @@ int endpoint_accept(struct endpoint *endpoint, struct connection_peer *peer)
             turn_one_away(endpoint);
         return -1;
     }
-    if (connection_read_peer(connection, peer))
+    if (packet_read_peer(connection, peer))
         return connection;
     close(connection);
     return -1;
@@ -225,7 +228,7 @@ int endpoint_connect(const char *instance, unsigned patience_s, struct connectio
         return -1;
     setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     if (connect(connection, (struct sockaddr *)&address, sizeof(address)) == 0 &&
-        connection_read_peer(connection, peer)) {
+        packet_read_peer(connection, peer)) {
         if (peer->uid == geteuid() || peer->uid == 0)
             return connection;
         errno = EPERM;

@@ -14,6 +14,25 @@
 
 #define WAIT_MS 20
 
+/* So that no file we open is ever taken for the standard error of this process. */
+static void open_standard_descriptors(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
+void process_begin(int *argc, char ***argv)
+{
+    (void)argc;
+    (void)argv;
+    open_standard_descriptors();
+}
+
 static int open_proc_file(pid_t pid, const char *name)
 {
     char path[64];
@@ -92,6 +111,12 @@ int process_watch(pid_t pid)
     return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
+void process_unwatch(int watch)
+{
+    if (watch >= 0)
+        close(watch);
+}
+
 bool process_is_gone(pid_t pid, int watch)
 {
     struct pollfd poll_watch = {.fd = watch, .events = POLLIN};
@@ -111,7 +136,7 @@ void process_wait_until_gone(pid_t pid, int watch)
 
 /* "BEGIN-END PERMISSIONS OFFSET DEVICE INODE PATH", proc(5). The device is not compared: some
  * file systems show another one here than in stat(2). */
-bool process_may_map(pid_t pid, ino_t inode)
+bool process_may_map(pid_t pid, uint64_t file)
 {
     int fd = open_proc_file(pid, "maps");
     FILE *maps = fd < 0 ? NULL : fdopen(fd, "r");
@@ -126,7 +151,7 @@ bool process_may_map(pid_t pid, ino_t inode)
         return true;
     }
     while (!found && getline(&line, &size, maps) > 0)
-        found = sscanf(line, "%*s %*s %*s %*s %llu", &mapped) == 1 && mapped == inode;
+        found = sscanf(line, "%*s %*s %*s %*s %llu", &mapped) == 1 && mapped == file;
     found |= ferror(maps) != 0;
     free(line);
     fclose(maps);
@@ -141,4 +166,9 @@ void process_raise_descriptor_limit(void)
         return;
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+enum trace_system process_own_system(void)
+{
+    return TRACE_SYSTEM_LINUX;
 }

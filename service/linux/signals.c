@@ -1,16 +1,20 @@
 #include "service/signals.h"
 
+#include <stdlib.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* Writing past RLIMIT_FSIZE or to a closed pipe shall be an error, not the end of the service. */
-static void ignore(struct signals *signals, int number)
-{
-    struct sigaction before;
+#include "service/linux/signals_before.h"
 
-    sigaction(number, &(struct sigaction){.sa_handler = SIG_IGN}, &before);
-    if (before.sa_handler != SIG_IGN)
-        sigaddset(&signals->ignored_by_us, number);
+/* Writing past RLIMIT_FSIZE or to a closed pipe shall be an error, not the end of the service; nor
+ * shall somebody be who opens a file that we have a lease on for a moment (SIGIO). */
+static void ignore(struct signals_before *before, int number)
+{
+    struct sigaction action;
+
+    sigaction(number, &(struct sigaction){.sa_handler = SIG_IGN}, &action);
+    if (action.sa_handler != SIG_IGN)
+        sigaddset(&before->ignored_by_us, number);
 }
 
 bool signals_open(struct signals *signals)
@@ -18,13 +22,17 @@ bool signals_open(struct signals *signals)
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD};
     sigset_t set;
 
+    signals->before = calloc(1, sizeof(*signals->before));
+    if (!signals->before)
+        return false;
     sigemptyset(&set);
     for (unsigned i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
         sigaddset(&set, numbers[i]);
-    sigprocmask(SIG_BLOCK, &set, &signals->mask_before);
-    sigemptyset(&signals->ignored_by_us);
-    ignore(signals, SIGPIPE);
-    ignore(signals, SIGXFSZ);
+    sigprocmask(SIG_BLOCK, &set, &signals->before->mask);
+    sigemptyset(&signals->before->ignored_by_us);
+    ignore(signals->before, SIGPIPE);
+    ignore(signals->before, SIGXFSZ);
+    ignore(signals->before, SIGIO);
     signals->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     return signals->fd >= 0;
 }
@@ -34,6 +42,8 @@ void signals_close(struct signals *signals)
     if (signals->fd >= 0)
         close(signals->fd);
     signals->fd = -1;
+    free(signals->before);
+    signals->before = NULL;
 }
 
 bool signals_next(struct signals *signals, struct signal_event *event)
@@ -43,6 +53,7 @@ bool signals_next(struct signals *signals, struct signal_event *event)
     if (read(signals->fd, &info, sizeof(info)) != sizeof(info))
         return false;
     event->number = (int)info.ssi_signo;
+    event->child_ended = event->number == SIGCHLD;
     event->from_terminal = info.ssi_code == SI_KERNEL;
     return true;
 }

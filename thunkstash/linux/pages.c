@@ -46,6 +46,19 @@ void pages_give_back(void *pages, uint64_t size)
     SYSCALL2(munmap, pages, size);
 }
 
+/* The kernel commits what is touched. */
+void *pages_reserve(uint64_t size)
+{
+    return pages_take(size);
+}
+
+bool pages_commit(void *pages, uint64_t size)
+{
+    (void)pages;
+    (void)size;
+    return true;
+}
+
 void *pages_take_wiped_on_fork(uint64_t size)
 {
     void *pages = pages_take(size);

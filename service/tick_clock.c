@@ -1,11 +1,12 @@
 #include "service/tick_clock.h"
 
 #include <cpuid.h>
-#include <time.h>
 #include <x86intrin.h>
 
+#include "service/system_clock.h"
+
 #define NS_PER_SECOND     1000000000u
-#define QUICK_NS          20000000
+#define QUICK_MS          20
 #define SAMPLE_ATTEMPTS   16
 #define CPUID_POWER       0x80000007u /* Intel SDM, AMD APM: advanced power management */
 #define CPUID_INVARIANT   (1u << 8)   /* edx: the counter runs at the same rate in all states */
@@ -16,14 +17,6 @@ uint64_t tick_clock_now(void)
     return __rdtsc();
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-    return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
-}
-
 /* Of several attempts keeps the one with the least between its two readings of the counter. */
 static void take_sample(uint64_t *ticks, uint64_t *ns)
 {
@@ -31,7 +24,7 @@ static void take_sample(uint64_t *ticks, uint64_t *ns)
 
     for (int i = 0; i < SAMPLE_ATTEMPTS; i++) {
         uint64_t before = tick_clock_now();
-        uint64_t between = now_ns();
+        uint64_t between = system_clock_steady_ns();
         uint64_t width = tick_clock_now() - before;
 
         if (width < narrowest) {
@@ -63,7 +56,7 @@ static bool counter_is_invariant(void)
 bool tick_clock_open(struct tick_clock *clock)
 {
     take_sample(&clock->first_ticks, &clock->first_ns);
-    nanosleep(&(struct timespec){.tv_nsec = QUICK_NS}, NULL);
+    system_clock_sleep_ms(QUICK_MS);
     clock->quick = measure(clock);
     return counter_is_invariant();
 }

@@ -1,0 +1,14 @@
+/* Files by UTF-8 paths, `/` or `\\`. Only at a time when the process may call Windows. */
+#ifndef UMBRA_HOOKS_WINDOWS_FILE_H
+#define UMBRA_HOOKS_WINDOWS_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* access: GENERIC_…. INVALID_HANDLE_VALUE if it cannot be opened. Not inherited. */
+void *file_open(const char *path, unsigned long access);
+
+/* What of the file fits, terminated. False: it cannot be read. */
+bool file_read(const char *path, char *content, size_t size);
+
+#endif

@@ -1,0 +1,18 @@
+/* Where a service listens; protocol.h has the rendezvous file. */
+#ifndef UMBRA_HOOKS_WINDOWS_RENDEZVOUS_H
+#define UMBRA_HOOKS_WINDOWS_RENDEZVOUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trace/protocol.h"
+
+struct rendezvous {
+    uint16_t port;
+    uint8_t secret[PROTOCOL_SECRET_SIZE];
+};
+
+/* Calls visit with what each rendezvous file says that is there, until it returns true. */
+bool rendezvous_each(bool (*visit)(const struct rendezvous *at, void *with), void *with);
+
+#endif

@@ -1,0 +1,28 @@
+/* The thread's environment block, which gs points to. */
+#ifndef UMBRA_HOOKS_WINDOWS_TEB_H
+#define UMBRA_HOOKS_WINDOWS_TEB_H
+
+#include <stdint.h>
+
+#define TEB_STACK_BASE         0x08
+#define TEB_PROCESS_ID         0x40
+#define TEB_THREAD_ID          0x48
+#define TEB_DEALLOCATION_STACK 0x1478 /* low end of the stack's reservation */
+#define TEB_PROCESS            0x60   /* environment block of the process */
+#define TEB_TLS_SLOTS          0x1480
+#define TEB_TLS_SLOT_COUNT     64
+
+static inline uint64_t teb_read(uint64_t offset)
+{
+    uint64_t value;
+
+    __asm__ volatile("movq %%gs:(%1), %0" : "=r"(value) : "r"(offset));
+    return value;
+}
+
+static inline void teb_write(uint64_t offset, uint64_t value)
+{
+    __asm__ volatile("movq %0, %%gs:(%1)" : : "r"(value), "r"(offset) : "memory");
+}
+
+#endif

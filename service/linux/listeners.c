@@ -1,0 +1,42 @@
+#include "service/listeners.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "service/message.h"
+#include "service/linux/packet_client.h"
+#include "service/service.h"
+#include "service/tcp_client.h"
+
+static void program_connects(void *owner)
+{
+    struct service *service = owner;
+    struct connection_peer peer;
+    int connection = endpoint_accept(&service->endpoint, &peer);
+
+    if (connection >= 0)
+        packet_client_begin(service, connection, &peer);
+}
+
+static void windows_program_connects(void *owner)
+{
+    struct service *service = owner;
+    int connection = tcp_endpoint_accept(&service->tcp);
+
+    if (connection >= 0)
+        tcp_client_begin(service, connection);
+}
+
+bool listeners_open(struct service *service)
+{
+    /* Programs of this system do not need it: it may fail, where there is no loopback device. */
+    tcp_endpoint_open(&service->tcp, service->endpoint.rendezvous_path);
+    if (service_watch(service, &service->endpoint_source, service->endpoint.listener,
+                      program_connects) &&
+        (service->tcp.listener < 0 ||
+         service_watch(service, &service->tcp_source, service->tcp.listener,
+                       windows_program_connects)))
+        return true;
+    message("cannot wait for connections: %s", strerror(errno));
+    return false;
+}

@@ -1,0 +1,172 @@
+#include "service/linux/packet_client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "service/client.h"
+#include "service/linux/packet.h"
+#include "service/message.h"
+#include "service/process.h"
+#include "service/service.h"
+#include "service/session.h"
+#include "trace/protocol.h"
+
+#define PACKET_CLIENT_LIMIT 256
+
+/* What every message begins with, whatever its version. */
+struct message_start {
+    uint32_t magic;
+    uint32_t version;
+    uint32_t kind;
+};
+
+union packet {
+    struct message_start start;
+    struct protocol_hello hello;
+    struct protocol_command command;
+};
+
+static void refuse(struct client *client, const char *why)
+{
+    const struct protocol_welcome refusal = {
+        .magic = PROTOCOL_MAGIC,
+        .version = PROTOCOL_VERSION,
+        .kind = PROTOCOL_REFUSED,
+    };
+
+    if (why)
+        message("refused %s: %s", client->name, why);
+    client->service->refused++;
+    packet_send(client->source.fd, &refusal, sizeof(refusal), -1);
+    client_end(client);
+}
+
+static bool describe(struct session_process *process, const struct client *client,
+                     const struct protocol_hello *hello)
+{
+    *process = (struct session_process){
+        .pid = client->pid,
+        .fork_of_pid = hello->fork_of_pid,
+        .system = TRACE_SYSTEM_LINUX,
+        .watch = connection_watch_peer(client->source.fd, client->pid),
+    };
+    if (process_describe(process->pid, &process->description))
+        return true;
+    message("%s is gone before it could be recorded", client->name);
+    if (process->watch >= 0)
+        close(process->watch);
+    return false;
+}
+
+static void answer_hello(struct client *client, const struct protocol_hello *hello)
+{
+    struct service *service = client->service;
+    struct session_process process;
+    struct session *session;
+    struct protocol_welcome welcome = {
+        .magic = PROTOCOL_MAGIC,
+        .version = PROTOCOL_VERSION,
+        .kind = PROTOCOL_WELCOME,
+        .node_limit = service->options->node_limit,
+    };
+
+    session = describe(&process, client, hello) ? session_begin(service, &process) : NULL;
+    if (!session) {
+        refuse(client, NULL);
+        return;
+    }
+    welcome.capacity = session->trace.capacity;
+    if (!packet_send(client->source.fd, &welcome, sizeof(welcome), session->trace.fd)) {
+        message("%s did not take its trace: %s", client->name, strerror(errno));
+        session_discard(session);
+        service->refused++;
+    }
+    client_end(client);
+}
+
+static void answer(struct client *client, const union packet *packet, size_t size)
+{
+    char why[96];
+
+    if (size < sizeof(packet->start) || packet->start.magic != PROTOCOL_MAGIC) {
+        refuse(client, "expected a message of Umbra, found something else");
+    } else if (packet->start.version != PROTOCOL_VERSION) {
+        snprintf(why, sizeof(why), "expected protocol version %d, found %u: instrument it again",
+                 PROTOCOL_VERSION, packet->start.version);
+        refuse(client, why);
+    } else if (packet->start.kind == PROTOCOL_HELLO && size == sizeof(packet->hello)) {
+        answer_hello(client, &packet->hello);
+    } else if (packet->start.kind == PROTOCOL_COMMAND_STATUS && size == sizeof(packet->command)) {
+        client_answer_status(client);
+    } else if (packet->start.kind == PROTOCOL_COMMAND_STOP && size == sizeof(packet->command)) {
+        client_answer_stop(client);
+    } else {
+        snprintf(why, sizeof(why), "found a message of kind %u with %zu bytes: unknown",
+                 packet->start.kind, size);
+        refuse(client, why);
+    }
+}
+
+static void client_ready(void *owner)
+{
+    struct client *client = owner;
+    union packet packet = {0};
+    ssize_t size = packet_receive(client->source.fd, &packet, sizeof(packet));
+
+    if (size < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (size <= 0 || client->awaits_the_end)
+        client_end(client);
+    else
+        answer(client, &packet, (size_t)size);
+}
+
+static bool peer_is_welcome(const struct connection_peer *peer)
+{
+    if (peer->uid != geteuid() && peer->uid != 0) {
+        message("refused pid %d: expected user %u, found %u", (int)peer->pid, (unsigned)geteuid(),
+                (unsigned)peer->uid);
+        return false;
+    }
+    if (peer->pid <= 0) {
+        message("refused a process of another pid namespace: start a service there");
+        return false;
+    }
+    return true;
+}
+
+static void say(struct client *client, const char *line, size_t length)
+{
+    packet_send(client->source.fd, line, length, -1);
+}
+
+static void close_connection(int connection)
+{
+    close(connection);
+}
+
+static const struct client_kind kind = {
+    .limit = PACKET_CLIENT_LIMIT,
+    .ready = client_ready,
+    .say = say,
+    .close = close_connection,
+};
+
+void packet_client_begin(struct service *service, int connection,
+                         const struct connection_peer *peer)
+{
+    char name[CLIENT_NAME_SIZE];
+    struct client *client;
+
+    if (!peer_is_welcome(peer)) {
+        service->refused++;
+        close(connection);
+        return;
+    }
+    snprintf(name, sizeof(name), "pid %d", (int)peer->pid);
+    client = client_begin(service, &kind, connection, name);
+    if (client)
+        client->pid = (int)peer->pid;
+}

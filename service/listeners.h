@@ -1,0 +1,12 @@
+/* The ways in: where programs and tools of a platform connect to its service. */
+#ifndef UMBRA_SERVICE_LISTENERS_H
+#define UMBRA_SERVICE_LISTENERS_H
+
+#include <stdbool.h>
+
+struct service;
+
+/* Lets in who connects from here on; service->endpoint is open. Returns false after one message. */
+bool listeners_open(struct service *service);
+
+#endif

@@ -1,0 +1,233 @@
+#include "service/file.h"
+
+#include <windows.h>
+#include <winioctl.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "service/windows/error.h"
+#include "service/windows/private.h"
+#include "service/windows/text.h"
+
+#define WIDE_PATH 4096
+
+static HANDLE handle_of(int file)
+{
+    return (HANDLE)(intptr_t)file;
+}
+
+static int descriptor_of(HANDLE handle)
+{
+    if (handle == INVALID_HANDLE_VALUE)
+        error_to_errno();
+    return handle == INVALID_HANDLE_VALUE ? -1 : (int)(intptr_t)handle;
+}
+
+bool file_make_directory(const char *path)
+{
+    wchar_t wide[WIDE_PATH];
+
+    if (!private_attributes() || !text_to_wide(wide, WIDE_PATH, path))
+        return false;
+    return CreateDirectoryW(wide, private_attributes()) || GetLastError() == ERROR_ALREADY_EXISTS ||
+           error_to_errno();
+}
+
+/* \\?\C:\x is C:\x to people and programs; other forms, \\?\UNC\…, are left as they are. */
+static char *plain_path(HANDLE directory)
+{
+    wchar_t wide[WIDE_PATH];
+    DWORD length = GetFinalPathNameByHandleW(directory, wide, WIDE_PATH, 0);
+    bool is_drive = length > 5 && !wcsncmp(wide, L"\\\\?\\", 4) && wide[5] == L':';
+
+    if (!length || length >= WIDE_PATH) {
+        error_to_errno();
+        return NULL;
+    }
+    return text_from_new_wide(is_drive ? wide + 4 : wide);
+}
+
+int file_open_directory(const char *path, char **absolute)
+{
+    wchar_t wide[WIDE_PATH];
+    HANDLE directory;
+
+    *absolute = NULL;
+    if (!text_to_wide(wide, WIDE_PATH, path))
+        return -1;
+    if (GetFileAttributesW(wide) != INVALID_FILE_ATTRIBUTES &&
+        !(GetFileAttributesW(wide) & FILE_ATTRIBUTE_DIRECTORY)) {
+        errno = ENOTDIR;
+        return -1;
+    }
+    directory = CreateFileW(wide, FILE_LIST_DIRECTORY | FILE_ADD_FILE | FILE_TRAVERSE,
+                            FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
+                            OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL);
+    if (directory != INVALID_HANDLE_VALUE)
+        *absolute = plain_path(directory);
+    if (*absolute || directory == INVALID_HANDLE_VALUE)
+        return descriptor_of(directory);
+    CloseHandle(directory);
+    return -1;
+}
+
+/* The directory is named by what it is, not by what it was called: it may have been renamed. */
+static bool path_in(wchar_t path[WIDE_PATH], int directory, const char *name)
+{
+    DWORD length = GetFinalPathNameByHandleW(handle_of(directory), path, WIDE_PATH, 0);
+
+    if (!length)
+        return error_to_errno();
+    if (length + 2 > WIDE_PATH) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    path[length] = L'\\';
+    return text_to_wide(path + length + 1, WIDE_PATH - length - 1, name);
+}
+
+static int create(const wchar_t *path)
+{
+    if (!private_attributes())
+        return -1;
+    return descriptor_of(CreateFileW(path, GENERIC_READ | GENERIC_WRITE,
+                                     FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+                                     private_attributes(), CREATE_NEW,
+                                     FILE_ATTRIBUTE_NORMAL | FILE_FLAG_OPEN_REPARSE_POINT, NULL));
+}
+
+int file_create(int directory, const char *name)
+{
+    wchar_t path[WIDE_PATH];
+
+    return path_in(path, directory, name) ? create(path) : -1;
+}
+
+static bool set_end(HANDLE file, uint64_t size)
+{
+    FILE_END_OF_FILE_INFO end = {.EndOfFile.QuadPart = (LONGLONG)size};
+
+    return SetFileInformationByHandle(file, FileEndOfFileInfo, &end, sizeof(end)) ||
+           error_to_errno();
+}
+
+bool file_extend(int file, uint64_t size)
+{
+    DWORD unused;
+
+    /* A file system without sparse files makes a longer one, or has no room for it. */
+    DeviceIoControl(handle_of(file), FSCTL_SET_SPARSE, NULL, 0, NULL, 0, &unused, NULL);
+    return set_end(handle_of(file), size);
+}
+
+/* The system itself refuses to cut a file that is mapped. */
+bool file_cut(int file, uint64_t size, bool if_unused)
+{
+    (void)if_unused;
+    return set_end(handle_of(file), size);
+}
+
+static OVERLAPPED place(uint64_t offset)
+{
+    return (OVERLAPPED){.Offset = (DWORD)offset, .OffsetHigh = (DWORD)(offset >> 32)};
+}
+
+bool file_read_at(int file, void *bytes, size_t size, uint64_t offset)
+{
+    OVERLAPPED at = place(offset);
+    DWORD got;
+
+    return (ReadFile(handle_of(file), bytes, (DWORD)size, &got, &at) && got == size) ||
+           error_to_errno();
+}
+
+bool file_write_at(int file, const void *bytes, size_t size, uint64_t offset)
+{
+    OVERLAPPED at = place(offset);
+    DWORD put;
+
+    return (WriteFile(handle_of(file), bytes, (DWORD)size, &put, &at) && put == size) ||
+           error_to_errno();
+}
+
+uint64_t file_identity(int file)
+{
+    BY_HANDLE_FILE_INFORMATION info;
+
+    if (!GetFileInformationByHandle(handle_of(file), &info))
+        return 0;
+    return (uint64_t)info.nFileIndexHigh << 32 | info.nFileIndexLow;
+}
+
+void file_close(int file)
+{
+    if (file >= 0)
+        CloseHandle(handle_of(file));
+}
+
+void file_remove(int directory, const char *name)
+{
+    wchar_t path[WIDE_PATH];
+
+    if (path_in(path, directory, name))
+        DeleteFileW(path);
+}
+
+bool file_replace(const char *path, const void *bytes, size_t size)
+{
+    wchar_t wide[WIDE_PATH], beside[WIDE_PATH];
+    int file;
+    bool ok;
+
+    if (!text_to_wide(wide, WIDE_PATH, path))
+        return false;
+    if (swprintf(beside, WIDE_PATH, L"%ls.%lu", wide, GetCurrentProcessId()) < 0) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    DeleteFileW(beside); /* of a dead process that had our pid */
+    file = create(beside);
+    if (file < 0)
+        return false;
+    ok = file_write_at(file, bytes, size, 0);
+    file_close(file);
+    if (ok && MoveFileExW(beside, wide, MOVEFILE_REPLACE_EXISTING))
+        return true;
+    error_to_errno();
+    DeleteFileW(beside);
+    return false;
+}
+
+/* Whose it is follows from the directory, in which nobody else can make a file. */
+ssize_t file_read_own(const char *path, void *bytes, size_t size)
+{
+    BY_HANDLE_FILE_INFORMATION info;
+    wchar_t wide[WIDE_PATH];
+    HANDLE file;
+    DWORD got = 0;
+    bool ok;
+
+    if (!text_to_wide(wide, WIDE_PATH, path))
+        return -1;
+    file = CreateFileW(wide, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+                       NULL, OPEN_EXISTING, FILE_FLAG_OPEN_REPARSE_POINT, NULL);
+    if (file == INVALID_HANDLE_VALUE)
+        return descriptor_of(file);
+    ok = GetFileInformationByHandle(file, &info) &&
+         !(info.dwFileAttributes & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT)) &&
+         ReadFile(file, bytes, (DWORD)size, &got, NULL);
+    if (!ok)
+        error_to_errno();
+    CloseHandle(file);
+    return ok ? (ssize_t)got : -1;
+}
+
+void file_remove_path(const char *path)
+{
+    wchar_t wide[WIDE_PATH];
+
+    if (text_to_wide(wide, WIDE_PATH, path))
+        DeleteFileW(wide);
+}

@@ -1,0 +1,19 @@
+#include "service/listeners.h"
+
+#include "service/service.h"
+#include "service/tcp_client.h"
+
+static void somebody_connects(void *owner)
+{
+    struct service *service = owner;
+    int connection = tcp_endpoint_accept(&service->tcp);
+
+    if (connection >= 0)
+        tcp_client_begin(service, connection);
+}
+
+bool listeners_open(struct service *service)
+{
+    return tcp_endpoint_open(&service->tcp, service->endpoint.rendezvous_path) &&
+           service_watch(service, &service->tcp_source, service->tcp.listener, somebody_connects);
+}

@@ -1,0 +1,20 @@
+/* What only this user may open. */
+#ifndef UMBRA_SERVICE_WINDOWS_PRIVATE_H
+#define UMBRA_SERVICE_WINDOWS_PRIVATE_H
+
+#include <windows.h>
+#include <stdbool.h>
+
+/*
+ * For new files and directories: one entry, all access for the user of this process, inherited by
+ * what is made below, and nothing inherited from above. Null, errno set, if it cannot be made.
+ */
+SECURITY_ATTRIBUTES *private_attributes(void);
+
+/*
+ * Makes the directory, or gives one that is there that access. Returns false after one message: it
+ * is another's, or no directory, or leads elsewhere.
+ */
+bool private_directory_make(const wchar_t *path);
+
+#endif

@@ -1,0 +1,83 @@
+#include "service/process.h"
+
+#include <windows.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "service/message.h"
+#include "service/windows/text.h"
+
+/* The C library's; no header of mingw-w64 that is for programs declares it. */
+typedef struct {
+    int newmode;
+} startup_info;
+extern int __wgetmainargs(int *argc, wchar_t ***argv, wchar_t ***environment, int expand_wildcards,
+                          startup_info *info);
+
+static HANDLE handle_of(int watch)
+{
+    return (HANDLE)(intptr_t)watch;
+}
+
+void process_begin(int *argc, char ***argv)
+{
+    wchar_t **wide, **environment;
+    startup_info info = {0};
+    char **text;
+
+    if (__wgetmainargs(argc, &wide, &environment, 0, &info))
+        return;
+    text = calloc((size_t)*argc + 1, sizeof(*text));
+    for (int i = 0; text && i < *argc; i++) {
+        text[i] = text_from_new_wide(wide[i]);
+        if (!text[i])
+            text[i] = "?";
+    }
+    if (text)
+        *argv = text;
+}
+
+int process_watch(pid_t pid)
+{
+    HANDLE process = OpenProcess(SYNCHRONIZE, FALSE, (DWORD)pid);
+
+    return process ? (int)(intptr_t)process : -1;
+}
+
+void process_unwatch(int watch)
+{
+    if (watch >= 0)
+        CloseHandle(handle_of(watch));
+}
+
+/* Without a watch it was gone before one could be had. */
+bool process_is_gone(pid_t pid, int watch)
+{
+    (void)pid;
+    return watch < 0 || WaitForSingleObject(handle_of(watch), 0) == WAIT_OBJECT_0;
+}
+
+void process_wait_until_gone(pid_t pid, int watch)
+{
+    (void)pid;
+    if (watch >= 0)
+        WaitForSingleObject(handle_of(watch), INFINITE);
+}
+
+/* That cannot be found out here. */
+bool process_may_map(pid_t pid, uint64_t file)
+{
+    (void)pid;
+    (void)file;
+    return true;
+}
+
+enum trace_system process_own_system(void)
+{
+    return TRACE_SYSTEM_WINDOWS;
+}
+
+void process_raise_descriptor_limit(void)
+{
+    /* Handles are limited by memory alone. */
+}

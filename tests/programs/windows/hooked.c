@@ -1,0 +1,138 @@
+/*
+ * Hooks the program that it is linked into, at its start, by itself: what `instrument` does to a
+ * file is done here to the image in memory. Functions are compiled with
+ * -fpatchable-function-entry=5, so nothing is displaced: gcc puts five nops at their entry, and
+ * notes where; clang puts one nop of five bytes, `nopl 8(%rax,%rax)`, which nothing else uses.
+ *
+ *      function:           jmp  stub
+ *      stub:               mov  [rsp - 16], rax
+ *                          lea  rax, [rip + body]
+ *                          jmp  [rip + entry_hook]
+ *                          .long header - body
+ *                          .long index
+ *      body:               jmp  function + 5
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <windows.h>
+
+#include "trace/image_manifest.h"
+
+#define MOST_FUNCTIONS 4096
+#define STUB_SIZE      40
+#define STUB_BODY      26
+#define PATCH_SIZE     5
+
+extern char __ImageBase;
+/* Without one of our own there would be no such section in what clang alone compiled. */
+static uint64_t no_function __attribute__((section("__patchable_function_entries"), used));
+extern uint64_t __start___patchable_function_entries[], __stop___patchable_function_entries[];
+__declspec(dllimport) void umbra_enter(void);
+
+static struct image_header header;
+static struct {
+    struct image_manifest manifest;
+    struct manifest_function functions[MOST_FUNCTIONS];
+    char path[2];
+} manifest;
+
+/* Within reach of a 5-byte jmp. Written before it is made executable. */
+static char stubs[MOST_FUNCTIONS * STUB_SIZE] __attribute__((aligned(4096)));
+
+static uint32_t rva(const void *at)
+{
+    return (uint32_t)((const char *)at - &__ImageBase);
+}
+
+static void put_int32(char *at, int64_t value)
+{
+    int32_t narrow = (int32_t)value;
+
+    memcpy(at, &narrow, sizeof narrow);
+}
+
+static void write_stub(char *stub, uint32_t index, char *function)
+{
+    static const char code[] = "\x48\x89\x44\x24\xf0\x48\x8d\x05....\xff\x25....";
+    char *body = stub + STUB_BODY;
+
+    memcpy(stub, code, sizeof code - 1);
+    put_int32(stub + 8, body - (stub + 12));
+    put_int32(stub + 14, (char *)&header.entry_hook - (stub + 18));
+    put_int32(body + STUB_HEADER_DISTANCE, (char *)&header - body);
+    put_int32(body + STUB_INDEX, index);
+    *body = (char)0xe9;
+    put_int32(body + 1, function + PATCH_SIZE - (body + PATCH_SIZE));
+}
+
+static void patch(char *function, char *stub)
+{
+    DWORD before;
+
+    if (!VirtualProtect(function, PATCH_SIZE, PAGE_EXECUTE_READWRITE, &before))
+        abort();
+    *function = (char)0xe9;
+    put_int32(function + 1, stub - (function + PATCH_SIZE));
+    VirtualProtect(function, PATCH_SIZE, before, &before);
+}
+
+static void hook(uint32_t index, char *function)
+{
+    char *stub = stubs + index * STUB_SIZE;
+
+    manifest.functions[index] = (struct manifest_function){.rva = rva(function),
+                                                           .stub_rva = rva(stub),
+                                                           .state = FUNCTION_HOOKED,
+                                                           .patch_size = PATCH_SIZE};
+    write_stub(stub, index, function);
+    patch(function, stub);
+}
+
+static const IMAGE_SECTION_HEADER *code_section(void)
+{
+    const IMAGE_NT_HEADERS64 *headers =
+        (const void *)(&__ImageBase + ((const IMAGE_DOS_HEADER *)&__ImageBase)->e_lfanew);
+
+    return IMAGE_FIRST_SECTION(headers); /* .text comes first */
+}
+
+static uint32_t hook_long_nops(uint32_t count)
+{
+    static const unsigned char nop[PATCH_SIZE] = {0x0f, 0x1f, 0x44, 0x00, 0x08};
+    const IMAGE_SECTION_HEADER *code = code_section();
+    char *start = &__ImageBase + code->VirtualAddress;
+
+    for (char *at = start; at < start + code->Misc.VirtualSize - PATCH_SIZE; at++)
+        if (!memcmp(at, nop, sizeof nop) && count < MOST_FUNCTIONS)
+            hook(count++, at);
+    return count;
+}
+
+__attribute__((constructor, patchable_function_entry(0))) static void hook_all(void)
+{
+    uint32_t count = 0;
+    DWORD before;
+
+    header = (struct image_header){.magic = IMAGE_MAGIC,
+                                   .entry_hook = (uint64_t)umbra_enter,
+                                   .version = IMAGE_VERSION,
+                                   .header_rva = rva(&header),
+                                   .manifest_rva = rva(&manifest),
+                                   .image_size = rva(&manifest + 1)};
+    for (uint64_t *at = __start___patchable_function_entries;
+         at < __stop___patchable_function_entries && count < MOST_FUNCTIONS; at++)
+        if (*at && *(char *)*at == (char)0x90)
+            hook(count++, (char *)*at);
+    count = hook_long_nops(count);
+    manifest.manifest = (struct image_manifest){
+        .magic = MANIFEST_MAGIC,
+        .version = IMAGE_VERSION,
+        .size = sizeof manifest,
+        .function_count = count,
+        .functions = sizeof manifest.manifest,
+        .original_path = (uint32_t)((char *)manifest.path - (char *)&manifest),
+    };
+    if (!VirtualProtect(stubs, sizeof stubs, PAGE_EXECUTE_READ, &before))
+        abort();
+}

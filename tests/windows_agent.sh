@@ -1,0 +1,126 @@
+#!/bin/bash
+# hooks.dll in Windows programs: exceptions of C++ and structured ones, hardware faults, longjmp,
+# threads, fibers, and ends of all kinds. The programs hook themselves (programs/windows/hooked.c).
+# needs: wine wine64 gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64 clang
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/wine.sh"
+
+programs=$TESTS/programs/windows
+entry=-fpatchable-function-entry=5
+
+# compiled NAME SOURCE [OPTION…]: native/NAME, and instrumented/NAME, which hooks itself.
+compiled()
+{
+    local name=$1 source=$2 compiler=x86_64-w64-mingw32-gcc-posix
+    shift 2
+    case $source in
+        *.cpp) compiler=x86_64-w64-mingw32-g++-posix ;;
+    esac
+    case $name in
+        seh.exe | sampler.exe) clang --target=x86_64-w64-windows-gnu -fms-extensions $entry -O1 -c "$source" -o object.o ;;
+        *) "$compiler" $entry -O2 -g -w -c "$source" -o object.o "$@" ;;
+    esac
+    "$compiler" -static object.o -o "native/$name"
+    "$compiler" -static object.o hooked.o "$WINDOWS/hooks/hooks.dll.a" -o "instrumented/$name"
+}
+
+# Lines end as they do here.
+normalise()
+{
+    sed -i 's/\r$//' "$1"
+}
+
+# total COLUMN VALUE
+total()
+{
+    equal "$1 of $last" "$(summed "$1")" "$2"
+}
+
+# records NAME ARGUMENT…: as recorded of lib.sh. Every thread's counts balance.
+records()
+{
+    last="$*"
+    recorded "$@"
+}
+
+windows_tools
+wine_begins
+cp "$WINDOWS/hooks/hooks.dll" instrumented/
+x86_64-w64-mingw32-gcc -O1 -I"$TOP" -c "$programs/hooked.c" -o hooked.o
+
+# Needs nothing but what Windows has, exports the hook alone, and no section is writable code.
+dll=$WINDOWS/hooks/hooks.dll
+x86_64-w64-mingw32-objdump -p "$dll" >dll
+equal "imports" "$(awk '/DLL Name/ { print tolower($3) }' dll | sort | tr '\n' ' ')" \
+    "kernel32.dll ntdll.dll ws2_32.dll "
+contains dll 'umbra_enter'
+equal "sections with code" "$(x86_64-w64-mingw32-objdump -h "$dll" | grep -c 'CODE')" 1
+x86_64-w64-mingw32-objdump -h "$dll" | grep -A 1 ' \.text ' >code
+contains code 'READONLY, CODE'
+
+# Rounds, frames and throws as in exceptions.sh.
+compiled exceptions.exe "$TESTS/programs/exceptions.cpp"
+records exceptions.exe
+contains summary '^ +5 .* holds'
+
+# 500 rounds on each of five threads, in which 16 frames are left without a return.
+compiled seh.exe "$programs/seh.c"
+records seh.exe
+equal "threads that raised" "$(awk '$4 == 8000 && /holds/' summary | wc -l)" 5
+contains instrumented.stdout '^last error 1234$'
+contains instrumented.stdout '^sum .*, last error 4321$'
+
+# The thread is stopped at any instruction, those of the hooks and the thunks included.
+compiled sampler.exe "$programs/sampler.c"
+records sampler.exe
+contains instrumented.stdout '^2000 of 2000 walks arrive$'
+
+compiled jumps.exe "$programs/jumps.c"
+records jumps.exe
+# 750 of 1,000 jumps leave from one frame that gcc made of ten, and one that called it; 1,000 leave
+# from qsort's callback. All of them on five threads.
+equal "threads that jumped" "$(awk '$4 == 1750 && /holds/' summary | wc -l)" 5
+
+compiled fibers.exe "$programs/fibers.cpp"
+records fibers.exe
+contains instrumented.stdout '^went on on another thread: .* done 20$'
+
+compiled deep.exe "$programs/deep.c"
+records deep.exe
+total entries 600005
+total skipped 0
+
+compiled tail_calls.exe "$TESTS/programs/tail_calls.c" -I"$TESTS/programs"
+records tail_calls.exe
+
+compiled many_threads.exe "$TESTS/programs/many_threads.c" -I"$TESTS/programs"
+records many_threads.exe
+total skipped 0
+
+# Threads that leave from within, or are terminated, have nothing left to return from.
+compiled endings.exe "$programs/endings.c"
+records endings.exe threads
+total live 0
+equal "threads" "$(grep -c ' holds' summary)" 302
+contains summary 'holds +näme$'
+records endings.exe terminated
+equal "threads" "$(grep -c ' holds' summary)" 101
+
+# However the process ends, what was recorded is there, and says how far the others were.
+for how in exit exit-elsewhere terminate; do
+    records endings.exe "$how"
+    (($(summed live) >= 12)) || fail "$how: $(summed live) live"
+done
+contains summary 'ended without exit'
+equal "status of TerminateProcess" "$(<instrumented.status)" 6
+
+# Without a service, one that is required is missed; with one it is not.
+cd instrumented
+status=0
+UMBRA_REQUIRED=1 wine jumps.exe >../required.out 2>../required.err || status=$?
+cd ..
+equal "status without a service" "$status" 1
+equal "output without a service" "$(<required.out)" ""
+contains required.err '^umbra: UMBRA_REQUIRED=1, but no call_trace_service answers'
+same jumps.exe
+UMBRA_REQUIRED=1 record jumps.exe
