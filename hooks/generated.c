@@ -28,6 +28,8 @@ void generated_note(const struct image_header *image)
         return;
     images[image_count] =
         (struct image){base, image->image_size, base + image->generated_rva, image->generated_size};
+    if (image->generated_size == GENERATED_ELSEWHERE)
+        is_resolved = false; /* HotSpot cannot be told */
     __atomic_store_n(&image_count, image_count + 1, __ATOMIC_RELEASE);
 }
 

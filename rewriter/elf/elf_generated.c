@@ -58,6 +58,18 @@ static void look_through(const struct elf_code *elf, const struct code_range *ra
     keep_longer(longest, &stretch);
 }
 
+/* HotSpot has no code of its generator in the image. That it has one is said by a span in which no
+   call returns: the second byte of a function. */
+static void mark_java(struct elf_code *elf)
+{
+    for (size_t i = 0; i < elf->functions.count; i++) {
+        const struct function *function = &elf->functions.items[i];
+
+        if (function->name && strcmp(function->name, "JNI_CreateJavaVM") == 0)
+            elf->generated = (struct elf_span){function->address + 1, GENERATED_ELSEWHERE};
+    }
+}
+
 void elf_generated_find(struct elf_code *elf)
 {
     struct stretch longest = {0};
@@ -65,8 +77,10 @@ void elf_generated_find(struct elf_code *elf)
 
     for (size_t i = 0; i < elf->code.range_count; i++)
         look_through(elf, &elf->code.ranges[i], &longest);
-    if (longest.count < FEWEST)
+    if (longest.count < FEWEST) {
+        mark_java(elf);
         return;
+    }
     start = longest.first / PAGE * PAGE;
     end = (longest.last + PAGE) / PAGE * PAGE;
     elf->generated = (struct elf_span){start, end - start};
