@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "service/call_trace.h"
 #include "service/message.h"
 #include "service/tick_clock.h"
 #include "trace/protocol.h"
@@ -34,6 +35,12 @@ static const char help_text[] =
     "  --node-limit=N          calling contexts a thread may have before further ones are\n"
     "                          kept by caller and callee only (default: 65536)\n"
     "  --max-trace-size=BYTES  what a trace may grow to; K, M, G may follow (default: 1G)\n"
+    "  --mode=MODE             profile: a calling-context tree a thread (default); calltrace:\n"
+    "                          also each entry and end of a call with its time, compressed\n"
+    "  --ring-size=BYTES       calltrace: memory for events not yet written (default: 64M)\n"
+    "  --max-events-size=BYTES calltrace: what a process's events may take on disk; then\n"
+    "                          recording them stops (default: no limit) ...\n"
+    "  --keep-newest           ... or, a flight recorder, the oldest are removed\n"
     "  --verbose               one line when a session begins and when it ends\n"
     "  --help                  this page\n"
     "\n"
@@ -41,7 +48,8 @@ static const char help_text[] =
 
 struct raw_options {
     const char *trace_dir, *instance, *node_limit, *max_trace_size;
-    bool verbose, help;
+    const char *mode, *ring_size, *events_size;
+    bool keep_newest, verbose, help;
 };
 
 static bool parse_number(const char *text, uint64_t *number, const char **rest)
@@ -154,6 +162,44 @@ static bool choose_limits(struct options *options, const struct raw_options *raw
     return true;
 }
 
+static bool choose_size(const char *name, const char *given, uint64_t least, uint64_t most,
+                        const char *range, uint64_t *size)
+{
+    if (!given || (options_parse_size(given, size) && *size >= least && *size <= most))
+        return true;
+    message("--%s=%s: expected bytes from %s", name, given, range);
+    return false;
+}
+
+static bool choose_mode(struct options *options, const struct raw_options *raw)
+{
+    options->records_events = raw->mode && !strcmp(raw->mode, "calltrace");
+    options->events = (struct event_policy){
+        .ring_size = OPTIONS_DEFAULT_RING_SIZE,
+        .keep_newest = raw->keep_newest,
+    };
+    if (raw->mode && !options->records_events && strcmp(raw->mode, "profile")) {
+        message("--mode=%s: expected profile or calltrace", raw->mode);
+        return false;
+    }
+    if (options->records_events && !call_trace_is_possible()) {
+        message("--mode=calltrace: expected Linux; here only profiles can be recorded");
+        return false;
+    }
+    if (!options->records_events && (raw->ring_size || raw->events_size || raw->keep_newest)) {
+        message("--ring-size, --max-events-size and --keep-newest go with --mode=calltrace");
+        return false;
+    }
+    if (raw->keep_newest && !raw->events_size) {
+        message("--keep-newest: expected --max-events-size, the size to keep, as well");
+        return false;
+    }
+    return choose_size("ring-size", raw->ring_size, OPTIONS_MIN_RING_SIZE, OPTIONS_MAX_RING_SIZE,
+                       "1M to 4G", &options->events.ring_size) &&
+           choose_size("max-events-size", raw->events_size, OPTIONS_MIN_RING_SIZE, UINT64_MAX / 2,
+                       "1M", &options->events.disk_size);
+}
+
 /* Options that only a verb which serves understands. */
 static bool check_verb(const struct options *options, const struct raw_options *raw,
                        const char *excess)
@@ -169,7 +215,8 @@ static bool check_verb(const struct options *options, const struct raw_options *
         message("-- %s: only start takes a command", options->command[0]);
         return false;
     }
-    if (!serves && (raw->trace_dir || raw->node_limit || raw->max_trace_size || raw->verbose)) {
+    if (!serves && (raw->trace_dir || raw->node_limit || raw->max_trace_size || raw->mode ||
+                    raw->ring_size || raw->events_size || raw->keep_newest || raw->verbose)) {
         message("stop and status take no option but --instance-id; see --help");
         return false;
     }
@@ -197,6 +244,10 @@ enum option_code {
     OPTION_INSTANCE,
     OPTION_NODES,
     OPTION_SIZE,
+    OPTION_MODE,
+    OPTION_RING_SIZE,
+    OPTION_EVENTS_SIZE,
+    OPTION_KEEP_NEWEST,
     OPTION_VERBOSE,
     OPTION_HELP
 };
@@ -206,6 +257,10 @@ static const struct option option_table[] = {
     {"instance-id", required_argument, NULL, OPTION_INSTANCE},
     {"node-limit", required_argument, NULL, OPTION_NODES},
     {"max-trace-size", required_argument, NULL, OPTION_SIZE},
+    {"mode", required_argument, NULL, OPTION_MODE},
+    {"ring-size", required_argument, NULL, OPTION_RING_SIZE},
+    {"max-events-size", required_argument, NULL, OPTION_EVENTS_SIZE},
+    {"keep-newest", no_argument, NULL, OPTION_KEEP_NEWEST},
     {"verbose", no_argument, NULL, OPTION_VERBOSE},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
@@ -225,6 +280,18 @@ static void keep_option(struct raw_options *raw, int code)
         break;
     case OPTION_SIZE:
         raw->max_trace_size = optarg;
+        break;
+    case OPTION_MODE:
+        raw->mode = optarg;
+        break;
+    case OPTION_RING_SIZE:
+        raw->ring_size = optarg;
+        break;
+    case OPTION_EVENTS_SIZE:
+        raw->events_size = optarg;
+        break;
+    case OPTION_KEEP_NEWEST:
+        raw->keep_newest = true;
         break;
     case OPTION_VERBOSE:
         raw->verbose = true;
@@ -271,5 +338,5 @@ bool options_parse(struct options *options, int argc, char **argv)
     return read_verb(options, optind < argc ? argv[optind] : NULL) &&
            check_verb(options, &raw, optind + 1 < argc ? argv[optind + 1] : NULL) &&
            choose_trace_dir(options, raw.trace_dir) && choose_instance(options, raw.instance) &&
-           choose_limits(options, &raw);
+           choose_limits(options, &raw) && choose_mode(options, &raw);
 }

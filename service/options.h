@@ -5,10 +5,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "service/event_policy.h"
+
 /* What a trace may grow to: --max-trace-size. A node's index has 32 bits, of 64-byte units. */
 #define OPTIONS_DEFAULT_TRACE_SIZE (1ull << 30)
 #define OPTIONS_MIN_TRACE_SIZE     (64ull << 10)
 #define OPTIONS_MAX_TRACE_SIZE     (256ull << 30)
+
+/* Shared memory of a process in call-trace mode: --ring-size. */
+#define OPTIONS_DEFAULT_RING_SIZE (64ull << 20)
+#define OPTIONS_MIN_RING_SIZE     (1ull << 20)
+#define OPTIONS_MAX_RING_SIZE     (4ull << 30)
 
 /* Calling contexts a thread may have before they fold: --node-limit. 64 bytes each. */
 #define OPTIONS_DEFAULT_NODE_LIMIT 65536u
@@ -30,6 +37,8 @@ struct options {
     char instance[OPTIONS_INSTANCE_SIZE];
     uint32_t node_limit;
     uint64_t max_trace_size; /* a multiple of TRACE_BLOCK_SIZE */
+    bool records_events;     /* --mode=calltrace */
+    struct event_policy events;
     bool verbose;
     char **command; /* what stands behind "--", zero-terminated; null if there is none */
 };

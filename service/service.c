@@ -6,6 +6,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "service/call_trace.h"
 #include "service/client.h"
 #include "service/command.h"
 #include "service/file.h"
@@ -111,7 +112,7 @@ int service_run(struct service *service)
             session_sweep(service, false);
             timeout = timeout < 0 || timeout > SWEEP_MS ? SWEEP_MS : timeout;
         }
-        event_loop_turn(&service->loop, timeout);
+        event_loop_turn(&service->loop, call_trace_turn(service, timeout));
     }
     return service->exit_status;
 }
@@ -147,6 +148,7 @@ void service_close(struct service *service)
     tcp_endpoint_close(&service->tcp);
     endpoint_close(&service->endpoint);
     close_clients(service, left);
+    call_trace_close(service);
     signals_close(&service->signals);
     event_loop_close(&service->loop);
     file_close(service->trace_dir);

@@ -22,6 +22,7 @@
 #include "service/tcp_endpoint.h"
 #include "service/tick_clock.h"
 
+struct call_trace_work;
 struct client;
 struct session;
 
@@ -48,6 +49,8 @@ struct service {
     unsigned refused;     /* who connected and was not served */
     unsigned strangers;   /* of these, who did not know the secret */
     uint64_t ended_bytes; /* of the traces that are complete */
+
+    struct call_trace_work *call_trace; /* null until a session needs it */
 
     pid_t command; /* 0 if there is none */
     int exit_status;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "service/call_trace.h"
 #include "service/message.h"
 #include "service/process.h"
 #include "service/service.h"
@@ -46,7 +47,10 @@ static void end(struct session *session, enum trace_end kind)
         .seen_ticks = tick_clock_now(),
         .ticks_per_second = tick_clock_frequency(&service->clock),
     };
-    uint64_t bytes = trace_file_end(&session->trace, &trace_end);
+    uint64_t bytes;
+
+    call_trace_end(session);
+    bytes = trace_file_end(&session->trace, &trace_end);
 
     service->ended++;
     service->ended_bytes += bytes;
@@ -139,6 +143,10 @@ static bool make_trace(struct session *session, const struct session_process *pr
                 (int)session->pid, header.exe, strerror(errno));
         return false;
     }
+    if (!call_trace_begin(session, &header)) {
+        trace_file_discard(&session->trace, service->trace_dir);
+        return false;
+    }
     session->number = service->last_session = header.session;
     if (service->options->verbose)
         message("session %u: pid %d (%s) begins: %s/%s", session->number, (int)session->pid,
@@ -170,6 +178,7 @@ struct session *session_begin(struct service *service, const struct session_proc
         goto err;
     if (session->source.fd >= 0 && !event_loop_add(&service->loop, &session->source)) {
         message("pid %d cannot be watched: %s", (int)session->pid, strerror(errno));
+        call_trace_discard(session);
         trace_file_discard(&session->trace, service->trace_dir);
         goto err;
     }
@@ -199,6 +208,7 @@ bool session_path(const struct session *session, char *path, size_t size)
 
 void session_discard(struct session *session)
 {
+    call_trace_discard(session);
     trace_file_discard(&session->trace, session->service->trace_dir);
     forget(session);
 }
@@ -209,6 +219,7 @@ static void leave(struct session *session)
 
     message("pid %d is still running: its trace %s/%s is left as it is, recording goes on",
             (int)session->pid, service->trace_dir_path, session->trace.name);
+    call_trace_leave(session);
     trace_file_leave(&session->trace);
     forget(session);
 }

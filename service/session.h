@@ -11,6 +11,7 @@
 #include "service/process.h"
 #include "service/trace_file.h"
 
+struct call_trace;
 struct service;
 
 /* What is known of a process that says hello. */
@@ -33,6 +34,7 @@ struct session {
     uint32_t number;
     int64_t began_ms;
     struct trace_file trace;
+    struct call_trace *events; /* null unless it is in call-trace mode */
 };
 
 /*

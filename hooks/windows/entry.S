@@ -242,6 +242,11 @@ entry_is_slow:
 
 /* A recorded call has returned: rax = its record, the program's rax at [rsp - 16]. */
     .balign 64
+    /* Call-trace mode is for Linux: there is never a ring. */
+    .globl  umbra_record_events
+    .set    umbra_record_events, umbra_record
+    .globl  umbra_exit_events
+    .set    umbra_exit_events, umbra_exit
     .globl  umbra_exit
 umbra_exit:
     as_in_thunk push qword ptr [rax + RECORD_RET]
