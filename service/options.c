@@ -34,6 +34,8 @@ static const char help_text[] =
     "                          UMBRA_INSTANCE_ID (default: its value, else \"default\")\n"
     "  --node-limit=N          calling contexts a thread may have before further ones are\n"
     "                          kept by caller and callee only (default: 65536)\n"
+    "  --slices=N              time slices a recording has at most, for grinder --mode=report;\n"
+    "                          0: none (default: 200)\n"
     "  --max-trace-size=BYTES  what a trace may grow to; K, M, G may follow (default: 1G)\n"
     "  --mode=MODE             profile: a calling-context tree a thread (default); calltrace:\n"
     "                          also each entry and end of a call with its time, compressed\n"
@@ -47,7 +49,7 @@ static const char help_text[] =
     "Exit status: 0, 1 for failure, 2 for wrong usage, or that of COMMAND.\n";
 
 struct raw_options {
-    const char *trace_dir, *instance, *node_limit, *max_trace_size;
+    const char *trace_dir, *instance, *node_limit, *slices, *max_trace_size;
     const char *mode, *ring_size, *events_size;
     bool keep_newest, verbose, help;
 };
@@ -162,6 +164,21 @@ static bool choose_limits(struct options *options, const struct raw_options *raw
     return true;
 }
 
+static bool choose_slices(struct options *options, const struct raw_options *raw)
+{
+    uint64_t slices = OPTIONS_DEFAULT_SLICES;
+    const char *rest = "";
+
+    if (raw->slices && (!parse_number(raw->slices, &slices, &rest) || *rest || slices == 1 ||
+                        slices > OPTIONS_MAX_SLICES)) {
+        message("--slices=%s: expected 0 or a number from 2 to %u", raw->slices,
+                OPTIONS_MAX_SLICES);
+        return false;
+    }
+    options->slices = (uint32_t)slices;
+    return true;
+}
+
 static bool choose_size(const char *name, const char *given, uint64_t least, uint64_t most,
                         const char *range, uint64_t *size)
 {
@@ -215,7 +232,7 @@ static bool check_verb(const struct options *options, const struct raw_options *
         message("-- %s: only start takes a command", options->command[0]);
         return false;
     }
-    if (!serves && (raw->trace_dir || raw->node_limit || raw->max_trace_size || raw->mode ||
+    if (!serves && (raw->trace_dir || raw->node_limit || raw->slices || raw->max_trace_size || raw->mode ||
                     raw->ring_size || raw->events_size || raw->keep_newest || raw->verbose)) {
         message("stop and status take no option but --instance-id; see --help");
         return false;
@@ -243,6 +260,7 @@ enum option_code {
     OPTION_TRACE_DIR = 1,
     OPTION_INSTANCE,
     OPTION_NODES,
+    OPTION_SLICES,
     OPTION_SIZE,
     OPTION_MODE,
     OPTION_RING_SIZE,
@@ -256,6 +274,7 @@ static const struct option option_table[] = {
     {"trace-dir", required_argument, NULL, OPTION_TRACE_DIR},
     {"instance-id", required_argument, NULL, OPTION_INSTANCE},
     {"node-limit", required_argument, NULL, OPTION_NODES},
+    {"slices", required_argument, NULL, OPTION_SLICES},
     {"max-trace-size", required_argument, NULL, OPTION_SIZE},
     {"mode", required_argument, NULL, OPTION_MODE},
     {"ring-size", required_argument, NULL, OPTION_RING_SIZE},
@@ -277,6 +296,9 @@ static void keep_option(struct raw_options *raw, int code)
         break;
     case OPTION_NODES:
         raw->node_limit = optarg;
+        break;
+    case OPTION_SLICES:
+        raw->slices = optarg;
         break;
     case OPTION_SIZE:
         raw->max_trace_size = optarg;
@@ -338,5 +360,5 @@ bool options_parse(struct options *options, int argc, char **argv)
     return read_verb(options, optind < argc ? argv[optind] : NULL) &&
            check_verb(options, &raw, optind + 1 < argc ? argv[optind + 1] : NULL) &&
            choose_trace_dir(options, raw.trace_dir) && choose_instance(options, raw.instance) &&
-           choose_limits(options, &raw) && choose_mode(options, &raw);
+           choose_limits(options, &raw) && choose_slices(options, &raw) && choose_mode(options, &raw);
 }

@@ -14,6 +14,7 @@
 #include "service/message.h"
 #include "service/process.h"
 #include "service/session.h"
+#include "service/slices.h"
 
 #define SWEEP_MS 500
 
@@ -112,7 +113,7 @@ int service_run(struct service *service)
             session_sweep(service, false);
             timeout = timeout < 0 || timeout > SWEEP_MS ? SWEEP_MS : timeout;
         }
-        event_loop_turn(&service->loop, call_trace_turn(service, timeout));
+        event_loop_turn(&service->loop, call_trace_turn(service, slices_turn(service, timeout)));
     }
     return service->exit_status;
 }

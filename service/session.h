@@ -13,6 +13,7 @@
 
 struct call_trace;
 struct service;
+struct slices;
 
 /* What is known of a process that says hello. */
 struct session_process {
@@ -35,6 +36,7 @@ struct session {
     int64_t began_ms;
     struct trace_file trace;
     struct call_trace *events; /* null unless it is in call-trace mode */
+    struct slices *slices;     /* null if it has none */
 };
 
 /*
