@@ -49,9 +49,15 @@ class Browser:
                  {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
 
     def click(self, selector):
-        element = self.ask("POST", self.session + "/element", {"using": "css selector", "value": selector})
-        (identity,) = element.values()
-        self.ask("POST", f"{self.session}/element/{identity}/click", {})
+        for attempt in range(20):
+            element = self.ask("POST", self.session + "/element",
+                               {"using": "css selector", "value": selector})
+            (identity,) = element.values()
+            try:
+                return self.ask("POST", f"{self.session}/element/{identity}/click", {})
+            except RuntimeError as error:  # drawn anew, as it was scrolled into sight
+                if attempt == 19 or "stale element" not in str(error):
+                    raise
 
     def text(self, selector):
         return self.run("return document.querySelector(arguments[0])?.textContent ?? null", selector)
