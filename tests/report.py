@@ -145,7 +145,8 @@ def browse(url, profile):
     browser = Browser(profile)
     try:
         walk(browser, url)
-        assert not browser.log()
+        log = browser.log()
+        assert not log, log
     finally:
         browser.close()
 
@@ -235,7 +236,8 @@ def large(page, profile, *picture):
         browser.key("h\ue007")
         until(browser, HEADING, "f_49999")
         until(browser, "return document.querySelector('.code .line.here')")
-        assert not browser.log()
+        log = browser.log()
+        assert not log, log
         print(f"{count} functions: ready after {ready:.0f} ms, a search takes {spent:.0f} ms")
         for path in picture:
             browser.screenshot(path)

@@ -12,7 +12,7 @@
  *                     "edges":     { "from", "to", "at", "file", "line", "calls", "self", "total" }
  *                   }, … ],
  *        "slices": null or
- *                  { "columns": 100, "ns": width of one, "cut": whether the end is missing,
+ *                  { "columns": at most 100, "ns": width of one, "cut": whether the end is missing,
  *                    "parts": [ { "id", "peak", "first", "total", "self" }, … ] } }
  *
  * at is the call's last byte, counted from the entry of its function. Times are in nanoseconds.
@@ -361,7 +361,7 @@ static void write_slices(FILE *stream, const struct slices *slices, size_t parts
         fputs("\"slices\":null", stream);
         return;
     }
-    fprintf(stream, "\"slices\":{\"columns\":%d,\"ns\":%.0f,\"cut\":%s,\"parts\":[", SLICE_COLUMNS,
+    fprintf(stream, "\"slices\":{\"columns\":%zu,\"ns\":%.0f,\"cut\":%s,\"parts\":[", slices->columns,
             slices->column_ns, slices->cut ? "true" : "false");
     for (size_t i = 0; i < parts; i++) {
         fputs(i ? ",\n" : "\n", stream);

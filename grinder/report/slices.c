@@ -118,11 +118,13 @@ static struct slice_row *row_of(struct slices *slices, size_t part, uint32_t fun
 }
 
 /* value, spread over the columns that from and to lie in. */
-static void spread(float *columns, double column_ns, double from, double to, double value)
+static void spread(const struct slices *slices, float *columns, double from, double to,
+                   double value)
 {
+    double column_ns = slices->column_ns;
     size_t first = from > 0 ? (size_t)(from / column_ns) : 0;
 
-    for (size_t i = first; i < SLICE_COLUMNS && (double)i * column_ns < to; i++) {
+    for (size_t i = first; i < slices->columns && (double)i * column_ns < to; i++) {
         double left = (double)i * column_ns, right = left + column_ns;
         left = from > left ? from : left;
         right = to < right ? to : right;
@@ -152,8 +154,8 @@ static int add_slice(struct reader *reader, const struct recording *recording,
         if (part == SIZE_MAX || !number || to <= from)
             continue;
         row = row_of(reader->slices, part, number);
-        spread(row->self, reader->slices->column_ns, from, to, (double)entry.self * ns);
-        spread(row->total, reader->slices->column_ns, from, to, (double)entry.total * ns);
+        spread(reader->slices, row->self, from, to, (double)entry.self * ns);
+        spread(reader->slices, row->total, from, to, (double)entry.total * ns);
     }
     return at == end ? 0 : -1;
 }
@@ -255,6 +257,14 @@ static void reader_end(struct reader *reader)
     free(reader->counts);
 }
 
+/* Of several processes, each has only some of the columns. */
+static size_t columns_for(const struct slices *slices, const struct slices_header *header)
+{
+    if (slices->traces > 1 || header->slice_count > SLICE_COLUMNS)
+        return SLICE_COLUMNS;
+    return header->slice_count ? header->slice_count : 1;
+}
+
 void slices_read(struct slices *slices, const struct profile *profile,
                  const struct images *images)
 {
@@ -274,9 +284,10 @@ void slices_read(struct slices *slices, const struct profile *profile,
         walk(NULL, &all[i], &at);
         end = at > end ? at : end;
         slices->traces++;
+        slices->columns = columns_for(slices, &all[i].header);
         slices->cut |= all[i].header.flags & SLICES_CUT;
     }
-    slices->column_ns = end / SLICE_COLUMNS;
+    slices->column_ns = slices->columns ? end / (double)slices->columns : 0;
     reader_begin(&reader);
     for (size_t i = 0; i < profile->process_count; i++) {
         if (all[i].bytes && end > 0 && walk(&reader, &all[i], &at) < 0)

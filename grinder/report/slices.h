@@ -17,6 +17,7 @@ struct slice_row {
 struct slices {
     size_t traces; /* that have slices */
     bool cut;      /* of one of them the end is missing */
+    size_t columns; /* at most SLICE_COLUMNS; no more than a recording has slices */
     double column_ns;
     struct pair_index keys; /* place of the part in the profile, function */
     struct slice_row *rows; /* by number in keys */

@@ -9,7 +9,7 @@ class Virtual {
     this.inner.className = "virtual";
     element.replaceChildren(this.inner);
     element.onscroll = () => this.draw(false);
-    this.observer = new ResizeObserver(() => this.draw(true));
+    this.observer = new ResizeObserver(() => requestAnimationFrame(() => this.draw(true)));
     this.observer.observe(element);
     this.set_count(0);
   }
