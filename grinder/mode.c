@@ -99,8 +99,8 @@ static int run_report(const struct options *options, const struct profile *profi
     char by_default[64];
     size_t length;
 
-    snprintf(by_default, sizeof(by_default), options->split ? "report.%" PRIu32 : "report.%" PRIu32 ".html",
-             pid);
+    snprintf(by_default, sizeof(by_default),
+             options->split ? "report.%" PRIu32 : "report.%" PRIu32 ".html", pid);
     if (!path)
         path = by_default;
     length = strlen(path);

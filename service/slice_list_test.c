@@ -10,9 +10,8 @@
 static void add(struct slice_list *list, uint64_t end, uint32_t function, int64_t self,
                 uint64_t calls)
 {
-    struct slice_entry entries[] = {{2, function, self, 2 * self, calls},
-                                    {1, 7, -self, 0, 0},
-                                    {2, function, 1, 0, 0}};
+    struct slice_entry entries[] = {
+        {2, function, self, 2 * self, calls}, {1, 7, -self, 0, 0}, {2, function, 1, 0, 0}};
 
     assert_true(slice_list_add(list, end, entries, 3));
 }

@@ -11,20 +11,20 @@
 #define CHAIN_LIMIT 1024 /* callers that are looked through for the same function */
 
 enum slice_node_flags {
-    NODE_OUTERMOST = 1,   /* no caller is of the same function */
-    NODE_UNROOTED = 2,    /* below a representative: who is under way there is not known */
+    NODE_OUTERMOST = 1, /* no caller is of the same function */
+    NODE_UNROOTED = 2,  /* below a representative: who is under way there is not known */
 };
 
 /* A cache line, like what it is of. */
 struct slice_node {
     uint64_t calls, exits, ticks;
-    int64_t net;    /* ticks less what probes took */
-    int64_t credit; /* not yet in ticks */
-    uint64_t gone;  /* invocations that ended, but are not among exits */
+    int64_t net;     /* ticks less what probes took */
+    int64_t credit;  /* not yet in ticks */
+    uint64_t gone;   /* invocations that ended, but are not among exits */
     uint32_t caller; /* whose ticks these are within: the parent, or of a tail call its caller */
     uint32_t function;
     uint32_t flags : 2;
-    uint32_t thread : 30; /* 0: not seen yet */
+    uint32_t thread : 30;            /* 0: not seen yet */
     uint16_t child_changed, through; /* look at which one was called; at which it was open */
 };
 

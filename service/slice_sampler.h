@@ -35,7 +35,7 @@
 struct slice_node;
 
 struct slice_sampler {
-    int file; /* the trace; borrowed */
+    int file;                 /* the trace; borrowed */
     struct slice_node *nodes; /* by index */
     size_t room;
     uint64_t *overhead; /* by thread: ticks that probes took since the last look */

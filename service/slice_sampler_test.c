@@ -35,8 +35,8 @@ static void publish(struct fixture *fixture)
 
 static uint32_t begun(struct fixture *fixture, uint32_t parent, uint32_t function)
 {
-    uint32_t node = trace_sample_add_node(&fixture->sample, 1, parent, 0x1000 + function, function,
-                                          1, 0);
+    uint32_t node =
+        trace_sample_add_node(&fixture->sample, 1, parent, 0x1000 + function, function, 1, 0);
 
     trace_sample_node(&fixture->sample, node)->exits = 0;
     return node;

@@ -44,7 +44,7 @@ done
 
 equal "verbs" "$(completed call_trace_service s | paste -sd' ')" \
     "spawn start status stop"
-equal "modes" "$(completed grinder --mode = | paste -sd' ')" "diff profile summary"
+equal "modes" "$(completed grinder --mode = | paste -sd' ')" "diff profile report summary"
 equal "one option" "$(completed grinder --thres)" "--threshold="
 equal "formats" "$(completed grinder --mode = diff --output-format = f | paste -sd' ')" \
     "flamegraph folded"

@@ -127,8 +127,7 @@ static void write_function_module(FILE *stream, const struct column_source *sour
 
 static void write_function_file(FILE *stream, const struct column_source *source, size_t i)
 {
-    fprintf(stream, "%" PRIu32,
-            i ? report_file_of(source->files, source->report, (uint32_t)i) : 0);
+    fprintf(stream, "%" PRIu32, i ? report_file_of(source->files, source->report, (uint32_t)i) : 0);
 }
 
 static void write_function_line(FILE *stream, const struct column_source *source, size_t i)
@@ -171,10 +170,10 @@ static void write_id(FILE *stream, const struct column_source *source, size_t i)
     fprintf(stream, "%" PRIu64, source->part->functions.keys.pairs[i].a);
 }
 
-#define COST_ELEMENT(name, table, field)                                                          \
-    static void name(FILE *stream, const struct column_source *source, size_t i)                  \
-    {                                                                                             \
-        fprintf(stream, "%" PRIu64, source->part->table.costs[i].field);                          \
+#define COST_ELEMENT(name, table, field)                                                           \
+    static void name(FILE *stream, const struct column_source *source, size_t i)                   \
+    {                                                                                              \
+        fprintf(stream, "%" PRIu64, source->part->table.costs[i].field);                           \
     }
 
 COST_ELEMENT(write_calls, functions, calls)
@@ -207,8 +206,7 @@ static void write_at(FILE *stream, const struct column_source *source, size_t i)
 
 static void write_edge_file(FILE *stream, const struct column_source *source, size_t i)
 {
-    struct place place =
-        place_of_site(source->report->images, source->part->edges.keys.pairs[i].b);
+    struct place place = place_of_site(source->report->images, source->part->edges.keys.pairs[i].b);
 
     fprintf(stream, "%" PRIu32, source->files->of_place[place.file_number]);
 }
@@ -225,9 +223,10 @@ static void write_edges(FILE *stream, const struct column_source *source)
         const char *name;
         write_element *element;
     } columns[] = {
-        {"from", write_from},        {"to", write_to},           {"at", write_at},
-        {"file", write_edge_file},   {"line", write_edge_line},  {"calls", write_edge_calls},
-        {"self", write_edge_self},   {"total", write_edge_total},
+        {"from", write_from},      {"to", write_to},
+        {"at", write_at},          {"file", write_edge_file},
+        {"line", write_edge_line}, {"calls", write_edge_calls},
+        {"self", write_edge_self}, {"total", write_edge_total},
     };
 
     fputs(",\n\"edges\":{", stream);
@@ -248,8 +247,7 @@ static void write_part(FILE *stream, const struct column_source *source)
     part_name(name, source->report->profile, source->part);
     fputs("{\"name\":", stream);
     page_write_text(stream, name);
-    fprintf(stream,
-            ",\"process\":%zu,\"calls\":%" PRIu64 ",\"ns\":%" PRIu64 ",\n\"functions\":{",
+    fprintf(stream, ",\"process\":%zu,\"calls\":%" PRIu64 ",\"ns\":%" PRIu64 ",\n\"functions\":{",
             source->part->process, source->part->calls, source->part->ns);
     write_column(stream, "id", 0, count, source, write_id);
     putc(',', stream);
@@ -361,8 +359,8 @@ static void write_slices(FILE *stream, const struct slices *slices, size_t parts
         fputs("\"slices\":null", stream);
         return;
     }
-    fprintf(stream, "\"slices\":{\"columns\":%zu,\"ns\":%.0f,\"cut\":%s,\"parts\":[", slices->columns,
-            slices->column_ns, slices->cut ? "true" : "false");
+    fprintf(stream, "\"slices\":{\"columns\":%zu,\"ns\":%.0f,\"cut\":%s,\"parts\":[",
+            slices->columns, slices->column_ns, slices->cut ? "true" : "false");
     for (size_t i = 0; i < parts; i++) {
         fputs(i ? ",\n" : "\n", stream);
         write_slices_of(stream, slices, i);

@@ -102,8 +102,8 @@ static uint32_t write_instruction(struct listing *listing, const struct function
     char line[LINE_SIZE], text[LINE_SIZE] = "";
     uint32_t callee = 0;
 
-    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&listing->decoder, code + at, size - at,
-                                             &instruction, operands))) {
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&listing->decoder, code + at, size - at, &instruction,
+                                             operands))) {
         snprintf(line, sizeof(line), "%s%" PRIu32 "\tdb 0x%02x", at ? "\n" : "", at, code[at]);
         instruction.length = 1;
     } else {
@@ -111,8 +111,7 @@ static uint32_t write_instruction(struct listing *listing, const struct function
                                         instruction.operand_count_visible, text, sizeof(text) - 32,
                                         address, ZYAN_NULL);
         if (operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && operands[0].imm.is_relative &&
-            ZYAN_SUCCESS(
-                ZydisCalcAbsoluteAddress(&instruction, &operands[0], address, &target)))
+            ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&instruction, &operands[0], address, &target)))
             callee = function_at(listing, function->image,
                                  target - image->manifest.bytes->preferred_base);
         snprintf(line, sizeof(line), callee ? "%s%" PRIu32 "\t%s\t%" PRIu32 : "%s%" PRIu32 "\t%s",
@@ -205,8 +204,7 @@ void disassembly_write(const struct report *report, const struct report_files *f
     sorted_ns = self_ns;
     qsort(order, count, sizeof(*order), compare_ns);
     for (size_t i = 0; i < count; i++) {
-        enum report_file_state state =
-            files->files[report_file_of(files, report, order[i])].state;
+        enum report_file_state state = files->files[report_file_of(files, report, order[i])].state;
         if (order[i] && state != FILE_READ && state != FILE_CHANGED)
             list_function(&listing, order[i]);
     }

@@ -10,8 +10,8 @@
 #include "grinder/recorded_path.h"
 #include "grinder/symbolize.h"
 
-#define FILE_LIMIT  (16u << 20) /* no source, but something generated */
-#define LINE_LIMIT  2000u       /* bytes of a line that are shown */
+#define FILE_LIMIT (16u << 20) /* no source, but something generated */
+#define LINE_LIMIT 2000u       /* bytes of a line that are shown */
 
 static uint32_t add_path(struct report_files *files, const char *path, enum trace_system system)
 {
@@ -19,8 +19,7 @@ static uint32_t add_path(struct report_files *files, const char *path, enum trac
     uint32_t number = pair_index_add(&files->paths, hash.low64, hash.high64);
 
     if (number + 1 == files->count) {
-        files->files =
-            memory_grow(files->files, files->count, &files->room, sizeof(*files->files));
+        files->files = memory_grow(files->files, files->count, &files->room, sizeof(*files->files));
         files->files[files->count++] = (struct report_file){.path = path, .system = system};
     }
     return number + 1;

@@ -9,10 +9,10 @@
 #include "grinder/report/report.h"
 
 enum report_file_state {
-    FILE_MISSING,  /* there is none to read */
-    FILE_READ,     /* its text is in a chunk */
-    FILE_NO_ROOM,  /* the page is full */
-    FILE_CHANGED,  /* read, and younger than the recording */
+    FILE_MISSING, /* there is none to read */
+    FILE_READ,    /* its text is in a chunk */
+    FILE_NO_ROOM, /* the page is full */
+    FILE_CHANGED, /* read, and younger than the recording */
 };
 
 struct report_file {

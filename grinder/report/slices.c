@@ -83,9 +83,8 @@ static uint32_t number_of(const struct reader *reader, const struct process *pro
             function - module->first_function >= module->function_count)
             continue;
         function -= module->first_function;
-        return function < reader->counts[module->image]
-                   ? reader->numbers[module->image][function]
-                   : 0;
+        return function < reader->counts[module->image] ? reader->numbers[module->image][function]
+                                                        : 0;
     }
     return 0;
 }
@@ -178,8 +177,8 @@ static int walk(struct reader *reader, const struct recording *recording, double
             return -1;
         *end_ns = recording->origin_ns +
                   (double)(slice.end_ticks - recording->header.start_ticks) * 1e9 / rate;
-        if (reader && add_slice(reader, recording, &slice, recording->bytes + offset, from,
-                                *end_ns) < 0)
+        if (reader &&
+            add_slice(reader, recording, &slice, recording->bytes + offset, from, *end_ns) < 0)
             return -1;
         ticks = slice.end_ticks;
         offset += slice.size;
@@ -206,8 +205,8 @@ static void open_recording(struct recording *recording, const struct process *pr
     double ignored;
     const char *why;
 
-    *recording = (struct recording){.process = process,
-                                    .path = path_of_slices(process->trace_path)};
+    *recording =
+        (struct recording){.process = process, .path = path_of_slices(process->trace_path)};
     if (bounded_file_open(&file, recording->path, &why) < 0)
         return;
     recording->size = file.size;
@@ -265,8 +264,7 @@ static size_t columns_for(const struct slices *slices, const struct slices_heade
     return header->slice_count ? header->slice_count : 1;
 }
 
-void slices_read(struct slices *slices, const struct profile *profile,
-                 const struct images *images)
+void slices_read(struct slices *slices, const struct profile *profile, const struct images *images)
 {
     struct recording *all = memory_zeroed(profile->process_count, sizeof(*all));
     struct reader reader = {slices, profile, images, NULL, NULL};

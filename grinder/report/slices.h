@@ -15,8 +15,8 @@ struct slice_row {
 };
 
 struct slices {
-    size_t traces; /* that have slices */
-    bool cut;      /* of one of them the end is missing */
+    size_t traces;  /* that have slices */
+    bool cut;       /* of one of them the end is missing */
     size_t columns; /* at most SLICE_COLUMNS; no more than a recording has slices */
     double column_ns;
     struct pair_index keys; /* place of the part in the profile, function */
@@ -26,8 +26,7 @@ struct slices {
 
 /* Reads the slices of all traces; those without any have no rows. What is wrong with a file is
    said, and the file left out. */
-void slices_read(struct slices *slices, const struct profile *profile,
-                 const struct images *images);
+void slices_read(struct slices *slices, const struct profile *profile, const struct images *images);
 void slices_free(struct slices *slices);
 
 #endif
