@@ -150,7 +150,7 @@ static int show(const struct options *options, const struct profile *profiles,
 int main(int argc, const char **argv)
 {
     struct profile profiles[MODE_SIDES] = {{0}};
-    char **sides[MODE_SIDES];
+    char **sides[MODE_SIDES] = {NULL};
     struct options options;
     struct images images;
     size_t count;

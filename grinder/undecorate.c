@@ -7,7 +7,6 @@
  */
 #include "grinder/undecorate.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +86,7 @@ static const char *take_part(struct name *name, const char *at)
 
     if (name->count == MAX_PARTS)
         return NULL;
-    if (isdigit((unsigned char)*at)) {
+    if (*at >= '0' && *at <= '9') {
         if (*at - '0' >= name->seen_count)
             return NULL;
         name->parts[name->count++] = name->seen[*at - '0'];

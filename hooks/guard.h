@@ -1,7 +1,8 @@
 /*
  * The agent's one lock, for what is rare: a thread's first hook, an image's first call, a fork
- * child's first hook. All signals are blocked while it is held, so that no handler can run a hook
- * that waits for it, or leave by longjmp with it.
+ * child's first hook. What follows is Linux's; windows/guard.c says how it is there. All signals
+ * are blocked while it is held, so that no handler can run a hook that waits for it, or leave by
+ * longjmp with it.
  *
  * It lies in a page that is wiped in a child made by fork, beside a mark that tells such a child.
  * So the child finds the lock free, whoever held it in the parent; a vfork or posix_spawn child,
@@ -14,7 +15,7 @@
 #include <stdint.h>
 
 struct guard {
-    uint64_t signals; /* the mask to put back */
+    uint64_t signals; /* the mask to put back, on Linux */
 };
 
 /* Before anything else. False: the kernel (before 4.14) cannot wipe pages. */

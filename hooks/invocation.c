@@ -1,5 +1,6 @@
 #include "hooks/invocation.h"
 
+#include "hooks/events.h"
 #include "thunkstash/pages.h"
 
 void invocation_begin(struct record *record, struct trace_node *node, uint64_t ret, uint64_t body,
@@ -70,6 +71,7 @@ void invocation_end(struct thread *thread, struct record *record, struct record 
     note_duration(node, (int64_t)(ticks - record->probes * thread->probe_ticks));
     if (caller)
         caller->probes += record->probes + 1;
+    event_end(thread, node, now, returned);
     count_end(record, returned ? &node->exits : &thread->entry->unwound,
               returned ? MARK_LEAVING : MARK_UNWINDING);
 }

@@ -2,6 +2,7 @@
 
 #include "hooks/agent.h"
 #include "hooks/generated.h"
+#include "hooks/events.h"
 #include "hooks/guard.h"
 #include "hooks/invocation.h"
 #include "hooks/modules.h"
@@ -12,6 +13,7 @@
 #define NEAR 65536 /* bytes within which a frame on a foreign stack is taken for the caller's */
 
 extern void umbra_record(void) __attribute__((visibility("hidden")));
+extern void umbra_record_events(void) __attribute__((visibility("hidden")));
 extern void umbra_pass(void) __attribute__((visibility("hidden")));
 
 static struct image_header *image_of(uint64_t body)
@@ -33,9 +35,9 @@ FROM_ASSEMBLY void *umbra_first_call(uint64_t body)
     if (!agent_begun())
         return hook;
     if (session.state == SESSION_RUNNING && image->version == IMAGE_VERSION)
-        hook = (void *)umbra_record;
+        hook = events_are_on() ? (void *)umbra_record_events : (void *)umbra_record;
     guard = guard_take();
-    if (!image->first_function && hook == (void *)umbra_record)
+    if (!image->first_function && hook != (void *)umbra_pass)
         module_register(image);
     __atomic_store_n(&image->entry_hook, (uint64_t)hook, __ATOMIC_RELEASE);
     guard_release(guard);
@@ -147,6 +149,7 @@ static bool tail_call(struct thread *thread, struct record *record, struct recor
         return false;
     invocation_end(thread, record, caller, thread->now, true);
     invocation_begin(record, node, record->ret, body, slot, thread->now);
+    event_entry(thread, node, thread->now);
     return true;
 }
 
@@ -172,6 +175,7 @@ static struct destination begin(struct thread *thread, struct record *record,
     if (!node)
         return count_as_dropped(thread, body);
     invocation_begin(record, node, *slot, body, (uint64_t)slot, thread->now);
+    event_entry(thread, node, thread->now);
     return (struct destination){record_thunk(record), true};
 }
 

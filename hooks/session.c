@@ -1,6 +1,7 @@
 #include "hooks/session.h"
 
 #include "hooks/connection.h"
+#include "hooks/events.h"
 #include "hooks/memory.h"
 #include "hooks/system.h"
 #include "hooks/thread.h"
@@ -12,16 +13,22 @@ static char *const *environment;
 bool session_begin(char *const *env, uint32_t fork_of_pid)
 {
     struct protocol_welcome welcome;
+    struct connection_maps maps;
 
     environment = env;
     session.number++;
     session.pid = system_process_id();
     session.state = SESSION_OFF;
-    session.trace = connection_open(env, fork_of_pid, &welcome);
+    maps = connection_open(env, fork_of_pid, &welcome);
+    session.trace = maps.trace;
+    session.ring = maps.ring;
     session.header = (struct trace_header *)session.trace;
     if (!session.trace)
         return false;
     session.capacity = welcome.capacity;
+    session.ring_size = welcome.ring_size;
+    session.ring_segments =
+        session.ring ? (uint32_t)((welcome.ring_size - EVENT_RING_HEADER) / EVENT_SEGMENT_SIZE) : 0;
     session.node_limit = welcome.node_limit;
     session.header->used = TRACE_HEADER_SIZE;
     session.header->fork_of_pid = fork_of_pid;
@@ -39,8 +46,11 @@ void session_begin_in_child(void)
     uint64_t probe_ticks = session.probe_ticks;
 
     pages_give_back(session.trace, session.capacity);
+    if (session.ring)
+        pages_give_back(session.ring, session.ring_size);
     if (session_begin(environment, parent))
         session.probe_ticks = probe_ticks;
+    events_choose_hook();
 }
 
 void session_end(void)

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "trace/event_format.h"
 #include "trace/trace_format.h"
 
 enum session_state { SESSION_OFF, SESSION_RUNNING, SESSION_CLOSED };
@@ -23,6 +24,9 @@ struct session {
     char *trace;                 /* the mapped trace; null while off */
     struct trace_header *header; /* likewise */
     uint64_t capacity;
+    struct event_ring *ring; /* call-trace mode: mapped; else null */
+    uint64_t ring_size;
+    uint32_t ring_segments;
     uint64_t probe_ticks; /* calibrated cost of one recorded call, inside and outside of it */
 };
 

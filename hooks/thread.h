@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hooks/events.h"
 #include "hooks/thread_slot.h"
 #include "thunkstash/stash.h"
 #include "trace/trace_format.h"
@@ -36,6 +37,7 @@ struct thread {
     char *trace;          /* start of the mapped trace: node = trace + 64 * index */
     uint64_t probe_ticks; /* what one recorded call costs those around it */
     uint64_t stopped;     /* ticks spent in slow paths: a thread's time is rdtsc less these */
+    struct event_place events;
 
     uint32_t begun; /* session in which the state was set up; 0: wiped, or never set up */
     uint32_t busy;
@@ -93,6 +95,9 @@ ASSERT_HOT(table_mask, THREAD_TABLE_MASK);
 ASSERT_HOT(trace, THREAD_TRACE);
 ASSERT_HOT(probe_ticks, THREAD_PROBE_TICKS);
 ASSERT_HOT(stopped, THREAD_STOPPED);
+ASSERT_HOT(events.next, THREAD_EVENT_NEXT);
+ASSERT_HOT(events.end, THREAD_EVENT_END);
+ASSERT_HOT(events.base, THREAD_EVENT_BASE);
 _Static_assert(offsetof(struct trace_node, site) == NODE_SITE, "site");
 _Static_assert(offsetof(struct trace_node, parent) == NODE_PARENT, "parent");
 _Static_assert(offsetof(struct trace_node, calls) == NODE_CALLS, "calls");

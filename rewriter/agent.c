@@ -1,6 +1,6 @@
 #include "rewriter/agent.h"
 
-#include "rewriter/elf/elf_image.h"
+#include "rewriter/image_format.h"
 #include "rewriter/input_file.h"
 #include "rewriter/output_file.h"
 #include "trace/image_manifest.h"
@@ -12,44 +12,31 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Relative to the directory of this tool: installed, then in the build tree. */
-static const char *const places[] = {
-    "../lib*/umbra/" IMAGE_AGENT_NAME,
-    "../lib/*/umbra/" IMAGE_AGENT_NAME,
-    "../hooks/" IMAGE_AGENT_NAME,
-};
-
-static bool exports_hook(const struct elf_image *image)
-{
-    struct elf_table symbols = elf_dynamic_symbols(image);
-
-    for (size_t i = 0; i < symbols.count; i++) {
-        Elf64_Sym symbol = elf_symbol(symbols, i);
-        const char *name = elf_dynamic_string(image, symbol.st_name);
-
-        if (symbol.st_shndx != SHN_UNDEF && name && strcmp(name, IMAGE_HOOK_SYMBOL) == 0)
-            return true;
-    }
-    return false;
-}
-
-static bool agent_check(const char *path, struct failure *failure)
+static bool agent_check(const char *path, const struct agent_format *format,
+                        struct failure *failure)
 {
     struct input_file file;
-    struct elf_image image;
     bool is_agent;
 
     if (!input_file_open(&file, path, failure))
         return false;
-    is_agent = elf_image_read(&image, path, file.bytes, file.size, failure);
-    if (is_agent) {
-        is_agent = exports_hook(&image) ||
-                   fail(failure, path, "expected the agent, found a library without %s",
-                        IMAGE_HOOK_SYMBOL);
-        elf_image_free(&image);
-    }
+    is_agent = format->check(path, file.bytes, file.size, failure);
     input_file_close(&file);
     return is_agent;
+}
+
+/* Whether a file is of another format, and so an agent for other images. */
+static bool is_foreign(const char *path, const struct agent_format *format)
+{
+    struct input_file file;
+    struct failure ignored;
+    bool is_foreign;
+
+    if (!input_file_open(&file, path, &ignored))
+        return false;
+    is_foreign = image_format_of(file.bytes, file.size)->agent != format;
+    input_file_close(&file);
+    return is_foreign;
 }
 
 /* The first file that matches, made absolute. */
@@ -67,7 +54,7 @@ static bool find_place(const char *directory, const char *place, char path[PATH_
     return is_found;
 }
 
-static bool search(char path[PATH_MAX])
+static bool search(const char *const *places, char path[PATH_MAX])
 {
     char directory[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", directory, sizeof directory - 1);
@@ -80,23 +67,26 @@ static bool search(char path[PATH_MAX])
     if (!slash)
         return false;
     *slash = 0;
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+    for (size_t i = 0; places[i]; i++)
         if (find_place(directory, places[i], path))
             return true;
     return false;
 }
 
-bool agent_find(struct agent *agent, const char *wanted, struct failure *failure)
+bool agent_find(struct agent *agent, const char *wanted, const struct agent_format *format,
+                struct failure *failure)
 {
-    *agent = (struct agent){.bundle = ""};
+    *agent = (struct agent){.format = format};
     if (wanted && !realpath(wanted, agent->path))
         return fail(failure, wanted, "cannot read the agent: %s", strerror(errno));
-    if (!wanted && !search(agent->path))
-        return fail(failure, IMAGE_AGENT_NAME,
+    if (wanted && is_foreign(agent->path, format))
+        wanted = NULL;
+    if (!wanted && !search(format->places, agent->path))
+        return fail(failure, format->name,
                     "expected the agent where this tool is installed, found none; name it with "
                     "--agent=PATH");
     memcpy(agent->needed, agent->path, sizeof agent->needed);
-    return agent_check(agent->path, failure);
+    return agent_check(agent->path, format, failure);
 }
 
 static bool same_content(const char *path, const struct input_file *file)
@@ -127,6 +117,17 @@ static bool copy(const struct input_file *file, const char *path, bool overwrite
     return false;
 }
 
+/* An image that names no path must have it in its folder: that is not what the user asked for. */
+static void say_once(const char *name)
+{
+    static bool is_said;
+
+    if (!is_said)
+        fprintf(stderr, "instrument: %s, the agent, was put beside the output, which loads it\n",
+                name);
+    is_said = true;
+}
+
 bool agent_bundle(struct agent *agent, const char *output, bool overwrite, struct failure *failure)
 {
     const char *slash = strrchr(output, '/');
@@ -135,8 +136,9 @@ bool agent_bundle(struct agent *agent, const char *output, bool overwrite, struc
     struct input_file file;
     bool is_there;
 
-    snprintf(agent->needed, sizeof agent->needed, "$ORIGIN/%s", IMAGE_AGENT_NAME);
-    if (snprintf(path, sizeof path, "%.*s%s", directory, output, IMAGE_AGENT_NAME) >= PATH_MAX)
+    snprintf(agent->needed, sizeof agent->needed, "%s%s", agent->format->bundle_prefix,
+             agent->format->name);
+    if (snprintf(path, sizeof path, "%.*s%s", directory, output, agent->format->name) >= PATH_MAX)
         return fail(failure, output, "cannot write beside it: %s", strerror(ENAMETOOLONG));
     if (!input_file_open(&file, agent->path, failure))
         return false;
@@ -144,6 +146,8 @@ bool agent_bundle(struct agent *agent, const char *output, bool overwrite, struc
     if (!is_there && (is_there = copy(&file, path, overwrite, failure)))
         memcpy(agent->bundle, path, sizeof path);
     input_file_close(&file);
+    if (*agent->bundle && agent->format->is_always_bundled)
+        say_once(agent->format->name);
     return is_there;
 }
 

@@ -39,7 +39,7 @@ static bool is_aligned(const struct function *function)
 
 static bool is_sure(const struct function *function)
 {
-    const uint8_t sure = EVIDENCE_SYMBOL | EVIDENCE_CALL | EVIDENCE_ENTRY;
+    const uint8_t sure = EVIDENCE_SYMBOL | EVIDENCE_CALL | EVIDENCE_ENTRY | EVIDENCE_PROLOGUE;
 
     return function->evidence & sure || !(function->evidence & EVIDENCE_UNWIND) ||
            (function->evidence & EVIDENCE_POINTER && is_aligned(function));

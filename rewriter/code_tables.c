@@ -3,6 +3,14 @@
  * of data and jumps through a register, the data may be one. A table has no length; it ends where
  * the next may begin, or where its entries lead somewhere else than into the function and, now
  * and then, into a fragment of it. An entry too many costs at most a function left alone.
+ *
+ * Microsoft's compilers put tables behind the code, with distances from the image's base, and of
+ * bytes, which choose among these:
+ *
+ *      movzx eax, byte [rdx + rax + table]
+ *      mov   ecx, [rdx + rax * 4 + table]      rdx: the image's base
+ *      add   rcx, rdx
+ *      jmp   rcx
  */
 #include "rewriter/code.h"
 
@@ -30,7 +38,7 @@ static uint64_t target_of(const struct code_table *table, const uint8_t *entry, 
         return target;
     }
     memcpy(&distance, entry, sizeof distance);
-    return table->address + (uint64_t)(int64_t)distance;
+    return table->origin + (uint64_t)(int64_t)distance;
 }
 
 static void note_entries(const struct code *code, const struct code_table *table, size_t size,
@@ -39,6 +47,10 @@ static void note_entries(const struct code *code, const struct code_table *table
     size_t entry_size = code->has_absolute_code ? 8 : 4, room, strays = 0;
     const uint8_t *bytes = code_data_at(code, table->address, &room);
 
+    if (table->origin != table->address) {
+        entry_size = 4;
+        bytes = code_at(code, table->address, &room);
+    }
     size = bytes && size > room ? room : size;
     for (; bytes && size >= entry_size && strays < STRAY_LIMIT; size -= entry_size) {
         uint64_t target = target_of(table, bytes, entry_size);
@@ -53,6 +65,58 @@ static void note_entries(const struct code *code, const struct code_table *table
         if (!is_own || target - table->start <= PATCH_MAX_DISPLACED)
             code_map_add(map, (struct branch){
                                   .target = target, .source = table->start, .kind = BRANCH_TABLE});
+    }
+}
+
+/* Whether the instruction loads from [base + index * n + distance]. */
+static bool loads_indexed(const struct instruction *at)
+{
+    const ZydisDecodedInstruction *zydis = &at->zydis;
+    ZydisMnemonic mnemonic = zydis->mnemonic;
+
+    return (mnemonic == ZYDIS_MNEMONIC_MOV || mnemonic == ZYDIS_MNEMONIC_MOVZX ||
+            mnemonic == ZYDIS_MNEMONIC_MOVSXD) &&
+           zydis->raw.modrm.mod == 2 && zydis->raw.modrm.rm == 4 && zydis->raw.disp.size == 32 &&
+           zydis->raw.disp.value > 0;
+}
+
+void code_inline_table_note(const struct code *code, struct code_map *map,
+                            const struct instruction *at, uint64_t start, uint64_t end)
+{
+    struct code_table table = {.start = start, .end = end, .origin = code->table_origin};
+
+    if (!code->table_origin || !loads_indexed(at))
+        return;
+    table.address = code->table_origin + (uint64_t)at->zydis.raw.disp.value;
+    if (!code_range_at(code, table.address))
+        return;
+    address_set_add(&map->inline_tables, table.address);
+    if (at->zydis.mnemonic != ZYDIS_MNEMONIC_MOVZX)
+        code_map_add_table(map, table);
+}
+
+void code_inline_tables_find(const struct code *code, const struct function_list *functions,
+                             struct code_map *map)
+{
+    struct instruction at;
+    ZydisDecoder decoder;
+
+    decoder_init(&decoder);
+    for (size_t i = 0; i < functions->count; i++) {
+        const struct function *function = &functions->items[i];
+        uint64_t address = function->address;
+        const uint8_t *bytes;
+        size_t size;
+
+        if (!(function->evidence & EVIDENCE_EXTENT) ||
+            !code_map_spend(map, (function->end - address) * CODE_BYTE_WORK))
+            continue;
+        while (address < function->end && !address_set_has(&map->inline_tables, address) &&
+               (bytes = code_at(code, address, &size)) &&
+               instruction_decode(&decoder, address, bytes, size, &at)) {
+            code_inline_table_note(code, map, &at, function->address, function->end);
+            address += at.length;
+        }
     }
 }
 

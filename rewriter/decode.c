@@ -99,6 +99,37 @@ bool instruction_decode(const ZydisDecoder *decoder, uint64_t address, const uin
     return true;
 }
 
+/* Instructions of one byte, or with a register as operand, that may all the same. */
+static bool opcode_may_fault(const ZydisDecodedInstruction *zydis)
+{
+    uint8_t opcode = zydis->opcode;
+
+    if (zydis->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT)
+        return zydis->opcode_map == ZYDIS_OPCODE_MAP_0F && opcode == 0x0b; /* ud2 */
+    return (opcode >= 0x6c && opcode <= 0x6f) ||                           /* ins, outs */
+           (opcode >= 0xa0 && opcode <= 0xa7) || /* mov of an absolute address; movs, cmps */
+           (opcode >= 0xaa && opcode <= 0xaf) || /* stos, lods, scas */
+           (opcode >= 0xcc && opcode <= 0xce) || /* int */
+           (opcode >= 0xe4 && opcode <= 0xe7) || /* in, out */
+           (opcode >= 0xec && opcode <= 0xf4) || /* likewise; int1, hlt */
+           opcode == 0xfa || opcode == 0xfb ||   /* cli, sti */
+           ((opcode == 0xf6 || opcode == 0xf7) && zydis->raw.modrm.reg >= 6); /* div, idiv */
+}
+
+bool instruction_may_fault(const struct instruction *instruction)
+{
+    const ZydisDecodedInstruction *zydis = &instruction->zydis;
+    bool is_stack = zydis->raw.modrm.rm == 4 && zydis->raw.sib.base == 4 && !zydis->raw.rex.B &&
+                    zydis->raw.sib.index == 4;
+
+    if (instruction->flow == FLOW_CALL || instruction->is_lea ||
+        zydis->mnemonic == ZYDIS_MNEMONIC_NOP)
+        return false;
+    if (zydis->attributes & ZYDIS_ATTRIB_HAS_MODRM && zydis->raw.modrm.mod != 3 && !is_stack)
+        return true;
+    return zydis->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY || opcode_may_fault(zydis);
+}
+
 bool instruction_is_padding(const struct instruction *instruction)
 {
     return instruction->zydis.mnemonic == ZYDIS_MNEMONIC_NOP ||

@@ -38,6 +38,9 @@ void decoder_init(ZydisDecoder *decoder);
 bool instruction_decode(const ZydisDecoder *decoder, uint64_t address, const uint8_t *bytes,
                         size_t size, struct instruction *instruction);
 
+/* Whether it may raise an exception, other than by using the stack. */
+bool instruction_may_fault(const struct instruction *instruction);
+
 /* int3, or a nop of any length: what compilers fill gaps with. */
 bool instruction_is_padding(const struct instruction *instruction);
 

@@ -30,6 +30,10 @@ static void merge(struct function *into, const struct function *from)
         into->end = from->end;
     }
     into->is_import |= from->is_import;
+    if (from->is_guarded) {
+        into->is_guarded = true;
+        into->prologue = from->prologue;
+    }
     into->evidence |= from->evidence;
     if (into->reason == PATCH_UNDECIDED)
         into->reason = from->reason;

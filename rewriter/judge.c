@@ -33,11 +33,11 @@ static const char *verdict_text(int verdict)
 static void child(const char *path, const struct judge_expectation *expected)
 {
     child_begin(MEMORY_BASE + expected->size * MEMORY_RATE, TIME_BASE + expected->size / TIME_RATE);
-    _exit((int)judge_lief(path, expected));
+    _exit((int)(expected->is_pe ? judge_lief_pe : judge_lief)(path, expected));
 }
 
-bool judge_elf(const char *path, const char *name, const struct judge_expectation *expected,
-               struct failure *failure)
+bool judge_image(const char *path, const char *name, const struct judge_expectation *expected,
+                 struct failure *failure)
 {
     const char *advice = "--no-verify writes it all the same";
     int status;

@@ -10,7 +10,7 @@
 #include "rewriter/judge_lief.h"
 
 /* `path` is what LIEF reads; `name` what messages call it. */
-bool judge_elf(const char *path, const char *name, const struct judge_expectation *expected,
-               struct failure *failure);
+bool judge_image(const char *path, const char *name, const struct judge_expectation *expected,
+                 struct failure *failure);
 
 #endif

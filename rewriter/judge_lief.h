@@ -8,8 +8,9 @@
 #include <stddef.h>
 
 struct judge_expectation {
-    size_t size;     /* bytes of the file */
-    size_t segments; /* program headers */
+    size_t size; /* bytes of the file */
+    int is_pe;
+    size_t segments; /* program headers; of a PE image 0 */
     size_t sections;
     const char *needed; /* the first library it loads */
 };
@@ -24,5 +25,6 @@ enum verdict {
 };
 
 enum verdict judge_lief(const char *path, const struct judge_expectation *expected);
+enum verdict judge_lief_pe(const char *path, const struct judge_expectation *expected);
 
 #endif

@@ -96,6 +96,15 @@ const char *manifest_import_name(const struct manifest *manifest, uint32_t funct
     return manifest->strings + manifest->imports[low].name;
 }
 
+const char *manifest_string(const struct manifest *manifest, uint32_t offset)
+{
+    uint32_t size = manifest->head.size;
+
+    return offset < size && memchr(manifest->strings + offset, 0, size - offset)
+               ? manifest->strings + offset
+               : NULL;
+}
+
 void manifest_free(struct manifest *manifest)
 {
     free(manifest->functions);

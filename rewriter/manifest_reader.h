@@ -24,6 +24,8 @@ struct manifest {
 bool manifest_read(struct manifest *manifest, const uint8_t *bytes, size_t size);
 /* Name of the import at that place among the functions; null if it is none. */
 const char *manifest_import_name(const struct manifest *manifest, uint32_t function);
+/* A string that the head names by its offset; null if it does not end within the manifest. */
+const char *manifest_string(const struct manifest *manifest, uint32_t offset);
 void manifest_free(struct manifest *manifest);
 
 #endif

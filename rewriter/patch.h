@@ -1,6 +1,6 @@
 /*
- * Functions of an image and what becomes of each. Format-neutral: ELF (and later PE) says where
- * functions may begin; sweeping the code says more; planning decides.
+ * Functions of an image and what becomes of each. Format-neutral: ELF or PE says where functions
+ * may begin; sweeping the code says more; planning decides.
  */
 #ifndef UMBRA_REWRITER_PATCH_H
 #define UMBRA_REWRITER_PATCH_H
@@ -39,6 +39,7 @@ enum patch_reason {
     PATCH_CALL_IN_PATCH = 67, /* would return into the bytes replaced */
     PATCH_UNMOVABLE = 68,     /* an instruction that works at its own address only */
     PATCH_UNDECODABLE = 69,
+    PATCH_GUARDED = 70, /* a fault would not get to the function's own handler */
 };
 
 #define PATCH_JUMP_SIZE       5
@@ -53,11 +54,12 @@ bool patch_reason_is_hooked(uint8_t reason);
 /* What speaks for a function at this address. */
 enum evidence {
     EVIDENCE_SYMBOL = 1,
-    EVIDENCE_UNWIND = 2,  /* a FDE begins here */
-    EVIDENCE_CALL = 4,    /* a direct call */
-    EVIDENCE_POINTER = 8, /* its address is in data or taken by code */
-    EVIDENCE_ENTRY = 16,  /* the image's own: init, fini, entry point */
-    EVIDENCE_EXTENT = 32, /* size comes from a symbol or FDE, not from what follows */
+    EVIDENCE_UNWIND = 2,    /* a FDE begins here */
+    EVIDENCE_CALL = 4,      /* a direct call */
+    EVIDENCE_POINTER = 8,   /* its address is in data or taken by code */
+    EVIDENCE_ENTRY = 16,    /* the image's own: init, fini, entry point */
+    EVIDENCE_EXTENT = 32,   /* size comes from a symbol or FDE, not from what follows */
+    EVIDENCE_PROLOGUE = 64, /* it sets up a frame of its own from the first instruction on */
 };
 
 struct function {
@@ -69,6 +71,8 @@ struct function {
                          in the middle of a function: that function's; 0 if there is none */
     uint8_t evidence; /* set of enum evidence */
     uint8_t reason;   /* enum patch_reason */
+    bool is_guarded;  /* has a handler of its own for faults behind the prologue */
+    uint8_t prologue; /* bytes; known if is_guarded */
     bool is_import;   /* at the address of its slot; nothing is patched there */
     bool is_swept;
     bool has_indirect_jump;

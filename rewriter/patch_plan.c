@@ -138,7 +138,8 @@ void patch_plan(struct patch_plan *plan)
                 (uint8_t)(function->is_import ? PATCH_IMPORT : decide(plan, function));
     for (struct function *function = plan->functions->items; function < end; function++)
         if (function->reason == PATCH_TOO_SHORT || function->reason == PATCH_BRANCH_TARGET ||
-            function->reason == PATCH_CALL_IN_PATCH || function->reason == PATCH_LOOP_AT_ENTRY)
+            function->reason == PATCH_CALL_IN_PATCH || function->reason == PATCH_LOOP_AT_ENTRY ||
+            function->reason == PATCH_GUARDED)
             function->reason = (uint8_t)decide_with_hole(plan, function);
 }
 

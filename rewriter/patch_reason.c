@@ -27,6 +27,7 @@ static const struct {
     {PATCH_CALL_IN_PATCH, "call-in-patch"},
     {PATCH_UNMOVABLE, "unmovable"},
     {PATCH_UNDECODABLE, "undecodable"},
+    {PATCH_GUARDED, "guarded"},
 };
 
 const char *patch_reason_word(uint8_t reason)

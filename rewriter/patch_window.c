@@ -37,6 +37,9 @@ static enum patch_reason window_extend(const struct patch_plan *plan,
     window->is_over = ends_flow(at);
     if (!refers_to_image(plan, at))
         return PATCH_UNMOVABLE;
+    if (function->is_guarded && at->address - function->address >= function->prologue &&
+        instruction_may_fault(at))
+        return PATCH_GUARDED;
     if ((at->flow == FLOW_CALL || at->flow == FLOW_INDIRECT_CALL) && window->covered < window->room)
         return PATCH_CALL_IN_PATCH;
     return PATCH_UNDECIDED;

@@ -17,6 +17,7 @@ struct rewrite_options {
 
 struct rewrite_result {
     size_t found, hooked;
+    bool lost_signature; /* which the original had */
 };
 
 bool rewrite_file(const struct rewrite_options *options, struct rewrite_result *result,

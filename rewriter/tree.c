@@ -1,6 +1,6 @@
 #include "rewriter/tree.h"
 
-#include "rewriter/elf/elf_kind.h"
+#include "rewriter/image_format.h"
 #include "rewriter/input_file.h"
 #include "rewriter/link_table.h"
 #include "rewriter/memory.h"
@@ -64,28 +64,28 @@ static void refuse(struct walk *walk, size_t *class, const char *text)
         ++*class;
 }
 
-static size_t *refusal_class(struct tree_result *result, enum elf_kind kind)
+static size_t *refusal_class(struct tree_result *result, enum image_kind kind)
 {
     switch (kind) {
-    case ELF_KIND_GO:
+    case IMAGE_KIND_GO:
         return &result->is_go;
-    case ELF_KIND_INSTRUMENTED:
+    case IMAGE_KIND_INSTRUMENTED:
         return &result->is_instrumented;
-    case ELF_KIND_MACHINE:
+    case IMAGE_KIND_MACHINE:
         return &result->other_machine;
     default:
         return NULL;
     }
 }
 
-static enum elf_kind file_kind(const char *path)
+static enum image_kind file_kind(const char *path)
 {
-    enum elf_kind kind = ELF_KIND_OTHER;
+    enum image_kind kind = IMAGE_KIND_OTHER;
     struct input_file file;
     struct failure ignored;
 
     if (input_file_open(&file, path, &ignored)) {
-        kind = elf_kind(file.bytes, file.size);
+        kind = image_format_of(file.bytes, file.size)->kind(file.bytes, file.size);
         input_file_close(&file);
     }
     return kind;
@@ -98,11 +98,11 @@ static bool instrument_file(struct walk *walk, const FTSENT *entry, const char *
     struct tree_result *result = walk->result;
     struct rewrite_result rewritten;
     struct failure failure;
-    enum elf_kind kind = file_kind(entry->fts_path);
+    enum image_kind kind = file_kind(entry->fts_path);
 
-    if (kind == ELF_KIND_OTHER)
+    if (kind == IMAGE_KIND_OTHER)
         return false;
-    if (kind == ELF_KIND_AGENT) {
+    if (kind == IMAGE_KIND_AGENT) {
         fail(&failure, entry->fts_path, "expected anything but the agent itself, found it");
         refuse(walk, NULL, failure.text);
         return false;

@@ -1,6 +1,6 @@
 #include "rewriter/verify.h"
 
-#include "rewriter/elf/elf_verify.h"
+#include "rewriter/image_format.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +15,7 @@ bool verify_file(const char *path, struct failure *failure)
 
     if (!input_file_open(&input, path, failure))
         return false;
-    is_proved = elf_verify(&input, &result, failure);
+    is_proved = image_format_of(input.bytes, input.size)->verify(&input, &result, failure);
     input_file_close(&input);
     if (!is_proved)
         return false;
@@ -38,7 +38,7 @@ bool undo_file(const char *path, const char *output_path, bool overwrite, struct
         return false;
     if (!output_file_begin(&output, output_path, overwrite, failure))
         goto err;
-    is_done = elf_undo(&input, &output, failure) &&
+    is_done = image_format_of(input.bytes, input.size)->undo(&input, &output, failure) &&
               output_file_settle(&output, &input.status, failure) &&
               output_file_commit(&output, overwrite, failure);
     if (!is_done)

@@ -1,6 +1,7 @@
 /*
  * Call-trace mode: every entry and end of a call as an event with its time (trace/event_format.h).
- * What a session has for it beside its trace, and the service's work on it in each turn of its loop.
+ * What a session has for it beside its trace, and the service's work on it in each turn of its
+ * loop.
  */
 #ifndef UMBRA_SERVICE_CALL_TRACE_H
 #define UMBRA_SERVICE_CALL_TRACE_H

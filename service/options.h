@@ -42,7 +42,7 @@ struct options {
     uint32_t node_limit;
     uint32_t slices; /* 0: none are taken */
     uint64_t max_trace_size; /* a multiple of TRACE_BLOCK_SIZE */
-    bool records_events; /* --mode=calltrace */
+    bool records_events;     /* --mode=calltrace */
     struct event_policy events;
     bool verbose;
     char **command; /* what stands behind "--", zero-terminated; null if there is none */

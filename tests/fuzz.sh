@@ -8,6 +8,7 @@ cases=${CASES:-2000}
 seed=${SEED:-1}
 failed=${FAILED:-${TMPDIR:-/tmp}/umbra-fuzz-failed}
 images=("$TESTS"/fuzz/seeds/*.so "$TESTS"/fuzz/seeds/{program,static}.{pie,fixed})
+windows=("$TESTS"/fuzz/seeds/*.{dll,exe})
 export AGENT # image_fuzz puts it into static programs
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 
@@ -45,13 +46,14 @@ assembled()
     gcc -nostdlib -shared -Wl,-Bsymbolic -x assembler - -o "native/$1"
 }
 
-mkdir manifests traces
+mkdir manifests traces windows
 "$BUILD/tests/fuzz/trace_seeds" traces
+"$BUILD/tests/fuzz/pe_seeds" windows
 for image in "${images[@]}"; do
     instrument --no-verify "$image" -o "manifests/$(basename "$image")" >/dev/null
 done
 
-campaign image_fuzz "${images[@]}"
+campaign image_fuzz "${images[@]}" "${windows[@]}" "$work"/windows/*
 for image in mingw msvc; do
     "$BUILD/grinder/windows_sample" "$TESTS/fuzz/seeds/$image.dll" "manifests/$image.dll" trace.bin \
         'Z:\image.dll' 0x1000 0x1010

@@ -15,7 +15,7 @@ apt_install()
     "${as_root[@]}" DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 "$@"
 }
 
-# Prints those of the packages that are not installed. A rustc that does not come from a package
+# Prints those of the packages that are not installed. A rustc or npm that does not come from one
 # will do.
 missing_packages()
 {
@@ -23,7 +23,7 @@ missing_packages()
     for package; do
         status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) || status=unknown
         [[ $status == installed ]] && continue
-        [[ $package == rustc ]] && command -v rustc >/dev/null && continue
+        [[ $package == rustc || $package == npm ]] && command -v "$package" >/dev/null && continue
         echo "$package"
     done
 }

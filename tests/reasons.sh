@@ -1,5 +1,6 @@
 #!/bin/bash
 # Each word of docs/list.md is earned by a function made for it.
+# needs: gcc-mingw-w64-x86-64
 . "$(dirname "$0")/lib.sh"
 
 build reasons reasons_amd64.S
@@ -32,7 +33,16 @@ equal inside_function "$(state_at "$inside")" "skipped inside-function"
 plt=$(objdump -d native/reasons | awk '$NF == "<exit@plt>" { print $(NF - 1) }')
 equal "the stub of exit" "$(state_at "$plt")" "skipped plt"
 
+# What only Windows images can earn.
+x86_64-w64-mingw32-gcc "$TESTS/programs/windows/reasons.S" -o native/reasons.exe
+instrument --list native/reasons.exe >windows.list
+equal guarded_at_entry \
+    "$(awk -F '\t' '$5 == "guarded_at_entry" { print $3, $4 }' windows.list)" "skipped guarded"
+
 # Nothing is said that is not in docs/list.md, and nothing is there that was not tried here.
-instrument --list instrumented/reasons | awk -F '\t' 'NR > 1 { print $4 }' | sort -u >earned
+{
+    instrument --list instrumented/reasons
+    grep guarded_at_entry windows.list
+} | awk -F '\t' 'NR > 1 { print $4 }' | sort -u >earned
 sed -nE 's/^\| `([a-z-]+)` .*/\1/p' "$TESTS/../docs/list.md" | sort -u >documented
 diff documented earned || fail "the words of docs/list.md (<) and those earned (>) differ"

@@ -17,11 +17,17 @@ compiled()
         *.cpp) compiler=x86_64-w64-mingw32-g++-posix ;;
     esac
     case $name in
-        seh.exe) clang --target=x86_64-w64-windows-gnu -fms-extensions $entry -O1 -c "$source" -o object.o ;;
+        seh.exe | sampler.exe) clang --target=x86_64-w64-windows-gnu -fms-extensions $entry -O1 -c "$source" -o object.o ;;
         *) "$compiler" $entry -O2 -g -w -c "$source" -o object.o "$@" ;;
     esac
     "$compiler" -static object.o -o "native/$name"
     "$compiler" -static object.o hooked.o "$WINDOWS/hooks/hooks.dll.a" -o "instrumented/$name"
+}
+
+# Lines end as they do here.
+normalise()
+{
+    sed -i 's/\r$//' "$1"
 }
 
 # total COLUMN VALUE
@@ -57,11 +63,17 @@ compiled exceptions.exe "$TESTS/programs/exceptions.cpp"
 records exceptions.exe
 contains summary '^ +5 .* holds'
 
-# 5 times 500 rounds of 8 raises, each through frames that the handler is above of.
+# 500 rounds on each of five threads, in which 16 frames are left without a return.
 compiled seh.exe "$programs/seh.c"
 records seh.exe
+equal "threads that raised" "$(awk '$4 == 8000 && /holds/' summary | wc -l)" 5
 contains instrumented.stdout '^last error 1234$'
-contains instrumented.stdout '^stack overflow handled$'
+contains instrumented.stdout '^sum .*, last error 4321$'
+
+# The thread is stopped at any instruction, those of the hooks and the thunks included.
+compiled sampler.exe "$programs/sampler.c"
+records sampler.exe
+contains instrumented.stdout '^2000 of 2000 walks arrive$'
 
 compiled jumps.exe "$programs/jumps.c"
 records jumps.exe
@@ -89,7 +101,8 @@ total skipped 0
 compiled endings.exe "$programs/endings.c"
 records endings.exe threads
 total live 0
-equal "threads" "$(grep -c ' holds' summary)" 301
+equal "threads" "$(grep -c ' holds' summary)" 302
+contains summary 'holds +näme$'
 records endings.exe terminated
 equal "threads" "$(grep -c ' holds' summary)" 101
 
@@ -109,4 +122,5 @@ cd ..
 equal "status without a service" "$status" 1
 equal "output without a service" "$(<required.out)" ""
 contains required.err '^umbra: UMBRA_REQUIRED=1, but no call_trace_service answers'
+same jumps.exe
 UMBRA_REQUIRED=1 record jumps.exe

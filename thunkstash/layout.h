@@ -22,6 +22,9 @@
  *     +17   lea  rax, [record]
  *     +24   jmp  [record 0.body]     the exit hook, which ends in `ret`
  *
+ * On Windows the exit hook begins with that push, and rsp is S + 8 all through the thunk: one
+ * description serves each of its instructions, and a thread can be stopped at any of them.
+ *
  * A record:
  *
  *      0     8      16   24     32     40       48     56
@@ -86,6 +89,9 @@
 #define THREAD_TRACE       40
 #define THREAD_PROBE_TICKS 48
 #define THREAD_STOPPED     56
+#define THREAD_EVENT_NEXT  64 /* of call-trace mode */
+#define THREAD_EVENT_END   72
+#define THREAD_EVENT_BASE  80
 
 /* Fields of struct trace_node. */
 #define NODE_SITE    0
@@ -97,6 +103,9 @@
 #define NODE_MAX     48
 #define NODE_MIN     56
 #define NODE_CONTEXT 60
+
+/* An event's word holds the node's index above bit 33: its offset, index * 64, shifted by this. */
+#define EVENT_SHIFT_OF_OFFSET 27
 
 /* Context hash: ((site * A + (function << 32 | parent)) * B) >> 32. */
 #define HASH_A 0x9e3779b97f4a7c15

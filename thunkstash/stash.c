@@ -114,6 +114,11 @@ bool stash_prepare(char *reserved, void *thunks, void (*hook)(void))
     return range && code && exit_hook;
 }
 
+void stash_use_exit_hook(void (*hook)(void))
+{
+    exit_hook = hook;
+}
+
 bool stash_begin(struct stash *stash, bool ordered, uint32_t session, struct trace_node *root)
 {
     uint32_t block = code ? block_take() : 0;

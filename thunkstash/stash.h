@@ -50,6 +50,9 @@ struct stash {
    exit_hook: what thunks jump to. False, if one of them is null: no thunks can be had. */
 bool stash_prepare(char *range, void *code, void (*exit_hook)(void));
 
+/* Another exit hook for the stashes that begin from here on. */
+void stash_use_exit_hook(void (*exit_hook)(void));
+
 /* root: the context below which the stash's first records are. False: no block left. */
 bool stash_begin(struct stash *stash, bool ordered, uint32_t session, struct trace_node *root);
 

@@ -14,7 +14,6 @@
 #include "trace/event_chunk.h"
 
 #define PATH_ROOM     4096
-#define LARGEST_RING  65536 /* segments: 4 GiB */
 #define WORDS_SIZE    (EVENT_SEGMENT_SIZE - sizeof(struct event_segment))
 #define TRACE_SUFFIX  ".bin"
 #define EVENTS_SUFFIX ".events"
@@ -184,13 +183,13 @@ static bool copy_segment(int fd, uint64_t at, struct leftover *leftover)
     const struct event_segment *before = &leftover->segment;
 
     if (pread(fd, &leftover->segment, sizeof(after), (off_t)at) != sizeof(after) ||
-        before->state == EVENT_SEGMENT_FREE || before->state > EVENT_SEGMENT_FULL)
+        before->state < EVENT_SEGMENT_FILLING || before->state > EVENT_SEGMENT_FULL)
         return false;
     leftover->words = malloc(WORDS_SIZE);
     if (leftover->words &&
         pread(fd, leftover->words, WORDS_SIZE, (off_t)(at + sizeof(after))) == WORDS_SIZE &&
         pread(fd, &after, sizeof(after), (off_t)at) == sizeof(after) &&
-        after.sequence == before->sequence && after.state != EVENT_SEGMENT_FREE)
+        after.sequence == before->sequence && after.state >= EVENT_SEGMENT_FILLING)
         return true;
     free(leftover->words);
     return false;
@@ -208,7 +207,7 @@ static int copy_ring(struct reading *reading, const char *trace_path)
         return 0;
     if (read_up_to(fd, &ring, sizeof(ring)) < sizeof(ring) ||
         memcmp(ring.magic, EVENT_RING_MAGIC, sizeof(ring.magic)) || ring.version != EVENT_VERSION ||
-        ring.segment_size != EVENT_SEGMENT_SIZE || ring.segment_count > LARGEST_RING) {
+        ring.segment_size != EVENT_SEGMENT_SIZE || ring.segment_count > EVENT_MOST_SEGMENTS) {
         result = fail(reading, path, "not a ring of events of version %u", EVENT_VERSION);
         goto end;
     }

@@ -3,7 +3,8 @@
  *
  *      agent                                    service
  *        | -- struct protocol_hello -------------> |   who is it: SO_PEERCRED and /proc/PID
- *        | <- struct protocol_welcome + trace fd -- |   SCM_RIGHTS, header page filled in
+ *        | <- struct protocol_welcome + trace fd -- |   SCM_RIGHTS, header page filled in;
+ *        |    (call-trace mode: + ring fd)          |
  *        | close                                    |   watches the process by pidfd
  *
  * The agent maps the trace, closes both descriptors and never needs the service again. The file
@@ -74,8 +75,9 @@ struct protocol_welcome {
     uint32_t version;
     uint32_t kind; /* PROTOCOL_WELCOME; PROTOCOL_REFUSED comes without a descriptor */
     uint32_t node_limit;
-    uint64_t capacity; /* bytes of the trace, to map */
-    uint32_t reserved[2];
+    uint64_t capacity;  /* bytes of the trace, to map */
+    uint64_t ring_size; /* call-trace mode: bytes of the ring (trace/event_format.h), the second
+                           descriptor, to map; else 0 */
 };
 
 #define PROTOCOL_SECRET_SIZE 16

@@ -120,21 +120,46 @@ umbra_enter:
     .cfi_endproc
     .size   umbra_enter, . - umbra_enter
 
+/*
+ * Call-trace mode: the event of node \node at the thread's time \time, both of which it destroys, as
+ * it does \at. The place is taken by one instruction, so that a handler takes others. Where there is
+ * no room, or the time is out of reach, to \slow, with node and time as they were.
+ */
+    .macro note_event node, time, at, flags, slow
+    mov     \at, \time
+    sub     \at, [rdi + THREAD_EVENT_BASE]
+    shr     \at, 32
+    jnz     \slow
+    mov     \at, 8
+    xadd    [rdi + THREAD_EVENT_NEXT], \at
+    cmp     \at, [rdi + THREAD_EVENT_END]
+    jae     \slow
+    sub     \time, [rdi + THREAD_EVENT_BASE]
+    .if \flags
+    bts     \time, 32
+    .endif
+    sub     \node, [rdi + THREAD_TRACE]
+    shl     \node, EVENT_SHIFT_OF_OFFSET
+    or      \time, \node
+    mov     [\at], \time
+    .endm
+
 /* Entry of a call while recording. */
-    hidden_function umbra_record
+    .macro entry_hook name, events
+    hidden_function \name
     .cfi_startproc
     save_flags_and_work_registers
     mov     rdi, [rip + umbra_thread@gottpoff]
     mov     rdi, fs:[rdi]
     test    rdi, rdi
-    jz      slow_entry
+    jz      slow_entry\@
     mov     rax, rsp                        /* on the stack that this stash belongs to? */
     sub     rax, [rdi + THREAD_STACK_LOW]
     cmp     rax, [rdi + THREAD_STACK_SIZE]
-    jae     slow_entry
+    jae     slow_entry\@
     mov     rsi, [rdi + THREAD_TOP]         /* is the invocation on top still live, and */
     cmp     [rsi + RECORD_SLOT], rsp        /* is this not a tail call from it? */
-    jbe     slow_entry
+    jbe     slow_entry\@
 
     mov     r8, [rsp]                       /* the context (parent, call site, function) */
     movsxd  rdx, dword ptr [rcx - 8]
@@ -153,7 +178,7 @@ umbra_enter:
     mov     r9, [rdi + THREAD_TABLE]
     mov     r9d, [r9 + rax * 4]
     test    r9d, r9d
-    jz      slow_entry
+    jz      slow_entry\@
     shl     r9, 6
     add     r9, [rdi + THREAD_TRACE]
     cmp     [r9 + NODE_SITE], r8
@@ -163,7 +188,7 @@ umbra_enter:
 
     add     rsi, THUNK_SIZE                 /* a record for it */
     cmp     qword ptr [rsi + RECORD_SLOT], 0
-    je      slow_entry
+    je      slow_entry\@
     mov     rax, [r9 + NODE_CALLS]
     movabs  rdx, MARK_LIVE
     inc     rax
@@ -184,18 +209,30 @@ umbra_enter:
     or      rax, rdx
     sub     rax, [rdi + THREAD_STOPPED]
     mov     [rsi + RECORD_T0], rax
+    .if \events
+    note_event r9, rax, rdx, 0, event\@
+4:
+    .endif
     restore_flags_and_work_registers
-to_thunk:
+to_thunk\@:
     lea     rsp, [rsp + 8]
     .cfi_remember_state
     .cfi_def_cfa_offset 0
     jmp     [rsp - 88]
     .cfi_restore_state
 
+    .if \events
+event\@:                                    /* a fresh segment, or a new base */
+    mov     rsi, r9
+    mov     rdx, rax
+    call_c  umbra_slow_event_entry
+    jmp     4b
+    .endif
+
 2:  inc     rax                             /* another context with the same hash */
     jmp     1b
 
-slow_entry:
+slow_entry\@:
     mov     rdi, rsp
     mov     rsi, rcx
     call_c  umbra_slow_entry                /* rax: where to go on, rdx: is it a thunk? */
@@ -203,14 +240,19 @@ slow_entry:
     test    edx, edx
     jz      3f
     restore_flags_and_work_registers
-    jmp     to_thunk
+    jmp     to_thunk\@
 3:  restore_flags_and_work_registers
     jmp     [rsp - 80]
     .cfi_endproc
-    .size   umbra_record, . - umbra_record
+    .size   \name, . - \name
+    .endm
+
+    entry_hook umbra_record, 0
+    entry_hook umbra_record_events, 1
 
 /* A recorded call has returned: rax = its record, the program's rax at [rsp - 16]. */
-    hidden_function umbra_exit
+    .macro exit_hook name, events
+    hidden_function \name
     .cfi_startproc
     mov     [rsp - 24], rcx
     mov     rcx, rax
@@ -228,12 +270,18 @@ slow_entry:
     mov     rdi, [rip + umbra_thread@gottpoff]
     mov     rdi, fs:[rdi]
     test    rdi, rdi
-    jz      slow_exit
+    jz      slow_exit\@
     cmp     [rdi + THREAD_TOP], rcx
-    jne     slow_exit
+    jne     slow_exit\@
     sub     rdx, [rdi + THREAD_STOPPED]
-    sub     rdx, [rcx + RECORD_T0]
     mov     rsi, [rcx + RECORD_NODE]
+    .if \events
+    mov     rax, rdx
+    mov     r8, rsi
+    note_event r8, rax, r9, 1, event\@
+4:
+    .endif
+    sub     rdx, [rcx + RECORD_T0]
     mov     rax, [rcx + RECORD_PROBES]
     mov     r8, [rsi + NODE_EXITS]
     movabs  r9, MARK_LEAVING
@@ -249,10 +297,10 @@ slow_entry:
     add     [rcx - THUNK_SIZE + RECORD_PROBES], rax
     sub     rdx, r8
     cmp     rdx, [rsi + NODE_MAX]
-    jg      new_max
+    jg      new_max\@
 1:  mov     eax, [rsi + NODE_MIN]
     cmp     rdx, rax
-    jl      new_min
+    jl      new_min\@
 2:  lea     rax, [rcx - THUNK_SIZE]
     mov     [rdi + THREAD_TOP], rax
     mov     qword ptr [rcx + RECORD_SLOT], SLOT_FREE
@@ -260,23 +308,40 @@ slow_entry:
 3:  restore_flags_and_work_registers
     ret
 
-new_max:
+    .if \events
+event\@:
+    mov     [rsp - 80], rcx
+    mov     [rsp - 88], rdx
+    call_c  umbra_slow_event_end
+    mov     rcx, [rsp - 80]
+    mov     rdx, [rsp - 88]
+    mov     rdi, [rip + umbra_thread@gottpoff]
+    mov     rdi, fs:[rdi]
+    mov     rsi, [rcx + RECORD_NODE]
+    jmp     4b
+    .endif
+
+new_max\@:
     mov     [rsi + NODE_MAX], rdx
     jmp     1b
-new_min:
+new_min\@:
     xor     eax, eax
     test    rdx, rdx
     cmovs   rdx, rax
     mov     [rsi + NODE_MIN], edx
     jmp     2b
 
-slow_exit:
+slow_exit\@:
     mov     rdi, rcx
     mov     rsi, rsp
     call_c  umbra_slow_exit
     jmp     3b
     .cfi_endproc
-    .size   umbra_exit, . - umbra_exit
+    .size   \name, . - \name
+    .endm
+
+    exit_hook umbra_exit, 0
+    exit_hook umbra_exit_events, 1
 
     .section .rodata
     .balign 8

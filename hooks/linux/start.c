@@ -7,6 +7,7 @@
 #include "hooks/modules.h"
 #include "hooks/session.h"
 #include "hooks/thread.h"
+#include "hooks/events.h"
 #include "hooks/guard.h"
 #include "hooks/calibrate.h"
 #include "thunkstash/linux/linux_pages.h"
@@ -70,6 +71,7 @@ bool agent_begin_with(char *const *environment)
         refuse("umbra: UMBRA_REQUIRED=1, but no call_trace_service answers for this "
                "UMBRA_INSTANCE_ID; start one, or unset UMBRA_REQUIRED\n");
     calibrate();
+    events_choose_hook(); /* calibration goes by the other */
     __atomic_store_n(&umbra_ready, 1, __ATOMIC_RELEASE);
     return true;
 }

@@ -5,6 +5,9 @@
  *   - The thread's state is found through a slot of the thread's environment block, gs.
  *   - A record's slot is S + 8 (thunkstash/layout.h).
  *   - No signal handler comes between two instructions, so the record is filled in once.
+ *   - T is written to S before the thunk is entered, whose call writes it again; and the true
+ *     return address is pushed by the exit hook, not in the thunk. So a thread can be stopped at any
+ *     instruction and its stack walked: with rsp = S + 8, slot S always holds T.
  *   - Functions are described by .seh directives. The hooks themselves are leaves to an unwinder:
  *     all they do is done with rsp = S. Slow paths are functions of their own, entered by a jump,
  *     with a prologue and an epilogue as Windows knows them.
@@ -93,6 +96,25 @@
     .seh_endprologue
     .endm
 
+    /* One instruction outside a thunk where everything is as within: rsp = S + 8, and S holds T. */
+    .macro as_in_thunk instruction:vararg
+begin_\@:
+    \instruction
+end_\@:
+    .section .pdata, "dr"
+    .rva    begin_\@, end_\@, thunk_frame
+    .text
+    .endm
+
+    .section .xdata, "dr"
+    .balign 4
+thunk_frame:                                /* thunkstash/windows/range.c has the codes explained */
+    .byte   2, 0, 6, 1 << 4 | 4
+    .byte   0, 3, 0, 2, 0, 4 << 4, 0, 1
+    .short  (RECORD_DISTANCE - THUNK_RETURN - 8) / 8
+    .byte   0, 10
+    .text
+
 /* Not recording: on to the body. */
     leaf_begin umbra_pass
     mov     [rsp - 24], rax
@@ -150,7 +172,8 @@ first_hook_known:
     add     rax, rdx
     imul    rax, [rip + hash_b]
     shr     rax, 32
-1:  and     rax, [rdi + THREAD_TABLE_MASK]
+look_up:
+    and     rax, [rdi + THREAD_TABLE_MASK]
     mov     r9, [rdi + THREAD_TABLE]
     mov     r9d, [r9 + rax * 4]
     test    r9d, r9d
@@ -158,9 +181,9 @@ first_hook_known:
     shl     r9, 6
     add     r9, [rdi + THREAD_TRACE]
     cmp     [r9 + NODE_SITE], r8
-    jne     2f
+    jne     next_context
     cmp     [r9 + NODE_PARENT], rdx
-    jne     2f
+    jne     next_context
 
     add     rsi, THUNK_SIZE                 /* a record for it */
     cmp     qword ptr [rsi + RECORD_SLOT], 0
@@ -179,27 +202,34 @@ first_hook_known:
     mov     [rsi + RECORD_BODY], rcx
     mov     qword ptr [rsi + RECORD_PROBES], 0
     lea     r8, [rsi - RECORD_DISTANCE]
+    lea     r9, [rsi - RECORD_DISTANCE + THUNK_RETURN]
     mov     [rsp - 80], r8
     rdtsc
     shl     rdx, 32
     or      rax, rdx
     sub     rax, [rdi + THREAD_STOPPED]
     mov     [rsi + RECORD_T0], rax
+    mov     [rsp], r9
     restore_flags_and_work_registers
 to_thunk:
     lea     rsp, [rsp + 8]
-    jmp     [rsp - 88]
+    .seh_endproc
+    as_in_thunk jmp [rsp - 88]
 
-2:  inc     rax                             /* another context with the same hash */
-    jmp     1b
+    leaf_begin record_aside
+next_context:                               /* another context with the same hash */
+    inc     rax
+    jmp     look_up
 
 entry_is_slow:
     mov     [rsp - 80], rax
     test    edx, edx
-    jz      3f
+    jz      1f
+    add     rax, THUNK_RETURN
+    mov     [rsp], rax
     restore_flags_and_work_registers
     jmp     to_thunk
-3:  restore_flags_and_work_registers
+1:  restore_flags_and_work_registers
     jmp     [rsp - 80]
     .seh_endproc
 
@@ -211,7 +241,18 @@ entry_is_slow:
     .seh_endproc
 
 /* A recorded call has returned: rax = its record, the program's rax at [rsp - 16]. */
-    leaf_begin umbra_exit
+    .balign 64
+    /* Call-trace mode is for Linux: there is never a ring. */
+    .globl  umbra_record_events
+    .set    umbra_record_events, umbra_record
+    .globl  umbra_exit_events
+    .set    umbra_exit_events, umbra_exit
+    .globl  umbra_exit
+umbra_exit:
+    as_in_thunk push qword ptr [rax + RECORD_RET]
+    .seh_proc slot_is_restored
+slot_is_restored:
+    .seh_endprologue
     mov     [rsp - 24], rcx
     mov     rcx, rax
     lahf

@@ -4,7 +4,7 @@
 
 #include "rewriter/change_list.h"
 #include "rewriter/elf/elf_image.h"
-#include "rewriter/patch_plan.h"
+#include "rewriter/patch_write.h"
 
 /*
  * Fills in an empty list, whose items must be freed. To be called while the image is as it was

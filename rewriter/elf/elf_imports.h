@@ -29,30 +29,14 @@
 #ifndef UMBRA_REWRITER_ELF_IMPORTS_H
 #define UMBRA_REWRITER_ELF_IMPORTS_H
 
-#include "rewriter/change_list.h"
 #include "rewriter/code.h"
 #include "rewriter/elf/elf_image.h"
-#include "rewriter/stub.h"
-
-#define IMPORT_SITE_SIZE 6
+#include "rewriter/import_sites.h"
 
 /* Adds to the functions each import that the swept code has a site of, undecided or with a reason.
  */
 void elf_imports_add(struct function_list *functions, const struct code_map *map,
                      const struct elf_image *image);
-
-/*
- * Notes the sites that are to be replaced where they stand, while the image is as it was read.
- * Without imports in the list of functions there is nothing to note or to replace.
- */
-bool elf_imports_note(struct change_list *changes, const struct function_list *functions,
-                      const struct code_map *map, const struct elf_image *image,
-                      struct failure *failure);
-
-/* Replaces the sites, once all functions are planned and have their stubs. */
-void elf_imports_redirect(const struct function_list *functions, const struct code_map *map,
-                          const struct elf_image *image, struct stub_segment *stubs,
-                          const struct stub_moves *moves);
 
 /* The reason an import of that name is left alone, or PATCH_UNDECIDED. */
 enum patch_reason elf_import_reason(const char *name);

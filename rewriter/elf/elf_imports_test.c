@@ -65,8 +65,8 @@ static int place_begin(void **state)
                                       .size = sizeof original,
                                       .segments = &place->segment,
                                       .segment_count = 1,
-                                     .loads = &place->load,
-                                     .load_count = 1};
+                                      .loads = &place->load,
+                                      .load_count = 1};
     place->stubs.address = 0x500000;
     code_map_init(&place->map, &place->code);
     code_sweep(&place->code, &function, &place->map);
@@ -127,8 +127,8 @@ static void test_sites_that_stay_are_noted_as_changes(void **state)
     struct change_list changes = {0};
     struct failure failure;
 
-    assert_true(
-        elf_imports_note(&changes, &place->functions, &place->map, &place->image, &failure));
+    assert_true(import_sites_note(&changes, &place->functions, &place->code, &place->map,
+                                  &(struct patched_file){"test", place->image.bytes}, &failure));
     assert_int_equal(changes.count, 1);
     assert_int_equal(changes.items[0].file_offset, 7);
     assert_int_equal(changes.items[0].size, IMPORT_SITE_SIZE);
@@ -142,8 +142,8 @@ static void test_sites_lead_to_the_stub(void **state)
     uint64_t stub = place->stubs.address + place->functions.items[1].stub;
     const uint8_t *leaving = place->stubs.code.bytes + STUB_CALL_LEAVING;
 
-    elf_imports_redirect(&place->functions, &place->map, &place->image, &place->stubs,
-                         place->moves);
+    import_sites_redirect(&place->functions, &place->code, &place->map, &place->stubs,
+                          place->moves);
     assert_memory_equal(place->bytes + 6, "\xf2\x67\xe9", 3);
     assert_int_equal(target_of(place->bytes + 7, BASE + 7), stub);
     assert_memory_equal(leaving, "\x67\xe9", 2);
@@ -157,8 +157,8 @@ static void test_imports_left_alone_keep_their_sites(void **state)
     struct place *place = *state;
 
     place->functions.items[1].reason = PATCH_RETURNS_TWICE;
-    elf_imports_redirect(&place->functions, &place->map, &place->image, &place->stubs,
-                         place->moves);
+    import_sites_redirect(&place->functions, &place->code, &place->map, &place->stubs,
+                          place->moves);
     assert_memory_equal(place->bytes, original, sizeof original);
 }
 

@@ -24,29 +24,29 @@ static bool is_agent(const struct elf_image *image)
     return name && strcmp(name, IMAGE_AGENT_NAME) == 0;
 }
 
-enum elf_kind elf_kind(uint8_t *bytes, size_t size)
+enum image_kind elf_kind(uint8_t *bytes, size_t size)
 {
-    enum elf_kind kind = ELF_KIND_ORIGINAL;
+    enum image_kind kind = IMAGE_KIND_ORIGINAL;
     struct elf_image image;
     struct failure ignored;
     uint16_t type;
 
     if (size < sizeof(Elf32_Ehdr) || memcmp(bytes, ELFMAG, SELFMAG) != 0)
-        return ELF_KIND_OTHER;
+        return IMAGE_KIND_OTHER;
     type = header_half(bytes, offsetof(Elf64_Ehdr, e_type));
     if (type != ET_EXEC && type != ET_DYN)
-        return ELF_KIND_OTHER;
+        return IMAGE_KIND_OTHER;
     if (header_half(bytes, offsetof(Elf64_Ehdr, e_machine)) != EM_X86_64 ||
         bytes[EI_CLASS] != ELFCLASS64)
-        return ELF_KIND_MACHINE;
+        return IMAGE_KIND_MACHINE;
     if (!elf_image_read(&image, "", bytes, size, &ignored))
-        return ELF_KIND_MALFORMED;
+        return IMAGE_KIND_MALFORMED;
     if (elf_is_instrumented(&image))
-        kind = ELF_KIND_INSTRUMENTED;
+        kind = IMAGE_KIND_INSTRUMENTED;
     else if (is_agent(&image))
-        kind = ELF_KIND_AGENT;
+        kind = IMAGE_KIND_AGENT;
     else if (elf_image_is_go(&image))
-        kind = ELF_KIND_GO;
+        kind = IMAGE_KIND_GO;
     elf_image_free(&image);
     return kind;
 }

@@ -52,8 +52,6 @@ static bool kind_accept(const char *path, uint16_t type, struct failure *failure
 
 static const char *format_name(const uint8_t *bytes, size_t size)
 {
-    if (size >= 2 && memcmp(bytes, "MZ", 2) == 0)
-        return "a PE image, which is not supported yet";
     if (size >= 2 && memcmp(bytes, "#!", 2) == 0)
         return "a script; instrument its interpreter";
     if (size >= 8 && memcmp(bytes, "!<arch>\n", 8) == 0)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* The first header is the only one: what is behind it is not worth a second look. */
-static bool find_in(struct elf_manifest_place *place, const struct elf_image *image,
+static bool find_in(struct manifest_place *place, const struct elf_image *image,
                     const Elf64_Phdr *segment)
 {
     struct image_header *header = &place->header;
@@ -23,7 +23,7 @@ static bool find_in(struct elf_manifest_place *place, const struct elf_image *im
     return false;
 }
 
-bool elf_manifest_find(struct elf_manifest_place *place, const struct elf_image *image)
+bool elf_manifest_find(struct manifest_place *place, const struct elf_image *image)
 {
     for (size_t i = image->segment_count; i-- > 0;) {
         const Elf64_Phdr *segment = &image->segments[i];
@@ -36,14 +36,14 @@ bool elf_manifest_find(struct elf_manifest_place *place, const struct elf_image 
 
 bool elf_manifest_read(struct manifest *manifest, const struct elf_image *image)
 {
-    struct elf_manifest_place place;
+    struct manifest_place place;
 
     return elf_manifest_find(&place, image) && manifest_read(manifest, place.bytes, place.room);
 }
 
 bool elf_is_instrumented(const struct elf_image *image)
 {
-    struct elf_manifest_place place;
+    struct manifest_place place;
 
     return elf_manifest_find(&place, image);
 }

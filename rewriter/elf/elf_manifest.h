@@ -3,20 +3,13 @@
 #define UMBRA_REWRITER_ELF_MANIFEST_H
 
 #include "rewriter/elf/elf_image.h"
-#include "rewriter/manifest_reader.h"
-
-/* Where they are. */
-struct elf_manifest_place {
-    struct image_header header;
-    const uint8_t *bytes; /* of the manifest, within the image */
-    size_t room;          /* from there to the end of its segment */
-};
+#include "rewriter/verify_image.h"
 
 /*
  * Looks for the image header in the writable segments, from the last one on, and follows it;
  * sections, which strip may have removed, are not needed.
  */
-bool elf_manifest_find(struct elf_manifest_place *place, const struct elf_image *image);
+bool elf_manifest_find(struct manifest_place *place, const struct elf_image *image);
 /* Finds it and reads it; manifest_free frees it. */
 bool elf_manifest_read(struct manifest *manifest, const struct elf_image *image);
 /* By any version, its manifest whole or not. */

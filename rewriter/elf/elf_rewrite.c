@@ -51,8 +51,7 @@ static void analysis_free(struct analysis *analysis)
 
 static void count(const struct function_list *functions, struct rewrite_result *result)
 {
-    result->found = functions->count;
-    result->hooked = 0;
+    *result = (struct rewrite_result){.found = functions->count};
     for (size_t i = 0; i < functions->count; i++)
         result->hooked += patch_reason_is_hooked(functions->items[i].reason);
 }

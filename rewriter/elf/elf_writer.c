@@ -5,6 +5,7 @@
 #include "rewriter/elf/elf_layout.h"
 #include "rewriter/elf/elf_redirect.h"
 #include "rewriter/manifest.h"
+#include "rewriter/patch_write.h"
 #include "rewriter/seal.h"
 #include "trace/image_manifest.h"
 
@@ -44,28 +45,6 @@ static void place_segments(struct elf_layout *layout)
     layout->delta = layout->stubs.address - offset;
 }
 
-static bool append_stubs(struct elf_layout *layout, struct elf_code *elf, struct stub_moves *moves,
-                         struct failure *failure)
-{
-    for (size_t i = 0; i < elf->functions.count; i++) {
-        struct function *function = &elf->functions.items[i];
-        size_t size;
-
-        if (!patch_reason_is_hooked(function->reason))
-            continue;
-        if (function->is_import)
-            stub_append_import(&layout->stubs, function, (uint32_t)i);
-        else if (!stub_append(&layout->stubs, function,
-                              code_at(&elf->code, function->address, &size), (uint32_t)i,
-                              &moves[i]))
-            return fail(failure, layout->image->path, "cannot move the prologue at %#llx",
-                        (unsigned long long)function->address);
-    }
-    if (layout->stubs.code.size == 0) /* the user's filter left none, and no segment is empty */
-        buffer_append(&layout->stubs.code, "\xcc", 1);
-    return true;
-}
-
 static void append_header(struct elf_layout *layout)
 {
     struct image_header header = {.magic = IMAGE_MAGIC, .version = IMAGE_VERSION};
@@ -80,37 +59,6 @@ static void append_header(struct elf_layout *layout)
         header.generated_size = (uint32_t)layout->generated.size;
     }
     buffer_append(&layout->data, &header, sizeof header);
-}
-
-static void store_relative(uint8_t *to, uint64_t next, uint64_t target)
-{
-    uint32_t distance = (uint32_t)(target - next);
-
-    memcpy(to, &distance, sizeof distance);
-}
-
-static void store_jump(const struct elf_layout *layout, uint64_t address, uint64_t target)
-{
-    uint8_t *bytes = elf_at(layout->image, address, PATCH_JUMP_SIZE);
-
-    bytes[0] = 0xe9;
-    store_relative(bytes + 1, address + PATCH_JUMP_SIZE, target);
-}
-
-static void patch_function(const struct elf_layout *layout, const struct function *function)
-{
-    uint64_t start = function->address + function->patch_offset;
-    uint8_t *bytes = elf_at(layout->image, start, function->patch_size);
-    uint64_t stub = layout->stubs.address + function->stub;
-
-    if (function->hole) {
-        bytes[0] = 0xeb;
-        bytes[1] = (uint8_t)(function->hole - (start + PATCH_SHORT_JUMP_SIZE));
-        store_jump(layout, function->hole, stub);
-        return;
-    }
-    memset(bytes, 0xcc, function->patch_size);
-    store_jump(layout, start, stub);
 }
 
 static bool meets(uint64_t offset, uint64_t size, uint64_t other, uint64_t other_size)
@@ -150,32 +98,6 @@ static bool check_code(const struct elf_layout *layout, const struct elf_writer_
                         (unsigned long long)function->address);
     }
     return true;
-}
-
-static void patch_code(struct elf_layout *layout, const struct elf_writer_source *source)
-{
-    const struct function *functions = source->elf->functions.items;
-
-    for (size_t i = 0; i < source->elf->functions.count; i++) {
-        if (!patch_reason_is_hooked(functions[i].reason))
-            continue;
-        stub_bind(&layout->stubs, &functions[i], elf_layout_header(layout));
-        if (!functions[i].is_import && functions[i].reason != PATCH_REDIRECTED)
-            patch_function(layout, &functions[i]);
-    }
-    for (size_t i = 0; i < source->plan->retarget_count; i++) {
-        const struct retarget *retarget = &source->plan->retargets[i];
-
-        uint64_t body = layout->stubs.address + functions[retarget->function].body;
-
-        if (retarget->hole) {
-            *elf_at(layout->image, retarget->field, 1) =
-                (uint8_t)(retarget->hole - (retarget->field + 1));
-            store_jump(layout, retarget->hole, body);
-        } else {
-            store_relative(elf_at(layout->image, retarget->field, 4), retarget->field + 4, body);
-        }
-    }
 }
 
 /* Where the last new segment with bytes in the file ends. */
@@ -293,8 +215,9 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
     bool is_written = false;
 
     if (!elf_changes_collect(&changes, source->image, source->plan, failure) ||
-        !elf_imports_note(&changes, &source->elf->functions, &source->elf->map, source->image,
-                          failure))
+        !import_sites_note(&changes, &source->elf->functions, &source->elf->code, &source->elf->map,
+                           &(struct patched_file){source->image->path, source->image->bytes},
+                           failure))
         goto err;
     if (!layout.embedding)
         elf_tables_plan(&layout, source->agent);
@@ -302,7 +225,7 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
         !elf_redirect_note(&changes, &layout, source->plan, failure))
         goto err;
     place_segments(&layout);
-    if (!append_stubs(&layout, source->elf, moves, failure))
+    if (!patch_stubs_append(&layout.stubs, source->plan, source->image->path, moves, failure))
         goto err;
     manifest.stubs = layout.stubs.address;
     layout.tables_address = page_up(layout.stubs.address + layout.stubs.code.size);
@@ -318,9 +241,9 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
     if (!build_data(&layout, failure))
         goto err;
     elf_segments_build(&layout);
-    patch_code(&layout, source);
-    elf_imports_redirect(&source->elf->functions, &source->elf->map, source->image, &layout.stubs,
-                         moves);
+    patch_write(source->plan, &layout.stubs, elf_layout_header(&layout));
+    import_sites_redirect(&source->elf->functions, &source->elf->code, &source->elf->map,
+                          &layout.stubs, moves);
     elf_redirect_store(&layout, source->plan, moves);
     elf_tables_store(&layout);
     is_written = write_all(&layout, output, failure) &&

@@ -28,7 +28,7 @@ bool connection_ask(int connection, const struct connection_peer *service,
     const struct protocol_command packet = {PROTOCOL_MAGIC, PROTOCOL_VERSION, command, 0};
 
     (void)service; /* it knows us by our socket */
-    return packet_send(connection, &packet, sizeof(packet), -1);
+    return packet_send(connection, &packet, sizeof(packet), NULL, 0);
 }
 
 /* A refusal is no text: it comes from a service of another version. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "service/call_trace.h"
 #include "service/client.h"
 #include "service/linux/packet.h"
 #include "service/message.h"
@@ -39,7 +40,7 @@ static void refuse(struct client *client, const char *why)
     if (why)
         message("refused %s: %s", client->name, why);
     client->service->refused++;
-    packet_send(client->source.fd, &refusal, sizeof(refusal), -1);
+    packet_send(client->source.fd, &refusal, sizeof(refusal), NULL, 0);
     client_end(client);
 }
 
@@ -65,6 +66,7 @@ static void answer_hello(struct client *client, const struct protocol_hello *hel
     struct service *service = client->service;
     struct session_process process;
     struct session *session;
+    int files[PACKET_DESCRIPTORS];
     struct protocol_welcome welcome = {
         .magic = PROTOCOL_MAGIC,
         .version = PROTOCOL_VERSION,
@@ -78,7 +80,9 @@ static void answer_hello(struct client *client, const struct protocol_hello *hel
         return;
     }
     welcome.capacity = session->trace.capacity;
-    if (!packet_send(client->source.fd, &welcome, sizeof(welcome), session->trace.fd)) {
+    files[0] = session->trace.fd;
+    files[1] = call_trace_ring(session, &welcome.ring_size);
+    if (!packet_send(client->source.fd, &welcome, sizeof(welcome), files, files[1] < 0 ? 1 : 2)) {
         message("%s did not take its trace: %s", client->name, strerror(errno));
         session_discard(session);
         service->refused++;
@@ -139,7 +143,7 @@ static bool peer_is_welcome(const struct connection_peer *peer)
 
 static void say(struct client *client, const char *line, size_t length)
 {
-    packet_send(client->source.fd, line, length, -1);
+    packet_send(client->source.fd, line, length, NULL, 0);
 }
 
 static void close_connection(int connection)

@@ -1,11 +1,9 @@
 /*
- * The rewriter's whole way: reading, discovery, planning, writing; listing and verifying what it
- * wrote. AGENT in the environment names the agent to be put into static executables; without it
- * they are refused when it is looked for.
+ * The rewriter's whole way: reading, discovery, planning, writing; listing, verifying and
+ * undoing what it wrote. AGENT in the environment names the agent to be put into static
+ * executables; without it they are refused when it is looked for.
  */
-#include "rewriter/elf/elf_manifest.h"
-#include "rewriter/elf/elf_rewrite.h"
-#include "rewriter/elf/elf_verify.h"
+#include "rewriter/image_format.h"
 #include "tests/fuzz/harness.h"
 
 #include <stdio.h>
@@ -43,7 +41,7 @@ static void list(const uint8_t *data, size_t size)
     struct input_file input = input_of(data, size);
     struct failure failure = {{0}};
 
-    if (!elf_list(&input, &options, &failure))
+    if (!image_format_of(data, size)->list(&input, &options, &failure))
         check_refusal(failure.text);
     free(input.bytes);
 }
@@ -55,36 +53,68 @@ static void verify(const uint8_t *data, size_t size)
     struct verify_result result;
     struct failure failure = {{0}};
 
-    if (!elf_verify(&input, &result, &failure)) {
+    if (!image_format_of(data, size)->verify(&input, &result, &failure)) {
         fprintf(stderr, "what was written does not verify: %s\n", failure.text);
         abort();
     }
     free(input.bytes);
 }
 
+static uint8_t *map(int file, size_t *size)
+{
+    void *bytes;
+
+    *size = (size_t)lseek(file, 0, SEEK_END);
+    bytes = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+    if (bytes == MAP_FAILED)
+        abort();
+    return bytes;
+}
+
 /* What was written must be an instrumented image, and list as one. */
 static void check_output(int file)
 {
-    size_t size = (size_t)lseek(file, 0, SEEK_END);
-    uint8_t *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
-    struct failure failure = {{0}};
-    struct elf_image image;
+    size_t size;
+    uint8_t *bytes = map(file, &size);
 
-    if (bytes == MAP_FAILED || !elf_image_read(&image, ITSELF, bytes, size, &failure) ||
-        !elf_is_instrumented(&image)) {
-        fprintf(stderr, "what was written is no instrumented image: %s\n", failure.text);
+    if (image_format_of(bytes, size)->kind(bytes, size) != IMAGE_KIND_INSTRUMENTED) {
+        fputs("what was written is no instrumented image\n", stderr);
         abort();
     }
-    elf_image_free(&image);
     list(bytes, size);
     verify(bytes, size);
     munmap(bytes, size);
+}
+
+/* Undone, it must be what it was. */
+static void check_undo(int file, const uint8_t *data, size_t size)
+{
+    struct output_file output = {.path = "undone", .descriptor = memory_file(NULL, 0)};
+    struct input_file input = {.path = "written"};
+    struct failure failure = {{0}};
+    size_t undone_size;
+    uint8_t *undone;
+
+    input.bytes = map(file, &input.size);
+    if (!image_format_of(input.bytes, input.size)->undo(&input, &output, &failure)) {
+        fprintf(stderr, "what was written cannot be undone: %s\n", failure.text);
+        abort();
+    }
+    undone = map(output.descriptor, &undone_size);
+    if (undone_size != size || memcmp(undone, data, size) != 0) {
+        fputs("what was undone is not the original\n", stderr);
+        abort();
+    }
+    munmap(undone, undone_size);
+    munmap(input.bytes, input.size);
+    close(output.descriptor);
 }
 
 static void rewrite(const uint8_t *data, size_t size)
 {
     const char *path = getenv("AGENT");
     struct agent agent = {.needed = "/agent.so"};
+    const struct image_format *format = image_format_of(data, size);
     struct input_file input = input_of(data, size);
     struct output_file output = {.path = "output", .descriptor = memory_file(NULL, 0)};
     struct judge_expectation expected;
@@ -92,11 +122,13 @@ static void rewrite(const uint8_t *data, size_t size)
     struct failure failure = {{0}};
 
     snprintf(agent.path, sizeof agent.path, "%s", path ? path : agent.needed);
-    if (elf_check(&input, &failure) &&
-        elf_rewrite(&input, &options, &agent, &output, &result, &expected, &failure))
+    if (format->check(&input, &failure) &&
+        format->rewrite(&input, &options, &agent, &output, &result, &expected, &failure)) {
         check_output(output.descriptor);
-    else
+        check_undo(output.descriptor, data, size);
+    } else {
         check_refusal(failure.text);
+    }
     close(output.descriptor);
     free(input.bytes);
 }

@@ -1,5 +1,5 @@
 /* The constant block of thunks, and the range they are mapped into. See layout.h. */
-#include "thunkstash/thunk_code.h"
+#include "thunkstash/layout.h"
 
     .section .text.thunks, "ax", @progbits
     .balign 4096
@@ -8,7 +8,20 @@
     .type   umbra_thunk_code, @object
     .size   umbra_thunk_code, BLOCK_CODE_SIZE
 umbra_thunk_code:
-    thunk_code
+    .set    index, 0
+    .rept   BLOCK_THUNKS
+    .byte   0xff, 0x15                          /* call [rip + …] */
+    .long   RECORD_DISTANCE + RECORD_BODY - 6
+    .byte   0xff, 0x35                          /* push [rip + …] */
+    .long   RECORD_DISTANCE + RECORD_RET - 12
+    .byte   0x48, 0x89, 0x44, 0x24, 0xf0        /* mov [rsp - 16], rax */
+    .byte   0x48, 0x8d, 0x05                    /* lea rax, [rip + …] */
+    .long   RECORD_DISTANCE - 24
+    .byte   0xff, 0x25                          /* jmp [rip + …] */
+    .long   RECORD_DISTANCE + RECORD_BODY - 30 - index * THUNK_SIZE
+    .skip   THUNK_SIZE - 30, 0xcc
+    .set    index, index + 1
+    .endr
 
 /*
  * What unwinders are told of every thunk. Seen from the callee, the frame above is at T = thunk + 6

@@ -11,7 +11,8 @@
  *      UWOP_PUSH_MACHFRAME      rip = [P], rsp = [P + 24]
  *
  * Version 2, since for version 1 the unwinder reads the code at T in search of an epilogue. One
- * entry serves the whole range, all its blocks, mapped or not. It stands in front of them:
+ * entry serves the whole range, all its blocks, mapped or not, and every instruction of a thunk:
+ * all are executed with rsp = R and T at [R - 8]. It stands in front of the blocks:
  *
  *      range - 64 KiB  +-------------------------+
  *                      | struct range_unwind     |  one page, read only

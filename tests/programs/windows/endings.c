@@ -46,6 +46,18 @@ static DWORD WINAPI staying(void *unused)
     return (DWORD)stay(10);
 }
 
+/* Its name is for the trace. */
+static DWORD WINAPI named(void *unused)
+{
+    FARPROC describe = GetProcAddress(GetModuleHandleA("kernel32.dll"), "SetThreadDescription");
+
+    (void)unused;
+    ((HRESULT(WINAPI *)(HANDLE, const wchar_t *))(void *)describe)(GetCurrentThread(),
+                                                                   L"n\x00e4me");
+    spin((volatile int[]){1});
+    return 0;
+}
+
 static DWORD WINAPI returning(void *unused)
 {
     volatile int value = 5;
@@ -67,8 +79,11 @@ static DWORD run(LPTHREAD_START_ROUTINE start)
 
 static HANDLE run_on(void)
 {
-    HANDLE thread = CreateThread(0, 0, staying, 0, 0, 0);
+    HANDLE thread;
 
+    ResetEvent(
+        ready); /* a thread is not to be terminated while it starts, under a lock of Windows */
+    thread = CreateThread(0, 0, staying, 0, 0, 0);
     WaitForSingleObject(ready, INFINITE);
     return thread;
 }
@@ -87,6 +102,7 @@ static void threads_end(void)
 
     for (int i = 0; i < 300; i++)
         sum += run(i % 2 ? leaving : returning);
+    run(named);
     printf("codes %lu\n", sum);
 }
 

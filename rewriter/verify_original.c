@@ -1,6 +1,4 @@
-#include "rewriter/elf/elf_original.h"
-
-#include "rewriter/input_file.h"
+#include "rewriter/verify_image.h"
 
 #include <string.h>
 
@@ -9,40 +7,44 @@
 typedef unsigned long long ull;
 
 /* A place of the original's, or null. */
-static uint8_t *original_at(const struct elf_image *image, const struct manifest *manifest,
-                            uint64_t offset, uint64_t size)
+static uint8_t *original_at(const struct instrumented *image, uint64_t offset, uint64_t size)
 {
-    uint64_t end = manifest->head.original_size;
+    uint64_t end = image->manifest.head.original_size + image->growth_limit;
 
+    if (end > image->size)
+        end = image->size;
     return offset <= end && size <= end - offset ? image->bytes + offset : NULL;
 }
 
-static bool restore_function(const struct elf_image *image, const struct manifest *manifest,
+static bool restore_function(const struct instrumented *image,
                              const struct manifest_function *function)
 {
     uint64_t address = image->base + function->rva + function->patch_offset;
-    uint8_t *bytes = elf_at(image, address, function->patch_size);
+    uint8_t *bytes;
 
+    if (function->patch_size == 0) /* an import */
+        return true;
+    bytes = image->at(image->image, address, function->patch_size);
     if (bytes)
-        bytes =
-            original_at(image, manifest, (uint64_t)(bytes - image->bytes), function->patch_size);
+        bytes = original_at(image, (uint64_t)(bytes - image->bytes), function->patch_size);
     if (bytes)
         memcpy(bytes, function->original, function->patch_size);
     return bytes;
 }
 
-static bool restore_all(const struct elf_image *image, const struct manifest *manifest,
-                        struct failure *failure)
+static bool restore_all(const struct instrumented *image, struct failure *failure)
 {
+    const struct manifest *manifest = &image->manifest;
+
     for (uint32_t i = 0; i < manifest->head.function_count; i++)
         if (manifest->functions[i].state == FUNCTION_HOOKED &&
-            !restore_function(image, manifest, &manifest->functions[i]))
+            !restore_function(image, &manifest->functions[i]))
             return fail(failure, image->path,
                         "expected the function at %#llx within the original, found it elsewhere",
                         (ull)image->base + manifest->functions[i].rva);
     for (uint32_t i = 0; i < manifest->head.change_count; i++) {
         const struct manifest_change *change = &manifest->changes[i];
-        uint8_t *bytes = original_at(image, manifest, change->file_offset, change->size);
+        uint8_t *bytes = original_at(image, change->file_offset, change->size);
 
         if (!bytes)
             return fail(failure, image->path,
@@ -53,17 +55,32 @@ static bool restore_all(const struct elf_image *image, const struct manifest *ma
     return true;
 }
 
-/* Names the first differing byte if the original can still be read, and is the original. */
-static bool tell_difference(const struct elf_image *image, const struct manifest *manifest,
-                            const char *path, struct failure *failure)
+/* Takes out what the headers grew by. */
+static bool shrink(const struct instrumented *image, struct failure *failure)
 {
+    uint64_t offset = 0, growth = image->growth ? image->growth(image->image, &offset) : 0;
+    uint64_t size = image->manifest.head.original_size;
+
+    if (growth == 0)
+        return true;
+    if (growth > image->growth_limit || offset > size || image->size - size < growth)
+        return fail(failure, image->path,
+                    "changed after it was written: its headers grew by %llu bytes", (ull)growth);
+    memmove(image->bytes + offset, image->bytes + offset + growth, size - offset);
+    return true;
+}
+
+/* Names the first differing byte if the original can still be read, and is the original. */
+static bool tell_difference(const struct instrumented *image, const char *path,
+                            struct failure *failure)
+{
+    const struct image_manifest *head = &image->manifest.head;
+    uint64_t size = head->original_size, at = 0;
     struct input_file original;
     struct failure ignored;
-    uint64_t size = manifest->head.original_size, at = 0;
 
     if (path && input_file_open(&original, path, &ignored)) {
-        if (original.size == size &&
-            XXH3_64bits(original.bytes, size) == manifest->head.original_hash)
+        if (original.size == size && XXH3_64bits(original.bytes, size) == head->original_hash)
             while (at < size && original.bytes[at] == image->bytes[at])
                 at++;
         else
@@ -80,21 +97,21 @@ static bool tell_difference(const struct elf_image *image, const struct manifest
     return fail(failure, image->path,
                 "changed after it was written: its first %llu bytes do not give back the original "
                 "(XXH3 %016llx), which is not there to tell where; instrument it again",
-                (ull)size, (ull)manifest->head.original_hash);
+                (ull)size, (ull)head->original_hash);
 }
 
-bool elf_original_restore(const struct elf_image *image, const struct manifest *manifest,
-                          const char *path_of_original, struct failure *failure)
+bool original_restore(struct instrumented *image, struct failure *failure)
 {
-    uint64_t size = manifest->head.original_size;
+    uint64_t size = image->manifest.head.original_size;
 
     if (size > image->size)
         return fail(failure, image->path,
                     "truncated: its original has %llu bytes, the file has %zu", (ull)size,
                     image->size);
-    if (!restore_all(image, manifest, failure))
+    if (!restore_all(image, failure) || !shrink(image, failure))
         return false;
-    if (XXH3_64bits(image->bytes, size) == manifest->head.original_hash)
+    if (XXH3_64bits(image->bytes, size) == image->manifest.head.original_hash)
         return true;
-    return tell_difference(image, manifest, path_of_original, failure);
+    return tell_difference(
+        image, manifest_string(&image->manifest, image->manifest.head.original_path), failure);
 }

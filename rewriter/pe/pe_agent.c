@@ -1,0 +1,36 @@
+/* The agent for PE images. */
+#include "rewriter/agent.h"
+#include "rewriter/pe/pe_image.h"
+#include "trace/image_manifest.h"
+
+/* Installed, then in the build trees for Linux and, beside it, for Windows. */
+static const char *const places[] = {
+    "../lib*/umbra/" IMAGE_PE_AGENT_NAME,
+    "../lib/*/umbra/" IMAGE_PE_AGENT_NAME,
+    "../hooks/" IMAGE_PE_AGENT_NAME,
+    "../../windows/hooks/" IMAGE_PE_AGENT_NAME,
+    IMAGE_PE_AGENT_NAME,
+    NULL,
+};
+
+static bool check(const char *path, uint8_t *bytes, size_t size, struct failure *failure)
+{
+    struct pe_image image;
+    bool is_agent = pe_image_read(&image, path, bytes, size, failure);
+
+    if (is_agent) {
+        is_agent = pe_image_is_agent(&image) ||
+                   fail(failure, path, "expected the agent, found a library without %s",
+                        IMAGE_HOOK_SYMBOL);
+        pe_image_free(&image);
+    }
+    return is_agent;
+}
+
+const struct agent_format agent_pe = {
+    .name = IMAGE_PE_AGENT_NAME,
+    .bundle_prefix = "",
+    .is_always_bundled = true,
+    .places = places,
+    .check = check,
+};

@@ -1,0 +1,83 @@
+/*
+ * Reading a PE image that may say anything: every offset, count and address is checked against the
+ * file before it is followed. What is not there reads as empty; what contradicts itself is refused
+ * by pe_image_read. Addresses are those of an image at its preferred base: base + RVA.
+ */
+#ifndef UMBRA_REWRITER_PE_IMAGE_H
+#define UMBRA_REWRITER_PE_IMAGE_H
+
+#include "rewriter/failure.h"
+#include "rewriter/pe/pe_format.h"
+
+#include <stdbool.h>
+
+#include <stddef.h>
+
+struct pe_image {
+    const char *path; /* borrowed, for messages */
+    uint8_t *bytes;   /* borrowed */
+    size_t size;
+    size_t nt;                                   /* file offset of the signature */
+    size_t optional, directories, section_table; /* file offsets */
+    struct pe_file_header file;
+    struct pe_optional_header header;
+    struct pe_directory directory[PE_DIRECTORIES]; /* zeros where the file has fewer */
+    struct pe_section *sections;                   /* ascending by rva, none overlaps another */
+    size_t section_count;
+    uint64_t base, end; /* addresses: preferred, and one past the last section's page */
+};
+
+/* A table within the file. */
+struct pe_table {
+    const uint8_t *bytes; /* unaligned; null if there is none */
+    size_t count;         /* entries */
+};
+
+/* A program or library for x86-64. image->path is set. */
+bool pe_image_read(struct pe_image *image, const char *path, uint8_t *bytes, size_t size,
+                   struct failure *failure);
+void pe_image_free(struct pe_image *image);
+
+/* By its first bytes. */
+bool pe_is_pe(const uint8_t *bytes, size_t size);
+/* The machine it is for; 0 if it is no PE file, but for MS-DOS or the like. */
+uint16_t pe_machine(const uint8_t *bytes, size_t size);
+
+/* Made by Go's linker; code for a virtual machine. */
+bool pe_image_is_go(const struct pe_image *image);
+bool pe_image_is_clr(const struct pe_image *image);
+/* Exports what the agent exports. */
+bool pe_image_is_agent(const struct pe_image *image);
+/* Refuses what cannot be instrumented: images instrumented before, Go programs, .NET. */
+bool pe_image_require_fit(const struct pe_image *image, struct failure *failure);
+
+/*
+ * `size` bytes at an address or RVA, as far as a section takes them from the file; null otherwise.
+ * pe_available says how many there are from that RVA on.
+ */
+uint8_t *pe_at(const struct pe_image *image, uint64_t address, uint64_t size);
+uint8_t *pe_at_rva(const struct pe_image *image, uint32_t rva, uint64_t size);
+uint64_t pe_available(const struct pe_image *image, uint32_t rva);
+const struct pe_section *pe_section_at(const struct pe_image *image, uint32_t rva);
+bool pe_is_executable(const struct pe_image *image, uint64_t address);
+/* A string; null if it does not end within its section. */
+const char *pe_string(const struct pe_image *image, uint32_t rva);
+/* Bytes of a section in the file; what is longer than the section in memory is not loaded. */
+uint32_t pe_section_bytes(const struct pe_section *section);
+
+/* The data of a directory: `count` entries of that size; empty if it lies outside the file. */
+struct pe_table pe_directory_table(const struct pe_image *image, enum pe_directory_index index,
+                                   size_t entry_size);
+
+/* Where the sections' raw data ends in the file, and the COFF symbol table with its strings. */
+uint64_t pe_raw_end(const struct pe_image *image);
+struct pe_table pe_symbols(const struct pe_image *image);
+/* Bytes, from the 4 of its size on. */
+struct pe_table pe_symbol_strings(const struct pe_image *image);
+
+/* The debug directory's first entry of that type; false if there is none. */
+bool pe_debug_find(const struct pe_image *image, uint32_t type, struct pe_debug *entry);
+/* GUID and age of its PDB. */
+struct pe_table pe_build_id(const struct pe_image *image);
+
+#endif

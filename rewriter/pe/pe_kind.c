@@ -1,0 +1,28 @@
+#include "rewriter/pe/pe_kind.h"
+
+#include "rewriter/pe/pe_manifest.h"
+
+enum image_kind pe_kind(uint8_t *bytes, size_t size)
+{
+    enum image_kind kind = IMAGE_KIND_ORIGINAL;
+    uint16_t machine = pe_machine(bytes, size);
+    struct pe_image image;
+    struct failure ignored;
+
+    if (!machine)
+        return IMAGE_KIND_OTHER;
+    if (machine != PE_MACHINE_X86_64)
+        return IMAGE_KIND_MACHINE;
+    if (!pe_image_read(&image, "", bytes, size, &ignored))
+        return IMAGE_KIND_MALFORMED;
+    if (pe_is_instrumented(&image))
+        kind = IMAGE_KIND_INSTRUMENTED;
+    else if (pe_image_is_agent(&image))
+        kind = IMAGE_KIND_AGENT;
+    else if (pe_image_is_clr(&image))
+        kind = IMAGE_KIND_MACHINE;
+    else if (pe_image_is_go(&image))
+        kind = IMAGE_KIND_GO;
+    pe_image_free(&image);
+    return kind;
+}

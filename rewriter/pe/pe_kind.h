@@ -1,0 +1,12 @@
+/* What kind of PE file something is. */
+#ifndef UMBRA_REWRITER_PE_KIND_H
+#define UMBRA_REWRITER_PE_KIND_H
+
+#include "rewriter/image_kind.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum image_kind pe_kind(uint8_t *bytes, size_t size);
+
+#endif

@@ -1,0 +1,69 @@
+/* What an image must be to be instrumented, beyond being well-formed. */
+#include "rewriter/pe/pe_manifest.h"
+#include "trace/image_manifest.h"
+
+#include <string.h>
+
+/* Go's linker puts the one at the start of the code, the other in the data. */
+bool pe_image_is_go(const struct pe_image *image)
+{
+    static const char *const marks[] = {"\xff Go build ID: \"", "\xff Go buildinf:"};
+
+    for (size_t i = 0; i < image->section_count; i++) {
+        const struct pe_section *section = &image->sections[i];
+
+        for (size_t j = 0; j < sizeof marks / sizeof *marks; j++)
+            if (memmem(image->bytes + section->raw, pe_section_bytes(section), marks[j],
+                       strlen(marks[j])))
+                return true;
+    }
+    return false;
+}
+
+bool pe_image_is_clr(const struct pe_image *image)
+{
+    return image->directory[PE_CLR].rva;
+}
+
+bool pe_image_is_agent(const struct pe_image *image)
+{
+    struct pe_table directory = pe_directory_table(image, PE_EXPORTS, sizeof(struct pe_exports));
+    struct pe_exports exports;
+    const uint8_t *names;
+
+    if (directory.count == 0)
+        return false;
+    memcpy(&exports, directory.bytes, sizeof exports);
+    names = pe_at_rva(image, exports.names, (uint64_t)exports.name_count * 4);
+    for (size_t i = 0; names && i < exports.name_count; i++) {
+        const char *name;
+        uint32_t rva;
+
+        memcpy(&rva, names + i * 4, sizeof rva);
+        name = pe_string(image, rva);
+        if (name && strcmp(name, IMAGE_HOOK_SYMBOL) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool pe_image_require_fit(const struct pe_image *image, struct failure *failure)
+{
+    if (pe_is_instrumented(image))
+        return fail(failure, image->path,
+                    "expected an original image, found one that is already instrumented");
+    if (image->header.subsystem != PE_SUBSYSTEM_GUI && image->header.subsystem != PE_SUBSYSTEM_CUI)
+        return fail(failure, image->path,
+                    "expected a program or library for Windows, found subsystem %u, such as "
+                    "drivers and boot loaders have, which cannot load the agent",
+                    image->header.subsystem);
+    if (pe_image_is_clr(image))
+        return fail(failure, image->path,
+                    "expected machine code, found a .NET program, which is compiled when it runs; "
+                    "use a profiler for .NET");
+    if (pe_image_is_go(image))
+        return fail(failure, image->path,
+                    "expected code that returns to where it was called from, found a Go program, "
+                    "which moves its stacks and reads return addresses; use Go's own profiler");
+    return true;
+}

@@ -1,0 +1,105 @@
+/* Names: the COFF symbol table, which mingw leaves in an image, and the exports. */
+#include "rewriter/memory.h"
+#include "rewriter/pe/pe_code.h"
+
+#include <string.h>
+
+#define SHORT_NAME 9 /* with its zero */
+
+static const char *symbol_name(const struct pe_code *pe, const struct pe_symbol *symbol,
+                               struct pe_table strings, size_t index)
+{
+    char *name = pe->short_names + index * SHORT_NAME;
+    uint32_t zero, offset;
+
+    memcpy(&zero, symbol->name, sizeof zero);
+    memcpy(&offset, symbol->name + sizeof zero, sizeof offset);
+    if (zero) {
+        memcpy(name, symbol->name, sizeof symbol->name);
+        return name;
+    }
+    if (offset >= strings.count || !memchr(strings.bytes + offset, 0, strings.count - offset))
+        return NULL;
+    return (const char *)strings.bytes + offset;
+}
+
+static void add_symbols(struct pe_code *pe)
+{
+    const struct pe_image *image = pe->image;
+    struct pe_table symbols = pe_symbols(image), strings = pe_symbol_strings(image);
+    struct pe_symbol symbol;
+
+    pe->short_names = memory_zeroed(symbols.count + 1, SHORT_NAME);
+    for (size_t i = 0; symbols.bytes && i < symbols.count; i += 1u + symbol.auxiliaries) {
+        struct function function = {.evidence = EVIDENCE_SYMBOL};
+
+        memcpy(&symbol, symbols.bytes + i * sizeof symbol, sizeof symbol);
+        if (symbol.type != PE_SYMBOL_FUNCTION || symbol.section < 1 ||
+            (size_t)symbol.section > image->section_count)
+            continue;
+        function.name = symbol_name(pe, &symbol, strings, i);
+        if (function.name)
+            function.reason = (uint8_t)pe_name_reason(function.name);
+        pe_code_add(pe, image->base + image->sections[symbol.section - 1].rva + symbol.value, 0,
+                    function);
+    }
+}
+
+/* An export's name, or null: `names` and `ordinals` are parallel. */
+static void add_export_names(struct pe_code *pe, const struct pe_exports *exports)
+{
+    const struct pe_image *image = pe->image;
+    const struct pe_directory *own = &image->directory[PE_EXPORTS];
+    const uint8_t *names = pe_at_rva(image, exports->names, (uint64_t)exports->name_count * 4);
+    const uint8_t *ordinals =
+        pe_at_rva(image, exports->ordinals, (uint64_t)exports->name_count * 2);
+
+    for (size_t i = 0; names && ordinals && i < exports->name_count; i++) {
+        struct function function = {.evidence = EVIDENCE_SYMBOL};
+        const uint8_t *address;
+        uint32_t name, rva;
+        uint16_t ordinal;
+
+        memcpy(&name, names + i * 4, sizeof name);
+        memcpy(&ordinal, ordinals + i * 2, sizeof ordinal);
+        address = ordinal < exports->address_count
+                      ? pe_at_rva(image, exports->addresses + ordinal * 4u, 4)
+                      : NULL;
+        if (!address)
+            continue;
+        memcpy(&rva, address, sizeof rva);
+        if (rva - own->rva < own->size)
+            continue; /* forwarded */
+        function.name = pe_string(image, name);
+        if (function.name)
+            function.reason = (uint8_t)pe_name_reason(function.name);
+        pe_code_add(pe, image->base + rva, 0, function);
+    }
+}
+
+static void add_exports(struct pe_code *pe)
+{
+    const struct pe_image *image = pe->image;
+    const struct pe_directory *own = &image->directory[PE_EXPORTS];
+    struct pe_table directory = pe_directory_table(image, PE_EXPORTS, sizeof(struct pe_exports));
+    struct pe_exports exports;
+    const uint8_t *addresses;
+    uint32_t rva;
+
+    if (directory.count == 0)
+        return;
+    memcpy(&exports, directory.bytes, sizeof exports);
+    addresses = pe_at_rva(image, exports.addresses, (uint64_t)exports.address_count * 4);
+    for (size_t i = 0; addresses && i < exports.address_count; i++) {
+        memcpy(&rva, addresses + i * 4, sizeof rva);
+        if (rva && rva - own->rva >= own->size)
+            pe_code_add(pe, image->base + rva, 0, (struct function){.evidence = EVIDENCE_SYMBOL});
+    }
+    add_export_names(pe, &exports);
+}
+
+void pe_symbols_add(struct pe_code *pe)
+{
+    add_symbols(pe);
+    add_exports(pe);
+}

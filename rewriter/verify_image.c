@@ -1,0 +1,133 @@
+#include "rewriter/verify_image.h"
+
+#include "rewriter/patch.h"
+#include "rewriter/seal.h"
+#include "rewriter/stub.h"
+#include "rewriter/stub_check.h"
+
+#include <stddef.h>
+#include <string.h>
+
+typedef unsigned long long ull;
+
+bool instrumented_read(struct instrumented *instrumented, struct failure *failure)
+{
+    const struct manifest_place *place = &instrumented->place;
+
+    if (manifest_read(&instrumented->manifest, place->bytes, place->room))
+        return true;
+    return fail(failure, instrumented->path,
+                "malformed manifest of version %u at byte %#llx; expected a whole one of version "
+                "%u",
+                place->header.version, (ull)(place->bytes - instrumented->bytes), IMAGE_VERSION);
+}
+
+static bool header_check(const struct instrumented *instrumented, struct failure *failure)
+{
+    const struct image_header *header = &instrumented->place.header;
+
+    if (header->version != IMAGE_VERSION || header->first_function ||
+        (header->entry_hook && !instrumented->may_be_bound) ||
+        header->image_size != instrumented->end - instrumented->base)
+        return fail(failure, instrumented->path, "malformed image header at address %#llx",
+                    (ull)instrumented->base + header->header_rva);
+    if (instrumented->manifest.head.preferred_base != instrumented->base)
+        return fail(failure, instrumented->path, "expected base address %#llx, found %#llx",
+                    (ull)instrumented->manifest.head.preferred_base, (ull)instrumented->base);
+    if (!manifest_string(&instrumented->manifest, instrumented->manifest.head.original_path) ||
+        !manifest_string(&instrumented->manifest, instrumented->manifest.head.agent_path))
+        return fail(failure, instrumented->path, "malformed manifest: a path lies outside it");
+    return true;
+}
+
+/* Whether there is a jump to the stub, perhaps through a hole. */
+static bool jump_check(const struct instrumented *instrumented, uint64_t patch, uint64_t size,
+                       uint64_t stub)
+{
+    const uint8_t *bytes = instrumented->at(instrumented->image, patch, size);
+
+    if (!bytes)
+        return false;
+    if (size == PATCH_SHORT_JUMP_SIZE && bytes[0] == 0xeb) {
+        patch += PATCH_SHORT_JUMP_SIZE + (uint64_t)(int8_t)bytes[1];
+        size = PATCH_JUMP_SIZE;
+        bytes = instrumented->at(instrumented->image, patch, size);
+    }
+    return bytes && stub_jump_check(bytes, patch, size, stub);
+}
+
+static bool function_check(const struct instrumented *instrumented, uint32_t index,
+                           struct failure *failure)
+{
+    const struct manifest_function *function = &instrumented->manifest.functions[index];
+    uint64_t patch = instrumented->base + function->rva + function->patch_offset;
+    uint64_t stub = instrumented->base + function->stub_rva;
+    uint64_t header = instrumented->base + instrumented->place.header.header_rva;
+    const uint8_t *stub_bytes = instrumented->at(instrumented->image, stub, STUB_FRAME_SIZE);
+
+    if (function->patch_size && !jump_check(instrumented, patch, function->patch_size, stub))
+        return fail(failure, instrumented->path,
+                    "expected a jump to a stub at address %#llx, found something else", (ull)patch);
+    if (!stub_bytes || !instrumented->is_executable(instrumented->image, stub) ||
+        !stub_frame_check(stub_bytes, stub, header, index))
+        return fail(failure, instrumented->path,
+                    "expected a stub for the function at %#llx at address %#llx, found none",
+                    (ull)instrumented->base + function->rva, (ull)stub);
+    return true;
+}
+
+static bool functions_check(const struct instrumented *instrumented, struct verify_result *result,
+                            struct failure *failure)
+{
+    const struct manifest *manifest = &instrumented->manifest;
+
+    for (uint32_t i = 0; i < manifest->head.function_count; i++) {
+        const struct manifest_function *function = &manifest->functions[i];
+
+        if (i && function->rva <= function[-1].rva)
+            return fail(failure, instrumented->path,
+                        "malformed manifest: expected functions by rising address, found %#llx",
+                        (ull)instrumented->base + function->rva);
+        if (function->state != FUNCTION_HOOKED)
+            continue;
+        if (!function_check(instrumented, i, failure))
+            return false;
+        result->hooked++;
+    }
+    result->functions = manifest->head.function_count;
+    return true;
+}
+
+static bool seal_check(const struct instrumented *instrumented, uint64_t seal,
+                       struct failure *failure)
+{
+    if (seal == instrumented->manifest.head.seal)
+        return true;
+    return fail(failure, instrumented->path,
+                "changed after it was written: the original is there, but something differs in "
+                "what was added from byte %#llx on or put in a changed place; instrument it again",
+                (ull)instrumented->manifest.head.original_size);
+}
+
+bool instrumented_verify(struct instrumented *instrumented, struct verify_result *result,
+                         struct failure *failure)
+{
+    const struct image_manifest *head = &instrumented->manifest.head;
+    uint64_t field = (uint64_t)(instrumented->place.bytes - instrumented->bytes) +
+                     offsetof(struct image_manifest, seal);
+    uint64_t seal = seal_of(instrumented->bytes, instrumented->size, field);
+
+    *result = (struct verify_result){.changes = head->change_count,
+                                     .original_size = head->original_size,
+                                     .original_hash = head->original_hash};
+    return header_check(instrumented, failure) && functions_check(instrumented, result, failure) &&
+           original_restore(instrumented, failure) && seal_check(instrumented, seal, failure);
+}
+
+bool instrumented_undo(struct instrumented *instrumented, struct output_file *output,
+                       struct failure *failure)
+{
+    return original_restore(instrumented, failure) &&
+           output_file_write(output, 0, instrumented->bytes,
+                             instrumented->manifest.head.original_size, failure);
+}

@@ -1,0 +1,74 @@
+#!/bin/bash
+# A Windows program by Microsoft's compiler: 7za.exe does on archives, whole and corrupt, what it
+# did, with an agent that records nothing; at least 99% of its function entries are hooked.
+# needs: wine wine64 gcc-mingw-w64-x86-64 npm
+. "$(dirname "$0")/lib.sh"
+. "$TESTS/wine.sh"
+
+npm pack --silent 7zip-bin@5.2.0 >package.name 2>npm.log || { cat npm.log >&2; fail "npm cannot get 7zip-bin"; }
+tar -xf "$(<package.name)"
+cp package/win/x64/7za.exe native
+mkdir agent
+x86_64-w64-mingw32-gcc -shared -nostdlib -e DllMainCRTStartup \
+    "$TESTS/../rewriter/check/pass_through_windows.S" -o agent/hooks.dll
+AGENT=$work/agent/hooks.dll
+wine_begins
+
+instrument native/7za.exe -o instrumented/7za.exe >line 2>notes
+instrument --verify instrumented/7za.exe >said
+instrument --undo instrumented/7za.exe -o undone
+cmp undone native/7za.exe
+
+# Fragments and import thunks are no entries of functions; what is left alone besides is named.
+instrument --list instrumented/7za.exe >list
+awk -F '\t' '$3 == "hooked" { hooked++ }
+    $3 == "skipped" && $4 != "fragment" && $4 != "plt" { left++ }
+    END { exit !(hooked >= 4800 && hooked / (hooked + left) >= 0.99) }' list ||
+    fail "less than 99% of the functions are hooked"
+
+# Every target of a call in the disassembly is listed, and all but 1% of them are hooked.
+x86_64-w64-mingw32-objdump -d --no-show-raw-insn native/7za.exe |
+    awk '$2 == "call" && $3 ~ /^0x/ { print $3 }' | sort -u >called
+awk -F '\t' 'NR == FNR { state[$1] = $3 " " $4; next }
+    { total++ }
+    !($1 in state) { print "not listed: " $1; bad = 1 }
+    state[$1] ~ /^hooked/ || state[$1] == "skipped plt" { fine++ }
+    END { exit bad || total < 1500 || fine / total < 0.99 }' list called ||
+    fail "calls lead to functions that are not hooked"
+
+mkdir -p native/files
+cp "$TESTS"/programs/*.c native/files
+find native/files -exec touch -d '2024-01-02 03:04:05' {} +
+cp -rp native/files instrumented
+LIMIT=300
+
+# both WHAT ARGUMENT…
+both()
+{
+    run native 7za.exe "$@"
+    run instrumented 7za.exe "$@"
+    compare_runs "7za $*"
+}
+
+both a -mmt1 archive.7z files
+cmp native/archive.7z instrumented/archive.7z
+both a -mmt1 -mtc- archive.zip files
+both l archive.7z
+both t archive.7z
+both t archive.zip
+both x -oout archive.7z
+diff -r native/out/files native/files
+diff -r instrumented/out native/out
+for folder in native instrumented; do
+    head -c 3000 "$folder/archive.7z" >"$folder/short.7z"
+    cp "$folder/archive.7z" "$folder/broken.7z"
+    printf 'xxxx' | dd of="$folder/broken.7z" bs=1 seek=4000 conv=notrunc status=none
+done
+both t short.7z
+equal "status for a short archive" "$(<native.status)" 2
+both t broken.7z
+equal "status for a broken archive" "$(<native.status)" 2
+# Its output is times.
+run instrumented 7za.exe b 1 -mmt2
+equal "status of the benchmark" "$(<instrumented.status)" 0
+contains instrumented.stdout '^Tot:'
