@@ -21,7 +21,7 @@ mkdir sources
 build report "$work/sources/report.c"
 instrumented report
 
-recorded report 400
+recorded report 1000
 traces=(traces/*.bin)
 [[ -s ${traces[0]%.bin}.slices ]] || fail "no slices beside ${traces[0]}"
 
