@@ -75,6 +75,24 @@ printf '\xff' | dd of="$slices" bs=1 seek=24 conv=notrunc status=none
 grinder --mode=report --output-file=bad.html traces 2>problems
 contains problems "found those of another recording"
 
+# Damage of any kind costs bars, never the report.
+seed=${SEED:-$RANDOM}
+for ((round = 0; round < 60; round++)); do
+    python3 - whole "$slices" "$seed" "$round" <<'END'
+import random, sys
+random.seed(f"{sys.argv[3]} {sys.argv[4]}")
+data = bytearray(open(sys.argv[1], "rb").read())
+for _ in range(random.randint(1, 8)):
+    data[random.randrange(len(data))] = random.choice([0, 1, 0x7f, 0x80, 0xff, random.randrange(256)])
+if random.random() < 0.2:
+    del data[random.randrange(len(data)):]
+open(sys.argv[2], "wb").write(data)
+END
+    grinder --mode=report --output-file=bad.html traces 2>problems ||
+        fail "status $? for round $round of seed $seed"
+done
+check figures bad.html summary
+
 # A service told to take none leaves none.
 rm -rf none
 run instrumented "$BUILD/service/call_trace_service" start --slices=0 --trace-dir="$work/none" \

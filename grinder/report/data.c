@@ -32,7 +32,7 @@
 static const char levels[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 #define TOP_LEVEL 63
 
-/* One column: a name, and what writes element i of it. */
+/* What the elements of columns are taken from. */
 struct column_source {
     const struct report *report;
     const struct report_files *files;

@@ -7,7 +7,7 @@
  *      |   report.css           |          +-- s0.js          report_chunk("s0", "…")  a source
  *      |   <script> data        |          +-- d0.js          report_chunk("d0", {…})  instructions
  *      |   <script> s0, s1 … d0 |          +-- …
- *      |   report.js            |
+ *      |   model.js … keys.js   |
  *      +------------------------+
  *
  * What is shown at once is in data (data.c draws it); text of sources and instructions lies in

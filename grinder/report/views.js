@@ -65,6 +65,8 @@ const file_states = {
   [FILE_NO_ROOM]: "The page has no room for this source; a report in a folder has it",
 };
 
+const changed = state => state === FILE_CHANGED ? " — changed since the recording" : "";
+
 function trail(parts) { $("trail").innerHTML = parts.filter(Boolean).join("&ensp;/&ensp;"); }
 
 function function_view(f) {
@@ -72,8 +74,7 @@ function function_view(f) {
   const module = functions.module[f], has_source = file && line && (state === FILE_READ || state === FILE_CHANGED);
   trail([`<a href="#m${module}">${escape_html(module_name[module])}</a>`, file && `<a href="#s${file}">${escape_html(file_name[file])}</a>`]);
   const place = file ? `<a href="#s${file}${line ? ":" + line : ""}">${escape_html(data.files.path[file])}${line ? ":" + line : ""}</a>` : escape_html(data.modules[module]);
-  const changed = state === FILE_CHANGED && file ? " — changed since the recording" : "";
-  main.innerHTML = `<div class=top><h1>${escape_html(functions.name[f])}</h1><div class=place>${place}${changed}</div>${facts_of(model, f)}${timeline(slices_of(model, f))}<div class=walk>${function_table("Callers", neighbours(model, f, true), model.total[f])}${function_table("Callees", neighbours(model, f, false), model.total[f])}</div></div>${code_heads(has_source ? "Line" : "Byte")}${has_source ? "" : escape_html(file && !has_source ? (file_states[state] || "") + (functions.chunk[f] >= 0 ? ": instructions of the original" : "") : "No source is known: instructions of the original")}</span></div><div class=code tabindex=0></div>`;
+  main.innerHTML = `<div class=top><h1>${escape_html(functions.name[f])}</h1><div class=place>${place}${changed(state)}</div>${facts_of(model, f)}${timeline(slices_of(model, f))}<div class=walk>${function_table("Callers", neighbours(model, f, true), model.total[f])}${function_table("Callees", neighbours(model, f, false), model.total[f])}</div></div>${code_heads(has_source ? "Line" : "Byte")}${has_source ? "" : escape_html(file && !has_source ? (file_states[state] || "") + (functions.chunk[f] >= 0 ? ": instructions of the original" : "") : "No source is known: instructions of the original")}</span></div><div class=code tabindex=0></div>`;
   const element = main.querySelector(".code");
   if (has_source) show_source(element, model, file, line, code => { source = code; });
   else if (functions.chunk[f] >= 0) show_instructions(element, model, f, code => { source = code; });
@@ -84,7 +85,7 @@ function file_view(file, line) {
   const state = data.files.state[file], members = model.files.members[file];
   const rows = members.map(f => ({ f, calls: model.calls[f], self: model.self[f], total: model.total[f] })).sort((a, b) => b.self - a.self);
   trail([escape_html(data.files.path[file])]);
-  main.innerHTML = `<div class=top><h1>${escape_html(file_name[file])}</h1><div class=place>${escape_html(data.files.path[file])}</div>${facts_of({ ...model.files, calls: model.files.calls }, file)}${timeline(slices_of_all(model, members))}<div class=walk style="grid-template-columns:1fr">${function_table("Functions", rows, model.files.total[file])}</div></div>${code_heads("Line")}</span></div><div class=code tabindex=0></div>`;
+  main.innerHTML = `<div class=top><h1>${escape_html(file_name[file])}</h1><div class=place>${escape_html(data.files.path[file])}${changed(state)}</div>${facts_of(model.files, file)}${timeline(slices_of_all(model, members))}<div class=walk style="grid-template-columns:1fr">${function_table("Functions", rows, model.files.total[file])}</div></div>${code_heads("Line")}</span></div><div class=code tabindex=0></div>`;
   const element = main.querySelector(".code");
   if (state === FILE_READ || state === FILE_CHANGED) show_source(element, model, file, line, code => { source = code; });
   else show_no_code(element, file_states[state] + ".");
