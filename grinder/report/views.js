@@ -50,7 +50,7 @@ const percent = value => `<span class=quiet> ${format_share(value, model.ns)}%</
 
 function facts_of(figures, number) {
   const { calls, self, total } = figures;
-  return `<div class=facts>${fact(format_time(self[number]) + percent(self[number]), "self", "self")}${fact(format_time(total[number]) + percent(total[number]), "total")}${fact(format_count(calls[number]), "calls")}${calls[number] ? fact(format_time(total[number] / calls[number]), "total a call") : ""}</div>`;
+  return `<div class=facts>${fact(format_time(self[number]) + percent(self[number]), "self", "self")}${fact(format_time(total[number]) + percent(total[number]), figures === model ? "total" : "total, at least")}${fact(format_count(calls[number]), "calls")}${figures === model && calls[number] ? fact(format_time(total[number] / calls[number]), "total a call") : ""}</div>`;
 }
 
 /* Rows of functions with figures; meter: of their total in whole. */
