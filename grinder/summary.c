@@ -45,6 +45,10 @@ static void write_process(FILE *stream, const struct process *process)
         fprintf(stream, "  fork of   %" PRIu32 "\n", header->fork_of_pid);
     if (ticks)
         fprintf(stream, "  duration  %.6f s\n", (double)ticks / (double)header->ticks_per_second);
+    fprintf(stream, "  timing    %s\n",
+            header->timing == TRACE_TIMING_ADAPTIVE
+                ? "adaptive: counts are exact, times of short and frequent calls estimated"
+                : "exact");
     if (header->skipped)
         fprintf(stream, "  skipped   %" PRIu64 " calls in threads that had no state yet\n",
                 header->skipped);
@@ -160,14 +164,17 @@ static int compare_total(const void *left, const void *right)
 static void write_hottest(FILE *stream, const struct part *part, const struct images *images,
                           const struct hot *hot, size_t count, const char *title)
 {
-    fprintf(stream, "%s\n%14s %16s %7s %16s %7s  %s\n", title, "calls", "self ns", "self%",
-            "inclusive ns", "incl%", "function");
+    fprintf(stream, "%s\n%14s %16s %7s %16s %7s %6s  %s\n", title, "calls", "self ns", "self%",
+            "inclusive ns", "incl%", "meas%", "function");
     for (size_t i = 0; i < count; i++) {
         const struct costs *costs = &hot[i].costs;
         double scale = part->ns ? 100.0 / (double)part->ns : 0;
-        fprintf(stream, "%14" PRIu64 " %16" PRIu64 " %7.2f %16" PRIu64 " %7.2f  %s\n", costs->calls,
-                costs->self_ns, (double)costs->self_ns * scale, costs->total_ns,
-                (double)costs->total_ns * scale, images->functions[hot[i].function].name);
+        double raw_ns = (double)costs->self_ns + (double)costs->measuring_ns;
+        fprintf(stream, "%14" PRIu64 " %16" PRIu64 " %7.2f %16" PRIu64 " %7.2f %6.1f  %s\n",
+                costs->calls, costs->self_ns, (double)costs->self_ns * scale, costs->total_ns,
+                (double)costs->total_ns * scale,
+                raw_ns > 0 ? 100 * (double)costs->measuring_ns / raw_ns : 0,
+                images->functions[hot[i].function].name);
     }
     putc('\n', stream);
 }

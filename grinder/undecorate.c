@@ -7,6 +7,7 @@
  */
 #include "grinder/undecorate.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,9 +88,11 @@ static const char *take_part(struct name *name, const char *at)
     if (name->count == MAX_PARTS)
         return NULL;
     if (*at >= '0' && *at <= '9') {
-        if (*at - '0' >= name->seen_count)
+        unsigned number = (unsigned)(*at - '0');
+
+        if (number >= (unsigned)name->seen_count)
             return NULL;
-        name->parts[name->count++] = name->seen[*at - '0'];
+        name->parts[name->count++] = name->seen[number];
         return at + 1;
     }
     part.length = (int)strcspn(at, "@?");

@@ -15,14 +15,6 @@ bool events_are_on(void)
     return session.ring != 0;
 }
 
-extern void umbra_exit(void) __attribute__((visibility("hidden")));
-extern void umbra_exit_events(void) __attribute__((visibility("hidden")));
-
-void events_choose_hook(void)
-{
-    stash_use_exit_hook(events_are_on() ? umbra_exit_events : umbra_exit);
-}
-
 static struct event_segment *segment_at(uint32_t i)
 {
     return (struct event_segment *)((char *)session.ring + EVENT_RING_HEADER +

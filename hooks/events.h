@@ -34,9 +34,6 @@ struct event_place {
 /* Does this session record events? */
 bool events_are_on(void);
 
-/* From here on, exits go through the hook that suits the session. */
-void events_choose_hook(void);
-
 /* Where there are none, these do nothing. time: the thread's. */
 void event_entry(struct thread *thread, const struct trace_node *node, uint64_t time);
 void event_end(struct thread *thread, const struct trace_node *node, uint64_t time, bool returned);

@@ -44,6 +44,7 @@ void client_answer_status(struct client *client)
         client_say(client, "windows programs: %u running, port %u", session_running_by_tcp(service),
                    service->tcp.rendezvous.port);
     client_say(client, "clock: %" PRIu64 " ticks a second", tick_clock_frequency(&service->clock));
+    client_say(client, "timing: %s", service->options->is_exact ? "exact" : "adaptive");
     client_say(client, NULL);
     client_end(client);
 }

@@ -43,6 +43,8 @@ static const char help_text[] =
     "  --max-events-size=BYTES calltrace: what a process's events may take on disk; then\n"
     "                          recording them stops (default: no limit) ...\n"
     "  --keep-newest           ... or, a flight recorder, the oldest are removed\n"
+    "  --timing=exact|adaptive times each call, or, of those that are short and many, some\n"
+    "                          (default: adaptive; counts are exact in both)\n"
     "  --verbose               one line when a session begins and when it ends\n"
     "  --help                  this page\n"
     "\n"
@@ -50,7 +52,7 @@ static const char help_text[] =
 
 struct raw_options {
     const char *trace_dir, *instance, *node_limit, *slices, *max_trace_size;
-    const char *mode, *ring_size, *events_size;
+    const char *mode, *ring_size, *events_size, *timing;
     bool keep_newest, verbose, help;
 };
 
@@ -217,6 +219,19 @@ static bool choose_mode(struct options *options, const struct raw_options *raw)
                        "1M", &options->events.disk_size);
 }
 
+static bool choose_timing(struct options *options, const char *given)
+{
+    options->is_exact = options->records_events || (given && !strcmp(given, "exact"));
+    if (given && !strcmp(given, "adaptive") && options->records_events) {
+        message("--timing=adaptive: with --mode=calltrace each call is timed");
+        return false;
+    }
+    if (!given || options->is_exact || !strcmp(given, "adaptive"))
+        return true;
+    message("--timing=%s: expected exact or adaptive", given);
+    return false;
+}
+
 /* Options that only a verb which serves understands. */
 static bool check_verb(const struct options *options, const struct raw_options *raw,
                        const char *excess)
@@ -232,8 +247,9 @@ static bool check_verb(const struct options *options, const struct raw_options *
         message("-- %s: only start takes a command", options->command[0]);
         return false;
     }
-    if (!serves && (raw->trace_dir || raw->node_limit || raw->slices || raw->max_trace_size || raw->mode ||
-                    raw->ring_size || raw->events_size || raw->keep_newest || raw->verbose)) {
+    if (!serves &&
+        (raw->trace_dir || raw->node_limit || raw->slices || raw->max_trace_size || raw->mode ||
+         raw->ring_size || raw->events_size || raw->keep_newest || raw->timing || raw->verbose)) {
         message("stop and status take no option but --instance-id; see --help");
         return false;
     }
@@ -266,6 +282,7 @@ enum option_code {
     OPTION_RING_SIZE,
     OPTION_EVENTS_SIZE,
     OPTION_KEEP_NEWEST,
+    OPTION_TIMING,
     OPTION_VERBOSE,
     OPTION_HELP
 };
@@ -280,6 +297,7 @@ static const struct option option_table[] = {
     {"ring-size", required_argument, NULL, OPTION_RING_SIZE},
     {"max-events-size", required_argument, NULL, OPTION_EVENTS_SIZE},
     {"keep-newest", no_argument, NULL, OPTION_KEEP_NEWEST},
+    {"timing", required_argument, NULL, OPTION_TIMING},
     {"verbose", no_argument, NULL, OPTION_VERBOSE},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
@@ -314,6 +332,9 @@ static void keep_option(struct raw_options *raw, int code)
         break;
     case OPTION_KEEP_NEWEST:
         raw->keep_newest = true;
+        break;
+    case OPTION_TIMING:
+        raw->timing = optarg;
         break;
     case OPTION_VERBOSE:
         raw->verbose = true;
@@ -360,5 +381,6 @@ bool options_parse(struct options *options, int argc, char **argv)
     return read_verb(options, optind < argc ? argv[optind] : NULL) &&
            check_verb(options, &raw, optind + 1 < argc ? argv[optind + 1] : NULL) &&
            choose_trace_dir(options, raw.trace_dir) && choose_instance(options, raw.instance) &&
-           choose_limits(options, &raw) && choose_slices(options, &raw) && choose_mode(options, &raw);
+           choose_limits(options, &raw) && choose_slices(options, &raw) &&
+           choose_mode(options, &raw) && choose_timing(options, raw.timing);
 }

@@ -44,6 +44,7 @@ struct options {
     uint64_t max_trace_size; /* a multiple of TRACE_BLOCK_SIZE */
     bool records_events;     /* --mode=calltrace */
     struct event_policy events;
+    bool is_exact; /* --timing */
     bool verbose;
     char **command; /* what stands behind "--", zero-terminated; null if there is none */
 };

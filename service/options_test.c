@@ -77,6 +77,10 @@ static void test_wrong_usage(void **state)
     assert_false(PARSE(&options, "start", "--node-limit=0"));
     assert_false(PARSE(&options, "start", "--node-limit=4294967296"));
     assert_false(PARSE(&options, "start", "--max-trace-size=1"));
+    assert_false(PARSE(&options, "start", "--timing=rough"));
+    assert_false(PARSE(&options, "stop", "--timing=exact"));
+    assert_true(PARSE(&options, "start", "--timing=exact") && options.is_exact);
+    assert_true(PARSE(&options, "start") && !options.is_exact);
     assert_false(PARSE(&options, "start", "--max-trace-size=1T"));
 }
 

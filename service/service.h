@@ -30,6 +30,7 @@ struct service {
     const struct options *options;
     struct event_loop loop;
     struct tick_clock clock;
+    uint64_t tick; /* the last one told to the processes: trace_header.tick */
     struct signals signals;
     struct event_source signal_source;
     struct endpoint endpoint;

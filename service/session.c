@@ -27,6 +27,8 @@ static void close_watch(struct session *session)
     session->source.fd = -1;
 }
 
+#define TICKS_PER_SECOND 1000
+
 static void forget(struct session *session)
 {
     struct service *service = session->service;
@@ -136,6 +138,8 @@ static bool make_trace(struct session *session, const struct session_process *pr
         .created_ns = system_clock_real_ns(),
         .fork_of_pid = process->fork_of_pid,
         .system = process->system,
+        .timing = service->options->is_exact ? TRACE_TIMING_EXACT : TRACE_TIMING_ADAPTIVE,
+        .tick = tick_clock_now() | TRACE_TICK_FLAG,
     };
 
     memcpy(header.exe, process->description.exe, sizeof(header.exe));
@@ -298,4 +302,25 @@ uint64_t session_running_bytes(const struct service *service)
         bytes += used < session->trace.capacity ? used : session->trace.capacity;
     }
     return bytes;
+}
+
+bool session_needs_ticks(const struct service *service)
+{
+    return service->sessions && !service->options->is_exact;
+}
+
+void session_tick(struct service *service)
+{
+    const uint64_t now = tick_clock_now();
+    const uint64_t ticks[2] = {service->tick, now | TRACE_TICK_FLAG};
+    const struct session *session;
+
+    if (now - (service->tick & ~TRACE_TICK_FLAG) <
+        tick_clock_frequency(&service->clock) / TICKS_PER_SECOND)
+        return;
+    DL_FOREACH(service->sessions, session)
+    {
+        trace_file_tick(&session->trace, ticks);
+    }
+    service->tick = ticks[1];
 }

@@ -15,12 +15,14 @@ enum slice_node_flags {
     NODE_UNROOTED = 2,  /* below a representative: who is under way there is not known */
 };
 
-/* A cache line, like what it is of. */
 struct slice_node {
-    uint64_t calls, exits, ticks;
-    int64_t net;     /* ticks less what probes took */
-    int64_t credit;  /* not yet in ticks */
-    uint64_t gone;   /* invocations that ended, but are not among exits */
+    uint64_t calls, passed, exits, ticks; /* as last seen */
+    int64_t raw;                          /* of this look: growth of ticks and of credit */
+    int64_t spent;    /* of this look: what probes took of it, those of callees included */
+    int64_t credit;   /* not yet in ticks */
+    uint64_t gone;    /* invocations that ended, but are not among exits */
+    uint64_t entered; /* in this look */
+    uint32_t timed;
     uint32_t caller; /* whose ticks these are within: the parent, or of a tail call its caller */
     uint32_t function;
     uint32_t flags : 2;
@@ -38,7 +40,6 @@ bool slice_sampler_open(struct slice_sampler *sampler, int file)
 void slice_sampler_close(struct slice_sampler *sampler)
 {
     free(sampler->nodes);
-    free(sampler->overhead);
     free(sampler->open);
     free(sampler->entries);
     free(sampler->buffer);
@@ -48,7 +49,6 @@ void slice_sampler_close(struct slice_sampler *sampler)
 size_t slice_sampler_size(const struct slice_sampler *sampler)
 {
     return BUFFER_SIZE + sampler->room * sizeof(*sampler->nodes) +
-           sampler->thread_room * sizeof(*sampler->overhead) +
            sampler->open_room * sizeof(*sampler->open) +
            sampler->entry_room * sizeof(*sampler->entries);
 }
@@ -116,14 +116,14 @@ static void meet(struct slice_sampler *sampler, uint32_t index, const struct tra
     uint32_t parent = seen->parent < index ? seen->parent : 0;
 
     node->thread = thread;
-    node->function = seen->function;
+    node->function = seen->function & TRACE_FUNCTION_NUMBER;
     if (seen->site & TRACE_SITE_TAIL)
         parent = sampler->nodes[parent].caller;
     node->caller = parent;
-    if (!parent && seen->function)
+    if (!parent && node->function)
         node->flags |= NODE_UNROOTED;
     node->flags |= sampler->nodes[parent].flags & NODE_UNROOTED;
-    node->flags |= outermost(sampler, parent, seen->function);
+    node->flags |= outermost(sampler, parent, node->function);
 }
 
 /* At most one invocation of a context is under way on a stack. */
@@ -137,36 +137,56 @@ static void count_gone(struct slice_node *node, bool called, bool returned, bool
         node->gone = open - 1;
 }
 
+/* What the calls since the last look cost: in the node's own ticks, and in its caller's. As in
+   grinder/cost.c. */
+static void count_cost(struct slice_sampler *sampler, struct slice_node *node,
+                       const struct trace_node *seen)
+{
+    const struct trace_header *header = &sampler->header;
+    int64_t calls = (int64_t)(seen->calls - node->calls), inner = header->probe_inner;
+    int64_t passed = (int64_t)(seen->passed - node->passed);
+    int64_t ended = (int64_t)(seen->exits - node->exits) + passed;
+    int64_t timed =
+        header->timing == TRACE_TIMING_EXACT ? calls : (int64_t)(seen->timed - node->timed);
+    int64_t outer = timed * (header->probe_timed - inner) +
+                    (calls - timed) * (header->probe_untimed - inner) +
+                    passed * (header->probe_passed - inner);
+
+    node->spent += ended * inner / (1 << TRACE_COST_SHIFT);
+    sampler->nodes[node->caller].spent += outer / (1 << TRACE_COST_SHIFT);
+}
+
 static bool compare(struct slice_sampler *sampler, uint32_t index, const struct trace_node *seen)
 {
     struct slice_node *node = &sampler->nodes[index];
-    bool called = seen->calls != node->calls, returned = seen->exits != node->exits;
-    bool ended = seen->ticks != node->ticks;
-    uint64_t calls = seen->calls - node->calls;
-    int64_t net = (int64_t)(seen->ticks - seen->exits * sampler->probe_inner -
-                            seen->probes * sampler->probe_both);
-    int64_t time = net - node->net;
+    bool called = seen->calls != node->calls || seen->passed != node->passed;
+    bool returned = seen->exits != node->exits, ended = seen->ticks != node->ticks;
 
-    sampler->overhead[node->thread] += calls * sampler->probe_both;
     if (called || returned)
         sampler->nodes[node->caller].child_changed = (uint16_t)sampler->look;
+    count_cost(sampler, node, seen);
+    node->raw = (int64_t)(seen->ticks - node->ticks);
+    node->entered = seen->calls - node->calls + seen->passed - node->passed;
     node->calls = seen->calls;
+    node->passed = seen->passed;
     node->exits = seen->exits;
     node->ticks = seen->ticks;
-    node->net = net;
+    node->timed = seen->timed;
     if (ended) {
-        time -= node->credit;
+        node->raw -= node->credit;
         node->credit = 0;
     }
-    if (called || returned || ended)
+    if (called || returned || ended) {
         count_gone(node, called, returned, ended);
-    else if (node->calls > node->exits + node->gone && !(node->flags & NODE_UNROOTED)) {
-        if (!make_room((void **)&sampler->open, &sampler->open_room, sampler->open_count + 1,
-                       sizeof(*sampler->open)))
-            return false;
-        sampler->open[sampler->open_count++] = index;
+        return true;
     }
-    return (!time && !calls) || add_time(sampler, node, time, calls);
+    if (node->calls <= node->exits + node->gone || node->flags & NODE_UNROOTED)
+        return true;
+    if (!make_room((void **)&sampler->open, &sampler->open_room, sampler->open_count + 1,
+                   sizeof(*sampler->open)))
+        return false;
+    sampler->open[sampler->open_count++] = index;
+    return true;
 }
 
 static bool look_at_block(struct slice_sampler *sampler, const unsigned char *bytes,
@@ -179,9 +199,7 @@ static bool look_at_block(struct slice_sampler *sampler, const unsigned char *by
 
     if (block->kind != TRACE_BLOCK_THREAD && block->kind != TRACE_BLOCK_NODES)
         return true;
-    if (!block->thread || block->thread > SLICE_TRACE_LIMIT / TRACE_BLOCK_SIZE ||
-        !make_room((void **)&sampler->overhead, &sampler->thread_room, block->thread + 1,
-                   sizeof(*sampler->overhead)))
+    if (!block->thread || block->thread > SLICE_TRACE_LIMIT / TRACE_BLOCK_SIZE)
         return false;
     for (; unit < used; unit++) {
         if (!units[unit].context)
@@ -195,22 +213,35 @@ static bool look_at_block(struct slice_sampler *sampler, const unsigned char *by
 }
 
 /* Those that were under way from the last look to this one. Callers come first. */
-static bool credit_open(struct slice_sampler *sampler, uint64_t width)
+static void credit_open(struct slice_sampler *sampler, uint64_t width)
 {
     for (size_t i = 0; i < sampler->open_count; i++) {
         struct slice_node *node = &sampler->nodes[sampler->open[i]];
         struct slice_node *caller = &sampler->nodes[node->caller];
-        uint64_t overhead = sampler->overhead[node->thread];
-        int64_t time = width > overhead ? (int64_t)(width - overhead) : 0;
         bool caller_open = !caller->function || caller->through == (uint16_t)sampler->look;
         if (!caller_open || caller->child_changed == (uint16_t)sampler->look) {
             node->gone = node->calls - node->exits;
             continue;
         }
         node->through = (uint16_t)sampler->look;
-        node->credit += time;
-        if (!add_time(sampler, node, time, 0))
+        node->credit += (int64_t)width;
+        node->raw += (int64_t)width;
+    }
+}
+
+/* From the last node to the first: callees come before their callers. */
+static bool add_nodes(struct slice_sampler *sampler, uint64_t count)
+{
+    while (count-- > 0) {
+        struct slice_node *node = &sampler->nodes[count];
+        int64_t time = node->raw - node->spent;
+        if (node->thread && (time || node->entered) &&
+            !add_time(sampler, node, time, node->entered))
             return false;
+        if (node->thread && node->function)
+            sampler->nodes[node->caller].spent += node->spent;
+        node->raw = node->spent = 0;
+        node->entered = 0;
     }
     return true;
 }
@@ -232,29 +263,25 @@ static bool look_at_blocks(struct slice_sampler *sampler, uint64_t used)
 
 enum slice_look slice_sampler_look(struct slice_sampler *sampler, uint64_t now)
 {
-    struct trace_header header;
-    uint64_t width;
+    struct trace_header *header = &sampler->header;
+    uint64_t width, units;
 
-    if (!file_read_at(sampler->file, &header, sizeof(header), 0))
+    if (!file_read_at(sampler->file, header, sizeof(*header), 0))
         return SLICE_FAILED;
-    if (header.state == TRACE_PREPARED || !header.start_ticks || now <= header.start_ticks)
+    if (header->state == TRACE_PREPARED || !header->start_ticks || now <= header->start_ticks)
         return SLICE_NOTHING;
-    if (header.used > SLICE_TRACE_LIMIT ||
-        !make_room((void **)&sampler->nodes, &sampler->room, header.used / TRACE_UNIT + 1,
-                   sizeof(*sampler->nodes)))
+    units = header->used / TRACE_UNIT;
+    if (header->used > SLICE_TRACE_LIMIT ||
+        !make_room((void **)&sampler->nodes, &sampler->room, units + 1, sizeof(*sampler->nodes)))
         return SLICE_FAILED;
     if (!sampler->last_ticks)
-        sampler->start_ticks = sampler->last_ticks = header.start_ticks;
-    sampler->probe_inner = header.probe_inner_ticks;
-    sampler->probe_both = (uint64_t)header.probe_inner_ticks + header.probe_outer_ticks;
+        sampler->start_ticks = sampler->last_ticks = header->start_ticks;
     sampler->look++;
     sampler->entry_count = sampler->open_count = 0;
-    if (sampler->thread_room)
-        memset(sampler->overhead, 0, sampler->thread_room * sizeof(*sampler->overhead));
     width = now - sampler->last_ticks;
     sampler->last_ticks = now;
-    return look_at_blocks(sampler, header.used - header.used % TRACE_BLOCK_SIZE) &&
-                   credit_open(sampler, width)
-               ? SLICE_TAKEN
-               : SLICE_FAILED;
+    if (!look_at_blocks(sampler, header->used - header->used % TRACE_BLOCK_SIZE))
+        return SLICE_FAILED;
+    credit_open(sampler, width);
+    return add_nodes(sampler, units) ? SLICE_TAKEN : SLICE_FAILED;
 }

@@ -27,8 +27,9 @@
 #include <stdint.h>
 
 #include "service/slice_list.h"
+#include "trace/trace_format.h"
 
-/* A trace that has outgrown this is looked at no more: a look copies it, and 64 bytes are kept for
+/* A trace that has outgrown this is looked at no more: a look copies it, and 96 bytes are kept for
    every 64 of it. */
 #define SLICE_TRACE_LIMIT (64u << 20)
 
@@ -38,15 +39,13 @@ struct slice_sampler {
     int file;                 /* the trace; borrowed */
     struct slice_node *nodes; /* by index */
     size_t room;
-    uint64_t *overhead; /* by thread: ticks that probes took since the last look */
-    size_t thread_room;
     uint32_t *open; /* nodes that may be under way */
     size_t open_count, open_room;
     struct slice_entry *entries; /* of this look */
     size_t entry_count, entry_room;
     uint64_t last_ticks; /* when the last look was; 0 before the recording began */
     uint64_t start_ticks;
-    uint64_t probe_inner, probe_both;
+    struct trace_header header; /* as of this look */
     uint32_t look;
     unsigned char *buffer;
 };

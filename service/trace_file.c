@@ -113,6 +113,13 @@ uint64_t trace_file_used(const struct trace_file *file)
     return used;
 }
 
+/* One that is lost is no harm. */
+void trace_file_tick(const struct trace_file *file, const uint64_t ticks[2])
+{
+    (void)file_write_at(file->fd, ticks, 2 * sizeof(*ticks),
+                        offsetof(struct trace_header, tick_before));
+}
+
 /* `used` as it can be. */
 static uint64_t bounded(const struct trace_file *file, uint64_t used)
 {

@@ -35,6 +35,9 @@ bool trace_file_create(struct trace_file *file, int directory, struct trace_head
 /* Bytes in use, as the agent says: not checked. TRACE_HEADER_SIZE if it cannot be read. */
 uint64_t trace_file_used(const struct trace_file *file);
 
+/* Writes tick_before and tick. */
+void trace_file_tick(const struct trace_file *file, const uint64_t ticks[2]);
+
 /* What a trace gets when its process is gone. */
 struct trace_file_end {
     enum trace_end kind;
