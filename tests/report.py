@@ -55,7 +55,7 @@ def figures(path, summary):
     assert sum(part["ns"] for part in data["parts"]) == ns
     assert sum(part["calls"] for part in data["parts"]) == calls
     by_name, seen = sums(data), 0
-    for line in re.findall(r"^ +(\d+) +(\d+) +\d+\.\d+ +(\d+) +\d+\.\d+ +(\S.*)$", text, re.M):
+    for line in re.findall(r"^ +(\d+) +(\d+) +\d+\.\d+ +(\d+) +\d+\.\d+ +(?:\d+\.\d+|-)? +(\S.*)$", text, re.M):
         assert by_name[line[3]] == [int(figure) for figure in line[:3]], line
         seen += 1
     assert seen > 1, "the summary's table was not understood"
