@@ -9,7 +9,7 @@ _umbra_options()
 _umbra_values()
 {
     case $1 in
-        --mode) echo profile summary diff top ;;
+        --mode) echo profile summary report diff top ;;
         --weight) echo ns calls ;;
         --output-format)
             if [[ " ${COMP_WORDS[*]} " == *' --mode = diff '* ]]; then

@@ -21,6 +21,8 @@ static const char help[] =
     "  --mode=profile        a callgrind file, for kcachegrind and callgrind_annotate, or\n"
     "                        another format\n"
     "  --mode=summary        processes, threads, modules and the hottest functions, as text\n"
+    "  --mode=report         a page to browse the code with its figures, for a web browser;\n"
+    "                        docs/report.md\n"
     "  --mode=diff           what changed from one recording to another: two TRACEs, each a\n"
     "                        file or a folder\n"
     "  --mode=top            the hottest functions of programs that run, in place: until q is\n"
@@ -32,12 +34,15 @@ static const char help[] =
     "                        diff: table (the default on a terminal), tsv (the default\n"
     "                        elsewhere), folded, flamegraph\n"
     "  --output-file=FILE    where to write, - for standard output (profile:\n"
-    "                        callgrind.out.PID or profile.PID.SUFFIX, else standard output)\n"
+    "                        callgrind.out.PID or profile.PID.SUFFIX, report:\n"
+    "                        report.PID.html, else standard output); a report's that ends\n"
+    "                        with / is a folder, for large programs\n"
     "  --weight=WEIGHT       ns (this is the default) or calls: the figure of folded,\n"
     "                        flamegraph and speedscope, what diff sorts and judges by\n"
     "  --thread-parts        profile: a part a thread (this is the default)\n"
     "  --merge, --merged     profile: all threads of all traces in one part\n"
-    "  --split               profile: a file a thread, FILE-01, FILE-02 …\n"
+    "  --split               profile: a file a thread, FILE-01, FILE-02 …;\n"
+    "                        report: a folder\n"
     "  --process=PATTERN     only processes of that pid, or whose executable matches\n"
     "  --thread=PATTERN      only threads of that tid or ordinal, or whose name matches\n"
     "  --function=PATTERN    only functions whose name matches, and all below them\n"
@@ -232,7 +237,8 @@ static void apply(struct options *options, int option, const char *argument)
     case MODE:
         options->mode = mode_named(argument);
         if (!options->mode)
-            wrong_usage("--mode: expected profile, summary, diff or top, found %s", argument);
+            wrong_usage("--mode: expected profile, summary, report, diff or top, found %s",
+                        argument);
         break;
     case OUTPUT:
         keep_string(&options->output, argument);
@@ -310,7 +316,7 @@ static void check_traces(const struct options *options)
 static void check(const struct options *options)
 {
     if (!options->mode)
-        wrong_usage("expected --mode=profile, summary, diff or top, found no --mode");
+        wrong_usage("expected --mode=profile, summary, report, diff or top, found no --mode");
     check_traces(options);
     check_format(options);
     if (options->split && options->merged)

@@ -94,9 +94,11 @@ static void copy_modules(struct process *process, const struct tree *tree)
 {
     process->module_count = tree->module_count - 1;
     process->modules = memory_zeroed(process->module_count, sizeof(*process->modules));
-    for (size_t i = 0; i < process->module_count; i++)
-        process->modules[i] = (struct module_facts){memory_copy_string(tree->modules[i + 1].path),
-                                                    tree->modules[i + 1].image};
+    for (size_t i = 0; i < process->module_count; i++) {
+        const struct tree_module *module = &tree->modules[i + 1];
+        process->modules[i] = (struct module_facts){memory_copy_string(module->path), module->image,
+                                                    module->first_function, module->function_count};
+    }
 }
 
 /* Returns how many contexts were visited. */

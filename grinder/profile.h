@@ -59,6 +59,7 @@ struct thread_facts {
 struct module_facts {
     char *path;
     uint32_t image; /* 0 if it is not instrumented */
+    uint32_t first_function, function_count;
 };
 
 struct process {

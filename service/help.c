@@ -21,6 +21,7 @@ const char help_text[] =
     "  --trace-dir=DIR         where traces go, made if missing (default: traces)\n"
     "  --node-limit=N          calling contexts a thread may have before further ones\n"
     "                          are kept by caller and callee only (default: 65536)\n"
+    "  --slices=N              time slices, for grinder --mode=report; 0: none (200)\n"
     "  --max-trace-size=BYTES  what a trace may grow to; K, M, G may follow (1G)\n"
     "  --mode=MODE             profile (default): a calling-context tree a thread; or\n"
     "                          calltrace: each call and end with its time, too\n"
@@ -39,5 +40,4 @@ const char help_text[] =
     "  --count=N               end after so many\n"
     "  --once                  print one table and end, as without a terminal\n"
     "  --help                  this page\n"
-    "\n"
     "Exit status: 0, 1 for failure, 2 for wrong usage, or that of COMMAND.\n";

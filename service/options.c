@@ -19,6 +19,7 @@ enum option_code {
     OPTION_TRACE_DIR = 1,
     OPTION_INSTANCE,
     OPTION_NODES,
+    OPTION_SLICES,
     OPTION_SIZE,
     OPTION_MODE,
     OPTION_RING_SIZE,
@@ -43,6 +44,7 @@ static const struct option option_table[] = {
     {"trace-dir", required_argument, NULL, OPTION_TRACE_DIR},
     {"instance-id", required_argument, NULL, OPTION_INSTANCE},
     {"node-limit", required_argument, NULL, OPTION_NODES},
+    {"slices", required_argument, NULL, OPTION_SLICES},
     {"max-trace-size", required_argument, NULL, OPTION_SIZE},
     {"mode", required_argument, NULL, OPTION_MODE},
     {"ring-size", required_argument, NULL, OPTION_RING_SIZE},
@@ -73,6 +75,7 @@ static const unsigned verbs_of[OPTION_COUNT] = {
     [OPTION_TRACE_DIR] = SERVES,
     [OPTION_INSTANCE] = ~0u,
     [OPTION_NODES] = SERVES,
+    [OPTION_SLICES] = SERVES,
     [OPTION_SIZE] = SERVES,
     [OPTION_MODE] = SERVES,
     [OPTION_RING_SIZE] = SERVES,
@@ -259,6 +262,20 @@ static bool choose_limits(struct options *options, const struct raw_options *raw
     return true;
 }
 
+static bool choose_slices(struct options *options, const char *given)
+{
+    uint64_t slices = OPTIONS_DEFAULT_SLICES;
+    const char *rest = "";
+
+    if (given && (!parse_number(given, &slices, &rest) || *rest || slices == 1 ||
+                  slices > OPTIONS_MAX_SLICES)) {
+        message("--slices=%s: expected 0 or a number from 2 to %u", given, OPTIONS_MAX_SLICES);
+        return false;
+    }
+    options->slices = (uint32_t)slices;
+    return true;
+}
+
 static bool choose_size(const char *name, const char *given, uint64_t least, uint64_t most,
                         const char *range, uint64_t *size)
 {
@@ -394,6 +411,6 @@ bool options_parse(struct options *options, int argc, char **argv)
            check_verb(options, &raw, optind + 1 < argc ? argv[optind + 1] : NULL) &&
            choose_trace_dir(options, raw.values[OPTION_TRACE_DIR]) &&
            choose_instance(options, raw.values[OPTION_INSTANCE]) && choose_limits(options, &raw) &&
-           choose_mode(options, &raw) && choose_timing(options, raw.values[OPTION_TIMING]) &&
-           choose_sessions(options, &raw);
+           choose_slices(options, raw.values[OPTION_SLICES]) && choose_mode(options, &raw) &&
+           choose_timing(options, raw.values[OPTION_TIMING]) && choose_sessions(options, &raw);
 }

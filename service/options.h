@@ -25,6 +25,10 @@
 #define OPTIONS_INSTANCE_SIZE 64
 #define OPTIONS_PATH_SIZE     4096
 
+/* Time slices of a recording at most: --slices. */
+#define OPTIONS_DEFAULT_SLICES 200u
+#define OPTIONS_MAX_SLICES     10000u
+
 enum verb {
     VERB_NONE, /* --help: nothing more to do */
     VERB_START,
@@ -43,6 +47,7 @@ struct options {
     char trace_dir[OPTIONS_PATH_SIZE];
     char instance[OPTIONS_INSTANCE_SIZE];
     uint32_t node_limit;
+    uint32_t slices;         /* 0: none are taken */
     uint64_t max_trace_size; /* a multiple of TRACE_BLOCK_SIZE */
     bool records_events;     /* --mode=calltrace */
     struct event_policy events;

@@ -15,6 +15,7 @@
 #include "service/message.h"
 #include "service/process.h"
 #include "service/session.h"
+#include "service/slices.h"
 
 #define SWEEP_MS 500
 
@@ -127,7 +128,7 @@ int service_run(struct service *service)
             session_tick(service);
             timeout = 1;
         }
-        event_loop_turn(&service->loop, call_trace_turn(service, timeout));
+        event_loop_turn(&service->loop, call_trace_turn(service, slices_turn(service, timeout)));
     }
     return service->exit_status;
 }

@@ -12,6 +12,7 @@
 #include "service/message.h"
 #include "service/process.h"
 #include "service/service.h"
+#include "service/slices.h"
 #include "service/system_clock.h"
 #include "service/tcp.h"
 
@@ -55,6 +56,7 @@ static void end(struct session *session, enum trace_end kind)
     call_trace_end(session);
     if (kind == TRACE_END_GONE && !session->by_tcp)
         process_read_end(session->pid, session->source.fd, &trace_end.how, &trace_end.code);
+    slices_end(session, false);
     bytes = trace_file_end(&session->trace, &trace_end);
     list_keep(service, session, bytes, &trace_end);
     service->ended++;
@@ -155,6 +157,7 @@ static bool make_trace(struct session *session, const struct session_process *pr
         trace_file_discard(&session->trace, service->trace_dir);
         return false;
     }
+    slices_begin(session, &header);
     session->number = service->last_session = header.session;
     session->began_ns = header.created_ns;
     session->paused = service->paused;
@@ -189,6 +192,7 @@ struct session *session_begin(struct service *service, const struct session_proc
     if (session->source.fd >= 0 && !event_loop_add(&service->loop, &session->source)) {
         message("pid %d cannot be watched: %s", (int)session->pid, strerror(errno));
         call_trace_discard(session);
+        slices_discard(session);
         trace_file_discard(&session->trace, service->trace_dir);
         goto err;
     }
@@ -220,6 +224,7 @@ bool session_path(const struct session *session, char *path, size_t size)
 void session_discard(struct session *session)
 {
     call_trace_discard(session);
+    slices_discard(session);
     trace_file_discard(&session->trace, session->service->trace_dir);
     session->service->lost++;
     forget(session);
@@ -232,6 +237,7 @@ static void leave(struct session *session)
     message("pid %d is still running: its trace %s/%s is left as it is, recording goes on",
             (int)session->pid, service->trace_dir_path, session->trace.name);
     call_trace_leave(session);
+    slices_end(session, true);
     trace_file_leave(&session->trace);
     forget(session);
 }

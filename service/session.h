@@ -13,6 +13,7 @@
 
 struct call_trace;
 struct service;
+struct slices;
 
 /* What is known of a process that says hello. */
 struct session_process {
@@ -37,6 +38,7 @@ struct session {
     bool paused;
     struct trace_file trace;
     struct call_trace *events; /* null unless it is in call-trace mode */
+    struct slices *slices;     /* null if it has none */
 };
 
 /*

@@ -44,7 +44,7 @@ done
 
 equal "verbs" "$(completed call_trace_service s | paste -sd' ')" \
     "snapshot spawn start status stop"
-equal "modes" "$(completed grinder --mode = | paste -sd' ')" "diff profile summary top"
+equal "modes" "$(completed grinder --mode = | paste -sd' ')" "diff profile report summary top"
 equal "one option" "$(completed grinder --thres)" "--threshold="
 equal "formats" "$(completed grinder --mode = diff --output-format = f | paste -sd' ')" \
     "flamegraph folded"
