@@ -17,8 +17,10 @@ compiled()
     shift
     case $1 in
         *.cpp) "${compiler/gcc/g++}" -O2 -g -static "$@" -o "native/$name" ;;
-        *seh.c) clang --target=x86_64-w64-windows-gnu -fms-extensions -O1 -c "$@" -o seh.o
-            "$compiler" -static seh.o -o "native/$name" ;;
+        *seh.c | *prologues.c)
+            clang --target=x86_64-w64-windows-gnu -fms-extensions -O1 -c "$1" -o guarded.o
+            "$compiler" -static guarded.o "${@:2}" -o "native/$name"
+            ;;
         *) "$compiler" -O2 -g -w -static -I"$TESTS/programs" "$@" -o "native/$name" ;;
     esac
 }
@@ -66,6 +68,17 @@ everywhere seh.exe
 equal "calls of a filter" "$(calls_of judge)" \
     "$(awk '/handled/ { sum += $(NF - 7) + $NF } END { print sum }' FS='[ ,]+' native.stdout)"
 
+# The faults are in instructions that were moved into stubs.
+compiled prologues.exe "$programs/prologues.c" "$programs/prologues.S"
+instrumented prologues.exe
+everywhere prologues.exe
+contains native.stdout '^3: 4326 5321$'
+for name in load_{first,pushed,pushed_twice,allocated}; do
+    equal "$name" "$(state_of $name prologues.exe)" "hooked plain"
+    equal "calls of $name" "$(calls_of $name)" 102
+done
+equal "prologues left by a fault" "$(summed unwound)" $((4 * 51))
+
 compiled jumps.exe "$programs/jumps.c"
 instrumented jumps.exe
 everywhere jumps.exe
@@ -110,4 +123,8 @@ lld-link /debug /nodefaultlib /entry:start /subsystem:console /delayload:library
     delayed.obj kernel32.lib library.lib /out:native/delayed.exe
 instrumented delayed.exe --instrument-imports
 everywhere delayed.exe
+# Two of its functions have no frames and are not in .pdata: one is called, one exported.
+equal "frames described" "$(x86_64-w64-mingw32-objdump -p native/delayed.exe |
+    grep -Ec '^ [0-9a-f]{16}:.[0-9a-f]{16} [0-9a-f]{16} ')" 6
+equal "calls of leaves without a frame" "$(calls_of half) $(calls_of twice)" "7 9"
 equal "a delayed import's calls, by thread" "$(calls_by_part 'library.dll!leaf' | xargs)" "20 40"

@@ -1,7 +1,8 @@
 /*
  * A program without any C library, as clang and lld make it for Microsoft's ABI: the imports from
  * library.dll are delayed, in the directory that is made for them, and the helper that binds them
- * is its own. Two threads call them.
+ * is its own. Two threads call them. Of its leaves without a frame, which .pdata leaves out, one is
+ * called and one is exported.
  */
 typedef unsigned long dword;
 typedef void *handle;
@@ -34,6 +35,27 @@ void *__delayLoadHelper2(const struct delayed_library *library, void **slot)
 
     *slot = GetProcAddress(module, __ImageBase + names[slot - slots] + 2);
     return *slot;
+}
+
+__attribute__((noinline)) static int half(int number)
+{
+    return number / 2 + 1;
+}
+
+__declspec(dllexport) __attribute__((noinline)) int twice(int number)
+{
+    return number * 2 + 1;
+}
+
+static int (*volatile by_address)(int) = twice;
+
+__attribute__((noinline)) static int leaves(int number)
+{
+    for (int i = 0; i < 7; i++)
+        number += half(number);
+    for (int i = 0; i < 9; i++)
+        number -= by_address(i);
+    return number;
 }
 
 __attribute__((noinline)) static int sum_of(int count)
@@ -70,5 +92,6 @@ void start(void)
     thread = CreateThread(0, 0, in_thread, 0, 0, 0);
     WaitForSingleObject(thread, (dword)-1);
     print(counted(1));
+    print(leaves(100));
     ExitProcess(9);
 }
