@@ -11,6 +11,7 @@
 #include "grinder/message.h"
 #include "grinder/output.h"
 #include "grinder/summary.h"
+#include "grinder/top.h"
 
 #define EXCEEDED 1
 #define FAILED   2 /* of diff, where 1 is taken */
@@ -123,10 +124,12 @@ static int run_diff(const struct options *options, const struct profile *profile
 }
 
 const struct mode modes[] = {
-    {"profile", false, 1, EXIT_FAILURE, profile_has_format, profile_needs_stacks, run_profile},
-    {"summary", true, 1, EXIT_FAILURE, NULL, NULL, run_summary},
-    {"diff", true, SIDES, FAILED, diff_has_format, diff_needs_stacks, run_diff},
-    {NULL, false, 0, 0, NULL, NULL, NULL},
+    {"profile", false, 1, EXIT_FAILURE, profile_has_format, profile_needs_stacks, run_profile,
+     NULL},
+    {"summary", true, 1, EXIT_FAILURE, NULL, NULL, run_summary, NULL},
+    {"diff", true, SIDES, FAILED, diff_has_format, diff_needs_stacks, run_diff, NULL},
+    {"top", true, 1, EXIT_FAILURE, NULL, NULL, NULL, top_run},
+    {NULL, false, 0, 0, NULL, NULL, NULL, NULL},
 };
 
 const struct mode *mode_named(const char *name)

@@ -23,6 +23,8 @@ static const char help[] =
     "  --mode=summary        processes, threads, modules and the hottest functions, as text\n"
     "  --mode=diff           what changed from one recording to another: two TRACEs, each a\n"
     "                        file or a folder\n"
+    "  --mode=top            the hottest functions of programs that run, in place: until q is\n"
+    "                        pressed; s and c sort by self time and by calls\n"
     "\n"
     "  --output-format=NAME  profile: callgrind (this is the default), folded, flamegraph,\n"
     "                        pprof, speedscope, tsv (functions), tsv-edges (calls), json;\n"
@@ -42,7 +44,11 @@ static const char help[] =
     "                        (these three may be repeated: one of them has to match)\n"
     "  --threshold=PERCENT   diff: exit status 1 if the whole, or a function by itself,\n"
     "                        changed by more than that part of the first recording\n"
-    "  --top=N               summary, table of a diff: show N functions (20)\n"
+    "  --top=N               summary, table of a diff, top without a terminal: show N\n"
+    "                        functions (20)\n"
+    "  --interval=SECONDS    top: between refreshes (2)\n"
+    "  --count=N             top: end after N refreshes\n"
+    "  --once                top: print one table and end, as where there is no terminal\n"
     "  --debug-dir=DIR       look for separate debug files here too; may be repeated\n"
     "  --path-map=FROM=TO    files that traces name below FROM are below TO here;\n"
     "                        may be repeated\n"
@@ -67,6 +73,9 @@ enum {
     THREAD,
     FUNCTION,
     THRESHOLD,
+    INTERVAL,
+    TIMES,
+    ONCE,
     TOP,
     DEBUG_DIR,
     PATH_MAP,
@@ -88,6 +97,9 @@ static const struct poptOption table[] = {
     {"thread", 0, POPT_ARG_STRING, NULL, THREAD, NULL, NULL},
     {"function", 0, POPT_ARG_STRING, NULL, FUNCTION, NULL, NULL},
     {"threshold", 0, POPT_ARG_STRING, NULL, THRESHOLD, NULL, NULL},
+    {"interval", 0, POPT_ARG_STRING, NULL, INTERVAL, NULL, NULL},
+    {"count", 0, POPT_ARG_STRING, NULL, TIMES, NULL, NULL},
+    {"once", 0, POPT_ARG_NONE, NULL, ONCE, NULL, NULL},
     {"top", 0, POPT_ARG_STRING, NULL, TOP, NULL, NULL},
     {"debug-dir", 0, POPT_ARG_STRING, NULL, DEBUG_DIR, NULL, NULL},
     {"path-map", 0, POPT_ARG_STRING, NULL, PATH_MAP, NULL, NULL},
@@ -109,14 +121,14 @@ __attribute__((format(printf, 1, 2), noreturn)) static void wrong_usage(const ch
     exit(WRONG_USAGE);
 }
 
-static size_t number_of_functions(const char *text)
+static size_t number(const char *option, const char *text)
 {
     char *end;
-    long number = strtol(text, &end, 10);
+    long value = strtol(text, &end, 10);
 
-    if (!*text || *end || number < 0 || number > 1000000)
-        wrong_usage("--top: expected a number of 0 to 1000000, found %s", text);
-    return (size_t)number;
+    if (!*text || *end || value < 0 || value > 1000000)
+        wrong_usage("%s: expected a number of 0 to 1000000, found %s", option, text);
+    return (size_t)value;
 }
 
 static double percent(const char *text)
@@ -126,6 +138,16 @@ static double percent(const char *text)
 
     if (!*text || *end || !(value >= 0 && value <= 1e9))
         wrong_usage("--threshold: expected a percentage of 0 or more, found %s", text);
+    return value;
+}
+
+static double seconds(const char *text)
+{
+    char *end;
+    double value = strtod(text, &end);
+
+    if (!*text || *end || !(value >= 0.1 && value <= 3600))
+        wrong_usage("--interval: expected seconds from 0.1 to 3600, found %s", text);
     return value;
 }
 
@@ -183,8 +205,17 @@ static bool apply_selection(struct options *options, int option, const char *arg
         options->has_threshold = true;
         options->threshold = percent(argument);
         return true;
+    case INTERVAL:
+        options->interval = seconds(argument);
+        return true;
+    case TIMES:
+        options->times = number("--count", argument);
+        return true;
+    case ONCE:
+        options->once = true;
+        return true;
     case TOP:
-        options->top = number_of_functions(argument);
+        options->top = number("--top", argument);
         return true;
     }
     return false;
@@ -196,7 +227,7 @@ static void apply(struct options *options, int option, const char *argument)
     case MODE:
         options->mode = mode_named(argument);
         if (!options->mode)
-            wrong_usage("--mode: expected profile, summary or diff, found %s", argument);
+            wrong_usage("--mode: expected profile, summary, diff or top, found %s", argument);
         break;
     case OUTPUT:
         keep_string(&options->output, argument);
@@ -271,7 +302,7 @@ static void check_traces(const struct options *options)
 static void check(const struct options *options)
 {
     if (!options->mode)
-        wrong_usage("expected --mode=profile, --mode=summary or --mode=diff, found no --mode");
+        wrong_usage("expected --mode=profile, summary, diff or top, found no --mode");
     check_traces(options);
     check_format(options);
     if (options->split && options->merged)
@@ -292,7 +323,7 @@ void options_read(struct options *options, int argc, const char **argv)
     int option;
 
     context = poptGetContext("grinder", argc, argv, table, 0);
-    *options = (struct options){.top = 20};
+    *options = (struct options){.top = 20, .interval = 2};
     options->debug_dirs = memory_zeroed(1, sizeof(*options->debug_dirs));
     options->path_maps = memory_zeroed(1, sizeof(*options->path_maps));
     options->patterns = memory_zeroed(1, sizeof(*options->patterns));

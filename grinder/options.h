@@ -19,7 +19,10 @@ struct options {
     bool split;  /* a file a part */
     bool quiet;
     bool has_threshold;
-    double threshold;              /* percent */
+    double threshold; /* percent */
+    double interval;  /* seconds between refreshes of top */
+    size_t times;     /* of these; 0: no end */
+    bool once;
     size_t top;                    /* functions in the summary, changes in the table of a diff */
     char **debug_dirs, **patterns; /* end with null */
     char **path_maps;              /* FROM=TO; ends with null */

@@ -20,6 +20,7 @@ static void add_cost(struct costs *sum, const struct cost *cost)
 {
     sum->calls += cost->calls;
     sum->self_ns += cost->self_ns;
+    sum->measuring_ns += cost->measuring_ns;
     if (cost->outermost) {
         sum->total_ns += cost->total_ns;
         sum->total_calls += cost->total_calls;

@@ -25,6 +25,7 @@
 struct costs {
     uint64_t calls;
     uint64_t self_ns;
+    uint64_t measuring_ns;
     uint64_t total_ns;
     uint64_t total_calls;
 };

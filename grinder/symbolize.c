@@ -143,6 +143,18 @@ static struct place place_of_address(const struct images *images, uint32_t numbe
     return place;
 }
 
+void symbolize_forget(struct images *images)
+{
+    for (size_t i = 0; i < images_function_count(images); i++) {
+        free(images->functions[i].name);
+        images->functions[i].name = NULL;
+    }
+    for (size_t i = 0; i < images->count; i++) {
+        line_table_free(&images->images[i].lines);
+        images->images[i].lines = (struct line_table){0};
+    }
+}
+
 struct place place_of_function(const struct images *images, uint32_t function)
 {
     return place_of_address(images, images->functions[function].image,

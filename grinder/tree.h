@@ -22,13 +22,15 @@
 #include "grinder/images.h"
 #include "trace/trace_reader.h"
 
-/* A cache line. The figures are those of trace_node; links are slots. */
+/* The figures are those of trace_node, but that passed calls are among calls and exits, and ticks
+   stand for all calls that ended; links are slots. */
 struct context {
     uint64_t site; /* with TRACE_SITE_ bits */
     uint64_t calls;
     uint64_t exits;
-    uint64_t ticks;
-    uint64_t probes;
+    uint64_t passed;
+    uint64_t timed;
+    double ticks;
     uint32_t parent;
     uint32_t first_child;
     uint32_t sibling;
@@ -37,12 +39,12 @@ struct context {
     uint32_t fold;     /* place in tree.folds of a folded context or a representative; 0 if none */
 };
 
-/* A representative: folded_ns is left to the walk. */
+/* A representative: its ticks are left to the walk. */
 struct fold {
     uint32_t slot;
-    uint32_t next;        /* fold of the same thread; 0 ends the list */
-    uint64_t folded_ns;   /* of the contexts folded into it, their own callees taken out */
-    uint64_t children_ns; /* of the contexts below it */
+    uint32_t next;         /* fold of the same thread; 0 ends the list */
+    double folded_ticks;   /* of the contexts folded into it, their own callees taken out */
+    double children_ticks; /* of the contexts below it */
 };
 
 struct tree_thread {

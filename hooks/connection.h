@@ -8,14 +8,20 @@
 
 #include "trace/protocol.h"
 
+/* What came with the welcome, mapped read and write, shared. */
+struct connection_maps {
+    char *trace;
+    void *ring; /* of welcome.ring_size bytes; null if there is none, or no room for it */
+};
+
 /*
- * Says hello and maps the trace that comes back, read and write, shared. Waits a second at most
- * for a service that does not answer. environment: null where the system has it (Windows). On
- * Linux all descriptors are closed again. Null: no service, refused, or the address space has no
- * room; nothing is left behind.
+ * Says hello and maps the trace that comes back, and the ring of call-trace mode. Waits a second at
+ * most for a service that does not answer. environment: null where the system has it (Windows). On
+ * Linux all descriptors are closed again. No trace: no service, refused, or the address space has
+ * no room; nothing is left behind.
  */
-char *connection_open(char *const *environment, uint32_t fork_of_pid,
-                      struct protocol_welcome *welcome);
+struct connection_maps connection_open(char *const *environment, uint32_t fork_of_pid,
+                                       struct protocol_welcome *welcome);
 
 /*
  * Before the first use of a part of the trace: has the system find room for it on the disk, so that

@@ -11,9 +11,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "trace/event_format.h"
 #include "trace/trace_format.h"
 
 enum session_state { SESSION_OFF, SESSION_RUNNING, SESSION_CLOSED };
+
+/* What a recorded call costs, as trace_header has it. */
+struct probe_costs {
+    uint32_t inner, timed, untimed, passed;
+};
 
 struct session {
     enum session_state state;
@@ -23,7 +29,12 @@ struct session {
     char *trace;                 /* the mapped trace; null while off */
     struct trace_header *header; /* likewise */
     uint64_t capacity;
-    uint64_t probe_ticks; /* calibrated cost of one recorded call, inside and outside of it */
+    struct event_ring *ring; /* call-trace mode: mapped; else null */
+    uint64_t ring_size;
+    uint32_t ring_segments;
+    bool has_events;  /* call-trace mode, likewise */
+    bool is_adaptive; /* how calls are timed; the same for all sessions of a process */
+    struct probe_costs costs;
 };
 
 extern struct session session __attribute__((visibility("hidden")));
@@ -34,6 +45,12 @@ bool session_begin(char *const *environment, uint32_t fork_of_pid);
 
 /* In a fork's child, under the guard: leaves the parent's trace alone and begins anew. */
 void session_begin_in_child(void);
+
+/* Notes what was calibrated, in the trace too. */
+void session_set_costs(const struct probe_costs *costs);
+
+/* From here on, stashes begin with the exit hook that suits the session. */
+void session_choose_exit_hook(void);
 
 /* Marks the trace as ended. */
 void session_end(void);

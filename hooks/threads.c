@@ -67,6 +67,8 @@ void thread_end(struct thread *thread, uint64_t stack_pointer, enum trace_thread
     thread->entry->live = invocations_settle(thread, now);
     thread->entry->end_ticks = ticks;
     system_thread_name(thread->tid, thread->entry->name, sizeof thread->entry->name);
+    if (state == TRACE_THREAD_ENDED) /* one that is cut may be at it still */
+        events_finish(thread);
     __atomic_store_n(&thread->entry->state, state, __ATOMIC_RELEASE);
 }
 
@@ -159,7 +161,6 @@ static bool thread_set_up(struct thread *thread, uint32_t tid)
     thread->tid = tid;
     thread->own_low = bounds.low;
     thread->own_size = bounds.size;
-    thread->probe_ticks = session.probe_ticks;
     thread->entry->tid = tid;
     thread->entry->start_ticks = ticks_now();
     thread->entry->state = TRACE_THREAD_RUNNING;

@@ -5,13 +5,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "service/event_policy.h"
+
 /* What a trace may grow to: --max-trace-size. A node's index has 32 bits, of 64-byte units. */
 #define OPTIONS_DEFAULT_TRACE_SIZE (1ull << 30)
 #define OPTIONS_MIN_TRACE_SIZE     (64ull << 10)
 #define OPTIONS_MAX_TRACE_SIZE     (256ull << 30)
 
+/* Shared memory of a process in call-trace mode: --ring-size. */
+#define OPTIONS_DEFAULT_RING_SIZE (64ull << 20)
+#define OPTIONS_MIN_RING_SIZE     (1ull << 20)
+#define OPTIONS_MAX_RING_SIZE     (4ull << 30)
+
 /* Calling contexts a thread may have before they fold: --node-limit. 64 bytes each. */
 #define OPTIONS_DEFAULT_NODE_LIMIT 65536u
+
+#define OPTIONS_DEFAULT_INTERVAL 2.0 /* seconds, of top */
 
 #define OPTIONS_INSTANCE_SIZE 64
 #define OPTIONS_PATH_SIZE     4096
@@ -22,6 +31,11 @@ enum verb {
     VERB_SPAWN,
     VERB_STOP,
     VERB_STATUS,
+    VERB_LIST,
+    VERB_PAUSE,
+    VERB_RESUME,
+    VERB_TOP,
+    VERB_SNAPSHOT,
 };
 
 struct options {
@@ -30,8 +44,20 @@ struct options {
     char instance[OPTIONS_INSTANCE_SIZE];
     uint32_t node_limit;
     uint64_t max_trace_size; /* a multiple of TRACE_BLOCK_SIZE */
+    bool records_events;     /* --mode=calltrace */
+    struct event_policy events;
+    bool is_exact; /* --timing */
     bool verbose;
-    char **command; /* what stands behind "--", zero-terminated; null if there is none */
+    bool paused;          /* sessions begin so */
+    const char *log_file; /* in argv, as the others; null: messages go to standard error */
+    char **command;       /* what stands behind "--", zero-terminated; null if there is none */
+
+    bool json;
+    uint32_t session, pid; /* 0 for all */
+    const char *output;    /* null: a name is made up */
+    uint32_t interval_ms;
+    uint32_t times; /* refreshes of top; 0: no end */
+    bool once;
 };
 
 /*

@@ -1,4 +1,4 @@
-# Hostile files: mutations of small images, manifests, PDBs and traces, each read without a crash, a hang
+# Hostile files: mutations of small images, manifests, PDBs, traces and messages, each read without a crash, a hang
 # or more than 64 MB and 8 times the file's size; images made to take time without end are refused
 # with a line. CASES (2000) and SEED (1) choose the mutations; what fails is kept in FAILED.
 # needs: gcc binutils
@@ -61,6 +61,9 @@ done
 campaign manifest_fuzz "$work"/manifests/*
 campaign pdb_fuzz "$TESTS/fuzz/seeds/msvc.pdb"
 campaign trace_fuzz "$work"/traces/*.trace
+mkdir messages
+"$BUILD/tests/fuzz/protocol_seeds" messages
+cases=$((10 * cases)) campaign protocol_fuzz "$work"/messages/*
 
 # Each of 30,000 functions claims all code behind its start.
 {

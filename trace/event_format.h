@@ -35,9 +35,12 @@
  *      | 0                                  |   nothing (yet)
  *      +------------------------------------+
  *
- * Commit. A segment is all zero when a thread takes it. A writer advances its place first and then
- * stores the word: a zero between others was taken by a hook that a signal handler never let go
- * on (an event lost, counted as torn); zeros up to the end are the rest.
+ * Ticks are the processor's at the base, and the thread's own from there on: a thread's time stands
+ * still in the agent's slow paths.
+ *
+ * Commit. A segment is all zero when a thread begins to fill it. A writer advances its place first
+ * and then stores the word: a zero between others was taken by a hook that a signal handler never
+ * let go on (an event lost, counted as torn); zeros up to the end are the rest.
  *
  * node is the index of a trace_node, less than 2^31.
  */
@@ -51,6 +54,7 @@
 #define EVENT_VERSION       1
 #define EVENT_RING_HEADER   4096u
 #define EVENT_SEGMENT_SIZE  65536u
+#define EVENT_MOST_SEGMENTS 65536u
 #define EVENT_SEGMENT_WORDS ((EVENT_SEGMENT_SIZE - 64) / 8)
 #define EVENT_LARGEST_NODE  ((1u << 31) - 1)
 #define EVENT_END           (1ull << 32)
@@ -60,8 +64,9 @@
 
 enum event_segment_state {
     EVENT_SEGMENT_FREE = 0,
-    EVENT_SEGMENT_FILLING = 1,
-    EVENT_SEGMENT_FULL = 2, /* or its thread has ended; from here on it is the service's */
+    EVENT_SEGMENT_TAKEN = 1, /* by a thread that zeroes it and fills in its header */
+    EVENT_SEGMENT_FILLING = 2,
+    EVENT_SEGMENT_FULL = 3, /* or its thread has ended; from here on it is the service's */
 };
 
 struct event_ring {
@@ -72,8 +77,7 @@ struct event_ring {
     uint32_t stopped;       /* set by the service: the limit on disk is reached, take no more */
     uint64_t sequence;      /* segments ever taken; by the agent, atomically */
     uint64_t dropped;       /* events of threads that could not take a segment; likewise */
-    uint32_t hint;          /* where to look for a free segment first */
-    uint32_t reserved[5];
+    uint64_t reserved[3];
 };
 
 /* 64 bytes, then EVENT_SEGMENT_WORDS words. */
@@ -122,7 +126,8 @@ struct event_file_header {
     uint32_t piece;      /* number of this piece, from 1; 0 if it is the only one */
     uint64_t created_ns; /* of the trace, likewise */
     uint64_t gone;       /* events in older pieces that were removed */
-    uint64_t reserved[3];
+    uint64_t dropped;    /* events that never came into a chunk: of the ring, at the end */
+    uint64_t reserved[2];
 };
 
 enum event_compression {

@@ -34,7 +34,7 @@
  *                          lea  rax, [rip + body]  48 8d 05 ........
  *                          jmp  [rip + entry_hook] ff 25 ........    image_header.entry_hook
  *                          .long header - body                       STUB_HEADER_DISTANCE
- *                          .long index                               STUB_INDEX
+ *                          .long index                               STUB_INDEX, STUB_LEAF
  *      body:               the displaced instructions, fixed up
  *                          jmp  function + patched bytes
  *
@@ -64,6 +64,8 @@
 #define MANIFEST_MAGIC       0x3149464e414d4255ull /* "UBMANFI1", little endian */
 #define STUB_HEADER_DISTANCE (-8)                  /* from body: int32 */
 #define STUB_INDEX           (-4)                  /* from body: uint32, place in the manifest */
+/* Above the index, as TRACE_FUNCTION_LEAF: calls nothing and does not loop. May be left out. */
+#define STUB_LEAF 0x80000000u
 
 /* Writable, one an image; zero but for what is marked. */
 struct image_header {

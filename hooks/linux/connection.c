@@ -10,6 +10,7 @@
 #include "hooks/memory.h"
 #include "thunkstash/linux/linux_pages.h"
 #include "thunkstash/linux/syscalls.h"
+#include "trace/event_format.h"
 #include "trace/trace_format.h"
 
 #define ANSWER_MILLISECONDS 1000 /* of a service that has much to do */
@@ -71,28 +72,33 @@ static bool answer_comes(long socket)
     return false;
 }
 
-/* The descriptor that came with the welcome, or -1. */
-static long receive_welcome(long socket, struct protocol_welcome *welcome)
+#define DESCRIPTORS 2
+
+/* The descriptors that came with the welcome: the trace's and the ring's, -1 where there is none.
+ */
+static void receive_welcome(long socket, struct protocol_welcome *welcome, int files[DESCRIPTORS])
 {
     union {
         struct cmsghdr header;
-        char space[CMSG_SPACE(sizeof(int))];
+        char space[CMSG_SPACE(DESCRIPTORS * sizeof(int))];
     } control = {0};
     struct iovec packet = {welcome, sizeof *welcome};
     struct msghdr message = {.msg_iov = &packet,
                              .msg_iovlen = 1,
                              .msg_control = &control,
                              .msg_controllen = sizeof control};
-    int trace = -1;
+    size_t size;
 
     if (!answer_comes(socket))
-        return -1;
+        return;
     if (SYSCALL3(recvmsg, socket, &message, MSG_CMSG_CLOEXEC) != sizeof *welcome)
-        return -1;
-    if (message.msg_controllen >= sizeof control.header && control.header.cmsg_type == SCM_RIGHTS &&
-        control.header.cmsg_level == SOL_SOCKET)
-        memcpy(&trace, CMSG_DATA(&control.header), sizeof trace);
-    return trace;
+        return;
+    if (message.msg_controllen < sizeof control.header || control.header.cmsg_type != SCM_RIGHTS ||
+        control.header.cmsg_level != SOL_SOCKET)
+        return;
+    size = control.header.cmsg_len - CMSG_LEN(0);
+    memcpy(files, CMSG_DATA(&control.header),
+           size < DESCRIPTORS * sizeof *files ? size : DESCRIPTORS * sizeof *files);
 }
 
 static bool welcome_is_sound(const struct protocol_welcome *welcome)
@@ -117,27 +123,43 @@ static char *map_trace(long file, struct protocol_welcome *welcome)
     return 0;
 }
 
-char *connection_open(char *const *environment, uint32_t fork_of_pid,
-                      struct protocol_welcome *welcome)
+/* It is large, and what is recorded without it is of use. */
+static void *map_ring(long file, const struct protocol_welcome *welcome)
+{
+    long ring;
+
+    if (file < 0 || welcome->ring_size < EVENT_RING_HEADER + EVENT_SEGMENT_SIZE ||
+        (welcome->ring_size - EVENT_RING_HEADER) / EVENT_SEGMENT_SIZE > EVENT_MOST_SEGMENTS)
+        return 0;
+    ring = SYSCALL6(mmap, 0, welcome->ring_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    return syscall_failed(ring) ? 0 : (void *)ring;
+}
+
+struct connection_maps connection_open(char *const *environment, uint32_t fork_of_pid,
+                                       struct protocol_welcome *welcome)
 {
     struct protocol_hello hello = {.magic = PROTOCOL_MAGIC,
                                    .version = PROTOCOL_VERSION,
                                    .kind = PROTOCOL_HELLO,
                                    .pid = (uint32_t)SYSCALL0(getpid),
                                    .fork_of_pid = fork_of_pid};
-    long socket = connect_to_service(environment), file = -1;
-    char *trace = 0;
+    long socket = connect_to_service(environment);
+    struct connection_maps maps = {0};
+    int files[DESCRIPTORS] = {-1, -1};
 
     if (socket < 0)
-        return 0;
+        return maps;
     if (SYSCALL6(sendto, socket, &hello, sizeof hello, MSG_NOSIGNAL, 0, 0) == sizeof hello)
-        file = receive_welcome(socket, welcome);
-    if (file >= 0 && welcome_is_sound(welcome))
-        trace = map_trace(file, welcome);
-    if (file >= 0)
-        SYSCALL1(close, file);
+        receive_welcome(socket, welcome, files);
+    if (files[0] >= 0 && welcome_is_sound(welcome))
+        maps.trace = map_trace(files[0], welcome);
+    if (maps.trace)
+        maps.ring = map_ring(files[1], welcome);
+    for (int i = 0; i < DESCRIPTORS; i++)
+        if (files[i] >= 0)
+            SYSCALL1(close, files[i]);
     SYSCALL1(close, socket);
-    return trace;
+    return maps;
 }
 
 bool connection_claim(void *part, uint64_t size)

@@ -18,7 +18,6 @@
 /* entry.S: may images be registered? Zero until the agent itself is relocated and set up. */
 int umbra_ready __attribute__((visibility("hidden")));
 
-extern void umbra_exit(void) __attribute__((visibility("hidden")));
 extern const char umbra_thunk_code[] __attribute__((visibility("hidden")));
 extern char umbra_stash[STASH_RANGE_SIZE] __attribute__((visibility("hidden")));
 
@@ -59,8 +58,7 @@ bool agent_begin_with(char *const *environment)
     guard = guard_take();
     own.address = (uint64_t)umbra_thunk_code;
     maps_each(find_own_file, &own);
-    if (stash_prepare(umbra_stash, pages_map_file(own.path, own.offset, BLOCK_CODE_SIZE),
-                      umbra_exit) &&
+    if (stash_prepare(umbra_stash, pages_map_file(own.path, own.offset, BLOCK_CODE_SIZE)) &&
         session_begin(environment, 0))
         modules_scan();
     guard_release(guard);
@@ -104,6 +102,7 @@ __attribute__((destructor)) void agent_end(void)
         thread_end(self, here, TRACE_THREAD_ENDED);
         thread_publish(self);
     }
+    calibrate_again();
     session_end();
     guard_release(guard);
 }

@@ -161,26 +161,27 @@ static char *map_trace(struct protocol_welcome *welcome)
     return trace;
 }
 
-char *connection_open(char *const *environment, uint32_t fork_of_pid,
-                      struct protocol_welcome *welcome)
+struct connection_maps connection_open(char *const *environment, uint32_t fork_of_pid,
+                                       struct protocol_welcome *welcome)
 {
+    const struct connection_maps none = {0};
     static WSADATA unused;
 
     (void)environment;
     fill_hello(fork_of_pid);
     if (WSAStartup(WINSOCK, &unused))
-        return 0;
+        return none;
     if (!rendezvous_each(introduce, 0)) {
         WSACleanup();
-        return 0;
+        return none;
     }
     *welcome = answer.welcome;
     if (!open_trace())
-        return 0;
+        return none;
     trace_start = map_trace(welcome);
     if (trace_start)
         ((struct trace_header *)trace_start)->system = TRACE_SYSTEM_WINDOWS;
-    return trace_start;
+    return (struct connection_maps){.trace = trace_start};
 }
 
 /* Zeros are written through the file, which finds room or answers with an error. */

@@ -15,23 +15,24 @@ bool packet_read_peer(int connection, struct connection_peer *peer)
     return true;
 }
 
-bool packet_send(int connection, const void *bytes, size_t size, int descriptor)
+bool packet_send(int connection, const void *bytes, size_t size, const int *descriptors,
+                 unsigned count)
 {
     union {
-        char bytes[CMSG_SPACE(sizeof(int))];
+        char bytes[CMSG_SPACE(PACKET_DESCRIPTORS * sizeof(int))];
         struct cmsghdr align;
     } control = {0};
     struct iovec part = {.iov_base = (void *)bytes, .iov_len = size};
     struct msghdr packet = {.msg_iov = &part, .msg_iovlen = 1};
 
-    if (descriptor >= 0) {
+    if (count > 0) {
         packet.msg_control = control.bytes;
-        packet.msg_controllen = sizeof(control.bytes);
+        packet.msg_controllen = CMSG_SPACE(count * sizeof(int));
         struct cmsghdr *head = CMSG_FIRSTHDR(&packet);
         head->cmsg_level = SOL_SOCKET;
         head->cmsg_type = SCM_RIGHTS;
-        head->cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(head), &descriptor, sizeof(int));
+        head->cmsg_len = CMSG_LEN(count * sizeof(int));
+        memcpy(CMSG_DATA(head), descriptors, count * sizeof(int));
     }
     return sendmsg(connection, &packet, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)size;
 }

@@ -10,11 +10,14 @@
 
 bool packet_read_peer(int connection, struct connection_peer *peer);
 
+#define PACKET_DESCRIPTORS 2 /* at most */
+
 /*
- * Sends a packet, with a descriptor if that is not negative. Never waits. The buffer of a
- * connection that was not used before has room for some 160 packets.
+ * Sends a packet, with `count` descriptors. Never waits. The buffer of a connection that was not
+ * used before has room for some 160 packets.
  */
-bool packet_send(int connection, const void *bytes, size_t size, int descriptor);
+bool packet_send(int connection, const void *bytes, size_t size, const int *descriptors,
+                 unsigned count);
 
 /*
  * Returns the true length of the next packet, of which at most size bytes were stored; 0 for an

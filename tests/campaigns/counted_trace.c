@@ -40,8 +40,8 @@ static void read_nodes(void *user, uint32_t thread, uint32_t first, const struct
         for (uint32_t i = 0; i < count; i++) {
             if (!nodes[i].context)
                 continue;
-            reading->threads[t].entries += nodes[i].calls;
-            reading->threads[t].exits += nodes[i].exits;
+            reading->threads[t].entries += nodes[i].calls + nodes[i].passed;
+            reading->threads[t].exits += nodes[i].exits + nodes[i].passed;
         }
     }
 }

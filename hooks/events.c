@@ -1,0 +1,206 @@
+#include "hooks/events.h"
+
+#include "hooks/connection.h"
+#include "hooks/memory.h"
+#include "hooks/session.h"
+#include "hooks/thread.h"
+
+#define WORDS_SIZE    (EVENT_SEGMENT_WORDS * sizeof(uint64_t))
+#define MOST_WORDS    4    /* that one event takes: a base, a mark, each of one or two */
+#define LOSSES_A_TRY  1024 /* events without room until segments are looked for again */
+#define MOST_REFUSALS 4096 /* of a refill, since one seems to be under way */
+
+bool events_are_on(void)
+{
+    return session.ring != 0;
+}
+
+static struct event_segment *segment_at(uint32_t i)
+{
+    return (struct event_segment *)((char *)session.ring + EVENT_RING_HEADER +
+                                    (uint64_t)i * EVENT_SEGMENT_SIZE);
+}
+
+/* Segments that have room on the disk, one bit each; the rest of the ring is a hole. */
+static uint64_t claimed[EVENT_MOST_SEGMENTS / 64];
+static uint32_t claimed_in_session;
+
+static bool claim(uint32_t i)
+{
+    uint64_t bit = 1ull << i % 64;
+
+    if (claimed_in_session != session.number) { /* after a fork: another ring */
+        memset(claimed, 0, sizeof claimed);
+        claimed_in_session = session.number;
+    }
+    if (__atomic_load_n(&claimed[i / 64], __ATOMIC_RELAXED) & bit)
+        return true;
+    if (!connection_claim(segment_at(i), EVENT_SEGMENT_SIZE))
+        return false;
+    __atomic_fetch_or(&claimed[i / 64], bit, __ATOMIC_RELAXED);
+    return true;
+}
+
+/* The first one that is free: those that were used last are in the caches. */
+static struct event_segment *take_segment(void)
+{
+    if (__atomic_load_n(&session.ring->stopped, __ATOMIC_RELAXED))
+        return 0;
+    for (uint32_t i = 0; i < session.ring_segments; i++) {
+        struct event_segment *segment = segment_at(i);
+        uint32_t is = EVENT_SEGMENT_FREE;
+
+        if (!__atomic_compare_exchange_n(&segment->state, &is, EVENT_SEGMENT_TAKEN, false,
+                                         __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            continue;
+        if (claim(i))
+            return segment;
+        __atomic_store_n(&segment->state, EVENT_SEGMENT_FREE, __ATOMIC_RELEASE);
+        return 0;
+    }
+    return 0;
+}
+
+static void hand_over(struct event_place *place)
+{
+    if (place->segment)
+        __atomic_store_n(&place->segment->state, EVENT_SEGMENT_FULL, __ATOMIC_RELEASE);
+    place->segment = 0;
+    place->next = place->end = 0;
+}
+
+static struct event_segment *fresh_segment(struct thread *thread)
+{
+    struct event_place *place = &thread->events;
+    struct event_segment *segment = take_segment();
+
+    if (!segment)
+        return 0;
+    memset(segment + 1, 0, WORDS_SIZE);
+    segment->thread = thread->entry->ordinal;
+    segment->sequence = __atomic_add_fetch(&session.ring->sequence, 1, __ATOMIC_RELAXED);
+    segment->base = ticks_now();
+    segment->dropped = place->dropped;
+    place->dropped = 0;
+    __atomic_store_n(&segment->state, EVENT_SEGMENT_FILLING, __ATOMIC_RELEASE);
+    return segment;
+}
+
+/*
+ * May this be done now? A handler that interrupts it is refused, and its events are lost. One that
+ * left by longjmp has left the mark behind: it is no more when a frame at or above it comes here,
+ * and is taken to be no more after many refusals.
+ */
+static bool may_refill(struct event_place *place, uint64_t here)
+{
+    if (place->busy && here < place->busy && ++place->refused < MOST_REFUSALS)
+        return false;
+    place->refused = 0;
+    place->busy = here;
+    return true;
+}
+
+/* A fresh segment, whose base is now. False: there is none to be had. */
+static bool refill(struct thread *thread, uint64_t time)
+{
+    struct event_place *place = &thread->events;
+    struct event_segment *segment;
+    uint32_t generation;
+
+    if (place->wait && place->wait--)
+        return false;
+    if (!may_refill(place, (uint64_t)__builtin_frame_address(0)))
+        return false;
+    generation = ++place->generation;
+    hand_over(place);
+    segment = fresh_segment(thread);
+    if (!segment) {
+        place->wait = LOSSES_A_TRY;
+    } else if (*(volatile uint32_t *)&place->generation != generation) {
+        __atomic_store_n(&segment->state, EVENT_SEGMENT_FULL, __ATOMIC_RELEASE);
+    } else {
+        place->segment = segment;
+        place->base = time;
+        place->end = (uint64_t)(segment + 1) + WORDS_SIZE;
+        __atomic_store_n(&place->next, (uint64_t)(segment + 1), __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&place->busy, 0, __ATOMIC_RELEASE);
+    return segment != 0;
+}
+
+static bool has_room(const struct event_place *place, uint32_t words)
+{
+    return place->next && place->next + words * sizeof(uint64_t) <= place->end;
+}
+
+static void put(struct event_place *place, uint64_t word)
+{
+    uint64_t at = __atomic_fetch_add(&place->next, sizeof(word), __ATOMIC_RELAXED);
+
+    if (at < place->end)
+        __atomic_store_n((uint64_t *)at, word, __ATOMIC_RELAXED);
+    else
+        place->dropped++;
+}
+
+static void write_event(struct thread *thread, const struct trace_node *node, uint64_t time,
+                        uint64_t flags, bool is_unwound)
+{
+    struct event_place *place = &thread->events;
+    uint64_t index = trace_index(node);
+
+    if (!has_room(place, MOST_WORDS) && !refill(thread, time)) {
+        place->dropped++;
+        return;
+    }
+    if ((time - place->base) >> 32) {
+        put(place, EVENT_END | EVENT_BASE);
+        put(place, ticks_now());
+        place->base = time;
+    }
+    if (is_unwound)
+        put(place, EVENT_END | EVENT_UNWOUND);
+    put(place, index << EVENT_NODE_SHIFT | flags | (time - place->base));
+}
+
+void event_entry(struct thread *thread, const struct trace_node *node, uint64_t time)
+{
+    if (events_are_on())
+        write_event(thread, node, time, 0, false);
+}
+
+void event_end(struct thread *thread, const struct trace_node *node, uint64_t time, bool returned)
+{
+    if (events_are_on())
+        write_event(thread, node, time, EVENT_END, !returned);
+}
+
+/* The thread's time stands still meanwhile. */
+static void write_slowly(struct thread *thread, const struct trace_node *node, uint64_t time,
+                         uint64_t flags)
+{
+    uint64_t began = ticks_now();
+
+    if (events_are_on())
+        write_event(thread, node, time, flags, false);
+    thread->stopped += ticks_now() - began;
+}
+
+void umbra_slow_event_entry(struct thread *thread, const struct trace_node *node, uint64_t time)
+{
+    write_slowly(thread, node, time, 0);
+}
+
+void umbra_slow_event_end(struct thread *thread, const struct trace_node *node, uint64_t time)
+{
+    write_slowly(thread, node, time, EVENT_END);
+}
+
+void events_finish(struct thread *thread)
+{
+    if (!events_are_on())
+        return;
+    hand_over(&thread->events);
+    __atomic_fetch_add(&session.ring->dropped, thread->events.dropped, __ATOMIC_RELAXED);
+    thread->events.dropped = 0;
+}

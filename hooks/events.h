@@ -1,0 +1,48 @@
+/*
+ * Call-trace mode: the events of a thread, word by word into segments of the ring that it takes
+ * without asking anybody (trace/event_format.h).
+ *
+ * The hot paths of entry.S write their words themselves and come here when the segment is full, or
+ * time has run further from its base than 32 bits hold. A place is taken by one instruction, xadd,
+ * so that a signal handler's hooks take places of their own, whatever they interrupt.
+ */
+#ifndef UMBRA_HOOKS_EVENTS_H
+#define UMBRA_HOOKS_EVENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trace/event_format.h"
+#include "trace/trace_format.h"
+
+struct thread;
+
+/* Hot; layout.h has the offsets. All zero: no segment. */
+struct event_place {
+    uint64_t next; /* address of the next word; at or past `end`: there is no room */
+    uint64_t end;
+    uint64_t base; /* the thread's time at the segment's base */
+
+    struct event_segment *segment;
+    uint64_t dropped;    /* events lost since the last segment was taken */
+    uint64_t busy;       /* frame of a refill under way, 0 for none */
+    uint32_t refused;    /* refills since then that were refused */
+    uint32_t generation; /* of refills: one that was interrupted for long sees that it was */
+    uint32_t wait;       /* events until segments are looked for again */
+};
+
+/* Does this session record events? */
+bool events_are_on(void);
+
+/* Where there are none, these do nothing. time: the thread's. */
+void event_entry(struct thread *thread, const struct trace_node *node, uint64_t time);
+void event_end(struct thread *thread, const struct trace_node *node, uint64_t time, bool returned);
+
+/* From the hot paths, whose own way of writing the event did not go: thread, node, time. */
+void umbra_slow_event_entry(struct thread *thread, const struct trace_node *node, uint64_t time);
+void umbra_slow_event_end(struct thread *thread, const struct trace_node *node, uint64_t time);
+
+/* The thread writes no more: what it has is the service's now. */
+void events_finish(struct thread *thread);
+
+#endif
