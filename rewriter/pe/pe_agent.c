@@ -3,13 +3,13 @@
 #include "rewriter/pe/pe_image.h"
 #include "trace/image_manifest.h"
 
-/* Installed, then in a build tree for Windows that lies beside or in the one for Linux. */
+/* Installed, then in a build tree for Windows that lies in the one for Linux or beside it. */
 static const char *const places[] = {
     "../lib*/umbra/" IMAGE_PE_AGENT_NAME,
     "../lib/*/umbra/" IMAGE_PE_AGENT_NAME,
     "../hooks/" IMAGE_PE_AGENT_NAME,
-    "../../windows/hooks/" IMAGE_PE_AGENT_NAME,
     "../windows/hooks/" IMAGE_PE_AGENT_NAME,
+    "../../windows/hooks/" IMAGE_PE_AGENT_NAME,
     IMAGE_PE_AGENT_NAME,
     NULL,
 };
