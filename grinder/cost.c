@@ -87,7 +87,8 @@ struct level {
     double lack;  /* what they lack */
     uint64_t ns;  /* of all callees */
     uint64_t calls;
-    double tail_ticks; /* raw, of those that ran after it, by a tail call */
+    double tail_ticks;  /* raw, of those that ran after it, by a tail call */
+    uint64_t own_calls; /* of the callees themselves */
 };
 
 struct walk {
@@ -160,7 +161,7 @@ static void descend(struct walk *walk, uint32_t slot)
                        .next_child = context->first_child,
                        .visited = below || is_chosen(walk, context)};
     walk->depth_of[context->function] += walk->levels[walk->level_count - 1].visited;
-    walk->contexts++;
+    walk->contexts += !(context->site & CONTEXT_JIT);
 }
 
 /* Raw time: what it says itself, or what its callees do. */
@@ -192,6 +193,7 @@ static void ascend(struct walk *walk)
             net < self && !context->fold ? ns_of_ticks(walk->tree, net > 0 ? self - net : self) : 0,
         .total_ns = own_ns + done.ns,
         .total_calls = context->calls + done.calls,
+        .edge_calls = context->site & CONTEXT_JIT ? done.own_calls : context->calls,
     };
 
     walk->depth_of[context->function] -= done.visited;
@@ -210,6 +212,7 @@ static void ascend(struct walk *walk)
         above->lack -= net;
     above->ns += cost.total_ns;
     above->calls += cost.total_calls;
+    above->own_calls += context->calls;
     if (context->fold)
         walk->tree->folds[context->fold].folded_ticks += net;
     if (done.visited)

@@ -154,6 +154,7 @@ int main(int argc, const char **argv)
     }
     images_begin(&images);
     images.path_maps = (const char *const *)options.path_maps;
+    images.jit_maps = (const char *const *)options.jit_maps;
     count = options.mode->sides;
     for (size_t side = 0; side < count; side++) {
         const char *one[] = {options.traces[side], NULL};

@@ -52,6 +52,9 @@ static const char help[] =
     "  --debug-dir=DIR       look for separate debug files here too; may be repeated\n"
     "  --path-map=FROM=TO    files that traces name below FROM are below TO here;\n"
     "                        may be repeated\n"
+    "  --jit-map=FILE        names of code made at run time: a perf map or a jitdump\n"
+    "                        (/tmp/perf-PID.map, if it is of the recording's time);\n"
+    "                        may be repeated\n"
     "  --quiet               no progress on the terminal\n"
     "  --help                this text\n"
     "  --version             the version\n"
@@ -79,6 +82,7 @@ enum {
     TOP,
     DEBUG_DIR,
     PATH_MAP,
+    JIT_MAP,
     QUIET,
     HELP,
     VERSION,
@@ -103,6 +107,7 @@ static const struct poptOption table[] = {
     {"top", 0, POPT_ARG_STRING, NULL, TOP, NULL, NULL},
     {"debug-dir", 0, POPT_ARG_STRING, NULL, DEBUG_DIR, NULL, NULL},
     {"path-map", 0, POPT_ARG_STRING, NULL, PATH_MAP, NULL, NULL},
+    {"jit-map", 0, POPT_ARG_STRING, NULL, JIT_MAP, NULL, NULL},
     {"quiet", 0, POPT_ARG_NONE, NULL, QUIET, NULL, NULL},
     {"help", 'h', POPT_ARG_NONE, NULL, HELP, NULL, NULL},
     {"version", 'V', POPT_ARG_NONE, NULL, VERSION, NULL, NULL},
@@ -255,6 +260,9 @@ static void apply(struct options *options, int option, const char *argument)
             wrong_usage("--path-map: expected FROM=TO, found %s", argument);
         options->path_maps = append(options->path_maps, memory_copy_string(argument));
         break;
+    case JIT_MAP:
+        options->jit_maps = append(options->jit_maps, memory_copy_string(argument));
+        break;
     case QUIET:
         options->quiet = true;
         break;
@@ -326,6 +334,7 @@ void options_read(struct options *options, int argc, const char **argv)
     *options = (struct options){.top = 20, .interval = 2};
     options->debug_dirs = memory_zeroed(1, sizeof(*options->debug_dirs));
     options->path_maps = memory_zeroed(1, sizeof(*options->path_maps));
+    options->jit_maps = memory_zeroed(1, sizeof(*options->jit_maps));
     options->patterns = memory_zeroed(1, sizeof(*options->patterns));
     options->traces = memory_zeroed(1, sizeof(*options->traces));
     while ((option = poptGetNextOpt(context)) > 0) {
@@ -353,6 +362,7 @@ void options_free(struct options *options)
 {
     free_strings(options->debug_dirs);
     free_strings(options->path_maps);
+    free_strings(options->jit_maps);
     free_strings(options->patterns);
     free_strings(options->traces);
     selection_free(&options->selection);

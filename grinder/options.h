@@ -26,6 +26,7 @@ struct options {
     size_t top;                    /* functions in the summary, changes in the table of a diff */
     char **debug_dirs, **patterns; /* end with null */
     char **path_maps;              /* FROM=TO; ends with null */
+    char **jit_maps;               /* end with null */
     struct selection selection;    /* of patterns */
     char **traces; /* ends with null; at least one, or as many as the mode's sides */
 };

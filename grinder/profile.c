@@ -40,12 +40,14 @@ static void add_context(void *user, const struct tree *tree, const struct contex
     struct adding *adding = user;
     struct part *part = adding->part;
     uint64_t caller = tree->contexts[context->parent].function;
+    struct cost edge = *cost;
 
+    edge.calls = cost->edge_calls;
     add_cost(costs_of(&part->functions, context->function, 0), cost);
     if (context->parent)
         add_cost(
             costs_of(&part->edges, caller << 32 | context->function, tree_call_site(tree, context)),
-            cost);
+            &edge);
     if (adding->stacks)
         stacks_add(&part->stacks, stack_of_context(&part->stacks, tree, context, adding->stacks),
                    cost->calls, cost->self_ns);

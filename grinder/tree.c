@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grinder/jit_callers.h"
 #include "grinder/memory.h"
 
 /*
@@ -92,7 +93,7 @@ static void load_node(struct loader *loader, uint32_t unit, const struct trace_n
     tree->contexts =
         memory_grow(tree->contexts, slot, &loader->context_room, sizeof(*tree->contexts));
     loader->links = memory_grow(loader->links, slot, &loader->link_room, sizeof(*loader->links));
-    tree->contexts[slot] = (struct context){.site = node->site,
+    tree->contexts[slot] = (struct context){.site = node->site & ~CONTEXT_JIT,
                                             .calls = node->calls + node->passed,
                                             .exits = node->exits + node->passed,
                                             .passed = node->passed,
@@ -330,6 +331,7 @@ int tree_load(struct tree *tree, const char *path, struct images *images, struct
     qsort(tree->modules + 1, tree->module_count - 1, sizeof(*tree->modules), compare_modules);
     find_functions(&loader);
     link_nodes(&loader);
+    jit_callers_add(tree, images);
     result = 0;
 err:
     trace_file_close(&file);
@@ -347,9 +349,9 @@ uint64_t tree_call_site(const struct tree *tree, const struct context *context)
     uint64_t address = (context->site & TRACE_SITE_ADDRESS) - 1;
 
     if (!module->image || address < module->base || address - module->base >= module->size ||
-        address - module->base > UINT32_MAX)
+        address - module->base > UINT32_MAX - module->rva)
         return 0;
-    return (uint64_t)module->image << 32 | (address - module->base);
+    return (uint64_t)module->image << 32 | (address - module->base + module->rva);
 }
 
 void tree_free(struct tree *tree)

@@ -22,6 +22,10 @@
 #include "grinder/images.h"
 #include "trace/trace_reader.h"
 
+/* A bit of a context's site: it was not recorded, but put there for code made at run time that
+   called the contexts below it (jit_callers.h). */
+#define CONTEXT_JIT (1ull << 61)
+
 /* The figures are those of trace_node, but that passed calls are among calls and exits, and ticks
    stand for all calls that ended; links are slots. */
 struct context {
@@ -63,6 +67,7 @@ struct tree_module {
     uint32_t first_function;
     uint32_t function_count;
     uint32_t image; /* as images.h numbers it; 0 if not instrumented */
+    uint32_t rva;   /* of the base: 0, but for code made at run time */
 };
 
 struct tree {
@@ -74,7 +79,8 @@ struct tree {
     uint64_t committed;
     struct tree_thread *threads; /* ascending by ordinal */
     size_t thread_count;
-    struct tree_module *modules; /* [0] is none; ascending by first_function */
+    struct tree_module *modules; /* [0] is none; ascending by first_function; behind these, code
+                                    made at run time, which belongs to no file */
     size_t module_count;         /* [0] included */
     struct fold *folds;          /* [0] is none */
     size_t fold_count;           /* [0] included */

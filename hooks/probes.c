@@ -169,7 +169,7 @@ static struct destination begin(struct thread *thread, struct record *record,
     uint64_t site = chained ? chained->ret | TRACE_SITE_TAIL : *slot;
     struct trace_node *node;
 
-    if (!chained && generated_is_caller(site)) {
+    if (!chained && !generated_site(thread, slot, thread->frame, &site)) {
         thread->entry->skipped++;
         return pass(body);
     }
@@ -242,6 +242,7 @@ FROM_ASSEMBLY struct destination umbra_slow_entry(uint64_t *slot, uint64_t body)
 
     if (!thread)
         return pass(body);
+    thread->frame = *(const uint64_t *)__builtin_frame_address(0);
     destination = on_own_stack(thread, slot) ? entry_on_own_stack(thread, slot, body)
                                              : entry_on_other_stack(thread, slot, body);
     thread_publish(thread);

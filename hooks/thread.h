@@ -42,6 +42,7 @@ struct thread {
     uint32_t busy;
     uint64_t busy_slot;
     uint64_t now;               /* the thread's time while a slow path runs */
+    uint64_t frame;             /* rbp at the entry that a slow path is about */
     uint64_t own_low, own_size; /* the thread's own stack; size 0 if it is not known */
     struct stash own;           /* calls on that stack */
     struct stash other;         /* calls on all others */

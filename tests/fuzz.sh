@@ -65,6 +65,13 @@ mkdir messages
 "$BUILD/tests/fuzz/protocol_seeds" messages
 cases=$((10 * cases)) campaign protocol_fuzz "$work"/messages/*
 
+# A jitdump as a program writes it, and a map as node does.
+build jit jit.c
+(cd native && ./jit dump >/dev/null)
+printf '%s\n' '7f529803e700 378 JS:~rounds /home/me/script.js:7:16' '18cfc40 36c Builtin:Call' \
+    '7f529803e780 40 JS:*rounds /home/me/script.js:7:16' '0x1000 0x20 plain' >native/perf.map
+campaign jit_fuzz "$work"/native/jit-*.dump "$work/native/perf.map"
+
 # Each of 30,000 functions claims all code behind its start.
 {
     echo .text

@@ -65,7 +65,8 @@
 #define STUB_HEADER_DISTANCE (-8)                  /* from body: int32 */
 #define STUB_INDEX           (-4)                  /* from body: uint32, place in the manifest */
 /* Above the index, as TRACE_FUNCTION_LEAF: calls nothing and does not loop. May be left out. */
-#define STUB_LEAF 0x80000000u
+#define STUB_LEAF           0x80000000u
+#define GENERATED_ELSEWHERE 1 /* image_header.generated_size */
 
 /* Writable, one an image; zero but for what is marked. */
 struct image_header {
@@ -78,7 +79,8 @@ struct image_header {
     uint32_t manifest_rva;   /* set */
     uint32_t image_size;     /* set: bytes from the base to the end of the last segment */
     uint32_t generated_rva;  /* set: code that the program's own code generator made, whose calls */
-    uint32_t generated_size; /* are not recorded (rewriter/elf/elf_generated.h); size 0: none */
+    uint32_t generated_size; /* are not recorded (rewriter/elf/elf_generated.h); size 0: none, */
+                             /* GENERATED_ELSEWHERE: all of it is made at run time */
     uint32_t reserved0;
     uint64_t reserved[2];
 };

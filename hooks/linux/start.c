@@ -2,7 +2,9 @@
 #include "hooks/linux/start.h"
 
 #include "hooks/invocation.h"
+#include "hooks/generated.h"
 #include "hooks/linux/maps.h"
+#include "hooks/linux/resolver.h"
 #include "hooks/memory.h"
 #include "hooks/modules.h"
 #include "hooks/session.h"
@@ -59,8 +61,11 @@ bool agent_begin_with(char *const *environment)
     own.address = (uint64_t)umbra_thunk_code;
     maps_each(find_own_file, &own);
     if (stash_prepare(umbra_stash, pages_map_file(own.path, own.offset, BLOCK_CODE_SIZE)) &&
-        session_begin(environment, 0))
+        session_begin(environment, 0)) {
         modules_scan();
+        if (resolver_set())
+            generated_is_resolved();
+    }
     guard_release(guard);
     if (session.state == SESSION_RUNNING)
         threads_prepare();
