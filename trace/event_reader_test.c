@@ -26,6 +26,8 @@ static int make_place(void **state)
 {
     struct place *place = calloc(1, sizeof(*place));
 
+    if (!place)
+        return -1;
     strcpy(place->folder, "/tmp/umbra-events-XXXXXX");
     if (!mkdtemp(place->folder))
         return -1;
