@@ -23,6 +23,9 @@ struct mode {
                const struct images *images);
 };
 
+/* Whether what is to be done needs a call-trace recording's events. */
+bool mode_reads_events(const struct options *options);
+
 /* The last has a null name. */
 extern const struct mode modes[];
 

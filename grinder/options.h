@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "grinder/format.h"
 #include "grinder/selection.h"
@@ -20,6 +21,7 @@ struct options {
     bool quiet;
     bool has_threshold;
     double threshold;              /* percent */
+    uint64_t from_ns, to_ns;       /* of time lines */
     size_t top;                    /* functions in the summary, changes in the table of a diff */
     char **debug_dirs, **patterns; /* end with null */
     char **path_maps;              /* FROM=TO; ends with null */
