@@ -12,9 +12,9 @@ static struct event_batch *batch_at(const struct event_stream *stream, size_t nu
 
 static void finish_batch(struct event_stream *stream)
 {
-    if (!stream->is_filling)
+    if (!stream->filling)
         return;
-    stream->is_filling = false;
+    stream->filling = NULL;
     pthread_mutex_lock(&stream->lock);
     stream->filled++;
     pthread_cond_signal(&stream->changed);
@@ -32,7 +32,7 @@ static void begin_batch(struct event_stream *stream, uint32_t thread, uint64_t d
     batch->thread = thread;
     batch->dropped = dropped;
     batch->count = 0;
-    stream->is_filling = true;
+    stream->filling = batch;
 }
 
 static bool is_wanted(void *user, uint32_t thread)
@@ -52,12 +52,12 @@ static void see_segment(void *user, uint32_t thread, uint64_t sequence, uint64_t
 static void see_event(void *user, uint32_t thread, const struct event *event)
 {
     struct event_stream *stream = user;
-    struct event_batch *batch = batch_at(stream, stream->filled);
+    struct event_batch *batch = stream->filling;
 
     if (batch->count == EVENT_STREAM_EVENTS) {
         finish_batch(stream);
         begin_batch(stream, thread, 0);
-        batch = batch_at(stream, stream->filled);
+        batch = stream->filling;
     }
     batch->events[batch->count++] = *event;
 }

@@ -30,9 +30,9 @@ struct event_stream {
     pthread_t reader;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    size_t filled, used; /* batches ever; at most EVENT_STREAM_BATCHES apart */
-    bool is_filling;     /* batch `filled` is begun; the reader's */
-    bool is_handed_out;  /* batch `used`; the user's */
+    size_t filled, used;         /* batches ever; at most EVENT_STREAM_BATCHES apart */
+    struct event_batch *filling; /* batch `filled`, begun; the reader's; null: not begun */
+    bool is_handed_out;          /* batch `used`; the user's */
     bool is_read;
     struct event_batch *batches; /* number N at N % EVENT_STREAM_BATCHES */
     struct event_totals totals;
