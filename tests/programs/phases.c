@@ -1,6 +1,6 @@
 /*
- * Waits for a line of input between its phases: 10 rounds of work, a million of storm, 10 rounds of
- * work, each phase three calls deep.
+ * Waits for a line of input between its phases: 10 rounds of work, a million of storm, 100,000 of
+ * work. Phases are up to three calls deep.
  */
 #include "program.h"
 
@@ -48,7 +48,7 @@ int main(void)
     wait_for_line("worked");
     sum += storm(1000000);
     wait_for_line("stormed");
-    sum += work(10);
+    sum += work(100000);
     printf("%ld\n", sum);
     return 0;
 }
