@@ -9,7 +9,7 @@ _umbra_options()
 _umbra_values()
 {
     case $1 in
-        --mode) echo profile summary diff ;;
+        --mode) echo profile summary report diff top ;;
         --weight) echo ns calls ;;
         --output-format)
             if [[ " ${COMP_WORDS[*]} " == *' --mode = diff '* ]]; then
@@ -42,7 +42,7 @@ _umbra()
             compopt -o nospace 2>/dev/null || true
         fi
     elif [[ ${command##*/} == call_trace_service && $COMP_CWORD == 1 ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "start spawn stop status" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "start spawn stop status list top snapshot pause resume" -- "$word")
     fi
 }
 

@@ -1,36 +1,52 @@
 /*
  * From ticks to nanoseconds.
  *
- * A node holds ticks: the sum of its ended invocations' durations, callees included, and with
- * them the cost of measuring. A recorded call costs probe_inner_ticks inside its own interval
- * (after the first clock reading and before the second) and probe_outer_ticks outside it, in the
- * interval of its caller:
+ * A node's ticks are its *raw* time: what its ended calls took, callees included, and with them the
+ * cost of measuring. With exact timing that is a sum. With adaptive timing it is an estimate: of a
+ * gap of calls one was timed and counted `gap` times, and those behind the last one timed
+ * (trace_node.next) count like the average. The gaps are random and do not depend on the duration
+ * that they multiply, so the estimate has no bias; of n timed calls its relative error is about
+ * (deviation / mean) / sqrt(n).
  *
- *      caller    ───────────┐                               ┌───────────
- *                    outer/2 │ inner/2   body     inner/2   │ outer/2
- *                            t0                             t1
+ * Raw self time is raw time less the children's raw time, tail calls apart. A call has costs in two
+ * contexts, its own and its caller's:
  *
- * `probes` counts the recorded calls, at any depth, that began and ended within the node's ticks;
- * each of them left inner + outer there. So, with `ended` invocations,
+ *      caller   ──────────────┐                               ┌──────────────
+ *                 outer, half  │ inner, half  body  inner, half│  outer, half
+ *                              t0                              t1
  *
- *      net ticks = ticks - ended * inner - probes * (inner + outer)          at least 0
+ * The child's estimate holds `inner` for each of its calls, timed or not, since the timed ones
+ * stand for all. In the caller's interval a call leaves all that it costs, which depends on how it
+ * went: timed, untimed, passed (a leaf without a thunk). So what is to be taken out is
+ *
+ *      in the context itself       ended calls * inner
+ *      in its caller's             timed * (cost timed - inner) + untimed * (cost untimed - inner)
+ *                                  + passed * (cost passed - inner)
+ *
+ * where the last two may be negative: an untimed call costs less than the clock readings inside the
+ * timed ones that stand for it. Costs are those of the trace's header, as the agent calibrated
+ * them. All costs are local to a caller and its callee; counts are exact, so are the corrections'
+ * numbers.
+ *
+ * Negative self time does not appear. What a context lacks, since its callees' estimates or the
+ * costs come to more than its own estimate, is taken from its caller, so that the self times of a
+ * thread still add up to its raw time less all costs. Only where the callees take far more than
+ * the caller (more than MOST_LACK) is that no error: the caller has not ended, or they are of a
+ * coroutine that outlived it. Then it is taken to be as long as they are.
  *
  * ended = calls - live. A node says how many of its calls returned (exits); of the others it is
  * not known which were unwound and which are live. But no more can be live in a node than in its
  * thread: the rest of them were unwound. For a thread that ended, live is 0 and this is exact;
  * otherwise it is off by at most live * inner ticks.
  *
- * Then, from the leaves up, tail calls apart:
+ * Then, from the leaves up:
  *
- *      total ticks = max(net ticks, sum of the children's total ticks)
- *      self ticks  = total ticks - sum of the children's total ticks
  *      self ns     = self ticks, converted and rounded to the nearest
  *      total ns    = self ns + sum of the children's total ns
  *
- * The max is for invocations that have not ended: main's ticks are 0 until it returns, its
- * callees' are not. Rounding happens once, in self ns; all else is addition of integers. That is
- * why the self times of any grouping of contexts (function, thread, process) add up to exactly
- * the same total, and profile and summary agree to the nanosecond.
+ * Rounding happens once, in self ns; all else is addition of integers. That is why the self times
+ * of any grouping of contexts (function, thread, process) add up to exactly the same total, and
+ * profile and summary agree to the nanosecond.
  *
  * Tail calls. A function that was jumped to is below the one that jumped, but ran after it, not
  * within its ticks: it adds to the caller's total, and leaves the caller's self time alone.
@@ -45,13 +61,13 @@
  * Folding. A folded context has ticks of its own; what its function g calls past the limit is
  * below g's representative, for all callers together, while what it called before stays below it:
  *
- *      self ns of the representative = sum of ns of the contexts folded into it, own callees taken
- * out
- *                                      - sum of total ns of its children           at least 0
+ *      self time of the representative = sum of the contexts folded into it, own callees taken out
+ *                                        - sum of its children's raw time and outer costs
  *
  * It is settled when the whole thread was walked. Whether a context below a representative is
- * outermost is known up to the representative only, so inclusive times of folded contexts are
- * upper bounds; their total_calls hold no more than their own calls.
+ * outermost is known up to the representative only, and what measuring cost below it is not taken
+ * out of the contexts folded into it, so inclusive times of folded contexts are upper bounds; their
+ * total_calls hold no more than their own calls.
  */
 #include "grinder/cost.h"
 
@@ -59,15 +75,20 @@
 
 #include "grinder/memory.h"
 
+#define MOST_LACK 0.125 /* share of its callees' time that a context may lack by error */
+
 /* A context whose children are being visited, and what those visited came to. */
 struct level {
     uint32_t slot;
     uint32_t next_child;
-    bool visited;   /* chosen, or below one that is */
-    uint64_t ticks; /* of callees that ran within this context's ticks */
-    uint64_t ns;    /* of all callees */
+    bool visited; /* chosen, or below one that is */
+    double ticks; /* raw, of callees that ran within this context's */
+    double outer; /* what measuring them cost this context */
+    double lack;  /* what they lack */
+    uint64_t ns;  /* of all callees */
     uint64_t calls;
-    uint64_t tail_ticks, tail_ns; /* of those that ran after it, by a tail call */
+    double tail_ticks;  /* raw, of those that ran after it, by a tail call */
+    uint64_t own_calls; /* of the callees themselves */
 };
 
 struct walk {
@@ -89,25 +110,38 @@ uint64_t cost_live(const struct tree_thread *thread)
     return thread->entries > ended ? thread->entries - ended : 0;
 }
 
-static uint64_t net_ticks(const struct walk *walk, const struct context *context)
+static double cost_of(uint32_t shifted)
 {
-    uint64_t inner = walk->tree->header.probe_inner_ticks;
-    uint64_t both = inner + walk->tree->header.probe_outer_ticks;
-    uint64_t open = context->calls > context->exits ? context->calls - context->exits : 0;
-    uint64_t unwound = open > walk->live ? open - walk->live : 0;
-    unsigned __int128 spent = (unsigned __int128)context->exits * inner +
-                              (unsigned __int128)unwound * inner +
-                              (unsigned __int128)context->probes * both;
-
-    return spent < context->ticks ? context->ticks - (uint64_t)spent : 0;
+    return (double)shifted / (1 << TRACE_COST_SHIFT);
 }
 
-static uint64_t ns_of_ticks(const struct tree *tree, uint64_t ticks)
+/* In the context itself. */
+static double inner_cost(const struct walk *walk, const struct context *context)
 {
-    unsigned __int128 scaled = (unsigned __int128)ticks * 1000000000u;
-    uint64_t rate = tree->header.ticks_per_second;
+    uint64_t open = context->calls > context->exits ? context->calls - context->exits : 0;
+    uint64_t unwound = open > walk->live ? open - walk->live : 0;
 
-    return (uint64_t)((scaled + rate / 2) / rate);
+    return (double)(context->exits + unwound) * cost_of(walk->tree->header.probe_inner);
+}
+
+/* In its caller's. */
+static double outer_cost(const struct walk *walk, const struct context *context)
+{
+    const struct trace_header *header = &walk->tree->header;
+    uint64_t through_thunk = context->calls - context->passed;
+    uint64_t timed = context->timed < through_thunk ? context->timed : through_thunk;
+
+    return (double)timed * cost_of(header->probe_timed) +
+           (double)(through_thunk - timed) * cost_of(header->probe_untimed) +
+           (double)context->passed * cost_of(header->probe_passed) -
+           (double)context->calls * cost_of(header->probe_inner);
+}
+
+static uint64_t ns_of_ticks(const struct tree *tree, double ticks)
+{
+    double ns = ticks * 1e9 / (double)tree->header.ticks_per_second;
+
+    return ns > 0 ? (uint64_t)(ns + 0.5) : 0;
 }
 
 static bool is_chosen(const struct walk *walk, const struct context *context)
@@ -127,7 +161,20 @@ static void descend(struct walk *walk, uint32_t slot)
                        .next_child = context->first_child,
                        .visited = below || is_chosen(walk, context)};
     walk->depth_of[context->function] += walk->levels[walk->level_count - 1].visited;
-    walk->contexts++;
+    walk->contexts += !(context->site & CONTEXT_JIT);
+}
+
+/* Raw time: what it says itself, or what its callees do. */
+static double raw_ticks(const struct context *context, const struct level *level)
+{
+    return context->ticks < level->ticks * (1 - MOST_LACK) ? level->ticks : context->ticks;
+}
+
+static void note_children_of_fold(struct walk *walk, const struct context *context,
+                                  const struct level *done)
+{
+    if (context->fold)
+        walk->tree->folds[context->fold].children_ticks = done->ticks + done->outer + done->lack;
 }
 
 /* The context on top is complete: reports it and adds it to the one above. */
@@ -136,33 +183,38 @@ static void ascend(struct walk *walk)
     struct level done = walk->levels[--walk->level_count];
     struct level *above = walk->level_count ? &walk->levels[walk->level_count - 1] : NULL;
     const struct context *context = &walk->tree->contexts[done.slot];
-    uint64_t net = net_ticks(walk, context);
-    uint64_t self_ticks = net > done.ticks ? net - done.ticks : 0;
-    uint64_t own_ns = ns_of_ticks(walk->tree, self_ticks);
+    double raw = raw_ticks(context, &done), self = raw - done.ticks;
+    double net = self - done.outer - done.lack - inner_cost(walk, context);
+    uint64_t own_ns = ns_of_ticks(walk->tree, net);
     struct cost cost = {
         .calls = context->calls,
         .self_ns = context->fold ? 0 : own_ns,
+        .measuring_ns =
+            net < self && !context->fold ? ns_of_ticks(walk->tree, net > 0 ? self - net : self) : 0,
         .total_ns = own_ns + done.ns,
         .total_calls = context->calls + done.calls,
+        .edge_calls = context->site & CONTEXT_JIT ? done.own_calls : context->calls,
     };
 
     walk->depth_of[context->function] -= done.visited;
     cost.outermost = !walk->depth_of[context->function];
     if (!above) {
-        if (context->fold)
-            walk->tree->folds[context->fold].children_ns = done.ns - done.tail_ns;
+        note_children_of_fold(walk, context, &done);
         return;
     }
     if (context->site & TRACE_SITE_TAIL) {
-        above->tail_ticks += self_ticks + done.ticks + done.tail_ticks;
-        above->tail_ns += cost.total_ns;
+        above->tail_ticks += raw + done.tail_ticks;
     } else {
-        above->ticks += self_ticks + done.ticks + done.tail_ticks;
+        above->ticks += raw + done.tail_ticks;
+        above->outer += outer_cost(walk, context);
     }
+    if (net < 0)
+        above->lack -= net;
     above->ns += cost.total_ns;
     above->calls += cost.total_calls;
+    above->own_calls += context->calls;
     if (context->fold)
-        walk->tree->folds[context->fold].folded_ns += own_ns;
+        walk->tree->folds[context->fold].folded_ticks += net;
     if (done.visited)
         walk->visitor->leave(walk->visitor->user, walk->tree, context, &cost);
 }
@@ -189,8 +241,7 @@ static void settle_fold(struct walk *walk, const struct fold *fold)
 
     if (!is_chosen(walk, context))
         return;
-    if (fold->folded_ns > fold->children_ns)
-        cost.self_ns = fold->folded_ns - fold->children_ns;
+    cost.self_ns = ns_of_ticks(walk->tree, fold->folded_ticks - fold->children_ticks);
     walk->visitor->leave(walk->visitor->user, walk->tree, context, &cost);
 }
 

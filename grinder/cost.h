@@ -7,11 +7,13 @@
 #include "grinder/tree.h"
 
 struct cost {
-    uint64_t calls;       /* entries of the context itself */
-    uint64_t self_ns;     /* time between callees */
-    uint64_t total_ns;    /* self and callees */
-    uint64_t total_calls; /* entries of the context and all below it */
-    bool outermost;       /* no context above is one of the same function */
+    uint64_t calls;        /* entries of the context itself */
+    uint64_t self_ns;      /* time between callees */
+    uint64_t measuring_ns; /* what was taken out of that, as the cost of measuring */
+    uint64_t total_ns;     /* self and callees */
+    uint64_t total_calls;  /* entries of the context and all below it */
+    uint64_t edge_calls;   /* calls; of code made at run time, those made from it (jit_callers.h) */
+    bool outermost;        /* no context above is one of the same function */
 };
 
 /* Called for each context once all below it were visited, roots excepted. The self time of a

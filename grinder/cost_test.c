@@ -57,9 +57,8 @@ static void probes_are_taken_out(void **state)
 
     (void)state;
     (void)parse;
-    trace_sample_node(&sample, main_node)->probes = 10;
-    trace_sample_header(&sample)->probe_inner_ticks = 3;
-    trace_sample_header(&sample)->probe_outer_ticks = 5;
+    trace_sample_header(&sample)->probe_inner = 3 << TRACE_COST_SHIFT;
+    trace_sample_header(&sample)->probe_timed = (3 + 5) << TRACE_COST_SHIFT;
     ground_begin(&ground, &sample, false);
     expect(ground_function(&ground, 0, MAIN), 1, 600, 1000);
     expect(ground_function(&ground, 0, PARSE), 10, 400, 400);
@@ -74,7 +73,7 @@ static void unwound_calls_paid_for_their_probes_too(void **state)
     (void)state;
     trace_sample_node(&sample, parse)->exits = 4;
     trace_sample_thread(&sample, 1)->unwound = 6;
-    trace_sample_header(&sample)->probe_inner_ticks = 3;
+    trace_sample_header(&sample)->probe_inner = 3 << TRACE_COST_SHIFT;
     ground_begin(&ground, &sample, false);
     expect(ground_function(&ground, 0, PARSE), 10, 70, 70);
     assert_true(ground.profile.processes[0].threads[0].balanced);
@@ -86,11 +85,65 @@ static void more_probes_than_time_is_no_time(void **state)
     uint32_t main_node = begin(10);
 
     (void)state;
-    trace_sample_node(&sample, main_node)->probes = UINT64_MAX;
-    trace_sample_header(&sample)->probe_inner_ticks = UINT32_MAX;
-    trace_sample_header(&sample)->probe_outer_ticks = UINT32_MAX;
+    (void)main_node;
+    trace_sample_header(&sample)->probe_inner = UINT32_MAX;
+    trace_sample_header(&sample)->probe_timed = UINT32_MAX;
     ground_begin(&ground, &sample, false);
     expect(ground_function(&ground, 0, MAIN), 1, 0, 0);
+    ground_free(&ground);
+}
+
+/* Number 16 was the last of 20 calls to be timed. */
+static void calls_behind_the_last_timed_one_last_as_long_as_the_others(void **state)
+{
+    uint32_t main_node = begin(5000);
+    uint32_t parse = trace_sample_add_node(&sample, 1, main_node, 10, PARSE, 20, 1600);
+    struct trace_node *node = trace_sample_node(&sample, parse);
+
+    (void)state;
+    trace_sample_header(&sample)->timing = TRACE_TIMING_ADAPTIVE;
+    node->next = 24;
+    node->gap = 8;
+    ground_begin(&ground, &sample, false);
+    expect(ground_function(&ground, 0, PARSE), 20, 2000, 2000);
+    expect(ground_function(&ground, 0, MAIN), 1, 3000, 5000);
+    ground_free(&ground);
+}
+
+/* A passed call leaves 4 in its caller's interval; its estimate has 1 of a clock reading's. */
+static void passed_calls_are_calls_and_cost_less(void **state)
+{
+    uint32_t main_node = begin(1000);
+    uint32_t parse =
+        trace_sample_add_node(&sample, 1, main_node, 10, PARSE | TRACE_FUNCTION_LEAF, 0, 100);
+
+    (void)state;
+    trace_sample_header(&sample)->timing = TRACE_TIMING_ADAPTIVE;
+    trace_sample_header(&sample)->probe_inner = 1 << TRACE_COST_SHIFT;
+    trace_sample_header(&sample)->probe_passed = 4 << TRACE_COST_SHIFT;
+    trace_sample_node(&sample, parse)->passed = 10;
+    ground_begin(&ground, &sample, false);
+    expect(ground_function(&ground, 0, PARSE), 10, 90, 90);
+    expect(ground_function(&ground, 0, MAIN), 1, 1000 - 100 - 30 - 1, 1000 - 30 - 1 - 10);
+    assert_int_equal(ground_function(&ground, 0, PARSE).measuring_ns, 10);
+    assert_int_equal(ground_function(&ground, 0, MAIN).measuring_ns, 31);
+    assert_true(ground.profile.processes[0].threads[0].balanced);
+    ground_free(&ground);
+}
+
+/* parse's callee is estimated to take 50 more than parse itself. */
+static void what_estimates_lack_is_taken_from_the_caller(void **state)
+{
+    uint32_t main_node = begin(2000);
+    uint32_t parse = trace_sample_add_node(&sample, 1, main_node, 10, PARSE, 5, 1000);
+
+    (void)state;
+    trace_sample_header(&sample)->timing = TRACE_TIMING_ADAPTIVE;
+    trace_sample_add_node(&sample, 1, parse, 20, PRINT, 5, 1050);
+    ground_begin(&ground, &sample, false);
+    expect(ground_function(&ground, 0, PRINT), 5, 1050, 1050);
+    expect(ground_function(&ground, 0, PARSE), 5, 0, 1050);
+    expect(ground_function(&ground, 0, MAIN), 1, 950, 2000);
     ground_free(&ground);
 }
 
@@ -365,6 +418,9 @@ int main(void)
         cmocka_unit_test(probes_are_taken_out),
         cmocka_unit_test(unwound_calls_paid_for_their_probes_too),
         cmocka_unit_test(more_probes_than_time_is_no_time),
+        cmocka_unit_test(calls_behind_the_last_timed_one_last_as_long_as_the_others),
+        cmocka_unit_test(passed_calls_are_calls_and_cost_less),
+        cmocka_unit_test(what_estimates_lack_is_taken_from_the_caller),
         cmocka_unit_test(a_live_caller_takes_as_long_as_its_callees),
         cmocka_unit_test(a_tail_call_adds_to_the_caller_but_not_to_its_self_time),
         cmocka_unit_test(recursion_counts_inclusive_time_once),

@@ -47,6 +47,7 @@ static void add(struct costs *sum, const struct costs *costs)
 {
     sum->calls += costs->calls;
     sum->self_ns += costs->self_ns;
+    sum->measuring_ns += costs->measuring_ns;
     sum->total_ns += costs->total_ns;
     sum->total_calls += costs->total_calls;
 }

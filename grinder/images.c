@@ -32,6 +32,9 @@ void images_free(struct images *images)
         free(images->images[i].file);
         manifest_free(&images->images[i].manifest);
         line_table_free(&images->images[i].lines);
+        if (images->images[i].jit)
+            jit_map_free(images->images[i].jit);
+        free(images->images[i].jit);
     }
     for (size_t i = 0; i < images->numbers.count; i++)
         free(images->functions[i].name);
@@ -85,6 +88,29 @@ uint32_t images_add(struct images *images, const char *path, enum trace_system s
     return (uint32_t)(images->count - 1);
 }
 
+uint32_t images_add_jit(struct images *images, const char *path)
+{
+    struct jit_map map;
+    struct image *image;
+    const char *why;
+
+    for (size_t i = 1; i < images->count; i++)
+        if (images->images[i].is_jit && !strcmp(images->images[i].path, path))
+            return (uint32_t)i;
+    image = append(images, path);
+    image->is_jit = true;
+    image->problem = "is code made at run time";
+    if (jit_map_read(&map, path, &why) < 0) {
+        message("%s: %s; callers in code made at run time have no names", path, why);
+        return (uint32_t)(images->count - 1);
+    }
+    if (map.bad)
+        message("%s: %zu lines or records make no sense and are left out", path, map.bad);
+    image->jit = memory_zeroed(1, sizeof(*image->jit));
+    *image->jit = map;
+    return (uint32_t)(images->count - 1);
+}
+
 uint32_t images_function(struct images *images, uint32_t image, uint32_t index)
 {
     const struct manifest *manifest = &images->images[image].manifest;
@@ -98,6 +124,8 @@ uint32_t images_function(struct images *images, uint32_t image, uint32_t index)
     images->functions[number] = (struct function){.image = image, .index = index};
     if (index < manifest->function_count)
         images->functions[number].rva = manifest->functions[index].rva;
+    else if (images->images[image].jit)
+        images->functions[number].rva = images->images[image].jit->codes[index].rva;
     return number;
 }
 

@@ -9,9 +9,11 @@
 #ifndef UMBRA_GRINDER_IMAGES_H
 #define UMBRA_GRINDER_IMAGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "grinder/jit_map.h"
 #include "grinder/lines.h"
 #include "grinder/manifest.h"
 #include "grinder/pair_index.h"
@@ -28,6 +30,8 @@ struct image {
     uint32_t function_count; /* as the trace says */
     const char *problem;     /* why there is no manifest; null if there is one */
     struct manifest manifest;
+    bool is_jit;
+    struct jit_map *jit;     /* of code made at run time, owned; else null */
     struct line_table lines; /* symbolize fills it */
     uint32_t first_file;     /* number of lines.files[0] among the files of all images */
 };
@@ -41,6 +45,7 @@ struct function {
 
 struct images {
     const char *const *path_maps; /* --path-map (recorded_path.h); null if there are none */
+    const char *const *jit_maps;  /* --jit-map, likewise */
     struct image *images;         /* [0] is the unknown one */
     size_t count, room;
     struct function *functions; /* [0] is none */
@@ -55,6 +60,10 @@ void images_free(struct images *images);
  * time. */
 uint32_t images_add(struct images *images, const char *path, enum trace_system system,
                     const struct trace_module *module);
+
+/* The code made at run time that a map tells about; reads it the first time. image.jit is null if
+   it cannot be read. */
+uint32_t images_add_jit(struct images *images, const char *path);
 
 /* The number of the function at index in the image's manifest. */
 uint32_t images_function(struct images *images, uint32_t image, uint32_t index);

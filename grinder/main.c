@@ -99,19 +99,6 @@ static int add_traces(char *const *traces, struct profile *profile, struct image
     return result;
 }
 
-/* Functions get their names again when all traces were added. */
-static void forget_names(struct images *images)
-{
-    for (size_t i = 0; i < images_function_count(images); i++) {
-        free(images->functions[i].name);
-        images->functions[i].name = NULL;
-    }
-    for (size_t i = 0; i < images->count; i++) {
-        line_table_free(&images->images[i].lines);
-        images->images[i].lines = (struct line_table){0};
-    }
-}
-
 /* What a trace's contexts cost depends on the functions that are chosen, these on their names, and
    the names on which functions the traces have: so with --function they are read twice. What is
    wrong with them is said the second time. */
@@ -131,7 +118,7 @@ static void choose_functions(char **const sides[], size_t count, struct images *
     symbolize(images, &none, (const char *const *)options->debug_dirs);
     message_mute(false);
     selection_choose_functions(selection, images);
-    forget_names(images);
+    symbolize_forget(images);
 }
 
 /* Names everything and shows it. Returns the exit status. */
@@ -150,7 +137,7 @@ static int show(const struct options *options, const struct profile *profiles,
 int main(int argc, const char **argv)
 {
     struct profile profiles[MODE_SIDES] = {{0}};
-    char **sides[MODE_SIDES];
+    char **sides[MODE_SIDES] = {NULL};
     struct options options;
     struct images images;
     size_t count;
@@ -160,8 +147,14 @@ int main(int argc, const char **argv)
     options_read(&options, argc, argv);
     if (options.quiet)
         progress_disable();
+    if (options.mode->run_alone) {
+        status = options.mode->run_alone(&options);
+        options_free(&options);
+        return status;
+    }
     images_begin(&images);
     images.path_maps = (const char *const *)options.path_maps;
+    images.jit_maps = (const char *const *)options.jit_maps;
     count = options.mode->sides;
     for (size_t side = 0; side < count; side++) {
         const char *one[] = {options.traces[side], NULL};

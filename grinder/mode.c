@@ -11,7 +11,9 @@
 #include "grinder/memory.h"
 #include "grinder/message.h"
 #include "grinder/output.h"
+#include "grinder/report/report.h"
 #include "grinder/summary.h"
+#include "grinder/top.h"
 
 #define EXCEEDED 1
 #define FAILED   2 /* of diff, where 1 is taken; wrong usage */
@@ -112,6 +114,25 @@ static int run_summary(const struct options *options, const struct profile *prof
     return output_commit(&output) < 0 || result < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+static int run_report(const struct options *options, const struct profile *profile,
+                      const struct images *images)
+{
+    const struct report report = {profile, images, (const char *const *)options->path_maps};
+    uint32_t pid = profile->processes[0].header.pid;
+    const char *path = options->output;
+    char by_default[64];
+    size_t length;
+
+    snprintf(by_default, sizeof(by_default),
+             options->split ? "report.%" PRIu32 : "report.%" PRIu32 ".html", pid);
+    if (!path)
+        path = by_default;
+    length = strlen(path);
+    return report_write(&report, path, options->split || (length && path[length - 1] == '/')) < 0
+               ? EXIT_FAILURE
+               : EXIT_SUCCESS;
+}
+
 static bool diff_has_format(const char *name)
 {
     return diff_format_named(name, true) != NULL;
@@ -153,10 +174,13 @@ bool mode_reads_events(const struct options *options)
 }
 
 const struct mode modes[] = {
-    {"profile", false, 1, EXIT_FAILURE, profile_has_format, profile_needs_stacks, run_profile},
-    {"summary", true, 1, EXIT_FAILURE, NULL, NULL, run_summary},
-    {"diff", true, SIDES, FAILED, diff_has_format, diff_needs_stacks, run_diff},
-    {NULL, false, 0, 0, NULL, NULL, NULL},
+    {"profile", false, 1, EXIT_FAILURE, profile_has_format, profile_needs_stacks, run_profile,
+     NULL},
+    {"summary", true, 1, EXIT_FAILURE, NULL, NULL, run_summary, NULL},
+    {"report", false, 1, EXIT_FAILURE, NULL, NULL, run_report, NULL},
+    {"diff", true, SIDES, FAILED, diff_has_format, diff_needs_stacks, run_diff, NULL},
+    {"top", true, 1, EXIT_FAILURE, NULL, NULL, NULL, top_run},
+    {NULL, false, 0, 0, NULL, NULL, NULL, NULL},
 };
 
 const struct mode *mode_named(const char *name)

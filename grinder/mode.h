@@ -21,6 +21,8 @@ struct mode {
     /* Writes what the mode shows of its symbolized profiles. Returns the exit status. */
     int (*run)(const struct options *options, const struct profile *profiles,
                const struct images *images);
+    /* In place of all that: reads its traces itself, again and again. */
+    int (*run_alone)(const struct options *options);
 };
 
 /* Whether what is to be done needs a call-trace recording's events. */

@@ -21,8 +21,12 @@ static const char help[] =
     "  --mode=profile        a callgrind file, for kcachegrind and callgrind_annotate, or\n"
     "                        another format\n"
     "  --mode=summary        processes, threads, modules and the hottest functions, as text\n"
+    "  --mode=report         a page to browse the code with its figures, for a web browser;\n"
+    "                        docs/report.md\n"
     "  --mode=diff           what changed from one recording to another: two TRACEs, each a\n"
     "                        file or a folder\n"
+    "  --mode=top            the hottest functions of programs that run, in place: until q is\n"
+    "                        pressed; s and c sort by self time and by calls\n"
     "\n"
     "  --output-format=NAME  profile: callgrind (this is the default), folded, flamegraph,\n"
     "                        pprof, speedscope, tsv (functions), tsv-edges (calls), json;\n"
@@ -31,12 +35,15 @@ static const char help[] =
     "                        diff: table (the default on a terminal), tsv (the default\n"
     "                        elsewhere), folded, flamegraph\n"
     "  --output-file=FILE    where to write, - for standard output (profile:\n"
-    "                        callgrind.out.PID or profile.PID.SUFFIX, else standard output)\n"
+    "                        callgrind.out.PID or profile.PID.SUFFIX, report:\n"
+    "                        report.PID.html, else standard output); a report's that ends\n"
+    "                        with / is a folder, for large programs\n"
     "  --weight=WEIGHT       ns (this is the default) or calls: the figure of folded,\n"
     "                        flamegraph and speedscope, what diff sorts and judges by\n"
     "  --thread-parts        profile: a part a thread (this is the default)\n"
     "  --merge, --merged     profile: all threads of all traces in one part\n"
-    "  --split               profile: a file a thread, FILE-01, FILE-02 …\n"
+    "  --split               profile: a file a thread, FILE-01, FILE-02 …;\n"
+    "                        report: a folder\n"
     "  --process=PATTERN     only processes of that pid, or whose executable matches\n"
     "  --thread=PATTERN      only threads of that tid or ordinal, or whose name matches\n"
     "  --function=PATTERN    only functions whose name matches, and all below them\n"
@@ -45,9 +52,16 @@ static const char help[] =
     "  --to=SECONDS          time lines: up to then\n"
     "  --threshold=PERCENT   diff: exit status 1 if the whole, or a function by itself,\n"
     "                        changed by more than that part of the first recording\n"
-    "  --top=N               summary, table of a diff: show N functions (20)\n"
+    "  --top=N               summary, table of a diff, top without a terminal: show N\n"
+    "                        functions (20)\n"
+    "  --interval=SECONDS    top: between refreshes (2)\n"
+    "  --count=N             top: end after N refreshes\n"
+    "  --once                top: print one table and end, as where there is no terminal\n"
     "  --debug-dir=DIR       look for separate debug files here too; may be repeated\n"
     "  --path-map=FROM=TO    files that traces name below FROM are below TO here;\n"
+    "                        may be repeated\n"
+    "  --jit-map=FILE        names of code made at run time: a perf map or a jitdump\n"
+    "                        (/tmp/perf-PID.map, if it is of the recording's time);\n"
     "                        may be repeated\n"
     "  --quiet               no progress on the terminal\n"
     "  --help                this text\n"
@@ -72,9 +86,13 @@ enum {
     FROM,
     TO,
     THRESHOLD,
+    INTERVAL,
+    TIMES,
+    ONCE,
     TOP,
     DEBUG_DIR,
     PATH_MAP,
+    JIT_MAP,
     QUIET,
     HELP,
     VERSION,
@@ -95,9 +113,13 @@ static const struct poptOption table[] = {
     {"from", 0, POPT_ARG_STRING, NULL, FROM, NULL, NULL},
     {"to", 0, POPT_ARG_STRING, NULL, TO, NULL, NULL},
     {"threshold", 0, POPT_ARG_STRING, NULL, THRESHOLD, NULL, NULL},
+    {"interval", 0, POPT_ARG_STRING, NULL, INTERVAL, NULL, NULL},
+    {"count", 0, POPT_ARG_STRING, NULL, TIMES, NULL, NULL},
+    {"once", 0, POPT_ARG_NONE, NULL, ONCE, NULL, NULL},
     {"top", 0, POPT_ARG_STRING, NULL, TOP, NULL, NULL},
     {"debug-dir", 0, POPT_ARG_STRING, NULL, DEBUG_DIR, NULL, NULL},
     {"path-map", 0, POPT_ARG_STRING, NULL, PATH_MAP, NULL, NULL},
+    {"jit-map", 0, POPT_ARG_STRING, NULL, JIT_MAP, NULL, NULL},
     {"quiet", 0, POPT_ARG_NONE, NULL, QUIET, NULL, NULL},
     {"help", 'h', POPT_ARG_NONE, NULL, HELP, NULL, NULL},
     {"version", 'V', POPT_ARG_NONE, NULL, VERSION, NULL, NULL},
@@ -116,14 +138,14 @@ __attribute__((format(printf, 1, 2), noreturn)) static void wrong_usage(const ch
     exit(WRONG_USAGE);
 }
 
-static size_t number_of_functions(const char *text)
+static size_t number(const char *option, const char *text)
 {
     char *end;
-    long number = strtol(text, &end, 10);
+    long value = strtol(text, &end, 10);
 
-    if (!*text || *end || number < 0 || number > 1000000)
-        wrong_usage("--top: expected a number of 0 to 1000000, found %s", text);
-    return (size_t)number;
+    if (!*text || *end || value < 0 || value > 1000000)
+        wrong_usage("%s: expected a number of 0 to 1000000, found %s", option, text);
+    return (size_t)value;
 }
 
 static double percent(const char *text)
@@ -144,6 +166,16 @@ static uint64_t ns_of_seconds(const char *option, const char *text)
     if (!*text || *end || !(value >= 0 && value <= 1e9))
         wrong_usage("%s: expected seconds, 0 or more, found %s", option, text);
     return (uint64_t)(value * 1e9 + 0.5);
+}
+
+static double seconds(const char *text)
+{
+    char *end;
+    double value = strtod(text, &end);
+
+    if (!*text || *end || !(value >= 0.1 && value <= 3600))
+        wrong_usage("--interval: expected seconds from 0.1 to 3600, found %s", text);
+    return value;
 }
 
 static enum weight weight_named(const char *name)
@@ -206,8 +238,17 @@ static bool apply_selection(struct options *options, int option, const char *arg
         options->has_threshold = true;
         options->threshold = percent(argument);
         return true;
+    case INTERVAL:
+        options->interval = seconds(argument);
+        return true;
+    case TIMES:
+        options->times = number("--count", argument);
+        return true;
+    case ONCE:
+        options->once = true;
+        return true;
     case TOP:
-        options->top = number_of_functions(argument);
+        options->top = number("--top", argument);
         return true;
     }
     return false;
@@ -219,7 +260,8 @@ static void apply(struct options *options, int option, const char *argument)
     case MODE:
         options->mode = mode_named(argument);
         if (!options->mode)
-            wrong_usage("--mode: expected profile, summary or diff, found %s", argument);
+            wrong_usage("--mode: expected profile, summary, report, diff or top, found %s",
+                        argument);
         break;
     case OUTPUT:
         keep_string(&options->output, argument);
@@ -246,6 +288,9 @@ static void apply(struct options *options, int option, const char *argument)
         if (*argument == '=' || !strchr(argument, '='))
             wrong_usage("--path-map: expected FROM=TO, found %s", argument);
         options->path_maps = append(options->path_maps, memory_copy_string(argument));
+        break;
+    case JIT_MAP:
+        options->jit_maps = append(options->jit_maps, memory_copy_string(argument));
         break;
     case QUIET:
         options->quiet = true;
@@ -295,7 +340,7 @@ static void check_traces(const struct options *options)
 static void check(const struct options *options)
 {
     if (!options->mode)
-        wrong_usage("expected --mode=profile, --mode=summary or --mode=diff, found no --mode");
+        wrong_usage("expected --mode=profile, summary, report, diff or top, found no --mode");
     check_traces(options);
     check_format(options);
     if (options->split && options->merged)
@@ -316,9 +361,10 @@ void options_read(struct options *options, int argc, const char **argv)
     int option;
 
     context = poptGetContext("grinder", argc, argv, table, 0);
-    *options = (struct options){.top = 20, .to_ns = UINT64_MAX};
+    *options = (struct options){.top = 20, .interval = 2, .to_ns = UINT64_MAX};
     options->debug_dirs = memory_zeroed(1, sizeof(*options->debug_dirs));
     options->path_maps = memory_zeroed(1, sizeof(*options->path_maps));
+    options->jit_maps = memory_zeroed(1, sizeof(*options->jit_maps));
     options->patterns = memory_zeroed(1, sizeof(*options->patterns));
     options->traces = memory_zeroed(1, sizeof(*options->traces));
     while ((option = poptGetNextOpt(context)) > 0) {
@@ -346,6 +392,7 @@ void options_free(struct options *options)
 {
     free_strings(options->debug_dirs);
     free_strings(options->path_maps);
+    free_strings(options->jit_maps);
     free_strings(options->patterns);
     free_strings(options->traces);
     selection_free(&options->selection);

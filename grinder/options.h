@@ -20,11 +20,15 @@ struct options {
     bool split;  /* a file a part */
     bool quiet;
     bool has_threshold;
-    double threshold;              /* percent */
-    uint64_t from_ns, to_ns;       /* of time lines */
+    double threshold;        /* percent */
+    uint64_t from_ns, to_ns; /* of time lines */
+    double interval;         /* seconds between refreshes of top */
+    size_t times;            /* of these; 0: no end */
+    bool once;
     size_t top;                    /* functions in the summary, changes in the table of a diff */
     char **debug_dirs, **patterns; /* end with null */
     char **path_maps;              /* FROM=TO; ends with null */
+    char **jit_maps;               /* end with null */
     struct selection selection;    /* of patterns */
     char **traces; /* ends with null; at least one, or as many as the mode's sides */
 };

@@ -100,17 +100,23 @@ void original_bytes_free(struct original_bytes *original)
     *original = (struct original_bytes){0};
 }
 
+const uint8_t *original_bytes_at(const struct original_bytes *original, const struct image *image,
+                                 uint32_t rva, uint64_t size)
+{
+    uint64_t offset = original->bytes ? offset_of_rva(original, image, rva, size) : NOWHERE;
+
+    return offset == NOWHERE ? NULL : original->bytes + offset;
+}
+
 uint64_t original_bytes_hash(const struct original_bytes *original, const struct image *image,
                              uint32_t index)
 {
     const struct manifest_function *function;
-    uint64_t offset;
+    const uint8_t *bytes;
 
     if (!original->bytes || index >= image->manifest.function_count)
         return 0;
     function = &image->manifest.functions[index];
-    offset = offset_of_rva(original, image, function->rva, function->size);
-    if (!function->size || offset == NOWHERE)
-        return 0;
-    return XXH3_64bits(original->bytes + offset, function->size);
+    bytes = original_bytes_at(original, image, function->rva, function->size);
+    return function->size && bytes ? XXH3_64bits(bytes, function->size) : 0;
 }

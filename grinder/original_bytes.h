@@ -19,6 +19,10 @@ struct original_bytes {
 void original_bytes_read(struct original_bytes *original, const struct image *image);
 void original_bytes_free(struct original_bytes *original);
 
+/* size bytes that are loaded at rva; null if they are not known. Good until original is freed. */
+const uint8_t *original_bytes_at(const struct original_bytes *original, const struct image *image,
+                                 uint32_t rva, uint64_t size);
+
 /* XXH3 64 of the function at index in the manifest; 0 if its size is not known. */
 uint64_t original_bytes_hash(const struct original_bytes *original, const struct image *image,
                              uint32_t index);

@@ -21,6 +21,7 @@ static void add_cost(struct costs *sum, const struct cost *cost)
 {
     sum->calls += cost->calls;
     sum->self_ns += cost->self_ns;
+    sum->measuring_ns += cost->measuring_ns;
     if (cost->outermost) {
         sum->total_ns += cost->total_ns;
         sum->total_calls += cost->total_calls;
@@ -40,12 +41,14 @@ static void add_context(void *user, const struct tree *tree, const struct contex
     struct adding *adding = user;
     struct part *part = adding->part;
     uint64_t caller = tree->contexts[context->parent].function;
+    struct cost edge = *cost;
 
+    edge.calls = cost->edge_calls;
     add_cost(costs_of(&part->functions, context->function, 0), cost);
     if (context->parent)
         add_cost(
             costs_of(&part->edges, caller << 32 | context->function, tree_call_site(tree, context)),
-            cost);
+            &edge);
     if (adding->stacks)
         stacks_add(&part->stacks, stack_of_context(&part->stacks, tree, context, adding->stacks),
                    cost->calls, cost->self_ns);
@@ -92,9 +95,11 @@ static void copy_modules(struct process *process, const struct tree *tree)
 {
     process->module_count = tree->module_count - 1;
     process->modules = memory_zeroed(process->module_count, sizeof(*process->modules));
-    for (size_t i = 0; i < process->module_count; i++)
-        process->modules[i] = (struct module_facts){memory_copy_string(tree->modules[i + 1].path),
-                                                    tree->modules[i + 1].image};
+    for (size_t i = 0; i < process->module_count; i++) {
+        const struct tree_module *module = &tree->modules[i + 1];
+        process->modules[i] = (struct module_facts){memory_copy_string(module->path), module->image,
+                                                    module->first_function, module->function_count};
+    }
 }
 
 /* Returns how many contexts were visited. */

@@ -25,6 +25,7 @@
 struct costs {
     uint64_t calls;
     uint64_t self_ns;
+    uint64_t measuring_ns;
     uint64_t total_ns;
     uint64_t total_calls;
 };
@@ -58,6 +59,7 @@ struct thread_facts {
 struct module_facts {
     char *path;
     uint32_t image; /* 0 if it is not instrumented */
+    uint32_t first_function, function_count;
 };
 
 struct process {

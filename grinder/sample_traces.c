@@ -52,7 +52,7 @@ int main(int argc, char **argv)
     write_sample(&sample, "cut");
 
     begin(&sample);
-    trace_sample_header(&sample)->version = 2;
+    trace_sample_header(&sample)->version = 9;
     write_sample(&sample, "version");
 
     begin(&sample);

@@ -1,13 +1,35 @@
 #include "grinder/summary.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "grinder/memory.h"
 #include "grinder/text.h"
 
-static const char *how_it_ended(const struct trace_header *header)
+/* What the kernel said of it; how must hold what is returned. */
+static const char *how_it_was_ended(const struct trace_header *header, char how[64])
+{
+    static const char *const names[] = {
+        [SIGHUP] = "SIGHUP",   [SIGINT] = "SIGINT",   [SIGQUIT] = "SIGQUIT", [SIGILL] = "SIGILL",
+        [SIGTRAP] = "SIGTRAP", [SIGABRT] = "SIGABRT", [SIGBUS] = "SIGBUS",   [SIGFPE] = "SIGFPE",
+        [SIGKILL] = "SIGKILL", [SIGSEGV] = "SIGSEGV", [SIGPIPE] = "SIGPIPE", [SIGTERM] = "SIGTERM",
+    };
+    uint32_t code = header->end_code;
+
+    if (header->end_how == TRACE_END_EXITED)
+        snprintf(how, 64, "ended without exit(), exit status %" PRIu32, code);
+    else if (header->end_how != TRACE_END_KILLED)
+        return "ended without exit(): by _exit, a signal or a crash";
+    else if (code < sizeof(names) / sizeof(*names) && names[code])
+        snprintf(how, 64, "killed by signal %" PRIu32 ", %s", code, names[code]);
+    else
+        snprintf(how, 64, "killed by signal %" PRIu32, code);
+    return how;
+}
+
+static const char *how_it_ended(const struct trace_header *header, char how[64])
 {
     if (header->end == TRACE_END_EXEC)
         return "replaced itself by exec";
@@ -15,10 +37,17 @@ static const char *how_it_ended(const struct trace_header *header)
     case TRACE_PREPARED:
         return "did not begin to record";
     case TRACE_ENDED:
-        return "ended through exit()";
+        if (header->end_how == TRACE_END_KILLED)
+            return how_it_was_ended(header, how); /* in its last moments */
+        if (header->end_how != TRACE_END_EXITED || !header->end_code)
+            return "ended through exit()";
+        snprintf(how, 64, "ended through exit(), exit status %" PRIu32, header->end_code);
+        return how;
     }
+    if (header->end == TRACE_END_SNAPSHOT)
+        return "running when this snapshot was taken";
     if (header->end == TRACE_END_GONE)
-        return "ended without exit(): by _exit, a signal or a crash";
+        return how_it_was_ended(header, how);
     return "running, or its end was not seen";
 }
 
@@ -35,16 +64,27 @@ static void write_process(FILE *stream, const struct process *process)
 {
     const struct trace_header *header = &process->header;
     uint64_t ticks = duration_ticks(process);
+    char how[64];
 
     fprintf(stream, "process %" PRIu32 "  ", header->pid);
     text_write(stream, header->command);
     fprintf(stream, "\n  trace     ");
     text_write(stream, process->trace_path);
-    fprintf(stream, "\n  state     %s\n", how_it_ended(header));
+    fprintf(stream, "\n  state     %s\n", how_it_ended(header, how));
+    if (header->pauses)
+        fprintf(stream, "  paused    %s%" PRIu32 " time%s\n",
+                !header->paused                 ? ""
+                : header->end == TRACE_END_GONE ? "at its end, "
+                                                : "now, ",
+                header->pauses, header->pauses == 1 ? "" : "s");
     if (header->fork_of_pid)
         fprintf(stream, "  fork of   %" PRIu32 "\n", header->fork_of_pid);
     if (ticks)
         fprintf(stream, "  duration  %.6f s\n", (double)ticks / (double)header->ticks_per_second);
+    fprintf(stream, "  timing    %s\n",
+            header->timing == TRACE_TIMING_ADAPTIVE
+                ? "adaptive: counts are exact, times of short and frequent calls estimated"
+                : "exact");
     if (header->skipped)
         fprintf(stream, "  skipped   %" PRIu64 " calls in threads that had no state yet\n",
                 header->skipped);
@@ -160,14 +200,17 @@ static int compare_total(const void *left, const void *right)
 static void write_hottest(FILE *stream, const struct part *part, const struct images *images,
                           const struct hot *hot, size_t count, const char *title)
 {
-    fprintf(stream, "%s\n%14s %16s %7s %16s %7s  %s\n", title, "calls", "self ns", "self%",
-            "inclusive ns", "incl%", "function");
+    fprintf(stream, "%s\n%14s %16s %7s %16s %7s %6s  %s\n", title, "calls", "self ns", "self%",
+            "inclusive ns", "incl%", "meas%", "function");
     for (size_t i = 0; i < count; i++) {
         const struct costs *costs = &hot[i].costs;
         double scale = part->ns ? 100.0 / (double)part->ns : 0;
-        fprintf(stream, "%14" PRIu64 " %16" PRIu64 " %7.2f %16" PRIu64 " %7.2f  %s\n", costs->calls,
-                costs->self_ns, (double)costs->self_ns * scale, costs->total_ns,
-                (double)costs->total_ns * scale, images->functions[hot[i].function].name);
+        double raw_ns = (double)costs->self_ns + (double)costs->measuring_ns;
+        fprintf(stream, "%14" PRIu64 " %16" PRIu64 " %7.2f %16" PRIu64 " %7.2f %6.1f  %s\n",
+                costs->calls, costs->self_ns, (double)costs->self_ns * scale, costs->total_ns,
+                (double)costs->total_ns * scale,
+                raw_ns > 0 ? 100 * (double)costs->measuring_ns / raw_ns : 0,
+                images->functions[hot[i].function].name);
     }
     putc('\n', stream);
 }

@@ -17,14 +17,14 @@ struct wanted {
 
 static uint64_t address_of_rva(const struct image *image, uint32_t rva)
 {
-    return image->manifest.bytes->preferred_base + rva;
+    return image->jit ? rva : image->manifest.bytes->preferred_base + rva;
 }
 
 static void want(struct images *images, struct wanted *wanted, uint32_t image, uint32_t rva)
 {
     struct wanted *list = &wanted[image];
 
-    if (images->images[image].problem)
+    if (images->images[image].problem && !images->images[image].jit)
         return;
     list->addresses =
         memory_grow(list->addresses, list->count, &list->room, sizeof(*list->addresses));
@@ -84,6 +84,10 @@ static void name_functions(struct images *images, uint32_t number,
         const char *symbol = NULL, *import = NULL;
         if (function->image != number)
             continue;
+        if (image->jit) {
+            function->name = memory_copy_string(image->jit->codes[function->index].name);
+            continue;
+        }
         if (!image->problem)
             import = manifest_import_name(&image->manifest, function->index);
         if (!image->problem && function->rva)
@@ -104,6 +108,8 @@ static void symbolize_image(struct images *images, uint32_t number, struct wante
 
     line_table_begin(&image->lines, wanted->addresses, wanted->count);
     wanted->addresses = NULL;
+    if (image->jit)
+        jit_map_lines(image->jit, &image->lines);
     if (!image->problem)
         symbol_sources_read(image, search, &symbols);
     symbol_table_sort(&symbols);
@@ -132,7 +138,7 @@ static struct place place_of_address(const struct images *images, uint32_t numbe
     struct place place = {.file = "???"};
     struct line line;
 
-    if (image->problem)
+    if (image->problem && !image->jit)
         return place;
     line = line_table_find(&image->lines, address_of_rva(image, rva));
     if (line.file) {
@@ -141,6 +147,18 @@ static struct place place_of_address(const struct images *images, uint32_t numbe
         place.line = line.line;
     }
     return place;
+}
+
+void symbolize_forget(struct images *images)
+{
+    for (size_t i = 0; i < images_function_count(images); i++) {
+        free(images->functions[i].name);
+        images->functions[i].name = NULL;
+    }
+    for (size_t i = 0; i < images->count; i++) {
+        line_table_free(&images->images[i].lines);
+        images->images[i].lines = (struct line_table){0};
+    }
 }
 
 struct place place_of_function(const struct images *images, uint32_t function)

@@ -16,6 +16,9 @@ struct place {
    debug_dirs ends with null. What cannot be read costs names or lines and says so. */
 void symbolize(struct images *images, const struct profile *profile, const char *const *debug_dirs);
 
+/* So that it can be called again, when there are more functions. */
+void symbolize_forget(struct images *images);
+
 struct place place_of_function(const struct images *images, uint32_t function);
 
 /* site: as tree_call_site gives it. */

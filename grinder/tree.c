@@ -2,9 +2,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "grinder/jit_callers.h"
 #include "grinder/memory.h"
 
 /*
@@ -60,20 +62,37 @@ static void load_module(void *user, const struct trace_module *module)
     };
 }
 
+/*
+ * Calls behind the last one that was timed have no part in the ticks yet: they are taken to have
+ * lasted as long as those before. The last one's number is known modulo 2^32.
+ */
+static double ticks_of_all(const struct trace_node *node, bool is_adaptive)
+{
+    uint64_t calls = node->calls + node->passed;
+    uint32_t behind = (uint32_t)calls - (node->next - node->gap);
+
+    if (!is_adaptive || behind >= calls || behind > TRACE_MOST_GAP)
+        return (double)node->ticks;
+    return (double)node->ticks * (double)calls / (double)(calls - behind);
+}
+
 static void load_node(struct loader *loader, uint32_t unit, const struct trace_node *node)
 {
     struct tree *tree = loader->tree;
     size_t slot = tree->context_count;
+    bool is_adaptive = tree->header.timing == TRACE_TIMING_ADAPTIVE;
 
     tree->contexts =
         memory_grow(tree->contexts, slot, &loader->context_room, sizeof(*tree->contexts));
     loader->links = memory_grow(loader->links, slot, &loader->link_room, sizeof(*loader->links));
-    tree->contexts[slot] = (struct context){.site = node->site,
-                                            .calls = node->calls,
-                                            .exits = node->exits,
-                                            .ticks = node->ticks,
-                                            .probes = node->probes};
-    loader->links[slot] = (struct link){unit, node->parent, node->function, node->context};
+    tree->contexts[slot] = (struct context){.site = node->site & ~CONTEXT_JIT,
+                                            .calls = node->calls + node->passed,
+                                            .exits = node->exits + node->passed,
+                                            .passed = node->passed,
+                                            .timed = is_adaptive ? node->timed : node->calls,
+                                            .ticks = ticks_of_all(node, is_adaptive)};
+    loader->links[slot] =
+        (struct link){unit, node->parent, node->function & TRACE_FUNCTION_NUMBER, node->context};
     tree->context_count++;
 }
 
@@ -304,6 +323,7 @@ int tree_load(struct tree *tree, const char *path, struct images *images, struct
     qsort(tree->modules + 1, tree->module_count - 1, sizeof(*tree->modules), compare_modules);
     find_functions(&loader);
     link_nodes(&loader);
+    jit_callers_add(tree, images);
     result = 0;
 err:
     trace_file_close(&file);
@@ -320,9 +340,9 @@ uint64_t tree_call_site(const struct tree *tree, const struct context *context)
     uint64_t address = (context->site & TRACE_SITE_ADDRESS) - 1;
 
     if (!module->image || address < module->base || address - module->base >= module->size ||
-        address - module->base > UINT32_MAX)
+        address - module->base > UINT32_MAX - module->rva)
         return 0;
-    return (uint64_t)module->image << 32 | (address - module->base);
+    return (uint64_t)module->image << 32 | (address - module->base + module->rva);
 }
 
 /* The index of each slot's node; to be freed. */

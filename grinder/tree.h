@@ -22,13 +22,19 @@
 #include "grinder/images.h"
 #include "trace/trace_reader.h"
 
-/* A cache line. The figures are those of trace_node; links are slots. */
+/* A bit of a context's site: it was not recorded, but put there for code made at run time that
+   called the contexts below it (jit_callers.h). */
+#define CONTEXT_JIT (1ull << 61)
+
+/* The figures are those of trace_node, but that passed calls are among calls and exits, and ticks
+   stand for all calls that ended; links are slots. */
 struct context {
     uint64_t site; /* with TRACE_SITE_ bits */
     uint64_t calls;
     uint64_t exits;
-    uint64_t ticks;
-    uint64_t probes;
+    uint64_t passed;
+    uint64_t timed;
+    double ticks;
     uint32_t parent;
     uint32_t first_child;
     uint32_t sibling;
@@ -37,12 +43,12 @@ struct context {
     uint32_t fold;     /* place in tree.folds of a folded context or a representative; 0 if none */
 };
 
-/* A representative: folded_ns is left to the walk. */
+/* A representative: its ticks are left to the walk. */
 struct fold {
     uint32_t slot;
-    uint32_t next;        /* fold of the same thread; 0 ends the list */
-    uint64_t folded_ns;   /* of the contexts folded into it, their own callees taken out */
-    uint64_t children_ns; /* of the contexts below it */
+    uint32_t next;         /* fold of the same thread; 0 ends the list */
+    double folded_ticks;   /* of the contexts folded into it, their own callees taken out */
+    double children_ticks; /* of the contexts below it */
 };
 
 struct tree_thread {
@@ -61,6 +67,7 @@ struct tree_module {
     uint32_t first_function;
     uint32_t function_count;
     uint32_t image; /* as images.h numbers it; 0 if not instrumented */
+    uint32_t rva;   /* of the base: 0, but for code made at run time */
 };
 
 /* Consecutive nodes of the file that went to consecutive slots. */
@@ -80,7 +87,8 @@ struct tree {
     uint64_t committed;
     struct tree_thread *threads; /* ascending by ordinal */
     size_t thread_count;
-    struct tree_module *modules; /* [0] is none; ascending by first_function */
+    struct tree_module *modules; /* [0] is none; ascending by first_function; behind these, code
+                                    made at run time, which belongs to no file */
     size_t module_count;         /* [0] included */
     struct fold *folds;          /* [0] is none */
     size_t fold_count;           /* [0] included */

@@ -87,10 +87,12 @@ static const char *take_part(struct name *name, const char *at)
 
     if (name->count == MAX_PARTS)
         return NULL;
-    if (isdigit((unsigned char)*at)) {
-        if (*at - '0' >= name->seen_count)
+    if (*at >= '0' && *at <= '9') {
+        unsigned number = (unsigned)(*at - '0');
+
+        if (number >= (unsigned)name->seen_count)
             return NULL;
-        name->parts[name->count++] = name->seen[*at - '0'];
+        name->parts[name->count++] = name->seen[number];
         return at + 1;
     }
     part.length = (int)strcspn(at, "@?");

@@ -79,7 +79,7 @@ char *utf8_copy(const char *text)
     return copy;
 }
 
-static void write_character(FILE *stream, uint32_t value)
+void utf8_write(FILE *stream, uint32_t value)
 {
     char bytes[CHARACTER_SIZE];
 
@@ -94,7 +94,7 @@ void utf8_write_json(FILE *stream, const char *text)
     while ((value = utf8_next(&text))) {
         if (value == '"' || value == '\\')
             putc('\\', stream);
-        write_character(stream, value);
+        utf8_write(stream, value);
     }
     putc('"', stream);
 }
@@ -107,6 +107,6 @@ void utf8_write_xml(FILE *stream, const char *text)
         if (value == '<' || value == '>' || value == '&' || value == '"' || value == '\'')
             fprintf(stream, "&#%" PRIu32 ";", value);
         else
-            write_character(stream, value);
+            utf8_write(stream, value);
     }
 }

@@ -14,6 +14,9 @@ uint32_t utf8_next(const char **text);
 /* A copy of text that is valid UTF-8, to be freed. */
 char *utf8_copy(const char *text);
 
+/* One character. */
+void utf8_write(FILE *stream, uint32_t value);
+
 /* A JSON string, with its quotation marks. */
 void utf8_write_json(FILE *stream, const char *text);
 

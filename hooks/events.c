@@ -5,21 +5,14 @@
 #include "hooks/session.h"
 #include "hooks/thread.h"
 
-#define WORDS_SIZE   (EVENT_SEGMENT_WORDS * sizeof(uint64_t))
-#define MOST_WORDS   4    /* that one event takes: a base, a mark, each of one or two */
-#define LOSSES_A_TRY 1024 /* events without room until segments are looked for again */
+#define WORDS_SIZE    (EVENT_SEGMENT_WORDS * sizeof(uint64_t))
+#define MOST_WORDS    4    /* that one event takes: a base, a mark, each of one or two */
+#define LOSSES_A_TRY  1024 /* events without room until segments are looked for again */
+#define MOST_REFUSALS 4096 /* of a refill, since one seems to be under way */
 
 bool events_are_on(void)
 {
     return session.ring != 0;
-}
-
-extern void umbra_exit(void) __attribute__((visibility("hidden")));
-extern void umbra_exit_events(void) __attribute__((visibility("hidden")));
-
-void events_choose_hook(void)
-{
-    stash_use_exit_hook(events_are_on() ? umbra_exit_events : umbra_exit);
 }
 
 static struct event_segment *segment_at(uint32_t i)
@@ -76,30 +69,63 @@ static void hand_over(struct event_place *place)
     place->next = place->end = 0;
 }
 
-/* A fresh segment, whose base is now. */
-static bool refill(struct thread *thread, uint64_t time)
+static struct event_segment *fresh_segment(struct thread *thread)
 {
     struct event_place *place = &thread->events;
-    struct event_segment *segment;
+    struct event_segment *segment = take_segment();
 
-    hand_over(place);
-    if (place->dropped % LOSSES_A_TRY)
-        return false;
-    segment = take_segment();
     if (!segment)
-        return false;
+        return 0;
     memset(segment + 1, 0, WORDS_SIZE);
     segment->thread = thread->entry->ordinal;
     segment->sequence = __atomic_add_fetch(&session.ring->sequence, 1, __ATOMIC_RELAXED);
     segment->base = ticks_now();
     segment->dropped = place->dropped;
-    __atomic_store_n(&segment->state, EVENT_SEGMENT_FILLING, __ATOMIC_RELEASE);
     place->dropped = 0;
-    place->segment = segment;
-    place->base = time;
-    place->end = (uint64_t)(segment + 1) + WORDS_SIZE;
-    __atomic_store_n(&place->next, (uint64_t)(segment + 1), __ATOMIC_RELEASE);
+    __atomic_store_n(&segment->state, EVENT_SEGMENT_FILLING, __ATOMIC_RELEASE);
+    return segment;
+}
+
+/*
+ * May this be done now? A handler that interrupts it is refused, and its events are lost. One that
+ * left by longjmp has left the mark behind: it is no more when a frame at or above it comes here,
+ * and is taken to be no more after many refusals.
+ */
+static bool may_refill(struct event_place *place, uint64_t here)
+{
+    if (place->busy && here < place->busy && ++place->refused < MOST_REFUSALS)
+        return false;
+    place->refused = 0;
+    place->busy = here;
     return true;
+}
+
+/* A fresh segment, whose base is now. False: there is none to be had. */
+static bool refill(struct thread *thread, uint64_t time)
+{
+    struct event_place *place = &thread->events;
+    struct event_segment *segment;
+    uint32_t generation;
+
+    if (place->wait && place->wait--)
+        return false;
+    if (!may_refill(place, (uint64_t)__builtin_frame_address(0)))
+        return false;
+    generation = ++place->generation;
+    hand_over(place);
+    segment = fresh_segment(thread);
+    if (!segment) {
+        place->wait = LOSSES_A_TRY;
+    } else if (*(volatile uint32_t *)&place->generation != generation) {
+        __atomic_store_n(&segment->state, EVENT_SEGMENT_FULL, __ATOMIC_RELEASE);
+    } else {
+        place->segment = segment;
+        place->base = time;
+        place->end = (uint64_t)(segment + 1) + WORDS_SIZE;
+        __atomic_store_n(&place->next, (uint64_t)(segment + 1), __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&place->busy, 0, __ATOMIC_RELEASE);
+    return segment != 0;
 }
 
 static bool has_room(const struct event_place *place, uint32_t words)
@@ -137,37 +163,16 @@ static void write_event(struct thread *thread, const struct trace_node *node, ui
     put(place, index << EVENT_NODE_SHIFT | flags | (time - place->base));
 }
 
-/* A handler that interrupts what changes the place loses its events; one that left by longjmp, so
-   that a frame above runs again, has not left anything half done that matters. */
-static bool begin(struct event_place *place)
-{
-    uint64_t here = (uint64_t)__builtin_frame_address(0);
-
-    if (place->busy && here < place->busy) {
-        place->dropped++;
-        return false;
-    }
-    place->busy = here;
-    return true;
-}
-
-static void write_alone(struct thread *thread, const struct trace_node *node, uint64_t time,
-                        uint64_t flags, bool is_unwound)
-{
-    if (!events_are_on() || !begin(&thread->events))
-        return;
-    write_event(thread, node, time, flags, is_unwound);
-    __atomic_store_n(&thread->events.busy, 0, __ATOMIC_RELEASE);
-}
-
 void event_entry(struct thread *thread, const struct trace_node *node, uint64_t time)
 {
-    write_alone(thread, node, time, 0, false);
+    if (events_are_on())
+        write_event(thread, node, time, 0, false);
 }
 
 void event_end(struct thread *thread, const struct trace_node *node, uint64_t time, bool returned)
 {
-    write_alone(thread, node, time, EVENT_END, !returned);
+    if (events_are_on())
+        write_event(thread, node, time, EVENT_END, !returned);
 }
 
 /* The thread's time stands still meanwhile. */
@@ -176,7 +181,8 @@ static void write_slowly(struct thread *thread, const struct trace_node *node, u
 {
     uint64_t began = ticks_now();
 
-    write_alone(thread, node, time, flags, false);
+    if (events_are_on())
+        write_event(thread, node, time, flags, false);
     thread->stopped += ticks_now() - began;
 }
 

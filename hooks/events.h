@@ -24,15 +24,15 @@ struct event_place {
     uint64_t base; /* the thread's time at the segment's base */
 
     struct event_segment *segment;
-    uint64_t dropped; /* events lost since the last segment was taken */
-    uint64_t busy;    /* stack pointer of a slow path under way, 0 for none */
+    uint64_t dropped;    /* events lost since the last segment was taken */
+    uint64_t busy;       /* frame of a refill under way, 0 for none */
+    uint32_t refused;    /* refills since then that were refused */
+    uint32_t generation; /* of refills: one that was interrupted for long sees that it was */
+    uint32_t wait;       /* events until segments are looked for again */
 };
 
 /* Does this session record events? */
 bool events_are_on(void);
-
-/* From here on, exits go through the hook that suits the session. */
-void events_choose_hook(void);
 
 /* Where there are none, these do nothing. time: the thread's. */
 void event_entry(struct thread *thread, const struct trace_node *node, uint64_t time);

@@ -1,19 +1,40 @@
 /*
  * Calls from code that a code generator made, in the image (rewriter/elf/elf_generated.h) or at run
- * time. In a process that has such an image they pass: the return address is read by others. Others
- * pay nothing. The hot path never sees these calls, as they get no context.
+ * time. Its own stack walks read return addresses. Where it was not told how to find the true ones
+ * (linux/resolver.h) such calls pass. Others pay nothing. The hot path never sees these calls, as
+ * they get no context.
+ *
+ * Where it was told, they are recorded. JavaScript calls C++ through a few builtins, so the return
+ * address is the same whichever function makes the call. Their call site is therefore where the
+ * nearest JavaScript function made the call that led here. It differs from the return address, so
+ * these calls find their context in the slow path, each time anew. V8's frames on the way, which
+ * are linked by rbp:
+ *
+ *      |  return address  |  in a JavaScript function: the call site
+ *      |  rbp ------------+-->  |  return address |  in its caller
+ *      |  kind * 2        |     |  rbp            |
+ *      |  …               |     |  context + 1    |  odd: a pointer to an object, so this frame
+ *      |  return address  | <- slot                   is a function's and not a builtin's
+ *
+ * Frames of WebAssembly say what kind they are, too, and are passed over.
  */
 #ifndef UMBRA_HOOKS_GENERATED_H
 #define UMBRA_HOOKS_GENERATED_H
 
 #include <stdbool.h>
 
+#include "hooks/thread.h"
 #include "trace/image_manifest.h"
 
 /* An image is registered. Under the guard. */
 void generated_note(const struct image_header *image);
 
-/* Whether this return address leads to such code. Without the guard. */
-bool generated_is_caller(uint64_t site);
+/* The code generator finds true return addresses. While hooks still pass. */
+void generated_is_resolved(void);
+
+/* Puts the call site in place of the return address in *site, if that is in such code. frame: rbp
+   at the function's entry. False: the call has to pass. Without the guard. */
+bool generated_site(const struct thread *thread, const uint64_t *slot, uint64_t frame,
+                    uint64_t *site);
 
 #endif

@@ -1,7 +1,26 @@
 #include "hooks/invocation.h"
 
 #include "hooks/events.h"
+#include "hooks/session.h"
 #include "thunkstash/pages.h"
+
+static bool is_timed(const struct record *record)
+{
+    return !(record->t0 & TRACE_TICK_FLAG);
+}
+
+/* Number `number` of the node's calls: is it to be timed, and for how many does it stand? The
+   same as in linux/entry.S. */
+static uint64_t choose(struct trace_node *node, uint64_t number)
+{
+    uint8_t weight = node->gap;
+
+    if ((int32_t)((uint32_t)number - node->next) < 0)
+        return 0;
+    node->gap = (uint8_t)(node->mask / 2 + 1 + (node->random & node->mask));
+    node->next = (uint32_t)number + node->gap;
+    return weight;
+}
 
 void invocation_begin(struct record *record, struct trace_node *node, uint64_t ret, uint64_t body,
                       uint64_t slot, uint64_t now)
@@ -11,27 +30,55 @@ void invocation_begin(struct record *record, struct trace_node *node, uint64_t r
     record->ret = ret;
     record->body = body;
     record->node = node;
-    record->probes = 0;
-    record->t0 = now;
-    __atomic_store_n(&record->mark, MARK_LIVE | calls, __ATOMIC_RELEASE);
+    record->weight = session.is_adaptive ? choose(node, calls + node->passed) : 1;
+    record->t0 = record->weight ? now : session.header->tick;
+    __atomic_store_n(&record->mark, calls, __ATOMIC_RELEASE);
     __atomic_store_n(&record->slot, slot + SLOT_BIAS, __ATOMIC_RELEASE);
     node->calls = calls;
 }
 
-static void note_duration(struct trace_node *node, int64_t duration)
+/* Durations of calls that stand for others decide how many calls the next timed one stands for. */
+static void add_timed(struct trace_node *node, uint64_t weight, uint64_t ticks, uint64_t now)
 {
-    if (duration < 0)
-        duration = 0;
-    if ((uint64_t)duration > node->max)
-        node->max = (uint64_t)duration;
-    if (duration < node->min)
-        node->min = (uint32_t)duration;
+    node->ticks += ticks < TIMING_SLOW ? ticks * weight : ticks;
+    if (!session.is_adaptive)
+        return;
+    node->timed++;
+    node->random = (uint8_t)((uint32_t)now * TIMING_MIX >> 24);
+    if (ticks < TIMING_SHORT)
+        node->mask = (uint8_t)((node->mask * 2 + 1) & TIMING_MASK);
+    else if (ticks >= TIMING_LONG)
+        node->mask = 0;
 }
 
-static void add_time(struct trace_node *node, const struct record *record, uint64_t ticks)
+/*
+ * A call that was not timed: it began after the tick it knows, before the next. With two ticks
+ * since then it certainly took long: half a tick's time after the first is the best guess. From now
+ * on the context is timed again.
+ */
+static void add_untimed(const struct thread *thread, struct trace_node *node, uint64_t tick,
+                        uint64_t now)
 {
-    node->ticks += ticks;
-    node->probes += record->probes;
+    const struct trace_header *header = session.header;
+    uint64_t begin = (tick & ~TRACE_TICK_FLAG) - thread->stopped + header->ticks_per_second / 2000;
+    uint32_t number = (uint32_t)(node->calls + node->passed + 1);
+
+    if (header->tick == tick || header->tick_before == tick || (int64_t)(now - begin) < 0)
+        return;
+    node->ticks += now - begin;
+    node->mask = 0;
+    if ((int32_t)(node->next - number) > 0) {
+        node->gap = (uint8_t)(node->gap - (node->next - number));
+        node->next = number;
+    }
+}
+
+static void add_time(const struct thread *thread, struct record *record, uint64_t now)
+{
+    if (is_timed(record))
+        add_timed(record->node, record->weight, now - record->t0, now);
+    else
+        add_untimed(thread, record->node, record->t0, now);
 }
 
 static void raise_to(uint64_t *counter, uint64_t count)
@@ -56,21 +103,20 @@ static bool ended_elsewhere(const struct record *record)
 
 void invocation_end_elsewhere(struct record *record, uint64_t now)
 {
-    record->t0 = now - record->t0;
+    if (is_timed(record))
+        record->t0 = now - record->t0;
     __atomic_store_n(&record->mark, MARK_ELSEWHERE, __ATOMIC_RELEASE);
 }
 
-void invocation_end(struct thread *thread, struct record *record, struct record *caller,
-                    uint64_t now, bool returned)
+void invocation_end(struct thread *thread, struct record *record, uint64_t now, bool returned)
 {
     struct trace_node *node = record->node;
-    uint64_t ticks = ended_elsewhere(record) ? record->t0 : now - record->t0;
 
+    if (!ended_elsewhere(record))
+        add_time(thread, record, now);
+    else if (is_timed(record))
+        add_timed(node, record->weight, record->t0, now);
     returned |= ended_elsewhere(record);
-    add_time(node, record, ticks);
-    note_duration(node, (int64_t)(ticks - record->probes * thread->probe_ticks));
-    if (caller)
-        caller->probes += record->probes + 1;
     event_end(thread, node, now, returned);
     count_end(record, returned ? &node->exits : &thread->entry->unwound,
               returned ? MARK_LEAVING : MARK_UNWINDING);
@@ -82,20 +128,24 @@ static void unwind_top(struct thread *thread, uint64_t now)
     struct record *top = thread->own.top;
     uint64_t count = top->mark & ~MARK_BITS;
 
-    switch (record_is_live(top) ? top->mark & MARK_BITS : 0) {
-    case MARK_LIVE:
-        raise_to(&top->node->calls, count);
-        invocation_end(thread, top, stash_below(top), now, false);
-        break;
-    case MARK_ELSEWHERE:
-        invocation_end(thread, top, stash_below(top), now, true);
-        break;
-    case MARK_LEAVING:
-        raise_to(&top->node->exits, count);
-        break;
-    case MARK_UNWINDING:
-        raise_to(&thread->entry->unwound, count);
-        break;
+    if (!record_is_live(top)) {
+        raise_to(&top->node->exits, ~top->slot);
+    } else if (top->mark) {
+        switch (top->mark & MARK_BITS) {
+        case MARK_LIVE:
+            raise_to(&top->node->calls, count);
+            invocation_end(thread, top, now, false);
+            break;
+        case MARK_ELSEWHERE:
+            invocation_end(thread, top, now, true);
+            break;
+        case MARK_LEAVING:
+            raise_to(&top->node->exits, count);
+            break;
+        case MARK_UNWINDING:
+            raise_to(&thread->entry->unwound, count);
+            break;
+        }
     }
     stash_pop(&thread->own);
 }
@@ -112,7 +162,8 @@ void invocations_unwind(struct thread *thread, uint64_t until, uint64_t now)
     struct stash *stash = &thread->own;
 
     stash_settle(stash);
-    while (!record_is_sentinel(stash->top) && record_slot(stash->top) < until)
+    while (!record_is_sentinel(stash->top) &&
+           (!record_is_live(stash->top) || record_slot(stash->top) < until))
         unwind_top(thread, now);
 }
 
@@ -153,7 +204,7 @@ static void collect(struct record *record, void *with)
         return;
     if (!ended_elsewhere(record) && !(collection->by_content && is_overwritten(record)))
         return;
-    invocation_end(collection->thread, record, 0, collection->now, false);
+    invocation_end(collection->thread, record, collection->now, false);
     stash_free(&collection->thread->other, record);
     collection->freed++;
 }
@@ -168,9 +219,11 @@ uint32_t invocations_collect(struct thread *thread, uint64_t now, bool by_conten
 }
 
 struct settlement {
+    const struct thread *thread;
     uint64_t now, live;
 };
 
+/* What is live stands for itself, whether its turn had come or not. */
 static void settle(struct record *record, void *with)
 {
     struct settlement *settlement = with;
@@ -178,14 +231,16 @@ static void settle(struct record *record, void *with)
     if (!record_is_live(record))
         return;
     settlement->live++;
-    add_time(record->node, record, settlement->now - record->t0);
+    if (is_timed(record))
+        record->weight = 1;
+    add_time(settlement->thread, record, settlement->now);
     record->t0 = settlement->now;
-    record->probes = 0;
+    record->weight = 1;
 }
 
 uint64_t invocations_settle(struct thread *thread, uint64_t now)
 {
-    struct settlement settlement = {now, 0};
+    struct settlement settlement = {thread, now, 0};
 
     stash_each(&thread->own, settle, &settlement);
     if (thread->other_begun)

@@ -9,10 +9,9 @@
 void invocation_begin(struct record *record, struct trace_node *node, uint64_t ret, uint64_t body,
                       uint64_t slot, uint64_t now);
 
-/* Counts the end. caller: the record that was called from, or null if it is not known. An
-   invocation that returned on another thread ended then, and counts as returned. */
-void invocation_end(struct thread *thread, struct record *record, struct record *caller,
-                    uint64_t now, bool returned);
+/* Counts the end. An invocation that returned on another thread ended then, and counts as
+   returned. */
+void invocation_end(struct thread *thread, struct record *record, uint64_t now, bool returned);
 
 /* Notes on the record alone that its call returned where its counters cannot be written: on
    another thread, or while a slow path of its own thread is under way. */

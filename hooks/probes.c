@@ -12,7 +12,8 @@
 
 #define NEAR 65536 /* bytes within which a frame on a foreign stack is taken for the caller's */
 
-extern void umbra_record(void) __attribute__((visibility("hidden")));
+extern void umbra_record_exact(void) __attribute__((visibility("hidden")));
+extern void umbra_record_adaptive(void) __attribute__((visibility("hidden")));
 extern void umbra_record_events(void) __attribute__((visibility("hidden")));
 extern void umbra_pass(void) __attribute__((visibility("hidden")));
 
@@ -35,7 +36,9 @@ FROM_ASSEMBLY void *umbra_first_call(uint64_t body)
     if (!agent_begun())
         return hook;
     if (session.state == SESSION_RUNNING && image->version == IMAGE_VERSION)
-        hook = events_are_on() ? (void *)umbra_record_events : (void *)umbra_record;
+        hook = (void *)(session.has_events    ? umbra_record_events
+                        : session.is_adaptive ? umbra_record_adaptive
+                                              : umbra_record_exact);
     guard = guard_take();
     if (!image->first_function && hook != (void *)umbra_pass)
         module_register(image);
@@ -136,8 +139,7 @@ static struct record *push_other(struct thread *thread)
  * that of the function that jumped; in a chain of jumps, below that of the first, so that a loop of
  * tail calls does not grow the tree.
  */
-static bool tail_call(struct thread *thread, struct record *record, struct record *caller,
-                      uint64_t body)
+static bool tail_call(struct thread *thread, struct record *record, uint64_t body)
 {
     struct trace_node *from =
         record->node->site & TRACE_SITE_TAIL ? tree_parent(thread, record->node) : record->node;
@@ -147,7 +149,7 @@ static bool tail_call(struct thread *thread, struct record *record, struct recor
 
     if (!node)
         return false;
-    invocation_end(thread, record, caller, thread->now, true);
+    invocation_end(thread, record, thread->now, true);
     invocation_begin(record, node, record->ret, body, slot, thread->now);
     event_entry(thread, node, thread->now);
     return true;
@@ -167,7 +169,7 @@ static struct destination begin(struct thread *thread, struct record *record,
     uint64_t site = chained ? chained->ret | TRACE_SITE_TAIL : *slot;
     struct trace_node *node;
 
-    if (!chained && generated_is_caller(site)) {
+    if (!chained && !generated_site(thread, slot, thread->frame, &site)) {
         thread->entry->skipped++;
         return pass(body);
     }
@@ -188,7 +190,7 @@ static struct destination entry_on_own_stack(struct thread *thread, uint64_t *sl
     top = stash->top;
     if (record_slot(top) == (uint64_t)slot) {
         if (*slot == record_thunk(top) + THUNK_RETURN) {
-            if (!tail_call(thread, top, stash_below(top), body))
+            if (!tail_call(thread, top, body))
                 return count_as_dropped(thread, body);
             return (struct destination){record_thunk(top), true};
         }
@@ -214,7 +216,7 @@ static struct destination entry_on_other_stack(struct thread *thread, uint64_t *
 
     if (record && record_slot(record) == (uint64_t)slot && record_owner(record) == &thread->other &&
         record_session(record) == session.number) {
-        if (!tail_call(thread, record, record->below, body))
+        if (!tail_call(thread, record, body))
             return count_as_dropped(thread, body);
         return (struct destination){record_thunk(record), true};
     }
@@ -240,6 +242,7 @@ FROM_ASSEMBLY struct destination umbra_slow_entry(uint64_t *slot, uint64_t body)
 
     if (!thread)
         return pass(body);
+    thread->frame = *(const uint64_t *)__builtin_frame_address(0);
     destination = on_own_stack(thread, slot) ? entry_on_own_stack(thread, slot, body)
                                              : entry_on_other_stack(thread, slot, body);
     thread_publish(thread);
@@ -249,7 +252,7 @@ FROM_ASSEMBLY struct destination umbra_slow_entry(uint64_t *slot, uint64_t body)
 static void exit_on_own_stack(struct thread *thread, struct record *record)
 {
     invocations_unwind_above(thread, record, thread->now);
-    invocation_end(thread, record, stash_below(record), thread->now, true);
+    invocation_end(thread, record, thread->now, true);
     stash_pop(&thread->own);
 }
 
@@ -259,7 +262,7 @@ static void exit_on_other_stack(struct thread *thread, struct record *record)
 
     if (!is_caller(caller, record_slot(record)))
         caller = 0;
-    invocation_end(thread, record, caller, thread->now, true);
+    invocation_end(thread, record, thread->now, true);
     stash_free(&thread->other, record);
     thread->other.top = caller;
 }

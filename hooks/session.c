@@ -6,9 +6,45 @@
 #include "hooks/system.h"
 #include "hooks/thread.h"
 #include "thunkstash/pages.h"
+#include "thunkstash/stash.h"
+
+extern void umbra_exit_exact(void) __attribute__((visibility("hidden")));
+extern void umbra_exit_adaptive(void) __attribute__((visibility("hidden")));
+extern void umbra_exit_events(void) __attribute__((visibility("hidden")));
 
 struct session session;
 static char *const *environment;
+
+void session_choose_exit_hook(void)
+{
+    stash_set_exit_hook(session.has_events    ? umbra_exit_events
+                        : session.is_adaptive ? umbra_exit_adaptive
+                                              : umbra_exit_exact);
+}
+
+static void leave_ring(void)
+{
+    if (session.ring)
+        pages_give_back(session.ring, session.ring_size);
+    session.ring = 0;
+}
+
+/* A child goes on as its parent: the hooks are bound. */
+static void begin_timing(bool is_fork)
+{
+    struct trace_header *header = session.header;
+
+    if (!is_fork) {
+        session.has_events = session.ring != 0;
+        session.is_adaptive = header->timing == TRACE_TIMING_ADAPTIVE && !session.has_events &&
+                              system_times_adaptively();
+    } else if (!session.has_events) {
+        leave_ring();
+    }
+    header->timing = session.is_adaptive ? TRACE_TIMING_ADAPTIVE : TRACE_TIMING_EXACT;
+    header->tick |= TRACE_TICK_FLAG;
+    session_choose_exit_hook();
+}
 
 bool session_begin(char *const *env, uint32_t fork_of_pid)
 {
@@ -32,10 +68,20 @@ bool session_begin(char *const *env, uint32_t fork_of_pid)
     session.node_limit = welcome.node_limit;
     session.header->used = TRACE_HEADER_SIZE;
     session.header->fork_of_pid = fork_of_pid;
+    begin_timing(fork_of_pid != 0);
     session.header->start_ticks = ticks_now();
     __atomic_store_n(&session.header->state, TRACE_RUNNING, __ATOMIC_RELEASE);
     session.state = SESSION_RUNNING;
     return true;
+}
+
+void session_set_costs(const struct probe_costs *costs)
+{
+    session.costs = *costs;
+    session.header->probe_inner = costs->inner;
+    session.header->probe_timed = costs->timed;
+    session.header->probe_untimed = costs->untimed;
+    session.header->probe_passed = costs->passed;
 }
 
 /* Records of calls made before the fork still point into the parent's trace; no path touches the
@@ -43,14 +89,12 @@ bool session_begin(char *const *env, uint32_t fork_of_pid)
 void session_begin_in_child(void)
 {
     uint32_t parent = session.pid;
-    uint64_t probe_ticks = session.probe_ticks;
+    struct probe_costs costs = session.costs;
 
     pages_give_back(session.trace, session.capacity);
-    if (session.ring)
-        pages_give_back(session.ring, session.ring_size);
+    leave_ring();
     if (session_begin(environment, parent))
-        session.probe_ticks = probe_ticks;
-    events_choose_hook();
+        session_set_costs(&costs);
 }
 
 void session_end(void)

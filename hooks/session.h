@@ -16,6 +16,11 @@
 
 enum session_state { SESSION_OFF, SESSION_RUNNING, SESSION_CLOSED };
 
+/* What a recorded call costs, as trace_header has it. */
+struct probe_costs {
+    uint32_t inner, timed, untimed, passed;
+};
+
 struct session {
     enum session_state state;
     uint32_t number; /* 1 for the first of this process, + 1 at each fork */
@@ -27,7 +32,9 @@ struct session {
     struct event_ring *ring; /* call-trace mode: mapped; else null */
     uint64_t ring_size;
     uint32_t ring_segments;
-    uint64_t probe_ticks; /* calibrated cost of one recorded call, inside and outside of it */
+    bool has_events;  /* call-trace mode, likewise */
+    bool is_adaptive; /* how calls are timed; the same for all sessions of a process */
+    struct probe_costs costs;
 };
 
 extern struct session session __attribute__((visibility("hidden")));
@@ -38,6 +45,12 @@ bool session_begin(char *const *environment, uint32_t fork_of_pid);
 
 /* In a fork's child, under the guard: leaves the parent's trace alone and begins anew. */
 void session_begin_in_child(void);
+
+/* Notes what was calibrated, in the trace too. */
+void session_set_costs(const struct probe_costs *costs);
+
+/* From here on, stashes begin with the exit hook that suits the session. */
+void session_choose_exit_hook(void);
 
 /* Marks the trace as ended. */
 void session_end(void);

@@ -29,20 +29,20 @@
 
 struct thread {
     /* Hot: layout.h has the offsets. */
-    uint64_t stack_low;   /* bounds of the own stack */
-    uint64_t stack_size;  /* 0: every entry takes the slow path */
-    struct record *top;   /* of `own`; null: every exit takes the slow path */
-    uint32_t *table;      /* contexts by hash: node indexes, 0 for none; open addressing */
-    uint64_t table_mask;  /* entries - 1, entries a power of 2 */
-    char *trace;          /* start of the mapped trace: node = trace + 64 * index */
-    uint64_t probe_ticks; /* what one recorded call costs those around it */
-    uint64_t stopped;     /* ticks spent in slow paths: a thread's time is rdtsc less these */
+    uint64_t stack_low;  /* bounds of the own stack */
+    uint64_t stack_size; /* 0: every entry takes the slow path */
+    struct record *top;  /* of `own`; null: every exit takes the slow path */
+    uint32_t *table;     /* contexts by hash: node indexes, 0 for none; open addressing */
+    uint64_t table_mask; /* 4 * (entries - 1), entries a power of 2 */
+    char *trace;         /* start of the mapped trace: node = trace + 64 * index */
+    uint64_t stopped;    /* ticks spent in slow paths: a thread's time is rdtsc less these */
     struct event_place events;
 
     uint32_t begun; /* session in which the state was set up; 0: wiped, or never set up */
     uint32_t busy;
     uint64_t busy_slot;
     uint64_t now;               /* the thread's time while a slow path runs */
+    uint64_t frame;             /* rbp at the entry that a slow path is about */
     uint64_t own_low, own_size; /* the thread's own stack; size 0 if it is not known */
     struct stash own;           /* calls on that stack */
     struct stash other;         /* calls on all others */
@@ -93,7 +93,6 @@ ASSERT_HOT(top, THREAD_TOP);
 ASSERT_HOT(table, THREAD_TABLE);
 ASSERT_HOT(table_mask, THREAD_TABLE_MASK);
 ASSERT_HOT(trace, THREAD_TRACE);
-ASSERT_HOT(probe_ticks, THREAD_PROBE_TICKS);
 ASSERT_HOT(stopped, THREAD_STOPPED);
 ASSERT_HOT(events.next, THREAD_EVENT_NEXT);
 ASSERT_HOT(events.end, THREAD_EVENT_END);
@@ -103,9 +102,13 @@ _Static_assert(offsetof(struct trace_node, parent) == NODE_PARENT, "parent");
 _Static_assert(offsetof(struct trace_node, calls) == NODE_CALLS, "calls");
 _Static_assert(offsetof(struct trace_node, exits) == NODE_EXITS, "exits");
 _Static_assert(offsetof(struct trace_node, ticks) == NODE_TICKS, "ticks");
-_Static_assert(offsetof(struct trace_node, probes) == NODE_PROBES, "probes");
-_Static_assert(offsetof(struct trace_node, max) == NODE_MAX, "max");
-_Static_assert(offsetof(struct trace_node, min) == NODE_MIN, "min");
+_Static_assert(offsetof(struct trace_node, passed) == NODE_PASSED, "passed");
+_Static_assert(offsetof(struct trace_node, next) == NODE_NEXT, "next");
+_Static_assert(offsetof(struct trace_node, gap) == NODE_GAP, "gap");
+_Static_assert(offsetof(struct trace_node, mask) == NODE_MASK, "mask");
+_Static_assert(offsetof(struct trace_node, random) == NODE_RANDOM, "random");
+_Static_assert(offsetof(struct trace_node, timed) == NODE_TIMED, "timed");
+_Static_assert(offsetof(struct trace_header, tick) == TRACE_TICK, "tick");
 _Static_assert(offsetof(struct trace_node, context) == NODE_CONTEXT, "context");
 
 #endif

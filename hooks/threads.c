@@ -161,7 +161,6 @@ static bool thread_set_up(struct thread *thread, uint32_t tid)
     thread->tid = tid;
     thread->own_low = bounds.low;
     thread->own_size = bounds.size;
-    thread->probe_ticks = session.probe_ticks;
     thread->entry->tid = tid;
     thread->entry->start_ticks = ticks_now();
     thread->entry->state = TRACE_THREAD_RUNNING;

@@ -12,7 +12,7 @@ uint64_t tree_hash(uint64_t site, uint32_t parent, uint32_t function)
 {
     uint64_t key = (uint64_t)function << 32 | parent;
 
-    return ((site * HASH_A + key) * HASH_B) >> 32;
+    return ((site + (key << HASH_ROTATE | key >> (64 - HASH_ROTATE))) * HASH_B) >> 32;
 }
 
 static struct trace_node *node_at(const struct thread *thread, uint32_t index)
@@ -25,12 +25,17 @@ struct trace_node *tree_parent(const struct thread *thread, const struct trace_n
     return node_at(thread, node->parent);
 }
 
+static uint64_t last_place(const struct thread *thread)
+{
+    return thread->table_mask / sizeof *thread->table;
+}
+
 static uint64_t place_of(const struct thread *thread, uint64_t site, uint32_t parent,
                          uint32_t function)
 {
-    uint64_t place = tree_hash(site, parent, function) & thread->table_mask;
+    uint64_t mask = last_place(thread), place = tree_hash(site, parent, function) & mask;
 
-    for (; thread->table[place]; place = (place + 1) & thread->table_mask) {
+    for (; thread->table[place]; place = (place + 1) & mask) {
         const struct trace_node *node = node_at(thread, thread->table[place]);
 
         if (node->site == site && node->parent == parent && node->function == function)
@@ -49,7 +54,7 @@ static bool table_take(struct thread *thread)
         room *= 2;
     thread->table = pages_reserve(room * sizeof *thread->table);
     thread->table_room = room;
-    thread->table_mask = FIRST_TABLE_SIZE - 1;
+    thread->table_mask = (FIRST_TABLE_SIZE - 1) * sizeof *thread->table;
     thread->table_used = 0;
     return thread->table && pages_commit(thread->table, FIRST_TABLE_SIZE * sizeof *thread->table);
 }
@@ -64,7 +69,7 @@ static void table_put(struct thread *thread, uint32_t index)
 /* Doubles the table when it is half full. False: it cannot grow, and is nearly full. */
 static bool table_make_room(struct thread *thread)
 {
-    uint64_t size = thread->table_mask + 1;
+    uint64_t size = last_place(thread) + 1;
     uint32_t *entries = 0;
 
     if (thread->table_used < size / 2)
@@ -75,7 +80,7 @@ static bool table_make_room(struct thread *thread)
         return thread->table_used < size / 4 * 3;
     memcpy(entries, thread->table, size * sizeof *entries);
     memset(thread->table, 0, size * sizeof *entries);
-    thread->table_mask = 2 * size - 1;
+    thread->table_mask = (2 * size - 1) * sizeof *thread->table;
     for (uint64_t i = 0; i < size; i++)
         if (entries[i])
             table_put(thread, entries[i]);
@@ -109,7 +114,7 @@ static struct trace_node *node_add(struct thread *thread, uint64_t site, uint32_
     node->site = site;
     node->parent = parent;
     node->function = function;
-    node->min = UINT32_MAX;
+    node->next = node->gap = 1;
     __atomic_store_n(&node->context, context ? context : trace_index(node), __ATOMIC_RELEASE);
     table_put(thread, trace_index(node));
     thread->table_used++;
@@ -181,7 +186,6 @@ bool tree_begin(struct thread *thread, uint32_t ordinal)
     thread->block = block;
     thread->entry = (struct trace_thread *)((char *)block + TRACE_UNIT);
     thread->root = (struct trace_node *)((char *)block + 3 * TRACE_UNIT);
-    thread->root->min = UINT32_MAX;
     thread->root->context = trace_index(thread->root);
     block->used = 4;
     thread->entry->ordinal = ordinal;

@@ -83,8 +83,9 @@ bool agent_find(struct agent *agent, const char *wanted, const struct agent_form
         wanted = NULL;
     if (!wanted && !search(format->places, agent->path))
         return fail(failure, format->name,
-                    "expected the agent where this tool is installed, found none; name it with "
-                    "--agent=PATH");
+                    "expected the agent where this tool is installed, found none; %s, or name it "
+                    "with --agent=PATH",
+                    format->advice);
     memcpy(agent->needed, agent->path, sizeof agent->needed);
     return agent_check(agent->path, format, failure);
 }

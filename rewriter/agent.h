@@ -14,6 +14,7 @@ struct agent_format {
     const char *bundle_prefix; /* how an image names it that has it beside it */
     bool is_always_bundled;    /* images cannot name a path */
     const char *const *places; /* patterns, from the directory of this tool; null at the end */
+    const char *advice;        /* for who has none */
     /* False, with the reason, if that is not the agent. */
     bool (*check)(const char *path, uint8_t *bytes, size_t size, struct failure *failure);
 };

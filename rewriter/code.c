@@ -58,31 +58,21 @@ void address_set_init(struct address_set *set, const struct code *code)
     set->words = memory_zeroed(set->size / 64 + 1, sizeof *set->words);
 }
 
-void address_set_add(struct address_set *set, uint64_t address)
+uint64_t address_set_next(const struct address_set *set, uint64_t address, uint64_t end)
 {
-    if (address - set->base < set->size)
-        set->words[(address - set->base) / 64] |= 1ull << (address - set->base) % 64;
-}
+    uint64_t at = address > set->base ? address - set->base : 0, word, limit = end - set->base;
 
-bool address_set_has(const struct address_set *set, uint64_t address)
-{
-    return address - set->base < set->size &&
-           set->words[(address - set->base) / 64] >> (address - set->base) % 64 & 1;
-}
-
-uint64_t address_set_next(const struct address_set *set, uint64_t address)
-{
-    uint64_t at = address > set->base ? address - set->base : 0, word;
-
-    if (at >= set->size)
-        return UINT64_MAX;
-    word = set->words[at / 64] >> at % 64;
-    if (word)
-        return set->base + at + (uint64_t)__builtin_ctzll(word);
-    for (uint64_t i = at / 64 + 1; i <= (set->size - 1) / 64; i++)
-        if (set->words[i])
-            return set->base + i * 64 + (uint64_t)__builtin_ctzll(set->words[i]);
-    return UINT64_MAX;
+    if (end <= set->base)
+        return end;
+    limit = limit < set->size ? limit : set->size;
+    for (uint64_t i = at / 64; at < limit; at = ++i * 64) {
+        word = set->words[i] >> at % 64;
+        if (word) {
+            at += (uint64_t)__builtin_ctzll(word);
+            return at < limit ? set->base + at : end;
+        }
+    }
+    return end;
 }
 
 void code_map_init(struct code_map *map, const struct code *code)
@@ -91,6 +81,7 @@ void code_map_init(struct code_map *map, const struct code *code)
     address_set_init(&map->calls, code);
     address_set_init(&map->jumps, code);
     address_set_init(&map->pointers, code);
+    address_set_init(&map->landmarks, code);
     address_set_init(&map->inline_tables, code);
     map->work_left = WORK_BASE;
     for (size_t i = 0; i < code->range_count; i++)
@@ -111,6 +102,8 @@ void code_map_free(struct code_map *map)
     free(map->calls.words);
     free(map->jumps.words);
     free(map->pointers.words);
+    free(map->landmarks.words);
+    free(map->swept);
     free(map->inline_tables.words);
     free(map->branches);
     free(map->tables);
@@ -137,11 +130,59 @@ void code_map_add_slot_use(struct code_map *map, struct slot_use use)
     map->slot_uses[map->slot_use_count++] = use;
 }
 
+const struct swept *code_map_swept_at(const struct code_map *map, uint64_t address)
+{
+    size_t low = 0, high = map->swept_before;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (map->swept[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && address < map->swept[low - 1].stop ? &map->swept[low - 1] : NULL;
+}
+
+void code_map_add_swept(struct code_map *map, struct swept swept)
+{
+    map->swept = memory_grow(map->swept, map->swept_count, &map->swept_room, sizeof swept);
+    map->swept[map->swept_count++] = swept;
+}
+
+static int by_start(const void *left, const void *right)
+{
+    const struct swept *a = left, *b = right;
+
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+void code_map_end_round(struct code_map *map)
+{
+    if (map->swept_count > map->swept_before)
+        qsort(map->swept, map->swept_count, sizeof *map->swept, by_start);
+    map->swept_before = map->swept_count;
+}
+
+void code_map_end_sweeps(struct code_map *map)
+{
+    free(map->landmarks.words);
+    free(map->swept);
+    map->landmarks = (struct address_set){0};
+    map->swept = NULL;
+    map->swept_count = map->swept_before = map->swept_room = 0;
+}
+
 static int by_target(const void *left, const void *right)
 {
     const struct branch *a = left, *b = right;
 
-    return a->target < b->target ? -1 : a->target > b->target;
+    if (a->target != b->target)
+        return a->target < b->target ? -1 : 1;
+    if (a->source != b->source)
+        return a->source < b->source ? -1 : 1;
+    return a->kind - b->kind;
 }
 
 static int by_opcode(const void *left, const void *right)
@@ -153,12 +194,23 @@ static int by_opcode(const void *left, const void *right)
     return a->instruction < b->instruction ? -1 : a->instruction > b->instruction;
 }
 
-void code_map_settle(struct code_map *map)
+static void settle_branches(struct code_map *map)
 {
     size_t kept = 0;
 
     if (map->branch_count)
         qsort(map->branches, map->branch_count, sizeof *map->branches, by_target);
+    for (size_t i = 0; i < map->branch_count; i++)
+        if (kept == 0 || by_target(&map->branches[kept - 1], &map->branches[i]) != 0)
+            map->branches[kept++] = map->branches[i];
+    map->branch_count = kept;
+}
+
+void code_map_settle(struct code_map *map)
+{
+    size_t kept = 0;
+
+    settle_branches(map);
     if (map->slot_use_count)
         qsort(map->slot_uses, map->slot_use_count, sizeof *map->slot_uses, by_opcode);
     for (size_t i = 0; i < map->slot_use_count; i++)

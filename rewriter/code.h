@@ -53,10 +53,24 @@ struct address_set {
 };
 
 void address_set_init(struct address_set *set, const struct code *code);
-void address_set_add(struct address_set *set, uint64_t address);
-bool address_set_has(const struct address_set *set, uint64_t address);
-/* The first member at or above an address; UINT64_MAX if there is none. */
-uint64_t address_set_next(const struct address_set *set, uint64_t address);
+
+static inline void address_set_add(struct address_set *set, uint64_t address)
+{
+    uint64_t at = address - set->base;
+
+    if (at < set->size)
+        set->words[at / 64] |= 1ull << at % 64;
+}
+
+static inline bool address_set_has(const struct address_set *set, uint64_t address)
+{
+    uint64_t at = address - set->base;
+
+    return at < set->size && set->words[at / 64] >> at % 64 & 1;
+}
+
+/* The first member at or above an address and below an end; the end if there is none. */
+uint64_t address_set_next(const struct address_set *set, uint64_t address, uint64_t end);
 
 enum branch_kind {
     BRANCH_JUMP,
@@ -86,11 +100,21 @@ struct slot_use {
     bool is_call;
 };
 
+/* Code that was swept as that of a function whose end nothing tells but the next one. */
+struct swept {
+    uint64_t start, stop; /* what was decoded, from instruction to instruction, */
+    uint64_t end;         /* and where the function ended then */
+};
+
 /* What all code swept so far refers to. */
 struct code_map {
     struct address_set calls, jumps, pointers;
     struct address_set inline_tables; /* where tables between instructions begin */
-    struct branch *branches;          /* ascending by target once swept */
+    struct address_set landmarks;     /* in `swept`: see code_sweep.c */
+    struct swept *swept;              /* none overlaps another; ascending but for this round's */
+    size_t swept_count, swept_room;
+    size_t swept_before;     /* of them, before this round */
+    struct branch *branches; /* ascending by target once swept */
     size_t branch_count, branch_room;
     struct code_table *tables;
     size_t table_count, table_room;
@@ -120,13 +144,41 @@ void code_discover(const struct code *code, struct function_list *functions, str
 /* Puts what the sweeps noted in order. */
 void code_map_settle(struct code_map *map);
 
+/* Where a sweep has been, in a round before this one; null if none has. */
+const struct swept *code_map_swept_at(const struct code_map *map, uint64_t address);
+void code_map_add_swept(struct code_map *map, struct swept swept);
+/* To be called when a round of sweeps is over. */
+void code_map_end_round(struct code_map *map);
+/* Gives back what only sweeps need. */
+void code_map_end_sweeps(struct code_map *map);
+
 /* First branch whose target is at or above an address. */
 size_t code_map_branches_from(const struct code_map *map, uint64_t target);
 
-/* Decodes one function and notes what it refers to; marks it if it cannot be hooked. */
+/*
+ * Notes what a function refers to; marks it if it cannot be hooked. Spends work for what it has to
+ * decode.
+ */
 void code_sweep(const struct code *code, struct function *function, struct code_map *map);
 /* Likewise for code between functions, of which only jumps count. */
 void code_sweep_gap(const struct code *code, uint64_t address, uint64_t end, struct code_map *map);
+
+/*
+ * A leaf: code that ends soon whatever it is called with, and calls nothing. The agent need not
+ * see it return. Fed with a function's instructions in order.
+ */
+struct leaf_check {
+    uint64_t start, end;
+    bool is_broken;
+    bool is_closed; /* the last instruction does not go on to the next */
+};
+
+void leaf_check_add(struct leaf_check *check, const struct instruction *at);
+bool leaf_check_holds(const struct leaf_check *check);
+
+/* Whether the code from start to end, whose bytes these are, is one. Ends at the first thing that
+   says no, as in most functions a call soon does. */
+bool code_is_leaf(const ZydisDecoder *decoder, uint64_t start, uint64_t end, const uint8_t *bytes);
 
 /*
  * Finds the tables between instructions that functions of a known extent refer to, so that no sweep

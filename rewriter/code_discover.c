@@ -79,7 +79,7 @@ static bool add_called(const struct code *code, struct function_list *functions,
     uint64_t address = 0;
     bool is_new;
 
-    while ((address = address_set_next(&map->calls, address)) != UINT64_MAX) {
+    while ((address = address_set_next(&map->calls, address, UINT64_MAX)) != UINT64_MAX) {
         if (!function_list_at(functions, address) &&
             function_at_call(code, functions, address, &found))
             function_list_add(&added, found);
@@ -199,9 +199,11 @@ void code_discover(const struct code *code, struct function_list *functions, str
                 functions->items[i].reason != PATCH_INSIDE_FUNCTION)
                 code_sweep(code, &functions->items[i], map);
         }
+        code_map_end_round(map);
     } while (code_map_spend(map, functions->count * ROUND_WORK + map->calls.size / 512) &&
              add_called(code, functions, map));
     progress_clear();
+    code_map_end_sweeps(map);
     if (map->is_exhausted)
         return;
     sweep_gaps(code, functions, map);

@@ -21,8 +21,8 @@ static int list, verify, undo, version;
 static const struct poptOption option_table[] = {
     {NULL, 'o', POPT_ARG_STRING, NULL, OPTION_OUTPUT, "write the result there", "OUT"},
     {"overwrite", 0, POPT_ARG_NONE, &given.overwrite, 0, "replace OUT if it exists", NULL},
-    {"agent", 0, POPT_ARG_STRING, NULL, OPTION_AGENT, "have the image load this libhooks.so",
-     "PATH"},
+    {"agent", 0, POPT_ARG_STRING, NULL, OPTION_AGENT,
+     "have the image load this libhooks.so or hooks.dll", "PATH"},
     {"bundle", 0, POPT_ARG_NONE, &given.bundle, 0, "put a copy of the agent beside OUT", NULL},
     {"include", 0, POPT_ARG_STRING, NULL, OPTION_INCLUDE, "hook what it matches", "PATTERN"},
     {"exclude", 0, POPT_ARG_STRING, NULL, OPTION_EXCLUDE, "leave alone what it matches", "PATTERN"},

@@ -200,7 +200,7 @@ bool stub_append(struct stub_segment *stubs, struct function *function, const ui
 {
     bool is_adjusted;
 
-    put_frame(stubs, function, index);
+    put_frame(stubs, function, function->is_leaf ? index | STUB_LEAF : index);
     return stub_body_append(stubs, function, original, &is_adjusted, moves);
 }
 

@@ -26,7 +26,8 @@ bool stub_frame_check(const uint8_t *stub, uint64_t address, uint64_t header, ui
            memcmp(stub + 5, "\x48\x8d\x05", 3) == 0 && is_word(stub + 8, body - (address + 12)) &&
            memcmp(stub + 12, "\xff\x25", 2) == 0 && is_word(stub + 14, hook - (address + 18)) &&
            is_word(stub + STUB_FRAME_SIZE + STUB_HEADER_DISTANCE, header - body) &&
-           is_word(stub + STUB_FRAME_SIZE + STUB_INDEX, index);
+           (is_word(stub + STUB_FRAME_SIZE + STUB_INDEX, index) ||
+            is_word(stub + STUB_FRAME_SIZE + STUB_INDEX, index | STUB_LEAF));
 }
 
 bool stub_jump_check(const uint8_t *patch, uint64_t address, uint64_t size, uint64_t stub)

@@ -1,6 +1,7 @@
 /* Hands trace files to instrumented programs and completes them: see service/service.h. */
 #include <stdio.h>
 
+#include "service/choose.h"
 #include "service/control.h"
 #include "service/daemon.h"
 #include "service/message.h"
@@ -10,12 +11,23 @@
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
+/* Late: that the instance is served already is said where people look. */
+static bool open_log(const struct options *options, struct service *service)
+{
+    if (!options->log_file || message_open_log(options->log_file))
+        return true;
+    service_close(service);
+    return false;
+}
+
 static int start(const struct options *options)
 {
     struct service service;
     int status;
 
     if (!service_open(&service, options))
+        return EXIT_FAILED;
+    if (!open_log(options, &service))
         return EXIT_FAILED;
     if (!options->command)
         message("instance %s is ready; traces go to %s", options->instance, service.trace_dir_path);
@@ -38,8 +50,10 @@ static int spawn(const struct options *options)
     int caller = daemon_begin();
     int status;
 
-    if (caller < 0 || !service_open(&service, options))
+    if (caller < 0 || !service_open(&service, options) || !open_log(options, &service))
         return EXIT_FAILED;
+    if (options->log_file)
+        message("instance %s is ready; traces go to %s", options->instance, service.trace_dir_path);
     daemon_ready(caller);
     status = service_run(&service);
     service_close(&service);
@@ -56,9 +70,18 @@ static int run(const struct options *options)
     case VERB_SPAWN:
         return spawn(options);
     case VERB_STOP:
-        return control_stop(options->instance);
+        return control_stop(options);
     case VERB_STATUS:
-        return control_status(options->instance);
+        return control_status(options);
+    case VERB_LIST:
+        return control_list(options);
+    case VERB_PAUSE:
+    case VERB_RESUME:
+        return control_pause(options);
+    case VERB_TOP:
+        return choose_top(options);
+    case VERB_SNAPSHOT:
+        return choose_snapshot(options);
     }
     return EXIT_USAGE;
 }

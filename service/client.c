@@ -7,11 +7,13 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#include "service/list.h"
 #include "service/message.h"
+#include "service/pause.h"
 #include "service/service.h"
-#include "service/session.h"
+#include "service/status.h"
 
-#define LINE_SIZE               1024
+#define LINE_SIZE               CLIENT_LINE_SIZE
 #define COMPLAINTS_OF_STRANGERS 100
 
 void client_say(struct client *client, const char *format, ...)
@@ -30,29 +32,38 @@ void client_say(struct client *client, const char *format, ...)
     client->kind->say(client, line, length < 0 ? 0 : (size_t)length);
 }
 
-void client_answer_status(struct client *client)
+bool client_is_command(uint32_t kind)
 {
-    struct service *service = client->service;
-
-    client_say(client, "instance %s: running, pid %d, traces in %s", service->options->instance,
-               (int)getpid(), service->trace_dir_path);
-    client_say(client, "sessions: %u running, %u ended, %u refused", service->running,
-               service->ended, service->refused);
-    client_say(client, "bytes: %" PRIu64 " in traces of running processes, %" PRIu64 " in others",
-               session_running_bytes(service), service->ended_bytes);
-    if (service->tcp.listener >= 0)
-        client_say(client, "windows programs: %u running, port %u", session_running_by_tcp(service),
-                   service->tcp.rendezvous.port);
-    client_say(client, "clock: %" PRIu64 " ticks a second", tick_clock_frequency(&service->clock));
-    client_say(client, NULL);
-    client_end(client);
+    return kind >= PROTOCOL_COMMAND_STATUS && kind <= PROTOCOL_COMMAND_RESUME;
 }
 
-void client_answer_stop(struct client *client)
+static void answer_stop(struct client *client)
 {
     client->awaits_the_end = true;
     client->due_ms = INT64_MAX;
     service_stop(client->service);
+}
+
+void client_answer(struct client *client, const struct protocol_command *command)
+{
+    bool as_json = command->flags & PROTOCOL_AS_JSON;
+
+    switch (command->kind) {
+    case PROTOCOL_COMMAND_STATUS:
+        status_say(client, as_json);
+        break;
+    case PROTOCOL_COMMAND_LIST:
+        list_say(client, command->session, as_json);
+        break;
+    case PROTOCOL_COMMAND_PAUSE:
+    case PROTOCOL_COMMAND_RESUME:
+        pause_say(client, command);
+        break;
+    case PROTOCOL_COMMAND_STOP:
+        answer_stop(client);
+        return;
+    }
+    client_end(client);
 }
 
 /* Of the kind, when as many are there as may be: the one who has waited longest goes. */

@@ -13,6 +13,7 @@
 #define CLIENT_TIMEOUT_MS 3000 /* client_drop_idle says so */
 
 #define CLIENT_NAME_SIZE 32
+#define CLIENT_LINE_SIZE 9216 /* of an answer: two paths and some figures */
 
 struct client;
 struct service;
@@ -69,8 +70,9 @@ int client_drop_idle(struct service *service);
 void client_say(struct client *client, const char *format, ...)
     __attribute__((format(SERVICE_PRINTF, 2, 3)));
 
-/* Both end the client, the second one when the service ends. */
-void client_answer_status(struct client *client);
-void client_answer_stop(struct client *client);
+bool client_is_command(uint32_t kind);
+
+/* Ends the client; of PROTOCOL_COMMAND_STOP, when the service ends. */
+void client_answer(struct client *client, const struct protocol_command *command);
 
 #endif

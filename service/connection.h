@@ -19,9 +19,9 @@ struct connection_peer {
 /* As process_watch, of the process that connected, even if its pid was given away since. */
 int connection_watch_peer(int connection, pid_t pid);
 
-/* Sends a command. */
+/* Sends a command; magic and version are filled in. */
 bool connection_ask(int connection, const struct connection_peer *service,
-                    enum protocol_kind command);
+                    const struct protocol_command *command);
 
 /*
  * Returns the length of the next line of the answer, which is stored without an end and cut to

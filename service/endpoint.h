@@ -7,6 +7,10 @@
  *        INSTANCE.socket       replaced by whoever holds the lock; not on Windows
  *        INSTANCE.rendezvous   likewise
  *
+ * A listener for INSTANCE.socket may also be inherited, as sd_listen_fds(3) says: descriptor 3,
+ * LISTEN_PID our pid, LISTEN_FDS 1. It is not removed then, and connections that were made before
+ * the service began are answered.
+ *
  * Who has the lock may remove both: that a socket lies there does not mean that it is served.
  */
 #ifndef UMBRA_SERVICE_ENDPOINT_H
@@ -23,6 +27,7 @@ struct endpoint {
     int lock;
     int listener; /* can be read when somebody connects */
     int spare;    /* given up for a moment when there is no other descriptor left */
+    bool given;   /* the listener was handed to us (systemd), and is not ours to remove */
     bool ran_out; /* of descriptors, and said so */
     char socket_path[PROTOCOL_PATH_SIZE];
     char lock_path[ENDPOINT_PATH_SIZE];

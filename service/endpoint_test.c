@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -109,6 +111,40 @@ static void test_trusts_no_directory_of_others(void **state)
     assert_false(endpoint_open(&endpoint, "one"));
 }
 
+/* Only root can make what is another's. */
+static void test_trusts_no_directory_of_another_owner(void **state)
+{
+    struct endpoint endpoint;
+
+    if (geteuid())
+        skip();
+    mkdir(in_place(state, "umbra"), 0700);
+    assert_int_equal(chown(in_place(state, "umbra"), 65534, 65534), 0);
+    assert_false(endpoint_open(&endpoint, "one"));
+}
+
+/* Who listens is who called listen: a child, as another user. */
+static void test_speaks_to_no_service_of_another_user(void **state)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int squatted = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    struct connection_peer peer;
+    int status;
+
+    if (geteuid())
+        skip();
+    mkdir(in_place(state, "umbra"), 0700);
+    strcpy(address.sun_path, in_place(state, "umbra/one.socket"));
+    assert_int_equal(bind(squatted, (struct sockaddr *)&address, sizeof(address)), 0);
+    if (fork() == 0)
+        _exit(seteuid(65534) < 0 || listen(squatted, 1) < 0);
+    wait(&status);
+    assert_int_equal(status, 0);
+    assert_int_equal(endpoint_connect("one", 1, &peer), -1);
+    assert_int_equal(errno, EPERM);
+    close(squatted);
+}
+
 static void test_follows_no_link_to_a_lock(void **state)
 {
     struct endpoint endpoint;
@@ -129,6 +165,8 @@ int main(void)
         IN_A_PLACE(test_one_at_a_time),
         IN_A_PLACE(test_replaces_what_a_dead_service_left),
         IN_A_PLACE(test_trusts_no_directory_of_others),
+        IN_A_PLACE(test_trusts_no_directory_of_another_owner),
+        IN_A_PLACE(test_speaks_to_no_service_of_another_user),
         IN_A_PLACE(test_follows_no_link_to_a_lock),
     };
 

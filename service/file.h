@@ -39,6 +39,13 @@ bool file_write_at(int file, const void *bytes, size_t size, uint64_t offset);
 /* A number no other file of the same file system has; 0 if it cannot be found out. */
 uint64_t file_identity(int file);
 
+/* The content of the file, or of the directory itself where name is null, is on the disk when this
+ * returns. A file that is not there any more is none to wait for. */
+bool file_sync(int directory, const char *name);
+
+/* Likewise all files of the file system, of whomever. */
+bool file_sync_all(int directory);
+
 void file_close(int file);
 void file_remove(int directory, const char *name);
 

@@ -9,47 +9,100 @@
 #include <unistd.h>
 
 #include "service/call_trace.h"
+#include "service/help.h"
 #include "service/message.h"
 #include "service/tick_clock.h"
 #include "trace/protocol.h"
 #include "trace/trace_format.h"
 
-static const char help_text[] =
-    "call_trace_service - hands trace files to instrumented programs and completes them\n"
-    "\n"
-    "    call_trace_service start  [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
-    "    call_trace_service spawn  [OPTION]...\n"
-    "    call_trace_service stop   [--instance-id=ID]\n"
-    "    call_trace_service status [--instance-id=ID]\n"
-    "\n"
-    "start   Serves in the foreground until interrupted. With COMMAND, runs it under an\n"
-    "        instance of its own, stops when it ends and returns its exit status\n"
-    "        (128 + N if signal N killed it, 127 if it was not found).\n"
-    "spawn   Serves in the background; returns as soon as programs can be recorded.\n"
-    "stop    Stops a service; returns when it has ended and its traces are complete.\n"
-    "status  Prints the sessions and bytes of a service; exit status 1 if there is none.\n"
-    "\n"
-    "  --trace-dir=DIR         where traces go, made if missing (default: traces)\n"
-    "  --instance-id=ID        serve beside other instances; programs find theirs through\n"
-    "                          UMBRA_INSTANCE_ID (default: its value, else \"default\")\n"
-    "  --node-limit=N          calling contexts a thread may have before further ones are\n"
-    "                          kept by caller and callee only (default: 65536)\n"
-    "  --max-trace-size=BYTES  what a trace may grow to; K, M, G may follow (default: 1G)\n"
-    "  --mode=MODE             profile: a calling-context tree a thread (default); calltrace:\n"
-    "                          also each entry and end of a call with its time, compressed\n"
-    "  --ring-size=BYTES       calltrace: memory for events not yet written (default: 64M)\n"
-    "  --max-events-size=BYTES calltrace: what a process's events may take on disk; then\n"
-    "                          recording them stops (default: no limit) ...\n"
-    "  --keep-newest           ... or, a flight recorder, the oldest are removed\n"
-    "  --verbose               one line when a session begins and when it ends\n"
-    "  --help                  this page\n"
-    "\n"
-    "Exit status: 0, 1 for failure, 2 for wrong usage, or that of COMMAND.\n";
+enum option_code {
+    OPTION_TRACE_DIR = 1,
+    OPTION_INSTANCE,
+    OPTION_NODES,
+    OPTION_SLICES,
+    OPTION_SIZE,
+    OPTION_MODE,
+    OPTION_RING_SIZE,
+    OPTION_EVENTS_SIZE,
+    OPTION_KEEP_NEWEST,
+    OPTION_TIMING,
+    OPTION_PAUSED,
+    OPTION_LOG_FILE,
+    OPTION_VERBOSE,
+    OPTION_JSON,
+    OPTION_SESSION,
+    OPTION_PID,
+    OPTION_OUTPUT,
+    OPTION_INTERVAL,
+    OPTION_TIMES,
+    OPTION_ONCE,
+    OPTION_HELP,
+    OPTION_COUNT
+};
+
+static const struct option option_table[] = {
+    {"trace-dir", required_argument, NULL, OPTION_TRACE_DIR},
+    {"instance-id", required_argument, NULL, OPTION_INSTANCE},
+    {"node-limit", required_argument, NULL, OPTION_NODES},
+    {"slices", required_argument, NULL, OPTION_SLICES},
+    {"max-trace-size", required_argument, NULL, OPTION_SIZE},
+    {"mode", required_argument, NULL, OPTION_MODE},
+    {"ring-size", required_argument, NULL, OPTION_RING_SIZE},
+    {"max-events-size", required_argument, NULL, OPTION_EVENTS_SIZE},
+    {"keep-newest", no_argument, NULL, OPTION_KEEP_NEWEST},
+    {"timing", required_argument, NULL, OPTION_TIMING},
+    {"paused", no_argument, NULL, OPTION_PAUSED},
+    {"log-file", required_argument, NULL, OPTION_LOG_FILE},
+    {"verbose", no_argument, NULL, OPTION_VERBOSE},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"session", required_argument, NULL, OPTION_SESSION},
+    {"pid", required_argument, NULL, OPTION_PID},
+    {"output", required_argument, NULL, OPTION_OUTPUT},
+    {"interval", required_argument, NULL, OPTION_INTERVAL},
+    {"count", required_argument, NULL, OPTION_TIMES},
+    {"once", no_argument, NULL, OPTION_ONCE},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+#define OF(verb) (1u << (verb))
+#define SERVES   (OF(VERB_START) | OF(VERB_SPAWN))
+#define SHOWS    (OF(VERB_STATUS) | OF(VERB_LIST))
+#define CHOOSES  (OF(VERB_SNAPSHOT) | OF(VERB_PAUSE) | OF(VERB_RESUME))
+
+/* The verbs that understand it. */
+static const unsigned verbs_of[OPTION_COUNT] = {
+    [OPTION_TRACE_DIR] = SERVES,
+    [OPTION_INSTANCE] = ~0u,
+    [OPTION_NODES] = SERVES,
+    [OPTION_SLICES] = SERVES,
+    [OPTION_SIZE] = SERVES,
+    [OPTION_MODE] = SERVES,
+    [OPTION_RING_SIZE] = SERVES,
+    [OPTION_EVENTS_SIZE] = SERVES,
+    [OPTION_KEEP_NEWEST] = SERVES,
+    [OPTION_TIMING] = SERVES,
+    [OPTION_PAUSED] = SERVES,
+    [OPTION_LOG_FILE] = SERVES,
+    [OPTION_VERBOSE] = SERVES,
+    [OPTION_JSON] = SHOWS,
+    [OPTION_SESSION] = CHOOSES,
+    [OPTION_PID] = CHOOSES,
+    [OPTION_OUTPUT] = OF(VERB_SNAPSHOT),
+    [OPTION_INTERVAL] = OF(VERB_TOP),
+    [OPTION_TIMES] = OF(VERB_TOP),
+    [OPTION_ONCE] = OF(VERB_TOP),
+    [OPTION_HELP] = ~0u,
+};
+
+static const char *const verb_names[] = {
+    [VERB_START] = "start",   [VERB_SPAWN] = "spawn", [VERB_STOP] = "stop",
+    [VERB_STATUS] = "status", [VERB_LIST] = "list",   [VERB_PAUSE] = "pause",
+    [VERB_RESUME] = "resume", [VERB_TOP] = "top",     [VERB_SNAPSHOT] = "snapshot",
+};
 
 struct raw_options {
-    const char *trace_dir, *instance, *node_limit, *max_trace_size;
-    const char *mode, *ring_size, *events_size;
-    bool keep_newest, verbose, help;
+    const char *values[OPTION_COUNT]; /* as given; "" for those that take none; null: not given */
 };
 
 static bool parse_number(const char *text, uint64_t *number, const char **rest)
@@ -85,20 +138,15 @@ bool options_parse_size(const char *text, uint64_t *size)
 
 static bool read_verb(struct options *options, const char *name)
 {
-    static const char *const names[] = {
-        [VERB_START] = "start",
-        [VERB_SPAWN] = "spawn",
-        [VERB_STOP] = "stop",
-        [VERB_STATUS] = "status",
-    };
-
-    for (int i = VERB_START; name && i <= VERB_STATUS; i++) {
-        if (!strcmp(name, names[i])) {
+    for (int i = VERB_START; name && i <= VERB_SNAPSHOT; i++) {
+        if (!strcmp(name, verb_names[i])) {
             options->verb = (enum verb)i;
             return true;
         }
     }
-    message("%s: expected start, spawn, stop or status; see --help", name ? name : "no verb");
+    message("%s: expected start, spawn, stop, status, list, pause, resume, top or snapshot; "
+            "see --help",
+            name ? name : "no verb");
     return false;
 }
 
@@ -141,24 +189,90 @@ static bool choose_trace_dir(struct options *options, const char *given)
     return false;
 }
 
+static const char *name_of(int code)
+{
+    const struct option *option = option_table;
+
+    while (option->val != code)
+        option++;
+    return option->name;
+}
+
+/* One of 1 to UINT32_MAX; by_default where the option was not given. */
+static bool choose_number(const struct raw_options *raw, enum option_code code, uint32_t *chosen,
+                          uint32_t by_default)
+{
+    const char *given = raw->values[code];
+    const char *rest;
+    uint64_t number;
+
+    *chosen = by_default;
+    if (!given)
+        return true;
+    if (!parse_number(given, &number, &rest) || *rest || number < 1 || number > UINT32_MAX) {
+        message("--%s=%s: expected a number from 1 to %u", name_of(code), given, UINT32_MAX);
+        return false;
+    }
+    *chosen = (uint32_t)number;
+    return true;
+}
+
+/* Seconds, with a fraction. */
+static bool choose_interval(struct options *options, const char *given)
+{
+    char *end = NULL;
+    double seconds = given ? strtod(given, &end) : OPTIONS_DEFAULT_INTERVAL;
+
+    if (given && (!*given || *end || !(seconds >= 0.1 && seconds <= 3600))) {
+        message("--interval=%s: expected seconds from 0.1 to 3600", given);
+        return false;
+    }
+    options->interval_ms = (uint32_t)(seconds * 1000);
+    return true;
+}
+
+/* Which of the sessions, and what is to be done with them. */
+static bool choose_sessions(struct options *options, const struct raw_options *raw)
+{
+    options->output = raw->values[OPTION_OUTPUT];
+    if (raw->values[OPTION_SESSION] && raw->values[OPTION_PID]) {
+        message("--session and --pid exclude each other");
+        return false;
+    }
+    return choose_number(raw, OPTION_SESSION, &options->session, 0) &&
+           choose_number(raw, OPTION_PID, &options->pid, 0) &&
+           choose_number(raw, OPTION_TIMES, &options->times, 0) &&
+           choose_interval(options, raw->values[OPTION_INTERVAL]);
+}
+
 static bool choose_limits(struct options *options, const struct raw_options *raw)
 {
-    uint64_t limit = OPTIONS_DEFAULT_NODE_LIMIT;
+    const char *size_given = raw->values[OPTION_SIZE];
     uint64_t size = OPTIONS_DEFAULT_TRACE_SIZE;
+
+    if (!choose_number(raw, OPTION_NODES, &options->node_limit, OPTIONS_DEFAULT_NODE_LIMIT))
+        return false;
+
+    if (size_given && (!options_parse_size(size_given, &size) || size < OPTIONS_MIN_TRACE_SIZE ||
+                       size > OPTIONS_MAX_TRACE_SIZE)) {
+        message("--max-trace-size=%s: expected bytes from 64K to 256G", size_given);
+        return false;
+    }
+    options->max_trace_size = size - size % TRACE_BLOCK_SIZE;
+    return true;
+}
+
+static bool choose_slices(struct options *options, const char *given)
+{
+    uint64_t slices = OPTIONS_DEFAULT_SLICES;
     const char *rest = "";
 
-    if (raw->node_limit && (!parse_number(raw->node_limit, &limit, &rest) || *rest || limit < 1 ||
-                            limit > UINT32_MAX)) {
-        message("--node-limit=%s: expected a number from 1 to %u", raw->node_limit, UINT32_MAX);
+    if (given && (!parse_number(given, &slices, &rest) || *rest || slices == 1 ||
+                  slices > OPTIONS_MAX_SLICES)) {
+        message("--slices=%s: expected 0 or a number from 2 to %u", given, OPTIONS_MAX_SLICES);
         return false;
     }
-    if (raw->max_trace_size && (!options_parse_size(raw->max_trace_size, &size) ||
-                                size < OPTIONS_MIN_TRACE_SIZE || size > OPTIONS_MAX_TRACE_SIZE)) {
-        message("--max-trace-size=%s: expected bytes from 64K to 256G", raw->max_trace_size);
-        return false;
-    }
-    options->node_limit = (uint32_t)limit;
-    options->max_trace_size = size - size % TRACE_BLOCK_SIZE;
+    options->slices = (uint32_t)slices;
     return true;
 }
 
@@ -173,39 +287,55 @@ static bool choose_size(const char *name, const char *given, uint64_t least, uin
 
 static bool choose_mode(struct options *options, const struct raw_options *raw)
 {
-    options->records_events = raw->mode && !strcmp(raw->mode, "calltrace");
+    const char *mode = raw->values[OPTION_MODE];
+    const char *ring_size = raw->values[OPTION_RING_SIZE];
+    const char *events_size = raw->values[OPTION_EVENTS_SIZE];
+    bool keep_newest = raw->values[OPTION_KEEP_NEWEST];
+
+    options->records_events = mode && !strcmp(mode, "calltrace");
     options->events = (struct event_policy){
         .ring_size = OPTIONS_DEFAULT_RING_SIZE,
-        .keep_newest = raw->keep_newest,
+        .keep_newest = keep_newest,
     };
-    if (raw->mode && !options->records_events && strcmp(raw->mode, "profile")) {
-        message("--mode=%s: expected profile or calltrace", raw->mode);
+    if (mode && !options->records_events && strcmp(mode, "profile")) {
+        message("--mode=%s: expected profile or calltrace", mode);
         return false;
     }
     if (options->records_events && !call_trace_is_possible()) {
         message("--mode=calltrace: expected Linux; here only profiles can be recorded");
         return false;
     }
-    if (!options->records_events && (raw->ring_size || raw->events_size || raw->keep_newest)) {
+    if (!options->records_events && (ring_size || events_size || keep_newest)) {
         message("--ring-size, --max-events-size and --keep-newest go with --mode=calltrace");
         return false;
     }
-    if (raw->keep_newest && !raw->events_size) {
+    if (keep_newest && !events_size) {
         message("--keep-newest: expected --max-events-size, the size to keep, as well");
         return false;
     }
-    return choose_size("ring-size", raw->ring_size, OPTIONS_MIN_RING_SIZE, OPTIONS_MAX_RING_SIZE,
+    return choose_size("ring-size", ring_size, OPTIONS_MIN_RING_SIZE, OPTIONS_MAX_RING_SIZE,
                        "1M to 4G", &options->events.ring_size) &&
-           choose_size("max-events-size", raw->events_size, OPTIONS_MIN_RING_SIZE, UINT64_MAX / 2,
-                       "1M", &options->events.disk_size);
+           choose_size("max-events-size", events_size, OPTIONS_MIN_RING_SIZE, UINT64_MAX / 2, "1M",
+                       &options->events.disk_size);
 }
 
-/* Options that only a verb which serves understands. */
+static bool choose_timing(struct options *options, const char *given)
+{
+    options->is_exact = options->records_events || (given && !strcmp(given, "exact"));
+    if (given && !strcmp(given, "adaptive") && options->records_events) {
+        message("--timing=adaptive: with --mode=calltrace each call is timed");
+        return false;
+    }
+    if (!given || options->is_exact || !strcmp(given, "adaptive"))
+        return true;
+    message("--timing=%s: expected exact or adaptive", given);
+    return false;
+}
+
+/* Each verb has its own options. */
 static bool check_verb(const struct options *options, const struct raw_options *raw,
                        const char *excess)
 {
-    bool serves = options->verb == VERB_START || options->verb == VERB_SPAWN;
-
     if (excess) {
         message("%s: unexpected argument%s", excess,
                 options->verb == VERB_START ? "; put -- before a command to run" : "; see --help");
@@ -215,9 +345,10 @@ static bool check_verb(const struct options *options, const struct raw_options *
         message("-- %s: only start takes a command", options->command[0]);
         return false;
     }
-    if (!serves && (raw->trace_dir || raw->node_limit || raw->max_trace_size || raw->mode ||
-                    raw->ring_size || raw->events_size || raw->keep_newest || raw->verbose)) {
-        message("stop and status take no option but --instance-id; see --help");
+    for (int code = 1; code < OPTION_COUNT; code++) {
+        if (!raw->values[code] || verbs_of[code] & OF(options->verb))
+            continue;
+        message("--%s: %s does not take it; see --help", name_of(code), verb_names[options->verb]);
         return false;
     }
     return true;
@@ -239,69 +370,6 @@ static bool split_command(struct options *options, int *argc, char **argv)
     return true;
 }
 
-enum option_code {
-    OPTION_TRACE_DIR = 1,
-    OPTION_INSTANCE,
-    OPTION_NODES,
-    OPTION_SIZE,
-    OPTION_MODE,
-    OPTION_RING_SIZE,
-    OPTION_EVENTS_SIZE,
-    OPTION_KEEP_NEWEST,
-    OPTION_VERBOSE,
-    OPTION_HELP
-};
-
-static const struct option option_table[] = {
-    {"trace-dir", required_argument, NULL, OPTION_TRACE_DIR},
-    {"instance-id", required_argument, NULL, OPTION_INSTANCE},
-    {"node-limit", required_argument, NULL, OPTION_NODES},
-    {"max-trace-size", required_argument, NULL, OPTION_SIZE},
-    {"mode", required_argument, NULL, OPTION_MODE},
-    {"ring-size", required_argument, NULL, OPTION_RING_SIZE},
-    {"max-events-size", required_argument, NULL, OPTION_EVENTS_SIZE},
-    {"keep-newest", no_argument, NULL, OPTION_KEEP_NEWEST},
-    {"verbose", no_argument, NULL, OPTION_VERBOSE},
-    {"help", no_argument, NULL, OPTION_HELP},
-    {NULL, 0, NULL, 0},
-};
-
-static void keep_option(struct raw_options *raw, int code)
-{
-    switch (code) {
-    case OPTION_TRACE_DIR:
-        raw->trace_dir = optarg;
-        break;
-    case OPTION_INSTANCE:
-        raw->instance = optarg;
-        break;
-    case OPTION_NODES:
-        raw->node_limit = optarg;
-        break;
-    case OPTION_SIZE:
-        raw->max_trace_size = optarg;
-        break;
-    case OPTION_MODE:
-        raw->mode = optarg;
-        break;
-    case OPTION_RING_SIZE:
-        raw->ring_size = optarg;
-        break;
-    case OPTION_EVENTS_SIZE:
-        raw->events_size = optarg;
-        break;
-    case OPTION_KEEP_NEWEST:
-        raw->keep_newest = true;
-        break;
-    case OPTION_VERBOSE:
-        raw->verbose = true;
-        break;
-    case OPTION_HELP:
-        raw->help = true;
-        break;
-    }
-}
-
 /* Returns false after one message. What is no option is in argv from optind on. */
 static bool read_options(struct raw_options *raw, int argc, char **argv)
 {
@@ -316,7 +384,7 @@ static bool read_options(struct raw_options *raw, int argc, char **argv)
                                 : "unknown option, or a value where none is expected");
             return false;
         }
-        keep_option(raw, code);
+        raw->values[code] = optarg ? optarg : "";
     }
     return true;
 }
@@ -330,13 +398,19 @@ bool options_parse(struct options *options, int argc, char **argv)
         return false;
     if (!read_options(&raw, argc, argv))
         return false;
-    if (raw.help) {
+    if (raw.values[OPTION_HELP]) {
         fputs(help_text, stdout);
         return true;
     }
-    options->verbose = raw.verbose;
+    options->verbose = raw.values[OPTION_VERBOSE];
+    options->paused = raw.values[OPTION_PAUSED];
+    options->json = raw.values[OPTION_JSON];
+    options->once = raw.values[OPTION_ONCE];
+    options->log_file = raw.values[OPTION_LOG_FILE];
     return read_verb(options, optind < argc ? argv[optind] : NULL) &&
            check_verb(options, &raw, optind + 1 < argc ? argv[optind + 1] : NULL) &&
-           choose_trace_dir(options, raw.trace_dir) && choose_instance(options, raw.instance) &&
-           choose_limits(options, &raw) && choose_mode(options, &raw);
+           choose_trace_dir(options, raw.values[OPTION_TRACE_DIR]) &&
+           choose_instance(options, raw.values[OPTION_INSTANCE]) && choose_limits(options, &raw) &&
+           choose_slices(options, raw.values[OPTION_SLICES]) && choose_mode(options, &raw) &&
+           choose_timing(options, raw.values[OPTION_TIMING]) && choose_sessions(options, &raw);
 }

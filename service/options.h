@@ -20,8 +20,14 @@
 /* Calling contexts a thread may have before they fold: --node-limit. 64 bytes each. */
 #define OPTIONS_DEFAULT_NODE_LIMIT 65536u
 
+#define OPTIONS_DEFAULT_INTERVAL 2.0 /* seconds, of top */
+
 #define OPTIONS_INSTANCE_SIZE 64
 #define OPTIONS_PATH_SIZE     4096
+
+/* Time slices of a recording at most: --slices. */
+#define OPTIONS_DEFAULT_SLICES 200u
+#define OPTIONS_MAX_SLICES     10000u
 
 enum verb {
     VERB_NONE, /* --help: nothing more to do */
@@ -29,6 +35,11 @@ enum verb {
     VERB_SPAWN,
     VERB_STOP,
     VERB_STATUS,
+    VERB_LIST,
+    VERB_PAUSE,
+    VERB_RESUME,
+    VERB_TOP,
+    VERB_SNAPSHOT,
 };
 
 struct options {
@@ -36,11 +47,22 @@ struct options {
     char trace_dir[OPTIONS_PATH_SIZE];
     char instance[OPTIONS_INSTANCE_SIZE];
     uint32_t node_limit;
+    uint32_t slices;         /* 0: none are taken */
     uint64_t max_trace_size; /* a multiple of TRACE_BLOCK_SIZE */
     bool records_events;     /* --mode=calltrace */
     struct event_policy events;
+    bool is_exact; /* --timing */
     bool verbose;
-    char **command; /* what stands behind "--", zero-terminated; null if there is none */
+    bool paused;          /* sessions begin so */
+    const char *log_file; /* in argv, as the others; null: messages go to standard error */
+    char **command;       /* what stands behind "--", zero-terminated; null if there is none */
+
+    bool json;
+    uint32_t session, pid; /* 0 for all */
+    const char *output;    /* null: a name is made up */
+    uint32_t interval_ms;
+    uint32_t times; /* refreshes of top; 0: no end */
+    bool once;
 };
 
 /*

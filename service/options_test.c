@@ -33,6 +33,31 @@ static void test_defaults(void **state)
     assert_null(options.command);
 }
 
+static void test_each_verb_has_its_options(void **state)
+{
+    struct options options;
+
+    (void)state;
+    assert_true(PARSE(&options, "start", "--paused", "--log-file=log"));
+    assert_true(options.paused);
+    assert_string_equal(options.log_file, "log");
+    assert_true(PARSE(&options, "list", "--json"));
+    assert_true(options.json);
+    assert_true(PARSE(&options, "snapshot", "--pid=7", "--output=x"));
+    assert_int_equal(options.pid, 7);
+    assert_true(PARSE(&options, "top", "--interval=0.5", "--count=3"));
+    assert_int_equal(options.interval_ms, 500);
+    assert_int_equal(options.times, 3);
+    assert_false(PARSE(&options, "stop", "--json"));
+    assert_false(PARSE(&options, "list", "--paused"));
+    assert_false(PARSE(&options, "top", "--session=1"));
+    assert_false(PARSE(&options, "pause", "--session=1", "--pid=2"));
+    assert_false(PARSE(&options, "pause", "--session=0"));
+    assert_false(PARSE(&options, "pause", "--session=-1"));
+    assert_false(PARSE(&options, "top", "--interval=nan"));
+    assert_false(PARSE(&options, "top", "--interval=0"));
+}
+
 static void test_command_is_taken_as_it_is(void **state)
 {
     struct options options;
@@ -77,6 +102,10 @@ static void test_wrong_usage(void **state)
     assert_false(PARSE(&options, "start", "--node-limit=0"));
     assert_false(PARSE(&options, "start", "--node-limit=4294967296"));
     assert_false(PARSE(&options, "start", "--max-trace-size=1"));
+    assert_false(PARSE(&options, "start", "--timing=rough"));
+    assert_false(PARSE(&options, "stop", "--timing=exact"));
+    assert_true(PARSE(&options, "start", "--timing=exact") && options.is_exact);
+    assert_true(PARSE(&options, "start") && !options.is_exact);
     assert_false(PARSE(&options, "start", "--max-trace-size=1T"));
 }
 
@@ -99,6 +128,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_each_verb_has_its_options),
         cmocka_unit_test(test_command_is_taken_as_it_is),
         cmocka_unit_test(test_a_command_has_its_own_instance),
         cmocka_unit_test(test_wrong_usage),

@@ -42,6 +42,21 @@ void process_wait_until_gone(pid_t pid, int watch);
  */
 bool process_may_map(pid_t pid, uint64_t file);
 
+/*
+ * What the system says of the end of a process that is gone. watch is as process_watch returned it
+ * and not closed yet. *code: see enum trace_end_how.
+ */
+void process_read_end(pid_t pid, int watch, enum trace_end_how *how, uint32_t *code);
+
+struct process_needs {
+    uint64_t resident_bytes;
+    unsigned descriptors;
+    uint64_t descriptor_limit; /* 0: none */
+};
+
+/* Of this process. What cannot be found out is 0. */
+void process_read_needs(struct process_needs *needs);
+
 /* The system that paths and numbers of this service's own are of. */
 enum trace_system process_own_system(void);
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <utlist.h>
 
 #include "service/call_trace.h"
@@ -14,6 +15,7 @@
 #include "service/message.h"
 #include "service/process.h"
 #include "service/session.h"
+#include "service/slices.h"
 
 #define SWEEP_MS 500
 
@@ -25,6 +27,12 @@ void service_stop(struct service *service)
         service->stopping = true;
 }
 
+/* As daemons do, whose SIGHUP comes from whatever renames their log files. */
+static bool goes_on_when_hung_up(const struct service *service)
+{
+    return service->options->verb == VERB_SPAWN || message_has_log();
+}
+
 /* What a key sends, the command has got as well; what came to us alone is handed on. */
 static void signal_came(void *owner)
 {
@@ -33,10 +41,13 @@ static void signal_came(void *owner)
 
     while (signals_next(&service->signals, &event)) {
         if (event.child_ended) {
+            session_sweep(service, false); /* before it is collected, and its end forgotten */
             if (service->command && command_has_ended(service->command, &service->exit_status)) {
                 service->command = 0;
                 service->stopping = true;
             }
+        } else if (event.for_the_log && !service->command && goes_on_when_hung_up(service)) {
+            message_reopen_log();
         } else if (!service->command) {
             service->stopping = true;
         } else if (!event.from_terminal) {
@@ -70,6 +81,7 @@ bool service_open(struct service *service, const struct options *options)
 {
     *service = (struct service){
         .options = options,
+        .paused = options->paused,
         .loop.fd = -1,
         .signals.fd = -1,
         .endpoint.lock = -1,
@@ -112,7 +124,11 @@ int service_run(struct service *service)
             session_sweep(service, false);
             timeout = timeout < 0 || timeout > SWEEP_MS ? SWEEP_MS : timeout;
         }
-        event_loop_turn(&service->loop, call_trace_turn(service, timeout));
+        if (session_needs_ticks(service)) {
+            session_tick(service);
+            timeout = 1;
+        }
+        event_loop_turn(&service->loop, call_trace_turn(service, slices_turn(service, timeout)));
     }
     return service->exit_status;
 }
@@ -121,10 +137,14 @@ int service_run(struct service *service)
 static void close_clients(struct service *service, unsigned left)
 {
     struct client *client, *next;
+    bool synced = false;
 
     DL_FOREACH_SAFE(service->clients, client, next)
     {
         if (client->awaits_the_end) {
+            if (!synced && !list_sync(service))
+                client_say(client, "not all traces are on the disk: %s", strerror(errno));
+            synced = true;
             client_say(client, "traces completed: %u, with %" PRIu64 " bytes", service->ended,
                        service->ended_bytes);
             if (left)
@@ -132,6 +152,8 @@ static void close_clients(struct service *service, unsigned left)
                            "processes still running: %u, their traces are left as they are; "
                            "recording goes on",
                            left);
+            client_say(client, "instance %s: stopped, pid %d", service->options->instance,
+                       (int)getpid());
             client_say(client, NULL);
         }
         client_end(client);
@@ -149,6 +171,7 @@ void service_close(struct service *service)
     endpoint_close(&service->endpoint);
     close_clients(service, left);
     call_trace_close(service);
+    list_free(&service->ended_sessions);
     signals_close(&service->signals);
     event_loop_close(&service->loop);
     file_close(service->trace_dir);

@@ -17,6 +17,7 @@
 
 #include "service/endpoint.h"
 #include "service/event_loop.h"
+#include "service/list.h"
 #include "service/options.h"
 #include "service/signals.h"
 #include "service/tcp_endpoint.h"
@@ -30,6 +31,7 @@ struct service {
     const struct options *options;
     struct event_loop loop;
     struct tick_clock clock;
+    uint64_t tick; /* the last one told to the processes: trace_header.tick */
     struct signals signals;
     struct event_source signal_source;
     struct endpoint endpoint;
@@ -47,9 +49,12 @@ struct service {
     unsigned last_session;
     unsigned ended;
     unsigned refused;     /* who connected and was not served */
+    unsigned lost;        /* who was, but whose trace could not be made or handed over */
     unsigned strangers;   /* of these, who did not know the secret */
     uint64_t ended_bytes; /* of the traces that are complete */
 
+    struct ended_list ended_sessions;
+    bool paused;                        /* sessions that begin now begin so */
     struct call_trace_work *call_trace; /* null until a session needs it */
 
     pid_t command; /* 0 if there is none */

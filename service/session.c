@@ -8,9 +8,11 @@
 #include <utlist.h>
 
 #include "service/call_trace.h"
+#include "service/list.h"
 #include "service/message.h"
 #include "service/process.h"
 #include "service/service.h"
+#include "service/slices.h"
 #include "service/system_clock.h"
 #include "service/tcp.h"
 
@@ -25,6 +27,8 @@ static void close_watch(struct session *session)
         process_unwatch(session->source.fd);
     session->source.fd = -1;
 }
+
+#define TICKS_PER_SECOND 1000
 
 static void forget(struct session *session)
 {
@@ -42,7 +46,7 @@ static void forget(struct session *session)
 static void end(struct session *session, enum trace_end kind)
 {
     struct service *service = session->service;
-    const struct trace_file_end trace_end = {
+    struct trace_file_end trace_end = {
         .kind = kind,
         .seen_ticks = tick_clock_now(),
         .ticks_per_second = tick_clock_frequency(&service->clock),
@@ -50,8 +54,11 @@ static void end(struct session *session, enum trace_end kind)
     uint64_t bytes;
 
     call_trace_end(session);
+    if (kind == TRACE_END_GONE && !session->by_tcp)
+        process_read_end(session->pid, session->source.fd, &trace_end.how, &trace_end.code);
+    slices_end(session, false);
     bytes = trace_file_end(&session->trace, &trace_end);
-
+    list_keep(service, session, bytes, &trace_end);
     service->ended++;
     service->ended_bytes += bytes;
     if (service->options->verbose)
@@ -134,6 +141,9 @@ static bool make_trace(struct session *session, const struct session_process *pr
         .created_ns = system_clock_real_ns(),
         .fork_of_pid = process->fork_of_pid,
         .system = process->system,
+        .timing = service->options->is_exact ? TRACE_TIMING_EXACT : TRACE_TIMING_ADAPTIVE,
+        .tick = tick_clock_now() | TRACE_TICK_FLAG,
+        .paused = service->paused,
     };
 
     memcpy(header.exe, process->description.exe, sizeof(header.exe));
@@ -147,7 +157,10 @@ static bool make_trace(struct session *session, const struct session_process *pr
         trace_file_discard(&session->trace, service->trace_dir);
         return false;
     }
+    slices_begin(session, &header);
     session->number = service->last_session = header.session;
+    session->began_ns = header.created_ns;
+    session->paused = service->paused;
     if (service->options->verbose)
         message("session %u: pid %d (%s) begins: %s/%s", session->number, (int)session->pid,
                 header.exe, service->trace_dir_path, session->trace.name);
@@ -179,11 +192,13 @@ struct session *session_begin(struct service *service, const struct session_proc
     if (session->source.fd >= 0 && !event_loop_add(&service->loop, &session->source)) {
         message("pid %d cannot be watched: %s", (int)session->pid, strerror(errno));
         call_trace_discard(session);
+        slices_discard(session);
         trace_file_discard(&session->trace, service->trace_dir);
         goto err;
     }
     return session;
 err:
+    service->lost++;
     forget(session);
     return NULL;
 }
@@ -209,7 +224,9 @@ bool session_path(const struct session *session, char *path, size_t size)
 void session_discard(struct session *session)
 {
     call_trace_discard(session);
+    slices_discard(session);
     trace_file_discard(&session->trace, session->service->trace_dir);
+    session->service->lost++;
     forget(session);
 }
 
@@ -220,6 +237,7 @@ static void leave(struct session *session)
     message("pid %d is still running: its trace %s/%s is left as it is, recording goes on",
             (int)session->pid, service->trace_dir_path, session->trace.name);
     call_trace_leave(session);
+    slices_end(session, true);
     trace_file_leave(&session->trace);
     forget(session);
 }
@@ -281,15 +299,40 @@ unsigned session_running_by_tcp(const struct service *service)
     return count;
 }
 
+uint64_t session_bytes(const struct session *session)
+{
+    uint64_t used = trace_file_used(&session->trace);
+
+    return used < session->trace.capacity ? used : session->trace.capacity;
+}
+
 uint64_t session_running_bytes(const struct service *service)
 {
     const struct session *session;
     uint64_t bytes = 0;
 
     DL_FOREACH(service->sessions, session)
-    {
-        uint64_t used = trace_file_used(&session->trace);
-        bytes += used < session->trace.capacity ? used : session->trace.capacity;
-    }
+    bytes += session_bytes(session);
     return bytes;
+}
+
+bool session_needs_ticks(const struct service *service)
+{
+    return service->sessions && !service->options->is_exact;
+}
+
+void session_tick(struct service *service)
+{
+    const uint64_t now = tick_clock_now();
+    const uint64_t ticks[2] = {service->tick, now | TRACE_TICK_FLAG};
+    const struct session *session;
+
+    if (now - (service->tick & ~TRACE_TICK_FLAG) <
+        tick_clock_frequency(&service->clock) / TICKS_PER_SECOND)
+        return;
+    DL_FOREACH(service->sessions, session)
+    {
+        trace_file_tick(&session->trace, ticks);
+    }
+    service->tick = ticks[1];
 }

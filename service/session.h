@@ -13,6 +13,7 @@
 
 struct call_trace;
 struct service;
+struct slices;
 
 /* What is known of a process that says hello. */
 struct session_process {
@@ -33,8 +34,11 @@ struct session {
     pid_t pid;
     uint32_t number;
     int64_t began_ms;
+    uint64_t began_ns; /* since 1970 */
+    bool paused;
     struct trace_file trace;
     struct call_trace *events; /* null unless it is in call-trace mode */
+    struct slices *slices;     /* null if it has none */
 };
 
 /*
@@ -62,6 +66,10 @@ void session_sweep(struct service *service, bool leave_running);
 /* True if there are processes that only session_sweep can find gone. */
 bool session_needs_sweep(const struct service *service);
 
+/* Whether any of the processes recorded wants to be told the time about once a millisecond. */
+bool session_needs_ticks(const struct service *service);
+/* Tells them, unless that was just done. */
+void session_tick(struct service *service);
 /*
  * A process that came by TCP is gone a moment before its connection and its mapping are. Waits for
  * that up to a second: for those whose connection has ended or, with all, for all of them.
@@ -69,6 +77,9 @@ bool session_needs_sweep(const struct service *service);
 void session_settle(struct service *service, bool all);
 
 unsigned session_running_by_tcp(const struct service *service);
+
+/* Bytes in use in its trace. */
+uint64_t session_bytes(const struct session *session);
 
 /* Bytes in use in the traces of running processes. */
 uint64_t session_running_bytes(const struct service *service);

@@ -16,6 +16,7 @@ struct signals {
 struct signal_event {
     int number;         /* to end: as whoever sent it wants it; may be handed on to the command */
     bool child_ended;   /* not to end, but to look after the command */
+    bool for_the_log;   /* SIGHUP from a process, not from a terminal that is gone */
     bool from_terminal; /* sent by a key to the whole foreground group, the command included */
 };
 

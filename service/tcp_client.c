@@ -101,17 +101,14 @@ static void answer_hello(struct client *client)
 
 static void answer(struct client *client)
 {
-    switch (client->tcp.hello.hello.kind) {
-    case PROTOCOL_HELLO:
+    const struct protocol_hello *hello = &client->tcp.hello.hello;
+    struct protocol_command command = {hello->magic,       hello->version,     hello->kind,
+                                       hello->reserved[0], hello->reserved[1], hello->reserved[2]};
+
+    if (hello->kind == PROTOCOL_HELLO)
         answer_hello(client);
-        break;
-    case PROTOCOL_COMMAND_STATUS:
-        client_answer_status(client);
-        break;
-    case PROTOCOL_COMMAND_STOP:
-        client_answer_stop(client);
-        break;
-    }
+    else
+        client_answer(client, &command);
 }
 
 static void judge(struct client *client)
@@ -168,7 +165,7 @@ static void client_ready(void *owner)
 
 static void say(struct client *client, const char *line, size_t length)
 {
-    char text[1025];
+    char text[CLIENT_LINE_SIZE + 1];
 
     if (length >= sizeof(text))
         length = sizeof(text) - 1;

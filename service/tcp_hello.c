@@ -12,7 +12,8 @@ static enum tcp_hello_state check_contents(struct protocol_tcp_hello *hello)
 {
     uint32_t kind = hello->hello.kind;
 
-    if (kind != PROTOCOL_HELLO && kind != PROTOCOL_COMMAND_STATUS && kind != PROTOCOL_COMMAND_STOP)
+    if (kind != PROTOCOL_HELLO &&
+        (kind < PROTOCOL_COMMAND_STATUS || kind > PROTOCOL_COMMAND_RESUME))
         return TCP_HELLO_MALFORMED;
     if (!memchr(hello->exe, 0, sizeof(hello->exe)) ||
         !memchr(hello->command, 0, sizeof(hello->command)))

@@ -8,6 +8,7 @@
  *      twice            says hello twice, then goes on using the first trace
  *      fork N           the same as record, with a child that takes a trace of its own
  *      wrong WHAT       says one wrong thing and prints what the answer was
+ *      path             the same as record, under a name full of slashes and dots
  *      stranger         connects as user 65534, where root runs it
  *      flood N          holds N connections open and says nothing, until they are closed
  *      show FILE        prints a trace's header and length
@@ -15,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,6 +174,28 @@ static int verb_fork(const char *blocks)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
+/* A hello with descriptors that the service has no use for, and must not keep. */
+static bool send_with_descriptors(int connection, const void *bytes, size_t size)
+{
+    union {
+        char bytes[CMSG_SPACE(8 * sizeof(int))];
+        struct cmsghdr align;
+    } control = {0};
+    struct iovec part = {(void *)bytes, size};
+    struct msghdr packet = {.msg_iov = &part,
+                            .msg_iovlen = 1,
+                            .msg_control = control.bytes,
+                            .msg_controllen = sizeof(control.bytes)};
+    struct cmsghdr *head = CMSG_FIRSTHDR(&packet);
+
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(8 * sizeof(int));
+    for (int i = 0; i < 8; i++)
+        ((int *)(void *)CMSG_DATA(head))[i] = STDIN_FILENO;
+    return sendmsg(connection, &packet, MSG_NOSIGNAL) == (ssize_t)size;
+}
+
 static int verb_wrong(const char *what)
 {
     struct protocol_hello message = hello();
@@ -195,13 +219,22 @@ static int verb_wrong(const char *what)
         size = sizeof(bytes);
     else if (!strcmp(what, "command"))
         message.kind = PROTOCOL_COMMAND_STOP; /* with a hello's length */
+    else if (!strcmp(what, "short command"))
+        message.kind = PROTOCOL_COMMAND_PAUSE;
+    else if (!strcmp(what, "unknown command"))
+        message.kind = PROTOCOL_COMMAND_RESUME + 1;
     else if (!strcmp(what, "empty"))
         size = 0;
-    else if (strcmp(what, "silent"))
+    else if (strcmp(what, "silent") && strcmp(what, "descriptor"))
         fail("wrong WHAT");
 
+    if (strstr(what, " command"))
+        size = sizeof(struct protocol_command) - !strcmp(what, "short command");
     memcpy(bytes, &message, sizeof(message));
-    if (strcmp(what, "silent") && send(connection, bytes, size, MSG_NOSIGNAL) != (ssize_t)size)
+    if (!strcmp(what, "descriptor") && !send_with_descriptors(connection, bytes, size))
+        fail("sendmsg");
+    if (strcmp(what, "descriptor") && strcmp(what, "silent") &&
+        send(connection, bytes, size, MSG_NOSIGNAL) != (ssize_t)size)
         fail("send");
     if (receive_welcome(connection, &answer, &fd) == 0)
         printf("closed\n");
@@ -246,6 +279,16 @@ static int verb_flood(const char *count)
     return 0;
 }
 
+/* The name comes from /proc: what a program calls itself must not lead out of the folder. */
+static int verb_path(const char *unused)
+{
+    static char *const arguments[] = {"../../../tmp/evil\n\033[2J", "record", "1", NULL};
+
+    (void)unused;
+    execv("/proc/self/exe", arguments);
+    fail("exec");
+}
+
 static int verb_show(const char *path)
 {
     struct trace_header header;
@@ -260,6 +303,8 @@ static int verb_show(const char *path)
            header.used, (long long)stat.st_size, stat.st_mode & 07777);
     printf("state=%u end=%u end_seen=%d ticks_per_second=%" PRIu64 "\n", header.state, header.end,
            header.end_seen_ticks != 0, header.ticks_per_second);
+    printf("paused=%u pauses=%u end_how=%u end_code=%u\n", header.paused, header.pauses,
+           header.end_how, header.end_code);
     printf("exe=%s\ncommand=%s\n", header.exe, header.command);
     return 0;
 }
@@ -270,10 +315,10 @@ int main(int argc, char **argv)
         const char *name;
         int (*run)(const char *argument);
     } verbs[] = {
-        {"record", verb_record}, {"hang", verb_hang},         {"used", verb_used},
-        {"exec", verb_exec},     {"twice", verb_twice},       {"fork", verb_fork},
-        {"wrong", verb_wrong},   {"stranger", verb_stranger}, {"flood", verb_flood},
-        {"show", verb_show},
+        {"record", verb_record}, {"hang", verb_hang},   {"used", verb_used},
+        {"exec", verb_exec},     {"twice", verb_twice}, {"fork", verb_fork},
+        {"path", verb_path},     {"wrong", verb_wrong}, {"stranger", verb_stranger},
+        {"flood", verb_flood},   {"show", verb_show},
     };
 
     for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++) {

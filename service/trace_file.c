@@ -82,6 +82,7 @@ static bool write_header(int fd, struct trace_header *header)
     header->block_size = TRACE_BLOCK_SIZE;
     header->used = TRACE_HEADER_SIZE;
     header->state = TRACE_PREPARED;
+    header->pauses = header->paused;
     memcpy(page, header, sizeof(*header));
     return file_write_at(fd, page, sizeof(page), 0);
 }
@@ -111,6 +112,28 @@ uint64_t trace_file_used(const struct trace_file *file)
     if (!file_read_at(file->fd, &used, sizeof(used), offsetof(struct trace_header, used)))
         return TRACE_HEADER_SIZE;
     return used;
+}
+
+/* One that is lost is no harm. */
+void trace_file_tick(const struct trace_file *file, const uint64_t ticks[2])
+{
+    (void)file_write_at(file->fd, ticks, 2 * sizeof(*ticks),
+                        offsetof(struct trace_header, tick_before));
+}
+
+bool trace_file_pause(struct trace_file *file, bool paused)
+{
+    uint32_t value = paused, pauses;
+
+    if (paused) {
+        if (!file_read_at(file->fd, &pauses, sizeof(pauses), offsetof(struct trace_header, pauses)))
+            return false;
+        pauses++;
+        if (!file_write_at(file->fd, &pauses, sizeof(pauses),
+                           offsetof(struct trace_header, pauses)))
+            return false;
+    }
+    return file_write_at(file->fd, &value, sizeof(value), offsetof(struct trace_header, paused));
 }
 
 /* `used` as it can be. */
@@ -144,9 +167,11 @@ static uint64_t used_in_bounds(const struct trace_file *file)
  * trace that is long, and says as much. */
 static bool write_end(struct trace_file *file, const struct trace_file_end *end)
 {
-    uint32_t kind = end->kind;
+    uint32_t kind = end->kind, how = end->how, code = end->code;
 
-    return file_write_at(file->fd, &kind, sizeof(kind), offsetof(struct trace_header, end)) &&
+    return file_write_at(file->fd, &how, sizeof(how), offsetof(struct trace_header, end_how)) &&
+           file_write_at(file->fd, &code, sizeof(code), offsetof(struct trace_header, end_code)) &&
+           file_write_at(file->fd, &kind, sizeof(kind), offsetof(struct trace_header, end)) &&
            file_write_at(file->fd, &end->seen_ticks, sizeof(end->seen_ticks),
                          offsetof(struct trace_header, end_seen_ticks)) &&
            file_write_at(file->fd, &end->ticks_per_second, sizeof(end->ticks_per_second),

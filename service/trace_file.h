@@ -26,21 +26,29 @@ struct trace_file {
 
 /*
  * Makes a new file in directory, readable by its owner alone, with `header` as its first page.
- * Takes from header: exe, system, pid, session, capacity. Changes in it: session, to the next one
- * whose name is free; capacity, to what the file system and RLIMIT_FSIZE allow; and fills in what
- * every trace has. Returns false, errno set and nothing left behind.
+ * Takes from header: exe, system, pid, session, capacity, paused. Changes in it: session, to the
+ * next one whose name is free; capacity, to what the file system and RLIMIT_FSIZE allow; and fills
+ * in what every trace has. Returns false, errno set and nothing left behind.
  */
 bool trace_file_create(struct trace_file *file, int directory, struct trace_header *header);
 
 /* Bytes in use, as the agent says: not checked. TRACE_HEADER_SIZE if it cannot be read. */
 uint64_t trace_file_used(const struct trace_file *file);
 
+/* Writes tick_before and tick. */
+void trace_file_tick(const struct trace_file *file, const uint64_t ticks[2]);
+
 /* What a trace gets when its process is gone. */
 struct trace_file_end {
     enum trace_end kind;
     uint64_t seen_ticks;
     uint64_t ticks_per_second;
+    enum trace_end_how how; /* and code, as trace_format.h says */
+    uint32_t code;
 };
+
+/* Tells the agent to pause, or to go on. Returns false, errno set. */
+bool trace_file_pause(struct trace_file *file, bool paused);
 
 /*
  * Writes the end into the header, cuts the file to what is in use and closes it. The process must

@@ -80,7 +80,13 @@ static void set_used(const struct trace_file *file, uint64_t used)
     assert_int_equal(pwrite(file->fd, &used, sizeof(used), offsetof(struct trace_header, used)), 8);
 }
 
-static const struct trace_file_end gone = {TRACE_END_GONE, 99, 1000};
+static const struct trace_file_end gone = {
+    .kind = TRACE_END_GONE,
+    .seen_ticks = 99,
+    .ticks_per_second = 1000,
+    .how = TRACE_END_KILLED,
+    .code = 9,
+};
 
 static void test_new_trace(void **state)
 {

@@ -39,7 +39,12 @@ for ((i = 0; i < AT_ONCE; i++)); do
     done
     equal "process $i" "$(<"out.$i")" 55
 done
+began=$EPOCHREALTIME
 call_trace_service status >status
+ended=$EPOCHREALTIME
+echo "$AT_ONCE sessions: status takes $(((${ended/./} - ${began/./}) / 100)) tenths of a ms;" \
+    "$(sed -n 's/^memory: //p; s/^descriptors: /descriptors: /p' status | paste -sd, )"
+equal "listed" "$(call_trace_service list | grep -c $'\trunning\t')" "$AT_ONCE"
 contains status "^sessions: $AT_ONCE running"
 exec 3>&-
 for ((i = 0; i < AT_ONCE; i++)); do

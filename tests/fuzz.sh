@@ -1,4 +1,4 @@
-# Hostile files: mutations of small images, manifests, PDBs and traces, each read without a crash, a hang
+# Hostile files: mutations of small images, manifests, PDBs, traces and messages, each read without a crash, a hang
 # or more than 64 MB and 8 times the file's size; images made to take time without end are refused
 # with a line. CASES (2000) and SEED (1) choose the mutations; what fails is kept in FAILED.
 # needs: gcc binutils
@@ -61,6 +61,16 @@ done
 campaign manifest_fuzz "$work"/manifests/*
 campaign pdb_fuzz "$TESTS/fuzz/seeds/msvc.pdb"
 campaign trace_fuzz "$work"/traces/*.trace
+mkdir messages
+"$BUILD/tests/fuzz/protocol_seeds" messages
+cases=$((10 * cases)) campaign protocol_fuzz "$work"/messages/*
+
+# A jitdump as a program writes it, and a map as node does.
+build jit jit.c
+(cd native && ./jit dump >/dev/null)
+printf '%s\n' '7f529803e700 378 JS:~rounds /home/me/script.js:7:16' '18cfc40 36c Builtin:Call' \
+    '7f529803e780 40 JS:*rounds /home/me/script.js:7:16' '0x1000 0x20 plain' >native/perf.map
+campaign jit_fuzz "$work"/native/jit-*.dump "$work/native/perf.map"
 
 # Each of 30,000 functions claims all code behind its start.
 {

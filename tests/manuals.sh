@@ -43,8 +43,8 @@ for tool in "${!tools[@]}"; do
 done
 
 equal "verbs" "$(completed call_trace_service s | paste -sd' ')" \
-    "spawn start status stop"
-equal "modes" "$(completed grinder --mode = | paste -sd' ')" "diff profile summary"
+    "snapshot spawn start status stop"
+equal "modes" "$(completed grinder --mode = | paste -sd' ')" "diff profile report summary top"
 equal "one option" "$(completed grinder --thres)" "--threshold="
 equal "formats" "$(completed grinder --mode = diff --output-format = f | paste -sd' ')" \
     "flamegraph folded"

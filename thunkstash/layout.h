@@ -29,27 +29,32 @@
  *
  *      0     8      16   24     32     40       48     56
  *      +-----+------+----+------+------+--------+------+-------+
- *      | ret | body | t0 | slot | node | probes | mark | below |
+ *      | ret | body | t0 | slot | node | weight | mark | below |
  *      +-----+------+----+------+------+--------+------+-------+
  *
- * slot is S + SLOT_BIAS: S on Linux; on Windows S + 8, what the stack pointer is when the call has
- * returned, which stands 24 bytes behind ret for its unwinder (windows/unwind.h).
+ * t0 is the thread's time at entry, or, of a call that is not timed, the trace's tick; weight is
+ * how many calls a timed one stands for.
  *
  * Record 0 of a block is no invocation but the block's *sentinel*: body is the exit hook, below
  * the stash it belongs to; slot and node repeat those of the record before it, the last of the
  * block before, so that the hot path need not know that a block begins. The last record is none
  * either: its slot is 0 for good, which tells the hot path that the block ends.
  *
- * slot is all ones in a free record: higher than any stack pointer, so that one that was taken but
- * not filled in yet passes for a live one.
+ * slot says whether the record is of a live invocation. It is higher than any stack pointer if not,
+ * so that what looks at it takes the invocation below for the caller:
+ *
+ *      S     live: address of the return-address slot, plus SLOT_BIAS: nothing on Linux; on Windows
+ * 8, what the stack pointer is when the call has returned, which stands 24 bytes behind ret for its
+ * unwinder (windows/unwind.h) ~0    free ~n    leaving: the node's `exits` is, or is to become, n;
+ * and free from then on
  *
  * mark says how far counting is. A hook that never goes on, since a signal handler interrupted it
  * and left by longjmp, leaves it behind; whoever frees the record then finishes the count, once:
  *
  *      0     nothing was counted
- *      100n  unwinding: the thread's `unwound` is to become n, the low 61 bits
- *      101n  leaving: the node's `exits` is to become n
- *      110n  entering, or live: the node's `calls` is to be n or more
+ *      000n  entering, or live: the node's `calls` is to be n or more, the low 61 bits
+ *      100n  unwinding: the thread's `unwound` is to become n
+ *      101n  leaving, in a slow path: the node's `exits` is to become n
  *      111   returned on another thread, or inside a slow path; t0 is how long it took
  */
 #ifndef UMBRA_THUNKSTASH_LAYOUT_H
@@ -70,45 +75,60 @@
 #define RECORD_T0     16
 #define RECORD_SLOT   24
 #define RECORD_NODE   32
-#define RECORD_PROBES 40
+#define RECORD_WEIGHT 40
 #define RECORD_MARK   48
 
 #define SLOT_FREE      0xffffffffffffffff
 #define MARK_UNWINDING 0x8000000000000000
 #define MARK_LEAVING   0xa000000000000000
-#define MARK_LIVE      0xc000000000000000
+#define MARK_LIVE      0x0000000000000000
 #define MARK_ELSEWHERE 0xe000000000000000
 #define MARK_BITS      0xe000000000000000
 
 /* Hot fields of struct thread, see hooks/thread.h. */
-#define THREAD_STACK_LOW   0
-#define THREAD_STACK_SIZE  8
-#define THREAD_TOP         16
-#define THREAD_TABLE       24
-#define THREAD_TABLE_MASK  32
-#define THREAD_TRACE       40
-#define THREAD_PROBE_TICKS 48
-#define THREAD_STOPPED     56
-#define THREAD_EVENT_NEXT  64 /* of call-trace mode */
-#define THREAD_EVENT_END   72
-#define THREAD_EVENT_BASE  80
+#define THREAD_STACK_LOW  0
+#define THREAD_STACK_SIZE 8
+#define THREAD_TOP        16
+#define THREAD_TABLE      24
+#define THREAD_TABLE_MASK 32
+#define THREAD_TRACE      40
+#define THREAD_STOPPED    48
+#define THREAD_EVENT_NEXT 56 /* of call-trace mode */
+#define THREAD_EVENT_END  64
+#define THREAD_EVENT_BASE 72
 
-/* Fields of struct trace_node. */
-#define NODE_SITE    0
-#define NODE_PARENT  8
-#define NODE_CALLS   16
-#define NODE_EXITS   24
-#define NODE_TICKS   32
-#define NODE_PROBES  40
-#define NODE_MAX     48
-#define NODE_MIN     56
-#define NODE_CONTEXT 60
+/* Fields of struct trace_header and struct trace_node. */
+#define TRACE_TICK    3272
+#define NODE_SITE     0
+#define NODE_PARENT   8
+#define NODE_FUNCTION 12
+#define NODE_CALLS    16
+#define NODE_EXITS    24
+#define NODE_TICKS    32
+#define NODE_PASSED   40
+#define NODE_NEXT     48
+#define NODE_GAP      52
+#define NODE_MASK     53
+#define NODE_RANDOM   54
+#define NODE_TIMED    56
+#define NODE_CONTEXT  60
+
+/*
+ * Adaptive timing, in ticks of the processor's clock. Calls shorter than TIMING_SHORT are timed
+ * ever more rarely, up to one of TIMING_MASK + 1; one longer than TIMING_LONG has the next ones
+ * timed all; one of TIMING_SLOW stands for itself alone, since the tick sees the others like it.
+ */
+#define TIMING_SHORT 1024
+#define TIMING_LONG  4096
+#define TIMING_SLOW  0x400000
+#define TIMING_MASK  63
+#define TIMING_MIX   0x9e3779b1 /* multiplier that turns a clock reading into a random byte */
 
 /* An event's word holds the node's index above bit 33: its offset, index * 64, shifted by this. */
 #define EVENT_SHIFT_OF_OFFSET 27
 
-/* Context hash: ((site * A + (function << 32 | parent)) * B) >> 32. */
-#define HASH_A 0x9e3779b97f4a7c15
-#define HASH_B 0xff51afd7ed558ccd
+/* Context hash: ((site + rotate(function << 32 | parent, 24)) * B) >> 32. */
+#define HASH_ROTATE 24
+#define HASH_B      0xff51afd7ed558ccd
 
 #endif

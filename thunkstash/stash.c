@@ -106,15 +106,14 @@ static void block_chain_free(uint32_t block, struct stash *stash)
     }
 }
 
-bool stash_prepare(char *reserved, void *thunks, void (*hook)(void))
+bool stash_prepare(char *reserved, void *thunks)
 {
     range = reserved;
     code = thunks;
-    exit_hook = hook;
-    return range && code && exit_hook;
+    return range && code;
 }
 
-void stash_use_exit_hook(void (*hook)(void))
+void stash_set_exit_hook(void (*hook)(void))
 {
     exit_hook = hook;
 }
@@ -181,11 +180,8 @@ void stash_settle(struct stash *stash)
     struct record *top = stash->top;
     uint32_t before = links[block_of(top)].before;
 
-    if (!record_is_sentinel(top) || !before)
-        return;
-    stash->top = block_records(before - 1) + BLOCK_LAST;
-    stash->top->probes += top->probes;
-    top->probes = 0;
+    if (record_is_sentinel(top) && before)
+        stash->top = block_records(before - 1) + BLOCK_LAST;
 }
 
 /* The sentinel of the block behind, made to repeat the top; null if there is no further block. */
@@ -203,7 +199,6 @@ static struct record *next_block(struct stash *stash)
     sentinel = block_records(behind - 1);
     sentinel->slot = stash->top->slot;
     sentinel->node = stash->top->node;
-    sentinel->probes = 0;
     return sentinel;
 }
 
@@ -215,6 +210,8 @@ static struct record *push_ordered(struct stash *stash)
         at = next_block(stash);
     if (!at)
         return 0;
+    at[1].slot = SLOT_FREE;
+    at[1].mark = 0;
     stash->top = at + 1;
     return at + 1;
 }
@@ -244,13 +241,9 @@ struct record *stash_push(struct stash *stash)
 
 void stash_pop(struct stash *stash)
 {
-    struct record *top = stash->top, *below = stash_below(top);
+    struct record *top = stash->top;
 
-    if (record_is_sentinel(top - 1) && top - 1 != below) {
-        below->probes += (top - 1)->probes;
-        (top - 1)->probes = 0;
-    }
-    stash->top = below;
+    stash->top = stash_below(top);
     top->slot = SLOT_FREE;
     top->mark = 0;
 }

@@ -20,10 +20,10 @@ struct stash;
 struct record {
     uint64_t ret;            /* the true return address */
     uint64_t body;           /* where the thunk's call goes */
-    uint64_t t0;             /* ticks at entry */
-    uint64_t slot;           /* of the return address, + SLOT_BIAS; SLOT_FREE: no live invocation */
+    uint64_t t0;             /* ticks at entry; negative: not timed, the tick at entry */
+    uint64_t slot;           /* of the return address, + SLOT_BIAS; else no live invocation */
     struct trace_node *node; /* the invocation's context */
-    uint64_t probes;         /* recorded calls that began and ended within this one */
+    uint64_t weight;         /* of a timed one: calls that it stands for */
     uint64_t mark;           /* MARK_…: what of it was counted */
     union {
         struct record *below; /* caller's record, on a stash without order; null if unknown */
@@ -46,12 +46,12 @@ struct stash {
     bool ordered;
 };
 
-/* range: STASH_RANGE_SIZE bytes, reserved for good; code: what blocks are mapped from (pages.h);
-   exit_hook: what thunks jump to. False, if one of them is null: no thunks can be had. */
-bool stash_prepare(char *range, void *code, void (*exit_hook)(void));
+/* range: STASH_RANGE_SIZE bytes, reserved for good; code: what blocks are mapped from (pages.h).
+   False, if one of them is null: no thunks can be had. */
+bool stash_prepare(char *range, void *code);
 
-/* Another exit hook for the stashes that begin from here on. */
-void stash_use_exit_hook(void (*exit_hook)(void));
+/* What thunks jump to, of stashes that begin from now on. */
+void stash_set_exit_hook(void (*exit_hook)(void));
 
 /* root: the context below which the stash's first records are. False: no block left. */
 bool stash_begin(struct stash *stash, bool ordered, uint32_t session, struct trace_node *root);
@@ -59,7 +59,7 @@ bool stash_begin(struct stash *stash, bool ordered, uint32_t session, struct tra
 /* Gives the blocks back. Nothing may return through them any more. */
 void stash_release(struct stash *stash);
 
-/* Ordered: a record above the top, its slot still SLOT_FREE, and makes it the top.
+/* Ordered: a record above the top, its slot SLOT_FREE, and makes it the top.
    Not ordered: any free record. Null: no room. */
 struct record *stash_push(struct stash *stash);
 
@@ -86,7 +86,7 @@ struct record *record_of_return(uint64_t address);
 
 static inline bool record_is_live(const struct record *record)
 {
-    return record->slot != SLOT_FREE;
+    return (int64_t)record->slot >= 0;
 }
 
 /* Address of the return-address slot; above any stack if there is no live invocation. */

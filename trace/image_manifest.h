@@ -34,7 +34,7 @@
  *                          lea  rax, [rip + body]  48 8d 05 ........
  *                          jmp  [rip + entry_hook] ff 25 ........    image_header.entry_hook
  *                          .long header - body                       STUB_HEADER_DISTANCE
- *                          .long index                               STUB_INDEX
+ *                          .long index                               STUB_INDEX, STUB_LEAF
  *      body:               the displaced instructions, fixed up
  *                          jmp  function + patched bytes
  *
@@ -64,6 +64,9 @@
 #define MANIFEST_MAGIC       0x3149464e414d4255ull /* "UBMANFI1", little endian */
 #define STUB_HEADER_DISTANCE (-8)                  /* from body: int32 */
 #define STUB_INDEX           (-4)                  /* from body: uint32, place in the manifest */
+/* Above the index, as TRACE_FUNCTION_LEAF: calls nothing and does not loop. May be left out. */
+#define STUB_LEAF           0x80000000u
+#define GENERATED_ELSEWHERE 1 /* image_header.generated_size */
 
 /* Writable, one an image; zero but for what is marked. */
 struct image_header {
@@ -76,7 +79,8 @@ struct image_header {
     uint32_t manifest_rva;   /* set */
     uint32_t image_size;     /* set: bytes from the base to the end of the last segment */
     uint32_t generated_rva;  /* set: code that the program's own code generator made, whose calls */
-    uint32_t generated_size; /* are not recorded (rewriter/elf/elf_generated.h); size 0: none */
+    uint32_t generated_size; /* are not recorded (rewriter/elf/elf_generated.h); size 0: none, */
+                             /* GENERATED_ELSEWHERE: all of it is made at run time */
     uint32_t reserved0;
     uint64_t reserved[2];
 };

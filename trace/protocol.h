@@ -12,7 +12,16 @@
  * when the process is gone.
  *
  * The command-line tool speaks to the service over the same socket, with protocol_command; the
- * answer to COMMAND_STATUS and COMMAND_STOP is text, a packet a line, ended by an empty packet.
+ * answer is text, a packet a line, ended by an empty packet:
+ *
+ *      STATUS          lines for people; with PROTOCOL_AS_JSON one object
+ *      STOP            when the service has ended: how many traces it completed, its pid
+ *      LIST            sessions from number `session` on, running and ended, in ascending order, a
+ *                      line each: fields by tabs (list.c) or, with PROTOCOL_AS_JSON, an object;
+ *                      no more than some dozens: who wants the rest asks again, from the last
+ *                      number + 1 on, until there is none
+ *      PAUSE, RESUME   `paused: N sessions` or `resumed: N sessions`. Of session and pid, 0
+ *                      stands for all; both 0 is for programs that are yet to begin, too
  *
  * The socket is DIR/INSTANCE.socket; DIR is $XDG_RUNTIME_DIR/umbra, or /tmp/umbra-UID where
  * XDG_RUNTIME_DIR is not set or empty; INSTANCE is $UMBRA_INSTANCE_ID or "default".
@@ -40,7 +49,8 @@
  * a welcome of kind PROTOCOL_REFUSED, so protocol_hello and secret keep their places.
  *
  * Of a service on Windows, the command-line tool asks in the same way: protocol_tcp_hello with a
- * kind of PROTOCOL_COMMAND_STATUS or _STOP. The answer is lines of text, ended by an empty one.
+ * kind of PROTOCOL_COMMAND_ and, in hello.reserved, flags, session and pid. The answer is lines of
+ * text, ended by an empty one.
  */
 #ifndef UMBRA_PROTOCOL_H
 #define UMBRA_PROTOCOL_H
@@ -59,6 +69,9 @@ enum protocol_kind {
     PROTOCOL_REFUSED = 3,
     PROTOCOL_COMMAND_STATUS = 16,
     PROTOCOL_COMMAND_STOP = 17,
+    PROTOCOL_COMMAND_LIST = 18,
+    PROTOCOL_COMMAND_PAUSE = 19,
+    PROTOCOL_COMMAND_RESUME = 20,
 };
 
 struct protocol_hello {
@@ -99,11 +112,15 @@ struct protocol_tcp_welcome {
     char path[PROTOCOL_TCP_PATH]; /* of the trace, absolute, UTF-8, zero-terminated */
 };
 
+#define PROTOCOL_AS_JSON 1u
+
 struct protocol_command {
     uint32_t magic;
     uint32_t version;
     uint32_t kind;
-    uint32_t reserved;
+    uint32_t flags;   /* PROTOCOL_AS_JSON */
+    uint32_t session; /* LIST: the first one; PAUSE, RESUME: the one; 0 for all */
+    uint32_t pid;     /* PAUSE, RESUME: of this process alone; 0 for all */
 };
 
 /*

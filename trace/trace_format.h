@@ -26,8 +26,8 @@
  * A calling-context tree: a node stands for one chain of (call site, function) pairs from the
  * thread's root. All figures of a node are of that context alone:
  *
- *      entries of a thread  =  sum of calls of its nodes
- *      exits   of a thread  =  sum of exits of its nodes
+ *      entries of a thread  =  sum of calls and passed of its nodes
+ *      exits   of a thread  =  sum of exits and passed of its nodes
  *      entries = exits + unwound + live          always
  *
  * Folding. When a thread holds node_limit nodes, new contexts are kept by caller and callee only.
@@ -53,7 +53,7 @@
 #include <stdint.h>
 
 #define TRACE_MAGIC        "UMBRATRC"
-#define TRACE_VERSION      1
+#define TRACE_VERSION      2
 #define TRACE_HEADER_SIZE  4096u
 #define TRACE_BLOCK_SIZE   4096u
 #define TRACE_UNIT         64u
@@ -70,9 +70,17 @@ enum trace_state {
 
 /* What the service saw of the end; written when the process is gone. */
 enum trace_end {
-    TRACE_END_UNKNOWN = 0, /* still running, or the service ended first */
-    TRACE_END_GONE = 1,    /* the process is gone (see trace_state for how) */
-    TRACE_END_EXEC = 2,    /* the process replaced itself by exec and began another trace */
+    TRACE_END_UNKNOWN = 0,  /* still running, or the service ended first */
+    TRACE_END_GONE = 1,     /* the process is gone (see trace_state for how) */
+    TRACE_END_EXEC = 2,     /* the process replaced itself by exec and began another trace */
+    TRACE_END_SNAPSHOT = 3, /* this is a copy of a running process's trace, made at that time */
+};
+
+/* What the kernel told the service of the end of a process that is gone. */
+enum trace_end_how {
+    TRACE_END_HOW_UNKNOWN = 0,
+    TRACE_END_EXITED = 1, /* end_code is the exit status, 0 … 255 */
+    TRACE_END_KILLED = 2, /* end_code is the number of the signal */
 };
 
 /* What the process ran on: says how module paths and thread numbers are to be read. */
@@ -80,6 +88,24 @@ enum trace_system {
     TRACE_SYSTEM_LINUX = 0,
     TRACE_SYSTEM_WINDOWS = 1, /* paths as Windows spells them, UTF-8; under Wine Z:\ is / */
 };
+
+/*
+ * How calls are timed. Exact: each one, by two readings of the processor's clock. Adaptive: in a
+ * context that is called often and is short, one call of `gap`, and its time counts gap times;
+ * the gap is set anew at each timed call, at random around what the last duration suggests.
+ *
+ * What a call that is not timed takes is known to the `tick`, a clock in memory that the service
+ * sets about once a millisecond: one that saw two ticks go by is added as it is. So a call that
+ * suddenly takes long is never missed, whatever the gap.
+ */
+enum trace_timing {
+    TRACE_TIMING_EXACT = 0,
+    TRACE_TIMING_ADAPTIVE = 1,
+};
+
+#define TRACE_TICK_FLAG  (1ull << 63) /* set in every tick: tells it from a time */
+#define TRACE_MOST_GAP   95
+#define TRACE_COST_SHIFT 8 /* probe costs are in 256ths of a tick of the processor's clock */
 
 struct trace_header {
     /* Written by the service, before the agent sees the file. */
@@ -100,17 +126,41 @@ struct trace_header {
     char command[TRACE_COMMAND_SIZE]; /* arguments joined by spaces, zero-terminated, cut */
 
     /* Written by the agent. */
-    uint64_t used;              /* bytes handed out, header included: reader's end of file */
-    uint32_t state;             /* enum trace_state */
-    uint32_t thread_count;      /* threads that began; ordinals run from 1 to this */
-    uint64_t start_ticks;       /* rdtsc when recording began */
-    uint64_t end_ticks;         /* rdtsc at exit(); 0 before */
-    uint32_t probe_inner_ticks; /* part of a probe's cost that falls inside the interval measured */
-    uint32_t probe_outer_ticks; /* part that falls outside it, into the caller's interval */
-    uint64_t skipped;           /* calls not recorded since their thread had no state yet */
-    uint32_t fork_of_pid;       /* pid of the process this one was forked from while recording, */
-                                /* 0 when it was started by exec */
-    uint32_t system;            /* enum trace_system */
+    uint64_t used;         /* bytes handed out, header included: reader's end of file */
+    uint32_t state;        /* enum trace_state */
+    uint32_t thread_count; /* threads that began; ordinals run from 1 to this */
+    uint64_t start_ticks;  /* rdtsc when recording began */
+    uint64_t end_ticks;    /* rdtsc at exit(); 0 before */
+    /* What a recorded call costs, shifted by TRACE_COST_SHIFT: grinder/cost.c */
+    uint32_t probe_inner;   /* of a timed call: what falls inside the interval measured */
+    uint32_t probe_timed;   /* of a timed call, all of it */
+    uint32_t probe_untimed; /* of one that is not timed */
+    uint32_t probe_passed;  /* of a leaf that is not timed */
+    uint64_t skipped;       /* calls not recorded since their thread had no state yet */
+    uint32_t fork_of_pid;   /* pid of the process this one was forked from while recording, */
+                            /* 0 when it was started by exec */
+    uint32_t system;        /* enum trace_system */
+    uint32_t timing; /* enum trace_timing: asked for by the service; the agent says what it did */
+    uint32_t reserved;
+
+    /*
+     * Written by the service at any time. The agent looks at `paused` and no other:
+     *
+     *      service    paused 0 ------> 1 ----------> 0        one store, no answer is waited for
+     *      agent      records        | passes calls | records
+     *                                  through
+     *
+     * What was entered before a pause and ends in it, or after it, is recorded as ever.
+     */
+    uint32_t paused;   /* 1: calls that begin now are not recorded; 0: they are */
+    uint32_t pauses;   /* times it became 1; 1 also for a trace that began so */
+    uint32_t end_how;  /* enum trace_end_how */
+    uint32_t end_code; /* see there */
+
+    /* Written by the service about once a millisecond while the process runs, if timing is
+       adaptive; a cache line of their own. rdtsc | TRACE_TICK_FLAG. */
+    uint64_t tick_before __attribute__((aligned(64))); /* what `tick` was; written first */
+    uint64_t tick;
 };
 
 enum trace_block_kind {
@@ -157,17 +207,39 @@ struct trace_thread {
 #define TRACE_SITE_FOLDED  (1ull << 62) /* a representative, see above */
 #define TRACE_SITE_ADDRESS ((1ull << 56) - 1)
 
+/* Bit above the number of a function: a leaf without loops, as the rewriter saw. */
+#define TRACE_FUNCTION_LEAF   (1u << 31)
+#define TRACE_FUNCTION_NUMBER (TRACE_FUNCTION_LEAF - 1)
+
+/*
+ *      0      8        12         16      24      32      40
+ *      +------+--------+----------+-------+-------+-------+--------+
+ *      | site | parent | function | calls | exits | ticks | passed |
+ *      +------+--------+----------+-------+-------+-------+--------+
+ *      48     52    53     54       55   56      60
+ *      +------+-----+------+--------+----+-------+---------+
+ *      | next | gap | mask | random | 0  | timed | context |
+ *      +------+-----+------+--------+----+-------+---------+
+ *
+ * Calls are numbered from 1, passed ones too. Number `next` is the next to be timed, `next - gap`
+ * was the last (modulo 2^32): calls behind that one have no part in `ticks` yet.
+ */
 struct trace_node {
     uint64_t site;     /* return address of the call, and TRACE_SITE_ bits */
     uint32_t parent;   /* index of the caller's context; 0 for a root or a representative */
-    uint32_t function; /* number, see trace_module; 0 for a root */
-    uint64_t calls;    /* entries */
+    uint32_t function; /* number, see trace_module, and TRACE_FUNCTION_LEAF; 0 for a root */
+    uint64_t calls;    /* entries, passed ones apart */
     uint64_t exits;    /* returns, and jumps to another function in place of a return */
-    uint64_t ticks;    /* from entry to end, callees and probes included, of all that ended */
-    uint64_t probes;   /* recorded calls that began and ended inside those ticks */
-    uint64_t max;      /* longest invocation, probes taken out */
-    uint32_t min;      /* shortest one, 0xffffffff for none or longer */
-    uint32_t context;  /* parent of what is called from here: see folding */
+    uint64_t ticks;    /* from entry to end, callees and probes included, of all that ended: each
+                          timed one as often as calls it stands for */
+    uint64_t passed;   /* untimed calls of a leaf: entered, and taken for returned */
+    uint32_t next;     /* adaptive timing only, to `timed` */
+    uint8_t gap;
+    uint8_t mask;   /* the next gap is mask / 2 + 1 + (random & mask), mask being 2^n - 1 */
+    uint8_t random; /* from the last clock reading */
+    uint8_t reserved;
+    uint32_t timed;   /* calls timed */
+    uint32_t context; /* parent of what is called from here: see folding */
 };
 
 enum trace_module_flags {

@@ -84,9 +84,12 @@ static int header_check_facts(struct trace_file *file, struct trace_error *error
     if (header->state > TRACE_ENDED)
         return fail(error, file, "header: expected a state of 0 to %d, found %" PRIu32, TRACE_ENDED,
                     header->state);
-    if (header->end > TRACE_END_EXEC)
+    if (header->end > TRACE_END_SNAPSHOT)
         return fail(error, file, "header: expected an end of 0 to %d, found %" PRIu32,
-                    TRACE_END_EXEC, header->end);
+                    TRACE_END_SNAPSHOT, header->end);
+    if (header->end_how > TRACE_END_KILLED)
+        return fail(error, file, "header: expected a kind of end of 0 to %d, found %" PRIu32,
+                    TRACE_END_KILLED, header->end_how);
     header->exe[TRACE_EXE_SIZE - 1] = 0;
     header->command[TRACE_COMMAND_SIZE - 1] = 0;
     return 0;

@@ -86,7 +86,6 @@ static uint32_t add_node(struct trace_sample *sample, uint32_t ordinal, struct t
     uint32_t index = add_unit(sample, ordinal);
 
     node.context = index;
-    node.min = UINT32_MAX;
     *trace_sample_node(sample, index) = node;
     trace_sample_thread(sample, ordinal)->nodes++;
     return index;

@@ -1,53 +1,73 @@
 /*
- * An empty instrumented function, patched by hand as image_manifest.h has it, and a loop that
- * calls it or its body.
+ * A function that calls itself as fib does, patched by hand as image_manifest.h has it, and the
+ * same one as it is. fib(n): two calls for each n above 1.
  */
 #include "trace/image_offsets.h"
 
     .intel_syntax noprefix
     .text
-    .globl  umbra_calibration_function, umbra_calibration_body, umbra_calibration_loop
-    .globl  umbra_calibration_site
-    .hidden umbra_calibration_function, umbra_calibration_body, umbra_calibration_loop
-    .hidden umbra_calibration_site
-    .type   umbra_calibration_function, @function
-    .type   umbra_calibration_loop, @function
 
-umbra_calibration_function:
-    .cfi_startproc
-    mov     [rsp - 16], rax
-    lea     rax, [rip + umbra_calibration_body]
-    jmp     [rip + umbra_calibration_image + IMAGE_ENTRY_HOOK]
-    .long   umbra_calibration_image - umbra_calibration_body
-    .long   0
-umbra_calibration_body:
-    ret
-    .cfi_endproc
-    .size   umbra_calibration_function, . - umbra_calibration_function
+    .macro hidden_object name
+    .globl  \name
+    .hidden \name
+\name:
+    .endm
 
-/* (count, function): calls the function count times, always from the same site. */
-umbra_calibration_loop:
-    .cfi_startproc
+/* The body, with call sites \name_first and \name_second. */
+    .macro fib name, callee
     push    rbx
     .cfi_adjust_cfa_offset 8
     .cfi_rel_offset rbx, 0
-    push    rbp
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset rbp, 0
     mov     rbx, rdi
-    mov     rbp, rsi
-1:  call    rbp
-umbra_calibration_site:
-    dec     rbx
-    jnz     1b
-    pop     rbp
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore rbp
-    pop     rbx
+    cmp     rdi, 2
+    jl      1f
+    lea     rdi, [rbx - 1]
+    call    \callee
+hidden_object \name\()_first
+    lea     rdi, [rbx - 2]
+    call    \callee
+hidden_object \name\()_second
+1:  pop     rbx
     .cfi_adjust_cfa_offset -8
     .cfi_restore rbx
     ret
+    .endm
+
+    .type   umbra_calibration_hooked, @function
+hidden_object umbra_calibration_hooked
+    .cfi_startproc
+    mov     [rsp - 16], rax
+    lea     rax, [rip + hooked_body]
+    jmp     [rip + umbra_calibration_image + IMAGE_ENTRY_HOOK]
+    .long   umbra_calibration_image - hooked_body
+    .long   0
+hooked_body:
+    fib umbra_calibration, umbra_calibration_hooked
     .cfi_endproc
-    .size   umbra_calibration_loop, . - umbra_calibration_loop
+    .size   umbra_calibration_hooked, . - umbra_calibration_hooked
+
+    .balign 16
+    .type   umbra_calibration_plain, @function
+hidden_object umbra_calibration_plain
+    .cfi_startproc
+    fib umbra_calibration_plain, umbra_calibration_plain
+    .cfi_endproc
+    .size   umbra_calibration_plain, . - umbra_calibration_plain
+
+/* (function, n): function(n), from a site that is known. */
+    .type   umbra_calibration_call, @function
+hidden_object umbra_calibration_call
+    .cfi_startproc
+    mov     rax, rdi
+    mov     rdi, rsi
+    push    rbx
+    .cfi_adjust_cfa_offset 8
+    call    rax
+hidden_object umbra_calibration_outermost
+    pop     rbx
+    .cfi_adjust_cfa_offset -8
+    ret
+    .cfi_endproc
+    .size   umbra_calibration_call, . - umbra_calibration_call
 
     .section .note.GNU-stack, "", @progbits

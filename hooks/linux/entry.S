@@ -5,25 +5,31 @@
  *      function:  jmp  stub
  *      stub:      mov  [rsp - 16], rax
  *                 lea  rax, [body]
- *                 jmp  [entry_hook]     ->  umbra_record: note the call, rsp = S + 8
+ *                 jmp  [entry_hook]     ->  umbra_record_…: note the call, rsp = S + 8
  *      thunk:     call [record.body]            [S] = T, rsp = S
  *      body:      … ret                         rsp = S + 8
  *      T:         push [record.ret]             [S] = R, rsp = S
- *                 …                     ->  umbra_exit: note the end; ret
+ *                 …                     ->  umbra_exit_…: note the end; ret
  *
  * Both hooks keep every register and all flags. They save what they use below the stack pointer,
  * in the red zone, which belongs to whoever runs at a function's boundary and which signal
  * handlers leave alone:
  *
- *      rsp - 16  rax      -40  rdx      -64  r8
- *          - 24  rcx      -48  rsi      -72  r9
- *          - 32  flags    -56  rdi      -80  where to go on
+ *      rsp - 16  rax      -40  rdx      -64  where to go on
+ *          - 24  rcx      -48  rsi
+ *          - 32  flags    -56  rdi
+ *
+ * What it costs, in ticks of 0.385 ns on the machine of docs/timing.md with nothing else to do: a
+ * leaf that is passed 12, another untimed call 27 to 30, one that is timed 49 to 52, of which two
+ * clock readings are 46 by themselves. A call comes to seven taken branches, four of them indirect;
+ * single instructions or stores more or less do not show in that.
  *
  * A signal may arrive anywhere. Its handler may make recorded calls (these use the records above
- * the top, and are gone when it returns) or leave by longjmp. So the top is advanced before the
- * record above it is filled in, and calls and exits are counted by storing the new count in the
- * record's mark first, then in the node (layout.h): a hook that never goes on was counted either
- * not at all or once.
+ * the top, and are gone when it returns) or leave by longjmp. So a record is filled in before it
+ * becomes the top; a handler that used it in between has changed its slot, and it is filled in again.
+ * Calls are counted by storing the new count in the record's mark first, then in the node, exits
+ * with the new count in the slot (layout.h): a hook that never goes on was counted either not at
+ * all or once.
  */
 #include "thunkstash/layout.h"
 #include "trace/image_offsets.h"
@@ -40,16 +46,12 @@
     mov     [rsp - 40], rdx
     mov     [rsp - 48], rsi
     mov     [rsp - 56], rdi
-    mov     [rsp - 64], r8
-    mov     [rsp - 72], r9
     .endm
 
     .macro restore_flags_and_work_registers
     mov     rax, [rsp - 32]
     add     al, 0x7f                /* overflow if it was set */
     sahf
-    mov     r9, [rsp - 72]
-    mov     r8, [rsp - 64]
     mov     rdi, [rsp - 56]
     mov     rsi, [rsp - 48]
     mov     rdx, [rsp - 40]
@@ -57,25 +59,35 @@
     mov     rax, [rsp - 16]
     .endm
 
+    .macro push_register register
+    push    \register
+    .cfi_adjust_cfa_offset 8
+    .endm
+
+    .macro pop_register register
+    pop     \register
+    .cfi_adjust_cfa_offset -8
+    .endm
+
     /* Calls C with what save_flags_and_work_registers has left; rsp is as at the hook's entry
        before and after. C is compiled without vector registers. */
     .macro call_c function
     lea     rsp, [rsp - 128]
     .cfi_adjust_cfa_offset 128
-    push    r10
-    .cfi_adjust_cfa_offset 8
-    push    r11
-    .cfi_adjust_cfa_offset 8
+    push_register r8
+    push_register r9
+    push_register r10
+    push_register r11
     pushfq
     .cfi_adjust_cfa_offset 8
     cld
     call    \function
     popfq
     .cfi_adjust_cfa_offset -8
-    pop     r11
-    .cfi_adjust_cfa_offset -8
-    pop     r10
-    .cfi_adjust_cfa_offset -8
+    pop_register r11
+    pop_register r10
+    pop_register r9
+    pop_register r8
     lea     rsp, [rsp + 128]
     .cfi_adjust_cfa_offset -128
     .endm
@@ -107,25 +119,74 @@ umbra_enter:
     lea     rdi, [rip + umbra_pass]
     cmp     dword ptr [rip + umbra_ready], 0
     je      1f
-    mov     [rsp - 88], rcx
+    mov     [rsp - 72], rcx
     mov     rdi, rcx
     call_c  umbra_first_call
-    mov     rcx, [rsp - 88]
+    mov     rcx, [rsp - 72]
     mov     rdi, rax
-1:  mov     [rsp - 80], rdi
-    mov     [rsp - 88], rcx
+1:  mov     [rsp - 64], rdi
+    mov     [rsp - 72], rcx
     restore_flags_and_work_registers
-    mov     rax, [rsp - 88]
-    jmp     [rsp - 80]
+    mov     rax, [rsp - 72]
+    jmp     [rsp - 64]
     .cfi_endproc
     .size   umbra_enter, . - umbra_enter
+
+/* On to the thunk at [rsp - 64], with rsp just above the slot. */
+    .macro enter_thunk
+    lea     rsp, [rsp + 8]
+    .cfi_remember_state
+    .cfi_def_cfa_offset 0
+    jmp     [rsp - 72]
+    .cfi_restore_state
+    .endm
+
+/* rdx: function << 32 | parent, of a call to rcx out of the record rsi. Clobbers rax. */
+    .macro callee_key
+    movsxd  rdx, dword ptr [rcx - 8]
+    mov     rax, [rsi + RECORD_NODE]
+    mov     edx, [rcx + rdx + IMAGE_FIRST_FUNCTION]
+    mov     eax, [rax + NODE_CONTEXT]
+    add     edx, [rcx - 4]
+    shl     rdx, 32
+    or      rdx, rax
+    .endm
+
+/* rax: where in the table the context of key rdx and the site at [rsp] is looked for first. */
+    .macro first_place
+    mov     rax, rdx
+    rol     rax, HASH_ROTATE
+    add     rax, [rsp]
+    imul    rax, [rip + hash_b]
+    shr     rax, 30
+    .endm
+
+/* Makes rsi the record above the top, of a call of context rax to rcx. rdx: its number. Its t0 is
+   still to come. */
+    .macro take_record slow_entry
+    add     rsi, THUNK_SIZE
+    cmp     qword ptr [rsi + RECORD_SLOT], 0
+    je      \slow_entry
+7:  mov     rdx, [rsp]
+    mov     [rsi + RECORD_SLOT], rsp
+    mov     [rsi + RECORD_NODE], rax
+    mov     [rsi + RECORD_RET], rdx
+    mov     [rsi + RECORD_BODY], rcx
+    mov     rdx, [rax + NODE_CALLS]
+    inc     rdx
+    mov     [rsi + RECORD_MARK], rdx
+    mov     [rdi + THREAD_TOP], rsi
+    cmp     [rsi + RECORD_SLOT], rsp        /* used by a handler before it became the top? */
+    jne     7b
+    mov     [rax + NODE_CALLS], rdx
+    .endm
 
 /*
  * Call-trace mode: the event of node \node at the thread's time \time, both of which it destroys, as
  * it does \at. The place is taken by one instruction, so that a handler takes others. Where there is
  * no room, or the time is out of reach, to \slow, with node and time as they were.
  */
-    .macro note_event node, time, at, flags, slow
+    .macro note_event node, time, at, is_end, slow
     mov     \at, \time
     sub     \at, [rdi + THREAD_EVENT_BASE]
     shr     \at, 32
@@ -135,7 +196,7 @@ umbra_enter:
     cmp     \at, [rdi + THREAD_EVENT_END]
     jae     \slow
     sub     \time, [rdi + THREAD_EVENT_BASE]
-    .if \flags
+    .if \is_end
     bts     \time, 32
     .endif
     sub     \node, [rdi + THREAD_TRACE]
@@ -144,8 +205,8 @@ umbra_enter:
     mov     [\at], \time
     .endm
 
-/* Entry of a call while recording. */
-    .macro entry_hook name, events
+/* Entry of a call while recording: every call timed, or, adaptive, those whose turn it is. */
+    .macro entry_hook name, adaptive, events
     hidden_function \name
     .cfi_startproc
     save_flags_and_work_registers
@@ -153,105 +214,170 @@ umbra_enter:
     mov     rdi, fs:[rdi]
     test    rdi, rdi
     jz      slow_entry\@
+    mov     rsi, [rdi + THREAD_TOP]
     mov     rax, rsp                        /* on the stack that this stash belongs to? */
     sub     rax, [rdi + THREAD_STACK_LOW]
     cmp     rax, [rdi + THREAD_STACK_SIZE]
     jae     slow_entry\@
-    mov     rsi, [rdi + THREAD_TOP]         /* is the invocation on top still live, and */
-    cmp     [rsi + RECORD_SLOT], rsp        /* is this not a tail call from it? */
-    jbe     slow_entry\@
+    cmp     [rsi + RECORD_SLOT], rsp        /* is the invocation on top still live, and */
+    jbe     slow_entry\@                    /* is this not a tail call from it? */
 
-    mov     r8, [rsp]                       /* the context (parent, call site, function) */
-    movsxd  rdx, dword ptr [rcx - 8]
-    mov     edx, [rcx + rdx + IMAGE_FIRST_FUNCTION]
-    add     edx, [rcx - 4]
-    shl     rdx, 32
-    mov     rax, [rsi + RECORD_NODE]
-    mov     eax, [rax + NODE_CONTEXT]
-    or      rdx, rax
-    mov     rax, r8
-    imul    rax, [rip + hash_a]
-    add     rax, rdx
-    imul    rax, [rip + hash_b]
-    shr     rax, 32
-1:  and     rax, [rdi + THREAD_TABLE_MASK]
-    mov     r9, [rdi + THREAD_TABLE]
-    mov     r9d, [r9 + rax * 4]
-    test    r9d, r9d
+    callee_key                              /* the context (parent, call site, function) */
+    first_place
+    and     rax, [rdi + THREAD_TABLE_MASK]
+    add     rax, [rdi + THREAD_TABLE]
+    mov     eax, [rax]
+    test    eax, eax
     jz      slow_entry\@
-    shl     r9, 6
-    add     r9, [rdi + THREAD_TRACE]
-    cmp     [r9 + NODE_SITE], r8
-    jne     2f
-    cmp     [r9 + NODE_PARENT], rdx
-    jne     2f
+    shl     rax, 6
+    add     rax, [rdi + THREAD_TRACE]
+    cmp     [rax + NODE_PARENT], rdx
+    jne     search\@
+    mov     rdx, [rsp]
+    cmp     [rax + NODE_SITE], rdx
+    jne     search\@
 
-    add     rsi, THUNK_SIZE                 /* a record for it */
-    cmp     qword ptr [rsi + RECORD_SLOT], 0
-    je      slow_entry\@
-    mov     rax, [r9 + NODE_CALLS]
-    movabs  rdx, MARK_LIVE
-    inc     rax
-    or      rdx, rax
-    mov     [rsi + RECORD_SLOT], rsp
-    mov     [rdi + THREAD_TOP], rsi
-    mov     [rsi + RECORD_NODE], r9
-    mov     [rsi + RECORD_MARK], rdx
-    mov     [rsi + RECORD_SLOT], rsp        /* a handler may have used the record in between */
-    mov     [r9 + NODE_CALLS], rax
-    mov     [rsi + RECORD_RET], r8
-    mov     [rsi + RECORD_BODY], rcx
-    mov     qword ptr [rsi + RECORD_PROBES], 0
-    lea     r8, [rsi - RECORD_DISTANCE]
-    mov     [rsp - 80], r8
+1:
+    .if \adaptive
+    cmp     dword ptr [rax + NODE_FUNCTION], 0
+    js      leaf\@
+    .endif
+    take_record slow_entry\@
+    .if \adaptive
+    sub     edx, [rax + NODE_NEXT]
+    jns     choose\@
+    mov     rdi, [rdi + THREAD_TRACE]
+    mov     rdi, [rdi + TRACE_TICK]
+    mov     [rsi + RECORD_T0], rdi
+    lea     rsi, [rsi - RECORD_DISTANCE]
+    mov     [rsp - 64], rsi
+    restore_flags_and_work_registers
+    enter_thunk
+    .endif
+2:  lea     rdx, [rsi - RECORD_DISTANCE]
+    mov     [rsp - 64], rdx
     rdtsc
     shl     rdx, 32
     or      rax, rdx
     sub     rax, [rdi + THREAD_STOPPED]
     mov     [rsi + RECORD_T0], rax
     .if \events
-    note_event r9, rax, rdx, 0, event\@
-4:
+    mov     rdx, [rsi + RECORD_NODE]
+    note_event rdx, rax, rcx, 0, event\@
+noted\@:
     .endif
     restore_flags_and_work_registers
-to_thunk\@:
-    lea     rsp, [rsp + 8]
-    .cfi_remember_state
-    .cfi_def_cfa_offset 0
-    jmp     [rsp - 88]
-    .cfi_restore_state
+    enter_thunk
 
     .if \events
 event\@:                                    /* a fresh segment, or a new base */
-    mov     rsi, r9
+    mov     rsi, rdx
     mov     rdx, rax
     call_c  umbra_slow_event_entry
-    jmp     4b
+    jmp     noted\@
     .endif
 
-2:  inc     rax                             /* another context with the same hash */
+    .if \adaptive
+leaf\@:                                     /* no thunk unless it is timed */
+    mov     rdx, [rax + NODE_PASSED]
+    inc     rdx
+    mov     esi, [rax + NODE_CALLS]
+    add     esi, edx
+    sub     esi, [rax + NODE_NEXT]
+    jns     3f
+    mov     [rax + NODE_PASSED], rdx
+    mov     [rsp - 64], rcx
+    restore_flags_and_work_registers
+    jmp     [rsp - 64]
+3:  mov     rsi, [rdi + THREAD_TOP]
+    take_record slow_entry\@
+    add     edx, [rax + NODE_PASSED]
+    jmp     4f
+choose\@:                                   /* timed, for a gap of calls; the next gap */
+    add     edx, [rax + NODE_NEXT]
+4:  movzx   ecx, byte ptr [rax + NODE_GAP]
+    mov     [rsi + RECORD_WEIGHT], rcx
+    movzx   ecx, byte ptr [rax + NODE_MASK]
+    mov     [rsp - 72], rsi
+    movzx   esi, byte ptr [rax + NODE_RANDOM]
+    and     esi, ecx
+    shr     ecx, 1
+    lea     ecx, [rsi + rcx + 1]
+    mov     rsi, [rsp - 72]
+    add     edx, ecx
+    mov     [rax + NODE_NEXT], edx
+    mov     [rax + NODE_GAP], cl
+    jmp     2b
+    .endif
+
+search\@:                                   /* another context is in the place */
+    callee_key
+    first_place
+    mov     [rsp - 72], rsi
+5:  and     rax, [rdi + THREAD_TABLE_MASK]
+    mov     rsi, rax
+    add     rsi, [rdi + THREAD_TABLE]
+    mov     esi, [rsi]
+    test    esi, esi
+    jz      slow_entry\@
+    shl     rsi, 6
+    add     rsi, [rdi + THREAD_TRACE]
+    add     rax, 4
+    cmp     [rsi + NODE_PARENT], rdx
+    jne     5b
+    mov     [rsp - 80], rdx
+    mov     rdx, [rsp]
+    cmp     [rsi + NODE_SITE], rdx
+    mov     rdx, [rsp - 80]
+    jne     5b
+    mov     rax, rsi
+    mov     rsi, [rsp - 72]
     jmp     1b
 
 slow_entry\@:
     mov     rdi, rsp
     mov     rsi, rcx
     call_c  umbra_slow_entry                /* rax: where to go on, rdx: is it a thunk? */
-    mov     [rsp - 80], rax
+    mov     [rsp - 64], rax
     test    edx, edx
-    jz      3f
+    jz      6f
     restore_flags_and_work_registers
-    jmp     to_thunk\@
-3:  restore_flags_and_work_registers
-    jmp     [rsp - 80]
+    enter_thunk
+6:  restore_flags_and_work_registers
+    jmp     [rsp - 64]
     .cfi_endproc
     .size   \name, . - \name
     .endm
 
-    entry_hook umbra_record, 0
-    entry_hook umbra_record_events, 1
+    entry_hook umbra_record_exact, 0, 0
+    entry_hook umbra_record_adaptive, 1, 0
+    entry_hook umbra_record_events, 0, 1
+
+/* The invocation of record rcx, of thread rdi and context rsi, has returned. Clobbers rax. */
+    .macro count_exit
+    mov     rax, [rsi + NODE_EXITS]
+    inc     rax
+    not     rax
+    mov     [rcx + RECORD_SLOT], rax
+    not     rax
+    mov     [rsi + NODE_EXITS], rax
+    lea     rax, [rcx - THUNK_SIZE]
+    mov     [rdi + THREAD_TOP], rax
+    .endm
+
+    .macro return_from_exit
+    mov     rax, [rsp - 32]
+    add     al, 0x7f                /* overflow if it was set */
+    sahf
+    mov     rdi, [rsp - 56]
+    mov     rsi, [rsp - 48]
+    mov     rcx, [rsp - 24]
+    mov     rax, [rsp - 16]
+    ret
+    .endm
 
 /* A recorded call has returned: rax = its record, the program's rax at [rsp - 16]. */
-    .macro exit_hook name, events
+    .macro exit_hook name, adaptive, events
     hidden_function \name
     .cfi_startproc
     mov     [rsp - 24], rcx
@@ -259,94 +385,110 @@ slow_entry\@:
     lahf
     seto    al
     mov     [rsp - 32], rax
+    .ifeq \adaptive
     mov     [rsp - 40], rdx
     rdtsc
     shl     rdx, 32
     or      rdx, rax
+    .endif
     mov     [rsp - 48], rsi
     mov     [rsp - 56], rdi
-    mov     [rsp - 64], r8
-    mov     [rsp - 72], r9
     mov     rdi, [rip + umbra_thread@gottpoff]
     mov     rdi, fs:[rdi]
     test    rdi, rdi
     jz      slow_exit\@
     cmp     [rdi + THREAD_TOP], rcx
     jne     slow_exit\@
-    sub     rdx, [rdi + THREAD_STOPPED]
+    .if \adaptive
+    mov     rsi, [rdi + THREAD_TRACE]
+    mov     rax, [rcx + RECORD_T0]
+    test    rax, rax
+    jns     timed\@
+    cmp     rax, [rsi + TRACE_TICK]         /* a tick went by: it may have taken long */
+    jne     slow_exit\@
     mov     rsi, [rcx + RECORD_NODE]
+    count_exit
+    .else
+    mov     rsi, [rcx + RECORD_NODE]
+    sub     rdx, [rdi + THREAD_STOPPED]
     .if \events
+    mov     [rsp - 64], r8
     mov     rax, rdx
-    mov     r8, rsi
-    note_event r8, rax, r9, 1, event\@
-4:
+    note_event rsi, rax, r8, 1, event\@
+noted\@:
+    mov     r8, [rsp - 64]
+    mov     rsi, [rcx + RECORD_NODE]
     .endif
     sub     rdx, [rcx + RECORD_T0]
-    mov     rax, [rcx + RECORD_PROBES]
-    mov     r8, [rsi + NODE_EXITS]
-    movabs  r9, MARK_LEAVING
-    inc     r8
-    or      r9, r8
-    mov     [rcx + RECORD_MARK], r9
-    mov     [rsi + NODE_EXITS], r8
     add     [rsi + NODE_TICKS], rdx
-    add     [rsi + NODE_PROBES], rax
-    mov     r8, rax                         /* without the probes inside it */
-    imul    r8, [rdi + THREAD_PROBE_TICKS]
-    inc     rax
-    add     [rcx - THUNK_SIZE + RECORD_PROBES], rax
-    sub     rdx, r8
-    cmp     rdx, [rsi + NODE_MAX]
-    jg      new_max\@
-1:  mov     eax, [rsi + NODE_MIN]
-    cmp     rdx, rax
-    jl      new_min\@
-2:  lea     rax, [rcx - THUNK_SIZE]
-    mov     [rdi + THREAD_TOP], rax
-    mov     qword ptr [rcx + RECORD_SLOT], SLOT_FREE
-    mov     qword ptr [rcx + RECORD_MARK], 0
-3:  restore_flags_and_work_registers
-    ret
+    count_exit
+    mov     rdx, [rsp - 40]
+    .endif
+1:  return_from_exit
 
     .if \events
 event\@:
-    mov     [rsp - 80], rcx
-    mov     [rsp - 88], rdx
+    mov     [rsp - 72], rcx
+    mov     [rsp - 80], rdx
     call_c  umbra_slow_event_end
-    mov     rcx, [rsp - 80]
-    mov     rdx, [rsp - 88]
+    mov     rcx, [rsp - 72]
+    mov     rdx, [rsp - 80]
     mov     rdi, [rip + umbra_thread@gottpoff]
     mov     rdi, fs:[rdi]
-    mov     rsi, [rcx + RECORD_NODE]
-    jmp     4b
+    jmp     noted\@
     .endif
 
-new_max\@:
-    mov     [rsi + NODE_MAX], rdx
+    .if \adaptive
+timed\@:
+    mov     [rsp - 40], rdx
+    rdtsc
+    mov     rsi, [rcx + RECORD_NODE]
+    shl     rdx, 32
+    or      rdx, rax
+    imul    eax, eax, TIMING_MIX
+    shr     eax, 24
+    mov     [rsi + NODE_RANDOM], al
+    sub     rdx, [rdi + THREAD_STOPPED]
+    sub     rdx, [rcx + RECORD_T0]
+    inc     dword ptr [rsi + NODE_TIMED]
+    cmp     rdx, TIMING_SHORT
+    jae     4f
+    movzx   eax, byte ptr [rsi + NODE_MASK]
+    lea     eax, [rax + rax + 1]
+    and     eax, TIMING_MASK
+    mov     [rsi + NODE_MASK], al
+2:  imul    rdx, [rcx + RECORD_WEIGHT]
+3:  add     [rsi + NODE_TICKS], rdx
+    count_exit
+    mov     rdx, [rsp - 40]
     jmp     1b
-new_min\@:
-    xor     eax, eax
-    test    rdx, rdx
-    cmovs   rdx, rax
-    mov     [rsi + NODE_MIN], edx
-    jmp     2b
+4:  cmp     rdx, TIMING_LONG
+    jb      2b
+    mov     byte ptr [rsi + NODE_MASK], 0
+    cmp     rdx, TIMING_SLOW
+    jb      2b
+    jmp     3b
+    .endif
 
 slow_exit\@:
+    .if \adaptive
+    mov     [rsp - 40], rdx
+    .endif
     mov     rdi, rcx
     mov     rsi, rsp
     call_c  umbra_slow_exit
-    jmp     3b
+    mov     rdx, [rsp - 40]
+    jmp     1b
     .cfi_endproc
     .size   \name, . - \name
     .endm
 
-    exit_hook umbra_exit, 0
-    exit_hook umbra_exit_events, 1
+    exit_hook umbra_exit_exact, 0, 0
+    exit_hook umbra_exit_adaptive, 1, 0
+    exit_hook umbra_exit_events, 0, 1
 
     .section .rodata
     .balign 8
-hash_a:
-    .quad   HASH_A
 hash_b:
     .quad   HASH_B
 

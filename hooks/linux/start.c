@@ -2,12 +2,13 @@
 #include "hooks/linux/start.h"
 
 #include "hooks/invocation.h"
+#include "hooks/generated.h"
 #include "hooks/linux/maps.h"
+#include "hooks/linux/resolver.h"
 #include "hooks/memory.h"
 #include "hooks/modules.h"
 #include "hooks/session.h"
 #include "hooks/thread.h"
-#include "hooks/events.h"
 #include "hooks/guard.h"
 #include "hooks/calibrate.h"
 #include "thunkstash/linux/linux_pages.h"
@@ -19,7 +20,6 @@
 /* entry.S: may images be registered? Zero until the agent itself is relocated and set up. */
 int umbra_ready __attribute__((visibility("hidden")));
 
-extern void umbra_exit(void) __attribute__((visibility("hidden")));
 extern const char umbra_thunk_code[] __attribute__((visibility("hidden")));
 extern char umbra_stash[STASH_RANGE_SIZE] __attribute__((visibility("hidden")));
 
@@ -60,10 +60,12 @@ bool agent_begin_with(char *const *environment)
     guard = guard_take();
     own.address = (uint64_t)umbra_thunk_code;
     maps_each(find_own_file, &own);
-    if (stash_prepare(umbra_stash, pages_map_file(own.path, own.offset, BLOCK_CODE_SIZE),
-                      umbra_exit) &&
-        session_begin(environment, 0))
+    if (stash_prepare(umbra_stash, pages_map_file(own.path, own.offset, BLOCK_CODE_SIZE)) &&
+        session_begin(environment, 0)) {
         modules_scan();
+        if (resolver_set())
+            generated_is_resolved();
+    }
     guard_release(guard);
     if (session.state == SESSION_RUNNING)
         threads_prepare();
@@ -71,7 +73,6 @@ bool agent_begin_with(char *const *environment)
         refuse("umbra: UMBRA_REQUIRED=1, but no call_trace_service answers for this "
                "UMBRA_INSTANCE_ID; start one, or unset UMBRA_REQUIRED\n");
     calibrate();
-    events_choose_hook(); /* calibration goes by the other */
     __atomic_store_n(&umbra_ready, 1, __ATOMIC_RELEASE);
     return true;
 }
@@ -106,6 +107,7 @@ __attribute__((destructor)) void agent_end(void)
         thread_end(self, here, TRACE_THREAD_ENDED);
         thread_publish(self);
     }
+    calibrate_again();
     session_end();
     guard_release(guard);
 }

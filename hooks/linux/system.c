@@ -26,6 +26,11 @@ bool system_exit_ends_threads(void)
     return false;
 }
 
+bool system_times_adaptively(void)
+{
+    return true;
+}
+
 void system_yield(void)
 {
     SYSCALL0(sched_yield);

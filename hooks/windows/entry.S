@@ -143,8 +143,15 @@ first_hook_known:
     jmp     first_hook_known
     .seh_endproc
 
-/* Entry of a call while recording. */
-    leaf_begin umbra_record
+/* Entry of a call while recording: all are timed (hooks/system.h), and there is never a ring of
+   events. */
+    .globl  umbra_record_adaptive, umbra_exit_adaptive, umbra_record_events, umbra_exit_events
+    .set    umbra_record_events, umbra_record_exact
+    .set    umbra_exit_events, umbra_exit_exact
+    .set    umbra_record_adaptive, umbra_record_exact
+    .set    umbra_exit_adaptive, umbra_exit_exact
+
+    leaf_begin umbra_record_exact
     save_flags_and_work_registers
     mov     rdi, [rip + umbra_thread_slot]
     mov     rdi, gs:[rdi]
@@ -167,15 +174,15 @@ first_hook_known:
     mov     rax, [rsi + RECORD_NODE]
     mov     eax, [rax + NODE_CONTEXT]
     or      rdx, rax
-    mov     rax, r8
-    imul    rax, [rip + hash_a]
-    add     rax, rdx
+    mov     rax, rdx
+    rol     rax, HASH_ROTATE
+    add     rax, r8
     imul    rax, [rip + hash_b]
-    shr     rax, 32
+    shr     rax, 30
 look_up:
     and     rax, [rdi + THREAD_TABLE_MASK]
     mov     r9, [rdi + THREAD_TABLE]
-    mov     r9d, [r9 + rax * 4]
+    mov     r9d, [r9 + rax]
     test    r9d, r9d
     jz      slow_entry
     shl     r9, 6
@@ -192,15 +199,12 @@ look_up:
     mov     [rsi + RECORD_SLOT], rax
     mov     [rdi + THREAD_TOP], rsi
     mov     rax, [r9 + NODE_CALLS]
-    movabs  rdx, MARK_LIVE
     inc     rax
-    or      rdx, rax
     mov     [rsi + RECORD_NODE], r9
-    mov     [rsi + RECORD_MARK], rdx
+    mov     [rsi + RECORD_MARK], rax
     mov     [r9 + NODE_CALLS], rax
     mov     [rsi + RECORD_RET], r8
     mov     [rsi + RECORD_BODY], rcx
-    mov     qword ptr [rsi + RECORD_PROBES], 0
     lea     r8, [rsi - RECORD_DISTANCE]
     lea     r9, [rsi - RECORD_DISTANCE + THUNK_RETURN]
     mov     [rsp - 80], r8
@@ -218,7 +222,7 @@ to_thunk:
 
     leaf_begin record_aside
 next_context:                               /* another context with the same hash */
-    inc     rax
+    add     rax, 4
     jmp     look_up
 
 entry_is_slow:
@@ -242,13 +246,8 @@ entry_is_slow:
 
 /* A recorded call has returned: rax = its record, the program's rax at [rsp - 16]. */
     .balign 64
-    /* Call-trace mode is for Linux: there is never a ring. */
-    .globl  umbra_record_events
-    .set    umbra_record_events, umbra_record
-    .globl  umbra_exit_events
-    .set    umbra_exit_events, umbra_exit
-    .globl  umbra_exit
-umbra_exit:
+    .globl  umbra_exit_exact
+umbra_exit_exact:
     as_in_thunk push qword ptr [rax + RECORD_RET]
     .seh_proc slot_is_restored
 slot_is_restored:
@@ -275,42 +274,18 @@ slot_is_restored:
     sub     rdx, [rdi + THREAD_STOPPED]
     sub     rdx, [rcx + RECORD_T0]
     mov     rsi, [rcx + RECORD_NODE]
-    mov     rax, [rcx + RECORD_PROBES]
-    mov     r8, [rsi + NODE_EXITS]
-    movabs  r9, MARK_LEAVING
-    inc     r8
-    or      r9, r8
-    mov     [rcx + RECORD_MARK], r9
-    mov     [rsi + NODE_EXITS], r8
     add     [rsi + NODE_TICKS], rdx
-    add     [rsi + NODE_PROBES], rax
-    mov     r8, rax                         /* without the probes inside it */
-    imul    r8, [rdi + THREAD_PROBE_TICKS]
+    mov     rax, [rsi + NODE_EXITS]
     inc     rax
-    add     [rcx - THUNK_SIZE + RECORD_PROBES], rax
-    sub     rdx, r8
-    cmp     rdx, [rsi + NODE_MAX]
-    jg      new_max
-1:  mov     eax, [rsi + NODE_MIN]
-    cmp     rdx, rax
-    jl      new_min
-2:  lea     rax, [rcx - THUNK_SIZE]
+    not     rax
+    mov     [rcx + RECORD_SLOT], rax
+    not     rax
+    mov     [rsi + NODE_EXITS], rax
+    lea     rax, [rcx - THUNK_SIZE]
     mov     [rdi + THREAD_TOP], rax
-    mov     qword ptr [rcx + RECORD_SLOT], SLOT_FREE
-    mov     qword ptr [rcx + RECORD_MARK], 0
 exit_is_done:
     restore_flags_and_work_registers
     ret
-
-new_max:
-    mov     [rsi + NODE_MAX], rdx
-    jmp     1b
-new_min:
-    xor     eax, eax
-    test    rdx, rdx
-    cmovs   rdx, rax
-    mov     [rsi + NODE_MIN], edx
-    jmp     2b
     .seh_endproc
 
     function_begin slow_exit
@@ -322,7 +297,5 @@ new_min:
 
     .section .rdata, "dr"
     .balign 8
-hash_a:
-    .quad   HASH_A
 hash_b:
     .quad   HASH_B

@@ -29,8 +29,6 @@
 /* entry.S: may images be registered? Zero until the agent itself is set up. */
 int umbra_ready;
 
-extern void umbra_exit(void);
-
 static char *image; /* of the agent itself */
 static enum { WAITING, BEGINNING, BEGUN } state;
 
@@ -55,7 +53,7 @@ static bool begin(void)
     struct guard guard = guard_take();
 
     if (session_begin(0, 0)) {
-        if (stash_prepare(range_reserve(), range_open_code(image), umbra_exit))
+        if (stash_prepare(range_reserve(), range_open_code(image)))
             modules_scan();
         else
             session.state = SESSION_OFF;

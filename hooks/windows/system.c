@@ -38,6 +38,12 @@ bool system_exit_ends_threads(void)
     return true;
 }
 
+/* Not yet. */
+bool system_times_adaptively(void)
+{
+    return false;
+}
+
 void system_yield(void)
 {
     CALL_SYSTEM(NtYieldExecution());

@@ -45,5 +45,6 @@ const struct agent_format agent_elf = {
     .name = IMAGE_AGENT_NAME,
     .bundle_prefix = "$ORIGIN/",
     .places = places,
+    .advice = "install it with the tool",
     .check = check,
 };

@@ -6,7 +6,7 @@
 #define WIDEST_GAP (64u << 10) /* bytes from one to the next in a stretch */
 #define FEWEST     8           /* in a stretch: four bytes may turn up by chance */
 
-static const uint8_t frame_set_up[] = {0x55, 0x48, 0x8b, 0xec};
+static const uint8_t frame_begin[] = {0x55, 0x48}; /* push rbp, and half a mov */
 
 struct stretch {
     uint64_t first, last; /* addresses of the first and last frame set up that way */
@@ -19,17 +19,33 @@ static void keep_longer(struct stretch *longest, const struct stretch *stretch)
         *longest = *stretch;
 }
 
+static bool is_frame_set_up(const uint8_t *code, const uint8_t *end)
+{
+    static const uint8_t loads[] = {0x55, 0x48, 0x8b, 0xec}, stores[] = {0x55, 0x48, 0x89, 0xe5},
+                         function[] = {0x56, 0x57, 0x50};
+    const uint8_t *next = code + sizeof stores;
+
+    if ((size_t)(end - code) < sizeof stores + sizeof function)
+        return false;
+    if (memcmp(code, loads, sizeof loads) == 0)
+        return true;
+    return memcmp(code, stores, sizeof stores) == 0 &&
+           (memcmp(next, function, sizeof function) == 0 ||
+            (next[0] == 0x6a && next[1] % 2 == 0 && next[1] < 0x80));
+}
+
 static void look_through(const struct elf_code *elf, const struct code_range *range,
                          struct stretch *longest)
 {
     const uint8_t *at = range->bytes, *end = range->bytes + range->size;
     struct stretch stretch = {0};
 
-    while ((at = memmem(at, (size_t)(end - at), frame_set_up, sizeof frame_set_up)) != NULL) {
+    while ((at = memmem(at, (size_t)(end - at), frame_begin, sizeof frame_begin)) != NULL) {
         uint64_t address = range->address + (uint64_t)(at - range->bytes);
+        bool is_set_up = is_frame_set_up(at, end);
 
-        at += sizeof frame_set_up;
-        if (eh_frame_find(&elf->frame, address))
+        at += sizeof frame_begin;
+        if (!is_set_up || eh_frame_find(&elf->frame, address))
             continue;
         if (stretch.count && address - stretch.last > WIDEST_GAP) {
             keep_longer(longest, &stretch);
@@ -42,6 +58,18 @@ static void look_through(const struct elf_code *elf, const struct code_range *ra
     keep_longer(longest, &stretch);
 }
 
+/* HotSpot has no code of its generator in the image. That it has one is said by a span in which no
+   call returns: the second byte of a function. */
+static void mark_java(struct elf_code *elf)
+{
+    for (size_t i = 0; i < elf->functions.count; i++) {
+        const struct function *function = &elf->functions.items[i];
+
+        if (function->name && strcmp(function->name, "JNI_CreateJavaVM") == 0)
+            elf->generated = (struct elf_span){function->address + 1, GENERATED_ELSEWHERE};
+    }
+}
+
 void elf_generated_find(struct elf_code *elf)
 {
     struct stretch longest = {0};
@@ -49,8 +77,10 @@ void elf_generated_find(struct elf_code *elf)
 
     for (size_t i = 0; i < elf->code.range_count; i++)
         look_through(elf, &elf->code.ranges[i], &longest);
-    if (longest.count < FEWEST)
+    if (longest.count < FEWEST) {
+        mark_java(elf);
         return;
+    }
     start = longest.first / PAGE * PAGE;
     end = (longest.last + PAGE) / PAGE * PAGE;
     elf->generated = (struct elf_span){start, end - start};

@@ -19,6 +19,13 @@ static const char *const callers_frame[] = {
     "__fentry__", "mcount", "_mcount", "__morestack", "__morestack_non_split",
 };
 
+/* V8's regular expressions pass the address of their call's return address, which it may change. */
+static bool is_given_its_return(const char *name)
+{
+    return strncmp(name, "_ZN2v88internal", 15) == 0 &&
+           strstr(name, "RegExpMacroAssembler") != NULL && strstr(name, "20CheckStackGuardState");
+}
+
 static bool is_one_of(const char *name, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -43,7 +50,7 @@ enum patch_reason elf_name_reason(const char *name)
         return PATCH_FRAGMENT;
     if (IS_ONE_OF(name, returns_twice))
         return PATCH_RETURNS_TWICE;
-    if (IS_ONE_OF(name, callers_frame))
+    if (IS_ONE_OF(name, callers_frame) || is_given_its_return(name))
         return PATCH_RETURN_ADDRESS;
     for (size_t i = 0; i < sizeof unwinder_prefixes / sizeof *unwinder_prefixes; i++)
         if (strncmp(name, unwinder_prefixes[i], strlen(unwinder_prefixes[i])) == 0)

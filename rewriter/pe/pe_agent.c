@@ -3,11 +3,12 @@
 #include "rewriter/pe/pe_image.h"
 #include "trace/image_manifest.h"
 
-/* Installed, then in the build trees for Linux and, beside it, for Windows. */
+/* Installed, then in a build tree for Windows that lies in the one for Linux or beside it. */
 static const char *const places[] = {
     "../lib*/umbra/" IMAGE_PE_AGENT_NAME,
     "../lib/*/umbra/" IMAGE_PE_AGENT_NAME,
     "../hooks/" IMAGE_PE_AGENT_NAME,
+    "../windows/hooks/" IMAGE_PE_AGENT_NAME,
     "../../windows/hooks/" IMAGE_PE_AGENT_NAME,
     IMAGE_PE_AGENT_NAME,
     NULL,
@@ -32,5 +33,6 @@ const struct agent_format agent_pe = {
     .bundle_prefix = "",
     .is_always_bundled = true,
     .places = places,
+    .advice = "build it with cross/mingw-w64.ini and install it (docs/windows.md)",
     .check = check,
 };

@@ -60,12 +60,10 @@ static void set_directory(struct pe_directory *directories, enum pe_directory_in
 
 static void clear_shadow_stack_bit(const struct pe_image *image)
 {
-    struct pe_debug entry;
-    uint8_t *bytes;
+    uint8_t *bytes = pe_shadow_stack_word(image);
     uint32_t word;
 
-    if (!pe_debug_find(image, PE_DEBUG_CHARACTERISTICS, &entry) ||
-        !(bytes = pe_at_rva(image, entry.rva, sizeof word)))
+    if (!bytes)
         return;
     memcpy(&word, bytes, sizeof word);
     word &= ~PE_CET_COMPAT;

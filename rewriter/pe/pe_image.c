@@ -298,6 +298,17 @@ bool pe_debug_find(const struct pe_image *image, uint32_t type, struct pe_debug 
     return false;
 }
 
+uint8_t *pe_shadow_stack_word(const struct pe_image *image)
+{
+    struct pe_debug entry;
+
+    if (!pe_debug_find(image, PE_DEBUG_CHARACTERISTICS, &entry) ||
+        pe_is_executable(image, image->base + entry.rva) ||
+        pe_is_executable(image, image->base + entry.rva + 3))
+        return NULL;
+    return pe_at_rva(image, entry.rva, 4);
+}
+
 struct pe_table pe_build_id(const struct pe_image *image)
 {
     struct pe_debug entry;

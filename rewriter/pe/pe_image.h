@@ -77,6 +77,9 @@ struct pe_table pe_symbol_strings(const struct pe_image *image);
 
 /* The debug directory's first entry of that type; false if there is none. */
 bool pe_debug_find(const struct pe_image *image, uint32_t type, struct pe_debug *entry);
+
+/* The 4 bytes with PE_CET_COMPAT; null if there are none, or a damaged entry leads into code. */
+uint8_t *pe_shadow_stack_word(const struct pe_image *image);
 /* GUID and age of its PDB. */
 struct pe_table pe_build_id(const struct pe_image *image);
 

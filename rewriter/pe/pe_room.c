@@ -47,17 +47,13 @@ static bool note(struct change_list *changes, const struct pe_image *image, size
 static bool note_debug(struct change_list *changes, const struct pe_image *image, uint64_t growth)
 {
     struct pe_table table = pe_directory_table(image, PE_DEBUG, sizeof(struct pe_debug));
-    struct pe_debug entry;
-    const uint8_t *word;
+    const uint8_t *word = pe_shadow_stack_word(image);
 
     if (growth && table.count &&
         !note(changes, image, (size_t)(table.bytes - image->bytes), growth,
               table.count * sizeof(struct pe_debug)))
         return false;
-    if (!pe_debug_find(image, PE_DEBUG_CHARACTERISTICS, &entry) ||
-        !(word = pe_at_rva(image, entry.rva, 4)))
-        return true;
-    return note(changes, image, (size_t)(word - image->bytes), growth, 4);
+    return !word || note(changes, image, (size_t)(word - image->bytes), growth, 4);
 }
 
 static void move_raw(uint32_t *offset, uint32_t growth)

@@ -153,6 +153,20 @@ static void checksum_is_true_and_no_shadow_stack_is_promised(void **state)
     finish();
 }
 
+/* A damaged entry leads to a function, whose jump has that bit. */
+static void shadow_stack_bit_is_none_in_code(void **state)
+{
+    struct pe_debug *entries =
+        (struct pe_debug *)pe_sample_at(&sample, pe_sample_directory(&sample, PE_DEBUG)->rva);
+
+    (void)state;
+    assert_int_equal(entries[1].type, PE_DEBUG_CHARACTERISTICS);
+    entries[1].rva = 0x1000;
+    assert_true(rewrite());
+    assert_int_equal(*pe_at_rva(&image, 0x1000, 1), 0xe9);
+    finish();
+}
+
 static void overlay_stays_and_ends_the_file(void **state)
 {
     (void)state;
@@ -249,6 +263,7 @@ int main(void)
         cmocka_unit_test_setup(agent_is_imported_first, begin),
         cmocka_unit_test_setup(displaced_prologue_unwinds, begin),
         cmocka_unit_test_setup(checksum_is_true_and_no_shadow_stack_is_promised, begin),
+        cmocka_unit_test_setup(shadow_stack_bit_is_none_in_code, begin),
         cmocka_unit_test_setup(overlay_stays_and_ends_the_file, begin),
         cmocka_unit_test_setup(signature_is_dropped, begin),
         cmocka_unit_test_setup(certificates_behind_the_end, begin),

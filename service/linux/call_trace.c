@@ -107,7 +107,9 @@ int call_trace_turn(struct service *service, int limit)
     }
     if (!any)
         return limit;
-    work->pause_ms = written ? SHORTEST_MS : work->pause_ms * 2;
+    if (written)
+        return work->pause_ms = 0;
+    work->pause_ms = work->pause_ms ? 2 * work->pause_ms : SHORTEST_MS;
     if (work->pause_ms > LONGEST_MS)
         work->pause_ms = LONGEST_MS;
     return limit < 0 || limit > work->pause_ms ? work->pause_ms : limit;

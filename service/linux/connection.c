@@ -23,11 +23,13 @@ int connection_watch_peer(int connection, pid_t pid)
 }
 
 bool connection_ask(int connection, const struct connection_peer *service,
-                    enum protocol_kind command)
+                    const struct protocol_command *command)
 {
-    const struct protocol_command packet = {PROTOCOL_MAGIC, PROTOCOL_VERSION, command, 0};
+    struct protocol_command packet = *command;
 
     (void)service; /* it knows us by our socket */
+    packet.magic = PROTOCOL_MAGIC;
+    packet.version = PROTOCOL_VERSION;
     return packet_send(connection, &packet, sizeof(packet), NULL, 0);
 }
 

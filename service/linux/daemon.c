@@ -42,7 +42,7 @@ int daemon_begin(void)
         wait_for(pid, ready[0]);
     }
     setsid();
-    signal(SIGHUP, SIG_IGN);
+    signal(SIGHUP, SIG_IGN); /* until the service can read it */
     dup3(ready[1], STDERR_FILENO + 1, O_CLOEXEC);
     if (ready[1] != STDERR_FILENO + 1)
         close(ready[1]);
@@ -54,6 +54,7 @@ void daemon_ready(int caller)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
+    signal(SIGHUP, SIG_DFL); /* blocked by now, and read: service.c */
     if (chdir("/") < 0 || null < 0)
         message("the service keeps its directory and standard descriptors: %s", strerror(errno));
     for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)

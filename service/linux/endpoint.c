@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "service/linux/inherited.h"
 #include "service/linux/packet.h"
 #include "service/message.h"
 
@@ -128,27 +129,39 @@ static void fill_address(struct sockaddr_un *address, const char *path)
     strcpy(address->sun_path, path);
 }
 
-static bool listen_there(struct endpoint *endpoint)
+static int make_listener(const char *path)
 {
     struct sockaddr_un address;
+    int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-    fill_address(&address, endpoint->socket_path);
-    unlink(endpoint->socket_path);
-    endpoint->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    endpoint->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (endpoint->listener < 0 || endpoint->spare < 0 ||
-        bind(endpoint->listener, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-        listen(endpoint->listener, BACKLOG) < 0) {
-        message("%s: cannot listen: %s", endpoint->socket_path, strerror(errno));
+    fill_address(&address, path);
+    unlink(path);
+    if (listener >= 0 && bind(listener, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+        listen(listener, BACKLOG) == 0)
+        return listener;
+    message("%s: cannot listen: %s", path, strerror(errno));
+    close_if_open(&listener);
+    return -1;
+}
+
+static bool listen_there(struct endpoint *endpoint)
+{
+    endpoint->listener = inherited_listener(endpoint->socket_path, BACKLOG);
+    endpoint->given = endpoint->listener >= 0;
+    if (endpoint->listener == INHERITED_NONE)
+        endpoint->listener = make_listener(endpoint->socket_path);
+    if (endpoint->listener < 0)
         return false;
-    }
-    return true;
+    endpoint->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (endpoint->spare < 0)
+        message("/dev/null: cannot open: %s", strerror(errno));
+    return endpoint->spare >= 0;
 }
 
 bool endpoint_open(struct endpoint *endpoint, const char *instance)
 {
     endpoint->lock = endpoint->listener = endpoint->spare = -1;
-    endpoint->ran_out = false;
+    endpoint->ran_out = endpoint->given = false;
     if (!find_paths(endpoint, instance)) {
         message("instance %s: expected XDG_RUNTIME_DIR to be an absolute path that leaves room for "
                 "a socket's name in %d bytes: set it to a shorter one",
@@ -167,7 +180,8 @@ void endpoint_close(struct endpoint *endpoint)
 {
     if (endpoint->lock < 0)
         return;
-    unlink(endpoint->socket_path);
+    if (!endpoint->given)
+        unlink(endpoint->socket_path);
     close_if_open(&endpoint->listener);
     close_if_open(&endpoint->spare);
     unlink(endpoint->lock_path);

@@ -83,6 +83,23 @@ uint64_t file_identity(int file)
     return fstat(file, &stat) == 0 ? stat.st_ino : 0;
 }
 
+bool file_sync(int directory, const char *name)
+{
+    int file = openat(directory, name ? name : ".", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool ok;
+
+    if (file < 0)
+        return errno == ENOENT || errno == ELOOP;
+    ok = fsync(file) == 0;
+    file_close(file);
+    return ok;
+}
+
+bool file_sync_all(int directory)
+{
+    return syncfs(directory) == 0;
+}
+
 void file_close(int file)
 {
     if (file >= 0)

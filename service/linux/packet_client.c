@@ -9,25 +9,13 @@
 #include "service/client.h"
 #include "service/linux/packet.h"
 #include "service/message.h"
+#include "service/packet_check.h"
 #include "service/process.h"
 #include "service/service.h"
 #include "service/session.h"
 #include "trace/protocol.h"
 
 #define PACKET_CLIENT_LIMIT 256
-
-/* What every message begins with, whatever its version. */
-struct message_start {
-    uint32_t magic;
-    uint32_t version;
-    uint32_t kind;
-};
-
-union packet {
-    struct message_start start;
-    struct protocol_hello hello;
-    struct protocol_command command;
-};
 
 static void refuse(struct client *client, const char *why)
 {
@@ -92,24 +80,18 @@ static void answer_hello(struct client *client, const struct protocol_hello *hel
 
 static void answer(struct client *client, const union packet *packet, size_t size)
 {
-    char why[96];
+    char why[PACKET_WHY_SIZE];
 
-    if (size < sizeof(packet->start) || packet->start.magic != PROTOCOL_MAGIC) {
-        refuse(client, "expected a message of Umbra, found something else");
-    } else if (packet->start.version != PROTOCOL_VERSION) {
-        snprintf(why, sizeof(why), "expected protocol version %d, found %u: instrument it again",
-                 PROTOCOL_VERSION, packet->start.version);
-        refuse(client, why);
-    } else if (packet->start.kind == PROTOCOL_HELLO && size == sizeof(packet->hello)) {
+    switch (packet_check(packet, size, why)) {
+    case PACKET_HELLO:
         answer_hello(client, &packet->hello);
-    } else if (packet->start.kind == PROTOCOL_COMMAND_STATUS && size == sizeof(packet->command)) {
-        client_answer_status(client);
-    } else if (packet->start.kind == PROTOCOL_COMMAND_STOP && size == sizeof(packet->command)) {
-        client_answer_stop(client);
-    } else {
-        snprintf(why, sizeof(why), "found a message of kind %u with %zu bytes: unknown",
-                 packet->start.kind, size);
+        break;
+    case PACKET_COMMAND:
+        client_answer(client, &packet->command);
+        break;
+    case PACKET_WRONG:
         refuse(client, why);
+        break;
     }
 }
 

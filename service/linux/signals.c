@@ -55,5 +55,6 @@ bool signals_next(struct signals *signals, struct signal_event *event)
     event->number = (int)info.ssi_signo;
     event->child_ended = event->number == SIGCHLD;
     event->from_terminal = info.ssi_code == SI_KERNEL;
+    event->for_the_log = event->number == SIGHUP && !event->from_terminal;
     return true;
 }

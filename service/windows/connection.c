@@ -14,15 +14,16 @@ int connection_watch_peer(int connection, pid_t pid)
 }
 
 bool connection_ask(int connection, const struct connection_peer *service,
-                    enum protocol_kind command)
+                    const struct protocol_command *command)
 {
     struct protocol_tcp_hello hello = {
         .hello =
             {
                 .magic = PROTOCOL_MAGIC,
                 .version = PROTOCOL_VERSION,
-                .kind = command,
+                .kind = command->kind,
                 .pid = (uint32_t)getpid(),
+                .reserved = {command->flags, command->session, command->pid},
             },
     };
 

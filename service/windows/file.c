@@ -161,6 +161,33 @@ uint64_t file_identity(int file)
     return (uint64_t)info.nFileIndexHigh << 32 | info.nFileIndexLow;
 }
 
+/* NTFS writes what is in a directory with the files it is about. */
+bool file_sync(int directory, const char *name)
+{
+    wchar_t path[WIDE_PATH];
+    HANDLE file;
+    bool ok;
+
+    if (!name)
+        return true;
+    if (!path_in(path, directory, name))
+        return false;
+    file = CreateFileW(path, GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+                       NULL, OPEN_EXISTING, FILE_FLAG_OPEN_REPARSE_POINT, NULL);
+    if (file == INVALID_HANDLE_VALUE)
+        return GetLastError() == ERROR_FILE_NOT_FOUND || error_to_errno();
+    ok = FlushFileBuffers(file) || error_to_errno();
+    CloseHandle(file);
+    return ok;
+}
+
+/* A volume is for administrators to flush: what is older is left to the system. */
+bool file_sync_all(int directory)
+{
+    (void)directory;
+    return true;
+}
+
 void file_close(int file)
 {
     if (file >= 0)

@@ -23,12 +23,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/programs/counted.h"
+#include "tests/campaigns/counted_trace.h"
 #include "trace/trace_reader.h"
 
-#define LONGEST_US   12000
-#define PATIENCE_MS  20000
-#define OUTSIDE_LOOP 1 /* calls that nobody counts: work itself */
+#define LONGEST_US  12000
+#define PATIENCE_MS 20000
 
 static const char *const own_ends[] = {"_exit", "abort", "overflow", "memory", "fault", "exit"};
 
@@ -149,78 +148,11 @@ static bool is_recorded(pid_t pid)
     return find_trace(pid, path) && state_of(path) == TRACE_RUNNING;
 }
 
-/* What a trace says of the threads that counted. */
-struct reading {
-    struct {
-        uint32_t ordinal, tid;
-        uint64_t entries, exits;
-    } threads[64];
-    uint32_t count;
-};
-
-static void read_thread(void *user, const struct trace_thread *thread)
-{
-    struct reading *reading = user;
-
-    if (reading->count == 64)
-        return;
-    reading->threads[reading->count].ordinal = thread->ordinal;
-    reading->threads[reading->count++].tid = thread->tid;
-}
-
-static void read_nodes(void *user, uint32_t thread, uint32_t first, const struct trace_node *nodes,
-                       uint32_t count)
-{
-    struct reading *reading = user;
-
-    (void)first;
-    for (uint32_t t = 0; t < reading->count; t++) {
-        if (reading->threads[t].ordinal != thread)
-            continue;
-        for (uint32_t i = 0; i < count; i++) {
-            if (!nodes[i].context)
-                continue;
-            reading->threads[t].entries += nodes[i].calls;
-            reading->threads[t].exits += nodes[i].exits;
-        }
-    }
-}
-
-/* main and start-up code run in the first thread too: up to this many calls more. */
-#define START_UP_CALLS 8
-
-/* Recording ends in exit(); other threads may go on for a while. */
-static bool compare_thread(const struct reading *reading, uint32_t i, const char *what)
-{
-    bool runs_on = i > 0 && !strcmp(what, "exit");
-    const struct counted_thread *counted = &campaign.counted[i];
-    uint64_t entries = 0, exits = 0, more = i == 0 ? START_UP_CALLS : 0;
-
-    for (uint32_t t = 0; t < reading->count; t++) {
-        if (reading->threads[t].tid != counted->tid)
-            continue;
-        entries = reading->threads[t].entries;
-        exits = reading->threads[t].exits;
-    }
-    campaign.calls += entries;
-    if (entries <= counted->begun + OUTSIDE_LOOP + more && exits <= entries &&
-        (runs_on || (entries + 1 >= counted->begun + OUTSIDE_LOOP && exits >= counted->ended)))
-        return true;
-    printf("%s: thread %" PRIu64 ": the program counted %" PRIu64 " calls begun and %" PRIu64
-           " ended, its trace %" PRIu64 " and %" PRIu64 "\n",
-           what, counted->tid, counted->begun, counted->ended, entries, exits);
-    return false;
-}
-
 /* Whether the trace holds what was counted; a program that was never recorded holds nothing. */
 static bool compare(pid_t pid, const char *what, bool must_be_recorded)
 {
-    struct reading reading = {0};
-    const struct trace_visitor visitor = {&reading, read_thread, read_nodes, NULL};
-    struct trace_file file;
-    struct trace_error error;
     char path[4400];
-    bool same = true;
+    bool same;
 
     if (!find_trace(pid, path) || state_of(path) == TRACE_PREPARED) {
         campaign.unrecorded++;
@@ -229,14 +161,7 @@ static bool compare(pid_t pid, const char *what, bool must_be_recorded)
         printf("%s: there is no trace\n", what);
         return false;
     }
-    if (trace_file_open(&file, path, &error) < 0 || trace_file_read(&file, &visitor, &error) < 0) {
-        printf("%s: %s\n", what, error.text);
-        return false;
-    }
-    trace_file_close(&file);
-    for (uint32_t i = 0; i < COUNTED_THREADS; i++)
-        if (campaign.counted[i].tid && campaign.counted[i].begun)
-            same = compare_thread(&reading, i, what) && same;
+    same = counted_trace_holds(path, campaign.counted, what, &campaign.calls);
     if (same)
         unlink(path);
     return same;

@@ -5,8 +5,7 @@
  * abort, overflow (of the stack), memory (until there is none), fault, exit.
  */
 #define _GNU_SOURCE
-#include "counted.h"
-#include "program.h"
+#include "counted_calls.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -20,32 +19,6 @@
 
 static struct counted_thread *counted;
 static const char *how;
-
-/* A call, counted before and behind; the compiler moves no store across the call. */
-#define CALL(self, call)                                                                           \
-    do {                                                                                           \
-        __atomic_store_n(&(self)->begun, (self)->begun + 1, __ATOMIC_SEQ_CST);                     \
-        call;                                                                                      \
-        __atomic_store_n(&(self)->ended, (self)->ended + 1, __ATOMIC_SEQ_CST);                     \
-    } while (0)
-
-COUNTED void leaf(struct counted_thread *self)
-{
-    OPAQUE(self);
-}
-
-COUNTED void twice(struct counted_thread *self)
-{
-    CALL(self, leaf(self));
-    CALL(self, leaf(self));
-}
-
-COUNTED void deeper(struct counted_thread *self, int depth)
-{
-    if (depth > 0)
-        CALL(self, deeper(self, depth - 1));
-    CALL(self, twice(self));
-}
 
 COUNTED void overflow(struct counted_thread *self, long *below)
 {

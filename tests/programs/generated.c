@@ -1,6 +1,7 @@
 /*
  * Called from code that a code generator made, at build time and at run time, C finds its way
- * through that code's frames by their return addresses, as V8 does.
+ * through that code's frames by their return addresses, as V8 does. With RESOLVER it asks where
+ * these lie, if it was told whom, by the function that V8 exports for that.
  */
 #include "program.h"
 
@@ -15,10 +16,32 @@ long generated(long (*function)(long), long argument, void ***exit_frame);
 static void **exit_frame;
 static char *code; /* generated_start, or the copy made at run time */
 
+#ifdef RESOLVER
+static unsigned long (*resolver)(unsigned long location);
+
+__attribute__((visibility("default"))) void set_resolver(unsigned long (*function)(
+    unsigned long)) __asm__("_ZN2v82V832SetReturnAddressLocationResolverEPFmmE");
+
+void set_resolver(unsigned long (*function)(unsigned long))
+{
+    resolver = function;
+}
+
+static void *return_address(void **location)
+{
+    return resolver ? *(void **)resolver((unsigned long)location) : *location;
+}
+#else
+static void *return_address(void **location)
+{
+    return *location;
+}
+#endif
+
 static void require_frames(void)
 {
-    REQUIRE(exit_frame[-1] == code + (generated_inner_return - generated_start));
-    REQUIRE(exit_frame[1] == code + (generated_outer_return - generated_start));
+    REQUIRE(return_address(&exit_frame[-1]) == code + (generated_inner_return - generated_start));
+    REQUIRE(return_address(&exit_frame[1]) == code + (generated_outer_return - generated_start));
 }
 
 COUNTED long below(long n)

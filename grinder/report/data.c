@@ -1,0 +1,400 @@
+/*
+ * The data of a page: one JSON object, tables by column, so that 50,000 functions are a handful of
+ * arrays. What is referred to by number is the place in its table; -1 and 0 stand for none.
+ *
+ *      { "creator": "umbra grinder 0.1.0", "title": "fib",
+ *        "processes": { "name": […], "command": […], "trace": […], "ns": […] },
+ *        "modules":   [ path, … ]                            [0] is the unknown one
+ *        "files":     { "path": […], "state": […] }          [0] likewise; enum report_file_state
+ *        "functions": { "name", "module", "file", "line", "chunk" }         [0] is the root
+ *        "parts": [ { "name", "process", "calls", "ns",
+ *                     "functions": { "id", "calls", "self", "total" }
+ *                     "edges":     { "from", "to", "at", "file", "line", "calls", "self", "total" }
+ *                   }, … ],
+ *        "slices": null or
+ *                  { "columns": at most 100, "ns": width of one, "cut": whether the end is missing,
+ *                    "parts": [ { "id", "peak", "first", "total", "self" }, … ] } }
+ *
+ * at is the call's last byte, counted from the entry of its function. Times are in nanoseconds.
+ * A row of slices is two strings of which each character, of 64, is a column's share of peak ns;
+ * those before first and behind the end of the string are 0.
+ */
+#include "grinder/report/data.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "grinder/part_name.h"
+#include "grinder/symbolize.h"
+
+static const char levels[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+#define TOP_LEVEL 63
+
+/* What the elements of columns are taken from. */
+struct column_source {
+    const struct report *report;
+    const struct report_files *files;
+    const uint32_t *chunk_of;
+    const struct part *part;
+};
+
+typedef void write_element(FILE *stream, const struct column_source *source, size_t i);
+
+static void write_column(FILE *stream, const char *name, size_t first, size_t count,
+                         const struct column_source *source, write_element *element)
+{
+    fprintf(stream, "\"%s\":[", name);
+    for (size_t i = first; i < count; i++) {
+        if (i > first)
+            putc(',', stream);
+        element(stream, source, i);
+    }
+    putc(']', stream);
+}
+
+/* Processes. */
+
+static void write_process_name(FILE *stream, const struct column_source *source, size_t i)
+{
+    char name[PART_NAME_SIZE];
+
+    process_name(name, source->report->profile, i);
+    page_write_text(stream, name);
+}
+
+static void write_command(FILE *stream, const struct column_source *source, size_t i)
+{
+    page_write_text(stream, source->report->profile->processes[i].header.command);
+}
+
+static void write_trace(FILE *stream, const struct column_source *source, size_t i)
+{
+    page_write_text(stream, source->report->profile->processes[i].trace_path);
+}
+
+static void write_duration(FILE *stream, const struct column_source *source, size_t i)
+{
+    const struct trace_header *header = &source->report->profile->processes[i].header;
+    uint64_t end = header->end_ticks ? header->end_ticks : header->end_seen_ticks;
+    double ticks = end > header->start_ticks ? (double)(end - header->start_ticks) : 0;
+
+    fprintf(stream, "%.0f", ticks * 1e9 / (double)header->ticks_per_second);
+}
+
+static void write_processes(FILE *stream, const struct column_source *source)
+{
+    size_t count = source->report->profile->process_count;
+
+    fputs("\"processes\":{", stream);
+    write_column(stream, "name", 0, count, source, write_process_name);
+    putc(',', stream);
+    write_column(stream, "command", 0, count, source, write_command);
+    putc(',', stream);
+    write_column(stream, "trace", 0, count, source, write_trace);
+    putc(',', stream);
+    write_column(stream, "ns", 0, count, source, write_duration);
+    fputs("},\n", stream);
+}
+
+/* Modules, files, functions. */
+
+static void write_module(FILE *stream, const struct column_source *source, size_t i)
+{
+    page_write_text(stream, i ? source->report->images->images[i].path : "");
+}
+
+static void write_file_path(FILE *stream, const struct column_source *source, size_t i)
+{
+    page_write_text(stream, i ? source->files->files[i].path : "");
+}
+
+static void write_file_state(FILE *stream, const struct column_source *source, size_t i)
+{
+    fprintf(stream, "%d", source->files->files[i].state);
+}
+
+static void write_function_name(FILE *stream, const struct column_source *source, size_t i)
+{
+    page_write_text(stream, source->report->images->functions[i].name);
+}
+
+static void write_function_module(FILE *stream, const struct column_source *source, size_t i)
+{
+    fprintf(stream, "%" PRIu32, source->report->images->functions[i].image);
+}
+
+static void write_function_file(FILE *stream, const struct column_source *source, size_t i)
+{
+    fprintf(stream, "%" PRIu32, i ? report_file_of(source->files, source->report, (uint32_t)i) : 0);
+}
+
+static void write_function_line(FILE *stream, const struct column_source *source, size_t i)
+{
+    fprintf(stream, "%" PRIu32,
+            i ? place_of_function(source->report->images, (uint32_t)i).line : 0);
+}
+
+static void write_function_chunk(FILE *stream, const struct column_source *source, size_t i)
+{
+    fprintf(stream, "%" PRId32, (int32_t)source->chunk_of[i]);
+}
+
+static void write_functions(FILE *stream, const struct column_source *source)
+{
+    size_t count = images_function_count(source->report->images);
+
+    write_column(stream, "modules", 0, source->report->images->count, source, write_module);
+    fputs(",\n\"files\":{", stream);
+    write_column(stream, "path", 0, source->files->count, source, write_file_path);
+    putc(',', stream);
+    write_column(stream, "state", 0, source->files->count, source, write_file_state);
+    fputs("},\n\"functions\":{", stream);
+    write_column(stream, "name", 0, count, source, write_function_name);
+    fputs(",\n", stream);
+    write_column(stream, "module", 0, count, source, write_function_module);
+    fputs(",\n", stream);
+    write_column(stream, "file", 0, count, source, write_function_file);
+    fputs(",\n", stream);
+    write_column(stream, "line", 0, count, source, write_function_line);
+    fputs(",\n", stream);
+    write_column(stream, "chunk", 0, count, source, write_function_chunk);
+    fputs("},\n", stream);
+}
+
+/* Parts. */
+
+static void write_id(FILE *stream, const struct column_source *source, size_t i)
+{
+    fprintf(stream, "%" PRIu64, source->part->functions.keys.pairs[i].a);
+}
+
+#define COST_ELEMENT(name, table, field)                                                           \
+    static void name(FILE *stream, const struct column_source *source, size_t i)                   \
+    {                                                                                              \
+        fprintf(stream, "%" PRIu64, source->part->table.costs[i].field);                           \
+    }
+
+COST_ELEMENT(write_calls, functions, calls)
+COST_ELEMENT(write_self, functions, self_ns)
+COST_ELEMENT(write_total, functions, total_ns)
+COST_ELEMENT(write_edge_calls, edges, calls)
+COST_ELEMENT(write_edge_self, edges, self_ns)
+COST_ELEMENT(write_edge_total, edges, total_ns)
+
+static void write_from(FILE *stream, const struct column_source *source, size_t i)
+{
+    fprintf(stream, "%" PRIu32, (uint32_t)(source->part->edges.keys.pairs[i].a >> 32));
+}
+
+static void write_to(FILE *stream, const struct column_source *source, size_t i)
+{
+    fprintf(stream, "%" PRIu32, (uint32_t)source->part->edges.keys.pairs[i].a);
+}
+
+static void write_at(FILE *stream, const struct column_source *source, size_t i)
+{
+    const struct pair *key = &source->part->edges.keys.pairs[i];
+    const struct function *from = &source->report->images->functions[key->a >> 32];
+
+    if (!key->b || (uint32_t)(key->b >> 32) != from->image)
+        fputs("-1", stream);
+    else
+        fprintf(stream, "%" PRId64, (int64_t)(uint32_t)key->b - (int64_t)from->rva);
+}
+
+static void write_edge_file(FILE *stream, const struct column_source *source, size_t i)
+{
+    struct place place = place_of_site(source->report->images, source->part->edges.keys.pairs[i].b);
+
+    fprintf(stream, "%" PRIu32, source->files->of_place[place.file_number]);
+}
+
+static void write_edge_line(FILE *stream, const struct column_source *source, size_t i)
+{
+    fprintf(stream, "%" PRIu32,
+            place_of_site(source->report->images, source->part->edges.keys.pairs[i].b).line);
+}
+
+static void write_edges(FILE *stream, const struct column_source *source)
+{
+    static const struct {
+        const char *name;
+        write_element *element;
+    } columns[] = {
+        {"from", write_from},      {"to", write_to},
+        {"at", write_at},          {"file", write_edge_file},
+        {"line", write_edge_line}, {"calls", write_edge_calls},
+        {"self", write_edge_self}, {"total", write_edge_total},
+    };
+
+    fputs(",\n\"edges\":{", stream);
+    for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
+        if (i)
+            fputs(",\n", stream);
+        write_column(stream, columns[i].name, 0, source->part->edges.keys.count, source,
+                     columns[i].element);
+    }
+    putc('}', stream);
+}
+
+static void write_part(FILE *stream, const struct column_source *source)
+{
+    size_t count = source->part->functions.keys.count;
+    char name[PART_NAME_SIZE];
+
+    part_name(name, source->report->profile, source->part);
+    fputs("{\"name\":", stream);
+    page_write_text(stream, name);
+    fprintf(stream, ",\"process\":%zu,\"calls\":%" PRIu64 ",\"ns\":%" PRIu64 ",\n\"functions\":{",
+            source->part->process, source->part->calls, source->part->ns);
+    write_column(stream, "id", 0, count, source, write_id);
+    putc(',', stream);
+    write_column(stream, "calls", 0, count, source, write_calls);
+    putc(',', stream);
+    write_column(stream, "self", 0, count, source, write_self);
+    putc(',', stream);
+    write_column(stream, "total", 0, count, source, write_total);
+    putc('}', stream);
+    write_edges(stream, source);
+    putc('}', stream);
+}
+
+/* Slices. */
+
+static float peak_of(const struct slice_row *row)
+{
+    float peak = 0;
+
+    for (size_t i = 0; i < SLICE_COLUMNS; i++) {
+        peak = fmaxf(peak, row->total[i]);
+        peak = fmaxf(peak, row->self[i]);
+    }
+    return peak;
+}
+
+/* A trace of a function shows: what is not nothing is at least level 1. */
+static int level_of(float value, float peak)
+{
+    if (!(value > 0))
+        return 0;
+    return (int)fminf(TOP_LEVEL, 1 + value / peak * (TOP_LEVEL - 1));
+}
+
+/* Levels from first on, those at the end that are 0 left out. */
+static void write_levels(FILE *stream, const float *columns, float peak, size_t first)
+{
+    size_t end = SLICE_COLUMNS;
+
+    while (end > first && !level_of(columns[end - 1], peak))
+        end--;
+    putc('"', stream);
+    for (size_t i = first; i < end; i++)
+        putc(levels[level_of(columns[i], peak)], stream);
+    putc('"', stream);
+}
+
+static size_t first_of(const struct slice_row *row, float peak)
+{
+    size_t first = 0;
+
+    while (first < SLICE_COLUMNS && !level_of(row->total[first], peak) &&
+           !level_of(row->self[first], peak))
+        first++;
+    return first;
+}
+
+enum slice_column { SLICE_ID, SLICE_PEAK, SLICE_FIRST, SLICE_TOTAL, SLICE_SELF };
+
+static void write_slice(FILE *stream, uint64_t function, const struct slice_row *row,
+                        enum slice_column column)
+{
+    float peak = peak_of(row);
+    size_t first = first_of(row, peak);
+
+    switch (column) {
+    case SLICE_ID:
+        fprintf(stream, "%" PRIu64, function);
+        break;
+    case SLICE_PEAK:
+        fprintf(stream, "%.0f", (double)peak);
+        break;
+    case SLICE_FIRST:
+        fprintf(stream, "%zu", first);
+        break;
+    case SLICE_TOTAL:
+        write_levels(stream, row->total, peak, first);
+        break;
+    case SLICE_SELF:
+        write_levels(stream, row->self, peak, first);
+        break;
+    }
+}
+
+static void write_slices_of(FILE *stream, const struct slices *slices, size_t part)
+{
+    static const char *const names[] = {"id", "peak", "first", "total", "self"};
+
+    putc('{', stream);
+    for (enum slice_column column = SLICE_ID; column <= SLICE_SELF; column++) {
+        const char *comma = "";
+        fprintf(stream, "%s\"%s\":[", column ? "," : "", names[column]);
+        for (size_t i = 0; i < slices->keys.count; i++) {
+            const struct pair *key = &slices->keys.pairs[i];
+            if (key->a != part || peak_of(&slices->rows[i]) <= 0)
+                continue;
+            fputs(comma, stream);
+            write_slice(stream, key->b, &slices->rows[i], column);
+            comma = ",";
+        }
+        putc(']', stream);
+    }
+    putc('}', stream);
+}
+
+static void write_slices(FILE *stream, const struct slices *slices, size_t parts)
+{
+    if (!slices->traces) {
+        fputs("\"slices\":null", stream);
+        return;
+    }
+    fprintf(stream, "\"slices\":{\"columns\":%zu,\"ns\":%.0f,\"cut\":%s,\"parts\":[",
+            slices->columns, slices->column_ns, slices->cut ? "true" : "false");
+    for (size_t i = 0; i < parts; i++) {
+        fputs(i ? ",\n" : "\n", stream);
+        write_slices_of(stream, slices, i);
+    }
+    fputs("]}", stream);
+}
+
+static void write_title(FILE *stream, const struct profile *profile)
+{
+    char name[PART_NAME_SIZE];
+
+    process_name(name, profile, 0);
+    fputs("\"title\":", stream);
+    page_write_text(stream, name);
+    fputs(",\n", stream);
+}
+
+void data_write(FILE *stream, const struct report *report, const struct report_files *files,
+                const uint32_t *chunk_of, const struct slices *slices)
+{
+    const struct profile *profile = report->profile;
+    struct column_source source = {report, files, chunk_of, NULL};
+
+    fputs("{\"creator\":\"umbra grinder " UMBRA_VERSION "\",", stream);
+    write_title(stream, profile);
+    write_processes(stream, &source);
+    write_functions(stream, &source);
+    fputs("\"parts\":[", stream);
+    for (size_t i = 0; i < profile->part_count; i++) {
+        fputs(i ? ",\n" : "\n", stream);
+        source.part = &profile->parts[i];
+        write_part(stream, &source);
+    }
+    fputs("],\n", stream);
+    write_slices(stream, slices, profile->part_count);
+    putc('}', stream);
+}

@@ -1,0 +1,143 @@
+#include "grinder/report/files.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+#include "grinder/bounded_file.h"
+#include "grinder/memory.h"
+#include "grinder/recorded_path.h"
+#include "grinder/symbolize.h"
+
+#define FILE_LIMIT (16u << 20) /* no source, but something generated */
+#define LINE_LIMIT 2000u       /* bytes of a line that are shown */
+
+static uint32_t add_path(struct report_files *files, const char *path, enum trace_system system)
+{
+    XXH128_hash_t hash = XXH3_128bits(path, strlen(path));
+    uint32_t number = pair_index_add(&files->paths, hash.low64, hash.high64);
+
+    if (number + 1 == files->count) {
+        files->files = memory_grow(files->files, files->count, &files->room, sizeof(*files->files));
+        files->files[files->count++] = (struct report_file){.path = path, .system = system};
+    }
+    return number + 1;
+}
+
+static void add_files_of(struct report_files *files, const struct image *image)
+{
+    for (size_t i = 1; i < image->lines.file_count; i++) {
+        const char *path = image->lines.files[i];
+        if (path && strcmp(path, "???") != 0)
+            files->of_place[image->first_file + i] = add_path(files, path, image->system);
+    }
+}
+
+uint32_t report_file_of(const struct report_files *files, const struct report *report,
+                        uint32_t function)
+{
+    return files->of_place[place_of_function(report->images, function).file_number];
+}
+
+void report_files_begin(struct report_files *files, const struct report *report)
+{
+    const struct images *images = report->images;
+
+    *files = (struct report_files){.count = 1, .room = 16};
+    files->files = memory_zeroed(files->room, sizeof(*files->files));
+    files->of_place = memory_zeroed(place_file_count(images), sizeof(*files->of_place));
+    for (size_t i = 0; i < images->count; i++)
+        add_files_of(files, &images->images[i]);
+    for (uint32_t i = 1; i < images_function_count(images); i++)
+        files->files[report_file_of(files, report, i)].has_functions = true;
+    files->files[0].has_functions = false;
+}
+
+void report_files_free(struct report_files *files)
+{
+    free(files->files);
+    free(files->of_place);
+    pair_index_free(&files->paths);
+}
+
+/* Cuts lines that are longer than anybody reads; returns the new size. */
+static size_t shorten_lines(char *text, size_t size)
+{
+    static const char more[] = " …";
+    size_t to = 0, column = 0;
+
+    for (size_t from = 0; from < size; from++) {
+        if (text[from] == '\r' && from + 1 < size && text[from + 1] == '\n')
+            continue;
+        column = text[from] == '\n' ? 0 : column + 1;
+        if (column <= LINE_LIMIT) {
+            text[to++] = text[from];
+        } else if (column == LINE_LIMIT + sizeof(more)) {
+            memcpy(text + to, more, sizeof(more) - 1);
+            to += sizeof(more) - 1;
+        }
+    }
+    text[to] = 0;
+    return to;
+}
+
+static bool is_younger(const struct bounded_file *file, const struct profile *profile)
+{
+    struct stat status;
+    uint64_t created = profile->processes[0].header.created_ns;
+
+    return fstat(file->fd, &status) == 0 && created &&
+           (uint64_t)status.st_mtim.tv_sec > created / 1000000000u;
+}
+
+/* The file's text, null if there is none to be shown; *size its bytes. */
+static char *read_text(const struct report *report, struct report_file *file, size_t *size)
+{
+    char *path = recorded_path_find(file->path, file->system, report->path_maps), *text = NULL;
+    struct bounded_file bounded;
+    const char *why;
+
+    if (!path)
+        return NULL;
+    if (bounded_file_open(&bounded, path, &why) == 0) {
+        if (bounded.size <= FILE_LIMIT)
+            text = bounded_file_copy(&bounded, 0, bounded.size);
+        file->state = is_younger(&bounded, report->profile) ? FILE_CHANGED : FILE_READ;
+        *size = bounded.size;
+        bounded_file_close(&bounded);
+    }
+    free(path);
+    return text;
+}
+
+static void write_file(struct report_files *files, size_t number, const struct report *report,
+                       struct page *page)
+{
+    struct report_file *file = &files->files[number];
+    size_t size = 0;
+    char *text = read_text(report, file, &size), name[32];
+    FILE *stream;
+
+    if (!text || !page_has_room(page, size)) {
+        file->state = text ? FILE_NO_ROOM : FILE_MISSING;
+        free(text);
+        return;
+    }
+    size = shorten_lines(text, size);
+    snprintf(name, sizeof(name), "s%zu", number);
+    stream = page_begin_chunk(page, name);
+    if (stream) {
+        page_write_string(stream, text, size);
+        page_end_chunk(page);
+        page->text += size;
+    }
+    free(text);
+}
+
+void report_files_write(struct report_files *files, const struct report *report, struct page *page)
+{
+    for (size_t i = 1; i < files->count; i++)
+        if (files->files[i].has_functions)
+            write_file(files, i, report, page);
+}

@@ -1,0 +1,42 @@
+/* The source files that a profile mentions: each path once, whichever image names it. */
+#ifndef UMBRA_GRINDER_REPORT_FILES_H
+#define UMBRA_GRINDER_REPORT_FILES_H
+
+#include <stdbool.h>
+
+#include "grinder/pair_index.h"
+#include "grinder/report/page.h"
+#include "grinder/report/report.h"
+
+enum report_file_state {
+    FILE_MISSING, /* there is none to read */
+    FILE_READ,    /* its text is in a chunk */
+    FILE_NO_ROOM, /* the page is full */
+    FILE_CHANGED, /* read, and younger than the recording */
+};
+
+struct report_file {
+    const char *path; /* of the line table */
+    enum trace_system system;
+    bool has_functions;
+    enum report_file_state state;
+};
+
+struct report_files {
+    struct report_file *files; /* [0] is none */
+    size_t count, room;
+    struct pair_index paths; /* both halves of the path's hash */
+    uint32_t *of_place;      /* by struct place's file_number */
+};
+
+void report_files_begin(struct report_files *files, const struct report *report);
+void report_files_free(struct report_files *files);
+
+/* Writes the text of all files that functions begin in: chunk sN for file N, one string. */
+void report_files_write(struct report_files *files, const struct report *report, struct page *page);
+
+/* The file a function begins in; 0 if that is not known. */
+uint32_t report_file_of(const struct report_files *files, const struct report *report,
+                        uint32_t function);
+
+#endif

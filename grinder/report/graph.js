@@ -1,0 +1,158 @@
+/*
+ * The overview: files or modules, who calls whom from left to right.
+ *
+ * Layers: a walk in depth from those that nobody calls marks the calls that lead back. Of the rest
+ * a node lies one layer behind the caller that it spends most time for. Within a layer nodes go
+ * where the middle of their neighbours is, a few times to and fro.
+ */
+const GRAPH_LIMIT = 28, GRAPH_LEAST = 8, GRAPH_SHARE = 0.002, NODE_WIDTH = 164, NODE_HEIGHT = 40, LAYER_GAP = 52, NODE_GAP = 12;
+const LEAST_SCALE = 0.55; /* smaller is not to be read: what does not fit is a drag away */
+
+/* Nodes with most time, all that have a share of it worth seeing, and the calls among them. */
+function graph_of(model, by_files) {
+  const groups = by_files ? model.files : model.modules;
+  const names = by_files ? file_name : module_name;
+  const group_of = by_files ? functions.file : functions.module;
+  const chosen = [...groups.self.keys()].filter(g => (groups.members[g].length && g)).sort((a, b) => groups.total[b] - groups.total[a]).slice(0, GRAPH_LIMIT)
+    .filter((g, i) => i < GRAPH_LEAST || groups.total[g] >= GRAPH_SHARE * model.ns);
+  const places = new Map(chosen.map((g, i) => [g, i])), edges = new Map();
+  const { from, to, calls, total } = model.edges;
+  for (let i = 0; i < from.length; i++) {
+    const a = from[i] ? places.get(group_of[from[i]]) : undefined, b = places.get(group_of[to[i]]);
+    if (a === undefined || b === undefined || a === b) continue;
+    const key = a * GRAPH_LIMIT + b, edge = edges.get(key) || { a, b, calls: 0, total: 0 };
+    edge.calls += calls[i]; edge.total += total[i];
+    edges.set(key, edge);
+  }
+  const nodes = chosen.map(g => ({ name: names[g], href: (by_files ? "#s" : "#m") + g, self: groups.self[g], total: groups.total[g], calls: groups.calls[g], out: [], in: [] }));
+  const list = [...edges.values()].sort((x, y) => y.total - x.total || y.calls - x.calls);
+  for (const edge of list) { nodes[edge.a].out.push(edge); nodes[edge.b].in.push(edge); }
+  return { nodes, edges: list, left_out: [...groups.self.keys()].filter(g => g && groups.members[g].length).length - nodes.length };
+}
+
+function mark_back_edges(nodes) {
+  const state = new Uint8Array(nodes.length);
+  const visit = i => {
+    state[i] = 1;
+    for (const edge of nodes[i].out) {
+      edge.back = state[edge.b] === 1;
+      if (!state[edge.b]) visit(edge.b);
+    }
+    state[i] = 2;
+  };
+  const order = [...nodes.keys()].sort((a, b) => !!nodes[a].in.length - !!nodes[b].in.length || nodes[b].total - nodes[a].total);
+  for (const i of order) if (!state[i]) visit(i);
+}
+
+function place_layers(nodes) {
+  const layer_of = i => {
+    const node = nodes[i];
+    const main_call = node.in.find(edge => !edge.back); /* most time first */
+    return node.layer ??= main_call ? layer_of(main_call.a) + 1 : 0;
+  };
+  const layers = [];
+  nodes.forEach((node, i) => { (layers[layer_of(i)] ||= []).push(i); });
+  return layers;
+}
+
+function order_layers(nodes, layers) {
+  const settle = () => layers.forEach(layer => layer.forEach((i, at) => { nodes[i].at = at - (layer.length - 1) / 2; }));
+  const middle = (i, key, end) => {
+    const weights = nodes[i][key].map(edge => [nodes[edge[end]].at, Math.log2(2 + edge.total)]);
+    const sum = weights.reduce((all, [, weight]) => all + weight, 0);
+    return sum ? weights.reduce((all, [at, weight]) => all + at * weight, 0) / sum : nodes[i].at;
+  };
+  settle();
+  for (let turn = 0; turn < 8; turn++) {
+    const forward = turn % 2 === 0;
+    for (const layer of forward ? layers : [...layers].reverse()) {
+      const key = new Map(layer.map(i => [i, forward ? middle(i, "in", "a") : middle(i, "out", "b")]));
+      layer.sort((a, b) => key.get(a) - key.get(b));
+      layer.forEach((i, at) => { nodes[i].at = at - (layer.length - 1) / 2; });
+    }
+  }
+}
+
+function place_nodes(nodes, layers) {
+  layers.forEach((layer, x) => layer.forEach(i => {
+    nodes[i].x = x * (NODE_WIDTH + LAYER_GAP);
+    nodes[i].y = nodes[i].at * (NODE_HEIGHT + NODE_GAP);
+  }));
+}
+
+function edge_path(a, b) {
+  const x1 = a.x + NODE_WIDTH, y1 = a.y + NODE_HEIGHT / 2, x2 = b.x, y2 = b.y + NODE_HEIGHT / 2;
+  if (b.x > a.x) {
+    const bend = Math.min(160, (x2 - x1) / 2);
+    return `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`;
+  }
+  const low = Math.max(a.y, b.y) + NODE_HEIGHT + 36;
+  return `M${x1} ${y1}C${x1 + 70} ${low} ${x2 - 70} ${low} ${x2} ${y2}`;
+}
+
+function fit_name(name) { return name.length > 24 ? name.slice(0, 11) + "…" + name.slice(-12) : name; }
+
+function draw_graph(element, model, by_files) {
+  const { nodes, edges, left_out } = graph_of(model, by_files);
+  mark_back_edges(nodes);
+  const layers = place_layers(nodes);
+  order_layers(nodes, layers);
+  place_nodes(nodes, layers);
+  const heaviest = Math.log2(2 + (edges[0]?.total || 0));
+  const lines = edges.map((edge, i) => {
+    const width = 0.8 + 5 * Math.max(0, Math.log2(2 + edge.total) / heaviest - 0.4) / 0.6;
+    return `<path class="edge${edge.back ? " back" : ""}" data-edge=${i} style="stroke-width:${width.toFixed(2)};stroke-opacity:${(0.12 + 0.09 * width).toFixed(2)}" d="${edge_path(nodes[edge.a], nodes[edge.b])}"><title>${escape_html(nodes[edge.a].name)} → ${escape_html(nodes[edge.b].name)}\n${format_count(edge.calls)} calls, ${format_time(edge.total)}</title></path>`;
+  });
+  const boxes = nodes.map((node, i) => {
+    const inner = NODE_WIDTH - 20;
+    return `<a href="${node.href}"><g class=node data-node=${i} transform="translate(${node.x} ${node.y})"><rect width=${NODE_WIDTH} height=${NODE_HEIGHT} rx=7 /><text x=10 y=17>${escape_html(fit_name(node.name))}</text><text class=figure x=${NODE_WIDTH - 10} y=31 text-anchor=end>${format_share(node.self, model.ns)}%</text><rect class="bar of-total" x=10 y=25 width="${((inner - 46) * Math.min(1, node.total / model.ns || 0)).toFixed(1)}" height=5 rx=1 /><rect class=bar x=10 y=25 width="${((inner - 46) * Math.min(1, node.self / model.ns || 0)).toFixed(1)}" height=5 rx=1 /><title>${escape_html(node.name)}\nself ${format_time(node.self)}, total at least ${format_time(node.total)}, ${format_count(node.calls)} calls</title></g></a>`;
+  });
+  element.innerHTML = `<svg><g class=scene>${lines.join("")}${boxes.join("")}</g></svg><div class=tools><button data-zoom="1.25" title="Zoom in (+)">+</button><button data-zoom="0.8" title="Zoom out (−)">−</button><button data-zoom="0" title="All of it (0)">Fit</button></div>`;
+  if (left_out > 0) element.insertAdjacentHTML("afterend", `<p class=note>${left_out} with less time are left out.</p>`);
+  return make_zoomable(element, nodes, edges);
+}
+
+/* Wheel and buttons zoom, dragging moves; pointing at a node shows its calls. */
+function make_zoomable(element, nodes, edges) {
+  const svg = element.querySelector("svg"), scene = element.querySelector(".scene");
+  const low = key => Math.min(...nodes.map(node => node[key])), high = key => Math.max(...nodes.map(node => node[key]));
+  const box = nodes.length ? { x: low("x"), y: low("y"), w: high("x") - low("x") + NODE_WIDTH, h: high("y") - low("y") + NODE_HEIGHT } : { x: 0, y: 0, w: 1, h: 1 };
+  let scale = 1, x = 0, y = 0, drag = null;
+  const apply = () => scene.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
+  const zoom = (by, at_x, at_y) => {
+    const next = Math.max(0.1, Math.min(6, scale * by));
+    x = at_x - (at_x - x) * next / scale; y = at_y - (at_y - y) * next / scale; scale = next;
+    apply();
+  };
+  const fit = () => {
+    const w = element.clientWidth, h = element.clientHeight;
+    scale = Math.max(LEAST_SCALE, Math.min(1.15, (w - 40) / box.w, (h - 40) / box.h));
+    x = Math.max(20, (w - box.w * scale) / 2) - box.x * scale; y = (h - box.h * scale) / 2 - box.y * scale;
+    apply();
+  };
+  svg.onwheel = event => {
+    const frame = svg.getBoundingClientRect();
+    event.preventDefault();
+    zoom(Math.exp(-event.deltaY / 400), event.clientX - frame.left, event.clientY - frame.top);
+  };
+  svg.onpointerdown = event => { drag = { x: event.clientX - x, y: event.clientY - y, moved: false }; };
+  svg.onpointermove = event => {
+    if (!drag) return;
+    const moved = Math.abs(event.clientX - drag.x - x) + Math.abs(event.clientY - drag.y - y) > 4;
+    if (moved && !drag.moved) { drag.moved = true; svg.setPointerCapture(event.pointerId); svg.classList.add("moving"); }
+    if (drag.moved) { x = event.clientX - drag.x; y = event.clientY - drag.y; apply(); }
+  };
+  svg.onpointerup = svg.onpointercancel = () => { drag = null; svg.classList.remove("moving"); };
+  svg.onmouseover = event => {
+    const node = event.target.closest("[data-node]");
+    scene.classList.toggle("focused", !!node);
+    if (node) for (const path of scene.querySelectorAll(".edge")) {
+      const edge = edges[path.dataset.edge];
+      path.classList.toggle("near", edge.a === +node.dataset.node || edge.b === +node.dataset.node);
+    }
+  };
+  const by = factor => factor ? zoom(factor, element.clientWidth / 2, element.clientHeight / 2) : fit();
+  element.querySelector(".tools").onclick = event => { if (event.target.dataset.zoom) by(+event.target.dataset.zoom); };
+  fit();
+  return by;
+}

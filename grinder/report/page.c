@@ -1,0 +1,153 @@
+#include "grinder/report/page.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "grinder/message.h"
+#include "grinder/utf8.h"
+
+/* assets.S */
+extern const char report_html[], report_css[], report_js[];
+
+static const char style_mark[] = "/*STYLE*/", data_mark[] = "<!--DATA-->",
+                  script_mark[] = "/*SCRIPT*/";
+
+/* The page's frame up to mark, and how it goes on behind it. */
+static const char *write_up_to(FILE *stream, const char *from, const char *mark)
+{
+    const char *end = strstr(from, mark);
+
+    fwrite(from, 1, (size_t)(end - from), stream);
+    return end + strlen(mark);
+}
+
+static void write_head(FILE *stream)
+{
+    const char *rest = write_up_to(stream, report_html, style_mark);
+
+    fputs(report_css, stream);
+    write_up_to(stream, rest, data_mark);
+}
+
+static void write_tail(FILE *stream)
+{
+    const char *rest = strstr(report_html, data_mark) + strlen(data_mark);
+
+    rest = write_up_to(stream, rest, script_mark);
+    fputs(report_js, stream);
+    fputs(rest, stream);
+}
+
+static int open_file(struct page *page, const char *name)
+{
+    int length = page->folder ? snprintf(page->file, sizeof(page->file), "%s/%s", page->path, name)
+                              : snprintf(page->file, sizeof(page->file), "%s", page->path);
+
+    if (length < 0 || (size_t)length >= sizeof(page->file)) {
+        message("%s: cannot be written: %s", page->path, strerror(ENAMETOOLONG));
+        return -1;
+    }
+    return output_open(&page->output, page->file);
+}
+
+int page_begin(struct page *page, const char *path, bool folder)
+{
+    *page = (struct page){.path = path, .folder = folder};
+    if (folder) {
+        if (mkdir(path, 0777) < 0 && errno != EEXIST) {
+            message("%s: cannot be made: %s", path, strerror(errno));
+            return -1;
+        }
+        return 0;
+    }
+    if (open_file(page, NULL) < 0)
+        return -1;
+    write_head(page->output.stream);
+    return 0;
+}
+
+bool page_has_room(const struct page *page, uint64_t size)
+{
+    return page->folder || (page->text <= PAGE_TEXT_LIMIT && size <= PAGE_TEXT_LIMIT - page->text);
+}
+
+FILE *page_begin_chunk(struct page *page, const char *name)
+{
+    char file[64];
+
+    if (page->failed)
+        return NULL;
+    if (!page->folder) {
+        fprintf(page->output.stream, "<script type=\"application/json\" id=\"%s\">", name);
+        return page->output.stream;
+    }
+    snprintf(file, sizeof(file), "%s.js", name);
+    if (open_file(page, file) < 0) {
+        page->failed = true;
+        return NULL;
+    }
+    fprintf(page->output.stream, "report_chunk(\"%s\",", name);
+    return page->output.stream;
+}
+
+void page_end_chunk(struct page *page)
+{
+    fputs(page->folder ? ");\n" : "</script>\n", page->output.stream);
+    if (page->folder && output_commit(&page->output) < 0)
+        page->failed = true;
+}
+
+/* The folder's page comes last: it is there when all it asks for is. */
+int page_end(struct page *page)
+{
+    if (page->failed)
+        return -1;
+    if (page->folder) {
+        if (open_file(page, "index.html") < 0)
+            return -1;
+        write_head(page->output.stream);
+        fputs("<script src=\"data.js\"></script>\n", page->output.stream);
+    }
+    write_tail(page->output.stream);
+    return output_commit(&page->output);
+}
+
+static void write_character(FILE *stream, uint32_t c)
+{
+    if (c == '"' || c == '\\')
+        fprintf(stream, "\\%c", (char)c);
+    else if (c == '\n')
+        fputs("\\n", stream);
+    else if (c == '\t')
+        fputs("\\t", stream);
+    else if (c < 0x20 || c == '<' || c == 0x2028 || c == 0x2029)
+        fprintf(stream, "\\u%04x", c);
+    else
+        utf8_write(stream, c);
+}
+
+/* text has a zero behind its length bytes, and may have others among them. */
+void page_write_string(FILE *stream, const char *text, size_t length)
+{
+    const char *end = text + length;
+
+    putc('"', stream);
+    while (text < end) {
+        if (*text == '\n' || *text == '\t') {
+            write_character(stream, (unsigned char)*text++);
+        } else if (!*text) {
+            write_character(stream, UTF8_REPLACEMENT);
+            text++;
+        } else {
+            write_character(stream, utf8_next(&text));
+        }
+    }
+    putc('"', stream);
+}
+
+void page_write_text(FILE *stream, const char *text)
+{
+    page_write_string(stream, text, strlen(text));
+}

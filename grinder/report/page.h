@@ -1,0 +1,42 @@
+/* Where the parts of a report go: one file, or a folder with a file for each chunk. */
+#ifndef UMBRA_GRINDER_REPORT_PAGE_H
+#define UMBRA_GRINDER_REPORT_PAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "grinder/output.h"
+
+#define PAGE_PATH_SIZE 4200
+
+/* What a single file holds of sources and instructions; a browser has to read it all. */
+#define PAGE_TEXT_LIMIT (64u << 20)
+
+struct page {
+    const char *path;
+    bool folder;
+    struct output output; /* of the single file, or of the folder's file being written */
+    char file[PAGE_PATH_SIZE];
+    uint64_t text; /* bytes of chunks written so far */
+    bool failed;   /* after a message */
+};
+
+/* Opens what comes before the data. 0, or -1 after a message and nothing to end. */
+int page_begin(struct page *page, const char *path, bool folder);
+
+/* The stream for a chunk's JSON, null if it cannot be written (after a message) or, where text is
+   limited, has no room. Ended by page_end_chunk. */
+FILE *page_begin_chunk(struct page *page, const char *name);
+void page_end_chunk(struct page *page);
+bool page_has_room(const struct page *page, uint64_t size);
+
+/* 0, or -1 after a message and, of a single file, with nothing left behind. */
+int page_end(struct page *page);
+
+/* A JSON string of length bytes that may stand in a script element: valid UTF-8, without '<'. */
+void page_write_string(FILE *stream, const char *text, size_t length);
+void page_write_text(FILE *stream, const char *text);
+
+#endif

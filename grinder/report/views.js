@@ -1,0 +1,127 @@
+/* What the address names: #f12 a function, #s3 a file (#s3:40 a line), #m1 a module, else all. */
+const $ = id => document.getElementById(id);
+const main = $("main");
+let model = null, source = null, zoom_graph = null, list = null;
+let tab = "functions", sort = "self", ascending = false, shown = [];
+
+const tabs = {
+  functions: { rows: () => model.functions, name: f => functions.name[f], figures: () => model, route: "f", lower: () => lower.functions },
+  files: { rows: () => [...data.files.path.keys()].filter(g => g && model.files.members[g].length), name: g => data.files.path[g], short: g => file_name[g], figures: () => model.files, route: "s" },
+  modules: { rows: () => [...data.modules.keys()].filter(g => model.modules.members[g].length), name: g => data.modules[g] || "unknown module", short: g => module_name[g], figures: () => model.modules, route: "m" },
+};
+
+function lower_names(view) {
+  lower[view] ||= (view === "files" ? data.files.path : data.modules).map(text => text.toLowerCase());
+  return lower[view];
+}
+
+function row_slices(view, number) {
+  const cache = model.sparks ||= new Map(), key = view + number;
+  if (!cache.has(key)) cache.set(key, spark(view === "functions" ? slices_of(model, number) : slices_of_all(model, model[view].members[number])));
+  return cache.get(key);
+}
+
+function list_row(i, style, cursor) {
+  const view = tabs[tab], number = shown[i], figures = view.figures();
+  const open = location.hash.slice(1).split(":")[0] === view.route + number ? " open" : "";
+  return `<div class="row${open}${cursor ? " cursor" : ""}" role=option data-row=${i} ${style} title="${escape_html(view.name(number))}"><span class=name>${escape_html((view.short || view.name)(number))}</span><span class=figure>${format_short(figures.calls[number])}</span>${row_slices(tab, number)}<span class="figure self">${format_share(figures.self[number], model.ns)}</span><span class=figure>${format_share(figures.total[number], model.ns)}</span></div>`;
+}
+
+function fill_list() {
+  const view = tabs[tab], words = $("search").value.trim().toLowerCase().split(/\s+/).filter(Boolean);
+  const names = lower_names(tab);
+  shown = view.rows().filter(number => words.every(word => names[number].includes(word)));
+  if (sort === "name") shown.sort((a, b) => names[a] < names[b] ? -1 : names[a] > names[b] ? 1 : 0);
+  else { const column = view.figures()[sort]; shown.sort((a, b) => column[b] - column[a] || a - b); }
+  if (ascending) shown.reverse();
+  $("count").textContent = format_count(shown.length);
+  for (const button of $("tabs").querySelectorAll("button")) button.setAttribute("aria-selected", button.dataset.tab === tab);
+  for (const button of $("heads").querySelectorAll("button")) button.classList.toggle("sorted", button.dataset.sort === sort);
+  $("search").placeholder = `Search ${tab}   /`;
+  $("list").setAttribute("aria-label", tab);
+  list.cursor = shown.length ? 0 : -1;
+  $("list").scrollTop = 0;
+  list.set_count(shown.length);
+  $("heads").style.paddingRight = 14 + $("list").offsetWidth - $("list").clientWidth + "px";
+}
+
+const fact = (value, name, kind = "") => `<div class="${kind}"><b>${value}</b><span>${name}</span></div>`;
+const percent = value => `<span class=quiet> ${format_share(value, model.ns)}%</span>`;
+
+function facts_of(figures, number) {
+  const { calls, self, total } = figures;
+  return `<div class=facts>${fact(format_time(self[number]) + percent(self[number]), "self", "self")}${fact(format_time(total[number]) + percent(total[number]), figures === model ? "total" : "total, at least")}${fact(format_count(calls[number]), "calls")}${figures === model && calls[number] ? fact(format_time(total[number] / calls[number]), "total a call") : ""}</div>`;
+}
+
+/* Rows of functions with figures; meter: of their total in whole. */
+function function_table(title, rows, whole) {
+  if (!rows.length) return `<section><h2>${title}</h2><p class=note>None.</p></section>`;
+  const body = rows.slice(0, 300).map(row => `<tr><td>${row.f ? link(row.f) : "<span class=quiet>outside of what was recorded</span>"}</td><td>${format_count(row.calls)}</td><td class=self>${format_time(row.self)}</td><td>${format_time(row.total)}</td><td><span class=meter style="--s:${(100 * Math.min(1, row.self / whole || 0)).toFixed(1)}%;--t:${(100 * Math.min(1, row.total / whole || 0)).toFixed(1)}%"></span></td></tr>`).join("");
+  return `<section><table><thead><tr><th><h2>${title}</h2></th><th class=n>Calls</th><th class=t>Self</th><th class=t>Total</th><th class=p></th></tr></thead></table><div class=rows><table><colgroup><col><col style="width:92px"><col style="width:82px"><col style="width:82px"><col class=p></colgroup><tbody>${body}</tbody></table></div></section>`;
+}
+
+const file_states = {
+  [FILE_MISSING]: "The source file is not to be read here",
+  [FILE_NO_ROOM]: "The page has no room for this source; a report in a folder has it",
+};
+
+const changed = state => state === FILE_CHANGED ? " — changed since the recording" : "";
+
+function trail(parts) { $("trail").innerHTML = parts.filter(Boolean).join("&ensp;/&ensp;"); }
+
+function function_view(f) {
+  const file = functions.file[f], line = functions.line[f], state = data.files.state[file];
+  const module = functions.module[f], has_source = file && line && (state === FILE_READ || state === FILE_CHANGED);
+  trail([`<a href="#m${module}">${escape_html(module_name[module])}</a>`, file && `<a href="#s${file}">${escape_html(file_name[file])}</a>`]);
+  const place = file ? `<a href="#s${file}${line ? ":" + line : ""}">${escape_html(data.files.path[file])}${line ? ":" + line : ""}</a>` : escape_html(data.modules[module]);
+  main.innerHTML = `<div class=top><h1>${escape_html(functions.name[f])}</h1><div class=place>${place}${changed(state)}</div>${facts_of(model, f)}${timeline(slices_of(model, f))}<div class=walk>${function_table("Callers", neighbours(model, f, true), model.total[f])}${function_table("Callees", neighbours(model, f, false), model.total[f])}</div></div>${code_heads(has_source ? "Line" : "Byte")}${has_source ? "" : escape_html(file && !has_source ? (file_states[state] || "") + (functions.chunk[f] >= 0 ? ": instructions of the original" : "") : "No source is known: instructions of the original")}</span></div><div class=code tabindex=0></div>`;
+  const element = main.querySelector(".code");
+  if (has_source) show_source(element, model, file, line, code => { source = code; });
+  else if (functions.chunk[f] >= 0) show_instructions(element, model, f, code => { source = code; });
+  else show_no_code(element, "Neither a source file nor the function's instructions are there to be shown.");
+}
+
+function file_view(file, line) {
+  const state = data.files.state[file], members = model.files.members[file];
+  const rows = members.map(f => ({ f, calls: model.calls[f], self: model.self[f], total: model.total[f] })).sort((a, b) => b.self - a.self);
+  trail([escape_html(data.files.path[file])]);
+  main.innerHTML = `<div class=top><h1>${escape_html(file_name[file])}</h1><div class=place>${escape_html(data.files.path[file])}${changed(state)}</div>${facts_of(model.files, file)}${timeline(slices_of_all(model, members))}<div class=walk style="grid-template-columns:1fr">${function_table("Functions", rows, model.files.total[file])}</div></div>${code_heads("Line")}</span></div><div class=code tabindex=0></div>`;
+  const element = main.querySelector(".code");
+  if (state === FILE_READ || state === FILE_CHANGED) show_source(element, model, file, line, code => { source = code; });
+  else show_no_code(element, file_states[state] + ".");
+}
+
+function module_view(module) {
+  const members = model.modules.members[module];
+  const rows = members.map(f => ({ f, calls: model.calls[f], self: model.self[f], total: model.total[f] })).sort((a, b) => b.self - a.self);
+  trail([escape_html(data.modules[module])]);
+  main.innerHTML = `<div class=page><h1>${escape_html(module_name[module])}</h1><div class=place>${escape_html(data.modules[module])}</div>${facts_of(model.modules, module)}${timeline(slices_of_all(model, members))}<div class=head-row></div>${function_table("Functions", rows, model.modules.total[module])}</div>`;
+  main.querySelector(".rows").style.maxHeight = "none";
+}
+
+function overview() {
+  const hottest = model.functions.slice().sort((a, b) => model.self[b] - model.self[a]).slice(0, 12);
+  const duration = Math.max(...data.processes.ns);
+  trail([escape_html(data.processes.command[data.parts[model.part_numbers[0]].process])]);
+  main.innerHTML = `<div class=page><h1>${escape_html(data.title)}</h1><div class=place>${escape_html(data.processes.trace.join(", "))}</div><div class=facts>${fact(format_time(duration), "from start to end")}${fact(format_time(model.ns), "in recorded functions")}${fact(format_count(model.call_count), "calls")}${fact(format_count(model.functions.length), "functions that ran")}${fact(format_count(model.part_numbers.length), model.part_numbers.length === 1 ? "thread" : "threads")}</div>${data.slices ? "" : timeline(null)}<div class=head-row><h2>Who calls whom</h2><span class=choice><button data-graph=files>Files</button><button data-graph=modules>Modules</button></span></div><div class=graph></div>${function_table("Most time in themselves", hottest.map(f => ({ f, calls: model.calls[f], self: model.self[f], total: model.total[f] })), model.ns)}</div>`;
+  main.querySelector(".rows").style.maxHeight = "none";
+  const known_files = tabs.files.rows().length;
+  const draw = by_files => {
+    for (const button of main.querySelectorAll(".choice button")) button.setAttribute("aria-pressed", (button.dataset.graph === "files") === by_files);
+    main.querySelector(".graph + .note")?.remove();
+    zoom_graph = draw_graph(main.querySelector(".graph"), model, by_files);
+  };
+  main.querySelector(".choice").onclick = event => { if (event.target.dataset.graph) draw(event.target.dataset.graph === "files"); };
+  draw(known_files > 1);
+}
+
+function route() {
+  const [, kind, number, line] = /^#?([fsm])(\d+)(?::(\d+))?$/.exec(location.hash) || [];
+  source = zoom_graph = null;
+  if (kind === "f" && +number > 0 && +number < function_count) function_view(+number);
+  else if (kind === "s" && +number > 0 && +number < data.files.path.length) file_view(+number, +line || 0);
+  else if (kind === "m" && +number < data.modules.length) module_view(+number);
+  else overview();
+  document.title = (kind === "f" && functions.name[number] ? functions.name[number] + " · " : "") + data.title;
+  list.draw(true);
+}

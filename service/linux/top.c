@@ -1,0 +1,62 @@
+#include "service/top.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "service/message.h"
+
+#define MOST_OPTIONS 6
+#define OPTION_SIZE  32
+
+/* Beside this executable or, as in a build directory, in a folder beside its own. */
+static void run_neighbour(char **arguments)
+{
+    static const char *const places[] = {"grinder", "../grinder/grinder"};
+    char own[PATH_MAX], path[2 * PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
+
+    own[length < 0 ? 0 : length] = 0;
+    if (!strchr(own, '/'))
+        return;
+    *strrchr(own, '/') = 0;
+    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+        snprintf(path, sizeof(path), "%s/%s", own, places[i]);
+        execv(path, arguments);
+    }
+}
+
+int top_run(const struct options *options, char *const *traces)
+{
+    char interval[OPTION_SIZE], times[OPTION_SIZE];
+    size_t count = 0, at = 0;
+    char **arguments;
+
+    while (traces[count])
+        count++;
+    arguments = calloc(count + MOST_OPTIONS + 1, sizeof(*arguments));
+    if (!arguments) {
+        message("top: %s", strerror(errno));
+        return 1;
+    }
+    snprintf(interval, sizeof(interval), "--interval=%.3f", options->interval_ms / 1000.0);
+    snprintf(times, sizeof(times), "--count=%u", options->times);
+    arguments[at++] = "grinder";
+    arguments[at++] = "--mode=top";
+    arguments[at++] = interval;
+    if (options->times)
+        arguments[at++] = times;
+    if (options->once)
+        arguments[at++] = "--once";
+    arguments[at++] = "--";
+    memcpy(arguments + at, traces, count * sizeof(*traces));
+    run_neighbour(arguments);
+    execvp("grinder", arguments);
+    message("top: expected the grinder beside call_trace_service or in PATH, found: %s",
+            strerror(errno));
+    free(arguments);
+    return 1;
+}

@@ -1,0 +1,16 @@
+/* Copies the trace of a running program: the verb snapshot. */
+#ifndef UMBRA_SERVICE_SNAPSHOT_H
+#define UMBRA_SERVICE_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SNAPSHOT_WHY_SIZE 512
+
+/*
+ * Copies the trace at path into a new file, of this user alone, that appears at copy whole or not
+ * at all, in place of what may be there. Returns false with why, a sentence's end without "why".
+ */
+bool snapshot_copy(const char *path, const char *copy, char why[SNAPSHOT_WHY_SIZE]);
+
+#endif

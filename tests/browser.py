@@ -1,0 +1,79 @@
+"""Headless Chromium by chromedriver's own protocol (W3C WebDriver): nothing but the two packages."""
+
+import base64
+import json
+import re
+import subprocess
+import urllib.request
+
+
+class Browser:
+    def __init__(self, profile, width=1440, height=900, dark=False):
+        self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, text=True)
+        for line in self.driver.stdout:
+            found = re.search(r"on port (\d+)", line)
+            if found and int(found[1]):
+                self.url = f"http://127.0.0.1:{found[1]}"
+                break
+        options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                   f"--user-data-dir={profile}", f"--window-size={width},{height}"]
+        if dark:
+            options.append("--blink-settings=preferredColorScheme=0")
+        capabilities = {"browserName": "chrome", "goog:chromeOptions": {"args": options},
+                        "goog:loggingPrefs": {"browser": "ALL"}}
+        try:
+            session = self.ask("POST", "/session", {"capabilities": {"alwaysMatch": capabilities}})
+        except Exception:
+            self.driver.kill()
+            raise
+        self.session = "/session/" + session["sessionId"]
+
+    def ask(self, method, path, body=None):
+        request = urllib.request.Request(self.url + path, method=method,
+                                         data=None if body is None else json.dumps(body).encode())
+        try:
+            with urllib.request.urlopen(request, timeout=120) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:
+            raise RuntimeError(error.read().decode()[:600]) from error
+
+    def open(self, url):
+        self.ask("POST", self.session + "/url", {"url": url})
+
+    def run(self, script, *arguments):
+        return self.ask("POST", self.session + "/execute/sync", {"script": script, "args": list(arguments)})
+
+    def key(self, text):
+        actions = [{"type": kind, "value": c} for c in text for kind in ("keyDown", "keyUp")]
+        self.ask("POST", self.session + "/actions",
+                 {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
+
+    def click(self, selector):
+        for attempt in range(20):
+            element = self.ask("POST", self.session + "/element",
+                               {"using": "css selector", "value": selector})
+            (identity,) = element.values()
+            try:
+                return self.ask("POST", f"{self.session}/element/{identity}/click", {})
+            except RuntimeError as error:  # drawn anew, as it was scrolled into sight
+                if attempt == 19 or "stale element" not in str(error):
+                    raise
+
+    def text(self, selector):
+        return self.run("return document.querySelector(arguments[0])?.textContent ?? null", selector)
+
+    def screenshot(self, path):
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(self.ask("GET", self.session + "/screenshot")))
+
+    def log(self):
+        """What the console got since the last time: errors, and exceptions nobody caught."""
+        entries = self.ask("POST", self.session + "/se/log", {"type": "browser"})
+        return [entry["message"] for entry in entries if entry["level"] in ("SEVERE", "WARNING")]
+
+    def close(self):
+        try:
+            self.ask("DELETE", self.session)
+        finally:
+            self.driver.terminate()
+            self.driver.wait()

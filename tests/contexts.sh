@@ -1,0 +1,20 @@
+#!/bin/bash
+# Ten million calling contexts in one thread: the tree stays within its limit, counts are exact, and
+# the trace stays small.
+. "$(dirname "$0")/lib.sh"
+
+build contexts contexts.c
+instrumented contexts
+run native ./contexts
+for timing in exact adaptive; do
+    rm -rf traces
+    run instrumented "$BUILD/service/call_trace_service" start --timing="$timing" \
+        --node-limit=20000 --trace-dir="$work/traces" -- ./contexts
+    cmp native.stdout instrumented.stdout
+    balanced
+    read -r many few <native.stdout
+    equal "calls of descend, $timing" "$(calls_of descend)" $((many + few))
+    (($(summed nodes) <= 20000 + 100)) || fail "$(summed nodes) nodes with a limit of 20000"
+    (($(stat -c %s traces/*.bin) < 2000000)) || fail "the trace has $(stat -c %s traces/*.bin) bytes"
+    echo "$timing: seconds with ten million contexts, with a thousand: $(<instrumented.stderr)"
+done

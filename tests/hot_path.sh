@@ -1,0 +1,42 @@
+#!/bin/bash
+# How many instructions a call has more when it is hooked. A longer path is a slower one for all:
+# who makes it longer shows with bench/run that it is worth that, and sets the new number here.
+. "$(dirname "$0")/lib.sh"
+
+# added KIND: instructions of a call more than the native one's
+added()
+{
+    echo $(($(awk -v kind="$1" '$1 == kind { print $2 }' instrumented.stdout) -
+        $(awk -v kind="$1" '$1 == kind { print $2 }' native.stdout)))
+}
+
+# at_most WHAT KIND LIMIT
+at_most()
+{
+    local found
+    found=$(added "$2")
+    ((found > 0)) || fail "$1: $found instructions added: not hooked?"
+    ((found <= $3)) || fail "$1: $found instructions added to a call, expected at most $3"
+    echo "$1: $found"
+}
+
+build stepped stepped.c
+instrumented stepped
+run native ./stepped
+run instrumented ./stepped
+at_most "off, a leaf" leaf 8
+at_most "off, a call" loop 8
+
+# recorded TIMING
+recorded()
+{
+    run instrumented "$BUILD/service/call_trace_service" start --timing="$1" \
+        --trace-dir="$work/traces" -- ./stepped alone
+}
+
+recorded exact
+at_most "exact, a leaf" leaf 123
+at_most "exact, a call" loop 123
+recorded adaptive
+at_most "adaptive, a leaf" leaf 66
+at_most "adaptive, a call" loop 123

@@ -1,0 +1,25 @@
+#!/bin/bash
+# Java on an instrumented libjvm.so: identical output, without a service and recorded. HotSpot finds
+# its way through the stack by return addresses and cannot be told better, so calls from the code it
+# makes pass; all below them is recorded.
+# needs: openjdk-17-jdk-headless
+. "$(dirname "$0")/lib.sh"
+
+home=/usr/lib/jvm/java-17-openjdk-amd64
+
+# A tree of links, but for what says where the tree is.
+for folder in native instrumented; do
+    cp -as "$home/." "$folder/" 2>/dev/null
+    for file in bin/java lib/libjli.so lib/server/libjvm.so; do
+        rm "$folder/$file"
+        cp -L "$home/$file" "$folder/$file"
+    done
+    cp "$TESTS/programs/Throws.java" "$folder/"
+done
+instrumented lib/server/libjvm.so
+cat instrumented.line
+recorded bin/java Throws.java
+equal "output" "$(tail -n 1 native.stdout)" end
+(($(summed entries) > 1000000)) || fail "only $(summed entries) calls were recorded"
+(($(summed skipped) > 1000)) || fail "only $(summed skipped) calls passed"
+echo "$(summed entries) calls recorded, $(summed skipped) passed"

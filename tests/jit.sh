@@ -1,0 +1,86 @@
+#!/bin/bash
+# Callers in code made at run time appear by name: from a perf map in /tmp, if it is the recorded
+# process's, from a jitdump that the program mapped, with lines, and from --jit-map. Totals stay.
+. "$(dirname "$0")/lib.sh"
+
+# calls CALLER CALLEE: how many the edges file says
+calls()
+{
+    awk -F '\t' -v caller="$1" -v callee="$2" \
+        '$4 == caller && $6 == callee { sum += $10 } END { print sum + 0 }' edges
+}
+
+# ground OPTION…: edges, and whether the whole is that of the summary
+ground()
+{
+    grinder --mode=profile --merge --output-format=tsv-edges --output-file=edges "$@" \
+        traces/*.bin 2>problems
+    grinder --mode=profile --merge --output-file=callgrind "$@" traces/*.bin 2>/dev/null
+    grinder --mode=summary traces/*.bin >summary 2>/dev/null
+    # The same calls; the same time, but for how fractions of a nanosecond are rounded.
+    awk '/^totals:/ { print $2, $(FNR == NR ? 3 : 4) }' callgrind summary |
+        awk 'NR == 1 { ns = $1; calls = $2 } NR == 2 { exit !($2 == calls && (ns - $1) ^ 2 <= 100) }' ||
+        fail "totals: $(grep '^totals:' callgrind summary)"
+}
+
+named()
+{
+    equal "calls first makes" "$(calls 'made: first' callee)" 1010
+    equal "calls second makes" "$(calls 'made: second' nest)" 10
+    equal "of first by main" "$(calls main 'made: first')" 1000
+    equal "of first by nest" "$(calls nest 'made: first')" 10
+    equal "of second" "$(calls main 'made: second')" 10
+    equal "by main of callee" "$(calls main callee)" 0
+}
+
+unnamed()
+{
+    equal "calls first makes" "$(calls 'made: first' callee)" 0
+    equal "by main of callee" "$(calls main callee)" 1000
+}
+
+build jit jit.c
+instrumented jit
+
+recorded jit dump
+ground
+named
+equal "line of a call" \
+    "$(awk -F '\t' '$4 == "made: second" && $6 == "nest" { print $8 ":" $9 }' edges)" made.js:22
+contains callgrind '^calls=1000 10$'
+contains callgrind '^calls=10 20$'
+rm instrumented/jit-*.dump
+ground
+unnamed
+
+record jit map
+map=/tmp/perf-$(sed -n 's/^process \([0-9]*\) .*/\1/p' summary).map
+trap 'status=$?; rm -f "$map"; set +e; (exit $status); end_of_script' EXIT
+ground
+named
+
+# A process of that number that ran at another time.
+cp -p "$map" kept.map
+for when in '1 hour ago' '1 hour'; do
+    touch -d "$when" "$map"
+    ground
+    unnamed
+    contains problems "^grinder: $map: .*--jit-map=$map takes it all the same"
+done
+ground --jit-map=kept.map
+named
+cp kept.map perf-1.map
+ground --jit-map=perf-1.map
+unnamed
+rm "$map"
+mkfifo "$map"
+ground
+unnamed
+contains problems "is not a regular file"
+rm "$map"
+ground
+unnamed
+equal "problems" "$(<problems)" ""
+status=0
+grinder --mode=profile --output-file=/dev/null --jit-map=none traces/*.bin 2>problems || status=$?
+contains problems "^grinder: none: No such file or directory; callers in code made at run time"

@@ -1,0 +1,54 @@
+#!/bin/bash
+# Times are true: what functions that wait busily measure of themselves is what the trace says, with
+# both ways of timing, also of a call that is slow once in a million. Counts do not depend on timing.
+. "$(dirname "$0")/lib.sh"
+
+# near WHAT FOUND EXPECTED PERCENT
+near()
+{
+    awk -v a="$2" -v b="$3" -v percent="$4" \
+        'BEGIN { exit !(a > b * (1 - percent / 100) && a < b * (1 + percent / 100)) }' ||
+        fail "$1: $2 ns, should be within $4% of $3"
+}
+
+# self_ns FUNCTION: as the summary has it
+self_ns()
+{
+    awk -v name="$1" '$NF == name { print $2; exit }' summary
+}
+
+# timed TIMING NAME: records native/NAME that way
+timed()
+{
+    rm -rf traces
+    run instrumented "$BUILD/service/call_trace_service" start --timing="$1" \
+        --trace-dir="$work/traces" -- "./$2"
+    equal "status with $1 timing" "$(<instrumented.status)" 0
+    balanced
+    contains summary "^  timing    $1"
+}
+
+build spins spins.c
+instrumented spins
+for timing in exact adaptive; do
+    timed "$timing" spins
+    while read -r name ns; do
+        # rarely_slow: a million calls of a few nanoseconds, and a third of a second; what lies
+        # between two ticks of a service that was kept waiting is not known
+        near "$name, $timing" "$(self_ns "$name")" "$ns" "$([[ $name == rarely_slow ]] && echo 30 || echo 10)"
+    done <instrumented.stderr
+    equal "calls of spin_1us" "$(calls_of spin_1us)" 100000
+    equal "calls of rarely_slow" "$(calls_of rarely_slow)" 1000000
+done
+
+build fib "$TESTS/../samples/fib.c"
+instrumented fib
+for timing in exact adaptive; do
+    timed "$timing" fib
+    equal "calls of fib, $timing" "$(calls_of fib)" 2692537
+done
+
+status=0
+call_trace_service start --timing=rough 2>refusal || status=$?
+equal "status for an unknown timing" "$status" 2
+contains refusal 'expected exact or adaptive'
