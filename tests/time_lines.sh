@@ -272,7 +272,13 @@ equal "time before and after $seconds s" $((before + after)) "$ns"
 for program in exceptions thread_ends tail_calls; do
     trace $program $program
     traces=$program
-    all_equal
+    if [[ $program == tail_calls ]]; then # a million of them: enough to count
+        grinder --mode=summary "$traces" >summary
+        equal "tail calls" "$(line_totals entered)" \
+            "$(functions_of_tree | gawk -F '\t' '{ sum += $2 } END { print sum }')"
+    else
+        all_equal
+    fi
     whole
     equal "$program: closed, orphans" "$(line_totals closed orphans)" "0 0"
 done
