@@ -6,6 +6,7 @@
 #include "hooks/thread.h"
 
 #define WORDS_SIZE    (EVENT_SEGMENT_WORDS * sizeof(uint64_t))
+#define NOWHERE       (1ull << 62)
 #define MOST_WORDS    4    /* that one event takes: a base, a mark, each of one or two */
 #define LOSSES_A_TRY  1024 /* events without room until segments are looked for again */
 #define MOST_REFUSALS 4096 /* of a refill, since one seems to be under way */
@@ -61,12 +62,18 @@ static struct event_segment *take_segment(void)
     return 0;
 }
 
+/*
+ * A handler may interrupt this, a refill, or a hook that has just taken its place and not yet
+ * compared it with `end`. So `end` is 0 whenever `next` and `base` are not what they should be, and
+ * a place that was taken while there was no segment is above any `end`.
+ */
 static void hand_over(struct event_place *place)
 {
+    __atomic_store_n(&place->end, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&place->next, NOWHERE, __ATOMIC_SEQ_CST);
     if (place->segment)
         __atomic_store_n(&place->segment->state, EVENT_SEGMENT_FULL, __ATOMIC_RELEASE);
     place->segment = 0;
-    place->next = place->end = 0;
 }
 
 static struct event_segment *fresh_segment(struct thread *thread)
@@ -121,8 +128,8 @@ static bool refill(struct thread *thread, uint64_t time)
     } else {
         place->segment = segment;
         place->base = time;
-        place->end = (uint64_t)(segment + 1) + WORDS_SIZE;
-        __atomic_store_n(&place->next, (uint64_t)(segment + 1), __ATOMIC_RELEASE);
+        __atomic_store_n(&place->next, (uint64_t)(segment + 1), __ATOMIC_SEQ_CST);
+        __atomic_store_n(&place->end, (uint64_t)(segment + 1) + WORDS_SIZE, __ATOMIC_SEQ_CST);
     }
     __atomic_store_n(&place->busy, 0, __ATOMIC_RELEASE);
     return segment != 0;
@@ -130,7 +137,7 @@ static bool refill(struct thread *thread, uint64_t time)
 
 static bool has_room(const struct event_place *place, uint32_t words)
 {
-    return place->next && place->next + words * sizeof(uint64_t) <= place->end;
+    return place->next + words * sizeof(uint64_t) <= place->end;
 }
 
 static void put(struct event_place *place, uint64_t word)
@@ -194,6 +201,11 @@ void umbra_slow_event_entry(struct thread *thread, const struct trace_node *node
 void umbra_slow_event_end(struct thread *thread, const struct trace_node *node, uint64_t time)
 {
     write_slowly(thread, node, time, EVENT_END);
+}
+
+void events_begin(struct thread *thread)
+{
+    thread->events.next = NOWHERE;
 }
 
 void events_finish(struct thread *thread)

@@ -42,6 +42,9 @@ void event_end(struct thread *thread, const struct trace_node *node, uint64_t ti
 void umbra_slow_event_entry(struct thread *thread, const struct trace_node *node, uint64_t time);
 void umbra_slow_event_end(struct thread *thread, const struct trace_node *node, uint64_t time);
 
+/* A thread's state is set up. */
+void events_begin(struct thread *thread);
+
 /* The thread writes no more: what it has is the service's now. */
 void events_finish(struct thread *thread);
 

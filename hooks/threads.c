@@ -166,6 +166,7 @@ static bool thread_set_up(struct thread *thread, uint32_t tid)
     thread->entry->state = TRACE_THREAD_RUNNING;
     system_thread_name(tid, thread->entry->name, sizeof thread->entry->name);
     stash_begin(&thread->own, true, session.number, thread->root);
+    events_begin(thread);
     thread->begun = session.number;
     thread->next = threads;
     threads = thread;

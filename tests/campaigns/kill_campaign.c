@@ -119,7 +119,7 @@ static bool find_trace(pid_t pid, char path[4400])
     snprintf(middle, sizeof(middle), "-%d-", (int)pid);
     directory = opendir(folder);
     while (directory && !found && (entry = readdir(directory))) {
-        found = strstr(entry->d_name, middle) != NULL;
+        found = strstr(entry->d_name, middle) && strstr(entry->d_name, ".bin");
         if (found)
             snprintf(path, 4400, "%s/%.190s", folder, entry->d_name);
     }
