@@ -15,7 +15,8 @@ _umbra_values()
             if [[ " ${COMP_WORDS[*]} " == *' --mode = diff '* ]]; then
                 echo table tsv folded flamegraph
             else
-                echo callgrind folded flamegraph pprof speedscope tsv tsv-edges json
+                echo callgrind folded flamegraph pprof speedscope tsv tsv-edges json \
+                    chrome perfetto firefox
             fi ;;
     esac
 }

@@ -3,18 +3,18 @@
 #include <string.h>
 
 const struct format formats[] = {
-    {"callgrind", "callgrind", false, false, callgrind_write},
-    {"folded", "folded", true, false, folded_write},
-    {"flamegraph", "svg", true, false, flamegraph_write},
-    {"pprof", "pb.gz", true, false, pprof_write},
-    {"speedscope", "speedscope.json", true, false, speedscope_write},
-    {"tsv", "tsv", false, false, tsv_write},
-    {"tsv-edges", "edges.tsv", false, false, tsv_edges_write},
-    {"json", "json", false, false, json_write},
-    {"chrome", "json", false, true, NULL},
-    {"perfetto", "pftrace", false, true, NULL},
-    {"firefox", "json", false, true, NULL},
-    {NULL, NULL, false, false, NULL},
+    {"callgrind", "callgrind", false, callgrind_write, NULL},
+    {"folded", "folded", true, folded_write, NULL},
+    {"flamegraph", "svg", true, flamegraph_write, NULL},
+    {"pprof", "pb.gz", true, pprof_write, NULL},
+    {"speedscope", "speedscope.json", true, speedscope_write, NULL},
+    {"tsv", "tsv", false, tsv_write, NULL},
+    {"tsv-edges", "edges.tsv", false, tsv_edges_write, NULL},
+    {"json", "json", false, json_write, NULL},
+    {"chrome", "trace.json", false, NULL, chrome_write},
+    {"perfetto", "pftrace", false, NULL, perfetto_write},
+    {"firefox", "firefox.json", false, NULL, firefox_write},
+    {NULL, NULL, false, NULL, NULL},
 };
 
 const struct format *format_named(const char *name)

@@ -24,15 +24,18 @@ struct view {
     const struct images *images;
     size_t first, count;
     enum weight weight;
+    uint64_t from_ns, to_ns; /* of time lines: what is shown of them */
 };
 
 struct format {
     const char *name;
     const char *suffix; /* of the file it is written to by default */
     bool needs_stacks;
-    bool needs_times; /* when each call was: what a profile recording does not have */
     /* Errors stay in the stream. */
     void (*write)(FILE *stream, const struct view *view);
+    /* Instead of write, for time lines: of all processes of the view that have events. -1 after a
+       message if some of these could not be read: what is written is sound, and lacks them. */
+    int (*write_times)(FILE *stream, const struct view *view);
 };
 
 /* The first is the default; the last has a null name. */
@@ -50,6 +53,9 @@ void speedscope_write(FILE *stream, const struct view *view);
 void tsv_write(FILE *stream, const struct view *view);
 void tsv_edges_write(FILE *stream, const struct view *view);
 void json_write(FILE *stream, const struct view *view);
+int chrome_write(FILE *stream, const struct view *view);
+int perfetto_write(FILE *stream, const struct view *view);
+int firefox_write(FILE *stream, const struct view *view);
 
 static inline uint64_t weight_of(enum weight weight, const struct stack_cost *cost)
 {

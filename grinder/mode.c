@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "grinder/diff.h"
+#include "grinder/event_summary.h"
 #include "grinder/format.h"
 #include "grinder/memory.h"
 #include "grinder/message.h"
@@ -15,16 +16,21 @@
 #include "grinder/top.h"
 
 #define EXCEEDED 1
-#define FAILED   2 /* of diff, where 1 is taken */
+#define FAILED   2 /* of diff, where 1 is taken; wrong usage */
 
 static int write_view(const struct format *format, const struct view *view, const char *path)
 {
     struct output output;
+    int result;
 
     if (output_open(&output, path) < 0)
         return -1;
-    format->write(output.stream, view);
-    return output_commit(&output);
+    if (!format->write_times) {
+        format->write(output.stream, view);
+        return output_commit(&output);
+    }
+    result = format->write_times(output.stream, view);
+    return output_commit(&output) < 0 ? -1 : result;
 }
 
 /* NAME-01, NAME-02 …: as many digits as the last one needs, at least two. */
@@ -60,16 +66,31 @@ static bool profile_needs_stacks(const struct options *options)
     return format_of(options->format)->needs_stacks;
 }
 
+static bool has_events(const struct profile *profile)
+{
+    for (size_t i = 0; i < profile->process_count; i++)
+        if (profile->processes[i].nodes)
+            return true;
+    return false;
+}
+
 static int run_profile(const struct options *options, const struct profile *profile,
                        const struct images *images)
 {
     const struct format *format = format_of(options->format);
-    struct view view = {profile, images, 0, profile->part_count, options->weight};
+    struct view view = {profile,          images,        0, profile->part_count, options->weight,
+                        options->from_ns, options->to_ns};
     uint32_t pid = profile->processes[0].header.pid;
     char by_default[64];
     const char *path = options->output;
     int result;
 
+    if (format->write_times && !has_events(profile)) {
+        message("--output-format=%s needs a call-trace recording (call_trace_service start "
+                "--mode=calltrace); %s is a profile",
+                format->name, options->traces[0]);
+        return FAILED;
+    }
     if (format == &formats[0])
         snprintf(by_default, sizeof(by_default), "callgrind.out.%" PRIu32, pid);
     else
@@ -84,11 +105,13 @@ static int run_summary(const struct options *options, const struct profile *prof
                        const struct images *images)
 {
     struct output output;
+    int result;
 
     if (output_open(&output, options->output ? options->output : "-") < 0)
         return EXIT_FAILURE;
+    result = event_summary_write(output.stream, profile);
     summary_write(output.stream, profile, images, options->top);
-    return output_commit(&output) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return output_commit(&output) < 0 || result < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int run_report(const struct options *options, const struct profile *profile,
@@ -141,6 +164,13 @@ static int run_diff(const struct options *options, const struct profile *profile
         result = EXCEEDED;
     diff_free(&diff);
     return output_commit(&output) < 0 ? FAILED : result;
+}
+
+bool mode_reads_events(const struct options *options)
+{
+    const struct format *format = options->format ? format_named(options->format) : NULL;
+
+    return options->mode->run == run_summary || (format && format->write_times);
 }
 
 const struct mode modes[] = {

@@ -25,6 +25,9 @@ struct mode {
     int (*run_alone)(const struct options *options);
 };
 
+/* Whether what is to be done needs a call-trace recording's events. */
+bool mode_reads_events(const struct options *options);
+
 /* The last has a null name. */
 extern const struct mode modes[];
 

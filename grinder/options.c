@@ -30,7 +30,8 @@ static const char help[] =
     "\n"
     "  --output-format=NAME  profile: callgrind (this is the default), folded, flamegraph,\n"
     "                        pprof, speedscope, tsv (functions), tsv-edges (calls), json;\n"
-    "                        chrome, perfetto and firefox need a call-trace recording\n"
+    "                        time lines, of a call-trace recording: chrome, perfetto,\n"
+    "                        firefox\n"
     "                        diff: table (the default on a terminal), tsv (the default\n"
     "                        elsewhere), folded, flamegraph\n"
     "  --output-file=FILE    where to write, - for standard output (profile:\n"
@@ -47,6 +48,8 @@ static const char help[] =
     "  --thread=PATTERN      only threads of that tid or ordinal, or whose name matches\n"
     "  --function=PATTERN    only functions whose name matches, and all below them\n"
     "                        (these three may be repeated: one of them has to match)\n"
+    "  --from=SECONDS        time lines: from then on, counted from the recording's start\n"
+    "  --to=SECONDS          time lines: up to then\n"
     "  --threshold=PERCENT   diff: exit status 1 if the whole, or a function by itself,\n"
     "                        changed by more than that part of the first recording\n"
     "  --top=N               summary, table of a diff, top without a terminal: show N\n"
@@ -80,6 +83,8 @@ enum {
     PROCESS,
     THREAD,
     FUNCTION,
+    FROM,
+    TO,
     THRESHOLD,
     INTERVAL,
     TIMES,
@@ -105,6 +110,8 @@ static const struct poptOption table[] = {
     {"process", 0, POPT_ARG_STRING, NULL, PROCESS, NULL, NULL},
     {"thread", 0, POPT_ARG_STRING, NULL, THREAD, NULL, NULL},
     {"function", 0, POPT_ARG_STRING, NULL, FUNCTION, NULL, NULL},
+    {"from", 0, POPT_ARG_STRING, NULL, FROM, NULL, NULL},
+    {"to", 0, POPT_ARG_STRING, NULL, TO, NULL, NULL},
     {"threshold", 0, POPT_ARG_STRING, NULL, THRESHOLD, NULL, NULL},
     {"interval", 0, POPT_ARG_STRING, NULL, INTERVAL, NULL, NULL},
     {"count", 0, POPT_ARG_STRING, NULL, TIMES, NULL, NULL},
@@ -149,6 +156,16 @@ static double percent(const char *text)
     if (!*text || *end || !(value >= 0 && value <= 1e9))
         wrong_usage("--threshold: expected a percentage of 0 or more, found %s", text);
     return value;
+}
+
+static uint64_t ns_of_seconds(const char *option, const char *text)
+{
+    char *end;
+    double value = strtod(text, &end);
+
+    if (!*text || *end || !(value >= 0 && value <= 1e9))
+        wrong_usage("%s: expected seconds, 0 or more, found %s", option, text);
+    return (uint64_t)(value * 1e9 + 0.5);
 }
 
 static double seconds(const char *text)
@@ -210,6 +227,12 @@ static bool apply_selection(struct options *options, int option, const char *arg
         return true;
     case FUNCTION:
         add_pattern(options, &options->selection.functions, argument);
+        return true;
+    case FROM:
+        options->from_ns = ns_of_seconds("--from", argument);
+        return true;
+    case TO:
+        options->to_ns = ns_of_seconds("--to", argument);
         return true;
     case THRESHOLD:
         options->has_threshold = true;
@@ -285,19 +308,20 @@ static void check_format(const struct options *options)
 {
     const char *name = options->format;
     const struct format *format = name ? format_named(name) : NULL;
+    bool is_time_line = format && format->write_times;
 
-    if (!name)
-        return;
-    if (!options->mode->has_format)
+    if (name && !options->mode->has_format)
         wrong_usage("--mode=%s has no --output-format", options->mode->name);
-    if (format && format->needs_times) {
-        message("--output-format=%s needs a call-trace recording (call_trace_service start "
-                "--mode=calltrace); %s is a profile",
-                name, options->traces[0]);
-        exit(WRONG_USAGE);
-    }
-    if (!options->mode->has_format(name))
+    if (name && !options->mode->has_format(name))
         wrong_usage("--output-format: --mode=%s does not have %s", options->mode->name, name);
+    if (is_time_line && (options->merged || options->split))
+        wrong_usage("--output-format=%s is by thread, and one file: --merge and --split are not "
+                    "for it",
+                    name);
+    if (!is_time_line && (options->from_ns || options->to_ns != UINT64_MAX))
+        wrong_usage("--from and --to are for --output-format=chrome, perfetto and firefox");
+    if (options->from_ns > options->to_ns)
+        wrong_usage("--from: expected a time before that of --to");
 }
 
 static void check_traces(const struct options *options)
@@ -337,7 +361,7 @@ void options_read(struct options *options, int argc, const char **argv)
     int option;
 
     context = poptGetContext("grinder", argc, argv, table, 0);
-    *options = (struct options){.top = 20, .interval = 2};
+    *options = (struct options){.top = 20, .interval = 2, .to_ns = UINT64_MAX};
     options->debug_dirs = memory_zeroed(1, sizeof(*options->debug_dirs));
     options->path_maps = memory_zeroed(1, sizeof(*options->path_maps));
     options->jit_maps = memory_zeroed(1, sizeof(*options->jit_maps));

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "grinder/format.h"
 #include "grinder/selection.h"
@@ -19,9 +20,10 @@ struct options {
     bool split;  /* a file a part */
     bool quiet;
     bool has_threshold;
-    double threshold; /* percent */
-    double interval;  /* seconds between refreshes of top */
-    size_t times;     /* of these; 0: no end */
+    double threshold;        /* percent */
+    uint64_t from_ns, to_ns; /* of time lines */
+    double interval;         /* seconds between refreshes of top */
+    size_t times;            /* of these; 0: no end */
     bool once;
     size_t top;                    /* functions in the summary, changes in the table of a diff */
     char **debug_dirs, **patterns; /* end with null */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "grinder/memory.h"
+#include "trace/event_reader.h"
 
 static struct costs *costs_of(struct cost_table *table, uint64_t a, uint64_t b)
 {
@@ -137,6 +138,8 @@ void profile_add(struct profile *profile, struct tree *tree, const struct images
         .missing_bytes = tree->missing_bytes,
     };
     copy_modules(process, tree);
+    if (profile->keeps_nodes && event_files_exist(tree->path))
+        process->nodes = tree_nodes(tree, &process->node_count);
     if (profile->keeps_stacks)
         stacks = memory_zeroed(tree->context_count, sizeof(*stacks));
     for (size_t i = 0; i < tree->thread_count; i++) {
@@ -164,6 +167,7 @@ void profile_free(struct profile *profile)
         for (size_t j = 0; j < process->module_count; j++)
             free(process->modules[j].path);
         free(process->modules);
+        free(process->nodes);
         free(process->threads);
     }
     for (size_t i = 0; i < profile->part_count; i++) {

@@ -70,12 +70,15 @@ struct process {
     struct module_facts *modules;
     size_t module_count;
     uint64_t missing_bytes;
-    uint64_t lost_contexts; /* those whose callers are missing */
+    uint64_t lost_contexts;  /* those whose callers are missing */
+    struct tree_node *nodes; /* by index; null unless there are events, and keeps_nodes */
+    size_t node_count;
 };
 
 struct profile {
     bool merged;
     bool keeps_stacks;
+    bool keeps_nodes;            /* of call-trace recordings */
     struct selection *selection; /* borrowed; null: everything */
     struct process *processes;
     size_t process_count, process_room;

@@ -13,18 +13,10 @@
  * While the file is read: which slots a block's nodes went to. The unit of a node leads to its
  * block, the block to its run, the run to the slot.
  */
-struct run {
-    uint32_t first_unit;
-    uint32_t first_slot;
-    uint32_t count;
-    uint32_t thread; /* ordinal */
-};
-
 struct loader {
     struct tree *tree;
     struct images *images;
-    struct run *runs; /* [0] is none */
-    size_t run_count, run_room;
+    size_t run_room;
     uint32_t *run_of_block;
     size_t block_count;
     size_t context_room, thread_room, module_room, fold_room;
@@ -108,28 +100,28 @@ static void load_nodes(void *user, uint32_t thread, uint32_t first, const struct
                        uint32_t count)
 {
     struct loader *loader = user;
-    struct run *run;
+    struct tree *tree = loader->tree;
+    struct tree_run *run;
 
-    loader->runs =
-        memory_grow(loader->runs, loader->run_count, &loader->run_room, sizeof(*loader->runs));
-    run = &loader->runs[loader->run_count];
-    *run = (struct run){first, (uint32_t)loader->tree->context_count, count, thread};
-    loader->run_of_block[first / TRACE_BLOCK_UNITS] = (uint32_t)loader->run_count++;
+    tree->runs = memory_grow(tree->runs, tree->run_count, &loader->run_room, sizeof(*tree->runs));
+    run = &tree->runs[tree->run_count];
+    *run = (struct tree_run){first, (uint32_t)tree->context_count, count, thread};
+    loader->run_of_block[first / TRACE_BLOCK_UNITS] = (uint32_t)tree->run_count++;
     for (uint32_t i = 0; i < count; i++)
         load_node(loader, first + i, &nodes[i]);
 }
 
-static const struct run *run_of_unit(const struct loader *loader, uint32_t unit)
+static const struct tree_run *run_of_unit(const struct loader *loader, uint32_t unit)
 {
     uint32_t block = unit / TRACE_BLOCK_UNITS;
 
-    return &loader->runs[block < loader->block_count ? loader->run_of_block[block] : 0];
+    return &loader->tree->runs[block < loader->block_count ? loader->run_of_block[block] : 0];
 }
 
 /* The slot of the node at unit, 0 if there is no committed node of that thread. */
 static uint32_t slot_of_unit(const struct loader *loader, uint32_t unit, uint32_t thread)
 {
-    const struct run *run = run_of_unit(loader, unit);
+    const struct tree_run *run = run_of_unit(loader, unit);
     uint32_t slot;
 
     if (unit < run->first_unit || unit - run->first_unit >= run->count || run->thread != thread)
@@ -224,8 +216,8 @@ static void add_fold(struct loader *loader, uint32_t slot, struct tree_thread *t
 /* Counts each committed node to its thread, gives it its function, each representative a fold. */
 static void find_functions(struct loader *loader)
 {
-    for (size_t r = 1; r < loader->run_count; r++) {
-        const struct run *run = &loader->runs[r];
+    for (size_t r = 1; r < loader->tree->run_count; r++) {
+        const struct tree_run *run = &loader->tree->runs[r];
         struct tree_thread *thread = thread_of_ordinal(loader->tree, run->thread);
         for (uint32_t slot = run->first_slot; slot < run->first_slot + run->count; slot++) {
             if (!loader->links[slot].context)
@@ -270,8 +262,8 @@ static void link_node(struct loader *loader, uint32_t slot, uint32_t thread)
 /* From the last slot to the first, so that children end up in the order of the file. */
 static void link_nodes(struct loader *loader)
 {
-    for (size_t r = loader->run_count - 1; r > 0; r--) {
-        const struct run *run = &loader->runs[r];
+    for (size_t r = loader->tree->run_count - 1; r > 0; r--) {
+        const struct tree_run *run = &loader->tree->runs[r];
         for (uint32_t i = run->count; i > 0; i--)
             link_node(loader, run->first_slot + i - 1, run->thread);
     }
@@ -302,8 +294,8 @@ static void loader_begin(struct loader *loader, struct tree *tree, const struct 
     loader->tree = tree;
     loader->block_count = file->end / TRACE_BLOCK_SIZE;
     loader->run_of_block = memory_zeroed(loader->block_count, sizeof(*loader->run_of_block));
-    loader->runs = memory_grow(NULL, 0, &loader->run_room, sizeof(*loader->runs));
-    loader->runs[loader->run_count++] = (struct run){0};
+    tree->runs = memory_grow(NULL, 0, &loader->run_room, sizeof(*tree->runs));
+    tree->runs[tree->run_count++] = (struct tree_run){0};
     load_node(loader, 0, &(struct trace_node){0});
     tree->modules = memory_grow(NULL, 0, &loader->module_room, sizeof(*tree->modules));
     tree->modules[tree->module_count++] = (struct tree_module){0};
@@ -335,7 +327,6 @@ int tree_load(struct tree *tree, const char *path, struct images *images, struct
     result = 0;
 err:
     trace_file_close(&file);
-    free(loader.runs);
     free(loader.run_of_block);
     free(loader.links);
     if (result < 0)
@@ -354,6 +345,33 @@ uint64_t tree_call_site(const struct tree *tree, const struct context *context)
     return (uint64_t)module->image << 32 | (address - module->base + module->rva);
 }
 
+/* The index of each slot's node; to be freed. */
+static uint32_t *units_of_slots(const struct tree *tree)
+{
+    uint32_t *units = memory_zeroed(tree->context_count, sizeof(*units));
+
+    for (size_t r = 1; r < tree->run_count; r++)
+        for (uint32_t i = 0; i < tree->runs[r].count; i++)
+            units[tree->runs[r].first_slot + i] = tree->runs[r].first_unit + i;
+    return units;
+}
+
+struct tree_node *tree_nodes(const struct tree *tree, size_t *count)
+{
+    const struct tree_run *last = &tree->runs[tree->run_count - 1];
+    uint32_t *units = units_of_slots(tree);
+    struct tree_node *nodes;
+
+    *count = (size_t)last->first_unit + last->count + 1;
+    nodes = memory_zeroed(*count, sizeof(*nodes));
+    for (size_t slot = 1; slot < tree->context_count; slot++) {
+        const struct context *context = &tree->contexts[slot];
+        nodes[units[slot]] = (struct tree_node){context->function, units[context->parent]};
+    }
+    free(units);
+    return nodes;
+}
+
 void tree_free(struct tree *tree)
 {
     for (size_t i = 0; i < tree->module_count; i++)
@@ -362,5 +380,6 @@ void tree_free(struct tree *tree)
     free(tree->threads);
     free(tree->modules);
     free(tree->folds);
+    free(tree->runs);
     *tree = (struct tree){0};
 }

@@ -70,6 +70,14 @@ struct tree_module {
     uint32_t rva;   /* of the base: 0, but for code made at run time */
 };
 
+/* Consecutive nodes of the file that went to consecutive slots. */
+struct tree_run {
+    uint32_t first_unit;
+    uint32_t first_slot;
+    uint32_t count;
+    uint32_t thread; /* ordinal */
+};
+
 struct tree {
     const char *path;
     struct trace_header header;
@@ -84,6 +92,8 @@ struct tree {
     size_t module_count;         /* [0] included */
     struct fold *folds;          /* [0] is none */
     size_t fold_count;           /* [0] included */
+    struct tree_run *runs;       /* [0] is none; ascending */
+    size_t run_count;            /* [0] included */
 };
 
 /* Reads the trace at path (borrowed) and numbers its functions in images. 0, or -1 with error
@@ -94,6 +104,15 @@ int tree_load(struct tree *tree, const char *path, struct images *images,
 /* Where the call to context was made: image << 32 | rva of the call's last byte, if that lies in
    the module of the calling function; else 0. */
 uint64_t tree_call_site(const struct tree *tree, const struct context *context);
+
+/* What an event says by a node's index. */
+struct tree_node {
+    uint32_t function; /* as images.h numbers it; 0: no such node, or a root */
+    uint32_t parent;   /* index; 0: none */
+};
+
+/* By node index, *count of them, to be freed. */
+struct tree_node *tree_nodes(const struct tree *tree, size_t *count);
 
 void tree_free(struct tree *tree);
 

@@ -237,8 +237,12 @@ static struct destination entry_on_other_stack(struct thread *thread, uint64_t *
 
 FROM_ASSEMBLY struct destination umbra_slow_entry(uint64_t *slot, uint64_t body)
 {
-    struct thread *thread = enter(slot, ticks_now());
+    struct thread *thread;
     struct destination destination;
+
+    if (session_is_paused())
+        return pass(body);
+    thread = enter(slot, ticks_now());
 
     if (!thread)
         return pass(body);

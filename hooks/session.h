@@ -52,6 +52,13 @@ void session_set_costs(const struct probe_costs *costs);
 /* From here on, stashes begin with the exit hook that suits the session. */
 void session_choose_exit_hook(void);
 
+/* Has the service asked for calls not to be recorded? */
+static inline bool session_is_paused(void)
+{
+    return session.state == SESSION_RUNNING &&
+           __atomic_load_n(&session.header->paused, __ATOMIC_RELAXED);
+}
+
 /* Marks the trace as ended. */
 void session_end(void);
 

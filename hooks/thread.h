@@ -108,6 +108,7 @@ _Static_assert(offsetof(struct trace_node, gap) == NODE_GAP, "gap");
 _Static_assert(offsetof(struct trace_node, mask) == NODE_MASK, "mask");
 _Static_assert(offsetof(struct trace_node, random) == NODE_RANDOM, "random");
 _Static_assert(offsetof(struct trace_node, timed) == NODE_TIMED, "timed");
+_Static_assert(offsetof(struct trace_header, paused) == TRACE_PAUSED, "paused");
 _Static_assert(offsetof(struct trace_header, tick) == TRACE_TICK, "tick");
 _Static_assert(offsetof(struct trace_node, context) == NODE_CONTEXT, "context");
 

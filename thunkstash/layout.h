@@ -98,6 +98,7 @@
 #define THREAD_EVENT_BASE 72
 
 /* Fields of struct trace_header and struct trace_node. */
+#define TRACE_PAUSED  3216
 #define TRACE_TICK    3272
 #define NODE_SITE     0
 #define NODE_PARENT   8

@@ -91,6 +91,11 @@ static bool hand_over(void *user, const struct event *event)
     return true;
 }
 
+static bool is_wanted(const struct reading *reading, uint32_t thread)
+{
+    return !reading->visitor->wants || reading->visitor->wants(reading->visitor->user, thread);
+}
+
 static void begin_segment(struct reading *reading, uint32_t thread, uint64_t sequence,
                           uint64_t dropped)
 {
@@ -141,8 +146,11 @@ static int read_chunks(struct reading *reading, int fd, const char *path)
             return 0;
         }
         note_in_events(reading, chunk.sequence);
+        if (!is_wanted(reading, chunk.thread))
+            continue;
         begin_segment(reading, chunk.thread, chunk.sequence, chunk.dropped);
         reading->totals->torn += chunk.torn;
+        reading->totals->bytes += chunk.size;
         expected = event_unpack(reading->unpacker, &chunk, reading->body, hand_over, reading);
         if (expected)
             return fail(reading, path, "chunk at %" PRIu64 ": expected %s", at, expected);
@@ -230,7 +238,7 @@ static void read_leftovers(struct reading *reading)
     for (size_t i = 0; i < reading->leftover_count; i++) {
         const struct leftover *leftover = &reading->leftovers[i];
 
-        if (leftover->is_in_events)
+        if (leftover->is_in_events || !is_wanted(reading, leftover->segment.thread))
             continue;
         reading->totals->from_ring++;
         begin_segment(reading, leftover->segment.thread, leftover->segment.sequence,

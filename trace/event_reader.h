@@ -18,11 +18,14 @@ struct event_visitor {
     /* dropped: events that this thread lost right before it. torn: inside the one before. */
     void (*segment)(void *user, uint32_t thread, uint64_t sequence, uint64_t dropped);
     void (*event)(void *user, uint32_t thread, const struct event *event);
+    /* Segments of threads that it returns false for are passed over, and counted nowhere. */
+    bool (*wants)(void *user, uint32_t thread);
 };
 
 struct event_totals {
     uint64_t events;
     uint64_t segments;
+    uint64_t bytes;     /* of chunks in files */
     uint64_t from_ring; /* of these, segments that only the ring has */
     uint64_t torn;      /* events that a hook took a place for and never wrote */
     uint64_t dropped;   /* events for which there was no room */

@@ -26,6 +26,8 @@ static int make_place(void **state)
 {
     struct place *place = calloc(1, sizeof(*place));
 
+    if (!place)
+        return -1;
     strcpy(place->folder, "/tmp/umbra-events-XXXXXX");
     if (!mkdtemp(place->folder))
         return -1;
@@ -132,7 +134,7 @@ static void see_event(void *user, uint32_t thread, const struct event *event)
 
 static int read_all(const struct place *place, struct seen *seen, struct event_totals *totals)
 {
-    const struct event_visitor visitor = {seen, see_segment, see_event};
+    const struct event_visitor visitor = {.user = seen, .segment = see_segment, .event = see_event};
     struct trace_error error = {""};
     int result;
 

@@ -219,6 +219,9 @@ umbra_enter:
     sub     rax, [rdi + THREAD_STACK_LOW]
     cmp     rax, [rdi + THREAD_STACK_SIZE]
     jae     slow_entry\@
+    mov     rax, [rdi + THREAD_TRACE]
+    cmp     dword ptr [rax + TRACE_PAUSED], 0
+    jne     paused\@
     cmp     [rsi + RECORD_SLOT], rsp        /* is the invocation on top still live, and */
     jbe     slow_entry\@                    /* is this not a tail call from it? */
 
@@ -333,6 +336,11 @@ search\@:                                   /* another context is in the place *
     mov     rax, rsi
     mov     rsi, [rsp - 72]
     jmp     1b
+
+paused\@:                                   /* by the service: on to the body */
+    mov     [rsp - 64], rcx
+    restore_flags_and_work_registers
+    jmp     [rsp - 64]
 
 slow_entry\@:
     mov     rdi, rsp

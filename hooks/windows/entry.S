@@ -161,6 +161,9 @@ first_hook_known:
     sub     rax, [rdi + THREAD_STACK_LOW]
     cmp     rax, [rdi + THREAD_STACK_SIZE]
     jae     slow_entry
+    mov     rax, [rdi + THREAD_TRACE]
+    cmp     dword ptr [rax + TRACE_PAUSED], 0
+    jne     paused
     mov     rsi, [rdi + THREAD_TOP]         /* is the invocation on top still live, and */
     lea     rax, [rsp + SLOT_BIAS]          /* is this not a tail call from it? */
     cmp     [rsi + RECORD_SLOT], rax
@@ -224,6 +227,11 @@ to_thunk:
 next_context:                               /* another context with the same hash */
     add     rax, 4
     jmp     look_up
+
+paused:                                     /* by the service: on to the body */
+    mov     [rsp - 80], rcx
+    restore_flags_and_work_registers
+    jmp     [rsp - 80]
 
 entry_is_slow:
     mov     [rsp - 80], rax

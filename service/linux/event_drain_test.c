@@ -29,6 +29,8 @@ static int make_place(void **state)
 {
     struct place *place = calloc(1, sizeof(*place));
 
+    if (!place)
+        return -1;
     strcpy(place->path, "/tmp/umbra-drain-XXXXXX");
     if (!mkdtemp(place->path))
         return -1;
