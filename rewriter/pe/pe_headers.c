@@ -58,7 +58,7 @@ static void set_directory(struct pe_directory *directories, enum pe_directory_in
                                                    (uint32_t)part->size};
 }
 
-static void clear_shadow_stack_bit(const struct pe_image *image)
+void pe_shadow_stack_clear(const struct pe_image *image)
 {
     uint8_t *bytes = pe_shadow_stack_word(image);
     uint32_t word;
@@ -77,7 +77,6 @@ void pe_headers_write(const struct pe_layout *layout, const struct pe_files *fil
     struct pe_optional_header header = image->header;
     struct pe_directory directories[PE_DIRECTORIES];
 
-    clear_shadow_stack_bit(image);
     write_sections(layout, files);
     file.section_count += PE_NEW_SECTIONS;
     header.size_of_code += files->tables - files->stubs;

@@ -145,6 +145,27 @@ static bool check_section(const struct pe_image *image, const struct pe_section 
                                        raw_end <= image->size && section->raw >= PE_DOS_SIZE));
 }
 
+/* Whether two sections take the same bytes of the file, and one of them executes them. */
+static bool share_code(const struct pe_section *a, const struct pe_section *b)
+{
+    return (a->flags | b->flags) & PE_SECTION_EXECUTE &&
+           a->raw < (uint64_t)b->raw + pe_section_bytes(b) &&
+           b->raw < (uint64_t)a->raw + pe_section_bytes(a) && pe_section_bytes(a) &&
+           pe_section_bytes(b);
+}
+
+/* A patch in the one would be one in the other. */
+static bool check_apart(const struct pe_image *image, size_t index, struct failure *failure)
+{
+    for (size_t i = 0; i < index; i++)
+        if (share_code(&image->sections[i], &image->sections[index]))
+            return fail(failure, image->path,
+                        "expected code in one section only, found sections %zu and %zu, at RVA %#x "
+                        "and %#x, over the same bytes of the file; link or unpack it anew",
+                        i + 1, index + 1, image->sections[i].rva, image->sections[index].rva);
+    return true;
+}
+
 static bool read_sections(struct pe_image *image, struct failure *failure)
 {
     uint64_t end = image->header.size_of_headers, page = image->header.section_alignment;
@@ -161,6 +182,8 @@ static bool read_sections(struct pe_image *image, struct failure *failure)
                         "malformed: section %zu at RVA %#x, byte %#x, lies outside the file or "
                         "over another",
                         i + 1, section->rva, section->raw);
+        if (!check_apart(image, i, failure))
+            return false;
         end = (uint64_t)section->rva + memory_size(section);
     }
     image->base = image->header.image_base;
@@ -301,12 +324,14 @@ bool pe_debug_find(const struct pe_image *image, uint32_t type, struct pe_debug 
 uint8_t *pe_shadow_stack_word(const struct pe_image *image)
 {
     struct pe_debug entry;
+    uint8_t *bytes;
+    uint32_t word;
 
     if (!pe_debug_find(image, PE_DEBUG_CHARACTERISTICS, &entry) ||
-        pe_is_executable(image, image->base + entry.rva) ||
-        pe_is_executable(image, image->base + entry.rva + 3))
+        !(bytes = pe_at_rva(image, entry.rva, sizeof word)))
         return NULL;
-    return pe_at_rva(image, entry.rva, 4);
+    memcpy(&word, bytes, sizeof word);
+    return word & PE_CET_COMPAT ? bytes : NULL;
 }
 
 struct pe_table pe_build_id(const struct pe_image *image)

@@ -22,7 +22,8 @@ struct pe_image {
     struct pe_file_header file;
     struct pe_optional_header header;
     struct pe_directory directory[PE_DIRECTORIES]; /* zeros where the file has fewer */
-    struct pe_section *sections;                   /* ascending by rva, none overlaps another */
+    struct pe_section *sections;                   /* ascending by rva, none overlaps another;
+                                                      in the file, only those without code may */
     size_t section_count;
     uint64_t base, end; /* addresses: preferred, and one past the last section's page */
 };
@@ -78,7 +79,7 @@ struct pe_table pe_symbol_strings(const struct pe_image *image);
 /* The debug directory's first entry of that type; false if there is none. */
 bool pe_debug_find(const struct pe_image *image, uint32_t type, struct pe_debug *entry);
 
-/* The 4 bytes with PE_CET_COMPAT; null if there are none, or a damaged entry leads into code. */
+/* The 4 bytes in which PE_CET_COMPAT is set; null if there are none. */
 uint8_t *pe_shadow_stack_word(const struct pe_image *image);
 /* GUID and age of its PDB. */
 struct pe_table pe_build_id(const struct pe_image *image);

@@ -3,6 +3,7 @@
 #include "rewriter/import_sites.h"
 #include "rewriter/manifest.h"
 #include "rewriter/patch_write.h"
+#include "rewriter/pe/pe_apart.h"
 #include "rewriter/pe/pe_checksum.h"
 #include "rewriter/pe/pe_headers.h"
 #include "rewriter/seal.h"
@@ -133,6 +134,7 @@ static bool write_layout(struct pe_layout *layout, const struct pe_writer_source
     struct pe_files files = pe_headers_place(layout);
     uint64_t seal = files.tables + layout->manifest.offset + offsetof(struct image_manifest, seal);
 
+    pe_shadow_stack_clear(image);
     patch_write(source->plan, &layout->stubs, image->base + layout->header_rva);
     import_sites_redirect(&source->pe->functions, &source->pe->code, &source->pe->map,
                           &layout->stubs, moves);
@@ -160,10 +162,12 @@ bool pe_write(const struct pe_writer_source *source, struct output_file *output,
         .build_id = build_id.bytes,
         .build_id_size = build_id.count,
     };
+    size_t others = source->changes->count;
     struct stub_moves *moves = memory_zeroed(source->pe->functions.count, sizeof *moves);
     bool is_written = patch_note_all(source->changes, source->plan, &file, failure) &&
                       import_sites_note(source->changes, &source->pe->functions, &source->pe->code,
                                         &source->pe->map, &file, failure) &&
+                      pe_apart_check(source->pe, source->changes, others, failure) &&
                       build(&layout, source, &manifest, moves, failure) &&
                       write_layout(&layout, source, moves, output, failure);
 

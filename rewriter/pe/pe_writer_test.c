@@ -153,17 +153,120 @@ static void checksum_is_true_and_no_shadow_stack_is_promised(void **state)
     finish();
 }
 
-/* A damaged entry leads to a function, whose jump has that bit. */
-static void shadow_stack_bit_is_none_in_code(void **state)
+static struct pe_debug *characteristics(void)
 {
     struct pe_debug *entries =
         (struct pe_debug *)pe_sample_at(&sample, pe_sample_directory(&sample, PE_DEBUG)->rva);
 
-    (void)state;
     assert_int_equal(entries[1].type, PE_DEBUG_CHARACTERISTICS);
-    entries[1].rva = 0x1000;
+    return &entries[1];
+}
+
+static void assert_refused(const char *words)
+{
+    assert_false(rewrite());
+    if (!strstr(failure.text, words))
+        fail_msg("'%s' does not say '%s'", failure.text, words);
+}
+
+/* A damaged entry leads to a function without that bit, whose jump has it. */
+static void shadow_stack_bit_is_none_in_a_patch(void **state)
+{
+    (void)state;
+    characteristics()->rva = 0x1000;
     assert_true(rewrite());
     assert_int_equal(*pe_at_rva(&image, 0x1000, 1), 0xe9);
+    finish();
+}
+
+/* Here it leads to a prologue, and to the middle of a function, that have the bit. */
+static void shadow_stack_bit_in_code_is_refused(void **state)
+{
+    (void)state;
+    characteristics()->rva = 0x1001;
+    assert_refused("expected code apart from headers and debug entries");
+    characteristics()->rva = 0x1006;
+    assert_int_equal(*pe_sample_at(&sample, 0x1006) & PE_CET_COMPAT, PE_CET_COMPAT);
+    assert_refused("for the CET-compatible bit, found a function at RVA 0x1006");
+}
+
+/* As with .rdata merged into .text. */
+static void shadow_stack_bit_beside_code_is_cleared(void **state)
+{
+    uint32_t word = PE_CET_COMPAT | 0x40;
+
+    (void)state;
+    pe_sample_code(&sample, 0x1400, &word, sizeof word);
+    characteristics()->rva = 0x1400;
+    assert_true(rewrite());
+    memcpy(&word, pe_at_rva(&image, 0x1400, sizeof word), sizeof word);
+    assert_int_equal(word, 0x40);
+    finish();
+}
+
+/*
+ * The entry is code, of which the patch takes the type:
+ *
+ *      0x100a      push rbx (with a prefix)
+ *      0x100c      adc al, 0; add [rax], al        type
+ *      0x1010      sub rsp, 32                     size
+ *      0x1014      and byte [rsi], 0; add al, al   RVA
+ *      0x1019      add rsp, 32; pop rbx; ret
+ */
+static void shadow_stack_bit_is_found_before_patches(void **state)
+{
+    static const uint8_t code[] = {0x40, 0x53, 0x14, 0x00, 0x00, 0x00, 0x48, 0x83, 0xec, 0x20, 0x80,
+                                   0x26, 0x00, 0x00, 0xc0, 0x48, 0x83, 0xc4, 0x20, 0x5b, 0xc3};
+    static const uint8_t info[] = {1, 10, 2, 0, 10, 0x32, 2, 0x30};
+    uint32_t word;
+
+    (void)state;
+    pe_sample_init(&sample);
+    pe_sample_code(&sample, 0x100a, code, sizeof code);
+    pe_sample_unwind(&sample, 0x100a, 0x100a + sizeof code, info, sizeof info);
+    *pe_sample_directory(&sample, PE_DEBUG) =
+        (struct pe_directory){0x1000, sizeof(struct pe_debug)};
+    assert_true(rewrite());
+    assert_int_equal(*pe_at_rva(&image, 0x100a, 1), 0xe9);
+    memcpy(&word, pe_at_rva(&image, 0x2680, sizeof word), sizeof word);
+    assert_int_equal(word, 0x40);
+    finish();
+}
+
+/* A third section over what another has in the file. */
+static void add_section(uint32_t raw, uint32_t flags)
+{
+    struct pe_section *sections = (struct pe_section *)(sample.bytes + 0x188);
+
+    sections[2] = (struct pe_section){.name = ".again",
+                                      .virtual_size = 0x200,
+                                      .rva = 0x3000,
+                                      .raw_size = 0x200,
+                                      .raw = raw,
+                                      .flags = flags};
+    pe_sample_file(&sample)->section_count = 3;
+    pe_sample_header(&sample)->size_of_image = 0x4000;
+}
+
+static void sections_that_share_code_are_refused(void **state)
+{
+    (void)state;
+    pe_sample_unwind(&sample, 0x3000, 0x300e, PUSH_SUB, sizeof PUSH_SUB - 1);
+    add_section(0x400, PE_SECTION_READ | PE_SECTION_EXECUTE);
+    assert_refused("found sections 1 and 3, at RVA 0x1000 and 0x3000, over the same bytes");
+    add_section(0x800, PE_SECTION_READ);
+    assert_refused("found sections 1 and 3, at RVA 0x1000 and 0x3000, over the same bytes");
+    add_section(0x1000, PE_SECTION_READ | PE_SECTION_EXECUTE);
+    assert_refused("found sections 2 and 3, at RVA 0x2000 and 0x3000, over the same bytes");
+}
+
+/* The debug directory, and the bit it leads to, are in both. */
+static void sections_that_share_data_are_taken(void **state)
+{
+    (void)state;
+    add_section(0x1000, PE_SECTION_READ);
+    assert_true(rewrite());
+    assert_int_equal(*pe_at_rva(&image, 0x3080, 1), 0x40);
     finish();
 }
 
@@ -223,11 +326,10 @@ static void unknown_bytes_behind_the_headers_are_respected(void **state)
 }
 
 /* 13 sections that hold nothing leave no room in 0x400 bytes. */
-static void headers_grow(void **state)
+static void crowd(void)
 {
     struct pe_section *sections = (struct pe_section *)(sample.bytes + 0x188);
 
-    (void)state;
     for (unsigned i = 2; i < 15; i++)
         sections[i] = (struct pe_section){.name = ".bss",
                                           .virtual_size = 0x1000,
@@ -235,11 +337,31 @@ static void headers_grow(void **state)
                                           .flags = PE_SECTION_READ | PE_SECTION_WRITE};
     pe_sample_file(&sample)->section_count = 15;
     pe_sample_header(&sample)->size_of_image = 0x10000;
+}
+
+static void headers_grow(void **state)
+{
+    (void)state;
+    crowd();
     assert_true(rewrite());
     assert_int_equal(image.header.size_of_headers, 0x600);
     assert_int_equal(image.sections[0].raw, 0x600);
     assert_memory_equal(pe_build_id(&image).bytes, "0123456789abcdef", 16);
     finish();
+}
+
+/* What grows with them is an entry's file offset; here it is a prologue. */
+static void debug_entries_in_a_prologue_are_refused(void **state)
+{
+    (void)state;
+    pe_sample_init(&sample);
+    crowd();
+    pe_sample_code(&sample, 0x1018, FRAMED, sizeof FRAMED - 1);
+    pe_sample_unwind(&sample, 0x1018, 0x1026, PUSH_SUB, sizeof PUSH_SUB - 1);
+    *pe_sample_directory(&sample, PE_DEBUG) =
+        (struct pe_directory){0x1000, sizeof(struct pe_debug)};
+    assert_refused("expected code apart from headers and debug entries, found code to be patched "
+                   "among them, at byte 0x618");
 }
 
 static void changes_are_found(void **state)
@@ -263,13 +385,19 @@ int main(void)
         cmocka_unit_test_setup(agent_is_imported_first, begin),
         cmocka_unit_test_setup(displaced_prologue_unwinds, begin),
         cmocka_unit_test_setup(checksum_is_true_and_no_shadow_stack_is_promised, begin),
-        cmocka_unit_test_setup(shadow_stack_bit_is_none_in_code, begin),
+        cmocka_unit_test_setup(shadow_stack_bit_is_none_in_a_patch, begin),
+        cmocka_unit_test_setup(shadow_stack_bit_in_code_is_refused, begin),
+        cmocka_unit_test_setup(shadow_stack_bit_beside_code_is_cleared, begin),
+        cmocka_unit_test_setup(shadow_stack_bit_is_found_before_patches, begin),
+        cmocka_unit_test_setup(sections_that_share_code_are_refused, begin),
+        cmocka_unit_test_setup(sections_that_share_data_are_taken, begin),
         cmocka_unit_test_setup(overlay_stays_and_ends_the_file, begin),
         cmocka_unit_test_setup(signature_is_dropped, begin),
         cmocka_unit_test_setup(certificates_behind_the_end, begin),
         cmocka_unit_test_setup(bound_imports_are_dropped, begin),
         cmocka_unit_test_setup(unknown_bytes_behind_the_headers_are_respected, begin),
         cmocka_unit_test_setup(headers_grow, begin),
+        cmocka_unit_test_setup(debug_entries_in_a_prologue_are_refused, begin),
         cmocka_unit_test_setup(changes_are_found, begin),
     };
 

@@ -38,6 +38,38 @@ static void fill(struct pe_sample *sample)
     pe_sample_relocate(sample, 0x1200);
 }
 
+/* Sections that hold nothing: no room is left for more headers. */
+static void crowd(struct pe_sample *sample)
+{
+    for (unsigned i = 2; i < 15; i++)
+        ((struct pe_section *)(sample->bytes + 0x188))[i] =
+            (struct pe_section){.virtual_size = 0x1000, .rva = 0x1000 + i * 0x1000};
+    pe_sample_file(sample)->section_count = 15;
+}
+
+/* The debug directory, and what it leads to, among the code, as with .rdata merged into .text. */
+static void merge(struct pe_sample *sample)
+{
+    struct pe_directory *debug = pe_sample_directory(sample, PE_DEBUG);
+    struct pe_debug entries[2];
+
+    memcpy(entries, pe_sample_at(sample, debug->rva), sizeof entries);
+    pe_sample_code(sample, 0x1400, pe_sample_at(sample, entries[1].rva), 4);
+    entries[1].rva = 0x1400;
+    debug->rva = 0x1300;
+    pe_sample_code(sample, debug->rva, entries, sizeof entries);
+}
+
+/* A third section over the same bytes of the file as the second. */
+static void share(struct pe_sample *sample)
+{
+    struct pe_section *sections = (struct pe_section *)(sample->bytes + 0x188);
+
+    sections[2] = sections[1];
+    sections[2].rva = 0x3000;
+    pe_sample_file(sample)->section_count = 3;
+}
+
 int main(int count, char **arguments)
 {
     struct pe_sample sample;
@@ -54,10 +86,12 @@ int main(int count, char **arguments)
     *pe_sample_directory(&sample, PE_BOUND_IMPORTS) = (struct pe_directory){0x1d8, 16};
     save(&sample, arguments[1], "bound.exe");
     fill(&sample);
-    for (unsigned i = 2; i < 15; i++)
-        ((struct pe_section *)(sample.bytes + 0x188))[i] =
-            (struct pe_section){.virtual_size = 0x1000, .rva = 0x1000 + i * 0x1000};
-    pe_sample_file(&sample)->section_count = 15;
+    crowd(&sample);
     save(&sample, arguments[1], "crowded.exe");
+    merge(&sample);
+    save(&sample, arguments[1], "merged.exe");
+    fill(&sample);
+    share(&sample);
+    save(&sample, arguments[1], "shared.exe");
     return 0;
 }
