@@ -119,7 +119,7 @@ refused 2 'instance' call_trace_service status --instance-id=../up
 # --- traces
 call_trace_service start --trace-dir=traces -- ./fib.instr >/dev/null
 mv traces/*.bin good.bin
-rmdir traces
+rm -r traces
 head -c 100 good.bin >cut_in_header.bin
 head -c 6000 good.bin >cut.bin
 cp good.bin other_version.bin
