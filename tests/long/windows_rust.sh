@@ -1,7 +1,7 @@
 #!/bin/bash
 # Rust programs for Windows: panics caught by catch_unwind on five threads.
 # needs: wine wine64 gcc-mingw-w64-x86-64 rustc:amd64 libstd-rust-dev-windows
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 . "$TESTS/wine.sh"
 
 # The standard library for Windows is Debian's, and so must the compiler be.

@@ -2,7 +2,7 @@
 # clang++ on an instrumented libLLVM-14 compiles C++ with templates and exceptions to the identical
 # object file, without a service and recorded.
 # needs: clang-14 g++
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 
 library=/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1
 cat >source.cpp <<'EOF'

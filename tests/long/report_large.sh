@@ -2,7 +2,7 @@
 # A report of a program with 50,000 functions opens in a browser, as one file and as a folder; what
 # it weighs and takes is printed.
 # needs: chromium chromium-driver python3
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 
 export PYTHONDONTWRITEBYTECODE=1 LIMIT=300
 
