@@ -124,10 +124,7 @@ int service_run(struct service *service)
             session_sweep(service, false);
             timeout = timeout < 0 || timeout > SWEEP_MS ? SWEEP_MS : timeout;
         }
-        if (session_needs_ticks(service)) {
-            session_tick(service);
-            timeout = 1;
-        }
+        timeout = session_tick(service, timeout);
         event_loop_turn(&service->loop, call_trace_turn(service, slices_turn(service, timeout)));
     }
     return service->exit_status;

@@ -28,7 +28,9 @@ static void close_watch(struct session *session)
     session->source.fd = -1;
 }
 
-#define TICKS_PER_SECOND 1000
+/* A tick is a system call a session: with many sessions there are fewer, so that all of them
+   together take no more than some percent of a processor. */
+#define TICK_SESSIONS 16 /* that have one each millisecond */
 
 static void forget(struct session *session)
 {
@@ -316,23 +318,23 @@ uint64_t session_running_bytes(const struct service *service)
     return bytes;
 }
 
-bool session_needs_ticks(const struct service *service)
+int session_tick(struct service *service, int limit)
 {
-    return service->sessions && !service->options->is_exact;
-}
-
-void session_tick(struct service *service)
-{
+    const int period_ms = 1 + (int)(service->running / TICK_SESSIONS);
     const uint64_t now = tick_clock_now();
     const uint64_t ticks[2] = {service->tick, now | TRACE_TICK_FLAG};
     const struct session *session;
 
-    if (now - (service->tick & ~TRACE_TICK_FLAG) <
-        tick_clock_frequency(&service->clock) / TICKS_PER_SECOND)
-        return;
-    DL_FOREACH(service->sessions, session)
-    {
-        trace_file_tick(&session->trace, ticks);
+    if (!service->sessions || service->options->is_exact)
+        return limit;
+    if (now - (service->tick & ~TRACE_TICK_FLAG) >=
+        tick_clock_frequency(&service->clock) / 1000 * (uint64_t)period_ms) {
+        DL_FOREACH(service->sessions, session)
+        {
+            if (!session->by_tcp) /* Windows programs time every call */
+                trace_file_tick(&session->trace, ticks);
+        }
+        service->tick = ticks[1];
     }
-    service->tick = ticks[1];
+    return limit < 0 || limit > period_ms ? period_ms : limit;
 }

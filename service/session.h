@@ -66,10 +66,12 @@ void session_sweep(struct service *service, bool leave_running);
 /* True if there are processes that only session_sweep can find gone. */
 bool session_needs_sweep(const struct service *service);
 
-/* Whether any of the processes recorded wants to be told the time about once a millisecond. */
-bool session_needs_ticks(const struct service *service);
-/* Tells them, unless that was just done. */
-void session_tick(struct service *service);
+/*
+ * Tells the processes that want it the time, if it is due: each millisecond, with many of them less
+ * often. Returns the milliseconds until it wants to be called again, at most limit; -1 is no limit.
+ */
+int session_tick(struct service *service, int limit);
+
 /*
  * A process that came by TCP is gone a moment before its connection and its mapping are. Waits for
  * that up to a second: for those whose connection has ended or, with all, for all of them.
