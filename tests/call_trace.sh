@@ -84,7 +84,7 @@ traced crowd ending 2000
 equal "a small ring: events and losses" $(($(event entries) + $(event exits) + $(event dropped))) \
     $(($(summed entries) + $(summed exits)))
 
-# A program of 20 million calls against a limit on disk.
+# A program of 7 million calls against a limit on disk.
 cat >many.c <<'END'
 __attribute__((noipa)) int f(int n) { return n < 2 ? n : f(n - 1) + f(n - 2); }
 int main(void) { return f(32) == 2178309 ? 0 : 1; }

@@ -171,7 +171,8 @@ static bool has_room(struct event_drain *drain, uint64_t size)
     if (!drain->policy->keep_newest) {
         if (drain->written + size <= limit)
             return true;
-        stop(drain, &drain->is_full, "the limit on disk is reached");
+        stop(drain, &drain->is_full,
+             "the limit on disk is reached; raise --max-events-size, or add --keep-newest");
         return false;
     }
     if (drain->written + size <= limit / EVENT_PIECES || drain->written == sizeof(drain->header))
