@@ -54,6 +54,22 @@ static void write_column(FILE *stream, const char *name, size_t first, size_t co
     putc(']', stream);
 }
 
+struct column {
+    const char *name;
+    write_element *element;
+};
+
+/* {"name":[…],"other name":[…]} of count elements; columns end with a null name. */
+static void write_columns(FILE *stream, const struct column *columns, size_t count,
+                          const struct column_source *source)
+{
+    for (const struct column *column = columns; column->name; column++) {
+        fputs(column == columns ? "{" : ",\n", stream);
+        write_column(stream, column->name, 0, count, source, column->element);
+    }
+    putc('}', stream);
+}
+
 /* Processes. */
 
 static void write_process_name(FILE *stream, const struct column_source *source, size_t i)
@@ -85,17 +101,17 @@ static void write_duration(FILE *stream, const struct column_source *source, siz
 
 static void write_processes(FILE *stream, const struct column_source *source)
 {
-    size_t count = source->report->profile->process_count;
+    static const struct column columns[] = {
+        {"name", write_process_name},
+        {"command", write_command},
+        {"trace", write_trace},
+        {"ns", write_duration},
+        {NULL, NULL},
+    };
 
-    fputs("\"processes\":{", stream);
-    write_column(stream, "name", 0, count, source, write_process_name);
-    putc(',', stream);
-    write_column(stream, "command", 0, count, source, write_command);
-    putc(',', stream);
-    write_column(stream, "trace", 0, count, source, write_trace);
-    putc(',', stream);
-    write_column(stream, "ns", 0, count, source, write_duration);
-    fputs("},\n", stream);
+    fputs("\"processes\":", stream);
+    write_columns(stream, columns, source->report->profile->process_count, source);
+    fputs(",\n", stream);
 }
 
 /* Modules, files, functions. */
@@ -143,24 +159,20 @@ static void write_function_chunk(FILE *stream, const struct column_source *sourc
 
 static void write_functions(FILE *stream, const struct column_source *source)
 {
-    size_t count = images_function_count(source->report->images);
+    static const struct column file_columns[] = {
+        {"path", write_file_path}, {"state", write_file_state}, {NULL, NULL}};
+    static const struct column columns[] = {
+        {"name", write_function_name},   {"module", write_function_module},
+        {"file", write_function_file},   {"line", write_function_line},
+        {"chunk", write_function_chunk}, {NULL, NULL},
+    };
 
     write_column(stream, "modules", 0, source->report->images->count, source, write_module);
-    fputs(",\n\"files\":{", stream);
-    write_column(stream, "path", 0, source->files->count, source, write_file_path);
-    putc(',', stream);
-    write_column(stream, "state", 0, source->files->count, source, write_file_state);
-    fputs("},\n\"functions\":{", stream);
-    write_column(stream, "name", 0, count, source, write_function_name);
+    fputs(",\n\"files\":", stream);
+    write_columns(stream, file_columns, source->files->count, source);
+    fputs(",\n\"functions\":", stream);
+    write_columns(stream, columns, images_function_count(source->report->images), source);
     fputs(",\n", stream);
-    write_column(stream, "module", 0, count, source, write_function_module);
-    fputs(",\n", stream);
-    write_column(stream, "file", 0, count, source, write_function_file);
-    fputs(",\n", stream);
-    write_column(stream, "line", 0, count, source, write_function_line);
-    fputs(",\n", stream);
-    write_column(stream, "chunk", 0, count, source, write_function_chunk);
-    fputs("},\n", stream);
 }
 
 /* Parts. */
@@ -219,44 +231,36 @@ static void write_edge_line(FILE *stream, const struct column_source *source, si
 
 static void write_edges(FILE *stream, const struct column_source *source)
 {
-    static const struct {
-        const char *name;
-        write_element *element;
-    } columns[] = {
-        {"from", write_from},      {"to", write_to},
-        {"at", write_at},          {"file", write_edge_file},
-        {"line", write_edge_line}, {"calls", write_edge_calls},
-        {"self", write_edge_self}, {"total", write_edge_total},
+    static const struct column columns[] = {
+        {"from", write_from},
+        {"to", write_to},
+        {"at", write_at},
+        {"file", write_edge_file},
+        {"line", write_edge_line},
+        {"calls", write_edge_calls},
+        {"self", write_edge_self},
+        {"total", write_edge_total},
+        {NULL, NULL},
     };
 
-    fputs(",\n\"edges\":{", stream);
-    for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
-        if (i)
-            fputs(",\n", stream);
-        write_column(stream, columns[i].name, 0, source->part->edges.keys.count, source,
-                     columns[i].element);
-    }
-    putc('}', stream);
+    fputs(",\n\"edges\":", stream);
+    write_columns(stream, columns, source->part->edges.keys.count, source);
 }
 
 static void write_part(FILE *stream, const struct column_source *source)
 {
-    size_t count = source->part->functions.keys.count;
+    static const struct column columns[] = {
+        {"id", write_id},       {"calls", write_calls}, {"self", write_self},
+        {"total", write_total}, {NULL, NULL},
+    };
     char name[PART_NAME_SIZE];
 
     part_name(name, source->report->profile, source->part);
     fputs("{\"name\":", stream);
     page_write_text(stream, name);
-    fprintf(stream, ",\"process\":%zu,\"calls\":%" PRIu64 ",\"ns\":%" PRIu64 ",\n\"functions\":{",
+    fprintf(stream, ",\"process\":%zu,\"calls\":%" PRIu64 ",\"ns\":%" PRIu64 ",\n\"functions\":",
             source->part->process, source->part->calls, source->part->ns);
-    write_column(stream, "id", 0, count, source, write_id);
-    putc(',', stream);
-    write_column(stream, "calls", 0, count, source, write_calls);
-    putc(',', stream);
-    write_column(stream, "self", 0, count, source, write_self);
-    putc(',', stream);
-    write_column(stream, "total", 0, count, source, write_total);
-    putc('}', stream);
+    write_columns(stream, columns, source->part->functions.keys.count, source);
     write_edges(stream, source);
     putc('}', stream);
 }
