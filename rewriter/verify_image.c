@@ -10,10 +10,14 @@
 
 typedef unsigned long long ull;
 
-bool instrumented_read(struct instrumented *instrumented, struct failure *failure)
+bool instrumented_read(struct instrumented *instrumented, bool is_found, struct failure *failure)
 {
     const struct manifest_place *place = &instrumented->place;
 
+    if (!is_found)
+        return fail(failure, instrumented->path,
+                    "expected an instrumented image, found one that is not; there is nothing to "
+                    "undo");
     if (manifest_read(&instrumented->manifest, place->bytes, place->room))
         return true;
     return fail(failure, instrumented->path,

@@ -53,8 +53,9 @@ struct instrumented {
     uint64_t (*growth)(void *image, uint64_t *offset);
 };
 
-/* Reads the manifest at the place found; false, with the reason, if it is not whole. */
-bool instrumented_read(struct instrumented *instrumented, struct failure *failure);
+/* Reads the manifest at the place, if one was found; false, with the reason, if there is none or it
+   is not whole. */
+bool instrumented_read(struct instrumented *instrumented, bool is_found, struct failure *failure);
 
 bool instrumented_verify(struct instrumented *instrumented, struct verify_result *result,
                          struct failure *failure);

@@ -28,11 +28,7 @@ static bool open_image(struct instrumented *instrumented, struct elf_image *imag
         .at = at,
         .is_executable = is_executable,
     };
-    if (elf_manifest_find(&instrumented->place, image)
-            ? instrumented_read(instrumented, failure)
-            : fail(failure, input->path,
-                   "expected an instrumented image, found one that is not; there is nothing to "
-                   "undo"))
+    if (instrumented_read(instrumented, elf_manifest_find(&instrumented->place, image), failure))
         return true;
     elf_image_free(image);
     return false;

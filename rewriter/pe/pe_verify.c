@@ -45,11 +45,7 @@ static bool open_image(struct instrumented *instrumented, struct pe_image *image
         .growth = growth,
         .growth_limit = PE_GROWTH_LIMIT,
     };
-    if (pe_manifest_find(&instrumented->place, image)
-            ? instrumented_read(instrumented, failure)
-            : fail(failure, input->path,
-                   "expected an instrumented image, found one that is not; there is nothing to "
-                   "undo"))
+    if (instrumented_read(instrumented, pe_manifest_find(&instrumented->place, image), failure))
         return true;
     pe_image_free(image);
     return false;
