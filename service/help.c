@@ -32,6 +32,7 @@ const char help_text[] =
     "  --paused                record nothing before `resume`\n"
     "  --log-file=FILE         append messages to FILE; SIGHUP opens it anew\n"
     "  --verbose               one line when a session begins and when it ends\n"
+    "  --quiet                 nothing but errors\n"
     "  --json                  print JSON\n"
     "  --session=N             of the session of that number; see list\n"
     "  --pid=PID               of that process\n"
