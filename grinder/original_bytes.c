@@ -7,9 +7,10 @@
 
 #include "grinder/bounded_file.h"
 
-#define NOWHERE     UINT64_MAX
-#define MOST_GROWTH (1u << 20) /* of a PE image's headers, in bytes: the format has no more room   \
-                                */
+#define NOWHERE UINT64_MAX
+#define MOST_GROWTH                                                                                \
+    (1u << 20) /* of a PE image's headers, in bytes: the format has no more room                   \
+                */
 
 bool original_has(const struct original_bytes *original, uint64_t offset, uint64_t count)
 {
