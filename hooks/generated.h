@@ -32,9 +32,13 @@ void generated_note(const struct image_header *image);
 /* The code generator finds true return addresses. While hooks still pass. */
 void generated_is_resolved(void);
 
+/* Likewise, of any file that is mapped for execution. */
+void generated_note_module(const char *path, uint64_t base, uint64_t size);
+
 /* Puts the call site in place of the return address in *site, if that is in such code. frame: rbp
-   at the function's entry. False: the call has to pass. Without the guard. */
+   at the function's entry, body: where the function goes on. False: the call has to pass. Without
+   the guard. */
 bool generated_site(const struct thread *thread, const uint64_t *slot, uint64_t frame,
-                    uint64_t *site);
+                    uint64_t body, uint64_t *site);
 
 #endif
