@@ -17,6 +17,17 @@
  *      |  return address  | <- slot                   is a function's and not a builtin's
  *
  * Frames of WebAssembly say what kind they are, too, and are passed over.
+ *
+ * HotSpot cannot be told. It reads the return address below its frames where its code called itself:
+ * calls into libjvm.so pass. Where it calls a native method it has put down before where that is
+ * (JavaFrameAnchor, with a pc), so the return address may be anything, and the method is recorded.
+ * That call is made by code for the one method, with a frame linked by rbp. Compiled methods above
+ * may use rbp for something else, so the site is where that code was called, and no further up:
+ *
+ *      |  return address  |  in Java: the call site
+ *      |  rbp             |
+ *      |  …               |
+ *      |  return address  | <- slot, in the native method's wrapper or in the interpreter
  */
 #ifndef UMBRA_HOOKS_GENERATED_H
 #define UMBRA_HOOKS_GENERATED_H
