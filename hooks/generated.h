@@ -18,8 +18,8 @@
  *
  * Frames of WebAssembly say what kind they are, too, and are passed over.
  *
- * HotSpot cannot be told. It reads the return address below its frames where its code called itself:
- * calls into libjvm.so pass. Where it calls a native method it has put down before where that is
+ * HotSpot cannot be told. It reads the return address below its frames where its code called a part
+ * of itself: calls into libjvm.so pass. Before it calls a native method it puts down where that is
  * (JavaFrameAnchor, with a pc), so the return address may be anything, and the method is recorded.
  * That call is made by code for the one method, with a frame linked by rbp. Compiled methods above
  * may use rbp for something else, so the site is where that code was called, and no further up:
