@@ -131,7 +131,9 @@ struct manifest_function {
 /*
  * Bytes of the original file that were overwritten and are no prologue: the ELF header, branches
  * sent elsewhere. The original is the instrumented file cut off at original_size, with `original`
- * of every hooked function and of every change put back, in any order.
+ * of every hooked function and of every change put back, in any order. A PE image's headers grow if
+ * they have no room for the new sections: then it is cut off later by as much, and what came in
+ * behind the headers is taken out. SizeOfHeaders, before and after, says how many bytes.
  *
  *       0             4      5                                 16
  *      +-------------+------+-----------------------------------+
