@@ -76,7 +76,7 @@ static void write_measuring(FILE *stream, const struct process *process)
         self_ns += process->threads[i].self_ns;
         measuring_ns += process->threads[i].measuring_ns;
     }
-    fprintf(stream, "  measuring %.1f%% of %.6f s in functions; taken out\n",
+    fprintf(stream, "  measuring %.1f%% of %.6f s in functions, and taken out\n",
             measuring_share(self_ns, measuring_ns), ((double)self_ns + (double)measuring_ns) / 1e9);
 }
 
