@@ -26,24 +26,24 @@
 #include "thunkstash/pages.h"
 #include "trace/image_manifest.h"
 
-#define HIDDEN       __attribute__((visibility("hidden")))
-#define ROUNDS       31
-#define WARM_UP      4
-#define DEPTH        7  /* n */
-#define CALLS        41 /* that many for it */
-#define REPEAT       8  /* a round */
-#define FUNCTIONS    8
-#define SITES        4 /* of each */
-#define FUNCTION     1 /* number of the first */
-#define NEVER        0x7fffffff
-#define SAMPLED_MASK 7
-#define PAGE         4096
-#define ROOT_UNIT    (PAGE / TRACE_UNIT)
-#define FIRST_UNIT   (ROOT_UNIT + 1)
-#define CONTEXTS     757 /* for that n */
-#define PLACES       4096
-#define TRACE_SIZE   (PAGE + (CONTEXTS + 1) * TRACE_UNIT / PAGE * PAGE + PAGE)
-#define TABLE_SIZE   (PLACES * sizeof(uint32_t))
+#define HIDDEN         __attribute__((visibility("hidden")))
+#define ROUNDS         31
+#define WARM_UP        4
+#define DEPTH          7  /* n */
+#define CALLS          41 /* that many for it */
+#define REPEAT         8  /* a round */
+#define SAMPLED_REPEAT 32 /* of which half a thousand are timed */
+#define FUNCTIONS      8
+#define SITES          4 /* of each */
+#define FUNCTION       1 /* number of the first */
+#define NEVER          0x7fffffff
+#define PAGE           4096
+#define ROOT_UNIT      (PAGE / TRACE_UNIT)
+#define FIRST_UNIT     (ROOT_UNIT + 1)
+#define CONTEXTS       757 /* for that n */
+#define PLACES         4096
+#define TRACE_SIZE     (PAGE + (CONTEXTS + 1) * TRACE_UNIT / PAGE * PAGE + PAGE)
+#define TABLE_SIZE     (PLACES * sizeof(uint32_t))
 
 extern void umbra_calibration_hooked(uint64_t n) HIDDEN;
 extern void umbra_calibration_plain(uint64_t n) HIDDEN;
@@ -130,7 +130,7 @@ static bool stand_in_make(struct stand_in *in, enum kind kind)
     *in = (struct stand_in){.function = FUNCTION, .next = NEVER};
     if (kind == SAMPLED) {
         in->next = 1;
-        in->spread = SAMPLED_MASK;
+        in->spread = TIMING_MASK;
     }
     if (kind == LEAF)
         in->function |= TRACE_FUNCTION_LEAF;
@@ -198,7 +198,7 @@ static void node_start_anew(struct trace_node *node, enum kind kind)
     node->ticks = 0;
     node->timed = 0;
     node->gap = 1;
-    node->mask = SAMPLED_MASK;
+    node->mask = TIMING_MASK;
     if (kind != SAMPLED)
         node->calls = node->exits = node->passed = 0;
 }
@@ -227,6 +227,7 @@ static void measure(enum kind kind, uint32_t *whole, uint32_t *inside)
 {
     uint32_t plain[ROUNDS], hooked[ROUNDS], within[ROUNDS], innermost_plain[ROUNDS];
     struct thread *before = thread_current();
+    int repeat = kind == SAMPLED ? SAMPLED_REPEAT : REPEAT;
     struct stand_in in;
 
     *whole = *inside = 0;
@@ -236,7 +237,8 @@ static void measure(enum kind kind, uint32_t *whole, uint32_t *inside)
     for (int round = -WARM_UP; round < ROUNDS; round++) {
         int at = round < 0 ? 0 : round;
 
-        hooked[at] = ticks_a_call(umbra_calibration_hooked, DEPTH, REPEAT, REPEAT * CALLS);
+        hooked[at] =
+            ticks_a_call(umbra_calibration_hooked, DEPTH, repeat, (uint32_t)repeat * CALLS);
         within[at] = innermost(&in, kind);
         plain[at] = ticks_a_call(umbra_calibration_plain, DEPTH, REPEAT, REPEAT * CALLS);
         innermost_plain[at] =
