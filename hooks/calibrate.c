@@ -27,12 +27,12 @@
 #include "trace/image_manifest.h"
 
 #define HIDDEN         __attribute__((visibility("hidden")))
-#define ROUNDS         31
-#define WARM_UP        4
+#define ROUNDS         21
+#define WARM_UP        3
 #define DEPTH          7  /* n */
 #define CALLS          41 /* that many for it */
 #define REPEAT         8  /* a round */
-#define SAMPLED_REPEAT 32 /* of which half a thousand are timed */
+#define SAMPLED_REPEAT 16 /* a round, where one in 48 is timed */
 #define FUNCTIONS      8
 #define SITES          4 /* of each */
 #define FUNCTION       1 /* number of the first */
