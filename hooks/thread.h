@@ -55,6 +55,10 @@ struct thread {
     uint64_t table_room; /* entries that the table can grow to, where it is */
     uint32_t tid;
     struct thread *next; /* all threads of the process, the ended ones too until they are reused */
+
+    /* Hot: contexts found of late, node indexes that stay in the nearest cache while the table does
+       not. An entry may be any context's or 0; whoever reads it looks at the node. */
+    _Alignas(THREAD_HINTS) uint32_t hints[HINTS_SIZE / sizeof(uint32_t)];
 };
 
 /* Sets up the calling thread, in a fresh session too. Null: it cannot be recorded. */
@@ -97,6 +101,7 @@ ASSERT_HOT(stopped, THREAD_STOPPED);
 ASSERT_HOT(events.next, THREAD_EVENT_NEXT);
 ASSERT_HOT(events.end, THREAD_EVENT_END);
 ASSERT_HOT(events.base, THREAD_EVENT_BASE);
+ASSERT_HOT(hints, THREAD_HINTS);
 _Static_assert(offsetof(struct trace_node, site) == NODE_SITE, "site");
 _Static_assert(offsetof(struct trace_node, parent) == NODE_PARENT, "parent");
 _Static_assert(offsetof(struct trace_node, calls) == NODE_CALLS, "calls");
