@@ -14,9 +14,11 @@
  *      2  nodes       exits, ticks, …      ─┘
  *      3  nodes       calls, links           of all nodes committed by now: no end of passes 1 and
  *                                            2 is of a node, or a call, that is not among them
- *      4  callers     of nodes in the copy that were committed after pass 3 had been there
- *      5  modules     of all functions that nodes name
- *      6  header
+ *      4  stacks      as they stand: their checks tell what changed meanwhile (stack_format.h)
+ *      5  callers     of nodes in the copy, and nodes of stacks, that were committed after pass 3
+ *                     had been there
+ *      6  modules     of all functions that nodes name
+ *      7  header
  *
  * A commit mark is read before what it is the mark of: blocks are read twice, marks taken from the
  * first and contents from the second reading (the kernel copies a page in no promised order, but
@@ -38,6 +40,7 @@
 
 #include "service/file.h"
 #include "service/tick_clock.h"
+#include "trace/stack_format.h"
 #include "trace/trace_format.h"
 
 #define FIRST_OF_THREAD 3u /* unit of a block's first node */
@@ -46,6 +49,7 @@
 union block {
     struct trace_block head;
     struct trace_node nodes[TRACE_BLOCK_UNITS];
+    struct trace_stack_entry entries[TRACE_BLOCK_SIZE / sizeof(struct trace_stack_entry)];
     unsigned char units[TRACE_BLOCK_UNITS][TRACE_UNIT];
 };
 
@@ -230,6 +234,22 @@ static bool copy_calls(struct snapshot *snapshot)
     return true;
 }
 
+static bool copy_stacks(const struct snapshot *snapshot)
+{
+    uint64_t used = read_used(snapshot);
+    union block block;
+
+    for (uint64_t at = TRACE_HEADER_SIZE; at < used; at += TRACE_BLOCK_SIZE) {
+        if (!file_read_at(snapshot->from, &block.head, sizeof(block.head), at))
+            return false;
+        if (block.head.kind == TRACE_BLOCK_STACK &&
+            !(file_read_at(snapshot->from, &block, sizeof(block), at) &&
+              file_write_at(snapshot->to, &block, sizeof(block), at)))
+            return false;
+    }
+    return true;
+}
+
 /* The block of a node that is added counts at least that far. */
 static bool count_in_block(const struct snapshot *snapshot, uint32_t unit)
 {
@@ -270,6 +290,17 @@ static bool add_caller(struct snapshot *snapshot, uint32_t unit)
     return true;
 }
 
+static bool add_nodes_of_stack(struct snapshot *snapshot, const union block *block)
+{
+    const struct trace_stack_entry *entries =
+        &block->entries[sizeof(struct trace_stack) / sizeof(struct trace_stack_entry)];
+
+    for (uint32_t i = 0; i < STACK_BLOCK_ENTRIES; i++)
+        if (!add_caller(snapshot, entries[i].node))
+            return false;
+    return true;
+}
+
 static bool copy_callers(struct snapshot *snapshot, uint64_t used)
 {
     struct trace_thread record;
@@ -280,6 +311,8 @@ static bool copy_callers(struct snapshot *snapshot, uint64_t used)
             return true; /* the copy ends here */
         memcpy(&record, block.units[1], sizeof(record));
         if (block.head.kind == TRACE_BLOCK_THREAD && !add_caller(snapshot, record.root))
+            return false;
+        if (block.head.kind == TRACE_BLOCK_STACK && !add_nodes_of_stack(snapshot, &block))
             return false;
         for (uint32_t unit = first_node(&block.head); unit < TRACE_BLOCK_UNITS; unit++) {
             const struct trace_node *node = &block.nodes[unit];
@@ -348,7 +381,8 @@ static bool copy_passes(struct snapshot *snapshot)
 {
     uint64_t used;
 
-    if (!read_threads(snapshot) || !copy_ends(snapshot) || !copy_calls(snapshot))
+    if (!read_threads(snapshot) || !copy_ends(snapshot) || !copy_calls(snapshot) ||
+        !copy_stacks(snapshot))
         return false;
     used = read_used(snapshot);
     if (!copy_callers(snapshot, used))
