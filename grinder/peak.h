@@ -12,7 +12,8 @@
  *                   +------------+
  *      peak         | memcpy     | PEAK_CALLS        memcpy, 1 call, of which nothing is seen
  *
- * A call's bytes reach from its return address to that of the next one. Functions that call each
+ * A call's bytes reach from its return address to that of the next one; if that is not known, they
+ * are with what is not known. Functions that call each
  * other in turn are put together too: a b a b a b is two rows of 3 calls each.
  */
 #ifndef UMBRA_GRINDER_PEAK_H
@@ -29,7 +30,7 @@ enum peak_row_kind {
     PEAK_BEFORE,  /* what ran above the first recorded call */
     PEAK_CALLERS, /* calls above the first one of a function that was chosen */
     PEAK_CALLS,   /* of one function, one called by the other, or in turn */
-    PEAK_UNKNOWN, /* calls that were not kept, or were being written at the end */
+    PEAK_UNKNOWN, /* calls that were not kept, or were being noted at the end */
 };
 
 struct peak_row {

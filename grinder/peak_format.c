@@ -31,7 +31,7 @@ static const char *const descriptions[] = {
     [PEAK_BEFORE] = "(before the first recorded call)",
     [PEAK_CALLERS] = "(callers)",
     [PEAK_CALLS] = "(unknown)",
-    [PEAK_UNKNOWN] = "(calls that were not kept)",
+    [PEAK_UNKNOWN] = "(calls that are not known)",
 };
 
 static const char *name_of(const struct images *images, const struct peak_row *row)
@@ -45,10 +45,11 @@ static bool is_empty(const struct peak_row *row)
     return row->kind == PEAK_BEFORE && !row->bytes;
 }
 
-/* Calls whose bytes were seen: all but the chain's innermost. */
+/* Calls whose bytes were seen: not those of the chain's innermost, and of one that called what is
+   not known. */
 static uint32_t seen_calls(const struct peak *peak, const struct peak_row *row)
 {
-    bool is_last = row == &peak->rows[peak->row_count - 1];
+    bool is_last = row == &peak->rows[peak->row_count - 1] || row[1].kind == PEAK_UNKNOWN;
 
     return row->kind == PEAK_CALLS && row->calls ? row->calls - is_last : 0;
 }

@@ -63,6 +63,7 @@ struct snapshot {
     int from, to;
     uint64_t capacity;
     uint8_t *committed; /* a bit a unit of the copy that holds a node */
+    uint8_t *copied;    /* a bit a thread whose record is in the copy, by ordinal */
     struct thread_seen *threads;
     size_t thread_count, thread_room;
 };
@@ -88,6 +89,12 @@ static bool is_marked(const struct snapshot *snapshot, uint32_t unit)
 static void mark(struct snapshot *snapshot, uint32_t unit)
 {
     snapshot->committed[unit / 8] |= (uint8_t)(1u << unit % 8);
+}
+
+/* There is at least a block a thread. */
+static bool is_ordinal(const struct snapshot *snapshot, uint32_t ordinal)
+{
+    return ordinal < snapshot->capacity / TRACE_BLOCK_SIZE;
 }
 
 static uint32_t first_node(const struct trace_block *head)
@@ -176,7 +183,7 @@ static const struct thread_seen *find_thread(const struct snapshot *snapshot, ui
                                                                            : NULL;
 }
 
-static void settle_thread(const struct snapshot *snapshot, union block *block, uint64_t at)
+static void settle_thread(struct snapshot *snapshot, union block *block, uint64_t at)
 {
     const struct thread_seen *seen = find_thread(snapshot, at);
     struct trace_thread record;
@@ -189,6 +196,8 @@ static void settle_thread(const struct snapshot *snapshot, union block *block, u
         record.unwound = record.live = record.end_ticks = 0;
     }
     memcpy(block->units[1], &record, sizeof(record));
+    if (is_ordinal(snapshot, record.ordinal))
+        snapshot->copied[record.ordinal / 8] |= (uint8_t)(1u << record.ordinal % 8);
 }
 
 /* marks: the block as it was read before. ends: as pass 2 wrote it. */
@@ -234,6 +243,13 @@ static bool copy_calls(struct snapshot *snapshot)
     return true;
 }
 
+/* Those of threads that are in the copy. */
+static bool is_wanted_stack(const struct snapshot *snapshot, const struct trace_block *head)
+{
+    return head->kind == TRACE_BLOCK_STACK && is_ordinal(snapshot, head->thread) &&
+           snapshot->copied[head->thread / 8] >> head->thread % 8 & 1;
+}
+
 static bool copy_stacks(const struct snapshot *snapshot)
 {
     uint64_t used = read_used(snapshot);
@@ -242,7 +258,7 @@ static bool copy_stacks(const struct snapshot *snapshot)
     for (uint64_t at = TRACE_HEADER_SIZE; at < used; at += TRACE_BLOCK_SIZE) {
         if (!file_read_at(snapshot->from, &block.head, sizeof(block.head), at))
             return false;
-        if (block.head.kind == TRACE_BLOCK_STACK &&
+        if (is_wanted_stack(snapshot, &block.head) &&
             !(file_read_at(snapshot->from, &block, sizeof(block), at) &&
               file_write_at(snapshot->to, &block, sizeof(block), at)))
             return false;
@@ -406,7 +422,8 @@ static bool open_trace(struct snapshot *snapshot, const char *path)
         return false;
     snapshot->capacity = header.capacity;
     snapshot->committed = calloc(header.capacity / TRACE_UNIT / 8 + 1, 1);
-    return snapshot->committed != NULL;
+    snapshot->copied = calloc(header.capacity / TRACE_BLOCK_SIZE / 8 + 1, 1);
+    return snapshot->committed && snapshot->copied;
 }
 
 /* A file beside the copy that takes its name once it is whole. */
@@ -425,6 +442,7 @@ static void end_copy(struct snapshot *snapshot)
     file_close(snapshot->from);
     file_close(snapshot->to);
     free(snapshot->committed);
+    free(snapshot->copied);
     free(snapshot->threads);
 }
 
