@@ -5,11 +5,7 @@
  * notes where; clang puts one nop of five bytes, `nopl 8(%rax,%rax)`, which nothing else uses.
  *
  *      function:           jmp  stub
- *      stub:               mov  [rsp - 16], rax
- *                          lea  rax, [rip + body]
- *                          jmp  [rip + entry_hook]
- *                          .long header - body
- *                          .long index
+ *      stub:               as trace/image_manifest.h has it
  *      body:               jmp  function + 5
  */
 #include <stdint.h>
@@ -20,8 +16,8 @@
 #include "trace/image_manifest.h"
 
 #define MOST_FUNCTIONS 4096
-#define STUB_SIZE      40
-#define STUB_BODY      26
+#define STUB_SIZE      48
+#define STUB_BODY      41
 #define PATCH_SIZE     5
 
 extern char __ImageBase;
@@ -54,12 +50,14 @@ static void put_int32(char *at, int64_t value)
 
 static void write_stub(char *stub, uint32_t index, char *function)
 {
-    static const char code[] = "\x48\x89\x44\x24\xf0\x48\x8d\x05....\xff\x25....";
+    static const char code[] = "\x48\x89\x4c\x24\xe8\x48\x8b\x0d....\xe3\x16"
+                               "\x48\x89\x44\x24\xf0\x48\x8d\x05....\xff\xe1"
+                               "........\x48\x8b\x4c\x24\xe8";
     char *body = stub + STUB_BODY;
 
     memcpy(stub, code, sizeof code - 1);
-    put_int32(stub + 8, body - (stub + 12));
-    put_int32(stub + 14, (char *)&header.entry_hook - (stub + 18));
+    put_int32(stub + 8, (char *)&header.entry_hook - (stub + 12));
+    put_int32(stub + 22, body - (stub + 26));
     put_int32(body + STUB_HEADER_DISTANCE, (char *)&header - body);
     put_int32(body + STUB_INDEX, index);
     *body = (char)0xe9;
