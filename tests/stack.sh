@@ -126,7 +126,7 @@ whole()
 # grow: starts it, its pid in $program
 grow()
 {
-    rm -f traces/*
+    rm -f traces/* grows
     (cd instrumented && exec ./stack grow) >grows &
     program=$!
     started+=("$program")
