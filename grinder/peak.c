@@ -180,7 +180,7 @@ static struct peak peak_of(struct making *making)
         .is_shown = true,
         .is_known = true,
         .bytes = making->chain->peak,
-        .size = making->chain->head.size,
+        .size = making->chain->copies[0].head.size,
         .calls = making->chain->count,
     };
 
@@ -208,7 +208,7 @@ struct peak *peaks_of(struct chains *chains, const struct tree *tree, const stru
         making.chain = chain_of(chains, record->ordinal);
         making.depth = 0;
         making.has_chosen = false;
-        if (making.chain->head.kind)
+        if (making.chain->copies[0].head.kind)
             peaks[i] = peak_of(&making);
     }
     free(nodes);

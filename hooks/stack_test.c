@@ -17,7 +17,7 @@
 #include "thunkstash/linux/linux_pages.h"
 #include "trace/stack_chain.h"
 
-#define MOST_BLOCKS 300
+#define MOST_BLOCKS (2 * STACK_MOST_BLOCKS)
 #define HIGH        0x7ffe00000000ull
 #define SIZE        (64ull << 20)
 #define MOST_CALLS  200000
@@ -181,7 +181,7 @@ static void nothing_noted_is_nothing_known(void **state)
 
     (void)state;
     read_chain(&chain);
-    assert_int_equal(chain.head.kind, 0);
+    assert_int_equal(chain.copies[0].head.kind, 0);
     assert_int_equal(chain.inner, 0);
     assert_int_equal(stack_chain_depth(&chain), 0);
 }
@@ -207,7 +207,7 @@ static void the_deepest_chain_stays(void **state)
     assert_noted();
     read_chain(&chain);
     assert_int_equal(chain.peak, 1272);
-    assert_int_equal(chain.head.size, SIZE);
+    assert_int_equal(chain.copies[0].head.size, SIZE);
     stack_chain_free(&chain);
 }
 
@@ -227,33 +227,39 @@ static void another_call_at_the_same_place_is_another(void **state)
     assert_noted();
 }
 
-static void random_calls(uint32_t steps, void (*before)(void))
+static void enter(uint32_t bytes, uint32_t node, void (*before)(void))
+{
+    push(bytes, node);
+    if (calls[call_count - 1].slot >= thread.peak.lowest)
+        return;
+    if (before)
+        before();
+    note();
+    assert_noted();
+}
+
+/* Up to most_at_once are entered one after the other, then some are left. */
+static void random_calls(uint32_t steps, uint32_t most_at_once, void (*before)(void))
 {
     push(1000, 1);
     for (uint32_t i = 0; i < steps; i++) {
-        if (call_count > 1 && random_below(3) == 0)
-            pop(1 + random_below(call_count - 1));
-        else
-            push(16 + 16 * random_below(20), 1 + random_below(60));
-        if (calls[call_count - 1].slot >= thread.peak.lowest)
-            continue;
-        if (before)
-            before();
-        note();
-        assert_noted();
+        for (uint32_t count = 1 + random_below(most_at_once); count; count--)
+            enter(16 + 16 * random_below(20), 1 + random_below(60), before);
+        if (random_below(2))
+            pop(random_below(call_count));
     }
 }
 
 static void random_calls_are_noted(void **state)
 {
     (void)state;
-    random_calls(20000, NULL);
+    random_calls(20000, 3, NULL);
 }
 
 /* What was noted before, and how it looked at each step since. */
 static struct call noted[MOST_CALLS];
 static uint32_t noted_count;
-static volatile unsigned long steps_seen, steps_torn, steps_cut;
+static volatile unsigned long steps_seen, steps_torn, steps_cut, most_cut, steps_of_second;
 
 static void look(int signal)
 {
@@ -264,8 +270,12 @@ static void look(int signal)
     steps_seen++;
     if (!begins_with(&chain, calls, call_count) && !begins_with(&chain, noted, noted_count))
         steps_torn++;
-    if (chain.count < noted_count && chain.count < call_count)
+    if (chain.count < noted_count && chain.count < call_count) {
         steps_cut++;
+        if (call_count - chain.count > most_cut)
+            most_cut = call_count - chain.count;
+    }
+    steps_of_second += chain.copy;
     stack_chain_free(&chain);
 }
 
@@ -289,10 +299,14 @@ static void no_chain_is_torn_at_any_instruction(void **state)
     (void)state;
     noted_count = 0;
     sigaction(SIGTRAP, &action, NULL);
-    random_calls(1500, step_through_note);
-    printf("%lu steps, %lu with a chain that is cut\n", steps_seen, steps_cut);
+    random_calls(200, 3, step_through_note);
+    random_calls(25, 60, step_through_note);
+    printf("%lu steps, %lu with a chain that is cut, %lu in the second copy\n", steps_seen,
+           steps_cut, steps_of_second);
     assert_true(steps_seen > 1000);
     assert_true(steps_cut > 0);
+    assert_true(most_cut <= STACK_IN_PLACE);
+    assert_true(steps_of_second > 0);
     assert_int_equal(steps_torn, 0);
 }
 
@@ -305,7 +319,7 @@ static void of_a_long_chain_both_ends_are_kept(void **state)
         push(32, 1 + i % 50);
         assert_true(note());
     }
-    assert_int_equal(thread.peak.block_count, STACK_MOST_BLOCKS);
+    assert_int_equal(thread.peak.copies[0].block_count, STACK_MOST_BLOCKS);
     read_chain(&chain);
     assert_int_equal(chain.count, 150000);
     assert_int_equal(chain.outer, STACK_OUTER);
@@ -348,12 +362,12 @@ static void a_chain_that_changed_under_the_copy_is_known_from_the_inner_end(void
         push(32, i);
     note();
     read_chain(&chain);
-    chain.entries[6].node = 77;
+    chain.copies[0].entries[6].node = 77;
     stack_chain_check(&chain);
     assert_int_equal(chain.count, 10);
     assert_int_equal(chain.inner, 3);
     assert_int_equal(chain.outer, 0);
-    chain.entries[9].node = 77;
+    chain.copies[0].entries[9].node = 77;
     stack_chain_check(&chain);
     assert_int_equal(chain.inner, 0);
     assert_int_equal(chain.peak, 320);

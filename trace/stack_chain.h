@@ -9,13 +9,18 @@
 
 #include "trace/stack_format.h"
 
-/* All zero: nothing known yet. */
-struct stack_chain {
-    struct trace_stack head;           /* kind 0: it was not seen, nothing is known */
+struct stack_chain_copy {
+    struct trace_stack head;           /* kind 0: it was not seen */
     struct trace_stack_entry *entries; /* by place, owned; places that were not seen are zero */
     size_t places;
+};
+
+/* All zero: nothing known yet; nor is there if the head of copy 0 was not seen. */
+struct stack_chain {
+    struct stack_chain_copy copies[STACK_COPIES];
 
     /* Set by stack_chain_check. */
+    uint32_t copy;  /* the one that has the chain */
     uint64_t peak;  /* bytes */
     uint32_t count; /* of the chain's calls */
     uint32_t outer; /* positions 0 … outer - 1 are known */

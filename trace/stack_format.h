@@ -32,9 +32,14 @@
  * A thread may be killed, or its trace copied, at any moment. The first block's `chain` says in one
  * word how many entries the chain has and the check of the last, and each check is a hash of the
  * entry and of the check before it. So a reader knows which entries belong to the chain, from the
- * innermost one outwards. A writer adds entries first and then changes `chain`; if it has to
- * replace entries, it cuts `chain` to those that stay before it does: what a killed thread leaves
- * is the outer part of a chain then, and ends above `lowest`.
+ * innermost one outwards. A writer adds entries first and then changes `chain`. Where it has to
+ * replace some
+ *
+ *      and writes STACK_IN_PLACE or fewer, it cuts `chain` to those that stay before it does: a
+ *      thread that is killed just then leaves the outer part of a chain, which ends above `lowest`;
+ *
+ *      and writes more, it does so in the thread's other *copy*, with blocks of its own, which then
+ *      gets the higher `sequence`: it is the one to look at from then on.
  */
 #ifndef UMBRA_TRACE_STACK_FORMAT_H
 #define UMBRA_TRACE_STACK_FORMAT_H
@@ -50,17 +55,21 @@
 #define STACK_BLOCK_ENTRIES 252u
 #define STACK_MOST_BLOCKS   ((STACK_KEPT + STACK_BLOCK_ENTRIES - 1) / STACK_BLOCK_ENTRIES)
 #define STACK_DEPTH_UNIT    8 /* bytes */
+#define STACK_COPIES        2
+#define STACK_IN_PLACE      32 /* entries */
 
-/* Unit 0 of a block. Fields from `high` on are those of the thread's block with `first` 0. */
+/* Unit 0 of a block. Fields from `high` on are those of a copy's block with `first` 0. */
 struct trace_stack {
     uint32_t kind, thread, used; /* as in trace_block */
     uint32_t first;              /* place of the first entry, a multiple of STACK_BLOCK_ENTRIES */
     uint64_t high;               /* address where the stack ends */
     uint64_t size;        /* bytes that it may take, as known when the thread was first seen */
-    uint64_t lowest;      /* the peak is high - lowest */
+    uint64_t lowest;      /* in copy 0: the peak is high - lowest */
     uint64_t chain;       /* entries of the chain, and the last one's check << 32 */
     uint32_t outer_check; /* that of position STACK_OUTER - 1, if the chain is longer */
-    uint32_t reserved[3];
+    uint32_t sequence;    /* the copy with the higher one has the chain */
+    uint32_t copy;        /* in every block: less than STACK_COPIES */
+    uint32_t reserved;
 };
 
 struct trace_stack_entry {

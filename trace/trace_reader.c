@@ -247,6 +247,10 @@ static int visit_stack(const struct trace_file *file, const struct trace_visitor
                     "stack record at %" PRIu64 ": expected a multiple of %u below %u for its first "
                     "entry, found %" PRIu32,
                     at, STACK_BLOCK_ENTRIES, STACK_KEPT, stack.first);
+    if (stack.copy >= STACK_COPIES)
+        return fail(error, file,
+                    "stack record at %" PRIu64 ": expected a copy of 0 to %d, found %" PRIu32, at,
+                    STACK_COPIES - 1, stack.copy);
     if (!stack.first && (stack.size > stack.high || stack.lowest > stack.high ||
                          stack.high - stack.lowest > stack.size))
         return fail(error, file,

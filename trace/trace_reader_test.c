@@ -251,6 +251,15 @@ static void a_stack_that_begins_anywhere_is_refused(void **state)
     expect_refusal(&sample, "expected a multiple of 252 below 65536 for its first entry, found 3");
 }
 
+static void a_third_copy_of_a_stack_is_refused(void **state)
+{
+    struct trace_sample sample;
+
+    (void)state;
+    add_stack(&sample)->copy = 2;
+    expect_refusal(&sample, "expected a copy of 0 to 1, found 2");
+}
+
 static void a_lowest_address_outside_the_stack_is_refused(void **state)
 {
     struct trace_sample sample;
@@ -327,6 +336,7 @@ int main(void)
         cmocka_unit_test(a_stack_is_read),
         cmocka_unit_test(a_stack_of_no_thread_is_refused),
         cmocka_unit_test(a_stack_that_begins_anywhere_is_refused),
+        cmocka_unit_test(a_third_copy_of_a_stack_is_refused),
         cmocka_unit_test(a_lowest_address_outside_the_stack_is_refused),
         cmocka_unit_test(blocks_not_in_use_are_passed_over),
         cmocka_unit_test(damage_is_read_or_refused),

@@ -161,7 +161,7 @@ COUNTED void grow(void)
     fflush(stdout);
     for (long depth = 10;; depth = depth > 20000 ? depth : depth + 5) {
         left(depth * 7 / 6 + 3); /* its frames are smaller, by that */
-        right(depth);
+        right(depth + 6);
     }
 }
 
