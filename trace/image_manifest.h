@@ -57,9 +57,11 @@
 
 #include "trace/image_offsets.h"
 
-#define IMAGE_MAGIC       0x314547414d494255ull /* "UBIMAGE1", little endian */
-#define IMAGE_VERSION     3
-#define IMAGE_HOOK_SYMBOL "umbra_enter" /* what entry_hook is bound to at load time */
+#define IMAGE_MAGIC   0x314547414d494255ull /* "UBIMAGE1", little endian */
+#define IMAGE_VERSION 3
+/* What entry_hook is bound to at load time. Ends in IMAGE_VERSION, so that the loader refuses an
+   image with an agent that expects other stubs. */
+#define IMAGE_HOOK_SYMBOL "umbra_enter_3"
 #define IMAGE_AGENT_NAME  "libhooks.so"
 #define IMAGE_PE_AGENT_NAME                                                                        \
     "hooks.dll" /* exports IMAGE_HOOK_SYMBOL; its import slot is entry_hook */
@@ -74,7 +76,7 @@
 /* Writable, one an image; zero but for what is marked. */
 struct image_header {
     uint64_t magic;          /* set: IMAGE_MAGIC */
-    uint64_t entry_hook;     /* bound to umbra_enter by the dynamic linker; the agent then stores
+    uint64_t entry_hook;     /* bound to umbra_enter_3 by the dynamic linker; the agent then stores
                                 the hook that serves the session's state, 0 if there is none */
     uint32_t first_function; /* number of function 0, given by the agent; 0 before */
     uint32_t version;        /* set: IMAGE_VERSION */
@@ -129,7 +131,9 @@ struct manifest_function {
 /*
  * Bytes of the original file that were overwritten and are no prologue: the ELF header, branches
  * sent elsewhere. The original is the instrumented file cut off at original_size, with `original`
- * of every hooked function and of every change put back, in any order.
+ * of every hooked function and of every change put back, in any order. A PE image's headers grow if
+ * they have no room for the new sections: then it is cut off later by as much, and what came in
+ * behind the headers is taken out. SizeOfHeaders, before and after, says how many bytes.
  *
  *       0             4      5                                 16
  *      +-------------+------+-----------------------------------+

@@ -114,9 +114,9 @@
 
 /* First call into an image since it was loaded: the entry hook as the dynamic linker binds it. */
     .balign 64
-    .globl  umbra_enter
-    .type   umbra_enter, @function
-umbra_enter:
+    .globl  umbra_enter_3
+    .type   umbra_enter_3, @function
+umbra_enter_3:
     .cfi_startproc
     save_flags_and_work_registers
     lea     rdi, [rip + umbra_pass]
@@ -133,7 +133,7 @@ umbra_enter:
     mov     rax, [rsp - 72]
     jmp     [rsp - 64]
     .cfi_endproc
-    .size   umbra_enter, . - umbra_enter
+    .size   umbra_enter_3, . - umbra_enter_3
 
 /* On to the thunk at [rsp - 64], with rsp just above the slot. */
     .macro enter_thunk
