@@ -11,6 +11,7 @@
 #include "grinder/memory.h"
 #include "grinder/message.h"
 #include "grinder/output.h"
+#include "grinder/peak_format.h"
 #include "grinder/report/report.h"
 #include "grinder/summary.h"
 #include "grinder/top.h"
@@ -166,6 +167,28 @@ static int run_diff(const struct options *options, const struct profile *profile
     return output_commit(&output) < 0 ? FAILED : result;
 }
 
+static bool stack_has_format(const char *name)
+{
+    return peak_format_named(name, true) != NULL;
+}
+
+static int run_stack(const struct options *options, const struct profile *profile,
+                     const struct images *images)
+{
+    const struct peak_format *format = peak_format_named(options->format, is_to_terminal(options));
+    struct output output;
+
+    if (output_open(&output, options->output ? options->output : "-") < 0)
+        return EXIT_FAILURE;
+    format->write(output.stream, profile, images);
+    return output_commit(&output) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+bool mode_reads_stacks(const struct options *options)
+{
+    return options->mode->run == run_stack;
+}
+
 bool mode_reads_events(const struct options *options)
 {
     const struct format *format = options->format ? format_named(options->format) : NULL;
@@ -179,6 +202,7 @@ const struct mode modes[] = {
     {"summary", true, 1, EXIT_FAILURE, NULL, NULL, run_summary, NULL},
     {"report", false, 1, EXIT_FAILURE, NULL, NULL, run_report, NULL},
     {"diff", true, SIDES, FAILED, diff_has_format, diff_needs_stacks, run_diff, NULL},
+    {"stack", true, 1, EXIT_FAILURE, stack_has_format, NULL, run_stack, NULL},
     {"top", true, 1, EXIT_FAILURE, NULL, NULL, NULL, top_run},
     {NULL, false, 0, 0, NULL, NULL, NULL, NULL},
 };

@@ -25,6 +25,8 @@ static const char help[] =
     "                        docs/report.md\n"
     "  --mode=diff           what changed from one recording to another: two TRACEs, each a\n"
     "                        file or a folder\n"
+    "  --mode=stack          how deep the stack of each thread was, and the calls that were on\n"
+    "                        it then, with their bytes; docs/stack.md\n"
     "  --mode=top            the hottest functions of programs that run, in place: until q is\n"
     "                        pressed; s and c sort by self time and by calls\n"
     "\n"
@@ -34,6 +36,7 @@ static const char help[] =
     "                        firefox\n"
     "                        diff: table (the default on a terminal), tsv (the default\n"
     "                        elsewhere), folded, flamegraph\n"
+    "                        stack: table, tsv (likewise), json\n"
     "  --output-file=FILE    where to write, - for standard output (profile:\n"
     "                        callgrind.out.PID or profile.PID.SUFFIX, report:\n"
     "                        report.PID.html, else standard output); a report's that ends\n"
@@ -260,7 +263,7 @@ static void apply(struct options *options, int option, const char *argument)
     case MODE:
         options->mode = mode_named(argument);
         if (!options->mode)
-            wrong_usage("--mode: expected profile, summary, report, diff or top, found %s",
+            wrong_usage("--mode: expected profile, summary, report, diff, stack or top, found %s",
                         argument);
         break;
     case OUTPUT:
@@ -340,7 +343,7 @@ static void check_traces(const struct options *options)
 static void check(const struct options *options)
 {
     if (!options->mode)
-        wrong_usage("expected --mode=profile, summary, report, diff or top, found no --mode");
+        wrong_usage("expected --mode=profile, summary, report, diff, stack or top, found no --mode");
     check_traces(options);
     check_format(options);
     if (options->split && options->merged)

@@ -154,6 +154,14 @@ void profile_add(struct profile *profile, struct tree *tree, const struct images
     free(stacks);
 }
 
+void profile_keep_peaks(struct profile *profile, struct chains *chains, const struct tree *tree,
+                        const struct images *images)
+{
+    struct process *process = &profile->processes[profile->process_count - 1];
+
+    process->peaks = peaks_of(chains, tree, images, profile->selection);
+}
+
 static void free_table(struct cost_table *table)
 {
     pair_index_free(&table->keys);
@@ -168,6 +176,7 @@ void profile_free(struct profile *profile)
             free(process->modules[j].path);
         free(process->modules);
         free(process->nodes);
+        peaks_free(process->peaks, process->thread_count);
         free(process->threads);
     }
     for (size_t i = 0; i < profile->part_count; i++) {

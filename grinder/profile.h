@@ -17,6 +17,7 @@
 #include "grinder/cost.h"
 #include "grinder/images.h"
 #include "grinder/pair_index.h"
+#include "grinder/peak.h"
 #include "grinder/selection.h"
 #include "grinder/stacks.h"
 #include "grinder/tree.h"
@@ -73,12 +74,14 @@ struct process {
     uint64_t lost_contexts;  /* those whose callers are missing */
     struct tree_node *nodes; /* by index; null unless there are events, and keeps_nodes */
     size_t node_count;
+    struct peak *peaks; /* by thread; null unless keeps_peaks */
 };
 
 struct profile {
     bool merged;
     bool keeps_stacks;
     bool keeps_nodes;            /* of call-trace recordings */
+    bool keeps_peaks;            /* profile_keep_peaks is to be called */
     struct selection *selection; /* borrowed; null: everything */
     struct process *processes;
     size_t process_count, process_room;
@@ -88,6 +91,11 @@ struct profile {
 
 /* Adds a trace, or what is selected of its threads; its folds are used up. */
 void profile_add(struct profile *profile, struct tree *tree, const struct images *images);
+
+/* Keeps the peaks of the trace that was added last, while its tree is still there. */
+void profile_keep_peaks(struct profile *profile, struct chains *chains, const struct tree *tree,
+                        const struct images *images);
+
 void profile_free(struct profile *profile);
 
 #endif

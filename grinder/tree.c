@@ -307,7 +307,7 @@ int tree_load(struct tree *tree, const char *path, struct images *images, struct
 {
     struct trace_file file;
     struct loader loader = {.images = images};
-    struct trace_visitor visitor = {&loader, load_thread, load_nodes, load_module};
+    struct trace_visitor visitor = {&loader, load_thread, load_nodes, load_module, NULL};
     int result = -1;
 
     if (trace_file_open(&file, path, error) < 0)

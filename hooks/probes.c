@@ -7,6 +7,7 @@
 #include "hooks/invocation.h"
 #include "hooks/modules.h"
 #include "hooks/session.h"
+#include "hooks/stack.h"
 #include "hooks/tree.h"
 #include "trace/image_manifest.h"
 
@@ -204,7 +205,9 @@ static struct destination entry_on_own_stack(struct thread *thread, uint64_t *sl
     }
 
     struct destination destination = begin(thread, record, top, slot, body);
-    if (!destination.is_thunk)
+    if (destination.is_thunk)
+        stack_note(thread, (uint64_t)slot);
+    else
         stash_pop(stash);
     return destination;
 }

@@ -23,14 +23,15 @@
 #include <stdint.h>
 
 #include "hooks/events.h"
+#include "hooks/stack.h"
 #include "hooks/thread_slot.h"
 #include "thunkstash/stash.h"
 #include "trace/trace_format.h"
 
 struct thread {
     /* Hot: layout.h has the offsets. */
-    uint64_t stack_low;  /* bounds of the own stack */
-    uint64_t stack_size; /* 0: every entry takes the slow path */
+    uint64_t stack_low;  /* of the own stack, the part that was in use already: deeper calls */
+    uint64_t stack_size; /* take the slow path, which notes them; 0: every entry does */
     struct record *top;  /* of `own`; null: every exit takes the slow path */
     uint32_t *table;     /* contexts by hash: node indexes, 0 for none; open addressing */
     uint64_t table_mask; /* 4 * (entries - 1), entries a power of 2 */
@@ -47,6 +48,7 @@ struct thread {
     struct stash own;           /* calls on that stack */
     struct stash other;         /* calls on all others */
     bool other_begun;
+    struct stack_peak peak; /* of the own stack */
 
     struct trace_thread *entry; /* in the trace */
     struct trace_block *block;  /* where nodes are taken from */

@@ -52,9 +52,11 @@ void thread_publish(struct thread *thread)
 {
     thread->stopped = ticks_now() - thread->now;
     if (session.state == SESSION_RUNNING && thread->own.top) {
-        thread->stack_low = thread->own_low;
+        thread->stack_low = thread->peak.lowest;
         __atomic_store_n(&thread->top, thread->own.top, __ATOMIC_RELEASE);
-        __atomic_store_n(&thread->stack_size, thread->own_size, __ATOMIC_RELEASE);
+        __atomic_store_n(&thread->stack_size,
+                         thread->own_low + thread->own_size - thread->peak.lowest,
+                         __ATOMIC_RELEASE);
     }
     __atomic_store_n(&thread->busy, 0, __ATOMIC_RELEASE);
 }
@@ -165,6 +167,7 @@ static bool thread_set_up(struct thread *thread, uint32_t tid)
     thread->tid = tid;
     thread->own_low = bounds.low;
     thread->own_size = bounds.size;
+    stack_begin(thread);
     thread->entry->tid = tid;
     thread->entry->start_ticks = ticks_now();
     thread->entry->state = TRACE_THREAD_RUNNING;
