@@ -11,7 +11,9 @@
  *        {"ph":"I","s":"t",…,"ts":50.000,"name":"1024 events lost"} ] }
  *
  * ts is in microseconds, with nanoseconds behind the point. Begins and ends of a thread nest, in
- * the order of the file; those of several threads are mixed.
+ * the order of the file; those of several threads are mixed. Readers know a process by its pid and
+ * a thread by its tid. Where several processes have a pid, as behind an exec, those after the first
+ * get 10,000,000 more, each, and their threads too: Linux has no such pids.
  */
 #include "grinder/format.h"
 
@@ -25,6 +27,8 @@
 #include "grinder/part_name.h"
 #include "grinder/time_line.h"
 #include "grinder/utf8.h"
+
+#define PIDS 10000000
 
 /* What all events of a thread have in common: "pid":1,"tid":2,"ts": */
 struct thread_text {
@@ -136,7 +140,8 @@ static void write_name(struct writer *writer, const char *what, uint32_t pid, ui
 static void begin_process(struct writer *writer, const struct profile *profile, size_t number)
 {
     const struct process *process = &profile->processes[number];
-    uint32_t pid = process->header.pid;
+    uint32_t more = PIDS * (uint32_t)process_lives_before(profile, number);
+    uint32_t pid = process->header.pid + more;
     char name[PART_NAME_SIZE];
 
     process_name(name, profile, number);
@@ -148,10 +153,10 @@ static void begin_process(struct writer *writer, const struct profile *profile, 
         if (profile->selection && !selection_has_thread(profile->selection, thread))
             continue;
         thread_name(name, thread);
-        write_name(writer, "thread_name", pid, thread->tid, name);
-        text->size =
-            (size_t)snprintf(text->text, sizeof(text->text),
-                             "\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"ts\":", pid, thread->tid);
+        write_name(writer, "thread_name", pid, thread->tid + more, name);
+        text->size = (size_t)snprintf(text->text, sizeof(text->text),
+                                      "\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"ts\":", pid,
+                                      thread->tid + more);
     }
 }
 

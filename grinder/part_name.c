@@ -52,6 +52,15 @@ void process_name(char name[PART_NAME_SIZE], const struct profile *profile, size
     text_make_printable(name);
 }
 
+size_t process_lives_before(const struct profile *profile, size_t process)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < process; i++)
+        count += profile->processes[i].header.pid == profile->processes[process].header.pid;
+    return count;
+}
+
 void thread_name(char name[PART_NAME_SIZE], const struct trace_thread *thread)
 {
     if (thread->name[0])
