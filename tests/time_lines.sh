@@ -124,6 +124,9 @@ def firefox(file):
         assert len(values) == table["length"], name
         assert below is None or all(v is None or -1 < v < below for v in values), name
         return values
+    assert profile["meta"]["interval"] == 1, "ns, beyond which its reader does not zoom"
+    mains = [thread["pid"] for thread in profile["threads"] if thread["isMainThread"]]
+    assert len(mains) == len(set(mains)), "processes that its reader takes for one"
     ns, met = 0, set()
     for thread in profile["threads"]:
         samples, stacks, frames, functions, markers = (thread[name] for name in (
@@ -152,6 +155,8 @@ def firefox(file):
             assert at is None or time == at, "a stretch that is missing"
             at = time + weight
             ns += weight if stack is not None else 0
+        assert stack is None and not weight, "a last stretch that its reader lets end at once"
+        assert thread["registerTime"] <= thread["unregisterTime"] == time
     with open("read.functions", "w") as file:
         print(*sorted(met), sep="\n", file=file)
     print(ns)
@@ -251,6 +256,16 @@ parent=$(grinder --mode=profile --output-format=json --output-file=- "$traces" |
 for option in --process="$parent" --thread=2 --function='space::parse' --function='*leaf*'; do
     all_equal "$option"
 done
+
+# Processes of one pid are as many.
+mkdir twice
+for file in lines/*; do
+    ln "$file" "twice/one-${file##*/}"
+    ln "$file" "twice/other-${file##*/}"
+done
+traces=twice
+all_equal
+traces=lines
 
 # A range of time: its calls begin and end within it, and two that meet are the whole.
 grinder --mode=summary "$traces" >summary
