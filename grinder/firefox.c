@@ -5,11 +5,16 @@
  *      { "meta": {"preprocessedProfileVersion": 48, …}, "libs": [],
  *        "threads": [ …, … ] }                                   see firefox_thread.h
  *
- * Calls are not in this format. Times are milliseconds with nanoseconds behind the point: so
- * "interval", which a reader neither divides further nor lets anybody zoom into, is a nanosecond.
+ * Times are milliseconds with nanoseconds behind the point: so "interval", into which the reader
+ * lets nobody zoom, is a nanosecond.
  *
- * A thread is a walk over the trace's chunks, of which those of other threads are passed over
- * unread.
+ * Of a call trace, a thread is a walk over the trace's chunks, of which those of other threads are
+ * passed over unread. Of a profile, it is a part: its stacks one beside the other, each as long as
+ * its own cost and before those above it, so that what they have in common is drawn as one:
+ *
+ *      main                      main 2, main;parse 3, main;parse;leaf 1, main;print 2
+ *          parse        print
+ *                leaf
  */
 #include "grinder/format.h"
 
@@ -68,7 +73,10 @@ static int end_thread(struct firefox_thread *thread, const struct profile *profi
     size_t before = process_lives_before(profile, number);
 
     process_name(process_text, profile, number);
-    thread_name(thread_text, record);
+    if (profile->merged)
+        merged_name(thread_text, profile);
+    else
+        thread_name(thread_text, record);
     if (before)
         snprintf(pid, sizeof(pid), "%" PRIu32 ".%zu", process->header.pid, before);
     else
@@ -96,6 +104,42 @@ static int write_thread(FILE *stream, const struct view *view, size_t number, si
         result = -1;
     free(facts);
     return result;
+}
+
+/* In the order of a walk down and up again. */
+static void write_stacks(struct firefox_thread *thread, const struct stack_tree *stacks)
+{
+    size_t count = stacks->keys.count;
+    uint32_t *first = memory_zeroed(count + 1, sizeof(*first)); /* stack above, by stack */
+    uint32_t *next = memory_zeroed(count + 1, sizeof(*next));   /* beside it */
+    uint64_t now = 0;
+
+    for (uint32_t i = (uint32_t)count; i-- > 1;) {
+        uint32_t parent = stack_parent(stacks, i);
+        next[i] = first[parent];
+        first[parent] = i;
+    }
+    for (uint32_t i = first[0], above; i; i = above) {
+        firefox_thread_enter(thread, stack_function(stacks, i), now);
+        now += weight_of(thread->weight, &stacks->costs[i]);
+        above = first[i];
+        for (; !above && i; i = stack_parent(stacks, i)) {
+            firefox_thread_leave(thread, now);
+            above = next[i];
+        }
+    }
+    free(first);
+    free(next);
+}
+
+static int write_part(FILE *stream, const struct view *view, const struct part *part)
+{
+    struct firefox_thread thread;
+
+    firefox_thread_begin(&thread, stream, view->images, view->weight,
+                         stack_frame_name(view->images, STACK_CUT), 0);
+    write_stacks(&thread, &part->stacks);
+    return end_thread(&thread, view->profile, part->process, part->thread);
 }
 
 static bool has_thread(const struct profile *profile, const struct process *process, size_t place)
@@ -137,7 +181,7 @@ static void write_meta(FILE *stream, const struct view *view, size_t thread_coun
     fputs("},\n\"libs\":[],\"threads\":[", stream);
 }
 
-int firefox_write(FILE *stream, const struct view *view)
+static int write_times(FILE *stream, const struct view *view)
 {
     const struct profile *profile = view->profile;
     const char *separator = "\n";
@@ -154,6 +198,28 @@ int firefox_write(FILE *stream, const struct view *view)
                 result = -1;
         }
     }
+    return result;
+}
+
+static int write_parts(FILE *stream, const struct view *view)
+{
+    const struct part *parts = &view->profile->parts[view->first];
+    int result = 0;
+
+    write_meta(stream, view, view->count);
+    for (size_t i = 0; i < view->count; i++) {
+        fputs(i ? ",\n" : "\n", stream);
+        if (write_part(stream, view, &parts[i]) < 0)
+            result = -1;
+    }
+    return result;
+}
+
+int firefox_write(FILE *stream, const struct view *view)
+{
+    int result =
+        profile_has_events(view->profile) ? write_times(stream, view) : write_parts(stream, view);
+
     fputs("]}\n", stream);
     return result;
 }

@@ -77,7 +77,7 @@ struct process {
 
 struct profile {
     bool merged;
-    bool keeps_stacks;
+    bool keeps_stacks;           /* but for processes whose nodes are kept */
     bool keeps_nodes;            /* of call-trace recordings */
     struct selection *selection; /* borrowed; null: everything */
     struct process *processes;
@@ -88,6 +88,8 @@ struct profile {
 
 /* Adds a trace, or what is selected of its threads; its folds are used up. */
 void profile_add(struct profile *profile, struct tree *tree, const struct images *images);
+/* Whether there are time lines: the nodes of some process were kept. */
+bool profile_has_events(const struct profile *profile);
 void profile_free(struct profile *profile);
 
 #endif

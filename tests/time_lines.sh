@@ -267,6 +267,14 @@ traces=twice
 all_equal
 traces=lines
 
+# firefox by part, or by calls, is what it is of a profile.
+read -r ns calls < <(sed -n 's/^totals: \([0-9]*\) ns \([0-9]*\) calls .*/\1 \2/p' summary)
+grinder --mode=profile --output-format=firefox --merge --output-file=line "$traces"
+equal "threads, merged" "$(jq '.threads | length' line)" 1
+equal "ns of these" "$(/usr/bin/python3 readers.py firefox <line)" $((ns / 2))
+grinder --mode=profile --output-format=firefox --weight=calls --output-file=line "$traces"
+equal "calls by weight" "$(jq '[.threads[].samples.weight[]] | add' line)" $((calls / 2))
+
 # A range of time: its calls begin and end within it, and two that meet are the whole.
 grinder --mode=summary "$traces" >summary
 ns=$(line_totals ns)
@@ -376,6 +384,8 @@ contains problems '--merge and --split are not for it'
 refused --output-format=perfetto --split
 refused --output-format=tsv --from=1
 contains problems '--from and --to are for'
+refused --output-format=firefox --from=1 --merge
+contains problems 'no --merge, --split or --weight=calls'
 refused --output-format=chrome --from=2 --to=1
 refused --output-format=chrome --to=x
 contains problems 'expected seconds'
