@@ -6,6 +6,7 @@
  *        {"ph":"M","pid":4711,"tid":0,"name":"process_name","args":{"name":"fib 4711"}},
  *        {"ph":"M","pid":4711,"tid":4711,"name":"thread_name","args":{"name":"main"}},
  *        {"ph":"B","pid":4711,"tid":4711,"ts":12.345,"name":"main"},
+ *        {"ph":"B",…,"name":"Throw","args":{"caller":"JS:~rounds"}},    code made at run time
  *        {"ph":"E","pid":4711,"tid":4711,"ts":99.001},
  *        {"ph":"E",…,"ts":99.001,"args":{"end":"open"}},       or "closed": see time_line.h
  *        {"ph":"I","s":"t",…,"ts":50.000,"name":"1024 events lost"} ] }
@@ -86,15 +87,21 @@ static char *put_event(const struct writer *writer, char line[LINE_ROOM], const 
     return decimal_put_fraction(at, ns, 3);
 }
 
-static void write_begin(void *user, size_t thread, uint32_t function, uint64_t ns)
+static void write_begin(void *user, size_t thread, const struct tree_node *call, uint64_t ns)
 {
     struct writer *writer = user;
-    const struct json_name *name = name_of(writer, function);
+    const struct json_name *name = name_of(writer, call->function);
     char line[LINE_ROOM], *end = put_event(writer, line, ",\n{\"ph\":\"B\",", thread, ns);
 
     end = put(end, ",\"name\":", 8);
     fwrite_unlocked(line, 1, (size_t)(end - line), writer->stream);
     fwrite_unlocked(name->text, 1, name->size, writer->stream);
+    if (call->caller) {
+        name = name_of(writer, call->caller);
+        fputs(",\"args\":{\"caller\":", writer->stream);
+        fwrite_unlocked(name->text, 1, name->size, writer->stream);
+        putc_unlocked('}', writer->stream);
+    }
     putc_unlocked('}', writer->stream);
 }
 

@@ -31,10 +31,10 @@
 
 #define THREADS_SHOWN 32 /* of more the reader shows those with most samples */
 
-static void see_begin(void *user, size_t thread, uint32_t function, uint64_t ns)
+static void see_begin(void *user, size_t thread, const struct tree_node *call, uint64_t ns)
 {
     (void)thread;
-    firefox_thread_enter(user, function, ns);
+    firefox_thread_enter(user, call->caller, call->function, ns);
 }
 
 static void see_end(void *user, size_t thread, uint64_t ns, enum time_line_end how)
@@ -120,7 +120,7 @@ static void write_stacks(struct firefox_thread *thread, const struct stack_tree 
         first[parent] = i;
     }
     for (uint32_t i = first[0], above; i; i = above) {
-        firefox_thread_enter(thread, stack_function(stacks, i), now);
+        firefox_thread_enter(thread, 0, stack_function(stacks, i), now);
         now += weight_of(thread->weight, &stacks->costs[i]);
         above = first[i];
         for (; !above && i; i = stack_parent(stacks, i)) {

@@ -105,7 +105,8 @@ static uint32_t frame_of(struct firefox_thread *thread, uint32_t function)
     return thread->frames[function];
 }
 
-void firefox_thread_enter(struct firefox_thread *thread, uint32_t function, uint64_t now)
+void firefox_thread_enter(struct firefox_thread *thread, uint32_t caller, uint32_t function,
+                          uint64_t now)
 {
     uint32_t below = thread->open_count ? thread->open[thread->open_count - 1] : 0;
 
@@ -114,6 +115,8 @@ void firefox_thread_enter(struct firefox_thread *thread, uint32_t function, uint
     advance(thread, now);
     thread->open =
         memory_grow(thread->open, thread->open_count, &thread->open_room, sizeof(*thread->open));
+    if (caller)
+        below = pair_index_add(&thread->stacks, below, frame_of(thread, caller));
     thread->open[thread->open_count++] =
         pair_index_add(&thread->stacks, below, frame_of(thread, function));
 }

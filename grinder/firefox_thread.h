@@ -65,7 +65,9 @@ struct firefox_thread_names {
    each. Nothing is open before start. */
 void firefox_thread_begin(struct firefox_thread *thread, FILE *stream, const struct images *images,
                           enum weight weight, const char *nameless, uint64_t start);
-void firefox_thread_enter(struct firefox_thread *thread, uint32_t function, uint64_t now);
+/* caller: a function that is in between, in code made at run time; or 0. */
+void firefox_thread_enter(struct firefox_thread *thread, uint32_t caller, uint32_t function,
+                          uint64_t now);
 void firefox_thread_leave(struct firefox_thread *thread, uint64_t now);
 void firefox_thread_gap(struct firefox_thread *thread, uint64_t from_ns, uint64_t to_ns,
                         uint64_t dropped);
