@@ -1,6 +1,6 @@
 /*
- * Chrome's trace events, as JSON, for chrome://tracing, Perfetto's viewer and anything else that
- * reads them.
+ * Chrome's trace events, as JSON, for Perfetto's viewer, Chromes that have chrome://tracing and
+ * anything else that reads them.
  *
  *      { "displayTimeUnit": "ns", "traceEvents": [
  *        {"ph":"M","pid":4711,"tid":0,"name":"process_name","args":{"name":"fib 4711"}},

@@ -69,6 +69,14 @@ print(total)
 END
 }
 
+# As many as there are threads.
+pprof_tids()
+{
+    zcat profile/pprof |
+        protoc --proto_path="$pprof_schema" --decode=perftools.profiles.Profile profile.proto |
+        gawk '/^    num:/ { tid[$2] } END { print length(tid) }'
+}
+
 # all_equal OPTION…: each format's totals are the summary's
 all_equal()
 {
@@ -195,6 +203,11 @@ grinder --mode=summary --function=nosuch --thread=nosuch "$traces" >summary 2>pr
 equal "status of patterns that match nothing" "$status" 1
 contains problems '--function=nosuch: expected a function of that name, found none'
 contains problems '--thread=nosuch: expected a thread'
+
+# Threads of one name are told apart.
+grind pprof
+equal "tids in pprof" "$(pprof_tids)" "$(jq '.threads | length' <(grinder --mode=profile \
+    --output-format=firefox --output-file=- "$traces"))"
 
 # Parts say where their process came from.
 grind callgrind
