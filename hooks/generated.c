@@ -1,20 +1,25 @@
 #include "hooks/generated.h"
 
 #include "hooks/guard.h"
+#include "hooks/memory.h"
 #include "hooks/modules.h"
+#include "thunkstash/pages.h"
 
 #define MOST_FRAMES   64 /* of builtins, one called by the other */
 #define MOST_IMAGES   16
 #define REGION_BITS   18 /* 256 KiB */
 #define REGIONS       256
 #define REGION_IN_USE (1ull << 63)
+#define WRAPPER       (16u << 10)  /* more bytes than a native method's wrapper has on the stack */
+#define CODE_CACHE    (1ull << 31) /* bytes: all of HotSpot's code reaches all of it by a jump */
 
 static struct image {
     uint64_t base, size;
     uint64_t generated, generated_size;
 } images[MOST_IMAGES];
 static uint32_t image_count;
-static bool is_resolved;
+static bool is_resolved, has_v8;
+static uint64_t java_base, java_size; /* of libjvm.so; size 0: there is none */
 
 /* Regions without a module, by the low bits of their numbers. An entry that is out of date has a
    call pass, no more. */
@@ -30,7 +35,20 @@ void generated_note(const struct image_header *image)
         (struct image){base, image->image_size, base + image->generated_rva, image->generated_size};
     if (image->generated_size == GENERATED_ELSEWHERE)
         is_resolved = false; /* HotSpot cannot be told */
+    else
+        has_v8 = true;
     __atomic_store_n(&image_count, image_count + 1, __ATOMIC_RELEASE);
+}
+
+void generated_note_module(const char *path, uint64_t base, uint64_t size)
+{
+    static const char java[] = "/libjvm.so";
+    size_t length = text_length(path);
+
+    if (length < sizeof java || !text_equal(path + length - (sizeof java - 1), java))
+        return;
+    java_base = base;
+    __atomic_store_n(&java_size, size, __ATOMIC_RELEASE);
 }
 
 /* Code of no file, as far as can be seen: /proc may be out of reach in a sandbox. */
@@ -61,7 +79,7 @@ static bool is_generated(uint64_t site)
     for (uint32_t i = 0; i < count; i++)
         if (site - images[i].base < images[i].size)
             return site - images[i].generated < images[i].generated_size;
-    return count && is_of_no_module(site);
+    return (count || __atomic_load_n(&java_size, __ATOMIC_ACQUIRE)) && is_of_no_module(site);
 }
 
 void generated_is_resolved(void)
@@ -92,12 +110,38 @@ static uint64_t nearest_function(const struct thread *thread, uint64_t above, ui
     return site;
 }
 
+/* HotSpot called it as a native method, not as a part of itself. */
+static bool is_native_method(uint64_t body)
+{
+    uint64_t size = __atomic_load_n(&java_size, __ATOMIC_ACQUIRE);
+
+    return size && !has_v8 && body - java_base >= size;
+}
+
+/* Where the native method was called, if that is code of HotSpot's: C2 has other uses for rbp, but
+   not where it calls a native method. */
+static uint64_t java_caller(const struct thread *thread, uint64_t above, uint64_t frame,
+                            uint64_t site)
+{
+    uint64_t caller;
+
+    if (is_on_stack(thread, frame, above))
+        caller = ((const uint64_t *)frame)[1];
+    else if (frame - above > WRAPPER || !pages_read(frame + sizeof frame, &caller))
+        return site;
+    return caller - site + CODE_CACHE < 2 * CODE_CACHE && is_generated(caller) ? caller : site;
+}
+
 bool generated_site(const struct thread *thread, const uint64_t *slot, uint64_t frame,
-                    uint64_t *site)
+                    uint64_t body, uint64_t *site)
 {
     if (!is_generated(*site))
         return true;
-    if (is_resolved && (uint64_t)slot - thread->own_low < thread->own_size)
+    if (!is_resolved && !is_native_method(body))
+        return false;
+    if (!is_resolved)
+        *site = java_caller(thread, (uint64_t)slot, frame, *site);
+    else if ((uint64_t)slot - thread->own_low < thread->own_size)
         *site = nearest_function(thread, (uint64_t)slot, frame, *site);
-    return is_resolved;
+    return true;
 }

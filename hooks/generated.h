@@ -17,6 +17,17 @@
  *      |  return address  | <- slot                   is a function's and not a builtin's
  *
  * Frames of WebAssembly say what kind they are, too, and are passed over.
+ *
+ * HotSpot cannot be told. It reads the return address below its frames where its code called a part
+ * of itself: calls into libjvm.so pass. Before it calls a native method it puts down where that is
+ * (JavaFrameAnchor, with a pc), so the return address may be anything, and the method is recorded.
+ * That call is made by code for the one method, with a frame linked by rbp. Compiled methods above
+ * may use rbp for something else, so the site is where that code was called, and no further up:
+ *
+ *      |  return address  |  in Java: the call site
+ *      |  rbp             |
+ *      |  …               |
+ *      |  return address  | <- slot, in the native method's wrapper or in the interpreter
  */
 #ifndef UMBRA_HOOKS_GENERATED_H
 #define UMBRA_HOOKS_GENERATED_H
@@ -32,9 +43,13 @@ void generated_note(const struct image_header *image);
 /* The code generator finds true return addresses. While hooks still pass. */
 void generated_is_resolved(void);
 
+/* Likewise, of any file that is mapped for execution. */
+void generated_note_module(const char *path, uint64_t base, uint64_t size);
+
 /* Puts the call site in place of the return address in *site, if that is in such code. frame: rbp
-   at the function's entry. False: the call has to pass. Without the guard. */
+   at the function's entry, body: where the function goes on. False: the call has to pass. Without
+   the guard. */
 bool generated_site(const struct thread *thread, const uint64_t *slot, uint64_t frame,
-                    uint64_t *site);
+                    uint64_t body, uint64_t *site);
 
 #endif

@@ -87,6 +87,7 @@ static void add_module(const struct trace_module *record, const char *path)
     module->seen_ticks = ticks_now();
     module->path_size = (uint32_t)length + 1;
     text_copy(module->path, length + 1, path);
+    generated_note_module(path, record->base, record->size);
     known[known_count] = module;
     __atomic_store_n(&known_count, known_count + 1, __ATOMIC_RELEASE);
     write_record(module);

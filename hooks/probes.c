@@ -30,21 +30,21 @@ static uint32_t function_of(uint64_t body)
 FROM_ASSEMBLY void *umbra_first_call(uint64_t body)
 {
     struct image_header *image = image_of(body);
-    void *hook = (void *)umbra_pass;
+    void *hook = 0;
     struct guard guard;
 
     if (!agent_begun())
-        return hook;
+        return (void *)umbra_pass;
     if (session.state == SESSION_RUNNING && image->version == IMAGE_VERSION)
         hook = (void *)(session.has_events    ? umbra_record_events
                         : session.is_adaptive ? umbra_record_adaptive
                                               : umbra_record_exact);
     guard = guard_take();
-    if (!image->first_function && hook != (void *)umbra_pass)
+    if (!image->first_function && hook)
         module_register(image);
     __atomic_store_n(&image->entry_hook, (uint64_t)hook, __ATOMIC_RELEASE);
     guard_release(guard);
-    return hook;
+    return hook ? hook : (void *)umbra_pass;
 }
 
 static bool on_own_stack(const struct thread *thread, const uint64_t *slot)
@@ -169,7 +169,7 @@ static struct destination begin(struct thread *thread, struct record *record,
     uint64_t site = chained ? chained->ret | TRACE_SITE_TAIL : *slot;
     struct trace_node *node;
 
-    if (!chained && !generated_site(thread, slot, thread->frame, &site)) {
+    if (!chained && !generated_site(thread, slot, thread->frame, body, &site)) {
         thread->entry->skipped++;
         return pass(body);
     }

@@ -3,6 +3,7 @@
 #include "rewriter/image_format.h"
 #include "rewriter/input_file.h"
 #include "rewriter/output_file.h"
+#include "rewriter/say.h"
 #include "trace/image_manifest.h"
 
 #include <errno.h>
@@ -124,8 +125,7 @@ static void say_once(const char *name)
     static bool is_said;
 
     if (!is_said)
-        fprintf(stderr, "instrument: %s, the agent, was put beside the output, which loads it\n",
-                name);
+        say_note("%s, the agent, was put beside the output, which loads it", name);
     is_said = true;
 }
 

@@ -1,6 +1,7 @@
 #include "rewriter/filter.h"
 
 #include "rewriter/memory.h"
+#include "rewriter/say.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -151,6 +152,6 @@ void filter_warn(const struct filter *filter)
 {
     for (size_t i = 0; i < filter->count; i++)
         if (!filter->rules[i].has_matched)
-            fprintf(stderr, "instrument: warning: --%s=%s matches nothing\n",
-                    filter->rules[i].is_include ? "include" : "exclude", filter->rules[i].pattern);
+            say_note("warning: --%s=%s matches nothing",
+                     filter->rules[i].is_include ? "include" : "exclude", filter->rules[i].pattern);
 }

@@ -1,6 +1,7 @@
 /* instrument: rewrites a built program so that every function calls the entry hook. */
 #include "rewriter/options.h"
 #include "rewriter/rewrite.h"
+#include "rewriter/say.h"
 #include "rewriter/tree.h"
 #include "rewriter/verify.h"
 
@@ -22,13 +23,14 @@ static void print_tree(const char *output, const struct tree_result *result)
     size_t others = result->refused - result->is_go - result->is_instrumented -
                     result->other_machine - result->no_functions;
 
-    printf("%s: %zu files: %zu instrumented, %zu other files copied, %zu refused (%zu Go, %zu "
-           "already instrumented, %zu for another machine, %zu with nothing to hook, %zu for other "
-           "reasons); %zu functions found, %zu hooked, %zu left alone\n",
-           output, result->files, result->instrumented,
-           result->files - result->instrumented - result->refused, result->refused,
-           result->is_go, result->is_instrumented, result->other_machine, result->no_functions,
-           others, result->found, result->hooked, result->found - result->hooked);
+    say_result(
+        "%s: %zu files: %zu instrumented, %zu other files copied, %zu refused (%zu Go, %zu "
+        "already instrumented, %zu for another machine, %zu with nothing to hook, %zu for other "
+        "reasons); %zu functions found, %zu hooked, %zu left alone",
+        output, result->files, result->instrumented,
+        result->files - result->instrumented - result->refused, result->refused, result->is_go,
+        result->is_instrumented, result->other_machine, result->no_functions, others, result->found,
+        result->hooked, result->found - result->hooked);
 }
 
 static bool rewrite(struct options *options, struct failure *failure)
@@ -55,8 +57,8 @@ static bool rewrite(struct options *options, struct failure *failure)
     if (!rewrite_file(&wanted, &result, failure))
         return false;
     filter_warn(&options->filter);
-    printf("%s: %zu functions found, %zu hooked, %zu left alone\n", options->output, result.found,
-           result.hooked, result.found - result.hooked);
+    say_result("%s: %zu functions found, %zu hooked, %zu left alone", options->output, result.found,
+               result.hooked, result.found - result.hooked);
     return true;
 }
 
@@ -102,6 +104,8 @@ int main(int count, const char **arguments)
         status = STATUS_FAILED;
         break;
     case OPTIONS_FINE:
+        if (options.quiet)
+            say_nothing();
         status = run(&options, &failure) ? 0 : STATUS_FAILED;
         if (status)
             fprintf(stderr, "instrument: %s\n", failure.text);

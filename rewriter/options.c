@@ -21,8 +21,8 @@ static int list, verify, undo, version;
 static const struct poptOption option_table[] = {
     {NULL, 'o', POPT_ARG_STRING, NULL, OPTION_OUTPUT, "write the result there", "OUT"},
     {"overwrite", 0, POPT_ARG_NONE, &given.overwrite, 0, "replace OUT if it exists", NULL},
-    {"agent", 0, POPT_ARG_STRING, NULL, OPTION_AGENT,
-     "have the image load this libhooks.so or hooks.dll", "PATH"},
+    {"agent", 0, POPT_ARG_STRING, NULL, OPTION_AGENT, "have OUT load this libhooks.so or hooks.dll",
+     "PATH"},
     {"bundle", 0, POPT_ARG_NONE, &given.bundle, 0, "put a copy of the agent beside OUT", NULL},
     {"include", 0, POPT_ARG_STRING, NULL, OPTION_INCLUDE, "hook what it matches", "PATTERN"},
     {"exclude", 0, POPT_ARG_STRING, NULL, OPTION_EXCLUDE, "leave alone what it matches", "PATTERN"},
@@ -31,9 +31,10 @@ static const struct poptOption option_table[] = {
      "hook the calls to functions of other images, too", NULL},
     {"no-verify", 0, POPT_ARG_NONE, &given.no_verify, 0, "do not have LIEF judge the result", NULL},
     {"list", 0, POPT_ARG_NONE, &list, 0, "print every function and what became of it", NULL},
-    {"verify", 0, POPT_ARG_NONE, &verify, 0, "prove that only what FILE's manifest says changed",
-     NULL},
+    {"verify", 0, POPT_ARG_NONE, &verify, 0, "prove that FILE is its original but for hooks", NULL},
     {"undo", 0, POPT_ARG_NONE, &undo, 0, "write the original of FILE, byte for byte", NULL},
+    {"quiet", 0, POPT_ARG_NONE, &given.quiet, 0, "nothing but errors; no progress on the terminal",
+     NULL},
     {"version", 0, POPT_ARG_NONE, &version, 0, "print the version", NULL},
     POPT_AUTOHELP POPT_TABLEEND,
 };

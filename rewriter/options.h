@@ -22,7 +22,7 @@ struct options {
     enum verb verb;
     char *file;
     char *output, *agent;
-    int overwrite, bundle, no_verify, instrument_imports;
+    int overwrite, bundle, no_verify, instrument_imports, quiet;
     struct filter filter;
 };
 

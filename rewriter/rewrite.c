@@ -1,6 +1,7 @@
 #include "rewriter/rewrite.h"
 
 #include "rewriter/image_format.h"
+#include "rewriter/say.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -53,8 +54,7 @@ bool rewrite_file(const struct rewrite_options *options, struct rewrite_result *
     if (is_done) {
         is_done = write_output(format, options, &input, &agent, result, failure);
         if (is_done && result->lost_signature)
-            fprintf(stderr, "instrument: %s: its signature does not hold any more; dropped\n",
-                    options->input);
+            say_note("%s: its signature does not hold any more; dropped", options->input);
         if (!is_done)
             agent_unbundle(&agent);
     }

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#define ENTRY_HOOK_FIELD 14 /* in a stub: displacement of `jmp [rip + entry_hook]` */
-#define ENTRY_HOOK_NEXT  18 /* what it is relative to */
+#define ENTRY_HOOK_FIELD 8  /* in a stub: displacement of `mov rcx, [rip + entry_hook]` */
+#define ENTRY_HOOK_NEXT  12 /* what it is relative to */
 
 static uint64_t here(const struct stub_segment *stubs)
 {
@@ -181,12 +181,14 @@ static void put_frame(struct stub_segment *stubs, struct function *function, uin
 
     function->stub = (uint32_t)stubs->code.size;
     function->body = function->stub + STUB_FRAME_SIZE;
-    buffer_append(&stubs->code, "\x48\x89\x44\x24\xf0", 5);
-    put_relative(stubs, "\x48\x8d\x05", 3, body);
-    buffer_append(&stubs->code, "\xff\x25", 2);
+    buffer_append(&stubs->code, "\x48\x89\x4c\x24\xe8\x48\x8b\x0d", 8);
     put32(stubs, 0);
+    buffer_append(&stubs->code, "\xe3\x16\x48\x89\x44\x24\xf0", 7);
+    put_relative(stubs, "\x48\x8d\x05", 3, body);
+    buffer_append(&stubs->code, "\xff\xe1", 2);
     put32(stubs, 0);
     put32(stubs, index);
+    buffer_append(&stubs->code, "\x48\x8b\x4c\x24\xe8", 5);
 }
 
 void stub_append_import(struct stub_segment *stubs, struct function *import, uint32_t index)

@@ -26,7 +26,7 @@
 #include "rewriter/code.h"
 #include "rewriter/memory.h"
 
-#define STUB_FRAME_SIZE 26 /* from a stub to its body */
+#define STUB_FRAME_SIZE 41 /* from a stub to its body */
 
 /*
  * Where the displaced instructions went: to[n], from the body, for one that was n bytes in; the

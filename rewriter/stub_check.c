@@ -22,9 +22,11 @@ bool stub_frame_check(const uint8_t *stub, uint64_t address, uint64_t header, ui
     const uint64_t body = address + STUB_FRAME_SIZE;
     const uint64_t hook = header + offsetof(struct image_header, entry_hook);
 
-    return memcmp(stub, "\x48\x89\x44\x24\xf0", 5) == 0 &&
-           memcmp(stub + 5, "\x48\x8d\x05", 3) == 0 && is_word(stub + 8, body - (address + 12)) &&
-           memcmp(stub + 12, "\xff\x25", 2) == 0 && is_word(stub + 14, hook - (address + 18)) &&
+    return memcmp(stub, "\x48\x89\x4c\x24\xe8\x48\x8b\x0d", 8) == 0 &&
+           is_word(stub + 8, hook - (address + 12)) &&
+           memcmp(stub + 12, "\xe3\x16\x48\x89\x44\x24\xf0\x48\x8d\x05", 10) == 0 &&
+           is_word(stub + 22, body - (address + 26)) && memcmp(stub + 26, "\xff\xe1", 2) == 0 &&
+           memcmp(stub + 36, "\x48\x8b\x4c\x24\xe8", 5) == 0 &&
            is_word(stub + STUB_FRAME_SIZE + STUB_HEADER_DISTANCE, header - body) &&
            (is_word(stub + STUB_FRAME_SIZE + STUB_INDEX, index) ||
             is_word(stub + STUB_FRAME_SIZE + STUB_INDEX, index | STUB_LEAF));

@@ -4,9 +4,10 @@
 #include "rewriter/input_file.h"
 #include "rewriter/link_table.h"
 #include "rewriter/memory.h"
-#include "support/progress.h"
+#include "rewriter/say.h"
 #include "rewriter/tree_copy.h"
 #include "rewriter/tree_keeper.h"
+#include "support/progress.h"
 
 #include <errno.h>
 #include <fts.h>
@@ -57,8 +58,7 @@ static bool count_files(const char *path, size_t *count, struct failure *failure
 
 static void refuse(struct walk *walk, size_t *class, const char *text)
 {
-    progress_clear();
-    fprintf(stderr, "instrument: %s; copied as it is\n", text);
+    say_note("%s; copied as it is", text);
     walk->result->refused++;
     if (class)
         ++*class;
@@ -165,9 +165,7 @@ static bool take(struct walk *walk, const FTSENT *entry, struct failure *failure
     case FTS_F:
         return take_file(walk, entry, to, failure);
     case FTS_DEFAULT:
-        progress_clear();
-        fprintf(stderr, "instrument: %s: neither file, directory nor link; left out\n",
-                entry->fts_path);
+        say_note("%s: neither file, directory nor link; left out", entry->fts_path);
         walk->result->omitted++;
         return true;
     default:

@@ -1,6 +1,7 @@
 #include "rewriter/verify.h"
 
 #include "rewriter/image_format.h"
+#include "rewriter/say.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,10 +20,10 @@ bool verify_file(const char *path, struct failure *failure)
     input_file_close(&input);
     if (!is_proved)
         return false;
-    printf("%s: verified: %zu of %zu functions hooked, %zu other changes; without them it is the "
-           "original, %" PRIu64 " bytes, XXH3 %016" PRIx64 "\n",
-           path, result.hooked, result.functions, result.changes, result.original_size,
-           result.original_hash);
+    say_result("%s: verified: %zu of %zu functions hooked, %zu other changes; without them it is "
+               "the original, %" PRIu64 " bytes, XXH3 %016" PRIx64,
+               path, result.hooked, result.functions, result.changes, result.original_size,
+               result.original_hash);
     if (fflush(stdout) != 0)
         return fail(failure, path, "cannot print that it is verified: %s", strerror(errno));
     return true;

@@ -20,6 +20,13 @@ static bool open_log(const struct options *options, struct service *service)
     return false;
 }
 
+static void say_ready(const struct options *options, const struct service *service)
+{
+    if (!options->quiet)
+        message("instance %s is ready; traces go to %s", options->instance,
+                service->trace_dir_path);
+}
+
 static int start(const struct options *options)
 {
     struct service service;
@@ -30,7 +37,7 @@ static int start(const struct options *options)
     if (!open_log(options, &service))
         return EXIT_FAILED;
     if (!options->command)
-        message("instance %s is ready; traces go to %s", options->instance, service.trace_dir_path);
+        say_ready(options, &service);
     if (!service_run_command(&service)) {
         status = service.exit_status;
         goto err;
@@ -53,7 +60,7 @@ static int spawn(const struct options *options)
     if (caller < 0 || !service_open(&service, options) || !open_log(options, &service))
         return EXIT_FAILED;
     if (options->log_file)
-        message("instance %s is ready; traces go to %s", options->instance, service.trace_dir_path);
+        say_ready(options, &service);
     daemon_ready(caller);
     status = service_run(&service);
     service_close(&service);

@@ -29,6 +29,7 @@ enum option_code {
     OPTION_PAUSED,
     OPTION_LOG_FILE,
     OPTION_VERBOSE,
+    OPTION_QUIET,
     OPTION_JSON,
     OPTION_SESSION,
     OPTION_PID,
@@ -54,6 +55,7 @@ static const struct option option_table[] = {
     {"paused", no_argument, NULL, OPTION_PAUSED},
     {"log-file", required_argument, NULL, OPTION_LOG_FILE},
     {"verbose", no_argument, NULL, OPTION_VERBOSE},
+    {"quiet", no_argument, NULL, OPTION_QUIET},
     {"json", no_argument, NULL, OPTION_JSON},
     {"session", required_argument, NULL, OPTION_SESSION},
     {"pid", required_argument, NULL, OPTION_PID},
@@ -85,6 +87,7 @@ static const unsigned verbs_of[OPTION_COUNT] = {
     [OPTION_PAUSED] = SERVES,
     [OPTION_LOG_FILE] = SERVES,
     [OPTION_VERBOSE] = SERVES,
+    [OPTION_QUIET] = SERVES,
     [OPTION_JSON] = SHOWS,
     [OPTION_SESSION] = CHOOSES,
     [OPTION_PID] = CHOOSES,
@@ -332,6 +335,17 @@ static bool choose_timing(struct options *options, const char *given)
     return false;
 }
 
+static bool choose_messages(struct options *options, const struct raw_options *raw)
+{
+    options->log_file = raw->values[OPTION_LOG_FILE];
+    options->verbose = raw->values[OPTION_VERBOSE];
+    options->quiet = raw->values[OPTION_QUIET];
+    if (!options->verbose || !options->quiet)
+        return true;
+    message("--verbose and --quiet exclude each other");
+    return false;
+}
+
 /* Each verb has its own options. */
 static bool check_verb(const struct options *options, const struct raw_options *raw,
                        const char *excess)
@@ -402,13 +416,12 @@ bool options_parse(struct options *options, int argc, char **argv)
         fputs(help_text, stdout);
         return true;
     }
-    options->verbose = raw.values[OPTION_VERBOSE];
     options->paused = raw.values[OPTION_PAUSED];
     options->json = raw.values[OPTION_JSON];
     options->once = raw.values[OPTION_ONCE];
-    options->log_file = raw.values[OPTION_LOG_FILE];
     return read_verb(options, optind < argc ? argv[optind] : NULL) &&
            check_verb(options, &raw, optind + 1 < argc ? argv[optind + 1] : NULL) &&
+           choose_messages(options, &raw) &&
            choose_trace_dir(options, raw.values[OPTION_TRACE_DIR]) &&
            choose_instance(options, raw.values[OPTION_INSTANCE]) && choose_limits(options, &raw) &&
            choose_slices(options, raw.values[OPTION_SLICES]) && choose_mode(options, &raw) &&

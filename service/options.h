@@ -52,7 +52,7 @@ struct options {
     bool records_events;     /* --mode=calltrace */
     struct event_policy events;
     bool is_exact; /* --timing */
-    bool verbose;
+    bool verbose, quiet;
     bool paused;          /* sessions begin so */
     const char *log_file; /* in argv, as the others; null: messages go to standard error */
     char **command;       /* what stands behind "--", zero-terminated; null if there is none */

@@ -48,6 +48,9 @@ static void test_each_verb_has_its_options(void **state)
     assert_true(PARSE(&options, "top", "--interval=0.5", "--count=3"));
     assert_int_equal(options.interval_ms, 500);
     assert_int_equal(options.times, 3);
+    assert_true(PARSE(&options, "spawn", "--quiet"));
+    assert_true(options.quiet);
+    assert_false(PARSE(&options, "start", "--quiet", "--verbose"));
     assert_false(PARSE(&options, "stop", "--json"));
     assert_false(PARSE(&options, "list", "--paused"));
     assert_false(PARSE(&options, "top", "--session=1"));

@@ -88,6 +88,11 @@ instrumented shapes --exclude=nosuch --exclude=plain 2>error
 equal "warnings" "$(wc -l <error)" 1
 contains error '^instrument: warning: --exclude=nosuch matches nothing'
 hooked area_int area_double edge main
+instrument native/shapes -o quiet --quiet --bundle --exclude=nosuch >said 2>&1
+equal "what is said with --quiet" "$(<said)" ""
+[[ $(instrument --list --quiet quiet) == $(instrument --list quiet) ]] || fail "--quiet, and no list"
+if instrument native/shapes -o quiet --quiet 2>error; then fail "quiet was replaced"; fi
+contains error '^instrument: quiet: '
 options='--include=nosuch'
 instrumented shapes --include=nosuch 2>error
 contains error '^instrument: warning: --include=nosuch matches nothing'

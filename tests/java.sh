@@ -1,7 +1,7 @@
 #!/bin/bash
 # Java on an instrumented libjvm.so: identical output, without a service and recorded. HotSpot finds
 # its way through the stack by return addresses and cannot be told better, so calls from the code it
-# makes pass; all below them is recorded.
+# makes to itself pass; all below them is recorded. So are native methods.
 # needs: openjdk-17-jdk-headless
 . "$(dirname "$0")/lib.sh"
 
@@ -23,3 +23,11 @@ equal "output" "$(tail -n 1 native.stdout)" end
 (($(summed entries) > 1000000)) || fail "only $(summed entries) calls were recorded"
 (($(summed skipped) > 1000)) || fail "only $(summed skipped) calls passed"
 echo "$(summed entries) calls recorded, $(summed skipped) passed"
+
+"$home/bin/javac" -d native "$TESTS/programs/Natives.java"
+cp native/*.class instrumented/
+build libnatives.so natives.c -shared -fPIC -I"$home/include" -I"$home/include/linux"
+instrumented libnatives.so
+recorded bin/java -XX:+UseSerialGC Natives 2 5
+calls=$(calls_of Java_Natives_add)
+((calls >= 120000)) || fail "of 120000 calls of a native method $calls were recorded"

@@ -9,7 +9,7 @@
 #     traces/                 what the last `recorded` left
 #     summary callgrind       what the grinder made of that
 #
-# and services of its own: no other run of the tests is in sight. BUILD is a folder meson
+# and services of its own, which end with it: no other run of the tests is in sight. BUILD is a folder meson
 # has built in. The first thing that fails ends the script with status 1.
 
 set -eu -o pipefail
@@ -28,12 +28,28 @@ export XDG_RUNTIME_DIR=$work/run LC_ALL=C.UTF-8 TZ=UTC
 unset UMBRA_INSTANCE_ID UMBRA_REQUIRED
 started=()
 
+# A service holds its instance's lock, which has its pid, for as long as it lives.
+end_services()
+{
+    local lock process try
+    find "$work" -maxdepth 4 -path '*/umbra/*.lock' | while read -r lock; do
+        flock -n "$lock" true && continue
+        process=$(<"$lock")
+        for ((try = 0; try < 250; try++)); do
+            kill "$process" || break
+            sleep 0.02
+        done
+    done 2>/dev/null
+}
+
 end_of_script()
 {
     local status=$? process
+    set +e
     for process in "${started[@]}"; do
-        kill "$process" 2>/dev/null || true
+        kill "$process" 2>/dev/null
     done
+    end_services
     cd /
     [[ ${KEEP:-} ]] && echo "kept: $work" >&2 || rm -rf "$work"
     exit "$status"

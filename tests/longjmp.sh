@@ -11,3 +11,8 @@ equal "calls of raise_below" "$(calls_of raise_below)" 120000
 # a signal that interrupts a hook at its work is not recorded but counted
 [[ $(($(calls_of jump_from_handler) + $(summed skipped))) -ge 10600 ]] ||
     fail "handlers were not recorded"
+
+# Stacks that were left by a jump have the time that the summary says, however it was estimated.
+grinder --mode=profile --output-format=folded --output-file=folded traces/*.bin
+equal "nanoseconds of all stacks" "$(awk '{ sum += $NF } END { printf "%d", sum }' folded)" \
+    "$(awk '/^totals:/ { print $2 }' summary)"

@@ -108,14 +108,24 @@ def phases(path):
     assert sum(value > 0.5 * ns for value in main) > 0.6 * len(main), main
 
 
+def instructions(found, data, name):
+    """Of a function: number, and fields of each line."""
+    number = data["functions"]["name"].index(name)
+    lines = json.loads(found["d%d" % data["functions"]["chunk"][number]])[str(number)].split("\n")
+    return number, [line.split("\t") for line in lines]
+
+
+def offsets(path, name):
+    found = chunks(path)
+    for field in instructions(found, json.loads(found["data"]), name)[1]:
+        print(field[0])
+
+
 def bare(path):
     found = chunks(path)
     data = json.loads(found["data"])
-    assert data["slices"] is None
     assert not [name for name in found if name[0] == "s"]
-    number = data["functions"]["name"].index("fib")
-    lines = json.loads(found["d%d" % data["functions"]["chunk"][number]])[str(number)].split("\n")
-    fields = [line.split("\t") for line in lines]
+    number, fields = instructions(found, data, "fib")
     assert fields[0][0] == "0" and int(fields[-1][0]) > 0
     calls = [field for field in fields if field[1].startswith("call")]
     assert calls and any(len(field) > 2 and field[2] == str(number) for field in calls), fields
@@ -127,6 +137,10 @@ def bare(path):
             if caller == number and at >= 0:
                 line = max(place for place, offset in enumerate(offsets) if offset <= at)
                 assert fields[line][1].startswith("call"), fields[line]
+
+
+def without_slices(path):
+    assert data_of(path)["slices"] is None
 
 
 def until(browser, script, *arguments):

@@ -54,6 +54,7 @@ mv sources moved
 grinder --mode=report --output-file=bare.html traces
 check figures bare.html summary
 check bare bare.html
+check without_slices bare.html
 grinder --mode=report --output-file=mapped.html --path-map="$work/sources=$work/moved" traces
 check hostile mapped.html
 

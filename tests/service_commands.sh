@@ -147,6 +147,15 @@ wait_for test -e log
 "$client" record 1
 wait_for grep -q 'session 1: .* ended' log
 call_trace_service stop >said
+call_trace_service spawn --log-file=quiet --quiet
+call_trace_service stop >said
+call_trace_service start --quiet 2>>quiet &
+started+=($!)
+wait_for call_trace_service status
+if call_trace_service start --quiet 2>problems; then fail 'two serve one instance'; fi
+contains problems 'already served'
+call_trace_service stop >said
+equal "what a quiet service says" "$(<quiet)" ""
 ln -s log.1 link
 if call_trace_service start --log-file=link 2>problems; then fail 'a link was followed'; fi
 contains problems 'link: cannot open the log file: expected a regular file'

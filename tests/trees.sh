@@ -55,6 +55,10 @@ done
 instrument --verify "new/bin/an fib" >/dev/null
 instrument --undo "new/lib/deep er/plugin.so.1" -o undone
 cmp undone native/plugin.so
+instrument --quiet --exclude=nosuch tree -o new.quiet >said 2>&1
+instrument --quiet --verify "new.quiet/bin/an fib" >>said 2>&1
+equal "what is said with --quiet" "$(<said)" ""
+rm -r new.quiet
 equal "what it prints" "$("new/bin/an fib" 10)" "$(native/fib 10)"
 
 refused()

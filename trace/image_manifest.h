@@ -30,19 +30,24 @@
  *      function:           jmp  stub               (behind an endbr64, if there is one)
  *                       or jmp  short hole         patch_size 2; hole, a manifest_change: jmp stub
  *      ...
- *      stub:               mov  [rsp - 16], rax    48 89 44 24 f0
- *                          lea  rax, [rip + body]  48 8d 05 ........
- *                          jmp  [rip + entry_hook] ff 25 ........    image_header.entry_hook
- *                          .long header - body                       STUB_HEADER_DISTANCE
- *                          .long index                               STUB_INDEX, STUB_LEAF
+ *      stub:               mov  [rsp - 24], rcx          48 89 4c 24 e8
+ *                          mov  rcx, [rip + entry_hook]  48 8b 0d ........  image_header.entry_hook
+ *                          jrcxz off                     e3 16              0: nothing is recorded
+ *                          mov  [rsp - 16], rax          48 89 44 24 f0
+ *                          lea  rax, [rip + body]        48 8d 05 ........
+ *                          jmp  rcx                      ff e1
+ *                          .long header - body                              STUB_HEADER_DISTANCE
+ *                          .long index                                      STUB_INDEX, STUB_LEAF
+ *      off:                mov  rcx, [rsp - 24]          48 8b 4c 24 e8
  *      body:               the displaced instructions, fixed up
  *                          jmp  function + patched bytes
  *
  * Where no byte is free (patch_size 0, but for imports), the function stays as it is: what leads to
  * it is changed, which `changes` has, and its stub's body is a jump to the function.
  *
- * The hook is entered with rax = body, the program's rax at [rsp - 16], rsp at the return address,
- * all else as the caller left it. Going on to `body` with rax restored is the original function.
+ * The hook is entered with rax = body, the program's rax at [rsp - 16] and rcx at [rsp - 24], rsp
+ * at the return address, all else as the caller left it, flags included, which is why the stub
+ * tests with jrcxz. Going on to `body` with both restored is the original function.
  */
 #ifndef UMBRA_IMAGE_MANIFEST_H
 #define UMBRA_IMAGE_MANIFEST_H
@@ -52,27 +57,27 @@
 
 #include "trace/image_offsets.h"
 
-#define IMAGE_MAGIC       0x314547414d494255ull /* "UBIMAGE1", little endian */
-#define IMAGE_VERSION     2
-#define IMAGE_HOOK_SYMBOL "umbra_enter" /* what entry_hook is bound to at load time */
+#define IMAGE_MAGIC   0x314547414d494255ull /* "UBIMAGE1", little endian */
+#define IMAGE_VERSION 3
+/* What entry_hook is bound to at load time. Ends in IMAGE_VERSION, so that the loader refuses an
+   image with an agent that expects other stubs. */
+#define IMAGE_HOOK_SYMBOL "umbra_enter_3"
 #define IMAGE_AGENT_NAME  "libhooks.so"
 #define IMAGE_PE_AGENT_NAME                                                                        \
     "hooks.dll" /* exports IMAGE_HOOK_SYMBOL; its import slot is entry_hook */
-#define IMAGE_PE_STUBS       ".umbrax"
-#define IMAGE_PE_MANIFEST    ".umbrar"
-#define IMAGE_PE_HEADER      ".umbraw"
-#define MANIFEST_MAGIC       0x3149464e414d4255ull /* "UBMANFI1", little endian */
-#define STUB_HEADER_DISTANCE (-8)                  /* from body: int32 */
-#define STUB_INDEX           (-4)                  /* from body: uint32, place in the manifest */
-/* Above the index, as TRACE_FUNCTION_LEAF: calls nothing and does not loop. May be left out. */
+#define IMAGE_PE_STUBS    ".umbrax"
+#define IMAGE_PE_MANIFEST ".umbrar"
+#define IMAGE_PE_HEADER   ".umbraw"
+#define MANIFEST_MAGIC    0x3149464e414d4255ull /* "UBMANFI1", little endian */
+/* Above STUB_INDEX, as TRACE_FUNCTION_LEAF: calls nothing and does not loop. May be left out. */
 #define STUB_LEAF           0x80000000u
 #define GENERATED_ELSEWHERE 1 /* image_header.generated_size */
 
 /* Writable, one an image; zero but for what is marked. */
 struct image_header {
     uint64_t magic;          /* set: IMAGE_MAGIC */
-    uint64_t entry_hook;     /* bound to umbra_enter by the dynamic linker; the agent then stores
-                                the hook that serves the session's state */
+    uint64_t entry_hook;     /* bound to umbra_enter_3 by the dynamic linker; the agent then stores
+                                the hook that serves the session's state, 0 if there is none */
     uint32_t first_function; /* number of function 0, given by the agent; 0 before */
     uint32_t version;        /* set: IMAGE_VERSION */
     uint32_t header_rva;     /* set: address of this header, from the image's base */
@@ -126,7 +131,9 @@ struct manifest_function {
 /*
  * Bytes of the original file that were overwritten and are no prologue: the ELF header, branches
  * sent elsewhere. The original is the instrumented file cut off at original_size, with `original`
- * of every hooked function and of every change put back, in any order.
+ * of every hooked function and of every change put back, in any order. A PE image's headers grow if
+ * they have no room for the new sections: then it is cut off later by as much, and what came in
+ * behind the headers is taken out. SizeOfHeaders, before and after, says how many bytes.
  *
  *       0             4      5                                 16
  *      +-------------+------+-----------------------------------+

@@ -1,8 +1,13 @@
-/* Offsets in struct image_header, for assembly; image_manifest.h asserts them. */
+/* Offsets in struct image_header and in a stub, for assembly; image_manifest.h asserts the former.
+ */
 #ifndef UMBRA_IMAGE_OFFSETS_H
 #define UMBRA_IMAGE_OFFSETS_H
 
 #define IMAGE_ENTRY_HOOK     8
 #define IMAGE_FIRST_FUNCTION 16
+
+/* From a stub's body. */
+#define STUB_HEADER_DISTANCE (-13) /* int32 */
+#define STUB_INDEX           (-9)  /* uint32: place in the manifest */
 
 #endif

@@ -86,8 +86,7 @@ static const uint8_t *code_of(struct listing *listing, const struct function *fu
     *size = image->manifest.functions[function->index].size;
     if (*size > FUNCTION_SIZE)
         *size = FUNCTION_SIZE;
-    return *size ? original_bytes_at(&listing->originals[function->image], image, function->rva,
-                                     *size)
+    return *size ? original_bytes_at(&listing->originals[function->image], function->rva, *size)
                  : NULL;
 }
 

@@ -36,11 +36,15 @@ hidden_object \name\()_second
     .type   umbra_calibration_hooked, @function
 hidden_object umbra_calibration_hooked
     .cfi_startproc
+    mov     [rsp - 24], rcx
+    mov     rcx, [rip + umbra_calibration_image + IMAGE_ENTRY_HOOK]
+    jrcxz   1f
     mov     [rsp - 16], rax
     lea     rax, [rip + hooked_body]
-    jmp     [rip + umbra_calibration_image + IMAGE_ENTRY_HOOK]
+    jmp     rcx
     .long   umbra_calibration_image - hooked_body
     .long   0
+1:  mov     rcx, [rsp - 24]
 hooked_body:
     fib umbra_calibration, umbra_calibration_hooked
     .cfi_endproc

@@ -3,9 +3,12 @@
  *
  *      caller:    call function                 rsp = S, [S] = return address R
  *      function:  jmp  stub
- *      stub:      mov  [rsp - 16], rax
+ *      stub:      mov  [rsp - 24], rcx
+ *                 mov  rcx, [entry_hook]
+ *                 jrcxz body            ->  (by way of a restored rcx) nothing is recorded
+ *                 mov  [rsp - 16], rax
  *                 lea  rax, [body]
- *                 jmp  [entry_hook]     ->  umbra_record_…: note the call, rsp = S + 8
+ *                 jmp  rcx              ->  umbra_record_…: note the call, rsp = S + 8
  *      thunk:     call [record.body]            [S] = T, rsp = S
  *      body:      … ret                         rsp = S + 8
  *      T:         push [record.ret]             [S] = R, rsp = S
@@ -38,7 +41,6 @@
     .text
 
     .macro save_flags_and_work_registers
-    mov     [rsp - 24], rcx
     mov     rcx, rax
     lahf
     seto    al
@@ -100,20 +102,21 @@
 \name:
     .endm
 
-/* Not recording: on to the body. */
+/* Not recording yet: on to the body. */
     hidden_function umbra_pass
     .cfi_startproc
-    mov     [rsp - 24], rax
+    mov     [rsp - 32], rax
+    mov     rcx, [rsp - 24]
     mov     rax, [rsp - 16]
-    jmp     [rsp - 24]
+    jmp     [rsp - 32]
     .cfi_endproc
     .size   umbra_pass, . - umbra_pass
 
 /* First call into an image since it was loaded: the entry hook as the dynamic linker binds it. */
     .balign 64
-    .globl  umbra_enter
-    .type   umbra_enter, @function
-umbra_enter:
+    .globl  umbra_enter_3
+    .type   umbra_enter_3, @function
+umbra_enter_3:
     .cfi_startproc
     save_flags_and_work_registers
     lea     rdi, [rip + umbra_pass]
@@ -130,7 +133,7 @@ umbra_enter:
     mov     rax, [rsp - 72]
     jmp     [rsp - 64]
     .cfi_endproc
-    .size   umbra_enter, . - umbra_enter
+    .size   umbra_enter_3, . - umbra_enter_3
 
 /* On to the thunk at [rsp - 64], with rsp just above the slot. */
     .macro enter_thunk
@@ -143,11 +146,11 @@ umbra_enter:
 
 /* rdx: function << 32 | parent, of a call to rcx out of the record rsi. Clobbers rax. */
     .macro callee_key
-    movsxd  rdx, dword ptr [rcx - 8]
+    movsxd  rdx, dword ptr [rcx + STUB_HEADER_DISTANCE]
     mov     rax, [rsi + RECORD_NODE]
     mov     edx, [rcx + rdx + IMAGE_FIRST_FUNCTION]
     mov     eax, [rax + NODE_CONTEXT]
-    add     edx, [rcx - 4]
+    add     edx, [rcx + STUB_INDEX]
     shl     rdx, 32
     or      rdx, rax
     .endm

@@ -30,11 +30,15 @@
     .seh_proc umbra_calibration_hooked
     global umbra_calibration_hooked
     .seh_endprologue
+    mov     [rsp - 24], rcx
+    mov     rcx, [rip + umbra_calibration_image + IMAGE_ENTRY_HOOK]
+    jrcxz   1f
     mov     [rsp - 16], rax
     lea     rax, [rip + hooked_body]
-    jmp     [rip + umbra_calibration_image + IMAGE_ENTRY_HOOK]
+    jmp     rcx
     .long   umbra_calibration_image - hooked_body
     .long   0
+1:  mov     rcx, [rsp - 24]
     .seh_endproc
     .seh_proc hooked_body
 hooked_body:

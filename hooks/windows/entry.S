@@ -13,7 +13,7 @@
  *     with a prologue and an epilogue as Windows knows them.
  *
  * Below the stack pointer. The hooks keep what they use in the 88 bytes below rsp, the stub before
- * them in 16. Windows promises nothing for these bytes: there is no red zone. What could write
+ * them in 24. Windows promises nothing for these bytes: there is no red zone. What could write
  * there runs on this thread's stack without having been called:
  *
  *   - An exception's dispatcher, for a fault of these very instructions. They touch the stack, the
@@ -36,7 +36,6 @@
     .text
 
     .macro save_flags_and_work_registers
-    mov     [rsp - 24], rcx
     mov     rcx, rax
     lahf
     seto    al
@@ -115,15 +114,16 @@ thunk_frame:                                /* thunkstash/windows/range.c has th
     .byte   0, 10
     .text
 
-/* Not recording: on to the body. */
+/* Not recording yet: on to the body. */
     leaf_begin umbra_pass
-    mov     [rsp - 24], rax
+    mov     [rsp - 32], rax
+    mov     rcx, [rsp - 24]
     mov     rax, [rsp - 16]
-    jmp     [rsp - 24]
+    jmp     [rsp - 32]
     .seh_endproc
 
 /* First call into an image since it was loaded: the entry hook as the loader binds it. */
-    leaf_begin umbra_enter
+    leaf_begin umbra_enter_3
     save_flags_and_work_registers
     mov     [rsp - 88], rcx
     lea     rdi, [rip + umbra_pass]
@@ -170,9 +170,9 @@ first_hook_known:
     jbe     slow_entry
 
     mov     r8, [rsp]                       /* the context (parent, call site, function) */
-    movsxd  rdx, dword ptr [rcx - 8]
+    movsxd  rdx, dword ptr [rcx + STUB_HEADER_DISTANCE]
     mov     edx, [rcx + rdx + IMAGE_FIRST_FUNCTION]
-    add     edx, [rcx - 4]
+    add     edx, [rcx + STUB_INDEX]
     shl     rdx, 32
     mov     rax, [rsi + RECORD_NODE]
     mov     eax, [rax + NODE_CONTEXT]

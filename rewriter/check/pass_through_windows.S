@@ -1,10 +1,11 @@
 /* An agent for Windows that records nothing: see pass_through.S. */
     .text
-    .globl umbra_enter
-umbra_enter:
-    mov %rax, -24(%rsp)
+    .globl umbra_enter_3
+umbra_enter_3:
+    mov %rax, -32(%rsp)
+    mov -24(%rsp), %rcx
     mov -16(%rsp), %rax
-    jmp *-24(%rsp)
+    jmp *-32(%rsp)
 
     .globl DllMainCRTStartup
 DllMainCRTStartup:
@@ -12,4 +13,4 @@ DllMainCRTStartup:
     ret
 
     .section .drectve
-    .ascii " -export:umbra_enter"
+    .ascii " -export:umbra_enter_3"

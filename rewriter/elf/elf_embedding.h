@@ -46,7 +46,7 @@ struct elf_embedding_place {
     uint64_t address; /* of the agent, a page */
     uint64_t delta;
     uint64_t entry;      /* the program's own entry point */
-    uint64_t entry_hook; /* where the address of umbra_enter belongs: within `data`, */
+    uint64_t entry_hook; /* where the address of umbra_enter_3 belongs: within `data`, */
     size_t hook_offset;  /* at this offset */
 };
 

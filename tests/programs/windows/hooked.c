@@ -5,11 +5,7 @@
  * notes where; clang puts one nop of five bytes, `nopl 8(%rax,%rax)`, which nothing else uses.
  *
  *      function:           jmp  stub
- *      stub:               mov  [rsp - 16], rax
- *                          lea  rax, [rip + body]
- *                          jmp  [rip + entry_hook]
- *                          .long header - body
- *                          .long index
+ *      stub:               as trace/image_manifest.h has it
  *      body:               jmp  function + 5
  */
 #include <stdint.h>
@@ -20,15 +16,15 @@
 #include "trace/image_manifest.h"
 
 #define MOST_FUNCTIONS 4096
-#define STUB_SIZE      40
-#define STUB_BODY      26
+#define STUB_SIZE      48
+#define STUB_BODY      41
 #define PATCH_SIZE     5
 
 extern char __ImageBase;
 /* Without one of our own there would be no such section in what clang alone compiled. */
 static uint64_t no_function __attribute__((section("__patchable_function_entries"), used));
 extern uint64_t __start___patchable_function_entries[], __stop___patchable_function_entries[];
-__declspec(dllimport) void umbra_enter(void);
+__declspec(dllimport) void umbra_enter_3(void);
 
 static struct image_header header;
 static struct {
@@ -54,12 +50,14 @@ static void put_int32(char *at, int64_t value)
 
 static void write_stub(char *stub, uint32_t index, char *function)
 {
-    static const char code[] = "\x48\x89\x44\x24\xf0\x48\x8d\x05....\xff\x25....";
+    static const char code[] = "\x48\x89\x4c\x24\xe8\x48\x8b\x0d....\xe3\x16"
+                               "\x48\x89\x44\x24\xf0\x48\x8d\x05....\xff\xe1"
+                               "........\x48\x8b\x4c\x24\xe8";
     char *body = stub + STUB_BODY;
 
     memcpy(stub, code, sizeof code - 1);
-    put_int32(stub + 8, body - (stub + 12));
-    put_int32(stub + 14, (char *)&header.entry_hook - (stub + 18));
+    put_int32(stub + 8, (char *)&header.entry_hook - (stub + 12));
+    put_int32(stub + 22, body - (stub + 26));
     put_int32(body + STUB_HEADER_DISTANCE, (char *)&header - body);
     put_int32(body + STUB_INDEX, index);
     *body = (char)0xe9;
@@ -115,7 +113,7 @@ __attribute__((constructor, patchable_function_entry(0))) static void hook_all(v
     DWORD before;
 
     header = (struct image_header){.magic = IMAGE_MAGIC,
-                                   .entry_hook = (uint64_t)umbra_enter,
+                                   .entry_hook = (uint64_t)umbra_enter_3,
                                    .version = IMAGE_VERSION,
                                    .header_rva = rva(&header),
                                    .manifest_rva = rva(&manifest),
