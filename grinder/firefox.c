@@ -29,6 +29,12 @@
 #include "grinder/time_line.h"
 #include "grinder/utf8.h"
 
+#define GAP_SCHEMA                                                                                 \
+    "{\"name\":\"gap\",\"display\":[\"marker-chart\",\"marker-table\",\"timeline-overview\"],"     \
+    "\"chartLabel\":\"{marker.data.events}\",\"tooltipLabel\":\"{marker.name}\","                  \
+    "\"tableLabel\":\"{marker.data.events} events lost\","                                         \
+    "\"data\":[{\"key\":\"events\",\"label\":\"Events\",\"format\":\"integer\"}]}"
+
 #define THREADS_SHOWN 32 /* of more the reader shows those with most samples */
 
 static void see_begin(void *user, size_t thread, const struct tree_node *call, uint64_t ns)
@@ -166,7 +172,8 @@ static void write_meta(FILE *stream, const struct view *view, size_t thread_coun
 
     *decimal_put_fraction(start, header->created_ns, 6) = 0;
     fputs("{\"meta\":{\"preprocessedProfileVersion\":48,\"version\":27,\"interval\":0.000001,"
-          "\"processType\":0,\"stackwalk\":1,\"markerSchema\":[],\"symbolicated\":true,"
+          "\"processType\":0,\"stackwalk\":1,\"markerSchema\":[" GAP_SCHEMA
+          "],\"symbolicated\":true,"
           "\"symbolicationNotSupported\":true,\"usesOnlyOneStackType\":true,"
           "\"sourceCodeIsNotOnSearchfox\":true,\"keepProfileThreadOrder\":true,"
           "\"importedFrom\":\"umbra grinder " UMBRA_VERSION "\","

@@ -164,16 +164,24 @@ static void copy_column(FILE *stream, const char *key, FILE *column)
         fwrite(buffer, 1, count, stream);
 }
 
-/* Gaps are numbered among the strings, behind functions' names. */
+/* Of one name, the string behind the functions', so that the reader has them in one row. */
 static void write_markers(FILE *stream, const struct firefox_thread *thread)
 {
     size_t count = thread->gap_count;
 
     fprintf(stream, ",\n\"markers\":{\"length\":%zu", count);
-    write_same(stream, "data", "null", count);
     write_same(stream, "phase", "1", count);
     write_same(stream, "category", "0", count);
-    write_counting(stream, "name", thread->frame_count, count);
+    fputs(",\"name\":[", stream);
+    for (size_t i = 0; i < count; i++)
+        write_number(stream, thread->frame_count, i ? "," : "");
+    fputs("],\"data\":[", stream);
+    for (size_t i = 0; i < count; i++) {
+        fprintf(stream, "%s{\"type\":\"gap\",\"events\":", i ? "," : "");
+        write_number(stream, thread->gaps[i].dropped, "");
+        putc('}', stream);
+    }
+    putc(']', stream);
     fputs(",\"startTime\":[", stream);
     for (size_t i = 0; i < count; i++)
         write_ms(stream, thread->gaps[i].from_ns, i ? "," : "");
@@ -243,10 +251,10 @@ static void write_frames(FILE *stream, const struct firefox_thread *thread)
     putc('}', stream);
 }
 
-/* Files are strings behind those of gaps, one for each function that has one. */
+/* Files are strings behind that of gaps, one for each function that has one. */
 static void write_functions(FILE *stream, const struct firefox_thread *thread)
 {
-    size_t count = thread->frame_count, file = count + thread->gap_count;
+    size_t count = thread->frame_count, file = count + (thread->gap_count != 0);
 
     fprintf(stream, ",\n\"funcTable\":{\"length\":%zu", count);
     write_counting(stream, "name", 0, count);
@@ -278,9 +286,8 @@ static void write_strings(FILE *stream, const struct firefox_thread *thread)
         fputs(i ? "," : "", stream);
         utf8_write_json(stream, name_of(thread, thread->functions[i]));
     }
-    for (size_t i = 0; i < thread->gap_count; i++)
-        fprintf(stream, "%s\"%" PRIu64 " events lost\"", i || thread->frame_count ? "," : "",
-                thread->gaps[i].dropped);
+    if (thread->gap_count)
+        fprintf(stream, "%s\"events lost\"", thread->frame_count ? "," : "");
     for (size_t i = 0; i < thread->frame_count; i++) {
         struct place place = place_of_frame(thread, i);
         if (!place.file_number)
