@@ -24,8 +24,8 @@ build stepped stepped.c
 instrumented stepped
 run native ./stepped
 run instrumented ./stepped
-at_most "off, a leaf" leaf 8
-at_most "off, a call" loop 8
+at_most "off, a leaf" leaf 5
+at_most "off, a call" loop 6
 
 # recorded TIMING
 recorded()
@@ -35,8 +35,8 @@ recorded()
 }
 
 recorded exact
-at_most "exact, a leaf" leaf 126
-at_most "exact, a call" loop 126
+at_most "exact, a leaf" leaf 127
+at_most "exact, a call" loop 128
 recorded adaptive
-at_most "adaptive, a leaf" leaf 69
-at_most "adaptive, a call" loop 126
+at_most "adaptive, a leaf" leaf 71
+at_most "adaptive, a call" loop 128

@@ -8,7 +8,7 @@
 
 #define TRAP_FLAG 0x100
 #define DEPTH     16
-#define STUB_SIZE 26 /* trace/image_manifest.h: from a stub to its body */
+#define STUB_SIZE 41 /* trace/image_manifest.h: from a stub to its body */
 
 static volatile DWORD64 caller_low, caller_high; /* where the steps were begun from */
 static volatile int is_stepping, wrong, reported, stubs;
@@ -45,7 +45,7 @@ static int unwinds_to_caller(CONTEXT context)
  */
 static void skip_hook(CONTEXT *context)
 {
-    static const char stub[] = "\x48\x89\x44\x24\xf0\x48\x8d\x05";
+    static const char stub[] = "\x48\x89\x4c\x24\xe8\x48\x8b\x0d";
 
     if (memcmp((void *)context->Rip, stub, sizeof stub - 1) != 0)
         return;
