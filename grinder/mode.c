@@ -67,12 +67,9 @@ static bool profile_needs_stacks(const struct options *options)
     return format_of(options->format)->needs_stacks;
 }
 
-static bool has_events(const struct profile *profile)
+static bool needs_events(const struct options *options, const struct format *format)
 {
-    for (size_t i = 0; i < profile->process_count; i++)
-        if (profile->processes[i].nodes)
-            return true;
-    return false;
+    return format->needs_events || options->from_ns || options->to_ns != UINT64_MAX;
 }
 
 static int run_profile(const struct options *options, const struct profile *profile,
@@ -86,10 +83,11 @@ static int run_profile(const struct options *options, const struct profile *prof
     const char *path = options->output;
     int result;
 
-    if (format->write_times && !has_events(profile)) {
-        message("--output-format=%s needs a call-trace recording (call_trace_service start "
-                "--mode=calltrace); %s is a profile",
-                format->name, options->traces[0]);
+    if (needs_events(options, format) && !profile_has_events(profile)) {
+        message("%s%s needs a call-trace recording (call_trace_service start --mode=calltrace); "
+                "%s is a profile",
+                format->needs_events ? "--output-format=" : "--from or --to of ", format->name,
+                options->traces[0]);
         return FAILED;
     }
     if (format == &formats[0])
@@ -193,7 +191,10 @@ bool mode_reads_events(const struct options *options)
 {
     const struct format *format = options->format ? format_named(options->format) : NULL;
 
-    return options->mode->run == run_summary || (format && format->write_times);
+    if (!format || !format->write_times)
+        return options->mode->run == run_summary;
+    return format->needs_events ||
+           !(options->merged || options->split || options->weight == WEIGHT_CALLS);
 }
 
 const struct mode modes[] = {

@@ -140,7 +140,7 @@ void profile_add(struct profile *profile, struct tree *tree, const struct images
     copy_modules(process, tree);
     if (profile->keeps_nodes && event_files_exist(tree->path))
         process->nodes = tree_nodes(tree, &process->node_count);
-    if (profile->keeps_stacks)
+    if (profile->keeps_stacks && !process->nodes)
         stacks = memory_zeroed(tree->context_count, sizeof(*stacks));
     for (size_t i = 0; i < tree->thread_count; i++) {
         process->threads[i] = thread_facts(&tree->threads[i]);
@@ -160,6 +160,14 @@ void profile_keep_peaks(struct profile *profile, struct chains *chains, const st
     struct process *process = &profile->processes[profile->process_count - 1];
 
     process->peaks = peaks_of(chains, tree, images, profile->selection);
+}
+
+bool profile_has_events(const struct profile *profile)
+{
+    for (size_t i = 0; i < profile->process_count; i++)
+        if (profile->processes[i].nodes)
+            return true;
+    return false;
 }
 
 static void free_table(struct cost_table *table)

@@ -79,7 +79,7 @@ struct process {
 
 struct profile {
     bool merged;
-    bool keeps_stacks;
+    bool keeps_stacks;           /* but for processes whose nodes are kept */
     bool keeps_nodes;            /* of call-trace recordings */
     bool keeps_peaks;            /* profile_keep_peaks is to be called */
     struct selection *selection; /* borrowed; null: everything */
@@ -96,6 +96,8 @@ void profile_add(struct profile *profile, struct tree *tree, const struct images
 void profile_keep_peaks(struct profile *profile, struct chains *chains, const struct tree *tree,
                         const struct images *images);
 
+/* Whether there are time lines: the nodes of some process were kept. */
+bool profile_has_events(const struct profile *profile);
 void profile_free(struct profile *profile);
 
 #endif

@@ -39,6 +39,10 @@ struct thread {
     uint64_t stopped;    /* ticks spent in slow paths: a thread's time is rdtsc less these */
     struct event_place events;
 
+    /* Contexts found of late, node indexes that stay in the nearest cache while the table does
+       not. An entry may be any context's or 0; whoever reads it looks at the node. */
+    _Alignas(64) uint32_t hints[HINTS_SIZE / sizeof(uint32_t)];
+
     uint32_t begun; /* session in which the state was set up; 0: wiped, or never set up */
     uint32_t busy;
     uint64_t busy_slot;
@@ -57,10 +61,6 @@ struct thread {
     uint64_t table_room; /* entries that the table can grow to, where it is */
     uint32_t tid;
     struct thread *next; /* all threads of the process, the ended ones too until they are reused */
-
-    /* Hot: contexts found of late, node indexes that stay in the nearest cache while the table does
-       not. An entry may be any context's or 0; whoever reads it looks at the node. */
-    _Alignas(THREAD_HINTS) uint32_t hints[HINTS_SIZE / sizeof(uint32_t)];
 };
 
 /* Sets up the calling thread, in a fresh session too. Null: it cannot be recorded. */
