@@ -9,11 +9,13 @@ _umbra_options()
 _umbra_values()
 {
     case $1 in
-        --mode) echo profile summary report diff top ;;
+        --mode) echo profile summary report diff stack top ;;
         --weight) echo ns calls ;;
         --output-format)
             if [[ " ${COMP_WORDS[*]} " == *' --mode = diff '* ]]; then
                 echo table tsv folded flamegraph
+            elif [[ " ${COMP_WORDS[*]} " == *' --mode = stack '* ]]; then
+                echo table tsv json
             else
                 echo callgrind folded flamegraph pprof speedscope tsv tsv-edges json \
                     chrome perfetto firefox

@@ -1,17 +1,20 @@
 /*
- * Chrome's trace events, as JSON, for chrome://tracing, Perfetto's viewer and anything else that
- * reads them.
+ * Chrome's trace events, as JSON, for Perfetto's viewer, Chromes that have chrome://tracing and
+ * anything else that reads them.
  *
  *      { "displayTimeUnit": "ns", "traceEvents": [
  *        {"ph":"M","pid":4711,"tid":0,"name":"process_name","args":{"name":"fib 4711"}},
  *        {"ph":"M","pid":4711,"tid":4711,"name":"thread_name","args":{"name":"main"}},
  *        {"ph":"B","pid":4711,"tid":4711,"ts":12.345,"name":"main"},
+ *        {"ph":"B",…,"name":"Throw","args":{"caller":"JS:~rounds"}},    code made at run time
  *        {"ph":"E","pid":4711,"tid":4711,"ts":99.001},
  *        {"ph":"E",…,"ts":99.001,"args":{"end":"open"}},       or "closed": see time_line.h
  *        {"ph":"I","s":"t",…,"ts":50.000,"name":"1024 events lost"} ] }
  *
  * ts is in microseconds, with nanoseconds behind the point. Begins and ends of a thread nest, in
- * the order of the file; those of several threads are mixed.
+ * the order of the file; those of several threads are mixed. Readers know a process by its pid and
+ * a thread by its tid. Where several processes have a pid, as behind an exec, those after the first
+ * get 10,000,000 more, each, and their threads too: Linux has no such pids.
  */
 #include "grinder/format.h"
 
@@ -25,6 +28,8 @@
 #include "grinder/part_name.h"
 #include "grinder/time_line.h"
 #include "grinder/utf8.h"
+
+#define PIDS 10000000
 
 /* What all events of a thread have in common: "pid":1,"tid":2,"ts": */
 struct thread_text {
@@ -82,15 +87,21 @@ static char *put_event(const struct writer *writer, char line[LINE_ROOM], const 
     return decimal_put_fraction(at, ns, 3);
 }
 
-static void write_begin(void *user, size_t thread, uint32_t function, uint64_t ns)
+static void write_begin(void *user, size_t thread, const struct tree_node *call, uint64_t ns)
 {
     struct writer *writer = user;
-    const struct json_name *name = name_of(writer, function);
+    const struct json_name *name = name_of(writer, call->function);
     char line[LINE_ROOM], *end = put_event(writer, line, ",\n{\"ph\":\"B\",", thread, ns);
 
     end = put(end, ",\"name\":", 8);
     fwrite_unlocked(line, 1, (size_t)(end - line), writer->stream);
     fwrite_unlocked(name->text, 1, name->size, writer->stream);
+    if (call->caller) {
+        name = name_of(writer, call->caller);
+        fputs(",\"args\":{\"caller\":", writer->stream);
+        fwrite_unlocked(name->text, 1, name->size, writer->stream);
+        putc_unlocked('}', writer->stream);
+    }
     putc_unlocked('}', writer->stream);
 }
 
@@ -136,7 +147,8 @@ static void write_name(struct writer *writer, const char *what, uint32_t pid, ui
 static void begin_process(struct writer *writer, const struct profile *profile, size_t number)
 {
     const struct process *process = &profile->processes[number];
-    uint32_t pid = process->header.pid;
+    uint32_t more = PIDS * (uint32_t)process_lives_before(profile, number);
+    uint32_t pid = process->header.pid + more;
     char name[PART_NAME_SIZE];
 
     process_name(name, profile, number);
@@ -148,10 +160,10 @@ static void begin_process(struct writer *writer, const struct profile *profile, 
         if (profile->selection && !selection_has_thread(profile->selection, thread))
             continue;
         thread_name(name, thread);
-        write_name(writer, "thread_name", pid, thread->tid, name);
-        text->size =
-            (size_t)snprintf(text->text, sizeof(text->text),
-                             "\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"ts\":", pid, thread->tid);
+        write_name(writer, "thread_name", pid, thread->tid + more, name);
+        text->size = (size_t)snprintf(text->text, sizeof(text->text),
+                                      "\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"ts\":", pid,
+                                      thread->tid + more);
     }
 }
 

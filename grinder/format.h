@@ -31,10 +31,12 @@ struct format {
     const char *name;
     const char *suffix; /* of the file it is written to by default */
     bool needs_stacks;
+    bool needs_events; /* has time lines, and nothing else */
     /* Errors stay in the stream. */
     void (*write)(FILE *stream, const struct view *view);
-    /* Instead of write, for time lines: of all processes of the view that have events. -1 after a
-       message if some of these could not be read: what is written is sound, and lacks them. */
+    /* Instead of write, for formats that have time lines: of all processes of the profile that have
+       events. -1 after a message if some of these could not be read: what is written is sound, and
+       lacks them. If no process has events, what write does. */
     int (*write_times)(FILE *stream, const struct view *view);
 };
 

@@ -25,8 +25,8 @@ expect() {
 }
 
 # One line says what was expected, what was found and where.
-expect 2 "expected --mode=profile, summary, report, diff or top, found no --mode" whole.bin
-expect 2 "--mode: expected profile, summary, report, diff or top, found graph" --mode=graph whole.bin
+expect 2 "expected --mode=profile, summary, report, diff, stack or top, found no --mode" whole.bin
+expect 2 "--mode: expected profile, summary, report, diff, stack or top, found graph" --mode=graph whole.bin
 expect 2 "expected a trace file, found none" --mode=summary
 expect 2 "--split and --merged exclude each other" --mode=profile --split --merged whole.bin
 expect 2 "--path-map: expected FROM=TO, found here" --mode=summary --path-map=here whole.bin
@@ -35,7 +35,7 @@ expect 0 "Usage: grinder" --help
 expect 0 "grinder (umbra)" --version
 expect 1 "nowhere.bin: cannot be opened: No such file" --mode=summary nowhere.bin
 expect 1 "not a trace file" --mode=summary /bin/sh
-expect 1 "version.bin: header: expected trace version 2, found 9" --mode=summary version.bin
+expect 1 "version.bin: header: expected trace version 3, found 9" --mode=summary version.bin
 [ "$(wc -l <errors)" -eq 1 ] || fail "expected one line for a trace of another version"
 expect 1 "no-such-folder/x: cannot be written: No such file" \
     --mode=profile --output-file=no-such-folder/x whole.bin

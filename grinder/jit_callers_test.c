@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@ enum { INVOKE = 1, READ, THROW };
 static struct trace_sample sample;
 static struct images images;
 static struct profile profile;
+static struct tree_node *nodes;
 static uint32_t root;
 
 static void begin(void)
@@ -41,6 +43,7 @@ static void grind(const char *text)
     int fd = trace_sample_open(&sample, trace), map_fd = memfd_create("map", 0);
     struct trace_error error;
     struct tree tree;
+    size_t count;
 
     assert_int_equal(write(map_fd, text, strlen(text)), strlen(text));
     snprintf(map, sizeof(map), "/proc/self/fd/%d", map_fd);
@@ -49,6 +52,7 @@ static void grind(const char *text)
     profile = (struct profile){0};
     assert_int_equal(tree_load(&tree, trace, &images, &error), 0);
     profile_add(&profile, &tree, &images);
+    nodes = tree_nodes(&tree, &count);
     tree_free(&tree);
     symbolize(&images, &profile, none);
     close(fd);
@@ -61,6 +65,7 @@ static void grind(const char *text)
 
 static void end(void)
 {
+    free(nodes);
     profile_free(&profile);
     images_free(&images);
 }
@@ -124,6 +129,27 @@ static void code_comes_between_caller_and_callee(void **state)
     assert_int_equal(function("unknown!#1").self_ns, 793);
     assert_int_equal(profile.parts[0].ns, 1000);
     assert_int_equal(profile.parts[0].calls, 12);
+    end();
+}
+
+/* Events have the nodes that were recorded, and no others. */
+static void nodes_know_the_code_that_called_them(void **state)
+{
+    uint32_t invoke, read, again;
+
+    (void)state;
+    begin();
+    invoke = add(root, 0x10, INVOKE, 1, 1000);
+    read = add(invoke, 0x1004, READ, 5, 100);
+    again = add(invoke, 0x2000, READ, 1, 7);
+    grind(MAP);
+    assert_int_equal(nodes[0].function, 0);
+    assert_int_equal(nodes[0].caller, 0);
+    assert_int_equal(nodes[read].parent, invoke);
+    assert_string_equal(images.functions[nodes[read].caller].name, "rounds");
+    assert_int_equal(nodes[again].parent, invoke);
+    assert_int_equal(nodes[again].caller, 0);
+    assert_int_equal(nodes[invoke].parent, root);
     end();
 }
 
@@ -198,6 +224,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(code_comes_between_caller_and_callee),
+        cmocka_unit_test(nodes_know_the_code_that_called_them),
         cmocka_unit_test(recursion_through_code_counts_once),
         cmocka_unit_test(tail_calls_stay_with_who_jumped),
         cmocka_unit_test(folded_calls_have_their_code_too),

@@ -54,9 +54,9 @@ static int check_process(const struct process *process)
 }
 
 /* The tree of a selected process; 1 if the trace is of another one, -1 after a message. Progress is
-   said here: reading takes most of the time. */
+   said here: reading takes most of the time. chains: of its stacks, if they are wanted. */
 static int load_selected(struct tree *tree, const char *path, struct selection *selection,
-                         struct images *images)
+                         struct images *images, struct chains *chains)
 {
     struct trace_error error;
     struct trace_file file;
@@ -68,11 +68,32 @@ static int load_selected(struct tree *tree, const char *path, struct selection *
     trace_file_close(&file);
     if (!selected)
         return 1;
+    if (chains && chains_read(chains, path, &error) < 0)
+        goto err;
     if (tree_load(tree, path, images, &error) == 0)
         return 0;
 err:
     message("%s", error.text);
     return -1;
+}
+
+/* 0 if it was read and found sound, or is not selected. */
+static int add_trace(const char *trace, struct profile *profile, struct images *images)
+{
+    struct chains chains = {0};
+    struct tree tree;
+    int result = load_selected(&tree, trace, profile->selection, images,
+                               profile->keeps_peaks ? &chains : NULL);
+
+    if (result == 0) {
+        profile_add(profile, &tree, images);
+        if (profile->keeps_peaks)
+            profile_keep_peaks(profile, &chains, &tree, images);
+        tree_free(&tree);
+        result = check_process(&profile->processes[profile->process_count - 1]);
+    }
+    chains_free(&chains);
+    return result < 0 ? -1 : 0;
 }
 
 /* 0 if every trace was read and found sound. */
@@ -82,17 +103,8 @@ static int add_traces(char *const *traces, struct profile *profile, struct image
     int result = 0;
 
     for (size_t i = 0; i < count; i++) {
-        struct tree tree;
-        int loaded;
         progress_show(i + 1, count, traces[i]);
-        loaded = load_selected(&tree, traces[i], profile->selection, images);
-        if (loaded < 0)
-            result = -1;
-        if (loaded != 0)
-            continue;
-        profile_add(profile, &tree, images);
-        tree_free(&tree);
-        if (check_process(&profile->processes[profile->process_count - 1]) < 0)
+        if (add_trace(traces[i], profile, images) < 0)
             result = -1;
     }
     progress_clear();
@@ -111,7 +123,7 @@ static void choose_functions(char **const sides[], size_t count, struct images *
     for (size_t side = 0; side < count; side++) {
         for (char *const *trace = sides[side]; *trace; trace++) {
             struct tree tree;
-            if (load_selected(&tree, *trace, selection, images) == 0)
+            if (load_selected(&tree, *trace, selection, images, NULL) == 0)
                 tree_free(&tree);
         }
     }
@@ -167,6 +179,7 @@ int main(int argc, const char **argv)
         profiles[side].keeps_stacks =
             options.mode->needs_stacks && options.mode->needs_stacks(&options);
         profiles[side].keeps_nodes = mode_reads_events(&options);
+        profiles[side].keeps_peaks = mode_reads_stacks(&options);
         profiles[side].selection = &options.selection;
         if (add_traces(sides[side], &profiles[side], &images) < 0)
             result = -1;

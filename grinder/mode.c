@@ -11,6 +11,7 @@
 #include "grinder/memory.h"
 #include "grinder/message.h"
 #include "grinder/output.h"
+#include "grinder/peak_format.h"
 #include "grinder/report/report.h"
 #include "grinder/summary.h"
 #include "grinder/top.h"
@@ -66,12 +67,9 @@ static bool profile_needs_stacks(const struct options *options)
     return format_of(options->format)->needs_stacks;
 }
 
-static bool has_events(const struct profile *profile)
+static bool needs_events(const struct options *options, const struct format *format)
 {
-    for (size_t i = 0; i < profile->process_count; i++)
-        if (profile->processes[i].nodes)
-            return true;
-    return false;
+    return format->needs_events || options->from_ns || options->to_ns != UINT64_MAX;
 }
 
 static int run_profile(const struct options *options, const struct profile *profile,
@@ -85,10 +83,11 @@ static int run_profile(const struct options *options, const struct profile *prof
     const char *path = options->output;
     int result;
 
-    if (format->write_times && !has_events(profile)) {
-        message("--output-format=%s needs a call-trace recording (call_trace_service start "
-                "--mode=calltrace); %s is a profile",
-                format->name, options->traces[0]);
+    if (needs_events(options, format) && !profile_has_events(profile)) {
+        message("%s%s needs a call-trace recording (call_trace_service start --mode=calltrace); "
+                "%s is a profile",
+                format->needs_events ? "--output-format=" : "--from or --to of ", format->name,
+                options->traces[0]);
         return FAILED;
     }
     if (format == &formats[0])
@@ -166,11 +165,36 @@ static int run_diff(const struct options *options, const struct profile *profile
     return output_commit(&output) < 0 ? FAILED : result;
 }
 
+static bool stack_has_format(const char *name)
+{
+    return peak_format_named(name, true) != NULL;
+}
+
+static int run_stack(const struct options *options, const struct profile *profile,
+                     const struct images *images)
+{
+    const struct peak_format *format = peak_format_named(options->format, is_to_terminal(options));
+    struct output output;
+
+    if (output_open(&output, options->output ? options->output : "-") < 0)
+        return EXIT_FAILURE;
+    format->write(output.stream, profile, images);
+    return output_commit(&output) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+bool mode_reads_stacks(const struct options *options)
+{
+    return options->mode->run == run_stack;
+}
+
 bool mode_reads_events(const struct options *options)
 {
     const struct format *format = options->format ? format_named(options->format) : NULL;
 
-    return options->mode->run == run_summary || (format && format->write_times);
+    if (!format || !format->write_times)
+        return options->mode->run == run_summary;
+    return format->needs_events ||
+           !(options->merged || options->split || options->weight == WEIGHT_CALLS);
 }
 
 const struct mode modes[] = {
@@ -179,6 +203,7 @@ const struct mode modes[] = {
     {"summary", true, 1, EXIT_FAILURE, NULL, NULL, run_summary, NULL},
     {"report", false, 1, EXIT_FAILURE, NULL, NULL, run_report, NULL},
     {"diff", true, SIDES, FAILED, diff_has_format, diff_needs_stacks, run_diff, NULL},
+    {"stack", true, 1, EXIT_FAILURE, stack_has_format, NULL, run_stack, NULL},
     {"top", true, 1, EXIT_FAILURE, NULL, NULL, NULL, top_run},
     {NULL, false, 0, 0, NULL, NULL, NULL, NULL},
 };

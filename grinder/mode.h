@@ -28,6 +28,9 @@ struct mode {
 /* Whether what is to be done needs a call-trace recording's events. */
 bool mode_reads_events(const struct options *options);
 
+/* Whether it needs what the traces have of the threads' stacks. */
+bool mode_reads_stacks(const struct options *options);
+
 /* The last has a null name. */
 extern const struct mode modes[];
 

@@ -25,21 +25,26 @@ static const char help[] =
     "                        docs/report.md\n"
     "  --mode=diff           what changed from one recording to another: two TRACEs, each a\n"
     "                        file or a folder\n"
+    "  --mode=stack          how deep the stack of each thread was, and the calls that were on\n"
+    "                        it then, with their bytes; docs/stack.md\n"
     "  --mode=top            the hottest functions of programs that run, in place: until q is\n"
     "                        pressed; s and c sort by self time and by calls\n"
     "\n"
     "  --output-format=NAME  profile: callgrind (this is the default), folded, flamegraph,\n"
-    "                        pprof, speedscope, tsv (functions), tsv-edges (calls), json;\n"
+    "                        pprof, speedscope, tsv (functions), tsv-edges (calls), json,\n"
+    "                        firefox;\n"
     "                        time lines, of a call-trace recording: chrome, perfetto,\n"
-    "                        firefox\n"
+    "                        firefox unless by --merge, --split or --weight=calls\n"
     "                        diff: table (the default on a terminal), tsv (the default\n"
     "                        elsewhere), folded, flamegraph\n"
+    "                        stack: table, tsv (likewise), json\n"
     "  --output-file=FILE    where to write, - for standard output (profile:\n"
     "                        callgrind.out.PID or profile.PID.SUFFIX, report:\n"
     "                        report.PID.html, else standard output); a report's that ends\n"
     "                        with / is a folder, for large programs\n"
     "  --weight=WEIGHT       ns (this is the default) or calls: the figure of folded,\n"
-    "                        flamegraph and speedscope, what diff sorts and judges by\n"
+    "                        flamegraph, speedscope and firefox, what diff sorts and\n"
+    "                        judges by\n"
     "  --thread-parts        profile: a part a thread (this is the default)\n"
     "  --merge, --merged     profile: all threads of all traces in one part\n"
     "  --split               profile: a file a thread, FILE-01, FILE-02 …;\n"
@@ -260,7 +265,7 @@ static void apply(struct options *options, int option, const char *argument)
     case MODE:
         options->mode = mode_named(argument);
         if (!options->mode)
-            wrong_usage("--mode: expected profile, summary, report, diff or top, found %s",
+            wrong_usage("--mode: expected profile, summary, report, diff, stack or top, found %s",
                         argument);
         break;
     case OUTPUT:
@@ -308,18 +313,22 @@ static void check_format(const struct options *options)
 {
     const char *name = options->format;
     const struct format *format = name ? format_named(name) : NULL;
-    bool is_time_line = format && format->write_times;
+    bool has_range = options->from_ns || options->to_ns != UINT64_MAX;
+    bool is_by_part = options->merged || options->split;
 
     if (name && !options->mode->has_format)
         wrong_usage("--mode=%s has no --output-format", options->mode->name);
     if (name && !options->mode->has_format(name))
         wrong_usage("--output-format: --mode=%s does not have %s", options->mode->name, name);
-    if (is_time_line && (options->merged || options->split))
+    if (format && format->needs_events && is_by_part)
         wrong_usage("--output-format=%s is by thread, and one file: --merge and --split are not "
                     "for it",
                     name);
-    if (!is_time_line && (options->from_ns || options->to_ns != UINT64_MAX))
+    if (has_range && !(format && format->write_times))
         wrong_usage("--from and --to are for --output-format=chrome, perfetto and firefox");
+    if (has_range && (is_by_part || options->weight == WEIGHT_CALLS))
+        wrong_usage("--from and --to are for time lines, which have no --merge, --split or "
+                    "--weight=calls");
     if (options->from_ns > options->to_ns)
         wrong_usage("--from: expected a time before that of --to");
 }
@@ -340,7 +349,7 @@ static void check_traces(const struct options *options)
 static void check(const struct options *options)
 {
     if (!options->mode)
-        wrong_usage("expected --mode=profile, summary, report, diff or top, found no --mode");
+        wrong_usage("expected --mode=profile, summary, report, diff, stack or top, found no --mode");
     check_traces(options);
     check_format(options);
     if (options->split && options->merged)

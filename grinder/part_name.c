@@ -52,6 +52,15 @@ void process_name(char name[PART_NAME_SIZE], const struct profile *profile, size
     text_make_printable(name);
 }
 
+size_t process_lives_before(const struct profile *profile, size_t process)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < process; i++)
+        count += profile->processes[i].header.pid == profile->processes[process].header.pid;
+    return count;
+}
+
 void thread_name(char name[PART_NAME_SIZE], const struct trace_thread *thread)
 {
     if (thread->name[0])
@@ -61,6 +70,12 @@ void thread_name(char name[PART_NAME_SIZE], const struct trace_thread *thread)
     text_make_printable(name);
 }
 
+void merged_name(char name[PART_NAME_SIZE], const struct profile *profile)
+{
+    snprintf(name, PART_NAME_SIZE, "all threads of %zu process%s", profile->process_count,
+             profile->process_count == 1 ? "" : "es");
+}
+
 void part_name(char name[PART_NAME_SIZE], const struct profile *profile, const struct part *part)
 {
     const struct process *process = &profile->processes[part->process];
@@ -68,8 +83,7 @@ void part_name(char name[PART_NAME_SIZE], const struct profile *profile, const s
     size_t length;
 
     if (profile->merged) {
-        snprintf(name, PART_NAME_SIZE, "all threads of %zu process%s", profile->process_count,
-                 profile->process_count == 1 ? "" : "es");
+        merged_name(name, profile);
         return;
     }
     process_name(name, profile, part->process);

@@ -17,10 +17,17 @@
    known to be a fork. Printable. */
 void process_name(char name[PART_NAME_SIZE], const struct profile *profile, size_t process);
 
+/* How many processes before it in the profile have its pid: it ran something else then, or they are
+   of another machine. */
+size_t process_lives_before(const struct profile *profile, size_t process);
+
 /* The thread's name, or "thread N" if it has none. Printable. */
 void thread_name(char name[PART_NAME_SIZE], const struct trace_thread *thread);
 
-/* Both; of a merged part, "all threads of N processes". */
+/* "all threads of N processes" */
+void merged_name(char name[PART_NAME_SIZE], const struct profile *profile);
+
+/* Both of the first two; of a merged part, the last. */
 void part_name(char name[PART_NAME_SIZE], const struct profile *profile, const struct part *part);
 
 #endif

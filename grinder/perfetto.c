@@ -10,7 +10,8 @@
  *       60  track_descriptor
  *
  *      TrackEvent
- *        4  debug_annotations {10 name, 6 string_value}   how a call ended that has no end
+ *        4  debug_annotations {10 name, 6 string_value}   how a call ended that has no end; the
+ *                             caller, if that is code made at run time
  *        9  type  (1 begin, 2 end, 3 instant)
  *       10  name_iid        a function's number + 1, interned with its first begin
  *       11  track_uuid
@@ -152,13 +153,22 @@ static void intern(struct writer *writer, uint32_t function)
     free(name.bytes);
 }
 
-static void write_begin(void *user, size_t thread, uint32_t function, uint64_t ns)
+static void annotate(struct writer *writer, const char *name, const char *value)
+{
+    put_text(&writer->inner, 10, name);
+    put_text(&writer->inner, 6, value);
+    put_message(&writer->event, 4, &writer->inner);
+}
+
+static void write_begin(void *user, size_t thread, const struct tree_node *call, uint64_t ns)
 {
     struct writer *writer = user;
 
-    intern(writer, function);
+    intern(writer, call->function);
     begin_event(writer, thread, SLICE_BEGIN);
-    put_number(&writer->event, 10, (uint64_t)function + 1);
+    put_number(&writer->event, 10, (uint64_t)call->function + 1);
+    if (call->caller)
+        annotate(writer, "caller", time_line_name(writer->images, call->caller));
     write_event(writer, ns);
 }
 
@@ -167,11 +177,8 @@ static void write_end(void *user, size_t thread, uint64_t ns, enum time_line_end
     struct writer *writer = user;
 
     begin_event(writer, thread, SLICE_END);
-    if (how != TIME_LINE_ENDED) {
-        put_text(&writer->inner, 10, "end");
-        put_text(&writer->inner, 6, how == TIME_LINE_OPEN ? "open" : "closed");
-        put_message(&writer->event, 4, &writer->inner);
-    }
+    if (how != TIME_LINE_ENDED)
+        annotate(writer, "end", how == TIME_LINE_OPEN ? "open" : "closed");
     write_event(writer, ns);
 }
 

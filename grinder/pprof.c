@@ -6,9 +6,9 @@
  * nothing else, and memory does not grow with the profile. A string's number is its place among
  * all strings written so far.
  *
- * Two figures a sample, calls and nanoseconds; "process" and "thread" as labels of parts that are
- * not merged. Locations and functions have the same ids: a frame is a function, and its line the
- * one where that begins. Id of function n is n + 1.
+ * Two figures a sample, calls and nanoseconds; "process", "thread" and, as threads share names,
+ * "tid" as labels of parts that are not merged. Locations and functions have the same ids: a frame
+ * is a function, and its line the one where that begins. Id of function n is n + 1.
  */
 #include "grinder/format.h"
 
@@ -163,28 +163,31 @@ static void write_sample(struct writer *writer, const struct stack_tree *stacks,
     write_fields(writer, &fields);
 }
 
-static void write_part(struct writer *writer, const struct part *part, int64_t process_key,
-                       int64_t thread_key)
+#define LABELS 3
+
+static void write_part(struct writer *writer, const struct part *part, const int64_t keys[LABELS])
 {
     const struct profile *profile = writer->view->profile;
     const struct process *process = &profile->processes[part->process];
-    Umbra__Pprof__Label of_process = UMBRA__PPROF__LABEL__INIT, *labels[2];
-    Umbra__Pprof__Label of_thread = UMBRA__PPROF__LABEL__INIT;
+    const struct trace_thread *thread = &process->threads[part->thread].record;
+    Umbra__Pprof__Label labels[LABELS], *pointers[LABELS];
     char name[PART_NAME_SIZE];
 
+    for (size_t i = 0; i < LABELS; i++) {
+        umbra__pprof__label__init(&labels[i]);
+        labels[i].key = keys[i];
+        pointers[i] = &labels[i];
+    }
     if (!profile->merged) {
         process_name(name, profile, part->process);
-        of_process.key = process_key;
-        of_process.str = write_string(writer, name);
-        thread_name(name, &process->threads[part->thread].record);
-        of_thread.key = thread_key;
-        of_thread.str = write_string(writer, name);
+        labels[0].str = write_string(writer, name);
+        thread_name(name, thread);
+        labels[1].str = write_string(writer, name);
+        labels[2].num = thread->tid;
     }
-    labels[0] = &of_process;
-    labels[1] = &of_thread;
     for (uint32_t i = 1; i < part->stacks.keys.count; i++)
         if (part->stacks.costs[i].calls || part->stacks.costs[i].self_ns)
-            write_sample(writer, &part->stacks, i, labels, profile->merged ? 0 : 2);
+            write_sample(writer, &part->stacks, i, pointers, profile->merged ? 0 : LABELS);
 }
 
 static void write_times(struct writer *writer)
@@ -203,7 +206,8 @@ static void write_times(struct writer *writer)
 void pprof_write(FILE *stream, const struct view *view)
 {
     struct writer *writer = memory_zeroed(1, sizeof(*writer));
-    int64_t process_key, thread_key;
+    static const char *const labels[LABELS] = {"process", "thread", "tid"};
+    int64_t keys[LABELS];
 
     writer->view = view;
     writer->sink.base.append = append;
@@ -214,12 +218,12 @@ void pprof_write(FILE *stream, const struct view *view)
     write_value_type(writer, "calls", "count");
     write_value_type(writer, "time", "nanoseconds");
     write_times(writer);
-    process_key = write_string(writer, "process");
-    thread_key = write_string(writer, "thread");
+    for (size_t i = 0; i < LABELS; i++)
+        keys[i] = write_string(writer, labels[i]);
     for (uint32_t i = 1; i < view->images->count; i++)
         write_mapping(writer, i);
     for (size_t i = view->first; i < view->first + view->count; i++)
-        write_part(writer, &view->profile->parts[i], process_key, thread_key);
+        write_part(writer, &view->profile->parts[i], keys);
     gzip_stream_end(&writer->sink.gzip);
     free(writer->has_function);
     free(writer->files);

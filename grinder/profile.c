@@ -143,7 +143,7 @@ void profile_add(struct profile *profile, struct tree *tree, const struct images
     copy_modules(process, tree);
     if (profile->keeps_nodes && event_files_exist(tree->path))
         process->nodes = tree_nodes(tree, &process->node_count);
-    if (profile->keeps_stacks)
+    if (profile->keeps_stacks && !process->nodes)
         stacks = memory_zeroed(tree->context_count, sizeof(*stacks));
     for (size_t i = 0; i < tree->thread_count; i++) {
         process->threads[i] = thread_facts(&tree->threads[i]);
@@ -155,6 +155,22 @@ void profile_add(struct profile *profile, struct tree *tree, const struct images
     }
     process->lost_contexts = tree->committed - visited;
     free(stacks);
+}
+
+void profile_keep_peaks(struct profile *profile, struct chains *chains, const struct tree *tree,
+                        const struct images *images)
+{
+    struct process *process = &profile->processes[profile->process_count - 1];
+
+    process->peaks = peaks_of(chains, tree, images, profile->selection);
+}
+
+bool profile_has_events(const struct profile *profile)
+{
+    for (size_t i = 0; i < profile->process_count; i++)
+        if (profile->processes[i].nodes)
+            return true;
+    return false;
 }
 
 static void free_table(struct cost_table *table)
@@ -171,6 +187,7 @@ void profile_free(struct profile *profile)
             free(process->modules[j].path);
         free(process->modules);
         free(process->nodes);
+        peaks_free(process->peaks, process->thread_count);
         free(process->threads);
     }
     for (size_t i = 0; i < profile->part_count; i++) {

@@ -17,6 +17,7 @@
 #include "grinder/cost.h"
 #include "grinder/images.h"
 #include "grinder/pair_index.h"
+#include "grinder/peak.h"
 #include "grinder/selection.h"
 #include "grinder/stacks.h"
 #include "grinder/tree.h"
@@ -76,12 +77,14 @@ struct process {
     uint64_t lost_contexts;  /* those whose callers are missing */
     struct tree_node *nodes; /* by index; null unless there are events, and keeps_nodes */
     size_t node_count;
+    struct peak *peaks; /* by thread; null unless keeps_peaks */
 };
 
 struct profile {
     bool merged;
-    bool keeps_stacks;
+    bool keeps_stacks;           /* but for processes whose nodes are kept */
     bool keeps_nodes;            /* of call-trace recordings */
+    bool keeps_peaks;            /* profile_keep_peaks is to be called */
     struct selection *selection; /* borrowed; null: everything */
     struct process *processes;
     size_t process_count, process_room;
@@ -91,6 +94,13 @@ struct profile {
 
 /* Adds a trace, or what is selected of its threads; its folds are used up. */
 void profile_add(struct profile *profile, struct tree *tree, const struct images *images);
+
+/* Keeps the peaks of the trace that was added last, while its tree is still there. */
+void profile_keep_peaks(struct profile *profile, struct chains *chains, const struct tree *tree,
+                        const struct images *images);
+
+/* Whether there are time lines: the nodes of some process were kept. */
+bool profile_has_events(const struct profile *profile);
 void profile_free(struct profile *profile);
 
 #endif

@@ -7,15 +7,10 @@
 
 #define NONE UINT32_MAX
 
-struct call {
-    uint32_t node;
-    uint32_t function;
-};
-
 enum where { BEFORE_RANGE, IN_RANGE, BEHIND_RANGE };
 
 struct thread_line {
-    struct call *open;
+    uint32_t *open; /* nodes */
     size_t count, room;
     size_t shown;   /* the lowest open call that is selected; from it on all are; or NONE */
     uint64_t since; /* ns; when that was begun */
@@ -95,7 +90,8 @@ static void show_begin(struct walk *walk, size_t thread, size_t place, uint64_t 
         line->since = ns;
     walk->facts[thread].calls++;
     if (walk->visitor->begin)
-        walk->visitor->begin(walk->visitor->user, thread, line->open[place].function, ns);
+        walk->visitor->begin(walk->visitor->user, thread,
+                             &walk->process->nodes[known(walk, line->open[place])], ns);
 }
 
 static void show_end(struct walk *walk, size_t thread, size_t place, uint64_t ns,
@@ -140,21 +136,25 @@ static void advance(struct walk *walk, size_t thread, uint64_t ns)
         leave_range(walk, thread, walk->range->to_ns);
 }
 
-static bool is_chosen(const struct walk *walk, uint32_t function)
+static bool has_chosen(const struct walk *walk, uint32_t function)
 {
-    return !walk->chosen || (function < walk->chosen_count && walk->chosen[function]);
+    return function < walk->chosen_count && walk->chosen[function];
+}
+
+static bool is_chosen(const struct walk *walk, const struct tree_node *call)
+{
+    return !walk->chosen || has_chosen(walk, call->function) || has_chosen(walk, call->caller);
 }
 
 static void push(struct walk *walk, size_t thread, uint32_t node)
 {
     struct thread_line *line = &walk->lines[thread];
     uint32_t known_node = known(walk, node);
-    uint32_t function = walk->process->nodes[known_node].function;
 
     if (line->count == line->room)
         line->open = memory_grow(line->open, line->count, &line->room, sizeof(*line->open));
-    line->open[line->count] = (struct call){node, function};
-    if (line->shown > line->count && is_chosen(walk, function))
+    line->open[line->count] = node;
+    if (line->shown > line->count && is_chosen(walk, &walk->process->nodes[known_node]))
         line->shown = line->count;
     line->count++;
     walk->open_here[known_node]++;
@@ -167,7 +167,7 @@ static void pop(struct walk *walk, size_t thread, enum time_line_end how)
     struct thread_line *line = &walk->lines[thread];
 
     line->count--;
-    walk->open_here[known(walk, line->open[line->count].node)]--;
+    walk->open_here[known(walk, line->open[line->count])]--;
     if (line->where == IN_RANGE && line->shown <= line->count)
         show_end(walk, thread, line->count, line->last, how);
     if (line->shown == line->count)
@@ -189,7 +189,7 @@ static size_t find_open(const struct walk *walk, const struct thread_line *line,
 
     if (!walk->open_here[known(walk, node)])
         return 0;
-    while (i && line->open[i - 1].node != node)
+    while (i && line->open[i - 1] != node)
         i--;
     return i;
 }
@@ -232,7 +232,7 @@ static void see_end(struct walk *walk, size_t thread, uint32_t node)
     struct thread_line *line = &walk->lines[thread];
     size_t found = line->count;
 
-    if (!found || line->open[found - 1].node != node)
+    if (!found || line->open[found - 1] != node)
         found = find_open(walk, line, node);
     if (!found) {
         walk->facts[thread].orphans++;

@@ -22,7 +22,7 @@
  * on another thread than the one that began it is an orphan there, and the call is closed or open
  * where it began.
  *
- * Memory: 8 bytes an open call, 4 bytes a node of the tree, and the batches of event_stream.h; not
+ * Memory: 4 bytes an open call, 4 bytes a node of the tree, and the batches of event_stream.h; not
  * by events.
  */
 #ifndef UMBRA_GRINDER_TIME_LINE_H
@@ -39,11 +39,12 @@ enum time_line_end {
     TIME_LINE_OPEN,   /* it was open when its thread, or the range of time, ended */
 };
 
-/* thread: place in process->threads. Times are in ns since the recording began, and do not fall
-   within a thread. A null function is passed over. */
+/* thread: place in process->threads; call: one of process->nodes, the first for a call of which
+   nothing is known. Times are in ns since the recording began, and do not fall within a thread. A
+   null function is passed over. */
 struct time_line_visitor {
     void *user;
-    void (*begin)(void *user, size_t thread, uint32_t function, uint64_t ns);
+    void (*begin)(void *user, size_t thread, const struct tree_node *call, uint64_t ns);
     void (*end)(void *user, size_t thread, uint64_t ns, enum time_line_end how);
     void (*gap)(void *user, size_t thread, uint64_t from_ns, uint64_t to_ns, uint64_t dropped);
 };

@@ -109,11 +109,11 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 
 static const struct images *images;
 
-static void see_begin(void *user, size_t thread, uint32_t function, uint64_t ns)
+static void see_begin(void *user, size_t thread, const struct tree_node *call, uint64_t ns)
 {
     (void)user;
     (void)thread;
-    say(" %u@%u", images->functions[function].index, (unsigned)ns);
+    say(" %u@%u", images->functions[call->function].index, (unsigned)ns);
 }
 
 static void see_end(void *user, size_t thread, uint64_t ns, enum time_line_end how)

@@ -307,7 +307,7 @@ int tree_load(struct tree *tree, const char *path, struct images *images, struct
 {
     struct trace_file file;
     struct loader loader = {.images = images};
-    struct trace_visitor visitor = {&loader, load_thread, load_nodes, load_module};
+    struct trace_visitor visitor = {&loader, load_thread, load_nodes, load_module, NULL};
     int result = -1;
 
     if (trace_file_open(&file, path, error) < 0)
@@ -366,7 +366,15 @@ struct tree_node *tree_nodes(const struct tree *tree, size_t *count)
     nodes = memory_zeroed(*count, sizeof(*nodes));
     for (size_t slot = 1; slot < tree->context_count; slot++) {
         const struct context *context = &tree->contexts[slot];
-        nodes[units[slot]] = (struct tree_node){context->function, units[context->parent]};
+        const struct context *above = &tree->contexts[context->parent];
+        struct tree_node node = {.function = context->function, .parent = units[context->parent]};
+        if (context->site & CONTEXT_JIT)
+            continue;
+        if (above->site & CONTEXT_JIT) {
+            node.parent = units[above->parent];
+            node.caller = above->function;
+        }
+        nodes[units[slot]] = node;
     }
     free(units);
     return nodes;

@@ -110,6 +110,7 @@ uint64_t tree_call_site(const struct tree *tree, const struct context *context);
 struct tree_node {
     uint32_t function; /* as images.h numbers it; 0: no such node, or a root */
     uint32_t parent;   /* index; 0: none */
+    uint32_t caller;   /* function of code made at run time that was in between; 0: none */
 };
 
 /* By node index, *count of them, to be freed. */

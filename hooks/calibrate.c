@@ -227,8 +227,8 @@ static void measure(enum kind kind, uint32_t *whole, uint32_t *inside)
 {
     uint32_t plain[ROUNDS], hooked[ROUNDS], within[ROUNDS], innermost_plain[ROUNDS];
     struct thread *before = thread_current();
+    static struct stand_in in; /* too large for a stack that is the host's */
     int repeat = kind == SAMPLED ? SAMPLED_REPEAT : REPEAT;
-    struct stand_in in;
 
     *whole = *inside = 0;
     if (!stand_in_make(&in, kind))

@@ -9,13 +9,19 @@ static bool is_timed(const struct record *record)
     return !(record->t0 & TRACE_TICK_FLAG);
 }
 
+/* Is number `number` of the node's calls to be timed? */
+static bool is_chosen(const struct trace_node *node, uint64_t number)
+{
+    return (int32_t)((uint32_t)number - node->next) >= 0;
+}
+
 /* Number `number` of the node's calls: is it to be timed, and for how many does it stand? The
    same as in linux/entry.S. */
 static uint64_t choose(struct trace_node *node, uint64_t number)
 {
     uint8_t weight = node->gap;
 
-    if ((int32_t)((uint32_t)number - node->next) < 0)
+    if (!is_chosen(node, number))
         return 0;
     node->gap = (uint8_t)(node->mask / 2 + 1 + (node->random & node->mask));
     node->next = (uint32_t)number + node->gap;
@@ -27,6 +33,7 @@ void invocation_begin(struct record *record, struct trace_node *node, uint64_t r
 {
     uint64_t calls = node->calls + 1;
 
+    __atomic_store_n(&record->mark, 0, __ATOMIC_RELEASE); /* it was that of another node */
     record->ret = ret;
     record->body = body;
     record->node = node;
@@ -165,6 +172,26 @@ void invocations_unwind(struct thread *thread, uint64_t until, uint64_t now)
     while (!record_is_sentinel(stash->top) &&
            (!record_is_live(stash->top) || record_slot(stash->top) < until))
         unwind_top(thread, now);
+}
+
+/*
+ * A handler may interrupt this anywhere and leave by longjmp: the record is live all the time, and
+ * its mark always goes with its node. In between it counts nothing.
+ */
+bool invocation_replace(struct record *record, struct trace_node *node, uint64_t body)
+{
+    uint64_t calls = node->calls + 1;
+
+    if (!session.is_adaptive || record->t0 != session.header->tick ||
+        is_chosen(node, calls + node->passed))
+        return false;
+    count_end(record, &record->node->exits, MARK_LEAVING);
+    __atomic_store_n(&record->mark, 0, __ATOMIC_RELEASE);
+    record->node = node;
+    record->body = body;
+    __atomic_store_n(&record->mark, calls, __ATOMIC_RELEASE);
+    node->calls = calls;
+    return true;
 }
 
 /* Its slot holds something else now, or is not there any more. */

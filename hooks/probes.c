@@ -7,6 +7,7 @@
 #include "hooks/invocation.h"
 #include "hooks/modules.h"
 #include "hooks/session.h"
+#include "hooks/stack.h"
 #include "hooks/tree.h"
 #include "trace/image_manifest.h"
 
@@ -139,12 +140,15 @@ static struct record *push_other(struct thread *thread)
  * that of the function that jumped; in a chain of jumps, below that of the first, so that a loop of
  * tail calls does not grow the tree.
  */
+static struct trace_node *tail_caller(const struct thread *thread, const struct record *record)
+{
+    return record->node->site & TRACE_SITE_TAIL ? tree_parent(thread, record->node) : record->node;
+}
+
 static bool tail_call(struct thread *thread, struct record *record, uint64_t body)
 {
-    struct trace_node *from =
-        record->node->site & TRACE_SITE_TAIL ? tree_parent(thread, record->node) : record->node;
-    struct trace_node *node =
-        tree_child(thread, from, record->ret | TRACE_SITE_TAIL, function_of(body));
+    struct trace_node *node = tree_child(thread, tail_caller(thread, record),
+                                         record->ret | TRACE_SITE_TAIL, function_of(body));
     uint64_t slot = record_slot(record);
 
     if (!node)
@@ -153,6 +157,21 @@ static bool tail_call(struct thread *thread, struct record *record, uint64_t bod
     invocation_begin(record, node, record->ret, body, slot, thread->now);
     event_entry(thread, node, thread->now);
     return true;
+}
+
+/* The same for a context that is known, when no clock has to be read: one in six of Lua's calls. */
+static struct record *tail_call_at_once(const uint64_t *slot, uint64_t body)
+{
+    struct thread *thread = thread_current();
+    struct record *top = thread ? thread->top : 0;
+    struct trace_node *node;
+
+    if (!top || session.state != SESSION_RUNNING || record_slot(top) != (uint64_t)slot ||
+        *slot != record_thunk(top) + THUNK_RETURN)
+        return 0;
+    node =
+        tree_find(thread, tail_caller(thread, top), top->ret | TRACE_SITE_TAIL, function_of(body));
+    return node && invocation_replace(top, node, body) ? top : 0;
 }
 
 static struct destination count_as_dropped(struct thread *thread, uint64_t body)
@@ -204,7 +223,9 @@ static struct destination entry_on_own_stack(struct thread *thread, uint64_t *sl
     }
 
     struct destination destination = begin(thread, record, top, slot, body);
-    if (!destination.is_thunk)
+    if (destination.is_thunk)
+        stack_note(thread, (uint64_t)slot);
+    else
         stash_pop(stash);
     return destination;
 }
@@ -237,11 +258,15 @@ static struct destination entry_on_other_stack(struct thread *thread, uint64_t *
 
 FROM_ASSEMBLY struct destination umbra_slow_entry(uint64_t *slot, uint64_t body)
 {
+    struct record *record;
     struct thread *thread;
     struct destination destination;
 
     if (session_is_paused())
         return pass(body);
+    record = tail_call_at_once(slot, body);
+    if (record)
+        return (struct destination){record_thunk(record), true};
     thread = enter(slot, ticks_now());
 
     if (!thread)

@@ -23,20 +23,25 @@
 #include <stdint.h>
 
 #include "hooks/events.h"
+#include "hooks/stack.h"
 #include "hooks/thread_slot.h"
 #include "thunkstash/stash.h"
 #include "trace/trace_format.h"
 
 struct thread {
     /* Hot: layout.h has the offsets. */
-    uint64_t stack_low;  /* bounds of the own stack */
-    uint64_t stack_size; /* 0: every entry takes the slow path */
+    uint64_t stack_low;  /* of the own stack, the part that was in use already: deeper calls */
+    uint64_t stack_size; /* take the slow path, which notes them; 0: every entry does */
     struct record *top;  /* of `own`; null: every exit takes the slow path */
     uint32_t *table;     /* contexts by hash: node indexes, 0 for none; open addressing */
     uint64_t table_mask; /* 4 * (entries - 1), entries a power of 2 */
     char *trace;         /* start of the mapped trace: node = trace + 64 * index */
     uint64_t stopped;    /* ticks spent in slow paths: a thread's time is rdtsc less these */
     struct event_place events;
+
+    /* Contexts found of late, node indexes that stay in the nearest cache while the table does
+       not. An entry may be any context's or 0; whoever reads it looks at the node. */
+    _Alignas(64) uint32_t hints[HINTS_SIZE / sizeof(uint32_t)];
 
     uint32_t begun; /* session in which the state was set up; 0: wiped, or never set up */
     uint32_t busy;
@@ -47,6 +52,7 @@ struct thread {
     struct stash own;           /* calls on that stack */
     struct stash other;         /* calls on all others */
     bool other_begun;
+    struct stack_peak peak; /* of the own stack */
 
     struct trace_thread *entry; /* in the trace */
     struct trace_block *block;  /* where nodes are taken from */
@@ -97,6 +103,7 @@ ASSERT_HOT(stopped, THREAD_STOPPED);
 ASSERT_HOT(events.next, THREAD_EVENT_NEXT);
 ASSERT_HOT(events.end, THREAD_EVENT_END);
 ASSERT_HOT(events.base, THREAD_EVENT_BASE);
+ASSERT_HOT(hints, THREAD_HINTS);
 _Static_assert(offsetof(struct trace_node, site) == NODE_SITE, "site");
 _Static_assert(offsetof(struct trace_node, parent) == NODE_PARENT, "parent");
 _Static_assert(offsetof(struct trace_node, calls) == NODE_CALLS, "calls");

@@ -9,8 +9,6 @@
 #include "hooks/tree.h"
 #include "thunkstash/pages.h"
 
-#define PAGE 4096
-
 /* Stands in while a thread's state is made: always busy. */
 static struct thread in_the_making = {.begun = UINT32_MAX, .busy = 1, .busy_slot = UINT64_MAX};
 
@@ -33,12 +31,18 @@ void threads_prepare(void)
 
 void thread_suspend(struct thread *thread, uint64_t slot, uint64_t ticks)
 {
+    /* In this order for handlers of this very thread: the compiler's order will do. */
     thread->busy_slot = slot;
-    __atomic_store_n(&thread->busy, 1, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&thread->stack_size, 0, __ATOMIC_SEQ_CST);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    thread->busy = 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    thread->stack_size = 0;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (thread->top)
         thread->own.top = thread->top;
-    __atomic_store_n(&thread->top, 0, __ATOMIC_SEQ_CST);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    thread->top = 0;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     thread->now = ticks - thread->stopped;
     if (thread->own.top)
         stash_settle(&thread->own);
@@ -48,9 +52,11 @@ void thread_publish(struct thread *thread)
 {
     thread->stopped = ticks_now() - thread->now;
     if (session.state == SESSION_RUNNING && thread->own.top) {
-        thread->stack_low = thread->own_low;
+        thread->stack_low = thread->peak.lowest;
         __atomic_store_n(&thread->top, thread->own.top, __ATOMIC_RELEASE);
-        __atomic_store_n(&thread->stack_size, thread->own_size, __ATOMIC_RELEASE);
+        __atomic_store_n(&thread->stack_size,
+                         thread->own_low + thread->own_size - thread->peak.lowest,
+                         __ATOMIC_RELEASE);
     }
     __atomic_store_n(&thread->busy, 0, __ATOMIC_RELEASE);
 }
@@ -114,12 +120,12 @@ void thread_leave(struct thread *thread)
     if (*link) {
         *link = thread->next;
         if (thread_give_back(thread))
-            pages_give_back(thread, PAGE);
+            pages_give_back(thread, sizeof *thread);
     }
     guard_release(guard);
 }
 
-/* A page for a new thread's state: one that a thread that is gone has left, or a fresh one. */
+/* Pages for a new thread's state: one that a thread that is gone has left, or a fresh one. */
 static struct thread *state_for_new_thread(uint32_t tid)
 {
     struct thread **link, *found = 0, *fresh;
@@ -138,13 +144,13 @@ static struct thread *state_for_new_thread(uint32_t tid)
             if (!thread_give_back(thread))
                 continue;
             if (found)
-                pages_give_back(found, PAGE);
+                pages_give_back(found, sizeof *found);
             found = thread;
         }
         begun_since_sweep = 0;
         live_at_sweep = live;
     }
-    fresh = found ? found : pages_take_wiped_on_fork(PAGE);
+    fresh = found ? found : pages_take_wiped_on_fork(sizeof *fresh);
     if (fresh)
         memset(fresh, 0, sizeof *fresh);
     return fresh;
@@ -161,6 +167,7 @@ static bool thread_set_up(struct thread *thread, uint32_t tid)
     thread->tid = tid;
     thread->own_low = bounds.low;
     thread->own_size = bounds.size;
+    stack_begin(thread);
     thread->entry->tid = tid;
     thread->entry->start_ticks = ticks_now();
     thread->entry->state = TRACE_THREAD_RUNNING;

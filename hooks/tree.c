@@ -162,6 +162,28 @@ static struct trace_node *add_folded(struct thread *thread, struct trace_node *c
     return node;
 }
 
+/* Where among the thread's hints this context is, if it is: the same as in linux/entry.S. */
+static uint32_t *hint_of(struct thread *thread, uint64_t site, uint32_t parent)
+{
+    uint32_t offset = (parent * 4 ^ (uint32_t)site) & (HINTS_SIZE - 4);
+
+    return &thread->hints[offset / 4];
+}
+
+struct trace_node *tree_find(struct thread *thread, const struct trace_node *caller, uint64_t site,
+                             uint32_t function)
+{
+    uint32_t parent = caller->context, *hint = hint_of(thread, site, parent);
+    struct trace_node *node = node_at(thread, *hint);
+
+    if (*hint && node->site == site && node->parent == parent && node->function == function)
+        return node;
+    node = find(thread, site, parent, function);
+    if (node)
+        *hint = trace_index(node);
+    return node;
+}
+
 struct trace_node *tree_child(struct thread *thread, struct trace_node *caller, uint64_t site,
                               uint32_t function)
 {

@@ -51,6 +51,32 @@ pprof_values()
               END { printf "%d ns, %d calls\n", sum[1], sum[0] }'
 }
 
+# The weights of all samples, of which the last one of each thread is its end.
+firefox_total()
+{
+    /usr/bin/python3 - "$1" <<'END'
+import json, sys
+total = 0
+for thread in json.load(open("profile/firefox"), parse_float=lambda text: int(text.replace(".", "")))["threads"]:
+    samples, at = thread["samples"], 0
+    assert samples["weightType"] == sys.argv[1], samples["weightType"]
+    for stack, time, weight in zip(samples["stack"], samples["time"], samples["weight"], strict=True):
+        assert time == at and (weight == 0 or stack is not None)
+        at += weight
+    assert samples["stack"][-1] is None
+    total += at
+print(total)
+END
+}
+
+# As many as there are threads.
+pprof_tids()
+{
+    zcat profile/pprof |
+        protoc --proto_path="$pprof_schema" --decode=perftools.profiles.Profile profile.proto |
+        gawk '/^    num:/ { tid[$2] } END { print length(tid) }'
+}
+
 # all_equal OPTION…: each format's totals are the summary's
 all_equal()
 {
@@ -86,6 +112,11 @@ all_equal()
     grind speedscope --weight=calls "$@"
     equal "$what: speedscope calls" "$(jq '[.profiles[].weights[]] | add' profile/speedscope)" \
         "$calls"
+
+    grind firefox "$@"
+    equal "$what: firefox" "$(firefox_total tracing-ms)" "$ns"
+    grind firefox --weight=calls "$@"
+    equal "$what: firefox calls" "$(firefox_total samples)" "$calls"
 
     grind tsv "$@"
     equal "$what: tsv" "$(column self_ns profile/tsv) $(column calls profile/tsv)" "$ns $calls"
@@ -131,6 +162,9 @@ contains profile/folded ';\[cut\];'
 traces=$work/deep
 grind folded
 contains profile/folded ';\[cut\] [0-9]+$'
+grind firefox
+jq -e '[.threads[].stringArray[]] | contains(["[cut]"])' profile/firefox >/dev/null ||
+    fail "firefox has no [cut]"
 equal "frames at most" "$(gawk -F ';' '{ if (NF > most) most = NF } END { print most }' \
     profile/folded)" 1003
 
@@ -170,6 +204,11 @@ equal "status of patterns that match nothing" "$status" 1
 contains problems '--function=nosuch: expected a function of that name, found none'
 contains problems '--thread=nosuch: expected a thread'
 
+# Threads of one name are told apart.
+grind pprof
+equal "tids in pprof" "$(pprof_tids)" "$(jq '.threads | length' <(grinder --mode=profile \
+    --output-format=firefox --output-file=- "$traces"))"
+
 # Parts say where their process came from.
 grind callgrind
 contains profile/callgrind "^desc: Trigger: formats $child \(fork of $parent\): formats"
@@ -177,7 +216,7 @@ grind folded
 contains profile/folded "^formats $child \(fork of $parent\);formats;.*space::parse"
 
 # What a profile cannot be.
-for format in chrome perfetto firefox; do
+for format in chrome perfetto; do
     status=0
     grinder --mode=profile --output-format=$format --output-file=none "$traces" 2>problems ||
         status=$?
@@ -185,6 +224,11 @@ for format in chrome perfetto firefox; do
     contains problems "--output-format=$format needs a call-trace recording .*whole is a profile"
     [[ ! -e none ]]
 done
+status=0
+grinder --mode=profile --output-format=firefox --from=1 --output-file=none "$traces" 2>problems ||
+    status=$?
+equal "status of a range of time" "$status" 2
+contains problems "--from or --to of firefox needs a call-trace recording .*whole is a profile"
 status=0
 grinder --mode=profile --output-format=nosuch "$traces" 2>problems || status=$?
 equal "status of an unknown format" "$status" 2

@@ -59,6 +59,40 @@ trap 'status=$?; rm -f "$map"; set +e; (exit $status); end_of_script' EXIT
 ground
 named
 
+# Time lines say the caller with the call, and firefox has it in the stack; calls are the same ones.
+rm -rf lines
+(cd instrumented && "$BUILD/service/call_trace_service" start --mode=calltrace \
+    --trace-dir="$work/lines" -- ./jit map) >lines.out
+line_map=perf-$(basename lines/*.bin | cut -d- -f2).map
+mv "/tmp/$line_map" .
+
+# line FORMAT OPTION…: line from lines/
+line()
+{
+    grinder --mode=profile --output-file=line --jit-map="$line_map" --output-format="$@" lines
+}
+line chrome
+jq -r '.traceEvents[] | select(.ph == "B" and (.name == "callee" or .name == "nest")) |
+    "\(.name) by \(.args.caller)"' line | sort | uniq -c | sed 's/^ *//' >said
+printf '%s\n' '1010 callee by made: first' '10 nest by made: second' | diff said - >problems ||
+    fail "callers in chrome: $(<problems)"
+line perfetto
+equal "callers in perfetto" "$(grep -aoE 'made: (first|second)' line | sort | uniq -c | tr -s ' \n' ' ')" \
+    " 1010 made: first 10 made: second "
+line firefox
+jq -r '.threads[0] | . as $thread | [range(.stackTable.length)] | map(
+        $thread.stackTable.prefix[.] as $prefix |
+        [if $prefix == null then "-" else $thread.stringArray[$thread.stackTable.frame[$prefix]] end,
+            $thread.stringArray[$thread.stackTable.frame[.]]] | join(" > ")) | .[]' line |
+    grep -E 'made: |callee' | sort -u >said
+printf '%s\n' 'made: first > callee' 'made: second > nest' 'main > made: first' \
+    'main > made: second' 'nest > made: first' | diff said - >problems ||
+    fail "stacks in firefox: $(<problems)"
+line chrome --function='made: first'
+equal "calls by first" "$(grep -c '"ph":"B"' line)" 1010
+line folded --function='made: first' --weight=calls
+equal "calls by first, of the profile" "$(awk '{ sum += $NF } END { print sum }' line)" 1010
+
 # A process of that number that ran at another time.
 cp -p "$map" kept.map
 for when in '1 hour ago' '1 hour'; do

@@ -44,14 +44,14 @@ done
 
 equal "verbs" "$(completed call_trace_service s | paste -sd' ')" \
     "snapshot spawn start status stop"
-equal "modes" "$(completed grinder --mode = | paste -sd' ')" "diff profile report summary top"
+equal "modes" "$(completed grinder --mode = | paste -sd' ')" "diff profile report stack summary top"
 equal "one option" "$(completed grinder --thres)" "--threshold="
 equal "formats" "$(completed grinder --mode = diff --output-format = f | paste -sd' ')" \
     "flamegraph folded"
 # Every value it offers is one that the grinder takes: it gets as far as the trace.
-for mode in profile diff; do
+for mode in profile diff stack; do
     mapfile -t formats < <(completed grinder --mode = $mode --output-format =)
-    ((${#formats[@]} > 3)) || fail "--mode=$mode completes no formats"
+    ((${#formats[@]} >= 3)) || fail "--mode=$mode completes no formats"
     for format in "${formats[@]}"; do
         grinder --mode=$mode --output-format="$format" nosuch nosuch 2>problems || true
         contains problems '^grinder: nosuch: cannot be opened'

@@ -124,6 +124,9 @@ def firefox(file):
         assert len(values) == table["length"], name
         assert below is None or all(v is None or -1 < v < below for v in values), name
         return values
+    assert profile["meta"]["interval"] == 1, "ns, beyond which its reader does not zoom"
+    mains = [thread["pid"] for thread in profile["threads"] if thread["isMainThread"]]
+    assert len(mains) == len(set(mains)), "processes that its reader takes for one"
     ns, met = 0, set()
     for thread in profile["threads"]:
         samples, stacks, frames, functions, markers = (thread[name] for name in (
@@ -144,7 +147,7 @@ def firefox(file):
         column(functions, "fileName", len(strings))
         for name in ("startTime", "endTime", "data", "phase", "category"):
             column(markers, name)
-        assert all("events lost" in strings[name] for name in column(markers, "name"))
+        assert all(strings[name] == "events lost" for name in column(markers, "name"))
         met |= {strings[name] for name in column(functions, "name", len(strings))}
         at = None
         for stack, time, weight in zip(column(samples, "stack", stacks["length"]),
@@ -152,6 +155,8 @@ def firefox(file):
             assert at is None or time == at, "a stretch that is missing"
             at = time + weight
             ns += weight if stack is not None else 0
+        assert stack is None and not weight, "a last stretch that its reader lets end at once"
+        assert thread["registerTime"] <= thread["unregisterTime"] == time
     with open("read.functions", "w") as file:
         print(*sorted(met), sep="\n", file=file)
     print(ns)
@@ -252,6 +257,24 @@ for option in --process="$parent" --thread=2 --function='space::parse' --functio
     all_equal "$option"
 done
 
+# Processes of one pid are as many.
+mkdir twice
+for file in lines/*; do
+    ln "$file" "twice/one-${file##*/}"
+    ln "$file" "twice/other-${file##*/}"
+done
+traces=twice
+all_equal
+traces=lines
+
+# firefox by part, or by calls, is what it is of a profile.
+read -r ns calls < <(sed -n 's/^totals: \([0-9]*\) ns \([0-9]*\) calls .*/\1 \2/p' summary)
+grinder --mode=profile --output-format=firefox --merge --output-file=line "$traces"
+equal "threads, merged" "$(jq '.threads | length' line)" 1
+equal "ns of these" "$(/usr/bin/python3 readers.py firefox <line)" $((ns / 2))
+grinder --mode=profile --output-format=firefox --weight=calls --output-file=line "$traces"
+equal "calls by weight" "$(jq '[.threads[].samples.weight[]] | add' line)" $((calls / 2))
+
 # A range of time: its calls begin and end within it, and two that meet are the whole.
 grinder --mode=summary "$traces" >summary
 ns=$(line_totals ns)
@@ -343,7 +366,8 @@ equal "what chrome holds" "$(read_line chrome)" "$(line_totals entered ns)"
 jq -e '[.traceEvents[] | select(.ph == "I") | .name] | any(endswith(" events lost"))' line >gaps
 equal "what perfetto holds" "$(read_line perfetto)" "$(line_totals entered ns)"
 equal "what firefox holds" "$(read_line firefox)" "$(line_totals ns)"
-jq -e '.threads[0].markers.length > 0' line >gaps
+lost=$(jq '[.threads[].markers.data[].events] | add' line) # but those at the end, of no place
+((lost > 0 && lost <= dropped)) || fail "firefox says $lost events were lost, not $dropped"
 
 # Profiles are read as ever, and have all calls.
 equal "calls of leaf" "$(functions_of_tree | sed -n 's/^leaf\t//p')" 1100010
@@ -361,6 +385,8 @@ contains problems '--merge and --split are not for it'
 refused --output-format=perfetto --split
 refused --output-format=tsv --from=1
 contains problems '--from and --to are for'
+refused --output-format=firefox --from=1 --merge
+contains problems 'no --merge, --split or --weight=calls'
 refused --output-format=chrome --from=2 --to=1
 refused --output-format=chrome --to=x
 contains problems 'expected seconds'

@@ -87,6 +87,12 @@ contains instrumented.stdout '^went on on another thread: .* done 20$'
 
 compiled deep.exe "$programs/deep.c"
 records deep.exe
+# its stack: 300,001 calls of descend and start, and bytes that add up to the peak
+grinder --mode=stack traces/*.bin 2>problems | awk -F '\t' 'NR > 1 && $2 != first {
+        if (!first) { first = $2; next }
+        calls += $11; sum += $13; peak = $4; stack = $5 }
+    END { print calls, sum == peak, (peak > 300000 * 16 && peak < stack), stack / 1048576 }' >peak
+equal "the stack of deep" "$(<peak)" "300002 1 1 256"
 total entries 600005
 total skipped 0
 

@@ -21,9 +21,9 @@
 #define MOST_TRIES 8 /* blocks that cannot be mapped */
 
 static uint64_t taken[STASH_BLOCKS / WORD_BITS];
-/* Number + 1 of the stash's block before and behind; 0 for none. */
+/* Number + 1 of the stash's block before and behind, 0 for none; how many there are before. */
 static struct block_links {
-    uint32_t before, behind, session;
+    uint32_t before, behind, ordinal, session;
 } links[STASH_BLOCKS];
 static bool mapped[STASH_BLOCKS];
 static char *range;
@@ -88,10 +88,12 @@ static void block_begin(uint32_t block, struct stash *stash)
         .body = (uint64_t)exit_hook, .slot = SLOT_FREE, .owner = stash, .node = stash->root};
     records[BLOCK_LAST + 1].slot = 0;
     links[block] = (struct block_links){.before = stash->last_block, .session = stash->session};
-    if (stash->last_block)
+    if (stash->last_block) {
+        links[block].ordinal = links[stash->last_block - 1].ordinal + 1;
         links[stash->last_block - 1].behind = block + 1;
-    else
+    } else {
         stash->first_block = block + 1;
+    }
     stash->last_block = block + 1;
 }
 
@@ -173,6 +175,13 @@ struct record *stash_below(const struct record *record)
     if (!record_is_sentinel(record - 1))
         return (struct record *)record - 1;
     return before ? block_records(before - 1) + BLOCK_LAST : (struct record *)record - 1;
+}
+
+uint32_t stash_depth(const struct record *record)
+{
+    uint32_t block = block_of(record);
+
+    return links[block].ordinal * BLOCK_LAST + (uint32_t)(record - block_records(block));
 }
 
 void stash_settle(struct stash *stash)

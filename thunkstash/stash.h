@@ -100,6 +100,9 @@ static inline uint64_t record_thunk(const struct record *record)
     return (uint64_t)record - RECORD_DISTANCE;
 }
 
+/* Ordered: how many records there are up to this one; 0 for the first block's sentinel. */
+uint32_t stash_depth(const struct record *record);
+
 /* Calls visit for every record of the stash but sentinels, live or not. */
 void stash_each(struct stash *stash, void (*visit)(struct record *record, void *with), void *with);
 

@@ -123,6 +123,20 @@ static void a_top_on_a_sentinel_is_the_record_before_it(void **state)
     stash_release(&stash);
 }
 
+static void depth_counts_records_across_blocks(void **state)
+{
+    struct stash stash;
+
+    (void)state;
+    begin(&stash, true);
+    assert_int_equal(stash_depth(stash.top), 0);
+    for (uint32_t i = 1; i <= 2 * BLOCK_LAST + 3; i++)
+        assert_int_equal(stash_depth(push(&stash, i)), i);
+    for (uint32_t i = 2 * BLOCK_LAST + 3; i > 0; i--, stash_pop(&stash))
+        assert_int_equal(stash_depth(stash.top), i);
+    stash_release(&stash);
+}
+
 static void unordered_records_are_freed_in_any_order(void **state)
 {
     struct stash stash;
@@ -165,6 +179,7 @@ int main(void)
         cmocka_unit_test(ordered_records_come_and_go_last_in_first_out_across_blocks),
         cmocka_unit_test(a_later_blocks_sentinel_repeats_the_record_before_it),
         cmocka_unit_test(a_top_on_a_sentinel_is_the_record_before_it),
+        cmocka_unit_test(depth_counts_records_across_blocks),
         cmocka_unit_test(unordered_records_are_freed_in_any_order),
         cmocka_unit_test(blocks_given_back_are_used_again_and_their_end_is_told),
     };

@@ -13,7 +13,8 @@
  *         |   unit 4  trace_node …      |
  *   8192  +-----------------------------+
  *         | block 1: more nodes, or     |
- *         |   modules, or thread 2 …    |
+ *         |   modules, or thread 2,     |
+ *         |   or how deep its stack was |
  *         +-----------------------------+
  *   used  | not yet handed out          |  the file may end here or go on, sparse, to capacity
  *         +-----------------------------+
@@ -53,7 +54,7 @@
 #include <stdint.h>
 
 #define TRACE_MAGIC        "UMBRATRC"
-#define TRACE_VERSION      2
+#define TRACE_VERSION      3
 #define TRACE_HEADER_SIZE  4096u
 #define TRACE_BLOCK_SIZE   4096u
 #define TRACE_UNIT         64u
@@ -167,6 +168,7 @@ enum trace_block_kind {
     TRACE_BLOCK_THREAD = 1,  /* first block of a thread: trace_thread, then nodes */
     TRACE_BLOCK_NODES = 2,   /* further nodes of a thread */
     TRACE_BLOCK_MODULES = 3, /* struct trace_module, one behind the other */
+    TRACE_BLOCK_STACK = 4,   /* how deep a thread's stack was: stack_format.h */
 };
 
 /* Unit 0 of each block. */

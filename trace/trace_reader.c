@@ -233,6 +233,35 @@ static int visit_modules(const struct trace_file *file, const struct trace_visit
     return 0;
 }
 
+static int visit_stack(const struct trace_file *file, const struct trace_visitor *visitor,
+                       const struct trace_block *block, uint64_t at, struct trace_error *error)
+{
+    struct trace_stack stack;
+
+    memcpy(&stack, block, sizeof(stack));
+    if (!stack.thread)
+        return fail(error, file, "block at %" PRIu64 ": expected a thread's stack, found thread 0",
+                    at);
+    if (stack.first % STACK_BLOCK_ENTRIES || stack.first >= STACK_KEPT)
+        return fail(error, file,
+                    "stack record at %" PRIu64 ": expected a multiple of %u below %u for its first "
+                    "entry, found %" PRIu32,
+                    at, STACK_BLOCK_ENTRIES, STACK_KEPT, stack.first);
+    if (stack.copy >= STACK_COPIES)
+        return fail(error, file,
+                    "stack record at %" PRIu64 ": expected a copy of 0 to %d, found %" PRIu32, at,
+                    STACK_COPIES - 1, stack.copy);
+    if (!stack.first && (stack.size > stack.high || stack.lowest > stack.high ||
+                         stack.high - stack.lowest > stack.size))
+        return fail(error, file,
+                    "stack record at %" PRIu64 ": expected a lowest address within %" PRIu64
+                    " bytes below %" PRIu64 ", found %" PRIu64,
+                    at, stack.size, stack.high, stack.lowest);
+    if (visitor->stack)
+        visitor->stack(visitor->user, &stack, (const struct trace_stack_entry *)(block + 1));
+    return 0;
+}
+
 static int visit_block(const struct trace_file *file, const struct trace_visitor *visitor,
                        const struct trace_block *block, uint64_t at, struct trace_error *error)
 {
@@ -253,9 +282,11 @@ static int visit_block(const struct trace_file *file, const struct trace_visitor
         return visit_nodes(file, visitor, block, at, 1, error);
     case TRACE_BLOCK_MODULES:
         return visit_modules(file, visitor, block, at, error);
+    case TRACE_BLOCK_STACK:
+        return visit_stack(file, visitor, block, at, error);
     }
     return fail(error, file, "block at %" PRIu64 ": expected a kind of 1 to %d, found %" PRIu32, at,
-                TRACE_BLOCK_MODULES, block->kind);
+                TRACE_BLOCK_STACK, block->kind);
 }
 
 /* Where the next data at or behind `at` is, rounded down to a block; `end` if there is none. */

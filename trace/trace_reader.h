@@ -6,13 +6,14 @@
  * what was checked cannot change afterwards, a file that shrinks is no SIGBUS, and memory does
  * not grow with the file. Holes of a sparse file are skipped without being read.
  *
- * What is checked here: every field of the header, block, thread and module records, and that
- * strings end. Links between nodes (parent, context, root) and function numbers need the whole
- * file and are the caller's to check; they are handed over as they stand.
+ * What is checked here: every field of the header, block, thread, module and stack records, and
+ * that strings end. Links between nodes (parent, context, root), function numbers and stack entries
+ * need the whole file and are the caller's to check; they are handed over as they stand.
  */
 #ifndef UMBRA_TRACE_READER_H
 #define UMBRA_TRACE_READER_H
 
+#include "trace/stack_format.h"
 #include "trace/trace_format.h"
 
 #define TRACE_ERROR_SIZE 1400
@@ -40,6 +41,9 @@ struct trace_visitor {
     void (*nodes)(void *user, uint32_t thread, uint32_t first, const struct trace_node *nodes,
                   uint32_t count);
     void (*module)(void *user, const struct trace_module *module);
+    /* STACK_BLOCK_ENTRIES entries, of which some were perhaps not written. */
+    void (*stack)(void *user, const struct trace_stack *stack,
+                  const struct trace_stack_entry *entries);
 };
 
 /* Opens path and reads its header. 0, or -1 with error filled in and nothing to close. A file

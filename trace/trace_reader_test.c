@@ -12,7 +12,7 @@
 #include "trace/trace_sample.h"
 
 struct counts {
-    unsigned threads, nodes, modules;
+    unsigned threads, nodes, modules, stacks;
     uint64_t calls;
 };
 
@@ -40,6 +40,15 @@ static void count_module(void *user, const struct trace_module *module)
     assert_int_equal(strlen(module->path) < module->path_size, 1);
 }
 
+static void count_stack(void *user, const struct trace_stack *stack,
+                        const struct trace_stack_entry *entries)
+{
+    ((struct counts *)user)->stacks++;
+    assert_int_not_equal(stack->thread, 0);
+    assert_int_equal(stack->first % STACK_BLOCK_ENTRIES, 0);
+    (void)entries;
+}
+
 /* Two threads of 100 and 1 contexts, two modules. */
 static void build(struct trace_sample *sample)
 {
@@ -55,11 +64,19 @@ static void build(struct trace_sample *sample)
         parent = trace_sample_add_node(sample, 1, parent, 0x400100 + i, 1 + i % 50, i, 1000 - i);
 }
 
+static struct trace_stack *add_stack(struct trace_sample *sample)
+{
+    const uint32_t depths[] = {10, 20}, nodes[] = {68, 69};
+
+    build(sample);
+    return trace_sample_add_stack(sample, 1, depths, nodes, 2);
+}
+
 /* 0 or -1, as reading said. */
 static int read_sample(const struct trace_sample *sample, struct counts *counts,
                        struct trace_file *file, struct trace_error *error)
 {
-    struct trace_visitor visitor = {counts, count_thread, count_nodes, count_module};
+    struct trace_visitor visitor = {counts, count_thread, count_nodes, count_module, count_stack};
     char path[64];
     int fd = trace_sample_open(sample, path);
     int result;
@@ -167,7 +184,7 @@ static void another_version_is_refused(void **state)
     (void)state;
     build(&sample);
     trace_sample_header(&sample)->version = 9;
-    expect_refusal(&sample, "expected trace version 2, found 9");
+    expect_refusal(&sample, "expected trace version 3, found 9");
 }
 
 static void an_overfull_block_is_refused(void **state)
@@ -187,7 +204,7 @@ static void an_unknown_block_is_refused(void **state)
     (void)state;
     build(&sample);
     ((struct trace_block *)(sample.bytes + 4096))->kind = 8;
-    expect_refusal(&sample, "block at 4096: expected a kind of 1 to 3, found 8");
+    expect_refusal(&sample, "block at 4096: expected a kind of 1 to 4, found 8");
 }
 
 static void a_path_without_end_is_refused(void **state)
@@ -200,6 +217,57 @@ static void a_path_without_end_is_refused(void **state)
     module = (struct trace_module *)(sample.bytes + sample.module_block + TRACE_UNIT);
     module->path_size = 4000;
     expect_refusal(&sample, "found 4000 bytes");
+}
+
+static void a_stack_is_read(void **state)
+{
+    struct trace_sample sample;
+    struct counts counts;
+    struct trace_file file;
+    struct trace_error error;
+
+    (void)state;
+    add_stack(&sample);
+    assert_int_equal(read_sample(&sample, &counts, &file, &error), 0);
+    assert_int_equal(counts.stacks, 1);
+    trace_sample_free(&sample);
+}
+
+static void a_stack_of_no_thread_is_refused(void **state)
+{
+    struct trace_sample sample;
+
+    (void)state;
+    add_stack(&sample)->thread = 0;
+    expect_refusal(&sample, "expected a thread's stack, found thread 0");
+}
+
+static void a_stack_that_begins_anywhere_is_refused(void **state)
+{
+    struct trace_sample sample;
+
+    (void)state;
+    add_stack(&sample)->first = 3;
+    expect_refusal(&sample, "expected a multiple of 252 below 65536 for its first entry, found 3");
+}
+
+static void a_third_copy_of_a_stack_is_refused(void **state)
+{
+    struct trace_sample sample;
+
+    (void)state;
+    add_stack(&sample)->copy = 2;
+    expect_refusal(&sample, "expected a copy of 0 to 1, found 2");
+}
+
+static void a_lowest_address_outside_the_stack_is_refused(void **state)
+{
+    struct trace_sample sample;
+
+    (void)state;
+    add_stack(&sample)->lowest = 0x1000;
+    expect_refusal(&sample, "expected a lowest address within 8388608 bytes below "
+                            "140733193388032, found 4096");
 }
 
 static void blocks_not_in_use_are_passed_over(void **state)
@@ -235,7 +303,7 @@ static void damage_is_read_or_refused(void **state)
     uint32_t random = 2463534242u;
 
     (void)state;
-    build(&sample);
+    add_stack(&sample);
     for (int round = 0; round < 3000; round++) {
         uint8_t bytes[64 * 1024];
         assert_true(sample.size <= sizeof(bytes));
@@ -265,6 +333,11 @@ int main(void)
         cmocka_unit_test(an_overfull_block_is_refused),
         cmocka_unit_test(an_unknown_block_is_refused),
         cmocka_unit_test(a_path_without_end_is_refused),
+        cmocka_unit_test(a_stack_is_read),
+        cmocka_unit_test(a_stack_of_no_thread_is_refused),
+        cmocka_unit_test(a_stack_that_begins_anywhere_is_refused),
+        cmocka_unit_test(a_third_copy_of_a_stack_is_refused),
+        cmocka_unit_test(a_lowest_address_outside_the_stack_is_refused),
         cmocka_unit_test(blocks_not_in_use_are_passed_over),
         cmocka_unit_test(damage_is_read_or_refused),
     };

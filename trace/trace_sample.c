@@ -159,6 +159,28 @@ void trace_sample_add_module(struct trace_sample *sample, const char *path, uint
     block->used += units;
 }
 
+struct trace_stack *trace_sample_add_stack(struct trace_sample *sample, uint32_t ordinal,
+                                           const uint32_t *depths, const uint32_t *nodes,
+                                           uint32_t count)
+{
+    size_t at = add_block(sample, TRACE_BLOCK_STACK, ordinal);
+    struct trace_stack *stack = (struct trace_stack *)(sample->bytes + at);
+    struct trace_stack_entry *entries = (struct trace_stack_entry *)(stack + 1);
+    uint32_t check = 0;
+
+    assert(count && count <= STACK_BLOCK_ENTRIES && "a sample's chain is short");
+    for (uint32_t i = 0; i < count; i++) {
+        entries[i] = (struct trace_stack_entry){.depth = depths[i], .node = nodes[i], .number = 1};
+        entries[i].check = check = stack_check(check, &entries[i]);
+    }
+    stack->used = TRACE_BLOCK_UNITS;
+    stack->high = 0x7fff00000000;
+    stack->size = 8 << 20;
+    stack->lowest = stack->high - (uint64_t)depths[count - 1] * STACK_DEPTH_UNIT;
+    stack->chain = (uint64_t)check << 32 | count;
+    return stack;
+}
+
 int trace_sample_open(const struct trace_sample *sample, char path[64])
 {
     int fd = memfd_create("trace", 0);

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "trace/stack_format.h"
 #include "trace/trace_format.h"
 
 struct trace_sample {
@@ -31,6 +32,12 @@ uint32_t trace_sample_add_node(struct trace_sample *sample, uint32_t ordinal, ui
 
 /* A representative of function. */
 uint32_t trace_sample_add_fold(struct trace_sample *sample, uint32_t ordinal, uint32_t function);
+
+/* A chain of count calls, the outermost first: depths in STACK_DEPTH_UNITs, nodes by index. The
+   stack ends at 0x7fff00000000 and may take 8 MiB. Once a thread. */
+struct trace_stack *trace_sample_add_stack(struct trace_sample *sample, uint32_t ordinal,
+                                           const uint32_t *depths, const uint32_t *nodes,
+                                           uint32_t count);
 
 void trace_sample_add_module(struct trace_sample *sample, const char *path, uint64_t base,
                              uint64_t size, uint32_t first_function, uint32_t function_count,

@@ -155,6 +155,14 @@ umbra_enter_3:
     or      rdx, rax
     .endm
 
+/* eax: where among the hints the context of key rdx and the site at [rsp] is, if it is there. */
+    .macro hint_place
+    mov     eax, edx
+    shl     eax, 2
+    xor     eax, [rsp]
+    and     eax, HINTS_SIZE - 4
+    .endm
+
 /* rax: where in the table the context of key rdx and the site at [rsp] is looked for first. */
     .macro first_place
     mov     rax, rdx
@@ -229,12 +237,8 @@ umbra_enter_3:
     jbe     slow_entry\@                    /* is this not a tail call from it? */
 
     callee_key                              /* the context (parent, call site, function) */
-    first_place
-    and     rax, [rdi + THREAD_TABLE_MASK]
-    add     rax, [rdi + THREAD_TABLE]
-    mov     eax, [rax]
-    test    eax, eax
-    jz      slow_entry\@
+    hint_place
+    mov     eax, [rdi + rax + THREAD_HINTS]
     shl     rax, 6
     add     rax, [rdi + THREAD_TRACE]
     cmp     [rax + NODE_PARENT], rdx
@@ -316,7 +320,7 @@ choose\@:                                   /* timed, for a gap of calls; the ne
     jmp     2b
     .endif
 
-search\@:                                   /* another context is in the place */
+search\@:                                   /* no hint: the table knows, and is one from now on */
     callee_key
     first_place
     mov     [rsp - 72], rsi
@@ -326,6 +330,7 @@ search\@:                                   /* another context is in the place *
     mov     esi, [rsi]
     test    esi, esi
     jz      slow_entry\@
+    mov     [rsp - 88], rsi
     shl     rsi, 6
     add     rsi, [rdi + THREAD_TRACE]
     add     rax, 4
@@ -336,6 +341,9 @@ search\@:                                   /* another context is in the place *
     cmp     [rsi + NODE_SITE], rdx
     mov     rdx, [rsp - 80]
     jne     5b
+    hint_place
+    mov     edx, [rsp - 88]
+    mov     [rdi + rax + THREAD_HINTS], edx
     mov     rax, rsi
     mov     rsi, [rsp - 72]
     jmp     1b

@@ -14,9 +14,11 @@
  *      2  nodes       exits, ticks, …      ─┘
  *      3  nodes       calls, links           of all nodes committed by now: no end of passes 1 and
  *                                            2 is of a node, or a call, that is not among them
- *      4  callers     of nodes in the copy that were committed after pass 3 had been there
- *      5  modules     of all functions that nodes name
- *      6  header
+ *      4  stacks      as they stand: their checks tell what changed meanwhile (stack_format.h)
+ *      5  callers     of nodes in the copy, and nodes of stacks, that were committed after pass 3
+ *                     had been there
+ *      6  modules     of all functions that nodes name
+ *      7  header
  *
  * A commit mark is read before what it is the mark of: blocks are read twice, marks taken from the
  * first and contents from the second reading (the kernel copies a page in no promised order, but
@@ -38,6 +40,7 @@
 
 #include "service/file.h"
 #include "service/tick_clock.h"
+#include "trace/stack_format.h"
 #include "trace/trace_format.h"
 
 #define FIRST_OF_THREAD 3u /* unit of a block's first node */
@@ -46,6 +49,7 @@
 union block {
     struct trace_block head;
     struct trace_node nodes[TRACE_BLOCK_UNITS];
+    struct trace_stack_entry entries[TRACE_BLOCK_SIZE / sizeof(struct trace_stack_entry)];
     unsigned char units[TRACE_BLOCK_UNITS][TRACE_UNIT];
 };
 
@@ -59,6 +63,7 @@ struct snapshot {
     int from, to;
     uint64_t capacity;
     uint8_t *committed; /* a bit a unit of the copy that holds a node */
+    uint8_t *copied;    /* a bit a thread whose record is in the copy, by ordinal */
     struct thread_seen *threads;
     size_t thread_count, thread_room;
 };
@@ -84,6 +89,12 @@ static bool is_marked(const struct snapshot *snapshot, uint32_t unit)
 static void mark(struct snapshot *snapshot, uint32_t unit)
 {
     snapshot->committed[unit / 8] |= (uint8_t)(1u << unit % 8);
+}
+
+/* There is at least a block a thread. */
+static bool is_ordinal(const struct snapshot *snapshot, uint32_t ordinal)
+{
+    return ordinal < snapshot->capacity / TRACE_BLOCK_SIZE;
 }
 
 static uint32_t first_node(const struct trace_block *head)
@@ -172,7 +183,7 @@ static const struct thread_seen *find_thread(const struct snapshot *snapshot, ui
                                                                            : NULL;
 }
 
-static void settle_thread(const struct snapshot *snapshot, union block *block, uint64_t at)
+static void settle_thread(struct snapshot *snapshot, union block *block, uint64_t at)
 {
     const struct thread_seen *seen = find_thread(snapshot, at);
     struct trace_thread record;
@@ -185,6 +196,8 @@ static void settle_thread(const struct snapshot *snapshot, union block *block, u
         record.unwound = record.live = record.end_ticks = 0;
     }
     memcpy(block->units[1], &record, sizeof(record));
+    if (is_ordinal(snapshot, record.ordinal))
+        snapshot->copied[record.ordinal / 8] |= (uint8_t)(1u << record.ordinal % 8);
 }
 
 /* marks: the block as it was read before. ends: as pass 2 wrote it. */
@@ -230,6 +243,29 @@ static bool copy_calls(struct snapshot *snapshot)
     return true;
 }
 
+/* Those of threads that are in the copy. */
+static bool is_wanted_stack(const struct snapshot *snapshot, const struct trace_block *head)
+{
+    return head->kind == TRACE_BLOCK_STACK && is_ordinal(snapshot, head->thread) &&
+           snapshot->copied[head->thread / 8] >> head->thread % 8 & 1;
+}
+
+static bool copy_stacks(const struct snapshot *snapshot)
+{
+    uint64_t used = read_used(snapshot);
+    union block block;
+
+    for (uint64_t at = TRACE_HEADER_SIZE; at < used; at += TRACE_BLOCK_SIZE) {
+        if (!file_read_at(snapshot->from, &block.head, sizeof(block.head), at))
+            return false;
+        if (is_wanted_stack(snapshot, &block.head) &&
+            !(file_read_at(snapshot->from, &block, sizeof(block), at) &&
+              file_write_at(snapshot->to, &block, sizeof(block), at)))
+            return false;
+    }
+    return true;
+}
+
 /* The block of a node that is added counts at least that far. */
 static bool count_in_block(const struct snapshot *snapshot, uint32_t unit)
 {
@@ -270,6 +306,17 @@ static bool add_caller(struct snapshot *snapshot, uint32_t unit)
     return true;
 }
 
+static bool add_nodes_of_stack(struct snapshot *snapshot, const union block *block)
+{
+    const struct trace_stack_entry *entries =
+        &block->entries[sizeof(struct trace_stack) / sizeof(struct trace_stack_entry)];
+
+    for (uint32_t i = 0; i < STACK_BLOCK_ENTRIES; i++)
+        if (!add_caller(snapshot, entries[i].node))
+            return false;
+    return true;
+}
+
 static bool copy_callers(struct snapshot *snapshot, uint64_t used)
 {
     struct trace_thread record;
@@ -280,6 +327,8 @@ static bool copy_callers(struct snapshot *snapshot, uint64_t used)
             return true; /* the copy ends here */
         memcpy(&record, block.units[1], sizeof(record));
         if (block.head.kind == TRACE_BLOCK_THREAD && !add_caller(snapshot, record.root))
+            return false;
+        if (block.head.kind == TRACE_BLOCK_STACK && !add_nodes_of_stack(snapshot, &block))
             return false;
         for (uint32_t unit = first_node(&block.head); unit < TRACE_BLOCK_UNITS; unit++) {
             const struct trace_node *node = &block.nodes[unit];
@@ -348,7 +397,8 @@ static bool copy_passes(struct snapshot *snapshot)
 {
     uint64_t used;
 
-    if (!read_threads(snapshot) || !copy_ends(snapshot) || !copy_calls(snapshot))
+    if (!read_threads(snapshot) || !copy_ends(snapshot) || !copy_calls(snapshot) ||
+        !copy_stacks(snapshot))
         return false;
     used = read_used(snapshot);
     if (!copy_callers(snapshot, used))
@@ -372,7 +422,8 @@ static bool open_trace(struct snapshot *snapshot, const char *path)
         return false;
     snapshot->capacity = header.capacity;
     snapshot->committed = calloc(header.capacity / TRACE_UNIT / 8 + 1, 1);
-    return snapshot->committed != NULL;
+    snapshot->copied = calloc(header.capacity / TRACE_BLOCK_SIZE / 8 + 1, 1);
+    return snapshot->committed && snapshot->copied;
 }
 
 /* A file beside the copy that takes its name once it is whole. */
@@ -391,6 +442,7 @@ static void end_copy(struct snapshot *snapshot)
     file_close(snapshot->from);
     file_close(snapshot->to);
     free(snapshot->committed);
+    free(snapshot->copied);
     free(snapshot->threads);
 }
 

@@ -1,10 +1,12 @@
-/* The trace reader, and the grinder's trees, profiles and figures made of what it hands over. */
+/* The trace reader, and the grinder's trees, profiles, chains of calls and figures made of what it
+ * hands over. */
 #include "grinder/message.h"
 #include "grinder/profile.h"
 #include "tests/fuzz/harness.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 /* In place of the grinder's own: images that the trace names and that are not there. */
@@ -20,23 +22,41 @@ void message(const char *format, ...)
         check_refusal(text);
 }
 
+/* A chain's bytes add up to the peak, whatever it is made of. */
+static void check_peaks(const struct process *process)
+{
+    for (size_t i = 0; i < process->thread_count; i++) {
+        const struct peak *peak = &process->peaks[i];
+        uint64_t sum = 0;
+
+        for (size_t j = 0; j < peak->row_count; j++)
+            sum += peak->rows[j].bytes;
+        if (sum != (peak->row_count ? peak->bytes : 0))
+            abort();
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     int file = memory_file(data, size);
     struct profile profile = {0};
     struct trace_error error = {{0}};
+    struct chains chains = {0};
     struct images images;
     struct tree tree;
     char path[64];
 
     snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
     images_begin(&images);
-    if (tree_load(&tree, path, &images, &error) < 0) {
+    if (chains_read(&chains, path, &error) < 0 || tree_load(&tree, path, &images, &error) < 0) {
         check_refusal(error.text);
     } else {
         profile_add(&profile, &tree, &images);
+        profile_keep_peaks(&profile, &chains, &tree, &images);
+        check_peaks(&profile.processes[0]);
         tree_free(&tree);
     }
+    chains_free(&chains);
     profile_free(&profile);
     images_free(&images);
     close(file);

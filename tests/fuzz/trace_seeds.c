@@ -39,6 +39,7 @@ static void begin(struct trace_sample *sample)
 
 int main(int argument_count, char **arguments)
 {
+    const uint32_t depths[] = {20, 30, 40, 45, 60}, nodes[] = {68, 69, 70, 69, 70};
     struct trace_sample sample;
 
     if (argument_count != 2)
@@ -46,6 +47,10 @@ int main(int argument_count, char **arguments)
     folder = arguments[1];
     begin(&sample);
     write_sample(&sample, "ended");
+    begin(&sample);
+    trace_sample_add_stack(&sample, 1, depths, nodes, 5);
+    trace_sample_add_stack(&sample, 2, depths, nodes, 3);
+    write_sample(&sample, "stacks");
     begin(&sample);
     trace_sample_header(&sample)->state = TRACE_RUNNING;
     trace_sample_thread(&sample, 1)->state = TRACE_THREAD_RUNNING;

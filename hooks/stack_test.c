@@ -1,0 +1,392 @@
+/*
+ * Chains of calls as a thread notes them, read back from its blocks: after each note, and, stepping
+ * through some of them, after each instruction, as if the thread were killed there.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+
+#include "hooks/session.h"
+#include "hooks/thread.h"
+#include "thunkstash/linux/linux_pages.h"
+#include "trace/stack_chain.h"
+
+#define MOST_BLOCKS (2 * STACK_MOST_BLOCKS)
+#define HIGH        0x7ffe00000000ull
+#define SIZE        (64ull << 20)
+#define MOST_CALLS  200000
+
+/* The agent's linker script reserves the range; here it is ordinary memory. */
+char umbra_stash[STASH_RANGE_SIZE] __attribute__((aligned(4096)));
+
+struct session session;
+static char trace[(1 + MOST_BLOCKS) * TRACE_BLOCK_SIZE] __attribute__((aligned(4096)));
+static uint32_t block_count, block_limit;
+static struct thread thread;
+static struct trace_thread entry;
+static uint64_t seed;
+
+/* What is live, the outermost first. */
+struct call {
+    uint64_t slot;
+    uint32_t node, number;
+};
+static struct call calls[MOST_CALLS];
+static uint32_t call_count;
+static uint32_t numbers[64]; /* calls of each node so far */
+
+struct trace_block *session_block(uint32_t ordinal)
+{
+    struct trace_block *block;
+
+    if (block_count == block_limit)
+        return NULL;
+    block = (struct trace_block *)(trace + ++block_count * TRACE_BLOCK_SIZE);
+    block->thread = ordinal;
+    block->used = 1;
+    return block;
+}
+
+void block_commit(struct trace_block *block, enum trace_block_kind kind)
+{
+    block->kind = kind;
+}
+
+uint32_t trace_index(const void *unit)
+{
+    return (uint32_t)(((const char *)unit - trace) / TRACE_UNIT);
+}
+
+static void no_exit(void)
+{
+}
+
+static int prepare(void **state)
+{
+    void *code = pages_map_file("/proc/self/exe", 0, BLOCK_CODE_SIZE);
+
+    (void)state;
+    stash_set_exit_hook(no_exit);
+    seed = getenv("SEED") ? strtoull(getenv("SEED"), NULL, 10) : (uint64_t)time(NULL);
+    printf("seed %llu\n", (unsigned long long)seed);
+    return stash_prepare(umbra_stash, code) ? 0 : 1;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    memset(trace, 0, sizeof(trace));
+    memset(&thread, 0, sizeof(thread));
+    block_count = call_count = 0;
+    block_limit = MOST_BLOCKS;
+    entry.ordinal = 1;
+    thread.entry = &entry;
+    thread.trace = trace;
+    thread.own_low = HIGH - SIZE;
+    thread.own_size = SIZE;
+    stack_begin(&thread);
+    assert_true(stash_begin(&thread.own, true, 1, (struct trace_node *)trace));
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    stash_release(&thread.own);
+    return 0;
+}
+
+static uint32_t random_below(uint32_t limit)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(seed >> 33) % limit;
+}
+
+/* Enters a call whose caller used that many bytes. */
+static void push(uint32_t bytes, uint32_t node)
+{
+    struct record *record = stash_push(&thread.own);
+    uint64_t above = call_count ? calls[call_count - 1].slot : HIGH;
+
+    assert_non_null(record);
+    calls[call_count] = (struct call){above - bytes, node, ++numbers[node]};
+    record->node = (struct trace_node *)(trace + node * TRACE_UNIT);
+    record->mark = numbers[node];
+    record->slot = calls[call_count++].slot + SLOT_BIAS;
+}
+
+static void pop(uint32_t count)
+{
+    for (; count; count--, call_count--)
+        stash_pop(&thread.own);
+}
+
+static bool note(void)
+{
+    uint64_t before = thread.peak.lowest;
+
+    stack_note(&thread, calls[call_count - 1].slot);
+    return thread.peak.lowest != before;
+}
+
+static void read_chain(struct stack_chain *chain)
+{
+    memset(chain, 0, sizeof(*chain));
+    for (uint32_t i = 1; i <= block_count; i++) {
+        struct trace_stack *block = (struct trace_stack *)(trace + i * TRACE_BLOCK_SIZE);
+        if (block->kind == TRACE_BLOCK_STACK)
+            assert_true(stack_chain_add(chain, block, (struct trace_stack_entry *)(block + 1)));
+    }
+    stack_chain_check(chain);
+}
+
+static bool is_call(const struct trace_stack_entry *found, const struct call *call)
+{
+    return found->depth == (HIGH - call->slot) / STACK_DEPTH_UNIT && found->node == call->node &&
+           found->number == call->number;
+}
+
+/* Are the first ones of count calls those of the chain? */
+static bool begins_with(const struct stack_chain *chain, const struct call *with, uint32_t count)
+{
+    if (chain->count > count || chain->inner != chain->count)
+        return false;
+    for (uint32_t i = 0; i < chain->count; i++)
+        if (!is_call(stack_chain_entry(chain, i), &with[i]))
+            return false;
+    return true;
+}
+
+static void assert_noted(void)
+{
+    struct stack_chain chain;
+
+    read_chain(&chain);
+    assert_int_equal(chain.count, call_count);
+    assert_int_equal(chain.peak, HIGH - calls[call_count - 1].slot);
+    assert_int_equal(stack_chain_depth(&chain), chain.peak);
+    assert_true(begins_with(&chain, calls, call_count));
+    stack_chain_free(&chain);
+}
+
+static void nothing_noted_is_nothing_known(void **state)
+{
+    struct stack_chain chain;
+
+    (void)state;
+    read_chain(&chain);
+    assert_int_equal(chain.copies[0].head.kind, 0);
+    assert_int_equal(chain.inner, 0);
+    assert_int_equal(stack_chain_depth(&chain), 0);
+}
+
+static void the_deepest_chain_stays(void **state)
+{
+    struct stack_chain chain;
+
+    (void)state;
+    push(1000, 1);
+    push(200, 2);
+    push(64, 3);
+    assert_true(note());
+    assert_noted();
+    pop(2);
+    push(100, 4);
+    push(100, 5);
+    assert_false(note());
+    pop(2);
+    push(208, 4);
+    push(64, 5);
+    assert_true(note());
+    assert_noted();
+    read_chain(&chain);
+    assert_int_equal(chain.peak, 1272);
+    assert_int_equal(chain.copies[0].head.size, SIZE);
+    stack_chain_free(&chain);
+}
+
+/* The same function at the same place, but called again, from elsewhere. */
+static void another_call_at_the_same_place_is_another(void **state)
+{
+    (void)state;
+    push(1000, 1);
+    push(48, 2);
+    push(112, 3);
+    assert_true(note());
+    pop(2);
+    push(112, 2);
+    push(48, 3);
+    push(32, 4);
+    assert_true(note());
+    assert_noted();
+}
+
+static void enter(uint32_t bytes, uint32_t node, void (*before)(void))
+{
+    push(bytes, node);
+    if (calls[call_count - 1].slot >= thread.peak.lowest)
+        return;
+    if (before)
+        before();
+    note();
+    assert_noted();
+}
+
+/* Up to most_at_once are entered one after the other, then some are left. */
+static void random_calls(uint32_t steps, uint32_t most_at_once, void (*before)(void))
+{
+    push(1000, 1);
+    for (uint32_t i = 0; i < steps; i++) {
+        for (uint32_t count = 1 + random_below(most_at_once); count; count--)
+            enter(16 + 16 * random_below(20), 1 + random_below(60), before);
+        if (random_below(2))
+            pop(random_below(call_count));
+    }
+}
+
+static void random_calls_are_noted(void **state)
+{
+    (void)state;
+    random_calls(20000, 3, NULL);
+}
+
+/* What was noted before, and how it looked at each step since. */
+static struct call noted[MOST_CALLS];
+static uint32_t noted_count;
+static volatile unsigned long steps_seen, steps_torn, steps_cut, most_cut, steps_of_second;
+
+static void look(int signal)
+{
+    struct stack_chain chain;
+
+    (void)signal;
+    read_chain(&chain);
+    steps_seen++;
+    if (!begins_with(&chain, calls, call_count) && !begins_with(&chain, noted, noted_count))
+        steps_torn++;
+    if (chain.count < noted_count && chain.count < call_count) {
+        steps_cut++;
+        if (call_count - chain.count > most_cut)
+            most_cut = call_count - chain.count;
+    }
+    steps_of_second += chain.copy;
+    stack_chain_free(&chain);
+}
+
+#define TRAP_FLAG 0x100
+
+static void step_through_note(void)
+{
+    uint64_t slot = calls[call_count - 1].slot;
+
+    __asm__ volatile("pushfq\n orq %0, (%%rsp)\n popfq" : : "i"(TRAP_FLAG) : "memory", "cc");
+    stack_note(&thread, slot);
+    __asm__ volatile("pushfq\n andq %0, (%%rsp)\n popfq" : : "i"(~TRAP_FLAG) : "memory", "cc");
+    memcpy(noted, calls, sizeof(*calls) * call_count);
+    noted_count = call_count;
+}
+
+static void no_chain_is_torn_at_any_instruction(void **state)
+{
+    struct sigaction action = {.sa_handler = look};
+
+    (void)state;
+    noted_count = 0;
+    sigaction(SIGTRAP, &action, NULL);
+    random_calls(200, 3, step_through_note);
+    random_calls(25, 60, step_through_note);
+    printf("%lu steps, %lu with a chain that is cut, %lu in the second copy\n", steps_seen,
+           steps_cut, steps_of_second);
+    assert_true(steps_seen > 1000);
+    assert_true(steps_cut > 0);
+    assert_true(most_cut <= STACK_IN_PLACE);
+    assert_true(steps_of_second > 0);
+    assert_int_equal(steps_torn, 0);
+}
+
+static void of_a_long_chain_both_ends_are_kept(void **state)
+{
+    struct stack_chain chain;
+
+    (void)state;
+    for (uint32_t i = 0; i < 150000; i++) {
+        push(32, 1 + i % 50);
+        assert_true(note());
+    }
+    assert_int_equal(thread.peak.copies[0].block_count, STACK_MOST_BLOCKS);
+    read_chain(&chain);
+    assert_int_equal(chain.count, 150000);
+    assert_int_equal(chain.outer, STACK_OUTER);
+    assert_int_equal(chain.inner, STACK_INNER - 1); /* nothing vouches for the ring's first */
+    for (uint32_t i = 0; i < chain.outer; i++)
+        assert_true(is_call(stack_chain_entry(&chain, i), &calls[i]));
+    for (uint32_t i = chain.count - chain.inner; i < chain.count; i++)
+        assert_true(is_call(stack_chain_entry(&chain, i), &calls[i]));
+    stack_chain_free(&chain);
+
+    pop(149000);
+    push(149001 * 32, 60);
+    assert_true(note());
+    assert_noted();
+}
+
+static void a_full_trace_still_has_the_peak(void **state)
+{
+    struct stack_chain chain;
+
+    (void)state;
+    block_limit = 1;
+    for (uint32_t i = 0; i < STACK_BLOCK_ENTRIES + 100; i++) {
+        push(32, 1);
+        assert_true(note());
+    }
+    read_chain(&chain);
+    assert_int_equal(chain.peak, (STACK_BLOCK_ENTRIES + 100) * 32);
+    assert_int_equal(stack_chain_depth(&chain), STACK_BLOCK_ENTRIES * 32);
+    assert_int_equal(chain.inner, STACK_BLOCK_ENTRIES);
+    stack_chain_free(&chain);
+}
+
+static void a_chain_that_changed_under_the_copy_is_known_from_the_inner_end(void **state)
+{
+    struct stack_chain chain;
+
+    (void)state;
+    for (uint32_t i = 1; i <= 10; i++)
+        push(32, i);
+    note();
+    read_chain(&chain);
+    chain.copies[0].entries[6].node = 77;
+    stack_chain_check(&chain);
+    assert_int_equal(chain.count, 10);
+    assert_int_equal(chain.inner, 3);
+    assert_int_equal(chain.outer, 0);
+    chain.copies[0].entries[9].node = 77;
+    stack_chain_check(&chain);
+    assert_int_equal(chain.inner, 0);
+    assert_int_equal(chain.peak, 320);
+    stack_chain_free(&chain);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(nothing_noted_is_nothing_known, begin, end),
+        cmocka_unit_test_setup_teardown(the_deepest_chain_stays, begin, end),
+        cmocka_unit_test_setup_teardown(another_call_at_the_same_place_is_another, begin, end),
+        cmocka_unit_test_setup_teardown(random_calls_are_noted, begin, end),
+        cmocka_unit_test_setup_teardown(no_chain_is_torn_at_any_instruction, begin, end),
+        cmocka_unit_test_setup_teardown(of_a_long_chain_both_ends_are_kept, begin, end),
+        cmocka_unit_test_setup_teardown(a_full_trace_still_has_the_peak, begin, end),
+        cmocka_unit_test_setup_teardown(
+            a_chain_that_changed_under_the_copy_is_known_from_the_inner_end, begin, end),
+    };
+
+    return cmocka_run_group_tests_name("stack", tests, prepare, NULL);
+}
