@@ -29,8 +29,8 @@
 #define HIDDEN         __attribute__((visibility("hidden")))
 #define ROUNDS         21
 #define WARM_UP        3
-#define DEPTH          7  /* n */
-#define CALLS          41 /* that many for it */
+#define DEPTH          6  /* n */
+#define CALLS          25 /* that many for it */
 #define REPEAT         8  /* a round */
 #define SAMPLED_REPEAT 16 /* a round, where one in 48 is timed */
 #define FUNCTIONS      8
@@ -40,7 +40,7 @@
 #define PAGE           4096
 #define ROOT_UNIT      (PAGE / TRACE_UNIT)
 #define FIRST_UNIT     (ROOT_UNIT + 1)
-#define CONTEXTS       757 /* for that n */
+#define CONTEXTS       277 /* for that n */
 #define PLACES         4096
 #define TRACE_SIZE     (PAGE + (CONTEXTS + 1) * TRACE_UNIT / PAGE * PAGE + PAGE)
 #define TABLE_SIZE     (PLACES * sizeof(uint32_t))
