@@ -32,19 +32,21 @@ within()
     ((0 < $2 && $2 <= $3)) || fail "$1: $2 bytes, expected 1 to $3"
 }
 
-# state 4 KiB, records 32, a block of contexts 4, a page of table 4; 4 MiB of addresses for the table
+# state 8 KiB, records 32, a block of contexts 4, one of stack depths 4, a page of table 4; 4 MiB of
+# addresses for the table
 more_of 65536 threads 100
-within "memory of a thread at rest" "$share" $((45 * 1024))
-within "addresses of a thread" "$space" $((4096 * 1024 + 4096))
+within "memory of a thread at rest" "$share" $((53 * 1024))
+within "addresses of a thread" "$space" $((4096 * 1024 + 8192))
 
 # 64 in a block of 63, and two to four places of 4 in the table
 more_of 200000 contexts 16
 within "memory of a context" "$share" $((64 * 64 / 63 + 16 + 1))
 within "trace of a context" $(($(stat -c %s traces/*.bin) / number)) 66
 
-# a record of 64 in a block of 510; the thunks are the same pages for all
+# a record of 64 in a block of 510, and up to two notes of 16 on how deep the stack was, 252 in a
+# block of 4 KiB; the thunks are the same pages for all
 more_of 1000 frames 50000
-within "memory of a live call" "$share" 66
+within "memory of a live call" "$share" $((64 + 2 * 16 + 2))
 
 run native ./footprint threads 100
 run instrumented ./footprint threads 100
