@@ -13,6 +13,8 @@ extern void umbra_exit_adaptive(void) __attribute__((visibility("hidden")));
 extern void umbra_exit_events(void) __attribute__((visibility("hidden")));
 
 struct session session;
+static const uint32_t always = 1;
+const uint32_t *session_paused = &always;
 static char *const *environment;
 
 void session_choose_exit_hook(void)
@@ -46,6 +48,12 @@ static void begin_timing(bool is_fork)
     session_choose_exit_hook();
 }
 
+void session_leave(enum session_state state)
+{
+    session_paused = &always;
+    session.state = state;
+}
+
 bool session_begin(char *const *env, uint32_t fork_of_pid)
 {
     struct protocol_welcome welcome;
@@ -54,7 +62,7 @@ bool session_begin(char *const *env, uint32_t fork_of_pid)
     environment = env;
     session.number++;
     session.pid = system_process_id();
-    session.state = SESSION_OFF;
+    session_leave(SESSION_OFF);
     maps = connection_open(env, fork_of_pid, &welcome);
     session.trace = maps.trace;
     session.ring = maps.ring;
@@ -71,6 +79,7 @@ bool session_begin(char *const *env, uint32_t fork_of_pid)
     begin_timing(fork_of_pid != 0);
     session.header->start_ticks = ticks_now();
     __atomic_store_n(&session.header->state, TRACE_RUNNING, __ATOMIC_RELEASE);
+    session_paused = &session.header->paused;
     session.state = SESSION_RUNNING;
     return true;
 }
@@ -91,6 +100,7 @@ void session_begin_in_child(void)
     uint32_t parent = session.pid;
     struct probe_costs costs = session.costs;
 
+    session_leave(SESSION_OFF);
     pages_give_back(session.trace, session.capacity);
     leave_ring();
     if (session_begin(environment, parent))

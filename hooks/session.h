@@ -39,12 +39,19 @@ struct session {
 
 extern struct session session __attribute__((visibility("hidden")));
 
+/* 1 where calls that begin now are to be passed: the trace's word, which the service writes, or, of
+   a session that is not running, a constant. linux/entry.S looks at it first of all. */
+extern const uint32_t *session_paused __attribute__((visibility("hidden")));
+
 /* Connects to the service and maps the trace. False: no service; state is OFF.
    fork_of_pid: 0, or the recording process that this one is a copy of. */
 bool session_begin(char *const *environment, uint32_t fork_of_pid);
 
 /* In a fork's child, under the guard: leaves the parent's trace alone and begins anew. */
 void session_begin_in_child(void);
+
+/* From here on calls are passed: OFF or CLOSED. */
+void session_leave(enum session_state state);
 
 /* Notes what was calibrated, in the trace too. */
 void session_set_costs(const struct probe_costs *costs);

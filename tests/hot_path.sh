@@ -35,8 +35,8 @@ recorded()
 }
 
 recorded exact
-at_most "exact, a leaf" leaf 122
-at_most "exact, a call" loop 123
+at_most "exact, a leaf" leaf 123
+at_most "exact, a call" loop 124
 recorded adaptive
-at_most "adaptive, a leaf" leaf 66
-at_most "adaptive, a call" loop 123
+at_most "adaptive, a leaf" leaf 67
+at_most "adaptive, a call" loop 124

@@ -218,8 +218,18 @@ umbra_enter_3:
 
 /* Entry of a call while recording: every call timed, or, adaptive, those whose turn it is. */
     .macro entry_hook name, adaptive, events
-    hidden_function \name
+    .balign 64
     .cfi_startproc
+paused\@:                                   /* by the service: on to the body */
+    mov     [rsp - 32], rax
+    mov     rcx, [rsp - 24]
+    mov     rax, [rsp - 16]
+    jmp     [rsp - 32]
+    hidden_function \name
+    mov     rcx, [rip + session_paused]
+    mov     ecx, [rcx]
+    lea     ecx, [rcx - 1]
+    jrcxz   paused\@
     save_flags_and_work_registers
     mov     rdi, [rip + umbra_thread@gottpoff]
     mov     rdi, fs:[rdi]
@@ -230,9 +240,6 @@ umbra_enter_3:
     sub     rax, [rdi + THREAD_STACK_LOW]
     cmp     rax, [rdi + THREAD_STACK_SIZE]
     jae     slow_entry\@
-    mov     rax, [rdi + THREAD_TRACE]
-    cmp     dword ptr [rax + TRACE_PAUSED], 0
-    jne     paused\@
     cmp     [rsi + RECORD_SLOT], rsp        /* is the invocation on top still live, and */
     jbe     slow_entry\@                    /* is this not a tail call from it? */
 
@@ -347,11 +354,6 @@ search\@:                                   /* no hint: the table knows, and is 
     mov     rax, rsi
     mov     rsi, [rsp - 72]
     jmp     1b
-
-paused\@:                                   /* by the service: on to the body */
-    mov     [rsp - 64], rcx
-    restore_flags_and_work_registers
-    jmp     [rsp - 64]
 
 slow_entry\@:
     mov     rdi, rsp

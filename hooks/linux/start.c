@@ -100,7 +100,7 @@ __attribute__((destructor)) void agent_end(void)
         return;
     guard = guard_take();
     modules_scan();
-    session.state = SESSION_CLOSED;
+    session_leave(SESSION_CLOSED);
     threads_cut(self);
     if (self && self->begun == session.number) {
         thread_suspend(self, here, ticks_now());

@@ -56,7 +56,7 @@ static bool begin(void)
         if (stash_prepare(range_reserve(), range_open_code(image)))
             modules_scan();
         else
-            session.state = SESSION_OFF;
+            session_leave(SESSION_OFF);
     }
     guard_release(guard);
     if (session.state == SESSION_RUNNING)
@@ -105,7 +105,7 @@ static void end(void)
         return;
     guard = guard_take();
     modules_scan();
-    session.state = SESSION_CLOSED;
+    session_leave(SESSION_CLOSED);
     threads_cut(self);
     if (self && self->begun == session.number) {
         thread_suspend(self, here, ticks_now());
