@@ -39,4 +39,4 @@ at_most "exact, a leaf" leaf 123
 at_most "exact, a call" loop 124
 recorded adaptive
 at_most "adaptive, a leaf" leaf 67
-at_most "adaptive, a call" loop 124
+at_most "adaptive, a call" loop 135
