@@ -9,8 +9,8 @@
  *
  * Chance and many contexts are what it is about: what the processor can foretell in a loop it
  * cannot in a program. More contexts come nearer to what Lua and sqlite pay, 27 ns for a timed call
- * and 16 for another: with 277 of them 14.7 and 11.9 are measured, with 757 14.9 and 14.4, with 2,069
- * 16.7 and 14.1. But each process waits for it, for 2 ms more than with 277.
+ * and 16 for another: with 277 of them 14.7 and 11.9 are measured, with 757 14.9 and 14.4, with
+ * 2,069 16.7 and 14.1. But each process waits for it, for 2 ms more than with 277.
  *
  * With adaptive timing, inner is that of calls that are timed now and then: that it is their turn
  * is not foretold, and they stand for all the others.
