@@ -173,8 +173,18 @@ static double raw_ticks(const struct context *context, const struct level *level
 static void note_children_of_fold(struct walk *walk, const struct context *context,
                                   const struct level *done)
 {
-    if (context->fold)
-        walk->tree->folds[context->fold].children_ticks = done->ticks + done->outer + done->lack;
+    struct fold *fold = &walk->tree->folds[context->fold];
+
+    if (!context->fold)
+        return;
+    fold->children_ticks = done->ticks + done->outer + done->lack;
+    fold->measuring_ticks += done->outer + done->lack;
+}
+
+/* What is taken out of raw self time, of which that much is left. */
+static double measuring(double self, double net)
+{
+    return net > 0 ? self - net : self;
 }
 
 /* The context on top is complete: reports it and adds it to the one above. */
@@ -189,8 +199,7 @@ static void ascend(struct walk *walk)
     struct cost cost = {
         .calls = context->calls,
         .self_ns = context->fold ? 0 : own_ns,
-        .measuring_ns =
-            net < self && !context->fold ? ns_of_ticks(walk->tree, net > 0 ? self - net : self) : 0,
+        .measuring_ns = context->fold ? 0 : ns_of_ticks(walk->tree, measuring(self, net)),
         .total_ns = own_ns + done.ns,
         .total_calls = context->calls + done.calls,
         .edge_calls = context->site & CONTEXT_JIT ? done.own_calls : context->calls,
@@ -213,8 +222,10 @@ static void ascend(struct walk *walk)
     above->ns += cost.total_ns;
     above->calls += cost.total_calls;
     above->own_calls += context->calls;
-    if (context->fold)
+    if (context->fold) {
         walk->tree->folds[context->fold].folded_ticks += net;
+        walk->tree->folds[context->fold].measuring_ticks += self - net;
+    }
     if (done.visited)
         walk->visitor->leave(walk->visitor->user, walk->tree, context, &cost);
 }
@@ -237,11 +248,14 @@ static void walk_below(struct walk *walk, uint32_t top)
 static void settle_fold(struct walk *walk, const struct fold *fold)
 {
     const struct context *context = &walk->tree->contexts[fold->slot];
-    struct cost cost = {0};
+    double net = fold->folded_ticks - fold->children_ticks;
+    struct cost cost = {
+        .self_ns = ns_of_ticks(walk->tree, net),
+        .measuring_ns = ns_of_ticks(walk->tree, measuring(net + fold->measuring_ticks, net)),
+    };
 
     if (!is_chosen(walk, context))
         return;
-    cost.self_ns = ns_of_ticks(walk->tree, fold->folded_ticks - fold->children_ticks);
     walk->visitor->leave(walk->visitor->user, walk->tree, context, &cost);
 }
 

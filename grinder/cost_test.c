@@ -222,6 +222,27 @@ static void folded_contexts_share_what_they_call(void **state)
     ground_free(&ground);
 }
 
+/* The same with probes, 3 inside and 5 outside: what is taken out of folded contexts is measuring,
+   too. Raw, print has 300 less its callee's 250; its own calls are 5, its callee's 1. */
+static void folded_contexts_were_measured_too(void **state)
+{
+    uint32_t main_node = begin(1000);
+    uint32_t body = trace_sample_add_fold(&sample, 1, PRINT);
+    uint32_t first = trace_sample_add_node(&sample, 1, main_node, 20, PRINT, 5, 300);
+
+    (void)state;
+    trace_sample_header(&sample)->probe_inner = 3 << TRACE_COST_SHIFT;
+    trace_sample_header(&sample)->probe_timed = (3 + 5) << TRACE_COST_SHIFT;
+    trace_sample_node(&sample, first)->context = body;
+    trace_sample_add_node(&sample, 1, body, 40, FIB, 1, 250);
+    ground_begin(&ground, &sample, false);
+    assert_int_equal(ground_function(&ground, 0, PRINT).self_ns, 50 - 5 * 3 - 5);
+    assert_int_equal(ground_function(&ground, 0, PRINT).measuring_ns, 5 * 3 + 5);
+    assert_int_equal(ground_function(&ground, 0, FIB).measuring_ns, 3);
+    assert_int_equal(ground.profile.parts[0].ns + ground.profile.parts[0].measuring_ns, 1000);
+    ground_free(&ground);
+}
+
 /* print calls itself past the limit: its representative is its own caller. */
 static void folded_recursion_adds_up(void **state)
 {
@@ -425,6 +446,7 @@ int main(void)
         cmocka_unit_test(a_tail_call_adds_to_the_caller_but_not_to_its_self_time),
         cmocka_unit_test(recursion_counts_inclusive_time_once),
         cmocka_unit_test(folded_contexts_share_what_they_call),
+        cmocka_unit_test(folded_contexts_were_measured_too),
         cmocka_unit_test(folded_recursion_adds_up),
         cmocka_unit_test(fib_past_the_limit_keeps_its_calls_and_time),
         cmocka_unit_test(circles_and_orphans_are_lost),

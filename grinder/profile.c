@@ -53,6 +53,7 @@ static void add_context(void *user, const struct tree *tree, const struct contex
         stacks_add(&part->stacks, stack_of_context(&part->stacks, tree, context, adding->stacks),
                    cost->calls, cost->self_ns);
     part->ns += cost->self_ns;
+    part->measuring_ns += cost->measuring_ns;
     part->calls += cost->calls;
 }
 
@@ -102,18 +103,20 @@ static void copy_modules(struct process *process, const struct tree *tree)
     }
 }
 
-/* Returns how many contexts were visited. */
+/* Returns how many contexts were visited. A merged part has what other threads came to before. */
 static uint64_t add_thread(struct profile *profile, struct tree *tree, const struct images *images,
-                           size_t thread, uint32_t *stacks)
+                           size_t thread, uint32_t *stacks, struct thread_facts *facts)
 {
     size_t function_count = images_function_count(images);
     struct adding adding = {begin_part(profile, thread), stacks};
     struct cost_visitor visitor = {.user = &adding, .leave = add_context};
-    uint64_t visited;
+    uint64_t self_before = adding.part->ns, measuring_before = adding.part->measuring_ns, visited;
 
     if (profile->selection)
         visitor.chosen = selection_functions(profile->selection, function_count);
     visited = cost_walk(tree, &tree->threads[thread], function_count, &visitor);
+    facts->self_ns = adding.part->ns - self_before;
+    facts->measuring_ns = adding.part->measuring_ns - measuring_before;
     if (tree->fold_count > 1) {
         bound_totals(&adding.part->functions, adding.part);
         bound_totals(&adding.part->edges, adding.part);
@@ -148,7 +151,7 @@ void profile_add(struct profile *profile, struct tree *tree, const struct images
             !selection_has_thread(profile->selection, &tree->threads[i].record))
             visited += tree->threads[i].contexts;
         else
-            visited += add_thread(profile, tree, images, i, stacks);
+            visited += add_thread(profile, tree, images, i, stacks, &process->threads[i]);
     }
     process->lost_contexts = tree->committed - visited;
     free(stacks);

@@ -45,6 +45,7 @@ struct part {
     struct cost_table edges;     /* keys: caller << 32 | callee, tree_call_site */
     struct stack_tree stacks;    /* empty unless profile.keeps_stacks */
     uint64_t ns;                 /* sum of self_ns */
+    uint64_t measuring_ns;
     uint64_t calls;
 };
 
@@ -53,8 +54,10 @@ struct thread_facts {
     uint64_t entries;
     uint64_t exits;
     uint64_t live;
-    bool live_is_derived; /* from the counting equation, as nobody counted */
-    bool balanced;        /* entries = exits + unwound + live */
+    uint64_t self_ns;      /* of all its contexts that were selected */
+    uint64_t measuring_ns; /* what was taken out of these */
+    bool live_is_derived;  /* from the counting equation, as nobody counted */
+    bool balanced;         /* entries = exits + unwound + live */
 };
 
 struct module_facts {

@@ -60,6 +60,26 @@ static uint64_t duration_ticks(const struct process *process)
     return end > header->start_ticks ? end - header->start_ticks : 0;
 }
 
+/* Of what was measured, in percent. */
+static double measuring_share(uint64_t self_ns, uint64_t measuring_ns)
+{
+    double raw_ns = (double)self_ns + (double)measuring_ns;
+
+    return raw_ns > 0 ? 100 * (double)measuring_ns / raw_ns : 0;
+}
+
+static void write_measuring(FILE *stream, const struct process *process)
+{
+    uint64_t self_ns = 0, measuring_ns = 0;
+
+    for (size_t i = 0; i < process->thread_count; i++) {
+        self_ns += process->threads[i].self_ns;
+        measuring_ns += process->threads[i].measuring_ns;
+    }
+    fprintf(stream, "  measuring %.1f%% of %.6f s in functions, and taken out\n",
+            measuring_share(self_ns, measuring_ns), ((double)self_ns + (double)measuring_ns) / 1e9);
+}
+
 static void write_process(FILE *stream, const struct process *process)
 {
     const struct trace_header *header = &process->header;
@@ -85,6 +105,7 @@ static void write_process(FILE *stream, const struct process *process)
             header->timing == TRACE_TIMING_ADAPTIVE
                 ? "adaptive: counts are exact, times of short and frequent calls estimated"
                 : "exact");
+    write_measuring(stream, process);
     if (header->skipped)
         fprintf(stream, "  skipped   %" PRIu64 " calls in threads that had no state yet\n",
                 header->skipped);
@@ -106,16 +127,18 @@ static const char *balance(const struct thread_facts *facts)
 /* The name comes last: it may hold spaces. */
 static void write_threads(FILE *stream, const struct process *process)
 {
-    fprintf(stream, "\n  %6s %14s %14s %10s %8s %10s %10s %9s %9s  %-7s  %s\n", "thread", "entries",
-            "exits", "unwound", "live", "skipped", "dropped", "nodes", "folded", "balance", "name");
+    fprintf(stream, "\n  %6s %14s %14s %10s %8s %10s %10s %9s %9s %15s %6s  %-7s  %s\n", "thread",
+            "entries", "exits", "unwound", "live", "skipped", "dropped", "nodes", "folded", "ns",
+            "meas%", "balance", "name");
     for (size_t i = 0; i < process->thread_count; i++) {
         const struct thread_facts *facts = &process->threads[i];
         const struct trace_thread *record = &facts->record;
         fprintf(stream,
                 "  %6" PRIu32 " %14" PRIu64 " %14" PRIu64 " %10" PRIu64 " %8" PRIu64 " %10" PRIu64
-                " %10" PRIu64 " %9" PRIu32 " %9" PRIu32 "  %-7s  ",
+                " %10" PRIu64 " %9" PRIu32 " %9" PRIu32 " %15" PRIu64 " %6.1f  %-7s  ",
                 record->ordinal, facts->entries, facts->exits, record->unwound, facts->live,
-                record->skipped, record->dropped, record->nodes, record->folded, balance(facts));
+                record->skipped, record->dropped, record->nodes, record->folded, facts->self_ns,
+                measuring_share(facts->self_ns, facts->measuring_ns), balance(facts));
         text_write(stream, record->name);
         putc('\n', stream);
     }
@@ -205,11 +228,10 @@ static void write_hottest(FILE *stream, const struct part *part, const struct im
     for (size_t i = 0; i < count; i++) {
         const struct costs *costs = &hot[i].costs;
         double scale = part->ns ? 100.0 / (double)part->ns : 0;
-        double raw_ns = (double)costs->self_ns + (double)costs->measuring_ns;
         fprintf(stream, "%14" PRIu64 " %16" PRIu64 " %7.2f %16" PRIu64 " %7.2f %6.1f  %s\n",
                 costs->calls, costs->self_ns, (double)costs->self_ns * scale, costs->total_ns,
                 (double)costs->total_ns * scale,
-                raw_ns > 0 ? 100 * (double)costs->measuring_ns / raw_ns : 0,
+                measuring_share(costs->self_ns, costs->measuring_ns),
                 images->functions[hot[i].function].name);
     }
     putc('\n', stream);
@@ -245,6 +267,7 @@ void summary_write(FILE *stream, const struct profile *profile, const struct ima
         write_modules(stream, &profile->processes[i], images);
     }
     write_functions(stream, part, images, top);
-    fprintf(stream, "totals: %" PRIu64 " ns %" PRIu64 " calls %zu functions\n", part->ns,
-            part->calls, part->functions.keys.count);
+    fprintf(stream, "totals: %" PRIu64 " ns %" PRIu64 " calls %zu functions %.1f%% measuring\n",
+            part->ns, part->calls, part->functions.keys.count,
+            measuring_share(part->ns, part->measuring_ns));
 }

@@ -46,9 +46,10 @@ struct context {
 /* A representative: its ticks are left to the walk. */
 struct fold {
     uint32_t slot;
-    uint32_t next;         /* fold of the same thread; 0 ends the list */
-    double folded_ticks;   /* of the contexts folded into it, their own callees taken out */
-    double children_ticks; /* of the contexts below it */
+    uint32_t next;          /* fold of the same thread; 0 ends the list */
+    double folded_ticks;    /* of the contexts folded into it, their own callees taken out */
+    double children_ticks;  /* of the contexts below it */
+    double measuring_ticks; /* what was taken out of the first, and is part of the second */
 };
 
 struct tree_thread {

@@ -1,11 +1,14 @@
 /*
- * A function that calls itself as fib does, patched by hand as image_manifest.h has it, and the
- * same one as it is. fib(n): two calls for each n above 1.
+ * The functions of calibration.inc, patched by hand as image_manifest.h has it, and the same ones
+ * as they are.
  */
 #include "trace/image_offsets.h"
 
+#define ARGUMENT     rdi
+#define ARGUMENT_LOW edi
+
     .intel_syntax noprefix
-    .text
+#include "hooks/calibration.inc"
 
     .macro hidden_object name
     .globl  \name
@@ -13,50 +16,53 @@
 \name:
     .endm
 
-/* The body, with call sites \name_first and \name_second. */
-    .macro fib name, callee
+    .macro whole_body name, index, zero, one
     push    rbx
     .cfi_adjust_cfa_offset 8
     .cfi_rel_offset rbx, 0
-    mov     rbx, rdi
-    cmp     rdi, 2
-    jl      1f
-    lea     rdi, [rbx - 1]
-    call    \callee
-hidden_object \name\()_first
-    lea     rdi, [rbx - 2]
-    call    \callee
-hidden_object \name\()_second
-1:  pop     rbx
+    two_calls \name, \index, \zero, \one
+    pop     rbx
     .cfi_adjust_cfa_offset -8
     .cfi_restore rbx
     ret
     .endm
 
-    .type   umbra_calibration_hooked, @function
-hidden_object umbra_calibration_hooked
+    .macro hooked_function name, index, zero, one
+    .balign 16
+    .type   \name\()_\index, @function
+\name\()_\index:
     .cfi_startproc
     mov     [rsp - 24], rcx
     mov     rcx, [rip + umbra_calibration_image + IMAGE_ENTRY_HOOK]
     jrcxz   1f
     mov     [rsp - 16], rax
-    lea     rax, [rip + hooked_body]
+    lea     rax, [rip + body_\index]
     jmp     rcx
-    .long   umbra_calibration_image - hooked_body
-    .long   0
+    .long   umbra_calibration_image - body_\index
+    .long   \index
 1:  mov     rcx, [rsp - 24]
-hooked_body:
-    fib umbra_calibration, umbra_calibration_hooked
+body_\index:
+    whole_body \name, \index, \zero, \one
     .cfi_endproc
-    .size   umbra_calibration_hooked, . - umbra_calibration_hooked
+    .size   \name\()_\index, . - \name\()_\index
+    .endm
+
+    .macro plain_function name, index, zero, one
+    .balign 16
+    .type   \name\()_\index, @function
+\name\()_\index:
+    .cfi_startproc
+    whole_body \name, \index, \zero, \one
+    .cfi_endproc
+    .size   \name\()_\index, . - \name\()_\index
+    .endm
+
+hidden_object umbra_calibration_hooked
+    eight_functions hooked_function, hooked
 
     .balign 16
-    .type   umbra_calibration_plain, @function
 hidden_object umbra_calibration_plain
-    .cfi_startproc
-    fib umbra_calibration_plain, umbra_calibration_plain
-    .cfi_endproc
-    .size   umbra_calibration_plain, . - umbra_calibration_plain
+    eight_functions plain_function, plain
 
 /* (function, n): function(n), from a site that is known. */
     .type   umbra_calibration_call, @function
@@ -73,5 +79,10 @@ hidden_object umbra_calibration_outermost
     ret
     .cfi_endproc
     .size   umbra_calibration_call, . - umbra_calibration_call
+
+    .section .rodata
+    .balign 4
+hidden_object umbra_calibration_sites
+    all_sites umbra_calibration_sites
 
     .section .note.GNU-stack, "", @progbits

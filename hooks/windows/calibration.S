@@ -1,61 +1,58 @@
 /*
- * A function that calls itself as fib does, patched by hand as image_manifest.h has it, and the
- * same one as it is. fib(n): two calls for each n above 1.
+ * The functions of calibration.inc, patched by hand as image_manifest.h has it, and the same ones
+ * as they are.
  */
 #include "trace/image_offsets.h"
 
+#define ARGUMENT     rcx
+#define ARGUMENT_LOW ecx
+
     .intel_syntax noprefix
-    .text
+#include "hooks/calibration.inc"
 
     .macro global name
     .globl  \name
 \name:
     .endm
 
-/* What follows the prologue, with call sites \name_first and \name_second; rcx is n. */
-    .macro fib name, callee
-    mov     rbx, rcx
-    cmp     rcx, 2
-    jl      1f
-    lea     rcx, [rbx - 1]
-    call    \callee
-    global \name\()_first
-    lea     rcx, [rbx - 2]
-    call    \callee
-    global \name\()_second
-1:  pop     rbx
-    ret
-    .endm
-
-    .seh_proc umbra_calibration_hooked
-    global umbra_calibration_hooked
+    .macro hooked_function name, index, zero, one
+    .balign 16
+    .seh_proc \name\()_\index
+\name\()_\index:
     .seh_endprologue
     mov     [rsp - 24], rcx
     mov     rcx, [rip + umbra_calibration_image + IMAGE_ENTRY_HOOK]
     jrcxz   1f
     mov     [rsp - 16], rax
-    lea     rax, [rip + hooked_body]
+    lea     rax, [rip + body_\index]
     jmp     rcx
-    .long   umbra_calibration_image - hooked_body
-    .long   0
+    .long   umbra_calibration_image - body_\index
+    .long   \index
 1:  mov     rcx, [rsp - 24]
     .seh_endproc
-    .seh_proc hooked_body
-hooked_body:
+    plain_function body, \index, \zero, \one, \name, 0
+    .endm
+
+    /* Aligned, unless it follows a stub that falls through into it. */
+    .macro plain_function name, index, zero, one, callees=plain, alignment=4
+    .p2align \alignment
+    .seh_proc \name\()_\index
+\name\()_\index:
     push    rbx
     .seh_pushreg rbx
     .seh_endprologue
-    fib umbra_calibration, umbra_calibration_hooked
+    two_calls \callees, \index, \zero, \one
+    pop     rbx
+    ret
     .seh_endproc
+    .endm
+
+    global umbra_calibration_hooked
+    eight_functions hooked_function, hooked
 
     .balign 16
-    .seh_proc umbra_calibration_plain
     global umbra_calibration_plain
-    push    rbx
-    .seh_pushreg rbx
-    .seh_endprologue
-    fib umbra_calibration_plain, umbra_calibration_plain
-    .seh_endproc
+    eight_functions plain_function, plain
 
 /* (function, n): function(n), from a site that is known. */
     .seh_proc umbra_calibration_call
@@ -70,3 +67,8 @@ hooked_body:
     add     rsp, 40
     ret
     .seh_endproc
+
+    .section .rdata, "dr"
+    .balign 4
+    global umbra_calibration_sites
+    all_sites umbra_calibration_sites

@@ -1,0 +1,77 @@
+# The programs that benchmarks run. To be sourced by bash, with `top`, `build` (see build.sh), `work`
+# (a folder of the script's own) and `quick` (empty, or for smaller programs) set.
+
+sources=$top/bench/workloads
+optimize=(-O2 -g -pthread -fno-inline -fno-optimize-sibling-calls)
+
+note()
+{
+    echo "$*" >&2
+}
+
+instrument()
+{
+    "$build/rewriter/instrument" --agent="$build/hooks/libhooks.so" --overwrite "$@" >/dev/null
+}
+
+# compile FILE SOURCE OPTION…
+compile()
+{
+    local file=$1 source=$2 compiler=gcc
+    shift 2
+    [[ $source == *.cpp ]] && compiler=g++
+    "$compiler" "${optimize[@]}" "$@" "$source" -o "$file"
+}
+
+# from_source NAME SOURCE: NAME/program in native, pg, minimal; arguments come from the caller
+from_source()
+{
+    local name=$1 source=$2
+    compile "$work/$name/native/program" "$source"
+    [[ $source == *.cpp ]] && return
+    compile "$work/$name/pg/program" "$source" -pg
+    gcc -O2 -c "$sources/minimal_hook.c" -o "$work/minimal_hook.o"
+    compile "$work/$name/minimal/program" "$source" -finstrument-functions "$work/minimal_hook.o"
+}
+
+# prepare NAME: folders for each mode, the program in those that have one; sets `arguments`.
+# Every mode runs ./program in its folder.
+prepare()
+{
+    local name=$1 mode library
+    for mode in native instrumented pg minimal; do
+        mkdir -p "$work/$name/$mode"
+    done
+    case $name in
+        fib)
+            from_source fib "$sources/fib.c"
+            arguments=($([[ $quick ]] && echo 35 || echo 37)) ;;
+        threads)
+            from_source threads "$sources/fib.c"
+            arguments=($([[ $quick ]] && echo 33 || echo 35) 4) ;;
+        formulas)
+            from_source formulas "$sources/formulas.c"
+            arguments=($([[ $quick ]] && echo 10000 || echo 50000)) ;;
+        exceptions) from_source exceptions "$top/samples/exceptions.cpp"; arguments=() ;;
+        longjmps) from_source longjmps "$top/samples/longjmps.c"; arguments=() ;;
+        lua)
+            command -v lua5.4 >/dev/null || return
+            cp "$(readlink -f "$(command -v lua5.4)")" "$work/lua/native/program"
+            arguments=("$top/samples/words.lua" $([[ $quick ]] && echo 500000 || echo 1500000)) ;;
+        sqlite)
+            command -v sqlite3 >/dev/null || return
+            cp "$(command -v sqlite3)" "$work/sqlite/native/program"
+            library=$(ldd "$work/sqlite/native/program" | awk '/libsqlite3/ { print $3 }')
+            if [[ $library ]]; then
+                cp "$(readlink -f "$library")" "$work/sqlite/native/$(basename "$library")"
+                instrument "$work/sqlite/native/$(basename "$library")" \
+                    -o "$work/sqlite/instrumented/$(basename "$library")"
+            fi
+            arguments=(-bail :memory: ".read $sources/rows.sql") ;;
+        spins)
+            from_source spins "$top/tests/programs/spins.c"
+            arguments=() ;;
+        *) note "$(basename "$0"): no workload is called $name"; exit 2 ;;
+    esac
+    instrument "$work/$name/native/program" -o "$work/$name/instrumented/program"
+}
