@@ -41,6 +41,7 @@ static char *summary(struct trace_sample *sample)
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
 
+    assert_non_null(stream);
     ground_begin(&ground, sample, true);
     summary_write(stream, &ground.profile, &ground.images, 20);
     fclose(stream);
@@ -50,8 +51,8 @@ static char *summary(struct trace_sample *sample)
 
 static void expect_line(const char *text, const char *line)
 {
-    if (!strstr(text, line))
-        fail_msg("expected the line\n%s\nfound\n%s", line, text);
+    if (!text || !strstr(text, line))
+        fail_msg("expected the line\n%s\nfound\n%s", line, text ? text : "nothing");
 }
 
 static void what_was_measuring_is_told_of_processes_threads_and_functions(void **state)
