@@ -134,17 +134,17 @@ static struct record *push_other(struct thread *thread)
     return stash_push(&thread->other);
 }
 
+static struct trace_node *tail_caller(const struct thread *thread, const struct record *record)
+{
+    return record->node->site & TRACE_SITE_TAIL ? tree_parent(thread, record->node) : record->node;
+}
+
 /*
  * The function was entered by a jump out of an invocation of this thread, whose thunk is where it
  * will return to: that invocation ends, and its record serves the new one. Its context is below
  * that of the function that jumped; in a chain of jumps, below that of the first, so that a loop of
  * tail calls does not grow the tree.
  */
-static struct trace_node *tail_caller(const struct thread *thread, const struct record *record)
-{
-    return record->node->site & TRACE_SITE_TAIL ? tree_parent(thread, record->node) : record->node;
-}
-
 static bool tail_call(struct thread *thread, struct record *record, uint64_t body)
 {
     struct trace_node *node = tree_child(thread, tail_caller(thread, record),
@@ -159,7 +159,7 @@ static bool tail_call(struct thread *thread, struct record *record, uint64_t bod
     return true;
 }
 
-/* The same for a context that is known, when no clock has to be read: one in six of Lua's calls. */
+/* The same on the way, for a context that is known, when no clock has to be read. */
 static struct record *tail_call_at_once(const uint64_t *slot, uint64_t body)
 {
     struct thread *thread = thread_current();
