@@ -349,7 +349,8 @@ static void check_traces(const struct options *options)
 static void check(const struct options *options)
 {
     if (!options->mode)
-        wrong_usage("expected --mode=profile, summary, report, diff, stack or top, found no --mode");
+        wrong_usage(
+            "expected --mode=profile, summary, report, diff, stack or top, found no --mode");
     check_traces(options);
     check_format(options);
     if (options->split && options->merged)

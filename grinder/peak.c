@@ -174,9 +174,9 @@ static void make_rows(struct making *making)
     join_cycles(peak);
 }
 
-static struct peak peak_of(struct making *making)
+static void make_peak(struct making *making, struct peak *peak)
 {
-    struct peak peak = {
+    *peak = (struct peak){
         .is_shown = true,
         .is_known = true,
         .bytes = making->chain->peak,
@@ -184,10 +184,9 @@ static struct peak peak_of(struct making *making)
         .calls = making->chain->count,
     };
 
-    making->peak = &peak;
+    making->peak = peak;
     make_rows(making);
-    peak.is_shown = making->has_chosen || !making->chosen;
-    return peak;
+    peak->is_shown = making->has_chosen || !making->chosen;
 }
 
 struct peak *peaks_of(struct chains *chains, const struct tree *tree, const struct images *images,
@@ -209,7 +208,7 @@ struct peak *peaks_of(struct chains *chains, const struct tree *tree, const stru
         making.depth = 0;
         making.has_chosen = false;
         if (making.chain->copies[0].head.kind)
-            peaks[i] = peak_of(&making);
+            make_peak(&making, &peaks[i]);
     }
     free(nodes);
     return peaks;
