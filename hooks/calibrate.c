@@ -61,7 +61,7 @@ struct image_header umbra_calibration_image HIDDEN = {.first_function = FUNCTION
 /* What a stand-in measures: every call timed, none, leaves of which none is, one of some. */
 enum kind { EXACT, UNTIMED, LEAF, SAMPLED };
 
-/* A page of trace, with a root and the contexts below it, and a page of table that finds them. */
+/* Pages of trace, with a root and the contexts below it, and of table that finds them. */
 struct stand_in {
     struct thread thread;
     char *trace;

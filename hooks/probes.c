@@ -166,8 +166,7 @@ static struct record *tail_call_at_once(const uint64_t *slot, uint64_t body)
     struct record *top = thread ? thread->top : 0;
     struct trace_node *node;
 
-    if (!top || session.state != SESSION_RUNNING || record_slot(top) != (uint64_t)slot ||
-        *slot != record_thunk(top) + THUNK_RETURN)
+    if (!top || record_slot(top) != (uint64_t)slot || *slot != record_thunk(top) + THUNK_RETURN)
         return 0;
     node =
         tree_find(thread, tail_caller(thread, top), top->ret | TRACE_SITE_TAIL, function_of(body));

@@ -59,11 +59,10 @@ void session_set_costs(const struct probe_costs *costs);
 /* From here on, stashes begin with the exit hook that suits the session. */
 void session_choose_exit_hook(void);
 
-/* Has the service asked for calls not to be recorded? */
+/* Are calls to be passed, since the service has asked for it or none is there? */
 static inline bool session_is_paused(void)
 {
-    return session.state == SESSION_RUNNING &&
-           __atomic_load_n(&session.header->paused, __ATOMIC_RELAXED);
+    return __atomic_load_n(session_paused, __ATOMIC_RELAXED);
 }
 
 /* Marks the trace as ended. */

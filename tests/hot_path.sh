@@ -40,3 +40,4 @@ at_most "exact, a call" loop 124
 recorded adaptive
 at_most "adaptive, a leaf" leaf 67
 at_most "adaptive, a call" loop 135
+at_most "adaptive, a tail call" jump 313

@@ -57,15 +57,35 @@
     mov     [rsp - 56], rdi
     .endm
 
-    .macro restore_flags_and_work_registers
+    .macro restore_all_but_rdx
     mov     rax, [rsp - 32]
     add     al, 0x7f                /* overflow if it was set */
     sahf
     mov     rdi, [rsp - 56]
     mov     rsi, [rsp - 48]
-    mov     rdx, [rsp - 40]
     mov     rcx, [rsp - 24]
     mov     rax, [rsp - 16]
+    .endm
+
+    .macro restore_flags_and_work_registers
+    mov     rdx, [rsp - 40]
+    restore_all_but_rdx
+    .endm
+
+    /* rdi: the calling thread's state, or to \none. */
+    .macro current_thread none
+    mov     rdi, [rip + umbra_thread@gottpoff]
+    mov     rdi, fs:[rdi]
+    test    rdi, rdi
+    jz      \none
+    .endm
+
+    /* On to the body at once, with all registers as the stub left them. */
+    .macro go_to_body
+    mov     [rsp - 32], rax
+    mov     rcx, [rsp - 24]
+    mov     rax, [rsp - 16]
+    jmp     [rsp - 32]
     .endm
 
     .macro push_register register
@@ -112,10 +132,7 @@
 /* Not recording yet: on to the body. */
     hidden_function umbra_pass
     .cfi_startproc
-    mov     [rsp - 32], rax
-    mov     rcx, [rsp - 24]
-    mov     rax, [rsp - 16]
-    jmp     [rsp - 32]
+    go_to_body
     .cfi_endproc
     .size   umbra_pass, . - umbra_pass
 
@@ -242,21 +259,15 @@ other\@:
     .macro entry_hook name, adaptive, events
     .balign 64
     .cfi_startproc
-paused\@:                                   /* by the service: on to the body */
-    mov     [rsp - 32], rax
-    mov     rcx, [rsp - 24]
-    mov     rax, [rsp - 16]
-    jmp     [rsp - 32]
+paused\@:                                   /* by the service */
+    go_to_body
     hidden_function \name
     mov     rcx, [rip + session_paused]
     mov     ecx, [rcx]
     lea     ecx, [rcx - 1]
     jrcxz   paused\@
     save_flags_and_work_registers
-    mov     rdi, [rip + umbra_thread@gottpoff]
-    mov     rdi, fs:[rdi]
-    test    rdi, rdi
-    jz      slow_entry\@
+    current_thread slow_entry\@
     mov     rsi, [rdi + THREAD_TOP]
     mov     rax, rsp                        /* on the stack that this stash belongs to? */
     sub     rax, [rdi + THREAD_STACK_LOW]
@@ -407,17 +418,6 @@ slow_entry\@:
     mov     [rdi + THREAD_TOP], rax
     .endm
 
-    .macro return_from_exit
-    mov     rax, [rsp - 32]
-    add     al, 0x7f                /* overflow if it was set */
-    sahf
-    mov     rdi, [rsp - 56]
-    mov     rsi, [rsp - 48]
-    mov     rcx, [rsp - 24]
-    mov     rax, [rsp - 16]
-    ret
-    .endm
-
 /* A recorded call has returned: rax = its record, the program's rax at [rsp - 16]. */
     .macro exit_hook name, adaptive, events
     hidden_function \name
@@ -435,10 +435,7 @@ slow_entry\@:
     .endif
     mov     [rsp - 48], rsi
     mov     [rsp - 56], rdi
-    mov     rdi, [rip + umbra_thread@gottpoff]
-    mov     rdi, fs:[rdi]
-    test    rdi, rdi
-    jz      slow_exit\@
+    current_thread slow_exit\@
     cmp     [rdi + THREAD_TOP], rcx
     jne     slow_exit\@
     .if \adaptive
@@ -466,7 +463,8 @@ noted\@:
     count_exit
     mov     rdx, [rsp - 40]
     .endif
-1:  return_from_exit
+1:  restore_all_but_rdx
+    ret
 
     .if \events
 event\@:

@@ -1,7 +1,7 @@
 /*
  * Counts instructions: the parent steps through its child, from one trap to the next, in between
- * which a function is called. Prints the least of many calls, of a leaf and of a function that has
- * a loop and so is none.
+ * which a function is called. Prints the least of many calls, of a leaf, of a function that has a
+ * loop and so is none, and of one that jumps to that.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -44,6 +44,11 @@ KEPT static int loop(int n)
     return n;
 }
 
+KEPT static int jump(int n)
+{
+    return loop(n);
+}
+
 static int child(void)
 {
     volatile int result = 0;
@@ -59,6 +64,12 @@ static int child(void)
         stepping = i >= WARM_UP;
         TRAP();
         result += loop(1);
+        TRAP();
+    }
+    for (int i = 0; i < WARM_UP + CALLS; i++) {
+        stepping = i >= WARM_UP;
+        TRAP();
+        result += jump(1);
         TRAP();
     }
     _exit(0);
@@ -100,7 +111,7 @@ static long least_of_calls(pid_t pid, bool is_first_seen)
 int main(int argc, char **argv)
 {
     pid_t pid = fork();
-    long of_leaf, of_loop;
+    long of_leaf, of_loop, of_jump;
     int status;
 
     (void)argv;
@@ -111,9 +122,10 @@ int main(int argc, char **argv)
         kill(getppid(), SIGSTOP);
     of_leaf = least_of_calls(pid, true);
     of_loop = least_of_calls(pid, false);
+    of_jump = least_of_calls(pid, false);
     ptrace(PTRACE_CONT, pid, 0, 0);
     waitpid(pid, &status, 0);
     if (argc > 1)
         kill(getppid(), SIGCONT);
-    printf("leaf %ld\nloop %ld\n", of_leaf, of_loop);
+    printf("leaf %ld\nloop %ld\njump %ld\n", of_leaf, of_loop, of_jump);
 }
