@@ -42,6 +42,11 @@ void process_wait_until_gone(pid_t pid, int watch);
  */
 bool process_may_map(pid_t pid, uint64_t file);
 
+/* Calls it with each range of addresses that is executable, ascending; never where that is unknown.
+ */
+void process_each_code(pid_t pid, void (*each)(void *owner, uint64_t begin, uint64_t end),
+                       void *owner);
+
 /*
  * What the system says of the end of a process that is gone. watch is as process_watch returned it
  * and not closed yet. *code: see enum trace_end_how.
