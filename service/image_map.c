@@ -3,38 +3,44 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "service/call_site.h"
 #include "service/file.h"
 #include "service/process.h"
 #include "trace/trace_format.h"
 
-#define MOST_RANGES      65536
-#define MOST_OPEN_BLOCKS 4096
-#define MODULE_UNITS     (sizeof(struct trace_module) / TRACE_UNIT)
+#define MOST_ELEMENTS 65536
+#define MODULE_UNITS  (sizeof(struct trace_module) / TRACE_UNIT)
+#define ENDS_A_CALL   (1ull << 63)
 
-/* Doubles an array that is full, up to most. */
-static bool make_room(void *array, size_t *room, size_t count, size_t size, size_t most)
+struct image_code {
+    struct process_code mapped;
+    char *path; /* mapped.path */
+};
+
+/* Room for one more. */
+static bool make_room(void **array, size_t *room, size_t count, size_t size)
 {
     size_t larger = *room ? 2 * *room : 16;
     void *grown;
 
     if (count < *room)
         return true;
-    grown = count < most ? realloc(*(void **)array, larger * size) : NULL;
+    grown = count < MOST_ELEMENTS ? realloc(*array, larger * size) : NULL;
     if (!grown)
         return false;
-    *(void **)array = grown;
+    *array = grown;
     *room = larger;
     return true;
 }
 
-/* The first range that ends behind address. */
-static size_t first_behind(const struct address_ranges *ranges, uint64_t address)
+/* The first image that ends behind address. */
+static size_t first_image(const struct image_map *map, uint64_t address)
 {
-    size_t low = 0, high = ranges->count;
+    size_t low = 0, high = map->image_count;
 
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (ranges->ranges[middle].end <= address)
+        if (map->images[middle].end <= address)
             low = middle + 1;
         else
             high = middle;
@@ -42,54 +48,92 @@ static size_t first_behind(const struct address_ranges *ranges, uint64_t address
     return low;
 }
 
-static bool has(const struct address_ranges *ranges, uint64_t address)
+static const struct image_range *find_image(const struct image_map *map, uint64_t address)
 {
-    size_t i = first_behind(ranges, address);
+    size_t i = first_image(map, address);
 
-    return i < ranges->count && ranges->ranges[i].begin <= address;
+    return i < map->image_count && map->images[i].begin <= address ? &map->images[i] : NULL;
 }
 
-/* Removes those that overlap with range: what they were of is there no more. Returns where it
- * belongs. */
-static size_t clear(struct address_ranges *ranges, struct address_range range)
+/* The first mapping that ends behind address. */
+static const struct image_code *first_code(const struct image_map *map, uint64_t address)
 {
-    size_t first = first_behind(ranges, range.begin), behind = first;
+    size_t low = 0, high = map->code_count;
 
-    while (behind < ranges->count && ranges->ranges[behind].begin < range.end)
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (map->code[middle].mapped.end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < map->code_count ? &map->code[low] : NULL;
+}
+
+/* What lay there before is there no more. Returns where an image from begin on belongs. */
+static size_t remove_images(struct image_map *map, uint64_t begin, uint64_t end)
+{
+    size_t first = first_image(map, begin), behind = first;
+
+    while (behind < map->image_count && map->images[behind].begin < end)
         behind++;
     if (behind > first)
-        memmove(&ranges->ranges[first], &ranges->ranges[behind],
-                (ranges->count - behind) * sizeof(*ranges->ranges));
-    ranges->count -= behind - first;
+        memmove(&map->images[first], &map->images[behind],
+                (map->image_count - behind) * sizeof(*map->images));
+    map->image_count -= behind - first;
     return first;
 }
 
-static void add(struct address_ranges *ranges, struct address_range range)
+static void add_image(struct image_map *map, uint64_t begin, uint64_t end)
 {
-    size_t at = clear(ranges, range);
+    size_t at = remove_images(map, begin, end);
 
-    if (!make_room(&ranges->ranges, &ranges->room, ranges->count, sizeof(range), MOST_RANGES))
+    if (!make_room((void **)&map->images, &map->image_room, map->image_count, sizeof(*map->images)))
         return;
-    memmove(&ranges->ranges[at + 1], &ranges->ranges[at],
-            (ranges->count - at) * sizeof(*ranges->ranges));
-    ranges->ranges[at] = range;
-    ranges->count++;
+    memmove(&map->images[at + 1], &map->images[at], (map->image_count - at) * sizeof(*map->images));
+    map->images[at] = (struct image_range){.begin = begin, .end = end};
+    map->image_count++;
 }
 
-static void add_code(void *owner, uint64_t begin, uint64_t end)
+static void forget_code(struct image_map *map)
 {
-    add(owner, (struct address_range){begin, end});
+    for (size_t i = 0; i < map->code_count; i++)
+        free(map->code[i].path);
+    free(map->code);
+    map->code = NULL;
+    map->code_count = map->code_room = 0;
+    memset(map->verdicts, 0, sizeof(map->verdicts));
+}
+
+static void add_code(void *owner, const struct process_code *mapped)
+{
+    struct image_map *map = owner;
+    char *path = strdup(mapped->path);
+
+    if (!path ||
+        !make_room((void **)&map->code, &map->code_room, map->code_count, sizeof(*map->code))) {
+        free(path);
+        return;
+    }
+    map->code[map->code_count] = (struct image_code){*mapped, path};
+    map->code[map->code_count++].mapped.path = path;
 }
 
 /* As the process is now; as it was, if it is gone. */
 static void read_code(struct image_map *map)
 {
-    struct address_ranges code = {0};
+    struct image_map now = {0};
 
-    process_each_code(map->pid, add_code, &code);
-    if (code.count) {
-        free(map->code.ranges);
-        map->code = code;
+    process_each_code(map->pid, add_code, &now);
+    if (now.code_count) {
+        forget_code(map);
+        map->code = now.code;
+        map->code_count = now.code_count;
+        map->code_room = now.code_room;
+    }
+    for (size_t i = 0; i < map->image_count; i++) {
+        const struct image_code *code = first_code(map, map->images[i].begin);
+        map->images[i].has_code = code && code->mapped.begin < map->images[i].end;
     }
 }
 
@@ -102,28 +146,28 @@ void image_map_open(struct image_map *map, pid_t pid, int trace, uint64_t capaci
 
 void image_map_close(struct image_map *map)
 {
+    forget_code(map);
     free(map->open);
-    free(map->images.ranges);
-    free(map->code.ranges);
+    free(map->images);
     *map = (struct image_map){.trace = -1};
 }
 
 /* Returns whether it is instrumented. */
 static bool take_module(struct image_map *map, const struct trace_module *module)
 {
-    struct address_range range = {module->base, module->base + module->size};
+    const uint64_t begin = module->base, end = module->base + module->size;
 
-    if (range.end <= range.begin)
+    if (end <= begin)
         return false;
     if (!(module->flags & TRACE_MODULE_INSTRUMENTED)) {
-        clear(&map->images, range);
+        remove_images(map, begin, end);
         return false;
     }
-    add(&map->images, range);
+    add_image(map, begin, end);
     return true;
 }
 
-/* Units `used` is stored last: what lies before it is whole. */
+/* `used` is stored last: what lies before it is whole. Returns whether one is instrumented. */
 static bool take_modules(struct image_map *map, struct open_block *open, uint32_t used)
 {
     struct trace_module module;
@@ -149,8 +193,9 @@ static bool look_at(struct image_map *map, struct open_block *open, bool *found)
         return true;
     if (head.kind != TRACE_BLOCK_MODULES)
         return !head.kind;
-    *found |=
-        take_modules(map, open, head.used < TRACE_BLOCK_UNITS ? head.used : TRACE_BLOCK_UNITS);
+    if (head.used > TRACE_BLOCK_UNITS)
+        return false;
+    *found |= take_modules(map, open, head.used);
     return open->done + MODULE_UNITS < TRACE_BLOCK_UNITS; /* and a unit for a path */
 }
 
@@ -180,42 +225,64 @@ static bool look_at_new(struct image_map *map)
     for (; map->scanned + TRACE_BLOCK_SIZE <= used; map->scanned += TRACE_BLOCK_SIZE) {
         struct open_block open = {map->scanned, 1};
         if (look_at(map, &open, &found) &&
-            make_room(&map->open, &map->open_room, map->open_count, sizeof(open), MOST_OPEN_BLOCKS))
+            make_room((void **)&map->open, &map->open_room, map->open_count, sizeof(open)))
             map->open[map->open_count++] = open;
     }
     return found;
-}
-
-/* An image of which no code is known: it came and the process went. */
-static void guess_code(struct image_map *map)
-{
-    for (size_t i = 0; i < map->images.count; i++) {
-        struct address_range image = map->images.ranges[i];
-        size_t code = first_behind(&map->code, image.begin);
-        if (code == map->code.count || map->code.ranges[code].begin >= image.end)
-            add(&map->code, image);
-    }
 }
 
 void image_map_follow(struct image_map *map)
 {
     bool found = look_at_open(map);
 
-    if (!(look_at_new(map) || found))
-        return;
-    read_code(map);
-    guess_code(map);
+    if (look_at_new(map) || found)
+        read_code(map);
 }
 
 bool image_map_has(const struct image_map *map, uint64_t address)
 {
-    return has(&map->images, address);
+    return find_image(map, address) != NULL;
 }
 
-uint64_t image_map_find_code(const struct image_map *map, const uint64_t *words, size_t count)
+static bool ends_a_call(const struct image_code *code, uint64_t address)
+{
+    unsigned char bytes[CALL_SITE_BYTES];
+    const uint64_t distance = address - code->mapped.begin;
+    int file;
+    bool is_read;
+
+    if (distance < sizeof(bytes))
+        return false;
+    file = file_open_identified(code->path, code->mapped.file);
+    if (file < 0)
+        return true;
+    is_read =
+        file_read_at(file, bytes, sizeof(bytes), code->mapped.offset + distance - sizeof(bytes));
+    file_close(file);
+    return !is_read || call_site_ends(bytes);
+}
+
+static bool is_return_address(struct image_map *map, uint64_t address)
+{
+    const struct image_range *image = find_image(map, address);
+    const struct image_code *code;
+    uint64_t *verdict = &map->verdicts[address % IMAGE_MAP_VERDICTS];
+
+    if (!image || !image->has_code)
+        return image;
+    if ((*verdict & ~ENDS_A_CALL) == address)
+        return *verdict & ENDS_A_CALL;
+    code = first_code(map, address);
+    *verdict = address;
+    if (code && code->mapped.begin <= address && ends_a_call(code, address))
+        *verdict |= ENDS_A_CALL;
+    return *verdict & ENDS_A_CALL;
+}
+
+uint64_t image_map_find_return(struct image_map *map, const uint64_t *words, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (has(&map->images, words[i]) && has(&map->code, words[i]))
+        if (is_return_address(map, words[i]))
             return words[i];
     }
     return 0;

@@ -1,5 +1,5 @@
 /*
- * Where the instrumented images of a recorded process lie, and the code in them.
+ * Where the instrumented images of a recorded process lie, and the calls in them.
  *
  * Images are in its trace, in blocks of modules that the agent adds while the process runs. What
  * was read once is not read again, but for a block that may still get modules:
@@ -8,8 +8,10 @@
  *              thread    modules  nodes     (kind 0)  nodes   not handed out
  *      open              from unit 40       yes               <- scanned
  *
- * Code is what the system says is executable: else each pointer to a variable or a string, of
- * which stacks are full, would do for a return address.
+ * A stack is full of words that point into an image and are no return addresses: pointers to
+ * variables, strings and functions. One is where the image can be executed, and a call ends before
+ * it. The first the system tells of the process, the second the file that it has mapped there.
+ * What of this cannot be found out, since the process or its file is gone, is not asked for.
  */
 #ifndef UMBRA_SERVICE_IMAGE_MAP_H
 #define UMBRA_SERVICE_IMAGE_MAP_H
@@ -19,14 +21,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct address_range {
-    uint64_t begin, end;
-};
+#define IMAGE_MAP_VERDICTS 1024 /* a power of two */
 
-/* That do not overlap, ascending. */
-struct address_ranges {
-    struct address_range *ranges;
-    size_t count, room;
+struct image_code;
+
+/* Instrumented. */
+struct image_range {
+    uint64_t begin, end;
+    bool has_code; /* it is known which part of it is code */
 };
 
 struct open_block {
@@ -41,8 +43,11 @@ struct image_map {
     uint64_t scanned; /* blocks before this are known */
     struct open_block *open;
     size_t open_count, open_room;
-    struct address_ranges images; /* instrumented ones */
-    struct address_ranges code;   /* of all images */
+    struct image_range *images; /* ascending; they do not overlap */
+    size_t image_count, image_room;
+    struct image_code *code; /* of all images, likewise */
+    size_t code_count, code_room;
+    uint64_t verdicts[IMAGE_MAP_VERDICTS]; /* addresses, with a bit: a call ends there */
 };
 
 /* To be called while the process is there. trace is its file, of capacity bytes at most. */
@@ -55,7 +60,7 @@ void image_map_follow(struct image_map *map);
 /* Is it in an instrumented image? */
 bool image_map_has(const struct image_map *map, uint64_t address);
 
-/* The first of the words that points to code of an instrumented image; 0 if none does. */
-uint64_t image_map_find_code(const struct image_map *map, const uint64_t *words, size_t count);
+/* The first of the words that may be a return address in an instrumented image; 0 if none is. */
+uint64_t image_map_find_return(struct image_map *map, const uint64_t *words, size_t count);
 
 #endif

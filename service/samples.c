@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 #include "service/file.h"
 #include "service/image_map.h"
@@ -42,7 +43,7 @@ static void taken(void *owner, const struct cpu_sample *sample)
         return;
     follow_images(samples);
     if (!image_map_has(&samples->images, sample->address))
-        caller = image_map_find_code(&samples->images, sample->stack, sample->stack_words);
+        caller = image_map_find_return(&samples->images, sample->stack, sample->stack_words);
     if (!sample_table_add(&samples->table, sample->tid, sample->address, caller))
         samples->header.lost++;
 }
@@ -95,7 +96,9 @@ void samples_begin(struct session *session, const struct trace_header *header)
     samples->target = cpu_sampler_attach(service->sampler, session->pid, samples);
     if (!samples->target) {
         if (service->options->verbose)
-            message("pid %d is not sampled: %s", (int)session->pid, strerror(errno));
+            message("pid %d is not sampled: %s", (int)session->pid,
+                    errno == EBUSY ? "there are too many processes, threads or descriptors"
+                                   : strerror(errno));
         free(samples);
         return;
     }
@@ -148,4 +151,14 @@ void samples_gather(struct service *service)
 {
     if (service->sampler)
         cpu_sampler_gather(service->sampler);
+}
+
+unsigned samples_running(const struct service *service)
+{
+    const struct session *session;
+    unsigned count = 0;
+
+    DL_FOREACH(service->sessions, session)
+    count += session->samples != NULL;
+    return count;
 }

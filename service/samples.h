@@ -27,4 +27,7 @@ void samples_discard(struct session *session);
 /* Takes in what was sampled by now, of all sessions. */
 void samples_gather(struct service *service);
 
+/* Sessions that are sampled now. */
+unsigned samples_running(const struct service *service);
+
 #endif

@@ -164,17 +164,31 @@ bool process_may_map(pid_t pid, uint64_t file)
     return found;
 }
 
-void process_each_code(pid_t pid, void (*each)(void *owner, uint64_t begin, uint64_t end),
+static bool read_code(char *line, struct process_code *code)
+{
+    unsigned long long begin, end, offset, file;
+    char execute;
+    int path = 0;
+
+    line[strcspn(line, "\n")] = 0;
+    if (sscanf(line, "%llx-%llx %*c%*c%c%*c %llx %*s %llu %n", &begin, &end, &execute, &offset,
+               &file, &path) < 5)
+        return false;
+    *code = (struct process_code){begin, end, offset, file, line + path};
+    return execute == 'x' && path && line[path] == '/';
+}
+
+void process_each_code(pid_t pid, void (*each)(void *owner, const struct process_code *code),
                        void *owner)
 {
     FILE *maps = open_maps(pid);
-    unsigned long long begin, end;
-    char execute, *line = NULL;
+    struct process_code code;
+    char *line = NULL;
     size_t size = 0;
 
     while (maps && getline(&line, &size, maps) > 0) {
-        if (sscanf(line, "%llx-%llx %*c%*c%c", &begin, &end, &execute) == 3 && execute == 'x')
-            each(owner, begin, end);
+        if (read_code(line, &code))
+            each(owner, &code);
     }
     free(line);
     if (maps)

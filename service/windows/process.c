@@ -77,7 +77,7 @@ enum trace_system process_own_system(void)
     return TRACE_SYSTEM_WINDOWS;
 }
 
-void process_each_code(pid_t pid, void (*each)(void *owner, uint64_t begin, uint64_t end),
+void process_each_code(pid_t pid, void (*each)(void *owner, const struct process_code *code),
                        void *owner)
 {
     (void)pid, (void)each, (void)owner;
