@@ -281,8 +281,11 @@ static bool is_return_address(struct image_map *map, uint64_t address)
 
 uint64_t image_map_find_return(struct image_map *map, const uint64_t *words, size_t count)
 {
+    const uint64_t lowest = map->image_count ? map->images[0].begin : 0;
+    const uint64_t span = map->image_count ? map->images[map->image_count - 1].end - lowest : 0;
+
     for (size_t i = 0; i < count; i++) {
-        if (is_return_address(map, words[i]))
+        if (words[i] - lowest < span && is_return_address(map, words[i]))
             return words[i];
     }
     return 0;

@@ -31,18 +31,18 @@ static bool take(struct rest *rest, void *bytes, size_t size)
 static void take_stack(struct rest *rest, struct ring_record *record)
 {
     uint64_t size, read;
-    struct rest behind = *rest;
+    struct rest behind;
 
-    if (!take(&behind, &size, sizeof(size)) || !size || size > behind.end - behind.at)
+    if (!take(rest, &size, sizeof(size)) || size > rest->end - rest->at)
         return;
-    *rest = behind;
+    behind = *rest;
     behind.at += size;
     if (!take(&behind, &read, sizeof(read)) || read > size)
         return;
-    rest->end = rest->at + read;
-    while (record->stack_words < SAMPLE_RING_STACK_WORDS &&
-           take(rest, &record->stack[record->stack_words], sizeof(*record->stack)))
-        record->stack_words++;
+    record->stack_words = read / sizeof(*record->stack);
+    if (record->stack_words > SAMPLE_RING_STACK_WORDS)
+        record->stack_words = SAMPLE_RING_STACK_WORDS;
+    take(rest, record->stack, record->stack_words * sizeof(*record->stack));
 }
 
 static bool take_sample(struct rest *rest, struct ring_record *record)
@@ -91,7 +91,7 @@ bool sample_ring_next(const struct sample_ring *ring, uint64_t head, uint64_t *t
     }
     rest = (struct rest){ring, *tail + sizeof(header), *tail + header.size};
     *tail = rest.end;
-    *record = (struct ring_record){0};
+    record->stack_words = 0;
     record->kind = read_record(&rest, &header, record);
     return true;
 }
