@@ -15,8 +15,9 @@
  * while nobody does. 31 ms are left then before any is lost.
  *
  * Kernels before 5.13 do not know inherit_thread and remove_on_exec. There forked children inherit
- * the events as well, and are told by their pid, and an exec is told by its record. A child that is
- * recorded itself has events of its own too: which event a sample is of, its number says.
+ * the events as well, and are told by their pid, and an exec is told by its record: what other
+ * rings hold of before is lost then. A child that is recorded itself has events of its own too:
+ * which event a sample is of, its number says.
  */
 #include "service/cpu_sampler.h"
 
@@ -231,9 +232,8 @@ static bool choose_attributes(struct perf_event_attr *attributes, uint32_t perio
     return event >= 0;
 }
 
-static void write_why(char why[CPU_SAMPLER_WHY_SIZE])
+static int read_paranoid(void)
 {
-    int error = errno;
     FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
     int paranoid = 0;
 
@@ -241,12 +241,18 @@ static void write_why(char why[CPU_SAMPLER_WHY_SIZE])
         paranoid = 0;
     if (file)
         fclose(file);
+    return paranoid;
+}
+
+/* what was refused, with errno. */
+static void write_why(char why[CPU_SAMPLER_WHY_SIZE], const char *what)
+{
+    const int error = errno, paranoid = read_paranoid();
+
+    snprintf(why, CPU_SAMPLER_WHY_SIZE, "%s: %s", what, strerror(error));
     if ((error == EACCES || error == EPERM) && paranoid > 2)
-        snprintf(why, CPU_SAMPLER_WHY_SIZE,
-                 "perf_event_open: %s: kernel.perf_event_paranoid is %d, 2 would do",
-                 strerror(error), paranoid);
-    else
-        snprintf(why, CPU_SAMPLER_WHY_SIZE, "perf_event_open: %s", strerror(error));
+        snprintf(why, CPU_SAMPLER_WHY_SIZE, "%s: %s: kernel.perf_event_paranoid is %d, 2 would do",
+                 what, strerror(error), paranoid);
 }
 
 struct cpu_sampler *cpu_sampler_open(struct event_loop *loop, uint32_t period_ns,
@@ -254,16 +260,23 @@ struct cpu_sampler *cpu_sampler_open(struct event_loop *loop, uint32_t period_ns
                                      char why[CPU_SAMPLER_WHY_SIZE])
 {
     struct cpu_sampler *sampler = calloc(1, sizeof(*sampler));
+    const char *what = "memory";
 
-    if (sampler) {
-        sampler->loop = loop;
-        sampler->receiver = *receiver;
-        if (choose_attributes(&sampler->attributes, period_ns) &&
-            sched_getaffinity(0, sizeof(sampler->own_cpus), &sampler->own_cpus) == 0 &&
-            open_rings(sampler, &sampler->own_cpus))
-            return sampler;
-    }
-    write_why(why);
+    if (!sampler)
+        goto err;
+    sampler->loop = loop;
+    sampler->receiver = *receiver;
+    what = "perf_event_open";
+    if (!choose_attributes(&sampler->attributes, period_ns))
+        goto err;
+    what = "sched_getaffinity";
+    if (sched_getaffinity(0, sizeof(sampler->own_cpus), &sampler->own_cpus) < 0)
+        goto err;
+    what = "a ring in locked memory (ulimit -l)";
+    if (open_rings(sampler, &sampler->own_cpus))
+        return sampler;
+err:
+    write_why(why, what);
     cpu_sampler_close(sampler);
     return NULL;
 }
