@@ -83,10 +83,11 @@ static uint32_t function_at(const struct manifest *manifest, uint32_t rva)
     return low ? low - 1 : manifest->function_count;
 }
 
-/* In what was added. A stub ends with the function's own first instructions. */
+/* In what was added. A stub ends with the function's own first instructions; the very first of them
+   waits for the jump out of the hook, and that time is the hook's. */
 static enum whereabouts find_in_stubs(const struct image_map *map, uint32_t rva, uint32_t *number)
 {
-    uint32_t low = 0, high = map->stub_count;
+    uint32_t low = 0, high = map->stub_count, distance;
 
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
@@ -95,11 +96,11 @@ static enum whereabouts find_in_stubs(const struct image_map *map, uint32_t rva,
         else
             high = middle;
     }
+    distance = rva - map->stubs[low].rva;
     *number = map->numbers[map->stubs[low].place];
-    return rva - map->stubs[low].rva >= STUB_FRAME_SIZE &&
-                   rva - map->stubs[low].rva < STUB_FRAME_SIZE + MOST_DISPLACED && *number
-               ? IN_FUNCTION
-               : IN_HOOKS;
+    if (distance <= STUB_FRAME_SIZE || distance > STUB_FRAME_SIZE + MOST_DISPLACED || !*number)
+        return IN_HOOKS;
+    return IN_FUNCTION;
 }
 
 static enum whereabouts find_in_image(struct finder *finder, uint32_t image, uint32_t rva,

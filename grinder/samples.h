@@ -2,7 +2,8 @@
  * Where a trace's threads were found now and then (trace/sample_format.h), as time by function.
  *
  *      sample's address            counts for
- *      in a hooked function        that function; its first instructions are in its stub
+ *      in a hooked function        that function; all but the first of the instructions that
+ *                                  were displaced into its stub are there
  *      in the rest of the stubs,   hooks
  *        or in the agent
  *      anywhere else               the hooked function that its caller is in: it does its work

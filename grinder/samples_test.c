@@ -138,8 +138,8 @@ static void an_address_in_a_function_is_the_functions(void **state)
 static void stubs_and_the_agent_are_hooks_but_for_what_was_displaced(void **state)
 {
     const struct sample samples[] = {{PROGRAM + 0x5000, 0, 70, 1},
-                                     {PROGRAM + 0x5000 + STUB_FRAME_SIZE, 0, 70, 2},
-                                     {PROGRAM + 0x5100 + STUB_FRAME_SIZE - 1, 0, 70, 4},
+                                     {PROGRAM + 0x5000 + STUB_FRAME_SIZE + 1, 0, 70, 2},
+                                     {PROGRAM + 0x5100 + STUB_FRAME_SIZE, 0, 70, 4},
                                      {PROGRAM + 0x5100 + STUB_FRAME_SIZE + 5, 0, 70, 8},
                                      {PROGRAM + 0x6000, 0, 70, 16},
                                      {AGENT + 7, PROGRAM + 0x1001, 70, 32}};
