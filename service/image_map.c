@@ -6,6 +6,7 @@
 #include "service/call_site.h"
 #include "service/file.h"
 #include "service/process.h"
+#include "trace/image_manifest.h"
 #include "trace/trace_format.h"
 
 #define MOST_ELEMENTS 65536
@@ -84,14 +85,14 @@ static size_t remove_images(struct image_map *map, uint64_t begin, uint64_t end)
     return first;
 }
 
-static void add_image(struct image_map *map, uint64_t begin, uint64_t end)
+static void add_image(struct image_map *map, struct image_range image)
 {
-    size_t at = remove_images(map, begin, end);
+    size_t at = remove_images(map, image.begin, image.end);
 
     if (!make_room((void **)&map->images, &map->image_room, map->image_count, sizeof(*map->images)))
         return;
     memmove(&map->images[at + 1], &map->images[at], (map->image_count - at) * sizeof(*map->images));
-    map->images[at] = (struct image_range){.begin = begin, .end = end};
+    map->images[at] = image;
     map->image_count++;
 }
 
@@ -152,19 +153,32 @@ void image_map_close(struct image_map *map)
     *map = (struct image_map){.trace = -1};
 }
 
-/* Returns whether it is instrumented. */
-static bool take_module(struct image_map *map, const struct trace_module *module)
+/* By the end of its path, which is behind the record at that place in the trace. */
+static bool is_agent(const struct image_map *map, const struct trace_module *module, uint64_t at)
 {
-    const uint64_t begin = module->base, end = module->base + module->size;
+    char name[] = "/" IMAGE_AGENT_NAME;
 
-    if (end <= begin)
+    if (module->path_size < sizeof(name) ||
+        !file_read_at(map->trace, name, sizeof(name),
+                      at + sizeof(*module) + module->path_size - sizeof(name)))
         return false;
-    if (!(module->flags & TRACE_MODULE_INSTRUMENTED)) {
-        remove_images(map, begin, end);
+    return !memcmp(name, "/" IMAGE_AGENT_NAME, sizeof(name));
+}
+
+/* Returns whether it is instrumented. */
+static bool take_module(struct image_map *map, const struct trace_module *module, uint64_t at)
+{
+    const bool is_instrumented = module->flags & TRACE_MODULE_INSTRUMENTED;
+    struct image_range image = {.begin = module->base, .end = module->base + module->size};
+
+    if (image.end <= image.begin)
         return false;
-    }
-    add_image(map, begin, end);
-    return true;
+    image.is_agent = !is_instrumented && is_agent(map, module, at);
+    if (is_instrumented || image.is_agent)
+        add_image(map, image);
+    else
+        remove_images(map, image.begin, image.end);
+    return is_instrumented;
 }
 
 /* `used` is stored last: what lies before it is whole. Returns whether one is instrumented. */
@@ -174,11 +188,12 @@ static bool take_modules(struct image_map *map, struct open_block *open, uint32_
     bool found = false;
 
     while (open->done + MODULE_UNITS <= used) {
-        if (!file_read_at(map->trace, &module, sizeof(module), open->at + open->done * TRACE_UNIT))
+        const uint64_t at = open->at + open->done * TRACE_UNIT;
+        if (!file_read_at(map->trace, &module, sizeof(module), at))
             break;
         if (module.size_units < MODULE_UNITS || module.size_units > used - open->done)
             break;
-        found |= take_module(map, &module);
+        found |= take_module(map, &module, at);
         open->done += module.size_units;
     }
     return found;
@@ -268,8 +283,10 @@ static bool is_return_address(struct image_map *map, uint64_t address)
     const struct image_code *code;
     uint64_t *verdict = &map->verdicts[address % IMAGE_MAP_VERDICTS];
 
-    if (!image || !image->has_code)
-        return image;
+    if (!image || image->is_agent)
+        return false;
+    if (!image->has_code)
+        return true;
     if ((*verdict & ~ENDS_A_CALL) == address)
         return *verdict & ENDS_A_CALL;
     code = first_code(map, address);

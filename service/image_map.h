@@ -25,9 +25,10 @@
 
 struct image_code;
 
-/* Instrumented. */
+/* Of an instrumented image, or of the agent. */
 struct image_range {
     uint64_t begin, end;
+    bool is_agent;
     bool has_code; /* it is known which part of it is code */
 };
 
@@ -57,7 +58,7 @@ void image_map_close(struct image_map *map);
 /* Takes in the modules that have come since. */
 void image_map_follow(struct image_map *map);
 
-/* Is it in an instrumented image? */
+/* Is it in an instrumented image, or in the agent? */
 bool image_map_has(const struct image_map *map, uint64_t address);
 
 /* The first of the words that may be a return address in an instrumented image; 0 if none is. */

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "trace/image_manifest.h"
 #include "trace/trace_sample.h"
 
 #define CAPACITY (1u << 20)
@@ -87,6 +88,24 @@ static void instrumented_modules_are_found(void **state)
     assert_false(image_map_has(&traced.map, 0x11000));
     assert_false(image_map_has(&traced.map, 0x20000));
     assert_true(image_map_has(&traced.map, 0x50000));
+    end(&traced);
+}
+
+/* In the agent nobody looks for a caller; a word that points into it is none. */
+static void the_agent_is_known_by_its_name(void **state)
+{
+    struct traced traced;
+    const uint64_t words[] = {0x20000, 0x30000, 0x10000};
+
+    (void)state;
+    begin(&traced, gone_process());
+    add(&traced, 0x10000, 0x1000, 1);
+    trace_sample_add_module(&traced.sample, "/opt/" IMAGE_AGENT_NAME, 0x20000, 0x1000, 0, 0, 0);
+    trace_sample_add_module(&traced.sample, "/opt/not" IMAGE_AGENT_NAME, 0x30000, 0x1000, 0, 0, 0);
+    follow(&traced);
+    assert_true(image_map_has(&traced.map, 0x20000));
+    assert_false(image_map_has(&traced.map, 0x30000));
+    assert_int_equal(image_map_find_return(&traced.map, words, 3), 0x10000);
     end(&traced);
 }
 
@@ -222,6 +241,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(instrumented_modules_are_found),
+        cmocka_unit_test(the_agent_is_known_by_its_name),
         cmocka_unit_test(modules_that_come_later_are_found),
         cmocka_unit_test(a_block_without_a_kind_is_looked_at_again),
         cmocka_unit_test(what_is_loaded_later_is_what_is_there),

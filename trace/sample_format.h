@@ -37,9 +37,9 @@ struct samples_header {
 
 struct sample {
     uint64_t address; /* of the instruction */
-    /* Where the address is in no instrumented image: the nearest word on the stack, from its
-       pointer up, that points behind a call in one, most likely where the code there returns to.
-       Else 0, and where no such word is among the first 256. */
+    /* Where the address is in no instrumented image and not in the agent: the nearest word on the
+       stack, from its pointer up, that points behind a call in such an image, most likely where the
+       code there returns to. Else 0, and where no such word is among the first 256. */
     uint64_t caller;
     uint32_t tid; /* as the kernel numbers it */
     uint32_t count;
