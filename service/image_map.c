@@ -9,24 +9,29 @@
 #include "trace/image_manifest.h"
 #include "trace/trace_format.h"
 
-#define MOST_ELEMENTS 65536
-#define MODULE_UNITS  (sizeof(struct trace_module) / TRACE_UNIT)
-#define ENDS_A_CALL   (1ull << 63)
+/* The trace is written by another process, which may say anything. */
+#define MOST_IMAGES      4096 /* as many as an agent knows */
+#define MOST_CODE        65536
+#define MOST_OPEN_BLOCKS 256
+#define BLOCKS_AT_ONCE   4096
+
+#define MODULE_UNITS (sizeof(struct trace_module) / TRACE_UNIT)
+#define ENDS_A_CALL  (1ull << 63)
 
 struct image_code {
     struct process_code mapped;
     char *path; /* mapped.path */
 };
 
-/* Room for one more. */
-static bool make_room(void **array, size_t *room, size_t count, size_t size)
+/* Room for one more, if there are to be more. */
+static bool make_room(void **array, size_t *room, size_t count, size_t size, size_t most)
 {
     size_t larger = *room ? 2 * *room : 16;
     void *grown;
 
-    if (count < *room)
-        return true;
-    grown = count < MOST_ELEMENTS ? realloc(*array, larger * size) : NULL;
+    if (count < *room || count >= most)
+        return count < most;
+    grown = realloc(*array, larger * size);
     if (!grown)
         return false;
     *array = grown;
@@ -89,7 +94,8 @@ static void add_image(struct image_map *map, struct image_range image)
 {
     size_t at = remove_images(map, image.begin, image.end);
 
-    if (!make_room((void **)&map->images, &map->image_room, map->image_count, sizeof(*map->images)))
+    if (!make_room((void **)&map->images, &map->image_room, map->image_count, sizeof(*map->images),
+                   MOST_IMAGES))
         return;
     memmove(&map->images[at + 1], &map->images[at], (map->image_count - at) * sizeof(*map->images));
     map->images[at] = image;
@@ -111,8 +117,8 @@ static void add_code(void *owner, const struct process_code *mapped)
     struct image_map *map = owner;
     char *path = strdup(mapped->path);
 
-    if (!path ||
-        !make_room((void **)&map->code, &map->code_room, map->code_count, sizeof(*map->code))) {
+    if (!path || !make_room((void **)&map->code, &map->code_room, map->code_count,
+                            sizeof(*map->code), MOST_CODE)) {
         free(path);
         return;
     }
@@ -237,10 +243,13 @@ static bool look_at_new(struct image_map *map)
         return false;
     if (used > map->capacity)
         used = map->capacity;
+    if (used > map->scanned + BLOCKS_AT_ONCE * TRACE_BLOCK_SIZE)
+        used = map->scanned + BLOCKS_AT_ONCE * TRACE_BLOCK_SIZE;
     for (; map->scanned + TRACE_BLOCK_SIZE <= used; map->scanned += TRACE_BLOCK_SIZE) {
         struct open_block open = {map->scanned, 1};
         if (look_at(map, &open, &found) &&
-            make_room((void **)&map->open, &map->open_room, map->open_count, sizeof(open)))
+            make_room((void **)&map->open, &map->open_room, map->open_count, sizeof(open),
+                      MOST_OPEN_BLOCKS))
             map->open[map->open_count++] = open;
     }
     return found;

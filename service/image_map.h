@@ -55,7 +55,8 @@ struct image_map {
 void image_map_open(struct image_map *map, pid_t pid, int trace, uint64_t capacity);
 void image_map_close(struct image_map *map);
 
-/* Takes in the modules that have come since. */
+/* Takes in the modules that have come since; of a trace that grew by more than 16 MB, those of the
+   first 16. */
 void image_map_follow(struct image_map *map);
 
 /* Is it in an instrumented image, or in the agent? */
