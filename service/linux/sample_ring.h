@@ -23,7 +23,8 @@
 
 #define SAMPLE_RING_TYPE                                                                           \
     (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_STACK_USER)
-/* Of the words into the program below qsort's recursion, 64 words reach 20%, 128 half, 256 97%. */
+/* From within qsort of 100,000 numbers, 64 words reach its caller in 12% of the samples, 128 in
+   24%, 256 in 92%, 512 in all. */
 #define SAMPLE_RING_STACK_WORDS 256
 
 enum ring_record_kind {
