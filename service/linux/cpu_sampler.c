@@ -84,20 +84,25 @@ static int open_event(const struct perf_event_attr *attributes, pid_t tid, int c
     return (int)syscall(SYS_perf_event_open, attributes, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
+static void stop_at_exec(struct cpu_sampler *sampler, uint32_t pid)
+{
+    struct cpu_sampler_target *target;
+
+    DL_FOREACH(sampler->targets, target)
+    {
+        if ((uint32_t)target->pid == pid)
+            target->pid = 0; /* as no process has */
+    }
+}
+
 static void receive(struct cpu_sampler *sampler, const struct ring_record *record)
 {
     struct thread_event *event;
     struct cpu_sampler_target *target;
 
-    if (record->kind == RING_EXEC) {
-        DL_FOREACH(sampler->targets, target)
-        {
-            if ((uint32_t)target->pid == record->pid)
-                target->pid = 0; /* no record has that */
-        }
-        return;
-    }
-    if (record->kind == RING_OTHER)
+    if (record->kind == RING_EXEC)
+        stop_at_exec(sampler, record->pid);
+    if (record->kind != RING_SAMPLE && record->kind != RING_LOST)
         return;
     HASH_FIND(hh, sampler->events, &record->event, sizeof(record->event), event);
     if (!event)
