@@ -120,8 +120,8 @@ if grep -q '^samples: none' status; then
     no_samples "they are not permitted"
     exit 0
 fi
-status_says '2000 a second' call_trace_service
-contains status.json '"samples_per_second":2000,"sampled":0,"why_no_samples":null'
+status_says '1000 a second' call_trace_service
+contains status.json '"samples_per_second":1000,"sampled":0,"why_no_samples":null'
 
 echo '-- where the time goes'
 sampled -- ./samples

@@ -11,8 +11,8 @@
  *
  * So memory does not grow with the processes, nor does what an unprivileged user may lock
  * (perf_event_mlock_kb, 516 KB a processor) bound their number. The loop wakes us when a ring is
- * half full: at 2000 samples of 2 KB a second, 32 times a second while somebody computes, and never
- * while nobody does. 31 ms are left then before any is lost.
+ * half full: at 1000 samples of 2 KB a second, 16 times a second while somebody computes, and never
+ * while nobody does. 62 ms are left then before any is lost.
  *
  * Kernels before 5.13 do not know inherit_thread and remove_on_exec. There forked children inherit
  * the events as well, and are told by their pid, and an exec is told by its record: what other
