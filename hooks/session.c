@@ -76,6 +76,8 @@ bool session_begin(char *const *env, uint32_t fork_of_pid)
     session.node_limit = welcome.node_limit;
     session.header->used = TRACE_HEADER_SIZE;
     session.header->fork_of_pid = fork_of_pid;
+    session.header->thunks = stash_range();
+    session.header->thunks_size = STASH_RANGE_SIZE;
     begin_timing(fork_of_pid != 0);
     session.header->start_ticks = ticks_now();
     __atomic_store_n(&session.header->state, TRACE_RUNNING, __ATOMIC_RELEASE);
