@@ -1,6 +1,7 @@
 #!/bin/bash
 # Programs that lock themselves in, and services that are stopped, or have lost their directory:
 # what the program does is the same, it does not wait, and what is lost is counted.
+# alone: it looks at how long programs wait
 . "$(dirname "$0")/lib.sh"
 
 build endure endure.c

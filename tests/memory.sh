@@ -1,6 +1,7 @@
 #!/bin/bash
 # How much memory recording takes at most: a thread at rest, a calling context, a live call. Pages
 # and addresses are counted, which no load of the machine changes.
+# alone: it looks at what the system has
 . "$(dirname "$0")/lib.sh"
 
 build footprint footprint.c

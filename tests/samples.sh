@@ -3,6 +3,7 @@
 # found there, in each thread and in the right process; libc's with the function that called it.
 # Where the kernel does not let it, programs are recorded all the same, and status says why.
 # needs: gcc python3
+# alone: what it times would wait for the others
 . "$(dirname "$0")/lib.sh"
 
 build samples samples.c

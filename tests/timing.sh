@@ -1,6 +1,7 @@
 #!/bin/bash
 # Times are true: what functions that wait busily measure of themselves is what the trace says, with
 # both ways of timing, also of a call that is slow once in a million. Counts do not depend on timing.
+# alone: what it times would wait for the others
 . "$(dirname "$0")/lib.sh"
 
 # near WHAT FOUND EXPECTED PERCENT
