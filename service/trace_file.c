@@ -121,19 +121,26 @@ void trace_file_tick(const struct trace_file *file, const uint64_t ticks[2])
                         offsetof(struct trace_header, tick_before));
 }
 
+/* The process jumps to what it finds in `hook`: only a mapping is written to in whole words. In
+ * step with hooks/linux/hook_word.c, as trace_format.h has it. */
 bool trace_file_pause(struct trace_file *file, bool paused)
 {
-    uint32_t value = paused, pauses;
+    struct trace_header *header;
+    uint64_t entry;
+    char last;
 
-    if (paused) {
-        if (!file_read_at(file->fd, &pauses, sizeof(pauses), offsetof(struct trace_header, pauses)))
-            return false;
-        pauses++;
-        if (!file_write_at(file->fd, &pauses, sizeof(pauses),
-                           offsetof(struct trace_header, pauses)))
-            return false;
-    }
-    return file_write_at(file->fd, &value, sizeof(value), offsetof(struct trace_header, paused));
+    if (!file_read_at(file->fd, &last, sizeof(last), TRACE_HEADER_SIZE - 1))
+        return false;
+    header = file_map(file->fd, TRACE_HEADER_SIZE);
+    if (!header)
+        return false;
+    header->pauses += paused;
+    __atomic_store_n(&header->paused, paused, __ATOMIC_SEQ_CST);
+    entry = __atomic_load_n(&header->entry, __ATOMIC_SEQ_CST);
+    if (entry)
+        __atomic_store_n(&header->hook, paused ? 0 : entry, __ATOMIC_SEQ_CST);
+    file_unmap(header, TRACE_HEADER_SIZE);
+    return true;
 }
 
 /* `used` as it can be. */
