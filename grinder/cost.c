@@ -44,6 +44,9 @@
  *      self ns     = self ticks, converted and rounded to the nearest
  *      total ns    = self ns + sum of the children's total ns
  *
+ * Where the thread was sampled, self ns is what timing and samples say together (self_time.h): a
+ * first walk finds what each function was timed at, a second one reports.
+ *
  * Rounding happens once, in self ns; all else is addition of integers. That is why the self times
  * of any grouping of contexts (function, thread, process) add up to exactly the same total, and
  * profile and summary agree to the nanosecond.
@@ -74,6 +77,7 @@
 #include <stdlib.h>
 
 #include "grinder/memory.h"
+#include "grinder/self_time.h"
 
 #define MOST_LACK 0.125 /* share of its callees' time that a context may lack by error */
 
@@ -98,7 +102,9 @@ struct walk {
     uint32_t *depth_of; /* by function: its contexts on the way down to here */
     struct level *levels;
     size_t level_count, level_room;
-    uint64_t live; /* upper bound for a node */
+    uint64_t live;                 /* upper bound for a node */
+    struct self_times *self_times; /* null: nothing was sampled */
+    bool gathers;                  /* for self_times; nothing is reported yet */
 };
 
 uint64_t cost_live(const struct tree_thread *thread)
@@ -137,11 +143,34 @@ static double outer_cost(const struct walk *walk, const struct context *context)
            (double)context->calls * cost_of(header->probe_inner);
 }
 
-static uint64_t ns_of_ticks(const struct tree *tree, double ticks)
+static double ns_of_ticks(const struct walk *walk, double ticks)
 {
-    double ns = ticks * 1e9 / (double)tree->header.ticks_per_second;
+    return ticks * 1e9 / (double)walk->tree->header.ticks_per_second;
+}
 
+static uint64_t whole(double ns)
+{
     return ns > 0 ? (uint64_t)(ns + 0.5) : 0;
+}
+
+/* net: ticks that were timed, less what measuring cost. */
+static uint64_t self_ns(const struct walk *walk, uint32_t function, double net, double events)
+{
+    struct timed_self timed = {ns_of_ticks(walk, net), events};
+
+    if (walk->gathers)
+        self_times_note(walk->self_times, function, timed);
+    else if (walk->self_times)
+        return whole(self_times_believe(walk->self_times, function, timed));
+    return whole(timed.ns);
+}
+
+/* self: raw ticks, of which so much is left. */
+static uint64_t measuring_ns(const struct walk *walk, double self, uint64_t left_ns)
+{
+    uint64_t raw_ns = whole(ns_of_ticks(walk, self));
+
+    return raw_ns > left_ns ? raw_ns - left_ns : 0;
 }
 
 static bool is_chosen(const struct walk *walk, const struct context *context)
@@ -179,12 +208,7 @@ static void note_children_of_fold(struct walk *walk, const struct context *conte
         return;
     fold->children_ticks = done->ticks + done->outer + done->lack;
     fold->measuring_ticks += done->outer + done->lack;
-}
-
-/* What is taken out of raw self time, of which that much is left. */
-static double measuring(double self, double net)
-{
-    return net > 0 ? self - net : self;
+    fold->events += (double)done->own_calls;
 }
 
 /* The context on top is complete: reports it and adds it to the one above. */
@@ -195,11 +219,13 @@ static void ascend(struct walk *walk)
     const struct context *context = &walk->tree->contexts[done.slot];
     double raw = raw_ticks(context, &done), self = raw - done.ticks;
     double net = self - done.outer - done.lack - inner_cost(walk, context);
-    uint64_t own_ns = ns_of_ticks(walk->tree, net);
+    double events = (double)(context->calls + done.own_calls);
+    uint64_t own_ns = context->fold ? whole(ns_of_ticks(walk, net))
+                                    : self_ns(walk, context->function, net, events);
     struct cost cost = {
         .calls = context->calls,
         .self_ns = context->fold ? 0 : own_ns,
-        .measuring_ns = context->fold ? 0 : ns_of_ticks(walk->tree, measuring(self, net)),
+        .measuring_ns = context->fold ? 0 : measuring_ns(walk, self, own_ns),
         .total_ns = own_ns + done.ns,
         .total_calls = context->calls + done.calls,
         .edge_calls = context->site & CONTEXT_JIT ? done.own_calls : context->calls,
@@ -225,8 +251,9 @@ static void ascend(struct walk *walk)
     if (context->fold) {
         walk->tree->folds[context->fold].folded_ticks += net;
         walk->tree->folds[context->fold].measuring_ticks += self - net;
+        walk->tree->folds[context->fold].events += events;
     }
-    if (done.visited)
+    if (done.visited && !walk->gathers)
         walk->visitor->leave(walk->visitor->user, walk->tree, context, &cost);
 }
 
@@ -249,14 +276,33 @@ static void settle_fold(struct walk *walk, const struct fold *fold)
 {
     const struct context *context = &walk->tree->contexts[fold->slot];
     double net = fold->folded_ticks - fold->children_ticks;
-    struct cost cost = {
-        .self_ns = ns_of_ticks(walk->tree, net),
-        .measuring_ns = ns_of_ticks(walk->tree, measuring(net + fold->measuring_ticks, net)),
-    };
+    struct cost cost = {.self_ns = self_ns(walk, context->function, net, fold->events)};
 
-    if (!is_chosen(walk, context))
+    if (walk->gathers || !is_chosen(walk, context))
         return;
+    cost.measuring_ns = measuring_ns(walk, net + fold->measuring_ticks, cost.self_ns);
     walk->visitor->leave(walk->visitor->user, walk->tree, context, &cost);
+}
+
+static void fold_begin(struct fold *fold)
+{
+    fold->folded_ticks = fold->children_ticks = fold->measuring_ticks = fold->events = 0;
+}
+
+/* All of the thread's contexts, once. */
+static void walk_thread(struct walk *walk, const struct tree_thread *thread)
+{
+    struct tree *tree = walk->tree;
+
+    walk->contexts = 0;
+    for (uint32_t fold = thread->first_fold; fold; fold = tree->folds[fold].next)
+        fold_begin(&tree->folds[fold]);
+    if (thread->root)
+        walk_below(walk, thread->root);
+    for (uint32_t fold = thread->first_fold; fold; fold = tree->folds[fold].next)
+        walk_below(walk, tree->folds[fold].slot);
+    for (uint32_t fold = thread->first_fold; fold; fold = tree->folds[fold].next)
+        settle_fold(walk, &tree->folds[fold]);
 }
 
 uint64_t cost_walk(struct tree *tree, struct tree_thread *thread, size_t function_count,
@@ -265,12 +311,15 @@ uint64_t cost_walk(struct tree *tree, struct tree_thread *thread, size_t functio
     struct walk walk = {.tree = tree, .visitor = visitor, .live = cost_live(thread)};
 
     walk.depth_of = memory_zeroed(function_count, sizeof(*walk.depth_of));
-    if (thread->root)
-        walk_below(&walk, thread->root);
-    for (uint32_t fold = thread->first_fold; fold; fold = tree->folds[fold].next)
-        walk_below(&walk, tree->folds[fold].slot);
-    for (uint32_t fold = thread->first_fold; fold; fold = tree->folds[fold].next)
-        settle_fold(&walk, &tree->folds[fold]);
+    walk.self_times = self_times_begin(&thread->samples, function_count,
+                                       ns_of_ticks(&walk, cost_of(tree->header.probe_timed)));
+    if (walk.self_times) {
+        walk.gathers = true;
+        walk_thread(&walk, thread);
+        walk.gathers = false;
+    }
+    walk_thread(&walk, thread);
+    self_times_free(walk.self_times);
     free(walk.depth_of);
     free(walk.levels);
     return walk.contexts;

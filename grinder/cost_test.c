@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -432,11 +433,61 @@ static void damaged_trees_still_add_up(void **state)
     }
 }
 
+struct sum {
+    uint64_t self_ns[4], measuring_ns[4], total_ns[4]; /* by number of all functions */
+};
+
+static void add_self(void *user, const struct tree *tree, const struct context *context,
+                     const struct cost *cost)
+{
+    struct sum *sum = user;
+
+    (void)tree;
+    sum->self_ns[context->function] += cost->self_ns;
+    sum->measuring_ns[context->function] += cost->measuring_ns;
+    sum->total_ns[context->function] = cost->total_ns;
+}
+
+/* Calls of a few ns, a hundred million of them: timing says 1.2 s, samples say 0.5. */
+static void short_calls_take_what_samples_say(void **state)
+{
+    uint32_t main_node = begin(3000000000);
+    struct function_samples samples[] = {{1, 400}, {2, 1000}};
+    struct sum sum = {0};
+    const struct cost_visitor visitor = {.user = &sum, .leave = add_self};
+    struct trace_error error;
+    struct images images;
+    struct tree tree;
+    char path[64];
+    int fd;
+
+    (void)state;
+    trace_sample_add_node(&sample, 1, main_node, 10, PARSE, 100000000, 1200000000);
+    trace_sample_header(&sample)->probe_timed = 20 << TRACE_COST_SHIFT;
+    fd = trace_sample_open(&sample, path);
+    images_begin(&images);
+    assert_int_equal(tree_load(&tree, path, &images, &error), 0);
+    tree.threads[0].samples = (struct thread_samples){
+        .functions = samples, .count = 2, .in_functions = 1400, .period_ns = 500000};
+    cost_walk(&tree, &tree.threads[0], images_function_count(&images), &visitor);
+    assert_in_range(sum.self_ns[1], 199000000, 201000000);
+    assert_in_range(sum.self_ns[2], 499000000, 501000000);
+    assert_int_equal(sum.total_ns[1], sum.self_ns[1] + sum.self_ns[2]);
+    assert_int_equal(sum.self_ns[1] + sum.measuring_ns[1], 1800000000);
+    assert_int_equal(sum.self_ns[2] + sum.measuring_ns[2], 1200000000);
+    tree.threads[0].samples = (struct thread_samples){0};
+    tree_free(&tree);
+    images_free(&images);
+    trace_sample_free(&sample);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(self_time_is_what_callees_leave),
         cmocka_unit_test(probes_are_taken_out),
+        cmocka_unit_test(short_calls_take_what_samples_say),
         cmocka_unit_test(unwound_calls_paid_for_their_probes_too),
         cmocka_unit_test(more_probes_than_time_is_no_time),
         cmocka_unit_test(calls_behind_the_last_timed_one_last_as_long_as_the_others),

@@ -92,6 +92,18 @@ static struct thread_facts thread_facts(const struct tree_thread *thread)
     return facts;
 }
 
+static struct sample_facts sample_facts(const struct tree *tree)
+{
+    struct sample_facts facts = {0};
+
+    for (size_t i = 0; i < tree->thread_count; i++) {
+        facts.in_functions += tree->threads[i].samples.in_functions;
+        facts.in_hooks += tree->threads[i].samples.in_hooks;
+        facts.elsewhere += tree->threads[i].samples.elsewhere;
+    }
+    return facts;
+}
+
 static void copy_modules(struct process *process, const struct tree *tree)
 {
     process->module_count = tree->module_count - 1;
@@ -138,6 +150,7 @@ void profile_add(struct profile *profile, struct tree *tree, const struct images
         .header = tree->header,
         .threads = memory_zeroed(tree->thread_count, sizeof(*process->threads)),
         .thread_count = tree->thread_count,
+        .samples = sample_facts(tree),
         .missing_bytes = tree->missing_bytes,
     };
     copy_modules(process, tree);

@@ -66,6 +66,11 @@ struct module_facts {
     uint32_t first_function, function_count;
 };
 
+/* Samples of all threads, selected or not. */
+struct sample_facts {
+    uint64_t in_functions, in_hooks, elsewhere;
+};
+
 struct process {
     const char *trace_path; /* borrowed */
     struct trace_header header;
@@ -73,6 +78,7 @@ struct process {
     size_t thread_count;
     struct module_facts *modules;
     size_t module_count;
+    struct sample_facts samples;
     uint64_t missing_bytes;
     uint64_t lost_contexts;  /* those whose callers are missing */
     struct tree_node *nodes; /* by index; null unless there are events, and keeps_nodes */

@@ -80,6 +80,18 @@ static void write_measuring(FILE *stream, const struct process *process)
             measuring_share(self_ns, measuring_ns), ((double)self_ns + (double)measuring_ns) / 1e9);
 }
 
+static void write_samples(FILE *stream, const struct sample_facts *samples)
+{
+    uint64_t all = samples->in_functions + samples->in_hooks + samples->elsewhere;
+    double scale = all ? 100 / (double)all : 0;
+
+    if (all)
+        fprintf(stream,
+                "  samples   %" PRIu64 ": %.1f%% in functions, %.1f%% in hooks, %.1f%% elsewhere\n",
+                all, (double)samples->in_functions * scale, (double)samples->in_hooks * scale,
+                (double)samples->elsewhere * scale);
+}
+
 static void write_process(FILE *stream, const struct process *process)
 {
     const struct trace_header *header = &process->header;
@@ -105,6 +117,7 @@ static void write_process(FILE *stream, const struct process *process)
             header->timing == TRACE_TIMING_ADAPTIVE
                 ? "adaptive: counts are exact, times of short and frequent calls estimated"
                 : "exact");
+    write_samples(stream, &process->samples);
     write_measuring(stream, process);
     if (header->skipped)
         fprintf(stream, "  skipped   %" PRIu64 " calls in threads that had no state yet\n",

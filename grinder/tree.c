@@ -323,6 +323,7 @@ int tree_load(struct tree *tree, const char *path, struct images *images, struct
     qsort(tree->modules + 1, tree->module_count - 1, sizeof(*tree->modules), compare_modules);
     find_functions(&loader);
     link_nodes(&loader);
+    samples_read(tree, images);
     jit_callers_add(tree, images);
     result = 0;
 err:
@@ -384,6 +385,8 @@ void tree_free(struct tree *tree)
 {
     for (size_t i = 0; i < tree->module_count; i++)
         free(tree->modules[i].path);
+    for (size_t i = 0; i < tree->thread_count; i++)
+        thread_samples_free(&tree->threads[i].samples);
     free(tree->contexts);
     free(tree->threads);
     free(tree->modules);

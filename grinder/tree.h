@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "grinder/images.h"
+#include "grinder/samples.h"
 #include "trace/trace_reader.h"
 
 /* A bit of a context's site: it was not recorded, but put there for code made at run time that
@@ -50,6 +51,7 @@ struct fold {
     double folded_ticks;    /* of the contexts folded into it, their own callees taken out */
     double children_ticks;  /* of the contexts below it */
     double measuring_ticks; /* what was taken out of the first, and is part of the second */
+    double events;          /* calls of the first, and calls to the second and from the first */
 };
 
 struct tree_thread {
@@ -59,6 +61,7 @@ struct tree_thread {
     uint64_t entries;    /* of all its nodes, lost ones included */
     uint64_t exits;
     uint64_t contexts; /* committed nodes, root and representatives included */
+    struct thread_samples samples;
 };
 
 struct tree_module {

@@ -26,8 +26,6 @@
 #include "rewriter/code.h"
 #include "rewriter/memory.h"
 
-#define STUB_FRAME_SIZE 41 /* from a stub to its body */
-
 /*
  * Where the displaced instructions went: to[n], from the body, for one that was n bytes in; the
  * last is that of the jump back, which a call, always the last to be displaced, never reaches.

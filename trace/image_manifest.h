@@ -87,7 +87,8 @@
 #define MANIFEST_MAGIC    0x3149464e414d4255ull /* "UBMANFI1", little endian */
 /* Above STUB_INDEX, as TRACE_FUNCTION_LEAF: calls nothing and does not loop. May be left out. */
 #define STUB_LEAF           0x80000000u
-#define GENERATED_ELSEWHERE 1 /* image_header.generated_size */
+#define STUB_FRAME_SIZE     41 /* from a stub to its body */
+#define GENERATED_ELSEWHERE 1  /* image_header.generated_size */
 #define IMAGE_HOOK_PAGE     4096
 #define IMAGE_HOOK_IN_PAGE  3328 /* where the hook word of an ELF image is in its page */
 
