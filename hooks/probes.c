@@ -37,11 +37,10 @@ FROM_ASSEMBLY void *umbra_first_call(uint64_t body)
     guard = guard_take();
     if (session.state == SESSION_RUNNING)
         hook = session_entry_hook();
-    if (!image->first_function) {
-        if (hook)
-            module_register(image);
+    if (hook && !image->first_function)
+        module_register(image);
+    if (hook || !image->first_function) /* else the word is that of others, too */
         hook_word_bind(image, hook);
-    }
     guard_release(guard);
     return hook && !session_is_paused() ? hook : (void *)umbra_pass;
 }

@@ -225,9 +225,10 @@ void threads_cut(struct thread *self)
 {
     bool all_live = system_exit_ends_threads();
 
+    send_to_slow_path(self);
     for (int i = 0; i < YIELDS_BEFORE_CUT && threads && threads->next; i++) {
-        send_to_slow_path(self);
         system_yield();
+        send_to_slow_path(self);
     }
     for (struct thread *thread = threads; thread; thread = thread->next) {
         if (thread == self || thread->entry->state != TRACE_THREAD_RUNNING)

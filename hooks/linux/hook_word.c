@@ -34,11 +34,6 @@ void hook_words_begin(void *entry)
     } while (__atomic_load_n(&header->paused, __ATOMIC_SEQ_CST) != paused);
 }
 
-static uint64_t *word_in(uint64_t page)
-{
-    return (uint64_t *)(page + IMAGE_HOOK_IN_PAGE);
-}
-
 static bool share(uint64_t page)
 {
     void *trace = pages_map_again(session.header, IMAGE_HOOK_PAGE);
@@ -47,14 +42,14 @@ static bool share(uint64_t page)
 }
 
 /* In place of a page that is the parent's. */
-static bool make_private(uint64_t page, void *hook)
+static void make_private(uint64_t page, void *hook)
 {
-    void *own = pages_take(IMAGE_HOOK_PAGE);
+    char *own = pages_take(IMAGE_HOOK_PAGE);
 
     if (!own)
-        return false;
-    *word_in((uint64_t)own) = (uint64_t)hook;
-    return pages_replace((void *)page, own, IMAGE_HOOK_PAGE);
+        return;
+    *(uint64_t *)(own + IMAGE_HOOK_IN_PAGE) = (uint64_t)hook;
+    pages_replace((void *)page, own, IMAGE_HOOK_PAGE);
 }
 
 /* False: there is no room to remember it. */
@@ -73,15 +68,14 @@ static bool remember(uint64_t page)
 
 void hook_word_bind(struct image_header *image, void *hook)
 {
-    uint64_t word = (uint64_t)image - image->header_rva + image->hook_rva;
-    uint64_t page = word - IMAGE_HOOK_IN_PAGE;
+    uint64_t *word = (uint64_t *)((uint64_t)image - image->header_rva + image->hook_rva);
+    uint64_t page = (uint64_t)word - IMAGE_HOOK_IN_PAGE;
 
     if (hook && remember(page) && share(page)) {
         trace_created = session.header->created_ns;
         return;
     }
-    __atomic_store_n((uint64_t *)word, (uint64_t)(hook ? umbra_record_unless_paused : 0),
-                     __ATOMIC_RELEASE);
+    __atomic_store_n(word, (uint64_t)(hook ? umbra_record_unless_paused : 0), __ATOMIC_RELEASE);
 }
 
 static bool is_of_trace(uint64_t page, uint64_t created)
