@@ -23,6 +23,9 @@ int file_open_directory(const char *path, char **absolute);
 /* Makes a file of this user alone; EEXIST if the name is taken, by a link too. Returns -1. */
 int file_create(int directory, const char *name);
 
+/* Opens the file that has this identity, to read it. Returns -1 if it is at path no more. */
+int file_open_identified(const char *path, uint64_t identity);
+
 /* Its length becomes size, with a hole for an end. EFBIG or EINVAL: less may be possible. */
 bool file_extend(int file, uint64_t size);
 

@@ -20,6 +20,7 @@ enum option_code {
     OPTION_INSTANCE,
     OPTION_NODES,
     OPTION_SLICES,
+    OPTION_SAMPLES,
     OPTION_SIZE,
     OPTION_MODE,
     OPTION_RING_SIZE,
@@ -46,6 +47,7 @@ static const struct option option_table[] = {
     {"instance-id", required_argument, NULL, OPTION_INSTANCE},
     {"node-limit", required_argument, NULL, OPTION_NODES},
     {"slices", required_argument, NULL, OPTION_SLICES},
+    {"samples", required_argument, NULL, OPTION_SAMPLES},
     {"max-trace-size", required_argument, NULL, OPTION_SIZE},
     {"mode", required_argument, NULL, OPTION_MODE},
     {"ring-size", required_argument, NULL, OPTION_RING_SIZE},
@@ -78,6 +80,7 @@ static const unsigned verbs_of[OPTION_COUNT] = {
     [OPTION_INSTANCE] = ~0u,
     [OPTION_NODES] = SERVES,
     [OPTION_SLICES] = SERVES,
+    [OPTION_SAMPLES] = SERVES,
     [OPTION_SIZE] = SERVES,
     [OPTION_MODE] = SERVES,
     [OPTION_RING_SIZE] = SERVES,
@@ -279,6 +282,20 @@ static bool choose_slices(struct options *options, const char *given)
     return true;
 }
 
+static bool choose_samples(struct options *options, const char *given)
+{
+    uint64_t samples = OPTIONS_DEFAULT_SAMPLES;
+    const char *rest = "";
+
+    if (given &&
+        (!parse_number(given, &samples, &rest) || *rest || samples > OPTIONS_MAX_SAMPLES)) {
+        message("--samples=%s: expected a number from 0 to %u", given, OPTIONS_MAX_SAMPLES);
+        return false;
+    }
+    options->samples = (uint32_t)samples;
+    return true;
+}
+
 static bool choose_size(const char *name, const char *given, uint64_t least, uint64_t most,
                         const char *range, uint64_t *size)
 {
@@ -424,6 +441,7 @@ bool options_parse(struct options *options, int argc, char **argv)
            choose_messages(options, &raw) &&
            choose_trace_dir(options, raw.values[OPTION_TRACE_DIR]) &&
            choose_instance(options, raw.values[OPTION_INSTANCE]) && choose_limits(options, &raw) &&
-           choose_slices(options, raw.values[OPTION_SLICES]) && choose_mode(options, &raw) &&
+           choose_slices(options, raw.values[OPTION_SLICES]) &&
+           choose_samples(options, raw.values[OPTION_SAMPLES]) && choose_mode(options, &raw) &&
            choose_timing(options, raw.values[OPTION_TIMING]) && choose_sessions(options, &raw);
 }

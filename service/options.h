@@ -29,6 +29,10 @@
 #define OPTIONS_DEFAULT_SLICES 200u
 #define OPTIONS_MAX_SLICES     10000u
 
+/* Samples in a second of a thread's processor time: --samples. */
+#define OPTIONS_DEFAULT_SAMPLES 2000u
+#define OPTIONS_MAX_SAMPLES     10000u
+
 enum verb {
     VERB_NONE, /* --help: nothing more to do */
     VERB_START,
@@ -48,6 +52,7 @@ struct options {
     char instance[OPTIONS_INSTANCE_SIZE];
     uint32_t node_limit;
     uint32_t slices;         /* 0: none are taken */
+    uint32_t samples;        /* likewise */
     uint64_t max_trace_size; /* a multiple of TRACE_BLOCK_SIZE */
     bool records_events;     /* --mode=calltrace */
     struct event_policy events;

@@ -30,6 +30,7 @@ static void test_defaults(void **state)
     assert_string_equal(options.trace_dir, "traces");
     assert_string_equal(options.instance, "default");
     assert_int_equal(options.max_trace_size, 1ull << 30);
+    assert_int_equal(options.samples, 2000);
     assert_null(options.command);
 }
 
@@ -110,6 +111,11 @@ static void test_wrong_usage(void **state)
     assert_true(PARSE(&options, "start", "--timing=exact") && options.is_exact);
     assert_true(PARSE(&options, "start") && !options.is_exact);
     assert_false(PARSE(&options, "start", "--max-trace-size=1T"));
+    assert_false(PARSE(&options, "start", "--samples=10001"));
+    assert_false(PARSE(&options, "start", "--samples=1k"));
+    assert_false(PARSE(&options, "status", "--samples=1"));
+    assert_true(PARSE(&options, "spawn", "--samples=0") && options.samples == 0);
+    assert_true(PARSE(&options, "start", "--samples=10000") && options.samples == 10000);
 }
 
 static void test_sizes(void **state)

@@ -6,6 +6,7 @@
 
 #include "service/client.h"
 #include "service/message.h"
+#include "service/samples.h"
 #include "service/service.h"
 #include "service/session.h"
 
@@ -20,6 +21,7 @@ static bool set_paused(struct session *session, bool paused)
 {
     if (session->paused == paused)
         return true;
+    samples_gather(session->service);
     if (trace_file_pause(&session->trace, paused)) {
         session->paused = paused;
         return true;

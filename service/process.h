@@ -42,6 +42,18 @@ void process_wait_until_gone(pid_t pid, int watch);
  */
 bool process_may_map(pid_t pid, uint64_t file);
 
+/* A part of a file that a process has mapped to execute it. */
+struct process_code {
+    uint64_t begin, end; /* addresses */
+    uint64_t offset;     /* of begin, in the file */
+    uint64_t file;       /* file_identity */
+    const char *path;
+};
+
+/* Calls it with each of them, ascending; never where they cannot be had. */
+void process_each_code(pid_t pid, void (*each)(void *owner, const struct process_code *code),
+                       void *owner);
+
 /*
  * What the system says of the end of a process that is gone. watch is as process_watch returned it
  * and not closed yet. *code: see enum trace_end_how.

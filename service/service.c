@@ -14,6 +14,7 @@
 #include "service/listeners.h"
 #include "service/message.h"
 #include "service/process.h"
+#include "service/samples.h"
 #include "service/session.h"
 #include "service/slices.h"
 
@@ -96,8 +97,10 @@ bool service_open(struct service *service, const struct options *options)
         goto err;
     }
     if (endpoint_open(&service->endpoint, options->instance) && open_trace_dir(service) &&
-        listeners_open(service))
+        listeners_open(service)) {
+        samples_open(service);
         return true;
+    }
 err:
     service_close(service);
     return false;
@@ -168,6 +171,7 @@ void service_close(struct service *service)
     endpoint_close(&service->endpoint);
     close_clients(service, left);
     call_trace_close(service);
+    samples_close(service);
     list_free(&service->ended_sessions);
     signals_close(&service->signals);
     event_loop_close(&service->loop);

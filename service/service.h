@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "service/cpu_sampler.h"
 #include "service/endpoint.h"
 #include "service/event_loop.h"
 #include "service/list.h"
@@ -56,6 +57,9 @@ struct service {
     struct ended_list ended_sessions;
     bool paused;                        /* sessions that begin now begin so */
     struct call_trace_work *call_trace; /* null until a session needs it */
+
+    struct cpu_sampler *sampler;               /* null: no session has samples */
+    char why_no_samples[CPU_SAMPLER_WHY_SIZE]; /* then */
 
     pid_t command; /* 0 if there is none */
     int exit_status;

@@ -11,6 +11,7 @@
 #include "service/list.h"
 #include "service/message.h"
 #include "service/process.h"
+#include "service/samples.h"
 #include "service/service.h"
 #include "service/slices.h"
 #include "service/system_clock.h"
@@ -59,6 +60,7 @@ static void end(struct session *session, enum trace_end kind)
     if (kind == TRACE_END_GONE && !session->by_tcp)
         process_read_end(session->pid, session->source.fd, &trace_end.how, &trace_end.code);
     slices_end(session, false);
+    samples_end(session);
     bytes = trace_file_end(&session->trace, &trace_end);
     list_keep(service, session, bytes, &trace_end);
     service->ended++;
@@ -160,6 +162,7 @@ static bool make_trace(struct session *session, const struct session_process *pr
         return false;
     }
     slices_begin(session, &header);
+    samples_begin(session, &header);
     session->number = service->last_session = header.session;
     session->began_ns = header.created_ns;
     session->paused = service->paused;
@@ -195,6 +198,7 @@ struct session *session_begin(struct service *service, const struct session_proc
         message("pid %d cannot be watched: %s", (int)session->pid, strerror(errno));
         call_trace_discard(session);
         slices_discard(session);
+        samples_discard(session);
         trace_file_discard(&session->trace, service->trace_dir);
         goto err;
     }
@@ -223,10 +227,20 @@ bool session_path(const struct session *session, char *path, size_t size)
     return length > 0 && (size_t)length < size;
 }
 
+bool session_path_beside(const struct session *session, const char *suffix, char *path, size_t size)
+{
+    int length =
+        snprintf(path, size, "%s/%.*s%s", session->service->trace_dir_path,
+                 (int)(strlen(session->trace.name) - strlen(".bin")), session->trace.name, suffix);
+
+    return length > 0 && (size_t)length < size;
+}
+
 void session_discard(struct session *session)
 {
     call_trace_discard(session);
     slices_discard(session);
+    samples_discard(session);
     trace_file_discard(&session->trace, session->service->trace_dir);
     session->service->lost++;
     forget(session);
@@ -240,6 +254,7 @@ static void leave(struct session *session)
             (int)session->pid, service->trace_dir_path, session->trace.name);
     call_trace_leave(session);
     slices_end(session, true);
+    samples_end(session);
     trace_file_leave(&session->trace);
     forget(session);
 }

@@ -13,6 +13,7 @@
 
 struct call_trace;
 struct service;
+struct samples;
 struct slices;
 
 /* What is known of a process that says hello. */
@@ -39,6 +40,7 @@ struct session {
     struct trace_file trace;
     struct call_trace *events; /* null unless it is in call-trace mode */
     struct slices *slices;     /* null if it has none */
+    struct samples *samples;   /* likewise */
 };
 
 /*
@@ -52,6 +54,10 @@ void session_watch(struct session *session, int connection);
 
 /* Writes the path of its trace. Returns false if there is no room for it. */
 bool session_path(const struct session *session, char *path, size_t size);
+
+/* Likewise, of the file beside it with that suffix instead of ".bin". */
+bool session_path_beside(const struct session *session, const char *suffix, char *path,
+                         size_t size);
 
 /* Undoes session_begin, when the process never got the trace. */
 void session_discard(struct session *session);

@@ -134,12 +134,8 @@ static void write_file(const struct session *session, struct slices_header *head
     char path[4096 + TRACE_FILE_NAME_SIZE];
     unsigned char *bytes;
     size_t size;
-    int length;
 
-    length = snprintf(path, sizeof(path), "%s/%.*s%s", session->service->trace_dir_path,
-                      (int)(strlen(session->trace.name) - strlen(".bin")), session->trace.name,
-                      SLICES_SUFFIX);
-    if (length < 0 || (size_t)length >= sizeof(path))
+    if (!session_path_beside(session, SLICES_SUFFIX, path, sizeof(path)))
         return;
     bytes = slice_list_code(&slices->list, header, &size);
     if (!bytes || !file_replace(path, bytes, size))

@@ -11,7 +11,8 @@
  *         | struct sample 1 …        |
  *         +--------------------------+
  *
- * Only time in user mode is sampled. What a thread does in the kernel, or waits for, is not.
+ * Only time in user mode is sampled. What a thread does in the kernel, or waits for, is not; nor is
+ * what the process does while it is paused.
  */
 #ifndef UMBRA_SAMPLE_FORMAT_H
 #define UMBRA_SAMPLE_FORMAT_H
@@ -36,9 +37,9 @@ struct samples_header {
 
 struct sample {
     uint64_t address; /* of the instruction */
-    /* Where the address is in no instrumented image: the nearest word on the stack, from its
-       pointer up, that points into one, most likely where the code there returns to. Else 0, and
-       where no such word was found. */
+    /* Where the address is in no instrumented image and not in the agent: the nearest word on the
+       stack, from its pointer up, that points behind a call in such an image, most likely where the
+       code there returns to. Else 0, and where no such word is among the first 256. */
     uint64_t caller;
     uint32_t tid; /* as the kernel numbers it */
     uint32_t count;

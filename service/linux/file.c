@@ -36,6 +36,17 @@ int file_create(int directory, const char *name)
     return openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
+int file_open_identified(const char *path, uint64_t identity)
+{
+    int file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+
+    if (file < 0 || file_identity(file) == identity)
+        return file;
+    file_close(file);
+    errno = ESTALE;
+    return -1;
+}
+
 bool file_extend(int file, uint64_t size)
 {
     return ftruncate(file, (off_t)size) == 0;

@@ -134,28 +134,65 @@ void process_wait_until_gone(pid_t pid, int watch)
         poll(&poll_watch, 1, watch < 0 ? WAIT_MS : -1);
 }
 
-/* "BEGIN-END PERMISSIONS OFFSET DEVICE INODE PATH", proc(5). The device is not compared: some
- * file systems show another one here than in stat(2). */
-bool process_may_map(pid_t pid, uint64_t file)
+/* Of lines "BEGIN-END PERMISSIONS OFFSET DEVICE INODE PATH", proc(5). */
+static FILE *open_maps(pid_t pid)
 {
     int fd = open_proc_file(pid, "maps");
     FILE *maps = fd < 0 ? NULL : fdopen(fd, "r");
+
+    if (!maps && fd >= 0)
+        close(fd);
+    return maps;
+}
+
+/* The device is not compared: some file systems show another one here than in stat(2). */
+bool process_may_map(pid_t pid, uint64_t file)
+{
+    FILE *maps = open_maps(pid);
     unsigned long long mapped;
     bool found = false;
     char *line = NULL;
     size_t size = 0;
 
-    if (!maps) {
-        if (fd >= 0)
-            close(fd);
+    if (!maps)
         return true;
-    }
     while (!found && getline(&line, &size, maps) > 0)
         found = sscanf(line, "%*s %*s %*s %*s %llu", &mapped) == 1 && mapped == file;
     found |= ferror(maps) != 0;
     free(line);
     fclose(maps);
     return found;
+}
+
+static bool read_code(char *line, struct process_code *code)
+{
+    unsigned long long begin, end, offset, file;
+    char execute;
+    int path = 0;
+
+    line[strcspn(line, "\n")] = 0;
+    if (sscanf(line, "%llx-%llx %*c%*c%c%*c %llx %*s %llu %n", &begin, &end, &execute, &offset,
+               &file, &path) < 5)
+        return false;
+    *code = (struct process_code){begin, end, offset, file, line + path};
+    return execute == 'x' && path && line[path] == '/';
+}
+
+void process_each_code(pid_t pid, void (*each)(void *owner, const struct process_code *code),
+                       void *owner)
+{
+    FILE *maps = open_maps(pid);
+    struct process_code code;
+    char *line = NULL;
+    size_t size = 0;
+
+    while (maps && getline(&line, &size, maps) > 0) {
+        if (read_code(line, &code))
+            each(owner, &code);
+    }
+    free(line);
+    if (maps)
+        fclose(maps);
 }
 
 void process_raise_descriptor_limit(void)

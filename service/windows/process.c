@@ -77,6 +77,12 @@ enum trace_system process_own_system(void)
     return TRACE_SYSTEM_WINDOWS;
 }
 
+void process_each_code(pid_t pid, void (*each)(void *owner, const struct process_code *code),
+                       void *owner)
+{
+    (void)pid, (void)each, (void)owner;
+}
+
 void process_raise_descriptor_limit(void)
 {
     /* Handles are limited by memory alone. */

@@ -1,0 +1,36 @@
+/* No process is sampled here. */
+#include "service/cpu_sampler.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+struct cpu_sampler *cpu_sampler_open(struct event_loop *loop, uint32_t period_ns,
+                                     const struct cpu_sampler_receiver *receiver,
+                                     char why[CPU_SAMPLER_WHY_SIZE])
+{
+    (void)loop, (void)period_ns, (void)receiver;
+    snprintf(why, CPU_SAMPLER_WHY_SIZE, "only on Linux");
+    return NULL;
+}
+
+void cpu_sampler_close(struct cpu_sampler *sampler)
+{
+    (void)sampler;
+}
+
+struct cpu_sampler_target *cpu_sampler_attach(struct cpu_sampler *sampler, pid_t pid, void *owner)
+{
+    (void)sampler, (void)pid, (void)owner;
+    errno = ENOSYS;
+    return NULL;
+}
+
+void cpu_sampler_detach(struct cpu_sampler *sampler, struct cpu_sampler_target *target)
+{
+    (void)sampler, (void)target;
+}
+
+void cpu_sampler_gather(struct cpu_sampler *sampler)
+{
+    (void)sampler;
+}
