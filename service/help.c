@@ -20,7 +20,7 @@ const char help_text[] =
     "  --node-limit=N          calling contexts a thread may have before further ones\n"
     "                          are kept by caller and callee only (default: 65536)\n"
     "  --slices=N              time slices, for grinder --mode=report; 0: none (200)\n"
-    "  --samples=HZ            where threads are, times a second; 0: none (2000)\n"
+    "  --samples=HZ            where threads are, times a second; 0: none (1000)\n"
     "  --max-trace-size=BYTES  what a trace may grow to; K, M, G may follow (1G)\n"
     "  --mode=MODE             profile (default): a calling-context tree a thread; or\n"
     "                          calltrace: each call and end with its time, too\n"

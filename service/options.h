@@ -30,7 +30,7 @@
 #define OPTIONS_MAX_SLICES     10000u
 
 /* Samples in a second of a thread's processor time: --samples. */
-#define OPTIONS_DEFAULT_SAMPLES 2000u
+#define OPTIONS_DEFAULT_SAMPLES 1000u
 #define OPTIONS_MAX_SAMPLES     10000u
 
 enum verb {

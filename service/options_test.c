@@ -30,7 +30,7 @@ static void test_defaults(void **state)
     assert_string_equal(options.trace_dir, "traces");
     assert_string_equal(options.instance, "default");
     assert_int_equal(options.max_trace_size, 1ull << 30);
-    assert_int_equal(options.samples, 2000);
+    assert_int_equal(options.samples, 1000);
     assert_null(options.command);
 }
 

@@ -46,6 +46,9 @@ echo "$AT_ONCE sessions: status takes $(((${ended/./} - ${began/./}) / 100)) ten
     "$(sed -n 's/^memory: //p; s/^descriptors: /descriptors: /p' status | paste -sd, )"
 equal "listed" "$(call_trace_service list | grep -c $'\trunning\t')" "$AT_ONCE"
 contains status "^sessions: $AT_ONCE running"
+sampled=$(sed -n 's/^samples: .*, of \([0-9]*\) running$/\1/p' status)
+echo "sampled: ${sampled:-none, they are not permitted}"
+((${sampled:-0} <= 64)) || fail "$sampled processes are sampled, should be 64 at most"
 exec 3>&-
 for ((i = 0; i < AT_ONCE; i++)); do
     wait "${running[i]}"

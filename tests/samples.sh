@@ -120,11 +120,11 @@ if grep -q '^samples: none' status; then
     no_samples "they are not permitted"
     exit 0
 fi
-status_says '2000 a second' call_trace_service
-contains status.json '"samples_per_second":2000,"sampled":0,"why_no_samples":null'
+status_says '1000 a second' call_trace_service
+contains status.json '"samples_per_second":1000,"sampled":0,"why_no_samples":null'
 
 echo '-- where the time goes'
-sampled -- ./samples
+sampled --samples=2000 -- ./samples
 process=$(told process) child=$(told child) thread=$(told thread)
 samples_of "traces/samples-$process-1.samples" | where >places
 longer=$(count "$process" longer .) shorter=$(count "$process" shorter .)

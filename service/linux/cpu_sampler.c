@@ -11,8 +11,8 @@
  *
  * So memory does not grow with the processes, nor does what an unprivileged user may lock
  * (perf_event_mlock_kb, 516 KB a processor) bound their number. The loop wakes us when a ring is
- * half full: at 2000 samples of 2 KB a second, 32 times a second while somebody computes, and never
- * while nobody does. 31 ms are left then before any is lost.
+ * half full: at 1000 samples of 2 KB a second, 16 times a second while somebody computes, and never
+ * while nobody does. 62 ms are left then before any is lost.
  *
  * Kernels before 5.13 do not know inherit_thread and remove_on_exec. There forked children inherit
  * the events as well, and are told by their pid, and an exec is told by its record: what other
@@ -84,20 +84,25 @@ static int open_event(const struct perf_event_attr *attributes, pid_t tid, int c
     return (int)syscall(SYS_perf_event_open, attributes, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
+static void stop_at_exec(struct cpu_sampler *sampler, uint32_t pid)
+{
+    struct cpu_sampler_target *target;
+
+    DL_FOREACH(sampler->targets, target)
+    {
+        if ((uint32_t)target->pid == pid)
+            target->pid = 0; /* as no process has */
+    }
+}
+
 static void receive(struct cpu_sampler *sampler, const struct ring_record *record)
 {
     struct thread_event *event;
     struct cpu_sampler_target *target;
 
-    if (record->kind == RING_EXEC) {
-        DL_FOREACH(sampler->targets, target)
-        {
-            if ((uint32_t)target->pid == record->pid)
-                target->pid = 0; /* no record has that */
-        }
-        return;
-    }
-    if (record->kind == RING_OTHER)
+    if (record->kind == RING_EXEC)
+        stop_at_exec(sampler, record->pid);
+    if (record->kind != RING_SAMPLE && record->kind != RING_LOST)
         return;
     HASH_FIND(hh, sampler->events, &record->event, sizeof(record->event), event);
     if (!event)
