@@ -258,7 +258,7 @@ FROM_ASSEMBLY struct destination umbra_slow_entry(uint64_t *slot, uint64_t body)
     struct thread *thread;
     struct destination destination;
 
-    if (session_is_paused())
+    if (session_is_paused() && !guard_forked()) /* the pause of a parent that is gone is none */
         return pass(body);
     record = tail_call_at_once(slot, body);
     if (record)

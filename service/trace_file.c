@@ -121,17 +121,23 @@ void trace_file_tick(const struct trace_file *file, const uint64_t ticks[2])
                         offsetof(struct trace_header, tick_before));
 }
 
-/* The process jumps to what it finds in `hook`: only a mapping is written to in whole words. In
- * step with hooks/linux/hook_word.c, as trace_format.h has it. */
-bool trace_file_pause(struct trace_file *file, bool paused)
+/* The process jumps to what it finds in `hook`: only a mapping is written to in whole words. Null,
+ * errno set, also where somebody has cut the file, so that touching it would kill. */
+static struct trace_header *map_header(const struct trace_file *file)
 {
-    struct trace_header *header;
-    uint64_t entry;
     char last;
 
     if (!file_read_at(file->fd, &last, sizeof(last), TRACE_HEADER_SIZE - 1))
-        return false;
-    header = file_map(file->fd, TRACE_HEADER_SIZE);
+        return NULL;
+    return file_map(file->fd, TRACE_HEADER_SIZE);
+}
+
+/* In step with hooks/linux/hook_word.c, as trace_format.h has it. */
+bool trace_file_pause(struct trace_file *file, bool paused)
+{
+    struct trace_header *header = map_header(file);
+    uint64_t entry;
+
     if (!header)
         return false;
     header->pauses += paused;
@@ -185,10 +191,24 @@ static bool write_end(struct trace_file *file, const struct trace_file_end *end)
                          offsetof(struct trace_header, ticks_per_second));
 }
 
+/* A child that was forked in a pause goes by its parent's trace until it begins with its own. If
+ * the parent is gone, nobody else would end that pause; whether it is one for the child is told
+ * at its hello. */
+static void end_pause_of_children(const struct trace_file *file)
+{
+    struct trace_header *header = map_header(file);
+
+    if (!header)
+        return;
+    __atomic_store_n(&header->hook, header->entry, __ATOMIC_SEQ_CST);
+    file_unmap(header, TRACE_HEADER_SIZE);
+}
+
 uint64_t trace_file_end(struct trace_file *file, const struct trace_file_end *end)
 {
     uint64_t used = used_in_bounds(file);
 
+    end_pause_of_children(file);
     if (!write_end(file, end) || !file_cut(file->fd, used, false))
         message("%s: cannot complete the trace: %s", file->name, strerror(errno));
     trace_file_leave(file);

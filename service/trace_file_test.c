@@ -292,6 +292,26 @@ static void test_a_pause_takes_the_hook_away_and_gives_it_back(void **state)
     trace_file_discard(&file, place->directory);
 }
 
+static void test_a_pause_of_children_ends_with_their_parent(void **state)
+{
+    const uint64_t entry = 0x7f0102030405;
+    struct place *place = *state;
+    struct trace_header header = template();
+    struct trace_file file;
+    int again;
+
+    assert_true(trace_file_create(&file, place->directory, &header));
+    assert_true(
+        file_write_at(file.fd, &entry, sizeof(entry), offsetof(struct trace_header, entry)));
+    assert_int_equal(hook_when(&file, true), 0);
+    assert_int_equal(trace_file_end(&file, &gone), TRACE_HEADER_SIZE);
+    again = openat(place->directory, file.name, O_RDONLY);
+    assert_true(file_read_at(again, &header, sizeof(header), 0));
+    assert_int_equal(header.hook, entry);
+    assert_int_equal(header.paused, 1);
+    close(again);
+}
+
 static void test_a_trace_that_somebody_cut_is_not_touched(void **state)
 {
     struct place *place = *state;
@@ -317,6 +337,7 @@ int main(void)
         IN_A_PLACE(test_names_of_windows_programs),
         IN_A_PLACE(test_a_file_that_another_process_maps_is_in_use),
         IN_A_PLACE(test_a_pause_takes_the_hook_away_and_gives_it_back),
+        IN_A_PLACE(test_a_pause_of_children_ends_with_their_parent),
         IN_A_PLACE(test_a_trace_that_somebody_cut_is_not_touched),
     };
 

@@ -10,17 +10,14 @@ build pauses pauses.c
 instrumented plugin_one
 instrumented plugin_two --exclude='*' --include='function:plugin_*' # its first call is not in dlopen
 
-# under_service ARGUMENT…: runs it, and waits for what it left behind
+# under_service ARGUMENT…: runs it, and waits for what it left behind, which holds the lock, too
 under_service()
 {
     rm -rf traces
     call_trace_service spawn --trace-dir=traces >/dev/null
-    run instrumented ./pauses "$@"
+    { flock 9 && run instrumented ./pauses "$@"; } 9>held
     equal "status of pauses $*: $(<instrumented.stderr)" "$(<instrumented.status)" 0
-    for ((i = 0; i < 100; i++)); do
-        { call_trace_service list --json 2>/dev/null || true; } | grep -q '"running"' || break
-        sleep 0.1
-    done
+    flock -w 60 held true || fail "pauses $*: a child does not end"
     call_trace_service stop >/dev/null 2>&1 || true
     balanced
 }
@@ -54,6 +51,10 @@ forks()
     under_service orphan
     equal "traces" "$(traces_left)" 2
     tens before orphan
+
+    under_service paused-orphan
+    equal "traces" "$(traces_left)" 2
+    tens before child_behind_pause
 
     under_service alone
     equal "traces" "$(traces_left)" 1

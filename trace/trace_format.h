@@ -172,6 +172,7 @@ struct trace_header {
      *      service    paused = 1;        hook = 0
      *                 paused = 0;        hook = entry
      *                                    where entry is 0, the agent has yet to look at `paused`
+     *                 process gone:      hook = entry, for children that have yet to begin
      *
      * Of Windows programs both are 0, and their hooks look at `paused`.
      */

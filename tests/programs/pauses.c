@@ -5,6 +5,7 @@
  *      pauses begin                  paused from the start, and resumed before the first call
  *      pauses fork                   a parent and its child, of which one is paused, or both
  *      pauses orphan                 a child whose first call comes when its parent has ended
+ *      pauses paused-orphan          likewise, of a parent that is paused
  *      pauses alone                  the service ends, then a child begins
  *      pauses plugins ONE TWO        libraries that come and go in a pause and out of it
  */
@@ -15,6 +16,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -114,6 +116,20 @@ ALWAYS int count_traces(uintptr_t behind, uintptr_t *first)
     return count;
 }
 
+/* Is a trace whose name has that in it mapped? */
+ALWAYS bool is_mapped(const char *part)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[4096];
+    bool found = false;
+
+    REQUIRE(maps);
+    while (fgets(line, sizeof line, maps))
+        found = found || (strstr(line, ".bin\n") && strstr(line, part));
+    fclose(maps);
+    return found;
+}
+
 ALWAYS void child_of_fork(void)
 {
     await_turn(to_child);
@@ -171,6 +187,34 @@ ALWAYS void leave_an_orphan(void)
     close(to_child[1]);
     REQUIRE(read(to_child[0], &byte, 1) == 0);
     TEN(orphan);
+}
+
+/* Until it is recorded by itself, which is when the service knows that the parent is gone. */
+ALWAYS void await_own_trace(void)
+{
+    char name[32];
+
+    snprintf(name, sizeof name, "-%d-", (int)getpid());
+    for (int i = 0; i < 1000 && !is_mapped(name); i++) {
+        TEN(orphan);
+        usleep(10000);
+    }
+}
+
+/* The parent is paused when it forks, and when it ends. */
+ALWAYS void leave_a_paused_orphan(void)
+{
+    char byte;
+
+    turns_begin();
+    TEN(before);
+    service("pause", getpid());
+    if (fork() != 0)
+        exit(0);
+    close(to_child[1]);
+    REQUIRE(read(to_child[0], &byte, 1) == 0);
+    await_own_trace();
+    TEN(child_behind_pause);
 }
 
 ALWAYS void lose_the_service(void)
@@ -306,6 +350,8 @@ int main(int count, char **arguments)
         fork_in_a_pause();
     if (!strcmp(arguments[1], "orphan"))
         leave_an_orphan();
+    if (!strcmp(arguments[1], "paused-orphan"))
+        leave_a_paused_orphan();
     if (!strcmp(arguments[1], "alone"))
         lose_the_service();
 #ifndef WITHOUT_PLUGINS
