@@ -142,7 +142,10 @@ static int is_agent(const struct tree_module *module)
 static enum whereabouts find_address(struct finder *finder, uint64_t address, uint32_t *number)
 {
     const struct tree_module *module = module_at(finder->tree, address);
+    const struct trace_header *header = &finder->tree->header;
 
+    if (address - header->thunks < header->thunks_size)
+        return IN_HOOKS;
     if (!module)
         return ELSEWHERE;
     if (!module->image)

@@ -5,7 +5,7 @@
  *      in a hooked function        that function; all but the first of the instructions that
  *                                  were displaced into its stub are there
  *      in the rest of the stubs,   hooks
- *        or in the agent
+ *        in a thunk, in the agent
  *      anywhere else               the hooked function that its caller is in: it does its work
  *                                  there; if there is none, all that were found, in proportion
  *

@@ -18,6 +18,7 @@
 #define PROGRAM 0x550000000000ull
 #define LIBRARY 0x7f0000000000ull
 #define AGENT   0x7f1000000000ull
+#define THUNKS  0x7f2000000000ull
 #define CREATED 1234567890123ull
 
 enum { PARSE = 1, PRINT }; /* as numbers of all functions */
@@ -58,7 +59,7 @@ static void begin(void)
     threads[1] = (struct tree_thread){.record = {.ordinal = 2, .tid = 71}};
     tree = (struct tree){
         .path = trace,
-        .header = {.pid = 70, .created_ns = CREATED},
+        .header = {.pid = 70, .created_ns = CREATED, .thunks = THUNKS, .thunks_size = 0x1000},
         .threads = threads,
         .thread_count = 2,
         .modules = modules,
@@ -142,11 +143,12 @@ static void stubs_and_the_agent_are_hooks_but_for_what_was_displaced(void **stat
                                      {PROGRAM + 0x5100 + STUB_FRAME_SIZE, 0, 70, 4},
                                      {PROGRAM + 0x5100 + STUB_FRAME_SIZE + 5, 0, 70, 8},
                                      {PROGRAM + 0x6000, 0, 70, 16},
-                                     {AGENT + 7, PROGRAM + 0x1001, 70, 32}};
+                                     {AGENT + 7, PROGRAM + 0x1001, 70, 32},
+                                     {THUNKS + 0xfff, PROGRAM + 0x1001, 70, 64}};
 
     (void)state;
-    read_samples(samples, 6, 0);
-    assert_int_equal(threads[0].samples.in_hooks, 1 + 4 + 16 + 32);
+    read_samples(samples, 7, 0);
+    assert_int_equal(threads[0].samples.in_hooks, 1 + 4 + 16 + 32 + 64);
     expect(&threads[0].samples, 0, PARSE, 2);
     expect(&threads[0].samples, 1, PRINT, 8);
     end();

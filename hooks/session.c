@@ -87,6 +87,8 @@ bool session_begin(char *const *env, uint32_t fork_of_pid)
     session.node_limit = welcome.node_limit;
     session.header->used = TRACE_HEADER_SIZE;
     session.header->fork_of_pid = fork_of_pid;
+    session.header->thunks = stash_range();
+    session.header->thunks_size = STASH_RANGE_SIZE;
     begin_timing(fork_of_pid != 0);
     hook_words_begin(session_entry_hook());
     session.header->start_ticks = ticks_now();

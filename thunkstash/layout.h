@@ -100,7 +100,7 @@
 #define HINTS_SIZE        4096 /* a power of 2 */
 
 /* Fields of struct trace_header and struct trace_node. */
-#define TRACE_PAUSED  3216
+#define TRACE_PAUSED  3232
 #define TRACE_TICK    3272
 #define NODE_SITE     0
 #define NODE_PARENT   8

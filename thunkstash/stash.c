@@ -115,6 +115,11 @@ bool stash_prepare(char *reserved, void *thunks)
     return range && code;
 }
 
+uint64_t stash_range(void)
+{
+    return (uint64_t)range;
+}
+
 void stash_set_exit_hook(void (*hook)(void))
 {
     exit_hook = hook;

@@ -50,6 +50,9 @@ struct stash {
    False, if one of them is null: no thunks can be had. */
 bool stash_prepare(char *range, void *code);
 
+/* The range's address; 0 before it was prepared. */
+uint64_t stash_range(void);
+
 /* What thunks jump to, of stashes that begin from now on. */
 void stash_set_exit_hook(void (*exit_hook)(void));
 

@@ -54,7 +54,7 @@
 #include <stdint.h>
 
 #define TRACE_MAGIC        "UMBRATRC"
-#define TRACE_VERSION      3
+#define TRACE_VERSION      4
 #define TRACE_HEADER_SIZE  4096u
 #define TRACE_BLOCK_SIZE   4096u
 #define TRACE_UNIT         64u
@@ -143,6 +143,9 @@ struct trace_header {
     uint32_t system;        /* enum trace_system */
     uint32_t timing; /* enum trace_timing: asked for by the service; the agent says what it did */
     uint32_t reserved;
+    uint64_t
+        thunks; /* where in the address space the thunks are: hooks' code, as a sample sees it */
+    uint64_t thunks_size;
 
     /*
      * Written by the service at any time. The agent looks at `paused` and no other:
