@@ -312,7 +312,7 @@ uint64_t cost_walk(struct tree *tree, struct tree_thread *thread, size_t functio
 
     walk.depth_of = memory_zeroed(function_count, sizeof(*walk.depth_of));
     walk.self_times = self_times_begin(&thread->samples, function_count,
-                                       ns_of_ticks(&walk, cost_of(tree->header.probe_timed)));
+                                       ns_of_ticks(&walk, cost_of(tree->header.probe_timed)) / 2);
     if (walk.self_times) {
         walk.gathers = true;
         walk_thread(&walk, thread);

@@ -4,6 +4,7 @@
 #include "hooks/generated.h"
 #include "hooks/events.h"
 #include "hooks/guard.h"
+#include "hooks/hook_word.h"
 #include "hooks/invocation.h"
 #include "hooks/modules.h"
 #include "hooks/session.h"
@@ -13,9 +14,6 @@
 
 #define NEAR 65536 /* bytes within which a frame on a foreign stack is taken for the caller's */
 
-extern void umbra_record_exact(void) __attribute__((visibility("hidden")));
-extern void umbra_record_adaptive(void) __attribute__((visibility("hidden")));
-extern void umbra_record_events(void) __attribute__((visibility("hidden")));
 extern void umbra_pass(void) __attribute__((visibility("hidden")));
 
 static struct image_header *image_of(uint64_t body)
@@ -31,21 +29,20 @@ static uint32_t function_of(uint64_t body)
 FROM_ASSEMBLY void *umbra_first_call(uint64_t body)
 {
     struct image_header *image = image_of(body);
-    void *hook = 0;
     struct guard guard;
+    void *hook = 0;
 
-    if (!agent_begun())
+    if (!agent_begun() || image->version != IMAGE_VERSION)
         return (void *)umbra_pass;
-    if (session.state == SESSION_RUNNING && image->version == IMAGE_VERSION)
-        hook = (void *)(session.has_events    ? umbra_record_events
-                        : session.is_adaptive ? umbra_record_adaptive
-                                              : umbra_record_exact);
     guard = guard_take();
-    if (!image->first_function && hook)
+    if (session.state == SESSION_RUNNING)
+        hook = session_entry_hook();
+    if (hook && !image->first_function)
         module_register(image);
-    __atomic_store_n(&image->entry_hook, (uint64_t)hook, __ATOMIC_RELEASE);
+    if (hook || !image->first_function) /* else the word is that of others, too */
+        hook_word_bind(image, hook);
     guard_release(guard);
-    return hook ? hook : (void *)umbra_pass;
+    return hook && !session_is_paused() ? hook : (void *)umbra_pass;
 }
 
 static bool on_own_stack(const struct thread *thread, const uint64_t *slot)
@@ -261,7 +258,7 @@ FROM_ASSEMBLY struct destination umbra_slow_entry(uint64_t *slot, uint64_t body)
     struct thread *thread;
     struct destination destination;
 
-    if (session_is_paused())
+    if (session_is_paused() && !guard_forked()) /* the pause of a parent that is gone is none */
         return pass(body);
     record = tail_call_at_once(slot, body);
     if (record)

@@ -2,12 +2,16 @@
 
 #include "hooks/connection.h"
 #include "hooks/events.h"
+#include "hooks/hook_word.h"
 #include "hooks/memory.h"
 #include "hooks/system.h"
 #include "hooks/thread.h"
 #include "thunkstash/pages.h"
 #include "thunkstash/stash.h"
 
+extern void umbra_record_exact(void) __attribute__((visibility("hidden")));
+extern void umbra_record_adaptive(void) __attribute__((visibility("hidden")));
+extern void umbra_record_events(void) __attribute__((visibility("hidden")));
 extern void umbra_exit_exact(void) __attribute__((visibility("hidden")));
 extern void umbra_exit_adaptive(void) __attribute__((visibility("hidden")));
 extern void umbra_exit_events(void) __attribute__((visibility("hidden")));
@@ -22,6 +26,13 @@ void session_choose_exit_hook(void)
     stash_set_exit_hook(session.has_events    ? umbra_exit_events
                         : session.is_adaptive ? umbra_exit_adaptive
                                               : umbra_exit_exact);
+}
+
+void *session_entry_hook(void)
+{
+    return (void *)(session.has_events    ? umbra_record_events
+                    : session.is_adaptive ? umbra_record_adaptive
+                                          : umbra_record_exact);
 }
 
 static void leave_ring(void)
@@ -79,6 +90,7 @@ bool session_begin(char *const *env, uint32_t fork_of_pid)
     session.header->thunks = stash_range();
     session.header->thunks_size = STASH_RANGE_SIZE;
     begin_timing(fork_of_pid != 0);
+    hook_words_begin(session_entry_hook());
     session.header->start_ticks = ticks_now();
     __atomic_store_n(&session.header->state, TRACE_RUNNING, __ATOMIC_RELEASE);
     session_paused = &session.header->paused;

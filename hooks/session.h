@@ -40,7 +40,7 @@ struct session {
 extern struct session session __attribute__((visibility("hidden")));
 
 /* 1 where calls that begin now are to be passed: the trace's word, which the service writes, or, of
-   a session that is not running, a constant. linux/entry.S looks at it first of all. */
+   a session that is not running, a constant. Slow paths look at it. */
 extern const uint32_t *session_paused __attribute__((visibility("hidden")));
 
 /* Connects to the service and maps the trace. False: no service; state is OFF.
@@ -55,6 +55,9 @@ void session_leave(enum session_state state);
 
 /* Notes what was calibrated, in the trace too. */
 void session_set_costs(const struct probe_costs *costs);
+
+/* The entry hook that suits the session, for all its images. */
+void *session_entry_hook(void);
 
 /* From here on, stashes begin with the exit hook that suits the session. */
 void session_choose_exit_hook(void);

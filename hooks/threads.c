@@ -1,6 +1,7 @@
 #include "hooks/thread.h"
 
 #include "hooks/guard.h"
+#include "hooks/hook_word.h"
 #include "hooks/invocation.h"
 #include "hooks/memory.h"
 #include "hooks/modules.h"
@@ -57,6 +58,8 @@ void thread_publish(struct thread *thread)
         __atomic_store_n(&thread->stack_size,
                          thread->own_low + thread->own_size - thread->peak.lowest,
                          __ATOMIC_RELEASE);
+        if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) != SESSION_RUNNING)
+            thread->stack_size = 0; /* was cut meanwhile */
     }
     __atomic_store_n(&thread->busy, 0, __ATOMIC_RELEASE);
 }
@@ -195,6 +198,7 @@ struct thread *thread_begin(void)
         threads = 0;
         session_begin_in_child();
         modules_rewrite();
+        hook_words_begin_in_child();
     }
     if (session.state == SESSION_RUNNING && !thread)
         thread = state_for_new_thread(tid);
@@ -209,15 +213,23 @@ struct thread *thread_begin(void)
 
 #define YIELDS_BEFORE_CUT 4
 
+/* More than once: one that is just leaving a slow path, as of before the end, comes back. */
+static void send_to_slow_path(const struct thread *self)
+{
+    for (struct thread *thread = threads; thread; thread = thread->next)
+        if (thread != self)
+            __atomic_store_n(&thread->stack_size, 0, __ATOMIC_SEQ_CST);
+}
+
 void threads_cut(struct thread *self)
 {
     bool all_live = system_exit_ends_threads();
 
-    for (struct thread *thread = threads; thread; thread = thread->next)
-        if (thread != self)
-            __atomic_store_n(&thread->stack_size, 0, __ATOMIC_SEQ_CST);
-    for (int i = 0; i < YIELDS_BEFORE_CUT && threads && threads->next; i++)
+    send_to_slow_path(self);
+    for (int i = 0; i < YIELDS_BEFORE_CUT && threads && threads->next; i++) {
         system_yield();
+        send_to_slow_path(self);
+    }
     for (struct thread *thread = threads; thread; thread = thread->next) {
         if (thread == self || thread->entry->state != TRACE_THREAD_RUNNING)
             continue;

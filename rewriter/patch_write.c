@@ -89,14 +89,15 @@ static void patch_function(const struct patch_plan *plan, const struct function 
     store_jump(plan, start, stub);
 }
 
-void patch_write(const struct patch_plan *plan, struct stub_segment *stubs, uint64_t header)
+void patch_write(const struct patch_plan *plan, struct stub_segment *stubs,
+                 const struct stub_targets *targets)
 {
     const struct function *functions = plan->functions->items;
 
     for (size_t i = 0; i < plan->functions->count; i++) {
         if (!patch_reason_is_hooked(functions[i].reason))
             continue;
-        stub_bind(stubs, &functions[i], header);
+        stub_bind(stubs, &functions[i], targets);
         if (!functions[i].is_import && functions[i].reason != PATCH_REDIRECTED)
             patch_function(plan, &functions[i], stubs->address + functions[i].stub);
     }

@@ -28,7 +28,8 @@ bool patch_note_all(struct change_list *changes, const struct patch_plan *plan,
 bool patch_stubs_append(struct stub_segment *stubs, const struct patch_plan *plan, const char *path,
                         struct stub_moves *moves, struct failure *failure);
 
-/* Binds the stubs, which lead to the header, and overwrites the code. */
-void patch_write(const struct patch_plan *plan, struct stub_segment *stubs, uint64_t header);
+/* Binds the stubs, and overwrites the code. */
+void patch_write(const struct patch_plan *plan, struct stub_segment *stubs,
+                 const struct stub_targets *targets);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#define ENTRY_HOOK_FIELD 8  /* in a stub: displacement of `mov rcx, [rip + entry_hook]` */
-#define ENTRY_HOOK_NEXT  12 /* what it is relative to */
+#define HOOK_FIELD 8  /* in a stub: displacement of `mov rcx, [rip + hook word]` */
+#define HOOK_NEXT  12 /* what it is relative to */
 
 static uint64_t here(const struct stub_segment *stubs)
 {
@@ -206,14 +206,14 @@ bool stub_append(struct stub_segment *stubs, struct function *function, const ui
     return stub_body_append(stubs, function, original, &is_adjusted, moves);
 }
 
-void stub_bind(struct stub_segment *stubs, const struct function *function, uint64_t header)
+void stub_bind(struct stub_segment *stubs, const struct function *function,
+               const struct stub_targets *targets)
 {
     uint8_t *stub = stubs->code.bytes + function->stub;
     uint64_t address = stubs->address + function->stub;
-    uint64_t hook = header + offsetof(struct image_header, entry_hook);
-    uint32_t displacement = (uint32_t)(hook - (address + ENTRY_HOOK_NEXT));
-    uint32_t distance = (uint32_t)(header - (address + STUB_FRAME_SIZE));
+    uint32_t displacement = (uint32_t)(targets->hook - (address + HOOK_NEXT));
+    uint32_t distance = (uint32_t)(targets->header - (address + STUB_FRAME_SIZE));
 
-    memcpy(stub + ENTRY_HOOK_FIELD, &displacement, sizeof displacement);
+    memcpy(stub + HOOK_FIELD, &displacement, sizeof displacement);
     memcpy(stub + STUB_FRAME_SIZE + STUB_HEADER_DISTANCE, &distance, sizeof distance);
 }

@@ -60,7 +60,14 @@ bool stub_append(struct stub_segment *stubs, struct function *function, const ui
                  uint32_t index, struct stub_moves *moves);
 /* Likewise for an import, whose body is a jump through its slot. */
 void stub_append_import(struct stub_segment *stubs, struct function *import, uint32_t index);
-/* Sets what points to the image header, once its address is known. */
-void stub_bind(struct stub_segment *stubs, const struct function *function, uint64_t header);
+/* What stubs lead to. */
+struct stub_targets {
+    uint64_t header; /* address of the image header */
+    uint64_t hook;   /* of the hook word */
+};
+
+/* Sets what points there, once the addresses are known. */
+void stub_bind(struct stub_segment *stubs, const struct function *function,
+               const struct stub_targets *targets);
 
 #endif

@@ -5,8 +5,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Looks at the STUB_FRAME_SIZE bytes of a stub at `address`; `header` is the image header's. */
-bool stub_frame_check(const uint8_t *stub, uint64_t address, uint64_t header, uint32_t index);
+#include "rewriter/stub.h"
+
+/* Looks at the STUB_FRAME_SIZE bytes of a stub at `address`. */
+bool stub_frame_check(const uint8_t *stub, uint64_t address, const struct stub_targets *targets,
+                      uint32_t index);
 
 /* Whether `size` bytes at `address` are a jump to `stub` and int3 behind it. */
 bool stub_jump_check(const uint8_t *patch, uint64_t address, uint64_t size, uint64_t stub);

@@ -30,9 +30,9 @@ static bool header_check(const struct instrumented *instrumented, struct failure
 {
     const struct image_header *header = &instrumented->place.header;
 
-    if (header->version != IMAGE_VERSION || header->first_function ||
-        (header->entry_hook && !instrumented->may_be_bound) ||
-        header->image_size != instrumented->end - instrumented->base)
+    if (header->version != IMAGE_VERSION || header->first_function || header->entry_hook ||
+        header->image_size != instrumented->end - instrumented->base ||
+        header->hook_rva >= header->image_size)
         return fail(failure, instrumented->path, "malformed image header at address %#llx",
                     (ull)instrumented->base + header->header_rva);
     if (instrumented->manifest.head.preferred_base != instrumented->base)
@@ -66,14 +66,17 @@ static bool function_check(const struct instrumented *instrumented, uint32_t ind
     const struct manifest_function *function = &instrumented->manifest.functions[index];
     uint64_t patch = instrumented->base + function->rva + function->patch_offset;
     uint64_t stub = instrumented->base + function->stub_rva;
-    uint64_t header = instrumented->base + instrumented->place.header.header_rva;
+    const struct stub_targets targets = {
+        .header = instrumented->base + instrumented->place.header.header_rva,
+        .hook = instrumented->base + instrumented->place.header.hook_rva,
+    };
     const uint8_t *stub_bytes = instrumented->at(instrumented->image, stub, STUB_FRAME_SIZE);
 
     if (function->patch_size && !jump_check(instrumented, patch, function->patch_size, stub))
         return fail(failure, instrumented->path,
                     "expected a jump to a stub at address %#llx, found something else", (ull)patch);
     if (!stub_bytes || !instrumented->is_executable(instrumented->image, stub) ||
-        !stub_frame_check(stub_bytes, stub, header, index))
+        !stub_frame_check(stub_bytes, stub, &targets, index))
         return fail(failure, instrumented->path,
                     "expected a stub for the function at %#llx at address %#llx, found none",
                     (ull)instrumented->base + function->rva, (ull)stub);

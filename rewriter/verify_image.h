@@ -41,7 +41,6 @@ struct instrumented {
     struct manifest_place place;
     struct manifest manifest;
     uint64_t growth_limit; /* of `growth` */
-    bool may_be_bound;     /* entry_hook may be set in the file */
     void *image;           /* of the format, for the functions */
     /* `size` bytes at an address, or null. */
     uint8_t *(*at)(void *image, uint64_t address, uint64_t size);

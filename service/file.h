@@ -49,6 +49,11 @@ bool file_sync(int directory, const char *name);
 /* Likewise all files of the file system, of whomever. */
 bool file_sync_all(int directory);
 
+/* Maps its front, shared, to be read and written; null, errno set. It is to be as long as that:
+   touching what was cut off kills. */
+void *file_map(int file, size_t size);
+void file_unmap(void *mapping, size_t size);
+
 void file_close(int file);
 void file_remove(int directory, const char *name);
 

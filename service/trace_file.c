@@ -121,19 +121,32 @@ void trace_file_tick(const struct trace_file *file, const uint64_t ticks[2])
                         offsetof(struct trace_header, tick_before));
 }
 
+/* The process jumps to what it finds in `hook`: only a mapping is written to in whole words. Null,
+ * errno set, also where somebody has cut the file, so that touching it would kill. */
+static struct trace_header *map_header(const struct trace_file *file)
+{
+    char last;
+
+    if (!file_read_at(file->fd, &last, sizeof(last), TRACE_HEADER_SIZE - 1))
+        return NULL;
+    return file_map(file->fd, TRACE_HEADER_SIZE);
+}
+
+/* In step with hooks/linux/hook_word.c, as trace_format.h has it. */
 bool trace_file_pause(struct trace_file *file, bool paused)
 {
-    uint32_t value = paused, pauses;
+    struct trace_header *header = map_header(file);
+    uint64_t entry;
 
-    if (paused) {
-        if (!file_read_at(file->fd, &pauses, sizeof(pauses), offsetof(struct trace_header, pauses)))
-            return false;
-        pauses++;
-        if (!file_write_at(file->fd, &pauses, sizeof(pauses),
-                           offsetof(struct trace_header, pauses)))
-            return false;
-    }
-    return file_write_at(file->fd, &value, sizeof(value), offsetof(struct trace_header, paused));
+    if (!header)
+        return false;
+    header->pauses += paused;
+    __atomic_store_n(&header->paused, paused, __ATOMIC_SEQ_CST);
+    entry = __atomic_load_n(&header->entry, __ATOMIC_SEQ_CST);
+    if (entry)
+        __atomic_store_n(&header->hook, paused ? 0 : entry, __ATOMIC_SEQ_CST);
+    file_unmap(header, TRACE_HEADER_SIZE);
+    return true;
 }
 
 /* `used` as it can be. */
@@ -178,10 +191,24 @@ static bool write_end(struct trace_file *file, const struct trace_file_end *end)
                          offsetof(struct trace_header, ticks_per_second));
 }
 
+/* A child that was forked in a pause goes by its parent's trace until it begins with its own. If
+ * the parent is gone, nobody else would end that pause; whether it is one for the child is told
+ * at its hello. */
+static void end_pause_of_children(const struct trace_file *file)
+{
+    struct trace_header *header = map_header(file);
+
+    if (!header)
+        return;
+    __atomic_store_n(&header->hook, header->entry, __ATOMIC_SEQ_CST);
+    file_unmap(header, TRACE_HEADER_SIZE);
+}
+
 uint64_t trace_file_end(struct trace_file *file, const struct trace_file_end *end)
 {
     uint64_t used = used_in_bounds(file);
 
+    end_pause_of_children(file);
     if (!write_end(file, end) || !file_cut(file->fd, used, false))
         message("%s: cannot complete the trace: %s", file->name, strerror(errno));
     trace_file_leave(file);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "service/file.h"
 #include "service/trace_file.h"
 
 #define MIB (1ull << 20)
@@ -261,6 +262,68 @@ static void test_a_file_that_another_process_maps_is_in_use(void **state)
     close(ready[1]);
 }
 
+/* `hook` of the header, after a pause or its end. */
+static uint64_t hook_when(struct trace_file *file, bool paused)
+{
+    uint64_t hook;
+
+    assert_true(trace_file_pause(file, paused));
+    assert_true(file_read_at(file->fd, &hook, sizeof(hook), offsetof(struct trace_header, hook)));
+    return hook;
+}
+
+static void test_a_pause_takes_the_hook_away_and_gives_it_back(void **state)
+{
+    const uint64_t entry = 0x7f0102030405;
+    struct place *place = *state;
+    struct trace_header header = template();
+    struct trace_file file;
+
+    assert_true(trace_file_create(&file, place->directory, &header));
+    assert_int_equal(hook_when(&file, true), 0);
+    assert_int_equal(hook_when(&file, false), 0); /* the agent has yet to begin */
+    assert_true(
+        file_write_at(file.fd, &entry, sizeof(entry), offsetof(struct trace_header, entry)));
+    assert_int_equal(hook_when(&file, true), 0);
+    assert_int_equal(hook_when(&file, false), entry);
+    assert_true(file_read_at(file.fd, &header, sizeof(header), 0));
+    assert_int_equal(header.pauses, 2);
+    assert_int_equal(header.paused, 0);
+    trace_file_discard(&file, place->directory);
+}
+
+static void test_a_pause_of_children_ends_with_their_parent(void **state)
+{
+    const uint64_t entry = 0x7f0102030405;
+    struct place *place = *state;
+    struct trace_header header = template();
+    struct trace_file file;
+    int again;
+
+    assert_true(trace_file_create(&file, place->directory, &header));
+    assert_true(
+        file_write_at(file.fd, &entry, sizeof(entry), offsetof(struct trace_header, entry)));
+    assert_int_equal(hook_when(&file, true), 0);
+    assert_int_equal(trace_file_end(&file, &gone), TRACE_HEADER_SIZE);
+    again = openat(place->directory, file.name, O_RDONLY);
+    assert_true(file_read_at(again, &header, sizeof(header), 0));
+    assert_int_equal(header.hook, entry);
+    assert_int_equal(header.paused, 1);
+    close(again);
+}
+
+static void test_a_trace_that_somebody_cut_is_not_touched(void **state)
+{
+    struct place *place = *state;
+    struct trace_header header = template();
+    struct trace_file file;
+
+    assert_true(trace_file_create(&file, place->directory, &header));
+    assert_true(file_cut(file.fd, 0, false));
+    assert_false(trace_file_pause(&file, true));
+    trace_file_discard(&file, place->directory);
+}
+
 int main(void)
 {
 #define IN_A_PLACE(test) cmocka_unit_test_setup_teardown(test, make_place, remove_place)
@@ -273,6 +336,9 @@ int main(void)
         IN_A_PLACE(test_names_without_a_usable_character),
         IN_A_PLACE(test_names_of_windows_programs),
         IN_A_PLACE(test_a_file_that_another_process_maps_is_in_use),
+        IN_A_PLACE(test_a_pause_takes_the_hook_away_and_gives_it_back),
+        IN_A_PLACE(test_a_pause_of_children_ends_with_their_parent),
+        IN_A_PLACE(test_a_trace_that_somebody_cut_is_not_touched),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,17 +27,20 @@ run instrumented ./stepped
 at_most "off, a leaf" leaf 5
 at_most "off, a call" loop 6
 
-# recorded TIMING
+# recorded OPTION
 recorded()
 {
-    run instrumented "$BUILD/service/call_trace_service" start --timing="$1" \
-        --trace-dir="$work/traces" -- ./stepped alone
+    run instrumented "$BUILD/service/call_trace_service" start "$1" --trace-dir="$work/traces" -- \
+        ./stepped alone
 }
 
-recorded exact
-at_most "exact, a leaf" leaf 123
-at_most "exact, a call" loop 124
-recorded adaptive
-at_most "adaptive, a leaf" leaf 67
-at_most "adaptive, a call" loop 135
-at_most "adaptive, a tail call" jump 313
+recorded --paused
+at_most "paused, a leaf" leaf 5
+at_most "paused, a call" loop 6
+recorded --timing=exact
+at_most "exact, a leaf" leaf 119
+at_most "exact, a call" loop 120
+recorded --timing=adaptive
+at_most "adaptive, a leaf" leaf 63
+at_most "adaptive, a call" loop 131
+at_most "adaptive, a tail call" jump 305

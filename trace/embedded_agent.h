@@ -5,14 +5,14 @@
  *      original segments
  *      RX  stubs                           as in any image (image_manifest.h)
  *      R   program headers, unwind tables, manifest
- *      RW  image of the thread-local storage, image_header, pointers[]
+ *      RW  image of the thread-local storage, pointers[], image_header, the page of the hook word
  *      R   agent's read-only data
  *      RX  agent's code                    e_entry -> umbra_start
  *      RW  agent's data                    umbra_embedding
  *      R   thunk stash                     no bytes in the file
  *
  * umbra_start adds the distance between where the image was linked and where it runs to each of
- * the places in pointers[], and goes on to the program's own entry point.
+ * the places in pointers[], sets the hook word, and goes on to the program's own entry point.
  *
  * The agent's thread-local slot precedes the program's own thread-local storage, whose distances
  * from the thread pointer so stay what its code has them for:
@@ -38,6 +38,8 @@ struct embedding {
     uint64_t entry;    /* the program's own entry point */
     uint64_t pointers; /* uint64_t[pointer_count]: addresses of what is to be moved along */
     uint64_t pointer_count;
+    uint64_t hook_word; /* of the image, where `hook` belongs: */
+    uint64_t hook;      /* the agent's umbra_enter_4 */
 };
 
 #endif

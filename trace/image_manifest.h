@@ -17,7 +17,10 @@
  *      +-----------------------+
  *      | RW  .dynamic          |
  *      |     image_header      |  section .umbra.header
- *      +-----------------------+
+ *      |- - - - - - - - - - - -|  no bytes in the file from here on, zero
+ *      |     (page)            |
+ *      |       hook word       |  section .umbra.hook: a page that holds the hook word and nothing
+ *      +-----------------------+  else, at IMAGE_HOOK_IN_PAGE: see below
  *
  * A PE image gets three sections behind its own, and keeps the overlay behind these:
  *
@@ -31,7 +34,7 @@
  *                       or jmp  short hole         patch_size 2; hole, a manifest_change: jmp stub
  *      ...
  *      stub:               mov  [rsp - 24], rcx          48 89 4c 24 e8
- *                          mov  rcx, [rip + entry_hook]  48 8b 0d ........  image_header.entry_hook
+ *                          mov  rcx, [rip + hook word]   48 8b 0d ........
  *                          jrcxz off                     e3 16              0: nothing is recorded
  *                          mov  [rsp - 16], rax          48 89 44 24 f0
  *                          lea  rax, [rip + body]        48 8d 05 ........
@@ -48,6 +51,18 @@
  * The hook is entered with rax = body, the program's rax at [rsp - 16] and rcx at [rsp - 24], rsp
  * at the return address, all else as the caller left it, flags included, which is why the stub
  * tests with jrcxz. Going on to `body` with both restored is the original function.
+ *
+ * The hook word of an ELF image is bound by the dynamic linker to the agent's umbra_enter_4. From
+ * the first call on, where the process is recorded, the first page of its trace lies over the page
+ * (hooks/hook_word.h), and the word is trace_header.hook, the same for all images of the process:
+ *
+ *      image a            trace, mapped                 image b
+ *      | hook word | ---> | trace_header.hook | <--- | hook word |
+ *                                 ^
+ *                                 | service: 0 to pause
+ *
+ * Where nothing is recorded it is 0, as in the images of a PE file, where it is a word of the
+ * image_header, the slot of an import.
  */
 #ifndef UMBRA_IMAGE_MANIFEST_H
 #define UMBRA_IMAGE_MANIFEST_H
@@ -56,12 +71,13 @@
 #include <stdint.h>
 
 #include "trace/image_offsets.h"
+#include "trace/trace_format.h"
 
 #define IMAGE_MAGIC   0x314547414d494255ull /* "UBIMAGE1", little endian */
-#define IMAGE_VERSION 3
-/* What entry_hook is bound to at load time. Ends in IMAGE_VERSION, so that the loader refuses an
+#define IMAGE_VERSION 4
+/* What the hook word is bound to at load time. Ends in IMAGE_VERSION, so that the loader refuses an
    image with an agent that expects other stubs. */
-#define IMAGE_HOOK_SYMBOL "umbra_enter_3"
+#define IMAGE_HOOK_SYMBOL "umbra_enter_4"
 #define IMAGE_AGENT_NAME  "libhooks.so"
 #define IMAGE_PE_AGENT_NAME                                                                        \
     "hooks.dll" /* exports IMAGE_HOOK_SYMBOL; its import slot is entry_hook */
@@ -73,12 +89,15 @@
 #define STUB_LEAF           0x80000000u
 #define STUB_FRAME_SIZE     41 /* from a stub to its body */
 #define GENERATED_ELSEWHERE 1  /* image_header.generated_size */
+#define IMAGE_HOOK_PAGE     4096
+#define IMAGE_HOOK_IN_PAGE  3328 /* where the hook word of an ELF image is in its page */
 
 /* Writable, one an image; zero but for what is marked. */
 struct image_header {
     uint64_t magic;          /* set: IMAGE_MAGIC */
-    uint64_t entry_hook;     /* bound to umbra_enter_3 by the dynamic linker; the agent then stores
-                                the hook that serves the session's state, 0 if there is none */
+    uint64_t entry_hook;     /* of a PE image, the hook word: bound to umbra_enter_4 by the loader;
+                                the agent then stores the hook that serves the session's state, 0
+                                if there is none. Of an ELF image 0 */
     uint32_t first_function; /* number of function 0, given by the agent; 0 before */
     uint32_t version;        /* set: IMAGE_VERSION */
     uint32_t header_rva;     /* set: address of this header, from the image's base */
@@ -87,7 +106,7 @@ struct image_header {
     uint32_t generated_rva;  /* set: code that the program's own code generator made, whose calls */
     uint32_t generated_size; /* are not recorded (rewriter/elf/elf_generated.h); size 0: none, */
                              /* GENERATED_ELSEWHERE: all of it is made at run time */
-    uint32_t reserved0;
+    uint32_t hook_rva;       /* set: of the hook word */
     uint64_t reserved[2];
 };
 
@@ -168,7 +187,9 @@ struct manifest_import {
 };
 
 _Static_assert(sizeof(struct image_header) == 64, "image header is a cache line");
-_Static_assert(offsetof(struct image_header, entry_hook) == IMAGE_ENTRY_HOOK, "stubs jump by it");
+_Static_assert(offsetof(struct image_header, entry_hook) == IMAGE_ENTRY_HOOK, "PE");
+_Static_assert(offsetof(struct trace_header, hook) == IMAGE_HOOK_IN_PAGE, "stubs jump by it");
+_Static_assert(TRACE_HEADER_SIZE == IMAGE_HOOK_PAGE, "the one lies over the other");
 _Static_assert(offsetof(struct image_header, first_function) == IMAGE_FIRST_FUNCTION, "entry.S");
 _Static_assert(sizeof(struct manifest_function) == 32, "manifest entry");
 _Static_assert(sizeof(struct manifest_change) == 16, "manifest change");

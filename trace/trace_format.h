@@ -150,7 +150,7 @@ struct trace_header {
     /*
      * Written by the service at any time. The agent looks at `paused` and no other:
      *
-     *      service    paused 0 ------> 1 ----------> 0        one store, no answer is waited for
+     *      service    paused 0 ------> 1 ----------> 0        then `hook`; no answer is waited for
      *      agent      records        | passes calls | records
      *                                  through
      *
@@ -165,6 +165,22 @@ struct trace_header {
        adaptive; a cache line of their own. rdtsc | TRACE_TICK_FLAG. */
     uint64_t tick_before __attribute__((aligned(64))); /* what `tick` was; written first */
     uint64_t tick;
+
+    /*
+     * What the functions of the process jump to when they are called, or 0: the hook word of all
+     * its images (image_manifest.h), over which this page is mapped, so that a pause costs nothing.
+     * A cache line that nobody writes while the process runs on. All stores are whole words.
+     *
+     *      agent      entry = its hook;  hook = paused ? 0 : entry;  again if paused has changed
+     *      service    paused = 1;        hook = 0
+     *                 paused = 0;        hook = entry
+     *                                    where entry is 0, the agent has yet to look at `paused`
+     *                 process gone:      hook = entry, for children that have yet to begin
+     *
+     * Of Windows programs both are 0, and their hooks look at `paused`.
+     */
+    uint64_t hook __attribute__((aligned(64)));
+    uint64_t entry;
 };
 
 enum trace_block_kind {

@@ -32,6 +32,7 @@ HIDDEN uint64_t umbra_embedded_start(const uint64_t *stack)
 
     for (uint64_t i = 0; i < embedding.pointer_count; i++)
         *(uint64_t *)(pointers[i] + moved) += moved;
+    *(uint64_t *)(embedding.hook_word + moved) = embedding.hook + moved;
     initial_environment = (char *const *)(stack + 1 + stack[0] + 1);
     umbra_ready = 1;
     return embedding.entry + moved;

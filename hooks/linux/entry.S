@@ -4,8 +4,8 @@
  *      caller:    call function                 rsp = S, [S] = return address R
  *      function:  jmp  stub
  *      stub:      mov  [rsp - 24], rcx
- *                 mov  rcx, [entry_hook]
- *                 jrcxz body            ->  (by way of a restored rcx) nothing is recorded
+ *                 mov  rcx, [hook word]
+ *                 jrcxz body            ->  (by way of a restored rcx) not recorded, or paused
  *                 mov  [rsp - 16], rax
  *                 lea  rax, [body]
  *                 jmp  rcx              ->  umbra_record_…: note the call, rsp = S + 8
@@ -138,9 +138,9 @@
 
 /* First call into an image since it was loaded: the entry hook as the dynamic linker binds it. */
     .balign 64
-    .globl  umbra_enter_3
-    .type   umbra_enter_3, @function
-umbra_enter_3:
+    .globl  umbra_enter_4
+    .type   umbra_enter_4, @function
+umbra_enter_4:
     .cfi_startproc
     save_flags_and_work_registers
     lea     rdi, [rip + umbra_pass]
@@ -157,7 +157,19 @@ umbra_enter_3:
     mov     rax, [rsp - 72]
     jmp     [rsp - 64]
     .cfi_endproc
-    .size   umbra_enter_3, . - umbra_enter_3
+    .size   umbra_enter_4, . - umbra_enter_4
+
+/* The hook of images over whose hook word the trace could not be mapped (hook_word.h). */
+    hidden_function umbra_record_unless_paused
+    .cfi_startproc
+    mov     rcx, [rip + session_paused]
+    mov     ecx, [rcx]
+    lea     ecx, [rcx - 1]
+    jrcxz   1f
+    jmp     [rip + umbra_session_entry]
+1:  go_to_body
+    .cfi_endproc
+    .size   umbra_record_unless_paused, . - umbra_record_unless_paused
 
 /* On to the thunk at [rsp - 64], with rsp just above the slot. */
     .macro enter_thunk
@@ -257,15 +269,8 @@ other\@:
 
 /* Entry of a call while recording: every call timed, or, adaptive, those whose turn it is. */
     .macro entry_hook name, adaptive, events
-    .balign 64
-    .cfi_startproc
-paused\@:                                   /* by the service */
-    go_to_body
     hidden_function \name
-    mov     rcx, [rip + session_paused]
-    mov     ecx, [rcx]
-    lea     ecx, [rcx - 1]
-    jrcxz   paused\@
+    .cfi_startproc
     save_flags_and_work_registers
     current_thread slow_entry\@
     mov     rsi, [rdi + THREAD_TOP]

@@ -1,14 +1,14 @@
 /* An agent that records nothing: goes on to the body with rax and rcx restored. See image_manifest.h. */
     .text
-    .globl umbra_enter_3
-    .type umbra_enter_3, @function
-umbra_enter_3:
+    .globl umbra_enter_4
+    .type umbra_enter_4, @function
+umbra_enter_4:
     .cfi_startproc
     mov %rax, -32(%rsp)
     mov -24(%rsp), %rcx
     mov -16(%rsp), %rax
     jmp *-32(%rsp)
     .cfi_endproc
-    .size umbra_enter_3, .-umbra_enter_3
+    .size umbra_enter_4, .-umbra_enter_4
 
     .section .note.GNU-stack, "", @progbits

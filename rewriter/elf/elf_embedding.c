@@ -153,9 +153,8 @@ bool elf_embedding_append(struct elf_embedding *embedding, const struct elf_imag
 
     if (!append_tls(embedding, image, data, data_address, failure))
         return false;
-    /* A pointer at most for each of the agent's relocations, and the entry hook. */
-    most = embedding->pointers.size +
-           (elf_relocations(&embedding->image).count + 1) * sizeof(uint64_t);
+    /* A pointer at most for each of the agent's relocations. */
+    most = embedding->pointers.size + elf_relocations(&embedding->image).count * sizeof(uint64_t);
     embedding->pointers_offset = buffer_align(data, 8, 0);
     embedding->pointers_address = data_address + embedding->pointers_offset;
     buffer_append_zeros(data, most);
@@ -241,9 +240,6 @@ bool elf_embedding_bind(struct elf_embedding *embedding, const struct elf_embedd
         if (!agent_relocate(embedding, &relocation, failure))
             return false;
     }
-    hook += embedding->address;
-    memcpy(data->bytes + place->hook_offset, &hook, sizeof hook);
-    put_pointer(embedding, place->entry_hook);
     memcpy(data->bytes + embedding->pointers_offset, embedding->pointers.bytes,
            embedding->pointers.size);
     filled = (struct embedding){
@@ -251,6 +247,8 @@ bool elf_embedding_bind(struct elf_embedding *embedding, const struct elf_embedd
         .entry = place->entry,
         .pointers = embedding->pointers_address,
         .pointer_count = embedding->pointers.size / sizeof(uint64_t),
+        .hook_word = place->hook_word,
+        .hook = embedding->address + hook,
     };
     memcpy(embedding->bytes.bytes + own, &filled, sizeof filled);
     place_loads(embedding, place->delta);

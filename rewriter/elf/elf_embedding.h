@@ -45,12 +45,11 @@ bool elf_embedding_append(struct elf_embedding *embedding, const struct elf_imag
 struct elf_embedding_place {
     uint64_t address; /* of the agent, a page */
     uint64_t delta;
-    uint64_t entry;      /* the program's own entry point */
-    uint64_t entry_hook; /* where the address of umbra_enter_3 belongs: within `data`, */
-    size_t hook_offset;  /* at this offset */
+    uint64_t entry;     /* the program's own entry point */
+    uint64_t hook_word; /* where the agent will put the address of umbra_enter_4 */
 };
 
-/* Binds the agent, the entry hook, and fills in the pointers. */
+/* Binds the agent, and fills in the pointers. */
 bool elf_embedding_bind(struct elf_embedding *embedding, const struct elf_embedding_place *place,
                         struct buffer *data, struct failure *failure);
 

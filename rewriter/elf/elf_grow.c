@@ -124,7 +124,7 @@ uint8_t *elf_layout_table(const struct elf_layout *layout, uint64_t address)
     return layout->tables.bytes + (address - layout->tables_address);
 }
 
-/* The first that is not relative gave its place to that of entry_hook. */
+/* The first that is not relative gave its place to that of the hook word. */
 static bool is_displaced(const struct elf_layout *layout, size_t index)
 {
     return !layout->embedding && index * sizeof(Elf64_Rela) == relative_size(layout->image);
@@ -286,7 +286,7 @@ void elf_tables_build(struct elf_layout *layout, const char *agent)
 void elf_tables_bind(struct elf_layout *layout)
 {
     Elf64_Rela relocation = {
-        .r_offset = elf_layout_header(layout) + offsetof(struct image_header, entry_hook),
+        .r_offset = elf_layout_hook(layout),
         .r_info = ELF64_R_INFO(layout->image->symbol_count, R_X86_64_GLOB_DAT),
     };
 

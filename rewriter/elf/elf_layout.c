@@ -1,10 +1,24 @@
 #include "rewriter/elf/elf_layout.h"
 
+#include "trace/image_manifest.h"
+
 #include <string.h>
 
 uint64_t elf_layout_header(const struct elf_layout *layout)
 {
     return layout->data_address + layout->image_header;
+}
+
+uint64_t elf_layout_hook_page(const struct elf_layout *layout)
+{
+    uint64_t end = elf_layout_header(layout) + sizeof(struct image_header);
+
+    return (end + ELF_PAGE - 1) / ELF_PAGE * ELF_PAGE;
+}
+
+uint64_t elf_layout_hook(const struct elf_layout *layout)
+{
+    return elf_layout_hook_page(layout) + IMAGE_HOOK_IN_PAGE;
 }
 
 size_t elf_layout_new_segments(const struct elf_layout *layout)
@@ -94,6 +108,8 @@ void elf_segments_build(struct elf_layout *layout)
     };
     size_t last = 0;
 
+    added[ELF_NEW_SEGMENTS - 1].p_memsz =
+        elf_layout_hook_page(layout) + IMAGE_HOOK_PAGE - layout->data_address;
     for (size_t i = 0; i < image->segment_count; i++)
         if (image->segments[i].p_type == PT_LOAD)
             last = i;

@@ -11,7 +11,7 @@
 #include "rewriter/stub.h"
 
 #define ELF_NEW_SEGMENTS   3 /* and those of an embedded agent */
-#define ELF_NEW_SECTIONS   4
+#define ELF_NEW_SECTIONS   5
 #define ELF_AGENT_SECTIONS 4 /* more, of an embedded agent */
 #define ELF_PAGE           4096u
 
@@ -47,8 +47,8 @@ struct elf_layout {
     struct elf_part manifest;
     struct elf_part frames, frame_index; /* unwind information of the stubs; .eh_frame_hdr */
     struct elf_part dynamic;             /* within data */
-    size_t image_header;                 /* offset within data */
-    uint64_t relocation_slot;            /* address of the entry for entry_hook */
+    size_t image_header;                 /* offset within data; the last of it */
+    uint64_t relocation_slot;            /* address of the entry for the hook word */
     uint64_t agent_name, hook_name;      /* offsets in the strings */
     struct elf_embedding *embedding;     /* null: the dynamic linker loads the agent */
     struct elf_span generated;           /* elf_generated.h */
@@ -59,6 +59,11 @@ size_t elf_layout_new_segments(const struct elf_layout *layout);
 
 /* Address of the image_header. */
 uint64_t elf_layout_header(const struct elf_layout *layout);
+
+/* Address of the page of the hook word, with which the RW segment ends, once the image_header has
+   its address; and of the word itself. */
+uint64_t elf_layout_hook_page(const struct elf_layout *layout);
+uint64_t elf_layout_hook(const struct elf_layout *layout);
 
 /* Offset in the file of an address of the original's or of a new segment's. */
 uint64_t elf_layout_offset(const struct elf_layout *layout, uint64_t address);
@@ -81,7 +86,7 @@ bool elf_tables_note(struct elf_layout *layout, struct change_list *changes,
 void elf_headers_build(struct elf_layout *layout);
 /* Gives the dynamic tables each its new entry; what is copied for that goes to `tables`. */
 void elf_tables_build(struct elf_layout *layout, const char *agent);
-/* Sets the relocation of entry_hook, once the header has its address. */
+/* Sets the relocation of the hook word, once that has its address. */
 void elf_tables_bind(struct elf_layout *layout);
 /* Overwrites what was noted, last of all. */
 void elf_tables_store(const struct elf_layout *layout);

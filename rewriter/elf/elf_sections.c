@@ -108,6 +108,8 @@ void elf_sections_build(const struct elf_layout *layout, struct buffer *tail, ui
          SHT_PROGBITS},
         {".umbra.header", elf_layout_header(layout), sizeof(struct image_header),
          SHF_ALLOC | SHF_WRITE, SHT_PROGBITS},
+        {".umbra.hook", elf_layout_hook_page(layout), IMAGE_HOOK_PAGE, SHF_ALLOC | SHF_WRITE,
+         SHT_NOBITS},
     };
     struct buffer headers = {0}, names = {0};
     size_t strings_at;

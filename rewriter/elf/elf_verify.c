@@ -23,7 +23,6 @@ static bool open_image(struct instrumented *instrumented, struct elf_image *imag
         .size = input->size,
         .base = image->base,
         .end = image->end,
-        .may_be_bound = elf_image_is_static(image),
         .image = image,
         .at = at,
         .is_executable = is_executable,

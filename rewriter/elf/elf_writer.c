@@ -53,7 +53,8 @@ static void append_header(struct elf_layout *layout)
     layout->image_header = buffer_align(&layout->data, sizeof header, 0);
     header.header_rva = (uint32_t)(elf_layout_header(layout) - base);
     header.manifest_rva = (uint32_t)(layout->tables_address + layout->manifest.offset - base);
-    header.image_size = (uint32_t)(elf_layout_header(layout) + sizeof header - base);
+    header.hook_rva = (uint32_t)(elf_layout_hook(layout) - base);
+    header.image_size = (uint32_t)(elf_layout_hook_page(layout) + IMAGE_HOOK_PAGE - base);
     if (layout->generated.size) {
         header.generated_rva = (uint32_t)(layout->generated.address - base);
         header.generated_size = (uint32_t)layout->generated.size;
@@ -153,16 +154,15 @@ static void set_image_size(struct elf_layout *layout, uint64_t end)
            &size, sizeof size);
 }
 
-/* The agent follows the data. */
+/* The agent follows the page of the hook word. */
 static bool embed(struct elf_layout *layout, struct failure *failure)
 {
     struct elf_embedding *embedding = layout->embedding;
     struct elf_embedding_place place = {
-        .address = page_up(layout->data_address + layout->data.size),
+        .address = elf_layout_hook_page(layout) + IMAGE_HOOK_PAGE,
         .delta = layout->delta,
         .entry = layout->image->header.e_entry,
-        .entry_hook = elf_layout_header(layout) + offsetof(struct image_header, entry_hook),
-        .hook_offset = layout->image_header + offsetof(struct image_header, entry_hook),
+        .hook_word = elf_layout_hook(layout),
     };
 
     if (!fits(layout, place.address + embedding->image.end, failure) ||
@@ -241,7 +241,8 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
     if (!build_data(&layout, failure))
         goto err;
     elf_segments_build(&layout);
-    patch_write(source->plan, &layout.stubs, elf_layout_header(&layout));
+    patch_write(source->plan, &layout.stubs,
+                &(struct stub_targets){elf_layout_header(&layout), elf_layout_hook(&layout)});
     import_sites_redirect(&source->elf->functions, &source->elf->code, &source->elf->map,
                           &layout.stubs, moves);
     elf_redirect_store(&layout, source->plan, moves);

@@ -10,15 +10,15 @@
  *      RX   stubs
  *      R    program headers and dynamic tables as far as they do not stay,
  *           unwind information of the stubs, .eh_frame_hdr, manifest
- *      RW   .dynamic, image_header
+ *      RW   .dynamic, image_header, the page of the hook word
  *      (not loaded)        .shstrtab, section headers
  *
  * Into a static executable the agent itself is put, between RW and what is not loaded, and its data
  * is preceded by pointers and thread-local storage: elf_embedding.h.
  *
  * .rela.dyn gets its new entry right behind the relative relocations, and the one that was there
- * goes to the end, so that image_header's entry_hook is bound before an IRELATIVE relocation runs a
- * resolver, which may be hooked.
+ * goes to the end, so that the hook word is bound before an IRELATIVE relocation runs a resolver,
+ * which may be hooked.
  */
 #ifndef UMBRA_REWRITER_ELF_WRITER_H
 #define UMBRA_REWRITER_ELF_WRITER_H

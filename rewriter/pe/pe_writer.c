@@ -78,6 +78,7 @@ static struct image_header header_of(const struct pe_layout *layout)
         .header_rva = layout->header_rva,
         .manifest_rva = layout->tables_rva + (uint32_t)layout->manifest.offset,
         .image_size = layout->header_rva + layout->image->header.section_alignment,
+        .hook_rva = layout->header_rva + IMAGE_ENTRY_HOOK,
     };
 }
 
@@ -132,10 +133,12 @@ static bool write_layout(struct pe_layout *layout, const struct pe_writer_source
 {
     const struct pe_image *image = layout->image;
     struct pe_files files = pe_headers_place(layout);
+    uint64_t header = image->base + layout->header_rva;
     uint64_t seal = files.tables + layout->manifest.offset + offsetof(struct image_manifest, seal);
 
     pe_shadow_stack_clear(image);
-    patch_write(source->plan, &layout->stubs, image->base + layout->header_rva);
+    patch_write(source->plan, &layout->stubs,
+                &(struct stub_targets){header, header + IMAGE_ENTRY_HOOK});
     import_sites_redirect(&source->pe->functions, &source->pe->code, &source->pe->map,
                           &layout->stubs, moves);
     pe_headers_write(layout, &files);

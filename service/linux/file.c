@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -109,6 +110,18 @@ bool file_sync(int directory, const char *name)
 bool file_sync_all(int directory)
 {
     return syncfs(directory) == 0;
+}
+
+void *file_map(int file, size_t size)
+{
+    void *mapping = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+
+    return mapping == MAP_FAILED ? NULL : mapping;
+}
+
+void file_unmap(void *mapping, size_t size)
+{
+    munmap(mapping, size);
 }
 
 void file_close(int file)

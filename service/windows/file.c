@@ -195,6 +195,25 @@ bool file_sync_all(int directory)
     return true;
 }
 
+void *file_map(int file, size_t size)
+{
+    HANDLE section =
+        CreateFileMappingW(handle_of(file), NULL, PAGE_READWRITE, 0, (DWORD)size, NULL);
+    void *view = section ? MapViewOfFile(section, FILE_MAP_WRITE, 0, 0, size) : NULL;
+
+    if (!view)
+        error_to_errno();
+    if (section)
+        CloseHandle(section);
+    return view;
+}
+
+void file_unmap(void *mapping, size_t size)
+{
+    (void)size;
+    UnmapViewOfFile(mapping);
+}
+
 void file_close(int file)
 {
     if (file >= 0)

@@ -8,6 +8,13 @@
    again, without a file. */
 void *pages_map_file(const char *path, uint64_t offset, uint64_t size);
 
+/* Maps what is mapped shared once more, without its file; null if that fails. */
+void *pages_map_again(void *shared, uint64_t size);
+
+/* Moves `fresh` over what is mapped at `at`. Who reads there finds the one or the other. False:
+   all there is as it was, `fresh` is given back. */
+bool pages_replace(void *at, void *fresh, uint64_t size);
+
 /* Makes the kernel write to each page, so that a full disk or a cut file shows here and not as a
    fatal signal later. False: at least one page cannot be written. 8 bytes at the offset `at` of
    each page do not keep their content, and are 0 in the end. */

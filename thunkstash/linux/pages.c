@@ -36,6 +36,22 @@ bool pages_map_block(char *block, void *code)
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
+void *pages_map_again(void *shared, uint64_t size)
+{
+    long result = SYSCALL4(mremap, shared, 0, size, MREMAP_MAYMOVE);
+
+    return syscall_failed(result) ? 0 : (void *)result;
+}
+
+/* What is moved was counted before: no limit of the address space can fail it halfway. */
+bool pages_replace(void *at, void *fresh, uint64_t size)
+{
+    if (!syscall_failed(SYSCALL5(mremap, fresh, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, at)))
+        return true;
+    pages_give_back(fresh, size);
+    return false;
+}
+
 void *pages_take(uint64_t size)
 {
     return map(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,0 +1,36 @@
+/*
+ * The hook word of each image: what its stubs jump to, 0 to pass (trace/image_manifest.h).
+ *
+ *      loaded          umbra_enter_4, as the dynamic linker bound it
+ *         | first call
+ *         +-- no session: 0, for good
+ *         +-- session: from now on it is trace_header.hook, whose page is mapped over it
+ *         |              | fork: the child's is the parent's, until its first hook is called. Then
+ *         |              |   it is that of the child's own trace; without a service, 0
+ *         |              + exit: stays, since children may go by it. The hooks pass all that comes
+ *         |                  behind: thread.h
+ *         +-- no room in the address space: the hook that looks at `paused` each time
+ *
+ * The agent maps the page a second time where it has it already, without a file, and moves what
+ * came of that over the image's: the kernel replaces the one by the other at once, also for
+ * threads that are reading there, and where it cannot do it nothing has changed.
+ *
+ * On Windows the word is the image's own, and the hooks look at `paused`.
+ */
+#ifndef UMBRA_HOOKS_HOOK_WORD_H
+#define UMBRA_HOOKS_HOOK_WORD_H
+
+#include "trace/image_manifest.h"
+
+/* A session begins: has its trace say what to jump to, entry while it is not paused. */
+void hook_words_begin(void *entry);
+
+/* First call into an image, under the guard: binds its word. hook: the session's, 0: there is
+   none. */
+void hook_word_bind(struct image_header *image, void *hook);
+
+/* In a fork's child, under the guard: the words that were bound to the parent's trace are bound to
+   that of the child's own session, or 0. */
+void hook_words_begin_in_child(void);
+
+#endif

@@ -1,0 +1,15 @@
+#include "hooks/hook_word.h"
+
+void hook_words_begin(void *entry)
+{
+    (void)entry;
+}
+
+void hook_word_bind(struct image_header *image, void *hook)
+{
+    __atomic_store_n(&image->entry_hook, (uint64_t)hook, __ATOMIC_RELEASE);
+}
+
+void hook_words_begin_in_child(void)
+{
+}
