@@ -157,7 +157,7 @@ begin wrong_messages_are_refused
     "$service" status >out
     says out 'instance default: running'
     expect 0 "$service" stop
-    [ "$(ls traces | wc -l)" -eq 1 ] || complain "traces for wrong messages: $(ls traces)"
+    [ "$(ls traces/*.bin | wc -l)" -eq 1 ] || complain "traces for wrong messages: $(ls traces)"
 
 begin crowds_and_no_descriptors
     expect 0 "$service" spawn
@@ -231,7 +231,7 @@ begin commands_at_once
     for i in 1 2 3 4; do
         wait ${commands[i]} || complain "command $i failed: $(cat err)"
     done
-    [ "$(ls traces | wc -l)" -eq 8 ] || complain "expected 8 traces: $(ls traces)"
+    [ "$(ls traces/*.bin | wc -l)" -eq 8 ] || complain "expected 8 traces: $(ls traces)"
     nothing_left
 
 begin signals

@@ -127,7 +127,7 @@ stop
 for name in passwd _hidden __2J___.exe unknown; do
     ls traces | grep -Eq "^$name-[0-9]+-[0-9]+\.bin$" || fail "no trace $name: $(ls traces)"
 done
-equal 'traces' "$(ls traces | wc -l)" 5
+equal 'traces' "$(ls traces/*.bin | wc -l)" 5
 show traces/__2J*
 contains shown $'^exe=/tmp/\\?\\[2J\\?\xc3\xa4.exe$'
 
