@@ -14,7 +14,7 @@
 #include "service/listeners.h"
 #include "service/message.h"
 #include "service/process.h"
-#include "service/samples.h"
+#include "service/sampling/samples.h"
 #include "service/session.h"
 #include "service/slices.h"
 

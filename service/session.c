@@ -11,7 +11,7 @@
 #include "service/list.h"
 #include "service/message.h"
 #include "service/process.h"
-#include "service/samples.h"
+#include "service/sampling/samples.h"
 #include "service/service.h"
 #include "service/slices.h"
 #include "service/system_clock.h"

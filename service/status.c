@@ -6,7 +6,7 @@
 #include "service/client.h"
 #include "service/json.h"
 #include "service/process.h"
-#include "service/samples.h"
+#include "service/sampling/samples.h"
 #include "service/service.h"
 #include "service/session.h"
 

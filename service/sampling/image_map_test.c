@@ -1,4 +1,4 @@
-#include "service/image_map.h"
+#include "service/sampling/image_map.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "service/sample_table.h"
+#include "service/sampling/sample_table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,8 +6,8 @@
  *      e8 rel32                        call rel32
  *      (rex) ff /2 modrm (sib) (disp)  call through a register or memory; modrm says how long
  */
-#ifndef UMBRA_SERVICE_CALL_SITE_H
-#define UMBRA_SERVICE_CALL_SITE_H
+#ifndef UMBRA_SERVICE_SAMPLING_CALL_SITE_H
+#define UMBRA_SERVICE_SAMPLING_CALL_SITE_H
 
 #include <stdbool.h>
 

@@ -1,9 +1,9 @@
-#include "service/image_map.h"
+#include "service/sampling/image_map.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "service/call_site.h"
+#include "service/sampling/call_site.h"
 #include "service/file.h"
 #include "service/process.h"
 #include "trace/image_manifest.h"

@@ -3,8 +3,8 @@
  * are the slots of a hash table with open addressing, half of them empty at least; an empty one has
  * the count 0.
  */
-#ifndef UMBRA_SERVICE_SAMPLE_TABLE_H
-#define UMBRA_SERVICE_SAMPLE_TABLE_H
+#ifndef UMBRA_SERVICE_SAMPLING_SAMPLE_TABLE_H
+#define UMBRA_SERVICE_SAMPLING_SAMPLE_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

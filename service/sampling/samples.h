@@ -6,8 +6,8 @@
  *
  * What runs while a session is paused is not sampled.
  */
-#ifndef UMBRA_SERVICE_SAMPLES_H
-#define UMBRA_SERVICE_SAMPLES_H
+#ifndef UMBRA_SERVICE_SAMPLING_SAMPLES_H
+#define UMBRA_SERVICE_SAMPLING_SAMPLES_H
 
 struct service;
 struct session;

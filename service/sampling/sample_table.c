@@ -1,4 +1,4 @@
-#include "service/sample_table.h"
+#include "service/sampling/sample_table.h"
 
 #include <stdlib.h>
 #include <string.h>

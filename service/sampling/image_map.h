@@ -13,8 +13,8 @@
  * it. The first the system tells of the process, the second the file that it has mapped there.
  * What of this cannot be found out, since the process or its file is gone, is not asked for.
  */
-#ifndef UMBRA_SERVICE_IMAGE_MAP_H
-#define UMBRA_SERVICE_IMAGE_MAP_H
+#ifndef UMBRA_SERVICE_SAMPLING_IMAGE_MAP_H
+#define UMBRA_SERVICE_SAMPLING_IMAGE_MAP_H
 
 #include <stdbool.h>
 #include <stddef.h>

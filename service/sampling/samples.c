@@ -1,4 +1,4 @@
-#include "service/samples.h"
+#include "service/sampling/samples.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,9 +7,9 @@
 #include <utlist.h>
 
 #include "service/file.h"
-#include "service/image_map.h"
+#include "service/sampling/image_map.h"
 #include "service/message.h"
-#include "service/sample_table.h"
+#include "service/sampling/sample_table.h"
 #include "service/service.h"
 #include "service/session.h"
 
