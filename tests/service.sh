@@ -181,7 +181,7 @@ begin one_service_an_instance
     expect 0 "$service" stop --instance-id=other
     UMBRA_INSTANCE_ID=other expect 1 "$service" status
     says out 'instance other: not running'
-    [ "$(ls other | wc -l)" -eq 1 ] || complain "expected a trace in other"
+    [ "$(ls other/*.bin | wc -l)" -eq 1 ] || complain "expected a trace in other"
     expect 0 "$service" status
     expect 0 "$service" stop
     expect 1 "$service" stop
