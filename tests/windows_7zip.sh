@@ -6,7 +6,10 @@
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/wine.sh"
 
-npm pack --silent 7zip-bin@5.2.0 >package.name 2>npm.log || { cat npm.log >&2; fail "npm cannot get 7zip-bin"; }
+for attempt in 1 2 3; do # registries are out of reach now and then
+    npm pack --loglevel=error 7zip-bin@5.2.0 >package.name 2>npm.log && break
+    ((attempt < 3)) || { cat npm.log >&2; fail "npm cannot get 7zip-bin"; }
+done
 tar -xf "$(<package.name)"
 cp package/win/x64/7za.exe native
 windows_tools
