@@ -139,6 +139,17 @@ for function in longer shorter in_thread; do
     equal "callers of $function" "$(count . "$function" -)" "$(count . "$function" .)"
 done
 
+echo '-- what the grinder makes of them'
+# of the process and its child
+equal "traces with samples in the summary" "$(grep -c '^  samples   [0-9]*: [0-9.]*% in functions' summary)" 2
+mkdir other
+cp "traces/samples-$process-1.bin" other/other.bin
+grinder --mode=summary other/other.bin >alone
+! grep '^  samples ' alone || fail "no samples lie beside other.bin"
+cp "traces/samples-$child-2.samples" other/other.samples
+grinder --mode=summary other/other.bin >alone 2>problems
+contains problems 'expected the samples of other/other.bin, found those of another recording'
+
 echo '-- in libc, on behalf of whom'
 filling=$(count "$process" - filling) sorting=$(count "$process" - sorting)
 alone=$(count "$process" - -)
