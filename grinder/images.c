@@ -129,6 +129,13 @@ uint32_t images_function(struct images *images, uint32_t image, uint32_t index)
     return number;
 }
 
+uint32_t images_recorded(const struct images *images, uint32_t image, uint32_t index)
+{
+    uint32_t number;
+
+    return pair_index_find(&images->numbers, (uint64_t)image + 1, index, &number) ? number : 0;
+}
+
 size_t images_function_count(const struct images *images)
 {
     return images->numbers.count;

@@ -68,6 +68,9 @@ uint32_t images_add_jit(struct images *images, const char *path);
 /* The number of the function at index in the image's manifest. */
 uint32_t images_function(struct images *images, uint32_t image, uint32_t index);
 
+/* The same; 0 if no trace so far has recorded it. */
+uint32_t images_recorded(const struct images *images, uint32_t image, uint32_t index);
+
 size_t images_function_count(const struct images *images);
 
 /* Name of the image's file without its folders. */

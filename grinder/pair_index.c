@@ -61,6 +61,14 @@ uint32_t pair_index_add(struct pair_index *index, uint64_t a, uint64_t b)
     return (uint32_t)index->count - 1;
 }
 
+bool pair_index_find(const struct pair_index *index, uint64_t a, uint64_t b, uint32_t *number)
+{
+    uint32_t found = index->slot_count ? index->slots[find_slot(index, a, b)] : 0;
+
+    *number = found - 1;
+    return found != 0;
+}
+
 void pair_index_free(struct pair_index *index)
 {
     free(index->pairs);

@@ -9,6 +9,7 @@
 #ifndef UMBRA_GRINDER_PAIR_INDEX_H
 #define UMBRA_GRINDER_PAIR_INDEX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,9 @@ struct pair_index {
 
 /* The number of (a, b), which is the old `count` if it is new. Ends the program past 2^31. */
 uint32_t pair_index_add(struct pair_index *index, uint64_t a, uint64_t b);
+
+/* False: (a, b) has none. */
+bool pair_index_find(const struct pair_index *index, uint64_t a, uint64_t b, uint32_t *number);
 
 void pair_index_free(struct pair_index *index);
 

@@ -1,6 +1,5 @@
 #include "grinder/samples.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,29 +7,29 @@
 #include "grinder/images.h"
 #include "grinder/memory.h"
 #include "grinder/message.h"
+#include "grinder/traces.h"
 #include "grinder/tree.h"
 #include "trace/sample_format.h"
 
-#define MOST_DISPLACED                                                                             \
-    64 /* bytes of a stub behind its frame: instructions fixed up, and a jump                      \
-        */
-
-/* What is known of an image's addresses, once one of them was asked for. */
-struct image_map {
-    uint32_t *numbers;  /* by place in the manifest: among all functions, 0 if never recorded */
-    struct stub *stubs; /* ascending; all from the first one on was added to the original */
-    uint32_t stub_count;
-};
+/* Bytes of a stub behind its frame: instructions fixed up, and a jump. */
+#define MOST_DISPLACED 64
 
 struct stub {
     uint32_t rva;
     uint32_t place; /* of its function in the manifest */
 };
 
+/* Of an image, once one of its addresses was asked for. All from the first one on was added to the
+   original. */
+struct stubs {
+    struct stub *stubs; /* ascending */
+    uint32_t count;
+};
+
 struct finder {
     const struct tree *tree;
     const struct images *images;
-    struct image_map *maps; /* by image */
+    struct stubs *stubs; /* by image */
 };
 
 enum whereabouts { IN_FUNCTION, IN_HOOKS, ELSEWHERE };
@@ -42,30 +41,19 @@ static int compare_stubs(const void *left, const void *right)
     return (a->rva > b->rva) - (a->rva < b->rva);
 }
 
-static void map_stubs(struct image_map *map, const struct manifest *manifest)
-{
-    map->stubs = memory_zeroed(manifest->function_count + 1u, sizeof(*map->stubs));
-    for (uint32_t i = 0; i < manifest->function_count; i++)
-        if (manifest->functions[i].stub_rva)
-            map->stubs[map->stub_count++] = (struct stub){manifest->functions[i].stub_rva, i};
-    qsort(map->stubs, map->stub_count, sizeof(*map->stubs), compare_stubs);
-}
-
-static struct image_map *map_of(struct finder *finder, uint32_t image)
+static const struct stubs *stubs_of(struct finder *finder, uint32_t image)
 {
     const struct manifest *manifest = &finder->images->images[image].manifest;
-    struct image_map *map = &finder->maps[image];
+    struct stubs *stubs = &finder->stubs[image];
 
-    if (map->numbers)
-        return map;
-    map->numbers = memory_zeroed(manifest->function_count + 1u, sizeof(*map->numbers));
-    for (uint32_t i = 1; i < images_function_count(finder->images); i++) {
-        const struct function *function = &finder->images->functions[i];
-        if (function->image == image && function->index < manifest->function_count)
-            map->numbers[function->index] = i;
-    }
-    map_stubs(map, manifest);
-    return map;
+    if (stubs->stubs)
+        return stubs;
+    stubs->stubs = memory_zeroed(manifest->function_count + 1u, sizeof(*stubs->stubs));
+    for (uint32_t i = 0; i < manifest->function_count; i++)
+        if (manifest->functions[i].stub_rva)
+            stubs->stubs[stubs->count++] = (struct stub){manifest->functions[i].stub_rva, i};
+    qsort(stubs->stubs, stubs->count, sizeof(*stubs->stubs), compare_stubs);
+    return stubs;
 }
 
 /* Place of the last function at or below rva; the count of all if there is none. */
@@ -83,41 +71,42 @@ static uint32_t function_at(const struct manifest *manifest, uint32_t rva)
     return low ? low - 1 : manifest->function_count;
 }
 
-/* In what was added. A stub ends with the function's own first instructions; the very first of them
-   waits for the jump out of the hook, and that time is the hook's. */
-static enum whereabouts find_in_stubs(const struct image_map *map, uint32_t rva, uint32_t *number)
+/* The place of the function whose first instructions are at rva, in what was added; the count of
+   all if none are. A stub ends with them; the very first waits for the jump out of the hook, and
+   that time is the hook's. */
+static uint32_t function_of_stub(const struct manifest *manifest, const struct stubs *stubs,
+                                 uint32_t rva)
 {
-    uint32_t low = 0, high = map->stub_count, distance;
+    uint32_t low = 0, high = stubs->count, distance;
 
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
-        if (map->stubs[middle].rva <= rva)
+        if (stubs->stubs[middle].rva <= rva)
             low = middle;
         else
             high = middle;
     }
-    distance = rva - map->stubs[low].rva;
-    *number = map->numbers[map->stubs[low].place];
-    if (distance <= STUB_FRAME_SIZE || distance > STUB_FRAME_SIZE + MOST_DISPLACED || !*number)
-        return IN_HOOKS;
-    return IN_FUNCTION;
+    distance = rva - stubs->stubs[low].rva;
+    return distance > STUB_FRAME_SIZE && distance <= STUB_FRAME_SIZE + MOST_DISPLACED
+               ? stubs->stubs[low].place
+               : manifest->function_count;
 }
 
 static enum whereabouts find_in_image(struct finder *finder, uint32_t image, uint32_t rva,
                                       uint32_t *number)
 {
     const struct manifest *manifest = &finder->images->images[image].manifest;
-    const struct image_map *map = map_of(finder, image);
-    uint32_t place = function_at(manifest, rva);
+    const struct stubs *stubs = stubs_of(finder, image);
+    bool is_added = stubs->count && rva >= stubs->stubs[0].rva;
+    uint32_t place = is_added ? function_of_stub(manifest, stubs, rva) : function_at(manifest, rva);
     const struct manifest_function *function = &manifest->functions[place];
 
-    if (map->stub_count && rva >= map->stubs[0].rva)
-        return find_in_stubs(map, rva, number);
-    if (place == manifest->function_count || function->state != FUNCTION_HOOKED ||
-        (function->size && rva - function->rva >= function->size))
-        return ELSEWHERE;
-    *number = map->numbers[place];
-    return *number ? IN_FUNCTION : ELSEWHERE;
+    if (place < manifest->function_count && function->state == FUNCTION_HOOKED &&
+        (is_added || !function->size || rva - function->rva < function->size))
+        *number = images_recorded(finder->images, image, place);
+    if (*number)
+        return IN_FUNCTION;
+    return is_added ? IN_HOOKS : ELSEWHERE;
 }
 
 /* The one that was seen last, as another may have been there before; instrumented ones come last,
@@ -225,17 +214,6 @@ static void add_thread(struct finder *finder, struct thread_samples *thread,
                             (double)thread->in_functions;
 }
 
-static char *path_of_samples(const char *trace)
-{
-    size_t length = strlen(trace), size = length + sizeof(SAMPLES_SUFFIX);
-    char *path = memory_zeroed(size, 1);
-
-    if (length >= 4 && !strcmp(trace + length - 4, ".bin"))
-        length -= 4;
-    snprintf(path, size, "%.*s%s", (int)length, trace, SAMPLES_SUFFIX);
-    return path;
-}
-
 static int is_of_this_trace(const struct samples_header *header, const struct tree *tree)
 {
     return header->created_ns == tree->header.created_ns && header->pid == tree->header.pid;
@@ -258,7 +236,8 @@ static struct sample *read_file(const char *path, const struct tree *tree,
                                     (uint64_t)header->entry_count * sizeof(*samples));
     bounded_file_close(&file);
     if (!samples) {
-        message("%s: expected samples, found something else or a damaged file; leaving it out",
+        message("%s: expected samples, found something else or a damaged file; leaving it out; "
+                "times of short calls are rough without",
                 path);
     } else if (!is_of_this_trace(header, tree)) {
         message("%s: expected the samples of %s, found those of another recording; leaving it out",
@@ -278,10 +257,10 @@ static double period_of(const struct samples_header *header)
 
 void samples_read(struct tree *tree, const struct images *images)
 {
-    struct finder finder = {tree, images, memory_zeroed(images->count, sizeof(*finder.maps))};
-    char *path = path_of_samples(tree->path);
+    char *path = trace_beside(tree->path, SAMPLES_SUFFIX);
     struct samples_header header;
     struct sample *samples = read_file(path, tree, &header);
+    struct finder finder = {tree, images, memory_zeroed(images->count, sizeof(*finder.stubs))};
 
     for (size_t first = 0, end; samples && first < header.entry_count; first = end) {
         struct thread_samples *thread = samples_of_thread(tree, samples[first].tid);
@@ -290,11 +269,9 @@ void samples_read(struct tree *tree, const struct images *images)
         if (thread)
             add_thread(&finder, thread, samples + first, end - first, period_of(&header));
     }
-    for (size_t i = 0; i < images->count; i++) {
-        free(finder.maps[i].numbers);
-        free(finder.maps[i].stubs);
-    }
-    free(finder.maps);
+    for (size_t i = 0; i < images->count; i++)
+        free(finder.stubs[i].stubs);
+    free(finder.stubs);
     free(samples);
     free(path);
 }

@@ -39,8 +39,7 @@ static const struct manifest_function functions[] = {
 static struct image all_images[] = {
     {0}, {.manifest = {.functions = functions, .function_count = 4}, .function_count = 4}};
 static struct function all_functions[] = {{0}, {.image = 1, .index = 0}, {.image = 1, .index = 2}};
-static const struct images images = {
-    .images = all_images, .count = 2, .functions = all_functions, .numbers = {.count = 3}};
+static struct images images = {.images = all_images, .count = 2, .functions = all_functions};
 static struct tree_module modules[] = {
     {0},
     {.path = "/lib/libc.so.6", .base = LIBRARY, .size = 0x10000},
@@ -247,6 +246,9 @@ static int make_folder(void **state)
 {
     (void)state;
     assert_non_null(mkdtemp(folder));
+    pair_index_add(&images.numbers, 0, 0);
+    assert_int_equal(pair_index_add(&images.numbers, 2, 0), PARSE);
+    assert_int_equal(pair_index_add(&images.numbers, 2, 2), PRINT);
     snprintf(trace, sizeof(trace), "%s/t.bin", folder);
     snprintf(path, sizeof(path), "%s/t.samples", folder);
     return 0;
@@ -255,6 +257,7 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
     (void)state;
+    pair_index_free(&images.numbers);
     return rmdir(folder);
 }
 

@@ -71,6 +71,17 @@ void traces_free(char **traces)
     free(traces);
 }
 
+char *trace_beside(const char *trace, const char *suffix)
+{
+    size_t length = strlen(trace), size = length + strlen(suffix) + 1;
+    char *path = memory_zeroed(size, 1);
+
+    if (length >= 4 && !strcmp(trace + length - 4, ".bin"))
+        length -= 4;
+    snprintf(path, size, "%.*s%s", (int)length, trace, suffix);
+    return path;
+}
+
 size_t traces_count(char *const *traces)
 {
     size_t count = 0;

@@ -8,6 +8,8 @@
    message, and *result set to -1. */
 char **traces_of(const char *const *paths, int *result);
 void traces_free(char **traces);
+/* NAME and suffix for a trace NAME.bin, or for one that is called NAME; to be freed. */
+char *trace_beside(const char *trace, const char *suffix);
 size_t traces_count(char *const *traces);
 
 #endif

@@ -8,6 +8,7 @@
 #include "grinder/bounded_file.h"
 #include "grinder/memory.h"
 #include "grinder/message.h"
+#include "grinder/traces.h"
 #include "trace/slice_format.h"
 
 #define SIZE_LIMIT (1u << 30)
@@ -26,8 +27,6 @@ struct reader {
     struct slices *slices;
     const struct profile *profile;
     const struct images *images;
-    uint32_t **numbers; /* by image and place in its manifest: the function's number */
-    uint32_t *counts;   /* by image: elements of numbers */
 };
 
 struct entry {
@@ -82,9 +81,8 @@ static uint32_t number_of(const struct reader *reader, const struct process *pro
         if (!module->image || function < module->first_function ||
             function - module->first_function >= module->function_count)
             continue;
-        function -= module->first_function;
-        return function < reader->counts[module->image] ? reader->numbers[module->image][function]
-                                                        : 0;
+        return images_recorded(reader->images, module->image,
+                               (uint32_t)(function - module->first_function));
     }
     return 0;
 }
@@ -186,17 +184,6 @@ static int walk(struct reader *reader, const struct recording *recording, double
     return 0;
 }
 
-static char *path_of_slices(const char *trace)
-{
-    size_t length = strlen(trace), size = length + sizeof(SLICES_SUFFIX);
-    char *path = memory_zeroed(size, 1);
-
-    if (length >= 4 && !strcmp(trace + length - 4, ".bin"))
-        length -= 4;
-    snprintf(path, size, "%.*s%s", (int)length, trace, SLICES_SUFFIX);
-    return path;
-}
-
 static void open_recording(struct recording *recording, const struct process *process,
                            uint64_t first_created)
 {
@@ -205,8 +192,8 @@ static void open_recording(struct recording *recording, const struct process *pr
     double ignored;
     const char *why;
 
-    *recording =
-        (struct recording){.process = process, .path = path_of_slices(process->trace_path)};
+    *recording = (struct recording){.process = process,
+                                    .path = trace_beside(process->trace_path, SLICES_SUFFIX)};
     if (bounded_file_open(&file, recording->path, &why) < 0)
         return;
     recording->size = file.size;
@@ -230,32 +217,6 @@ static void open_recording(struct recording *recording, const struct process *pr
     recording->bytes = NULL;
 }
 
-/* Number of a function by image and place. */
-static void reader_begin(struct reader *reader)
-{
-    const struct images *images = reader->images;
-
-    reader->numbers = memory_zeroed(images->count, sizeof(*reader->numbers));
-    reader->counts = memory_zeroed(images->count, sizeof(*reader->counts));
-    for (size_t i = 1; i < images_function_count(images); i++) {
-        const struct function *function = &images->functions[i];
-        if (function->index >= reader->counts[function->image])
-            reader->counts[function->image] = function->index + 1;
-    }
-    for (size_t i = 0; i < images->count; i++)
-        reader->numbers[i] = memory_zeroed(reader->counts[i] + 1u, sizeof(**reader->numbers));
-    for (uint32_t i = 1; i < images_function_count(images); i++)
-        reader->numbers[images->functions[i].image][images->functions[i].index] = i;
-}
-
-static void reader_end(struct reader *reader)
-{
-    for (size_t i = 0; i < reader->images->count; i++)
-        free(reader->numbers[i]);
-    free(reader->numbers);
-    free(reader->counts);
-}
-
 /* Of several processes, each has only some of the columns. */
 static size_t columns_for(const struct slices *slices, const struct slices_header *header)
 {
@@ -267,7 +228,7 @@ static size_t columns_for(const struct slices *slices, const struct slices_heade
 void slices_read(struct slices *slices, const struct profile *profile, const struct images *images)
 {
     struct recording *all = memory_zeroed(profile->process_count, sizeof(*all));
-    struct reader reader = {slices, profile, images, NULL, NULL};
+    struct reader reader = {slices, profile, images};
     uint64_t first = UINT64_MAX;
     double end = 0, at;
 
@@ -286,7 +247,6 @@ void slices_read(struct slices *slices, const struct profile *profile, const str
         slices->cut |= all[i].header.flags & SLICES_CUT;
     }
     slices->column_ns = slices->columns ? end / (double)slices->columns : 0;
-    reader_begin(&reader);
     for (size_t i = 0; i < profile->process_count; i++) {
         if (all[i].bytes && end > 0 && walk(&reader, &all[i], &at) < 0)
             message("%s: expected numbers of 7 bits a byte, found others; showing what comes "
@@ -295,7 +255,6 @@ void slices_read(struct slices *slices, const struct profile *profile, const str
         free(all[i].bytes);
         free(all[i].path);
     }
-    reader_end(&reader);
     free(all);
 }
 
