@@ -311,6 +311,7 @@ uint64_t cost_walk(struct tree *tree, struct tree_thread *thread, size_t functio
     struct walk walk = {.tree = tree, .visitor = visitor, .live = cost_live(thread)};
 
     walk.depth_of = memory_zeroed(function_count, sizeof(*walk.depth_of));
+    /* Half of what timing a call costs may lie on either side of a clock reading. */
     walk.self_times = self_times_begin(&thread->samples, function_count,
                                        ns_of_ticks(&walk, cost_of(tree->header.probe_timed)) / 2);
     if (walk.self_times) {

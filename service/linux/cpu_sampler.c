@@ -182,7 +182,7 @@ static struct cpu_ring *open_ring(struct cpu_sampler *sampler, int cpu)
     attributes.disabled = 1;
     attributes.inherit = attributes.inherit_thread = attributes.remove_on_exec = 0;
     attributes.watermark = 1;
-    attributes.wakeup_watermark = RING_SIZE / 2;
+    attributes.wakeup_watermark = 0; /* half of the ring, whatever size it gets */
     ring->sampler = sampler;
     ring->source = (struct event_source){
         .fd = open_event(&attributes, 0, cpu), .ready = ring_ready, .owner = ring};
