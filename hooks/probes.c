@@ -141,6 +141,10 @@ static struct trace_node *tail_caller(const struct thread *thread, const struct 
  * will return to: that invocation ends, and its record serves the new one. Its context is below
  * that of the function that jumped; in a chain of jumps, below that of the first, so that a loop of
  * tail calls does not grow the tree.
+ *
+ * Control then goes to the body, not through the thunk, whose call was made already: a second one
+ * would have no return, and the processor, which foretells returns from calls, would be wrong about
+ * all those of the callers.
  */
 static bool tail_call(struct thread *thread, struct record *record, uint64_t body)
 {
@@ -205,9 +209,7 @@ static struct destination entry_on_own_stack(struct thread *thread, uint64_t *sl
     top = stash->top;
     if (record_slot(top) == (uint64_t)slot) {
         if (*slot == record_thunk(top) + THUNK_RETURN) {
-            if (!tail_call(thread, top, body))
-                return count_as_dropped(thread, body);
-            return (struct destination){record_thunk(top), true};
+            return tail_call(thread, top, body) ? pass(body) : count_as_dropped(thread, body);
         }
         invocations_unwind(thread, (uint64_t)slot + 1, thread->now);
     }
@@ -232,11 +234,8 @@ static struct destination entry_on_other_stack(struct thread *thread, uint64_t *
     struct destination destination;
 
     if (record && record_slot(record) == (uint64_t)slot && record_owner(record) == &thread->other &&
-        record_session(record) == session.number) {
-        if (!tail_call(thread, record, body))
-            return count_as_dropped(thread, body);
-        return (struct destination){record_thunk(record), true};
-    }
+        record_session(record) == session.number)
+        return tail_call(thread, record, body) ? pass(body) : count_as_dropped(thread, body);
     record = push_other(thread);
     if (!record) {
         thread->entry->skipped++;
@@ -262,7 +261,7 @@ FROM_ASSEMBLY struct destination umbra_slow_entry(uint64_t *slot, uint64_t body)
         return pass(body);
     record = tail_call_at_once(slot, body);
     if (record)
-        return (struct destination){record_thunk(record), true};
+        return pass(body);
     thread = enter(slot, ticks_now());
 
     if (!thread)
