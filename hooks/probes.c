@@ -169,8 +169,8 @@ static struct record *tail_call_at_once(const uint64_t *slot, uint64_t body)
 
     if (!top || record_slot(top) != (uint64_t)slot || *slot != record_thunk(top) + THUNK_RETURN)
         return 0;
-    node =
-        tree_find(thread, tail_caller(thread, top), top->ret | TRACE_SITE_TAIL, function_of(body));
+    node = tree_find(thread, tail_caller(thread, top), (uint64_t)slot, top->ret | TRACE_SITE_TAIL,
+                     body, function_of(body));
     return node && invocation_replace(top, node, body) ? top : 0;
 }
 

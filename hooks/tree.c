@@ -163,17 +163,17 @@ static struct trace_node *add_folded(struct thread *thread, struct trace_node *c
 }
 
 /* Where among the thread's hints this context is, if it is: the same as in linux/entry.S. */
-static uint32_t *hint_of(struct thread *thread, uint64_t site, uint32_t parent)
+static uint32_t *hint_of(struct thread *thread, uint64_t slot, uint64_t site, uint64_t body)
 {
-    uint32_t offset = (parent * 4 ^ (uint32_t)site) & (HINTS_SIZE - 4);
+    uint32_t offset = (uint32_t)(slot ^ site ^ body) & (HINTS_SIZE - 4);
 
     return &thread->hints[offset / 4];
 }
 
-struct trace_node *tree_find(struct thread *thread, const struct trace_node *caller, uint64_t site,
-                             uint32_t function)
+struct trace_node *tree_find(struct thread *thread, const struct trace_node *caller, uint64_t slot,
+                             uint64_t site, uint64_t body, uint32_t function)
 {
-    uint32_t parent = caller->context, *hint = hint_of(thread, site, parent);
+    uint32_t parent = caller->context, *hint = hint_of(thread, slot, site, body);
     struct trace_node *node = node_at(thread, *hint);
 
     if (*hint && node->site == site && node->parent == parent && node->function == function)

@@ -20,8 +20,8 @@ struct trace_node *tree_parent(const struct thread *thread, const struct trace_n
 struct trace_node *tree_child(struct thread *thread, struct trace_node *caller, uint64_t site,
                               uint32_t function);
 
-/* The same, if it is there already. */
-struct trace_node *tree_find(struct thread *thread, const struct trace_node *caller, uint64_t site,
-                             uint32_t function);
+/* The same, if it is there already: of a call to `body`, its return address at `slot`. */
+struct trace_node *tree_find(struct thread *thread, const struct trace_node *caller, uint64_t slot,
+                             uint64_t site, uint64_t body, uint32_t function);
 
 #endif

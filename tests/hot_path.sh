@@ -43,4 +43,4 @@ at_most "exact, a call" loop 120
 recorded --timing=adaptive
 at_most "adaptive, a leaf" leaf 63
 at_most "adaptive, a call" loop 131
-at_most "adaptive, a tail call" jump 305
+at_most "adaptive, a tail call" jump 215

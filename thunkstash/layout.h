@@ -97,7 +97,7 @@
 #define THREAD_EVENT_END  64
 #define THREAD_EVENT_BASE 72
 #define THREAD_HINTS      128
-#define HINTS_SIZE        4096 /* a power of 2 */
+#define HINTS_SIZE        8192 /* a power of 2 */
 
 /* Fields of struct trace_header and struct trace_node. */
 #define TRACE_PAUSED  3232

@@ -32,7 +32,11 @@
  *     history, tell it by the depth (enter_thunk_by_depth): fib 12.5 ns a call without, 10.0 with.
  *   - Memory: the context's line, and the line of the table that leads there. Programs have ten
  *     thousands of contexts; the hints keep the way to those of late in the nearest cache: Lua 22 ns
- *     a call without, 19.5 with.
+ *     a call without, 19.5 with. A hint's place is told by the slot's address, the call site and the
+ *     body, and not by the caller's context, which an earlier call may still be waiting for.
+ *
+ * A tail call costs less than a call: its thunk's call was made already (umbra_slow_entry says why
+ * it must not be made again), so the body is all that is left to go to.
  *
  * A signal may arrive anywhere. Its handler may make recorded calls (these use the records above
  * the top, and are gone when it returns) or leave by longjmp. So a record is filled in before it
@@ -195,22 +199,28 @@ other\@:
     .endif
     .endm
 
-/* rdx: function << 32 | parent, of a call to rcx out of the record rsi. Clobbers rax. */
-    .macro callee_key
+/* rdx: function << 32 | rax, of a call to rcx. */
+    .macro key_of_callee
     movsxd  rdx, dword ptr [rcx + STUB_HEADER_DISTANCE]
-    mov     rax, [rsi + RECORD_NODE]
     mov     edx, [rcx + rdx + IMAGE_FIRST_FUNCTION]
-    mov     eax, [rax + NODE_CONTEXT]
     add     edx, [rcx + STUB_INDEX]
     shl     rdx, 32
     or      rdx, rax
     .endm
 
-/* eax: where among the hints the context of key rdx and the site at [rsp] is, if it is there. */
-    .macro hint_place
-    mov     eax, edx
-    shl     eax, 2
-    xor     eax, [rsp]
+/* rdx: function << 32 | parent, of a call to rcx out of the record rsi. Clobbers rax. */
+    .macro callee_key
+    mov     rax, [rsi + RECORD_NODE]
+    mov     eax, [rax + NODE_CONTEXT]
+    key_of_callee
+    .endm
+
+/* eax: where among the hints the context of a call to rcx with its slot at rsp is, if it is there.
+   site: its call's, without flags. */
+    .macro hint_place site
+    mov     eax, esp
+    xor     eax, \site
+    xor     eax, ecx
     and     eax, HINTS_SIZE - 4
     .endm
 
@@ -279,10 +289,10 @@ other\@:
     cmp     rax, [rdi + THREAD_STACK_SIZE]
     jae     slow_entry\@
     cmp     [rsi + RECORD_SLOT], rsp        /* is the invocation on top still live, and */
-    jbe     slow_entry\@                    /* is this not a tail call from it? */
+    jbe     no_call\@                       /* is this not a tail call from it? */
 
     callee_key                              /* the context (parent, call site, function) */
-    hint_place
+    hint_place [rsp]
     mov     eax, [rdi + rax + THREAD_HINTS]
     shl     rax, 6
     add     rax, [rdi + THREAD_TRACE]
@@ -385,13 +395,64 @@ search\@:                                   /* no hint: the table knows, and is 
     cmp     [rsi + NODE_SITE], rdx
     mov     rdx, [rsp - 80]
     jne     5b
-    hint_place
+    hint_place [rsp]
     mov     edx, [rsp - 88]
     mov     [rdi + rax + THREAD_HINTS], edx
     mov     rax, rsi
     mov     rsi, [rsp - 72]
     jmp     1b
 
+no_call\@:
+    .if \adaptive
+    /* A tail call out of the top, whose thunk waits at the slot, and which was not timed, nor has
+       a tick gone by. Its record is the callee's from now on, and control goes to the body: the
+       thunk's call was made already. What is not as usual is for umbra_slow_entry. */
+    jne     slow_entry\@
+    lea     rdx, [rsi - RECORD_DISTANCE + THUNK_RETURN]
+    cmp     [rsp], rdx
+    jne     slow_entry\@
+    mov     rax, [rdi + THREAD_TRACE]
+    mov     rax, [rax + TRACE_TICK]
+    cmp     [rsi + RECORD_T0], rax
+    jne     slow_entry\@
+    mov     rdx, [rsi + RECORD_NODE]
+    mov     eax, [rdx + NODE_CONTEXT]
+    cmp     qword ptr [rdx + NODE_SITE], 0  /* in a chain of jumps, below the first */
+    cmovs   eax, [rdx + NODE_PARENT]
+    key_of_callee
+    hint_place [rsi + RECORD_RET]
+    mov     eax, [rdi + rax + THREAD_HINTS]
+    shl     rax, 6
+    add     rax, [rdi + THREAD_TRACE]
+    cmp     [rax + NODE_PARENT], rdx
+    jne     slow_entry\@
+    mov     rdx, [rsi + RECORD_RET]
+    bts     rdx, 63                         /* TRACE_SITE_TAIL */
+    cmp     [rax + NODE_SITE], rdx
+    jne     slow_entry\@
+    mov     edx, [rax + NODE_CALLS]
+    add     edx, [rax + NODE_PASSED]
+    inc     edx
+    sub     edx, [rax + NODE_NEXT]
+    jns     slow_entry\@                    /* its turn to be timed */
+    mov     rdi, [rsi + RECORD_NODE]        /* as invocation_replace does it */
+    mov     rdx, [rdi + NODE_EXITS]
+    inc     rdx
+    or      rdx, [rip + mark_leaving]
+    mov     [rsi + RECORD_MARK], rdx
+    btr     rdx, 63
+    btr     rdx, 61
+    mov     [rdi + NODE_EXITS], rdx
+    mov     qword ptr [rsi + RECORD_MARK], 0
+    mov     [rsi + RECORD_NODE], rax
+    mov     rdx, [rax + NODE_CALLS]
+    inc     rdx
+    mov     [rsi + RECORD_MARK], rdx
+    mov     [rax + NODE_CALLS], rdx
+    mov     [rsp - 64], rcx
+    restore_flags_and_work_registers
+    jmp     [rsp - 64]
+    .endif
 slow_entry\@:
     mov     rdi, rsp
     mov     rsi, rcx
@@ -536,5 +597,7 @@ slow_exit\@:
     .balign 8
 hash_b:
     .quad   HASH_B
+mark_leaving:
+    .quad   MARK_LEAVING
 
     .section .note.GNU-stack, "", @progbits
