@@ -118,5 +118,6 @@ _Static_assert(offsetof(struct trace_node, timed) == NODE_TIMED, "timed");
 _Static_assert(offsetof(struct trace_header, paused) == TRACE_PAUSED, "paused");
 _Static_assert(offsetof(struct trace_header, tick) == TRACE_TICK, "tick");
 _Static_assert(offsetof(struct trace_node, context) == NODE_CONTEXT, "context");
+_Static_assert(TRACE_SITE_TAIL == 1ull << SITE_TAIL_BIT, "tail call");
 
 #endif

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Times are true: what functions that wait busily measure of themselves is what the trace says, with
-# both ways of timing, also of a call that is slow once in a million. Counts do not depend on timing.
+# both ways of timing, also of a tail call, and of a call that is slow once in a million. Counts do not depend on timing.
 # alone: what it times would wait for the others
 . "$(dirname "$0")/lib.sh"
 
@@ -30,6 +30,8 @@ timed()
 }
 
 build spins spins.c
+objdump -d native/spins --disassemble=jumper | grep -q "jmp.*<jumped_to>" ||
+    fail "the compiler made no jump of the call from jumper"
 instrumented spins
 for timing in exact adaptive; do
     timed "$timing" spins

@@ -115,6 +115,7 @@
 #define NODE_RANDOM   54
 #define NODE_TIMED    56
 #define NODE_CONTEXT  60
+#define SITE_TAIL_BIT 63 /* of TRACE_SITE_TAIL */
 
 /*
  * Adaptive timing, in ticks of the processor's clock. Calls shorter than TIMING_SHORT are timed

@@ -35,8 +35,8 @@
  *     a call without, 19.5 with. A hint's place is told by the slot's address, the call site and the
  *     body, and not by the caller's context, which an earlier call may still be waiting for.
  *
- * A tail call costs less than a call: its thunk's call was made already (umbra_slow_entry says why
- * it must not be made again), so the body is all that is left to go to.
+ * A tail call costs less than a call: its thunk's call was made already, so the body is all that is
+ * left to go to (probes.c, tail_call).
  *
  * A signal may arrive anywhere. Its handler may make recorded calls (these use the records above
  * the top, and are gone when it returns) or leave by longjmp. So a record is filled in before it
@@ -277,6 +277,48 @@ other\@:
     mov     [\at], \time
     .endm
 
+/*
+ * A tail call to rcx out of the record rsi, whose thunk waits at the slot. rax: its context, as
+ * umbra_slow_entry finds it. What is not as usual, or not known yet, is for that. Clobbers rdx.
+ */
+    .macro tail_call_context slow
+    lea     rdx, [rsi - RECORD_DISTANCE + THUNK_RETURN]
+    cmp     [rsp], rdx
+    jne     \slow
+    mov     rdx, [rsi + RECORD_NODE]
+    mov     eax, [rdx + NODE_CONTEXT]
+    cmp     qword ptr [rdx + NODE_SITE], 0  /* in a chain of jumps, below the first */
+    cmovs   eax, [rdx + NODE_PARENT]
+    key_of_callee
+    hint_place [rsi + RECORD_RET]
+    mov     eax, [rdi + rax + THREAD_HINTS]
+    shl     rax, 6
+    add     rax, [rdi + THREAD_TRACE]
+    cmp     [rax + NODE_PARENT], rdx
+    jne     \slow
+    mov     rdx, [rsi + RECORD_RET]
+    bts     rdx, SITE_TAIL_BIT
+    cmp     [rax + NODE_SITE], rdx
+    jne     \slow
+    .endm
+
+/* Makes rsi, the record of an invocation of node rdi that ends, that of one of node rax that begins:
+   in the order of invocation_replace. Clobbers rdx. */
+    .macro replace_invocation
+    mov     rdx, [rdi + NODE_EXITS]
+    inc     rdx
+    or      rdx, [rip + mark_leaving]
+    mov     [rsi + RECORD_MARK], rdx
+    and     rdx, [rip + mark_count]
+    mov     [rdi + NODE_EXITS], rdx
+    mov     qword ptr [rsi + RECORD_MARK], 0
+    mov     [rsi + RECORD_NODE], rax
+    mov     rdx, [rax + NODE_CALLS]
+    inc     rdx
+    mov     [rsi + RECORD_MARK], rdx
+    mov     [rax + NODE_CALLS], rdx
+    .endm
+
 /* Entry of a call while recording: every call timed, or, adaptive, those whose turn it is. */
     .macro entry_hook name, adaptive, events
     hidden_function \name
@@ -403,53 +445,37 @@ search\@:                                   /* no hint: the table knows, and is 
     jmp     1b
 
 no_call\@:
+    .ifeq \events
+    jne     slow_entry\@
     .if \adaptive
-    /* A tail call out of the top, whose thunk waits at the slot, and which was not timed, nor has
-       a tick gone by. Its record is the callee's from now on, and control goes to the body: the
-       thunk's call was made already. What is not as usual is for umbra_slow_entry. */
-    jne     slow_entry\@
-    lea     rdx, [rsi - RECORD_DISTANCE + THUNK_RETURN]
-    cmp     [rsp], rdx
-    jne     slow_entry\@
-    mov     rax, [rdi + THREAD_TRACE]
+    mov     rax, [rdi + THREAD_TRACE]       /* neither timed, nor has a tick gone by */
     mov     rax, [rax + TRACE_TICK]
     cmp     [rsi + RECORD_T0], rax
     jne     slow_entry\@
-    mov     rdx, [rsi + RECORD_NODE]
-    mov     eax, [rdx + NODE_CONTEXT]
-    cmp     qword ptr [rdx + NODE_SITE], 0  /* in a chain of jumps, below the first */
-    cmovs   eax, [rdx + NODE_PARENT]
-    key_of_callee
-    hint_place [rsi + RECORD_RET]
-    mov     eax, [rdi + rax + THREAD_HINTS]
-    shl     rax, 6
-    add     rax, [rdi + THREAD_TRACE]
-    cmp     [rax + NODE_PARENT], rdx
-    jne     slow_entry\@
-    mov     rdx, [rsi + RECORD_RET]
-    bts     rdx, 63                         /* TRACE_SITE_TAIL */
-    cmp     [rax + NODE_SITE], rdx
-    jne     slow_entry\@
+    .endif
+    tail_call_context slow_entry\@
+    mov     [rsp - 64], rcx
+    .if \adaptive
     mov     edx, [rax + NODE_CALLS]
     add     edx, [rax + NODE_PASSED]
     inc     edx
     sub     edx, [rax + NODE_NEXT]
     jns     slow_entry\@                    /* its turn to be timed */
-    mov     rdi, [rsi + RECORD_NODE]        /* as invocation_replace does it */
-    mov     rdx, [rdi + NODE_EXITS]
-    inc     rdx
-    or      rdx, [rip + mark_leaving]
-    mov     [rsi + RECORD_MARK], rdx
-    btr     rdx, 63
-    btr     rdx, 61
-    mov     [rdi + NODE_EXITS], rdx
-    mov     qword ptr [rsi + RECORD_MARK], 0
-    mov     [rsi + RECORD_NODE], rax
-    mov     rdx, [rax + NODE_CALLS]
-    inc     rdx
-    mov     [rsi + RECORD_MARK], rdx
-    mov     [rax + NODE_CALLS], rdx
-    mov     [rsp - 64], rcx
+    mov     rdi, [rsi + RECORD_NODE]
+    .else
+    mov     rcx, rax
+    rdtsc
+    shl     rdx, 32
+    or      rax, rdx
+    sub     rax, [rdi + THREAD_STOPPED]
+    mov     rdi, [rsi + RECORD_NODE]
+    mov     rdx, rax
+    sub     rdx, [rsi + RECORD_T0]
+    add     [rdi + NODE_TICKS], rdx
+    mov     [rsi + RECORD_T0], rax
+    mov     rax, rcx
+    .endif
+    replace_invocation
     restore_flags_and_work_registers
     jmp     [rsp - 64]
     .endif
@@ -599,5 +625,7 @@ hash_b:
     .quad   HASH_B
 mark_leaving:
     .quad   MARK_LEAVING
+mark_count:
+    .quad   ~MARK_BITS
 
     .section .note.GNU-stack, "", @progbits

@@ -31,11 +31,13 @@ static void find_rate(void)
 }
 
 /* The same loop in each, so that no time is spent in calls. Returns ticks. */
-#define SPIN(ns)                                                                                   \
+#define WAIT(ns)                                                                                   \
     uint64_t begin = __rdtsc(), now, length = (uint64_t)((ns)*ticks_a_ns);                         \
     do                                                                                             \
         now = __rdtsc();                                                                           \
-    while (now - begin < length);                                                                  \
+    while (now - begin < length)
+#define SPIN(ns)                                                                                   \
+    WAIT(ns);                                                                                      \
     return now - begin
 
 NOINLINE static uint64_t spin_1us(void)
@@ -53,6 +55,21 @@ NOINLINE static uint64_t spin_1ms(void)
     SPIN(1e6);
 }
 
+/* The second is a tail call of the first. */
+static uint64_t before_jump;
+
+NOINLINE static uint64_t jumped_to(void)
+{
+    SPIN(2e4);
+}
+
+NOINLINE static uint64_t jumper(void)
+{
+    WAIT(1e4);
+    before_jump += now - begin;
+    return jumped_to();
+}
+
 /* Calls nothing, and is over at once, but for one call in a million. */
 NOINLINE static uint64_t rarely_slow(int i)
 {
@@ -63,7 +80,7 @@ NOINLINE static uint64_t rarely_slow(int i)
 
 int main(void)
 {
-    uint64_t us = 0, tens = 0, ms = 0, rare = 0;
+    uint64_t us = 0, tens = 0, ms = 0, after_jump = 0, rare = 0;
 
     find_rate();
     for (int i = 0; i < 100000; i++)
@@ -72,9 +89,14 @@ int main(void)
         tens += spin_10us();
     for (int i = 0; i < 200; i++)
         ms += spin_1ms();
+    for (int i = 0; i < 5000; i++)
+        after_jump += jumper();
     for (int i = 0; i < RARE_CALLS; i++)
         rare += rarely_slow(i);
-    fprintf(stderr, "spin_1us %.0f\nspin_10us %.0f\nspin_1ms %.0f\nrarely_slow %.0f\n",
+    fprintf(stderr,
+            "spin_1us %.0f\nspin_10us %.0f\nspin_1ms %.0f\njumper %.0f\njumped_to %.0f\n"
+            "rarely_slow %.0f\n",
             (double)us / ticks_a_ns, (double)tens / ticks_a_ns, (double)ms / ticks_a_ns,
+            (double)before_jump / ticks_a_ns, (double)after_jump / ticks_a_ns,
             (double)rare / ticks_a_ns);
 }
