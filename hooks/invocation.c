@@ -47,13 +47,15 @@ void invocation_begin(struct record *record, struct trace_node *node, uint64_t r
 /* Durations of calls that stand for others decide how many calls the next timed one stands for. */
 static void add_timed(struct trace_node *node, uint64_t weight, uint64_t ticks, uint64_t now)
 {
+    uint32_t most = node->timed < TIMING_MANY ? TIMING_MASK : 2 * TIMING_MASK + 1;
+
     node->ticks += ticks < TIMING_SLOW ? ticks * weight : ticks;
     if (!session.is_adaptive)
         return;
     node->timed++;
     node->random = (uint8_t)((uint32_t)now * TIMING_MIX >> 24);
     if (ticks < TIMING_SHORT)
-        node->mask = (uint8_t)((node->mask * 2 + 1) & TIMING_MASK);
+        node->mask = (uint8_t)((node->mask * 2 + 1) & most);
     else if (ticks >= TIMING_LONG)
         node->mask = 0;
 }

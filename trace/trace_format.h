@@ -105,7 +105,7 @@ enum trace_timing {
 };
 
 #define TRACE_TICK_FLAG  (1ull << 63) /* set in every tick: tells it from a time */
-#define TRACE_MOST_GAP   95
+#define TRACE_MOST_GAP   191
 #define TRACE_COST_SHIFT 8 /* probe costs are in 256ths of a tick of the processor's clock */
 
 struct trace_header {

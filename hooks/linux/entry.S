@@ -587,8 +587,11 @@ timed\@:
     jae     4f
     movzx   eax, byte ptr [rsi + NODE_MASK]
     lea     eax, [rax + rax + 1]
+    and     eax, 2 * TIMING_MASK + 1
+    cmp     dword ptr [rsi + NODE_TIMED], TIMING_MANY
+    jae     5f
     and     eax, TIMING_MASK
-    mov     [rsi + NODE_MASK], al
+5:  mov     [rsi + NODE_MASK], al
 2:  imul    rdx, [rcx + RECORD_WEIGHT]
 3:  add     [rsi + NODE_TICKS], rdx
     count_exit
