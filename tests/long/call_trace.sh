@@ -52,7 +52,7 @@ run instrumented "$BUILD/service/call_trace_service" start --mode=calltrace \
 compare_runs lua
 check lua
 
-library=$(ldconfig -p | awk '/libsqlite3.so.0 / { print $NF; exit }')
+library=$(ldconfig -p | awk '/libsqlite3.so.0 / && !found++ { print $NF }')
 cp "$(readlink -f "$library")" native/libsqlite3.so.0
 instrumented libsqlite3.so.0
 rm -rf traces
