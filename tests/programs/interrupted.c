@@ -14,12 +14,14 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define WARM_UP                                                                                    \
     2000 /* calls before those of a round: most are not timed then, if timing is adaptive */
-#define MOST 5000 /* instructions of a round */
+#define MOST      5000 /* instructions of a round */
+#define STEP_FLAG 0x100
 
 enum { LEAF, LOOP, JUMP, HANDLE, FUNCTIONS };
 
@@ -109,13 +111,21 @@ static bool is_trap(pid_t pid, int code)
            info.si_code == code;
 }
 
-/* Goes on to the next int3, or the end. One more step is made where an instruction that was stepped
-   through saved the flags, the one for stepping among them, and they were restored later. */
+/*
+ * Goes on to the next int3, or the end. Where an instruction that was stepped through saved the
+ * flags, the one for stepping among them, and they were restored later, the child steps on by
+ * itself until that is taken back.
+ */
 static bool go_on_to_trap(pid_t pid, int signal, int *status)
 {
+    struct user_regs_struct registers;
+
     while (go_on(pid, PTRACE_CONT, signal, status)) {
         if (!is_trap(pid, TRAP_TRACE))
             return is_trap(pid, SI_KERNEL);
+        REQUIRE(ptrace(PTRACE_GETREGS, pid, 0, &registers) == 0);
+        registers.eflags &= ~(unsigned long long)STEP_FLAG;
+        REQUIRE(ptrace(PTRACE_SETREGS, pid, 0, &registers) == 0);
         signal = 0;
     }
     return false;
