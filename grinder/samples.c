@@ -240,7 +240,8 @@ static struct sample *read_file(const char *path, const struct tree *tree,
                 "times of short calls are rough without",
                 path);
     } else if (!is_of_this_trace(header, tree)) {
-        message("%s: expected the samples of %s, found those of another recording; leaving it out",
+        message("%s: expected the samples of %s, found those of another recording; leaving it "
+                "out; a trace has its own samples beside it, moved and renamed together",
                 path, tree->path);
         free(samples);
         samples = NULL;

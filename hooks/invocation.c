@@ -4,6 +4,9 @@
 #include "hooks/session.h"
 #include "thunkstash/pages.h"
 
+_Static_assert(TIMING_MASK_OF_MANY / 2 + 1 + TIMING_MASK_OF_MANY == TRACE_MOST_GAP, "gap");
+_Static_assert(TRACE_MOST_GAP <= UINT8_MAX, "trace_node.gap");
+
 static bool is_timed(const struct record *record)
 {
     return !(record->t0 & TRACE_TICK_FLAG);
@@ -47,7 +50,7 @@ void invocation_begin(struct record *record, struct trace_node *node, uint64_t r
 /* Durations of calls that stand for others decide how many calls the next timed one stands for. */
 static void add_timed(struct trace_node *node, uint64_t weight, uint64_t ticks, uint64_t now)
 {
-    uint32_t most = node->timed < TIMING_MANY ? TIMING_MASK : 2 * TIMING_MASK + 1;
+    uint32_t most = node->timed < TIMING_MANY ? TIMING_MASK : TIMING_MASK_OF_MANY;
 
     node->ticks += ticks < TIMING_SLOW ? ticks * weight : ticks;
     if (!session.is_adaptive)
@@ -180,7 +183,7 @@ void invocations_unwind(struct thread *thread, uint64_t until, uint64_t now)
  * A handler may interrupt this anywhere and leave by longjmp: the record is live all the time, and
  * its mark always goes with its node. In between it counts nothing.
  */
-bool invocation_replace(struct record *record, struct trace_node *node, uint64_t body)
+bool invocation_replace(struct record *record, struct trace_node *node)
 {
     uint64_t calls = node->calls + 1;
 
@@ -190,7 +193,6 @@ bool invocation_replace(struct record *record, struct trace_node *node, uint64_t
     count_end(record, &record->node->exits, MARK_LEAVING);
     __atomic_store_n(&record->mark, 0, __ATOMIC_RELEASE);
     record->node = node;
-    record->body = body;
     __atomic_store_n(&record->mark, calls, __ATOMIC_RELEASE);
     node->calls = calls;
     return true;

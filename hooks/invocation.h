@@ -15,7 +15,7 @@ void invocation_end(struct thread *thread, struct record *record, uint64_t now, 
 
 /* On the way, without a slow path: neither the record's call, which ends, nor the one of `node`
    that begins in its place is timed. False: one of them is, or a tick went by; nothing was done. */
-bool invocation_replace(struct record *record, struct trace_node *node, uint64_t body);
+bool invocation_replace(struct record *record, struct trace_node *node);
 
 /* Notes on the record alone that its call returned where its counters cannot be written: on
    another thread, or while a slow path of its own thread is under way. */

@@ -161,17 +161,17 @@ static bool tail_call(struct thread *thread, struct record *record, uint64_t bod
 }
 
 /* The same on the way, for a context that is known, when no clock has to be read. */
-static struct record *tail_call_at_once(const uint64_t *slot, uint64_t body)
+static bool tail_call_at_once(const uint64_t *slot, uint64_t body)
 {
     struct thread *thread = thread_current();
     struct record *top = thread ? thread->top : 0;
     struct trace_node *node;
 
     if (!top || record_slot(top) != (uint64_t)slot || *slot != record_thunk(top) + THUNK_RETURN)
-        return 0;
+        return false;
     node = tree_find(thread, tail_caller(thread, top), (uint64_t)slot, top->ret | TRACE_SITE_TAIL,
                      body, function_of(body));
-    return node && invocation_replace(top, node, body) ? top : 0;
+    return node && invocation_replace(top, node);
 }
 
 static struct destination count_as_dropped(struct thread *thread, uint64_t body)
@@ -253,14 +253,12 @@ static struct destination entry_on_other_stack(struct thread *thread, uint64_t *
 
 FROM_ASSEMBLY struct destination umbra_slow_entry(uint64_t *slot, uint64_t body)
 {
-    struct record *record;
     struct thread *thread;
     struct destination destination;
 
     if (session_is_paused() && !guard_forked()) /* the pause of a parent that is gone is none */
         return pass(body);
-    record = tail_call_at_once(slot, body);
-    if (record)
+    if (tail_call_at_once(slot, body))
         return pass(body);
     thread = enter(slot, ticks_now());
 

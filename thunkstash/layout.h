@@ -120,16 +120,17 @@
 /*
  * Adaptive timing, in ticks of the processor's clock. Calls shorter than TIMING_SHORT are timed
  * ever more rarely, up to one of TIMING_MASK + 1, and once TIMING_MANY were timed, where the
- * estimate can hardly become better, up to one of twice as many; one longer than TIMING_LONG has
+ * estimate can hardly become better, of TIMING_MASK_OF_MANY + 1; one longer than TIMING_LONG has
  * the next ones timed all; one of TIMING_SLOW stands for itself alone, since the tick sees the
  * others like it.
  */
-#define TIMING_SHORT 1024
-#define TIMING_LONG  4096
-#define TIMING_SLOW  0x400000
-#define TIMING_MASK  63
-#define TIMING_MANY  1024
-#define TIMING_MIX   0x9e3779b1 /* multiplier that turns a clock reading into a random byte */
+#define TIMING_SHORT        1024
+#define TIMING_LONG         4096
+#define TIMING_SLOW         0x400000
+#define TIMING_MASK         63
+#define TIMING_MANY         1024
+#define TIMING_MASK_OF_MANY 127
+#define TIMING_MIX          0x9e3779b1 /* multiplier that turns a clock reading into a random byte */
 
 /* An event's word holds the node's index above bit 33: its offset, index * 64, shifted by this. */
 #define EVENT_SHIFT_OF_OFFSET 27

@@ -217,11 +217,30 @@ other\@:
 
 /* eax: where among the hints the context of a call to rcx with its slot at rsp is, if it is there.
    site: its call's, without flags. */
-    .macro hint_place site
+    .macro hint_place site:vararg
     mov     eax, esp
     xor     eax, \site
     xor     eax, ecx
     and     eax, HINTS_SIZE - 4
+    .endm
+
+/* rax: the context that the hint for it names, if it has the key rdx; the site is still to be
+   compared. Else to \other. */
+    .macro hinted_context other, site:vararg
+    hint_place \site
+    mov     eax, [rdi + rax + THREAD_HINTS]
+    shl     rax, 6
+    add     rax, [rdi + THREAD_TRACE]
+    cmp     [rax + NODE_PARENT], rdx
+    jne     \other
+    .endm
+
+/* rax: the thread's time. Clobbers rdx. */
+    .macro read_time
+    rdtsc
+    shl     rdx, 32
+    or      rax, rdx
+    sub     rax, [rdi + THREAD_STOPPED]
     .endm
 
 /* rax: where in the table the context of key rdx and the site at [rsp] is looked for first. */
@@ -290,12 +309,7 @@ other\@:
     cmp     qword ptr [rdx + NODE_SITE], 0  /* in a chain of jumps, below the first */
     cmovs   eax, [rdx + NODE_PARENT]
     key_of_callee
-    hint_place [rsi + RECORD_RET]
-    mov     eax, [rdi + rax + THREAD_HINTS]
-    shl     rax, 6
-    add     rax, [rdi + THREAD_TRACE]
-    cmp     [rax + NODE_PARENT], rdx
-    jne     \slow
+    hinted_context \slow, [rsi + RECORD_RET]
     mov     rdx, [rsi + RECORD_RET]
     bts     rdx, SITE_TAIL_BIT
     cmp     [rax + NODE_SITE], rdx
@@ -331,15 +345,10 @@ other\@:
     cmp     rax, [rdi + THREAD_STACK_SIZE]
     jae     slow_entry\@
     cmp     [rsi + RECORD_SLOT], rsp        /* is the invocation on top still live, and */
-    jbe     no_call\@                       /* is this not a tail call from it? */
+    jbe     no_call_from_top\@              /* is this not a tail call from it? */
 
     callee_key                              /* the context (parent, call site, function) */
-    hint_place [rsp]
-    mov     eax, [rdi + rax + THREAD_HINTS]
-    shl     rax, 6
-    add     rax, [rdi + THREAD_TRACE]
-    cmp     [rax + NODE_PARENT], rdx
-    jne     search\@
+    hinted_context search\@, [rsp]
     mov     rdx, [rsp]
     cmp     [rax + NODE_SITE], rdx
     jne     search\@
@@ -362,10 +371,7 @@ other\@:
     .endif
 2:  lea     rdx, [rsi - RECORD_DISTANCE]
     mov     [rsp - 64], rdx
-    rdtsc
-    shl     rdx, 32
-    or      rax, rdx
-    sub     rax, [rdi + THREAD_STOPPED]
+    read_time
     mov     [rsi + RECORD_T0], rax
     .if \events
     mov     rdx, [rsi + RECORD_NODE]
@@ -444,9 +450,9 @@ search\@:                                   /* no hint: the table knows, and is 
     mov     rsi, [rsp - 72]
     jmp     1b
 
-no_call\@:
+no_call_from_top\@:
     .ifeq \events
-    jne     slow_entry\@
+    jne     slow_entry\@                    /* its frame is gone; else a tail call */
     .if \adaptive
     mov     rax, [rdi + THREAD_TRACE]       /* neither timed, nor has a tick gone by */
     mov     rax, [rax + TRACE_TICK]
@@ -464,10 +470,7 @@ no_call\@:
     mov     rdi, [rsi + RECORD_NODE]
     .else
     mov     rcx, rax
-    rdtsc
-    shl     rdx, 32
-    or      rax, rdx
-    sub     rax, [rdi + THREAD_STOPPED]
+    read_time
     mov     rdi, [rsi + RECORD_NODE]
     mov     rdx, rax
     sub     rdx, [rsi + RECORD_T0]
@@ -587,7 +590,7 @@ timed\@:
     jae     4f
     movzx   eax, byte ptr [rsi + NODE_MASK]
     lea     eax, [rax + rax + 1]
-    and     eax, 2 * TIMING_MASK + 1
+    and     eax, TIMING_MASK_OF_MANY
     cmp     dword ptr [rsi + NODE_TIMED], TIMING_MANY
     jae     5f
     and     eax, TIMING_MASK
