@@ -1,5 +1,5 @@
 /*
- * Entry and exit of every recorded call.
+ * Entry of every recorded call; its exit is in exit.S.
  *
  *      caller:    call function                 rsp = S, [S] = return address R
  *      function:  jmp  stub
@@ -45,44 +45,8 @@
  * with the new count in the slot (layout.h): a hook that never goes on was counted either not at
  * all or once.
  */
-#include "thunkstash/layout.h"
+#include "hooks/linux/hooks.inc"
 #include "trace/image_offsets.h"
-
-    .intel_syntax noprefix
-    .text
-
-    .macro save_flags_and_work_registers
-    mov     rcx, rax
-    lahf
-    seto    al
-    mov     [rsp - 32], rax
-    mov     [rsp - 40], rdx
-    mov     [rsp - 48], rsi
-    mov     [rsp - 56], rdi
-    .endm
-
-    .macro restore_all_but_rdx
-    mov     rax, [rsp - 32]
-    add     al, 0x7f                /* overflow if it was set */
-    sahf
-    mov     rdi, [rsp - 56]
-    mov     rsi, [rsp - 48]
-    mov     rcx, [rsp - 24]
-    mov     rax, [rsp - 16]
-    .endm
-
-    .macro restore_flags_and_work_registers
-    mov     rdx, [rsp - 40]
-    restore_all_but_rdx
-    .endm
-
-    /* rdi: the calling thread's state, or to \none. */
-    .macro current_thread none
-    mov     rdi, [rip + umbra_thread@gottpoff]
-    mov     rdi, fs:[rdi]
-    test    rdi, rdi
-    jz      \none
-    .endm
 
     /* On to the body at once, with all registers as the stub left them. */
     .macro go_to_body
@@ -90,47 +54,6 @@
     mov     rcx, [rsp - 24]
     mov     rax, [rsp - 16]
     jmp     [rsp - 32]
-    .endm
-
-    .macro push_register register
-    push    \register
-    .cfi_adjust_cfa_offset 8
-    .endm
-
-    .macro pop_register register
-    pop     \register
-    .cfi_adjust_cfa_offset -8
-    .endm
-
-    /* Calls C with what save_flags_and_work_registers has left; rsp is as at the hook's entry
-       before and after. C is compiled without vector registers. */
-    .macro call_c function
-    lea     rsp, [rsp - 128]
-    .cfi_adjust_cfa_offset 128
-    push_register r8
-    push_register r9
-    push_register r10
-    push_register r11
-    pushfq
-    .cfi_adjust_cfa_offset 8
-    cld
-    call    \function
-    popfq
-    .cfi_adjust_cfa_offset -8
-    pop_register r11
-    pop_register r10
-    pop_register r9
-    pop_register r8
-    lea     rsp, [rsp + 128]
-    .cfi_adjust_cfa_offset -128
-    .endm
-
-    .macro hidden_function name
-    .balign 64
-    .globl  \name
-    .hidden \name
-    .type   \name, @function
-\name:
     .endm
 
 /* Not recording yet: on to the body. */
@@ -270,30 +193,6 @@ other\@:
     cmp     [rsi + RECORD_SLOT], rsp        /* used by a handler before it became the top? */
     jne     7b
     mov     [rax + NODE_CALLS], rdx
-    .endm
-
-/*
- * Call-trace mode: the event of node \node at the thread's time \time, both of which it destroys, as
- * it does \at. The place is taken by one instruction, so that a handler takes others. Where there is
- * no room, or the time is out of reach, to \slow, with node and time as they were.
- */
-    .macro note_event node, time, at, is_end, slow
-    mov     \at, \time
-    sub     \at, [rdi + THREAD_EVENT_BASE]
-    shr     \at, 32
-    jnz     \slow
-    mov     \at, 8
-    xadd    [rdi + THREAD_EVENT_NEXT], \at
-    cmp     \at, [rdi + THREAD_EVENT_END]
-    jae     \slow
-    sub     \time, [rdi + THREAD_EVENT_BASE]
-    .if \is_end
-    bts     \time, 32
-    .endif
-    sub     \node, [rdi + THREAD_TRACE]
-    shl     \node, EVENT_SHIFT_OF_OFFSET
-    or      \time, \node
-    mov     [\at], \time
     .endm
 
 /*
@@ -500,130 +399,6 @@ slow_entry\@:
     entry_hook umbra_record_exact, 0, 0
     entry_hook umbra_record_adaptive, 1, 0
     entry_hook umbra_record_events, 0, 1
-
-/* The invocation of record rcx, of thread rdi and context rsi, has returned. Clobbers rax. */
-    .macro count_exit
-    mov     rax, [rsi + NODE_EXITS]
-    inc     rax
-    not     rax
-    mov     [rcx + RECORD_SLOT], rax
-    not     rax
-    mov     [rsi + NODE_EXITS], rax
-    lea     rax, [rcx - THUNK_SIZE]
-    mov     [rdi + THREAD_TOP], rax
-    .endm
-
-/* A recorded call has returned: rax = its record, the program's rax at [rsp - 16]. */
-    .macro exit_hook name, adaptive, events
-    hidden_function \name
-    .cfi_startproc
-    mov     [rsp - 24], rcx
-    mov     rcx, rax
-    lahf
-    seto    al
-    mov     [rsp - 32], rax
-    .ifeq \adaptive
-    mov     [rsp - 40], rdx
-    rdtsc
-    shl     rdx, 32
-    or      rdx, rax
-    .endif
-    mov     [rsp - 48], rsi
-    mov     [rsp - 56], rdi
-    current_thread slow_exit\@
-    cmp     [rdi + THREAD_TOP], rcx
-    jne     slow_exit\@
-    .if \adaptive
-    mov     rsi, [rdi + THREAD_TRACE]
-    mov     rax, [rcx + RECORD_T0]
-    test    rax, rax
-    jns     timed\@
-    cmp     rax, [rsi + TRACE_TICK]         /* a tick went by: it may have taken long */
-    jne     slow_exit\@
-    mov     rsi, [rcx + RECORD_NODE]
-    count_exit
-    .else
-    mov     rsi, [rcx + RECORD_NODE]
-    sub     rdx, [rdi + THREAD_STOPPED]
-    .if \events
-    mov     [rsp - 64], r8
-    mov     rax, rdx
-    note_event rsi, rax, r8, 1, event\@
-noted\@:
-    mov     r8, [rsp - 64]
-    mov     rsi, [rcx + RECORD_NODE]
-    .endif
-    sub     rdx, [rcx + RECORD_T0]
-    add     [rsi + NODE_TICKS], rdx
-    count_exit
-    mov     rdx, [rsp - 40]
-    .endif
-1:  restore_all_but_rdx
-    ret
-
-    .if \events
-event\@:
-    mov     [rsp - 72], rcx
-    mov     [rsp - 80], rdx
-    call_c  umbra_slow_event_end
-    mov     rcx, [rsp - 72]
-    mov     rdx, [rsp - 80]
-    mov     rdi, [rip + umbra_thread@gottpoff]
-    mov     rdi, fs:[rdi]
-    jmp     noted\@
-    .endif
-
-    .if \adaptive
-timed\@:
-    mov     [rsp - 40], rdx
-    rdtsc
-    mov     rsi, [rcx + RECORD_NODE]
-    shl     rdx, 32
-    or      rdx, rax
-    imul    eax, eax, TIMING_MIX
-    shr     eax, 24
-    mov     [rsi + NODE_RANDOM], al
-    sub     rdx, [rdi + THREAD_STOPPED]
-    sub     rdx, [rcx + RECORD_T0]
-    inc     dword ptr [rsi + NODE_TIMED]
-    cmp     rdx, TIMING_SHORT
-    jae     4f
-    movzx   eax, byte ptr [rsi + NODE_MASK]
-    lea     eax, [rax + rax + 1]
-    and     eax, TIMING_MASK_OF_MANY
-    cmp     dword ptr [rsi + NODE_TIMED], TIMING_MANY
-    jae     5f
-    and     eax, TIMING_MASK
-5:  mov     [rsi + NODE_MASK], al
-2:  imul    rdx, [rcx + RECORD_WEIGHT]
-3:  add     [rsi + NODE_TICKS], rdx
-    count_exit
-    mov     rdx, [rsp - 40]
-    jmp     1b
-4:  cmp     rdx, TIMING_LONG
-    jb      2b
-    mov     byte ptr [rsi + NODE_MASK], 0
-    cmp     rdx, TIMING_SLOW
-    jb      2b
-    jmp     3b
-    .endif
-
-slow_exit\@:
-    .if \adaptive
-    mov     [rsp - 40], rdx
-    .endif
-    mov     rdi, rcx
-    mov     rsi, rsp
-    call_c  umbra_slow_exit
-    mov     rdx, [rsp - 40]
-    jmp     1b
-    .cfi_endproc
-    .size   \name, . - \name
-    .endm
-
-    exit_hook umbra_exit_exact, 0, 0
-    exit_hook umbra_exit_adaptive, 1, 0
-    exit_hook umbra_exit_events, 0, 1
 
     .section .rodata
     .balign 8

@@ -1,0 +1,128 @@
+/* Exit of every recorded call: entry.S tells the way of a call, and what it costs. */
+#include "hooks/linux/hooks.inc"
+
+/* The invocation of record rcx, of thread rdi and context rsi, has returned. Clobbers rax. */
+    .macro count_exit
+    mov     rax, [rsi + NODE_EXITS]
+    inc     rax
+    not     rax
+    mov     [rcx + RECORD_SLOT], rax
+    not     rax
+    mov     [rsi + NODE_EXITS], rax
+    lea     rax, [rcx - THUNK_SIZE]
+    mov     [rdi + THREAD_TOP], rax
+    .endm
+
+/* A recorded call has returned: rax = its record, the program's rax at [rsp - 16]. */
+    .macro exit_hook name, adaptive, events
+    hidden_function \name
+    .cfi_startproc
+    mov     [rsp - 24], rcx
+    mov     rcx, rax
+    lahf
+    seto    al
+    mov     [rsp - 32], rax
+    .ifeq \adaptive
+    mov     [rsp - 40], rdx
+    rdtsc
+    shl     rdx, 32
+    or      rdx, rax
+    .endif
+    mov     [rsp - 48], rsi
+    mov     [rsp - 56], rdi
+    current_thread slow_exit\@
+    cmp     [rdi + THREAD_TOP], rcx
+    jne     slow_exit\@
+    .if \adaptive
+    mov     rsi, [rdi + THREAD_TRACE]
+    mov     rax, [rcx + RECORD_T0]
+    test    rax, rax
+    jns     timed\@
+    cmp     rax, [rsi + TRACE_TICK]         /* a tick went by: it may have taken long */
+    jne     slow_exit\@
+    mov     rsi, [rcx + RECORD_NODE]
+    count_exit
+    .else
+    mov     rsi, [rcx + RECORD_NODE]
+    sub     rdx, [rdi + THREAD_STOPPED]
+    .if \events
+    mov     [rsp - 64], r8
+    mov     rax, rdx
+    note_event rsi, rax, r8, 1, event\@
+noted\@:
+    mov     r8, [rsp - 64]
+    mov     rsi, [rcx + RECORD_NODE]
+    .endif
+    sub     rdx, [rcx + RECORD_T0]
+    add     [rsi + NODE_TICKS], rdx
+    count_exit
+    mov     rdx, [rsp - 40]
+    .endif
+1:  restore_all_but_rdx
+    ret
+
+    .if \events
+event\@:
+    mov     [rsp - 72], rcx
+    mov     [rsp - 80], rdx
+    call_c  umbra_slow_event_end
+    mov     rcx, [rsp - 72]
+    mov     rdx, [rsp - 80]
+    mov     rdi, [rip + umbra_thread@gottpoff]
+    mov     rdi, fs:[rdi]
+    jmp     noted\@
+    .endif
+
+    .if \adaptive
+timed\@:
+    mov     [rsp - 40], rdx
+    rdtsc
+    mov     rsi, [rcx + RECORD_NODE]
+    shl     rdx, 32
+    or      rdx, rax
+    imul    eax, eax, TIMING_MIX
+    shr     eax, 24
+    mov     [rsi + NODE_RANDOM], al
+    sub     rdx, [rdi + THREAD_STOPPED]
+    sub     rdx, [rcx + RECORD_T0]
+    inc     dword ptr [rsi + NODE_TIMED]
+    cmp     rdx, TIMING_SHORT
+    jae     4f
+    movzx   eax, byte ptr [rsi + NODE_MASK]
+    lea     eax, [rax + rax + 1]
+    and     eax, TIMING_MASK_OF_MANY
+    cmp     dword ptr [rsi + NODE_TIMED], TIMING_MANY
+    jae     5f
+    and     eax, TIMING_MASK
+5:  mov     [rsi + NODE_MASK], al
+2:  imul    rdx, [rcx + RECORD_WEIGHT]
+3:  add     [rsi + NODE_TICKS], rdx
+    count_exit
+    mov     rdx, [rsp - 40]
+    jmp     1b
+4:  cmp     rdx, TIMING_LONG
+    jb      2b
+    mov     byte ptr [rsi + NODE_MASK], 0
+    cmp     rdx, TIMING_SLOW
+    jb      2b
+    jmp     3b
+    .endif
+
+slow_exit\@:
+    .if \adaptive
+    mov     [rsp - 40], rdx
+    .endif
+    mov     rdi, rcx
+    mov     rsi, rsp
+    call_c  umbra_slow_exit
+    mov     rdx, [rsp - 40]
+    jmp     1b
+    .cfi_endproc
+    .size   \name, . - \name
+    .endm
+
+    exit_hook umbra_exit_exact, 0, 0
+    exit_hook umbra_exit_adaptive, 1, 0
+    exit_hook umbra_exit_events, 0, 1
+
+    .section .note.GNU-stack, "", @progbits
