@@ -43,7 +43,7 @@
 #define CONTEXTS       101 /* for that n */
 #define PLACES         4096
 #define TRACE_SIZE     (PAGE + (CONTEXTS + 1) * TRACE_UNIT / PAGE * PAGE + PAGE)
-#define TABLE_SIZE     (PLACES * sizeof(uint32_t))
+#define TABLE_SIZE     (PLACES * sizeof(struct table_entry))
 
 extern void umbra_calibration_hooked(uint64_t n) HIDDEN;
 extern void umbra_calibration_plain(uint64_t n) HIDDEN;
@@ -64,7 +64,7 @@ enum kind { EXACT, UNTIMED, LEAF, SAMPLED };
 struct stand_in {
     struct thread thread;
     char *trace;
-    uint32_t *table;
+    struct table_entry *table;
     uint32_t function;
     uint32_t next;  /* number of the first call to be timed */
     uint8_t spread; /* a mask: of the contexts' first ones, and their gaps */
@@ -79,7 +79,7 @@ static struct trace_node *node_at(const struct stand_in *in, uint32_t unit)
 static uint32_t add_node(struct stand_in *in, uint32_t parent, const char *site, uint32_t number)
 {
     uint32_t unit = FIRST_UNIT + in->used++, function = in->function + number;
-    uint64_t place = tree_hash((uint64_t)site, parent, function) & (PLACES - 1);
+    uint32_t hash = tree_hash((uint64_t)site, parent, function), place = hash & (PLACES - 1);
 
     *node_at(in, unit) = (struct trace_node){.site = (uint64_t)site,
                                              .parent = parent,
@@ -88,9 +88,9 @@ static uint32_t add_node(struct stand_in *in, uint32_t parent, const char *site,
                                              .gap = 1,
                                              .mask = in->spread,
                                              .context = unit};
-    while (in->table[place])
+    while (in->table[place].node)
         place = (place + 1) & (PLACES - 1);
-    in->table[place] = unit;
+    in->table[place] = (struct table_entry){unit, hash};
     return unit;
 }
 
@@ -137,7 +137,7 @@ static bool stand_in_make(struct stand_in *in, enum kind kind)
     in->trace = pages_take(TRACE_SIZE + TABLE_SIZE);
     if (!in->trace)
         return false;
-    in->table = (uint32_t *)(in->trace + TRACE_SIZE);
+    in->table = (struct table_entry *)(in->trace + TRACE_SIZE);
     ((struct trace_header *)in->trace)->tick = TRACE_TICK_FLAG;
     node_at(in, ROOT_UNIT)->context = ROOT_UNIT;
     if (kind == LEAF)

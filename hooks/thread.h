@@ -28,15 +28,23 @@
 #include "thunkstash/stash.h"
 #include "trace/trace_format.h"
 
+/* Of the table of a thread's contexts: 8 bytes, read and written in one go, 0 if it is free. The
+   hash tells two contexts apart, and says where they belong in a larger table, without a look at
+   them. */
+struct table_entry {
+    uint32_t node; /* index */
+    uint32_t hash; /* tree_hash */
+};
+
 struct thread {
     /* Hot: layout.h has the offsets. */
     uint64_t stack_low;  /* of the own stack, the part that was in use already: deeper calls */
     uint64_t stack_size; /* take the slow path, which notes them; 0: every entry does */
     struct record *top;  /* of `own`; null: every exit takes the slow path */
-    uint32_t *table;     /* contexts by hash: node indexes, 0 for none; open addressing */
-    uint64_t table_mask; /* 4 * (entries - 1), entries a power of 2 */
-    char *trace;         /* start of the mapped trace: node = trace + 64 * index */
-    uint64_t stopped;    /* ticks spent in slow paths: a thread's time is rdtsc less these */
+    struct table_entry *table; /* contexts by hash, open addressing */
+    uint64_t table_mask;       /* 8 * (entries - 1), entries a power of 2 */
+    char *trace;               /* start of the mapped trace: node = trace + 64 * index */
+    uint64_t stopped;          /* ticks spent in slow paths: a thread's time is rdtsc less these */
     struct event_place events;
 
     /* Contexts found of late, node indexes that stay in the nearest cache while the table does

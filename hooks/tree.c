@@ -4,15 +4,15 @@
 #include "hooks/session.h"
 #include "thunkstash/pages.h"
 
-#define FIRST_TABLE_SIZE 1024 /* entries: one page */
-#define ROOM_FOR_A_NODE  16   /* entries a node of the limit, folded ones not counted */
+#define FIRST_TABLE_SIZE 512 /* entries: one page */
+#define ROOM_FOR_A_NODE  8   /* entries a node of the limit, folded ones not counted */
 
 /* The same as in entry.S. */
-uint64_t tree_hash(uint64_t site, uint32_t parent, uint32_t function)
+uint32_t tree_hash(uint64_t site, uint32_t parent, uint32_t function)
 {
     uint64_t key = (uint64_t)function << 32 | parent;
 
-    return ((site + (key << HASH_ROTATE | key >> (64 - HASH_ROTATE))) * HASH_B) >> 32;
+    return (uint32_t)(((site + (key << HASH_ROTATE | key >> (64 - HASH_ROTATE))) * HASH_B) >> 32);
 }
 
 static struct trace_node *node_at(const struct thread *thread, uint32_t index)
@@ -30,18 +30,20 @@ static uint64_t last_place(const struct thread *thread)
     return thread->table_mask / sizeof *thread->table;
 }
 
-static uint64_t place_of(const struct thread *thread, uint64_t site, uint32_t parent,
-                         uint32_t function)
+static struct trace_node *find(struct thread *thread, uint64_t site, uint32_t parent,
+                               uint32_t function)
 {
-    uint64_t mask = last_place(thread), place = tree_hash(site, parent, function) & mask;
+    uint32_t hash = tree_hash(site, parent, function);
+    uint64_t mask = last_place(thread), place = hash & mask;
 
-    for (; thread->table[place]; place = (place + 1) & mask) {
-        const struct trace_node *node = node_at(thread, thread->table[place]);
+    for (; thread->table[place].node; place = (place + 1) & mask) {
+        struct trace_node *node = node_at(thread, thread->table[place].node);
 
-        if (node->site == site && node->parent == parent && node->function == function)
-            break;
+        if (thread->table[place].hash == hash && node->site == site && node->parent == parent &&
+            node->function == function)
+            return node;
     }
-    return place;
+    return 0;
 }
 
 /* The table is as large as it may become from the start, but only its front is in use: it grows
@@ -59,30 +61,32 @@ static bool table_take(struct thread *thread)
     return thread->table && pages_commit(thread->table, FIRST_TABLE_SIZE * sizeof *thread->table);
 }
 
-static void table_put(struct thread *thread, uint32_t index)
+static void table_put(struct thread *thread, struct table_entry entry)
 {
-    const struct trace_node *node = node_at(thread, index);
+    uint64_t mask = last_place(thread), place = entry.hash & mask;
 
-    thread->table[place_of(thread, node->site, node->parent, node->function)] = index;
+    while (thread->table[place].node)
+        place = (place + 1) & mask;
+    thread->table[place] = entry;
 }
 
-/* Doubles the table when it is half full. False: it cannot grow, and is nearly full. */
+/* Doubles the table when it is three quarters full. False: it cannot grow, and is nearly full. */
 static bool table_make_room(struct thread *thread)
 {
     uint64_t size = last_place(thread) + 1;
-    uint32_t *entries = 0;
+    struct table_entry *entries = 0;
 
-    if (thread->table_used < size / 2)
+    if (thread->table_used < size / 4 * 3)
         return true;
     if (size < thread->table_room && pages_commit(thread->table, 2 * size * sizeof *entries))
         entries = pages_take(size * sizeof *entries);
     if (!entries)
-        return thread->table_used < size / 4 * 3;
+        return thread->table_used < size / 8 * 7;
     memcpy(entries, thread->table, size * sizeof *entries);
     memset(thread->table, 0, size * sizeof *entries);
     thread->table_mask = (2 * size - 1) * sizeof *thread->table;
     for (uint64_t i = 0; i < size; i++)
-        if (entries[i])
+        if (entries[i].node)
             table_put(thread, entries[i]);
     pages_give_back(entries, size * sizeof *entries);
     return true;
@@ -116,18 +120,10 @@ static struct trace_node *node_add(struct thread *thread, uint64_t site, uint32_
     node->function = function;
     node->next = node->gap = 1;
     __atomic_store_n(&node->context, context ? context : trace_index(node), __ATOMIC_RELEASE);
-    table_put(thread, trace_index(node));
+    table_put(thread, (struct table_entry){trace_index(node), tree_hash(site, parent, function)});
     thread->table_used++;
     thread->entry->nodes++;
     return node;
-}
-
-static struct trace_node *find(struct thread *thread, uint64_t site, uint32_t parent,
-                               uint32_t function)
-{
-    uint32_t index = thread->table[place_of(thread, site, parent, function)];
-
-    return index ? node_at(thread, index) : 0;
 }
 
 static struct trace_node *representative(struct thread *thread, uint32_t function)

@@ -9,8 +9,9 @@
 /* The thread's first block, its record and root, and an empty table. False: no room. */
 bool tree_begin(struct thread *thread, uint32_t ordinal);
 
-/* Where a context is kept in a thread's table, or would be: the first place to look. */
-uint64_t tree_hash(uint64_t site, uint32_t parent, uint32_t function);
+/* Modulo the table's entries, where a context is kept in a thread's table, or would be: the first
+   place to look. */
+uint32_t tree_hash(uint64_t site, uint32_t parent, uint32_t function);
 
 /* The context that this one was called from; not for a root. */
 struct trace_node *tree_parent(const struct thread *thread, const struct trace_node *node);

@@ -39,9 +39,9 @@ more_of 65536 threads 100
 within "memory of a thread at rest" "$share" $((57 * 1024))
 within "addresses of a thread" "$space" $((4096 * 1024 + 12288))
 
-# 64 in a block of 63, and two to four places of 4 in the table
+# 64 in a block of 63, and of places of 8 in the table 1 1/3 to 2 2/3
 more_of 200000 contexts 16
-within "memory of a context" "$share" $((64 * 64 / 63 + 16 + 1))
+within "memory of a context" "$share" $((64 * 64 / 63 + 22 + 1))
 within "trace of a context" $(($(stat -c %s traces/*.bin) / number)) 66
 
 # a record of 64 in a block of 510, and up to two notes of 16 on how deep the stack was, 252 in a

@@ -135,7 +135,8 @@
 /* An event's word holds the node's index above bit 33: its offset, index * 64, shifted by this. */
 #define EVENT_SHIFT_OF_OFFSET 27
 
-/* Context hash: ((site + rotate(function << 32 | parent, 24)) * B) >> 32. */
+/* Context hash: ((site + rotate(function << 32 | parent, 24)) * B) >> 32. A table's entry is of 8
+   bytes: struct table_entry. */
 #define HASH_ROTATE 24
 #define HASH_B      0xff51afd7ed558ccd
 

@@ -166,13 +166,15 @@ other\@:
     sub     rax, [rdi + THREAD_STOPPED]
     .endm
 
-/* rax: where in the table the context of key rdx and the site at [rsp] is looked for first. */
+/* rsi: the hash of the context of key rdx and the site at [rsp]; rax: where in the table it is looked
+   for first. */
     .macro first_place
-    mov     rax, rdx
-    rol     rax, HASH_ROTATE
-    add     rax, [rsp]
-    imul    rax, [rip + hash_b]
-    shr     rax, 30
+    mov     rsi, rdx
+    rol     rsi, HASH_ROTATE
+    add     rsi, [rsp]
+    imul    rsi, [rip + hash_b]
+    shr     rsi, 32
+    lea     rax, [8 * rsi]
     .endm
 
 /* Makes rsi the record above the top, of a call of context rax to rcx. rdx: its number. Its t0 is
@@ -323,24 +325,29 @@ choose\@:                                   /* timed, for a gap of calls; the ne
 
 search\@:                                   /* no hint: the table knows, and is one from now on */
     callee_key
-    first_place
     mov     [rsp - 72], rsi
+    first_place
+    mov     [rsp - 80], rsi
 5:  and     rax, [rdi + THREAD_TABLE_MASK]
     mov     rsi, rax
+    add     rax, 8
     add     rsi, [rdi + THREAD_TABLE]
-    mov     esi, [rsi]
+    mov     rsi, [rsi]                      /* node and hash */
     test    esi, esi
     jz      slow_entry\@
     mov     [rsp - 88], rsi
+    shr     rsi, 32
+    cmp     esi, [rsp - 80]
+    jne     5b
+    mov     esi, [rsp - 88]
     shl     rsi, 6
     add     rsi, [rdi + THREAD_TRACE]
-    add     rax, 4
     cmp     [rsi + NODE_PARENT], rdx
     jne     5b
-    mov     [rsp - 80], rdx
+    mov     [rsp - 96], rdx
     mov     rdx, [rsp]
     cmp     [rsi + NODE_SITE], rdx
-    mov     rdx, [rsp - 80]
+    mov     rdx, [rsp - 96]
     jne     5b
     hint_place [rsp]
     mov     edx, [rsp - 88]

@@ -181,13 +181,20 @@ first_hook_known:
     rol     rax, HASH_ROTATE
     add     rax, r8
     imul    rax, [rip + hash_b]
-    shr     rax, 30
+    shr     rax, 32
+    mov     [rsp - 80], rax
+    shl     rax, 3
 look_up:
     and     rax, [rdi + THREAD_TABLE_MASK]
     mov     r9, [rdi + THREAD_TABLE]
-    mov     r9d, [r9 + rax]
+    mov     r9, [r9 + rax]                  /* node and hash */
     test    r9d, r9d
     jz      slow_entry
+    mov     [rsp - 88], r9
+    shr     r9, 32
+    cmp     r9d, [rsp - 80]
+    jne     next_context
+    mov     r9d, [rsp - 88]
     shl     r9, 6
     add     r9, [rdi + THREAD_TRACE]
     cmp     [r9 + NODE_SITE], r8
@@ -225,7 +232,7 @@ to_thunk:
 
     leaf_begin record_aside
 next_context:                               /* another context with the same hash */
-    add     rax, 4
+    add     rax, 8
     jmp     look_up
 
 paused:                                     /* by the service: on to the body */
