@@ -36,10 +36,8 @@
     .if \adaptive
     mov     rsi, [rdi + THREAD_TRACE]
     mov     rax, [rcx + RECORD_T0]
-    test    rax, rax
-    jns     timed\@
-    cmp     rax, [rsi + TRACE_TICK]         /* a tick went by: it may have taken long */
-    jne     slow_exit\@
+    cmp     rax, [rsi + TRACE_TICK]
+    jne     noticed\@
     mov     rsi, [rcx + RECORD_NODE]
     count_exit
     .else
@@ -74,7 +72,9 @@ event\@:
     .endif
 
     .if \adaptive
-timed\@:
+noticed\@:                                  /* timed; else a tick went by: it may have taken long */
+    test    rax, rax
+    js      slow_exit\@
     mov     [rsp - 40], rdx
     rdtsc
     mov     rsi, [rcx + RECORD_NODE]
