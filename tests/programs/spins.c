@@ -10,6 +10,8 @@
 #define NOINLINE __attribute__((noinline, noclone))
 
 #define RARE_CALLS 1000000
+/* A tenth of a second, more when recorded; as many in each run, so that runs can be compared. */
+#define CLOCK_CALLS 4000000
 
 static double ticks_a_ns;
 
@@ -23,11 +25,11 @@ static uint64_t mono_ns(void)
 
 static void find_rate(void)
 {
-    uint64_t ns = mono_ns(), ticks = __rdtsc();
+    uint64_t ns = mono_ns(), ticks = __rdtsc(), now = ns;
 
-    while (mono_ns() - ns < 100000000)
-        ;
-    ticks_a_ns = (double)(__rdtsc() - ticks) / (double)(mono_ns() - ns);
+    for (int i = 0; i < CLOCK_CALLS; i++)
+        now = mono_ns();
+    ticks_a_ns = (double)(__rdtsc() - ticks) / (double)(now - ns);
 }
 
 /* The same loop in each, so that no time is spent in calls. Returns ticks. */
