@@ -4,8 +4,9 @@
 #include "hooks/session.h"
 #include "thunkstash/pages.h"
 
-#define FIRST_TABLE_SIZE 512 /* entries: one page */
-#define ROOM_FOR_A_NODE  8   /* entries a node of the limit, folded ones not counted */
+#define FIRST_TABLE_SIZE 512   /* entries: one page */
+#define LEAST_ROOM       65536 /* entries: folded nodes are as many as pairs of functions are */
+#define ROOM_FOR_A_NODE  8     /* entries a node of the limit, folded ones not counted */
 
 /* The same as in entry.S. */
 uint32_t tree_hash(uint64_t site, uint32_t parent, uint32_t function)
@@ -50,7 +51,7 @@ static struct trace_node *find(struct thread *thread, uint64_t site, uint32_t pa
    where it is, since a hot path that was interrupted may hold its address. */
 static bool table_take(struct thread *thread)
 {
-    uint64_t room = FIRST_TABLE_SIZE;
+    uint64_t room = LEAST_ROOM;
 
     while (room < (uint64_t)ROOM_FOR_A_NODE * session.node_limit)
         room *= 2;

@@ -18,3 +18,18 @@ for timing in exact adaptive; do
     (($(stat -c %s traces/*.bin) < 2000000)) || fail "the trace has $(stat -c %s traces/*.bin) bytes"
     echo "$timing: seconds with ten million contexts, with a thousand: $(<instrumented.stderr)"
 done
+
+# as many pairs of functions as there are, however few contexts
+build pairs pairs.c
+instrumented pairs
+rm -rf traces
+run native ./pairs
+run instrumented "$BUILD/service/call_trace_service" start --node-limit=1 \
+    --trace-dir="$work/traces" -- ./pairs
+cmp native.stdout instrumented.stdout
+balanced
+equal "calls that were dropped" "$(summed dropped)" 0
+((4096 <= $(summed folded))) || fail "$(summed folded) of 4,096 pairs were folded"
+while read -r name calls; do
+    equal "calls of $name" "$(calls_of "$name")" "$calls"
+done <native.stdout

@@ -123,7 +123,7 @@ other\@:
     .endif
     .endm
 
-/* The same to that of the record rsi, as entry.S's head has it. */
+/* Restores, and goes on to the thunk of the record rsi. */
     .macro enter_thunk_of_record
     lea     rsi, [rsi - RECORD_DISTANCE]    /* which leaves the low bits as they are */
     mov     [rsp - 64], rsi
@@ -174,8 +174,8 @@ other\@:
     sub     rax, [rdi + THREAD_STOPPED]
     .endm
 
-/* rsi: the hash of the context of key rdx and the site at [rsp]; rax: where in the table it is looked
-   for first. */
+/* rsi: the hash of the context of key rdx and the site at [rsp]; rax: where in the table it is
+   looked for first. */
     .macro first_place
     mov     rsi, rdx
     rol     rsi, HASH_ROTATE
