@@ -6,7 +6,7 @@
 
 #define FIRST_TABLE_SIZE 512   /* entries: one page */
 #define LEAST_ROOM       65536 /* entries: folded nodes are as many as pairs of functions are */
-#define ROOM_FOR_A_NODE  8     /* entries a node of the limit, folded ones not counted */
+#define ROOM_FOR_A_NODE  16    /* entries a node of the limit, folded ones not counted */
 
 /* The same as in entry.S. */
 uint32_t tree_hash(uint64_t site, uint32_t parent, uint32_t function)

@@ -33,11 +33,11 @@ within()
     ((0 < $2 && $2 <= $3)) || fail "$1: $2 bytes, expected 1 to $3"
 }
 
-# state 12 KiB, records 32, a block of contexts 4, one of stack depths 4, a page of table 4; 4 MiB of
+# state 12 KiB, records 32, a block of contexts 4, one of stack depths 4, a page of table 4; 8 MiB of
 # addresses for the table
 more_of 65536 threads 100
 within "memory of a thread at rest" "$share" $((57 * 1024))
-within "addresses of a thread" "$space" $((4096 * 1024 + 12288))
+within "addresses of a thread" "$space" $((8192 * 1024 + 12288))
 
 # 64 in a block of 63, and of places of 8 in the table 1 1/3 to 2 2/3
 more_of 200000 contexts 16
