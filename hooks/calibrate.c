@@ -64,7 +64,6 @@ enum kind { EXACT, UNTIMED, LEAF, SAMPLED };
 struct stand_in {
     struct thread thread;
     char *trace;
-    struct table_entry *table;
     uint32_t function;
     uint32_t next;  /* number of the first call to be timed */
     uint8_t spread; /* a mask: of the contexts' first ones, and their gaps */
@@ -79,7 +78,6 @@ static struct trace_node *node_at(const struct stand_in *in, uint32_t unit)
 static uint32_t add_node(struct stand_in *in, uint32_t parent, const char *site, uint32_t number)
 {
     uint32_t unit = FIRST_UNIT + in->used++, function = in->function + number;
-    uint32_t hash = tree_hash((uint64_t)site, parent, function), place = hash & (PLACES - 1);
 
     *node_at(in, unit) = (struct trace_node){.site = (uint64_t)site,
                                              .parent = parent,
@@ -88,9 +86,7 @@ static uint32_t add_node(struct stand_in *in, uint32_t parent, const char *site,
                                              .gap = 1,
                                              .mask = in->spread,
                                              .context = unit};
-    while (in->table[place].node)
-        place = (place + 1) & (PLACES - 1);
-    in->table[place] = (struct table_entry){unit, hash};
+    tree_put(&in->thread, (struct table_entry){unit, tree_hash((uint64_t)site, parent, function)});
     return unit;
 }
 
@@ -137,21 +133,20 @@ static bool stand_in_make(struct stand_in *in, enum kind kind)
     in->trace = pages_take(TRACE_SIZE + TABLE_SIZE);
     if (!in->trace)
         return false;
-    in->table = (struct table_entry *)(in->trace + TRACE_SIZE);
+    in->thread = (struct thread){
+        .stack_low = here - (1 << 16),
+        .stack_size = 1 << 17,
+        .table = (struct table_entry *)(in->trace + TRACE_SIZE),
+        .table_mask = (PLACES - 1) * sizeof(struct table_entry),
+        .trace = in->trace,
+        .begun = UINT32_MAX,
+    };
     ((struct trace_header *)in->trace)->tick = TRACE_TICK_FLAG;
     node_at(in, ROOT_UNIT)->context = ROOT_UNIT;
     if (kind == LEAF)
         add_leaves(in);
     else
         add_nodes(in, ROOT_UNIT, umbra_calibration_outermost, 0, DEPTH);
-    in->thread = (struct thread){
-        .stack_low = here - (1 << 16),
-        .stack_size = 1 << 17,
-        .table = in->table,
-        .table_mask = (PLACES - 1) * sizeof *in->table,
-        .trace = in->trace,
-        .begun = UINT32_MAX,
-    };
     umbra_calibration_image.first_function = in->function;
     umbra_calibration_image.entry_hook =
         (uint64_t)(kind == EXACT ? umbra_record_exact : umbra_record_adaptive);

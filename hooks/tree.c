@@ -62,7 +62,7 @@ static bool table_take(struct thread *thread)
     return thread->table && pages_commit(thread->table, FIRST_TABLE_SIZE * sizeof *thread->table);
 }
 
-static void table_put(struct thread *thread, struct table_entry entry)
+void tree_put(struct thread *thread, struct table_entry entry)
 {
     uint64_t mask = last_place(thread), place = entry.hash & mask;
 
@@ -88,7 +88,7 @@ static bool table_make_room(struct thread *thread)
     thread->table_mask = (2 * size - 1) * sizeof *thread->table;
     for (uint64_t i = 0; i < size; i++)
         if (entries[i].node)
-            table_put(thread, entries[i]);
+            tree_put(thread, entries[i]);
     pages_give_back(entries, size * sizeof *entries);
     return true;
 }
@@ -121,7 +121,7 @@ static struct trace_node *node_add(struct thread *thread, uint64_t site, uint32_
     node->function = function;
     node->next = node->gap = 1;
     __atomic_store_n(&node->context, context ? context : trace_index(node), __ATOMIC_RELEASE);
-    table_put(thread, (struct table_entry){trace_index(node), tree_hash(site, parent, function)});
+    tree_put(thread, (struct table_entry){trace_index(node), tree_hash(site, parent, function)});
     thread->table_used++;
     thread->entry->nodes++;
     return node;

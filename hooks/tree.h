@@ -13,6 +13,9 @@ bool tree_begin(struct thread *thread, uint32_t ordinal);
    place to look. */
 uint32_t tree_hash(uint64_t site, uint32_t parent, uint32_t function);
 
+/* Keeps a context that is not in the thread's table, which has a free entry. */
+void tree_put(struct thread *thread, struct table_entry entry);
+
 /* The context that this one was called from; not for a root. */
 struct trace_node *tree_parent(const struct thread *thread, const struct trace_node *node);
 

@@ -43,10 +43,11 @@
  * slot says whether the record is of a live invocation. It is higher than any stack pointer if not,
  * so that what looks at it takes the invocation below for the caller:
  *
- *      S     live: address of the return-address slot, plus SLOT_BIAS: nothing on Linux; on Windows
- * 8, what the stack pointer is when the call has returned, which stands 24 bytes behind ret for its
- * unwinder (windows/unwind.h) ~0    free ~n    leaving: the node's `exits` is, or is to become, n;
- * and free from then on
+ *      S     live: address of the return-address slot, plus SLOT_BIAS, which is nothing on Linux;
+ *            on Windows 8: what the stack pointer is when the call has returned, which stands
+ *            24 bytes behind ret for its unwinder (windows/unwind.h)
+ *      ~0    free
+ *      ~n    leaving: the node's `exits` is, or is to become, n; and free from then on
  *
  * mark says how far counting is. A hook that never goes on, since a signal handler interrupted it
  * and left by longjmp, leaves it behind; whoever frees the record then finishes the count, once:

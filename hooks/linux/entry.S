@@ -30,7 +30,7 @@
  *     targets as the stack has frames, and that processor guesses it by little more than the branch
  *     before, which is the same for all. So conditional branches, which it predicts by a long
  *     history, tell it by the depth (enter_thunk_by_depth): fib 12.5 ns a call without, 10.0 with;
- *     timed, 19.7 and 18.6, and four threads of it 20.6 and 18.6.
+ *     timed, 19.7 and 18.6, and four threads of it 21.1 and 19.8.
  *   - Memory: the context's line, and the line of the table that leads there. Programs have ten
  *     thousands of contexts; the hints keep the way to those of late in the nearest cache: Lua 22 ns
  *     a call without, 19.5 with. A hint's place is told by the slot's address, the call site and the
@@ -47,7 +47,6 @@
  * all or once.
  */
 #include "hooks/linux/hooks.inc"
-#include "trace/image_offsets.h"
 
     /* On to the body at once, with all registers as the stub left them. */
     .macro go_to_body
@@ -130,22 +129,6 @@ other\@:
     enter_thunk_by_depth THUNK_SIZE
     .endm
 
-/* rdx: function << 32 | rax, of a call to rcx. */
-    .macro key_of_callee
-    movsxd  rdx, dword ptr [rcx + STUB_HEADER_DISTANCE]
-    mov     edx, [rcx + rdx + IMAGE_FIRST_FUNCTION]
-    add     edx, [rcx + STUB_INDEX]
-    shl     rdx, 32
-    or      rdx, rax
-    .endm
-
-/* rdx: function << 32 | parent, of a call to rcx out of the record rsi. Clobbers rax. */
-    .macro callee_key
-    mov     rax, [rsi + RECORD_NODE]
-    mov     eax, [rax + NODE_CONTEXT]
-    key_of_callee
-    .endm
-
 /* eax: where among the hints the context of a call to rcx with its slot at rsp is, if it is there.
    site: its call's, without flags. */
     .macro hint_place site:vararg
@@ -172,17 +155,6 @@ other\@:
     shl     rdx, 32
     or      rax, rdx
     sub     rax, [rdi + THREAD_STOPPED]
-    .endm
-
-/* rsi: the hash of the context of key rdx and the site at [rsp]; rax: where in the table it is
-   looked for first. */
-    .macro first_place
-    mov     rsi, rdx
-    rol     rsi, HASH_ROTATE
-    add     rsi, [rsp]
-    imul    rsi, [rip + hash_b]
-    shr     rsi, 32
-    lea     rax, [8 * rsi]
     .endm
 
 /* Makes rsi the record above the top, of a call of context rax to rcx. rdx: its number. Its t0 is
@@ -260,7 +232,7 @@ other\@:
     hinted_context search\@, [rsp]
     mov     rdx, [rsp]
     cmp     [rax + NODE_SITE], rdx
-    jne     search\@
+    jne     other_site\@
 
 1:
     .if \adaptive
@@ -278,27 +250,27 @@ thunk\@:
     enter_thunk_of_record
     .endif
 
-2:  .if \events
-    lea     rdx, [rsi - RECORD_DISTANCE]
-    mov     [rsp - 64], rdx
-    .endif
-    read_time
+2:  read_time
     mov     [rsi + RECORD_T0], rax
     .if \adaptive
     jmp     thunk\@
-    .elseif \events
+    .else
+    .if \events
     mov     rdx, [rsi + RECORD_NODE]
     note_event rdx, rax, rcx, 0, event\@
 noted\@:
-    restore_flags_and_work_registers
-    enter_thunk
+    .endif
+    enter_thunk_of_record
+    .endif
+
+    .if \events
 event\@:                                    /* a fresh segment, or a new base */
+    mov     [rsp - 64], rsi
     mov     rsi, rdx
     mov     rdx, rax
     call_c  umbra_slow_event_entry
+    mov     rsi, [rsp - 64]
     jmp     noted\@
-    .else
-    enter_thunk_of_record
     .endif
 
     .if \adaptive
@@ -334,11 +306,13 @@ choose\@:                                   /* timed, for a gap of calls; the ne
     jmp     2b
     .endif
 
+other_site\@:                               /* of the same key */
+    mov     rdx, [rax + NODE_PARENT]
 search\@:                                   /* no hint: the table knows, and is one from now on */
-    callee_key
     mov     [rsp - 72], rsi
-    first_place
+    context_hash rsi, [rsp]
     mov     [rsp - 80], rsi
+    lea     rax, [8 * rsi]
 5:  and     rax, [rdi + THREAD_TABLE_MASK]
     mov     rsi, rax
     add     rax, 8
@@ -355,10 +329,9 @@ search\@:                                   /* no hint: the table knows, and is 
     add     rsi, [rdi + THREAD_TRACE]
     cmp     [rsi + NODE_PARENT], rdx
     jne     5b
-    mov     [rsp - 96], rdx
     mov     rdx, [rsp]
     cmp     [rsi + NODE_SITE], rdx
-    mov     rdx, [rsp - 96]
+    mov     rdx, [rsi + NODE_PARENT]        /* the key, still */
     jne     5b
     hint_place [rsp]
     mov     edx, [rsp - 88]

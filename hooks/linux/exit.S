@@ -1,18 +1,6 @@
 /* Exit of every recorded call: entry.S tells the way of a call, and what it costs. */
 #include "hooks/linux/hooks.inc"
 
-/* The invocation of record rcx, of thread rdi and context rsi, has returned. Clobbers rax. */
-    .macro count_exit
-    mov     rax, [rsi + NODE_EXITS]
-    inc     rax
-    not     rax
-    mov     [rcx + RECORD_SLOT], rax
-    not     rax
-    mov     [rsi + NODE_EXITS], rax
-    lea     rax, [rcx - THUNK_SIZE]
-    mov     [rdi + THREAD_TOP], rax
-    .endm
-
 /* A recorded call has returned: rax = its record, the program's rax at [rsp - 16]. */
     .macro exit_hook name, adaptive, events
     hidden_function \name

@@ -29,11 +29,10 @@
  *
  * Around all C code, rsp is moved below what was saved.
  */
-#include "thunkstash/layout.h"
-#include "trace/image_offsets.h"
-
     .intel_syntax noprefix
     .text
+
+#include "hooks/invocation.inc"
 
     .macro save_flags_and_work_registers
     mov     rcx, rax
@@ -170,18 +169,8 @@ first_hook_known:
     jbe     slow_entry
 
     mov     r8, [rsp]                       /* the context (parent, call site, function) */
-    movsxd  rdx, dword ptr [rcx + STUB_HEADER_DISTANCE]
-    mov     edx, [rcx + rdx + IMAGE_FIRST_FUNCTION]
-    add     edx, [rcx + STUB_INDEX]
-    shl     rdx, 32
-    mov     rax, [rsi + RECORD_NODE]
-    mov     eax, [rax + NODE_CONTEXT]
-    or      rdx, rax
-    mov     rax, rdx
-    rol     rax, HASH_ROTATE
-    add     rax, r8
-    imul    rax, [rip + hash_b]
-    shr     rax, 32
+    callee_key
+    context_hash rax, r8
     mov     [rsp - 80], rax
     shl     rax, 3
 look_up:
@@ -290,14 +279,7 @@ slot_is_restored:
     sub     rdx, [rcx + RECORD_T0]
     mov     rsi, [rcx + RECORD_NODE]
     add     [rsi + NODE_TICKS], rdx
-    mov     rax, [rsi + NODE_EXITS]
-    inc     rax
-    not     rax
-    mov     [rcx + RECORD_SLOT], rax
-    not     rax
-    mov     [rsi + NODE_EXITS], rax
-    lea     rax, [rcx - THUNK_SIZE]
-    mov     [rdi + THREAD_TOP], rax
+    count_exit
 exit_is_done:
     restore_flags_and_work_registers
     ret

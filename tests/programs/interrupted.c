@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WARM_UP                                                                                    \
-    2000 /* calls before those of a round: most are not timed then, if timing is adaptive */
+/* Calls before those of a round: most are not timed then, if timing is adaptive. */
+#define WARM_UP   2000
 #define MOST      5000 /* instructions of a round */
 #define STEP_FLAG 0x100
 
