@@ -8,8 +8,9 @@
  *      inner                     what the figures show of an innermost call, less what it takes
  *
  * Chance and many contexts are what it is about: what the processor can foretell in a loop it
- * cannot in a program. Lua and sqlite pay 27 ns for a timed call and 16 for another: with 101
- * contexts 25.6 and 16.1 are measured, with 277 28.3 and 21.1, with 757 32.6 and 22.8.
+ * cannot in a program. Lua and sqlite pay 18 to 20 ns for a timed call and 11 to 12 for another:
+ * with 101 contexts 20 to 36 and 13 to 18 are measured. When all was slower it was 27 and 16, and
+ * 25.6 and 16.1 were measured, 28.3 and 21.1 with 277 contexts, 32.6 and 22.8 with 757.
  *
  * With adaptive timing, inner is that of calls that are timed now and then: that it is their turn
  * is not foretold, and they stand for all the others.
