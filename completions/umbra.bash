@@ -35,7 +35,7 @@ _umbra()
     fi
     if [[ $option ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(_umbra_values "$option")" -- "$word")
-        if [[ $option == *-dir ]]; then
+        if [[ $option == *-dir || $option == *-root ]]; then
             mapfile -t COMPREPLY < <(compgen -d -- "$word")
         fi
     elif [[ $word == -* ]]; then

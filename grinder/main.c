@@ -12,17 +12,17 @@
  * exit status 1 (of a diff, 2), after the output was written.
  */
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdlib.h>
 
-#include "grinder/images.h"
-#include "grinder/memory.h"
-#include "grinder/message.h"
+#include "grinder/base/message.h"
+#include "grinder/command_line.h"
 #include "grinder/mode.h"
-#include "grinder/options.h"
-#include "grinder/profile.h"
-#include "grinder/symbolize.h"
-#include "grinder/traces.h"
-#include "grinder/tree.h"
+#include "grinder/profile/images.h"
+#include "grinder/profile/profile.h"
+#include "grinder/profile/symbolize.h"
+#include "grinder/profile/traces.h"
+#include "grinder/profile/tree_load.h"
 #include "support/progress.h"
 
 /* Says what is wrong with a process's trace. 0 if nothing is. */
@@ -146,6 +146,14 @@ static int show(const struct options *options, const struct profile *profiles,
     return mode->run(options, profiles, images);
 }
 
+/* Left alone, glibc raises its threshold to the largest array that was freed, and the trees of one
+   trace after the other spread over a heap that names and figures hold together: 200 traces of
+   8 MB took 211 MB, and take 13. */
+static void give_large_arrays_back(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+}
+
 int main(int argc, const char **argv)
 {
     struct profile profiles[MODE_SIDES] = {{0}};
@@ -155,7 +163,7 @@ int main(int argc, const char **argv)
     size_t count;
     int result = 0, status;
 
-    memory_begin();
+    give_large_arrays_back();
     options_read(&options, argc, argv);
     if (options.quiet)
         progress_disable();

@@ -5,16 +5,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "grinder/diff.h"
-#include "grinder/event_summary.h"
-#include "grinder/format.h"
-#include "grinder/memory.h"
-#include "grinder/message.h"
-#include "grinder/output.h"
-#include "grinder/peak_format.h"
-#include "grinder/report/report.h"
-#include "grinder/summary.h"
-#include "grinder/top.h"
+#include "grinder/base/message.h"
+#include "grinder/base/output.h"
+#include "grinder/events/event_summary.h"
+#include "grinder/formats/format.h"
+#include "grinder/formats/peak_format.h"
+#include "grinder/report/report_write.h"
+#include "grinder/views/diff.h"
+#include "grinder/views/summary.h"
+#include "grinder/views/top.h"
+#include "support/memory.h"
 
 #define EXCEEDED 1
 #define FAILED   2 /* of diff, where 1 is taken; wrong usage */
@@ -116,7 +116,14 @@ static int run_summary(const struct options *options, const struct profile *prof
 static int run_report(const struct options *options, const struct profile *profile,
                       const struct images *images)
 {
-    const struct report report = {profile, images, (const char *const *)options->path_maps};
+    const struct report report = {
+        .profile = profile,
+        .images = images,
+        .path_maps = (const char *const *)options->path_maps,
+        .source_roots = (const char *const *)options->source_roots,
+        .verbose = options->verbose,
+        .quiet = options->quiet,
+    };
     uint32_t pid = profile->processes[0].header.pid;
     const char *path = options->output;
     char by_default[64];
@@ -182,6 +189,22 @@ static int run_stack(const struct options *options, const struct profile *profil
     return output_commit(&output) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+static int run_top(const struct options *options)
+{
+    const struct top_options top = {
+        .by_calls = options->weight == WEIGHT_CALLS,
+        .once = options->once,
+        .times = options->times,
+        .interval = options->interval,
+        .rows = options->top,
+        .traces = (const char *const *)options->traces,
+        .debug_dirs = (const char *const *)options->debug_dirs,
+        .path_maps = (const char *const *)options->path_maps,
+    };
+
+    return top_run(&top);
+}
+
 bool mode_reads_stacks(const struct options *options)
 {
     return options->mode->run == run_stack;
@@ -204,7 +227,7 @@ const struct mode modes[] = {
     {"report", false, 1, EXIT_FAILURE, NULL, NULL, run_report, NULL},
     {"diff", true, SIDES, FAILED, diff_has_format, diff_needs_stacks, run_diff, NULL},
     {"stack", true, 1, EXIT_FAILURE, stack_has_format, NULL, run_stack, NULL},
-    {"top", true, 1, EXIT_FAILURE, NULL, NULL, NULL, top_run},
+    {"top", true, 1, EXIT_FAILURE, NULL, NULL, NULL, run_top},
     {NULL, false, 0, 0, NULL, NULL, NULL, NULL},
 };
 

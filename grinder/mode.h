@@ -4,9 +4,9 @@
 
 #include <stdbool.h>
 
-#include "grinder/images.h"
 #include "grinder/options.h"
-#include "grinder/profile.h"
+#include "grinder/profile/images.h"
+#include "grinder/profile/profile.h"
 
 #define MODE_SIDES 2 /* at most */
 

@@ -1,4 +1,4 @@
-/* The grinder's command line. */
+/* What the command line asks for: command_line.h reads it. */
 #ifndef UMBRA_GRINDER_OPTIONS_H
 #define UMBRA_GRINDER_OPTIONS_H
 
@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "grinder/format.h"
-#include "grinder/selection.h"
+#include "grinder/formats/format.h"
+#include "grinder/profile/selection.h"
 
 struct mode;
 
@@ -18,7 +18,7 @@ struct options {
     enum weight weight;
     bool merged; /* all threads are one part */
     bool split;  /* a file a part */
-    bool quiet;
+    bool quiet, verbose;
     bool has_threshold;
     double threshold;        /* percent */
     uint64_t from_ns, to_ns; /* of time lines */
@@ -29,13 +29,9 @@ struct options {
     char **debug_dirs, **patterns; /* end with null */
     char **path_maps;              /* FROM=TO; ends with null */
     char **jit_maps;               /* end with null */
+    char **source_roots;           /* likewise */
     struct selection selection;    /* of patterns */
     char **traces; /* ends with null; at least one, or as many as the mode's sides */
 };
-
-/* Reads the command line. If there is nothing to be done after that (--help, wrong usage), ends
-   the program with 0 or 2. */
-void options_read(struct options *options, int argc, const char **argv);
-void options_free(struct options *options);
 
 #endif

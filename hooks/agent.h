@@ -1,5 +1,4 @@
-/* The agent's beginning. Its end, and the rest of its life, is start.c's in the platform's folder.
- */
+/* What a first hook asks for: has the agent begun? agent_life.h has how it does. */
 #ifndef UMBRA_HOOKS_AGENT_H
 #define UMBRA_HOOKS_AGENT_H
 

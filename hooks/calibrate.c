@@ -247,7 +247,7 @@ static void measure(enum kind kind, uint32_t *whole, uint32_t *inside)
     pages_give_back(in.trace, TRACE_SIZE + TABLE_SIZE);
 }
 
-/* Under the guard. */
+/* Under the guard. All 0 where there is no memory to measure in. */
 static void measure_all(struct probe_costs *costs)
 {
     uint32_t ignored;
@@ -280,11 +280,15 @@ static uint32_t mean(uint32_t a, uint32_t b)
     return a / 2 + b / 2;
 }
 
+/* The thread that began to calibrate may have been terminated meanwhile (Windows): then there is
+   nothing to take a mean with. */
 void calibrate_again(void)
 {
     struct probe_costs now, before = session.costs;
 
     measure_all(&now);
+    if (!before.timed)
+        before = now;
     now.inner = mean(now.inner, before.inner);
     now.timed = mean(now.timed, before.timed);
     now.untimed = mean(now.untimed, before.untimed);

@@ -4,7 +4,8 @@
 /* Measures what a recorded call costs, into session.costs and the header of the trace. */
 void calibrate(void);
 
-/* At the end, under the guard: a mean of both. */
+/* At the end, under the guard: a mean of both. It waits for no other thread: on Windows the others
+   are gone by then, with whatever locks they held. */
 void calibrate_again(void);
 
 #endif

@@ -16,7 +16,7 @@ struct connection_maps {
 
 /*
  * Says hello and maps the trace that comes back, and the ring of call-trace mode. Waits a second at
- * most for a service that does not answer. environment: null where the system has it (Windows). On
+ * most for a service that does not answer, and not at all for one that is not to be trusted. environment: null where the system has it (Windows). On
  * Linux all descriptors are closed again. No trace: no service, refused, or the address space has
  * no room; nothing is left behind.
  */
@@ -24,11 +24,11 @@ struct connection_maps connection_open(char *const *environment, uint32_t fork_o
                                        struct protocol_welcome *welcome);
 
 /*
- * Before the first use of a part of the trace: has the system find room for it on the disk, so that
- * a full disk or a cut file shows here and not as a fault in the host. In each page the field
- * `reserved` of a trace_block may change meanwhile, and is 0 in the end: readers pass over it,
- * since the process may be killed in between. False: this part cannot be used.
+ * Before the first use of a part of the trace or the ring: has the system find memory for it (on
+ * Windows, room on the disk), so that it is here that there is none, and not in a fault in the
+ * host. The 8 bytes at `at` of each page may change meanwhile, and are 0 in the end: readers pass
+ * over them, since the process may be killed in between. False: this part cannot be used.
  */
-bool connection_claim(void *part, uint64_t size);
+bool connection_claim(void *part, uint64_t size, uint32_t at);
 
 #endif

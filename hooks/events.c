@@ -1,5 +1,7 @@
 #include "hooks/events.h"
 
+#include <stddef.h>
+
 #include "hooks/connection.h"
 #include "hooks/memory.h"
 #include "hooks/session.h"
@@ -22,23 +24,60 @@ static struct event_segment *segment_at(uint32_t i)
                                     (uint64_t)i * EVENT_SEGMENT_SIZE);
 }
 
-/* Segments that have room on the disk, one bit each; the rest of the ring is a hole. */
-static uint64_t claimed[EVENT_MOST_SEGMENTS / 64];
+/*
+ * Segments that have memory, one bit each; nobody touches one before. Of a segment's first page
+ * several threads may make sure at a time: the eight bytes that it takes are nobody's. The rest is
+ * for whoever has taken it.
+ */
+static uint64_t begun[EVENT_MOST_SEGMENTS / 64], claimed[EVENT_MOST_SEGMENTS / 64];
 static uint32_t claimed_in_session;
 
-static bool claim(uint32_t i)
+static bool is_marked(const uint64_t *bits, uint32_t i)
 {
-    uint64_t bit = 1ull << i % 64;
+    return __atomic_load_n(&bits[i / 64], __ATOMIC_RELAXED) >> i % 64 & 1;
+}
 
+static void mark(uint64_t *bits, uint32_t i)
+{
+    __atomic_fetch_or(&bits[i / 64], 1ull << i % 64, __ATOMIC_RELAXED);
+}
+
+/* The service looks at no segment from there on. */
+static void note_touched(uint32_t count)
+{
+    uint32_t touched = __atomic_load_n(&session.ring->touched, __ATOMIC_RELAXED);
+
+    while (touched < count &&
+           !__atomic_compare_exchange_n(&session.ring->touched, &touched, count, true,
+                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        ;
+}
+
+static bool claim_first_page(uint32_t i)
+{
     if (claimed_in_session != session.number) { /* after a fork: another ring */
+        memset(begun, 0, sizeof begun);
         memset(claimed, 0, sizeof claimed);
         claimed_in_session = session.number;
     }
-    if (__atomic_load_n(&claimed[i / 64], __ATOMIC_RELAXED) & bit)
+    if (is_marked(begun, i))
         return true;
-    if (!connection_claim(segment_at(i), EVENT_SEGMENT_SIZE))
+    if (!connection_claim(segment_at(i), TRACE_BLOCK_SIZE,
+                          offsetof(struct event_segment, reserved)))
         return false;
-    __atomic_fetch_or(&claimed[i / 64], bit, __ATOMIC_RELAXED);
+    mark(begun, i);
+    note_touched(i + 1);
+    return true;
+}
+
+static bool claim_rest(uint32_t i)
+{
+    if (is_marked(claimed, i))
+        return true;
+    if (!connection_claim((char *)segment_at(i) + TRACE_BLOCK_SIZE,
+                          EVENT_SEGMENT_SIZE - TRACE_BLOCK_SIZE, 0))
+        return false;
+    mark(claimed, i);
     return true;
 }
 
@@ -51,10 +90,12 @@ static struct event_segment *take_segment(void)
         struct event_segment *segment = segment_at(i);
         uint32_t is = EVENT_SEGMENT_FREE;
 
+        if (!claim_first_page(i))
+            return 0;
         if (!__atomic_compare_exchange_n(&segment->state, &is, EVENT_SEGMENT_TAKEN, false,
                                          __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
             continue;
-        if (claim(i))
+        if (claim_rest(i))
             return segment;
         __atomic_store_n(&segment->state, EVENT_SEGMENT_FREE, __ATOMIC_RELEASE);
         return 0;

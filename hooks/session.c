@@ -1,13 +1,16 @@
 #include "hooks/session.h"
 
+#include <stddef.h>
+
 #include "hooks/connection.h"
-#include "hooks/events.h"
 #include "hooks/hook_word.h"
 #include "hooks/memory.h"
 #include "hooks/system.h"
-#include "hooks/thread.h"
+#include "hooks/ticks.h"
 #include "thunkstash/pages.h"
 #include "thunkstash/stash.h"
+
+#define MOST_WITHOUT_MEMORY 64
 
 extern void umbra_record_exact(void) __attribute__((visibility("hidden")));
 extern void umbra_record_adaptive(void) __attribute__((visibility("hidden")));
@@ -65,6 +68,19 @@ void session_leave(enum session_state state)
     session.state = state;
 }
 
+/*
+ * Places that were handed out but had no memory: those that come next try them again, so that a
+ * trace does not fill up with nothing while there is none. More threads at a time than there are
+ * entries leave holes, which readers pass over.
+ */
+static uint64_t without_memory[MOST_WITHOUT_MEMORY];
+
+static void forget_without_memory(void)
+{
+    for (uint32_t i = 0; i < MOST_WITHOUT_MEMORY; i++)
+        __atomic_store_n(&without_memory[i], 0, __ATOMIC_RELAXED);
+}
+
 bool session_begin(char *const *env, uint32_t fork_of_pid)
 {
     struct protocol_welcome welcome;
@@ -86,6 +102,7 @@ bool session_begin(char *const *env, uint32_t fork_of_pid)
         session.ring ? (uint32_t)((welcome.ring_size - EVENT_RING_HEADER) / EVENT_SEGMENT_SIZE) : 0;
     session.node_limit = welcome.node_limit;
     session.header->used = TRACE_HEADER_SIZE;
+    forget_without_memory();
     session.header->fork_of_pid = fork_of_pid;
     session.header->thunks = stash_range();
     session.header->thunks_size = STASH_RANGE_SIZE;
@@ -127,19 +144,49 @@ void session_end(void)
     __atomic_store_n(&session.header->state, TRACE_ENDED, __ATOMIC_RELEASE);
 }
 
-struct trace_block *session_block(uint32_t thread)
+static void note_without_memory(uint64_t at)
 {
-    uint64_t at = __atomic_load_n(&session.header->used, __ATOMIC_RELAXED);
-    struct trace_block *block;
+    for (uint32_t i = 0; i < MOST_WITHOUT_MEMORY; i++) {
+        uint64_t none = 0;
 
+        if (__atomic_compare_exchange_n(&without_memory[i], &none, at, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED))
+            return;
+    }
+}
+
+/* A place for a block: its byte in the trace. 0: the trace is full. */
+static uint64_t take_place(void)
+{
+    uint64_t at;
+
+    for (uint32_t i = 0; i < MOST_WITHOUT_MEMORY; i++) {
+        if (!__atomic_load_n(&without_memory[i], __ATOMIC_RELAXED))
+            continue;
+        at = __atomic_exchange_n(&without_memory[i], 0, __ATOMIC_RELAXED);
+        if (at)
+            return at;
+    }
+    at = __atomic_load_n(&session.header->used, __ATOMIC_RELAXED);
     do {
         if (at + TRACE_BLOCK_SIZE > session.capacity)
             return 0;
     } while (!__atomic_compare_exchange_n(&session.header->used, &at, at + TRACE_BLOCK_SIZE, false,
                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-    block = (struct trace_block *)(session.trace + at);
-    if (!connection_claim(block, TRACE_BLOCK_SIZE))
+    return at;
+}
+
+struct trace_block *session_block(uint32_t thread)
+{
+    uint64_t at = take_place();
+    struct trace_block *block = (struct trace_block *)(session.trace + at);
+
+    if (!at)
         return 0;
+    if (!connection_claim(block, TRACE_BLOCK_SIZE, offsetof(struct trace_block, reserved))) {
+        note_without_memory(at);
+        return 0;
+    }
     block->thread = thread;
     block->used = 1;
     return block;

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "hooks/session.h"
+#include "hooks/stack.h"
 #include "hooks/thread.h"
 #include "thunkstash/linux/linux_pages.h"
 #include "trace/stack_chain.h"

@@ -22,9 +22,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hooks/events.h"
-#include "hooks/stack.h"
+#include "hooks/event_place.h"
+#include "hooks/layout.h"
+#include "hooks/stack_peak.h"
 #include "hooks/thread_slot.h"
+#include "hooks/ticks.h"
 #include "thunkstash/stash.h"
 #include "trace/trace_format.h"
 
@@ -93,12 +95,6 @@ void thread_leave(struct thread *thread);
 /* Slow path brackets. ticks: when it began. publish puts the hot fields back in place. */
 void thread_suspend(struct thread *thread, uint64_t slot, uint64_t ticks);
 void thread_publish(struct thread *thread);
-
-/* The processor's counter. */
-static inline uint64_t ticks_now(void)
-{
-    return __builtin_ia32_rdtsc();
-}
 
 #define ASSERT_HOT(field, offset) _Static_assert(offsetof(struct thread, field) == offset, #field)
 ASSERT_HOT(stack_low, THREAD_STACK_LOW);

@@ -1,11 +1,13 @@
 #include "hooks/thread.h"
 
+#include "hooks/events.h"
 #include "hooks/guard.h"
 #include "hooks/hook_word.h"
 #include "hooks/invocation.h"
 #include "hooks/memory.h"
 #include "hooks/modules.h"
 #include "hooks/session.h"
+#include "hooks/stack.h"
 #include "hooks/system.h"
 #include "hooks/tree.h"
 #include "thunkstash/pages.h"

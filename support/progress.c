@@ -1,5 +1,7 @@
 #include "support/progress.h"
 
+#include "support/utf8.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,6 +11,7 @@
 #define INTERVAL       100000000 /* ns */
 #define SHARE_INTERVAL (10 * (uint64_t)INTERVAL)
 #define CALLS_PER_LOOK 1024 /* at the clock; a power of two */
+#define NAME_SIZE      50   /* bytes of a name that are shown */
 
 static bool is_shown, is_disabled;
 
@@ -18,6 +21,15 @@ static uint64_t now(void)
 
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+/* As much of it as fits on a line. */
+static void show_name(const char *name)
+{
+    char start[NAME_SIZE + 1];
+
+    snprintf(start, sizeof(start), "%s", name);
+    utf8_write_plain(stderr, start);
 }
 
 void progress_show(size_t done, size_t all, const char *what)
@@ -31,7 +43,8 @@ void progress_show(size_t done, size_t all, const char *what)
         return;
     last = now();
     is_shown = true;
-    fprintf(stderr, "\r\033[Kfile %zu of %zu  %.50s", done, all, what);
+    fprintf(stderr, "\r\033[Kfile %zu of %zu  ", done, all);
+    show_name(what);
 }
 
 void progress_share(size_t done, size_t all, const char *what)
@@ -46,7 +59,8 @@ void progress_share(size_t done, size_t all, const char *what)
         return;
     last = now();
     is_shown = true;
-    fprintf(stderr, "\r\033[K%zu%% of %.50s", done * 100 / all, what);
+    fprintf(stderr, "\r\033[K%zu%% of ", done * 100 / all);
+    show_name(what);
 }
 
 void progress_disable(void)

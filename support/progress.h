@@ -1,4 +1,5 @@
-/* A line on stderr that says how far long work is; on a terminal only. */
+/* A line on stderr that says how far long work is; on a terminal only. Names are shown as
+   utf8_sanitise would leave them. */
 #ifndef UMBRA_SUPPORT_PROGRESS_H
 #define UMBRA_SUPPORT_PROGRESS_H
 

@@ -53,11 +53,11 @@ for image in "${images[@]}"; do
     instrument --no-verify "$image" -o "manifests/$(basename "$image")" >/dev/null
 done
 
-campaign image_fuzz "${images[@]}" "${windows[@]}" "$work"/windows/*
 for image in mingw msvc; do
     "$BUILD/grinder/windows_sample" "$TESTS/fuzz/seeds/$image.dll" "manifests/$image.dll" trace.bin \
         'Z:\image.dll' 0x1000 0x1010
 done
+campaign image_fuzz "${images[@]}" "${windows[@]}" "$work"/windows/* "$work"/manifests/*
 campaign manifest_fuzz "$work"/manifests/*
 campaign pdb_fuzz "$TESTS/fuzz/seeds/msvc.pdb"
 campaign trace_fuzz "$work"/traces/*.trace

@@ -190,6 +190,22 @@ balanced()
     grinder --mode=profile --output-file=callgrind "${traces[@]}"
 }
 
+# completed FOLDER: returns when the service has completed all traces there: until then each is a
+# snapshot, which the header's field `end` says.
+completed()
+{
+    local try trace unfinished
+    for ((try = 0; try < 600; try++)); do
+        unfinished=
+        for trace in "$1"/*.bin; do
+            [[ $(od -An -tu4 -j60 -N4 "$trace" | tr -d ' ') =~ ^(|3)$ ]] && unfinished=$trace
+        done
+        [[ $unfinished ]] || return 0
+        sleep 0.05
+    done
+    fail "$unfinished is not completed"
+}
+
 traces_left()
 {
     find traces -name '*.bin' | wc -l

@@ -39,10 +39,17 @@ instrument --list native/reasons.exe >windows.list
 equal guarded_at_entry \
     "$(awk -F '\t' '$5 == "guarded_at_entry" { print $3, $4 }' windows.list)" "skipped guarded"
 
+# What only static programs can earn.
+build locked locked.c -DWITHOUT_LIBRARIES -static
+instrument --list native/locked >static.list
+equal mlockall "$(awk -F '\t' '$5 == "mlockall" { print $3, $4 }' static.list)" \
+    "skipped memory-lock"
+
 # Nothing is said that is not in docs/list.md, and nothing is there that was not tried here.
 {
     instrument --list instrumented/reasons
     grep guarded_at_entry windows.list
+    grep memory-lock static.list
 } | awk -F '\t' 'NR > 1 { print $4 }' | sort -u >earned
 sed -nE 's/^\| `([a-z-]+)` .*/\1/p' "$TESTS/../docs/list.md" | sort -u >documented
 diff documented earned || fail "the words of docs/list.md (<) and those earned (>) differ"

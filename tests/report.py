@@ -1,5 +1,7 @@
 """Reads what --mode=report wrote, as a browser would, and drives one through it."""
 
+import base64
+import hashlib
 import json
 import os
 import re
@@ -141,6 +143,49 @@ def bare(path):
 
 def without_slices(path):
     assert data_of(path)["slices"] is None
+
+
+def policy(path):
+    """Nothing runs that the grinder did not write, and nothing is fetched."""
+    page = read(path)
+    (policy,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', page)
+    rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+    assert rules["default-src"] == rules["base-uri"] == rules["form-action"] == "'none'", rules
+    for element in "script", "style":
+        texts = re.findall(f"<{element}>(.*?)</{element}>", page, re.S)
+        allowed = {"'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
+                   for text in texts}
+        named = set(rules[element + "-src"].split())
+        if element == "script" and os.path.basename(path) == "index.html":
+            named -= {"'self'", "file:"}  # its chunks
+        assert named == allowed, (element, named, allowed)
+    assert page.index("Content-Security-Policy") < page.index("<style>")
+
+
+def sealed(url, profile, embedded):
+    """What gets into the page all the same can do nothing; what it holds is listed."""
+    browser = Browser(profile)
+    try:
+        browser.open(url)
+        until(browser, "return document.body.dataset.ready")
+        assert not browser.log()
+        browser.click(".embedded summary")
+        until(browser, "return document.querySelector('.embedded ul')")
+        (listed,) = browser.run("return [...document.querySelectorAll('.embedded li')].map(item => item.textContent)")
+        assert listed.endswith(embedded), listed
+        browser.run("""window.refused = [];
+            addEventListener('securitypolicyviolation', event => refused.push(event.effectiveDirective));
+            const script = document.createElement('script');
+            script.textContent = 'window.taken = 1';
+            document.head.append(script);
+            document.body.insertAdjacentHTML('beforeend', '<img src="http://127.0.0.1:9/x"><img src="x" onerror="window.taken = 1">');
+            document.querySelector('img:last-child').dispatchEvent(new Event('error'));
+            fetch('http://127.0.0.1:9/y').catch(() => {});""")
+        until(browser, """return ['script-src-elem', 'script-src-attr', 'img-src', 'connect-src']
+            .every(directive => refused.includes(directive))""")
+        assert browser.run("return window.taken ?? null") is None
+    finally:
+        browser.close()
 
 
 def until(browser, script, *arguments):

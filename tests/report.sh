@@ -25,11 +25,11 @@ recorded report 1000
 traces=(traces/*.bin)
 [[ -s ${traces[0]%.bin}.slices ]] || fail "no slices beside ${traces[0]}"
 
-grinder --mode=report --output-file=page.html traces
+grinder --mode=report --source-root="$work" --output-file=page.html traces
 check figures page.html summary
 check hostile page.html
 check phases page.html
-grinder --mode=report --output-file=folder/ traces
+grinder --mode=report --source-root="$work" --output-file=folder/ traces
 check figures folder summary
 check hostile folder
 mkdir profile-light
@@ -37,25 +37,25 @@ check browse "file://$work/page.html" "$work/profile-light"
 check browse "file://$work/folder/index.html" "$work/profile-light"
 
 # --split is a folder too, whatever it is called; a name of its own otherwise.
-grinder --mode=report --split --output-file=second traces
+grinder --mode=report --source-root="$work" --split --output-file=second traces
 cmp second/data.js folder/data.js || fail "--split differs from a name that ends with /"
 pid=$(sed -n 's/^process \([0-9]*\) .*/\1/p' summary)
-grinder --mode=report traces
+grinder --mode=report --source-root="$work" traces
 cmp "report.$pid.html" page.html || fail "report.$pid.html differs"
 
 # What is selected is what is shown.
 grinder --mode=summary --thread=2 traces >summary.2
-grinder --mode=report --thread=2 --output-file=second.html traces
+grinder --mode=report --source-root="$work" --thread=2 --output-file=second.html traces
 check figures second.html summary.2
 
 # Without sources there are instructions; without slices a report that says so.
 rm -f traces/*.slices
 mv sources moved
-grinder --mode=report --output-file=bare.html traces
+grinder --mode=report --source-root="$work" --output-file=bare.html traces
 check figures bare.html summary
 check bare bare.html
 check without_slices bare.html
-grinder --mode=report --output-file=mapped.html --path-map="$work/sources=$work/moved" traces
+grinder --mode=report --source-root="$work" --output-file=mapped.html --path-map="$work/sources=$work/moved" traces
 check hostile mapped.html
 
 # Slices that are damaged or another trace's are left out, and named.
@@ -67,13 +67,13 @@ printf 'UMBRA, but no slices' >wrong
 cp "$slices" whole
 for kind in cut wrong; do
     cp "$kind" "$slices"
-    grinder --mode=report --output-file=bad.html traces 2>problems || fail "status $? for $kind"
+    grinder --mode=report --source-root="$work" --output-file=bad.html traces 2>problems || fail "status $? for $kind"
     contains problems "slices: expected time slices, found something else"
     check figures bad.html summary
 done
 cp whole "$slices"
 printf '\xff' | dd of="$slices" bs=1 seek=24 conv=notrunc status=none
-grinder --mode=report --output-file=bad.html traces 2>problems
+grinder --mode=report --source-root="$work" --output-file=bad.html traces 2>problems
 contains problems "found those of another recording"
 
 # Damage of any kind costs bars, never the report.
@@ -89,7 +89,7 @@ if random.random() < 0.2:
     del data[random.randrange(len(data)):]
 open(sys.argv[2], "wb").write(data)
 END
-    grinder --mode=report --output-file=bad.html traces 2>problems ||
+    grinder --mode=report --source-root="$work" --output-file=bad.html traces 2>problems ||
         fail "status $? for round $round of seed $seed"
 done
 check figures bad.html summary
@@ -101,7 +101,7 @@ run instrumented "$BUILD/service/call_trace_service" start --slices=0 --trace-di
 [[ -z $(find none -name '*.slices') ]] || fail "--slices=0 left slices"
 
 # What cannot be written leaves nothing.
-if grinder --mode=report --output-file="$work/nowhere/x.html" traces 2>problems; then
+if grinder --mode=report --source-root="$work" --output-file="$work/nowhere/x.html" traces 2>problems; then
     fail "a report in a folder that is not there"
 fi
 contains problems "nowhere/x.html: cannot be written"

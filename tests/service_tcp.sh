@@ -71,9 +71,9 @@ descriptors()
 echo '-- a trace is made and completed'
 serve --node-limit=77 --max-trace-size=1M --verbose
 equal 'the rendezvous file' "$(stat -c '%a %s' "$rendezvous")" \
-    "600 $(printf 'umbra 1 %s %032d\n' "$(cut -d' ' -f3 "$rendezvous")" 0 | wc -c)"
+    "600 $(printf 'umbra 2 %s %032d %032d\n' "$(cut -d' ' -f3 "$rendezvous")" 0 0 | wc -c)"
 client record 5
-wait_for 'status_is "0 running, 1 ended"'
+wait_for 'status_is "sessions: 0 running, 1 ended"'
 trace=$(echo traces/some_program.exe-*-1.bin)
 show "$trace"
 contains shown 'ppid=17 session=1 node_limit=77$'
@@ -82,9 +82,11 @@ contains shown 'state=2 end=1 end_seen=1'
 contains shown '^exe=C:\\Program Files\\some program.exe$'
 contains shown '^command="C:\\Program Files\\some program.exe" -x "a b"$'
 client pieces
+equal 'what the secret alone is worth' "$(client opening | paste -sd' ')" 'proof closed'
 status_is 'windows programs: [01] running, port [0-9]+' || fail 'status does not tell of TCP'
 client status >asked
-contains asked '^instance default: running, pid'
+contains asked $'^instance\tdefault$'
+contains asked $'^windows_programs\t[01]$'
 tail -n 1 asked | grep -q '^$' || fail 'the answer has no end'
 equal 'listening sockets' "$(awk -v port="$(printf ':%04X' "$(cut -d' ' -f3 "$rendezvous")")" \
     'index($2, port) && $4 == "0A" { print $2 }' /proc/net/tcp /proc/net/tcp6)" \
@@ -94,7 +96,7 @@ echo '-- a killed program keeps what it wrote'
 in_background hang 3
 wait_for 'status_is "windows programs: 1 running"'
 kill_program
-wait_for 'status_is "0 running"'
+wait_for 'status_is "sessions: 0 running"'
 show traces/some_program.exe-"$program"-*.bin
 contains shown 'used=16384 length=16384'
 contains shown 'state=1 end=1'
@@ -104,11 +106,11 @@ for verb in detach chatter; do
     in_background "$verb" 2
     sleep 1.2 # two sweeps
     kill -0 "$program" || fail "$verb: the service cut the file below a mapping"
-    status_is '1 running' || fail "$verb: the session ended before its program"
+    status_is 'sessions: 1 running' || fail "$verb: the session ended before its program"
     show traces/some_program.exe-"$program"-*.bin
     contains shown 'used=12288 length=1048576'
     kill_program
-    wait_for 'status_is "0 running"'
+    wait_for 'status_is "sessions: 0 running"'
     show traces/some_program.exe-"$program"-*.bin
     contains shown 'used=12288 length=12288'
 done
@@ -122,7 +124,7 @@ client exe 'C:\y\.hidden'
 client exe '/tmp/\x1b[2J\xff\xc3\xa4.exe'
 client exe 'C:'
 client exe ''
-wait_for 'status_is "0 running, 5 ended"'
+wait_for 'status_is "sessions: 0 running, 5 ended"'
 stop
 for name in passwd _hidden __2J___.exe unknown; do
     ls traces | grep -Eq "^$name-[0-9]+-[0-9]+\.bin$" || fail "no trace $name: $(ls traces)"
@@ -157,7 +159,7 @@ contains answers '^ *150 closed$'
 equal 'descriptors' "$(descriptors)" "$before"
 "$BUILD/service/service_test_client" record 1
 client record 1
-wait_for 'status_is "0 running, 2 ended"'
+wait_for 'status_is "sessions: 0 running, 2 ended"'
 stop
 (
     ulimit -n 20
@@ -185,7 +187,10 @@ secret=$(<"$rendezvous")
 kept=$(echo traces/*.bin)
 mv traces kept
 serve
-[[ $secret != "$(<"$rendezvous")" ]] || fail 'the secret is the one of the dead service'
+for field in 4 5; do
+    [[ $(cut -d' ' -f$field <<<"$secret") != "$(cut -d' ' -f$field "$rendezvous")" ]] ||
+        fail "field $field is the one of the dead service"
+done
 kill_program
 show "kept/${kept#*/}"
 contains shown 'used=20480'

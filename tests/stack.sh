@@ -144,6 +144,7 @@ for ((n = 0; n < 10; n++)); do
     sleep "0.0$((RANDOM % 10))"
     kill -KILL "$program"
     wait "$program" 2>/dev/null || true
+    completed traces
     whole traces/*.bin
     ((peak > 1000)) || fail "a peak of $peak bytes"
 done
@@ -156,7 +157,6 @@ for ((n = 0; n < 10; n++)); do
     whole copy.bin
     ((peak >= before)) || fail "a peak of $peak bytes after one of $before"
     before=$peak
-    whole traces/*.bin
 done
 kill -KILL "$program"
 wait "$program" 2>/dev/null || true

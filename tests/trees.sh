@@ -27,7 +27,7 @@ head -c 100 /dev/zero >>tree/bin/i386
 mkfifo tree/pipe
 chmod 0750 "tree/bin/an fib"
 chmod 0640 tree/bin/script
-touch -d 2001-02-03 tree/bin/script tree/lib tree/bin
+touch -d 2001-02-03 tree/bin/script tree/lib tree/bin tree
 chmod 0711 "tree/lib/deep er"
 
 instrument tree/ -o new >said 2>error

@@ -120,6 +120,20 @@ done
 contains summary 'ended without exit'
 equal "status of TerminateProcess" "$(<instrumented.status)" 6
 
+# What calls cost is measured at the end, too, while the others were at anything. The program has
+# taken out what was measured at the beginning.
+compiled calibrated.exe "$programs/calibrated.c" -I"$TOP"
+rm -rf traces
+run instrumented "$BUILD/service/call_trace_service" start --trace-dir="$work/traces" -- \
+    wine calibrated.exe
+equal "status of calibrated.exe" "$(<instrumented.status)" 0
+normalise instrumented.stdout
+at=$(sed -n 's/^probe_timed at \([0-9]*\), a trace: 1$/\1/p' instrumented.stdout)
+[[ $at ]] || fail "calibrated.exe did not find its trace: $(<instrumented.stdout)"
+timed=$(od -An -tu4 -j "$at" -N 4 traces/*.bin)
+((timed > 0)) || fail "nothing was calibrated at the end"
+balanced
+
 # Without a service, one that is required is missed; with one it is not.
 cd instrumented
 status=0

@@ -78,14 +78,14 @@ service_pid()
 echo '-- what it depends on'
 equal 'DLLs' "$(x86_64-w64-mingw32-objdump -p "$exe" | sed -n 's/.*DLL Name: //p' |
     tr '[:upper:]' '[:lower:]' | sort | tr '\n' ' ')" \
-    'advapi32.dll bcrypt.dll kernel32.dll msvcrt.dll ws2_32.dll '
+    'advapi32.dll bcrypt.dll kernel32.dll msvcrt.dll ntdll.dll ws2_32.dll '
 
 echo '-- spawn, status, stop'
 service spawn --node-limit=77 --max-trace-size=1M
 folder=$(echo "$WINEPREFIX"/drive_c/users/*/AppData/Local/umbra)
 rendezvous="C:${folder#"$WINEPREFIX/drive_c"}/default.rendezvous"
 [[ -z $(find "$folder" -perm /007) ]] || fail "others may read: $(ls -la "$folder")"
-grep -Eq '^umbra 1 [0-9]+ [0-9a-f]{32}$' "$folder/default.rendezvous" || fail 'rendezvous file'
+grep -Eq '^umbra 2 [0-9]+ [0-9a-f]{32} [0-9a-f]{32}$' "$folder/default.rendezvous" || fail 'rendezvous file'
 for verb in spawn start; do
     ! service $verb 2>err || fail "a second service of the instance"
     contains err 'instance default: already served by pid [0-9]+: use that one'

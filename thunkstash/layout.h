@@ -45,7 +45,7 @@
  *
  *      S     live: address of the return-address slot, plus SLOT_BIAS, which is nothing on Linux;
  *            on Windows 8: what the stack pointer is when the call has returned, which stands
- *            24 bytes behind ret for its unwinder (windows/unwind.h)
+ *            24 bytes behind ret for its unwinder (windows/range.c)
  *      ~0    free
  *      ~n    leaving: the node's `exits` is, or is to become, n; and free from then on
  *
@@ -85,60 +85,5 @@
 #define MARK_LIVE      0x0000000000000000
 #define MARK_ELSEWHERE 0xe000000000000000
 #define MARK_BITS      0xe000000000000000
-
-/* Hot fields of struct thread, see hooks/thread.h. */
-#define THREAD_STACK_LOW  0
-#define THREAD_STACK_SIZE 8
-#define THREAD_TOP        16
-#define THREAD_TABLE      24
-#define THREAD_TABLE_MASK 32
-#define THREAD_TRACE      40
-#define THREAD_STOPPED    48
-#define THREAD_EVENT_NEXT 56 /* of call-trace mode */
-#define THREAD_EVENT_END  64
-#define THREAD_EVENT_BASE 72
-#define THREAD_HINTS      128
-#define HINTS_SIZE        8192 /* a power of 2 */
-
-/* Fields of struct trace_header and struct trace_node. */
-#define TRACE_PAUSED  3232
-#define TRACE_TICK    3272
-#define NODE_SITE     0
-#define NODE_PARENT   8
-#define NODE_FUNCTION 12
-#define NODE_CALLS    16
-#define NODE_EXITS    24
-#define NODE_TICKS    32
-#define NODE_PASSED   40
-#define NODE_NEXT     48
-#define NODE_GAP      52
-#define NODE_MASK     53
-#define NODE_RANDOM   54
-#define NODE_TIMED    56
-#define NODE_CONTEXT  60
-#define SITE_TAIL_BIT 63 /* of TRACE_SITE_TAIL */
-
-/*
- * Adaptive timing, in ticks of the processor's clock. Calls shorter than TIMING_SHORT are timed
- * ever more rarely, up to one of TIMING_MASK + 1, and once TIMING_MANY were timed, where the
- * estimate can hardly become better, of TIMING_MASK_OF_MANY + 1; one longer than TIMING_LONG has
- * the next ones timed all; one of TIMING_SLOW stands for itself alone, since the tick sees the
- * others like it.
- */
-#define TIMING_SHORT        1024
-#define TIMING_LONG         4096
-#define TIMING_SLOW         0x400000
-#define TIMING_MASK         63
-#define TIMING_MANY         1024
-#define TIMING_MASK_OF_MANY 127
-#define TIMING_MIX          0x9e3779b1 /* multiplier that turns a clock reading into a random byte */
-
-/* An event's word holds the node's index above bit 33: its offset, index * 64, shifted by this. */
-#define EVENT_SHIFT_OF_OFFSET 27
-
-/* Context hash: ((site + rotate(function << 32 | parent, 24)) * B) >> 32. A table's entry is of 8
-   bytes: struct table_entry. */
-#define HASH_ROTATE 24
-#define HASH_B      0xff51afd7ed558ccd
 
 #endif

@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #define EMBEDDED_START_SYMBOL "umbra_start"
+#define EMBEDDED_LOCK_SYMBOL  "umbra_mlockall_call" /* for the system call mlockall */
 #define EMBEDDING_SYMBOL      "umbra_embedding"
 #define EMBEDDED_TLS_MARK     0x31534c5441524255ull /* "UBRATLS1", little endian */
 #define EMBEDDED_TLS_SIZE     16                    /* slot and mark */

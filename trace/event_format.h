@@ -3,14 +3,17 @@
  * the calling-context tree of the trace (trace_format.h), whose nodes the events name.
  *
  *      agent                         service                      disk
- *        |  fills segments of          |                            NAME.bin     tree, as always
- *        |  NAME.ring, shared memory   |  reads full ones,          NAME.ring    what is not yet
- *        |  marks a full one, takes    |  compresses them, frees                 compressed
- *        |  a free one: no system call |  them                      NAME.events  chunks
+ *        |  fills segments of the      |                            NAME.bin     tree, as always
+ *        |  ring, memory that they     |  reads full segments,
+ *        |  share; marks a full one,   |  compresses them, frees -> NAME.events  chunks
+ *        |  takes a free one: no       |  them
+ *        |  system call                |
+ *        x  ends                       |  not all compressed? ----> NAME.ring    the rest
  *
- * NAME.ring is gone when all of it was drained after the process's end. Where the service was
- * killed, or has not come to it, it lies beside NAME.events, and a reader takes what is left from
- * there: segments whose sequence the events do not have.
+ * The ring is sealed memory without a name, as the trace is. At the process's end the service
+ * compresses what is left in it. If the service is gone, or could not write NAME.events, the ring
+ * is written to NAME.ring, in the first case by the keeper. A reader takes from there the segments
+ * whose sequence the events do not have.
  *
  * The ring:
  *
@@ -77,7 +80,9 @@ struct event_ring {
     uint32_t stopped;       /* set by the service: the limit on disk is reached, take no more */
     uint64_t sequence;      /* segments ever taken; by the agent, atomically */
     uint64_t dropped;       /* events of threads that could not take a segment; likewise */
-    uint64_t reserved[3];
+    uint32_t touched;       /* segments from the first on, of which any was ever taken; likewise */
+    uint32_t reserved;
+    uint64_t reserved_too[2];
 };
 
 /* 64 bytes, then EVENT_SEGMENT_WORDS words. */

@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "support/regular_file.h"
 #include "trace/event_chunk.h"
 
 #define PATH_ROOM     4096
@@ -59,11 +59,6 @@ static void name_beside(char path[PATH_ROOM], const char *trace_path, const char
     if (length >= end && !strcmp(trace_path + length - end, TRACE_SUFFIX))
         length -= end;
     snprintf(path, PATH_ROOM, "%.*s%s", (int)length, trace_path, suffix);
-}
-
-static int open_file(const char *path)
-{
-    return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 }
 
 /* Bytes read, fewer only at the end of the file. */
@@ -117,9 +112,11 @@ static int compare_leftovers(const void *a, const void *b)
 static void note_in_events(struct reading *reading, uint64_t sequence)
 {
     const struct leftover wanted = {.segment.sequence = sequence};
-    struct leftover *found = bsearch(&wanted, reading->leftovers, reading->leftover_count,
-                                     sizeof(wanted), compare_leftovers);
+    struct leftover *found = NULL;
 
+    if (reading->leftover_count)
+        found = bsearch(&wanted, reading->leftovers, reading->leftover_count, sizeof(wanted),
+                        compare_leftovers);
     if (found)
         found->is_in_events = true;
 }
@@ -160,10 +157,10 @@ static int read_chunks(struct reading *reading, int fd, const char *path)
 static int read_file(struct reading *reading, const char *path)
 {
     struct event_file_header header;
-    int fd = open_file(path), result = -1;
+    int fd = regular_file_open(path), result = -1;
 
     if (fd < 0)
-        return fail(reading, path, "%s", strerror(errno));
+        return fail(reading, path, "cannot be opened: %s", regular_file_error());
     if (read_up_to(fd, &header, sizeof(header)) < sizeof(header))
         result = 0; /* it was only just made */
     else if (memcmp(header.magic, EVENT_FILE_MAGIC, sizeof(header.magic)))
@@ -210,7 +207,7 @@ static int copy_ring(struct reading *reading, const char *trace_path)
     int fd, result = 0;
 
     name_beside(path, trace_path, RING_SUFFIX);
-    fd = open_file(path);
+    fd = regular_file_open(path);
     if (fd < 0)
         return 0;
     if (read_up_to(fd, &ring, sizeof(ring)) < sizeof(ring) ||
@@ -351,7 +348,7 @@ int event_files_read(const char *trace_path, const struct trace_header *header,
     };
     int result = -1;
 
-    *totals = (struct event_totals){0};
+    *totals = (struct event_totals){.dropped = header->events_dropped};
     if (!reading.unpacker || !reading.body)
         fail(&reading, trace_path, "%s", strerror(ENOMEM));
     else if (copy_ring(&reading, trace_path) == 0 && read_pieces(&reading, trace_path) == 0) {

@@ -107,7 +107,9 @@ struct image_header {
     uint32_t generated_size; /* are not recorded (rewriter/elf/elf_generated.h); size 0: none, */
                              /* GENERATED_ELSEWHERE: all of it is made at run time */
     uint32_t hook_rva;       /* set: of the hook word */
-    uint64_t reserved[2];
+    uint32_t added_rva;      /* set: of the first page that `instrument` has added; all from there
+                                to image_size is. Of a PE image 0 */
+    uint32_t reserved[3];
 };
 
 /* How a function was treated. The words of `instrument --list`; documented in docs/. */
@@ -142,7 +144,7 @@ struct manifest_function {
     uint32_t size;        /* bytes as far as known, else 0 */
     uint32_t stub_rva;    /* 0 if skipped */
     uint8_t state;        /* enum function_state */
-    uint8_t reason;       /* how it was patched or why not: rewriter/patch.h */
+    uint8_t reason;       /* how it was patched or why not: rewriter/functions/patch_reason.h */
     uint8_t patch_offset; /* of the first patched byte from rva (4 behind an endbr64) */
     uint8_t patch_size;   /* bytes of `original` in use: the jmp and the fill behind it */
     uint8_t original[16]; /* what stood at rva + patch_offset */

@@ -7,50 +7,69 @@
  *        |    (call-trace mode: + ring fd)          |
  *        | close                                    |   watches the process by pidfd
  *
- * The agent maps the trace, closes both descriptors and never needs the service again. The file
- * is sparse and as long as `capacity` from the start; the service cuts it to trace_header.used
- * when the process is gone.
+ * Both check the other first: the agent the socket's directory (its user's or root's, mode 0700, no
+ * symbolic link), then SO_PEERCRED, then the owners of the descriptors; the service SO_PEERCRED.
+ *
+ * The agent maps the trace, closes both descriptors and never needs the service again. The trace
+ * is sealed memory, `capacity` bytes long from the start. When the process is gone, the service
+ * writes its first trace_header.used bytes to a file.
  *
  * The command-line tool speaks to the service over the same socket, with protocol_command; the
- * answer is text, a packet a line, ended by an empty packet:
+ * answer is data, a packet a line, ended by an empty packet. What people read is made of it by the
+ * tool. But for LIST and OPEN a line is `KEY<tab>VALUE`, numbers are decimal:
  *
- *      STATUS          lines for people; with PROTOCOL_AS_JSON one object
- *      STOP            when the service has ended: how many traces it completed, its pid
+ *      STATUS          instance, pid, trace_dir; sessions since the start: running, ended, refused,
+ *                      lost; paused (1: programs that begin now are); running_bytes and ended_bytes
+ *                      of their traces; resident_bytes, descriptors, descriptor_limit of the
+ *                      service; windows_programs that run and, if they are listened for, port;
+ *                      ticks_per_second; timing (exact or adaptive); samples_per_second and how
+ *                      many sessions are sampled or, if none can be, why_no_samples
+ *      STOP            when the service has ended: ended, ended_bytes; left, programs that still
+ *                      run; instance, pid; not_on_disk, why, if traces could not be synchronised
  *      LIST            sessions from number `session` on, running and ended, in ascending order, a
- *                      line each: fields by tabs (list.c) or, with PROTOCOL_AS_JSON, an object;
- *                      no more than some dozens: who wants the rest asks again, from the last
- *                      number + 1 on, until there is none
- *      PAUSE, RESUME   `paused: N sessions` or `resumed: N sessions`. Of session and pid, 0
- *                      stands for all; both 0 is for programs that are yet to begin, too
+ *                      line each: fields by tabs (service/server/list.h). No more than some dozens:
+ *                      who wants the rest asks again, from the last number + 1 on, until there is
+ *                      none
+ *      PAUSE, RESUME   sessions, that it was done to. Of session and pid, 0 stands for all; both 0
+ *                      is for programs that are yet to begin, too
+ *      OPEN            the name of the trace of the running session `session`, and with it the trace
+ *                      itself as a descriptor; nothing if there is no such session. Not by TCP
  *
  * The socket is DIR/INSTANCE.socket; DIR is $XDG_RUNTIME_DIR/umbra, or /tmp/umbra-UID where
  * XDG_RUNTIME_DIR is not set or empty; INSTANCE is $UMBRA_INSTANCE_ID or "default".
- * UMBRA_REQUIRED=1 makes a program refuse to start without a service.
+ * UMBRA_REQUIRED=1 makes a program refuse to start without a service. A program with AT_SECURE
+ * reads none of these variables and looks for no service.
  *
- * Windows programs, also those under Wine, speak over TCP on 127.0.0.1, with a secret instead of
- * credentials and a path instead of a descriptor. Port and secret stand in the rendezvous file,
+ * Windows programs, also those under Wine, speak over TCP on 127.0.0.1, with secrets instead of
+ * credentials and a path instead of a descriptor. Port and secrets stand in the rendezvous file,
  * readable by its owner only, which the service writes when it listens and removes at its end:
  *
- *      DIR/INSTANCE.rendezvous            one line: `umbra 1 PORT SECRET\n`
- *                                         PORT decimal, SECRET 32 hexadecimal digits
+ *      DIR/INSTANCE.rendezvous            one line: `umbra 2 PORT SECRET PROOF\n`
+ *                                         PORT decimal, the others 32 hexadecimal digits each
  *
  * DIR is as above on Linux and, of a native service, under Wine (there below Z:, and with the UID
  * of Z:\proc\self\status); on Windows it is %LOCALAPPDATA%\umbra. UMBRA_RENDEZVOUS, if set, is
  * the path of the file itself, as Windows spells it (`start -- COMMAND` sets it: Z:\tmp\...).
  *
  *      agent                                            service
- *        | -- struct protocol_tcp_hello -----------------> |   compares the secret
- *        | <- struct protocol_tcp_welcome --------------- |   path of the trace, header filled in
+ *        | -- protocol_tcp_hello up to its secret -------> |   compares the secret
+ *        | <- proof -------------------------------------- |
+ *        |    compares the proof                           |
+ *        | -- the rest of the hello ---------------------> |
+ *        | <- struct protocol_tcp_welcome ---------------- |   path of the trace, header filled in
  *        | … the connection stays open …                   |   its end is the process's end
+ *
+ * After a service was killed, another user may listen at its port. He gets the secret, which is of
+ * no use any more, but does not know the proof, so the agent sends him nothing else.
  *
  * All are of fixed size; a TCP stream has no packets, so each side reads exactly that many bytes.
  * The agent opens and maps the file of that path, shared; nothing else is ever sent. Who shows a
  * wrong secret is closed without an answer; who shows the right one in another version's hello gets
- * a welcome of kind PROTOCOL_REFUSED, so protocol_hello and secret keep their places.
+ * the proof and a welcome of kind PROTOCOL_REFUSED, so protocol_hello and secret keep their places.
  *
  * Of a service on Windows, the command-line tool asks in the same way: protocol_tcp_hello with a
- * kind of PROTOCOL_COMMAND_ and, in hello.reserved, flags, session and pid. The answer is lines of
- * text, ended by an empty one.
+ * kind of PROTOCOL_COMMAND_ and, in hello.reserved, 0, session and pid. The answer is the same lines,
+ * ended by an empty one.
  */
 #ifndef UMBRA_PROTOCOL_H
 #define UMBRA_PROTOCOL_H
@@ -67,11 +86,13 @@ enum protocol_kind {
     PROTOCOL_HELLO = 1,
     PROTOCOL_WELCOME = 2,
     PROTOCOL_REFUSED = 3,
-    PROTOCOL_COMMAND_STATUS = 16,
-    PROTOCOL_COMMAND_STOP = 17,
-    PROTOCOL_COMMAND_LIST = 18,
-    PROTOCOL_COMMAND_PAUSE = 19,
-    PROTOCOL_COMMAND_RESUME = 20,
+    /* 16 to 21 were commands whose answers were sentences: they are refused. */
+    PROTOCOL_COMMAND_STATUS = 32,
+    PROTOCOL_COMMAND_STOP = 33,
+    PROTOCOL_COMMAND_LIST = 34,
+    PROTOCOL_COMMAND_PAUSE = 35,
+    PROTOCOL_COMMAND_RESUME = 36,
+    PROTOCOL_COMMAND_OPEN = 37,
 };
 
 struct protocol_hello {
@@ -93,7 +114,7 @@ struct protocol_welcome {
                            descriptor, to map; else 0 */
 };
 
-#define PROTOCOL_SECRET_SIZE 16
+#define PROTOCOL_SECRET_SIZE 16 /* and a proof's */
 #define PROTOCOL_TCP_PATH    1024
 
 struct protocol_tcp_hello {
@@ -105,6 +126,9 @@ struct protocol_tcp_hello {
     char command[2048]; /* the command line, likewise */
 };
 
+/* What is sent before the proof has come. */
+#define PROTOCOL_TCP_OPENING offsetof(struct protocol_tcp_hello, ppid)
+
 struct protocol_tcp_welcome {
     struct protocol_welcome welcome;
     uint32_t system; /* enum trace_system of the service: LINUX means Z: is to be put before path */
@@ -112,14 +136,12 @@ struct protocol_tcp_welcome {
     char path[PROTOCOL_TCP_PATH]; /* of the trace, absolute, UTF-8, zero-terminated */
 };
 
-#define PROTOCOL_AS_JSON 1u
-
 struct protocol_command {
     uint32_t magic;
     uint32_t version;
     uint32_t kind;
-    uint32_t flags;   /* PROTOCOL_AS_JSON */
-    uint32_t session; /* LIST: the first one; PAUSE, RESUME: the one; 0 for all */
+    uint32_t reserved;
+    uint32_t session; /* LIST: the first one; OPEN: the one; PAUSE, RESUME: likewise, 0 for all */
     uint32_t pid;     /* PAUSE, RESUME: of this process alone; 0 for all */
 };
 

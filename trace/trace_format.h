@@ -1,6 +1,13 @@
 /*
- * The trace file: one a process, in one file that is at the same time the memory the agent
- * records into (MAP_SHARED), so that whatever was recorded before a crash or a kill is in it.
+ * The trace: one for each process. It is memory that the agent records into and shares with the
+ * service, so whatever was recorded before a crash or a kill is in it.
+ *
+ *      a native program      sealed memory without a name (service/recorder/memory_file.h). The
+ *                            service writes it to NAME.bin at the end; until then that file is the
+ *                            keeper's last snapshot
+ *      a Windows program     the file itself, mapped; the service cuts it at the end
+ *
+ * Memory and file have the same layout:
  *
  *      0  +-----------------------------+
  *         | struct trace_header         |  one page; the service fills in the upper half, the
@@ -16,11 +23,12 @@
  *         |   modules, or thread 2,     |
  *         |   or how deep its stack was |
  *         +-----------------------------+
- *   used  | not yet handed out          |  the file may end here or go on, sparse, to capacity
+ *   used  | not yet handed out          |  memory goes on to capacity; a file ends here, or goes
+ *         |                             |  on, sparse, if the service could not cut it
  *         +-----------------------------+
  *
  * A unit is 64 bytes, a cache line. A node is named by the number of its unit counted from the
- * start of the file (its *index*): its place in the file is index * 64, and in the memory of the
+ * start of the trace (its *index*): its place in the file is index * 64, and in the memory of the
  * recording process it is at the same distance from the mapping's start. Index 0, which would be
  * the header, means "none".
  *
@@ -62,7 +70,7 @@
 #define TRACE_COMMAND_SIZE 2048
 #define TRACE_EXE_SIZE     1024
 
-/* What became of the recorded process, as far as the file knows. */
+/* What became of the recorded process, as far as the agent knows. */
 enum trace_state {
     TRACE_PREPARED = 0, /* handed out by the service, the agent has not begun */
     TRACE_RUNNING = 1,  /* recording, or ended by _exit, a signal or a crash */
@@ -109,13 +117,13 @@ enum trace_timing {
 #define TRACE_COST_SHIFT 8 /* probe costs are in 256ths of a tick of the processor's clock */
 
 struct trace_header {
-    /* Written by the service, before the agent sees the file. */
+    /* Written by the service, before the agent sees the trace. */
     char magic[8];             /* TRACE_MAGIC, no terminating zero */
     uint32_t version;          /* TRACE_VERSION */
     uint32_t header_size;      /* TRACE_HEADER_SIZE */
     uint32_t block_size;       /* TRACE_BLOCK_SIZE */
     uint32_t node_limit;       /* nodes a thread may have before contexts fold */
-    uint64_t capacity;         /* bytes the file may grow to, a multiple of block_size */
+    uint64_t capacity;         /* bytes the trace may grow to, a multiple of block_size */
     uint64_t ticks_per_second; /* of rdtsc, measured by the service */
     uint32_t pid;
     uint32_t ppid;
@@ -132,7 +140,7 @@ struct trace_header {
     uint32_t thread_count; /* threads that began; ordinals run from 1 to this */
     uint64_t start_ticks;  /* rdtsc when recording began */
     uint64_t end_ticks;    /* rdtsc at exit(); 0 before */
-    /* What a recorded call costs, shifted by TRACE_COST_SHIFT: grinder/cost.c */
+    /* What a recorded call costs, shifted by TRACE_COST_SHIFT: grinder/profile/cost.c */
     uint32_t probe_inner;   /* of a timed call: what falls inside the interval measured */
     uint32_t probe_timed;   /* of a timed call, all of it */
     uint32_t probe_untimed; /* of one that is not timed */
@@ -160,6 +168,8 @@ struct trace_header {
     uint32_t pauses;   /* times it became 1; 1 also for a trace that began so */
     uint32_t end_how;  /* enum trace_end_how */
     uint32_t end_code; /* see there */
+    uint64_t events_dropped; /* call-trace mode: events that are in no file and that no file counts,
+                                since the disk was full to the end; written at the end */
 
     /* Written by the service about once a millisecond while the process runs, if timing is
        adaptive; a cache line of their own. rdtsc | TRACE_TICK_FLAG. */

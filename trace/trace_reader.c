@@ -1,7 +1,6 @@
 #include "trace/trace_reader.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "support/regular_file.h"
 
 #define CHUNK_BLOCKS 256u
 #define CHUNK_SIZE   (CHUNK_BLOCKS * (uint64_t)TRACE_BLOCK_SIZE)
@@ -46,6 +47,12 @@ static int read_fully(int fd, void *bytes, size_t size, uint64_t offset)
         done += (size_t)count;
     }
     return 0;
+}
+
+/* Of read_fully. */
+static const char *why_unread(void)
+{
+    return errno == EPIPE ? "the file became shorter" : strerror(errno);
 }
 
 static int header_check_layout(const struct trace_file *file, struct trace_error *error)
@@ -114,15 +121,11 @@ int trace_file_open(struct trace_file *file, const char *path, struct trace_erro
 
     memset(file, 0, sizeof(*file));
     file->path = path;
-    file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    file->fd = regular_file_open(path);
     if (file->fd < 0)
-        return fail(error, file, "cannot be opened: %s", strerror(errno));
+        return fail(error, file, "cannot be opened: %s", regular_file_error());
     if (fstat(file->fd, &status) < 0) {
         fail(error, file, "cannot be read: %s", strerror(errno));
-        goto err;
-    }
-    if (!S_ISREG(status.st_mode)) {
-        fail(error, file, "not a trace file: expected a regular file");
         goto err;
     }
     file->file_size = (uint64_t)status.st_size;
@@ -132,7 +135,7 @@ int trace_file_open(struct trace_file *file, const char *path, struct trace_erro
         goto err;
     }
     if (read_fully(file->fd, &file->header, sizeof(file->header), 0) < 0) {
-        fail(error, file, "cannot be read: %s", strerror(errno));
+        fail(error, file, "cannot be read: %s", why_unread());
         goto err;
     }
     if (header_check_layout(file, error) < 0 || header_check_facts(file, error) < 0)
@@ -313,8 +316,7 @@ int trace_file_read(struct trace_file *file, const struct trace_visitor *visitor
     while ((at = skip_hole(file, at)) < file->end) {
         uint64_t size = file->end - at < CHUNK_SIZE ? file->end - at : CHUNK_SIZE;
         if (read_fully(file->fd, chunk, size, at) < 0) {
-            fail(error, file, "block at %" PRIu64 " cannot be read: %s", at,
-                 errno == EPIPE ? "the file became shorter" : strerror(errno));
+            fail(error, file, "block at %" PRIu64 " cannot be read: %s", at, why_unread());
             goto err;
         }
         for (uint64_t done = 0; done < size; done += TRACE_BLOCK_SIZE)

@@ -1,27 +1,9 @@
-/* The page's own files, each with a zero behind it. */
-    .macro asset name, file
-    .globl \name
-    .type \name, @object
-\name:
-    .incbin "\file"
-    .byte 0
-    .size \name, . - \name
-    .endm
-
+/* The page (assemble.py), with a zero behind it. */
     .section .rodata
-    asset report_html, "grinder/report/report.html"
-    asset report_css, "grinder/report/report.css"
-
-    .globl report_js
-    .type report_js, @object
-report_js:
-    .incbin "grinder/report/model.js"
-    .incbin "grinder/report/figures.js"
-    .incbin "grinder/report/virtual.js"
-    .incbin "grinder/report/code.js"
-    .incbin "grinder/report/graph.js"
-    .incbin "grinder/report/views.js"
-    .incbin "grinder/report/keys.js"
+    .globl report_page
+    .type report_page, @object
+report_page:
+    .incbin REPORT_PAGE
     .byte 0
-    .size report_js, . - report_js
+    .size report_page, . - report_page
     .section .note.GNU-stack, "", @progbits

@@ -26,8 +26,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grinder/part_name.h"
-#include "grinder/symbolize.h"
+#include "grinder/formats/part_name.h"
+#include "grinder/profile/symbolize.h"
 
 static const char levels[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 #define TOP_LEVEL 63

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grinder/memory.h"
-#include "grinder/original_bytes.h"
+#include "grinder/image/original_bytes.h"
+#include "support/memory.h"
+#include "support/sorted.h"
 
 #define CHUNK_SIZE    (64u << 10)  /* of instructions' text, about */
 #define FUNCTION_SIZE (256u << 10) /* bytes of code that are shown of one */
@@ -53,23 +54,17 @@ static int compare_ns(const void *left, const void *right)
 /* The recorded function that begins there; 0 if there is none. */
 static uint32_t function_at(const struct listing *listing, uint32_t image, uint64_t rva)
 {
-    size_t low = 0, high = listing->function_count;
+    const struct function *functions = listing->report->images->functions;
+    const uint32_t *sorted = listing->by_address;
+    size_t found = partition_point(
+        i, listing->function_count,
+        functions[sorted[i]].image < image ||
+            (functions[sorted[i]].image == image && functions[sorted[i]].rva < rva));
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct function *function =
-            &listing->report->images->functions[listing->by_address[middle]];
-        if (function->image < image || (function->image == image && function->rva < rva))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == listing->function_count)
+    if (found == listing->function_count || functions[sorted[found]].image != image ||
+        functions[sorted[found]].rva != rva)
         return 0;
-    if (listing->report->images->functions[listing->by_address[low]].image != image ||
-        listing->report->images->functions[listing->by_address[low]].rva != rva)
-        return 0;
-    return listing->by_address[low];
+    return sorted[found];
 }
 
 /* The code of a function; null if it is not known. */
@@ -81,7 +76,7 @@ static const uint8_t *code_of(struct listing *listing, const struct function *fu
     if (image->problem || !function->rva || function->index >= image->manifest.function_count)
         return NULL;
     if (!listing->opened[function->image])
-        original_bytes_read(&listing->originals[function->image], image);
+        original_bytes_read(&listing->originals[function->image], image->file, &image->manifest);
     listing->opened[function->image] = true;
     *size = image->manifest.functions[function->index].size;
     if (*size > FUNCTION_SIZE)
@@ -95,7 +90,7 @@ static uint32_t write_instruction(struct listing *listing, const struct function
                                   const uint8_t *code, uint32_t at, uint32_t size)
 {
     const struct image *image = &listing->report->images->images[function->image];
-    uint64_t address = image->manifest.bytes->preferred_base + function->rva + at, target;
+    uint64_t address = image->manifest.head->preferred_base + function->rva + at, target;
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
     ZydisDecodedInstruction instruction;
     char line[LINE_SIZE], text[LINE_SIZE] = "";
@@ -112,7 +107,7 @@ static uint32_t write_instruction(struct listing *listing, const struct function
         if (operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && operands[0].imm.is_relative &&
             ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&instruction, &operands[0], address, &target)))
             callee = function_at(listing, function->image,
-                                 target - image->manifest.bytes->preferred_base);
+                                 target - image->manifest.head->preferred_base);
         snprintf(line, sizeof(line), callee ? "%s%" PRIu32 "\t%s\t%" PRIu32 : "%s%" PRIu32 "\t%s",
                  at ? "\n" : "", at, text, callee);
     }

@@ -4,15 +4,17 @@
 
 #include <stdbool.h>
 
-#include "grinder/pair_index.h"
+#include "grinder/base/pair_index.h"
 #include "grinder/report/page.h"
 #include "grinder/report/report.h"
+#include "grinder/report/source_file.h"
 
 enum report_file_state {
-    FILE_MISSING, /* there is none to read */
-    FILE_READ,    /* its text is in a chunk */
-    FILE_NO_ROOM, /* the page is full */
-    FILE_CHANGED, /* read, and younger than the recording */
+    FILE_MISSING,  /* there is none to read */
+    FILE_READ,     /* its text is in a chunk */
+    FILE_NO_ROOM,  /* the page is full */
+    FILE_CHANGED,  /* read, and younger than the recording */
+    FILE_WITHHELD, /* it may not be shown: source_file.h */
 };
 
 struct report_file {
@@ -20,6 +22,7 @@ struct report_file {
     enum trace_system system;
     bool has_functions;
     enum report_file_state state;
+    char *real; /* where it lies here, if its text is in a chunk or withheld; else null */
 };
 
 struct report_files {
@@ -27,13 +30,19 @@ struct report_files {
     size_t count, room;
     struct pair_index paths; /* both halves of the path's hash */
     uint32_t *of_place;      /* by struct place's file_number */
+    struct source_roots roots;
 };
 
-void report_files_begin(struct report_files *files, const struct report *report);
+/* 0, or -1 after a message and nothing to free. */
+int report_files_begin(struct report_files *files, const struct report *report);
 void report_files_free(struct report_files *files);
 
 /* Writes the text of all files that functions begin in: chunk sN for file N, one string. */
 void report_files_write(struct report_files *files, const struct report *report, struct page *page);
+
+/* Says which files' text the page at path holds, and which it might have held. */
+void report_files_say(const struct report_files *files, const struct report *report,
+                      const char *path);
 
 /* The file a function begins in; 0 if that is not known. */
 uint32_t report_file_of(const struct report_files *files, const struct report *report,

@@ -22,7 +22,7 @@ function load_chunk(name, ready) {
 const data = chunk("data");
 if (!data) document.body.textContent = "data.js does not lie beside this page: expected the whole folder.";
 const functions = data.functions, function_count = functions.name.length;
-const FILE_MISSING = 0, FILE_READ = 1, FILE_NO_ROOM = 2, FILE_CHANGED = 3;
+const FILE_MISSING = 0, FILE_READ = 1, FILE_NO_ROOM = 2, FILE_CHANGED = 3, FILE_WITHHELD = 4;
 
 const base_name = path => path.replace(/.*[\/\\](?=.)/, "");
 const file_name = data.files.path.map(path => path ? base_name(path) : "");

@@ -5,16 +5,18 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "grinder/message.h"
-#include "grinder/utf8.h"
+#include "grinder/base/message.h"
+#include "support/utf8.h"
 
-/* assets.S */
-extern const char report_html[], report_css[], report_js[];
+/* assemble.py, assets.S */
+extern const char report_page[];
 
-static const char style_mark[] = "/*STYLE*/", data_mark[] = "<!--DATA-->",
-                  script_mark[] = "/*SCRIPT*/";
+static const char local_mark[] = "<!--LOCAL-->", data_mark[] = "<!--DATA-->";
 
-/* The page's frame up to mark, and how it goes on behind it. */
+/* Its scripts, from wherever it lies: a file's page is of no origin, so 'self' is not enough. */
+static const char folder_policy[] = " 'self' file:";
+
+/* The page up to mark, and how it goes on behind it. */
 static const char *write_up_to(FILE *stream, const char *from, const char *mark)
 {
     const char *end = strstr(from, mark);
@@ -23,21 +25,17 @@ static const char *write_up_to(FILE *stream, const char *from, const char *mark)
     return end + strlen(mark);
 }
 
-static void write_head(FILE *stream)
+static void write_head(FILE *stream, bool folder)
 {
-    const char *rest = write_up_to(stream, report_html, style_mark);
+    const char *rest = write_up_to(stream, report_page, local_mark);
 
-    fputs(report_css, stream);
+    fputs(folder ? folder_policy : "", stream);
     write_up_to(stream, rest, data_mark);
 }
 
 static void write_tail(FILE *stream)
 {
-    const char *rest = strstr(report_html, data_mark) + strlen(data_mark);
-
-    rest = write_up_to(stream, rest, script_mark);
-    fputs(report_js, stream);
-    fputs(rest, stream);
+    fputs(strstr(report_page, data_mark) + strlen(data_mark), stream);
 }
 
 static int open_file(struct page *page, const char *name)
@@ -49,14 +47,14 @@ static int open_file(struct page *page, const char *name)
         message("%s: cannot be written: %s", page->path, strerror(ENAMETOOLONG));
         return -1;
     }
-    return output_open(&page->output, page->file);
+    return output_open_private(&page->output, page->file);
 }
 
 int page_begin(struct page *page, const char *path, bool folder)
 {
     *page = (struct page){.path = path, .folder = folder};
     if (folder) {
-        if (mkdir(path, 0777) < 0 && errno != EEXIST) {
+        if (mkdir(path, 0700) < 0 && errno != EEXIST) {
             message("%s: cannot be made: %s", path, strerror(errno));
             return -1;
         }
@@ -64,13 +62,15 @@ int page_begin(struct page *page, const char *path, bool folder)
     }
     if (open_file(page, NULL) < 0)
         return -1;
-    write_head(page->output.stream);
+    write_head(page->output.stream, false);
     return 0;
 }
 
 bool page_has_room(const struct page *page, uint64_t size)
 {
-    return page->folder || (page->text <= PAGE_TEXT_LIMIT && size <= PAGE_TEXT_LIMIT - page->text);
+    uint64_t limit = page->folder ? PAGE_FOLDER_LIMIT : PAGE_TEXT_LIMIT;
+
+    return page->text <= limit && size <= limit - page->text;
 }
 
 FILE *page_begin_chunk(struct page *page, const char *name)
@@ -107,7 +107,7 @@ int page_end(struct page *page)
     if (page->folder) {
         if (open_file(page, "index.html") < 0)
             return -1;
-        write_head(page->output.stream);
+        write_head(page->output.stream, true);
         fputs("<script src=\"data.js\"></script>\n", page->output.stream);
     }
     write_tail(page->output.stream);

@@ -7,12 +7,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "grinder/output.h"
+#include "grinder/base/output.h"
 
 #define PAGE_PATH_SIZE 4200
 
 /* What a single file holds of sources and instructions; a browser has to read it all. */
 #define PAGE_TEXT_LIMIT (64u << 20)
+
+/* What a folder holds: a module may name one large file by any number of paths. */
+#define PAGE_FOLDER_LIMIT (1u << 30)
 
 struct page {
     const char *path;

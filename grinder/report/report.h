@@ -1,32 +1,16 @@
-/*
- * The performance code browser: a page that shows a profile beside the code it is of.
- *
- *      FILE.html                           DIR/
- *      +------------------------+          +-- index.html     the same page without data
- *      | report.html            |          +-- data.js        report_data({…})
- *      |   report.css           |          +-- s0.js          report_chunk("s0", "…")  a source
- *      |   <script> data        |          +-- d0.js          report_chunk("d0", {…})  instructions
- *      |   <script> s0, s1 … d0 |          +-- …
- *      |   model.js … keys.js   |
- *      +------------------------+
- *
- * What is shown at once is in data (data.c draws it); text of sources and instructions lies in
- * chunks that the page reads when somebody looks at them.
- */
+/* What a report is about; report_write.h draws the page. */
 #ifndef UMBRA_GRINDER_REPORT_H
 #define UMBRA_GRINDER_REPORT_H
 
-#include "grinder/images.h"
-#include "grinder/profile.h"
+#include "grinder/profile/images.h"
+#include "grinder/profile/profile.h"
 
 struct report {
     const struct profile *profile; /* symbolized */
     const struct images *images;
     const char *const *path_maps;
+    const char *const *source_roots; /* likewise: --source-root */
+    bool verbose, quiet;             /* what is said of the files whose text is in it */
 };
-
-/* Writes the page to path: a file or, with folder, a folder that is made if there is none. 0, or
-   -1 after a message. */
-int report_write(const struct report *report, const char *path, bool folder);
 
 #endif

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grinder/bounded_file.h"
-#include "grinder/memory.h"
-#include "grinder/message.h"
-#include "grinder/traces.h"
+#include "grinder/base/message.h"
+#include "grinder/profile/traces.h"
+#include "support/bounded_file.h"
+#include "support/memory.h"
 #include "trace/slice_format.h"
 
 #define SIZE_LIMIT (1u << 30)

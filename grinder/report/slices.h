@@ -6,7 +6,7 @@
 #ifndef UMBRA_GRINDER_REPORT_SLICES_H
 #define UMBRA_GRINDER_REPORT_SLICES_H
 
-#include "grinder/profile.h"
+#include "grinder/profile/profile.h"
 
 #define SLICE_COLUMNS 100
 

@@ -62,10 +62,28 @@ function function_table(title, rows, whole) {
 
 const file_states = {
   [FILE_MISSING]: "The source file is not to be read here",
+  [FILE_WITHHELD]: "Not everybody may read this source, so it is left out; grinder --source-root=DIR takes in what lies below DIR",
   [FILE_NO_ROOM]: "The page has no room for this source; a report in a folder has it",
 };
 
 const changed = state => state === FILE_CHANGED ? " — changed since the recording" : "";
+
+/* The files whose text the page holds, named only once they are asked for: there may be many. */
+function embedded_files() {
+  return [...data.files.path.keys()].filter(file => data.files.state[file] === FILE_READ || data.files.state[file] === FILE_CHANGED);
+}
+
+function embedded() {
+  const count = embedded_files().length;
+  return count ? `<details class=embedded><summary>This report holds the text of ${format_count(count)} source file${count === 1 ? "" : "s"}</summary></details>` : "";
+}
+
+function list_embedded(details) {
+  details.ontoggle = () => {
+    if (!details.querySelector("ul"))
+      details.insertAdjacentHTML("beforeend", `<ul>${embedded_files().map(file => `<li><a href="#s${file}">${escape_html(data.files.path[file])}</a></li>`).join("")}</ul>`);
+  };
+}
 
 function trail(parts) { $("trail").innerHTML = parts.filter(Boolean).join("&ensp;/&ensp;"); }
 
@@ -103,8 +121,9 @@ function overview() {
   const hottest = model.functions.slice().sort((a, b) => model.self[b] - model.self[a]).slice(0, 12);
   const duration = Math.max(...data.processes.ns);
   trail([escape_html(data.processes.command[data.parts[model.part_numbers[0]].process])]);
-  main.innerHTML = `<div class=page><h1>${escape_html(data.title)}</h1><div class=place>${escape_html(data.processes.trace.join(", "))}</div><div class=facts>${fact(format_time(duration), "from start to end")}${fact(format_time(model.ns), "in recorded functions")}${fact(format_count(model.call_count), "calls")}${fact(format_count(model.functions.length), "functions that ran")}${fact(format_count(model.part_numbers.length), model.part_numbers.length === 1 ? "thread" : "threads")}</div>${data.slices ? "" : timeline(null)}<div class=head-row><h2>Who calls whom</h2><span class=choice><button data-graph=files>Files</button><button data-graph=modules>Modules</button></span></div><div class=graph></div>${function_table("Most time in themselves", hottest.map(f => ({ f, calls: model.calls[f], self: model.self[f], total: model.total[f] })), model.ns)}</div>`;
+  main.innerHTML = `<div class=page><h1>${escape_html(data.title)}</h1><div class=place>${escape_html(data.processes.trace.join(", "))}</div><div class=facts>${fact(format_time(duration), "from start to end")}${fact(format_time(model.ns), "in recorded functions")}${fact(format_count(model.call_count), "calls")}${fact(format_count(model.functions.length), "functions that ran")}${fact(format_count(model.part_numbers.length), model.part_numbers.length === 1 ? "thread" : "threads")}</div>${data.slices ? "" : timeline(null)}<div class=head-row><h2>Who calls whom</h2><span class=choice><button data-graph=files>Files</button><button data-graph=modules>Modules</button></span></div><div class=graph></div>${function_table("Most time in themselves", hottest.map(f => ({ f, calls: model.calls[f], self: model.self[f], total: model.total[f] })), model.ns)}${embedded()}</div>`;
   main.querySelector(".rows").style.maxHeight = "none";
+  if (main.querySelector(".embedded")) list_embedded(main.querySelector(".embedded"));
   const known_files = tabs.files.rows().length;
   const draw = by_files => {
     for (const button of main.querySelectorAll(".choice button")) button.setAttribute("aria-pressed", (button.dataset.graph === "files") === by_files);

@@ -2,20 +2,22 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <stddef.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "hooks/linux/trust.h"
 #include "hooks/memory.h"
 #include "thunkstash/linux/linux_pages.h"
+#include "thunkstash/linux/own_memory.h"
 #include "thunkstash/linux/syscalls.h"
 #include "trace/event_format.h"
 #include "trace/trace_format.h"
 
 #define ANSWER_MILLISECONDS 1000 /* of a service that has much to do */
 #define LOOK_MILLISECONDS   50   /* after which it is asked whether it does anything */
+#define COMMITTED           EVENT_SEGMENT_SIZE /* bytes at a time: no claim is larger */
 
+/* Connects to trusted users' services only (trust.h), and waits for nobody. */
 static long connect_to_service(char *const *environment)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -23,12 +25,14 @@ static long connect_to_service(char *const *environment)
 
     if (!protocol_socket_path(address.sun_path, environment_value(environment, "XDG_RUNTIME_DIR"),
                               environment_value(environment, "UMBRA_INSTANCE_ID"),
-                              (unsigned)SYSCALL0(geteuid)))
+                              (unsigned)SYSCALL0(geteuid)) ||
+        !trust_folder_of(address.sun_path))
         return -1;
     socket = SYSCALL3(socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (syscall_failed(socket))
         return -1;
-    if (syscall_failed(SYSCALL3(connect, socket, &address, sizeof address))) {
+    if (syscall_failed(SYSCALL3(connect, socket, &address, sizeof address)) ||
+        !trust_peer(socket)) {
         SYSCALL1(close, socket);
         return -1;
     }
@@ -101,6 +105,12 @@ static void receive_welcome(long socket, struct protocol_welcome *welcome, int f
            size < DESCRIPTORS * sizeof *files ? size : DESCRIPTORS * sizeof *files);
 }
 
+/* A service may hand on what is another's, without its knowledge or with it. */
+static bool files_are_trusted(const int files[DESCRIPTORS])
+{
+    return trust_file(files[0]) && (files[1] < 0 || trust_file(files[1]));
+}
+
 static bool welcome_is_sound(const struct protocol_welcome *welcome)
 {
     return welcome->magic == PROTOCOL_MAGIC && welcome->version == PROTOCOL_VERSION &&
@@ -108,16 +118,32 @@ static bool welcome_is_sound(const struct protocol_welcome *welcome)
            welcome->capacity / TRACE_UNIT <= UINT32_MAX;
 }
 
+/* What came of each of the descriptors: reserved, and committed as it is claimed. */
+static struct memory_span reserved[DESCRIPTORS];
+
+/* Its front is there to be used at once. */
+static void *map_shared(struct memory_span *span, long file, uint64_t size, uint64_t front)
+{
+    void *pages = pages_reserve_shared(file, size);
+
+    *span = (struct memory_span){(uint64_t)pages, (uint64_t)pages + size};
+    if (!pages || pages_commit(pages, front))
+        return pages;
+    pages_give_back(pages, size);
+    return 0;
+}
+
 /* Maps the trace; where the address space is limited, as much of its front as there is room for. */
 static char *map_trace(long file, struct protocol_welcome *welcome)
 {
     for (uint64_t size = welcome->capacity; size >= 16 * TRACE_BLOCK_SIZE; size /= 2) {
-        long trace = SYSCALL6(mmap, 0, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        char *trace;
 
         size = size / TRACE_BLOCK_SIZE * TRACE_BLOCK_SIZE;
-        if (!syscall_failed(trace)) {
+        trace = map_shared(&reserved[0], file, size, TRACE_HEADER_SIZE);
+        if (trace) {
             welcome->capacity = size;
-            return (char *)trace;
+            return trace;
         }
     }
     return 0;
@@ -126,13 +152,10 @@ static char *map_trace(long file, struct protocol_welcome *welcome)
 /* It is large, and what is recorded without it is of use. */
 static void *map_ring(long file, const struct protocol_welcome *welcome)
 {
-    long ring;
-
     if (file < 0 || welcome->ring_size < EVENT_RING_HEADER + EVENT_SEGMENT_SIZE ||
         (welcome->ring_size - EVENT_RING_HEADER) / EVENT_SEGMENT_SIZE > EVENT_MOST_SEGMENTS)
         return 0;
-    ring = SYSCALL6(mmap, 0, welcome->ring_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    return syscall_failed(ring) ? 0 : (void *)ring;
+    return map_shared(&reserved[1], file, welcome->ring_size, EVENT_RING_HEADER);
 }
 
 struct connection_maps connection_open(char *const *environment, uint32_t fork_of_pid,
@@ -151,7 +174,7 @@ struct connection_maps connection_open(char *const *environment, uint32_t fork_o
         return maps;
     if (SYSCALL6(sendto, socket, &hello, sizeof hello, MSG_NOSIGNAL, 0, 0) == sizeof hello)
         receive_welcome(socket, welcome, files);
-    if (files[0] >= 0 && welcome_is_sound(welcome))
+    if (files[0] >= 0 && files_are_trusted(files) && welcome_is_sound(welcome))
         maps.trace = map_trace(files[0], welcome);
     if (maps.trace)
         maps.ring = map_ring(files[1], welcome);
@@ -162,7 +185,21 @@ struct connection_maps connection_open(char *const *environment, uint32_t fork_o
     return maps;
 }
 
-bool connection_claim(void *part, uint64_t size)
+/* More at a time, since the next parts to be claimed are the next ones in memory. */
+static uint64_t size_to_commit(uint64_t part, uint64_t size)
 {
-    return pages_touch(part, size, offsetof(struct trace_block, reserved));
+    for (int i = 0; i < DESCRIPTORS; i++) {
+        const struct memory_span *span = &reserved[i];
+
+        if (part - span->start < span->end - span->start)
+            return span->end - part < COMMITTED ? span->end - part : COMMITTED;
+    }
+    return size;
+}
+
+bool connection_claim(void *part, uint64_t size, uint32_t at)
+{
+    return pages_touch(part, size, at) ||
+           (pages_commit(part, size_to_commit((uint64_t)part, size)) &&
+            pages_touch(part, size, at));
 }

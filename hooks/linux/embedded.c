@@ -2,8 +2,11 @@
 
 #include <asm/prctl.h>
 #include <stdint.h>
+#include <sys/mman.h>
 
 #include "hooks/linux/start.h"
+#include "hooks/linux/trust.h"
+#include "thunkstash/layout.h"
 #include "thunkstash/linux/syscalls.h"
 #include "thunkstash/pages.h"
 #include "trace/embedded_agent.h"
@@ -16,14 +19,25 @@ struct embedding embedding HIDDEN __attribute__((section(".data"))) = {0};
 extern struct embedding umbra_embedding __attribute__((alias("embedding"), visibility("default")));
 
 extern int umbra_ready HIDDEN;
+extern char umbra_stash[STASH_RANGE_SIZE] HIDDEN;
 
 static char *const *initial_environment;
 static enum { WAITING, BEGINNING, BEGUN, GIVEN_UP } state;
 static uint32_t tries;
 
+/* The kernel puts its auxiliary vector behind the environment. */
+static const uint64_t *behind(char *const *environment)
+{
+    while (*environment)
+        environment++;
+    return (const uint64_t *)(environment + 1);
+}
+
 /*
  * Before anything else in the process. The stack holds the count of arguments, these, a null, the
  * environment. Returns the program's own entry point. Nothing here may need relocation itself.
+ * Where whoever executes the program is not to be trusted, the hook word stays 0: nothing of the
+ * agent ever runs again.
  */
 HIDDEN uint64_t umbra_embedded_start(const uint64_t *stack)
 {
@@ -32,8 +46,11 @@ HIDDEN uint64_t umbra_embedded_start(const uint64_t *stack)
 
     for (uint64_t i = 0; i < embedding.pointer_count; i++)
         *(uint64_t *)(pointers[i] + moved) += moved;
-    *(uint64_t *)(embedding.hook_word + moved) = embedding.hook + moved;
     initial_environment = (char *const *)(stack + 1 + stack[0] + 1);
+    if (trust_vector(behind(initial_environment)))
+        *(uint64_t *)(embedding.hook_word + moved) = embedding.hook + moved;
+    /* The kernel makes a segment without bytes writable, whatever its flags are. */
+    SYSCALL3(mprotect, umbra_stash, STASH_RANGE_SIZE, PROT_NONE);
     umbra_ready = 1;
     return embedding.entry + moved;
 }

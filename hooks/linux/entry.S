@@ -43,8 +43,8 @@
  * the top, and are gone when it returns) or leave by longjmp. So a record is filled in before it
  * becomes the top; a handler that used it in between has changed its slot, and it is filled in again.
  * Calls are counted by storing the new count in the record's mark first, then in the node, exits
- * with the new count in the slot (layout.h): a hook that never goes on was counted either not at
- * all or once.
+ * with the new count in the slot (thunkstash/layout.h): a hook that never goes on was counted either
+ * not at all or once.
  */
 #include "hooks/linux/hooks.inc"
 

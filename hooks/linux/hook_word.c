@@ -19,8 +19,8 @@ static uint64_t *pages;
 static uint32_t page_count;
 static uint64_t trace_created; /* of the trace that lies over them: there are no two of a time */
 
-/* In step with service/trace_file.c: either the service sees `entry`, or `paused` is seen here as
-   the service has set it. */
+/* In step with service/recorder/trace_file.c: either the service sees `entry`, or `paused` is seen
+   here as the service has set it. */
 void hook_words_begin(void *entry)
 {
     struct trace_header *header = session.header;

@@ -5,17 +5,8 @@
 #include "hooks/memory.h"
 #include "thunkstash/linux/syscalls.h"
 
-/* A line is at most 73 characters and a path of 4096, escapes included. */
-#define BUFFER_SIZE 8192
-
-struct reader {
-    long file;
-    uint32_t at, filled;
-    char buffer[BUFFER_SIZE + 1];
-};
-
 /* A zero-terminated line without its newline, null at the end. */
-static char *next_line(struct reader *reader)
+static char *next_line(struct maps_reader *reader)
 {
     for (;;) {
         for (uint32_t i = reader->at; i < reader->filled; i++) {
@@ -33,7 +24,7 @@ static char *next_line(struct reader *reader)
         reader->at = 0;
 
         long got = SYSCALL3(read, reader->file, reader->buffer + reader->filled,
-                            BUFFER_SIZE - reader->filled);
+                            MAPS_BUFFER - reader->filled);
         if (got <= 0)
             return 0;
         reader->filled += (uint32_t)got;
@@ -83,21 +74,28 @@ static struct mapping parse_line(const char *line)
     return mapping;
 }
 
-bool maps_each(bool (*visit)(const struct mapping *, void *), void *with)
+bool maps_each_with(struct maps_reader *reader, bool (*visit)(const struct mapping *, void *),
+                    void *with)
 {
-    static struct reader reader; /* too large for a signal stack; callers hold the guard */
     char *line;
 
-    reader.at = reader.filled = 0;
-    reader.file = SYSCALL3(open, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
-    if (syscall_failed(reader.file))
+    reader->at = reader->filled = 0;
+    reader->file = SYSCALL3(open, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+    if (syscall_failed(reader->file))
         return false;
-    while ((line = next_line(&reader))) {
+    while ((line = next_line(reader))) {
         struct mapping mapping = parse_line(line);
 
         if (!visit(&mapping, with))
             break;
     }
-    SYSCALL1(close, reader.file);
+    SYSCALL1(close, reader->file);
     return true;
+}
+
+bool maps_each(bool (*visit)(const struct mapping *, void *), void *with)
+{
+    static struct maps_reader reader;
+
+    return maps_each_with(&reader, visit, with);
 }

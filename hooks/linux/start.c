@@ -1,16 +1,14 @@
-/* The agent's beginning and end in its host. */
+/* When the agent begins and ends in its host, and what Linux does for that. */
 #include "hooks/linux/start.h"
 
-#include "hooks/invocation.h"
+#include "hooks/agent_life.h"
 #include "hooks/generated.h"
+#include "hooks/guard.h"
+#include "hooks/linux/locked_memory.h"
 #include "hooks/linux/maps.h"
 #include "hooks/linux/resolver.h"
+#include "hooks/linux/trust.h"
 #include "hooks/memory.h"
-#include "hooks/modules.h"
-#include "hooks/session.h"
-#include "hooks/thread.h"
-#include "hooks/guard.h"
-#include "hooks/calibrate.h"
 #include "thunkstash/linux/linux_pages.h"
 #include "thunkstash/linux/syscalls.h"
 #include "thunkstash/stash.h"
@@ -29,7 +27,6 @@ struct own_file {
     char path[PATH_SIZE];
 };
 
-/* Where in which file the thunks come from. */
 static bool find_own_file(const struct mapping *mapping, void *with)
 {
     struct own_file *own = with;
@@ -43,36 +40,51 @@ static bool find_own_file(const struct mapping *mapping, void *with)
     return false;
 }
 
+/* The thunks, out of the agent's own file. */
+static void *map_thunks(void)
+{
+    static struct own_file own;
+    struct guard guard = guard_take();
+
+    own.address = (uint64_t)umbra_thunk_code;
+    maps_each(find_own_file, &own);
+    guard_release(guard);
+    return pages_map_file(own.path, own.offset, BLOCK_CODE_SIZE);
+}
+
+static void find_v8(void)
+{
+    struct guard guard = guard_take();
+
+    if (resolver_set())
+        generated_is_resolved();
+    guard_release(guard);
+}
+
 static void refuse(const char *why)
 {
     SYSCALL3(write, 2, why, text_length(why));
     SYSCALL1(exit_group, 1);
 }
 
+/* For good: the first call of each image has it call no more. */
+static void stay_out(void)
+{
+    if (guard_prepare())
+        __atomic_store_n(&umbra_ready, 1, __ATOMIC_RELEASE);
+}
+
 bool agent_begin_with(char *const *environment)
 {
-    static struct own_file own;
     const char *required = environment_value(environment, "UMBRA_REQUIRED");
-    struct guard guard;
 
+    locked_memory_begin();
     if (!guard_prepare())
         return false;
-    guard = guard_take();
-    own.address = (uint64_t)umbra_thunk_code;
-    maps_each(find_own_file, &own);
-    if (stash_prepare(umbra_stash, pages_map_file(own.path, own.offset, BLOCK_CODE_SIZE)) &&
-        session_begin(environment, 0)) {
-        modules_scan();
-        if (resolver_set())
-            generated_is_resolved();
-    }
-    guard_release(guard);
-    if (session.state == SESSION_RUNNING)
-        threads_prepare();
+    if (agent_life_begin(environment, umbra_stash, map_thunks()))
+        find_v8();
     else if (required && text_equal(required, "1"))
-        refuse("umbra: UMBRA_REQUIRED=1, but no call_trace_service answers for this "
-               "UMBRA_INSTANCE_ID; start one, or unset UMBRA_REQUIRED\n");
-    calibrate();
+        refuse(AGENT_LIFE_REFUSAL);
     __atomic_store_n(&umbra_ready, 1, __ATOMIC_RELEASE);
     return true;
 }
@@ -87,27 +99,13 @@ __attribute__((constructor)) static void agent_begin(int argc, char **argv, char
 {
     (void)argc;
     (void)argv;
-    agent_begin_with(gnu_get_libc_version ? environment : &environ ? environ : 0);
+    if (trust_start())
+        agent_begin_with(gnu_get_libc_version ? environment : &environ ? environ : 0);
+    else
+        stay_out();
 }
 
 __attribute__((destructor)) void agent_end(void)
 {
-    struct thread *self = thread_current();
-    uint64_t here = (uint64_t)__builtin_frame_address(0);
-    struct guard guard;
-
-    if (session.state != SESSION_RUNNING || guard_forked())
-        return;
-    guard = guard_take();
-    modules_scan();
-    session_leave(SESSION_CLOSED);
-    threads_cut(self);
-    if (self && self->begun == session.number) {
-        thread_suspend(self, here, ticks_now());
-        thread_end(self, here, TRACE_THREAD_ENDED);
-        thread_publish(self);
-    }
-    calibrate_again();
-    session_end();
-    guard_release(guard);
+    agent_life_end();
 }

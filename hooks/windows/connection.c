@@ -10,8 +10,9 @@
 #include "hooks/windows/file.h"
 #include "hooks/windows/rendezvous.h"
 #include "hooks/windows/text.h"
+#include "support/windows/private_file.h"
 #include "thunkstash/windows/call_system.h"
-#include "thunkstash/windows/ntdll.h"
+#include "support/windows/ntdll.h"
 #include "trace/trace_format.h"
 
 #define ANSWER_SECONDS 1
@@ -54,23 +55,36 @@ static SOCKET connect_to(uint16_t port)
     return INVALID_SOCKET;
 }
 
-static bool exchange(SOCKET socket)
+static bool send_all(SOCKET socket, const char *bytes, int size)
 {
-    for (int at = 0, count; at < (int)sizeof hello; at += count) {
-        count = wait_for(socket, true)
-                    ? send(socket, (const char *)&hello + at, (int)sizeof hello - at, 0)
-                    : -1;
-        if (count <= 0)
-            return false;
-    }
-    for (int at = 0, count; at < (int)sizeof answer; at += count) {
-        count = wait_for(socket, false)
-                    ? recv(socket, (char *)&answer + at, (int)sizeof answer - at, 0)
-                    : -1;
+    for (int at = 0, count; at < size; at += count) {
+        count = wait_for(socket, true) ? send(socket, bytes + at, size - at, 0) : -1;
         if (count <= 0)
             return false;
     }
     return true;
+}
+
+static bool receive_all(SOCKET socket, char *bytes, int size)
+{
+    for (int at = 0, count; at < size; at += count) {
+        count = wait_for(socket, false) ? recv(socket, bytes + at, size - at, 0) : -1;
+        if (count <= 0)
+            return false;
+    }
+    return true;
+}
+
+/* Who does not show the proof learns nothing but a secret that is of no use. */
+static bool exchange(SOCKET socket, const uint8_t proof[PROTOCOL_SECRET_SIZE])
+{
+    const int opening = PROTOCOL_TCP_OPENING;
+    char shown[PROTOCOL_SECRET_SIZE];
+
+    return send_all(socket, (char *)&hello, opening) && receive_all(socket, shown, sizeof shown) &&
+           !memcmp(shown, proof, sizeof shown) &&
+           send_all(socket, (char *)&hello + opening, (int)sizeof hello - opening) &&
+           receive_all(socket, (char *)&answer, sizeof answer);
 }
 
 static bool welcome_is_sound(const struct protocol_tcp_welcome *tcp)
@@ -90,7 +104,7 @@ static bool introduce(const struct rendezvous *at, void *with)
     if (socket == INVALID_SOCKET)
         return false;
     memcpy(hello.secret, at->secret, sizeof hello.secret);
-    if (exchange(socket) && welcome_is_sound(&answer))
+    if (exchange(socket, at->proof) && welcome_is_sound(&answer))
         return true;
     closesocket(socket);
     return false;
@@ -141,7 +155,12 @@ static bool open_trace(void)
     }
     text_copy(path + length, sizeof path - length, answer.path);
     trace_file = file_open(path, GENERIC_READ | GENERIC_WRITE);
-    return trace_file != INVALID_HANDLE_VALUE;
+    if (trace_file == INVALID_HANDLE_VALUE)
+        return false;
+    if (private_file(trace_file))
+        return true;
+    CloseHandle(trace_file);
+    return false;
 }
 
 /* Maps the trace; where the address space is limited, as much of its front as there is room for. */
@@ -159,6 +178,13 @@ static char *map_trace(struct protocol_welcome *welcome)
     if (section)
         CloseHandle(section);
     return trace;
+}
+
+/* The path's directory may be one where others can put another file of the user's there. */
+static bool is_new_trace(const struct trace_header *trace)
+{
+    return !memcmp(trace->magic, TRACE_MAGIC, sizeof trace->magic) &&
+           trace->state == TRACE_PREPARED;
 }
 
 struct connection_maps connection_open(char *const *environment, uint32_t fork_of_pid,
@@ -179,18 +205,23 @@ struct connection_maps connection_open(char *const *environment, uint32_t fork_o
     if (!open_trace())
         return none;
     trace_start = map_trace(welcome);
+    if (trace_start && !is_new_trace((struct trace_header *)trace_start)) {
+        UnmapViewOfFile(trace_start);
+        trace_start = 0;
+    }
     if (trace_start)
         ((struct trace_header *)trace_start)->system = TRACE_SYSTEM_WINDOWS;
     return (struct connection_maps){.trace = trace_start};
 }
 
 /* Zeros are written through the file, which finds room or answers with an error. */
-bool connection_claim(void *part, uint64_t size)
+bool connection_claim(void *part, uint64_t size, uint32_t in_page)
 {
     static const char zeros[TRACE_BLOCK_SIZE];
     LARGE_INTEGER at = {.QuadPart = (char *)part - trace_start};
     IO_STATUS_BLOCK done;
 
+    (void)in_page; /* all of it is written */
     for (uint64_t end = (uint64_t)at.QuadPart + size; (uint64_t)at.QuadPart < end;
          at.QuadPart += sizeof zeros)
         if (!NT_SUCCESS(

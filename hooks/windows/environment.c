@@ -1,7 +1,7 @@
 #include "hooks/windows/environment.h"
 
 #include "hooks/windows/text.h"
-#include "thunkstash/windows/ntdll.h"
+#include "support/windows/ntdll.h"
 
 #define MOST_NAME  64
 #define MOST_VALUE 4096

@@ -1,7 +1,8 @@
 #include "hooks/windows/file.h"
 
 #include "hooks/windows/text.h"
-#include "thunkstash/windows/ntdll.h"
+#include "support/windows/private_file.h"
+#include "support/windows/ntdll.h"
 
 #define MOST_PATH 2048
 
@@ -20,17 +21,49 @@ void *file_open(const char *path, unsigned long access)
                        0);
 }
 
-bool file_read(const char *path, char *content, size_t size)
+/* What Linux makes up as it is read comes in parts. */
+static bool read_all(HANDLE file, char *content, size_t size)
+{
+    size_t have = 0;
+    DWORD got;
+
+    do {
+        if (!ReadFile(file, content + have, (DWORD)(size - 1 - have), &got, 0))
+            return false;
+        have += got;
+    } while (got && have < size - 1);
+    content[have] = 0;
+    return true;
+}
+
+static bool read_if(bool (*is_wanted)(void *), const char *path, char *content, size_t size)
 {
     HANDLE file = file_open(path, GENERIC_READ);
-    DWORD got;
     bool read;
 
     if (file == INVALID_HANDLE_VALUE)
         return false;
-    read = ReadFile(file, content, (DWORD)size - 1, &got, 0);
+    read = (!is_wanted || is_wanted(file)) && read_all(file, content, size);
     CloseHandle(file);
-    if (read)
-        content[got] = 0;
     return read;
+}
+
+bool file_read(const char *path, char *content, size_t size)
+{
+    return read_if(0, path, content, size);
+}
+
+bool file_read_private(const char *path, char *content, size_t size)
+{
+    return read_if(private_file, path, content, size);
+}
+
+bool file_exists(const char *path)
+{
+    HANDLE file = file_open(path, 0);
+
+    if (file == INVALID_HANDLE_VALUE)
+        return false;
+    CloseHandle(file);
+    return true;
 }

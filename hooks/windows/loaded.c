@@ -8,7 +8,7 @@
 #include "hooks/windows/teb.h"
 #include "hooks/windows/text.h"
 #include "thunkstash/windows/call_system.h"
-#include "thunkstash/windows/ntdll.h"
+#include "support/windows/ntdll.h"
 
 #define TRY_ONLY 2
 #define ACQUIRED 1

@@ -3,11 +3,13 @@
 #include "hooks/memory.h"
 #include "hooks/windows/environment.h"
 #include "hooks/windows/file.h"
-#include "thunkstash/windows/ntdll.h"
+#include "hooks/windows/port.h"
+#include "support/windows/ntdll.h"
 
 #define PATH_SIZE     1024
 #define CONTENT_SIZE  4096
-#define VERSION_START "umbra 1 "
+#define VERSION_START "umbra 2 "
+#define SUFFIX        ".rendezvous"
 
 /* All of these run once, at the agent's beginning. */
 static char path[PATH_SIZE];
@@ -36,6 +38,19 @@ static int hexadecimal(char c)
                                   : -1;
 }
 
+/* What is behind it; null if it is none. */
+static const char *parse_secret(const char *text, uint8_t secret[PROTOCOL_SECRET_SIZE])
+{
+    for (int i = 0; i < PROTOCOL_SECRET_SIZE; i++, text += 2) {
+        int high = hexadecimal(text[0]), low = high < 0 ? -1 : hexadecimal(text[1]);
+
+        if (low < 0)
+            return 0;
+        secret[i] = (uint8_t)(high << 4 | low);
+    }
+    return text;
+}
+
 static bool parse(const char *text, struct rendezvous *at)
 {
     uint32_t port;
@@ -46,14 +61,11 @@ static bool parse(const char *text, struct rendezvous *at)
     if (!port || port > UINT16_MAX || *text++ != ' ')
         return false;
     at->port = (uint16_t)port;
-    for (int i = 0; i < PROTOCOL_SECRET_SIZE; i++) {
-        int high = hexadecimal(text[2 * i]), low = high < 0 ? -1 : hexadecimal(text[2 * i + 1]);
-
-        if (low < 0)
-            return false;
-        at->secret[i] = (uint8_t)(high << 4 | low);
-    }
-    return text[2 * PROTOCOL_SECRET_SIZE] == '\n';
+    text = parse_secret(text, at->secret);
+    if (!text || *text++ != ' ')
+        return false;
+    text = parse_secret(text, at->proof);
+    return text && *text == '\n';
 }
 
 static bool is_wine(void)
@@ -88,7 +100,7 @@ static bool name_file(const char *before, const char *runtime, uint32_t uid)
     socket[length - (sizeof suffix - 1)] = 0;
     text_copy(path, sizeof path, before);
     append(socket);
-    append(".rendezvous");
+    append(SUFFIX);
     return true;
 }
 
@@ -117,11 +129,32 @@ static bool name_given_file(void)
     return environment_get("UMBRA_RENDEZVOUS", path, sizeof path);
 }
 
+/* The lock beside the file: Windows removes it with the service, however that ends. */
+static bool lock_is_there(void)
+{
+    size_t stem = text_length(path) - (sizeof SUFFIX - 1);
+
+    if (stem >= sizeof path || !text_equal(path + stem, SUFFIX))
+        return true; /* a name of somebody's own */
+    path[stem] = 0;
+    append(".lock");
+    return file_exists(path);
+}
+
+/* Without a word to anybody. */
+static bool is_ours(const struct rendezvous *at)
+{
+    uint32_t uid;
+
+    return lock_is_there() && (!is_wine() || !linux_user(&uid) || port_may_be_of(at->port, uid));
+}
+
 static bool try(bool (*visit)(const struct rendezvous *, void *), void *with)
 {
     struct rendezvous at;
 
-    return file_read(path, content, sizeof content) && parse(content, &at) && visit(&at, with);
+    return file_read_private(path, content, sizeof content) && parse(content, &at) &&
+           is_ours(&at) && visit(&at, with);
 }
 
 bool rendezvous_each(bool (*visit)(const struct rendezvous *, void *), void *with)

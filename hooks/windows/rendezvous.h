@@ -9,10 +9,12 @@
 
 struct rendezvous {
     uint16_t port;
-    uint8_t secret[PROTOCOL_SECRET_SIZE];
+    uint8_t secret[PROTOCOL_SECRET_SIZE]; /* to be shown to the service */
+    uint8_t proof[PROTOCOL_SECRET_SIZE];  /* which it has to show then */
 };
 
-/* Calls visit with what each rendezvous file says that is there, until it returns true. */
+/* Calls visit with what each rendezvous file says that is there, until it returns true. Passes
+   over files that are not the user's alone, and those of a service that is known to be gone. */
 bool rendezvous_each(bool (*visit)(const struct rendezvous *at, void *with), void *with);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The agent's beginning and end in its host.
+ * When the agent begins and ends in its host, and what Windows does for that.
  *
  *      DllMain, process attach    a slot for each thread's state; nothing else
  *      first hook                 the session: connects to the service, maps the trace
@@ -14,16 +14,12 @@
 #include <stdbool.h>
 
 #include "hooks/agent.h"
-#include "hooks/calibrate.h"
-#include "hooks/guard.h"
+#include "hooks/agent_life.h"
 #include "hooks/memory.h"
-#include "hooks/modules.h"
-#include "hooks/session.h"
-#include "hooks/thread.h"
 #include "hooks/windows/environment.h"
 #include "hooks/windows/thread_slot.h"
 #include "thunkstash/windows/call_system.h"
-#include "thunkstash/windows/ntdll.h"
+#include "support/windows/ntdll.h"
 #include "thunkstash/windows/range.h"
 
 /* entry.S: may images be registered? Zero until the agent itself is set up. */
@@ -50,21 +46,8 @@ static bool is_required(void)
 /* True, for CALL_SYSTEM. */
 static bool begin(void)
 {
-    struct guard guard = guard_take();
-
-    if (session_begin(0, 0)) {
-        if (stash_prepare(range_reserve(), range_open_code(image)))
-            modules_scan();
-        else
-            session_leave(SESSION_OFF);
-    }
-    guard_release(guard);
-    if (session.state == SESSION_RUNNING)
-        threads_prepare();
-    else if (is_required())
-        refuse("umbra: UMBRA_REQUIRED=1, but no call_trace_service answers for this "
-               "UMBRA_INSTANCE_ID; start one, or unset UMBRA_REQUIRED\n");
-    calibrate();
+    if (!agent_life_begin(0, range_reserve(), range_open_code(image)) && is_required())
+        refuse(AGENT_LIFE_REFUSAL);
     return true;
 }
 
@@ -95,27 +78,6 @@ static void attach(HINSTANCE self)
         __atomic_store_n(&umbra_ready, 1, __ATOMIC_RELEASE);
 }
 
-static void end(void)
-{
-    struct thread *self = thread_current();
-    uint64_t here = (uint64_t)__builtin_frame_address(0);
-    struct guard guard;
-
-    if (session.state != SESSION_RUNNING)
-        return;
-    guard = guard_take();
-    modules_scan();
-    session_leave(SESSION_CLOSED);
-    threads_cut(self);
-    if (self && self->begun == session.number) {
-        thread_suspend(self, here, ticks_now());
-        thread_end(self, here, TRACE_THREAD_ENDED);
-        thread_publish(self);
-    }
-    session_end();
-    guard_release(guard);
-}
-
 BOOL WINAPI DllMain(HINSTANCE self, DWORD reason, void *reserved)
 {
     (void)reserved;
@@ -124,6 +86,6 @@ BOOL WINAPI DllMain(HINSTANCE self, DWORD reason, void *reserved)
     else if (reason == DLL_THREAD_DETACH)
         thread_slot_detach();
     else if (reason == DLL_PROCESS_DETACH)
-        end();
+        agent_life_end();
     return TRUE;
 }

@@ -2,7 +2,7 @@
 
 #include "hooks/windows/teb.h"
 #include "thunkstash/windows/call_system.h"
-#include "thunkstash/windows/ntdll.h"
+#include "support/windows/ntdll.h"
 
 uint32_t system_process_id(void)
 {

@@ -2,7 +2,7 @@
 
 #include "hooks/windows/text.h"
 #include "thunkstash/windows/call_system.h"
-#include "thunkstash/windows/ntdll.h"
+#include "support/windows/ntdll.h"
 
 #define THREAD_NAME_INFORMATION 38 /* Windows 10 1607; before, there are no names */
 #define NAME_SIZE               256

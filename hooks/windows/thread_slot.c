@@ -3,7 +3,7 @@
 #include "hooks/thread.h"
 #include "hooks/windows/teb.h"
 #include "hooks/windows/thread_slot.h"
-#include "thunkstash/windows/ntdll.h"
+#include "support/windows/ntdll.h"
 
 uint64_t umbra_thread_slot; /* its offset in the thread's environment block; entry.S reads it */
 

@@ -1,6 +1,7 @@
 /* Rows of call frame information: as much of them as concerns the CFA and the return address. */
+#include "rewriter/elf/cfi.h"
+
 #include "rewriter/elf/dwarf_data.h"
-#include "rewriter/elf/eh_frame.h"
 
 /* The upper two bits are an operation of their own, with an operand in the lower six. */
 enum {

@@ -1,4 +1,5 @@
 /* Rows of call frame information, from the instructions compilers write. */
+#include "rewriter/elf/cfi.h"
 #include "rewriter/elf/eh_frame.h"
 
 #include <setjmp.h>

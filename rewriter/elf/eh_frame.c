@@ -1,7 +1,8 @@
 #include "rewriter/elf/eh_frame.h"
 
 #include "rewriter/elf/dwarf_data.h"
-#include "rewriter/memory.h"
+#include "support/memory.h"
+#include "support/sorted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -205,17 +206,8 @@ void eh_frame_free(struct eh_frame *frame)
 
 const struct fde *eh_frame_find(const struct eh_frame *frame, uint64_t address)
 {
-    size_t low = 0, high = frame->fde_count;
+    size_t behind = partition_point(i, frame->fde_count, frame->fdes[i].address <= address);
+    const struct fde *fde = behind ? &frame->fdes[behind - 1] : NULL;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (frame->fdes[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || address - frame->fdes[low - 1].address >= frame->fdes[low - 1].size)
-        return NULL;
-    return &frame->fdes[low - 1];
+    return fde && address - fde->address < fde->size ? fde : NULL;
 }

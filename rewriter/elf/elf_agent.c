@@ -1,5 +1,5 @@
-/* The agent for ELF images. */
-#include "rewriter/agent.h"
+#include "rewriter/elf/elf_agent.h"
+
 #include "rewriter/elf/elf_image.h"
 #include "trace/image_manifest.h"
 
@@ -13,7 +13,7 @@ static const char *const places[] = {
     NULL,
 };
 
-static bool exports_hook(const struct elf_image *image)
+static bool has_hook_export(const struct elf_image *image)
 {
     struct elf_table symbols = elf_dynamic_symbols(image);
 
@@ -33,7 +33,7 @@ static bool check(const char *path, uint8_t *bytes, size_t size, struct failure 
     bool is_agent = elf_image_read(&image, path, bytes, size, failure);
 
     if (is_agent) {
-        is_agent = exports_hook(&image) ||
+        is_agent = has_hook_export(&image) ||
                    fail(failure, path, "expected the agent, found a library without %s",
                         IMAGE_HOOK_SYMBOL);
         elf_image_free(&image);

@@ -2,9 +2,9 @@
 #ifndef UMBRA_REWRITER_ELF_CHANGES_H
 #define UMBRA_REWRITER_ELF_CHANGES_H
 
-#include "rewriter/change_list.h"
 #include "rewriter/elf/elf_image.h"
-#include "rewriter/patch_write.h"
+#include "rewriter/patch/change_list.h"
+#include "rewriter/patch/patch_write.h"
 
 /*
  * Fills in an empty list, whose items must be freed. To be called while the image is as it was

@@ -1,8 +1,9 @@
 #include "rewriter/elf/elf_code.h"
 
-#include "rewriter/elf/elf_generated.h"
+#include "rewriter/code/code_classify.h"
+#include "rewriter/code/code_discover.h"
 #include "rewriter/elf/elf_imports.h"
-#include "rewriter/memory.h"
+#include "support/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,18 +13,10 @@
 static void range_add(struct elf_code *elf, const struct elf_image *image, uint64_t address,
                       uint64_t size, bool is_code)
 {
-    struct code *code = &elf->code;
     struct code_range range = {address, elf_at(image, address, size), size};
 
-    if (!range.bytes || size == 0)
-        return;
-    if (is_code) {
-        code->ranges = memory_grow(code->ranges, code->range_count, &elf->range_room, sizeof range);
-        code->ranges[code->range_count++] = range;
-    } else {
-        code->data = memory_grow(code->data, code->data_count, &elf->data_room, sizeof range);
-        code->data[code->data_count++] = range;
-    }
+    if (range.bytes && size)
+        code_add_range(&elf->code, range, is_code);
 }
 
 static int by_address(const void *left, const void *right)
@@ -109,17 +102,7 @@ static struct return_slot unwind_slot_at(void *context, uint64_t address)
 
 static void add(struct elf_code *elf, uint64_t address, uint64_t size, struct function function)
 {
-    const struct code_range *range = code_range_at(&elf->code, address);
-    uint64_t room;
-
-    if (!range)
-        return;
-    room = range->size - (address - range->address);
-    function.address = address;
-    function.end = address + (size && size < room ? size : room);
-    if (size)
-        function.evidence |= EVIDENCE_EXTENT;
-    function_list_add(&elf->functions, function);
+    code_add_function(&elf->code, &elf->functions, address, size, function);
 }
 
 static void add_symbols(struct elf_code *elf, struct elf_table symbols, struct elf_table strings)
@@ -153,7 +136,7 @@ static void add_entry(struct elf_code *elf, uint64_t address)
     add(elf, address, 0, (struct function){.evidence = EVIDENCE_ENTRY});
 }
 
-static bool in_span(const struct elf_span *span, uint64_t address)
+static bool is_in_span(const struct elf_span *span, uint64_t address)
 {
     return address - span->address < span->size;
 }
@@ -200,7 +183,7 @@ static void add_entries(struct elf_code *elf, const struct elf_image *image)
             continue;
         address_set_add(&elf->map.pointers, target);
         for (size_t j = 0; j < sizeof arrays / sizeof *arrays; j++)
-            if (in_span(&arrays[j], relocation.r_offset))
+            if (is_in_span(&arrays[j], relocation.r_offset))
                 add_entry(elf, target);
     }
 }
@@ -284,7 +267,7 @@ static void mark_unknown(struct elf_code *elf)
     }
 }
 
-static bool minds_its_caller(const struct function *function)
+static bool is_bound_to_caller(const struct function *function)
 {
     return function &&
            (function->reason == PATCH_RETURN_ADDRESS || function->reason == PATCH_RETURNS_TWICE);
@@ -306,7 +289,7 @@ static void mark_jumps_to_readers(struct elf_code *elf)
 
             if (branch->kind != BRANCH_JUMP || !from || from->reason ||
                 branch->source >= from->end ||
-                !minds_its_caller(function_list_at(&elf->functions, branch->target)))
+                !is_bound_to_caller(function_list_at(&elf->functions, branch->target)))
                 continue;
             from->reason = PATCH_RETURNS_TWICE;
             is_changed = true;
@@ -358,10 +341,12 @@ void elf_code_read(struct elf_code *elf, const struct elf_image *image,
     mark_by_frame(elf);
     code_discover(&elf->code, &elf->functions, &elf->map);
     mark_plt(elf, image);
-    elf_generated_find(elf);
-    elf_generated_mark(elf);
+    elf->generated = elf_generated_find(&elf->code, &elf->functions, &elf->frame);
+    elf_generated_mark(&elf->generated, &elf->functions);
     if (options->instrument_imports)
         elf_imports_add(&elf->functions, &elf->map, image);
+    elf_memory_locks_find(&elf->locks, &elf->code, &elf->map, &elf->functions,
+                          elf_image_is_static(image));
     if (elf_image_is_static(image)) {
         mark_unknown(elf);
         mark_jumps_to_readers(elf);

@@ -2,13 +2,11 @@
 #ifndef UMBRA_REWRITER_ELF_CODE_H
 #define UMBRA_REWRITER_ELF_CODE_H
 
-#include "rewriter/code.h"
-#include "rewriter/elf/eh_frame.h"
+#include "rewriter/code/code.h"
+#include "rewriter/elf/cfi.h"
+#include "rewriter/elf/elf_generated.h"
 #include "rewriter/elf/elf_image.h"
-
-struct elf_span {
-    uint64_t address, size;
-};
+#include "rewriter/elf/elf_memory_lock.h"
 
 struct elf_code {
     struct code code;
@@ -16,10 +14,10 @@ struct elf_code {
     struct function_list functions; /* ascending, each with its reason or undecided */
     struct eh_frame frame;
     struct elf_span generated; /* elf_generated.h */
-    struct cfi_cursor cursor;  /* of the function being swept */
-    const struct fde *fde;     /* null if it has none */
-    uint64_t swept;            /* its address */
-    size_t range_room, data_room;
+    struct elf_memory_locks locks;
+    struct cfi_cursor cursor; /* of the function being swept */
+    const struct fde *fde;    /* null if it has none */
+    uint64_t swept;           /* its address */
 };
 
 struct elf_code_options {

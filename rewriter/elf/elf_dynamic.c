@@ -1,5 +1,5 @@
 /* The dynamic section of an instrumented image. */
-#include "rewriter/elf/elf_layout.h"
+#include "rewriter/elf/elf_dynamic.h"
 
 static void put(struct elf_layout *layout, int64_t tag, uint64_t value)
 {
@@ -43,11 +43,23 @@ static uint64_t dynamic_value(const struct elf_layout *layout, const Elf64_Dyn *
     }
 }
 
+/*
+ * The agent comes first among what a program needs, so that its mlockall is found before the C
+ * library's. A library's needs come behind those of the program that loads it, and the C library is
+ * one of these; what a library is an auxiliary filter of comes right before the library.
+ */
+static void put_agent(struct elf_layout *layout)
+{
+    put(layout, DT_NEEDED, layout->agent_name);
+    if (!elf_segment(layout->image, PT_INTERP) || elf_dynamic(layout->image, DT_SONAME))
+        put(layout, DT_AUXILIARY, layout->agent_name);
+}
+
 void elf_dynamic_build(struct elf_layout *layout)
 {
     const struct elf_image *image = layout->image;
 
-    put(layout, DT_NEEDED, layout->agent_name);
+    put_agent(layout);
     for (size_t i = 0; i < image->dynamic_count; i++)
         put(layout, image->dynamic[i].d_tag, dynamic_value(layout, &image->dynamic[i]));
     if (!elf_dynamic(image, DT_RELA))

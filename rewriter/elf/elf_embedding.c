@@ -229,7 +229,8 @@ bool elf_embedding_bind(struct elf_embedding *embedding, const struct elf_embedd
     struct embedding filled;
 
     if (own >= embedding->bytes.size || embedding->bytes.size - own < sizeof filled ||
-        hook == UINT64_MAX || agent_symbol(agent, EMBEDDED_START_SYMBOL) == UINT64_MAX)
+        hook == UINT64_MAX || agent_symbol(agent, EMBEDDED_START_SYMBOL) == UINT64_MAX ||
+        agent_symbol(agent, EMBEDDED_LOCK_SYMBOL) == UINT64_MAX)
         return fail(failure, agent->path,
                     "expected an agent for static executables, found one without %s",
                     EMBEDDED_START_SYMBOL);
@@ -258,4 +259,9 @@ bool elf_embedding_bind(struct elf_embedding *embedding, const struct elf_embedd
 uint64_t elf_embedding_start(const struct elf_embedding *embedding)
 {
     return embedding->address + agent_symbol(&embedding->image, EMBEDDED_START_SYMBOL);
+}
+
+uint64_t elf_embedding_lock(const struct elf_embedding *embedding)
+{
+    return embedding->address + agent_symbol(&embedding->image, EMBEDDED_LOCK_SYMBOL);
 }

@@ -6,10 +6,10 @@
 #ifndef UMBRA_REWRITER_ELF_EMBEDDING_H
 #define UMBRA_REWRITER_ELF_EMBEDDING_H
 
+#include "rewriter/base/buffer.h"
+#include "rewriter/base/input_file.h"
 #include "rewriter/elf/eh_frame.h"
 #include "rewriter/elf/elf_image.h"
-#include "rewriter/input_file.h"
-#include "rewriter/memory.h"
 
 #define EMBEDDING_LOADS 4 /* load segments of the agent; the last, the stash, has no bytes */
 
@@ -55,6 +55,9 @@ bool elf_embedding_bind(struct elf_embedding *embedding, const struct elf_embedd
 
 /* Address of the agent's entry point, once bound. */
 uint64_t elf_embedding_start(const struct elf_embedding *embedding);
+
+/* Address of what its system call mlockall goes to, once bound. */
+uint64_t elf_embedding_lock(const struct elf_embedding *embedding);
 
 /* Describes the thread-local storage anew. */
 void elf_embedding_tls(const struct elf_embedding *embedding, uint64_t delta, Elf64_Phdr *header);

@@ -34,7 +34,7 @@ static bool is_frame_set_up(const uint8_t *code, const uint8_t *end)
             (next[0] == 0x6a && next[1] % 2 == 0 && next[1] < 0x80));
 }
 
-static void look_through(const struct elf_code *elf, const struct code_range *range,
+static void look_through(const struct eh_frame *frame, const struct code_range *range,
                          struct stretch *longest)
 {
     const uint8_t *at = range->bytes, *end = range->bytes + range->size;
@@ -45,7 +45,7 @@ static void look_through(const struct elf_code *elf, const struct code_range *ra
         bool is_set_up = is_frame_set_up(at, end);
 
         at += sizeof frame_begin;
-        if (!is_set_up || eh_frame_find(&elf->frame, address))
+        if (!is_set_up || eh_frame_find(frame, address))
             continue;
         if (stretch.count && address - stretch.last > WIDEST_GAP) {
             keep_longer(longest, &stretch);
@@ -60,38 +60,40 @@ static void look_through(const struct elf_code *elf, const struct code_range *ra
 
 /* HotSpot has no code of its generator in the image. That it has one is said by a span in which no
    call returns: the second byte of a function. */
-static void mark_java(struct elf_code *elf)
+static struct elf_span find_java(const struct function_list *functions)
 {
-    for (size_t i = 0; i < elf->functions.count; i++) {
-        const struct function *function = &elf->functions.items[i];
+    struct elf_span java = {0};
+
+    for (size_t i = 0; i < functions->count; i++) {
+        const struct function *function = &functions->items[i];
 
         if (function->name && strcmp(function->name, "JNI_CreateJavaVM") == 0)
-            elf->generated = (struct elf_span){function->address + 1, GENERATED_ELSEWHERE};
+            java = (struct elf_span){function->address + 1, GENERATED_ELSEWHERE};
     }
+    return java;
 }
 
-void elf_generated_find(struct elf_code *elf)
+struct elf_span elf_generated_find(const struct code *code, const struct function_list *functions,
+                                   const struct eh_frame *frame)
 {
     struct stretch longest = {0};
     uint64_t start, end;
 
-    for (size_t i = 0; i < elf->code.range_count; i++)
-        look_through(elf, &elf->code.ranges[i], &longest);
-    if (longest.count < FEWEST) {
-        mark_java(elf);
-        return;
-    }
+    for (size_t i = 0; i < code->range_count; i++)
+        look_through(frame, &code->ranges[i], &longest);
+    if (longest.count < FEWEST)
+        return find_java(functions);
     start = longest.first / PAGE * PAGE;
     end = (longest.last + PAGE) / PAGE * PAGE;
-    elf->generated = (struct elf_span){start, end - start};
+    return (struct elf_span){start, end - start};
 }
 
-void elf_generated_mark(struct elf_code *elf)
+void elf_generated_mark(const struct elf_span *generated, struct function_list *functions)
 {
-    for (size_t i = 0; i < elf->functions.count; i++) {
-        struct function *function = &elf->functions.items[i];
+    for (size_t i = 0; i < functions->count; i++) {
+        struct function *function = &functions->items[i];
 
-        if (function->address - elf->generated.address < elf->generated.size && !function->unwind &&
+        if (function->address - generated->address < generated->size && !function->unwind &&
             function->reason != PATCH_PLT)
             function->reason = PATCH_GENERATED;
     }

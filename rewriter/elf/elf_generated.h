@@ -24,13 +24,19 @@
 #ifndef UMBRA_REWRITER_ELF_GENERATED_H
 #define UMBRA_REWRITER_ELF_GENERATED_H
 
-#include "rewriter/elf/elf_code.h"
+#include "rewriter/code/code.h"
+#include "rewriter/elf/eh_frame.h"
 #include "trace/image_manifest.h"
 
-/* Fills in elf->generated: the longest such stretch, in whole pages; empty if there is none. */
-void elf_generated_find(struct elf_code *elf);
+struct elf_span {
+    uint64_t address, size;
+};
+
+/* The longest such stretch, in whole pages; empty if there is none. */
+struct elf_span elf_generated_find(const struct code *code, const struct function_list *functions,
+                                   const struct eh_frame *frame);
 
 /* Decides the functions in it: PATCH_GENERATED. */
-void elf_generated_mark(struct elf_code *elf);
+void elf_generated_mark(const struct elf_span *generated, struct function_list *functions);
 
 #endif

@@ -1,5 +1,5 @@
 /* The dynamic tables and the program headers, each with its new entries: copied, or grown. */
-#include "rewriter/elf/elf_layout.h"
+#include "rewriter/elf/elf_grow.h"
 
 #include "trace/image_manifest.h"
 
@@ -147,12 +147,12 @@ uint64_t elf_symbol_place(const struct elf_layout *layout, size_t index)
     return table + index * sizeof(Elf64_Sym);
 }
 
-bool elf_relocation_stays(const struct elf_layout *layout, size_t index)
+bool elf_relocation_is_in_place(const struct elf_layout *layout, size_t index)
 {
     return layout->embedding || (layout->room.has_relocations && !is_displaced(layout, index));
 }
 
-bool elf_symbol_stays(const struct elf_layout *layout)
+bool elf_symbol_is_in_place(const struct elf_layout *layout)
 {
     return layout->embedding || layout->room.has_symbols;
 }

@@ -1,7 +1,8 @@
 #include "rewriter/elf/elf_image.h"
 
 #include "rewriter/elf/elf_machine.h"
-#include "rewriter/memory.h"
+#include "support/memory.h"
+#include "support/sorted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 
 #define ADDED_SECTIONS 8 /* room for those that instrumenting adds */
 
-static bool in_file(const struct elf_image *image, uint64_t offset, uint64_t size)
+static bool is_in_file(const struct elf_image *image, uint64_t offset, uint64_t size)
 {
     return offset <= image->size && size <= image->size - offset;
 }
@@ -45,7 +46,7 @@ static bool segment_check(const struct elf_image *image, size_t index, struct fa
 
     if (segment->p_type == PT_NULL || segment->p_filesz == 0)
         return true;
-    if (!in_file(image, segment->p_offset, segment->p_filesz))
+    if (!is_in_file(image, segment->p_offset, segment->p_filesz))
         return fail(failure, image->path,
                     "truncated: program header %zu ends at byte %#llx, the file has %#zx", index,
                     (unsigned long long)segment->p_offset + segment->p_filesz, image->size);
@@ -77,7 +78,7 @@ static bool segments_read(struct elf_image *image, struct failure *failure)
     bool loaded = false;
     uint64_t loaded_bytes = 0;
 
-    if (!in_file(image, image->header.e_phoff, size))
+    if (!is_in_file(image, image->header.e_phoff, size))
         return fail(failure, image->path,
                     "truncated: program headers end at byte %#llx, the file has %#zx",
                     (unsigned long long)image->header.e_phoff + size, image->size);
@@ -122,7 +123,7 @@ static bool sections_read(struct elf_image *image, struct failure *failure)
 
     if (header->e_shoff == 0 || header->e_shnum == 0 || header->e_shentsize != sizeof(Elf64_Shdr))
         return true;
-    if (!in_file(image, header->e_shoff, header->e_shnum * sizeof(Elf64_Shdr)))
+    if (!is_in_file(image, header->e_shoff, header->e_shnum * sizeof(Elf64_Shdr)))
         return fail(
             failure, image->path,
             "truncated: section headers end at byte %#llx, the file has %#zx; copy it again",
@@ -138,7 +139,7 @@ static bool sections_read(struct elf_image *image, struct failure *failure)
     if (header->e_shstrndx >= image->section_count)
         return true;
     names = &image->sections[header->e_shstrndx];
-    if (names->sh_type == SHT_STRTAB && in_file(image, names->sh_offset, names->sh_size)) {
+    if (names->sh_type == SHT_STRTAB && is_in_file(image, names->sh_offset, names->sh_size)) {
         image->section_names = (const char *)image->bytes + names->sh_offset;
         image->section_names_size = names->sh_size;
     }
@@ -265,28 +266,18 @@ void elf_image_free(struct elf_image *image)
     free(image->loads);
     free(image->sections);
     free(image->dynamic);
-    image->segments = NULL;
-    image->loads = NULL;
-    image->sections = NULL;
-    image->dynamic = NULL;
+    *image = (struct elf_image){0};
 }
 
 static const Elf64_Phdr *load_at(const struct elf_image *image, uint64_t address)
 {
-    size_t low = 0, high = image->load_count;
+    size_t behind =
+        partition_point(i, image->load_count, image->segments[image->loads[i]].p_vaddr <= address);
     const Elf64_Phdr *segment;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (image->segments[image->loads[middle]].p_vaddr <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
+    if (behind == 0)
         return NULL;
-    segment = &image->segments[image->loads[low - 1]];
+    segment = &image->segments[image->loads[behind - 1]];
     return address - segment->p_vaddr < segment->p_filesz ? segment : NULL;
 }
 

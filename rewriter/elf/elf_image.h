@@ -13,7 +13,7 @@
 #ifndef UMBRA_REWRITER_ELF_IMAGE_H
 #define UMBRA_REWRITER_ELF_IMAGE_H
 
-#include "rewriter/failure.h"
+#include "rewriter/base/failure.h"
 
 #include <elf.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /* The reader and all that follows it, on files that were cut off and scribbled over. */
+#include "image/manifest.h"
+#include "rewriter/base/input_file.h"
 #include "rewriter/elf/elf_code.h"
 #include "rewriter/elf/elf_image.h"
-#include "rewriter/elf/elf_manifest.h"
-#include "rewriter/input_file.h"
-#include "rewriter/patch_plan.h"
+#include "rewriter/patch/patch_plan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,6 +36,7 @@ static bool read_all(uint8_t *bytes, size_t size)
     struct elf_image image;
     struct elf_code elf;
     struct failure failure;
+    struct bounded_file file = bounded_file_of(bytes, size);
     struct manifest manifest;
     bool is_fit;
 
@@ -48,7 +49,7 @@ static bool read_all(uint8_t *bytes, size_t size)
         elf_code_read(&elf, &image, &(struct elf_code_options){.instrument_imports = true});
         elf_code_free(&elf);
     }
-    if (elf_manifest_read(&manifest, &image))
+    if (manifest_load(&manifest, &file) == MANIFEST_WHOLE)
         manifest_free(&manifest);
     elf_build_id(&image);
     elf_image_free(&image);

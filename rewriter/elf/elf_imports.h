@@ -29,9 +29,9 @@
 #ifndef UMBRA_REWRITER_ELF_IMPORTS_H
 #define UMBRA_REWRITER_ELF_IMPORTS_H
 
-#include "rewriter/code.h"
+#include "rewriter/code/code.h"
 #include "rewriter/elf/elf_image.h"
-#include "rewriter/import_sites.h"
+#include "rewriter/patch/import_sites.h"
 
 /* Adds to the functions each import that the swept code has a site of, undecided or with a reason.
  */

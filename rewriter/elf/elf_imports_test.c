@@ -1,4 +1,5 @@
 /* Sites of imports: which are found, and what becomes of them where they stand and in stubs. */
+#include "rewriter/code/code_sweep.h"
 #include "rewriter/elf/elf_imports.h"
 
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 #include "rewriter/elf/elf_kind.h"
 
+#include "image/manifest.h"
 #include "rewriter/elf/elf_image.h"
 #include "rewriter/elf/elf_machine.h"
-#include "rewriter/elf/elf_manifest.h"
 #include "trace/image_manifest.h"
 
 #include <string.h>
@@ -26,6 +26,7 @@ static bool is_agent(const struct elf_image *image)
 
 enum image_kind elf_kind(uint8_t *bytes, size_t size)
 {
+    struct bounded_file file = bounded_file_of(bytes, size);
     enum image_kind kind = IMAGE_KIND_ORIGINAL;
     struct elf_image image;
     struct failure ignored;
@@ -41,7 +42,7 @@ enum image_kind elf_kind(uint8_t *bytes, size_t size)
         return IMAGE_KIND_MACHINE;
     if (!elf_image_read(&image, "", bytes, size, &ignored))
         return IMAGE_KIND_MALFORMED;
-    if (elf_is_instrumented(&image))
+    if (manifest_is_in(&file))
         kind = IMAGE_KIND_INSTRUMENTED;
     else if (is_agent(&image))
         kind = IMAGE_KIND_AGENT;

@@ -2,7 +2,7 @@
 #ifndef UMBRA_REWRITER_ELF_MACHINE_H
 #define UMBRA_REWRITER_ELF_MACHINE_H
 
-#include "rewriter/failure.h"
+#include "rewriter/base/failure.h"
 
 #include <stddef.h>
 #include <stdint.h>

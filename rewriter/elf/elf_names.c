@@ -1,6 +1,6 @@
 /* Functions that are left alone for what they are called. */
 #include "rewriter/elf/elf_code.h"
-#include "rewriter/name_rules.h"
+#include "rewriter/functions/name_rules.h"
 
 #include <string.h>
 

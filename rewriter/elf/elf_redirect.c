@@ -1,6 +1,7 @@
 #include "rewriter/elf/elf_redirect.h"
 
-#include "rewriter/patch_redirect.h"
+#include "rewriter/elf/elf_grow.h"
+#include "rewriter/patch/patch_redirect.h"
 
 #include <string.h>
 
@@ -148,10 +149,11 @@ struct pass {
     struct change_list *changes;
 };
 
-static bool word_stays(const struct elf_layout *layout, const struct word *word)
+static bool is_word_in_place(const struct elf_layout *layout, const struct word *word)
 {
-    return word->kind == WORD_DATA || (word->kind == WORD_SYMBOL && elf_symbol_stays(layout)) ||
-           (word->kind == WORD_RELOCATION && elf_relocation_stays(layout, word->index));
+    return word->kind == WORD_DATA ||
+           (word->kind == WORD_SYMBOL && elf_symbol_is_in_place(layout)) ||
+           (word->kind == WORD_RELOCATION && elf_relocation_is_in_place(layout, word->index));
 }
 
 /* Where it was. */
@@ -187,7 +189,7 @@ static bool note_word(void *context, const struct word *word)
 {
     const struct pass *pass = context;
 
-    return !redirected(pass->plan, word->target) || !word_stays(pass->layout, word) ||
+    return !redirected(pass->plan, word->target) || !is_word_in_place(pass->layout, word) ||
            note(pass, word_original(pass->layout->image, word), sizeof word->target);
 }
 

@@ -6,10 +6,10 @@
 #ifndef UMBRA_REWRITER_ELF_REDIRECT_H
 #define UMBRA_REWRITER_ELF_REDIRECT_H
 
-#include "rewriter/change_list.h"
 #include "rewriter/elf/elf_code.h"
 #include "rewriter/elf/elf_layout.h"
-#include "rewriter/patch_plan.h"
+#include "rewriter/patch/change_list.h"
+#include "rewriter/patch/patch_plan.h"
 
 /* Redirects what it can of what is planned. */
 void elf_redirect_plan(struct patch_plan *plan, const struct elf_code *elf,

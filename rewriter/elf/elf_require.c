@@ -1,5 +1,6 @@
 /* What an image must be to be instrumented, beyond being well-formed. */
-#include "rewriter/elf/elf_manifest.h"
+#include "image/manifest.h"
+#include "rewriter/elf/elf_image.h"
 
 bool elf_image_is_static(const struct elf_image *image)
 {
@@ -24,8 +25,9 @@ bool elf_image_is_go(const struct elf_image *image)
 bool elf_image_require_fit(const struct elf_image *image, struct failure *failure)
 {
     uint64_t strings_size = elf_dynamic_value(image, DT_STRSZ, 0);
+    struct bounded_file file = bounded_file_of(image->bytes, image->size);
 
-    if (elf_is_instrumented(image))
+    if (manifest_is_in(&file))
         return fail(failure, image->path,
                     "expected an original image, found one that is already instrumented");
     if (elf_image_is_go(image))

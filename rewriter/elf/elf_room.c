@@ -1,6 +1,6 @@
 #include "rewriter/elf/elf_room.h"
 
-#include "rewriter/memory.h"
+#include "support/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,14 +34,14 @@ struct planner {
     size_t taken_count, visits;
 };
 
-static bool meet(struct extent a, struct extent b)
+static bool is_overlapping(struct extent a, struct extent b)
 {
     if (a.offset < b.offset)
         return b.size && b.offset - a.offset < a.size;
     return a.size && a.offset - b.offset < b.size;
 }
 
-static bool holds(struct extent outer, struct extent inner)
+static bool has_within(struct extent outer, struct extent inner)
 {
     return inner.offset >= outer.offset && inner.size <= outer.size &&
            inner.offset - outer.offset <= outer.size - inner.size;
@@ -106,7 +106,7 @@ static bool is_movable(const struct planner *planner, const Elf64_Shdr *section)
     }
 }
 
-static bool follows_sections(uint32_t type)
+static bool is_tied_to_section(uint32_t type)
 {
     return type == PT_INTERP || type == PT_NOTE || type == PT_GNU_PROPERTY;
 }
@@ -119,18 +119,18 @@ static bool is_plain(const struct elf_image *image, struct extent extent)
 {
     size_t loads = 0;
 
-    if (meet(extent, (struct extent){0, sizeof(Elf64_Ehdr)}) ||
-        meet(extent,
-             (struct extent){image->header.e_shoff, image->header.e_shnum * sizeof(Elf64_Shdr)}) ||
-        meet(extent,
-             (struct extent){image->header.e_phoff, image->header.e_phnum * sizeof(Elf64_Phdr)}))
+    if (is_overlapping(extent, (struct extent){0, sizeof(Elf64_Ehdr)}) ||
+        is_overlapping(extent, (struct extent){image->header.e_shoff,
+                                               image->header.e_shnum * sizeof(Elf64_Shdr)}) ||
+        is_overlapping(extent, (struct extent){image->header.e_phoff,
+                                               image->header.e_phnum * sizeof(Elf64_Phdr)}))
         return false;
     for (size_t i = 0; i < image->segment_count; i++) {
         const Elf64_Phdr *segment = &image->segments[i];
 
-        if (!meet(segment_extent(segment), extent) || follows_sections(segment->p_type))
+        if (!is_overlapping(segment_extent(segment), extent) || is_tied_to_section(segment->p_type))
             continue;
-        if (segment->p_type != PT_LOAD || !holds(segment_extent(segment), extent) || loads++)
+        if (segment->p_type != PT_LOAD || !has_within(segment_extent(segment), extent) || loads++)
             return false;
     }
     return loads == 1;
@@ -162,7 +162,8 @@ static bool try_extent(struct planner *planner, struct extent extent, uint64_t *
     const struct elf_image *image = planner->image;
 
     for (size_t i = 0; i < image->section_count; i++)
-        if (meet(section_extent(&image->sections[i]), extent) && !try_section(planner, i, cost))
+        if (is_overlapping(section_extent(&image->sections[i]), extent) &&
+            !try_section(planner, i, cost))
             return false;
     return true;
 }
@@ -171,7 +172,7 @@ static bool is_tried(const struct planner *planner, struct extent extent)
 {
     for (size_t i = 0; i < planner->image->section_count; i++)
         if (planner->marks[i] == MARK_TRIED &&
-            meet(section_extent(&planner->image->sections[i]), extent))
+            is_overlapping(section_extent(&planner->image->sections[i]), extent))
             return true;
     return false;
 }
@@ -187,7 +188,7 @@ static bool try_segments(struct planner *planner, uint64_t *cost)
         for (size_t i = 0; i < image->segment_count; i++) {
             struct extent extent = segment_extent(&image->segments[i]);
 
-            if (follows_sections(image->segments[i].p_type) && is_tried(planner, extent) &&
+            if (is_tied_to_section(image->segments[i].p_type) && is_tried(planner, extent) &&
                 (planner->visits++ > VISIT_LIMIT || !try_extent(planner, extent, cost)))
                 return false;
         }
@@ -198,7 +199,7 @@ static bool try_segments(struct planner *planner, uint64_t *cost)
 static bool is_taken(const struct planner *planner, struct extent extent)
 {
     for (size_t i = 0; i < planner->taken_count; i++)
-        if (meet(planner->taken[i], extent))
+        if (is_overlapping(planner->taken[i], extent))
             return true;
     return false;
 }
@@ -212,7 +213,8 @@ static bool is_known(const struct planner *planner, struct extent extent)
         bool is_covered = image->bytes[at] == 0;
 
         for (size_t i = 0; !is_covered && i < image->section_count; i++)
-            is_covered = meet(section_extent(&image->sections[i]), (struct extent){at, 1});
+            is_covered =
+                is_overlapping(section_extent(&image->sections[i]), (struct extent){at, 1});
         if (!is_covered)
             return false;
     }
@@ -286,16 +288,16 @@ static bool moves_collect(struct planner *planner)
 }
 
 /* Whether each segment like PT_NOTE is in one move or in none. */
-static bool segments_fit(const struct elf_image *image, const struct elf_room *room)
+static bool has_whole_segments(const struct elf_image *image, const struct elf_room *room)
 {
     for (size_t i = 0; i < image->segment_count; i++) {
         struct extent segment = {image->segments[i].p_vaddr, image->segments[i].p_filesz};
 
-        for (size_t j = 0; follows_sections(image->segments[i].p_type) && j < room->move_count;
+        for (size_t j = 0; is_tied_to_section(image->segments[i].p_type) && j < room->move_count;
              j++) {
             struct extent move = {room->moves[j].from, room->moves[j].size};
 
-            if (meet(segment, move) && !holds(move, segment))
+            if (is_overlapping(segment, move) && !has_within(move, segment))
                 return false;
         }
     }
@@ -323,7 +325,7 @@ void elf_room_plan(struct elf_room *room, const struct elf_image *image,
                                          elf_dynamic_value(image, DT_STRSZ, 0), need->strings);
     room->has_symbols = make_room_behind(&planner, elf_dynamic_value(image, DT_SYMTAB, 0),
                                          image->symbol_count * sizeof(Elf64_Sym), need->symbols);
-    if (!moves_collect(&planner) || !segments_fit(image, room))
+    if (!moves_collect(&planner) || !has_whole_segments(image, room))
         *room = (struct elf_room){0};
 
 done:

@@ -1,5 +1,5 @@
 /* Section headers of an instrumented image: for readelf, gdb and their like, not for running it. */
-#include "rewriter/elf/elf_layout.h"
+#include "rewriter/elf/elf_sections.h"
 
 #include "trace/image_manifest.h"
 

@@ -18,8 +18,11 @@
  * descriptions of the original, where they are, then those of the stubs, which lie higher, then
  * those of an agent that is embedded.
  */
+#include "rewriter/elf/elf_unwind.h"
+
+#include "rewriter/elf/cfi.h"
 #include "rewriter/elf/dwarf_data.h"
-#include "rewriter/elf/elf_layout.h"
+#include "support/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -175,6 +178,34 @@ static void stub_rows(struct frame *frame, const struct eh_frame *source,
         call_rows(frame, source, fde, limit, body + moves->to[moves->call]);
 }
 
+/* As at any entry, from an address on. */
+static void frame_clean(struct frame *frame, uint64_t address)
+{
+    if (!frame->is_dirty)
+        return;
+    advance_to(frame, address);
+    put8(frame->to, CFA_RESTORE_STATE);
+    put8(frame->to, CFA_REMEMBER_STATE);
+    frame->is_dirty = false;
+}
+
+/* What stands in for a system call (elf_memory_lock.h): as where it was. */
+static void lock_rows(struct frame *frame, const struct elf_code *elf, uint64_t base)
+{
+    for (size_t i = 0; i < elf->locks.count; i++) {
+        const struct fde *fde = eh_frame_find(&elf->frame, elf->locks.items[i].address);
+        struct cfi_cursor cursor;
+
+        frame_clean(frame, base + elf->locks.items[i].stub);
+        if (!fde)
+            continue;
+        cfi_begin(&cursor, &elf->frame, fde);
+        cfi_seek(&cursor, elf->locks.items[i].address);
+        if (cursor.row.cfa_register == CFI_RSP)
+            put_cfa_offset(frame, base + elf->locks.items[i].stub, (uint64_t)cursor.row.cfa_offset);
+    }
+}
+
 static void frame_begin(struct frame *frame, const struct elf_layout *layout, uint64_t address)
 {
     uint64_t here;
@@ -223,16 +254,15 @@ static size_t frames_append(struct elf_layout *layout, const struct elf_code *el
             first = base + function->stub;
             frame_begin(&frame, layout, first);
             entries[frames++] = (struct index_entry){first, layout->tables_address + frame.start};
-        } else if (frame.is_dirty) {
-            advance_to(&frame, base + function->stub);
-            put8(frame.to, CFA_RESTORE_STATE);
-            put8(frame.to, CFA_REMEMBER_STATE);
-            frame.is_dirty = false;
+        } else {
+            frame_clean(&frame, base + function->stub);
         }
         stub_rows(&frame, &elf->frame, function, &moves[i], base + function->body);
     }
-    if (frames)
+    if (frames) {
+        lock_rows(&frame, elf, base);
         frame_end(&frame, first, base + layout->stubs.code.size);
+    }
     return frames;
 }
 

@@ -1,12 +1,19 @@
 #include "rewriter/elf/elf_writer.h"
 
 #include "rewriter/elf/elf_changes.h"
+#include "rewriter/elf/elf_dynamic.h"
+#include "rewriter/elf/elf_grow.h"
 #include "rewriter/elf/elf_imports.h"
 #include "rewriter/elf/elf_layout.h"
+#include "rewriter/elf/elf_memory_lock.h"
 #include "rewriter/elf/elf_redirect.h"
-#include "rewriter/manifest.h"
-#include "rewriter/patch_write.h"
-#include "rewriter/seal.h"
+#include "rewriter/elf/elf_sections.h"
+#include "rewriter/elf/elf_segments.h"
+#include "rewriter/elf/elf_unwind.h"
+#include "rewriter/manifest/manifest_writer.h"
+#include "rewriter/manifest/seal.h"
+#include "rewriter/patch/patch_write.h"
+#include "support/memory.h"
 #include "trace/image_manifest.h"
 
 #include <stdlib.h>
@@ -54,6 +61,7 @@ static void append_header(struct elf_layout *layout)
     header.header_rva = (uint32_t)(elf_layout_header(layout) - base);
     header.manifest_rva = (uint32_t)(layout->tables_address + layout->manifest.offset - base);
     header.hook_rva = (uint32_t)(elf_layout_hook(layout) - base);
+    header.added_rva = (uint32_t)(layout->stubs.address - base);
     header.image_size = (uint32_t)(elf_layout_hook_page(layout) + IMAGE_HOOK_PAGE - base);
     if (layout->generated.size) {
         header.generated_rva = (uint32_t)(layout->generated.address - base);
@@ -62,7 +70,7 @@ static void append_header(struct elf_layout *layout)
     buffer_append(&layout->data, &header, sizeof header);
 }
 
-static bool meets(uint64_t offset, uint64_t size, uint64_t other, uint64_t other_size)
+static bool is_overlapping(uint64_t offset, uint64_t size, uint64_t other, uint64_t other_size)
 {
     return offset < other + other_size && other < offset + size;
 }
@@ -73,10 +81,10 @@ static bool is_overwritten(const struct elf_layout *layout, uint64_t address, ui
     uint64_t offset = elf_layout_offset(layout, address);
 
     for (size_t i = 0; i < layout->overwrite_count; i++)
-        if (meets(offset, size, elf_layout_offset(layout, layout->overwrites[i].address),
-                  layout->overwrites[i].size))
+        if (is_overlapping(offset, size, elf_layout_offset(layout, layout->overwrites[i].address),
+                           layout->overwrites[i].size))
             return true;
-    return meets(offset, size, 0, sizeof(Elf64_Ehdr));
+    return is_overlapping(offset, size, 0, sizeof(Elf64_Ehdr));
 }
 
 /* Refuses files in which code lies where no linker puts any. */
@@ -191,6 +199,69 @@ static bool build_data(struct elf_layout *layout, struct failure *failure)
     return embed(layout, failure);
 }
 
+/* Notes what of the original will be overwritten, and plans what its tables grow into. */
+static bool note_changes(struct elf_layout *layout, const struct elf_writer_source *source,
+                         struct change_list *changes, struct failure *failure)
+{
+    const struct elf_code *elf = source->elf;
+    const struct patched_file file = {source->image->path, source->image->bytes};
+
+    if (!elf_changes_collect(changes, source->image, source->plan, failure) ||
+        !import_sites_note(changes, &elf->functions, &elf->code, &elf->map, &file, failure) ||
+        !elf_memory_locks_note(changes, &elf->locks, &elf->code, &file, failure))
+        return false;
+    if (!layout->embedding)
+        elf_tables_plan(layout, source->agent);
+    return check_code(layout, source, failure) && elf_tables_note(layout, changes, failure) &&
+           elf_redirect_note(changes, layout, source->plan, failure);
+}
+
+/* The new segments. */
+static bool build(struct elf_layout *layout, const struct elf_writer_source *source,
+                  struct manifest_source *manifest, struct stub_moves *moves,
+                  struct failure *failure)
+{
+    place_segments(layout);
+    if (!patch_stubs_append(&layout->stubs, source->plan, source->image->path, moves, failure))
+        return false;
+    elf_memory_locks_append(&layout->stubs, &source->elf->locks);
+    manifest->stubs = layout->stubs.address;
+    layout->tables_address = page_up(layout->stubs.address + layout->stubs.code.size);
+    elf_headers_build(layout);
+    if (!layout->embedding)
+        elf_tables_build(layout, source->agent);
+    elf_unwind_build(layout, source->elf, moves);
+    buffer_align(&layout->tables, 64, 0);
+    layout->manifest.size = manifest_size(manifest);
+    layout->manifest.offset = buffer_append_zeros(&layout->tables, layout->manifest.size);
+    manifest_write(manifest, layout->tables.bytes + layout->manifest.offset);
+    layout->data_address = page_up(layout->tables_address + layout->tables.size);
+    if (!build_data(layout, failure))
+        return false;
+    elf_segments_build(layout);
+    return true;
+}
+
+/* Patches the original, and writes it with what was built. */
+static bool write_layout(struct elf_layout *layout, const struct elf_writer_source *source,
+                         const struct stub_moves *moves, struct output_file *output,
+                         struct failure *failure)
+{
+    const struct elf_code *elf = source->elf;
+    const struct stub_targets targets = {elf_layout_header(layout), elf_layout_hook(layout)};
+    uint64_t manifest = layout->tables_address - layout->delta + layout->manifest.offset;
+
+    patch_write(source->plan, &layout->stubs, &targets);
+    import_sites_redirect(&elf->functions, &elf->code, &elf->map, &layout->stubs, moves);
+    if (layout->embedding)
+        elf_memory_locks_store(&layout->stubs, &elf->locks, &elf->code,
+                               elf_embedding_lock(layout->embedding));
+    elf_redirect_store(layout, source->plan, moves);
+    elf_tables_store(layout);
+    return write_all(layout, output, failure) &&
+           seal_output(output, manifest + offsetof(struct image_manifest, seal), failure);
+}
+
 bool elf_write(const struct elf_writer_source *source, struct output_file *output,
                struct failure *failure)
 {
@@ -212,48 +283,10 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
         .build_id_size = build_id.count,
     };
     struct stub_moves *moves = memory_zeroed(source->elf->functions.count, sizeof *moves);
-    bool is_written = false;
+    bool is_written = note_changes(&layout, source, &changes, failure) &&
+                      build(&layout, source, &manifest, moves, failure) &&
+                      write_layout(&layout, source, moves, output, failure);
 
-    if (!elf_changes_collect(&changes, source->image, source->plan, failure) ||
-        !import_sites_note(&changes, &source->elf->functions, &source->elf->code, &source->elf->map,
-                           &(struct patched_file){source->image->path, source->image->bytes},
-                           failure))
-        goto err;
-    if (!layout.embedding)
-        elf_tables_plan(&layout, source->agent);
-    if (!check_code(&layout, source, failure) || !elf_tables_note(&layout, &changes, failure) ||
-        !elf_redirect_note(&changes, &layout, source->plan, failure))
-        goto err;
-    place_segments(&layout);
-    if (!patch_stubs_append(&layout.stubs, source->plan, source->image->path, moves, failure))
-        goto err;
-    manifest.stubs = layout.stubs.address;
-    layout.tables_address = page_up(layout.stubs.address + layout.stubs.code.size);
-    elf_headers_build(&layout);
-    if (!layout.embedding)
-        elf_tables_build(&layout, source->agent);
-    elf_unwind_build(&layout, source->elf, moves);
-    buffer_align(&layout.tables, 64, 0);
-    layout.manifest.size = manifest_size(&manifest);
-    layout.manifest.offset = buffer_append_zeros(&layout.tables, layout.manifest.size);
-    manifest_write(&manifest, layout.tables.bytes + layout.manifest.offset);
-    layout.data_address = page_up(layout.tables_address + layout.tables.size);
-    if (!build_data(&layout, failure))
-        goto err;
-    elf_segments_build(&layout);
-    patch_write(source->plan, &layout.stubs,
-                &(struct stub_targets){elf_layout_header(&layout), elf_layout_hook(&layout)});
-    import_sites_redirect(&source->elf->functions, &source->elf->code, &source->elf->map,
-                          &layout.stubs, moves);
-    elf_redirect_store(&layout, source->plan, moves);
-    elf_tables_store(&layout);
-    is_written = write_all(&layout, output, failure) &&
-                 seal_output(output,
-                             layout.tables_address - layout.delta + layout.manifest.offset +
-                                 offsetof(struct image_manifest, seal),
-                             failure);
-
-err:
     free(changes.items);
     free(moves);
     free(layout.overwriting.bytes);

@@ -23,10 +23,10 @@
 #ifndef UMBRA_REWRITER_ELF_WRITER_H
 #define UMBRA_REWRITER_ELF_WRITER_H
 
+#include "rewriter/base/output_file.h"
 #include "rewriter/elf/elf_code.h"
 #include "rewriter/elf/elf_image.h"
-#include "rewriter/output_file.h"
-#include "rewriter/patch_plan.h"
+#include "rewriter/patch/patch_plan.h"
 
 struct elf_writer_source {
     struct elf_image *image; /* its bytes are patched */

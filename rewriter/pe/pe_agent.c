@@ -1,5 +1,5 @@
-/* The agent for PE images. */
-#include "rewriter/agent.h"
+#include "rewriter/pe/pe_agent.h"
+
 #include "rewriter/pe/pe_image.h"
 #include "trace/image_manifest.h"
 

@@ -1,6 +1,6 @@
 #include "rewriter/pe/pe_apart.h"
 
-#include "rewriter/patch_write.h"
+#include "rewriter/patch/patch_write.h"
 
 typedef unsigned long long ull;
 

@@ -2,7 +2,7 @@
 #ifndef UMBRA_REWRITER_PE_APART_H
 #define UMBRA_REWRITER_PE_APART_H
 
-#include "rewriter/change_list.h"
+#include "rewriter/patch/change_list.h"
 #include "rewriter/pe/pe_code.h"
 
 /*

@@ -1,7 +1,10 @@
 /* A function for every way a PE image tells of one, and for each reason that is PE's own. */
-#include "rewriter/patch_plan.h"
+#include "rewriter/patch/patch_decide.h"
+#include "rewriter/patch/patch_plan.h"
 #include "rewriter/pe/pe_code.h"
+#include "rewriter/pe/pe_discover.h"
 #include "rewriter/pe/pe_imports.h"
+#include "rewriter/pe/pe_names.h"
 #include "rewriter/pe/pe_sample.h"
 
 #include <setjmp.h>
@@ -39,7 +42,7 @@ static void analyse(bool imports)
                                .map = &pe.map,
                                .base = image.base,
                                .end = image.end};
-    patch_plan(&plan);
+    patch_decide(&plan);
 }
 
 static const struct function *at(uint32_t rva)

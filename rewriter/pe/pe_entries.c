@@ -1,5 +1,5 @@
 /* What the image itself says of its functions, beside .pdata, symbols and exports. */
-#include "rewriter/pe/pe_code.h"
+#include "rewriter/pe/pe_entries.h"
 
 #include <stddef.h>
 #include <string.h>

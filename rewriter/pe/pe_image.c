@@ -1,6 +1,7 @@
 #include "rewriter/pe/pe_image.h"
 
-#include "rewriter/memory.h"
+#include "image/pe_headers.h"
+#include "support/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -122,20 +123,13 @@ static bool check_headers(struct pe_image *image, struct failure *failure)
     return true;
 }
 
-uint32_t pe_section_bytes(const struct pe_section *section)
-{
-    if (section->virtual_size && section->virtual_size < section->raw_size)
-        return section->virtual_size;
-    return section->raw_size;
-}
-
 static uint32_t memory_size(const struct pe_section *section)
 {
     return section->virtual_size ? section->virtual_size : section->raw_size;
 }
 
-static bool check_section(const struct pe_image *image, const struct pe_section *section,
-                          uint64_t end)
+static bool is_section_sound(const struct pe_image *image, const struct pe_section *section,
+                             uint64_t end)
 {
     uint64_t raw_end = (uint64_t)section->raw + section->raw_size;
 
@@ -146,7 +140,7 @@ static bool check_section(const struct pe_image *image, const struct pe_section 
 }
 
 /* Whether two sections take the same bytes of the file, and one of them executes them. */
-static bool share_code(const struct pe_section *a, const struct pe_section *b)
+static bool has_shared_code(const struct pe_section *a, const struct pe_section *b)
 {
     return (a->flags | b->flags) & PE_SECTION_EXECUTE &&
            a->raw < (uint64_t)b->raw + pe_section_bytes(b) &&
@@ -158,7 +152,7 @@ static bool share_code(const struct pe_section *a, const struct pe_section *b)
 static bool check_apart(const struct pe_image *image, size_t index, struct failure *failure)
 {
     for (size_t i = 0; i < index; i++)
-        if (share_code(&image->sections[i], &image->sections[index]))
+        if (has_shared_code(&image->sections[i], &image->sections[index]))
             return fail(failure, image->path,
                         "expected code in one section only, found sections %zu and %zu, at RVA %#x "
                         "and %#x, over the same bytes of the file; link or unpack it anew",
@@ -177,7 +171,7 @@ static bool read_sections(struct pe_image *image, struct failure *failure)
     for (size_t i = 0; i < image->section_count; i++) {
         const struct pe_section *section = &image->sections[i];
 
-        if (!check_section(image, section, end))
+        if (!is_section_sound(image, section, end))
             return fail(failure, image->path,
                         "malformed: section %zu at RVA %#x, byte %#x, lies outside the file or "
                         "over another",

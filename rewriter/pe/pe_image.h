@@ -6,8 +6,8 @@
 #ifndef UMBRA_REWRITER_PE_IMAGE_H
 #define UMBRA_REWRITER_PE_IMAGE_H
 
-#include "rewriter/failure.h"
-#include "rewriter/pe/pe_format.h"
+#include "image/pe_format.h"
+#include "rewriter/base/failure.h"
 
 #include <stdbool.h>
 
@@ -63,8 +63,6 @@ const struct pe_section *pe_section_at(const struct pe_image *image, uint32_t rv
 bool pe_is_executable(const struct pe_image *image, uint64_t address);
 /* A string; null if it does not end within its section. */
 const char *pe_string(const struct pe_image *image, uint32_t rva);
-/* Bytes of a section in the file; what is longer than the section in memory is not loaded. */
-uint32_t pe_section_bytes(const struct pe_section *section);
 
 /* The data of a directory: `count` entries of that size; empty if it lies outside the file. */
 struct pe_table pe_directory_table(const struct pe_image *image, enum pe_directory_index index,

@@ -1,7 +1,6 @@
 /* The reader on hand-made images: what is there, and what is refused with which words. */
 #include "rewriter/pe/pe_code.h"
 #include "rewriter/pe/pe_kind.h"
-#include "rewriter/pe/pe_manifest.h"
 #include "rewriter/pe/pe_sample.h"
 
 #include <setjmp.h>

@@ -3,6 +3,7 @@
  * function, the ones whose calls are not like a call of a function, or that look at their caller.
  */
 #include "rewriter/pe/pe_imports.h"
+#include "rewriter/pe/pe_names.h"
 
 #include <string.h>
 

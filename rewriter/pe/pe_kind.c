@@ -1,9 +1,11 @@
 #include "rewriter/pe/pe_kind.h"
 
-#include "rewriter/pe/pe_manifest.h"
+#include "image/manifest.h"
+#include "rewriter/pe/pe_image.h"
 
 enum image_kind pe_kind(uint8_t *bytes, size_t size)
 {
+    struct bounded_file file = bounded_file_of(bytes, size);
     enum image_kind kind = IMAGE_KIND_ORIGINAL;
     uint16_t machine = pe_machine(bytes, size);
     struct pe_image image;
@@ -15,7 +17,7 @@ enum image_kind pe_kind(uint8_t *bytes, size_t size)
         return IMAGE_KIND_MACHINE;
     if (!pe_image_read(&image, "", bytes, size, &ignored))
         return IMAGE_KIND_MALFORMED;
-    if (pe_is_instrumented(&image))
+    if (manifest_is_in(&file))
         kind = IMAGE_KIND_INSTRUMENTED;
     else if (pe_image_is_agent(&image))
         kind = IMAGE_KIND_AGENT;

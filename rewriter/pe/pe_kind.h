@@ -2,7 +2,7 @@
 #ifndef UMBRA_REWRITER_PE_KIND_H
 #define UMBRA_REWRITER_PE_KIND_H
 
-#include "rewriter/image_kind.h"
+#include "rewriter/format/image_kind.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,9 +2,9 @@
 #ifndef UMBRA_REWRITER_PE_LAYOUT_H
 #define UMBRA_REWRITER_PE_LAYOUT_H
 
-#include "rewriter/memory.h"
+#include "rewriter/base/buffer.h"
+#include "rewriter/patch/stub.h"
 #include "rewriter/pe/pe_code.h"
-#include "rewriter/stub.h"
 
 /* Within .umbrar. */
 struct pe_part {

@@ -1,6 +1,7 @@
 /* Functions that are left alone for what they are called. */
-#include "rewriter/pe/pe_code.h"
-#include "rewriter/name_rules.h"
+#include "rewriter/pe/pe_names.h"
+
+#include "rewriter/functions/name_rules.h"
 
 #include <string.h>
 

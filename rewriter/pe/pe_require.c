@@ -1,5 +1,7 @@
 /* What an image must be to be instrumented, beyond being well-formed. */
-#include "rewriter/pe/pe_manifest.h"
+#include "image/manifest.h"
+#include "image/pe_headers.h"
+#include "rewriter/pe/pe_image.h"
 #include "trace/image_manifest.h"
 
 #include <string.h>
@@ -49,7 +51,9 @@ bool pe_image_is_agent(const struct pe_image *image)
 
 bool pe_image_require_fit(const struct pe_image *image, struct failure *failure)
 {
-    if (pe_is_instrumented(image))
+    struct bounded_file file = bounded_file_of(image->bytes, image->size);
+
+    if (manifest_is_in(&file))
         return fail(failure, image->path,
                     "expected an original image, found one that is already instrumented");
     if (image->header.subsystem != PE_SUBSYSTEM_GUI && image->header.subsystem != PE_SUBSYSTEM_CUI)

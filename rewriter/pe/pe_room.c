@@ -1,6 +1,7 @@
 #include "rewriter/pe/pe_room.h"
 
-#include "rewriter/memory.h"
+#include "image/original.h"
+#include "support/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -117,7 +118,7 @@ bool pe_room_make(struct pe_room *room, struct pe_image *image, struct change_li
     if (end > headers)
         growth = align_up(end - headers, image->header.file_alignment);
     if (headers + growth > image->sections[0].rva || (growth && first_raw(image) < headers) ||
-        (!growth && first_raw(image) < end) || growth > PE_GROWTH_LIMIT)
+        (!growth && first_raw(image) < end) || growth > ORIGINAL_GROWTH_LIMIT)
         return fail(failure, image->path,
                     "expected room for %d more section headers, found it taken by the first "
                     "section, at RVA %#x",

@@ -13,11 +13,10 @@
 #ifndef UMBRA_REWRITER_PE_ROOM_H
 #define UMBRA_REWRITER_PE_ROOM_H
 
-#include "rewriter/change_list.h"
+#include "rewriter/patch/change_list.h"
 #include "rewriter/pe/pe_image.h"
 
 #define PE_NEW_SECTIONS 3
-#define PE_GROWTH_LIMIT 65536 /* of headers, in bytes */
 
 struct pe_room {
     uint8_t *bytes; /* the file with its larger headers; null if the image is as it was */

@@ -15,7 +15,7 @@
 #ifndef UMBRA_REWRITER_PE_SAMPLE_H
 #define UMBRA_REWRITER_PE_SAMPLE_H
 
-#include "rewriter/pe/pe_format.h"
+#include "image/pe_format.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,8 @@
 /* Names: the COFF symbol table, which mingw leaves in an image, and the exports. */
-#include "rewriter/memory.h"
-#include "rewriter/pe/pe_code.h"
+#include "rewriter/pe/pe_symbols.h"
+
+#include "rewriter/pe/pe_names.h"
+#include "support/memory.h"
 
 #include <string.h>
 

@@ -13,7 +13,7 @@
 #ifndef UMBRA_REWRITER_PE_UNWIND_INFO_H
 #define UMBRA_REWRITER_PE_UNWIND_INFO_H
 
-#include "rewriter/code.h"
+#include "rewriter/code/code.h"
 #include "rewriter/pe/pe_image.h"
 
 enum {

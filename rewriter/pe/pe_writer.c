@@ -1,12 +1,13 @@
 #include "rewriter/pe/pe_writer.h"
 
-#include "rewriter/import_sites.h"
-#include "rewriter/manifest.h"
-#include "rewriter/patch_write.h"
+#include "rewriter/manifest/manifest_writer.h"
+#include "rewriter/manifest/seal.h"
+#include "rewriter/patch/import_sites.h"
+#include "rewriter/patch/patch_write.h"
 #include "rewriter/pe/pe_apart.h"
 #include "rewriter/pe/pe_checksum.h"
 #include "rewriter/pe/pe_headers.h"
-#include "rewriter/seal.h"
+#include "support/memory.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -19,9 +19,9 @@
 #ifndef UMBRA_REWRITER_PE_WRITER_H
 #define UMBRA_REWRITER_PE_WRITER_H
 
-#include "rewriter/change_list.h"
-#include "rewriter/output_file.h"
-#include "rewriter/patch_plan.h"
+#include "rewriter/base/output_file.h"
+#include "rewriter/patch/change_list.h"
+#include "rewriter/patch/patch_plan.h"
 #include "rewriter/pe/pe_code.h"
 
 struct pe_writer_source {

@@ -1,11 +1,12 @@
 /* What is written of hand-made images: headers, tables, and that it can be undone. */
+#include "image/manifest.h"
+#include "rewriter/patch/stub.h"
 #include "rewriter/pe/pe_checksum.h"
-#include "rewriter/pe/pe_manifest.h"
-#include "rewriter/pe/pe_rewrite.h"
 #include "rewriter/pe/pe_sample.h"
 #include "rewriter/pe/pe_unwind_info.h"
-#include "rewriter/pe/pe_verify.h"
-#include "rewriter/stub.h"
+#include "rewriter/tool/image_formats.h"
+#include "rewriter/tool/rewrite.h"
+#include "rewriter/tool/verify.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,10 +56,15 @@ static bool rewrite(void)
     struct rewrite_result result;
     uint8_t *copy = malloc(sample.size);
     struct input_file input = {.path = ITSELF, .bytes = copy, .size = sample.size};
+    struct image opened;
     bool is_done;
 
     memcpy(copy, sample.bytes, sample.size);
-    is_done = pe_rewrite(&input, &options, &agent, &output, &result, &expected, &failure);
+    is_done = image_open(&opened, &input, &failure);
+    if (is_done) {
+        is_done = rewrite_image(&opened, &options, &agent, &output, &result, &expected, &failure);
+        image_close(&opened);
+    }
     free(copy);
     if (!is_done) {
         close(output.descriptor);
@@ -80,10 +86,10 @@ static void finish(void)
 
     pe_image_free(&image);
     memcpy(copy, written, written_size);
-    if (!pe_verify(&input, &result, &failure))
+    if (!verify_image(&input, &result, &failure))
         fail_msg("%s", failure.text);
     memcpy(written, copy, written_size);
-    assert_true(pe_undo(&input, &output, &failure));
+    assert_true(undo_image(&input, &output, &failure));
     descriptor_contents(output.descriptor, &undone, &size);
     assert_int_equal(size, sample.size);
     assert_memory_equal(undone, sample.bytes, size);
@@ -95,12 +101,17 @@ static void finish(void)
 static void agent_is_imported_first(void **state)
 {
     struct pe_import imports[3];
+    struct bounded_file file;
+    struct image_parts parts;
     struct manifest_place place;
     uint64_t lookup[2];
 
     (void)state;
     assert_true(rewrite());
-    assert_true(pe_manifest_find(&place, &image));
+    file = bounded_file_of(image.bytes, image.size);
+    assert_true(image_parts_read(&parts, &file));
+    assert_true(manifest_find(&place, &file, &parts));
+    image_parts_free(&parts);
     memcpy(imports, pe_directory_table(&image, PE_IMPORTS, 1).bytes, sizeof imports);
     assert_string_equal(pe_string(&image, imports[0].name), "hooks.dll");
     assert_int_equal(imports[0].slots, place.header.header_rva + IMAGE_ENTRY_HOOK);
@@ -118,12 +129,14 @@ static void displaced_prologue_unwinds(void **state)
 {
     struct pe_table table;
     struct pe_runtime_function entries[2];
+    struct bounded_file file;
     struct manifest manifest;
     struct unwind_info info;
 
     (void)state;
     assert_true(rewrite());
-    assert_true(pe_manifest_read(&manifest, &image));
+    file = bounded_file_of(image.bytes, image.size);
+    assert_int_equal(manifest_load(&manifest, &file), MANIFEST_WHOLE);
     table = pe_directory_table(&image, PE_EXCEPTIONS, sizeof *entries);
     assert_int_equal(table.count, 2);
     memcpy(entries, table.bytes, sizeof entries);
@@ -374,7 +387,7 @@ static void changes_are_found(void **state)
     pe_image_free(&image);
     written[0x410] ^= 1;
     input = (struct input_file){.path = "written", .bytes = written, .size = written_size};
-    assert_false(pe_verify(&input, &result, &failure));
+    assert_false(verify_image(&input, &result, &failure));
     assert_non_null(strstr(failure.text, "changed after it was written"));
     free(written);
 }

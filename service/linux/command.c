@@ -1,4 +1,4 @@
-#include "service/command.h"
+#include "service/server/command.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "service/endpoint.h"
+#include "service/base/message.h"
 #include "service/linux/signals_before.h"
 #include "service/linux/windows_program.h"
-#include "service/message.h"
+#include "service/server/endpoint.h"
 
 #define STATUS_NOT_RUN   126
 #define STATUS_NOT_FOUND 127

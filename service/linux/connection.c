@@ -1,12 +1,12 @@
-#include "service/connection.h"
+#include "service/server/connection.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "service/base/process.h"
 #include "service/linux/packet.h"
-#include "service/process.h"
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77 /* Linux 6.5 */
@@ -52,6 +52,19 @@ ssize_t connection_receive_line(int connection, char *line, size_t size)
         return length < (ssize_t)size ? length : (ssize_t)size;
     errno = EPROTO;
     return -1;
+}
+
+int connection_receive_trace(int connection, char *name, size_t size)
+{
+    int trace;
+    ssize_t length = packet_receive_descriptor(connection, name, size - 1, &trace);
+
+    if (length > 0 && is_refusal(name, length))
+        errno = EPROTO;
+    else if (length == 0 || (length > 0 && trace < 0))
+        errno = ENOENT;
+    name[length > 0 && length < (ssize_t)size ? length : 0] = 0;
+    return trace;
 }
 
 void connection_close(int connection)

@@ -19,7 +19,7 @@
  * rings hold of before is lost then. A child that is recorded itself has events of its own too:
  * which event a sample is of, its number says.
  */
-#include "service/cpu_sampler.h"
+#include "service/recorder/cpu_sampler.h"
 
 #include <dirent.h>
 #include <errno.h>

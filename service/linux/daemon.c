@@ -1,4 +1,4 @@
-#include "service/daemon.h"
+#include "service/server/daemon.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "service/message.h"
+#include "service/base/message.h"
 
 static _Noreturn void wait_for(pid_t daemon, int ready)
 {

@@ -1,4 +1,4 @@
-#include "service/endpoint.h"
+#include "service/server/endpoint.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "service/base/message.h"
 #include "service/linux/inherited.h"
 #include "service/linux/packet.h"
-#include "service/message.h"
 
 #define BACKLOG 1024
 
@@ -41,10 +41,65 @@ static bool find_paths(struct endpoint *endpoint, const char *instance)
     return true;
 }
 
-static bool check_directory(const char *path)
+static bool is_trusted(uid_t uid)
 {
+    return uid == geteuid() || uid == 0;
+}
+
+static const char *kind_of(const struct stat *stat)
+{
+    return S_ISDIR(stat->st_mode) ? "one" : S_ISLNK(stat->st_mode) ? "a symbolic link" : "a file";
+}
+
+/* Returns false after one message. */
+static bool check_directory(const char *path, const struct stat *stat, bool may_be_of_root)
+{
+    bool is_ours = stat->st_uid == geteuid() || (may_be_of_root && stat->st_uid == 0);
+
+    if (S_ISDIR(stat->st_mode) && is_ours && !(stat->st_mode & 077))
+        return true;
+    message("%s: expected a directory of user %u%s with mode 0700, found %s of user %u with mode "
+            "%04o: put it right, or set XDG_RUNTIME_DIR to a directory of your own",
+            path, (unsigned)geteuid(), may_be_of_root ? " or root" : "", kind_of(stat),
+            (unsigned)stat->st_uid, stat->st_mode & 07777);
+    return false;
+}
+
+/* Else others could put another directory in its place, whatever ours is like. */
+static bool check_parent(const char *path)
+{
+    struct stat stat_of_parent;
+
+    if (stat(path, &stat_of_parent) < 0) {
+        message("%s: %s", path, strerror(errno));
+        return false;
+    }
+    if (is_trusted(stat_of_parent.st_uid) &&
+        (!(stat_of_parent.st_mode & 022) || (stat_of_parent.st_mode & S_ISVTX)))
+        return true;
+    message("%s: expected a directory of user %u or root in which nobody else can rename things, "
+            "found one of user %u with mode %04o: set XDG_RUNTIME_DIR to a directory of your own",
+            path, (unsigned)geteuid(), (unsigned)stat_of_parent.st_uid,
+            stat_of_parent.st_mode & 07777);
+    return false;
+}
+
+static void cut_last_part(char *path)
+{
+    *strrchr(path, '/') = 0;
+}
+
+static bool make_directory(const struct endpoint *endpoint)
+{
+    char path[PROTOCOL_PATH_SIZE], parent[PROTOCOL_PATH_SIZE];
     struct stat stat;
 
+    strcpy(path, endpoint->socket_path);
+    cut_last_part(path);
+    strcpy(parent, path);
+    cut_last_part(parent);
+    if (!check_parent(*parent ? parent : "/"))
+        return false;
     if (mkdir(path, 0700) < 0 && errno != EEXIST) {
         message("%s: cannot make the directory: %s", path, strerror(errno));
         return false;
@@ -53,27 +108,7 @@ static bool check_directory(const char *path)
         message("%s: %s", path, strerror(errno));
         return false;
     }
-    if (!S_ISDIR(stat.st_mode) || stat.st_uid != geteuid() || (stat.st_mode & 077)) {
-        message("%s: expected a directory of user %u with mode 0700, found %s of user %u with mode "
-                "%04o: put it right, or set XDG_RUNTIME_DIR to a directory of your own",
-                path, (unsigned)geteuid(),
-                S_ISDIR(stat.st_mode)   ? "one"
-                : S_ISLNK(stat.st_mode) ? "a symbolic link"
-                                        : "a file",
-                (unsigned)stat.st_uid, stat.st_mode & 07777);
-        return false;
-    }
-    return true;
-}
-
-/* Nobody else can change the directory once it was checked, if /tmp is sticky as it should be. */
-static bool make_directory(const struct endpoint *endpoint)
-{
-    char path[PROTOCOL_PATH_SIZE];
-
-    strcpy(path, endpoint->socket_path);
-    *strrchr(path, '/') = 0;
-    return check_directory(path);
+    return check_directory(path, &stat, false);
 }
 
 /* The lock may have been removed, by the service that held it, between our open and flock. */
@@ -132,10 +167,11 @@ static void fill_address(struct sockaddr_un *address, const char *path)
 static int make_listener(const char *path)
 {
     struct sockaddr_un address;
-    int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int listener;
 
     fill_address(&address, path);
     unlink(path);
+    listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (listener >= 0 && bind(listener, (struct sockaddr *)&address, sizeof(address)) == 0 &&
         listen(listener, BACKLOG) == 0)
         return listener;
@@ -225,6 +261,35 @@ int endpoint_accept(struct endpoint *endpoint, struct connection_peer *peer)
     return -1;
 }
 
+/* Before anybody is connected to: a stranger could keep us waiting. Returns false, errno set. */
+static bool may_be_found_there(const char *socket_path)
+{
+    char path[PROTOCOL_PATH_SIZE];
+    struct stat stat;
+
+    strcpy(path, socket_path);
+    cut_last_part(path);
+    if (lstat(path, &stat) < 0)
+        return false;
+    if (check_directory(path, &stat, true))
+        return true;
+    errno = EPERM;
+    return false;
+}
+
+/* Likewise. */
+static bool is_answered_by_us(int connection, const char *path, struct connection_peer *peer)
+{
+    if (!packet_read_peer(connection, peer))
+        return false;
+    if (is_trusted(peer->uid))
+        return true;
+    message("%s: expected a service of user %u or root, found one of user %u: remove that socket",
+            path, (unsigned)geteuid(), (unsigned)peer->uid);
+    errno = EPERM;
+    return false;
+}
+
 int endpoint_connect(const char *instance, unsigned patience_s, struct connection_peer *peer)
 {
     struct timeval patience = {.tv_sec = patience_s};
@@ -236,17 +301,16 @@ int endpoint_connect(const char *instance, unsigned patience_s, struct connectio
         errno = ENAMETOOLONG;
         return -1;
     }
+    if (!may_be_found_there(endpoint.socket_path))
+        return -1;
     fill_address(&address, endpoint.socket_path);
     connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (connection < 0)
         return -1;
     setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     if (connect(connection, (struct sockaddr *)&address, sizeof(address)) == 0 &&
-        packet_read_peer(connection, peer)) {
-        if (peer->uid == geteuid() || peer->uid == 0)
-            return connection;
-        errno = EPERM;
-    }
+        is_answered_by_us(connection, endpoint.socket_path, peer))
+        return connection;
     error = errno;
     close(connection);
     errno = error;

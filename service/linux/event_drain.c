@@ -5,25 +5,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-#include "service/message.h"
+#include "service/base/event_loop.h"
+#include "service/base/file.h"
+#include "service/base/message.h"
+#include "service/linux/event_ring.h"
+#include "service/recorder/memory_file.h"
 
 #define SMALLEST_RING (4 * EVENT_SEGMENT_SIZE)
 #define TRACE_SUFFIX  ".bin"
+#define RETRY_MS      500 /* to write, when the disk is full */
 
 struct file_name {
     char text[sizeof((struct event_drain *)0)->name + 24];
 };
-
-static struct file_name ring_name(const struct event_drain *drain)
-{
-    struct file_name name;
-
-    snprintf(name.text, sizeof(name.text), "%s.ring", drain->name);
-    return name;
-}
 
 static struct file_name events_name(const struct event_drain *drain, uint32_t piece)
 {
@@ -68,8 +64,11 @@ static struct event_segment *segment_at(const struct event_drain *drain, uint32_
                                     (uint64_t)i * EVENT_SEGMENT_SIZE);
 }
 
+/* Room for the header is there from here on. Of what follows nothing is looked at before the agent
+   has found room for it: `touched`. */
 static bool make_ring(struct event_drain *drain)
 {
+    struct event_ring ring = {.version = EVENT_VERSION, .segment_size = EVENT_SEGMENT_SIZE};
     uint64_t size = drain->policy->ring_size;
     uint32_t count;
 
@@ -77,20 +76,15 @@ static bool make_ring(struct event_drain *drain)
         size = SMALLEST_RING;
     count = (uint32_t)(size / EVENT_SEGMENT_SIZE);
     drain->ring_size = EVENT_RING_HEADER + (uint64_t)count * EVENT_SEGMENT_SIZE;
-    drain->ring_file = make_file(drain->directory, ring_name(drain).text);
-    if (drain->ring_file < 0 || ftruncate(drain->ring_file, (off_t)drain->ring_size) < 0)
+    memcpy(ring.magic, EVENT_RING_MAGIC, sizeof(ring.magic));
+    ring.segment_count = count;
+    drain->ring_file = memory_file_create(drain->name);
+    if (drain->ring_file < 0 || !file_extend(drain->ring_file, drain->ring_size) ||
+        !memory_file_seal(drain->ring_file) ||
+        !file_write_at(drain->ring_file, &ring, sizeof(ring), 0))
         return false;
-    drain->ring =
-        mmap(NULL, drain->ring_size, PROT_READ | PROT_WRITE, MAP_SHARED, drain->ring_file, 0);
-    if (drain->ring == MAP_FAILED) {
-        drain->ring = NULL;
-        return false;
-    }
-    memcpy(drain->ring->magic, EVENT_RING_MAGIC, sizeof(drain->ring->magic));
-    drain->ring->version = EVENT_VERSION;
-    drain->ring->segment_size = EVENT_SEGMENT_SIZE;
-    drain->ring->segment_count = count;
-    return true;
+    drain->ring = file_map(drain->ring_file, drain->ring_size);
+    return drain->ring != NULL;
 }
 
 static void close_file(int *fd)
@@ -103,7 +97,7 @@ static void close_file(int *fd)
 static void let_go(struct event_drain *drain)
 {
     if (drain->ring)
-        munmap(drain->ring, drain->ring_size);
+        file_unmap(drain->ring, drain->ring_size);
     drain->ring = NULL;
     close_file(&drain->ring_file);
     close_file(&drain->file);
@@ -136,6 +130,20 @@ bool event_drain_open(struct event_drain *drain, const struct event_policy *poli
     event_drain_discard(drain);
     errno = error;
     return false;
+}
+
+void event_drain_adopt(struct event_drain *drain, int directory, const char *trace_name, int ring)
+{
+    struct event_ring head;
+
+    *drain = (struct event_drain){
+        .directory = directory, .ring_file = ring, .file = -1, .has_failed = true};
+    snprintf(drain->name, sizeof(drain->name), "%.*s",
+             (int)(strlen(trace_name) - strlen(TRACE_SUFFIX)), trace_name);
+    if (!file_read_at(ring, &head, sizeof(head), 0) || head.segment_count > EVENT_MOST_SEGMENTS)
+        return;
+    drain->ring_size = EVENT_RING_HEADER + (uint64_t)head.segment_count * EVENT_SEGMENT_SIZE;
+    drain->ring = file_map(ring, drain->ring_size);
 }
 
 static void stop(struct event_drain *drain, bool *reason, const char *why)
@@ -183,17 +191,29 @@ static bool has_room(struct event_drain *drain, uint64_t size)
     return false;
 }
 
+static void note_room(struct event_drain *drain, bool is_without)
+{
+    if (is_without != drain->is_without_room)
+        message("%s.events: %s%s", drain->name,
+                is_without ? "events are lost for want of room: " : "there is room again",
+                is_without ? strerror(errno) : "");
+    drain->is_without_room = is_without;
+    drain->retry_ms = event_loop_now() + RETRY_MS;
+}
+
 /* What could not be written whole is taken back: a reader must not meet half a chunk. */
 static bool append(struct event_drain *drain, const struct event_chunk *chunk)
 {
     if (!has_room(drain, chunk->size))
         return false;
     if (!write_fully(drain->file, chunk, chunk->size)) {
-        stop(drain, &drain->has_failed, strerror(errno));
-        if (ftruncate(drain->file, (off_t)drain->written) == 0)
-            lseek(drain->file, (off_t)drain->written, SEEK_SET);
+        note_room(drain, true);
+        if (ftruncate(drain->file, (off_t)drain->written) < 0 ||
+            lseek(drain->file, (off_t)drain->written, SEEK_SET) < 0)
+            stop(drain, &drain->has_failed, strerror(errno));
         return false;
     }
+    note_room(drain, false);
     drain->written += chunk->size;
     drain->written_by_pieces += chunk->size;
     drain->events += chunk->events;
@@ -216,10 +236,15 @@ static int compare_ready(const void *a, const void *b)
 /* Segments whose state is at least so far, in the order in which they were taken. */
 static struct ready *find_ready(const struct event_drain *drain, uint32_t least, unsigned *count)
 {
-    uint32_t segments = (uint32_t)((drain->ring_size - EVENT_RING_HEADER) / EVENT_SEGMENT_SIZE);
-    struct ready *ready = malloc(segments * sizeof(*ready));
+    uint32_t all = (uint32_t)((drain->ring_size - EVENT_RING_HEADER) / EVENT_SEGMENT_SIZE);
+    uint32_t touched = __atomic_load_n(&drain->ring->touched, __ATOMIC_ACQUIRE);
+    uint32_t segments = touched < all ? touched : all;
+    struct ready *ready;
 
     *count = 0;
+    if (!segments)
+        return NULL;
+    ready = malloc(segments * sizeof(*ready));
     for (uint32_t i = 0; i < segments && ready; i++) {
         const struct event_segment *segment = segment_at(drain, i);
 
@@ -251,38 +276,54 @@ static unsigned drain_from(struct event_drain *drain, uint32_t least)
 
 unsigned event_drain_turn(struct event_drain *drain)
 {
-    return drain->ring ? drain_from(drain, EVENT_SEGMENT_FULL) : 0;
+    if (!drain->ring || drain->has_failed ||
+        (drain->is_without_room && event_loop_now() < drain->retry_ms))
+        return 0;
+    return drain_from(drain, EVENT_SEGMENT_FULL);
 }
 
-/* What nobody will find in a chunk: threads' last losses, and segments past the limit. */
-static void note_dropped(struct event_drain *drain)
+/* Events that nobody will find in a chunk: threads' last losses, and segments past the limit. */
+static uint64_t count_dropped(const struct event_drain *drain)
 {
+    uint64_t dropped = drain->ring->dropped;
     unsigned count;
     struct ready *ready = find_ready(drain, EVENT_SEGMENT_FILLING, &count);
 
-    drain->header.dropped = drain->ring->dropped;
     for (unsigned i = 0; i < count; i++) {
         const struct event_segment *segment = segment_at(drain, ready[i].segment);
 
-        drain->header.dropped +=
-            event_pack(drain->packer, segment, (const uint64_t *)(segment + 1))->events +
-            segment->dropped;
+        dropped += event_pack(drain->packer, segment, (const uint64_t *)(segment + 1))->events +
+                   segment->dropped;
     }
     free(ready);
-    if (pwrite(drain->file, &drain->header, sizeof(drain->header), 0) < 0)
-        message("%s.events: %s", drain->name, strerror(errno));
+    return dropped;
 }
 
-void event_drain_end(struct event_drain *drain)
+/* Some file systems have no room, once they are full, even for what replaces something. */
+static uint64_t note_dropped(struct event_drain *drain)
 {
+    drain->header.dropped = count_dropped(drain);
+    if (file_write_at(drain->file, &drain->header, sizeof(drain->header), 0))
+        return 0;
+    message("%s.events: %s", drain->name, strerror(errno));
+    return drain->header.dropped;
+}
+
+uint64_t event_drain_end(struct event_drain *drain)
+{
+    bool is_saved = false;
+    uint64_t untold = 0;
+
     if (!drain->ring)
-        return;
-    drain_from(drain, EVENT_SEGMENT_FILLING);
+        return 0;
     if (!drain->has_failed)
-        note_dropped(drain);
-    if (!drain->has_failed)
-        unlinkat(drain->directory, ring_name(drain).text, 0);
+        drain_from(drain, EVENT_SEGMENT_FILLING);
+    if (drain->has_failed || drain->is_without_room)
+        is_saved = event_ring_save(drain->ring_file, drain->directory, drain->name);
+    if (!is_saved && drain->file >= 0)
+        untold = note_dropped(drain);
     let_go(drain);
+    return untold;
 }
 
 void event_drain_leave(struct event_drain *drain)
@@ -295,8 +336,6 @@ void event_drain_leave(struct event_drain *drain)
 
 void event_drain_discard(struct event_drain *drain)
 {
-    if (drain->ring_file >= 0)
-        unlinkat(drain->directory, ring_name(drain).text, 0);
     if (drain->file >= 0)
         unlinkat(drain->directory, events_name(drain, drain->header.piece).text, 0);
     let_go(drain);

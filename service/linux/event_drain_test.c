@@ -12,7 +12,9 @@
 
 #include <cmocka.h>
 
+#include "service/base/file.h"
 #include "service/linux/event_drain.h"
+#include "service/linux/event_ring.h"
 #include "trace/event_reader.h"
 
 #define RING (16 * EVENT_SEGMENT_SIZE)
@@ -72,6 +74,8 @@ static void fill(struct event_drain *drain, uint32_t i, uint32_t state)
         words[n] = 9ull << EVENT_NODE_SHIFT | (n + 1) * 1000 | noise >> 55;
     }
     segment->state = state;
+    if (drain->ring->touched < i + 1)
+        drain->ring->touched = i + 1;
 }
 
 static struct event_totals read_back(const struct place *place)
@@ -109,8 +113,10 @@ static void what_is_full_is_written_and_given_back(void **state)
     fill(&drain, 1, EVENT_SEGMENT_FILLING);
     assert_int_equal(event_drain_turn(&drain), 1);
     assert_int_equal(event_drain_turn(&drain), 0);
+    assert_true(event_ring_save(drain.ring_file, place->directory, "program-42-3"));
     assert_int_equal(read_back(place).segments, 2);
     assert_int_equal(read_back(place).from_ring, 1);
+    unlinkat(place->directory, "program-42-3.ring", 0);
     fill(&drain, 3, EVENT_SEGMENT_FILLING);
     drain.ring->dropped = 5;
     event_drain_end(&drain);
@@ -162,6 +168,36 @@ static void a_flight_recorder_keeps_the_newest(void **state)
     assert_false(exists(place, "program-42-3.events.1"));
 }
 
+/* The next service goes on with it; what it cannot write into the chunks of the first is saved. */
+static void an_adopted_ring_is_saved_at_the_end(void **state)
+{
+    const struct event_policy policy = {.ring_size = RING};
+    struct place *place = *state;
+    struct event_drain first = open_drain(place, &policy), second;
+
+    fill(&first, 0, EVENT_SEGMENT_FULL);
+    event_drain_turn(&first);
+    event_drain_adopt(&second, place->directory, "program-42-3.bin", dup(first.ring_file));
+    event_drain_leave(&first);
+    fill(&second, 0, EVENT_SEGMENT_FULL);
+    fill(&second, 5, EVENT_SEGMENT_FILLING);
+    assert_int_equal(event_drain_turn(&second), 0);
+    event_drain_end(&second);
+    assert_int_equal(read_back(place).events, 3 * EVENT_SEGMENT_WORDS);
+    assert_int_equal(read_back(place).from_ring, 2);
+}
+
+/* Nobody makes it larger, or cuts it under a program that writes to it. */
+static void a_ring_cannot_be_cut(void **state)
+{
+    const struct event_policy policy = {.ring_size = RING};
+    struct event_drain drain = open_drain(*state, &policy);
+
+    assert_int_equal(ftruncate(drain.ring_file, 0), -1);
+    assert_int_equal(ftruncate(drain.ring_file, 2 * RING), -1);
+    event_drain_end(&drain);
+}
+
 static void what_a_killed_service_leaves_is_whole(void **state)
 {
     const struct event_policy policy = {.ring_size = RING};
@@ -172,8 +208,10 @@ static void what_a_killed_service_leaves_is_whole(void **state)
     event_drain_turn(&drain);
     fill(&drain, 0, EVENT_SEGMENT_FULL);
     fill(&drain, 1, EVENT_SEGMENT_FILLING);
-    event_drain_leave(&drain); /* as far as files go, the same */
-    assert_true(exists(place, "program-42-3.ring"));
+    assert_true(event_ring_save(drain.ring_file, place->directory, "program-42-3"));
+    close(drain.ring_file);
+    close(drain.file);
+    file_unmap(drain.ring, drain.ring_size);
     assert_int_equal(read_back(place).events, 3 * EVENT_SEGMENT_WORDS);
 }
 
@@ -198,6 +236,8 @@ int main(void)
         TEST(past_the_limit_events_are_counted),
         TEST(a_flight_recorder_keeps_the_newest),
         TEST(what_a_killed_service_leaves_is_whole),
+        TEST(an_adopted_ring_is_saved_at_the_end),
+        TEST(a_ring_cannot_be_cut),
         TEST(a_taken_name_is_an_error),
     };
 

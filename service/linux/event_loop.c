@@ -1,4 +1,4 @@
-#include "service/event_loop.h"
+#include "service/base/event_loop.h"
 
 #include <sys/epoll.h>
 #include <time.h>
@@ -6,7 +6,7 @@
 
 bool event_loop_open(struct event_loop *loop)
 {
-    loop->fd = epoll_create1(EPOLL_CLOEXEC);
+    *loop = (struct event_loop){.fd = epoll_create1(EPOLL_CLOEXEC)};
     return loop->fd >= 0;
 }
 
@@ -29,15 +29,11 @@ void event_loop_remove(struct event_loop *loop, struct event_source *source)
     epoll_ctl(loop->fd, EPOLL_CTL_DEL, source->fd, NULL);
 }
 
-void event_loop_turn(struct event_loop *loop, int timeout_ms)
+struct event_source *event_loop_wait(struct event_loop *loop, int timeout_ms)
 {
     struct epoll_event event;
-    struct event_source *source;
 
-    if (epoll_wait(loop->fd, &event, 1, timeout_ms) != 1)
-        return;
-    source = event.data.ptr;
-    source->ready(source->owner);
+    return epoll_wait(loop->fd, &event, 1, timeout_ms) == 1 ? event.data.ptr : NULL;
 }
 
 int64_t event_loop_now(void)

@@ -1,4 +1,4 @@
-#include "service/file.h"
+#include "service/base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "support/whole_file.h"
 
 bool file_make_directory(const char *path)
 {
@@ -29,6 +31,14 @@ int file_open_directory(const char *path, char **absolute)
     file_close(directory);
     errno = error;
     return -1;
+}
+
+bool file_is_directory(int directory, const char *path)
+{
+    struct stat ours, there;
+
+    return fstat(directory, &ours) == 0 && stat(path, &there) == 0 && ours.st_ino == there.st_ino &&
+           ours.st_dev == there.st_dev;
 }
 
 int file_create(int directory, const char *name)
@@ -76,7 +86,11 @@ bool file_cut(int file, uint64_t size, bool if_unused)
 
 bool file_read_at(int file, void *bytes, size_t size, uint64_t offset)
 {
-    return pread(file, bytes, size, (off_t)offset) == (ssize_t)size;
+    ssize_t got = pread(file, bytes, size, (off_t)offset);
+
+    if (got >= 0 && (size_t)got < size)
+        errno = ENODATA;
+    return got == (ssize_t)size;
 }
 
 bool file_write_at(int file, const void *bytes, size_t size, uint64_t offset)
@@ -137,25 +151,16 @@ void file_remove(int directory, const char *name)
 
 bool file_replace(const char *path, const void *bytes, size_t size)
 {
-    char beside[PATH_MAX];
-    int file;
-    int length = snprintf(beside, sizeof(beside), "%s.%d", path, (int)getpid());
+    struct whole_file file;
     bool ok;
 
-    if (length < 0 || length >= (int)sizeof(beside)) {
-        errno = ENAMETOOLONG;
+    if (whole_file_begin(&file, path, 0600) < 0)
         return false;
-    }
-    unlink(beside); /* of a dead process that had our pid */
-    file = file_create(AT_FDCWD, beside);
-    if (file < 0)
-        return false;
-    ok = file_write_at(file, bytes, size, 0);
-    file_close(file);
-    if (ok && rename(beside, path) == 0)
-        return true;
-    unlink(beside);
-    return false;
+    ok = file_write_at(file.fd, bytes, size, 0) && whole_file_commit(&file) == 0;
+    if (!ok)
+        whole_file_abandon(&file);
+    file_close(file.fd);
+    return ok;
 }
 
 ssize_t file_read_own(const char *path, void *bytes, size_t size)

@@ -9,7 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "service/message.h"
+#include "service/base/message.h"
 
 #define FIRST_INHERITED 3
 

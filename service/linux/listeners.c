@@ -1,12 +1,12 @@
-#include "service/listeners.h"
+#include "service/server/listeners.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "service/message.h"
+#include "service/base/message.h"
 #include "service/linux/packet_client.h"
-#include "service/service.h"
-#include "service/tcp_client.h"
+#include "service/server/service.h"
+#include "service/server/tcp_client.h"
 
 static void program_connects(void *owner)
 {

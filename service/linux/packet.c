@@ -41,3 +41,25 @@ ssize_t packet_receive(int connection, void *bytes, size_t size)
 {
     return recv(connection, bytes, size, MSG_TRUNC);
 }
+
+ssize_t packet_receive_descriptor(int connection, void *bytes, size_t size, int *descriptor)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control = {0};
+    struct iovec part = {.iov_base = bytes, .iov_len = size};
+    struct msghdr packet = {
+        .msg_iov = &part,
+        .msg_iovlen = 1,
+        .msg_control = control.bytes,
+        .msg_controllen = sizeof(control),
+    };
+    ssize_t length = recvmsg(connection, &packet, MSG_TRUNC);
+
+    *descriptor = -1;
+    if (length > 0 && packet.msg_controllen >= sizeof(control.align) &&
+        control.align.cmsg_type == SCM_RIGHTS)
+        memcpy(descriptor, CMSG_DATA(&control.align), sizeof(*descriptor));
+    return length;
+}

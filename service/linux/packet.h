@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "service/connection.h"
+#include "service/base/connection_peer.h"
 
 bool packet_read_peer(int connection, struct connection_peer *peer);
 
@@ -25,5 +25,8 @@ bool packet_send(int connection, const void *bytes, size_t size, const int *desc
  * endpoint_connect made. A descriptor that came with the packet is not received.
  */
 ssize_t packet_receive(int connection, void *bytes, size_t size);
+
+/* Likewise, and *descriptor becomes the one that came with it, or -1. */
+ssize_t packet_receive_descriptor(int connection, void *bytes, size_t size, int *descriptor);
 
 #endif

@@ -5,14 +5,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "service/call_trace.h"
-#include "service/client.h"
+#include "service/base/message.h"
+#include "service/base/process.h"
 #include "service/linux/packet.h"
-#include "service/message.h"
-#include "service/packet_check.h"
-#include "service/process.h"
-#include "service/service.h"
-#include "service/session.h"
+#include "service/recorder/call_trace.h"
+#include "service/recorder/keeper.h"
+#include "service/recorder/session_life.h"
+#include "service/server/answers.h"
+#include "service/server/client.h"
+#include "service/server/packet_check.h"
+#include "service/server/service.h"
 #include "trace/protocol.h"
 
 #define PACKET_CLIENT_LIMIT 256
@@ -59,10 +61,11 @@ static void answer_hello(struct client *client, const struct protocol_hello *hel
         .magic = PROTOCOL_MAGIC,
         .version = PROTOCOL_VERSION,
         .kind = PROTOCOL_WELCOME,
-        .node_limit = service->options->node_limit,
+        .node_limit = service->recorder.settings->node_limit,
     };
 
-    session = describe(&process, client, hello) ? session_begin(service, &process) : NULL;
+    session =
+        describe(&process, client, hello) ? session_begin(&service->recorder, &process) : NULL;
     if (!session) {
         refuse(client, NULL);
         return;
@@ -70,6 +73,7 @@ static void answer_hello(struct client *client, const struct protocol_hello *hel
     welcome.capacity = session->trace.capacity;
     files[0] = session->trace.fd;
     files[1] = call_trace_ring(session, &welcome.ring_size);
+    keeper_hold(service->recorder.keeper, session);
     if (!packet_send(client->source.fd, &welcome, sizeof(welcome), files, files[1] < 0 ? 1 : 2)) {
         message("%s did not take its trace: %s", client->name, strerror(errno));
         session_discard(session);
@@ -87,7 +91,7 @@ static void answer(struct client *client, const union packet *packet, size_t siz
         answer_hello(client, &packet->hello);
         break;
     case PACKET_COMMAND:
-        client_answer(client, &packet->command);
+        answer_give(client, &packet->command);
         break;
     case PACKET_WRONG:
         refuse(client, why);
@@ -128,6 +132,11 @@ static void say(struct client *client, const char *line, size_t length)
     packet_send(client->source.fd, line, length, NULL, 0);
 }
 
+static void give(struct client *client, const char *line, int descriptor)
+{
+    packet_send(client->source.fd, line, strlen(line), &descriptor, 1);
+}
+
 static void close_connection(int connection)
 {
     close(connection);
@@ -137,6 +146,7 @@ static const struct client_kind kind = {
     .limit = PACKET_CLIENT_LIMIT,
     .ready = client_ready,
     .say = say,
+    .give = give,
     .close = close_connection,
 };
 

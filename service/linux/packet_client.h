@@ -2,7 +2,7 @@
 #ifndef UMBRA_SERVICE_LINUX_PACKET_CLIENT_H
 #define UMBRA_SERVICE_LINUX_PACKET_CLIENT_H
 
-#include "service/connection.h"
+#include "service/server/connection.h"
 
 struct service;
 

@@ -1,4 +1,4 @@
-#include "service/process.h"
+#include "service/base/process.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
  *      pidfd, PIDFD_GET_INFO     Linux 6.15: once it was collected
  *      /proc/PID/stat            as long as it was not; the pid is still its own then
  */
-#include "service/process.h"
+#include "service/base/process.h"
 
 #include <fcntl.h>
 #include <stdio.h>

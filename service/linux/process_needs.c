@@ -1,4 +1,4 @@
-#include "service/process.h"
+#include "service/base/process.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "service/signals.h"
+#include "service/server/signals.h"
 
 #include <stdlib.h>
 #include <sys/signalfd.h>

@@ -27,19 +27,17 @@
  * pass 3 sees first, no ends are known and none are counted. Blocks that are handed out meanwhile
  * stay holes, which readers pass over.
  */
-#include "service/snapshot.h"
+#include "service/recorder/snapshot.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "service/file.h"
-#include "service/tick_clock.h"
+#include "service/base/file.h"
+#include "service/recorder/part_file.h"
+#include "service/recorder/tick_clock.h"
 #include "trace/stack_format.h"
 #include "trace/trace_format.h"
 
@@ -408,12 +406,11 @@ static bool copy_passes(struct snapshot *snapshot)
 }
 
 /* Returns false, errno set: EPROTO if it is no trace that this service could have made. */
-static bool open_trace(struct snapshot *snapshot, const char *path)
+static bool open_trace(struct snapshot *snapshot)
 {
     struct trace_header header;
 
-    snapshot->from = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (snapshot->from < 0 || !file_read_at(snapshot->from, &header, sizeof(header), 0))
+    if (!file_read_at(snapshot->from, &header, sizeof(header), 0))
         return false;
     errno = EPROTO;
     if (memcmp(header.magic, TRACE_MAGIC, sizeof(header.magic)) ||
@@ -426,44 +423,33 @@ static bool open_trace(struct snapshot *snapshot, const char *path)
     return snapshot->committed && snapshot->copied;
 }
 
-/* A file beside the copy that takes its name once it is whole. */
-static bool begin_copy(struct snapshot *snapshot, char beside[PATH_MAX], const char *copy)
-{
-    if (snprintf(beside, PATH_MAX, "%s.%d", copy, (int)getpid()) >= PATH_MAX) {
-        errno = ENAMETOOLONG;
-        return false;
-    }
-    snapshot->to = file_create(AT_FDCWD, beside);
-    return snapshot->to >= 0;
-}
-
 static void end_copy(struct snapshot *snapshot)
 {
-    file_close(snapshot->from);
-    file_close(snapshot->to);
     free(snapshot->committed);
     free(snapshot->copied);
     free(snapshot->threads);
 }
 
-bool snapshot_copy(const char *path, const char *copy, char why[SNAPSHOT_WHY_SIZE])
+bool snapshot_copy(int from, const char *name, int directory, const char *copy,
+                   char why[SNAPSHOT_WHY_SIZE])
 {
-    struct snapshot snapshot = {.from = -1, .to = -1};
-    char beside[PATH_MAX];
-    const char *subject = path;
-    bool ok;
+    struct snapshot snapshot = {.from = from};
+    struct part_file part = {.fd = -1};
+    const char *subject = name;
+    bool ok = open_trace(&snapshot);
 
-    ok = open_trace(&snapshot, path);
     if (ok) {
         subject = copy;
-        ok = begin_copy(&snapshot, beside, copy) && copy_passes(&snapshot) &&
-             rename(beside, copy) == 0;
+        ok = part_file_begin(&part, directory, copy);
+        snapshot.to = part.fd;
+        ok = ok && copy_passes(&snapshot) && part_file_finish(&part, copy);
     }
     if (!ok)
         snprintf(why, SNAPSHOT_WHY_SIZE, "%.300s: %s", subject,
-                 errno == EPROTO ? "expected a trace of this version" : strerror(errno));
-    if (!ok && snapshot.to >= 0)
-        unlink(beside);
+                 errno == EPROTO    ? "expected a trace of this version"
+                 : errno == ENODATA ? "the trace ends too early"
+                                    : strerror(errno));
+    part_file_abandon(&part);
     end_copy(&snapshot);
     return ok;
 }

@@ -1,4 +1,4 @@
-#include "service/system_clock.h"
+#include "service/base/system_clock.h"
 
 #include <time.h>
 

@@ -1,4 +1,4 @@
-#include "service/tcp.h"
+#include "service/base/tcp.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -71,7 +71,11 @@ int tcp_connect(uint16_t port, unsigned patience_s)
 
 bool tcp_send(int connection, const void *bytes, size_t size)
 {
-    return send(connection, bytes, size, MSG_NOSIGNAL) == (ssize_t)size;
+    ssize_t sent = send(connection, bytes, size, MSG_NOSIGNAL);
+
+    if (sent >= 0 && (size_t)sent < size)
+        errno = EAGAIN;
+    return sent == (ssize_t)size;
 }
 
 ssize_t tcp_receive(int connection, void *bytes, size_t size)

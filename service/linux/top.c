@@ -1,4 +1,4 @@
-#include "service/top.h"
+#include "service/tool/top.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "service/message.h"
+#include "service/base/message.h"
 
 #define MOST_OPTIONS 6
 #define OPTION_SIZE  32
@@ -49,7 +49,7 @@ int top_run(const struct options *options, char *const *traces)
     arguments[at++] = interval;
     if (options->times)
         arguments[at++] = times;
-    if (options->once)
+    if (options->is_once)
         arguments[at++] = "--once";
     arguments[at++] = "--";
     memcpy(arguments + at, traces, count * sizeof(*traces));

@@ -1,5 +1,5 @@
 /* The options refuse call-trace mode here: no session has events. */
-#include "service/call_trace.h"
+#include "service/recorder/call_trace.h"
 
 #include <stddef.h>
 
@@ -8,10 +8,23 @@ bool call_trace_is_possible(void)
     return false;
 }
 
-bool call_trace_begin(struct session *session, const struct trace_header *header)
+static void begin(struct session *session, const struct trace_header *header)
 {
-    (void)session, (void)header;
-    return true;
+    (void)session;
+    (void)header;
+}
+
+static void nothing(struct session *session)
+{
+    (void)session;
+}
+
+const struct session_part call_trace_part = {begin, nothing, nothing, nothing};
+
+void call_trace_adopt(struct session *session, int ring)
+{
+    (void)session;
+    (void)ring;
 }
 
 int call_trace_ring(const struct session *session, uint64_t *size)
@@ -20,28 +33,7 @@ int call_trace_ring(const struct session *session, uint64_t *size)
     return -1;
 }
 
-void call_trace_end(struct session *session)
+void call_trace_close(struct recorder *recorder)
 {
-    (void)session;
-}
-
-void call_trace_leave(struct session *session)
-{
-    (void)session;
-}
-
-void call_trace_discard(struct session *session)
-{
-    (void)session;
-}
-
-int call_trace_turn(struct service *service, int limit)
-{
-    (void)service;
-    return limit;
-}
-
-void call_trace_close(struct service *service)
-{
-    (void)service;
+    (void)recorder;
 }

@@ -1,11 +1,11 @@
-#include "service/command.h"
+#include "service/server/command.h"
 
 #include <windows.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "service/message.h"
+#include "service/base/message.h"
 #include "service/windows/child_ended.h"
 #include "service/windows/command_line.h"
 #include "service/windows/error.h"

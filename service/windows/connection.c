@@ -1,16 +1,35 @@
-#include "service/connection.h"
+#include "service/server/connection.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "service/process.h"
-#include "service/tcp.h"
+#include "service/base/process.h"
+#include "service/base/tcp.h"
+#include "service/server/rendezvous.h"
 
 int connection_watch_peer(int connection, pid_t pid)
 {
     (void)connection; /* the service holds its lock file, in which its pid stands, until its end */
     return process_watch(pid);
+}
+
+static bool shows_proof(int connection, const uint8_t proof[PROTOCOL_SECRET_SIZE])
+{
+    uint8_t shown[PROTOCOL_SECRET_SIZE];
+    size_t have = 0;
+
+    while (have < sizeof(shown)) {
+        ssize_t got = tcp_receive(connection, shown + have, sizeof(shown) - have);
+
+        if (got == 0)
+            errno = ECONNRESET;
+        if (got <= 0)
+            return false;
+        have += (size_t)got;
+    }
+    errno = EPERM;
+    return rendezvous_secret_is(proof, shown);
 }
 
 bool connection_ask(int connection, const struct connection_peer *service,
@@ -23,12 +42,15 @@ bool connection_ask(int connection, const struct connection_peer *service,
                 .version = PROTOCOL_VERSION,
                 .kind = command->kind,
                 .pid = (uint32_t)getpid(),
-                .reserved = {command->flags, command->session, command->pid},
+                .reserved = {0, command->session, command->pid},
             },
     };
 
     memcpy(hello.secret, service->secret, sizeof(hello.secret));
-    return tcp_send(connection, &hello, sizeof(hello));
+    return tcp_send(connection, &hello, PROTOCOL_TCP_OPENING) &&
+           shows_proof(connection, service->proof) &&
+           tcp_send(connection, (char *)&hello + PROTOCOL_TCP_OPENING,
+                    sizeof(hello) - PROTOCOL_TCP_OPENING);
 }
 
 static bool is_refusal(const char *line, size_t length)
@@ -59,6 +81,15 @@ ssize_t connection_receive_line(int connection, char *line, size_t size)
             return -1;
         }
     }
+}
+
+int connection_receive_trace(int connection, char *name, size_t size)
+{
+    (void)connection;
+    (void)name;
+    (void)size;
+    errno = ENOSYS;
+    return -1;
 }
 
 void connection_close(int connection)

@@ -2,7 +2,7 @@
  * Windows cannot fork: the service begins anew, without a console, and finds by its environment
  * that it is the one in the background, and the event to set when it is ready.
  */
-#include "service/daemon.h"
+#include "service/server/daemon.h"
 
 #include <windows.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "service/message.h"
+#include "service/base/message.h"
 #include "service/windows/error.h"
 
 #define READY_VARIABLE L"UMBRA_SERVICE_READY"

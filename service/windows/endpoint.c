@@ -1,4 +1,4 @@
-#include "service/endpoint.h"
+#include "service/server/endpoint.h"
 
 #include <winsock2.h>
 #include <windows.h>
@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "service/file.h"
-#include "service/message.h"
-#include "service/rendezvous.h"
-#include "service/tcp.h"
+#include "service/base/file.h"
+#include "service/base/message.h"
+#include "service/base/tcp.h"
+#include "service/server/rendezvous.h"
 #include "service/windows/error.h"
 #include "service/windows/private.h"
+#include "service/windows/private_directory.h"
 #include "service/windows/text.h"
 
 /* %LOCALAPPDATA%\umbra */
@@ -119,11 +120,17 @@ int endpoint_connect(const char *instance, unsigned patience_s, struct connectio
     struct rendezvous rendezvous;
     struct endpoint endpoint;
 
-    if (!find_paths(&endpoint, directory, instance) || !tcp_begin() ||
-        !rendezvous_read(endpoint.rendezvous_path, &rendezvous))
+    if (!find_paths(&endpoint, directory, instance) || !tcp_begin())
         return -1;
+    if (!rendezvous_read(endpoint.rendezvous_path, &rendezvous)) {
+        if (errno == EPERM)
+            message("%s: expected a file that this user alone may open, found another's: remove it",
+                    endpoint.rendezvous_path);
+        return -1;
+    }
     *peer = (struct connection_peer){.pid = read_holder(&endpoint)};
     memcpy(peer->secret, rendezvous.secret, sizeof(peer->secret));
+    memcpy(peer->proof, rendezvous.proof, sizeof(peer->proof));
     if (peer->pid)
         return tcp_connect(rendezvous.port, patience_s);
     errno = ECONNREFUSED; /* the file of a dead service, whose port may be another's by now */

@@ -26,7 +26,7 @@ bool error_to_errno(void)
         {ERROR_OUTOFMEMORY, ENOMEM},
         {ERROR_TOO_MANY_OPEN_FILES, EMFILE},
         {ERROR_BAD_EXE_FORMAT, ENOEXEC},
-        {ERROR_HANDLE_EOF, EIO},
+        {ERROR_HANDLE_EOF, ENODATA},
         {WSAEWOULDBLOCK, EAGAIN},
         {WSAETIMEDOUT, EAGAIN}, /* what tcp_connect's patience ends with */
         {WSAEINTR, EINTR},

@@ -1,4 +1,4 @@
-#include "service/event_loop.h"
+#include "service/base/event_loop.h"
 
 #include <winsock2.h>
 #include <windows.h>
@@ -8,8 +8,7 @@
 /* All that is waited for are sockets; who is not a socket has a thread that writes to one. */
 bool event_loop_open(struct event_loop *loop)
 {
-    loop->fd = -1;
-    loop->sources = NULL;
+    *loop = (struct event_loop){.fd = -1};
     return true;
 }
 
@@ -41,7 +40,7 @@ static struct event_source *first_ready(struct event_loop *loop, const WSAPOLLFD
     return NULL;
 }
 
-void event_loop_turn(struct event_loop *loop, int timeout_ms)
+struct event_source *event_loop_wait(struct event_loop *loop, int timeout_ms)
 {
     struct event_source *source;
     ULONG count = 0, at = 0;
@@ -51,17 +50,17 @@ void event_loop_turn(struct event_loop *loop, int timeout_ms)
     polls = calloc(count, sizeof(*polls));
     if (!polls) {
         Sleep(10); /* no memory: it may come back */
-        return;
+        return NULL;
     }
     DL_FOREACH(loop->sources, source)
     polls[at++] = (WSAPOLLFD){.fd = (SOCKET)source->fd, .events = POLLRDNORM};
     source = WSAPoll(polls, count, timeout_ms) > 0 ? first_ready(loop, polls) : NULL;
     free(polls);
     if (!source)
-        return;
+        return NULL;
     DL_DELETE(loop->sources, source); /* to the end: they take turns */
     DL_APPEND(loop->sources, source);
-    source->ready(source->owner);
+    return source;
 }
 
 int64_t event_loop_now(void)

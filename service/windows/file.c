@@ -1,4 +1,4 @@
-#include "service/file.h"
+#include "service/base/file.h"
 
 #include <windows.h>
 #include <winioctl.h>
@@ -10,6 +10,7 @@
 #include "service/windows/error.h"
 #include "service/windows/private.h"
 #include "service/windows/text.h"
+#include "support/windows/private_file.h"
 
 #define WIDE_PATH 4096
 
@@ -98,6 +99,14 @@ static int create(const wchar_t *path)
                                      FILE_ATTRIBUTE_NORMAL | FILE_FLAG_OPEN_REPARSE_POINT, NULL));
 }
 
+/* A directory that is open cannot be removed there. */
+bool file_is_directory(int directory, const char *path)
+{
+    (void)directory;
+    (void)path;
+    return true;
+}
+
 int file_create(int directory, const char *name)
 {
     wchar_t path[WIDE_PATH];
@@ -146,8 +155,11 @@ bool file_read_at(int file, void *bytes, size_t size, uint64_t offset)
     OVERLAPPED at = place(offset);
     DWORD got;
 
-    return (ReadFile(handle_of(file), bytes, (DWORD)size, &got, &at) && got == size) ||
-           error_to_errno();
+    if (!ReadFile(handle_of(file), bytes, (DWORD)size, &got, &at))
+        return error_to_errno();
+    if (got < size)
+        errno = ENODATA;
+    return got == size;
 }
 
 bool file_write_at(int file, const void *bytes, size_t size, uint64_t offset)
@@ -155,8 +167,11 @@ bool file_write_at(int file, const void *bytes, size_t size, uint64_t offset)
     OVERLAPPED at = place(offset);
     DWORD put;
 
-    return (WriteFile(handle_of(file), bytes, (DWORD)size, &put, &at) && put == size) ||
-           error_to_errno();
+    if (!WriteFile(handle_of(file), bytes, (DWORD)size, &put, &at))
+        return error_to_errno();
+    if (put < size)
+        errno = ENOSPC;
+    return put == size;
 }
 
 uint64_t file_identity(int file)
@@ -253,7 +268,6 @@ bool file_replace(const char *path, const void *bytes, size_t size)
     return false;
 }
 
-/* Whose it is follows from the directory, in which nobody else can make a file. */
 ssize_t file_read_own(const char *path, void *bytes, size_t size)
 {
     BY_HANDLE_FILE_INFORMATION info;
@@ -273,6 +287,10 @@ ssize_t file_read_own(const char *path, void *bytes, size_t size)
          ReadFile(file, bytes, (DWORD)size, &got, NULL);
     if (!ok)
         error_to_errno();
+    if (ok && !private_file(file)) {
+        errno = EPERM;
+        ok = false;
+    }
     CloseHandle(file);
     return ok ? (ssize_t)got : -1;
 }

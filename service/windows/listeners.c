@@ -1,7 +1,7 @@
-#include "service/listeners.h"
+#include "service/server/listeners.h"
 
-#include "service/service.h"
-#include "service/tcp_client.h"
+#include "service/server/service.h"
+#include "service/server/tcp_client.h"
 
 static void somebody_connects(void *owner)
 {

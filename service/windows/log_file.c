@@ -1,4 +1,4 @@
-#include "service/log_file.h"
+#include "service/base/log_file.h"
 
 #include <windows.h>
 #include <fcntl.h>

@@ -11,10 +11,7 @@
  */
 SECURITY_ATTRIBUTES *private_attributes(void);
 
-/*
- * Makes the directory, or gives one that is there that access. Returns false after one message: it
- * is another's, or no directory, or leads elsewhere.
- */
-bool private_directory_make(const wchar_t *path);
+/* What an administrator makes may be of the group, which the token names as owner. */
+bool private_is_own(PSID owner);
 
 #endif

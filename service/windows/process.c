@@ -1,10 +1,10 @@
-#include "service/process.h"
+#include "service/base/process.h"
 
 #include <windows.h>
 #include <errno.h>
 #include <stdlib.h>
 
-#include "service/message.h"
+#include "service/base/message.h"
 #include "service/windows/text.h"
 
 /* The C library's; no header of mingw-w64 that is for programs declares it. */

@@ -1,4 +1,4 @@
-#include "service/process.h"
+#include "service/base/process.h"
 
 /* All that is watched here is a connection: its end says nothing of the process's. */
 void process_read_end(pid_t pid, int watch, enum trace_end_how *how, uint32_t *code)

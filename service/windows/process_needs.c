@@ -1,4 +1,4 @@
-#include "service/process.h"
+#include "service/base/process.h"
 
 #include <windows.h>
 #include <psapi.h>

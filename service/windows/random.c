@@ -1,4 +1,4 @@
-#include "service/random.h"
+#include "service/base/random.h"
 
 #include <windows.h>
 #include <bcrypt.h>

@@ -4,13 +4,13 @@
  *
  *      thread of Ctrl-C, of the command's end  --a letter-->  signals->fd
  */
-#include "service/signals.h"
+#include "service/server/signals.h"
 
 #include <winsock2.h>
 #include <windows.h>
 #include <errno.h>
 
-#include "service/tcp.h"
+#include "service/base/tcp.h"
 #include "service/windows/child_ended.h"
 
 enum letter { LETTER_KEY = 'k', LETTER_END = 'e', LETTER_CHILD = 'c' };

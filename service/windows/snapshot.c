@@ -1,10 +1,13 @@
-#include "service/snapshot.h"
+#include "service/recorder/snapshot.h"
 
 #include <stdio.h>
 
-bool snapshot_copy(const char *path, const char *copy, char why[SNAPSHOT_WHY_SIZE])
+bool snapshot_copy(int from, const char *name, int directory, const char *copy,
+                   char why[SNAPSHOT_WHY_SIZE])
 {
+    (void)from;
+    (void)directory;
     (void)copy;
-    snprintf(why, SNAPSHOT_WHY_SIZE, "%.400s: snapshots are made on Linux only", path);
+    snprintf(why, SNAPSHOT_WHY_SIZE, "%.400s: snapshots are made on Linux only", name);
     return false;
 }

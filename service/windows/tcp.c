@@ -1,4 +1,4 @@
-#include "service/tcp.h"
+#include "service/base/tcp.h"
 
 #include <winsock2.h>
 #include <windows.h>

@@ -1,4 +1,4 @@
-#include "service/test_mapping.h"
+#include "service/test_clients/test_mapping.h"
 
 #include <windows.h>
 #include <stddef.h>

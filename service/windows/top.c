@@ -1,6 +1,6 @@
-#include "service/top.h"
+#include "service/tool/top.h"
 
-#include "service/message.h"
+#include "service/base/message.h"
 
 int top_run(const struct options *options, char *const *traces)
 {

@@ -1,7 +1,7 @@
 /*
  * SIGKILL at random moments, of a program, of its service, or of both at once; and ends that the
  * program makes for itself. What the program counted in a shared page is compared with its trace,
- * which is read right after the end, without asking anybody.
+ * once that is complete: by the service or, where that was killed, by its keeper.
  *
  *      kill_campaign SERVICE PROGRAM FOLDER ROUNDS SEED
  *
@@ -119,7 +119,8 @@ static bool find_trace(pid_t pid, char path[4400])
     snprintf(middle, sizeof(middle), "-%d-", (int)pid);
     directory = opendir(folder);
     while (directory && !found && (entry = readdir(directory))) {
-        found = strstr(entry->d_name, middle) && strstr(entry->d_name, ".bin");
+        found = entry->d_name[0] != '.' && strstr(entry->d_name, middle) &&
+                strstr(entry->d_name, ".bin");
         if (found)
             snprintf(path, 4400, "%s/%.190s", folder, entry->d_name);
     }
@@ -128,33 +129,51 @@ static bool find_trace(pid_t pid, char path[4400])
     return found;
 }
 
-static uint32_t state_of(const char *path)
+/* Until the end it is a snapshot. */
+static bool is_complete(const char *path, uint32_t *state)
 {
     struct trace_file file;
     struct trace_error error;
-    uint32_t state;
+    bool is;
 
     if (trace_file_open(&file, path, &error) < 0)
-        return TRACE_PREPARED;
-    state = file.header.state;
+        return false;
+    is = file.header.end == TRACE_END_GONE;
+    *state = file.header.state;
     trace_file_close(&file);
-    return state;
+    return is;
+}
+
+/* False: there is none, or no longer, since the program was gone before it had it; or it is never
+   completed. */
+static bool wait_for_trace(pid_t pid, char path[4400], uint32_t *state)
+{
+    for (int ms = 0; ms < PATIENCE_MS; ms++) {
+        if (!find_trace(pid, path))
+            return false;
+        if (is_complete(path, state))
+            return true;
+        pause_us(1000);
+    }
+    printf("%s is not completed\n", path);
+    return false;
 }
 
 static bool is_recorded(pid_t pid)
 {
     char path[4400];
 
-    return find_trace(pid, path) && state_of(path) == TRACE_RUNNING;
+    return find_trace(pid, path) && __atomic_load_n(&campaign.counted[0].begun, __ATOMIC_SEQ_CST);
 }
 
 /* Whether the trace holds what was counted; a program that was never recorded holds nothing. */
 static bool compare(pid_t pid, const char *what, bool must_be_recorded)
 {
     char path[4400];
+    uint32_t state;
     bool same;
 
-    if (!find_trace(pid, path) || state_of(path) == TRACE_PREPARED) {
+    if (!wait_for_trace(pid, path, &state) || state == TRACE_PREPARED) {
         campaign.unrecorded++;
         if (!must_be_recorded)
             return true;

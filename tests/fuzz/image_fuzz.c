@@ -1,9 +1,12 @@
 /*
  * The rewriter's whole way: reading, discovery, planning, writing; listing, verifying and
- * undoing what it wrote. AGENT in the environment names the agent to be put into static
+ * undoing what it wrote, and what looks as if it had. AGENT in the environment names the agent to be put into static
  * executables; without it they are refused when it is looked for.
  */
-#include "rewriter/image_format.h"
+#include "rewriter/tool/image_formats.h"
+#include "rewriter/tool/listing.h"
+#include "rewriter/tool/rewrite.h"
+#include "rewriter/tool/verify.h"
 #include "tests/fuzz/harness.h"
 
 #include <stdio.h>
@@ -40,10 +43,33 @@ static void list(const uint8_t *data, size_t size)
 {
     struct input_file input = input_of(data, size);
     struct failure failure = {{0}};
+    struct image image;
+    bool is_listed = false;
 
-    if (!image_format_of(data, size)->list(&input, &options, &failure))
+    if (image_open(&image, &input, &failure)) {
+        is_listed = list_image(&image, &options, &failure);
+        image_close(&image);
+    }
+    if (!is_listed)
         check_refusal(failure.text);
     free(input.bytes);
+}
+
+/* An instrumented one that was changed: it is verified and undone, or refused. */
+static void undo(const uint8_t *data, size_t size)
+{
+    struct output_file output = {.path = "undone", .descriptor = memory_file(NULL, 0)};
+    struct input_file input = input_of(data, size), again = input_of(data, size);
+    struct verify_result result;
+    struct failure failure = {{0}};
+
+    if (!verify_image(&input, &result, &failure))
+        check_refusal(failure.text);
+    if (!undo_image(&again, &output, &failure))
+        check_refusal(failure.text);
+    close(output.descriptor);
+    free(input.bytes);
+    free(again.bytes);
 }
 
 /* It must give back the original, too. */
@@ -53,7 +79,7 @@ static void verify(const uint8_t *data, size_t size)
     struct verify_result result;
     struct failure failure = {{0}};
 
-    if (!image_format_of(data, size)->verify(&input, &result, &failure)) {
+    if (!verify_image(&input, &result, &failure)) {
         fprintf(stderr, "what was written does not verify: %s\n", failure.text);
         abort();
     }
@@ -96,7 +122,7 @@ static void check_undo(int file, const uint8_t *data, size_t size)
     uint8_t *undone;
 
     input.bytes = map(file, &input.size);
-    if (!image_format_of(input.bytes, input.size)->undo(&input, &output, &failure)) {
+    if (!undo_image(&input, &output, &failure)) {
         fprintf(stderr, "what was written cannot be undone: %s\n", failure.text);
         abort();
     }
@@ -114,16 +140,21 @@ static void rewrite(const uint8_t *data, size_t size)
 {
     const char *path = getenv("AGENT");
     struct agent agent = {.needed = "/agent.so"};
-    const struct image_format *format = image_format_of(data, size);
     struct input_file input = input_of(data, size);
     struct output_file output = {.path = "output", .descriptor = memory_file(NULL, 0)};
     struct judge_expectation expected;
     struct rewrite_result result;
     struct failure failure = {{0}};
+    struct image image;
+    bool is_written = false;
 
     snprintf(agent.path, sizeof agent.path, "%s", path ? path : agent.needed);
-    if (format->check(&input, &failure) &&
-        format->rewrite(&input, &options, &agent, &output, &result, &expected, &failure)) {
+    if (image_open(&image, &input, &failure)) {
+        is_written = image.format->require_fit(&image, &failure) &&
+                     rewrite_image(&image, &options, &agent, &output, &result, &expected, &failure);
+        image_close(&image);
+    }
+    if (is_written) {
         check_output(output.descriptor);
         check_undo(output.descriptor, data, size);
     } else {
@@ -139,6 +170,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0) /* input_file_open refuses it */
         return 0;
     list(data, size);
+    undo(data, size);
     rewrite(data, size);
     return 0;
 }

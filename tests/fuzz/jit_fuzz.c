@@ -1,5 +1,5 @@
 /* The grinder's reading of what programs tell about code made at run time. */
-#include "grinder/jit_map.h"
+#include "grinder/symbols/jit_read.h"
 #include "tests/fuzz/harness.h"
 
 #include <stdlib.h>
@@ -37,11 +37,11 @@ static void read_lines(const struct jit_map *map)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct bounded_file file = {memory_file(data, size), size};
+    struct bounded_file file = {.fd = memory_file(data, size), .size = size};
     const char *why = "";
     struct jit_map map;
 
-    if (jit_map_read_file(&map, &file, &why) < 0) {
+    if (jit_map_read(&map, &file, &why) < 0) {
         check_refusal(why);
     } else {
         for (size_t i = 0; i < map.count; i++) {

@@ -1,8 +1,9 @@
 /* The grinder's reading of an instrumented image of either system: its manifest, its names, what it
-   says of files with more of them. */
-#include "grinder/debug_file.h"
-#include "grinder/demangle.h"
-#include "grinder/manifest.h"
+   says of files with more of them, and its original. */
+#include "grinder/image/debug_file.h"
+#include "grinder/image/original_bytes.h"
+#include "grinder/symbols/demangle.h"
+#include "image/manifest.h"
 #include "tests/fuzz/harness.h"
 
 #include <stdio.h>
@@ -15,22 +16,34 @@ static size_t length_of(const char *text)
     return text ? strlen(text) : 0;
 }
 
+/* What hashes are made of and code is shown from lies within the original. */
+static void read_original(const char *path, const struct manifest *manifest)
+{
+    struct original_bytes original;
+
+    original_bytes_read(&original, path, manifest);
+    for (uint32_t i = 0; i < manifest->function_count && i < 1000; i++)
+        original_bytes_hash(&original, manifest, i);
+    original_bytes_free(&original);
+}
+
 /* Every text of the manifest ends. */
-static void read_manifest(const struct image_file *image)
+static void read_manifest(const struct image_file *image, const char *path)
 {
     struct manifest manifest;
     const char *why = "";
     size_t sum = 0;
 
-    if (manifest_load(&manifest, image, &why) < 0) {
+    if (image_file_manifest(image, &manifest, &why) < 0) {
         check_refusal(why);
         return;
     }
     sum += length_of(manifest_original_path(&manifest));
     for (uint32_t i = 0; i < manifest.function_count && i < 1000; i++)
         sum += length_of(manifest_import_name(&manifest, i));
-    if (sum > (size_t)manifest.bytes->size * 1001)
+    if (sum > (size_t)manifest.head->size * 1001)
         abort();
+    read_original(path, &manifest);
     manifest_free(&manifest);
 }
 
@@ -72,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (image_file_open(&image, path, &why) < 0) {
         check_refusal(why);
     } else {
-        read_manifest(&image);
+        read_manifest(&image, path);
         read_symbols(&image);
         read_debug_links(&image);
         image_file_close(&image);

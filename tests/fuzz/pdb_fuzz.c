@@ -1,7 +1,7 @@
 /* The grinder's reading of a PDB: its streams, the names and lines in them. */
-#include "grinder/lines.h"
-#include "grinder/pdb_file.h"
-#include "grinder/symbols.h"
+#include "grinder/image/symbols.h"
+#include "grinder/symbols/lines.h"
+#include "grinder/symbols/pdb_file.h"
 #include "tests/fuzz/harness.h"
 
 #include <stdio.h>

@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "service/client.h"
-#include "service/packet_check.h"
-#include "service/tcp_hello.h"
-#include "service/utf8.h"
+#include "service/server/answers.h"
+#include "service/server/packet_check.h"
+#include "service/server/tcp_hello.h"
+#include "support/utf8.h"
 #include "tests/fuzz/harness.h"
 #include "tests/fuzz/protocol_fuzz.h"
 
@@ -27,7 +27,7 @@ static void judge_packet(const uint8_t *data, size_t size)
         must(size == sizeof(struct protocol_hello) && packet.start.kind == PROTOCOL_HELLO);
         break;
     case PACKET_COMMAND:
-        must(size == sizeof(struct protocol_command) && client_is_command(packet.start.kind));
+        must(size == sizeof(struct protocol_command) && answer_find(packet.start.kind));
         break;
     case PACKET_WRONG:
         check_refusal(why);
@@ -47,7 +47,7 @@ static void check_whole(const struct protocol_tcp_hello *hello, size_t have)
 
     must(have == sizeof(*hello) && knows_the_secret(hello));
     must(hello->hello.magic == PROTOCOL_MAGIC && hello->hello.version == PROTOCOL_VERSION);
-    must(kind == PROTOCOL_HELLO || client_is_command(kind));
+    must(kind == PROTOCOL_HELLO || (answer_find(kind) && !answer_find(kind)->has_descriptor));
     must(memchr(hello->exe, 0, sizeof(hello->exe)) && utf8_is_plain(hello->exe));
     must(memchr(hello->command, 0, sizeof(hello->command)) && utf8_is_plain(hello->command));
 }

@@ -1,7 +1,8 @@
 /* The trace reader, and the grinder's trees, profiles, chains of calls and figures made of what it
  * hands over. */
-#include "grinder/message.h"
-#include "grinder/profile.h"
+#include "grinder/base/message.h"
+#include "grinder/profile/profile.h"
+#include "grinder/profile/tree_load.h"
 #include "tests/fuzz/harness.h"
 
 #include <stdarg.h>

@@ -45,12 +45,12 @@ record_large
 grinder --mode=summary traces >summary
 
 mkdir profile
-grinder --mode=report --output-file=large.html traces
+grinder --mode=report --source-root="$work" --output-file=large.html traces
 python3 "$TESTS/report.py" figures large.html summary
 echo "one file: $(stat -c %s large.html) bytes"
 python3 "$TESTS/report.py" large "file://$work/large.html" "$work/profile"
 
-grinder --mode=report --output-file=large/ traces
+grinder --mode=report --source-root="$work" --output-file=large/ traces
 echo "folder: $(stat -c %s large/data.js) bytes of data, $(find large -type f | wc -l) files"
 python3 "$TESTS/report.py" large "file://$work/large/index.html" "$work/profile"
 
@@ -58,6 +58,6 @@ python3 "$TESTS/report.py" large "file://$work/large/index.html" "$work/profile"
 objcopy --strip-debug native/large
 instrumented large
 record_large
-grinder --mode=report --output-file=bare.html traces
+grinder --mode=report --source-root="$work" --output-file=bare.html traces
 echo "instructions: $(stat -c %s bare.html) bytes"
 python3 "$TESTS/report.py" large "file://$work/bare.html" "$work/profile"

@@ -106,7 +106,7 @@ ALWAYS int count_traces(uintptr_t behind, uintptr_t *first)
     while (fgets(line, sizeof line, maps)) {
         uintptr_t place = strtoul(line, 0, 16);
 
-        if (!strstr(line, ".bin\n"))
+        if (!strstr(line, ".bin (deleted)\n"))
             continue;
         count++;
         if (!*first && place > behind)
@@ -125,7 +125,7 @@ ALWAYS bool is_mapped(const char *part)
 
     REQUIRE(maps);
     while (fgets(line, sizeof line, maps))
-        found = found || (strstr(line, ".bin\n") && strstr(line, part));
+        found = found || (strstr(line, ".bin (deleted)\n") && strstr(line, part));
     fclose(maps);
     return found;
 }

@@ -1,6 +1,6 @@
 /*
  * Linux: the range umbra_stash is part of the agent's image: a segment without bytes in the file
- * and without write permission, so that it costs address space only.
+ * and not accessible, so that it costs address space only, even where all memory is locked.
  */
 #ifndef UMBRA_THUNKSTASH_BLOCK_LAYOUT_H
 #define UMBRA_THUNKSTASH_BLOCK_LAYOUT_H

@@ -8,6 +8,10 @@
    again, without a file. */
 void *pages_map_file(const char *path, uint64_t offset, uint64_t size);
 
+/* Maps the front of a file, shared; nothing of it can be used before pages_commit. Null if that
+   fails. */
+void *pages_reserve_shared(long file, uint64_t size);
+
 /* Maps what is mapped shared once more, without its file; null if that fails. */
 void *pages_map_again(void *shared, uint64_t size);
 
@@ -19,5 +23,14 @@ bool pages_replace(void *at, void *fresh, uint64_t size);
    fatal signal later. False: at least one page cannot be written. 8 bytes at the offset `at` of
    each page do not keep their content, and are 0 in the end. */
 bool pages_touch(void *pages, uint64_t size, uint32_t at);
+
+/* Copies what is at an address, as pages_read does. */
+bool pages_copy(uint64_t address, void *copy, uint64_t size);
+
+/* The program is about to have all locked that is mapped from now on: what the agent maps is not.
+ */
+void pages_keep_unlocked(void);
+void pages_unlock(void *pages, uint64_t size);
+bool pages_are_locked(const void *page);
 
 #endif

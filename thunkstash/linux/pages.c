@@ -5,15 +5,102 @@
 #include <sys/uio.h>
 
 #include "thunkstash/layout.h"
+#include "thunkstash/linux/own_memory.h"
 #include "thunkstash/linux/syscalls.h"
 
-#define PAGE 4096
+#define PAGE     4096
+#define IS_BUSY  (-16) /* EBUSY */
+#define RESERVED (MAP_PRIVATE | MAP_ANONYMOUS)
 
-static void *map(void *at, uint64_t size, int protection, int flags, long file, uint64_t offset)
+/*
+ * Under mlockall(MCL_FUTURE) the kernel locks what is mapped, and refuses it where the limit has no
+ * room for it. What a mapping grows by is as the mapping is. So memory is then made by growing a
+ * page that is not locked:
+ *
+ *      spare            |page|
+ *      mremap           |page|  asked for    |        moved to where there is room for both
+ *      spare again      |page|
+ */
+static bool is_locking;
+static char *spare; /* null: none, or in use */
+
+static void *map(uint64_t size, int protection, int flags, long file, uint64_t offset)
 {
-    long result = SYSCALL6(mmap, at, size, protection, flags, file, offset);
+    long result = SYSCALL6(mmap, 0, size, protection, flags, file, offset);
 
     return syscall_failed(result) ? 0 : (void *)result;
+}
+
+static void *grow(void *pages, uint64_t size)
+{
+    long result = SYSCALL4(mremap, pages, PAGE, size, MREMAP_MAYMOVE);
+
+    return syscall_failed(result) ? 0 : (void *)result;
+}
+
+void pages_unlock(void *pages, uint64_t size)
+{
+    SYSCALL2(munlock, pages, size);
+}
+
+bool pages_are_locked(const void *page)
+{
+    return SYSCALL3(msync, page, PAGE, MS_INVALIDATE) == IS_BUSY;
+}
+
+static char *spare_make(void)
+{
+    char *page = map(PAGE, PROT_NONE, RESERVED, -1, 0);
+
+    if (!page)
+        return 0;
+    own_memory_add(page, PAGE);
+    pages_unlock(page, PAGE);
+    return page;
+}
+
+static void spare_put(char *page)
+{
+    char *none = 0;
+
+    if (!__atomic_compare_exchange_n(&spare, &none, page, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        pages_give_back(page, PAGE);
+}
+
+/* It is known as the agent's all the time: or it might be locked, and what it grows by with it. */
+static void *grow_spare(uint64_t size)
+{
+    char *page = __atomic_exchange_n(&spare, 0, __ATOMIC_ACQ_REL), *grown;
+
+    if (!page && !(page = spare_make()))
+        return 0;
+    grown = grow(page, PAGE + size);
+    if (grown) {
+        own_memory_add(grown + PAGE, size);
+        own_memory_add(grown, PAGE);
+        own_memory_remove(page, PAGE);
+    }
+    spare_put(grown ? grown : page);
+    return grown ? grown + PAGE : 0;
+}
+
+static void *reserve(uint64_t size)
+{
+    void *pages = map(size, PROT_NONE, RESERVED, -1, 0);
+
+    if (pages)
+        own_memory_add(pages, size);
+    return pages;
+}
+
+void pages_keep_unlocked(void)
+{
+    char *page = __atomic_load_n(&spare, __ATOMIC_RELAXED) ? 0 : spare_make();
+
+    if (page)
+        spare_put(page);
+    __atomic_store_n(&is_locking, true, __ATOMIC_SEQ_CST);
 }
 
 void *pages_map_file(const char *path, uint64_t offset, uint64_t size)
@@ -23,8 +110,27 @@ void *pages_map_file(const char *path, uint64_t offset, uint64_t size)
 
     if (syscall_failed(file))
         return 0;
-    pages = map(0, size, PROT_READ | PROT_EXEC, MAP_SHARED, file, offset);
+    pages = map(size, PROT_READ | PROT_EXEC, MAP_SHARED, file, offset);
     SYSCALL1(close, file);
+    if (pages && is_locking)
+        pages_unlock(pages, size);
+    if (pages)
+        own_memory_add(pages, size);
+    return pages;
+}
+
+void *pages_reserve_shared(long file, uint64_t size)
+{
+    void *page = map(is_locking ? PAGE : size, PROT_NONE, MAP_SHARED, file, 0), *pages = page;
+
+    if (page && is_locking) {
+        pages_unlock(page, PAGE);
+        pages = grow(page, size);
+        if (!pages)
+            pages_give_back(page, PAGE);
+    }
+    if (pages)
+        own_memory_add(pages, size);
     return pages;
 }
 
@@ -32,8 +138,7 @@ bool pages_map_block(char *block, void *code)
 {
     return !syscall_failed(
                SYSCALL5(mremap, code, 0, BLOCK_CODE_SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, block)) &&
-           map(block + BLOCK_CODE_SIZE, BLOCK_CODE_SIZE, PROT_READ | PROT_WRITE,
-               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+           pages_commit(block + BLOCK_CODE_SIZE, BLOCK_CODE_SIZE);
 }
 
 void *pages_map_again(void *shared, uint64_t size)
@@ -46,6 +151,7 @@ void *pages_map_again(void *shared, uint64_t size)
 /* What is moved was counted before: no limit of the address space can fail it halfway. */
 bool pages_replace(void *at, void *fresh, uint64_t size)
 {
+    own_memory_remove(fresh, size);
     if (!syscall_failed(SYSCALL5(mremap, fresh, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, at)))
         return true;
     pages_give_back(fresh, size);
@@ -54,25 +160,30 @@ bool pages_replace(void *at, void *fresh, uint64_t size)
 
 void *pages_take(uint64_t size)
 {
-    return map(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *pages = pages_reserve(size);
+
+    if (pages && !pages_commit(pages, size)) {
+        pages_give_back(pages, size);
+        return 0;
+    }
+    return pages;
 }
 
 void pages_give_back(void *pages, uint64_t size)
 {
     SYSCALL2(munmap, pages, size);
+    own_memory_remove(pages, size);
 }
 
-/* The kernel commits what is touched. */
+/* Not accessible: then nothing makes it resident, whatever locks the process's memory. */
 void *pages_reserve(uint64_t size)
 {
-    return pages_take(size);
+    return __atomic_load_n(&is_locking, __ATOMIC_SEQ_CST) ? grow_spare(size) : reserve(size);
 }
 
 bool pages_commit(void *pages, uint64_t size)
 {
-    (void)pages;
-    (void)size;
-    return true;
+    return !syscall_failed(SYSCALL3(mprotect, pages, size, PROT_READ | PROT_WRITE));
 }
 
 void *pages_take_wiped_on_fork(uint64_t size)
@@ -101,10 +212,15 @@ bool pages_touch(void *pages, uint64_t size, uint32_t at)
     return true;
 }
 
-bool pages_read(uint64_t address, uint64_t *value)
+bool pages_copy(uint64_t address, void *copy, uint64_t size)
 {
-    struct iovec to = {value, sizeof *value}, from = {(void *)address, sizeof *value};
+    struct iovec to = {copy, size}, from = {(void *)address, size};
     long pid = SYSCALL0(getpid);
 
-    return SYSCALL6(process_vm_readv, pid, &to, 1, &from, 1, 0) == sizeof *value;
+    return SYSCALL6(process_vm_readv, pid, &to, 1, &from, 1, 0) == (long)size;
+}
+
+bool pages_read(uint64_t address, uint64_t *value)
+{
+    return pages_copy(address, value, sizeof *value);
 }

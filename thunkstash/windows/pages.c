@@ -1,7 +1,7 @@
 #include "thunkstash/pages.h"
 
 #include "thunkstash/windows/call_system.h"
-#include "thunkstash/windows/ntdll.h"
+#include "support/windows/ntdll.h"
 
 static void *allocate(void *at, SIZE_T size, ULONG kind, ULONG protection)
 {

@@ -29,7 +29,7 @@
 #include "thunkstash/stash.h"
 #include "thunkstash/pages.h"
 #include "thunkstash/windows/call_system.h"
-#include "thunkstash/windows/ntdll.h"
+#include "support/windows/ntdll.h"
 
 #define PAGE        4096
 #define GRANULARITY 65536

@@ -1,0 +1,268 @@
+/*
+ * Callgrind's format, as read by KCachegrind and callgrind_annotate.
+ *
+ *      # callgrind format
+ *      version: 1
+ *      creator: …
+ *                                  one such header a part, "events:" last: with the next
+ *      pid: 1234                   "pid:" behind it KCachegrind begins a new part
+ *      cmd: ./fib 30
+ *      part: 1
+ *      thread: 1
+ *      desc: Trigger: worker       KCachegrind shows this as the part's name; of several processes
+ *                                  it is that of part_name.h
+ *      positions: line
+ *      event: ns : Nanoseconds
+ *      events: ns Calls
+ *      summary: 5000 3
+ *
+ *      ob=(1) /home/me/fib         names are numbered, anew in each part
+ *      fl=(1) /home/me/fib.c
+ *      fn=(1) main
+ *      12 1000 1                   line, self ns, entries of main
+ *      cob=(1)
+ *      cfi=(1)
+ *      cfn=(2) fib
+ *      calls=1 5                   calls from this site, line where fib begins
+ *      14 4000 2                   line of the call, inclusive ns, inclusive entries
+ *
+ *      totals: 5000 3
+ *
+ * A call site in another file than its function (an inlined body, a header) stands under fi=,
+ * and fe= goes back, at the latest at the function's end. Calls at the same line of the same file
+ * to the same function are one. Functions that nobody recorded called are called by the function
+ * "(root)", so that what goes into a function always adds up to its inclusive cost. cost.c says
+ * what that is in recursion.
+ */
+#include "grinder/formats/format.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "grinder/formats/part_name.h"
+#include "grinder/profile/symbolize.h"
+#include "support/memory.h"
+#include "support/utf8.h"
+
+/* A call edge, ready to be sorted and written. */
+struct row {
+    uint32_t caller;
+    uint32_t callee;
+    struct place site;
+    struct costs costs;
+};
+
+struct writer {
+    FILE *stream;
+    const struct profile *profile;
+    const struct images *images;
+    /* By number: the part in which the name was last written in full. */
+    size_t *function_part, *file_part, *object_part;
+    size_t part_number; /* from 1 */
+    uint32_t file;      /* number of the file that cost lines belong to */
+};
+
+/* "key=(number) name" the first time in a part, "key=(number)" from then on. */
+static void write_name(struct writer *writer, const char *key, size_t *written, uint32_t number,
+                       const char *name)
+{
+    fprintf(writer->stream, "%s=(%" PRIu32 ")", key, number + 1);
+    if (written[number] != writer->part_number) {
+        putc(' ', writer->stream);
+        utf8_write_plain(writer->stream, name);
+    }
+    written[number] = writer->part_number;
+    putc('\n', writer->stream);
+}
+
+static void write_object(struct writer *writer, const char *key, uint32_t function)
+{
+    uint32_t image = writer->images->functions[function].image;
+
+    write_name(writer, key, writer->object_part, image,
+               image ? writer->images->images[image].path : "???");
+}
+
+static void write_file(struct writer *writer, const char *key, const struct place *place)
+{
+    write_name(writer, key, writer->file_part, place->file_number, place->file);
+}
+
+static void write_function_name(struct writer *writer, const char *key, uint32_t function)
+{
+    write_name(writer, key, writer->function_part, function,
+               writer->images->functions[function].name);
+}
+
+/* Cost lines from here on are of file, in a function of own's file. */
+static void enter_file(struct writer *writer, const struct place *file, const struct place *own)
+{
+    if (file->file_number == writer->file)
+        return;
+    write_file(writer, file->file_number == own->file_number ? "fe" : "fi", file);
+    writer->file = file->file_number;
+}
+
+static void write_call(struct writer *writer, const struct row *row, const struct place *own)
+{
+    struct place callee = place_of_function(writer->images, row->callee);
+
+    enter_file(writer, row->site.file_number ? &row->site : own, own);
+    write_object(writer, "cob", row->callee);
+    write_file(writer, "cfi", &callee);
+    write_function_name(writer, "cfn", row->callee);
+    fprintf(writer->stream, "calls=%" PRIu64 " %" PRIu32 "\n", row->costs.calls, callee.line);
+    fprintf(writer->stream, "%" PRIu32 " %" PRIu64 " %" PRIu64 "\n", row->site.line,
+            row->costs.total_ns, row->costs.total_calls);
+}
+
+static void write_function(struct writer *writer, uint32_t function, const struct costs *costs,
+                           const struct row *rows, size_t row_count)
+{
+    struct place own = place_of_function(writer->images, function);
+
+    putc('\n', writer->stream);
+    write_object(writer, "ob", function);
+    write_file(writer, "fl", &own);
+    write_function_name(writer, "fn", function);
+    writer->file = own.file_number;
+    fprintf(writer->stream, "%" PRIu32 " %" PRIu64 " %" PRIu64 "\n", own.line, costs->self_ns,
+            costs->calls);
+    for (size_t i = 0; i < row_count; i++)
+        write_call(writer, &rows[i], &own);
+    enter_file(writer, &own, &own);
+}
+
+#define EVENTS                                                                                     \
+    "positions: line\n"                                                                            \
+    "event: ns : Nanoseconds\n"                                                                    \
+    "event: Calls : Calls\n"                                                                       \
+    "events: ns Calls\n"
+
+#define COMPARE(a, b)                                                                              \
+    do {                                                                                           \
+        if ((a) != (b))                                                                            \
+            return (a) < (b) ? -1 : 1;                                                             \
+    } while (0)
+
+static int compare_rows(const void *left, const void *right)
+{
+    const struct row *a = left, *b = right;
+
+    COMPARE(a->caller, b->caller);
+    COMPARE(a->site.file_number, b->site.file_number);
+    COMPARE(a->site.line, b->site.line);
+    COMPARE(a->callee, b->callee);
+    return 0;
+}
+
+/* Rows of one line to one function become one. Returns how many are left. */
+static size_t merge_rows(struct row *rows, size_t count)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!kept || compare_rows(&rows[kept - 1], &rows[i])) {
+            rows[kept++] = rows[i];
+            continue;
+        }
+        rows[kept - 1].costs.calls += rows[i].costs.calls;
+        rows[kept - 1].costs.total_ns += rows[i].costs.total_ns;
+        rows[kept - 1].costs.total_calls += rows[i].costs.total_calls;
+    }
+    return kept;
+}
+
+/* The edges of a part by caller, line and callee. To be freed. */
+static struct row *sorted_rows(const struct writer *writer, const struct part *part, size_t *count)
+{
+    const struct cost_table *edges = &part->edges;
+    struct row *rows = memory_zeroed(edges->keys.count, sizeof(*rows));
+
+    for (size_t i = 0; i < edges->keys.count; i++)
+        rows[i] = (struct row){
+            .caller = (uint32_t)(edges->keys.pairs[i].a >> 32),
+            .callee = (uint32_t)edges->keys.pairs[i].a,
+            .site = place_of_site(writer->images, edges->keys.pairs[i].b),
+            .costs = edges->costs[i],
+        };
+    qsort(rows, edges->keys.count, sizeof(*rows), compare_rows);
+    *count = merge_rows(rows, edges->keys.count);
+    return rows;
+}
+
+/* Functions in the order of their numbers, their calls behind them. */
+static void write_functions(struct writer *writer, const struct part *part)
+{
+    const struct cost_table *functions = &part->functions;
+    size_t count = images_function_count(writer->images);
+    uint32_t *place = memory_zeroed(count, sizeof(*place)); /* in functions, + 1 */
+    size_t row_count, row = 0;
+    struct row *rows = sorted_rows(writer, part, &row_count);
+
+    for (size_t i = 0; i < functions->keys.count; i++)
+        place[functions->keys.pairs[i].a] = (uint32_t)i + 1;
+    for (uint32_t function = 0; function < count; function++) {
+        struct costs costs = {0};
+        size_t first = row;
+        while (row < row_count && rows[row].caller == function)
+            row++;
+        if (place[function])
+            costs = functions->costs[place[function] - 1];
+        if (place[function] || row > first)
+            write_function(writer, function, &costs, rows + first, row - first);
+    }
+    free(rows);
+    free(place);
+}
+
+/* One line whatever the text holds. */
+static void write_header_text(struct writer *writer, const char *key, const char *text)
+{
+    fprintf(writer->stream, "%s: ", key);
+    utf8_write_plain(writer->stream, text);
+    putc('\n', writer->stream);
+}
+
+static void write_part_header(struct writer *writer, const struct part *part)
+{
+    const struct process *process = &writer->profile->processes[part->process];
+    const struct trace_thread *thread = &process->threads[part->thread].record;
+    char name[PART_NAME_SIZE];
+
+    fprintf(writer->stream, "\npid: %" PRIu32 "\n", process->header.pid);
+    write_header_text(writer, "cmd", process->header.command);
+    fprintf(writer->stream, "part: %zu\n", writer->part_number);
+    part_name(name, writer->profile, part);
+    if (!writer->profile->merged)
+        fprintf(writer->stream, "thread: %" PRIu32 "\n", thread->ordinal);
+    if (!writer->profile->merged && writer->profile->process_count == 1)
+        thread_name(name, thread);
+    write_header_text(writer, "desc: Trigger", name);
+    fputs(EVENTS, writer->stream);
+    fprintf(writer->stream, "summary: %" PRIu64 " %" PRIu64 "\n", part->ns, part->calls);
+}
+
+void callgrind_write(FILE *stream, const struct view *view)
+{
+    struct writer writer = {.stream = stream, .profile = view->profile, .images = view->images};
+
+    writer.function_part =
+        memory_zeroed(images_function_count(view->images), sizeof(*writer.function_part));
+    writer.file_part = memory_zeroed(place_file_count(view->images), sizeof(*writer.file_part));
+    writer.object_part = memory_zeroed(view->images->count, sizeof(*writer.object_part));
+    fprintf(stream, "# callgrind format\nversion: 1\ncreator: umbra grinder " UMBRA_VERSION "\n");
+    if (!view->count)
+        fputs(EVENTS "totals: 0 0\n", stream);
+    for (size_t i = view->first; i < view->first + view->count; i++) {
+        const struct part *part = &view->profile->parts[i];
+        writer.part_number = i - view->first + 1;
+        write_part_header(&writer, part);
+        write_functions(&writer, part);
+        fprintf(stream, "\ntotals: %" PRIu64 " %" PRIu64 "\n", part->ns, part->calls);
+    }
+    free(writer.function_part);
+    free(writer.file_part);
+    free(writer.object_part);
+}

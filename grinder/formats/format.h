@@ -1,0 +1,67 @@
+/*
+ * The formats a profile can be written in: one file and one row of the table each.
+ *
+ * A profile knows functions and call edges, and, for the formats that ask for them, whole stacks.
+ * All figures of a format add up to the parts' ns and calls exactly.
+ */
+#ifndef UMBRA_GRINDER_FORMAT_H
+#define UMBRA_GRINDER_FORMAT_H
+
+#include <stdio.h>
+
+#include "grinder/profile/images.h"
+#include "grinder/profile/profile.h"
+
+/* What formats with one figure a stack show; the others show both. */
+enum weight {
+    WEIGHT_NS,
+    WEIGHT_CALLS,
+};
+
+/* What is to be written: count parts of a symbolized profile from the first on. */
+struct view {
+    const struct profile *profile;
+    const struct images *images;
+    size_t first, count;
+    enum weight weight;
+    uint64_t from_ns, to_ns; /* of time lines: what is shown of them */
+};
+
+struct format {
+    const char *name;
+    const char *suffix; /* of the file it is written to by default */
+    bool needs_stacks;
+    bool needs_events; /* has time lines, and nothing else */
+    /* Errors stay in the stream. */
+    void (*write)(FILE *stream, const struct view *view);
+    /* Instead of write, for formats that have time lines: of all processes of the profile that have
+       events. -1 after a message if some of these could not be read: what is written is sound, and
+       lacks them. If no process has events, what write does. */
+    int (*write_times)(FILE *stream, const struct view *view);
+};
+
+/* The first is the default; the last has a null name. */
+extern const struct format formats[];
+
+/* Null if there is none of that name. */
+const struct format *format_named(const char *name);
+
+/* A file of each name. */
+void callgrind_write(FILE *stream, const struct view *view);
+void folded_write(FILE *stream, const struct view *view);
+void flamegraph_write(FILE *stream, const struct view *view);
+void pprof_write(FILE *stream, const struct view *view);
+void speedscope_write(FILE *stream, const struct view *view);
+void tsv_write(FILE *stream, const struct view *view);
+void tsv_edges_write(FILE *stream, const struct view *view);
+void json_write(FILE *stream, const struct view *view);
+int chrome_write(FILE *stream, const struct view *view);
+int perfetto_write(FILE *stream, const struct view *view);
+int firefox_write(FILE *stream, const struct view *view);
+
+static inline uint64_t weight_of(enum weight weight, const struct stack_cost *cost)
+{
+    return weight == WEIGHT_NS ? cost->self_ns : cost->calls;
+}
+
+#endif

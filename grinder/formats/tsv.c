@@ -1,0 +1,95 @@
+/*
+ * Tables with tab-separated columns and a line of headings: functions, or call edges.
+ *
+ *      pid   tid   thread  function  module          file           line  calls  self_ns  total_ns
+ *      4711  4711  main    fib       /home/me/fib    /home/me/fib.c 12    3      900      2000
+ *
+ * Of merged parts pid, tid and thread are empty. What is not known is empty. Text that a
+ * spreadsheet would take for a formula has a ' in front. calls and self_ns add up to all there is;
+ * total_ns has each function's callees in it.
+ */
+#include "grinder/formats/format.h"
+
+#include <inttypes.h>
+
+#include "grinder/profile/symbolize.h"
+#include "support/utf8.h"
+
+static void write_text(FILE *stream, const char *text)
+{
+    utf8_write_cell(stream, text);
+    putc('\t', stream);
+}
+
+static void write_thread(FILE *stream, const struct profile *profile, const struct part *part)
+{
+    const struct process *process = &profile->processes[part->process];
+    const struct trace_thread *thread;
+
+    if (profile->merged) {
+        fputs("\t\t\t", stream);
+        return;
+    }
+    thread = &process->threads[part->thread].record;
+    fprintf(stream, "%" PRIu32 "\t%" PRIu32 "\t", process->header.pid, thread->tid);
+    write_text(stream, thread->name);
+}
+
+static void write_function(FILE *stream, const struct images *images, uint32_t function)
+{
+    uint32_t image = images->functions[function].image;
+
+    write_text(stream, images->functions[function].name);
+    write_text(stream, image ? images->images[image].path : "");
+}
+
+static void write_place(FILE *stream, const struct place *place)
+{
+    write_text(stream, place->file_number ? place->file : "");
+    if (place->line)
+        fprintf(stream, "%" PRIu32, place->line);
+    putc('\t', stream);
+}
+
+static void write_costs(FILE *stream, const struct costs *costs)
+{
+    fprintf(stream, "%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", costs->calls, costs->self_ns,
+            costs->total_ns);
+}
+
+void tsv_write(FILE *stream, const struct view *view)
+{
+    fputs("pid\ttid\tthread\tfunction\tmodule\tfile\tline\tcalls\tself_ns\ttotal_ns\n", stream);
+    for (size_t i = view->first; i < view->first + view->count; i++) {
+        const struct part *part = &view->profile->parts[i];
+        const struct cost_table *table = &part->functions;
+        for (size_t j = 0; j < table->keys.count; j++) {
+            uint32_t function = (uint32_t)table->keys.pairs[j].a;
+            struct place place = place_of_function(view->images, function);
+            write_thread(stream, view->profile, part);
+            write_function(stream, view->images, function);
+            write_place(stream, &place);
+            write_costs(stream, &table->costs[j]);
+        }
+    }
+}
+
+void tsv_edges_write(FILE *stream, const struct view *view)
+{
+    fputs("pid\ttid\tthread\tcaller\tcaller_module\tcallee\tcallee_module\tfile\tline\tcalls\t"
+          "self_ns\ttotal_ns\n",
+          stream);
+    for (size_t i = view->first; i < view->first + view->count; i++) {
+        const struct part *part = &view->profile->parts[i];
+        const struct cost_table *table = &part->edges;
+        for (size_t j = 0; j < table->keys.count; j++) {
+            const struct pair *key = &table->keys.pairs[j];
+            struct place site = place_of_site(view->images, key->b);
+            write_thread(stream, view->profile, part);
+            write_function(stream, view->images, (uint32_t)(key->a >> 32));
+            write_function(stream, view->images, (uint32_t)key->a);
+            write_place(stream, &site);
+            write_costs(stream, &table->costs[j]);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+#include "grinder/image/elf_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void *elf_read(const struct elf_file *elf, uint64_t offset, uint64_t size)
+{
+    return bounded_file_copy(&elf->file, offset, size);
+}
+
+void *elf_section_read(const struct elf_file *elf, const Elf64_Shdr *section)
+{
+    if (section->sh_type == SHT_NOBITS)
+        return NULL;
+    return elf_read(elf, section->sh_offset, section->sh_size);
+}
+
+/* A file without section headers, or with broken ones, has no sections; that is no error. */
+static void read_sections(struct elf_file *elf)
+{
+    const Elf64_Ehdr *header = &elf->header;
+    uint64_t count = header->e_shnum;
+    uint64_t names = header->e_shstrndx;
+    Elf64_Shdr first;
+
+    if (!header->e_shoff || header->e_shentsize != sizeof(Elf64_Shdr) ||
+        bounded_file_read(&elf->file, &first, sizeof(first), header->e_shoff) < 0)
+        return;
+    if (!count)
+        count = first.sh_size;
+    if (names == SHN_XINDEX)
+        names = first.sh_link;
+    if (count > elf->file.size / sizeof(Elf64_Shdr))
+        return;
+    elf->sections = elf_read(elf, header->e_shoff, count * sizeof(Elf64_Shdr));
+    if (!elf->sections)
+        return;
+    elf->section_count = count;
+    if (names >= count)
+        return;
+    elf->names = elf_section_read(elf, &elf->sections[names]);
+    elf->names_size = elf->names ? elf->sections[names].sh_size : 0;
+}
+
+int elf_open(struct elf_file *elf, struct bounded_file file, const char **why)
+{
+    *elf = (struct elf_file){.file = file};
+    *why = "is not an ELF64 x86-64 file";
+    if (bounded_file_read(&file, &elf->header, sizeof(elf->header), 0) < 0 ||
+        memcmp(elf->header.e_ident, ELFMAG, SELFMAG) ||
+        elf->header.e_ident[EI_CLASS] != ELFCLASS64 || elf->header.e_machine != EM_X86_64) {
+        elf_close(elf);
+        return -1;
+    }
+    read_sections(elf);
+    return 0;
+}
+
+void elf_close(struct elf_file *elf)
+{
+    bounded_file_close(&elf->file);
+    free(elf->sections);
+    free(elf->names);
+    *elf = (struct elf_file){.file.fd = -1};
+}
+
+const Elf64_Shdr *elf_section_named(const struct elf_file *elf, const char *name)
+{
+    for (size_t i = 0; i < elf->section_count; i++) {
+        const Elf64_Shdr *section = &elf->sections[i];
+        if (section->sh_type != SHT_NOBITS && section->sh_name < elf->names_size &&
+            !strcmp(elf->names + section->sh_name, name))
+            return section;
+    }
+    return NULL;
+}
+
+const Elf64_Shdr *elf_section_of_type(const struct elf_file *elf, uint32_t type)
+{
+    for (size_t i = 0; i < elf->section_count; i++)
+        if (elf->sections[i].sh_type == type)
+            return &elf->sections[i];
+    return NULL;
+}

@@ -1,0 +1,126 @@
+#include "grinder/image/image_file.h"
+
+#include <string.h>
+
+int image_file_open(struct image_file *image, const char *path, const char **why)
+{
+    struct bounded_file file;
+    unsigned char magic[4];
+    int result = -1;
+
+    *image = (struct image_file){0};
+    if (bounded_file_open(&file, path, why) < 0)
+        return -1;
+    if (bounded_file_read(&file, magic, sizeof(magic), 0) == 0 && !memcmp(magic, ELFMAG, SELFMAG)) {
+        image->format = IMAGE_ELF;
+        result = elf_open(&image->elf, file, why);
+    } else if (bounded_file_read(&file, magic, 2, 0) == 0 && !memcmp(magic, "MZ", 2)) {
+        image->format = IMAGE_PE;
+        result = pe_open(&image->pe, file, why);
+    } else {
+        *why = "is neither an ELF nor a PE file";
+        bounded_file_close(&file);
+    }
+    if (result < 0)
+        image->format = IMAGE_NONE;
+    return result;
+}
+
+void image_file_close(struct image_file *image)
+{
+    switch (image->format) {
+    case IMAGE_NONE:
+        break;
+    case IMAGE_ELF:
+        elf_close(&image->elf);
+        break;
+    case IMAGE_PE:
+        pe_close(&image->pe);
+        break;
+    }
+    image->format = IMAGE_NONE;
+}
+
+static void *elf_section(const struct elf_file *elf, const char *name, uint64_t *size)
+{
+    const Elf64_Shdr *section = elf_section_named(elf, name);
+
+    if (!section)
+        return NULL;
+    *size = section->sh_size;
+    return elf_section_read(elf, section);
+}
+
+static void *pe_section(const struct pe_file *pe, const char *name, uint64_t *size)
+{
+    const struct pe_file_section *section = pe_section_named(pe, name);
+
+    if (!section)
+        return NULL;
+    *size = section->size;
+    return pe_section_read(pe, section);
+}
+
+void *image_file_section(const struct image_file *image, const char *name, uint64_t *size)
+{
+    switch (image->format) {
+    case IMAGE_NONE:
+        break;
+    case IMAGE_ELF:
+        return elf_section(&image->elf, name, size);
+    case IMAGE_PE:
+        return pe_section(&image->pe, name, size);
+    }
+    return NULL;
+}
+
+int image_file_has_section(const struct image_file *image, const char *name)
+{
+    switch (image->format) {
+    case IMAGE_NONE:
+        break;
+    case IMAGE_ELF:
+        return elf_section_named(&image->elf, name) != NULL;
+    case IMAGE_PE:
+        return pe_section_named(&image->pe, name) != NULL;
+    }
+    return 0;
+}
+
+int image_file_manifest(const struct image_file *image, struct manifest *manifest, const char **why)
+{
+    const struct bounded_file *file =
+        image->format == IMAGE_PE ? &image->pe.file : &image->elf.file;
+
+    switch (manifest_load(manifest, file)) {
+    case MANIFEST_WHOLE:
+        return 0;
+    case MANIFEST_MISSING:
+        *why = "has no instrumentation manifest";
+        break;
+    case MANIFEST_OF_OTHER_VERSION:
+        *why = "was instrumented by another version";
+        break;
+    case MANIFEST_MALFORMED:
+        *why = "has a malformed instrumentation manifest";
+        break;
+    }
+    return -1;
+}
+
+void image_file_symbols(const struct image_file *image, const char *module,
+                        struct symbol_table *table)
+{
+    switch (image->format) {
+    case IMAGE_NONE:
+        break;
+    case IMAGE_ELF:
+        elf_symbols_add(table, &image->elf);
+        break;
+    case IMAGE_PE:
+        coff_symbols_add(table, &image->pe);
+        pe_exports_add(table, &image->pe, module);
+        pe_imports_add(table, &image->pe);
+        break;
+    }
+}

@@ -1,0 +1,48 @@
+/*
+ * An image file of either system, told by its first bytes.
+ *
+ *      7f 45 4c 46   ELF    elf_file.c  elf_symbols.c
+ *      4d 5a         PE     pe_file.c  coff_symbols.c  pe_exports.c  pe_imports.c
+ */
+#ifndef UMBRA_GRINDER_IMAGE_FILE_H
+#define UMBRA_GRINDER_IMAGE_FILE_H
+
+#include "grinder/image/elf_file.h"
+#include "grinder/image/pe_file.h"
+#include "grinder/image/symbols.h"
+#include "image/manifest.h"
+
+enum image_format {
+    IMAGE_NONE, /* not open */
+    IMAGE_ELF,
+    IMAGE_PE,
+};
+
+struct image_file {
+    enum image_format format;
+    union {
+        struct elf_file elf;
+        struct pe_file pe;
+    };
+};
+
+/* 0, or -1 with *why set to a text that lasts and nothing to close. */
+int image_file_open(struct image_file *image, const char *path, const char **why);
+void image_file_close(struct image_file *image);
+
+/* The content of the section, to be freed, with a zero behind its *size bytes; null if there is
+   none in the file. */
+void *image_file_section(const struct image_file *image, const char *name, uint64_t *size);
+int image_file_has_section(const struct image_file *image, const char *name);
+
+/* 0, or -1 with *why set to a text that lasts ("has no instrumentation manifest") and nothing to
+   free. */
+int image_file_manifest(const struct image_file *image, struct manifest *manifest,
+                        const char **why);
+
+/* Adds the functions that the file has names for, on Windows also slots of imports. Exports without
+   one are called by number, with the module's name in front. */
+void image_file_symbols(const struct image_file *image, const char *module,
+                        struct symbol_table *table);
+
+#endif

@@ -1,0 +1,74 @@
+#include "grinder/image/original_bytes.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <xxhash.h>
+
+#include "image/original.h"
+#include "support/bounded_file.h"
+
+/* The original's bytes, to be freed; null if they cannot be had. */
+static uint8_t *restore(const struct bounded_file *file, const struct manifest *manifest)
+{
+    struct image_parts parts;
+    uint64_t room;
+    uint8_t *bytes;
+
+    if (!image_parts_read(&parts, file))
+        return NULL;
+    room = original_room(&parts, manifest, file->size);
+    bytes = bounded_file_copy(file, 0, room);
+    if (bytes && original_restore(bytes, room, &parts, manifest).problem != ORIGINAL_WHOLE) {
+        free(bytes);
+        bytes = NULL;
+    }
+    image_parts_free(&parts);
+    return bytes;
+}
+
+void original_bytes_read(struct original_bytes *original, const char *path,
+                         const struct manifest *manifest)
+{
+    struct bounded_file file;
+    const char *why;
+
+    *original = (struct original_bytes){0};
+    if (!manifest->head || bounded_file_open(&file, path, &why) < 0)
+        return;
+    original->bytes = restore(&file, manifest);
+    bounded_file_close(&file);
+    if (!original->bytes)
+        return;
+    file = bounded_file_of(original->bytes, manifest->head->original_size);
+    if (!image_parts_read(&original->parts, &file))
+        original_bytes_free(original);
+}
+
+void original_bytes_free(struct original_bytes *original)
+{
+    free(original->bytes);
+    image_parts_free(&original->parts);
+    *original = (struct original_bytes){0};
+}
+
+const uint8_t *original_bytes_at(const struct original_bytes *original, uint32_t rva, uint64_t size)
+{
+    uint64_t offset;
+
+    return original->bytes && image_parts_find(&original->parts, rva, size, &offset)
+               ? original->bytes + offset
+               : NULL;
+}
+
+uint64_t original_bytes_hash(const struct original_bytes *original, const struct manifest *manifest,
+                             uint32_t index)
+{
+    const struct manifest_function *function;
+    const uint8_t *bytes;
+
+    if (!original->bytes || index >= manifest->function_count)
+        return 0;
+    function = &manifest->functions[index];
+    bytes = original_bytes_at(original, function->rva, function->size);
+    return function->size && bytes ? XXH3_64bits(bytes, function->size) : 0;
+}

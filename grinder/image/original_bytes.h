@@ -1,0 +1,33 @@
+/*
+ * The original of an instrumented file (image/original.h), and what hashes of its functions are
+ * worth: two builds of a program share those of the functions whose bytes are the same, which is
+ * most only as long as nothing moved.
+ */
+#ifndef UMBRA_GRINDER_ORIGINAL_BYTES_H
+#define UMBRA_GRINDER_ORIGINAL_BYTES_H
+
+#include <stdint.h>
+
+#include "image/manifest.h"
+#include "image/parts.h"
+
+struct original_bytes {
+    uint8_t *bytes; /* null if it could not be put together: memory is as large as the file */
+    struct image_parts parts;
+};
+
+/* Of the instrumented file at path, whose manifest that is (not loaded: null). The result has the
+   hash that the manifest names, or is null. */
+void original_bytes_read(struct original_bytes *original, const char *path,
+                         const struct manifest *manifest);
+void original_bytes_free(struct original_bytes *original);
+
+/* size bytes that are loaded at rva; null if they are not known. Good until original is freed. */
+const uint8_t *original_bytes_at(const struct original_bytes *original, uint32_t rva,
+                                 uint64_t size);
+
+/* XXH3 64 of the function at index in the manifest; 0 if its size is not known. */
+uint64_t original_bytes_hash(const struct original_bytes *original, const struct manifest *manifest,
+                             uint32_t index);
+
+#endif

@@ -1,0 +1,162 @@
+#include "grinder/profile/images.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "grinder/base/message.h"
+#include "grinder/image/image_file.h"
+#include "grinder/symbols/jit_read.h"
+#include "support/memory.h"
+
+static struct image *append(struct images *images, const char *path)
+{
+    struct image *image;
+
+    images->images =
+        memory_grow(images->images, images->count, &images->room, sizeof(*images->images));
+    image = &images->images[images->count++];
+    *image = (struct image){.path = memory_copy_string(path)};
+    return image;
+}
+
+void images_begin(struct images *images)
+{
+    *images = (struct images){0};
+    append(images, "unknown")->problem = "is in no module of the trace";
+    images->functions = memory_grow(NULL, 0, &images->function_room, sizeof(*images->functions));
+    images->functions[pair_index_add(&images->numbers, 0, 0)] = (struct function){0};
+}
+
+void images_free(struct images *images)
+{
+    for (size_t i = 0; i < images->count; i++) {
+        free(images->images[i].path);
+        free(images->images[i].file);
+        manifest_free(&images->images[i].manifest);
+        line_table_free(&images->images[i].lines);
+        if (images->images[i].jit)
+            jit_map_free(images->images[i].jit);
+        free(images->images[i].jit);
+    }
+    for (size_t i = 0; i < images->numbers.count; i++)
+        free(images->functions[i].name);
+    free(images->images);
+    free(images->functions);
+    pair_index_free(&images->numbers);
+    *images = (struct images){0};
+}
+
+/* A file of the same path that holds something else must not lend its names. */
+static void read_manifest(struct image *image)
+{
+    struct image_file file;
+
+    image->problem = "cannot be found from here: --path-map=FROM=TO says where";
+    if (!image->file || image_file_open(&file, image->file, &image->problem) < 0)
+        return;
+    if (image_file_manifest(&file, &image->manifest, &image->problem) < 0)
+        goto err;
+    image->problem = NULL;
+    if (image->manifest.head->original_hash != image->original_hash ||
+        image->manifest.function_count != image->function_count) {
+        image->problem = "has changed since it was recorded";
+        manifest_free(&image->manifest);
+    }
+err:
+    image_file_close(&file);
+}
+
+uint32_t images_add(struct images *images, const char *path, enum trace_system system,
+                    const struct trace_module *module)
+{
+    struct image *image;
+
+    for (size_t i = 1; i < images->count; i++) {
+        image = &images->images[i];
+        if (image->original_hash == module->original_hash &&
+            image->function_count == module->function_count && !strcmp(image->path, path))
+            return (uint32_t)i;
+    }
+    image = append(images, path);
+    image->system = system;
+    image->file = recorded_path_find(path, system, images->path_maps);
+    image->original_hash = module->original_hash;
+    image->function_count = module->function_count;
+    image->build_id_size = module->build_id_size;
+    memcpy(image->build_id, module->build_id, sizeof(image->build_id));
+    read_manifest(image);
+    if (image->problem)
+        message("%s: %s; its functions are shown by number", path, image->problem);
+    return (uint32_t)(images->count - 1);
+}
+
+static int read_jit(struct jit_map *map, const char *path, int name, const char **why)
+{
+    struct bounded_file file;
+    int result;
+
+    if ((name < 0 ? bounded_file_open(&file, path, why)
+                  : bounded_file_take(&file, name, path, why)) < 0)
+        return -1;
+    result = jit_map_read(map, &file, why);
+    bounded_file_close(&file);
+    return result;
+}
+
+uint32_t images_add_jit(struct images *images, const char *path, int name)
+{
+    struct jit_map map;
+    struct image *image;
+    const char *why;
+
+    for (size_t i = 1; i < images->count; i++)
+        if (images->images[i].is_jit && !strcmp(images->images[i].path, path))
+            return (uint32_t)i;
+    image = append(images, path);
+    image->is_jit = true;
+    image->problem = "is code made at run time";
+    if (read_jit(&map, path, name, &why) < 0) {
+        message("%s: %s; callers in code made at run time have no names", path, why);
+        return (uint32_t)(images->count - 1);
+    }
+    if (map.bad)
+        message("%s: %zu lines or records make no sense and are left out", path, map.bad);
+    image->jit = memory_zeroed(1, sizeof(*image->jit));
+    *image->jit = map;
+    return (uint32_t)(images->count - 1);
+}
+
+uint32_t images_function(struct images *images, uint32_t image, uint32_t index)
+{
+    const struct manifest *manifest = &images->images[image].manifest;
+    size_t before = images->numbers.count;
+    uint32_t number = pair_index_add(&images->numbers, (uint64_t)image + 1, index);
+
+    if (number < before)
+        return number;
+    images->functions =
+        memory_grow(images->functions, number, &images->function_room, sizeof(*images->functions));
+    images->functions[number] = (struct function){.image = image, .index = index};
+    if (index < manifest->function_count)
+        images->functions[number].rva = manifest->functions[index].rva;
+    else if (images->images[image].jit)
+        images->functions[number].rva = images->images[image].jit->codes[index].rva;
+    return number;
+}
+
+uint32_t images_recorded(const struct images *images, uint32_t image, uint32_t index)
+{
+    uint32_t number;
+
+    return pair_index_find(&images->numbers, (uint64_t)image + 1, index, &number) ? number : 0;
+}
+
+size_t images_function_count(const struct images *images)
+{
+    return images->numbers.count;
+}
+
+const char *image_name(const struct image *image)
+{
+    return recorded_path_name(image->path, image->system);
+}

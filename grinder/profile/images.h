@@ -1,0 +1,80 @@
+/*
+ * The instrumented images of all traces, and one numbering of their functions.
+ *
+ * An image is a file by path and content, whatever process it ran in and wherever it was loaded:
+ * the same function of the same file has the same number in every trace, so figures of several
+ * processes add up. Numbers go to functions as they turn up in traces; 0 is none. Image 0 takes
+ * functions whose module the trace does not know.
+ */
+#ifndef UMBRA_GRINDER_IMAGES_H
+#define UMBRA_GRINDER_IMAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "grinder/base/pair_index.h"
+#include "grinder/image/recorded_path.h"
+#include "grinder/symbols/jit_map.h"
+#include "grinder/symbols/lines.h"
+#include "image/manifest.h"
+#include "trace/trace_format.h"
+
+struct image {
+    char *path;               /* as the trace has it */
+    enum trace_system system; /* how that is spelt */
+    char *file;               /* where the file lies here; null if there is no saying */
+    uint64_t original_hash;
+    uint8_t build_id[32];
+    uint32_t build_id_size;
+    uint32_t function_count; /* as the trace says */
+    const char *problem;     /* why there is no manifest; null if there is one */
+    struct manifest manifest;
+    bool is_jit;
+    struct jit_map *jit;     /* of code made at run time, owned; else null */
+    struct line_table lines; /* symbolize fills it */
+    uint32_t first_file;     /* number of lines.files[0] among the files of all images */
+};
+
+struct function {
+    uint32_t image;
+    uint32_t index; /* place in the image's manifest */
+    uint32_t rva;   /* 0 if the image has a problem */
+    char *name;     /* printable, never null once symbolize was called */
+};
+
+struct images {
+    const char *const *path_maps; /* --path-map (recorded_path.h); null if there are none */
+    const char *const *jit_maps;  /* --jit-map, likewise */
+    struct image *images;         /* [0] is the unknown one */
+    size_t count, room;
+    struct function *functions; /* [0] is none */
+    size_t function_room;
+    struct pair_index numbers; /* (image + 1, index), (0, 0) for number 0 */
+};
+
+void images_begin(struct images *images);
+void images_free(struct images *images);
+
+/* The image a module record speaks of, from a process on that system; reads its manifest the first
+ * time. */
+uint32_t images_add(struct images *images, const char *path, enum trace_system system,
+                    const struct trace_module *module);
+
+/* The code made at run time that a map tells about; reads it the first time. image.jit is null if
+   it cannot be read. name is a descriptor of it, opened with O_PATH at path; -1: whatever lies at
+   path. */
+uint32_t images_add_jit(struct images *images, const char *path, int name);
+
+/* The number of the function at index in the image's manifest. */
+uint32_t images_function(struct images *images, uint32_t image, uint32_t index);
+
+/* The same; 0 if no trace so far has recorded it. */
+uint32_t images_recorded(const struct images *images, uint32_t image, uint32_t index);
+
+size_t images_function_count(const struct images *images);
+
+/* Name of the image's file without its folders. */
+const char *image_name(const struct image *image);
+
+#endif

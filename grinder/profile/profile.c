@@ -1,0 +1,214 @@
+#include "grinder/profile/profile.h"
+
+#include <stdlib.h>
+
+#include "support/memory.h"
+#include "trace/event_reader.h"
+
+static struct costs *costs_of(struct cost_table *table, uint64_t a, uint64_t b)
+{
+    size_t before = table->keys.count;
+    uint32_t number = pair_index_add(&table->keys, a, b);
+
+    if (number == before) {
+        table->costs = memory_grow(table->costs, number, &table->room, sizeof(*table->costs));
+        table->costs[number] = (struct costs){0};
+    }
+    return &table->costs[number];
+}
+
+static void add_cost(struct costs *sum, const struct cost *cost)
+{
+    sum->calls += cost->calls;
+    sum->self_ns += cost->self_ns;
+    sum->measuring_ns += cost->measuring_ns;
+    if (cost->outermost) {
+        sum->total_ns += cost->total_ns;
+        sum->total_calls += cost->total_calls;
+    }
+}
+
+/* Where the contexts of a thread are added up. */
+struct adding {
+    struct part *part;
+    uint32_t *stacks; /* by slot: the context's stack; null if they are not kept */
+};
+
+/* A representative, which has no parent, brings self time only. */
+static void add_context(void *user, const struct tree *tree, const struct context *context,
+                        const struct cost *cost)
+{
+    struct adding *adding = user;
+    struct part *part = adding->part;
+    uint64_t caller = tree->contexts[context->parent].function;
+    struct cost edge = *cost;
+
+    edge.calls = cost->edge_calls;
+    add_cost(costs_of(&part->functions, context->function, 0), cost);
+    if (context->parent)
+        add_cost(
+            costs_of(&part->edges, caller << 32 | context->function, tree_call_site(tree, context)),
+            &edge);
+    if (adding->stacks)
+        stacks_add(&part->stacks, stack_of_context(&part->stacks, tree, context, adding->stacks),
+                   cost->calls, cost->self_ns);
+    part->ns += cost->self_ns;
+    part->measuring_ns += cost->measuring_ns;
+    part->calls += cost->calls;
+}
+
+/* Overlapping intervals of folded contexts can add up to more than there was. */
+static void bound_totals(struct cost_table *table, const struct part *part)
+{
+    for (size_t i = 0; i < table->keys.count; i++) {
+        struct costs *costs = &table->costs[i];
+        if (costs->total_ns > part->ns)
+            costs->total_ns = part->ns;
+    }
+}
+
+static struct part *begin_part(struct profile *profile, size_t thread)
+{
+    if (profile->merged && profile->part_count)
+        return &profile->parts[0];
+    profile->parts = memory_grow(profile->parts, profile->part_count, &profile->part_room,
+                                 sizeof(*profile->parts));
+    profile->parts[profile->part_count] =
+        (struct part){.process = profile->process_count - 1, .thread = thread};
+    return &profile->parts[profile->part_count++];
+}
+
+static struct thread_facts thread_facts(const struct tree_thread *thread)
+{
+    struct thread_facts facts = {
+        .record = thread->record,
+        .entries = thread->entries,
+        .exits = thread->exits,
+        .live = cost_live(thread),
+        .live_is_derived = thread->record.state == TRACE_THREAD_RUNNING,
+    };
+
+    facts.balanced = facts.entries == facts.exits + facts.record.unwound + facts.live;
+    return facts;
+}
+
+static struct sample_facts sample_facts(const struct tree *tree)
+{
+    struct sample_facts facts = {0};
+
+    for (size_t i = 0; i < tree->thread_count; i++) {
+        facts.in_functions += tree->threads[i].samples.in_functions;
+        facts.in_hooks += tree->threads[i].samples.in_hooks;
+        facts.elsewhere += tree->threads[i].samples.elsewhere;
+    }
+    return facts;
+}
+
+static void copy_modules(struct process *process, const struct tree *tree)
+{
+    process->module_count = tree->module_count - 1;
+    process->modules = memory_zeroed(process->module_count, sizeof(*process->modules));
+    for (size_t i = 0; i < process->module_count; i++) {
+        const struct tree_module *module = &tree->modules[i + 1];
+        process->modules[i] = (struct module_facts){memory_copy_string(module->path), module->image,
+                                                    module->first_function, module->function_count};
+    }
+}
+
+/* Returns how many contexts were visited. A merged part has what other threads came to before. */
+static uint64_t add_thread(struct profile *profile, struct tree *tree, const struct images *images,
+                           size_t thread, uint32_t *stacks, struct thread_facts *facts)
+{
+    size_t function_count = images_function_count(images);
+    struct adding adding = {begin_part(profile, thread), stacks};
+    struct cost_visitor visitor = {.user = &adding, .leave = add_context};
+    uint64_t self_before = adding.part->ns, measuring_before = adding.part->measuring_ns, visited;
+
+    if (profile->selection)
+        visitor.chosen = selection_functions(profile->selection, function_count);
+    visited = cost_walk(tree, &tree->threads[thread], function_count, &visitor);
+    facts->self_ns = adding.part->ns - self_before;
+    facts->measuring_ns = adding.part->measuring_ns - measuring_before;
+    if (tree->fold_count > 1) {
+        bound_totals(&adding.part->functions, adding.part);
+        bound_totals(&adding.part->edges, adding.part);
+    }
+    return visited;
+}
+
+void profile_add(struct profile *profile, struct tree *tree, const struct images *images)
+{
+    struct process *process;
+    uint64_t visited = 0;
+    uint32_t *stacks = NULL;
+
+    profile->processes = memory_grow(profile->processes, profile->process_count,
+                                     &profile->process_room, sizeof(*profile->processes));
+    process = &profile->processes[profile->process_count++];
+    *process = (struct process){
+        .trace_path = tree->path,
+        .header = tree->header,
+        .threads = memory_zeroed(tree->thread_count, sizeof(*process->threads)),
+        .thread_count = tree->thread_count,
+        .samples = sample_facts(tree),
+        .missing_bytes = tree->missing_bytes,
+    };
+    copy_modules(process, tree);
+    if (profile->keeps_nodes && event_files_exist(tree->path))
+        process->nodes = tree_nodes(tree, &process->node_count);
+    if (profile->keeps_stacks && !process->nodes)
+        stacks = memory_zeroed(tree->context_count, sizeof(*stacks));
+    for (size_t i = 0; i < tree->thread_count; i++) {
+        process->threads[i] = thread_facts(&tree->threads[i]);
+        if (profile->selection &&
+            !selection_has_thread(profile->selection, &tree->threads[i].record))
+            visited += tree->threads[i].contexts;
+        else
+            visited += add_thread(profile, tree, images, i, stacks, &process->threads[i]);
+    }
+    process->lost_contexts = tree->committed - visited;
+    free(stacks);
+}
+
+void profile_keep_peaks(struct profile *profile, struct chains *chains, const struct tree *tree,
+                        const struct images *images)
+{
+    struct process *process = &profile->processes[profile->process_count - 1];
+
+    process->peaks = peaks_of(chains, tree, images, profile->selection);
+}
+
+bool profile_has_events(const struct profile *profile)
+{
+    for (size_t i = 0; i < profile->process_count; i++)
+        if (profile->processes[i].nodes)
+            return true;
+    return false;
+}
+
+static void free_table(struct cost_table *table)
+{
+    pair_index_free(&table->keys);
+    free(table->costs);
+}
+
+void profile_free(struct profile *profile)
+{
+    for (size_t i = 0; i < profile->process_count; i++) {
+        struct process *process = &profile->processes[i];
+        for (size_t j = 0; j < process->module_count; j++)
+            free(process->modules[j].path);
+        free(process->modules);
+        free(process->nodes);
+        peaks_free(process->peaks, process->thread_count);
+        free(process->threads);
+    }
+    for (size_t i = 0; i < profile->part_count; i++) {
+        free_table(&profile->parts[i].functions);
+        free_table(&profile->parts[i].edges);
+        stacks_free(&profile->parts[i].stacks);
+    }
+    free(profile->processes);
+    free(profile->parts);
+    *profile = (struct profile){0};
+}

@@ -1,0 +1,112 @@
+/*
+ * What was ground out of the traces: processes with their threads and modules, and parts, which
+ * are the figures by function and by call edge of one thread, or of all of them merged.
+ *
+ *      process ──< thread            what the trace says about each, for the summary
+ *      part ──< function_cost        calls, self and total time of a function
+ *           ──< edge_cost            of its calls from one call site in one caller
+ *
+ * Contexts are gone once their trace was added: memory is for distinct functions and edges, and,
+ * if they are kept, distinct stacks (stacks.h).
+ */
+#ifndef UMBRA_GRINDER_PROFILE_H
+#define UMBRA_GRINDER_PROFILE_H
+
+#include <stdbool.h>
+
+#include "grinder/base/pair_index.h"
+#include "grinder/profile/cost.h"
+#include "grinder/profile/images.h"
+#include "grinder/profile/peak.h"
+#include "grinder/profile/selection.h"
+#include "grinder/profile/stacks.h"
+#include "grinder/profile/tree.h"
+
+/* Sums of struct cost over contexts; the total ones over outermost contexts (cost.c). */
+struct costs {
+    uint64_t calls;
+    uint64_t self_ns;
+    uint64_t measuring_ns;
+    uint64_t total_ns;
+    uint64_t total_calls;
+};
+
+/* Costs by a pair of keys. */
+struct cost_table {
+    struct pair_index keys;
+    struct costs *costs; /* by number in keys */
+    size_t room;
+};
+
+struct part {
+    size_t process;              /* place in profile.processes; of a merged part the first one */
+    size_t thread;               /* place in its threads; meaningless in a merged part */
+    struct cost_table functions; /* keys: function, 0 */
+    struct cost_table edges;     /* keys: caller << 32 | callee, tree_call_site */
+    struct stack_tree stacks;    /* empty unless profile.keeps_stacks */
+    uint64_t ns;                 /* sum of self_ns */
+    uint64_t measuring_ns;
+    uint64_t calls;
+};
+
+struct thread_facts {
+    struct trace_thread record;
+    uint64_t entries;
+    uint64_t exits;
+    uint64_t live;
+    uint64_t self_ns;      /* of all its contexts that were selected */
+    uint64_t measuring_ns; /* what was taken out of these */
+    bool live_is_derived;  /* from the counting equation, as nobody counted */
+    bool balanced;         /* entries = exits + unwound + live */
+};
+
+struct module_facts {
+    char *path;
+    uint32_t image; /* 0 if it is not instrumented */
+    uint32_t first_function, function_count;
+};
+
+/* Samples of all threads, selected or not. */
+struct sample_facts {
+    uint64_t in_functions, in_hooks, elsewhere;
+};
+
+struct process {
+    const char *trace_path; /* borrowed */
+    struct trace_header header;
+    struct thread_facts *threads;
+    size_t thread_count;
+    struct module_facts *modules;
+    size_t module_count;
+    struct sample_facts samples;
+    uint64_t missing_bytes;
+    uint64_t lost_contexts;  /* those whose callers are missing */
+    struct tree_node *nodes; /* by index; null unless there are events, and keeps_nodes */
+    size_t node_count;
+    struct peak *peaks; /* by thread; null unless keeps_peaks */
+};
+
+struct profile {
+    bool merged;
+    bool keeps_stacks;           /* but for processes whose nodes are kept */
+    bool keeps_nodes;            /* of call-trace recordings */
+    bool keeps_peaks;            /* profile_keep_peaks is to be called */
+    struct selection *selection; /* borrowed; null: everything */
+    struct process *processes;
+    size_t process_count, process_room;
+    struct part *parts;
+    size_t part_count, part_room;
+};
+
+/* Adds a trace, or what is selected of its threads; its folds are used up. */
+void profile_add(struct profile *profile, struct tree *tree, const struct images *images);
+
+/* Keeps the peaks of the trace that was added last, while its tree is still there. */
+void profile_keep_peaks(struct profile *profile, struct chains *chains, const struct tree *tree,
+                        const struct images *images);
+
+/* Whether there are time lines: the nodes of some process were kept. */
+bool profile_has_events(const struct profile *profile);
+void profile_free(struct profile *profile);
+
+#endif

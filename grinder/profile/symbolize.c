@@ -1,0 +1,180 @@
+#include "grinder/profile/symbolize.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "grinder/profile/symbol_sources.h"
+#include "grinder/symbols/demangle.h"
+#include "support/memory.h"
+#include "support/utf8.h"
+
+/* The addresses of one image whose lines are wanted. */
+struct wanted {
+    uint64_t *addresses;
+    size_t count, room;
+};
+
+static uint64_t address_of_rva(const struct image *image, uint32_t rva)
+{
+    return image->jit ? rva : image->manifest.head->preferred_base + rva;
+}
+
+static void want(struct images *images, struct wanted *wanted, uint32_t image, uint32_t rva)
+{
+    struct wanted *list = &wanted[image];
+
+    if (images->images[image].problem && !images->images[image].jit)
+        return;
+    list->addresses =
+        memory_grow(list->addresses, list->count, &list->room, sizeof(*list->addresses));
+    list->addresses[list->count++] = address_of_rva(&images->images[image], rva);
+}
+
+static struct wanted *gather(struct images *images, const struct profile *profile)
+{
+    struct wanted *wanted = memory_zeroed(images->count, sizeof(*wanted));
+
+    for (size_t i = 1; i < images_function_count(images); i++)
+        want(images, wanted, images->functions[i].image, images->functions[i].rva);
+    for (size_t p = 0; p < profile->part_count; p++) {
+        const struct pair_index *edges = &profile->parts[p].edges.keys;
+        for (size_t i = 0; i < edges->count; i++)
+            want(images, wanted, (uint32_t)(edges->pairs[i].b >> 32), (uint32_t)edges->pairs[i].b);
+    }
+    return wanted;
+}
+
+static char *name_without_symbol(const struct image *image, const struct function *function)
+{
+    char name[512];
+
+    if (image->problem || function->index >= image->manifest.function_count)
+        snprintf(name, sizeof(name), "%.400s!#%u", image_name(image), function->index);
+    else
+        snprintf(name, sizeof(name), "%.400s!0x%x", image_name(image), function->rva);
+    return demangle(name);
+}
+
+/* An import is called what the caller calls it by; its own name is of another module. On Windows
+   the slot says of which: KERNEL32.dll!ReadFile. */
+static char *name_of_import(const char *symbol)
+{
+    const char *function = strchr(symbol, '!');
+    char *name = demangle(function ? function + 1 : symbol), *whole;
+    size_t size = strlen(symbol) + strlen(name) + sizeof("@plt");
+
+    whole = memory_zeroed(1, size);
+    if (function)
+        snprintf(whole, size, "%.*s%s", (int)(function + 1 - symbol), symbol, name);
+    else
+        snprintf(whole, size, "%s@plt", name);
+    utf8_sanitise(whole);
+    free(name);
+    return whole;
+}
+
+static void name_functions(struct images *images, uint32_t number,
+                           const struct symbol_table *symbols)
+{
+    const struct image *image = &images->images[number];
+
+    for (size_t i = 1; i < images_function_count(images); i++) {
+        struct function *function = &images->functions[i];
+        const char *symbol = NULL, *import = NULL;
+        if (function->image != number)
+            continue;
+        if (image->jit) {
+            function->name = memory_copy_string(image->jit->codes[function->index].name);
+            continue;
+        }
+        if (!image->problem)
+            import = manifest_import_name(&image->manifest, function->index);
+        if (!image->problem && function->rva)
+            symbol = symbol_table_find(symbols, address_of_rva(image, function->rva));
+        if (import) {
+            function->name = name_of_import(symbol && strchr(symbol, '!') ? symbol : import);
+            continue;
+        }
+        function->name = symbol ? demangle(symbol) : name_without_symbol(image, function);
+    }
+}
+
+static void symbolize_image(struct images *images, uint32_t number, struct wanted *wanted,
+                            const struct symbol_search *search)
+{
+    struct image *image = &images->images[number];
+    struct symbol_table symbols = {0};
+
+    line_table_begin(&image->lines, wanted->addresses, wanted->count);
+    wanted->addresses = NULL;
+    if (image->jit)
+        jit_map_lines(image->jit, &image->lines);
+    if (!image->problem)
+        symbol_sources_read(image, search, &symbols);
+    symbol_table_sort(&symbols);
+    name_functions(images, number, &symbols);
+    symbol_table_free(&symbols);
+}
+
+void symbolize(struct images *images, const struct profile *profile, const char *const *debug_dirs)
+{
+    const struct symbol_search search = {debug_dirs, images->path_maps};
+    struct wanted *wanted = gather(images, profile);
+    uint32_t files = 1;
+
+    images->functions[0].name = memory_copy_string("(root)");
+    for (uint32_t i = 0; i < images->count; i++) {
+        symbolize_image(images, i, &wanted[i], &search);
+        images->images[i].first_file = files;
+        files += (uint32_t)images->images[i].lines.file_count;
+    }
+    free(wanted);
+}
+
+static struct place place_of_address(const struct images *images, uint32_t number, uint32_t rva)
+{
+    const struct image *image = &images->images[number];
+    struct place place = {.file = "???"};
+    struct line line;
+
+    if (image->problem && !image->jit)
+        return place;
+    line = line_table_find(&image->lines, address_of_rva(image, rva));
+    if (line.file) {
+        place.file = image->lines.files[line.file];
+        place.file_number = image->first_file + line.file;
+        place.line = line.line;
+    }
+    return place;
+}
+
+void symbolize_forget(struct images *images)
+{
+    for (size_t i = 0; i < images_function_count(images); i++) {
+        free(images->functions[i].name);
+        images->functions[i].name = NULL;
+    }
+    for (size_t i = 0; i < images->count; i++) {
+        line_table_free(&images->images[i].lines);
+        images->images[i].lines = (struct line_table){0};
+    }
+}
+
+struct place place_of_function(const struct images *images, uint32_t function)
+{
+    return place_of_address(images, images->functions[function].image,
+                            images->functions[function].rva);
+}
+
+struct place place_of_site(const struct images *images, uint64_t site)
+{
+    return place_of_address(images, (uint32_t)(site >> 32), (uint32_t)site);
+}
+
+uint32_t place_file_count(const struct images *images)
+{
+    const struct image *last = &images->images[images->count - 1];
+
+    return last->first_file + (uint32_t)last->lines.file_count + 1;
+}

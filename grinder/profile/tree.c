@@ -1,0 +1,389 @@
+#include "grinder/profile/tree.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/memory.h"
+#include "support/sorted.h"
+
+/*
+ * While the file is read: which slots a block's nodes went to. The unit of a node leads to its
+ * block, the block to its run, the run to the slot.
+ */
+struct loader {
+    struct tree *tree;
+    struct images *images;
+    size_t run_room;
+    uint32_t *run_of_block;
+    size_t block_count;
+    size_t context_room, thread_room, module_room, fold_room;
+    /* Until they are linked, by slot: the node's own words for these. */
+    struct link *links;
+    size_t link_room;
+};
+
+struct link {
+    uint32_t unit;
+    uint32_t parent;
+    uint32_t function;
+    uint32_t context;
+};
+
+static void load_thread(void *user, const struct trace_thread *thread)
+{
+    struct loader *loader = user;
+    struct tree *tree = loader->tree;
+
+    tree->threads = memory_grow(tree->threads, tree->thread_count, &loader->thread_room,
+                                sizeof(*tree->threads));
+    tree->threads[tree->thread_count++] = (struct tree_thread){.record = *thread};
+}
+
+static void load_module(void *user, const struct trace_module *module)
+{
+    struct loader *loader = user;
+    struct tree *tree = loader->tree;
+    int instrumented = module->flags & TRACE_MODULE_INSTRUMENTED;
+
+    tree->modules = memory_grow(tree->modules, tree->module_count, &loader->module_room,
+                                sizeof(*tree->modules));
+    tree->modules[tree->module_count++] = (struct tree_module){
+        .path = memory_copy_string(module->path),
+        .base = module->base,
+        .size = module->size,
+        .first_function = instrumented ? module->first_function : 0,
+        .function_count = instrumented ? module->function_count : 0,
+        .image = instrumented
+                     ? images_add(loader->images, module->path, tree->header.system, module)
+                     : 0,
+    };
+}
+
+/*
+ * Calls behind the last one that was timed have no part in the ticks yet: they are taken to have
+ * lasted as long as those before. The last one's number is known modulo 2^32.
+ */
+static double ticks_of_all(const struct trace_node *node, bool is_adaptive)
+{
+    uint64_t calls = node->calls + node->passed;
+    uint32_t behind = (uint32_t)calls - (node->next - node->gap);
+
+    if (!is_adaptive || behind >= calls || behind > TRACE_MOST_GAP)
+        return (double)node->ticks;
+    return (double)node->ticks * (double)calls / (double)(calls - behind);
+}
+
+static void load_node(struct loader *loader, uint32_t unit, const struct trace_node *node)
+{
+    struct tree *tree = loader->tree;
+    size_t slot = tree->context_count;
+    bool is_adaptive = tree->header.timing == TRACE_TIMING_ADAPTIVE;
+
+    tree->contexts =
+        memory_grow(tree->contexts, slot, &loader->context_room, sizeof(*tree->contexts));
+    loader->links = memory_grow(loader->links, slot, &loader->link_room, sizeof(*loader->links));
+    tree->contexts[slot] = (struct context){.site = node->site & ~CONTEXT_JIT,
+                                            .calls = node->calls + node->passed,
+                                            .exits = node->exits + node->passed,
+                                            .passed = node->passed,
+                                            .timed = is_adaptive ? node->timed : node->calls,
+                                            .ticks = ticks_of_all(node, is_adaptive)};
+    loader->links[slot] =
+        (struct link){unit, node->parent, node->function & TRACE_FUNCTION_NUMBER, node->context};
+    tree->context_count++;
+}
+
+static void load_nodes(void *user, uint32_t thread, uint32_t first, const struct trace_node *nodes,
+                       uint32_t count)
+{
+    struct loader *loader = user;
+    struct tree *tree = loader->tree;
+    struct tree_run *run;
+
+    tree->runs = memory_grow(tree->runs, tree->run_count, &loader->run_room, sizeof(*tree->runs));
+    run = &tree->runs[tree->run_count];
+    *run = (struct tree_run){first, (uint32_t)tree->context_count, count, thread};
+    loader->run_of_block[first / TRACE_BLOCK_UNITS] = (uint32_t)tree->run_count++;
+    for (uint32_t i = 0; i < count; i++)
+        load_node(loader, first + i, &nodes[i]);
+}
+
+static const struct tree_run *run_of_unit(const struct loader *loader, uint32_t unit)
+{
+    uint32_t block = unit / TRACE_BLOCK_UNITS;
+
+    return &loader->tree->runs[block < loader->block_count ? loader->run_of_block[block] : 0];
+}
+
+/* The slot of the node at unit, 0 if there is no committed node of that thread. */
+static uint32_t slot_of_unit(const struct loader *loader, uint32_t unit, uint32_t thread)
+{
+    const struct tree_run *run = run_of_unit(loader, unit);
+    uint32_t slot;
+
+    if (unit < run->first_unit || unit - run->first_unit >= run->count || run->thread != thread)
+        return 0;
+    slot = run->first_slot + (unit - run->first_unit);
+    return loader->links[slot].context ? slot : 0;
+}
+
+static int compare_modules(const void *left, const void *right)
+{
+    const struct tree_module *a = left, *b = right;
+
+    if (a->first_function != b->first_function)
+        return a->first_function < b->first_function ? -1 : 1;
+    return 0;
+}
+
+static int compare_threads(const void *left, const void *right)
+{
+    const struct tree_thread *a = left, *b = right;
+
+    if (a->record.ordinal != b->record.ordinal)
+        return a->record.ordinal < b->record.ordinal ? -1 : 1;
+    return 0;
+}
+
+/* The module with that function number, 0 if there is none. */
+static uint32_t module_of_function(const struct tree *tree, uint32_t function)
+{
+    size_t behind =
+        partition_point(i, tree->module_count, tree->modules[i].first_function <= function);
+    size_t last = behind ? behind - 1 : 0;
+
+    if (!tree->modules[last].image ||
+        function - tree->modules[last].first_function >= tree->modules[last].function_count)
+        return 0;
+    return (uint32_t)last;
+}
+
+static void number_function(struct tree *tree, struct images *images, uint32_t slot,
+                            uint32_t function)
+{
+    struct context *context = &tree->contexts[slot];
+    const struct tree_module *module;
+
+    context->module = module_of_function(tree, function);
+    module = &tree->modules[context->module];
+    context->function = images_function(images, module->image, function - module->first_function);
+}
+
+/* Null if there is no record of that thread. */
+static struct tree_thread *thread_of_ordinal(struct tree *tree, uint32_t ordinal)
+{
+    size_t found =
+        partition_point(i, tree->thread_count, tree->threads[i].record.ordinal < ordinal);
+
+    if (found == tree->thread_count || tree->threads[found].record.ordinal != ordinal)
+        return NULL;
+    return &tree->threads[found];
+}
+
+static int is_representative(const struct loader *loader, uint32_t slot)
+{
+    const struct link *link = &loader->links[slot];
+
+    return link->context == link->unit && !link->parent && link->function &&
+           (loader->tree->contexts[slot].site & TRACE_SITE_FOLDED);
+}
+
+static void add_fold(struct loader *loader, uint32_t slot, struct tree_thread *thread)
+{
+    struct tree *tree = loader->tree;
+
+    tree->folds =
+        memory_grow(tree->folds, tree->fold_count, &loader->fold_room, sizeof(*tree->folds));
+    tree->folds[tree->fold_count] = (struct fold){.slot = slot, .next = thread->first_fold};
+    thread->first_fold = (uint32_t)tree->fold_count++;
+    tree->contexts[slot].fold = thread->first_fold;
+}
+
+/* Counts each committed node to its thread, gives it its function, each representative a fold. */
+static void find_functions(struct loader *loader)
+{
+    for (size_t r = 1; r < loader->tree->run_count; r++) {
+        const struct tree_run *run = &loader->tree->runs[r];
+        struct tree_thread *thread = thread_of_ordinal(loader->tree, run->thread);
+        for (uint32_t slot = run->first_slot; slot < run->first_slot + run->count; slot++) {
+            if (!loader->links[slot].context)
+                continue;
+            loader->tree->committed++;
+            if (!thread)
+                continue;
+            thread->contexts++;
+            thread->entries += loader->tree->contexts[slot].calls;
+            thread->exits += loader->tree->contexts[slot].exits;
+            if (loader->links[slot].function)
+                number_function(loader->tree, loader->images, slot, loader->links[slot].function);
+            if (is_representative(loader, slot))
+                add_fold(loader, slot, thread);
+        }
+    }
+}
+
+static void link_node(struct loader *loader, uint32_t slot, uint32_t thread)
+{
+    struct tree *tree = loader->tree;
+    const struct link *link = &loader->links[slot];
+    struct context *context = &tree->contexts[slot];
+    uint32_t parent;
+
+    if (!link->context || !link->parent || !link->function)
+        return;
+    if (link->context != link->unit) {
+        uint32_t body = slot_of_unit(loader, link->context, thread);
+        if (!is_representative(loader, body) || loader->links[body].function != link->function)
+            return;
+        context->fold = tree->contexts[body].fold;
+    }
+    parent = slot_of_unit(loader, link->parent, thread);
+    if (!parent)
+        return;
+    context->parent = parent;
+    context->sibling = tree->contexts[parent].first_child;
+    tree->contexts[parent].first_child = slot;
+}
+
+/* From the last slot to the first, so that children end up in the order of the file. */
+static void link_nodes(struct loader *loader)
+{
+    for (size_t r = loader->tree->run_count - 1; r > 0; r--) {
+        const struct tree_run *run = &loader->tree->runs[r];
+        for (uint32_t i = run->count; i > 0; i--)
+            link_node(loader, run->first_slot + i - 1, run->thread);
+    }
+}
+
+static int find_roots(struct loader *loader, struct trace_error *error)
+{
+    struct tree *tree = loader->tree;
+
+    for (size_t i = 0; i < tree->thread_count; i++) {
+        struct tree_thread *thread = &tree->threads[i];
+        uint32_t root = slot_of_unit(loader, thread->record.root, thread->record.ordinal);
+        if (i && thread->record.ordinal == thread[-1].record.ordinal) {
+            snprintf(error->text, sizeof(error->text),
+                     "%.1000s: thread %" PRIu32 ": expected one record, found two", tree->path,
+                     thread->record.ordinal);
+            return -1;
+        }
+        if (root && !loader->links[root].parent && !loader->links[root].function)
+            thread->root = root;
+    }
+    return 0;
+}
+
+/* Element 0 of runs, contexts, modules and folds stands for none. */
+static void loader_begin(struct loader *loader, struct tree *tree, const struct trace_file *file)
+{
+    loader->tree = tree;
+    loader->block_count = file->end / TRACE_BLOCK_SIZE;
+    loader->run_of_block = memory_zeroed(loader->block_count, sizeof(*loader->run_of_block));
+    tree->runs = memory_grow(NULL, 0, &loader->run_room, sizeof(*tree->runs));
+    tree->runs[tree->run_count++] = (struct tree_run){0};
+    load_node(loader, 0, &(struct trace_node){0});
+    tree->modules = memory_grow(NULL, 0, &loader->module_room, sizeof(*tree->modules));
+    tree->modules[tree->module_count++] = (struct tree_module){0};
+    tree->folds = memory_grow(NULL, 0, &loader->fold_room, sizeof(*tree->folds));
+    tree->folds[tree->fold_count++] = (struct fold){0};
+}
+
+int tree_read(struct tree *tree, const char *path, struct images *images, struct trace_error *error)
+{
+    struct trace_file file;
+    struct loader loader = {.images = images};
+    struct trace_visitor visitor = {&loader, load_thread, load_nodes, load_module, NULL};
+    int result = -1;
+
+    if (trace_file_open(&file, path, error) < 0)
+        return -1;
+    *tree = (struct tree){.path = path, .header = file.header, .missing_bytes = file.missing};
+    loader_begin(&loader, tree, &file);
+    if (trace_file_read(&file, &visitor, error) < 0)
+        goto err;
+    if (tree->thread_count)
+        qsort(tree->threads, tree->thread_count, sizeof(*tree->threads), compare_threads);
+    if (find_roots(&loader, error) < 0)
+        goto err;
+    qsort(tree->modules + 1, tree->module_count - 1, sizeof(*tree->modules), compare_modules);
+    find_functions(&loader);
+    link_nodes(&loader);
+    result = 0;
+err:
+    trace_file_close(&file);
+    free(loader.run_of_block);
+    free(loader.links);
+    if (result < 0)
+        tree_free(tree);
+    return result;
+}
+
+uint64_t tree_call_site(const struct tree *tree, const struct context *context)
+{
+    const struct tree_module *module = &tree->modules[tree->contexts[context->parent].module];
+    uint64_t address = (context->site & TRACE_SITE_ADDRESS) - 1;
+
+    if (!module->image || address < module->base || address - module->base >= module->size ||
+        address - module->base > UINT32_MAX - module->rva)
+        return 0;
+    return (uint64_t)module->image << 32 | (address - module->base + module->rva);
+}
+
+/* The index of each slot's node; to be freed. */
+static uint32_t *units_of_slots(const struct tree *tree)
+{
+    uint32_t *units = memory_zeroed(tree->context_count, sizeof(*units));
+
+    for (size_t r = 1; r < tree->run_count; r++)
+        for (uint32_t i = 0; i < tree->runs[r].count; i++)
+            units[tree->runs[r].first_slot + i] = tree->runs[r].first_unit + i;
+    return units;
+}
+
+struct tree_node *tree_nodes(const struct tree *tree, size_t *count)
+{
+    const struct tree_run *last = &tree->runs[tree->run_count - 1];
+    uint32_t *units = units_of_slots(tree);
+    struct tree_node *nodes;
+
+    *count = (size_t)last->first_unit + last->count + 1;
+    nodes = memory_zeroed(*count, sizeof(*nodes));
+    for (size_t slot = 1; slot < tree->context_count; slot++) {
+        const struct context *context = &tree->contexts[slot];
+        const struct context *above = &tree->contexts[context->parent];
+        struct tree_node node = {.function = context->function, .parent = units[context->parent]};
+        if (context->site & CONTEXT_JIT)
+            continue;
+        if (above->site & CONTEXT_JIT) {
+            node.parent = units[above->parent];
+            node.caller = above->function;
+        }
+        nodes[units[slot]] = node;
+    }
+    free(units);
+    return nodes;
+}
+
+void thread_samples_free(struct thread_samples *samples)
+{
+    free(samples->functions);
+    *samples = (struct thread_samples){0};
+}
+
+void tree_free(struct tree *tree)
+{
+    for (size_t i = 0; i < tree->module_count; i++)
+        free(tree->modules[i].path);
+    for (size_t i = 0; i < tree->thread_count; i++)
+        thread_samples_free(&tree->threads[i].samples);
+    free(tree->contexts);
+    free(tree->threads);
+    free(tree->modules);
+    free(tree->folds);
+    free(tree->runs);
+    *tree = (struct tree){0};
+}

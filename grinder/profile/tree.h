@@ -1,0 +1,138 @@
+/*
+ * The calling-context tree of one trace, in memory.
+ *
+ * Contexts lie in one flat array, in the order of the file; slot 0 is "none". What is below a
+ * root or a representative (trace_format.h, folding) hangs together by first_child and sibling:
+ *
+ *      threads[i].root ──> root ──first_child──> main ──first_child──> parse
+ *                                                                         │ sibling
+ *                                                                       print ...
+ *      folds[j].slot ────> representative of g ──first_child──> what g calls past the limit
+ *
+ * A context is in the tree only if its whole chain of parents is there and ends in a root or a
+ * representative. Parents that are missing, that belong nowhere or that form a circle therefore
+ * never become part of it: such contexts are not visited by tree_walk and count as lost.
+ */
+#ifndef UMBRA_GRINDER_TREE_H
+#define UMBRA_GRINDER_TREE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "grinder/profile/images.h"
+#include "trace/trace_reader.h"
+
+/* A bit of a context's site: it was not recorded, but put there for code made at run time that
+   called the contexts below it (jit_callers.h). */
+#define CONTEXT_JIT (1ull << 61)
+
+/* The figures are those of trace_node, but that passed calls are among calls and exits, and ticks
+   stand for all calls that ended; links are slots. */
+struct context {
+    uint64_t site; /* with TRACE_SITE_ bits */
+    uint64_t calls;
+    uint64_t exits;
+    uint64_t passed;
+    uint64_t timed;
+    double ticks;
+    uint32_t parent;
+    uint32_t first_child;
+    uint32_t sibling;
+    uint32_t function; /* as images.h numbers it; 0 for a root */
+    uint32_t module;   /* the function's place in tree.modules; 0 for a root */
+    uint32_t fold;     /* place in tree.folds of a folded context or a representative; 0 if none */
+};
+
+/* A representative: its ticks are left to the walk. */
+struct fold {
+    uint32_t slot;
+    uint32_t next;          /* fold of the same thread; 0 ends the list */
+    double folded_ticks;    /* of the contexts folded into it, their own callees taken out */
+    double children_ticks;  /* of the contexts below it */
+    double measuring_ticks; /* what was taken out of the first, and is part of the second */
+    double events;          /* calls of the first, and calls to the second and from the first */
+};
+
+/* Where a thread was found now and then: samples.h fills it in. */
+struct function_samples {
+    uint32_t function; /* as images.h numbers it */
+    uint64_t count;
+};
+
+/* All zero: there are none. */
+struct thread_samples {
+    struct function_samples *functions; /* ascending */
+    size_t count;
+    uint64_t in_functions, in_hooks, elsewhere;
+    double period_ns; /* time that one in a function stands for */
+};
+
+struct tree_thread {
+    struct trace_thread record;
+    uint32_t root;       /* slot; 0 if the root is missing */
+    uint32_t first_fold; /* 0 if none */
+    uint64_t entries;    /* of all its nodes, lost ones included */
+    uint64_t exits;
+    uint64_t contexts; /* committed nodes, root and representatives included */
+    struct thread_samples samples;
+};
+
+struct tree_module {
+    char *path;
+    uint64_t base;
+    uint64_t size;
+    uint32_t first_function;
+    uint32_t function_count;
+    uint32_t image; /* as images.h numbers it; 0 if not instrumented */
+    uint32_t rva;   /* of the base: 0, but for code made at run time */
+};
+
+/* Consecutive nodes of the file that went to consecutive slots. */
+struct tree_run {
+    uint32_t first_unit;
+    uint32_t first_slot;
+    uint32_t count;
+    uint32_t thread; /* ordinal */
+};
+
+struct tree {
+    const char *path;
+    struct trace_header header;
+    uint64_t missing_bytes;
+    struct context *contexts; /* [0] is none */
+    size_t context_count;     /* [0] and nodes not committed included */
+    uint64_t committed;
+    struct tree_thread *threads; /* ascending by ordinal */
+    size_t thread_count;
+    struct tree_module *modules; /* [0] is none; ascending by first_function; behind these, code
+                                    made at run time, which belongs to no file */
+    size_t module_count;         /* [0] included */
+    struct fold *folds;          /* [0] is none */
+    size_t fold_count;           /* [0] included */
+    struct tree_run *runs;       /* [0] is none; ascending */
+    size_t run_count;            /* [0] included */
+};
+
+/* Reads the trace at path (borrowed) and numbers its functions in images, without what lies beside
+   it: tree_load.h has that too. 0, or -1 with error filled in and nothing to free. */
+int tree_read(struct tree *tree, const char *path, struct images *images,
+              struct trace_error *error);
+
+/* Where the call to context was made: image << 32 | rva of the call's last byte, if that lies in
+   the module of the calling function; else 0. */
+uint64_t tree_call_site(const struct tree *tree, const struct context *context);
+
+/* What an event says by a node's index. */
+struct tree_node {
+    uint32_t function; /* as images.h numbers it; 0: no such node, or a root */
+    uint32_t parent;   /* index; 0: none */
+    uint32_t caller;   /* function of code made at run time that was in between; 0: none */
+};
+
+/* By node index, *count of them, to be freed. */
+struct tree_node *tree_nodes(const struct tree *tree, size_t *count);
+
+void tree_free(struct tree *tree);
+void thread_samples_free(struct thread_samples *samples);
+
+#endif

@@ -1,0 +1,13 @@
+#include "grinder/profile/tree_load.h"
+
+#include "grinder/profile/jit_callers.h"
+#include "grinder/profile/samples.h"
+
+int tree_load(struct tree *tree, const char *path, struct images *images, struct trace_error *error)
+{
+    if (tree_read(tree, path, images, error) < 0)
+        return -1;
+    samples_read(tree, images);
+    jit_callers_add(tree, images);
+    return 0;
+}

@@ -1,0 +1,12 @@
+/* A trace as a tree, with what lies beside it: samples, and maps of code made at run time. */
+#ifndef UMBRA_GRINDER_TREE_LOAD_H
+#define UMBRA_GRINDER_TREE_LOAD_H
+
+#include "grinder/profile/tree.h"
+
+/* Reads the trace at path (borrowed) and numbers its functions in images. 0, or -1 with error
+   filled in and nothing to free. */
+int tree_load(struct tree *tree, const char *path, struct images *images,
+              struct trace_error *error);
+
+#endif

@@ -1,0 +1,100 @@
+#include "grinder/views/diff.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "grinder/profile/match.h"
+#include "support/memory.h"
+
+static const struct part none;
+
+static uint64_t figure(const struct costs *costs, enum weight weight)
+{
+    return weight == WEIGHT_NS ? costs->self_ns : costs->calls;
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+static int compare_distances(const struct change *a, const struct change *b, enum weight weight)
+{
+    uint64_t of_a = distance(figure(&a->costs[BEFORE], weight), figure(&a->costs[AFTER], weight));
+    uint64_t of_b = distance(figure(&b->costs[BEFORE], weight), figure(&b->costs[AFTER], weight));
+
+    return (of_a < of_b) - (of_a > of_b);
+}
+
+/* By the weight, then by the other figure, then in the order in which functions turned up. */
+static int compare_changes(const void *left, const void *right, void *user)
+{
+    const struct change *a = left, *b = right;
+    const enum weight weight = *(const enum weight *)user;
+    int order = compare_distances(a, b, weight);
+
+    if (!order)
+        order = compare_distances(a, b, weight == WEIGHT_NS ? WEIGHT_CALLS : WEIGHT_NS);
+    return order ? order : (a->function > b->function) - (a->function < b->function);
+}
+
+static void add_side(struct diff *diff, uint32_t *places, int side)
+{
+    const struct cost_table *table = &diff->parts[side]->functions;
+
+    for (size_t i = 0; i < table->keys.count; i++) {
+        uint32_t function = diff->same[table->keys.pairs[i].a];
+        struct costs *sum;
+        if (!places[function]) {
+            diff->changes[diff->count++].function = function;
+            places[function] = (uint32_t)diff->count;
+        }
+        sum = &diff->changes[places[function] - 1].costs[side];
+        sum->calls += table->costs[i].calls;
+        sum->self_ns += table->costs[i].self_ns;
+        sum->total_ns += table->costs[i].total_ns;
+    }
+}
+
+void diff_begin(struct diff *diff, const struct profile profiles[SIDES],
+                const struct images *images, enum weight weight)
+{
+    size_t count = images_function_count(images);
+    uint32_t *places = memory_zeroed(count, sizeof(*places)); /* in changes, + 1 */
+
+    *diff = (struct diff){.images = images, .weight = weight};
+    diff->same = match_functions(images);
+    diff->changes = memory_zeroed(count, sizeof(*diff->changes));
+    for (int side = 0; side < SIDES; side++) {
+        diff->parts[side] = profiles[side].part_count ? &profiles[side].parts[0] : &none;
+        add_side(diff, places, side);
+    }
+    if (diff->count)
+        qsort_r(diff->changes, diff->count, sizeof(*diff->changes), compare_changes, &diff->weight);
+    free(places);
+}
+
+void diff_free(struct diff *diff)
+{
+    free(diff->same);
+    free(diff->changes);
+    *diff = (struct diff){0};
+}
+
+bool diff_exceeds(const struct diff *diff, double percent)
+{
+    uint64_t before = diff->parts[BEFORE]->ns, after = diff->parts[AFTER]->ns, largest;
+
+    if (diff->weight == WEIGHT_CALLS) {
+        before = diff->parts[BEFORE]->calls;
+        after = diff->parts[AFTER]->calls;
+    }
+    largest = distance(before, after);
+    if (diff->count) {
+        const struct costs *costs = diff->changes[0].costs;
+        uint64_t first =
+            distance(figure(&costs[BEFORE], diff->weight), figure(&costs[AFTER], diff->weight));
+        largest = first > largest ? first : largest;
+    }
+    return (long double)largest * 100 > (long double)percent * (long double)before;
+}

@@ -1,0 +1,44 @@
+/* --mode=diff: what changed from one recording to another. */
+#ifndef UMBRA_GRINDER_DIFF_H
+#define UMBRA_GRINDER_DIFF_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "grinder/formats/format.h"
+
+/* The first one's figures, and the second one's. */
+enum { BEFORE, AFTER, SIDES };
+
+struct change {
+    uint32_t function; /* of those that match, one */
+    struct costs costs[SIDES];
+};
+
+struct diff {
+    const struct images *images;
+    const struct part *parts[SIDES];
+    uint32_t *same;         /* match_functions */
+    struct change *changes; /* the largest change of the weight first */
+    size_t count;
+    enum weight weight;
+};
+
+struct diff_format {
+    const char *name;
+    bool needs_stacks;
+    void (*write)(FILE *stream, const struct diff *diff, size_t top);
+};
+
+/* Null if there is none of that name; without a name the one for a terminal, or for a file. */
+const struct diff_format *diff_format_named(const char *name, bool to_terminal);
+
+/* Of two merged, symbolized profiles. */
+void diff_begin(struct diff *diff, const struct profile profiles[SIDES],
+                const struct images *images, enum weight weight);
+void diff_free(struct diff *diff);
+
+/* Whether the whole, or a function by itself, changed by more than percent of the first whole. */
+bool diff_exceeds(const struct diff *diff, double percent);
+
+#endif

@@ -1,0 +1,191 @@
+/*
+ * What changed, as a table to read, as one to compute with, or by stacks:
+ *
+ *      table       the largest changes, and the sums of all
+ *      tsv         every function, with a line of headings; each column adds up to its recording's
+ *      folded      a;b;c BEFORE AFTER: what difffolded.pl writes
+ *      flamegraph  as wide as the second recording, coloured by what changed
+ */
+#include "grinder/views/diff.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "grinder/formats/flamegraph.h"
+#include "grinder/formats/folded.h"
+#include "support/memory.h"
+#include "support/utf8.h"
+
+static int64_t change_of(uint64_t before, uint64_t after)
+{
+    return (int64_t)(after - before);
+}
+
+/* Before, after, change; of the change the sign, too. */
+static void write_columns(FILE *stream, uint64_t before, uint64_t after, int width)
+{
+    fprintf(stream, "%*" PRIu64 " %*" PRIu64 " %+*" PRId64 "  ", width, before, width, after,
+            width + 1, change_of(before, after));
+}
+
+static void write_share(FILE *stream, int64_t change, uint64_t whole)
+{
+    if (whole)
+        fprintf(stream, "%+8.2f%%  ", (double)change * 100 / (double)whole);
+    else
+        fprintf(stream, "%9s  ", "");
+}
+
+static void write_row(FILE *stream, const struct diff *diff, const struct costs costs[SIDES],
+                      const char *name)
+{
+    bool by_ns = diff->weight == WEIGHT_NS;
+    const struct part *whole = diff->parts[BEFORE];
+
+    write_columns(stream, costs[BEFORE].calls, costs[AFTER].calls, 12);
+    write_columns(stream, costs[BEFORE].self_ns, costs[AFTER].self_ns, 14);
+    write_share(stream,
+                by_ns ? change_of(costs[BEFORE].self_ns, costs[AFTER].self_ns)
+                      : change_of(costs[BEFORE].calls, costs[AFTER].calls),
+                by_ns ? whole->ns : whole->calls);
+    utf8_write_plain(stream, name);
+    putc('\n', stream);
+}
+
+static void write_table(FILE *stream, const struct diff *diff, size_t top)
+{
+    struct costs whole[SIDES] = {0};
+
+    fprintf(stream, "%12s %12s %13s  %14s %14s %15s  %9s  %s\n", "calls before", "after", "change",
+            "self ns before", "after", "change",
+            diff->weight == WEIGHT_NS ? "of all ns" : "of calls", "function");
+    for (size_t i = 0; i < diff->count && i < top; i++)
+        write_row(stream, diff, diff->changes[i].costs,
+                  diff->images->functions[diff->changes[i].function].name);
+    if (diff->count > top)
+        fprintf(stream, "%zu more\n", diff->count - top);
+    for (int side = 0; side < SIDES; side++) {
+        whole[side].calls = diff->parts[side]->calls;
+        whole[side].self_ns = diff->parts[side]->ns;
+    }
+    write_row(stream, diff, whole, "(all)");
+}
+
+static void write_cells(FILE *stream, uint64_t before, uint64_t after)
+{
+    fprintf(stream, "\t%" PRIu64 "\t%" PRIu64 "\t%" PRId64, before, after,
+            change_of(before, after));
+}
+
+static void write_tsv(FILE *stream, const struct diff *diff, size_t top)
+{
+    (void)top;
+    fputs("function\tmodule\tcalls_before\tcalls_after\tcalls_change\tself_ns_before\t"
+          "self_ns_after\tself_ns_change\ttotal_ns_before\ttotal_ns_after\ttotal_ns_change\n",
+          stream);
+    for (size_t i = 0; i < diff->count; i++) {
+        const struct change *change = &diff->changes[i];
+        const struct function *function = &diff->images->functions[change->function];
+        const struct costs *before = &change->costs[BEFORE], *after = &change->costs[AFTER];
+        utf8_write_cell(stream, function->name);
+        putc('\t', stream);
+        if (function->image)
+            utf8_write_cell(stream, diff->images->images[function->image].path);
+        write_cells(stream, before->calls, after->calls);
+        write_cells(stream, before->self_ns, after->self_ns);
+        write_cells(stream, before->total_ns, after->total_ns);
+        putc('\n', stream);
+    }
+}
+
+/* The stacks of both recordings, of functions that match. */
+struct both {
+    struct stack_tree stacks;  /* with the costs of the second */
+    struct stack_cost *before; /* by stack, those of the first */
+    size_t before_room;
+};
+
+/* Stacks are numbered after their parents: numbers holds those of all parents. */
+static void add_stacks(struct both *both, const struct diff *diff, int side)
+{
+    const struct stack_tree *from = &diff->parts[side]->stacks;
+    uint32_t *numbers = memory_zeroed(from->keys.count, sizeof(*numbers));
+
+    for (uint32_t i = 1; i < from->keys.count; i++) {
+        struct stack_cost zero = {0}, *sum;
+        size_t known = both->stacks.keys.count;
+        numbers[i] = stacks_push(&both->stacks, numbers[stack_parent(from, i)],
+                                 diff->same[stack_function(from, i)]);
+        for (; known < both->stacks.keys.count; known++) {
+            both->before = memory_grow(both->before, known, &both->before_room, sizeof(zero));
+            both->before[known] = zero;
+        }
+        sum = side == BEFORE ? both->before : both->stacks.costs;
+        sum[numbers[i]].calls += from->costs[i].calls;
+        sum[numbers[i]].self_ns += from->costs[i].self_ns;
+    }
+    free(numbers);
+}
+
+static void both_begin(struct both *both, const struct diff *diff)
+{
+    *both = (struct both){0};
+    add_stacks(both, diff, BEFORE);
+    add_stacks(both, diff, AFTER);
+}
+
+static void both_free(struct both *both)
+{
+    stacks_free(&both->stacks);
+    free(both->before);
+}
+
+static void write_folded(FILE *stream, const struct diff *diff, size_t top)
+{
+    struct both both;
+
+    (void)top;
+    both_begin(&both, diff);
+    for (uint32_t i = 1; i < both.stacks.keys.count; i++) {
+        uint64_t before = weight_of(diff->weight, &both.before[i]);
+        uint64_t after = weight_of(diff->weight, &both.stacks.costs[i]);
+        if (!before && !after)
+            continue;
+        folded_write_stack(stream, diff->images, &both.stacks, i);
+        fprintf(stream, " %" PRIu64 " %" PRIu64 "\n", before, after);
+    }
+    both_free(&both);
+}
+
+static void write_flamegraph(FILE *stream, const struct diff *diff, size_t top)
+{
+    struct both both;
+    struct flame flame;
+
+    (void)top;
+    both_begin(&both, diff);
+    flame = (struct flame){.stacks = &both.stacks, .before = both.before};
+    flamegraph_write_flames(stream, diff->images, &flame, 1, diff->weight,
+                            diff->weight == WEIGHT_NS ? "What changed, by time"
+                                                      : "What changed, by calls");
+    both_free(&both);
+}
+
+static const struct diff_format formats_of_diff[] = {
+    {"table", false, write_table},
+    {"tsv", false, write_tsv},
+    {"folded", true, write_folded},
+    {"flamegraph", true, write_flamegraph},
+    {NULL, false, NULL},
+};
+
+const struct diff_format *diff_format_named(const char *name, bool to_terminal)
+{
+    if (!name)
+        name = to_terminal ? "table" : "tsv";
+    for (const struct diff_format *format = formats_of_diff; format->name; format++)
+        if (!strcmp(format->name, name))
+            return format;
+    return NULL;
+}

@@ -1,0 +1,286 @@
+#include "grinder/views/summary.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/memory.h"
+#include "support/utf8.h"
+
+/* What the kernel said of it; how must hold what is returned. */
+static const char *how_it_was_ended(const struct trace_header *header, char how[64])
+{
+    static const char *const names[] = {
+        [SIGHUP] = "SIGHUP",   [SIGINT] = "SIGINT",   [SIGQUIT] = "SIGQUIT", [SIGILL] = "SIGILL",
+        [SIGTRAP] = "SIGTRAP", [SIGABRT] = "SIGABRT", [SIGBUS] = "SIGBUS",   [SIGFPE] = "SIGFPE",
+        [SIGKILL] = "SIGKILL", [SIGSEGV] = "SIGSEGV", [SIGPIPE] = "SIGPIPE", [SIGTERM] = "SIGTERM",
+    };
+    uint32_t code = header->end_code;
+
+    if (header->end_how == TRACE_END_EXITED)
+        snprintf(how, 64, "ended without exit(), exit status %" PRIu32, code);
+    else if (header->end_how != TRACE_END_KILLED)
+        return "ended without exit(): by _exit, a signal or a crash";
+    else if (code < sizeof(names) / sizeof(*names) && names[code])
+        snprintf(how, 64, "killed by signal %" PRIu32 ", %s", code, names[code]);
+    else
+        snprintf(how, 64, "killed by signal %" PRIu32, code);
+    return how;
+}
+
+static const char *how_it_ended(const struct trace_header *header, char how[64])
+{
+    if (header->end == TRACE_END_EXEC)
+        return "replaced itself by exec";
+    switch (header->state) {
+    case TRACE_PREPARED:
+        return "did not begin to record";
+    case TRACE_ENDED:
+        if (header->end_how == TRACE_END_KILLED)
+            return how_it_was_ended(header, how); /* in its last moments */
+        if (header->end_how != TRACE_END_EXITED || !header->end_code)
+            return "ended through exit()";
+        snprintf(how, 64, "ended through exit(), exit status %" PRIu32, header->end_code);
+        return how;
+    }
+    if (header->end == TRACE_END_SNAPSHOT)
+        return "running when this snapshot was taken";
+    if (header->end == TRACE_END_GONE)
+        return how_it_was_ended(header, how);
+    return "running, or its end was not seen";
+}
+
+/* Ticks from the beginning of recording to its end as far as that is known; else 0. */
+static uint64_t duration_ticks(const struct process *process)
+{
+    const struct trace_header *header = &process->header;
+    uint64_t end = header->end_ticks ? header->end_ticks : header->end_seen_ticks;
+
+    return end > header->start_ticks ? end - header->start_ticks : 0;
+}
+
+/* Of what was measured, in percent. */
+static double measuring_share(uint64_t self_ns, uint64_t measuring_ns)
+{
+    double raw_ns = (double)self_ns + (double)measuring_ns;
+
+    return raw_ns > 0 ? 100 * (double)measuring_ns / raw_ns : 0;
+}
+
+static void write_measuring(FILE *stream, const struct process *process)
+{
+    uint64_t self_ns = 0, measuring_ns = 0;
+
+    for (size_t i = 0; i < process->thread_count; i++) {
+        self_ns += process->threads[i].self_ns;
+        measuring_ns += process->threads[i].measuring_ns;
+    }
+    fprintf(stream, "  measuring %.1f%% of %.6f s in functions, and taken out\n",
+            measuring_share(self_ns, measuring_ns), ((double)self_ns + (double)measuring_ns) / 1e9);
+}
+
+static void write_samples(FILE *stream, const struct sample_facts *samples)
+{
+    uint64_t all = samples->in_functions + samples->in_hooks + samples->elsewhere;
+    double scale = all ? 100 / (double)all : 0;
+
+    if (all)
+        fprintf(stream,
+                "  samples   %" PRIu64 ": %.1f%% in functions, %.1f%% in hooks, %.1f%% elsewhere\n",
+                all, (double)samples->in_functions * scale, (double)samples->in_hooks * scale,
+                (double)samples->elsewhere * scale);
+}
+
+static void write_process(FILE *stream, const struct process *process)
+{
+    const struct trace_header *header = &process->header;
+    uint64_t ticks = duration_ticks(process);
+    char how[64];
+
+    fprintf(stream, "process %" PRIu32 "  ", header->pid);
+    utf8_write_plain(stream, header->command);
+    fprintf(stream, "\n  trace     ");
+    utf8_write_plain(stream, process->trace_path);
+    fprintf(stream, "\n  state     %s\n", how_it_ended(header, how));
+    if (header->pauses)
+        fprintf(stream, "  paused    %s%" PRIu32 " time%s\n",
+                !header->paused                 ? ""
+                : header->end == TRACE_END_GONE ? "at its end, "
+                                                : "now, ",
+                header->pauses, header->pauses == 1 ? "" : "s");
+    if (header->fork_of_pid)
+        fprintf(stream, "  fork of   %" PRIu32 "\n", header->fork_of_pid);
+    if (ticks)
+        fprintf(stream, "  duration  %.6f s\n", (double)ticks / (double)header->ticks_per_second);
+    fprintf(stream, "  timing    %s\n",
+            header->timing == TRACE_TIMING_ADAPTIVE
+                ? "adaptive: counts are exact, times of short and frequent calls estimated"
+                : "exact");
+    write_samples(stream, &process->samples);
+    write_measuring(stream, process);
+    if (header->skipped)
+        fprintf(stream, "  skipped   %" PRIu64 " calls in threads that had no state yet\n",
+                header->skipped);
+    if (process->missing_bytes)
+        fprintf(stream, "  CUT OFF   %" PRIu64 " bytes are missing at its end\n",
+                process->missing_bytes);
+    if (process->lost_contexts)
+        fprintf(stream, "  LOST      %" PRIu64 " contexts whose callers are missing\n",
+                process->lost_contexts);
+}
+
+static const char *balance(const struct thread_facts *facts)
+{
+    if (!facts->balanced)
+        return "BROKEN";
+    return facts->live_is_derived ? "derived" : "holds";
+}
+
+/* The name comes last: it may hold spaces. */
+static void write_threads(FILE *stream, const struct process *process)
+{
+    fprintf(stream, "\n  %6s %14s %14s %10s %8s %10s %10s %9s %9s %15s %6s  %-7s  %s\n", "thread",
+            "entries", "exits", "unwound", "live", "skipped", "dropped", "nodes", "folded", "ns",
+            "meas%", "balance", "name");
+    for (size_t i = 0; i < process->thread_count; i++) {
+        const struct thread_facts *facts = &process->threads[i];
+        const struct trace_thread *record = &facts->record;
+        fprintf(stream,
+                "  %6" PRIu32 " %14" PRIu64 " %14" PRIu64 " %10" PRIu64 " %8" PRIu64 " %10" PRIu64
+                " %10" PRIu64 " %9" PRIu32 " %9" PRIu32 " %15" PRIu64 " %6.1f  %-7s  ",
+                record->ordinal, facts->entries, facts->exits, record->unwound, facts->live,
+                record->skipped, record->dropped, record->nodes, record->folded, facts->self_ns,
+                measuring_share(facts->self_ns, facts->measuring_ns), balance(facts));
+        utf8_write_plain(stream, record->name);
+        putc('\n', stream);
+    }
+}
+
+static void write_inherited(FILE *stream, const struct process *process)
+{
+    for (size_t i = 0; i < process->thread_count; i++) {
+        const struct trace_thread *record = &process->threads[i].record;
+        if (record->inherited)
+            fprintf(stream,
+                    "  thread %" PRIu32 " returned from %" PRIu64
+                    " calls made before the fork; the parent's trace has them\n",
+                    record->ordinal, record->inherited);
+    }
+}
+
+/* A module is seen mapped before it is seen to be instrumented, at its first call. */
+static bool is_instrumented_later(const struct process *process, const struct module_facts *module)
+{
+    for (size_t i = 0; i < process->module_count && !module->image; i++)
+        if (process->modules[i].image && !strcmp(process->modules[i].path, module->path))
+            return true;
+    return false;
+}
+
+static void write_modules(FILE *stream, const struct process *process, const struct images *images)
+{
+    if (process->module_count)
+        fprintf(stream, "\n  %9s %9s %9s  %s\n", "functions", "hooked", "skipped", "module");
+    for (size_t i = 0; i < process->module_count; i++) {
+        const struct module_facts *module = &process->modules[i];
+        const struct image *image = &images->images[module->image];
+        if (is_instrumented_later(process, module))
+            continue;
+        if (!module->image)
+            fprintf(stream, "  %9s %9s %9s  ", "-", "-", "-");
+        else if (image->problem)
+            fprintf(stream, "  %9" PRIu32 " %9s %9s  ", image->function_count, "?", "?");
+        else
+            fprintf(stream, "  %9" PRIu32 " %9" PRIu32 " %9" PRIu32 "  ", image->function_count,
+                    image->manifest.hooked, image->function_count - image->manifest.hooked);
+        utf8_write_plain(stream, module->path);
+        if (!module->image)
+            fprintf(stream, " (not instrumented)");
+        else if (image->problem)
+            fprintf(stream, " (%s)", image->problem);
+        putc('\n', stream);
+    }
+    putc('\n', stream);
+}
+
+struct hot {
+    uint32_t function;
+    struct costs costs;
+};
+
+/* Larger times first, then more calls, then the order in which functions turned up. */
+static int compare_hot(uint64_t a_ns, uint64_t b_ns, const struct hot *a, const struct hot *b)
+{
+    if (a_ns != b_ns)
+        return a_ns > b_ns ? -1 : 1;
+    if (a->costs.calls != b->costs.calls)
+        return a->costs.calls > b->costs.calls ? -1 : 1;
+    return (a->function > b->function) - (a->function < b->function);
+}
+
+static int compare_self(const void *left, const void *right)
+{
+    const struct hot *a = left, *b = right;
+
+    return compare_hot(a->costs.self_ns, b->costs.self_ns, a, b);
+}
+
+static int compare_total(const void *left, const void *right)
+{
+    const struct hot *a = left, *b = right;
+
+    return compare_hot(a->costs.total_ns, b->costs.total_ns, a, b);
+}
+
+static void write_hottest(FILE *stream, const struct part *part, const struct images *images,
+                          const struct hot *hot, size_t count, const char *title)
+{
+    fprintf(stream, "%s\n%14s %16s %7s %16s %7s %6s  %s\n", title, "calls", "self ns", "self%",
+            "inclusive ns", "incl%", "meas%", "function");
+    for (size_t i = 0; i < count; i++) {
+        const struct costs *costs = &hot[i].costs;
+        double scale = part->ns ? 100.0 / (double)part->ns : 0;
+        fprintf(stream, "%14" PRIu64 " %16" PRIu64 " %7.2f %16" PRIu64 " %7.2f %6.1f  %s\n",
+                costs->calls, costs->self_ns, (double)costs->self_ns * scale, costs->total_ns,
+                (double)costs->total_ns * scale,
+                measuring_share(costs->self_ns, costs->measuring_ns),
+                images->functions[hot[i].function].name);
+    }
+    putc('\n', stream);
+}
+
+static void write_functions(FILE *stream, const struct part *part, const struct images *images,
+                            size_t top)
+{
+    size_t count = part->functions.keys.count;
+    struct hot *hot = memory_zeroed(count, sizeof(*hot));
+
+    for (size_t i = 0; i < count; i++)
+        hot[i] = (struct hot){(uint32_t)part->functions.keys.pairs[i].a, part->functions.costs[i]};
+    if (top > count)
+        top = count;
+    qsort(hot, count, sizeof(*hot), compare_self);
+    write_hottest(stream, part, images, hot, top, "hottest functions by self time");
+    qsort(hot, count, sizeof(*hot), compare_total);
+    write_hottest(stream, part, images, hot, top, "hottest functions by inclusive time");
+    free(hot);
+}
+
+void summary_write(FILE *stream, const struct profile *profile, const struct images *images,
+                   size_t top)
+{
+    struct part none = {0};
+    const struct part *part = profile->part_count ? &profile->parts[0] : &none;
+
+    for (size_t i = 0; i < profile->process_count; i++) {
+        write_process(stream, &profile->processes[i]);
+        write_threads(stream, &profile->processes[i]);
+        write_inherited(stream, &profile->processes[i]);
+        write_modules(stream, &profile->processes[i], images);
+    }
+    write_functions(stream, part, images, top);
+    fprintf(stream, "totals: %" PRIu64 " ns %" PRIu64 " calls %zu functions %.1f%% measuring\n",
+            part->ns, part->calls, part->functions.keys.count,
+            measuring_share(part->ns, part->measuring_ns));
+}

@@ -1,0 +1,100 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "grinder/test_traces/ground_sample.h"
+#include "grinder/views/summary.h"
+
+/*
+ * A timed call costs 10, 4 of them inside. main calls parse 20 times; worker, alone in its thread,
+ * measured 16 in 4 calls, all of it its own measuring.
+ *
+ *      main    raw 1000, of that parse 500: self 500, its own 4 and parse's 20 * 6 are measuring
+ *      parse   raw 500, of that 20 * 4
+ */
+static void build(struct trace_sample *sample)
+{
+    uint32_t main_node;
+
+    trace_sample_begin(sample, 7, "./program");
+    trace_sample_header(sample)->probe_inner = 4 << TRACE_COST_SHIFT;
+    trace_sample_header(sample)->probe_timed = 10 << TRACE_COST_SHIFT;
+    trace_sample_add_thread(sample, "main");
+    trace_sample_add_thread(sample, "worker of main");
+    main_node =
+        trace_sample_add_node(sample, 1, trace_sample_thread(sample, 1)->root, 0, 1, 1, 1000);
+    trace_sample_add_node(sample, 1, main_node, 10, 2, 20, 500);
+    trace_sample_add_node(sample, 2, trace_sample_thread(sample, 2)->root, 0, 3, 4, 16);
+}
+
+/* The text, to be freed. */
+static char *summary(struct trace_sample *sample)
+{
+    struct ground ground;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+
+    assert_non_null(stream);
+    ground_begin(&ground, sample, true);
+    summary_write(stream, &ground.profile, &ground.images, 20);
+    fclose(stream);
+    ground_free(&ground);
+    return text;
+}
+
+static void expect_line(const char *text, const char *line)
+{
+    if (!text || !strstr(text, line))
+        fail_msg("expected the line\n%s\nfound\n%s", line, text ? text : "nothing");
+}
+
+static void what_was_measuring_is_told_of_processes_threads_and_functions(void **state)
+{
+    struct trace_sample sample;
+    char *text;
+
+    (void)state;
+    build(&sample);
+    text = summary(&sample);
+    /* 124 + 80 + 16 of 1000 + 16 */
+    expect_line(text, "\n  measuring 21.7% of 0.000001 s in functions, and taken out\n");
+    expect_line(text, "        0         3         0             796   20.4  holds    main\n");
+    expect_line(text,
+                "        0         2         0               0  100.0  holds    worker of main\n");
+    expect_line(text, "             376   47.24              796  100.00   24.8  ");
+    expect_line(text, "             420   52.76              420   52.76   16.0  ");
+    expect_line(text, "               0    0.00                0    0.00  100.0  ");
+    expect_line(text, "\ntotals: 796 ns 25 calls 3 functions 21.7% measuring\n");
+    free(text);
+}
+
+static void what_costs_nothing_is_no_measuring(void **state)
+{
+    struct trace_sample sample;
+    char *text;
+
+    (void)state;
+    build(&sample);
+    trace_sample_header(&sample)->probe_inner = trace_sample_header(&sample)->probe_timed = 0;
+    text = summary(&sample);
+    expect_line(text, "\n  measuring 0.0% of 0.000001 s in functions, and taken out\n");
+    expect_line(text, "\ntotals: 1016 ns 25 calls 3 functions 0.0% measuring\n");
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_measuring_is_told_of_processes_threads_and_functions),
+        cmocka_unit_test(what_costs_nothing_is_no_measuring),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

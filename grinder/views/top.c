@@ -1,0 +1,325 @@
+/*
+ * A refresh reads every trace into a tree and adds it to a profile, as the other modes do, and
+ * throws both away. What is kept is what each function had come to, by its number in images, which
+ * stays the same: the differences to the next refresh are what is shown.
+ *
+ *      refresh n-1     calls 1000  self 5 ms ─┐
+ *      refresh n       calls 1500  self 9 ms ─┴> 500 calls, 4 ms of so many seconds
+ *
+ * An invocation's time is in its trace when it ends: what has not ended yet shows as its callees'
+ * time, and then, all at once, as its own.
+ */
+#include "grinder/views/top.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "grinder/base/message.h"
+#include "grinder/profile/images.h"
+#include "grinder/profile/profile.h"
+#include "grinder/profile/symbolize.h"
+#include "grinder/profile/traces.h"
+#include "grinder/profile/tree_load.h"
+#include "grinder/views/screen.h"
+#include "support/memory.h"
+#include "support/progress.h"
+
+#define LINES_ABOVE 2
+#define NAME_COLUMN 47 /* columns left of the function's name */
+
+struct reading {
+    uint64_t calls, self_ns;
+};
+
+struct row {
+    uint32_t function;
+    uint64_t calls, self_ns; /* since the last refresh */
+    uint64_t all_calls;
+};
+
+struct top {
+    const struct top_options *options;
+    struct images images;
+    size_t named;             /* functions of images that have their names */
+    struct reading *readings; /* by function */
+    size_t reading_room;
+    struct row *rows;
+    size_t row_count, row_room;
+    size_t traces;           /* that could be read */
+    double read_at, seconds; /* of the last refresh; that its figures are of; 0: since the start */
+    bool by_calls;
+};
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+/* One that is gone, or does not hang together in this moment, is left out of this refresh. */
+static void read_traces(struct top *top, char *const *traces, struct profile *profile)
+{
+    struct trace_error error;
+    struct tree tree;
+
+    top->traces = 0;
+    for (; *traces; traces++) {
+        if (tree_load(&tree, *traces, &top->images, &error) < 0) {
+            message("%s", error.text);
+            continue;
+        }
+        profile_add(profile, &tree, &top->images);
+        tree_free(&tree);
+        top->traces++;
+    }
+}
+
+/* All functions get their names anew: that is done only if there are more. */
+static void name_functions(struct top *top)
+{
+    const struct profile none = {0};
+    size_t count = images_function_count(&top->images);
+
+    if (count == top->named)
+        return;
+    symbolize_forget(&top->images);
+    symbolize(&top->images, &none, top->options->debug_dirs);
+    top->named = count;
+}
+
+static uint64_t more(uint64_t now, uint64_t before)
+{
+    return now > before ? now - before : 0;
+}
+
+/* Never lower than before: a trace that was left out this time comes back. */
+static void note(struct top *top, uint32_t function, const struct costs *costs)
+{
+    struct reading *reading = &top->readings[function];
+    struct row row = {
+        .function = function,
+        .calls = more(costs->calls, reading->calls),
+        .self_ns = more(costs->self_ns, reading->self_ns),
+        .all_calls = costs->calls,
+    };
+
+    reading->calls += row.calls;
+    reading->self_ns += row.self_ns;
+    if (!row.calls && !row.self_ns)
+        return;
+    top->rows = memory_grow(top->rows, top->row_count, &top->row_room, sizeof(*top->rows));
+    top->rows[top->row_count++] = row;
+}
+
+static void make_room(struct top *top, size_t count)
+{
+    struct reading *readings;
+
+    if (count <= top->reading_room)
+        return;
+    readings = memory_zeroed(2 * count, sizeof(*readings));
+    if (top->readings)
+        memcpy(readings, top->readings, top->reading_room * sizeof(*readings));
+    free(top->readings);
+    top->readings = readings;
+    top->reading_room = 2 * count;
+}
+
+static int compare(uint64_t a, uint64_t b, const struct row *left, const struct row *right)
+{
+    if (a != b)
+        return a > b ? -1 : 1;
+    return (left->function > right->function) - (left->function < right->function);
+}
+
+static int compare_self(const void *left, const void *right)
+{
+    const struct row *a = left, *b = right;
+
+    return compare(a->self_ns, b->self_ns, a, b);
+}
+
+static int compare_calls(const void *left, const void *right)
+{
+    const struct row *a = left, *b = right;
+
+    return compare(a->calls, b->calls, a, b);
+}
+
+static void refresh(struct top *top, char *const *traces)
+{
+    struct profile profile = {.merged = true};
+    double last = top->read_at;
+    const struct cost_table *functions;
+
+    message_mute(true); /* whether it balances is for --mode=summary to say */
+    read_traces(top, traces, &profile);
+    top->read_at = now();
+    top->seconds = last > 0 ? top->read_at - last : 0;
+    name_functions(top);
+    message_mute(false);
+    make_room(top, images_function_count(&top->images) + 1);
+    top->row_count = 0;
+    functions = profile.part_count ? &profile.parts[0].functions : NULL;
+    for (size_t i = 0; functions && i < functions->keys.count; i++)
+        note(top, (uint32_t)functions->keys.pairs[i].a, &functions->costs[i]);
+    if (top->row_count)
+        qsort(top->rows, top->row_count, sizeof(*top->rows),
+              top->by_calls ? compare_calls : compare_self);
+    profile_free(&profile);
+}
+
+static uint64_t sum_of(const struct top *top, bool calls)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < top->row_count; i++)
+        sum += calls ? top->rows[i].calls : top->rows[i].self_ns;
+    return sum;
+}
+
+/* Cut at a character, not within one. */
+static void write_cut(const char *name, int columns)
+{
+    int length = 0;
+
+    for (int width = 0; name[length]; length++) {
+        width += ((unsigned char)name[length] & 0xc0) != 0x80;
+        if (width > columns)
+            break;
+    }
+    fwrite(name, 1, (size_t)length, stdout);
+}
+
+/* In seconds of the wall clock or, of a first refresh, in all there is. */
+static void write_row(const struct top *top, const struct row *row, uint64_t all_ns, int columns)
+{
+    double share = all_ns ? 100.0 * (double)row->self_ns / (double)all_ns : 0;
+
+    if (top->seconds > 0)
+        printf("%7.2f %11.3f %12.0f %12" PRIu64 "  ", share, (double)row->self_ns / 1e6,
+               (double)row->calls / top->seconds, row->all_calls);
+    else
+        printf("%7.2f %11.3f %12s %12" PRIu64 "  ", share, (double)row->self_ns / 1e6, "-",
+               row->all_calls);
+    write_cut(top->images.functions[row->function].name, columns);
+}
+
+static void write_table(const struct top *top, size_t rows, int columns, void (*end_line)(void))
+{
+    uint64_t all_ns = sum_of(top, false);
+    char line[192];
+    int length =
+        snprintf(line, sizeof(line), "%zu program%s, %zu functions, %.3f ms and %" PRIu64 " calls ",
+                 top->traces, top->traces == 1 ? "" : "s", top->row_count, (double)all_ns / 1e6,
+                 sum_of(top, true));
+
+    if (top->seconds > 0)
+        snprintf(line + length, sizeof(line) - (size_t)length, "in %.1f s", top->seconds);
+    else
+        snprintf(line + length, sizeof(line) - (size_t)length, "since the start");
+    write_cut(line, columns);
+    end_line();
+    snprintf(line, sizeof(line), "%7s %11s %12s %12s  %s", "self%", "self ms", "calls/s", "calls",
+             "function");
+    write_cut(line, columns);
+    end_line();
+    for (size_t i = 0; i < top->row_count && i < rows; i++) {
+        write_row(top, &top->rows[i], all_ns, columns > NAME_COLUMN ? columns - NAME_COLUMN : 0);
+        end_line();
+    }
+}
+
+static void end_plain_line(void)
+{
+    putchar('\n');
+}
+
+static void show_page(const struct top *top)
+{
+    int rows, columns;
+
+    screen_size(&rows, &columns);
+    screen_home();
+    write_table(top, rows > LINES_ABOVE + 1 ? (size_t)(rows - LINES_ABOVE - 1) : 0, columns,
+                screen_end_line);
+    screen_end_page();
+}
+
+/* Waits for the time of the next refresh. Returns false if that is not to be. */
+static bool wait_for_next(struct top *top, double until)
+{
+    for (;;) {
+        double left = until - now();
+        int key = left > 0 ? screen_key((unsigned)(left * 1000) + 1) : 0;
+        if (key == 'q' || key == 'Q' || key < 0)
+            return false;
+        if (key == 's' || key == 'c')
+            top->by_calls = key == 'c';
+        if (left <= 0)
+            return true;
+        if (key && top->row_count)
+            qsort(top->rows, top->row_count, sizeof(*top->rows),
+                  top->by_calls ? compare_calls : compare_self);
+        show_page(top);
+    }
+}
+
+static void run_on_screen(struct top *top, char *const *traces)
+{
+    const struct top_options *options = top->options;
+
+    screen_begin();
+    for (size_t i = 1;; i++) {
+        refresh(top, traces);
+        show_page(top);
+        if (i == options->times || !wait_for_next(top, top->read_at + options->interval))
+            break;
+    }
+    screen_end();
+}
+
+/* Without a terminal: all that was since the start or, with --count, one table after the other. */
+static void run_plainly(struct top *top, char *const *traces)
+{
+    const struct top_options *options = top->options;
+    size_t times = options->once || !options->times ? 1 : options->times;
+
+    for (size_t i = 1; i <= times; i++) {
+        refresh(top, traces);
+        write_table(top, options->rows, 1 << 20, end_plain_line);
+        fflush(stdout);
+        if (i < times)
+            usleep((useconds_t)(options->interval * 1e6));
+    }
+}
+
+int top_run(const struct top_options *options)
+{
+    struct top top = {.options = options, .by_calls = options->by_calls};
+    int result = 0;
+    char **traces = traces_of(options->traces, &result);
+
+    progress_disable();
+    images_begin(&top.images);
+    top.images.path_maps = options->path_maps;
+    if (options->once || !isatty(STDOUT_FILENO))
+        run_plainly(&top, traces);
+    else
+        run_on_screen(&top, traces);
+    if (!top.traces)
+        message("top: no trace could be read");
+    result |= !top.traces || ferror(stdout);
+    images_free(&top.images);
+    free(top.readings);
+    free(top.rows);
+    traces_free(traces);
+    return result ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,63 @@
+#include "image/line_tables.h"
+
+#include <stddef.h>
+
+#define NO_FILE ((Dwarf_Unsigned)-1)
+
+static void read_unit(struct line_tables *tables, Dwarf_Die unit)
+{
+    Dwarf_Unsigned version = 0;
+    Dwarf_Small table_count = 0;
+    Dwarf_Line_Context context = NULL;
+    Dwarf_Line *rows = NULL;
+    Dwarf_Signed count = 0;
+    Dwarf_Error error = NULL;
+
+    tables->last_file = NO_FILE;
+    if (tables->is_wanted && !tables->is_wanted(tables->context, unit))
+        return;
+    if (dwarf_srclines_b(unit, &version, &table_count, &context, &error) != DW_DLV_OK)
+        return;
+    if (table_count && dwarf_srclines_from_linecontext(context, &rows, &count, &error) == DW_DLV_OK)
+        tables->read(tables->context, rows, count);
+    dwarf_srclines_dealloc_b(context);
+}
+
+bool line_tables_read(struct line_tables *tables)
+{
+    Dwarf_Unsigned length, abbreviations, type_offset, next;
+    Dwarf_Half version, address_size, offset_size, extension, unit_type;
+    Dwarf_Sig8 signature;
+    Dwarf_Error error = NULL;
+    int status;
+
+    while ((status = dwarf_next_cu_header_d(
+                tables->debug, 1, &length, &version, &abbreviations, &address_size, &offset_size,
+                &extension, &signature, &type_offset, &next, &unit_type, &error)) == DW_DLV_OK) {
+        Dwarf_Die unit = NULL;
+
+        if (dwarf_siblingof_b(tables->debug, NULL, 1, &unit, &error) != DW_DLV_OK)
+            continue;
+        read_unit(tables, unit);
+        dwarf_dealloc(tables->debug, unit, DW_DLA_DIE);
+    }
+    return status == DW_DLV_NO_ENTRY;
+}
+
+uint32_t line_tables_file(struct line_tables *tables, Dwarf_Line row)
+{
+    Dwarf_Unsigned file = 0;
+    Dwarf_Error error = NULL;
+    char *name = NULL;
+
+    if (dwarf_line_srcfileno(row, &file, &error) != DW_DLV_OK)
+        return 0;
+    if (file == tables->last_file)
+        return tables->last_number;
+    if (dwarf_linesrc(row, &name, &error) != DW_DLV_OK)
+        return 0;
+    tables->last_file = file;
+    tables->last_number = tables->number_of(tables->context, name);
+    dwarf_dealloc(tables->debug, name, DW_DLA_STRING);
+    return tables->last_number;
+}

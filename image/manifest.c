@@ -1,0 +1,231 @@
+#include "image/manifest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/sorted.h"
+
+/* Parts are searched for a header only so far in all: they may all be the same bytes. */
+#define SEARCH_SIZE (256u << 20)
+#define PIECE       (64u << 10) /* bytes read at a time; a multiple of a header's */
+
+/* Where the header leads. */
+static bool follow(struct manifest_place *place, const struct image_parts *parts)
+{
+    uint32_t rva = place->header.manifest_rva;
+    const struct image_part *part = image_part_at(parts, rva);
+
+    if (!part)
+        return false;
+    place->offset = part->offset + (rva - part->rva);
+    place->room = part->size - (rva - part->rva);
+    return place->room >= sizeof(struct image_manifest);
+}
+
+/* A header that is at `rva` says so itself. */
+static bool is_header(struct manifest_place *place, const uint8_t *bytes, uint64_t rva)
+{
+    memcpy(&place->header, bytes, sizeof(place->header));
+    return place->header.magic == IMAGE_MAGIC && place->header.header_rva == rva;
+}
+
+/* Whether there is a header in the first bytes of the part, as many as *left; takes from that what
+   was searched. */
+static bool search(struct manifest_place *place, const struct bounded_file *file,
+                   const struct image_part *part, uint64_t *left)
+{
+    uint8_t bytes[PIECE];
+
+    for (uint64_t at = 0, size; at < part->size && *left; at += size, *left -= size) {
+        size = part->size - at < PIECE ? part->size - at : PIECE;
+        if (size > *left)
+            size = *left;
+        if (bounded_file_read(file, bytes, size, part->offset + at) < 0)
+            return false;
+        for (uint64_t i = 0; i + sizeof(place->header) <= size; i += sizeof(place->header))
+            if (is_header(place, bytes + i, part->rva + at + i))
+                return true;
+    }
+    return false;
+}
+
+/* The first header is the only one: what is behind it is not worth a second look. */
+bool manifest_find(struct manifest_place *place, const struct bounded_file *file,
+                   const struct image_parts *parts)
+{
+    uint64_t left = SEARCH_SIZE;
+
+    for (size_t i = parts->count; i-- > 0;) {
+        uint64_t first = sizeof(place->header);
+
+        if (parts->items[i].is_writable &&
+            search(place, file, &parts->items[i], parts->is_pe ? &first : &left))
+            return follow(place, parts);
+    }
+    return false;
+}
+
+bool manifest_is_in(const struct bounded_file *file)
+{
+    struct manifest_place place;
+    struct image_parts parts;
+    bool is_found;
+
+    if (!image_parts_read(&parts, file))
+        return false;
+    is_found = manifest_find(&place, file, &parts);
+    image_parts_free(&parts);
+    return is_found;
+}
+
+/* Whether a table of `count` items lies behind the head, and within the manifest. */
+static bool fits(const struct image_manifest *head, uint32_t offset, uint32_t count, size_t item)
+{
+    return offset >= sizeof(*head) && offset <= head->size && count <= (head->size - offset) / item;
+}
+
+static bool tables_fit(const struct image_manifest *head)
+{
+    return (head->functions | head->changes | head->imports) % sizeof(uint32_t) == 0 &&
+           fits(head, head->functions, head->function_count, sizeof(struct manifest_function)) &&
+           fits(head, head->changes, head->change_count, sizeof(struct manifest_change)) &&
+           fits(head, head->imports, head->import_count, sizeof(struct manifest_import)) &&
+           (!head->build_id || fits(head, head->build_id, head->build_id_size, 1));
+}
+
+/* Bytes up to the last zero: what begins among them ends in the manifest. */
+static size_t strings_end(const struct image_manifest *head)
+{
+    const uint8_t *zero = memrchr(head, 0, head->size);
+
+    return zero ? (size_t)(zero - (const uint8_t *)head) + 1 : 0;
+}
+
+static bool imports_fit(const struct manifest *manifest)
+{
+    size_t end = strings_end(manifest->head);
+
+    for (uint32_t i = 0; i < manifest->import_count; i++) {
+        const struct manifest_import *import = &manifest->imports[i];
+
+        if (import->function >= manifest->function_count ||
+            (i && import->function <= import[-1].function) || import->name >= end)
+            return false;
+    }
+    return true;
+}
+
+static bool items_fit(const struct manifest *manifest)
+{
+    for (uint32_t i = 0; i < manifest->function_count; i++)
+        if (manifest->functions[i].patch_size > sizeof(manifest->functions[i].original))
+            return false;
+    for (uint32_t i = 0; i < manifest->change_count; i++)
+        if (manifest->changes[i].size == 0 || manifest->changes[i].size > MANIFEST_CHANGE_SIZE)
+            return false;
+    return imports_fit(manifest);
+}
+
+static enum manifest_state head_read(struct image_manifest *head, const struct bounded_file *file,
+                                     uint64_t offset, uint64_t room)
+{
+    if (room < sizeof(*head) || bounded_file_read(file, head, sizeof(*head), offset) < 0 ||
+        head->magic != MANIFEST_MAGIC)
+        return MANIFEST_MISSING;
+    if (head->version != IMAGE_VERSION)
+        return MANIFEST_OF_OTHER_VERSION;
+    return head->size >= sizeof(*head) && head->size <= room && tables_fit(head)
+               ? MANIFEST_WHOLE
+               : MANIFEST_MALFORMED;
+}
+
+static uint32_t count_hooked(const struct manifest *manifest)
+{
+    uint32_t hooked = 0;
+
+    for (uint32_t i = 0; i < manifest->function_count; i++)
+        hooked += manifest->functions[i].state == FUNCTION_HOOKED;
+    return hooked;
+}
+
+static const void *table(const uint8_t *bytes, uint32_t offset, uint32_t count)
+{
+    return count ? bytes + offset : NULL;
+}
+
+enum manifest_state manifest_read(struct manifest *manifest, const struct bounded_file *file,
+                                  uint64_t offset, uint64_t room)
+{
+    struct image_manifest head;
+    enum manifest_state state = head_read(&head, file, offset, room);
+    uint8_t *bytes;
+
+    *manifest = (struct manifest){0};
+    if (state != MANIFEST_WHOLE)
+        return state;
+    bytes = bounded_file_copy(file, offset, head.size);
+    if (!bytes)
+        return MANIFEST_MALFORMED;
+    memcpy(bytes, &head, sizeof(head)); /* what was checked: the file may have changed */
+    *manifest = (struct manifest){
+        .head = (struct image_manifest *)bytes,
+        .functions = table(bytes, head.functions, head.function_count),
+        .changes = table(bytes, head.changes, head.change_count),
+        .imports = table(bytes, head.imports, head.import_count),
+        .function_count = head.function_count,
+        .change_count = head.change_count,
+        .import_count = head.import_count,
+    };
+    manifest->hooked = count_hooked(manifest);
+    if (items_fit(manifest))
+        return MANIFEST_WHOLE;
+    manifest_free(manifest);
+    return MANIFEST_MALFORMED;
+}
+
+enum manifest_state manifest_load(struct manifest *manifest, const struct bounded_file *file)
+{
+    enum manifest_state state = MANIFEST_MISSING;
+    struct manifest_place place;
+    struct image_parts parts;
+
+    *manifest = (struct manifest){0};
+    if (!image_parts_read(&parts, file))
+        return MANIFEST_MISSING;
+    if (manifest_find(&place, file, &parts))
+        state = manifest_read(manifest, file, place.offset, place.room);
+    image_parts_free(&parts);
+    return state;
+}
+
+void manifest_free(struct manifest *manifest)
+{
+    free(manifest->head);
+    *manifest = (struct manifest){0};
+}
+
+const char *manifest_import_name(const struct manifest *manifest, uint32_t function)
+{
+    const struct manifest_import *imports = manifest->imports;
+    size_t found = partition_point(i, manifest->import_count, imports[i].function < function);
+
+    return found < manifest->import_count && imports[found].function == function
+               ? manifest_string(manifest, imports[found].name)
+               : NULL;
+}
+
+const char *manifest_string(const struct manifest *manifest, uint32_t offset)
+{
+    const char *bytes = (const char *)manifest->head;
+    uint32_t size = manifest->head->size;
+
+    return offset < size && memchr(bytes + offset, 0, size - offset) ? bytes + offset : NULL;
+}
+
+const char *manifest_original_path(const struct manifest *manifest)
+{
+    uint32_t offset = manifest->head->original_path;
+    const char *path = offset ? manifest_string(manifest, offset) : NULL;
+
+    return path && *path ? path : NULL;
+}

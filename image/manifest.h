@@ -1,0 +1,65 @@
+/* The manifest in an instrumented image that may say anything: trace/image_manifest.h draws it. */
+#ifndef UMBRA_IMAGE_MANIFEST_READER_H
+#define UMBRA_IMAGE_MANIFEST_READER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "image/parts.h"
+#include "trace/image_manifest.h"
+
+/* {0} is one of no functions, that was not read. */
+struct manifest {
+    struct image_manifest *head; /* owned, with all that it leads to */
+    const struct manifest_function *functions;
+    const struct manifest_change *changes;
+    const struct manifest_import *imports; /* ascending by function */
+    uint32_t function_count, change_count, import_count;
+    uint32_t hooked; /* functions that are */
+};
+
+/* Where a manifest is. */
+struct manifest_place {
+    struct image_header header;
+    uint64_t offset; /* of the manifest in the file */
+    uint64_t room;   /* bytes from there to the end of what is loaded with it */
+};
+
+enum manifest_state {
+    MANIFEST_WHOLE,
+    MANIFEST_MISSING,
+    MANIFEST_OF_OTHER_VERSION,
+    MANIFEST_MALFORMED,
+};
+
+/*
+ * Finds the image header, by its content, and follows it; sections, which strip may have removed,
+ * are not needed. An ELF image has it in a writable segment, a PE image at the start of a writable
+ * section, and the last one is the likeliest. False if there is none: the image was instrumented by
+ * no version.
+ */
+bool manifest_find(struct manifest_place *place, const struct bounded_file *file,
+                   const struct image_parts *parts);
+/* The same of an image whose parts nobody needs. */
+bool manifest_is_in(const struct bounded_file *file);
+
+/*
+ * Copies out the manifest at that offset, which has no more bytes than room; manifest_free frees
+ * it. If it is whole, each function's patch_size and change's size fits its `original`, and each
+ * import is of a function and has a name; what else they refer to is not looked at. Else there is
+ * nothing to free.
+ */
+enum manifest_state manifest_read(struct manifest *manifest, const struct bounded_file *file,
+                                  uint64_t offset, uint64_t room);
+/* Finds it first. */
+enum manifest_state manifest_load(struct manifest *manifest, const struct bounded_file *file);
+void manifest_free(struct manifest *manifest);
+
+/* Name of the import at that place among the functions; null if it is none. */
+const char *manifest_import_name(const struct manifest *manifest, uint32_t function);
+/* A string that the head names by its offset; null if it does not end within the manifest. */
+const char *manifest_string(const struct manifest *manifest, uint32_t offset);
+/* Path of the file that was instrumented; null if the manifest has none. */
+const char *manifest_original_path(const struct manifest *manifest);
+
+#endif

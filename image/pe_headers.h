@@ -1,0 +1,30 @@
+/* The headers of a PE32+ x86-64 file that may say anything, each offset checked against its size.
+ */
+#ifndef UMBRA_IMAGE_PE_HEADERS_H
+#define UMBRA_IMAGE_PE_HEADERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "image/pe_format.h"
+#include "support/bounded_file.h"
+
+struct pe_headers {
+    struct pe_file_header file;
+    struct pe_optional_header optional;
+    uint64_t directories; /* file offsets */
+    uint64_t sections;
+};
+
+/* False with *why set to a text that lasts ("is not a PE file"). */
+bool pe_headers_read(struct pe_headers *headers, const struct bounded_file *file, const char **why);
+
+/* The sections' headers, file.section_count of them, to be freed; null if they are not in the
+   file. */
+struct pe_section *pe_sections_copy(const struct pe_headers *headers,
+                                    const struct bounded_file *file);
+
+/* Bytes of a section in the file; what is longer than the section in memory is not loaded. */
+uint32_t pe_section_bytes(const struct pe_section *section);
+
+#endif

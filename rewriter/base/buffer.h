@@ -1,0 +1,21 @@
+/* Bytes being put together. */
+#ifndef UMBRA_REWRITER_BUFFER_H
+#define UMBRA_REWRITER_BUFFER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* {0} is an empty one; free(bytes) ends it. */
+struct buffer {
+    uint8_t *bytes;
+    size_t size, room;
+};
+
+/* Each returns the offset at which the addition begins. */
+size_t buffer_append(struct buffer *buffer, const void *bytes, size_t size);
+size_t buffer_append_zeros(struct buffer *buffer, size_t size);
+size_t buffer_append_string(struct buffer *buffer, const char *text);
+/* Pads with `fill` up to a multiple of alignment, a power of two; returns the new size. */
+size_t buffer_align(struct buffer *buffer, size_t alignment, uint8_t fill);
+
+#endif

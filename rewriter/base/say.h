@@ -1,0 +1,28 @@
+/*
+ * What instrument says, in lines. Control characters and bytes that are no UTF-8, which names of
+ * files and functions may hold, become '?' (support/utf8.h): none gets to a terminal.
+ */
+#ifndef UMBRA_REWRITER_SAY_H
+#define UMBRA_REWRITER_SAY_H
+
+#include "rewriter/base/failure.h"
+
+/* From now on only problems are said, and no progress is shown. */
+void say_nothing(void);
+
+/* What came of it: a line on stdout. The format without the newline. */
+void say_result(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* What people should know of it: a line on stderr, "instrument: " in front. The line that shows
+   progress is taken away before. */
+void say_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Why it could not be done: a line on stderr, likewise, also after say_nothing. */
+void say_problem(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* To be called after writing to stdout by other means, before anything else can change errno. */
+void say_watch(void);
+/* Fails if stdout did not take all that was written to it. */
+bool say_end(struct failure *failure);
+
+#endif

@@ -1,0 +1,344 @@
+/*
+ * One linear pass over the instructions of a function.
+ *
+ * Where neither symbols nor unwind information tell, a function is taken to reach as far as the
+ * next one that is known, until another is found in between. That one has been decoded before,
+ * but as a part of the first: what it jumps to may have been inside and is outside now. So the
+ * first to sweep a place leaves a landmark, a bit, at each instruction whose meaning depends on
+ * where its function begins and ends: jumps, and addresses taken. Who comes later, and perhaps out
+ * of step with what was decoded, decodes up to a landmark and goes from one to the next:
+ *
+ *      F found, swept       F----o--o-----o---o------o----- stop      o  landmark
+ *      N found, swept                 N==>o   o      o                =  decoded
+ *
+ * Only the first leaves any, so that those of two who are out of step never mix. That is one
+ * bit for each byte of code; chromium, without symbols, is decoded 1.2 times, not twice.
+ */
+#include "rewriter/code/code_sweep.h"
+
+#include "rewriter/code/code_leaf.h"
+#include "rewriter/code/code_tables.h"
+#include "rewriter/code/decode_plain.h"
+
+#include <string.h>
+
+#define TABLES_PER_PASS 256 /* candidates remembered in a function */
+
+#define SKIP_RATE 16 /* bytes passed over for a unit of work */
+
+#define X86_RSP 4
+#define X86_RBP 5
+
+#define X86_BND     0xf2
+#define X86_NOTRACK 0x3e
+
+struct sweep {
+    const struct code *code;
+    struct function *function; /* null in a gap */
+    uint64_t start, end;
+    struct code_map *map;
+    const struct swept *before; /* who has been here; null if that is of no use */
+    bool is_first;              /* to be here: leaves landmarks */
+    bool is_in_step;            /* with who has been here */
+    uint64_t skipped;           /* bytes, from landmark to landmark */
+    ZydisDecoder decoder;
+    uint64_t tables[TABLES_PER_PASS]; /* data whose address was taken */
+    size_t table_count;
+};
+
+/* Whether a jump within a function is of no interest to others, nor to its start. */
+static bool is_internal(uint64_t target, uint64_t start, uint64_t end)
+{
+    return target >= start && target < end && target - start > PATCH_MAX_DISPLACED;
+}
+
+static void note_branch(struct sweep *sweep, uint64_t target, uint64_t source,
+                        enum branch_kind kind, uint8_t length, bool is_near)
+{
+    const struct swept *before = sweep->is_in_step ? sweep->before : NULL;
+
+    address_set_add(&sweep->map->jumps, target);
+    if (sweep->function && is_internal(target, sweep->start, sweep->end))
+        return;
+    if (before && !is_internal(target, before->start, before->end))
+        return; /* was noted */
+    code_map_add(sweep->map, (struct branch){.target = target,
+                                             .source = source,
+                                             .kind = (uint8_t)kind,
+                                             .length = length,
+                                             .is_near = is_near});
+}
+
+/* A branch through memory at a distance, with no prefix but one that means nothing to it. */
+static void note_slot_use(struct sweep *sweep, const struct instruction *at)
+{
+    const ZydisDecodedInstruction *zydis = &at->zydis;
+    uint8_t prefix = zydis->raw.prefix_count ? zydis->raw.prefixes[0].value : 0;
+    bool is_plain = zydis->raw.prefix_count == 0 ||
+                    (zydis->raw.prefix_count == 1 && (prefix == X86_BND || prefix == X86_NOTRACK));
+
+    if (!at->is_rip_based || !is_plain)
+        return;
+    code_map_add_slot_use(sweep->map,
+                          (struct slot_use){.slot = at->operand,
+                                            .instruction = at->address,
+                                            .opcode = at->address + zydis->raw.modrm.offset - 1u,
+                                            .is_call = at->flow == FLOW_INDIRECT_CALL});
+}
+
+static void note_flow(struct sweep *sweep, const struct instruction *at)
+{
+    switch (at->flow) {
+    case FLOW_JUMP:
+        note_branch(sweep, at->target, at->address, BRANCH_JUMP, at->length, at->is_near);
+        break;
+    case FLOW_CONDITION:
+    case FLOW_LOOP:
+        note_branch(sweep, at->target, at->address, BRANCH_CONDITION, at->length, at->is_near);
+        break;
+    case FLOW_CALL:
+        /* A call of what follows it is a way to read rip. */
+        if (sweep->function && at->target != at->address + at->length)
+            address_set_add(&sweep->map->calls, at->target);
+        break;
+    case FLOW_INDIRECT_JUMP:
+        if (sweep->function)
+            sweep->function->has_indirect_jump = true;
+        note_slot_use(sweep, at);
+        break;
+    case FLOW_INDIRECT_CALL:
+        note_slot_use(sweep, at);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Addresses taken by lea, or, in code linked to a fixed address, as a 32-bit number. */
+static void note_pointers(struct sweep *sweep, const struct instruction *at)
+{
+    const ZydisDecodedInstruction *zydis = &at->zydis;
+
+    if (at->is_lea && at->is_rip_based) {
+        address_set_add(&sweep->map->pointers, at->operand);
+        if (sweep->table_count < TABLES_PER_PASS)
+            sweep->tables[sweep->table_count++] = at->operand;
+    } else if (sweep->code->has_absolute_code) {
+        if (zydis->raw.imm[0].size == 32 && !zydis->raw.imm[0].is_relative)
+            address_set_add(&sweep->map->pointers, zydis->raw.imm[0].value.u & UINT32_MAX);
+        if (at->flow == FLOW_INDIRECT_JUMP && zydis->raw.disp.size == 32 && !at->is_rip_based &&
+            sweep->table_count < TABLES_PER_PASS)
+            sweep->tables[sweep->table_count++] = (uint64_t)zydis->raw.disp.value;
+    }
+}
+
+/* [rsp + n] or [rbp + n] whose first byte lies in the slot of the return address. */
+static bool is_in_slot(const ZydisDecodedInstruction *zydis, const struct return_slot *slot)
+{
+    unsigned mod = zydis->raw.modrm.mod, rm = zydis->raw.modrm.rm;
+    bool is_rsp, is_rbp, is_extended;
+
+    if (!(zydis->attributes & ZYDIS_ATTRIB_HAS_MODRM) || mod == 3)
+        return false;
+    is_extended = zydis->raw.rex.B;
+    if (zydis->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY)
+        is_extended = false; /* vector instructions: rather too many than too few */
+    is_rsp = rm == X86_RSP && zydis->raw.sib.base == X86_RSP && zydis->raw.sib.index == X86_RSP;
+    is_rbp = rm == X86_RBP && mod != 0;
+    if (is_extended || (slot->base == RETURN_SLOT_RSP ? !is_rsp : !is_rbp))
+        return false;
+    return zydis->raw.disp.value >= slot->offset && zydis->raw.disp.value < slot->offset + 8;
+}
+
+static bool is_return_address_read(const struct instruction *at, const struct return_slot *slot)
+{
+    ZydisMnemonic mnemonic = at->zydis.mnemonic;
+
+    if (slot->base == RETURN_SLOT_UNKNOWN || mnemonic == ZYDIS_MNEMONIC_NOP)
+        return false;
+    if (mnemonic == ZYDIS_MNEMONIC_POP)
+        return slot->base == RETURN_SLOT_RSP && slot->offset == 0;
+    return is_in_slot(&at->zydis, slot);
+}
+
+/* Whether what an instruction means depends on its function. */
+static bool is_landmark(const struct instruction *at)
+{
+    return at->flow == FLOW_JUMP || at->flow == FLOW_CONDITION || at->flow == FLOW_LOOP ||
+           at->flow == FLOW_INDIRECT_JUMP || (at->is_lea && at->is_rip_based);
+}
+
+/*
+ * Asks where the return address is, if it is time to. Returns whether nothing that follows can read
+ * it, or it does not matter any more.
+ */
+static bool is_settled(const struct sweep *sweep, struct return_slot *slot, uint64_t address)
+{
+    const struct code_unwind *unwind = &sweep->code->unwind;
+
+    if (sweep->function && !sweep->function->reason && address >= slot->until)
+        *slot = unwind->slot_at(unwind->context, address);
+    return !sweep->function || sweep->function->reason ||
+           (slot->base == RETURN_SLOT_UNKNOWN && slot->until == UINT64_MAX);
+}
+
+/* Where to decode next. */
+static uint64_t skip(struct sweep *sweep, uint64_t address)
+{
+    uint64_t stop, next;
+
+    if (!sweep->before)
+        return address;
+    if (address >= sweep->before->stop) {
+        sweep->before = NULL;
+        return address;
+    }
+    if (!sweep->is_in_step)
+        sweep->is_in_step = address_set_has(&sweep->map->landmarks, address);
+    if (!sweep->is_in_step)
+        return address;
+    stop = sweep->before->stop < sweep->end ? sweep->before->stop : sweep->end;
+    next = address_set_next(&sweep->map->landmarks, address, stop);
+    sweep->skipped += next - address;
+    return next;
+}
+
+/* What can make an instruction one to look at. */
+static unsigned minds_of(const struct code *code)
+{
+    return (code->has_absolute_code ? PLAIN_MIND_NUMBER : 0u) |
+           (code->table_origin ? PLAIN_MIND_ARRAY : 0u);
+}
+
+static bool is_inline_table(const struct sweep *sweep, uint64_t address)
+{
+    return sweep->code->table_origin && address_set_has(&sweep->map->inline_tables, address);
+}
+
+/* Of a plain one `zydis` is not set. */
+static void note(struct sweep *sweep, const struct instruction *at, bool is_plain)
+{
+    note_flow(sweep, at);
+    if (!is_plain || at->is_lea)
+        note_pointers(sweep, at);
+    if (!is_plain)
+        code_inline_table_note(sweep->code, sweep->map, at, sweep->start, sweep->end);
+    if (sweep->is_first && is_landmark(at))
+        address_set_add(&sweep->map->landmarks, at->address);
+}
+
+/* Bytes of an instruction that takes no full decoding, which is noted; 0 if it does. */
+static size_t pass_plain(struct sweep *sweep, uint64_t address, const uint8_t *bytes, bool is_done)
+{
+    unsigned minds = minds_of(sweep->code);
+    struct instruction at;
+    size_t length;
+
+    if (sweep->end - address < PLAIN_ROOM)
+        return 0;
+    length = plain_length(bytes, is_done ? minds : minds | PLAIN_MIND_STACK);
+    if (length)
+        return length;
+    if (!plain_decode(address, bytes, &at))
+        return 0;
+    note(sweep, &at, true);
+    return at.length;
+}
+
+/* Decodes and notes an instruction; returns its length, or 0. */
+static size_t pass(struct sweep *sweep, uint64_t address, const uint8_t *bytes,
+                   const struct return_slot *slot)
+{
+    struct instruction at;
+
+    if (!instruction_decode(&sweep->decoder, address, bytes, sweep->end - address, &at))
+        return 0;
+    note(sweep, &at, false);
+    if (sweep->function && !sweep->function->reason && is_return_address_read(&at, slot))
+        sweep->function->reason = PATCH_RETURN_ADDRESS;
+    return at.length;
+}
+
+/* Returns where it ends: before what does not decode if that is in a function, else at its end. */
+static uint64_t run(struct sweep *sweep, const uint8_t *bytes)
+{
+    struct return_slot slot = {.until = 0};
+    uint64_t address = sweep->start;
+
+    while (address < sweep->end && !is_inline_table(sweep, address)) {
+        const uint8_t *here = bytes + (address - sweep->start);
+        bool is_done = is_settled(sweep, &slot, address);
+        uint64_t next = is_done ? skip(sweep, address) : address;
+        size_t length;
+
+        if (next != address) {
+            address = next;
+            continue;
+        }
+        length = pass_plain(sweep, address, here, is_done);
+        if (!length)
+            length = pass(sweep, address, here, &slot);
+        if (!length && sweep->function) {
+            if (sweep->function->evidence & EVIDENCE_EXTENT && !sweep->function->reason)
+                sweep->function->reason = PATCH_UNDECODABLE;
+            return address;
+        }
+        address += length ? length : 1;
+    }
+    return address;
+}
+
+/*
+ * Remembers it if something may be found in it: not in one whose extent is known. Nor where there
+ * may be tables among the code, which end a sweep once they are known.
+ */
+static void sweep_extent(struct sweep *sweep, const uint8_t *bytes)
+{
+    bool is_final = sweep->function->evidence & EVIDENCE_EXTENT || sweep->code->table_origin;
+    uint64_t stop;
+
+    if (!is_final)
+        sweep->before = code_map_swept_at(sweep->map, sweep->start);
+    sweep->is_first = !is_final && !sweep->before;
+    stop = run(sweep, bytes);
+    if (sweep->is_first && stop > sweep->start)
+        code_map_add_swept(sweep->map,
+                           (struct swept){.start = sweep->start, .stop = stop, .end = sweep->end});
+    sweep->function->is_leaf = sweep->function->evidence & EVIDENCE_EXTENT && stop == sweep->end &&
+                               code_is_leaf(&sweep->decoder, sweep->start, sweep->end, bytes);
+    code_map_spend(sweep->map, (stop - sweep->start - sweep->skipped) * CODE_BYTE_WORK +
+                                   sweep->skipped / SKIP_RATE);
+}
+
+void code_sweep(const struct code *code, struct function *function, struct code_map *map)
+{
+    struct sweep sweep = {.code = code, .function = function, .map = map};
+    size_t size;
+    const uint8_t *bytes = code_at(code, function->address, &size);
+
+    function->is_swept = true;
+    if (!bytes || map->is_exhausted)
+        return;
+    sweep.start = function->address;
+    sweep.end = function->end - function->address < size ? function->end : sweep.start + size;
+    decoder_init(&sweep.decoder);
+    code->unwind.begin(code->unwind.context, function);
+    sweep_extent(&sweep, bytes);
+    for (size_t i = 0; function->has_indirect_jump && i < sweep.table_count; i++)
+        code_map_add_table(map, (struct code_table){.address = sweep.tables[i],
+                                                    .start = sweep.start,
+                                                    .end = sweep.end,
+                                                    .origin = sweep.tables[i]});
+}
+
+void code_sweep_gap(const struct code *code, uint64_t address, uint64_t end, struct code_map *map)
+{
+    struct sweep sweep = {.code = code, .start = address, .end = end, .map = map};
+    size_t size;
+    const uint8_t *bytes = code_at(code, address, &size);
+
+    if (!bytes || size < end - address)
+        return;
+    decoder_init(&sweep.decoder);
+    run(&sweep, bytes);
+}

@@ -1,0 +1,33 @@
+/*
+ * The length of instructions that are nothing but work: most of them. A sweep, which has something
+ * to note of few, passes over the others at a fraction of what decoding costs.
+ */
+#ifndef UMBRA_REWRITER_DECODE_PLAIN_H
+#define UMBRA_REWRITER_DECODE_PLAIN_H
+
+#include "rewriter/code/decode.h"
+
+#define PLAIN_ROOM 16 /* bytes that must be there to look at */
+
+/* What makes an instruction less than plain to a caller who minds it. */
+enum plain_mind {
+    PLAIN_MIND_STACK = 1,  /* pops, or has an operand in memory at rsp or rbp */
+    PLAIN_MIND_NUMBER = 2, /* has a number of 32 bits, which may be an address */
+    PLAIN_MIND_ARRAY = 4,  /* has an operand at [base + index * n + a distance of 32 bits] */
+};
+
+/*
+ * Bytes of the instruction at the first of PLAIN_ROOM; 0 if it is not known to be plain, for which
+ * instruction_decode is to be asked: it might branch, takes an address relative to rip, is rare or
+ * not valid, or has something that is in `minds` (a set of enum plain_mind).
+ * plain_length("\x48\x89\xe5...", 0) returns 3: mov rbp, rsp.
+ */
+size_t plain_length(const uint8_t *bytes, unsigned minds);
+
+/*
+ * Decodes direct branches, calls, `ret` and `lea reg, [rip + n]` in their plain forms: all of
+ * *instruction but `zydis`. False if it is anything else. Needs PLAIN_ROOM bytes, too.
+ */
+bool plain_decode(uint64_t address, const uint8_t *bytes, struct instruction *instruction);
+
+#endif

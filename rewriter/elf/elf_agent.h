@@ -1,0 +1,9 @@
+/* The agent for ELF images. */
+#ifndef UMBRA_REWRITER_ELF_AGENT_H
+#define UMBRA_REWRITER_ELF_AGENT_H
+
+#include "rewriter/format/agent_format.h"
+
+extern const struct agent_format agent_elf;
+
+#endif

@@ -1,0 +1,175 @@
+#include "rewriter/elf/elf_image_format.h"
+
+#include "rewriter/elf/elf_agent.h"
+#include "rewriter/elf/elf_code.h"
+#include "rewriter/elf/elf_embedding.h"
+#include "rewriter/elf/elf_kind.h"
+#include "rewriter/elf/elf_layout.h"
+#include "rewriter/elf/elf_redirect.h"
+#include "rewriter/elf/elf_writer.h"
+#include "support/memory.h"
+
+#include <stdlib.h>
+
+/* What image->own is. */
+struct elf {
+    struct elf_image image;
+    struct elf_code code;
+};
+
+static bool open_image(struct image *image, struct failure *failure)
+{
+    const struct input_file *input = image->input;
+    struct elf *elf = memory_zeroed(1, sizeof *elf);
+
+    if (!elf_image_read(&elf->image, input->path, input->bytes, input->size, failure)) {
+        free(elf);
+        return false;
+    }
+    image->base = elf->image.base;
+    image->end = elf->image.end;
+    image->own = elf;
+    return true;
+}
+
+static void close_image(struct image *image)
+{
+    struct elf *elf = image->own;
+
+    elf_code_free(&elf->code);
+    elf_image_free(&elf->image);
+    free(elf);
+}
+
+static bool require_fit(const struct image *image, struct failure *failure)
+{
+    const struct elf *elf = image->own;
+
+    return elf_image_require_fit(&elf->image, failure);
+}
+
+/* A static executable's. */
+static bool is_agent_inside(const struct image *image)
+{
+    const struct elf *elf = image->own;
+
+    return elf_image_is_static(&elf->image);
+}
+
+static void find_functions(struct image *image, bool with_imports)
+{
+    struct elf *elf = image->own;
+
+    elf_code_read(&elf->code, &elf->image,
+                  &(struct elf_code_options){.instrument_imports = with_imports});
+    image->code = &elf->code.code;
+    image->map = &elf->code.map;
+    image->functions = &elf->code.functions;
+}
+
+static void find_names(struct image *image)
+{
+    struct elf *elf = image->own;
+
+    elf_names_read(&elf->code, &elf->image);
+    image->functions = &elf->code.functions;
+}
+
+static const char *module_name(const struct image *image)
+{
+    const struct elf *elf = image->own;
+    const Elf64_Dyn *entry = elf_dynamic(&elf->image, DT_SONAME);
+
+    return entry ? elf_dynamic_string(&elf->image, entry->d_un.d_val) : NULL;
+}
+
+static void visit_symbols(struct elf_table symbols, struct elf_table strings, name_visitor visit,
+                          void *context)
+{
+    for (size_t i = 0; i < symbols.count; i++) {
+        Elf64_Sym symbol = elf_symbol(symbols, i);
+        const char *name =
+            symbol.st_shndx != SHN_UNDEF ? elf_string(strings, symbol.st_name) : NULL;
+
+        if (name && *name)
+            visit(context, symbol.st_value, name);
+    }
+}
+
+static void visit_names(const struct image *image, name_visitor visit, void *context)
+{
+    const struct elf *elf = image->own;
+    struct elf_table strings, symbols = elf_static_symbols(&elf->image, &strings);
+    uint64_t size = elf_dynamic_value(&elf->image, DT_STRSZ, 0);
+
+    visit_symbols(symbols, strings, visit, context);
+    strings.bytes = elf_at(&elf->image, elf_dynamic_value(&elf->image, DT_STRTAB, 0), size);
+    strings.count = strings.bytes ? size : 0;
+    visit_symbols(elf_dynamic_symbols(&elf->image), strings, visit, context);
+}
+
+static void plan_pointers(const struct image *image, struct patch_plan *plan)
+{
+    const struct elf *elf = image->own;
+
+    elf_redirect_plan(plan, &elf->code, &elf->image);
+}
+
+static struct judge_expectation expect(const struct elf_image *image, const char *needed,
+                                       const struct elf_embedding *embedding)
+{
+    struct judge_expectation expected = {.size = image->size,
+                                         .segments = image->segment_count + ELF_NEW_SEGMENTS,
+                                         .needed = embedding ? NULL : needed};
+
+    if (embedding)
+        expected.segments += elf_embedding_segments(embedding, image);
+    if (image->section_count && image->section_names)
+        expected.sections =
+            image->section_count + ELF_NEW_SECTIONS + (embedding ? ELF_AGENT_SECTIONS : 0);
+    return expected;
+}
+
+static bool write_image(struct image *image, const struct image_source *source,
+                        struct output_file *output, struct judge_expectation *expected,
+                        struct failure *failure)
+{
+    struct elf *elf = image->own;
+    struct elf_embedding embedding;
+    struct elf_writer_source writer = {
+        .image = &elf->image,
+        .elf = &elf->code,
+        .plan = source->plan,
+        .original_path = source->original_path,
+        .agent = source->agent->needed,
+        .original_hash = source->original_hash,
+    };
+    bool is_written;
+
+    if (is_agent_inside(image)) {
+        if (!elf_embedding_open(&embedding, source->agent->path, failure))
+            return false;
+        writer.agent = source->agent->path;
+        writer.embedding = &embedding;
+    }
+    is_written = elf_write(&writer, output, failure);
+    *expected = expect(&elf->image, source->agent->needed, writer.embedding);
+    if (writer.embedding)
+        elf_embedding_close(writer.embedding);
+    return is_written;
+}
+
+const struct image_format image_format_elf = {
+    .agent = &agent_elf,
+    .kind = elf_kind,
+    .open = open_image,
+    .close = close_image,
+    .require_fit = require_fit,
+    .is_agent_inside = is_agent_inside,
+    .find_functions = find_functions,
+    .find_names = find_names,
+    .module_name = module_name,
+    .visit_names = visit_names,
+    .plan_pointers = plan_pointers,
+    .write = write_image,
+};

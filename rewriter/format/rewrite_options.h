@@ -1,0 +1,26 @@
+/* What an image is rewritten or listed with, and what came of it. */
+#ifndef UMBRA_REWRITER_REWRITE_OPTIONS_H
+#define UMBRA_REWRITER_REWRITE_OPTIONS_H
+
+#include "rewriter/functions/filter.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct rewrite_options {
+    const char *input, *output;
+    int descriptor;    /* of input; 0: it is to be opened */
+    const char *agent; /* null: where it is installed */
+    bool overwrite, bundle, no_verify;
+    bool instrument_imports; /* calls to functions of other images, too */
+    struct filter *filter;   /* which of its rules match is noted there; may be null */
+};
+
+struct rewrite_result {
+    size_t found, hooked;
+    /* What the original had and the image written has not: */
+    bool lost_signature;
+    unsigned lost_rights; /* rewriter/base/rights.h */
+};
+
+#endif

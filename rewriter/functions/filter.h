@@ -1,0 +1,58 @@
+/*
+ * Which functions the user wants hooked: rules, each an include or exclude with a glob (fnmatch),
+ * in the order they were given. A function is what the last rule that matches it says; one that no
+ * rule matches is the opposite of the first rule.
+ *
+ *      --exclude='lua_*' --include=lua_callk       all but lua_*, yet lua_callk
+ *      --include='*.c'                             what comes from C sources, nothing else
+ *
+ * A pattern is held against names of functions (as in the symbol table; demangled; demangled
+ * without the arguments), source files (as DWARF has them; without their folders) and the module
+ * (path; file name; soname). In front of it, `function:`, `source:` or `module:` limits it to one
+ * of these. A pattern that equals a name matches it, whatever special characters it has.
+ */
+#ifndef UMBRA_REWRITER_FILTER_H
+#define UMBRA_REWRITER_FILTER_H
+
+#include "rewriter/base/failure.h"
+
+#include <stddef.h>
+
+enum filter_scope {
+    FILTER_FUNCTION = 1,
+    FILTER_SOURCE = 2,
+    FILTER_MODULE = 4,
+};
+
+struct filter_rule {
+    char *pattern;
+    unsigned scopes; /* set of enum filter_scope */
+    bool is_include;
+    bool has_matched; /* something, so far */
+};
+
+/* {0} is an empty one, which excludes nothing. */
+struct filter {
+    struct filter_rule *rules;
+    size_t count, room;
+};
+
+/* False if the pattern is empty. */
+bool filter_add(struct filter *filter, bool is_include, const char *pattern);
+/* Adds a file's: `include PATTERN`, `+PATTERN`, `exclude PATTERN`, `-PATTERN`, # comments. */
+bool filter_read(struct filter *filter, const char *path, struct failure *failure);
+void filter_free(struct filter *filter);
+
+/* Whether a rule could match something of that scope. */
+bool filter_has_scope(const struct filter *filter, enum filter_scope scope);
+/* The number, from 1, of the last rule that matches a name of that scope; 0 if none does. */
+size_t filter_match(struct filter *filter, enum filter_scope scope, const char *name);
+/* Likewise for a path, whole and its last part. */
+size_t filter_match_path(struct filter *filter, enum filter_scope scope, const char *path);
+/* What a function is whose last matching rule has that number. */
+bool filter_is_excluded(const struct filter *filter, size_t rule);
+
+/* Says on stderr which patterns have matched nothing. */
+void filter_warn(const struct filter *filter);
+
+#endif

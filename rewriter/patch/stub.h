@@ -1,0 +1,73 @@
+/*
+ * Stubs: the code that stands in for a patched prologue. The frame of a stub is drawn in
+ * trace/image_manifest.h; its body is what this file is about.
+ *
+ * Displaced instructions do at their new place what they did at the old one:
+ *
+ *      [rip + n]               other displacement
+ *      jmp, jcc                with a 32-bit displacement
+ *      loop, jrcxz             loop +2; jmp +5; jmp target
+ *      call                    the return address is that of the original call, so that call
+ *                              sites, unwinding and shadow walks of the stack stay true:
+ *
+ *              call  1f                     e8 01 00 00 00   keeps the return-stack predictor
+ *              int3                         cc               in step
+ *          1:  push  rax                    50
+ *              lea   rax, [rip + return]    48 8d 05 ........
+ *              mov   [rsp + 8], rax         48 89 44 24 08
+ *              pop   rax                    58
+ *              jmp   target                 e9 ........   or the call's own operand, ff /4
+ *
+ *      A jump back to the function's first instruction goes to the body: it is no call.
+ */
+#ifndef UMBRA_REWRITER_STUB_H
+#define UMBRA_REWRITER_STUB_H
+
+#include "rewriter/base/buffer.h"
+#include "rewriter/code/code.h"
+
+/*
+ * Where the displaced instructions went: to[n], from the body, for one that was n bytes in; the
+ * last is that of the jump back, which a call, always the last to be displaced, never reaches.
+ */
+struct stub_moves {
+    uint8_t to[PATCH_MAX_DISPLACED + 1];
+    bool has_call;
+    uint8_t call; /* where it was */
+};
+
+/* Within a displaced call: from these bytes on, the stack pointer is lower than at its start. */
+#define STUB_CALL_PUSHED  6  /* by 8 */
+#define STUB_CALL_SAVED   7  /* by 16 */
+#define STUB_CALL_LEAVING 20 /* by 8 */
+
+/* Stubs, one behind the other, and where they will be. */
+struct stub_segment {
+    struct buffer code;
+    uint64_t address;
+};
+
+/*
+ * Appends the body for a function whose patch_offset and displaced are set, and the jump back if
+ * control gets there. `original` are the bytes at function->address. False if an instruction
+ * cannot be moved. *is_adjusted tells whether any had to be changed; moves may be null.
+ */
+bool stub_body_append(struct stub_segment *stubs, const struct function *function,
+                      const uint8_t *original, bool *is_adjusted, struct stub_moves *moves);
+
+/* Appends frame and body; sets function->stub and body. `index` is its place in the manifest. */
+bool stub_append(struct stub_segment *stubs, struct function *function, const uint8_t *original,
+                 uint32_t index, struct stub_moves *moves);
+/* Likewise for an import, whose body is a jump through its slot. */
+void stub_append_import(struct stub_segment *stubs, struct function *import, uint32_t index);
+/* What stubs lead to. */
+struct stub_targets {
+    uint64_t header; /* address of the image header */
+    uint64_t hook;   /* of the hook word */
+};
+
+/* Sets what points there, once the addresses are known. */
+void stub_bind(struct stub_segment *stubs, const struct function *function,
+               const struct stub_targets *targets);
+
+#endif

@@ -1,0 +1,9 @@
+/* The agent for PE images. */
+#ifndef UMBRA_REWRITER_PE_AGENT_H
+#define UMBRA_REWRITER_PE_AGENT_H
+
+#include "rewriter/format/agent_format.h"
+
+extern const struct agent_format agent_pe;
+
+#endif

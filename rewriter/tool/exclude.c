@@ -1,0 +1,72 @@
+#include "rewriter/tool/exclude.h"
+
+#include "rewriter/functions/filter_symbol.h"
+#include "rewriter/functions/source_rules.h"
+#include "support/memory.h"
+
+#include <stdlib.h>
+
+/* Numbers of the last rules that match, one for each function. */
+struct verdicts {
+    struct filter *filter;
+    const struct function_list *functions;
+    size_t *rules;
+};
+
+static void raise_to(size_t *rule, size_t found)
+{
+    if (found > *rule)
+        *rule = found;
+}
+
+static void match_module(struct verdicts *verdicts, const struct image *image)
+{
+    const char *name = image->format->module_name(image);
+    size_t rule = filter_match_path(verdicts->filter, FILTER_MODULE, image->input->path);
+
+    if (name)
+        raise_to(&rule, filter_match(verdicts->filter, FILTER_MODULE, name));
+    for (size_t i = 0; i < verdicts->functions->count; i++)
+        verdicts->rules[i] = rule;
+}
+
+static void match_name(void *context, uint64_t address, const char *name)
+{
+    struct verdicts *verdicts = context;
+    const struct function *function = function_list_at(verdicts->functions, address);
+
+    if (function)
+        raise_to(&verdicts->rules[function - verdicts->functions->items],
+                 filter_match_symbol(verdicts->filter, name));
+}
+
+/* Of functions that have symbols these are visited. */
+static void match_names(struct verdicts *verdicts, const struct image *image)
+{
+    for (size_t i = 0; i < verdicts->functions->count; i++) {
+        const struct function *function = &verdicts->functions->items[i];
+
+        if (function->name && !(function->evidence & EVIDENCE_SYMBOL))
+            match_name(verdicts, function->address, function->name);
+    }
+    image->format->visit_names(image, match_name, verdicts);
+}
+
+void exclude_functions(const struct image *image, struct filter *filter)
+{
+    struct function_list *functions = image->functions;
+    struct verdicts verdicts = {.filter = filter, .functions = functions};
+
+    if (!filter || filter->count == 0)
+        return;
+    verdicts.rules = memory_zeroed(functions->count, sizeof *verdicts.rules);
+    match_module(&verdicts, image);
+    match_names(&verdicts, image);
+    if (filter_has_scope(filter, FILTER_SOURCE))
+        source_rules_match(filter, image->input->path, functions, verdicts.rules);
+    for (size_t i = 0; i < functions->count; i++)
+        if (functions->items[i].reason == PATCH_UNDECIDED &&
+            filter_is_excluded(filter, verdicts.rules[i]))
+            functions->items[i].reason = PATCH_EXCLUDED;
+    free(verdicts.rules);
+}

@@ -1,0 +1,24 @@
+#include "rewriter/tool/image_formats.h"
+
+#include "rewriter/elf/elf_image_format.h"
+#include "rewriter/pe/pe_image.h"
+#include "rewriter/pe/pe_image_format.h"
+
+const struct image_format *image_format_of(const uint8_t *bytes, size_t size)
+{
+    return pe_is_pe(bytes, size) ? &image_format_pe : &image_format_elf;
+}
+
+bool image_open(struct image *image, const struct input_file *input, struct failure *failure)
+{
+    *image = (struct image){
+        .format = image_format_of(input->bytes, input->size),
+        .input = input,
+    };
+    return image->format->open(image, failure);
+}
+
+void image_close(struct image *image)
+{
+    image->format->close(image);
+}

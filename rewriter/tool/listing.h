@@ -1,0 +1,19 @@
+/* The verb --list. */
+#ifndef UMBRA_REWRITER_LISTING_H
+#define UMBRA_REWRITER_LISTING_H
+
+#include "rewriter/base/failure.h"
+#include "rewriter/format/image_format.h"
+#include "rewriter/format/rewrite_options.h"
+
+/*
+ * Prints every function of an original or instrumented image, options->input, to standard output.
+ * The filter is for an original: it says what would become of it.
+ */
+bool list_file(const struct rewrite_options *options, struct failure *failure);
+
+/* Likewise for an image that was opened. */
+bool list_image(struct image *image, const struct rewrite_options *options,
+                struct failure *failure);
+
+#endif

@@ -1,0 +1,145 @@
+#include "rewriter/tool/options.h"
+
+#include "rewriter/base/say.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <popt.h>
+
+/* Values that poptGetNextOpt hands out, for options that may be given again. */
+enum {
+    OPTION_INCLUDE = 1,
+    OPTION_EXCLUDE,
+    OPTION_FILTER,
+    OPTION_OUTPUT,
+    OPTION_AGENT,
+};
+
+static struct options given;
+static int list, verify, undo, version;
+
+static const struct poptOption option_table[] = {
+    {NULL, 'o', POPT_ARG_STRING, NULL, OPTION_OUTPUT, "write the result there", "OUT"},
+    {"overwrite", 0, POPT_ARG_NONE, &given.overwrite, 0,
+     "replace OUT if it is a file, or for DIR a directory", NULL},
+    {"agent", 0, POPT_ARG_STRING, NULL, OPTION_AGENT, "have OUT load this libhooks.so or hooks.dll",
+     "PATH"},
+    {"bundle", 0, POPT_ARG_NONE, &given.bundle, 0, "put a copy of the agent beside OUT", NULL},
+    {"include", 0, POPT_ARG_STRING, NULL, OPTION_INCLUDE, "hook functions that match", "PATTERN"},
+    {"exclude", 0, POPT_ARG_STRING, NULL, OPTION_EXCLUDE, "leave functions that match alone",
+     "PATTERN"},
+    {"filter", 0, POPT_ARG_STRING, NULL, OPTION_FILTER, "read patterns from a file", "FILE"},
+    {"instrument-imports", 0, POPT_ARG_NONE, &given.instrument_imports, 0,
+     "also hook calls to functions of other images", NULL},
+    {"no-verify", 0, POPT_ARG_NONE, &given.no_verify, 0, "do not check the result with LIEF", NULL},
+    {"list", 0, POPT_ARG_NONE, &list, 0, "print each function and whether it is hooked", NULL},
+    {"verify", 0, POPT_ARG_NONE, &verify, 0, "prove that FILE is its original plus hooks", NULL},
+    {"undo", 0, POPT_ARG_NONE, &undo, 0, "write the original of FILE, byte for byte", NULL},
+    {"quiet", 0, POPT_ARG_NONE, &given.quiet, 0, "nothing but errors; no progress on the terminal",
+     NULL},
+    {"version", 0, POPT_ARG_NONE, &version, 0, "print the version", NULL},
+    POPT_AUTOHELP POPT_TABLEEND,
+};
+
+static enum options_outcome wrong(const char *problem, const char *what)
+{
+    say_problem("%s%s%s; see --help", what ? what : "", what ? ": " : "", problem);
+    return OPTIONS_WRONG;
+}
+
+/* The last one given counts. */
+static enum options_outcome keep(char **value, char *text)
+{
+    free(*value);
+    *value = text;
+    return OPTIONS_FINE;
+}
+
+/* Takes in an option that popt does not store by itself. */
+static enum options_outcome next_option(poptContext context, int option)
+{
+    char *text = poptGetOptArg(context);
+    enum options_outcome outcome = OPTIONS_FINE;
+    struct failure failure;
+
+    if (option == OPTION_OUTPUT)
+        return keep(&given.output, text);
+    if (option == OPTION_AGENT)
+        return keep(&given.agent, text);
+    if (option == OPTION_FILTER && !filter_read(&given.filter, text, &failure)) {
+        say_problem("%s", failure.text);
+        outcome = OPTIONS_UNREADABLE;
+    } else if (option != OPTION_FILTER &&
+               !filter_add(&given.filter, option == OPTION_INCLUDE, text)) {
+        outcome = wrong("expected a pattern, found none",
+                        option == OPTION_INCLUDE ? "--include" : "--exclude");
+    }
+    free(text);
+    return outcome;
+}
+
+static enum options_outcome check_verb(void)
+{
+    if (list + verify + undo > 1)
+        return wrong("expected one of --list, --verify and --undo, found several", NULL);
+    given.verb = version  ? VERB_VERSION
+                 : list   ? VERB_LIST
+                 : verify ? VERB_VERIFY
+                 : undo   ? VERB_UNDO
+                          : VERB_REWRITE;
+    if (given.verb == VERB_LIST && given.output)
+        return wrong("--list takes no -o", NULL);
+    if (given.verb == VERB_VERIFY && given.output)
+        return wrong("--verify takes no -o", NULL);
+    if (given.filter.count && given.verb != VERB_REWRITE && given.verb != VERB_LIST)
+        return wrong("--include, --exclude and --filter are for instrumenting", NULL);
+    return OPTIONS_FINE;
+}
+
+static enum options_outcome check_file(poptContext context)
+{
+    const char *file;
+
+    if (given.verb == VERB_VERSION)
+        return OPTIONS_FINE;
+    file = poptGetArg(context);
+    if (!file)
+        return wrong("expected the image to instrument, found no FILE", NULL);
+    if (poptPeekArg(context))
+        return wrong("expected one FILE, found another", poptPeekArg(context));
+    if ((!given.output || !*given.output) &&
+        (given.verb == VERB_REWRITE || given.verb == VERB_UNDO))
+        return wrong("expected -o OUT", file);
+    given.file = strdup(file);
+    return OPTIONS_FINE;
+}
+
+enum options_outcome options_read(struct options *options, int count, const char **arguments)
+{
+    poptContext context = poptGetContext("instrument", count, arguments, option_table, 0);
+    enum options_outcome outcome = OPTIONS_FINE;
+    int option;
+
+    poptSetOtherOptionHelp(context, "FILE|DIR -o OUT [OPTION...]  or  --list|--verify FILE"
+                                    "  or  --undo FILE -o OUT");
+    while (outcome == OPTIONS_FINE && (option = poptGetNextOpt(context)) > 0)
+        outcome = next_option(context, option);
+    if (outcome == OPTIONS_FINE && option < -1)
+        outcome = wrong(poptStrerror(option), poptBadOption(context, POPT_BADOPTION_NOALIAS));
+    if (outcome == OPTIONS_FINE)
+        outcome = check_verb();
+    if (outcome == OPTIONS_FINE)
+        outcome = check_file(context);
+    poptFreeContext(context);
+    *options = given;
+    return outcome;
+}
+
+void options_free(struct options *options)
+{
+    free(options->file);
+    free(options->output);
+    free(options->agent);
+    filter_free(&options->filter);
+}

@@ -1,0 +1,32 @@
+/* The command line of `instrument`. */
+#ifndef UMBRA_REWRITER_OPTIONS_H
+#define UMBRA_REWRITER_OPTIONS_H
+
+#include "rewriter/functions/filter.h"
+
+enum verb {
+    VERB_REWRITE,
+    VERB_LIST,
+    VERB_VERIFY,
+    VERB_UNDO,
+    VERB_VERSION,
+};
+
+enum options_outcome {
+    OPTIONS_FINE,
+    OPTIONS_WRONG,      /* said on stderr */
+    OPTIONS_UNREADABLE, /* a filter file: said on stderr */
+};
+
+struct options {
+    enum verb verb;
+    char *file;
+    char *output, *agent;
+    int overwrite, bundle, no_verify, instrument_imports, quiet;
+    struct filter filter;
+};
+
+enum options_outcome options_read(struct options *options, int count, const char **arguments);
+void options_free(struct options *options);
+
+#endif

@@ -1,0 +1,157 @@
+#include "rewriter/tool/rewrite.h"
+
+#include "rewriter/base/rights.h"
+#include "rewriter/base/say.h"
+#include "rewriter/tool/agent.h"
+#include "rewriter/tool/analysis.h"
+#include "rewriter/tool/image_formats.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+static struct rewrite_result count(const struct image *image)
+{
+    const struct image_format *format = image->format;
+    struct rewrite_result result = {
+        .found = image->functions->count,
+        .lost_signature = format->has_signature && format->has_signature(image),
+    };
+
+    for (size_t i = 0; i < image->functions->count; i++)
+        result.hooked += patch_reason_is_hooked(image->functions->items[i].reason);
+    return result;
+}
+
+static bool write_image(struct image *image, struct image_source *source,
+                        struct output_file *output, struct judge_expectation *expected,
+                        struct failure *failure)
+{
+    const char *path = image->input->path;
+    char *absolute = realpath(path, NULL);
+    bool is_written;
+
+    if (!absolute)
+        return fail(failure, path, "cannot find it any more: %s", strerror(errno));
+    source->original_path = absolute;
+    is_written = image->format->write(image, source, output, expected, failure);
+    free(absolute);
+    return is_written;
+}
+
+/* An image in which the user's own filter leaves nothing is written. */
+static bool require_hooked(const struct image *image, const struct rewrite_options *options,
+                           const struct rewrite_result *result, struct failure *failure)
+{
+    if (result->hooked > 0 || (options->filter && options->filter->count > 0))
+        return true;
+    return fail(failure, image->input->path, "expected functions to hook, found none that can be");
+}
+
+bool rewrite_image(struct image *image, const struct rewrite_options *options,
+                   const struct agent *agent, struct output_file *output,
+                   struct rewrite_result *result, struct judge_expectation *expected,
+                   struct failure *failure)
+{
+    const struct image_format *format = image->format;
+    struct patch_plan plan = {0};
+    struct image_source source = {
+        .plan = &plan,
+        .agent = agent,
+        .original_hash = XXH3_64bits(image->input->bytes, image->input->size),
+    };
+    bool is_done = false;
+
+    if ((!format->make_room || format->make_room(image, failure)) &&
+        image_analyse(image, options, &plan, failure)) {
+        *result = count(image);
+        is_done = require_hooked(image, options, result, failure) &&
+                  write_image(image, &source, output, expected, failure);
+    }
+    patch_plan_free(&plan);
+    return is_done;
+}
+
+static bool write_output(struct image *image, const struct rewrite_options *options,
+                         const struct agent *agent, struct rewrite_result *result,
+                         struct failure *failure)
+{
+    struct output_file output;
+    struct judge_expectation expected;
+
+    if (!output_file_begin(&output, options->output, options->overwrite, failure))
+        return false;
+    if (rewrite_image(image, options, agent, &output, result, &expected, failure) &&
+        output_file_settle(&output, &image->input->status, failure) &&
+        (options->no_verify || judge_image(output.readable, options->output, &expected, failure)) &&
+        output_file_commit(&output, options->overwrite, failure))
+        return true;
+    output_file_abandon(&output);
+    return false;
+}
+
+/* Beside what loads it: a static executable has it inside, and a PE image finds it nowhere else. */
+static bool bundle(const struct image *image, const struct rewrite_options *options,
+                   struct agent *agent, struct failure *failure)
+{
+    const struct image_format *format = image->format;
+    bool is_inside = format->is_agent_inside && format->is_agent_inside(image);
+
+    if (!format->agent->is_always_bundled && (!options->bundle || is_inside))
+        return true;
+    return agent_bundle(agent, options->output, options->overwrite, failure);
+}
+
+static bool rewrite_opened(struct image *image, const struct rewrite_options *options,
+                           struct rewrite_result *result, struct failure *failure)
+{
+    struct agent agent;
+
+    if (!image->format->require_fit(image, failure) ||
+        !agent_find(&agent, options->agent, image->format->agent, failure) ||
+        !bundle(image, options, &agent, failure))
+        return false;
+    if (!write_output(image, options, &agent, result, failure)) {
+        agent_unbundle(&agent);
+        return false;
+    }
+    return true;
+}
+
+/* The original is to be there afterwards, by whatever path it was reached. */
+static bool check_apart(const struct input_file *input, const char *output, struct failure *failure)
+{
+    struct stat status;
+
+    return lstat(output, &status) < 0 || status.st_dev != input->status.st_dev ||
+           status.st_ino != input->status.st_ino ||
+           fail(failure, output, "expected another file than the original, found that itself");
+}
+
+bool rewrite_file(const struct rewrite_options *options, struct rewrite_result *result,
+                  struct failure *failure)
+{
+    struct input_file input;
+    struct image image;
+    bool is_done = false;
+
+    if (options->descriptor ? !input_file_take(&input, options->input, options->descriptor, failure)
+                            : !input_file_open(&input, options->input, failure))
+        return false;
+    if (check_apart(&input, options->output, failure) && image_open(&image, &input, failure)) {
+        is_done = rewrite_opened(&image, options, result, failure);
+        result->lost_rights = input.rights;
+        image_close(&image);
+    }
+    input_file_close(&input);
+    return is_done;
+}
+
+void rewrite_say_losses(const char *input, const struct rewrite_result *result)
+{
+    if (result->lost_signature)
+        say_note("%s: its signature does not hold any more; dropped", input);
+    rights_say_dropped(input, result->lost_rights);
+}

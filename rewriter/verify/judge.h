@@ -1,0 +1,16 @@
+/*
+ * An independent opinion on an image that was written: LIEF parses it and compares what it finds
+ * with what was meant. LIEF has no fear of hostile files but reason to, so it works in a child
+ * process with a limit on memory and time.
+ */
+#ifndef UMBRA_REWRITER_JUDGE_H
+#define UMBRA_REWRITER_JUDGE_H
+
+#include "rewriter/base/failure.h"
+#include "rewriter/verify/judge_lief.h"
+
+/* `path` is what LIEF reads; `name` what messages call it. */
+bool judge_image(const char *path, const char *name, const struct judge_expectation *expected,
+                 struct failure *failure);
+
+#endif

@@ -1,0 +1,181 @@
+#include "rewriter/verify/verify_image.h"
+
+#include "rewriter/functions/function_list.h"
+#include "rewriter/manifest/seal.h"
+#include "rewriter/patch/stub.h"
+#include "rewriter/patch/stub_check.h"
+
+#include <stddef.h>
+#include <string.h>
+
+typedef unsigned long long ull;
+
+static bool read_manifest(struct instrumented *instrumented, const struct bounded_file *file,
+                          struct failure *failure)
+{
+    const struct manifest_place *place = &instrumented->place;
+
+    if (!manifest_find(&instrumented->place, file, &instrumented->parts))
+        return fail(failure, instrumented->path,
+                    "expected an instrumented image, found one that is not; there is nothing to "
+                    "undo");
+    if (manifest_read(&instrumented->manifest, file, place->offset, place->room) == MANIFEST_WHOLE)
+        return true;
+    return fail(failure, instrumented->path,
+                "malformed manifest of version %u at byte %#llx; expected a whole one of version "
+                "%u",
+                place->header.version, (ull)place->offset, IMAGE_VERSION);
+}
+
+void instrumented_close(struct instrumented *instrumented)
+{
+    manifest_free(&instrumented->manifest);
+    image_parts_free(&instrumented->parts);
+}
+
+bool instrumented_open(struct instrumented *instrumented, const struct input_file *input,
+                       struct failure *failure)
+{
+    struct bounded_file file = bounded_file_of(input->bytes, input->size);
+
+    *instrumented =
+        (struct instrumented){.path = input->path, .bytes = input->bytes, .size = input->size};
+    if (!image_parts_read(&instrumented->parts, &file))
+        return fail(failure, input->path, "malformed headers");
+    if (read_manifest(instrumented, &file, failure))
+        return true;
+    instrumented_close(instrumented);
+    return false;
+}
+
+/* `size` bytes at an address, or null. */
+static const uint8_t *bytes_at(const struct instrumented *instrumented, uint64_t address,
+                               uint64_t size)
+{
+    uint64_t offset;
+
+    return image_parts_find(&instrumented->parts, address - instrumented->parts.base, size, &offset)
+               ? instrumented->bytes + offset
+               : NULL;
+}
+
+static bool is_executable(const struct instrumented *instrumented, uint64_t address)
+{
+    const struct image_part *part =
+        image_part_at(&instrumented->parts, address - instrumented->parts.base);
+
+    return part && part->is_executable;
+}
+
+static bool header_check(const struct instrumented *instrumented, struct failure *failure)
+{
+    const struct image_header *header = &instrumented->place.header;
+
+    if (header->version != IMAGE_VERSION || header->first_function || header->entry_hook ||
+        header->image_size != instrumented->parts.end - instrumented->parts.base ||
+        header->hook_rva >= header->image_size)
+        return fail(failure, instrumented->path, "malformed image header at address %#llx",
+                    (ull)instrumented->parts.base + header->header_rva);
+    if (instrumented->manifest.head->preferred_base != instrumented->parts.base)
+        return fail(failure, instrumented->path, "expected base address %#llx, found %#llx",
+                    (ull)instrumented->manifest.head->preferred_base,
+                    (ull)instrumented->parts.base);
+    if (!manifest_string(&instrumented->manifest, instrumented->manifest.head->original_path) ||
+        !manifest_string(&instrumented->manifest, instrumented->manifest.head->agent_path))
+        return fail(failure, instrumented->path, "malformed manifest: a path lies outside it");
+    return true;
+}
+
+/* Whether there is a jump to the stub, perhaps through a hole. */
+static bool jump_check(const struct instrumented *instrumented, uint64_t patch, uint64_t size,
+                       uint64_t stub)
+{
+    const uint8_t *bytes = bytes_at(instrumented, patch, size);
+
+    if (!bytes)
+        return false;
+    if (size == PATCH_SHORT_JUMP_SIZE && bytes[0] == 0xeb) {
+        patch += PATCH_SHORT_JUMP_SIZE + (uint64_t)(int8_t)bytes[1];
+        size = PATCH_JUMP_SIZE;
+        bytes = bytes_at(instrumented, patch, size);
+    }
+    return bytes && stub_jump_check(bytes, patch, size, stub);
+}
+
+static bool function_check(const struct instrumented *instrumented, uint32_t index,
+                           struct failure *failure)
+{
+    const struct manifest_function *function = &instrumented->manifest.functions[index];
+    uint64_t patch = instrumented->parts.base + function->rva + function->patch_offset;
+    uint64_t stub = instrumented->parts.base + function->stub_rva;
+    const struct stub_targets targets = {
+        .header = instrumented->parts.base + instrumented->place.header.header_rva,
+        .hook = instrumented->parts.base + instrumented->place.header.hook_rva,
+    };
+    const uint8_t *stub_bytes = bytes_at(instrumented, stub, STUB_FRAME_SIZE);
+
+    if (function->patch_size && !jump_check(instrumented, patch, function->patch_size, stub))
+        return fail(failure, instrumented->path,
+                    "expected a jump to a stub at address %#llx, found something else", (ull)patch);
+    if (!stub_bytes || !is_executable(instrumented, stub) ||
+        !stub_frame_check(stub_bytes, stub, &targets, index))
+        return fail(failure, instrumented->path,
+                    "expected a stub for the function at %#llx at address %#llx, found none",
+                    (ull)instrumented->parts.base + function->rva, (ull)stub);
+    return true;
+}
+
+static bool functions_check(const struct instrumented *instrumented, struct verify_result *result,
+                            struct failure *failure)
+{
+    const struct manifest *manifest = &instrumented->manifest;
+
+    for (uint32_t i = 0; i < manifest->function_count; i++) {
+        const struct manifest_function *function = &manifest->functions[i];
+
+        if (i && function->rva <= function[-1].rva)
+            return fail(failure, instrumented->path,
+                        "malformed manifest: expected functions by rising address, found %#llx",
+                        (ull)instrumented->parts.base + function->rva);
+        if (function->state != FUNCTION_HOOKED)
+            continue;
+        if (!function_check(instrumented, i, failure))
+            return false;
+        result->hooked++;
+    }
+    result->functions = manifest->function_count;
+    return true;
+}
+
+static bool seal_check(const struct instrumented *instrumented, uint64_t seal,
+                       struct failure *failure)
+{
+    if (seal == instrumented->manifest.head->seal)
+        return true;
+    return fail(failure, instrumented->path,
+                "changed after it was written: the original is there, but something differs in "
+                "what was added from byte %#llx on or put in a changed place; instrument it again",
+                (ull)instrumented->manifest.head->original_size);
+}
+
+bool instrumented_verify(struct instrumented *instrumented, struct verify_result *result,
+                         struct failure *failure)
+{
+    const struct image_manifest *head = instrumented->manifest.head;
+    uint64_t field = instrumented->place.offset + offsetof(struct image_manifest, seal);
+    uint64_t seal = seal_of(instrumented->bytes, instrumented->size, field);
+
+    *result = (struct verify_result){.changes = head->change_count,
+                                     .original_size = head->original_size,
+                                     .original_hash = head->original_hash};
+    return header_check(instrumented, failure) && functions_check(instrumented, result, failure) &&
+           instrumented_restore(instrumented, failure) && seal_check(instrumented, seal, failure);
+}
+
+bool instrumented_undo(struct instrumented *instrumented, struct output_file *output,
+                       struct failure *failure)
+{
+    return instrumented_restore(instrumented, failure) &&
+           output_file_write(output, 0, instrumented->bytes,
+                             instrumented->manifest.head->original_size, failure);
+}

@@ -1,0 +1,54 @@
+/*
+ * Proving that an instrumented image is its original but for what its manifest says, and taking
+ * the instrumentation out again. The proof, in this order, so that what is wrong is named as
+ * closely as can be:
+ *
+ *      image header, manifest     found, and agree with the file about addresses
+ *      every hooked function      begins with the jump to its stub, the stub leads to the entry
+ *                                 hook with the function's own number
+ *      original                   put back what the manifest keeps: XXH3 and size are the
+ *                                 original's
+ *      everything else            XXH3 of the whole file is the manifest's `seal`: what was
+ *                                 added and what stands in changed places is as it was written
+ *
+ * A format refuses what is no image of its own first.
+ */
+#ifndef UMBRA_REWRITER_VERIFY_IMAGE_H
+#define UMBRA_REWRITER_VERIFY_IMAGE_H
+
+#include "image/manifest.h"
+#include "image/parts.h"
+#include "rewriter/base/input_file.h"
+#include "rewriter/base/output_file.h"
+
+struct verify_result {
+    size_t functions, hooked, changes;
+    uint64_t original_size, original_hash;
+};
+
+/* An instrumented image. Its bytes are changed. */
+struct instrumented {
+    const char *path;
+    uint8_t *bytes;
+    size_t size;
+    struct image_parts parts;
+    struct manifest_place place;
+    struct manifest manifest;
+};
+
+/* Reads the manifest; false, with the reason and nothing to close, if there is none or it is not
+   whole. */
+bool instrumented_open(struct instrumented *instrumented, const struct input_file *input,
+                       struct failure *failure);
+void instrumented_close(struct instrumented *instrumented);
+
+bool instrumented_verify(struct instrumented *instrumented, struct verify_result *result,
+                         struct failure *failure);
+/* Writes the original. */
+bool instrumented_undo(struct instrumented *instrumented, struct output_file *output,
+                       struct failure *failure);
+
+/* Makes the image's first bytes the original; false, with the reason, if they do not become it. */
+bool instrumented_restore(struct instrumented *instrumented, struct failure *failure);
+
+#endif

@@ -1,0 +1,22 @@
+#include "service/recorder/memory_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8u /* Linux 6.3; some systems ask for it */
+#endif
+
+int memory_file_create(const char *name)
+{
+    unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    int file = memfd_create(name, flags | MFD_NOEXEC_SEAL);
+
+    return file < 0 && errno == EINVAL ? memfd_create(name, flags) : file;
+}
+
+bool memory_file_seal(int file)
+{
+    return fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
+}

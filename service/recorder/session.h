@@ -1,0 +1,45 @@
+/* A process that is being recorded, from its hello until it is gone; session_life.h has both ends.
+ */
+#ifndef UMBRA_SERVICE_SESSION_H
+#define UMBRA_SERVICE_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "service/base/event_loop.h"
+#include "service/recorder/trace_file.h"
+
+struct call_trace;
+struct recorder;
+struct samples;
+struct slices;
+
+struct session {
+    struct session *prev, *next; /* utlist */
+    struct recorder *recorder;
+    struct trace_dir *directory; /* of its trace */
+    struct event_source
+        source;  /* its process, or its connection; fd negative where there is none */
+    bool by_tcp; /* the end of its connection is its process's */
+    pid_t pid;
+    uint32_t number;
+    int64_t began_ms;
+    uint64_t began_ns; /* since 1970 */
+    bool is_paused;
+    struct trace_file trace;
+    struct call_trace *events; /* null unless it is in call-trace mode */
+    struct slices *slices;     /* null if it has none */
+    struct samples *samples;   /* likewise */
+};
+
+/* Writes the path of the file beside its trace, with that suffix instead of ".bin". Returns false
+   if there is no room for it. */
+bool session_path_beside(const struct session *session, const char *suffix, char *path,
+                         size_t size);
+
+/* Bytes in use in its trace. */
+uint64_t session_bytes(const struct session *session);
+
+#endif

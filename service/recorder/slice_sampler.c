@@ -1,0 +1,287 @@
+#include "service/recorder/slice_sampler.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "service/base/file.h"
+#include "trace/trace_format.h"
+
+#define BUFFER_SIZE (256u << 10)
+#define CHAIN_LIMIT 1024 /* callers that are looked through for the same function */
+
+enum slice_node_flags {
+    NODE_OUTERMOST = 1, /* no caller is of the same function */
+    NODE_UNROOTED = 2,  /* below a representative: who is under way there is not known */
+};
+
+struct slice_node {
+    uint64_t calls, passed, exits, ticks; /* as last seen */
+    int64_t raw;                          /* of this look: growth of ticks and of credit */
+    int64_t spent;    /* of this look: what probes took of it, those of callees included */
+    int64_t credit;   /* not yet in ticks */
+    uint64_t gone;    /* invocations that ended, but are not among exits */
+    uint64_t entered; /* in this look */
+    uint32_t timed;
+    uint32_t caller; /* whose ticks these are within: the parent, or of a tail call its caller */
+    uint32_t function;
+    uint32_t flags : 2;
+    uint32_t thread : 30;            /* 0: not seen yet */
+    uint16_t child_changed, through; /* look at which one was called; at which it was open */
+};
+
+bool slice_sampler_open(struct slice_sampler *sampler, int file)
+{
+    *sampler = (struct slice_sampler){.file = file};
+    sampler->buffer = malloc(BUFFER_SIZE);
+    return sampler->buffer != NULL;
+}
+
+void slice_sampler_close(struct slice_sampler *sampler)
+{
+    free(sampler->nodes);
+    free(sampler->open);
+    free(sampler->entries);
+    free(sampler->buffer);
+    *sampler = (struct slice_sampler){.file = -1};
+}
+
+size_t slice_sampler_size(const struct slice_sampler *sampler)
+{
+    return BUFFER_SIZE + sampler->room * sizeof(*sampler->nodes) +
+           sampler->open_room * sizeof(*sampler->open) +
+           sampler->entry_room * sizeof(*sampler->entries);
+}
+
+/* At least count elements, new ones zero. */
+static bool make_room(void **array, size_t *room, size_t count, size_t size)
+{
+    size_t wanted = *room ? *room : 64;
+    char *grown;
+
+    if (count <= *room)
+        return true;
+    while (wanted < count)
+        wanted *= 2;
+    grown = realloc(*array, wanted * size);
+    if (!grown)
+        return false;
+    memset(grown + *room * size, 0, (wanted - *room) * size);
+    *array = grown;
+    *room = wanted;
+    return true;
+}
+
+static bool add_entry(struct slice_sampler *sampler, const struct slice_node *node, int64_t self,
+                      int64_t total, uint64_t calls)
+{
+    if (!node->function)
+        return true;
+    if (!make_room((void **)&sampler->entries, &sampler->entry_room, sampler->entry_count + 1,
+                   sizeof(*sampler->entries)))
+        return false;
+    sampler->entries[sampler->entry_count++] =
+        (struct slice_entry){node->thread, node->function, self, total, calls};
+    return true;
+}
+
+/* time went by in node, and not in its caller itself. */
+static bool add_time(struct slice_sampler *sampler, const struct slice_node *node, int64_t time,
+                     uint64_t calls)
+{
+    int64_t total = node->flags & NODE_OUTERMOST ? time : 0;
+
+    return add_entry(sampler, node, time, total, calls) &&
+           (!time || add_entry(sampler, &sampler->nodes[node->caller], -time, 0, 0));
+}
+
+static uint32_t outermost(const struct slice_sampler *sampler, uint32_t caller, uint32_t function)
+{
+    for (int i = 0; i < CHAIN_LIMIT; i++) {
+        const struct slice_node *node = &sampler->nodes[caller];
+        if (!node->function)
+            return NODE_OUTERMOST;
+        if (node->function == function)
+            return 0;
+        caller = node->caller;
+    }
+    return 0;
+}
+
+/* Callers are committed before what they call, in front of it in the file. */
+static void meet(struct slice_sampler *sampler, uint32_t index, const struct trace_node *seen,
+                 uint32_t thread)
+{
+    struct slice_node *node = &sampler->nodes[index];
+    uint32_t parent = seen->parent < index ? seen->parent : 0;
+
+    node->thread = thread;
+    node->function = seen->function & TRACE_FUNCTION_NUMBER;
+    if (seen->site & TRACE_SITE_TAIL)
+        parent = sampler->nodes[parent].caller;
+    node->caller = parent;
+    if (!parent && node->function)
+        node->flags |= NODE_UNROOTED;
+    node->flags |= sampler->nodes[parent].flags & NODE_UNROOTED;
+    node->flags |= outermost(sampler, parent, node->function);
+}
+
+/* At most one invocation of a context is under way on a stack. */
+static void count_gone(struct slice_node *node, bool called, bool returned, bool ended)
+{
+    uint64_t open = node->calls > node->exits ? node->calls - node->exits : 0;
+
+    if (node->gone > open || (ended && !called && !returned))
+        node->gone = open;
+    if (open > node->gone + 1)
+        node->gone = open - 1;
+}
+
+/* What the calls since the last look cost: in the node's own ticks, and in its caller's. As in
+   grinder/profile/cost.c. */
+static void count_cost(struct slice_sampler *sampler, struct slice_node *node,
+                       const struct trace_node *seen)
+{
+    const struct trace_header *header = &sampler->header;
+    int64_t calls = (int64_t)(seen->calls - node->calls), inner = header->probe_inner;
+    int64_t passed = (int64_t)(seen->passed - node->passed);
+    int64_t ended = (int64_t)(seen->exits - node->exits) + passed;
+    int64_t timed =
+        header->timing == TRACE_TIMING_EXACT ? calls : (int64_t)(seen->timed - node->timed);
+    int64_t outer = timed * (header->probe_timed - inner) +
+                    (calls - timed) * (header->probe_untimed - inner) +
+                    passed * (header->probe_passed - inner);
+
+    node->spent += ended * inner / (1 << TRACE_COST_SHIFT);
+    sampler->nodes[node->caller].spent += outer / (1 << TRACE_COST_SHIFT);
+}
+
+static bool compare(struct slice_sampler *sampler, uint32_t index, const struct trace_node *seen)
+{
+    struct slice_node *node = &sampler->nodes[index];
+    bool called = seen->calls != node->calls || seen->passed != node->passed;
+    bool returned = seen->exits != node->exits, ended = seen->ticks != node->ticks;
+
+    if (called || returned)
+        sampler->nodes[node->caller].child_changed = (uint16_t)sampler->look;
+    count_cost(sampler, node, seen);
+    node->raw = (int64_t)(seen->ticks - node->ticks);
+    node->entered = seen->calls - node->calls + seen->passed - node->passed;
+    node->calls = seen->calls;
+    node->passed = seen->passed;
+    node->exits = seen->exits;
+    node->ticks = seen->ticks;
+    node->timed = seen->timed;
+    if (ended) {
+        node->raw -= node->credit;
+        node->credit = 0;
+    }
+    if (called || returned || ended) {
+        count_gone(node, called, returned, ended);
+        return true;
+    }
+    if (node->calls <= node->exits + node->gone || node->flags & NODE_UNROOTED)
+        return true;
+    if (!make_room((void **)&sampler->open, &sampler->open_room, sampler->open_count + 1,
+                   sizeof(*sampler->open)))
+        return false;
+    sampler->open[sampler->open_count++] = index;
+    return true;
+}
+
+static bool look_at_block(struct slice_sampler *sampler, const unsigned char *bytes,
+                          uint32_t first_unit)
+{
+    const struct trace_block *block = (const struct trace_block *)bytes;
+    const struct trace_node *units = (const struct trace_node *)bytes;
+    uint32_t used = block->used < TRACE_BLOCK_UNITS ? block->used : TRACE_BLOCK_UNITS;
+    uint32_t unit = block->kind == TRACE_BLOCK_THREAD ? 3 : 1;
+
+    if (block->kind != TRACE_BLOCK_THREAD && block->kind != TRACE_BLOCK_NODES)
+        return true;
+    if (!block->thread || block->thread > SLICE_TRACE_LIMIT / TRACE_BLOCK_SIZE)
+        return false;
+    for (; unit < used; unit++) {
+        if (!units[unit].context)
+            continue;
+        if (!sampler->nodes[first_unit + unit].thread)
+            meet(sampler, first_unit + unit, &units[unit], block->thread);
+        if (!compare(sampler, first_unit + unit, &units[unit]))
+            return false;
+    }
+    return true;
+}
+
+/* Those that were under way from the last look to this one. Callers come first. */
+static void credit_open(struct slice_sampler *sampler, uint64_t width)
+{
+    for (size_t i = 0; i < sampler->open_count; i++) {
+        struct slice_node *node = &sampler->nodes[sampler->open[i]];
+        struct slice_node *caller = &sampler->nodes[node->caller];
+        bool caller_open = !caller->function || caller->through == (uint16_t)sampler->look;
+        if (!caller_open || caller->child_changed == (uint16_t)sampler->look) {
+            node->gone = node->calls - node->exits;
+            continue;
+        }
+        node->through = (uint16_t)sampler->look;
+        node->credit += (int64_t)width;
+        node->raw += (int64_t)width;
+    }
+}
+
+/* From the last node to the first: callees come before their callers. */
+static bool add_nodes(struct slice_sampler *sampler, uint64_t count)
+{
+    while (count-- > 0) {
+        struct slice_node *node = &sampler->nodes[count];
+        int64_t time = node->raw - node->spent;
+        if (node->thread && (time || node->entered) &&
+            !add_time(sampler, node, time, node->entered))
+            return false;
+        if (node->thread && node->function)
+            sampler->nodes[node->caller].spent += node->spent;
+        node->raw = node->spent = 0;
+        node->entered = 0;
+    }
+    return true;
+}
+
+static bool look_at_blocks(struct slice_sampler *sampler, uint64_t used)
+{
+    for (uint64_t offset = TRACE_HEADER_SIZE; offset < used;) {
+        uint64_t size = used - offset < BUFFER_SIZE ? used - offset : BUFFER_SIZE;
+        if (!file_read_at(sampler->file, sampler->buffer, size, offset))
+            return false;
+        for (uint64_t at = 0; at + TRACE_BLOCK_SIZE <= size; at += TRACE_BLOCK_SIZE)
+            if (!look_at_block(sampler, sampler->buffer + at,
+                               (uint32_t)((offset + at) / TRACE_UNIT)))
+                return false;
+        offset += size;
+    }
+    return true;
+}
+
+enum slice_look slice_sampler_look(struct slice_sampler *sampler, uint64_t now)
+{
+    struct trace_header *header = &sampler->header;
+    uint64_t width, units;
+
+    if (!file_read_at(sampler->file, header, sizeof(*header), 0))
+        return SLICE_FAILED;
+    if (header->state == TRACE_PREPARED || !header->start_ticks || now <= header->start_ticks)
+        return SLICE_NOTHING;
+    units = header->used / TRACE_UNIT;
+    if (header->used > SLICE_TRACE_LIMIT ||
+        !make_room((void **)&sampler->nodes, &sampler->room, units + 1, sizeof(*sampler->nodes)))
+        return SLICE_FAILED;
+    if (!sampler->last_ticks)
+        sampler->start_ticks = sampler->last_ticks = header->start_ticks;
+    sampler->look++;
+    sampler->entry_count = sampler->open_count = 0;
+    width = now - sampler->last_ticks;
+    sampler->last_ticks = now;
+    if (!look_at_blocks(sampler, header->used - header->used % TRACE_BLOCK_SIZE))
+        return SLICE_FAILED;
+    credit_open(sampler, width);
+    return add_nodes(sampler, units) ? SLICE_TAKEN : SLICE_FAILED;
+}

@@ -1,0 +1,25 @@
+/* The directory that traces are written to. */
+#ifndef UMBRA_SERVICE_TRACE_DIR_H
+#define UMBRA_SERVICE_TRACE_DIR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct trace_dir {
+    struct trace_dir *next; /* utlist; of directories that adopted sessions have */
+    int fd;
+    char *path; /* absolute */
+};
+
+/* Opens it, or makes it, for this user alone. Returns false after one message. */
+bool trace_dir_open(struct trace_dir *directory, const char *path);
+
+/* Where it was removed or renamed, and there is one of that path again: goes on with that one. */
+void trace_dir_find_again(struct trace_dir *directory);
+
+/* Writes the path of a file in it. Returns false, errno set, if there is no room for it. */
+bool trace_dir_path(const struct trace_dir *directory, const char *name, char *path, size_t size);
+
+void trace_dir_close(struct trace_dir *directory);
+
+#endif

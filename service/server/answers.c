@@ -1,0 +1,57 @@
+#include "service/server/answers.h"
+
+#include <stddef.h>
+
+#include "service/recorder/session.h"
+#include "service/server/client.h"
+#include "service/server/list.h"
+#include "service/server/pause.h"
+#include "service/server/service.h"
+#include "service/server/status.h"
+#include "trace/protocol.h"
+
+/* serve.c says it, when all is done. */
+static void promise_end(struct client *client, const struct protocol_command *command)
+{
+    (void)command;
+    client_wait_for_end(client);
+    service_stop(client->service);
+}
+
+/* For snapshots and top. */
+static void give_trace(struct client *client, const struct protocol_command *command)
+{
+    const struct session *session = recorder_find(&client->service->recorder, command->session);
+
+    if (session && session->number == command->session)
+        client->kind->give(client, session->trace.name, session->trace.fd);
+}
+
+static const struct answer answers[] = {
+    {.kind = PROTOCOL_COMMAND_STATUS, .say = status_say},
+    {.kind = PROTOCOL_COMMAND_STOP, .say = promise_end, .comes_late = true},
+    {.kind = PROTOCOL_COMMAND_LIST, .say = list_say},
+    {.kind = PROTOCOL_COMMAND_PAUSE, .say = pause_say},
+    {.kind = PROTOCOL_COMMAND_RESUME, .say = pause_say},
+    {.kind = PROTOCOL_COMMAND_OPEN, .say = give_trace, .has_descriptor = true},
+};
+
+const struct answer *answer_find(uint32_t kind)
+{
+    for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
+        if (answers[i].kind == kind)
+            return &answers[i];
+    }
+    return NULL;
+}
+
+void answer_give(struct client *client, const struct protocol_command *command)
+{
+    const struct answer *answer = answer_find(command->kind);
+
+    answer->say(client, command);
+    if (answer->comes_late)
+        return;
+    client_say(client, NULL);
+    client_end(client);
+}

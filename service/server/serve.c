@@ -1,0 +1,125 @@
+#include "service/server/serve.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "service/base/message.h"
+#include "service/base/process.h"
+#include "service/recorder/recording.h"
+#include "service/recorder/session_life.h"
+#include "service/server/client.h"
+#include "service/server/command.h"
+#include "service/server/listeners.h"
+
+/* As daemons do, whose SIGHUP comes from whatever renames their log files. */
+static bool is_daemon_like(const struct service *service)
+{
+    return service->settings->is_daemon || message_has_log();
+}
+
+/* What a key sends, the command has got as well; what came to us alone is handed on. */
+static void signal_came(void *owner)
+{
+    struct service *service = owner;
+    struct signal_event event;
+
+    while (signals_next(&service->signals, &event)) {
+        if (event.child_ended) {
+            /* Before the command is collected, and how it ended forgotten. */
+            session_sweep(&service->recorder, false);
+            if (service->command && command_has_ended(service->command, &service->exit_status)) {
+                service->command = 0;
+                service->is_stopping = true;
+            }
+        } else if (event.for_the_log && !service->command && is_daemon_like(service)) {
+            message_reopen_log();
+        } else if (!service->command) {
+            service->is_stopping = true;
+        } else if (!event.from_terminal) {
+            command_signal(service->command, event.number);
+        }
+    }
+}
+
+bool serve_open(struct service *service, const struct service_settings *settings)
+{
+    *service = (struct service){
+        .settings = settings,
+        .loop.fd = -1,
+        .signals.fd = -1,
+        .endpoint.lock = -1,
+        .tcp.listener = -1,
+    };
+    recording_init(&service->recorder, settings->recording, &service->loop);
+    if (!event_loop_open(&service->loop) || !signals_open(&service->signals) ||
+        !service_watch(service, &service->signal_source, service->signals.fd, signal_came)) {
+        message("cannot wait for events: %s", strerror(errno));
+        goto err;
+    }
+    if (endpoint_open(&service->endpoint, settings->instance) &&
+        recording_open(&service->recorder) && listeners_open(service)) {
+        recording_begin(&service->recorder, service->endpoint.socket_path);
+        return true;
+    }
+err:
+    serve_close(service);
+    return false;
+}
+
+bool serve_run_command(struct service *service)
+{
+    if (!service->settings->command)
+        return true;
+    service->command =
+        command_start(service->settings->command, service->settings->instance,
+                      service->tcp.listener < 0 ? NULL : service->endpoint.rendezvous_path,
+                      &service->signals, &service->exit_status);
+    return service->command != 0;
+}
+
+int serve_run(struct service *service)
+{
+    process_raise_descriptor_limit();
+    while (!service->is_stopping)
+        event_loop_turn(&service->loop);
+    return service->exit_status;
+}
+
+/* Those who asked for the end hear of it when it is there: the instance is free again. */
+static void close_clients(struct service *service, unsigned left)
+{
+    const struct recorder *recorder = &service->recorder;
+    struct client *client, *next;
+    bool is_synced = false;
+
+    DL_FOREACH_SAFE(service->clients, client, next)
+    {
+        if (client->awaits_the_end) {
+            if (!is_synced && !recorder_sync(recorder))
+                client_say(client, "not_on_disk\t%s", strerror(errno));
+            is_synced = true;
+            client_say(client, "ended\t%u", recorder->ended);
+            client_say(client, "ended_bytes\t%" PRIu64, recorder->ended_bytes);
+            client_say(client, "left\t%u", left);
+            client_say(client, "instance\t%s", service->settings->instance);
+            client_say(client, "pid\t%d", (int)getpid());
+            client_say(client, NULL);
+        }
+        client_end(client);
+    }
+}
+
+void serve_close(struct service *service)
+{
+    unsigned left = recording_end(&service->recorder, service->settings->command != NULL);
+
+    tcp_endpoint_close(&service->tcp);
+    endpoint_close(&service->endpoint);
+    close_clients(service, left);
+    recording_close(&service->recorder);
+    signals_close(&service->signals);
+    event_loop_close(&service->loop);
+}

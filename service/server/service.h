@@ -1,0 +1,63 @@
+/*
+ * One instance of the service: a single thread around an event loop.
+ *
+ *      listeners --accept-> client --hello--> session (recorder/) --process gone--> trace complete
+ *                             |
+ *                             +--command--> an answer in text
+ *
+ * A client lives as long as it takes to say one thing, and no longer than CLIENT_TIMEOUT_MS. A
+ * session lives as long as the process it records. Nothing here ever waits for either.
+ *
+ * This is what listeners and clients share; serve.h opens and closes it.
+ */
+#ifndef UMBRA_SERVICE_SERVICE_H
+#define UMBRA_SERVICE_SERVICE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "service/base/event_loop.h"
+#include "service/recorder/recorder.h"
+#include "service/server/endpoint.h"
+#include "service/server/signals.h"
+#include "service/server/tcp_endpoint.h"
+
+struct client;
+
+/* All of it is the caller's. */
+struct service_settings {
+    const char *instance;
+    char **command; /* to be run, zero-terminated; null: none */
+    bool is_daemon; /* its terminal does not end it */
+    const struct recorder_settings *recording;
+};
+
+struct service {
+    const struct service_settings *settings;
+    struct event_loop loop;
+    struct recorder recorder;
+
+    struct signals signals;
+    struct event_source signal_source;
+    struct endpoint endpoint;
+    struct event_source endpoint_source;
+    struct tcp_endpoint tcp;
+    struct event_source tcp_source;
+
+    struct client *clients; /* in the order in which they came */
+    unsigned refused;       /* who connected and was not served, since the start */
+    unsigned strangers;     /* of these, who did not know the secret */
+
+    pid_t command; /* 0 if there is none */
+    int exit_status;
+    bool is_stopping;
+};
+
+/* Has the event loop call ready with the service. Returns false, errno set, if there is no room. */
+bool service_watch(struct service *service, struct event_source *source, int fd,
+                   void (*ready)(void *));
+
+/* To be called by whoever was told to stop the service: asks the command to end first. */
+void service_stop(struct service *service);
+
+#endif

@@ -1,0 +1,449 @@
+#include "service/tool/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "service/base/file.h"
+#include "service/base/message.h"
+#include "service/recorder/call_trace.h"
+#include "service/recorder/tick_clock.h"
+#include "service/tool/help.h"
+#include "trace/protocol.h"
+#include "trace/trace_format.h"
+
+enum option_code {
+    OPTION_TRACE_DIR = 1,
+    OPTION_INSTANCE,
+    OPTION_NODES,
+    OPTION_SLICES,
+    OPTION_SAMPLES,
+    OPTION_SIZE,
+    OPTION_MODE,
+    OPTION_RING_SIZE,
+    OPTION_EVENTS_SIZE,
+    OPTION_KEEP_NEWEST,
+    OPTION_TIMING,
+    OPTION_PAUSED,
+    OPTION_LOG_FILE,
+    OPTION_VERBOSE,
+    OPTION_QUIET,
+    OPTION_JSON,
+    OPTION_SESSION,
+    OPTION_PID,
+    OPTION_OUTPUT,
+    OPTION_INTERVAL,
+    OPTION_TIMES,
+    OPTION_ONCE,
+    OPTION_HELP,
+    OPTION_COUNT
+};
+
+static const struct option option_table[] = {
+    {"trace-dir", required_argument, NULL, OPTION_TRACE_DIR},
+    {"instance-id", required_argument, NULL, OPTION_INSTANCE},
+    {"node-limit", required_argument, NULL, OPTION_NODES},
+    {"slices", required_argument, NULL, OPTION_SLICES},
+    {"samples", required_argument, NULL, OPTION_SAMPLES},
+    {"max-trace-size", required_argument, NULL, OPTION_SIZE},
+    {"mode", required_argument, NULL, OPTION_MODE},
+    {"ring-size", required_argument, NULL, OPTION_RING_SIZE},
+    {"max-events-size", required_argument, NULL, OPTION_EVENTS_SIZE},
+    {"keep-newest", no_argument, NULL, OPTION_KEEP_NEWEST},
+    {"timing", required_argument, NULL, OPTION_TIMING},
+    {"paused", no_argument, NULL, OPTION_PAUSED},
+    {"log-file", required_argument, NULL, OPTION_LOG_FILE},
+    {"verbose", no_argument, NULL, OPTION_VERBOSE},
+    {"quiet", no_argument, NULL, OPTION_QUIET},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"session", required_argument, NULL, OPTION_SESSION},
+    {"pid", required_argument, NULL, OPTION_PID},
+    {"output", required_argument, NULL, OPTION_OUTPUT},
+    {"interval", required_argument, NULL, OPTION_INTERVAL},
+    {"count", required_argument, NULL, OPTION_TIMES},
+    {"once", no_argument, NULL, OPTION_ONCE},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+#define OF(verb) (1u << (verb))
+#define SERVES   (OF(VERB_START) | OF(VERB_SPAWN))
+#define SHOWS    (OF(VERB_STATUS) | OF(VERB_LIST))
+#define CHOOSES  (OF(VERB_SNAPSHOT) | OF(VERB_PAUSE) | OF(VERB_RESUME))
+
+/* The verbs that understand it. */
+static const unsigned verbs_of[OPTION_COUNT] = {
+    [OPTION_TRACE_DIR] = SERVES,
+    [OPTION_INSTANCE] = ~0u,
+    [OPTION_NODES] = SERVES,
+    [OPTION_SLICES] = SERVES,
+    [OPTION_SAMPLES] = SERVES,
+    [OPTION_SIZE] = SERVES,
+    [OPTION_MODE] = SERVES,
+    [OPTION_RING_SIZE] = SERVES,
+    [OPTION_EVENTS_SIZE] = SERVES,
+    [OPTION_KEEP_NEWEST] = SERVES,
+    [OPTION_TIMING] = SERVES,
+    [OPTION_PAUSED] = SERVES,
+    [OPTION_LOG_FILE] = SERVES,
+    [OPTION_VERBOSE] = SERVES,
+    [OPTION_QUIET] = SERVES,
+    [OPTION_JSON] = SHOWS,
+    [OPTION_SESSION] = CHOOSES,
+    [OPTION_PID] = CHOOSES,
+    [OPTION_OUTPUT] = OF(VERB_SNAPSHOT),
+    [OPTION_INTERVAL] = OF(VERB_TOP),
+    [OPTION_TIMES] = OF(VERB_TOP),
+    [OPTION_ONCE] = OF(VERB_TOP),
+    [OPTION_HELP] = ~0u,
+};
+
+static const char *const verb_names[] = {
+    [VERB_START] = "start",   [VERB_SPAWN] = "spawn", [VERB_STOP] = "stop",
+    [VERB_STATUS] = "status", [VERB_LIST] = "list",   [VERB_PAUSE] = "pause",
+    [VERB_RESUME] = "resume", [VERB_TOP] = "top",     [VERB_SNAPSHOT] = "snapshot",
+};
+
+struct raw_options {
+    const char *values[OPTION_COUNT]; /* as given; "" for those that take none; null: not given */
+};
+
+static bool parse_number(const char *text, uint64_t *number, const char **rest)
+{
+    char *end;
+
+    if (!isdigit((unsigned char)*text))
+        return false;
+    errno = 0;
+    *number = strtoull(text, &end, 10);
+    *rest = end;
+    return !errno;
+}
+
+bool options_parse_size(const char *text, uint64_t *size)
+{
+    static const char suffixes[] = "KMG";
+    unsigned shift = 0;
+
+    if (!parse_number(text, size, &text))
+        return false;
+    if (*text) {
+        const char *suffix = strchr(suffixes, toupper((unsigned char)*text));
+        if (!suffix || text[1])
+            return false;
+        shift = 10 * (unsigned)(suffix - suffixes + 1);
+    }
+    if (*size > UINT64_MAX >> shift)
+        return false;
+    *size <<= shift;
+    return true;
+}
+
+static bool read_verb(struct options *options, const char *name)
+{
+    for (int i = VERB_START; name && i <= VERB_SNAPSHOT; i++) {
+        if (!strcmp(name, verb_names[i])) {
+            options->verb = (enum verb)i;
+            return true;
+        }
+    }
+    message("%s: expected start, spawn, stop, status, list, pause, resume, top or snapshot; "
+            "see --help",
+            name ? name : "no verb");
+    return false;
+}
+
+/*
+ * The instance: as given, else as UMBRA_INSTANCE_ID says, else the default one. A command is run
+ * under an instance nobody else has, so that any number of them can run at once.
+ */
+static bool choose_instance(struct options *options, const char *given)
+{
+    const char *instance = given ? given : getenv("UMBRA_INSTANCE_ID");
+    char path[PROTOCOL_PATH_SIZE];
+
+    if (options->command && !given) {
+        snprintf(options->instance, sizeof(options->instance), "run-%d-%06lx", (int)getpid(),
+                 (unsigned long)tick_clock_now() & 0xffffff);
+        return true;
+    }
+    if (!instance || !*instance)
+        instance = PROTOCOL_DEFAULT_INSTANCE;
+    if (strlen(instance) >= OPTIONS_INSTANCE_SIZE ||
+        !protocol_socket_path(path, "/", instance, 0)) {
+        message("%s: as an instance id, expected up to %d letters, digits, '-', '_' and '.', "
+                "the first not '.'",
+                instance, OPTIONS_INSTANCE_SIZE - 1);
+        return false;
+    }
+    strcpy(options->instance, instance);
+    return true;
+}
+
+static bool choose_trace_dir(struct options *options, const char *given)
+{
+    const char *path = given && *given ? given : "traces";
+
+    options->recording.trace_dir = path;
+    if (strlen(path) < FILE_PATH_SIZE)
+        return true;
+    message("--trace-dir: expected a path of less than %d bytes", FILE_PATH_SIZE);
+    return false;
+}
+
+static const char *name_of(int code)
+{
+    const struct option *option = option_table;
+
+    while (option->val != code)
+        option++;
+    return option->name;
+}
+
+/* One of 1 to UINT32_MAX; by_default where the option was not given. */
+static bool choose_number(const struct raw_options *raw, enum option_code code, uint32_t *chosen,
+                          uint32_t by_default)
+{
+    const char *given = raw->values[code];
+    const char *rest;
+    uint64_t number;
+
+    *chosen = by_default;
+    if (!given)
+        return true;
+    if (!parse_number(given, &number, &rest) || *rest || number < 1 || number > UINT32_MAX) {
+        message("--%s=%s: expected a number from 1 to %u", name_of(code), given, UINT32_MAX);
+        return false;
+    }
+    *chosen = (uint32_t)number;
+    return true;
+}
+
+/* Seconds, with a fraction. */
+static bool choose_interval(struct options *options, const char *given)
+{
+    char *end = NULL;
+    double seconds = given ? strtod(given, &end) : OPTIONS_DEFAULT_INTERVAL;
+
+    if (given && (!*given || *end || !(seconds >= 0.1 && seconds <= 3600))) {
+        message("--interval=%s: expected seconds from 0.1 to 3600", given);
+        return false;
+    }
+    options->interval_ms = (uint32_t)(seconds * 1000);
+    return true;
+}
+
+/* Which of the sessions, and what is to be done with them. */
+static bool choose_sessions(struct options *options, const struct raw_options *raw)
+{
+    options->output = raw->values[OPTION_OUTPUT];
+    if (raw->values[OPTION_SESSION] && raw->values[OPTION_PID]) {
+        message("--session and --pid exclude each other");
+        return false;
+    }
+    return choose_number(raw, OPTION_SESSION, &options->session, 0) &&
+           choose_number(raw, OPTION_PID, &options->pid, 0) &&
+           choose_number(raw, OPTION_TIMES, &options->times, 0) &&
+           choose_interval(options, raw->values[OPTION_INTERVAL]);
+}
+
+static bool choose_limits(struct options *options, const struct raw_options *raw)
+{
+    const char *size_given = raw->values[OPTION_SIZE];
+    uint64_t size = OPTIONS_DEFAULT_TRACE_SIZE;
+
+    if (!choose_number(raw, OPTION_NODES, &options->recording.node_limit,
+                       OPTIONS_DEFAULT_NODE_LIMIT))
+        return false;
+
+    if (size_given && (!options_parse_size(size_given, &size) || size < OPTIONS_MIN_TRACE_SIZE ||
+                       size > OPTIONS_MAX_TRACE_SIZE)) {
+        message("--max-trace-size=%s: expected bytes from 64K to 256G", size_given);
+        return false;
+    }
+    options->recording.max_trace_size = size - size % TRACE_BLOCK_SIZE;
+    return true;
+}
+
+static bool choose_slices(struct options *options, const char *given)
+{
+    uint64_t slices = OPTIONS_DEFAULT_SLICES;
+    const char *rest = "";
+
+    if (given && (!parse_number(given, &slices, &rest) || *rest || slices == 1 ||
+                  slices > OPTIONS_MAX_SLICES)) {
+        message("--slices=%s: expected 0 or a number from 2 to %u", given, OPTIONS_MAX_SLICES);
+        return false;
+    }
+    options->recording.slices = (uint32_t)slices;
+    return true;
+}
+
+static bool choose_samples(struct options *options, const char *given)
+{
+    uint64_t samples = OPTIONS_DEFAULT_SAMPLES;
+    const char *rest = "";
+
+    if (given &&
+        (!parse_number(given, &samples, &rest) || *rest || samples > OPTIONS_MAX_SAMPLES)) {
+        message("--samples=%s: expected a number from 0 to %u", given, OPTIONS_MAX_SAMPLES);
+        return false;
+    }
+    options->recording.samples = (uint32_t)samples;
+    return true;
+}
+
+static bool choose_size(const char *name, const char *given, uint64_t least, uint64_t most,
+                        const char *range, uint64_t *size)
+{
+    if (!given || (options_parse_size(given, size) && *size >= least && *size <= most))
+        return true;
+    message("--%s=%s: expected bytes from %s", name, given, range);
+    return false;
+}
+
+static bool choose_mode(struct options *options, const struct raw_options *raw)
+{
+    const char *mode = raw->values[OPTION_MODE];
+    const char *ring_size = raw->values[OPTION_RING_SIZE];
+    const char *events_size = raw->values[OPTION_EVENTS_SIZE];
+    bool keep_newest = raw->values[OPTION_KEEP_NEWEST];
+
+    options->recording.records_events = mode && !strcmp(mode, "calltrace");
+    options->recording.events = (struct event_policy){
+        .ring_size = OPTIONS_DEFAULT_RING_SIZE,
+        .keep_newest = keep_newest,
+    };
+    if (mode && !options->recording.records_events && strcmp(mode, "profile")) {
+        message("--mode=%s: expected profile or calltrace", mode);
+        return false;
+    }
+    if (options->recording.records_events && !call_trace_is_possible()) {
+        message("--mode=calltrace: expected Linux; here only profiles can be recorded");
+        return false;
+    }
+    if (!options->recording.records_events && (ring_size || events_size || keep_newest)) {
+        message("--ring-size, --max-events-size and --keep-newest go with --mode=calltrace");
+        return false;
+    }
+    if (keep_newest && !events_size) {
+        message("--keep-newest: expected --max-events-size, the size to keep, as well");
+        return false;
+    }
+    return choose_size("ring-size", ring_size, OPTIONS_MIN_RING_SIZE, OPTIONS_MAX_RING_SIZE,
+                       "1M to 4G", &options->recording.events.ring_size) &&
+           choose_size("max-events-size", events_size, OPTIONS_MIN_RING_SIZE, UINT64_MAX / 2, "1M",
+                       &options->recording.events.disk_size);
+}
+
+static bool choose_timing(struct options *options, const char *given)
+{
+    options->recording.is_exact =
+        options->recording.records_events || (given && !strcmp(given, "exact"));
+    if (given && !strcmp(given, "adaptive") && options->recording.records_events) {
+        message("--timing=adaptive: with --mode=calltrace each call is timed");
+        return false;
+    }
+    if (!given || options->recording.is_exact || !strcmp(given, "adaptive"))
+        return true;
+    message("--timing=%s: expected exact or adaptive", given);
+    return false;
+}
+
+static bool choose_messages(struct options *options, const struct raw_options *raw)
+{
+    options->recording.log_file = raw->values[OPTION_LOG_FILE];
+    options->recording.is_verbose = raw->values[OPTION_VERBOSE];
+    options->is_quiet = raw->values[OPTION_QUIET];
+    if (!options->recording.is_verbose || !options->is_quiet)
+        return true;
+    message("--verbose and --quiet exclude each other");
+    return false;
+}
+
+/* Each verb has its own options. */
+static bool check_verb(const struct options *options, const struct raw_options *raw,
+                       const char *excess)
+{
+    if (excess) {
+        message("%s: unexpected argument%s", excess,
+                options->verb == VERB_START ? "; put -- before a command to run" : "; see --help");
+        return false;
+    }
+    if (options->command && options->verb != VERB_START) {
+        message("-- %s: only start takes a command", options->command[0]);
+        return false;
+    }
+    for (int code = 1; code < OPTION_COUNT; code++) {
+        if (!raw->values[code] || verbs_of[code] & OF(options->verb))
+            continue;
+        message("--%s: %s does not take it; see --help", name_of(code), verb_names[options->verb]);
+        return false;
+    }
+    return true;
+}
+
+/* Cuts argv at "--"; what follows is the command. */
+static bool split_command(struct options *options, int *argc, char **argv)
+{
+    for (int i = 1; i < *argc; i++) {
+        if (strcmp(argv[i], "--"))
+            continue;
+        *argc = i;
+        options->command = argv + i + 1;
+        if (*options->command)
+            return true;
+        message("--: expected a command behind it");
+        return false;
+    }
+    return true;
+}
+
+/* Returns false after one message. What is no option is in argv from optind on. */
+static bool read_options(struct raw_options *raw, int argc, char **argv)
+{
+    int code;
+
+    opterr = 0;
+    optind = 0; /* begin anew, also where this was called before */
+    while ((code = getopt_long(argc, argv, ":", option_table, NULL)) != -1) {
+        if (code == '?' || code == ':') {
+            message("%s: %s; see --help", argv[optind - 1],
+                    code == ':' ? "expected a value behind it"
+                                : "unknown option, or a value where none is expected");
+            return false;
+        }
+        raw->values[code] = optarg ? optarg : "";
+    }
+    return true;
+}
+
+bool options_parse(struct options *options, int argc, char **argv)
+{
+    struct raw_options raw = {0};
+
+    memset(options, 0, sizeof(*options));
+    if (!split_command(options, &argc, argv))
+        return false;
+    if (!read_options(&raw, argc, argv))
+        return false;
+    if (raw.values[OPTION_HELP]) {
+        fputs(help_text, stdout);
+        return true;
+    }
+    options->recording.is_paused = raw.values[OPTION_PAUSED];
+    options->as_json = raw.values[OPTION_JSON];
+    options->is_once = raw.values[OPTION_ONCE];
+    return read_verb(options, optind < argc ? argv[optind] : NULL) &&
+           check_verb(options, &raw, optind + 1 < argc ? argv[optind + 1] : NULL) &&
+           choose_messages(options, &raw) &&
+           choose_trace_dir(options, raw.values[OPTION_TRACE_DIR]) &&
+           choose_instance(options, raw.values[OPTION_INSTANCE]) && choose_limits(options, &raw) &&
+           choose_slices(options, raw.values[OPTION_SLICES]) &&
+           choose_samples(options, raw.values[OPTION_SAMPLES]) && choose_mode(options, &raw) &&
+           choose_timing(options, raw.values[OPTION_TIMING]) && choose_sessions(options, &raw);
+}

@@ -1,0 +1,148 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "service/tool/options.h"
+
+#define PARSE(options, ...) parse(options, (char *[]){"call_trace_service", __VA_ARGS__, NULL})
+
+static bool parse(struct options *options, char **argv)
+{
+    int argc = 0;
+
+    while (argv[argc])
+        argc++;
+    return options_parse(options, argc, argv);
+}
+
+static void test_defaults(void **state)
+{
+    struct options options;
+
+    (void)state;
+    unsetenv("UMBRA_INSTANCE_ID");
+    assert_true(PARSE(&options, "start"));
+    assert_int_equal(options.verb, VERB_START);
+    assert_string_equal(options.recording.trace_dir, "traces");
+    assert_string_equal(options.instance, "default");
+    assert_int_equal(options.recording.max_trace_size, 1ull << 30);
+    assert_int_equal(options.recording.samples, 1000);
+    assert_null(options.command);
+}
+
+static void test_each_verb_has_its_options(void **state)
+{
+    struct options options;
+
+    (void)state;
+    assert_true(PARSE(&options, "start", "--paused", "--log-file=log"));
+    assert_true(options.recording.is_paused);
+    assert_string_equal(options.recording.log_file, "log");
+    assert_true(PARSE(&options, "list", "--json"));
+    assert_true(options.as_json);
+    assert_true(PARSE(&options, "snapshot", "--pid=7", "--output=x"));
+    assert_int_equal(options.pid, 7);
+    assert_true(PARSE(&options, "top", "--interval=0.5", "--count=3"));
+    assert_int_equal(options.interval_ms, 500);
+    assert_int_equal(options.times, 3);
+    assert_true(PARSE(&options, "spawn", "--quiet"));
+    assert_true(options.is_quiet);
+    assert_false(PARSE(&options, "start", "--quiet", "--verbose"));
+    assert_false(PARSE(&options, "stop", "--json"));
+    assert_false(PARSE(&options, "list", "--paused"));
+    assert_false(PARSE(&options, "top", "--session=1"));
+    assert_false(PARSE(&options, "pause", "--session=1", "--pid=2"));
+    assert_false(PARSE(&options, "pause", "--session=0"));
+    assert_false(PARSE(&options, "pause", "--session=-1"));
+    assert_false(PARSE(&options, "top", "--interval=nan"));
+    assert_false(PARSE(&options, "top", "--interval=0"));
+}
+
+static void test_command_is_taken_as_it_is(void **state)
+{
+    struct options options;
+
+    (void)state;
+    assert_true(PARSE(&options, "start", "--verbose", "--", "sh", "-c", "--", "--help"));
+    assert_true(options.recording.is_verbose);
+    assert_string_equal(options.command[0], "sh");
+    assert_string_equal(options.command[2], "--");
+    assert_string_equal(options.command[3], "--help");
+}
+
+static void test_a_command_has_its_own_instance(void **state)
+{
+    struct options options;
+
+    (void)state;
+    setenv("UMBRA_INSTANCE_ID", "outer", 1);
+    assert_true(PARSE(&options, "start", "--", "true"));
+    assert_true(!strncmp(options.instance, "run-", 4));
+    assert_true(PARSE(&options, "start", "--instance-id=mine", "--", "true"));
+    assert_string_equal(options.instance, "mine");
+    assert_true(PARSE(&options, "status"));
+    assert_string_equal(options.instance, "outer");
+    unsetenv("UMBRA_INSTANCE_ID");
+}
+
+static void test_wrong_usage(void **state)
+{
+    struct options options;
+
+    (void)state;
+    assert_false(PARSE(&options, NULL));
+    assert_false(PARSE(&options, "begin"));
+    assert_false(PARSE(&options, "start", "lua"));
+    assert_false(PARSE(&options, "start", "--"));
+    assert_false(PARSE(&options, "start", "--wat"));
+    assert_false(PARSE(&options, "spawn", "--", "true"));
+    assert_false(PARSE(&options, "stop", "--verbose"));
+    assert_false(PARSE(&options, "start", "--instance-id=../x"));
+    assert_false(PARSE(&options, "start", "--instance-id=.x"));
+    assert_false(PARSE(&options, "start", "--node-limit=0"));
+    assert_false(PARSE(&options, "start", "--node-limit=4294967296"));
+    assert_false(PARSE(&options, "start", "--max-trace-size=1"));
+    assert_false(PARSE(&options, "start", "--timing=rough"));
+    assert_false(PARSE(&options, "stop", "--timing=exact"));
+    assert_true(PARSE(&options, "start", "--timing=exact") && options.recording.is_exact);
+    assert_true(PARSE(&options, "start") && !options.recording.is_exact);
+    assert_false(PARSE(&options, "start", "--max-trace-size=1T"));
+    assert_false(PARSE(&options, "start", "--samples=10001"));
+    assert_false(PARSE(&options, "start", "--samples=1k"));
+    assert_false(PARSE(&options, "status", "--samples=1"));
+    assert_true(PARSE(&options, "spawn", "--samples=0") && options.recording.samples == 0);
+    assert_true(PARSE(&options, "start", "--samples=10000") && options.recording.samples == 10000);
+}
+
+static void test_sizes(void **state)
+{
+    uint64_t size;
+
+    (void)state;
+    assert_true(options_parse_size("65536", &size) && size == 65536);
+    assert_true(options_parse_size("64k", &size) && size == 65536);
+    assert_true(options_parse_size("3G", &size) && size == 3ull << 30);
+    assert_false(options_parse_size("", &size));
+    assert_false(options_parse_size("-1", &size));
+    assert_false(options_parse_size("1KB", &size));
+    assert_false(options_parse_size("99999999999999999999", &size));
+    assert_false(options_parse_size("18446744073709551615K", &size));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_each_verb_has_its_options),
+        cmocka_unit_test(test_command_is_taken_as_it_is),
+        cmocka_unit_test(test_a_command_has_its_own_instance),
+        cmocka_unit_test(test_wrong_usage),
+        cmocka_unit_test(test_sizes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

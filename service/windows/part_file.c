@@ -1,0 +1,7 @@
+#include "service/recorder/part_file.h"
+
+/* None is made there. */
+void part_file_clean(int directory)
+{
+    (void)directory;
+}

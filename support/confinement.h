@@ -1,0 +1,21 @@
+/*
+ * A process that reads what may be hostile by way of a library: should it be taken over, it can do
+ * nothing but spoil its own result.
+ */
+#ifndef UMBRA_SUPPORT_CONFINEMENT_H
+#define UMBRA_SUPPORT_CONFINEMENT_H
+
+/*
+ * From now on this process, of one thread, can read what it has open, write to output, have memory,
+ * and end; all other system calls fail with EPERM (seccomp). Not to be undone, and inherited. Where
+ * the kernel has no such filters, nothing changes.
+ */
+void confine(int output);
+
+/*
+ * The same without an output, for a library that opens files by itself: also, files can be opened
+ * to be read. What is read so does not get out of the process.
+ */
+void confine_reader(void);
+
+#endif

@@ -1,0 +1,172 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "support/confinement.h"
+
+struct open_files {
+    int input, output, other;
+};
+
+static void enter(const struct open_files *files)
+{
+    confine(files->output);
+}
+
+static void enter_reader(const struct open_files *files)
+{
+    (void)files;
+    confine_reader();
+}
+
+/* Runs what in a confined process, which it tells about by its status. */
+static void expect_within(void (*confinement)(const struct open_files *files),
+                          bool (*what)(const struct open_files *files))
+{
+    struct open_files files;
+    int ends[2], status;
+    pid_t child;
+
+    assert_int_equal(pipe(ends), 0);
+    files =
+        (struct open_files){open("/proc/self/exe", O_RDONLY), ends[1], open("/dev/null", O_RDWR)};
+    child = fork();
+    if (child == 0) {
+        confinement(&files);
+        _exit(what(&files) ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    close(files.input);
+    close(files.other);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void expect_confined(bool (*what)(const struct open_files *files))
+{
+    expect_within(enter, what);
+}
+
+static bool is_refused(long result)
+{
+    return result < 0 && errno == EPERM;
+}
+
+static bool reads(const struct open_files *files)
+{
+    char magic[4] = "";
+    char *large = malloc(64 << 20);
+    struct stat status;
+
+    if (!large || read(files->input, magic, 4) != 4 || memcmp(magic, "\177ELF", 4) != 0)
+        return false;
+    memset(large, 1, 64 << 20);
+    large = realloc(large, 128 << 20);
+    free(large);
+    return large && pread(files->input, magic, 4, 0) == 4 && lseek(files->input, 0, SEEK_END) > 4 &&
+           fstat(files->input, &status) == 0;
+}
+
+static bool reads_and_reports(const struct open_files *files)
+{
+    return reads(files) && write(files->output, "found", 5) == 5;
+}
+
+static bool opens_nothing(const struct open_files *files)
+{
+    int to[2];
+
+    (void)files;
+    return is_refused(open("/etc/passwd", O_RDONLY)) &&
+           is_refused(socket(AF_INET, SOCK_STREAM, 0)) && is_refused(pipe(to)) &&
+           is_refused(memfd_create("x", 0));
+}
+
+static bool writes_nowhere_else(const struct open_files *files)
+{
+    return is_refused(write(files->other, "x", 1)) &&
+           is_refused(pwrite(files->output, "x", 1, 0)) && is_refused(ftruncate(files->other, 0)) &&
+           is_refused(dup2(files->other, files->output)) && is_refused(unlink("/nothing")) &&
+           is_refused(rename("/nothing", "/other"));
+}
+
+static bool begins_nothing(const struct open_files *files)
+{
+    char *none[] = {NULL};
+
+    (void)files;
+    return is_refused(fork()) && is_refused(execve("/bin/true", none, none)) &&
+           is_refused(kill(getppid(), 0)) &&
+           mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+               MAP_FAILED;
+}
+
+static void it_reads_and_reports(void **state)
+{
+    (void)state;
+    expect_confined(reads_and_reports);
+}
+
+static void it_opens_nothing(void **state)
+{
+    (void)state;
+    expect_confined(opens_nothing);
+}
+
+static void it_writes_nowhere_else(void **state)
+{
+    (void)state;
+    expect_confined(writes_nowhere_else);
+}
+
+static void it_begins_nothing(void **state)
+{
+    (void)state;
+    expect_confined(begins_nothing);
+}
+
+static bool opens_to_read_only(const struct open_files *files)
+{
+    return open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0 &&
+           is_refused(open("/dev/null", O_WRONLY)) && is_refused(open("/dev/null", O_RDWR)) &&
+           is_refused(open("/tmp/nothing", O_RDONLY | O_CREAT, 0600)) &&
+           is_refused(open("/dev/null", O_RDONLY | O_TRUNC)) &&
+           is_refused(open("/tmp", O_TMPFILE | O_RDWR, 0600)) &&
+           is_refused(write(files->output, "x", 1)) &&
+           is_refused(socket(AF_INET, SOCK_STREAM, 0)) && begins_nothing(files) &&
+           writes_nowhere_else(files);
+}
+
+static void a_reader_opens_to_read_only(void **state)
+{
+    (void)state;
+    expect_within(enter_reader, reads);
+    expect_within(enter_reader, opens_to_read_only);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_reads_and_reports),        cmocka_unit_test(it_opens_nothing),
+        cmocka_unit_test(it_writes_nowhere_else),      cmocka_unit_test(it_begins_nothing),
+        cmocka_unit_test(a_reader_opens_to_read_only),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,29 @@
+/*
+ * Finding a place in an array that is in order, by halves.
+ *
+ *      partition_point(i, count, items[i].address < address)     the first that is not below
+ *      partition_point(i, count, items[i].address <= address)    one behind the last not above
+ *
+ * The condition holds for the items in front and for no others. It names the item that it is asked
+ * of by the index i. The value is how many it holds for, 0 to count: the index of the first for
+ * which it does not hold. (C++ calls this std::partition_point.)
+ */
+#ifndef UMBRA_SUPPORT_SORTED_H
+#define UMBRA_SUPPORT_SORTED_H
+
+#include <stddef.h>
+
+#define partition_point(i, count, condition)                                                       \
+    __extension__({                                                                                \
+        size_t partition_low = 0, partition_high = (count);                                        \
+        while (partition_low < partition_high) {                                                   \
+            size_t i = partition_low + (partition_high - partition_low) / 2;                       \
+            if (condition)                                                                         \
+                partition_low = i + 1;                                                             \
+            else                                                                                   \
+                partition_high = i;                                                                \
+        }                                                                                          \
+        partition_low;                                                                             \
+    })
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * What of the process's memory was mapped by the agent, beside its own image: so that the program's
+ * mlockall can leave it alone (hooks/linux/locked_memory.h). Threads and signal handlers may come
+ * at any time: an area is one word.
+ */
+#ifndef UMBRA_THUNKSTASH_LINUX_OWN_MEMORY_H
+#define UMBRA_THUNKSTASH_LINUX_OWN_MEMORY_H
+
+#include <stdint.h>
+
+struct memory_span {
+    uint64_t start, end;
+};
+
+#define OWN_MEMORY_MOST 16384 /* areas: two a thread; one more is taken for the program's */
+
+/* From a page's start on, as far as to the end of the last page. */
+void own_memory_add(const void *start, uint64_t size);
+
+/* Of an area that was never added: does nothing. */
+void own_memory_remove(const void *start, uint64_t size);
+
+/* The lowest area that ends above an address; from UINT64_MAX to UINT64_MAX if there is none. */
+struct memory_span own_memory_above(uint64_t address);
+
+#endif
