@@ -9,25 +9,14 @@ instrumented busy
 # while_busy MODE WHAT: runs busy, calls WHAT meanwhile, twice, and compares its end
 while_busy()
 {
-    local status=0
-    rm -rf traces gate said
-    mkfifo gate
-    exec 3<>gate
+    rm -rf traces
     call_trace_service spawn --trace-dir="$work/traces" --mode="$1" --log-file="$work/log"
-    (cd instrumented && exec ./busy 3) <gate >said 2>said.too 3>&- &
-    program=$!
-    for ((i = 0; i < 600; i++)); do
-        [[ -s said ]] && break
-        sleep 0.05
-    done
+    begin_busy
     "$2"
     sleep 0.3
     "$2"
     sleep 0.3
-    exec 3>&-
-    wait "$program" || status=$?
-    equal "$1, $2: status" "$status" 3
-    equal "$1, $2: errors" "$(<said.too)" ""
+    end_busy "$1, $2"
     call_trace_service stop >stopped
     [[ $2 == cut_events || $2 == overwritten ]] || # the events are files, and are gone
         whole "$1, $2"

@@ -76,29 +76,6 @@ readable()
     (($(summed entries) > 1000)) || fail "$2: few entries: $(<summary)"
 }
 
-begin_busy()
-{
-    rm -f gate said
-    mkfifo gate
-    exec 3<>gate
-    (cd instrumented && exec ./busy 3) <gate >said 2>said.too 3>&- &
-    busy=$!
-    for ((i = 0; i < 600; i++)); do
-        [[ -s said ]] && return
-        sleep 0.05
-    done
-    fail "busy does not begin"
-}
-
-end_busy()
-{
-    local status=0
-    exec 3>&-
-    wait "$busy" || status=$?
-    equal "$1: status of busy" "$status" 3
-    equal "$1: errors of busy" "$(<said.too)" ""
-}
-
 # begin_service MODE
 begin_service()
 {

@@ -10,10 +10,12 @@
 #     summary callgrind       what the grinder made of that
 #
 # and services of its own, which end with it: no other run of the tests is in sight. BUILD is a folder meson
-# has built in. The first thing that fails ends the script with status 1.
+# has built in. The first thing that fails ends the script with status 1, and is named.
 
-set -eu -o pipefail
+set -eEu -o pipefail
 shopt -s inherit_errexit
+failed_command=
+trap 'failed_command="line $LINENO: status $?: $BASH_COMMAND"' ERR
 
 TESTS=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 BUILD=$(cd "${BUILD:-$TESTS/../build/gcc}" && pwd)
@@ -46,6 +48,7 @@ end_of_script()
 {
     local status=$? process
     set +e
+    ((status == 0)) || [[ ! $failed_command ]] || echo "$(basename "$0"): ${failed_command:0:1000}" >&2
     for process in "${started[@]}"; do
         kill "$process" 2>/dev/null
     done
@@ -276,4 +279,32 @@ summed()
 state_of()
 {
     instrument --list "instrumented/$2" | awk -F '\t' -v name="$1" '$5 == name { print $3, $4 }'
+}
+
+# begin_busy: a program that calls, throws and starts threads until end_busy lets it go (programs/busy.c,
+# built and instrumented by the script as busy). Its pid is in $program.
+begin_busy()
+{
+    local try
+    rm -f gate said
+    mkfifo gate
+    exec 3<>gate
+    (cd instrumented && exec ./busy 3) <gate >said 2>said.too 3>&- &
+    program=$!
+    started+=("$program")
+    for ((try = 0; try < 600; try++)); do
+        [[ -s said ]] && return
+        sleep 0.05
+    done
+    fail "busy does not begin"
+}
+
+# end_busy WHAT: it ended as it would have by itself.
+end_busy()
+{
+    local status=0
+    exec 3>&-
+    wait "$program" || status=$?
+    equal "$1: status of busy" "$status" 3
+    equal "$1: errors of busy" "$(<said.too)" ""
 }

@@ -7,30 +7,6 @@
 build busy busy.c
 instrumented busy
 
-begin_busy()
-{
-    rm -f gate said
-    mkfifo gate
-    exec 3<>gate
-    (cd instrumented && exec ./busy 3) <gate >said 2>said.too 3>&- &
-    program=$!
-    started+=("$program")
-    for ((i = 0; i < 600; i++)); do
-        [[ -s said ]] && return
-        sleep 0.05
-    done
-    fail "busy does not begin"
-}
-
-end_busy()
-{
-    local status=0
-    exec 3>&-
-    wait "$program" || status=$?
-    equal "$1: status of busy" "$status" 3
-    equal "$1: errors of busy" "$(<said.too)" ""
-}
-
 # until COMMAND…: it succeeds in the end
 until_so()
 {
