@@ -16,9 +16,9 @@ struct connection_maps {
 
 /*
  * Says hello and maps the trace that comes back, and the ring of call-trace mode. Waits a second at
- * most for a service that does not answer, and not at all for one that is not to be trusted. environment: null where the system has it (Windows). On
- * Linux all descriptors are closed again. No trace: no service, refused, or the address space has
- * no room; nothing is left behind.
+ * most for a service that does not answer, and not at all for one that is not to be trusted.
+ * environment: null where the system has it (Windows). On Linux all descriptors are closed again.
+ * No trace: no service, refused, or the address space has no room; nothing is left behind.
  */
 struct connection_maps connection_open(char *const *environment, uint32_t fork_of_pid,
                                        struct protocol_welcome *welcome);

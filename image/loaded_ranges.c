@@ -1,4 +1,4 @@
-#include "image/parts.h"
+#include "image/loaded_ranges.h"
 
 #include <elf.h>
 #include <stdlib.h>
@@ -11,24 +11,25 @@
 #define PAGE 4096u
 
 /* As far as it lies in the file. */
-static void add(struct image_parts *parts, const struct bounded_file *file, struct image_part part)
+static void add(struct loaded_ranges *ranges, const struct bounded_file *file,
+                struct loaded_range range)
 {
-    if (part.offset >= file->size)
+    if (range.offset >= file->size)
         return;
-    if (part.size > file->size - part.offset)
-        part.size = file->size - part.offset;
-    if (part.size)
-        parts->items[parts->count++] = part;
+    if (range.size > file->size - range.offset)
+        range.size = file->size - range.offset;
+    if (range.size)
+        ranges->items[ranges->count++] = range;
 }
 
 static int compare_parts(const void *left, const void *right)
 {
-    const struct image_part *a = left, *b = right;
+    const struct loaded_range *a = left, *b = right;
 
     return a->rva < b->rva ? -1 : a->rva > b->rva;
 }
 
-static void set_bounds(struct image_parts *parts, const Elf64_Phdr *segments, size_t count)
+static void set_bounds(struct loaded_ranges *ranges, const Elf64_Phdr *segments, size_t count)
 {
     bool is_first = true;
 
@@ -36,15 +37,15 @@ static void set_bounds(struct image_parts *parts, const Elf64_Phdr *segments, si
         const Elf64_Phdr *segment = &segments[i];
         if (segment->p_type != PT_LOAD)
             continue;
-        if (is_first || segment->p_vaddr < parts->base)
-            parts->base = segment->p_vaddr / PAGE * PAGE;
-        if (is_first || segment->p_vaddr + segment->p_memsz > parts->end)
-            parts->end = segment->p_vaddr + segment->p_memsz;
+        if (is_first || segment->p_vaddr < ranges->base)
+            ranges->base = segment->p_vaddr / PAGE * PAGE;
+        if (is_first || segment->p_vaddr + segment->p_memsz > ranges->end)
+            ranges->end = segment->p_vaddr + segment->p_memsz;
         is_first = false;
     }
 }
 
-static bool read_segments(struct image_parts *parts, const struct bounded_file *file)
+static bool read_segments(struct loaded_ranges *ranges, const struct bounded_file *file)
 {
     Elf64_Ehdr header;
     Elf64_Phdr *segments;
@@ -56,13 +57,13 @@ static bool read_segments(struct image_parts *parts, const struct bounded_file *
     segments = bounded_file_copy(file, header.e_phoff, header.e_phnum * sizeof(*segments));
     if (!segments)
         return false;
-    set_bounds(parts, segments, header.e_phnum);
-    parts->items = memory_zeroed(header.e_phnum, sizeof(*parts->items));
+    set_bounds(ranges, segments, header.e_phnum);
+    ranges->items = memory_zeroed(header.e_phnum, sizeof(*ranges->items));
     for (size_t i = 0; i < header.e_phnum; i++)
         if (segments[i].p_type == PT_LOAD)
-            add(parts, file,
-                (struct image_part){
-                    .rva = segments[i].p_vaddr - parts->base,
+            add(ranges, file,
+                (struct loaded_range){
+                    .rva = segments[i].p_vaddr - ranges->base,
                     .offset = segments[i].p_offset,
                     .size = segments[i].p_filesz,
                     .is_writable = segments[i].p_flags & PF_W,
@@ -79,7 +80,7 @@ static uint64_t end_of(const struct pe_section *section)
     return (uint64_t)section->rva + size;
 }
 
-static bool read_sections(struct image_parts *parts, const struct bounded_file *file)
+static bool read_sections(struct loaded_ranges *ranges, const struct bounded_file *file)
 {
     struct pe_headers headers;
     struct pe_section *sections;
@@ -88,13 +89,13 @@ static bool read_sections(struct image_parts *parts, const struct bounded_file *
 
     if (!pe_headers_read(&headers, file, &why) || !(sections = pe_sections_copy(&headers, file)))
         return false;
-    parts->is_pe = true;
-    parts->items = memory_zeroed(headers.file.section_count, sizeof(*parts->items));
+    ranges->is_pe = true;
+    ranges->items = memory_zeroed(headers.file.section_count, sizeof(*ranges->items));
     for (size_t i = 0; i < headers.file.section_count; i++) {
         const struct pe_section *section = &sections[i];
         if (section->raw)
-            add(parts, file,
-                (struct image_part){
+            add(ranges, file,
+                (struct loaded_range){
                     .rva = section->rva,
                     .offset = section->raw,
                     .size = pe_section_bytes(section),
@@ -106,44 +107,44 @@ static bool read_sections(struct image_parts *parts, const struct bounded_file *
     }
     free(sections);
     page = headers.optional.section_alignment ? headers.optional.section_alignment : PAGE;
-    parts->base = headers.optional.image_base;
-    parts->end = parts->base + (end + page - 1) / page * page;
+    ranges->base = headers.optional.image_base;
+    ranges->end = ranges->base + (end + page - 1) / page * page;
     return true;
 }
 
-bool image_parts_read(struct image_parts *parts, const struct bounded_file *file)
+bool loaded_ranges_read(struct loaded_ranges *ranges, const struct bounded_file *file)
 {
     char magic[2];
 
-    *parts = (struct image_parts){0};
+    *ranges = (struct loaded_ranges){0};
     if (bounded_file_read(file, magic, sizeof(magic), 0) < 0 ||
-        !(memcmp(magic, "MZ", sizeof(magic)) ? read_segments : read_sections)(parts, file))
+        !(memcmp(magic, "MZ", sizeof(magic)) ? read_segments : read_sections)(ranges, file))
         return false;
-    qsort(parts->items, parts->count, sizeof(*parts->items), compare_parts);
+    qsort(ranges->items, ranges->count, sizeof(*ranges->items), compare_parts);
     return true;
 }
 
-void image_parts_free(struct image_parts *parts)
+void loaded_ranges_free(struct loaded_ranges *ranges)
 {
-    free(parts->items);
-    *parts = (struct image_parts){0};
+    free(ranges->items);
+    *ranges = (struct loaded_ranges){0};
 }
 
-const struct image_part *image_part_at(const struct image_parts *parts, uint64_t rva)
+const struct loaded_range *loaded_range_at(const struct loaded_ranges *ranges, uint64_t rva)
 {
-    size_t behind = partition_point(i, parts->count, parts->items[i].rva <= rva);
-    const struct image_part *part = behind ? &parts->items[behind - 1] : NULL;
+    size_t behind = partition_point(i, ranges->count, ranges->items[i].rva <= rva);
+    const struct loaded_range *range = behind ? &ranges->items[behind - 1] : NULL;
 
-    return part && rva - part->rva < part->size ? part : NULL;
+    return range && rva - range->rva < range->size ? range : NULL;
 }
 
-bool image_parts_find(const struct image_parts *parts, uint64_t rva, uint64_t size,
-                      uint64_t *offset)
+bool loaded_ranges_find(const struct loaded_ranges *ranges, uint64_t rva, uint64_t size,
+                        uint64_t *offset)
 {
-    const struct image_part *part = image_part_at(parts, rva);
+    const struct loaded_range *range = loaded_range_at(ranges, rva);
 
-    if (!part || size > part->size - (rva - part->rva))
+    if (!range || size > range->size - (rva - range->rva))
         return false;
-    *offset = part->offset + (rva - part->rva);
+    *offset = range->offset + (rva - range->rva);
     return true;
 }

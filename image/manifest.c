@@ -10,15 +10,15 @@
 #define PIECE       (64u << 10) /* bytes read at a time; a multiple of a header's */
 
 /* Where the header leads. */
-static bool follow(struct manifest_place *place, const struct image_parts *parts)
+static bool follow(struct manifest_place *place, const struct loaded_ranges *ranges)
 {
     uint32_t rva = place->header.manifest_rva;
-    const struct image_part *part = image_part_at(parts, rva);
+    const struct loaded_range *range = loaded_range_at(ranges, rva);
 
-    if (!part)
+    if (!range)
         return false;
-    place->offset = part->offset + (rva - part->rva);
-    place->room = part->size - (rva - part->rva);
+    place->offset = range->offset + (rva - range->rva);
+    place->room = range->size - (rva - range->rva);
     return place->room >= sizeof(struct image_manifest);
 }
 
@@ -29,21 +29,21 @@ static bool is_header(struct manifest_place *place, const uint8_t *bytes, uint64
     return place->header.magic == IMAGE_MAGIC && place->header.header_rva == rva;
 }
 
-/* Whether there is a header in the first bytes of the part, as many as *left; takes from that what
+/* Whether there is a header in the first bytes of the range, as many as *left; takes from that what
    was searched. */
 static bool search(struct manifest_place *place, const struct bounded_file *file,
-                   const struct image_part *part, uint64_t *left)
+                   const struct loaded_range *range, uint64_t *left)
 {
     uint8_t bytes[PIECE];
 
-    for (uint64_t at = 0, size; at < part->size && *left; at += size, *left -= size) {
-        size = part->size - at < PIECE ? part->size - at : PIECE;
+    for (uint64_t at = 0, size; at < range->size && *left; at += size, *left -= size) {
+        size = range->size - at < PIECE ? range->size - at : PIECE;
         if (size > *left)
             size = *left;
-        if (bounded_file_read(file, bytes, size, part->offset + at) < 0)
+        if (bounded_file_read(file, bytes, size, range->offset + at) < 0)
             return false;
         for (uint64_t i = 0; i + sizeof(place->header) <= size; i += sizeof(place->header))
-            if (is_header(place, bytes + i, part->rva + at + i))
+            if (is_header(place, bytes + i, range->rva + at + i))
                 return true;
     }
     return false;
@@ -51,16 +51,16 @@ static bool search(struct manifest_place *place, const struct bounded_file *file
 
 /* The first header is the only one: what is behind it is not worth a second look. */
 bool manifest_find(struct manifest_place *place, const struct bounded_file *file,
-                   const struct image_parts *parts)
+                   const struct loaded_ranges *ranges)
 {
     uint64_t left = SEARCH_SIZE;
 
-    for (size_t i = parts->count; i-- > 0;) {
+    for (size_t i = ranges->count; i-- > 0;) {
         uint64_t first = sizeof(place->header);
 
-        if (parts->items[i].is_writable &&
-            search(place, file, &parts->items[i], parts->is_pe ? &first : &left))
-            return follow(place, parts);
+        if (ranges->items[i].is_writable &&
+            search(place, file, &ranges->items[i], ranges->is_pe ? &first : &left))
+            return follow(place, ranges);
     }
     return false;
 }
@@ -68,13 +68,13 @@ bool manifest_find(struct manifest_place *place, const struct bounded_file *file
 bool manifest_is_in(const struct bounded_file *file)
 {
     struct manifest_place place;
-    struct image_parts parts;
+    struct loaded_ranges ranges;
     bool is_found;
 
-    if (!image_parts_read(&parts, file))
+    if (!loaded_ranges_read(&ranges, file))
         return false;
-    is_found = manifest_find(&place, file, &parts);
-    image_parts_free(&parts);
+    is_found = manifest_find(&place, file, &ranges);
+    loaded_ranges_free(&ranges);
     return is_found;
 }
 
@@ -187,14 +187,14 @@ enum manifest_state manifest_load(struct manifest *manifest, const struct bounde
 {
     enum manifest_state state = MANIFEST_MISSING;
     struct manifest_place place;
-    struct image_parts parts;
+    struct loaded_ranges ranges;
 
     *manifest = (struct manifest){0};
-    if (!image_parts_read(&parts, file))
+    if (!loaded_ranges_read(&ranges, file))
         return MANIFEST_MISSING;
-    if (manifest_find(&place, file, &parts))
+    if (manifest_find(&place, file, &ranges))
         state = manifest_read(manifest, file, place.offset, place.room);
-    image_parts_free(&parts);
+    loaded_ranges_free(&ranges);
     return state;
 }
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "image/parts.h"
+#include "image/loaded_ranges.h"
 #include "trace/image_manifest.h"
 
 /* {0} is one of no functions, that was not read. */
@@ -39,8 +39,8 @@ enum manifest_state {
  * no version.
  */
 bool manifest_find(struct manifest_place *place, const struct bounded_file *file,
-                   const struct image_parts *parts);
-/* The same of an image whose parts nobody needs. */
+                   const struct loaded_ranges *ranges);
+/* The same of an image whose ranges nobody needs. */
 bool manifest_is_in(const struct bounded_file *file);
 
 /*

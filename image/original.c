@@ -10,16 +10,16 @@ struct original {
     uint8_t *bytes;
     uint64_t size;
     uint64_t room; /* first bytes that the original's may be among */
-    const struct image_parts *parts;
+    const struct loaded_ranges *ranges;
     const struct manifest *manifest;
 };
 
 static const struct original_result whole = {ORIGINAL_WHOLE, 0};
 
-uint64_t original_room(const struct image_parts *parts, const struct manifest *manifest,
-                       uint64_t file_size)
+uint64_t original_bytes_needed(const struct loaded_ranges *ranges, const struct manifest *manifest,
+                               uint64_t file_size)
 {
-    uint64_t size = manifest->head->original_size, more = parts->is_pe ? ORIGINAL_GROWTH_LIMIT : 0;
+    uint64_t size = manifest->head->original_size, more = ranges->is_pe ? ORIGINAL_GROWTH_LIMIT : 0;
 
     return size <= file_size && more < file_size - size ? size + more : file_size;
 }
@@ -40,7 +40,7 @@ static struct original_result put_functions_back(const struct original *original
 
         if (function->state != FUNCTION_HOOKED || function->patch_size == 0)
             continue;
-        if (!image_parts_find(original->parts, rva, function->patch_size, &offset) ||
+        if (!loaded_ranges_find(original->ranges, rva, function->patch_size, &offset) ||
             !(bytes = at(original, offset, function->patch_size)))
             return (struct original_result){ORIGINAL_FUNCTION_ELSEWHERE, function->rva};
         memcpy(bytes, function->original, function->patch_size);
@@ -68,7 +68,7 @@ static bool headers_size(const struct original *original, uint64_t *size)
     struct pe_headers headers;
     const char *why;
 
-    if (!original->parts->is_pe || !pe_headers_read(&headers, &file, &why))
+    if (!original->ranges->is_pe || !pe_headers_read(&headers, &file, &why))
         return false;
     *size = headers.optional.size_of_headers;
     return true;
@@ -89,11 +89,11 @@ static struct original_result shrink(const struct original *original, uint64_t g
 }
 
 struct original_result original_restore(uint8_t *bytes, uint64_t size,
-                                        const struct image_parts *parts,
+                                        const struct loaded_ranges *ranges,
                                         const struct manifest *manifest)
 {
-    const struct original original = {bytes, size, original_room(parts, manifest, size), parts,
-                                      manifest};
+    const struct original original = {bytes, size, original_bytes_needed(ranges, manifest, size),
+                                      ranges, manifest};
     uint64_t original_size = manifest->head->original_size, grown = 0;
     struct original_result result;
 

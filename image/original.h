@@ -1,7 +1,7 @@
 /*
  * The original of an instrumented image, put together again from that and its manifest:
  *
- *      functions          `original` of each hooked one is put back where its part has it
+ *      functions          `original` of each hooked one is put back where its range has it
  *      changes            likewise, where the file has them
  *      headers of PE      what they grew by is taken out: all behind them moves back
  *      the end            of the original is at original_size
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "image/manifest.h"
-#include "image/parts.h"
+#include "image/loaded_ranges.h"
 
 #define ORIGINAL_GROWTH_LIMIT 65536 /* of a PE image's headers, in bytes */
 
@@ -32,16 +32,16 @@ struct original_result {
 };
 
 /* How many bytes of the file, from its start on, original_restore needs; no more than it has. */
-uint64_t original_room(const struct image_parts *parts, const struct manifest *manifest,
-                       uint64_t file_size);
+uint64_t original_bytes_needed(const struct loaded_ranges *ranges, const struct manifest *manifest,
+                               uint64_t file_size);
 
 /*
- * `bytes` are the first ones of the instrumented file, whose parts and manifest these are; at least
- * original_room of them. The first original_size of them become the original, if there is no
- * problem; else they are anything.
+ * `bytes` are the first ones of the instrumented file, whose ranges and manifest these are; at
+ * least original_bytes_needed of them. The first original_size of them become the original, if
+ * there is no problem; else they are anything.
  */
 struct original_result original_restore(uint8_t *bytes, uint64_t size,
-                                        const struct image_parts *parts,
+                                        const struct loaded_ranges *ranges,
                                         const struct manifest *manifest);
 
 #endif

@@ -25,14 +25,14 @@ static struct original_result restore(void)
     struct bounded_file file = sample_image_file(&image);
     struct original_result result;
     struct manifest manifest;
-    struct image_parts parts;
+    struct loaded_ranges ranges;
 
-    assert_true(image_parts_read(&parts, &file));
+    assert_true(loaded_ranges_read(&ranges, &file));
     assert_int_equal(manifest_load(&manifest, &file), MANIFEST_WHOLE);
-    assert_in_range(original_room(&parts, &manifest, file.size), 0, file.size);
-    result = original_restore((uint8_t *)&image, file.size, &parts, &manifest);
+    assert_in_range(original_bytes_needed(&ranges, &manifest, file.size), 0, file.size);
+    result = original_restore((uint8_t *)&image, file.size, &ranges, &manifest);
     manifest_free(&manifest);
-    image_parts_free(&parts);
+    loaded_ranges_free(&ranges);
     return result;
 }
 
@@ -61,7 +61,7 @@ static void it_is_no_longer_than_the_image(void **state)
 static void functions_are_the_originals(void **state)
 {
     (void)state;
-    image.added.functions[0].rva = 0x7fe; /* the part has 0x800 bytes */
+    image.added.functions[0].rva = 0x7fe; /* the range has 0x800 bytes */
     expect(ORIGINAL_FUNCTION_ELSEWHERE, 0x7fe);
     image.added.functions[0].rva = SAMPLE_ADDED; /* added */
     expect(ORIGINAL_FUNCTION_ELSEWHERE, SAMPLE_ADDED);
@@ -87,22 +87,22 @@ static void another_byte_is_seen(void **state)
 static void parts_lie_within_the_file(void **state)
 {
     struct bounded_file file = sample_image_file(&image);
-    struct image_parts parts;
+    struct loaded_ranges ranges;
     uint64_t offset;
 
     (void)state;
     image.segments[0].p_offset = sizeof(image) - 4;
     image.segments[1].p_offset = UINT64_MAX;
-    assert_true(image_parts_read(&parts, &file));
-    assert_int_equal(parts.count, 1);
-    assert_true(image_parts_find(&parts, 0, 4, &offset));
+    assert_true(loaded_ranges_read(&ranges, &file));
+    assert_int_equal(ranges.count, 1);
+    assert_true(loaded_ranges_find(&ranges, 0, 4, &offset));
     assert_int_equal(offset, sizeof(image) - 4);
-    assert_false(image_parts_find(&parts, 1, 4, &offset));
-    assert_false(image_parts_find(&parts, 4, 0, &offset));
-    assert_false(image_parts_find(&parts, UINT64_MAX, 1, &offset));
-    image_parts_free(&parts);
+    assert_false(loaded_ranges_find(&ranges, 1, 4, &offset));
+    assert_false(loaded_ranges_find(&ranges, 4, 0, &offset));
+    assert_false(loaded_ranges_find(&ranges, UINT64_MAX, 1, &offset));
+    loaded_ranges_free(&ranges);
     image.header.e_phoff = UINT64_MAX;
-    assert_false(image_parts_read(&parts, &file));
+    assert_false(loaded_ranges_read(&ranges, &file));
 }
 
 int main(void)

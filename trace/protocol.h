@@ -32,8 +32,8 @@
  *                      none
  *      PAUSE, RESUME   sessions, that it was done to. Of session and pid, 0 stands for all; both 0
  *                      is for programs that are yet to begin, too
- *      OPEN            the name of the trace of the running session `session`, and with it the trace
- *                      itself as a descriptor; nothing if there is no such session. Not by TCP
+ *      OPEN            the name of the trace of the running session `session`, and with it the
+ *                      trace itself as a descriptor; nothing if there is no such session. Not by TCP
  *
  * The socket is DIR/INSTANCE.socket; DIR is $XDG_RUNTIME_DIR/umbra, or /tmp/umbra-UID where
  * XDG_RUNTIME_DIR is not set or empty; INSTANCE is $UMBRA_INSTANCE_ID or "default".
@@ -68,8 +68,8 @@
  * the proof and a welcome of kind PROTOCOL_REFUSED, so protocol_hello and secret keep their places.
  *
  * Of a service on Windows, the command-line tool asks in the same way: protocol_tcp_hello with a
- * kind of PROTOCOL_COMMAND_ and, in hello.reserved, 0, session and pid. The answer is the same lines,
- * ended by an empty one.
+ * kind of PROTOCOL_COMMAND_ and, in hello.reserved, 0, session and pid. The answer is the same
+ * lines, ended by an empty one.
  */
 #ifndef UMBRA_PROTOCOL_H
 #define UMBRA_PROTOCOL_H

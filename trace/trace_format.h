@@ -164,10 +164,10 @@ struct trace_header {
      *
      * What was entered before a pause and ends in it, or after it, is recorded as ever.
      */
-    uint32_t paused;   /* 1: calls that begin now are not recorded; 0: they are */
-    uint32_t pauses;   /* times it became 1; 1 also for a trace that began so */
-    uint32_t end_how;  /* enum trace_end_how */
-    uint32_t end_code; /* see there */
+    uint32_t paused;         /* 1: calls that begin now are not recorded; 0: they are */
+    uint32_t pauses;         /* times it became 1; 1 also for a trace that began so */
+    uint32_t end_how;        /* enum trace_end_how */
+    uint32_t end_code;       /* see there */
     uint64_t events_dropped; /* call-trace mode: events that are in no file and that no file counts,
                                 since the disk was full to the end; written at the end */
 

@@ -10,19 +10,19 @@
 /* The original's bytes, to be freed; null if they cannot be had. */
 static uint8_t *restore(const struct bounded_file *file, const struct manifest *manifest)
 {
-    struct image_parts parts;
+    struct loaded_ranges ranges;
     uint64_t room;
     uint8_t *bytes;
 
-    if (!image_parts_read(&parts, file))
+    if (!loaded_ranges_read(&ranges, file))
         return NULL;
-    room = original_room(&parts, manifest, file->size);
+    room = original_bytes_needed(&ranges, manifest, file->size);
     bytes = bounded_file_copy(file, 0, room);
-    if (bytes && original_restore(bytes, room, &parts, manifest).problem != ORIGINAL_WHOLE) {
+    if (bytes && original_restore(bytes, room, &ranges, manifest).problem != ORIGINAL_WHOLE) {
         free(bytes);
         bytes = NULL;
     }
-    image_parts_free(&parts);
+    loaded_ranges_free(&ranges);
     return bytes;
 }
 
@@ -40,14 +40,14 @@ void original_bytes_read(struct original_bytes *original, const char *path,
     if (!original->bytes)
         return;
     file = bounded_file_of(original->bytes, manifest->head->original_size);
-    if (!image_parts_read(&original->parts, &file))
+    if (!loaded_ranges_read(&original->ranges, &file))
         original_bytes_free(original);
 }
 
 void original_bytes_free(struct original_bytes *original)
 {
     free(original->bytes);
-    image_parts_free(&original->parts);
+    loaded_ranges_free(&original->ranges);
     *original = (struct original_bytes){0};
 }
 
@@ -55,7 +55,7 @@ const uint8_t *original_bytes_at(const struct original_bytes *original, uint32_t
 {
     uint64_t offset;
 
-    return original->bytes && image_parts_find(&original->parts, rva, size, &offset)
+    return original->bytes && loaded_ranges_find(&original->ranges, rva, size, &offset)
                ? original->bytes + offset
                : NULL;
 }

@@ -9,11 +9,11 @@
 #include <stdint.h>
 
 #include "image/manifest.h"
-#include "image/parts.h"
+#include "image/loaded_ranges.h"
 
 struct original_bytes {
     uint8_t *bytes; /* null if it could not be put together: memory is as large as the file */
-    struct image_parts parts;
+    struct loaded_ranges ranges;
 };
 
 /* Of the instrumented file at path, whose manifest that is (not loaded: null). The result has the

@@ -161,7 +161,7 @@ static uint64_t self_ns(const struct walk *walk, uint32_t function, double net, 
     if (walk->gathers)
         self_times_note(walk->self_times, function, timed);
     else if (walk->self_times)
-        return whole(self_times_believe(walk->self_times, function, timed));
+        return whole(self_times_estimate(walk->self_times, function, timed));
     return whole(timed.ns);
 }
 

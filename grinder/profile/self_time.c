@@ -66,8 +66,8 @@ double self_time_mean(struct timed_self timed, double sampled_ns, double period_
     return sampled_ns + (more - waited) * of_sampled / (of_timed + of_sampled) + waited;
 }
 
-double self_times_believe(const struct self_times *times, uint32_t function,
-                          struct timed_self context)
+double self_times_estimate(const struct self_times *times, uint32_t function,
+                           struct timed_self context)
 {
     const struct function_time *of_function = &times->functions[function];
 

@@ -53,8 +53,8 @@ void self_times_free(struct self_times *times);
 void self_times_note(struct self_times *times, uint32_t function, struct timed_self context);
 
 /* Then each context's part of what is believed of its function. */
-double self_times_believe(const struct self_times *times, uint32_t function,
-                          struct timed_self context);
+double self_times_estimate(const struct self_times *times, uint32_t function,
+                           struct timed_self context);
 
 /* What both sources together say. */
 double self_time_mean(struct timed_self timed, double sampled_ns, double period_ns,

@@ -85,11 +85,11 @@ static void contexts_share_what_is_believed(void **state)
     self_times_note(times, 1, contexts[0]);
     self_times_note(times, 1, contexts[1]);
     self_times_note(times, 2, contexts[2]);
-    first = self_times_believe(times, 1, contexts[0]);
-    second = self_times_believe(times, 1, contexts[1]);
+    first = self_times_estimate(times, 1, contexts[0]);
+    second = self_times_estimate(times, 1, contexts[1]);
     expect_near(first + second, 500e6, 1e6);
     expect_near(first / second, 650.0 / 150, 1e-9);
-    expect_near(self_times_believe(times, 2, contexts[2]), 100e6, 5e6);
+    expect_near(self_times_estimate(times, 2, contexts[2]), 100e6, 5e6);
     self_times_free(times);
 }
 

@@ -89,12 +89,12 @@ static void make_manifest(void)
         manifest.head.preferred_base = (uintptr_t)&__ehdr_start;
 }
 
-static void put(FILE *image, const struct image_parts *parts, uint64_t rva, const void *bytes,
+static void put(FILE *image, const struct loaded_ranges *ranges, uint64_t rva, const void *bytes,
                 size_t size)
 {
     uint64_t offset;
 
-    assert_true(image_parts_find(parts, rva, size, &offset));
+    assert_true(loaded_ranges_find(ranges, rva, size, &offset));
     fseek(image, (long)offset, SEEK_SET);
     assert_int_equal(fwrite(bytes, size, 1, image), 1);
 }
@@ -105,23 +105,23 @@ static void add_manifest(const char *path)
     struct image_header header = {.magic = IMAGE_MAGIC, .version = IMAGE_VERSION};
     uint64_t rva = rva_of((uintptr_t)header_room), begin;
     struct bounded_file file;
-    struct image_parts parts;
+    struct loaded_ranges ranges;
     const char *why;
     FILE *image;
 
     assert_int_equal(bounded_file_open(&file, path, &why), 0);
-    assert_true(image_parts_read(&parts, &file));
+    assert_true(loaded_ranges_read(&ranges, &file));
     bounded_file_close(&file);
-    begin = image_part_at(&parts, rva)->rva;
+    begin = loaded_range_at(&ranges, rva)->rva;
     header.header_rva =
         (uint32_t)(begin + (rva - begin + sizeof(header) - 1) / sizeof(header) * sizeof(header));
     header.manifest_rva = rva_of((uintptr_t)&manifest);
     image = fopen(path, "r+");
     assert_non_null(image);
-    put(image, &parts, header.header_rva, &header, sizeof(header));
-    put(image, &parts, header.manifest_rva, &manifest, sizeof(manifest));
+    put(image, &ranges, header.header_rva, &header, sizeof(header));
+    put(image, &ranges, header.manifest_rva, &manifest, sizeof(manifest));
     assert_int_equal(fclose(image), 0);
-    image_parts_free(&parts);
+    loaded_ranges_free(&ranges);
 }
 
 static int make_folder(void **state)

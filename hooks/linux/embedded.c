@@ -82,6 +82,6 @@ bool agent_begun(void)
     if (!__atomic_compare_exchange_n((int *)&state, &waiting, BEGINNING, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE))
         return false;
-    state = agent_begin_with(initial_environment) ? BEGUN : GIVEN_UP;
+    state = agent_begin_in(initial_environment) ? BEGUN : GIVEN_UP;
     return state == BEGUN;
 }

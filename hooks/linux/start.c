@@ -74,7 +74,7 @@ static void stay_out(void)
         __atomic_store_n(&umbra_ready, 1, __ATOMIC_RELEASE);
 }
 
-bool agent_begin_with(char *const *environment)
+bool agent_begin_in(char *const *environment)
 {
     const char *required = environment_value(environment, "UMBRA_REQUIRED");
 
@@ -100,7 +100,7 @@ __attribute__((constructor)) static void agent_begin(int argc, char **argv, char
     (void)argc;
     (void)argv;
     if (trust_start())
-        agent_begin_with(gnu_get_libc_version ? environment : &environ ? environ : 0);
+        agent_begin_in(gnu_get_libc_version ? environment : &environ ? environ : 0);
     else
         stay_out();
 }

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 /* False: this kernel cannot do what hooks need, none may run. */
-bool agent_begin_with(char *const *environment);
+bool agent_begin_in(char *const *environment);
 void agent_end(void);
 
 #endif

@@ -26,7 +26,7 @@ bool system_exit_ends_threads(void)
     return false;
 }
 
-bool system_times_adaptively(void)
+bool system_has_adaptive_timing(void)
 {
     return true;
 }

@@ -39,7 +39,7 @@ bool system_exit_ends_threads(void)
 }
 
 /* Not yet. */
-bool system_times_adaptively(void)
+bool system_has_adaptive_timing(void)
 {
     return false;
 }

@@ -60,7 +60,7 @@ static bool check_place(const struct output_file *file, bool overwrite, struct f
 {
     struct stat status;
 
-    if (!place_look(&file->place, &status))
+    if (!place_status(&file->place, &status))
         return file->path[strlen(file->path) - 1] != '/' ||
                fail(failure, file->path,
                     "expected the name of a file to write, found a directory's");
@@ -167,7 +167,7 @@ static bool rename_temporary(struct output_file *file, bool overwrite, struct fa
         return true;
     if (errno == EEXIST)
         return exists_fail(file->path, failure);
-    if (errno == EINVAL && !place_look(&file->place, &status) && /* a file system without flags */
+    if (errno == EINVAL && !place_status(&file->place, &status) && /* a file system without flags */
         renameat(directory, file->temporary, directory, file->place.name) == 0)
         return true;
     return fail(failure, file->path, "cannot put it there: %s", strerror(errno));

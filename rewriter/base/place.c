@@ -42,7 +42,7 @@ void place_close(struct place *place)
     place->directory = -1;
 }
 
-bool place_look(const struct place *place, struct stat *status)
+bool place_status(const struct place *place, struct stat *status)
 {
     return fstatat(place->directory, place->name, status, AT_SYMLINK_NOFOLLOW) == 0;
 }

@@ -20,7 +20,7 @@ bool place_open(struct place *place, const char *path, struct failure *failure);
 void place_close(struct place *place);
 
 /* Whether there is something, a symbolic link included; then *status is what it is. */
-bool place_look(const struct place *place, struct stat *status);
+bool place_status(const struct place *place, struct stat *status);
 
 /* The path with another last part. False if that is longer than PATH_MAX. */
 bool path_beside(char result[PATH_MAX], const char *path, const char *name);

@@ -12,7 +12,7 @@
 static bool is_quiet;
 static int lost; /* errno of the first thing that stdout did not take; 0 if it took all */
 
-void say_nothing(void)
+void say_problems_only(void)
 {
     is_quiet = true;
     progress_disable();
@@ -39,7 +39,7 @@ void say_result(const char *format, ...)
     va_start(arguments, format);
     say_line(stdout, format, arguments);
     va_end(arguments);
-    say_watch();
+    say_check_stdout();
 }
 
 /* On stderr, in front of which the line that shows progress is taken away. */
@@ -70,7 +70,7 @@ void say_problem(const char *format, ...)
     va_end(arguments);
 }
 
-void say_watch(void)
+void say_check_stdout(void)
 {
     if (!lost && ferror(stdout))
         lost = errno;
@@ -79,6 +79,6 @@ void say_watch(void)
 bool say_end(struct failure *failure)
 {
     if (fflush(stdout) != 0)
-        say_watch();
+        say_check_stdout();
     return !lost || fail(failure, "standard output", "cannot write to it: %s", strerror(lost));
 }

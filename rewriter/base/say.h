@@ -8,7 +8,7 @@
 #include "rewriter/base/failure.h"
 
 /* From now on only problems are said, and no progress is shown. */
-void say_nothing(void);
+void say_problems_only(void);
 
 /* What came of it: a line on stdout. The format without the newline. */
 void say_result(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -17,11 +17,11 @@ void say_result(const char *format, ...) __attribute__((format(printf, 1, 2)));
    progress is taken away before. */
 void say_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Why it could not be done: a line on stderr, likewise, also after say_nothing. */
+/* Why it could not be done: a line on stderr, likewise, also after say_problems_only. */
 void say_problem(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* To be called after writing to stdout by other means, before anything else can change errno. */
-void say_watch(void);
+void say_check_stdout(void);
 /* Fails if stdout did not take all that was written to it. */
 bool say_end(struct failure *failure);
 

@@ -108,7 +108,7 @@ void code_map_init(struct code_map *map, const struct code *code)
         map->work_left += code->ranges[i].size * WORK_RATE;
 }
 
-bool code_map_spend(struct code_map *map, uint64_t work)
+bool code_map_spend_work(struct code_map *map, uint64_t work)
 {
     if (work > map->work_left)
         map->is_exhausted = true;

@@ -138,7 +138,7 @@ struct code_map {
 
 void code_map_init(struct code_map *map, const struct code *code);
 /* Spends work; false once there is none left. */
-bool code_map_spend(struct code_map *map, uint64_t work);
+bool code_map_spend_work(struct code_map *map, uint64_t work);
 void code_map_free(struct code_map *map);
 void code_map_add(struct code_map *map, struct branch branch);
 void code_map_add_slot_use(struct code_map *map, struct slot_use use);

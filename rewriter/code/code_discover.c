@@ -202,7 +202,7 @@ void code_discover(const struct code *code, struct function_list *functions, str
                 code_sweep(code, &functions->items[i], map);
         }
         code_map_end_round(map);
-    } while (code_map_spend(map, functions->count * ROUND_WORK + map->calls.size / 512) &&
+    } while (code_map_spend_work(map, functions->count * ROUND_WORK + map->calls.size / 512) &&
              add_called(code, functions, map));
     progress_clear();
     code_map_end_sweeps(map);

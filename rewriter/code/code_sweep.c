@@ -306,8 +306,8 @@ static void sweep_extent(struct sweep *sweep, const uint8_t *bytes)
                            (struct swept){.start = sweep->start, .stop = stop, .end = sweep->end});
     sweep->function->is_leaf = sweep->function->evidence & EVIDENCE_EXTENT && stop == sweep->end &&
                                code_is_leaf(&sweep->decoder, sweep->start, sweep->end, bytes);
-    code_map_spend(sweep->map, (stop - sweep->start - sweep->skipped) * CODE_BYTE_WORK +
-                                   sweep->skipped / SKIP_RATE);
+    code_map_spend_work(sweep->map, (stop - sweep->start - sweep->skipped) * CODE_BYTE_WORK +
+                                        sweep->skipped / SKIP_RATE);
 }
 
 void code_sweep(const struct code *code, struct function *function, struct code_map *map)

@@ -109,7 +109,7 @@ void code_inline_tables_find(const struct code *code, const struct function_list
         size_t size;
 
         if (!(function->evidence & EVIDENCE_EXTENT) ||
-            !code_map_spend(map, (function->end - address) * CODE_BYTE_WORK))
+            !code_map_spend_work(map, (function->end - address) * CODE_BYTE_WORK))
             continue;
         while (address < function->end && !address_set_has(&map->inline_tables, address) &&
                (bytes = code_at(code, address, &size)) &&

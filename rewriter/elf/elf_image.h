@@ -57,7 +57,7 @@ bool elf_image_is_static(const struct elf_image *image);
 bool elf_image_is_go(const struct elf_image *image);
 
 /* Refuses what cannot be instrumented: images instrumented before, Go programs. */
-bool elf_image_require_fit(const struct elf_image *image, struct failure *failure);
+bool elf_image_require_supported(const struct elf_image *image, struct failure *failure);
 
 /*
  * `size` bytes at an address, as far as a PT_LOAD takes them from the file; null otherwise.

@@ -45,7 +45,7 @@ static bool require_fit(const struct image *image, struct failure *failure)
 {
     const struct elf *elf = image->own;
 
-    return elf_image_require_fit(&elf->image, failure);
+    return elf_image_require_supported(&elf->image, failure);
 }
 
 /* A static executable's. */

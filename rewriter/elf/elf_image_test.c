@@ -44,7 +44,7 @@ static bool read_all(uint8_t *bytes, size_t size)
         assert_non_null(strstr(failure.text, "file: "));
         return false;
     }
-    is_fit = elf_image_require_fit(&image, &failure);
+    is_fit = elf_image_require_supported(&image, &failure);
     if (is_fit) {
         elf_code_read(&elf, &image, &(struct elf_code_options){.instrument_imports = true});
         elf_code_free(&elf);
@@ -65,7 +65,7 @@ static void test_a_program_is_read(void **state)
 
     (void)state;
     assert_true(elf_image_read(&image, seed_path, seed.bytes, seed.size, &failure));
-    assert_true(elf_image_require_fit(&image, &failure));
+    assert_true(elf_image_require_supported(&image, &failure));
     elf_code_read(&elf, &image, &(struct elf_code_options){.instrument_imports = true});
     for (size_t i = 0; i < elf.functions.count; i++)
         if (elf.functions.items[i].name && strcmp(elf.functions.items[i].name, "main") == 0)

@@ -22,7 +22,7 @@ bool elf_image_is_go(const struct elf_image *image)
     return elf_has_note(image, "Go");
 }
 
-bool elf_image_require_fit(const struct elf_image *image, struct failure *failure)
+bool elf_image_require_supported(const struct elf_image *image, struct failure *failure)
 {
     uint64_t strings_size = elf_dynamic_value(image, DT_STRSZ, 0);
     struct bounded_file file = bounded_file_of(image->bytes, image->size);

@@ -22,5 +22,5 @@ void list_function(uint64_t address, uint64_t size, uint8_t reason, const char *
     if (is_import)
         fputs("@plt", stdout);
     putchar('\n');
-    say_watch();
+    say_check_stdout();
 }

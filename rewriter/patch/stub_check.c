@@ -15,8 +15,8 @@ static bool is_word(const uint8_t *at, uint64_t value)
     return word == (uint32_t)value;
 }
 
-bool stub_frame_check(const uint8_t *stub, uint64_t address, const struct stub_targets *targets,
-                      uint32_t index)
+bool stub_is_frame(const uint8_t *stub, uint64_t address, const struct stub_targets *targets,
+                   uint32_t index)
 {
     const uint64_t body = address + STUB_FRAME_SIZE;
 
@@ -30,7 +30,7 @@ bool stub_frame_check(const uint8_t *stub, uint64_t address, const struct stub_t
             is_word(stub + STUB_FRAME_SIZE + STUB_INDEX, index | STUB_LEAF));
 }
 
-bool stub_jump_check(const uint8_t *patch, uint64_t address, uint64_t size, uint64_t stub)
+bool stub_is_jump(const uint8_t *patch, uint64_t address, uint64_t size, uint64_t stub)
 {
     if (size < PATCH_JUMP_SIZE || patch[0] != 0xe9 ||
         !is_word(patch + 1, stub - (address + PATCH_JUMP_SIZE)))

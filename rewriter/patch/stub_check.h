@@ -8,10 +8,10 @@
 #include "rewriter/patch/stub.h"
 
 /* Looks at the STUB_FRAME_SIZE bytes of a stub at `address`. */
-bool stub_frame_check(const uint8_t *stub, uint64_t address, const struct stub_targets *targets,
-                      uint32_t index);
+bool stub_is_frame(const uint8_t *stub, uint64_t address, const struct stub_targets *targets,
+                   uint32_t index);
 
 /* Whether `size` bytes at `address` are a jump to `stub` and int3 behind it. */
-bool stub_jump_check(const uint8_t *patch, uint64_t address, uint64_t size, uint64_t stub);
+bool stub_is_jump(const uint8_t *patch, uint64_t address, uint64_t size, uint64_t stub);
 
 #endif

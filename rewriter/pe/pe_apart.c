@@ -40,8 +40,8 @@ static bool check_shadow_stack(const struct pe_code *pe, struct failure *failure
                 entry.rva);
 }
 
-bool pe_apart_check(const struct pe_code *pe, const struct change_list *changes, size_t others,
-                    struct failure *failure)
+bool pe_changes_check_apart(const struct pe_code *pe, const struct change_list *changes,
+                            size_t others, struct failure *failure)
 {
     for (size_t i = 0; i < pe->functions.count; i++) {
         const struct function *function = &pe->functions.items[i];

@@ -10,7 +10,7 @@
  * changed, or in which the CET-compatible bit lies in a function. The first `others` changes are
  * those beside code, the rest are in it; prologues are planned, and nothing is written yet.
  */
-bool pe_apart_check(const struct pe_code *pe, const struct change_list *changes, size_t others,
-                    struct failure *failure);
+bool pe_changes_check_apart(const struct pe_code *pe, const struct change_list *changes,
+                            size_t others, struct failure *failure);
 
 #endif

@@ -50,7 +50,7 @@ bool pe_image_is_clr(const struct pe_image *image);
 /* Exports what the agent exports. */
 bool pe_image_is_agent(const struct pe_image *image);
 /* Refuses what cannot be instrumented: images instrumented before, Go programs, .NET. */
-bool pe_image_require_fit(const struct pe_image *image, struct failure *failure);
+bool pe_image_require_supported(const struct pe_image *image, struct failure *failure);
 
 /*
  * `size` bytes at an address or RVA, as far as a section takes them from the file; null otherwise.

@@ -50,7 +50,7 @@ static bool require_fit(const struct image *image, struct failure *failure)
 {
     const struct pe *pe = image->own;
 
-    return pe_image_require_fit(&pe->image, failure);
+    return pe_image_require_supported(&pe->image, failure);
 }
 
 static bool has_signature(const struct image *image)

@@ -24,7 +24,7 @@ static void assert_refused(const char *words)
     bool is_fit = reads();
 
     if (is_fit) {
-        is_fit = pe_image_require_fit(&image, &failure);
+        is_fit = pe_image_require_supported(&image, &failure);
         pe_image_free(&image);
     }
     assert_false(is_fit);
@@ -40,7 +40,7 @@ static void reads_what_is_there(void **state)
     (void)state;
     pe_sample_init(&sample);
     assert_true(reads());
-    assert_true(pe_image_require_fit(&image, &failure));
+    assert_true(pe_image_require_supported(&image, &failure));
     assert_int_equal(image.section_count, 2);
     assert_int_equal(image.end - image.base, 0x3000);
     assert_ptr_equal(pe_at_rva(&image, 0x1010, 4), sample.bytes + 0x410);

@@ -49,7 +49,7 @@ bool pe_image_is_agent(const struct pe_image *image)
     return false;
 }
 
-bool pe_image_require_fit(const struct pe_image *image, struct failure *failure)
+bool pe_image_require_supported(const struct pe_image *image, struct failure *failure)
 {
     struct bounded_file file = bounded_file_of(image->bytes, image->size);
 

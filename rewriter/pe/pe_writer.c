@@ -171,7 +171,7 @@ bool pe_write(const struct pe_writer_source *source, struct output_file *output,
     bool is_written = patch_note_all(source->changes, source->plan, &file, failure) &&
                       import_sites_note(source->changes, &source->pe->functions, &source->pe->code,
                                         &source->pe->map, &file, failure) &&
-                      pe_apart_check(source->pe, source->changes, others, failure) &&
+                      pe_changes_check_apart(source->pe, source->changes, others, failure) &&
                       build(&layout, source, &manifest, moves, failure) &&
                       write_layout(&layout, source, moves, output, failure);
 

@@ -102,16 +102,16 @@ static void agent_is_imported_first(void **state)
 {
     struct pe_import imports[3];
     struct bounded_file file;
-    struct image_parts parts;
+    struct loaded_ranges ranges;
     struct manifest_place place;
     uint64_t lookup[2];
 
     (void)state;
     assert_true(rewrite());
     file = bounded_file_of(image.bytes, image.size);
-    assert_true(image_parts_read(&parts, &file));
-    assert_true(manifest_find(&place, &file, &parts));
-    image_parts_free(&parts);
+    assert_true(loaded_ranges_read(&ranges, &file));
+    assert_true(manifest_find(&place, &file, &ranges));
+    loaded_ranges_free(&ranges);
     memcpy(imports, pe_directory_table(&image, PE_IMPORTS, 1).bytes, sizeof imports);
     assert_string_equal(pe_string(&image, imports[0].name), "hooks.dll");
     assert_int_equal(imports[0].slots, place.header.header_rva + IMAGE_ENTRY_HOOK);

@@ -85,7 +85,7 @@ static bool run(struct options *options, struct failure *failure)
     switch (options->verb) {
     case VERB_VERSION:
         puts("instrument " UMBRA_VERSION);
-        say_watch();
+        say_check_stdout();
         return true;
     case VERB_LIST:
         return list(options, failure);
@@ -126,7 +126,7 @@ int main(int count, const char **arguments)
         break;
     case OPTIONS_FINE:
         if (options.quiet)
-            say_nothing();
+            say_problems_only();
         status = run(&options, &failure) && say_end(&failure) ? 0 : STATUS_FAILED;
         if (status)
             say_problem("%s", failure.text);

@@ -96,7 +96,7 @@ bool tree_check_apart(const char *input, const char *output, bool overwrite,
         return false;
     if (is_within(openat(place.directory, ".", O_PATH | O_DIRECTORY | O_CLOEXEC), &tree))
         fail(failure, input, "expected -o outside this directory, found %s within it", output);
-    else if (!place_look(&place, &old) || !S_ISDIR(old.st_mode))
+    else if (!place_status(&place, &old) || !S_ISDIR(old.st_mode))
         is_apart = true;
     else if (is_same(&old, &tree))
         fail(failure, input, "expected -o outside this directory, found the directory itself, %s",

@@ -73,7 +73,7 @@ static bool growth_begin(struct growth *growth, const struct tree_work *work,
     *growth = (struct growth){.directory = -1};
     if (!place_open(&growth->place, work->path, failure))
         return false;
-    if (place_look(&growth->place, &status) && (!work->overwrite || !S_ISDIR(status.st_mode)))
+    if (place_status(&growth->place, &status) && (!work->overwrite || !S_ISDIR(status.st_mode)))
         return exists_fail(work->path, status.st_mode, failure);
     temporary_sweep(growth->place.directory, growth->place.name);
     growth->directory =
@@ -105,7 +105,7 @@ static bool growth_commit(const struct growth *growth, const struct tree_work *w
         (errno == EEXIST && work->overwrite &&
          renameat2(directory, from, directory, to, RENAME_EXCHANGE) == 0))
         return true;
-    if (errno == EEXIST && place_look(&growth->place, &status))
+    if (errno == EEXIST && place_status(&growth->place, &status))
         return exists_fail(work->path, status.st_mode, failure);
     if (errno == EINVAL && renameat(directory, from, directory, to) == 0)
         return true; /* a file system without flags */

@@ -15,7 +15,7 @@ static bool read_manifest(struct instrumented *instrumented, const struct bounde
 {
     const struct manifest_place *place = &instrumented->place;
 
-    if (!manifest_find(&instrumented->place, file, &instrumented->parts))
+    if (!manifest_find(&instrumented->place, file, &instrumented->ranges))
         return fail(failure, instrumented->path,
                     "expected an instrumented image, found one that is not; there is nothing to "
                     "undo");
@@ -30,7 +30,7 @@ static bool read_manifest(struct instrumented *instrumented, const struct bounde
 void instrumented_close(struct instrumented *instrumented)
 {
     manifest_free(&instrumented->manifest);
-    image_parts_free(&instrumented->parts);
+    loaded_ranges_free(&instrumented->ranges);
 }
 
 bool instrumented_open(struct instrumented *instrumented, const struct input_file *input,
@@ -40,7 +40,7 @@ bool instrumented_open(struct instrumented *instrumented, const struct input_fil
 
     *instrumented =
         (struct instrumented){.path = input->path, .bytes = input->bytes, .size = input->size};
-    if (!image_parts_read(&instrumented->parts, &file))
+    if (!loaded_ranges_read(&instrumented->ranges, &file))
         return fail(failure, input->path, "malformed headers");
     if (read_manifest(instrumented, &file, failure))
         return true;
@@ -54,17 +54,18 @@ static const uint8_t *bytes_at(const struct instrumented *instrumented, uint64_t
 {
     uint64_t offset;
 
-    return image_parts_find(&instrumented->parts, address - instrumented->parts.base, size, &offset)
+    return loaded_ranges_find(&instrumented->ranges, address - instrumented->ranges.base, size,
+                              &offset)
                ? instrumented->bytes + offset
                : NULL;
 }
 
 static bool is_executable(const struct instrumented *instrumented, uint64_t address)
 {
-    const struct image_part *part =
-        image_part_at(&instrumented->parts, address - instrumented->parts.base);
+    const struct loaded_range *range =
+        loaded_range_at(&instrumented->ranges, address - instrumented->ranges.base);
 
-    return part && part->is_executable;
+    return range && range->is_executable;
 }
 
 static bool header_check(const struct instrumented *instrumented, struct failure *failure)
@@ -72,14 +73,14 @@ static bool header_check(const struct instrumented *instrumented, struct failure
     const struct image_header *header = &instrumented->place.header;
 
     if (header->version != IMAGE_VERSION || header->first_function || header->entry_hook ||
-        header->image_size != instrumented->parts.end - instrumented->parts.base ||
+        header->image_size != instrumented->ranges.end - instrumented->ranges.base ||
         header->hook_rva >= header->image_size)
         return fail(failure, instrumented->path, "malformed image header at address %#llx",
-                    (ull)instrumented->parts.base + header->header_rva);
-    if (instrumented->manifest.head->preferred_base != instrumented->parts.base)
+                    (ull)instrumented->ranges.base + header->header_rva);
+    if (instrumented->manifest.head->preferred_base != instrumented->ranges.base)
         return fail(failure, instrumented->path, "expected base address %#llx, found %#llx",
                     (ull)instrumented->manifest.head->preferred_base,
-                    (ull)instrumented->parts.base);
+                    (ull)instrumented->ranges.base);
     if (!manifest_string(&instrumented->manifest, instrumented->manifest.head->original_path) ||
         !manifest_string(&instrumented->manifest, instrumented->manifest.head->agent_path))
         return fail(failure, instrumented->path, "malformed manifest: a path lies outside it");
@@ -99,18 +100,18 @@ static bool jump_check(const struct instrumented *instrumented, uint64_t patch, 
         size = PATCH_JUMP_SIZE;
         bytes = bytes_at(instrumented, patch, size);
     }
-    return bytes && stub_jump_check(bytes, patch, size, stub);
+    return bytes && stub_is_jump(bytes, patch, size, stub);
 }
 
 static bool function_check(const struct instrumented *instrumented, uint32_t index,
                            struct failure *failure)
 {
     const struct manifest_function *function = &instrumented->manifest.functions[index];
-    uint64_t patch = instrumented->parts.base + function->rva + function->patch_offset;
-    uint64_t stub = instrumented->parts.base + function->stub_rva;
+    uint64_t patch = instrumented->ranges.base + function->rva + function->patch_offset;
+    uint64_t stub = instrumented->ranges.base + function->stub_rva;
     const struct stub_targets targets = {
-        .header = instrumented->parts.base + instrumented->place.header.header_rva,
-        .hook = instrumented->parts.base + instrumented->place.header.hook_rva,
+        .header = instrumented->ranges.base + instrumented->place.header.header_rva,
+        .hook = instrumented->ranges.base + instrumented->place.header.hook_rva,
     };
     const uint8_t *stub_bytes = bytes_at(instrumented, stub, STUB_FRAME_SIZE);
 
@@ -118,10 +119,10 @@ static bool function_check(const struct instrumented *instrumented, uint32_t ind
         return fail(failure, instrumented->path,
                     "expected a jump to a stub at address %#llx, found something else", (ull)patch);
     if (!stub_bytes || !is_executable(instrumented, stub) ||
-        !stub_frame_check(stub_bytes, stub, &targets, index))
+        !stub_is_frame(stub_bytes, stub, &targets, index))
         return fail(failure, instrumented->path,
                     "expected a stub for the function at %#llx at address %#llx, found none",
-                    (ull)instrumented->parts.base + function->rva, (ull)stub);
+                    (ull)instrumented->ranges.base + function->rva, (ull)stub);
     return true;
 }
 
@@ -136,7 +137,7 @@ static bool functions_check(const struct instrumented *instrumented, struct veri
         if (i && function->rva <= function[-1].rva)
             return fail(failure, instrumented->path,
                         "malformed manifest: expected functions by rising address, found %#llx",
-                        (ull)instrumented->parts.base + function->rva);
+                        (ull)instrumented->ranges.base + function->rva);
         if (function->state != FUNCTION_HOOKED)
             continue;
         if (!function_check(instrumented, i, failure))

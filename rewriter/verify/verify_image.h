@@ -17,7 +17,7 @@
 #define UMBRA_REWRITER_VERIFY_IMAGE_H
 
 #include "image/manifest.h"
-#include "image/parts.h"
+#include "image/loaded_ranges.h"
 #include "rewriter/base/input_file.h"
 #include "rewriter/base/output_file.h"
 
@@ -31,7 +31,7 @@ struct instrumented {
     const char *path;
     uint8_t *bytes;
     size_t size;
-    struct image_parts parts;
+    struct loaded_ranges ranges;
     struct manifest_place place;
     struct manifest manifest;
 };

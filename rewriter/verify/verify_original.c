@@ -39,7 +39,7 @@ bool instrumented_restore(struct instrumented *image, struct failure *failure)
 {
     const struct image_manifest *head = image->manifest.head;
     struct original_result result =
-        original_restore(image->bytes, image->size, &image->parts, &image->manifest);
+        original_restore(image->bytes, image->size, &image->ranges, &image->manifest);
 
     switch (result.problem) {
     case ORIGINAL_WHOLE:
@@ -51,7 +51,7 @@ bool instrumented_restore(struct instrumented *image, struct failure *failure)
     case ORIGINAL_FUNCTION_ELSEWHERE:
         return fail(failure, image->path,
                     "expected the function at %#llx within the original, found it elsewhere",
-                    (ull)(image->parts.base + result.where));
+                    (ull)(image->ranges.base + result.where));
     case ORIGINAL_CHANGE_ELSEWHERE:
         return fail(failure, image->path,
                     "expected the change at byte %#llx within the original, found it elsewhere",

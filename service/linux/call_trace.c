@@ -74,7 +74,7 @@ static void begin(struct session *session, const struct trace_header *header)
     struct recorder *recorder = session->recorder;
     struct call_trace_work *work;
 
-    if (!recorder->settings->records_events || session->by_tcp)
+    if (!recorder->settings->records_events || session->is_tcp)
         return;
     work = work_of(recorder);
     session->events = calloc(1, sizeof(*session->events));

@@ -183,7 +183,7 @@ static int make_listener(const char *path)
 static bool listen_there(struct endpoint *endpoint)
 {
     endpoint->listener = inherited_listener(endpoint->socket_path, BACKLOG);
-    endpoint->given = endpoint->listener >= 0;
+    endpoint->is_inherited = endpoint->listener >= 0;
     if (endpoint->listener == INHERITED_NONE)
         endpoint->listener = make_listener(endpoint->socket_path);
     if (endpoint->listener < 0)
@@ -197,7 +197,7 @@ static bool listen_there(struct endpoint *endpoint)
 bool endpoint_open(struct endpoint *endpoint, const char *instance)
 {
     endpoint->lock = endpoint->listener = endpoint->spare = -1;
-    endpoint->ran_out = endpoint->given = false;
+    endpoint->said_no_descriptor = endpoint->is_inherited = false;
     if (!find_paths(endpoint, instance)) {
         message("instance %s: expected XDG_RUNTIME_DIR to be an absolute path that leaves room for "
                 "a socket's name in %d bytes: set it to a shorter one",
@@ -216,7 +216,7 @@ void endpoint_close(struct endpoint *endpoint)
 {
     if (endpoint->lock < 0)
         return;
-    if (!endpoint->given)
+    if (!endpoint->is_inherited)
         unlink(endpoint->socket_path);
     close_if_open(&endpoint->listener);
     close_if_open(&endpoint->spare);
@@ -234,9 +234,9 @@ static void turn_one_away(struct endpoint *endpoint)
 {
     int connection;
 
-    if (!endpoint->ran_out)
+    if (!endpoint->said_no_descriptor)
         message("no descriptors are left: some programs are turned away; raise ulimit -n");
-    endpoint->ran_out = true;
+    endpoint->said_no_descriptor = true;
     close_if_open(&endpoint->spare);
     connection = accept_one(endpoint->listener);
     if (connection >= 0)

@@ -163,7 +163,7 @@ void keeper_release(struct keeper *keeper, const struct session *session)
 {
     struct keeper_packet packet = {.kind = KEEPER_RELEASE, .number = session->number};
 
-    if (keeper && !session->by_tcp)
+    if (keeper && !session->is_tcp)
         keeper_packet_send(keeper->socket, &packet, NULL);
 }
 

@@ -23,7 +23,7 @@ unsigned recorder_running_by_tcp(const struct recorder *recorder)
     unsigned count = 0;
 
     DL_FOREACH(recorder->sessions, session)
-    count += session->by_tcp;
+    count += session->is_tcp;
     return count;
 }
 

@@ -82,7 +82,7 @@ static void begin(struct session *session, const struct trace_header *header)
     struct samples *samples;
 
     session->samples = NULL;
-    if (!recorder->sampler || session->by_tcp)
+    if (!recorder->sampler || session->is_tcp)
         return;
     samples = calloc(1, sizeof(*samples));
     if (!samples)

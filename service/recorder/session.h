@@ -22,7 +22,7 @@ struct session {
     struct trace_dir *directory; /* of its trace */
     struct event_source
         source;  /* its process, or its connection; fd negative where there is none */
-    bool by_tcp; /* the end of its connection is its process's */
+    bool is_tcp; /* the end of its connection is its process's */
     pid_t pid;
     uint32_t number;
     int64_t began_ms;

@@ -47,7 +47,7 @@ static void sweep_soon(struct recorder *recorder)
 
 static void close_watch(struct session *session)
 {
-    if (session->by_tcp)
+    if (session->is_tcp)
         tcp_close(session->source.fd);
     else
         process_unwatch(session->source.fd);
@@ -110,7 +110,7 @@ static void end(struct session *session, enum trace_end kind)
     uint64_t bytes;
 
     trace_dir_find_again(session->directory);
-    if (kind == TRACE_END_GONE && !session->by_tcp)
+    if (kind == TRACE_END_GONE && !session->is_tcp)
         process_read_end(session->pid, session->source.fd, &trace_end.how, &trace_end.code);
     for (size_t i = 0; i < PART_COUNT; i++)
         parts[i]->end(session);
@@ -153,7 +153,7 @@ static bool connection_is_over(struct session *session)
  * any more. */
 static bool is_over(struct session *session)
 {
-    if (!session->by_tcp)
+    if (!session->is_tcp)
         return process_is_gone(session->pid, session->source.fd);
     if (session->source.fd >= 0 && !connection_is_over(session))
         return false;
@@ -179,7 +179,7 @@ static void end_previous(struct recorder *recorder, pid_t pid)
 
     DL_FOREACH_SAFE(recorder->sessions, session, next)
     {
-        if (session->by_tcp || session->pid != pid)
+        if (session->is_tcp || session->pid != pid)
             continue;
         if (session->source.fd >= 0 && process_is_gone(pid, session->source.fd))
             end(session, TRACE_END_GONE);
@@ -192,7 +192,7 @@ static void end_previous(struct recorder *recorder, pid_t pid)
 static void look_after(struct session *session)
 {
     ticker_start(session->recorder);
-    if (session->source.fd < 0 && !session->by_tcp)
+    if (session->source.fd < 0 && !session->is_tcp)
         sweep_soon(session->recorder);
 }
 
@@ -217,7 +217,7 @@ static bool make_trace(struct session *session, const struct session_process *pr
     memcpy(header.exe, process->description.exe, sizeof(header.exe));
     memcpy(header.command, process->description.command, sizeof(header.command));
     trace_dir_find_again(session->directory);
-    if (!trace_file_create(&session->trace, session->directory->fd, &header, !session->by_tcp)) {
+    if (!trace_file_create(&session->trace, session->directory->fd, &header, !session->is_tcp)) {
         message("%s: cannot make a trace for pid %d (%s): %s", session->directory->path,
                 (int)session->pid, header.exe, strerror(errno));
         return false;
@@ -242,12 +242,12 @@ struct session *session_begin(struct recorder *recorder, const struct session_pr
         process_unwatch(process->watch);
         return NULL;
     }
-    if (!process->by_tcp)
+    if (!process->is_tcp)
         end_previous(recorder, process->pid);
     session->recorder = recorder;
     session->directory = &recorder->trace_dir;
     session->pid = process->pid;
-    session->by_tcp = process->by_tcp;
+    session->is_tcp = process->is_tcp;
     session->began_ms = event_loop_now();
     session->source =
         (struct event_source){.fd = process->watch, .ready = process_gone, .owner = session};
@@ -443,7 +443,7 @@ static bool has_unsettled(const struct recorder *recorder, bool all)
 
     DL_FOREACH(recorder->sessions, session)
     {
-        if (session->by_tcp && (all || session->source.fd < 0))
+        if (session->is_tcp && (all || session->source.fd < 0))
             return true;
     }
     return false;

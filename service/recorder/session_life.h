@@ -16,7 +16,7 @@ struct session_process {
     uint32_t fork_of_pid;
     enum trace_system system;
     struct process_description description;
-    bool by_tcp;
+    bool is_tcp;
     int watch; /* as process_watch returned it; the session's from session_begin on */
 };
 

@@ -261,7 +261,7 @@ static bool look_at_blocks(struct slice_sampler *sampler, uint64_t used)
     return true;
 }
 
-enum slice_look slice_sampler_look(struct slice_sampler *sampler, uint64_t now)
+enum slice_look slice_sampler_sample(struct slice_sampler *sampler, uint64_t now)
 {
     struct trace_header *header = &sampler->header;
     uint64_t width, units;

@@ -60,7 +60,7 @@ bool slice_sampler_open(struct slice_sampler *sampler, int file);
 void slice_sampler_close(struct slice_sampler *sampler);
 
 /* Fills in entries. now: ticks of this moment. */
-enum slice_look slice_sampler_look(struct slice_sampler *sampler, uint64_t now);
+enum slice_look slice_sampler_sample(struct slice_sampler *sampler, uint64_t now);
 
 /* Bytes it holds. */
 size_t slice_sampler_size(const struct slice_sampler *sampler);

@@ -87,7 +87,7 @@ static struct slice_entry sum_of(const struct fixture *fixture, uint32_t functio
 
 static void look(struct fixture *fixture, uint64_t now)
 {
-    assert_int_equal(slice_sampler_look(&fixture->sampler, START + now), SLICE_TAKEN);
+    assert_int_equal(slice_sampler_sample(&fixture->sampler, START + now), SLICE_TAKEN);
 }
 
 /* Self, total and calls of a function in the last look. */
@@ -179,10 +179,10 @@ static void what_is_no_trace_yet_is_nothing(void **state)
 
     (void)state;
     begin(&fixture);
-    assert_int_equal(slice_sampler_look(&fixture.sampler, START - 1), SLICE_NOTHING);
+    assert_int_equal(slice_sampler_sample(&fixture.sampler, START - 1), SLICE_NOTHING);
     trace_sample_header(&fixture.sample)->used = (uint64_t)SLICE_TRACE_LIMIT + 1;
     publish(&fixture);
-    assert_int_equal(slice_sampler_look(&fixture.sampler, START + 100), SLICE_FAILED);
+    assert_int_equal(slice_sampler_sample(&fixture.sampler, START + 100), SLICE_FAILED);
     end(&fixture);
 }
 

@@ -57,7 +57,7 @@ static void take(struct session *session)
 {
     struct slices *slices = session->slices;
     uint64_t now = tick_clock_now();
-    enum slice_look look = slice_sampler_look(&slices->sampler, now);
+    enum slice_look look = slice_sampler_sample(&slices->sampler, now);
 
     if (look == SLICE_NOTHING)
         return;

@@ -23,7 +23,7 @@ static void tell_time(void *owner)
     if (!recorder->sessions)
         return;
     DL_FOREACH(recorder->sessions, session)
-    trace_file_tick(&session->trace, ticks);
+    trace_file_write_ticks(&session->trace, ticks);
     recorder->tick = ticks[1];
     set_timer(recorder);
 }

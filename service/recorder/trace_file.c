@@ -185,7 +185,7 @@ uint64_t trace_file_used(const struct trace_file *file)
     return used;
 }
 
-void trace_file_tick(const struct trace_file *file, const uint64_t ticks[2])
+void trace_file_write_ticks(const struct trace_file *file, const uint64_t ticks[2])
 {
     if (!file->header)
         return; /* Windows programs time every call */

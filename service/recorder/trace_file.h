@@ -53,7 +53,7 @@ bool trace_file_adopt(struct trace_file *file, int fd, const char *name);
 uint64_t trace_file_used(const struct trace_file *file);
 
 /* Writes tick_before and tick. */
-void trace_file_tick(const struct trace_file *file, const uint64_t ticks[2]);
+void trace_file_write_ticks(const struct trace_file *file, const uint64_t ticks[2]);
 
 /* What a trace gets when its process is gone. */
 struct trace_file_end {

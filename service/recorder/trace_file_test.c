@@ -143,7 +143,7 @@ static void test_in_memory(void **state)
     set_used(&again, 2 * TRACE_BLOCK_SIZE);
     trace_file_leave(&again);
 
-    trace_file_tick(&file, ticks);
+    trace_file_write_ticks(&file, ticks);
     assert_true(trace_file_pause(&file, true));
     assert_int_equal(trace_file_used(&file), 2 * TRACE_BLOCK_SIZE);
     assert_int_equal(end_trace(place, &file, &gone), 2 * TRACE_BLOCK_SIZE);

@@ -26,10 +26,10 @@
 
 struct endpoint {
     int lock;
-    int listener; /* can be read when somebody connects */
-    int spare;    /* given up for a moment when there is no other descriptor left */
-    bool given;   /* the listener was handed to us (systemd), and is not ours to remove */
-    bool ran_out; /* of descriptors, and said so */
+    int listener;      /* can be read when somebody connects */
+    int spare;         /* given up for a moment when there is no other descriptor left */
+    bool is_inherited; /* the listener was handed to us (systemd), and is not ours to remove */
+    bool said_no_descriptor; /* left, until there was one again */
     char socket_path[PROTOCOL_PATH_SIZE];
     char lock_path[ENDPOINT_PATH_SIZE];
     char rendezvous_path[ENDPOINT_PATH_SIZE]; /* tcp_endpoint.h; while the lock is held, ours */
@@ -50,8 +50,8 @@ int endpoint_accept(struct endpoint *endpoint, struct connection_peer *peer);
 
 /*
  * The client's side. patience_s is how long connection_receive_line waits, 0 for ever. Returns -1,
- * errno set: ENOENT or ECONNREFUSED if the instance is not served; EPERM, after one message, if what
- * was found is another user's.
+ * errno set: ENOENT or ECONNREFUSED if the instance is not served; EPERM, after one message, if
+ * what was found is another user's.
  */
 int endpoint_connect(const char *instance, unsigned patience_s, struct connection_peer *peer);
 

@@ -79,7 +79,7 @@ static void answer_hello(struct client *client)
         .fork_of_pid = hello->hello.fork_of_pid,
         .system = TRACE_SYSTEM_WINDOWS,
         .description.parent = (pid_t)hello->ppid,
-        .by_tcp = true,
+        .is_tcp = true,
         .watch = -1, /* its connection, once it is welcome */
     };
     struct session *session;

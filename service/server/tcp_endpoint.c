@@ -48,9 +48,9 @@ static void turn_one_away(struct tcp_endpoint *endpoint)
 {
     int connection;
 
-    if (!endpoint->ran_out)
+    if (!endpoint->said_no_descriptor)
         message("no descriptors are left: some Windows programs are turned away");
-    endpoint->ran_out = true;
+    endpoint->said_no_descriptor = true;
     tcp_close(endpoint->spare);
     connection = tcp_accept(endpoint->listener);
     if (connection < 0)

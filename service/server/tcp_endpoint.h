@@ -10,9 +10,9 @@
 #include "service/server/rendezvous.h"
 
 struct tcp_endpoint {
-    int listener; /* negative if it is not open; can be read when somebody connects */
-    int spare;    /* given up for a moment when there is no other descriptor left */
-    bool ran_out; /* of descriptors, and said so */
+    int listener;            /* negative if it is not open; can be read when somebody connects */
+    int spare;               /* given up for a moment when there is no other descriptor left */
+    bool said_no_descriptor; /* left, until there was one again */
     struct rendezvous rendezvous;
     const char *path; /* of the rendezvous file; the caller's */
 };

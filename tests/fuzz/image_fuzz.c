@@ -1,7 +1,7 @@
 /*
  * The rewriter's whole way: reading, discovery, planning, writing; listing, verifying and
- * undoing what it wrote, and what looks as if it had. AGENT in the environment names the agent to be put into static
- * executables; without it they are refused when it is looked for.
+ * undoing what it wrote, and what looks as if it had. AGENT in the environment names the agent to
+ * be put into static executables; without it they are refused when it is looked for.
  */
 #include "rewriter/tool/image_formats.h"
 #include "rewriter/tool/listing.h"

@@ -35,8 +35,9 @@ static inline int by_chance(void)
         each(row##7)
 #define ALL(each)                                                                                  \
     EIGHT(each, 00)                                                                                \
-    EIGHT(each, 01) EIGHT(each, 02) EIGHT(each, 03) EIGHT(each, 04) EIGHT(each, 05)                \
-        EIGHT(each, 06) EIGHT(each, 07)
+    EIGHT(each, 01)                                                                                \
+    EIGHT(each, 02) EIGHT(each, 03) EIGHT(each, 04) EIGHT(each, 05) EIGHT(each, 06)                \
+        EIGHT(each, 07)
 #define NAME(number) step_##number,
 
 ALL(STEP) /* their numbers are octal */

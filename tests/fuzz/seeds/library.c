@@ -16,22 +16,38 @@ int looped(int count)
 int switched(int number)
 {
     switch (number) {
-    case 0: return puts("zero");
-    case 1: return looped(3);
-    case 2: return looped(5) + puts("two");
-    case 3: return state++;
-    case 4: return abs(number) + puts("four");
-    case 5: return looped(number) * 7;
-    default: return -1;
+    case 0:
+        return puts("zero");
+    case 1:
+        return looped(3);
+    case 2:
+        return looped(5) + puts("two");
+    case 3:
+        return state++;
+    case 4:
+        return abs(number) + puts("four");
+    case 5:
+        return looped(number) * 7;
+    default:
+        return -1;
     }
 }
 
-static int first(int number) { return looped(number) + 1; }
-static int second(int number) { return switched(number) + 2; }
+static int first(int number)
+{
+    return looped(number) + 1;
+}
+static int second(int number)
+{
+    return switched(number) + 2;
+}
 
 int (*const table[])(int) = {first, second, looped, switched};
 
-__attribute__((constructor)) static void begin(void) { state = table[state & 3](state); }
+__attribute__((constructor)) static void begin(void)
+{
+    state = table[state & 3](state);
+}
 
 int tail(int number)
 {
