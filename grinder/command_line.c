@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "grinder/base/message.h"
+#include "grinder/image/debug_server.h"
 #include "grinder/mode.h"
 #include "support/memory.h"
 
@@ -64,6 +65,7 @@ static const char help[] =
     "  --count=N             top: end after N refreshes\n"
     "  --once                top: print one table and end, as where there is no terminal\n"
     "  --debug-dir=DIR       look for separate debug files here too; may be repeated\n"
+    "  --no-debuginfod       ask no server for debug files, though DEBUGINFOD_URLS names some\n"
     "  --path-map=FROM=TO    files that traces name below FROM are below TO here;\n"
     "                        may be repeated\n"
     "  --jit-map=FILE        names of code made at run time: a perf map or a jitdump\n"
@@ -101,6 +103,7 @@ enum {
     ONCE,
     TOP,
     DEBUG_DIR,
+    NO_DEBUGINFOD,
     PATH_MAP,
     JIT_MAP,
     SOURCE_ROOT,
@@ -130,6 +133,7 @@ static const struct poptOption table[] = {
     {"once", 0, POPT_ARG_NONE, NULL, ONCE, NULL, NULL},
     {"top", 0, POPT_ARG_STRING, NULL, TOP, NULL, NULL},
     {"debug-dir", 0, POPT_ARG_STRING, NULL, DEBUG_DIR, NULL, NULL},
+    {"no-debuginfod", 0, POPT_ARG_NONE, NULL, NO_DEBUGINFOD, NULL, NULL},
     {"path-map", 0, POPT_ARG_STRING, NULL, PATH_MAP, NULL, NULL},
     {"jit-map", 0, POPT_ARG_STRING, NULL, JIT_MAP, NULL, NULL},
     {"source-root", 0, POPT_ARG_STRING, NULL, SOURCE_ROOT, NULL, NULL},
@@ -297,6 +301,9 @@ static void apply(struct options *options, int option, const char *argument)
         break;
     case DEBUG_DIR:
         options->debug_dirs = append(options->debug_dirs, memory_copy_string(argument));
+        break;
+    case NO_DEBUGINFOD:
+        debug_server_disable();
         break;
     case PATH_MAP:
         if (*argument == '=' || !strchr(argument, '='))

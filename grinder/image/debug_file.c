@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grinder/image/debug_server.h"
 #include "support/memory.h"
 
 #define SYSTEM_DIR   "/usr/lib/debug"
@@ -166,5 +167,17 @@ char *debug_file_find(const char *const *debug_dirs, const char *image_path,
     if (link.name)
         path = find_by_link(debug_dirs, image_path, &link);
     free(link.name);
+    return path;
+}
+
+char *debug_file_fetch(const char *image_path, const struct image_file *image)
+{
+    struct build_id id = read_build_id(image);
+    char *path = id.size ? debug_server_find(id.bytes, id.size, image_path) : NULL;
+
+    if (path && !has_build_id(path, &id)) {
+        free(path);
+        path = NULL;
+    }
     return path;
 }

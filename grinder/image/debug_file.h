@@ -5,6 +5,7 @@
  *      folder of the image/NAME             NAME: from .gnu_debuglink, CRC checked
  *      folder of the image/.debug/NAME
  *      DIR/folder of the image/NAME
+ *      the servers of DEBUGINFOD_URLS, by build-id
  */
 #ifndef UMBRA_GRINDER_DEBUG_FILE_H
 #define UMBRA_GRINDER_DEBUG_FILE_H
@@ -15,5 +16,8 @@
    with null. */
 char *debug_file_find(const char *const *debug_dirs, const char *image_path,
                       const struct image_file *image);
+
+/* The path of one that a server has; to be freed, or null. */
+char *debug_file_fetch(const char *image_path, const struct image_file *image);
 
 #endif

@@ -50,6 +50,8 @@ static void read_debug_file(struct sources *sources, const struct image_file *fi
 
     if (!path && sources->original)
         path = debug_file_find(dirs, sources->original, file);
+    if (!path && !image_file_has_section(file, ".debug_info"))
+        path = debug_file_fetch(sources->image->file, file);
     if (path)
         read_path(sources, path);
     free(path);

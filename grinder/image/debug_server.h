@@ -1,0 +1,20 @@
+/*
+ * Debug files from the servers that DEBUGINFOD_URLS names, by libdebuginfod, which keeps what it
+ * fetched in a cache of its own (debuginfod-client-config(7)). The library is loaded when the first
+ * file is asked for: it brings some twenty others, and most runs need none.
+ *
+ * Without DEBUGINFOD_URLS, and after a server that cannot be reached, nobody is asked.
+ */
+#ifndef UMBRA_GRINDER_DEBUG_SERVER_H
+#define UMBRA_GRINDER_DEBUG_SERVER_H
+
+#include <stddef.h>
+
+/* From now on nobody is asked. */
+void debug_server_disable(void);
+
+/* The path of the debug file with this build-id, in the cache; to be freed, or null. Says why if a
+   server could not be asked. name: of the image, for the line of progress. */
+char *debug_server_find(const unsigned char *build_id, size_t size, const char *name);
+
+#endif
