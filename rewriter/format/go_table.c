@@ -1,6 +1,5 @@
 #include "rewriter/format/go_table.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #define HEAD_SIZE 16 /* up to the number of functions */
@@ -23,11 +22,11 @@ static uint64_t number_at(const struct table *table, uint64_t offset, size_t siz
     return number;
 }
 
-/* What is at `start` begins with an entry for each function, one more address, and what `first`,
-   the first of the entries' offsets, leads to. */
-static bool has_entries(const struct table *table, uint64_t start, size_t half, uint64_t behind)
+/* At `start` are an entry for each function and one more address; behind them is what the entries'
+   offsets lead to, which are counted from there. Half an entry is an address. */
+static bool has_entries(const struct table *table, uint64_t start, size_t half)
 {
-    uint64_t entries = table->functions * 2 * half + half + behind;
+    uint64_t entries = table->functions * 2 * half + half;
     uint64_t first = number_at(table, start + half, half);
 
     return start <= table->size && entries <= table->size - start && first >= entries &&
@@ -37,11 +36,10 @@ static bool has_entries(const struct table *table, uint64_t start, size_t half, 
 
 static bool is_old_table(const struct table *table)
 {
-    uint64_t files = number_at(table, HEAD_SIZE + table->functions * 16 + 8, 4);
+    uint64_t end = HEAD_SIZE + table->functions * 16, files = number_at(table, end + 8, 4);
+    uint64_t first = number_at(table, HEAD_SIZE + 8, 8);
 
-    return files > HEAD_SIZE + table->functions * 16 && files < table->size &&
-           number_at(table, HEAD_SIZE + 8, 8) > HEAD_SIZE &&
-           number_at(table, HEAD_SIZE + 8, 8) < table->size;
+    return first > end && first < table->size && files > end && files < table->size;
 }
 
 /* `offsets`: where the five of them are. */
@@ -54,7 +52,7 @@ static bool is_new_table(const struct table *table, uint64_t offsets, size_t hal
         if (next < before || next >= table->size)
             return false;
     }
-    return number_at(table, HEAD_SIZE, 8) < table->size && has_entries(table, next, half, 0);
+    return number_at(table, HEAD_SIZE, 8) < table->size && has_entries(table, next, half);
 }
 
 static bool is_table(const uint8_t *bytes, size_t size)
@@ -87,4 +85,14 @@ size_t go_table_next(const uint8_t *bytes, size_t size, size_t from)
         at++;
     }
     return SIZE_MAX;
+}
+
+bool go_table_is_pointed_to(const uint8_t *bytes, size_t size, uint64_t start, uint64_t address)
+{
+    const uint8_t *end = bytes + size, *at = bytes;
+
+    for (; at < end && (at = memmem(at, (size_t)(end - at), &address, sizeof address)); at++)
+        if ((start + (uint64_t)(at - bytes)) % sizeof address == 0)
+            return true;
+    return false;
 }

@@ -20,12 +20,17 @@
 #ifndef UMBRA_REWRITER_FORMAT_GO_TABLE_H
 #define UMBRA_REWRITER_FORMAT_GO_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define GO_TABLE_ALIGNMENT 8 /* of its address, at least */
+#define GO_TABLE_ALIGNMENT 8  /* of its address, at least */
+#define GO_TABLES          64 /* that are looked at: a Go program has one */
 
 /* Offset of the first such table that begins at or behind `from`; SIZE_MAX if there is none. */
 size_t go_table_next(const uint8_t *bytes, size_t size, size_t from);
+
+/* Whether a word of what lies at `start` is a table's address. */
+bool go_table_is_pointed_to(const uint8_t *bytes, size_t size, uint64_t start, uint64_t address);
 
 #endif
