@@ -47,12 +47,16 @@ printf '\177ELF\1\1\1\0\0\0\0\0\0\0\0\0\2\0\3\0\1\0\0\0' >i386
 head -c 4000 /dev/zero >>i386
 cp fib aarch64
 printf '\267\0' | dd of=aarch64 bs=1 seek=18 conv=notrunc status=none # e_machine
-# Go's mark: a note of type 4 by "Go", or the table of its functions.
+# Go's mark: a note of type 4 by "Go", or the table of its functions, by its section's name or by
+# what it holds.
 echo '.section .note.go.buildid, "a", @note; .long 3, 4, 4; .asciz "Go"; .balign 4; .asciz "abc"; .section .note.GNU-stack, "", @progbits' |
     gcc -c -x assembler - -o note.o
 gcc -static fib.c note.o -o go_note
 objcopy --rename-section .note.go.buildid=.note.renamed go_note
 objcopy --add-section .gopclntab=text fib go_section
+for pie in -pie -no-pie '-static -DALONE'; do
+    gcc $pie fib.c "$TESTS/programs/go_table.S" -o "go_table${pie%% *}"
+done
 rm note.o fib.c
 refused 1 'nosuch.*no such file' instrument nosuch -o out
 refused 1 'text.*ELF' instrument text -o out
@@ -67,6 +71,10 @@ refused 1 'object.o.*(object|relocatable)' instrument object.o -o out
 refused 1 'go_note.*Go program.*stacks' instrument go_note -o out
 refused 1 'go_section.*Go program.*stacks' instrument go_section -o out
 refused 1 'go_section.*Go program' instrument --list go_section
+refused 1 'go_table-pie.*Go program.*stacks' instrument go_table-pie -o out
+refused 1 'go_table-no-pie.*Go program.*stacks' instrument go_table-no-pie -o out
+instrument go_table-static -o out >/dev/null # nothing leads to the table: it is data of another kind
+rm out
 refused 1 '\. ?.*directory' instrument . -o out
 
 instrument fib -o fib.instr >/dev/null

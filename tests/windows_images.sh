@@ -154,6 +154,11 @@ refused dotnet.exe 'found a .NET program'
 printf '.section .go, "dr"; .ascii "\\377 Go build ID: \\"abc\\""\n' >go.s
 "$compiler" "$programs/uses_library.c" go.s library.a -o native/go.exe
 refused go.exe 'found a Go program'
+"$compiler" "$programs/uses_library.c" "$TESTS/programs/go_table.S" library.a -o native/go_table.exe
+refused go_table.exe 'found a Go program'
+# Nothing leads to the table: it is data of another kind.
+"$compiler" -DALONE "$programs/uses_library.c" "$TESTS/programs/go_table.S" library.a -o native/alone.exe
+hooked alone.exe
 head -c 300 native/handlers.exe >native/short.exe
 refused short.exe 'truncated|malformed'
 

@@ -6,6 +6,22 @@
 
 #define MOST_PATH 2048
 
+/* As Windows does, but behind a prefix: one `\\` for each separator, or for several. */
+static void normalise_separators(wchar_t *path)
+{
+    wchar_t *to = path;
+
+    for (const wchar_t *from = path; *from; from++) {
+        bool is_separator = *from == '/' || *from == '\\';
+
+        if (!is_separator)
+            *to++ = *from;
+        else if (to == path || to[-1] != '\\')
+            *to++ = '\\';
+    }
+    *to = 0;
+}
+
 void *file_open(const char *path, unsigned long access)
 {
     static wchar_t wide[4 + MOST_PATH] = L"\\\\?\\"; /* no limit to a path's length */
@@ -13,9 +29,8 @@ void *file_open(const char *path, unsigned long access)
 
     if (!text_to_wide(wide + 4, MOST_PATH, path))
         return INVALID_HANDLE_VALUE;
-    for (wchar_t *unit = wide + 4; *unit; unit++)
-        if (*unit == '/')
-            *unit = '\\';
+    if (is_full)
+        normalise_separators(wide + 4);
     return CreateFileW(is_full ? wide : wide + 4, access,
                        FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, 0, OPEN_EXISTING, 0,
                        0);

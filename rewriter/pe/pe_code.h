@@ -6,6 +6,10 @@
 #include "rewriter/pe/pe_image.h"
 #include "rewriter/pe/pe_unwind_info.h"
 
+struct pe_span {
+    uint32_t rva, size;
+};
+
 struct pe_code {
     struct code code;
     const struct pe_image *image;
@@ -16,6 +20,7 @@ struct pe_code {
     size_t made_count, made_room;
     struct pe_runtime_function *entries; /* of .pdata; ascending, none overlaps another */
     size_t entry_count;
+    struct pe_span generated; /* V8's builtins; empty if there are none */
     /* The function swept: */
     uint64_t swept, steady; /* where it begins; up to where the stack pointer stays the same */
     bool has_info;

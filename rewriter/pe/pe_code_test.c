@@ -22,6 +22,8 @@
 #define SUB_40_AT_0    "\x01\x00\x01\x00\x00\x42\x00\x00"
 #define CHAINED        "\x21\x00\x00\x00\x00\x10\x00\x00\x10\x10\x00\x00\x00\x22\x00\x00"
 #define LEAF           "\x01\x00\x00\x00"
+/* push rbp; mov rbp, rsp; the same handler. */
+#define BUILTIN "\x09\x04\x02\x05\x04\x03\x01\x50\x00\x15\x00\x00"
 
 /* sub rsp, 40; nop [rax + rax]; add rsp, 40; ret */
 #define FRAMED "\x48\x83\xec\x28\x0f\x1f\x44\x00\x00\x48\x83\xc4\x28\xc3"
@@ -292,6 +294,64 @@ static void names_say_what_to_leave(void **state)
     analyse(false);
 }
 
+/* So many functions, each 32 bytes behind the one before, that share their unwind information. */
+static void put_row(const void *info, size_t size, uint32_t count)
+{
+    const struct pe_directory *directory = pe_sample_directory(&sample, PE_EXCEPTIONS);
+    struct pe_runtime_function entry;
+    uint32_t shared = sample.unwind;
+
+    for (uint32_t rva = 0x1010; rva < 0x1010 + count * 32; rva += 32) {
+        uint8_t *at = pe_sample_at(&sample, PE_SAMPLE_DATA + directory->size);
+
+        CODE(rva, FRAMED);
+        pe_sample_unwind(&sample, rva, rva + 14, info, size);
+        memcpy(&entry, at, sizeof entry);
+        entry.unwind = shared;
+        memcpy(at, &entry, sizeof entry);
+    }
+}
+
+static void builtins_of_v8_are_told_by_their_unwind_information(void **state)
+{
+    (void)state;
+    put_row(BUILTIN, sizeof BUILTIN - 1, 8);
+    CODE(0x1150, FRAMED);
+    UNWIND(0x1150, 0x115e, SUB_40);
+    analyse(false);
+    assert_reason(0x1010, PATCH_GENERATED);
+    assert_reason(0x10f0, PATCH_GENERATED);
+    assert_reason(0x1150, PATCH_PLAIN);
+    assert_int_equal(pe.generated.rva, 0x1010);
+    assert_int_equal(pe.generated.size, 0x10fe - 0x1010);
+}
+
+static void others_that_share_unwind_information_are_none(void **state)
+{
+    (void)state;
+    put_row(SUB_40, sizeof SUB_40 - 1, 8);
+    analyse(false);
+    assert_reason(0x1010, PATCH_PLAIN);
+    assert_int_equal(pe.generated.size, 0);
+}
+
+static void few_of_them_are_none(void **state)
+{
+    (void)state;
+    put_row(BUILTIN, sizeof BUILTIN - 1, 7);
+    analyse(false);
+    assert_int_equal(pe.generated.size, 0);
+}
+
+static void padding_is_no_function(void **state)
+{
+    (void)state;
+    CODE(0x1024, FRAMED);
+    UNWIND(0x1020, 0x1032, SUB_40);
+    analyse(false);
+    assert_reason(0x1020, PATCH_FRAGMENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +369,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(relocated_code_stays, begin, end),
         cmocka_unit_test_setup_teardown(tables_in_code_are_no_code, begin, end),
         cmocka_unit_test_setup_teardown(names_say_what_to_leave, begin, end),
+        cmocka_unit_test_setup_teardown(builtins_of_v8_are_told_by_their_unwind_information, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(others_that_share_unwind_information_are_none, begin, end),
+        cmocka_unit_test_setup_teardown(few_of_them_are_none, begin, end),
+        cmocka_unit_test_setup_teardown(padding_is_no_function, begin, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,12 +5,15 @@
 #include "rewriter/code/code_discover.h"
 #include "rewriter/code/decode.h"
 #include "rewriter/pe/pe_entries.h"
+#include "rewriter/pe/pe_generated.h"
 #include "rewriter/pe/pe_imports.h"
 #include "rewriter/pe/pe_symbols.h"
 #include "support/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define X86_INT3 0xcc
 
 static void ranges_read(struct pe_code *pe)
 {
@@ -54,6 +57,14 @@ static void runtime_functions_read(struct pe_code *pe)
     pe->entry_count = kept;
 }
 
+/* Who writes entries by rule of thumb, as V8 does, may have them begin before the code. */
+static bool begins_with_padding(const struct pe_code *pe, size_t index)
+{
+    const uint8_t *bytes = pe_at_rva(pe->image, pe->entries[index].start, 1);
+
+    return bytes && *bytes == X86_INT3;
+}
+
 /* What unwind information says of a call to the address it begins at. */
 static struct function function_of(const struct pe_code *pe, size_t index)
 {
@@ -61,7 +72,7 @@ static struct function function_of(const struct pe_code *pe, size_t index)
     struct unwind_info info;
     uint8_t lowest;
 
-    if (pe->entries[index].unwind & 1 ||
+    if (pe->entries[index].unwind & 1 || begins_with_padding(pe, index) ||
         !unwind_info_read(&info, pe->image, pe->entries[index].unwind)) {
         function.reason = PATCH_FRAGMENT; /* shares another's, or says what cannot be read */
         return function;
@@ -196,6 +207,7 @@ void pe_code_read(struct pe_code *pe, const struct pe_image *image,
     pe_thunks_mark(pe);
     code_discover(&pe->code, &pe->functions, &pe->map);
     pe_thunks_mark(pe);
+    pe_generated_mark(pe);
     if (options->instrument_imports)
         pe_imports_add(pe);
     code_classify(&pe->map, &pe->functions);

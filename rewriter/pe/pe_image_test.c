@@ -70,6 +70,16 @@ static void refuses_other_machines(void **state)
     assert_refused("machine number 0x1234");
 }
 
+/* Of one function, as Go 1.20 and later write it. */
+static void put_go_table(uint32_t rva)
+{
+    const uint64_t table[] = {0x08010000fffffff1, 1, 1, 0, 72, 80, 88, 96, 104, 0, 0, 0, 0};
+    const uint32_t functions[] = {0, 12, 64, 0};
+
+    memcpy(pe_sample_at(&sample, rva), table, sizeof table);
+    memcpy(pe_sample_at(&sample, rva + 104), functions, sizeof functions);
+}
+
 static void refuses_what_is_not_for_us(void **state)
 {
     (void)state;
@@ -84,6 +94,15 @@ static void refuses_what_is_not_for_us(void **state)
     pe_sample_init(&sample);
     memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE), "\xff Go buildinf:", 14);
     assert_refused("found a Go program");
+    pe_sample_init(&sample);
+    put_go_table(PE_SAMPLE_FREE);
+    assert_true(reads());
+    assert_true(pe_image_require_fit(&image, &failure)); /* nothing leads to it */
+    pe_image_free(&image);
+    memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE + 0xf0),
+           &(uint64_t){PE_SAMPLE_BASE + PE_SAMPLE_FREE}, 8);
+    assert_refused("found a Go program");
+    assert_int_equal(pe_kind(sample.bytes, sample.size), IMAGE_KIND_GO);
     pe_sample_init(&sample);
     pe_sample_header(&sample)->subsystem = 1;
     assert_refused("found subsystem 1, such as drivers");

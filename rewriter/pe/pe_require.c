@@ -1,12 +1,41 @@
 /* What an image must be to be instrumented, beyond being well-formed. */
 #include "image/manifest.h"
 #include "image/pe_headers.h"
+#include "rewriter/format/go_table.h"
 #include "rewriter/pe/pe_image.h"
 #include "trace/image_manifest.h"
 
 #include <string.h>
 
-/* Go's linker puts the one at the start of the code, the other in the data. */
+static bool is_pointed_to(const struct pe_image *image, uint64_t address)
+{
+    for (size_t i = 0; i < image->section_count; i++) {
+        const struct pe_section *section = &image->sections[i];
+
+        if (go_table_is_pointed_to(image->bytes + section->raw, pe_section_bytes(section),
+                                   image->base + section->rva, address))
+            return true;
+    }
+    return false;
+}
+
+static bool has_go_table(const struct pe_image *image, const struct pe_section *section)
+{
+    const uint8_t *bytes = image->bytes + section->raw;
+    size_t size = pe_section_bytes(section), at = go_table_next(bytes, size, 0);
+
+    for (int i = 0; i < GO_TABLES && at != SIZE_MAX; i++) {
+        uint64_t address = image->base + section->rva + at;
+
+        if (address % GO_TABLE_ALIGNMENT == 0 && is_pointed_to(image, address))
+            return true;
+        at = go_table_next(bytes, size, at + 1);
+    }
+    return false;
+}
+
+/* Go's linker puts the one at the start of the code, the other in the data, unless it is told not
+   to. */
 bool pe_image_is_go(const struct pe_image *image)
 {
     static const char *const marks[] = {"\xff Go build ID: \"", "\xff Go buildinf:"};
@@ -18,6 +47,8 @@ bool pe_image_is_go(const struct pe_image *image)
             if (memmem(image->bytes + section->raw, pe_section_bytes(section), marks[j],
                        strlen(marks[j])))
                 return true;
+        if (has_go_table(image, section))
+            return true;
     }
     return false;
 }

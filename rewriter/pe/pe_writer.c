@@ -71,7 +71,7 @@ static bool build(struct pe_layout *layout, const struct pe_writer_source *sourc
     return fits(layout, failure);
 }
 
-static struct image_header header_of(const struct pe_layout *layout)
+static struct image_header header_of(const struct pe_layout *layout, struct pe_span generated)
 {
     return (struct image_header){
         .magic = IMAGE_MAGIC,
@@ -80,15 +80,17 @@ static struct image_header header_of(const struct pe_layout *layout)
         .manifest_rva = layout->tables_rva + (uint32_t)layout->manifest.offset,
         .image_size = layout->header_rva + layout->image->header.section_alignment,
         .hook_rva = layout->header_rva + IMAGE_ENTRY_HOOK,
+        .generated_rva = generated.rva,
+        .generated_size = generated.size,
     };
 }
 
 /* The last section ends where its raw data does, even if that is more than it holds. */
 static bool write_all(const struct pe_layout *layout, const struct pe_files *files,
-                      struct output_file *output, struct failure *failure)
+                      struct pe_span generated, struct output_file *output, struct failure *failure)
 {
     const struct pe_image *image = layout->image;
-    struct image_header header = header_of(layout);
+    struct image_header header = header_of(layout, generated);
     struct pe_table overlay = overlay_of(image);
     uint32_t room = files->end - files->header;
     uint8_t *padded = memory_zeroed(room, 1);
@@ -143,8 +145,8 @@ static bool write_layout(struct pe_layout *layout, const struct pe_writer_source
     import_sites_redirect(&source->pe->functions, &source->pe->code, &source->pe->map,
                           &layout->stubs, moves);
     pe_headers_write(layout, &files);
-    return write_all(layout, &files, output, failure) && seal_output(output, seal, failure) &&
-           write_checksum(image, output, failure);
+    return write_all(layout, &files, source->pe->generated, output, failure) &&
+           seal_output(output, seal, failure) && write_checksum(image, output, failure);
 }
 
 bool pe_write(const struct pe_writer_source *source, struct output_file *output,

@@ -25,11 +25,6 @@ struct call_trace_work {
     int pause_ms;
 };
 
-bool call_trace_is_possible(void)
-{
-    return true;
-}
-
 /* Writes what sessions have ready, for a bounded time. */
 static void drain(void *owner)
 {

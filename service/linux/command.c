@@ -95,6 +95,13 @@ pid_t command_start(char **arguments, const char *instance, const char *rendezvo
     return 0;
 }
 
+bool command_is_for_windows(char **arguments)
+{
+    char path[PATH_MAX];
+
+    return windows_program_find(path, sizeof(path), arguments[0]);
+}
+
 void command_signal(pid_t pid, int number)
 {
     kill(pid, number);

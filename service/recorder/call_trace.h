@@ -6,7 +6,6 @@
 #ifndef UMBRA_SERVICE_CALL_TRACE_H
 #define UMBRA_SERVICE_CALL_TRACE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "service/recorder/session_part.h"
@@ -14,9 +13,6 @@
 struct recorder;
 struct session;
 struct call_trace; /* of one session */
-
-/* Can this platform do it? */
-bool call_trace_is_possible(void);
 
 /* Makes session->events. Null after one message: without room for them, a process is recorded as in
    profile mode. */

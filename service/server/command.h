@@ -17,6 +17,9 @@
 pid_t command_start(char **arguments, const char *instance, const char *rendezvous,
                     const struct signals *signals, int *exit_status);
 
+/* Whether that file is a program for Windows. */
+bool command_is_for_windows(char **arguments);
+
 /* Until command_has_ended, the pid cannot be another's. */
 void command_signal(pid_t pid, int number);
 

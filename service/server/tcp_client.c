@@ -84,6 +84,13 @@ static void answer_hello(struct client *client)
     };
     struct session *session;
 
+    if (service->recorder.settings->records_events) {
+        message("refused pid %u: a Windows program, of which only profiles are recorded; start a "
+                "service without --mode=calltrace for it",
+                hello->hello.pid);
+        refuse(client, NULL);
+        return;
+    }
     memcpy(process.description.exe, hello->exe, sizeof(hello->exe));
     memcpy(process.description.command, hello->command, sizeof(hello->command));
     session = session_begin(&service->recorder, &process);

@@ -5,6 +5,7 @@
 
 #include "service/base/message.h"
 #include "service/base/process.h"
+#include "service/server/command.h"
 #include "service/server/daemon.h"
 #include "service/server/serve.h"
 #include "service/tool/choose.h"
@@ -59,6 +60,10 @@ static int start(const struct options *options)
     struct service service;
     int status;
 
+    if (options->command && options->linux_only && command_is_for_windows(options->command)) {
+        message("%s: %s", options->command[0], options->linux_only);
+        return EXIT_USAGE;
+    }
     if (!serve_open(&service, &settings) || !open_log(options, &service))
         return EXIT_FAILED;
     if (!options->command)

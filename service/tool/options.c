@@ -10,7 +10,7 @@
 
 #include "service/base/file.h"
 #include "service/base/message.h"
-#include "service/recorder/call_trace.h"
+#include "service/base/process.h"
 #include "service/recorder/tick_clock.h"
 #include "service/tool/help.h"
 #include "trace/protocol.h"
@@ -322,10 +322,6 @@ static bool choose_mode(struct options *options, const struct raw_options *raw)
         message("--mode=%s: expected profile or calltrace", mode);
         return false;
     }
-    if (options->recording.records_events && !call_trace_is_possible()) {
-        message("--mode=calltrace: expected Linux; here only profiles can be recorded");
-        return false;
-    }
     if (!options->recording.records_events && (ring_size || events_size || keep_newest)) {
         message("--ring-size, --max-events-size and --keep-newest go with --mode=calltrace");
         return false;
@@ -342,8 +338,9 @@ static bool choose_mode(struct options *options, const struct raw_options *raw)
 
 static bool choose_timing(struct options *options, const char *given)
 {
-    options->recording.is_exact =
-        options->recording.records_events || (given && !strcmp(given, "exact"));
+    options->recording.is_exact = options->recording.records_events ||
+                                  process_own_system() == TRACE_SYSTEM_WINDOWS ||
+                                  (given && !strcmp(given, "exact"));
     if (given && !strcmp(given, "adaptive") && options->recording.records_events) {
         message("--timing=adaptive: with --mode=calltrace each call is timed");
         return false;
@@ -351,6 +348,24 @@ static bool choose_timing(struct options *options, const char *given)
     if (!given || options->recording.is_exact || !strcmp(given, "adaptive"))
         return true;
     message("--timing=%s: expected exact or adaptive", given);
+    return false;
+}
+
+/* The agent for Windows has no rings of events, reads the clock at each call, and is not sampled.
+ */
+static bool choose_system(struct options *options, const struct raw_options *raw)
+{
+    const char *timing = raw->values[OPTION_TIMING];
+
+    if (options->recording.records_events)
+        options->linux_only = "--mode=calltrace: only profiles of Windows programs are recorded";
+    else if (timing && !strcmp(timing, "adaptive"))
+        options->linux_only = "--timing=adaptive: each call of a Windows program is timed";
+    else if (raw->values[OPTION_SAMPLES] && options->recording.samples)
+        options->linux_only = "--samples: Windows programs are not sampled";
+    if (!options->linux_only || process_own_system() == TRACE_SYSTEM_LINUX)
+        return true;
+    message("%s", options->linux_only);
     return false;
 }
 
@@ -445,5 +460,6 @@ bool options_parse(struct options *options, int argc, char **argv)
            choose_instance(options, raw.values[OPTION_INSTANCE]) && choose_limits(options, &raw) &&
            choose_slices(options, raw.values[OPTION_SLICES]) &&
            choose_samples(options, raw.values[OPTION_SAMPLES]) && choose_mode(options, &raw) &&
-           choose_timing(options, raw.values[OPTION_TIMING]) && choose_sessions(options, &raw);
+           choose_timing(options, raw.values[OPTION_TIMING]) && choose_system(options, &raw) &&
+           choose_sessions(options, &raw);
 }

@@ -3,11 +3,6 @@
 
 #include <stddef.h>
 
-bool call_trace_is_possible(void)
-{
-    return false;
-}
-
 static void begin(struct session *session, const struct trace_header *header)
 {
     (void)session;

@@ -87,6 +87,12 @@ pid_t command_start(char **arguments, const char *instance, const char *rendezvo
 }
 
 /* There are no signals to be handed on. All that was recorded is kept, however a program ends. */
+bool command_is_for_windows(char **arguments)
+{
+    (void)arguments;
+    return true;
+}
+
 void command_signal(pid_t pid, int number)
 {
     (void)pid;

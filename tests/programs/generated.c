@@ -6,7 +6,14 @@
 #include "program.h"
 
 #include <string.h>
+#ifdef _WIN32
+#define NOGDI /* it has an OPAQUE of its own */
+#include <windows.h>
+#define BELOW_FRAME 4 /* words: room for arguments */
+#else
 #include <sys/mman.h>
+#define BELOW_FRAME 0
+#endif
 
 #define ROUNDS 1000
 
@@ -41,7 +48,8 @@ static void *return_address(void **location)
 static void require_frames(void)
 {
     REQUIRE(return_address(&exit_frame[-1]) == code + (generated_inner_return - generated_start));
-    REQUIRE(return_address(&exit_frame[1]) == code + (generated_outer_return - generated_start));
+    REQUIRE(return_address(&exit_frame[BELOW_FRAME + 1]) ==
+            code + (generated_outer_return - generated_start));
 }
 
 COUNTED long below(long n)
@@ -68,15 +76,31 @@ static long run(long n)
     return n;
 }
 
-int main(void)
+/* Of the code, made at run time. */
+static char *copied(size_t size)
 {
-    size_t size = (size_t)(generated_end - generated_start);
+#ifdef _WIN32
+    char *copy = VirtualAlloc(0, size, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE);
+    DWORD before;
+
+    REQUIRE(copy);
+    memcpy(copy, generated_start, size);
+    REQUIRE(VirtualProtect(copy, size, PAGE_EXECUTE_READ, &before));
+#else
     char *copy = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    long n;
 
     REQUIRE(copy != MAP_FAILED);
     memcpy(copy, generated_start, size);
     REQUIRE(mprotect(copy, size, PROT_READ | PROT_EXEC) == 0);
+#endif
+    return copy;
+}
+
+int main(void)
+{
+    char *copy = copied((size_t)(generated_end - generated_start));
+    long n;
+
     code = generated_start;
     n = run(0);
     code = copy;
