@@ -16,7 +16,11 @@
  * is not foretold, and they stand for all the others.
  *
  * The median of the rounds is taken: the least would be that of a machine with nothing else to do.
- * It is done at the beginning and at the end, and the trace gets the mean.
+ *
+ * It takes half a millisecond to four, more than all else at a process's start. So it is not done
+ * where the service has given the costs, as measured by other programs with the same agent
+ * (service/recorder/cost_table.h). A process that has run for long enough to pay for it measures
+ * once more at its end, and its trace gets the mean.
  */
 #include "hooks/calibrate.h"
 
@@ -27,24 +31,25 @@
 #include "thunkstash/pages.h"
 #include "trace/image_manifest.h"
 
-#define HIDDEN         __attribute__((visibility("hidden")))
-#define ROUNDS         21
-#define WARM_UP        3
-#define DEPTH          5  /* n */
-#define CALLS          15 /* that many for it */
-#define REPEAT         8  /* a round */
-#define SAMPLED_REPEAT 16 /* a round, where one in 48 is timed */
-#define FUNCTIONS      8
-#define SITES          4 /* of each */
-#define FUNCTION       1 /* number of the first */
-#define NEVER          0x7fffffff
-#define PAGE           4096
-#define ROOT_UNIT      (PAGE / TRACE_UNIT)
-#define FIRST_UNIT     (ROOT_UNIT + 1)
-#define CONTEXTS       101 /* for that n */
-#define PLACES         4096
-#define TRACE_SIZE     (PAGE + (CONTEXTS + 1) * TRACE_UNIT / PAGE * PAGE + PAGE)
-#define TABLE_SIZE     (PLACES * sizeof(struct table_entry))
+#define HIDDEN           __attribute__((visibility("hidden")))
+#define ROUNDS           21
+#define WARM_UP          3
+#define DEPTH            5  /* n */
+#define CALLS            15 /* that many for it */
+#define REPEAT           8  /* a round */
+#define SAMPLED_REPEAT   16 /* a round, where one in 48 is timed */
+#define FUNCTIONS        8
+#define SITES            4 /* of each */
+#define FUNCTION         1 /* number of the first */
+#define NEVER            0x7fffffff
+#define PAGE             4096
+#define ROOT_UNIT        (PAGE / TRACE_UNIT)
+#define FIRST_UNIT       (ROOT_UNIT + 1)
+#define CONTEXTS         101 /* for that n */
+#define PLACES           4096
+#define TRACE_SIZE       (PAGE + (CONTEXTS + 1) * TRACE_UNIT / PAGE * PAGE + PAGE)
+#define WORTH_IT_DIVISOR 4 /* of a second, that a process has run: 1% of that at most */
+#define TABLE_SIZE       (PLACES * sizeof(struct table_entry))
 
 extern void umbra_calibration_hooked(uint64_t n) HIDDEN;
 extern void umbra_calibration_plain(uint64_t n) HIDDEN;
@@ -267,7 +272,7 @@ void calibrate(void)
     struct probe_costs costs;
     struct guard guard;
 
-    if (session.state != SESSION_RUNNING)
+    if (session.state != SESSION_RUNNING || session.costs.timed)
         return;
     guard = guard_take();
     measure_all(&costs);
@@ -280,12 +285,23 @@ static uint32_t mean(uint32_t a, uint32_t b)
     return a / 2 + b / 2;
 }
 
+/* Is it worth it? Also where they are 0: the first measurement came to nothing. */
+static bool is_worth_it(void)
+{
+    const struct trace_header *header = session.header;
+
+    return !header->probe_timed ||
+           ticks_now() - header->start_ticks >= header->ticks_per_second / WORTH_IT_DIVISOR;
+}
+
 /* The thread that began to calibrate may have been terminated meanwhile (Windows): then there is
    nothing to take a mean with. */
 void calibrate_again(void)
 {
     struct probe_costs now, before = session.costs;
 
+    if (!is_worth_it())
+        return;
     measure_all(&now);
     if (!before.timed)
         before = now;

@@ -81,6 +81,15 @@ static void forget_without_memory(void)
         __atomic_store_n(&without_memory[i], 0, __ATOMIC_RELAXED);
 }
 
+/* What the service knows of them already: all 0 where it knows nothing. */
+static struct probe_costs given_costs(const struct trace_header *header)
+{
+    return (struct probe_costs){.inner = header->probe_inner,
+                                .timed = header->probe_timed,
+                                .untimed = header->probe_untimed,
+                                .passed = header->probe_passed};
+}
+
 bool session_begin(char *const *env, uint32_t fork_of_pid)
 {
     struct protocol_welcome welcome;
@@ -104,6 +113,8 @@ bool session_begin(char *const *env, uint32_t fork_of_pid)
     session.header->used = TRACE_HEADER_SIZE;
     forget_without_memory();
     session.header->fork_of_pid = fork_of_pid;
+    if (!fork_of_pid)
+        session.costs = given_costs(session.header);
     session.header->thunks = stash_range();
     session.header->thunks_size = STASH_RANGE_SIZE;
     begin_timing(fork_of_pid != 0);
@@ -119,9 +130,9 @@ void session_set_costs(const struct probe_costs *costs)
 {
     session.costs = *costs;
     session.header->probe_inner = costs->inner;
-    session.header->probe_timed = costs->timed;
     session.header->probe_untimed = costs->untimed;
     session.header->probe_passed = costs->passed;
+    __atomic_store_n(&session.header->probe_timed, costs->timed, __ATOMIC_RELEASE);
 }
 
 /* Records of calls made before the fork still point into the parent's trace; no path touches the

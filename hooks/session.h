@@ -53,7 +53,7 @@ void session_begin_in_child(void);
 /* From here on calls are passed: OFF or CLOSED. */
 void session_leave(enum session_state state);
 
-/* Notes what was calibrated, in the trace too. */
+/* Notes what was calibrated, in the trace too, where the service may take it for other programs. */
 void session_set_costs(const struct probe_costs *costs);
 
 /* The entry hook that suits the session, for all its images. */

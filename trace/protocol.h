@@ -14,6 +14,11 @@
  * is sealed memory, `capacity` bytes long from the start. When the process is gone, the service
  * writes its first trace_header.used bytes to a file.
  *
+ * What a recorded call costs is measured by some agents and given to the others: a header may have
+ * these costs already (service/recorder/cost_table.h). An agent that finds them there measures
+ * nothing at its start. One that does not know of this measures and writes over them; a service that
+ * does not know of it leaves them 0. So neither needs another version of the protocol.
+ *
  * The command-line tool speaks to the service over the same socket, with protocol_command; the
  * answer is data, a packet a line, ended by an empty packet. What people read is made of it by the
  * tool. But for LIST and OPEN a line is `KEY<tab>VALUE`, numbers are decimal:
@@ -68,7 +73,7 @@
  * the proof and a welcome of kind PROTOCOL_REFUSED, so protocol_hello and secret keep their places.
  *
  * Of a service on Windows, the command-line tool asks in the same way: protocol_tcp_hello with a
- * kind of PROTOCOL_COMMAND_ and, in hello.reserved, 0, session and pid. The answer is the same
+ * kind of PROTOCOL_COMMAND_ and, in hello.more, 0, session and pid. The answer is the same
  * lines, ended by an empty one.
  */
 #ifndef UMBRA_PROTOCOL_H
@@ -101,7 +106,9 @@ struct protocol_hello {
     uint32_t kind;        /* PROTOCOL_HELLO */
     uint32_t pid;         /* own pid as seen by itself; the service trusts SO_PEERCRED */
     uint32_t fork_of_pid; /* the recording process this one was forked from, or 0 */
-    uint32_t reserved[3];
+    /* HELLO: 64 bits that tell the agent from all others, low word first, or 0; and 0. A command by
+       TCP: 0, session and pid. */
+    uint32_t more[3];
 };
 
 struct protocol_welcome {

@@ -1,22 +1,26 @@
 #include "service/recorder/trace_out.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "service/base/file.h"
 #include "service/base/message.h"
 #include "service/recorder/part_file.h"
 #include "service/recorder/rescue.h"
+#include "trace/trace_format.h"
 
 #define CHUNK_SIZE (64u << 10)
 
-static bool copy(int to, int from, uint64_t size)
+/* From byte `at` on. */
+static bool copy(int to, int from, uint64_t at, uint64_t size)
 {
     unsigned char chunk[CHUNK_SIZE];
 
-    for (uint64_t at = 0; at < size; at += CHUNK_SIZE) {
+    for (; at < size; at += CHUNK_SIZE) {
         size_t length = size - at < CHUNK_SIZE ? (size_t)(size - at) : CHUNK_SIZE;
 
         if (!file_read_at(from, chunk, length, at) || !file_write_at(to, chunk, length, at))
@@ -29,10 +33,41 @@ static bool write_whole(int trace, const char *name, int directory, uint64_t use
 {
     struct part_file part;
 
-    if (part_file_begin(&part, directory, name) && copy(part.fd, trace, used))
+    if (part_file_begin(&part, directory, name) && copy(part.fd, trace, 0, used))
         return part_file_finish(&part, name);
     part_file_abandon(&part);
     return false;
+}
+
+static bool is_first(const struct stat *stat, uint64_t first)
+{
+    return S_ISREG(stat->st_mode) && stat->st_ino == first && stat->st_nlink == 1;
+}
+
+/*
+ * Most programs end before the keeper has taken a snapshot. Then no second file is made beside the
+ * first, which some file systems take long for. The header comes last: until then the file is what
+ * it was, a snapshot of the beginning, whatever follows it.
+ */
+static bool complete_first(int trace, const char *name, int directory, uint64_t first,
+                           uint64_t used)
+{
+    struct stat stat;
+    int file = openat(directory, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool ok;
+
+    if (file < 0)
+        return false;
+    ok = fstat(file, &stat) == 0 && is_first(&stat, first) && stat.st_size == TRACE_HEADER_SIZE;
+    if (ok) {
+        ok = copy(file, trace, TRACE_HEADER_SIZE, used) && copy(file, trace, 0, TRACE_HEADER_SIZE);
+        if (!ok && ftruncate(file, TRACE_HEADER_SIZE) < 0)
+            errno = 0; /* then it is longer than it says */
+    }
+    close(file);
+    /* A snapshot that came meanwhile has its name. */
+    return ok && fstatat(directory, name, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
+           is_first(&stat, first);
 }
 
 /* Of the name in the trace directory, if it can be: its few bytes may fit where a trace did not. */
@@ -59,11 +94,13 @@ static bool rescue(int trace, const char *name, uint64_t used, char *path, size_
     return false;
 }
 
-bool trace_out(int trace, const char *name, const struct trace_dir *directory, uint64_t used,
-               char *elsewhere, size_t size)
+bool trace_out(int trace, const char *name, const struct trace_dir *directory, uint64_t first,
+               uint64_t used, char *elsewhere, size_t size)
 {
     int error;
 
+    if (first && complete_first(trace, name, directory->fd, first, used))
+        return true;
     if (write_whole(trace, name, directory->fd, used))
         return true;
     error = errno;

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "service/base/event_loop.h"
+#include "service/recorder/cost_table.h"
 #include "service/recorder/cpu_sampler.h"
 #include "service/recorder/ended_list.h"
 #include "service/recorder/event_policy.h"
@@ -49,6 +50,7 @@ struct recorder {
     struct trace_dir trace_dir;
     struct trace_dir *adopted_dirs; /* of sessions that were another service's */
     struct keeper *keeper;          /* null: none, as on Windows */
+    struct cost_table costs;
 
     struct session *sessions;
     unsigned running; /* sessions in the list */

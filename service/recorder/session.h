@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "service/base/event_loop.h"
+#include "service/recorder/cost_table.h"
 #include "service/recorder/trace_file.h"
 
 struct call_trace;
@@ -29,6 +30,8 @@ struct session {
     uint64_t began_ns; /* since 1970 */
     bool is_paused;
     struct trace_file trace;
+    uint64_t agent;            /* its hash; 0: it takes no costs, nor are its own taken */
+    struct costs costs;        /* what was given to it or taken from it last */
     struct call_trace *events; /* null unless it is in call-trace mode */
     struct slices *slices;     /* null if it has none */
     struct samples *samples;   /* likewise */

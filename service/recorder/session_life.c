@@ -17,6 +17,7 @@
 #include "service/recorder/slices.h"
 #include "service/recorder/ticker.h"
 
+#define MEASURING_MS   1000
 #define SETTLE_MS      1000
 #define SETTLE_STEP_MS 10
 
@@ -98,6 +99,53 @@ static void keep(const struct session *session, uint64_t bytes, const struct tra
     ended_list_add(&recorder->ended_list, &ended);
 }
 
+/* What the program has measured since it was looked at last, if anything. */
+static void gather_costs(struct session *session)
+{
+    struct costs costs;
+
+    if (!session->agent || !session->trace.header)
+        return;
+    costs = costs_read(session->trace.header);
+    if (!costs.of[COST_TIMED] || !memcmp(&costs, &session->costs, sizeof(costs)))
+        return;
+    session->costs = costs;
+    cost_table_add(&session->recorder->costs, session->agent, event_loop_now(), &costs);
+}
+
+/* Is there one that measures? It has begun just now, or never will. */
+static bool somebody_measures(const struct session *beside)
+{
+    const struct session *session;
+
+    DL_FOREACH(beside->recorder->sessions, session)
+    {
+        if (session != beside && session->agent == beside->agent &&
+            !session->costs.of[COST_TIMED] && event_loop_now() - session->began_ms < MEASURING_MS)
+            return true;
+    }
+    return false;
+}
+
+/* What the program that begins finds in its header; all 0 if it is to measure. */
+static void give_costs(struct session *session, struct trace_header *header)
+{
+    struct recorder *recorder = session->recorder;
+    struct session *other;
+    struct costs costs;
+
+    if (!session->agent)
+        return;
+    DL_FOREACH(recorder->sessions, other)
+    gather_costs(other);
+    if (!cost_table_find(&recorder->costs, session->agent, event_loop_now(), &costs) ||
+        (!cost_table_is_fresh(&recorder->costs, session->agent, event_loop_now()) &&
+         !somebody_measures(session)))
+        return;
+    session->costs = costs;
+    costs_write(&costs, header);
+}
+
 static void end(struct session *session, enum trace_end kind)
 {
     struct recorder *recorder = session->recorder;
@@ -109,6 +157,7 @@ static void end(struct session *session, enum trace_end kind)
     char elsewhere[FILE_PATH_SIZE + TRACE_FILE_NAME_SIZE];
     uint64_t bytes;
 
+    gather_costs(session);
     trace_dir_find_again(session->directory);
     if (kind == TRACE_END_GONE && !session->is_tcp)
         process_read_end(session->pid, session->source.fd, &trace_end.how, &trace_end.code);
@@ -223,6 +272,8 @@ static bool make_trace(struct session *session, const struct session_process *pr
         .paused = recorder->is_paused,
     };
 
+    session->agent = process->agent;
+    give_costs(session, &header);
     memcpy(header.exe, process->description.exe, sizeof(header.exe));
     memcpy(header.command, process->description.command, sizeof(header.command));
     trace_dir_find_again(session->directory);

@@ -14,6 +14,7 @@
 struct session_process {
     pid_t pid; /* as its own system counts */
     uint32_t fork_of_pid;
+    uint64_t agent; /* cost_table.h: its hash; 0: measures for itself */
     enum trace_system system;
     struct process_description description;
     bool is_tcp;

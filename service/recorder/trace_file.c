@@ -126,12 +126,15 @@ bool trace_file_create(struct trace_file *file, int directory, struct trace_head
 
     file->fd = named;
     file->header = NULL;
+    file->first = 0;
     if (named < 0 && !in_memory)
         return false;
     fill_in(header);
     if (in_memory) {
-        if (named >= 0) /* else there may be room at the end, here or elsewhere */
+        if (named >= 0) { /* else there may be room at the end, here or elsewhere */
             write_first_snapshot(named, header);
+            file->first = file_identity(named);
+        }
         file_close(named);
         file->fd = -1;
         ok = make_memory(file, header);
@@ -294,7 +297,7 @@ uint64_t trace_file_end(struct trace_file *file, const struct trace_dir *directo
     end_pause_of_children(file);
     ok = write_end(file, end);
     if (ok && file->header)
-        ok = trace_out(file->fd, file->name, directory, used, elsewhere, size);
+        ok = trace_out(file->fd, file->name, directory, file->first, used, elsewhere, size);
     else if (ok)
         ok = file_cut(file->fd, used, false);
     if (!ok)

@@ -29,6 +29,7 @@ struct trace_file {
     int fd;
     struct trace_header *header; /* mapped, where it is in memory; else null */
     uint64_t capacity;
+    uint64_t first;                  /* file_identity of the first snapshot; 0: not known */
     uint64_t identity;               /* file_identity */
     char name[TRACE_FILE_NAME_SIZE]; /* EXE-PID-SESSION.bin, in the trace directory */
 };

@@ -155,6 +155,59 @@ static void test_in_memory(void **state)
     assert_int_equal(header.pauses, 1);
 }
 
+static ino_t inode_of(const struct place *place, const char *name)
+{
+    struct stat stat = {0};
+
+    assert_int_equal(fstatat(place->directory, name, &stat, AT_SYMLINK_NOFOLLOW), 0);
+    return stat.st_ino;
+}
+
+static void test_the_first_snapshot_is_completed_in_its_place(void **state)
+{
+    struct place *place = *state;
+    struct trace_header header = template();
+    struct trace_file file;
+    ino_t inode;
+
+    assert_true(trace_file_create(&file, place->directory, &header, true));
+    inode = inode_of(place, file.name);
+    set_used(&file, 5 * TRACE_BLOCK_SIZE);
+    end_trace(place, &file, &gone);
+    assert_int_equal(inode_of(place, file.name), inode);
+    assert_int_equal(length_of(place, file.name), 5 * TRACE_BLOCK_SIZE);
+    header = read_header(place, file.name);
+    assert_int_equal(header.end, TRACE_END_GONE);
+    assert_int_equal(header.used, 5 * TRACE_BLOCK_SIZE);
+}
+
+/* Somebody's copy by link, the keeper's later snapshot, anybody's file. */
+static void test_what_is_not_the_first_snapshot_alone_is_replaced(void **state)
+{
+    struct place *place = *state;
+    struct trace_header header = template();
+    struct trace_file file;
+    ino_t inode;
+
+    assert_true(trace_file_create(&file, place->directory, &header, true));
+    inode = inode_of(place, file.name);
+    assert_int_equal(linkat(place->directory, file.name, place->directory, "kept", 0), 0);
+    set_used(&file, 2 * TRACE_BLOCK_SIZE);
+    end_trace(place, &file, &gone);
+    assert_int_not_equal(inode_of(place, file.name), inode);
+    assert_int_equal(length_of(place, "kept"), TRACE_HEADER_SIZE);
+    assert_int_equal(read_header(place, "kept").end, TRACE_END_SNAPSHOT);
+
+    header = template();
+    assert_true(trace_file_create(&file, place->directory, &header, true));
+    assert_int_equal(renameat(place->directory, "kept", place->directory, file.name), 0);
+    inode = inode_of(place, file.name);
+    set_used(&file, 2 * TRACE_BLOCK_SIZE);
+    end_trace(place, &file, &gone);
+    assert_int_not_equal(inode_of(place, file.name), inode);
+    assert_int_equal(read_header(place, file.name).end, TRACE_END_GONE);
+}
+
 static void test_what_is_no_trace_is_not_adopted(void **state)
 {
     struct trace_file file;
@@ -387,6 +440,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_A_PLACE(test_new_trace),
         IN_A_PLACE(test_in_memory),
+        IN_A_PLACE(test_the_first_snapshot_is_completed_in_its_place),
+        IN_A_PLACE(test_what_is_not_the_first_snapshot_alone_is_replaced),
         cmocka_unit_test(test_what_is_no_trace_is_not_adopted),
         IN_A_PLACE(test_a_name_in_use_is_left_alone),
         IN_A_PLACE(test_end_cuts_to_what_is_in_use),

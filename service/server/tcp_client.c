@@ -112,7 +112,7 @@ static void answer(struct client *client)
 {
     const struct protocol_hello *hello = &client->tcp.hello.hello;
     struct protocol_command command = {hello->magic,       hello->version,     hello->kind,
-                                       hello->reserved[0], hello->reserved[1], hello->reserved[2]};
+                                       hello->more[0], hello->more[1], hello->more[2]};
 
     if (hello->kind == PROTOCOL_HELLO)
         answer_hello(client);

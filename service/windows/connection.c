@@ -42,7 +42,7 @@ bool connection_ask(int connection, const struct connection_peer *service,
                 .version = PROTOCOL_VERSION,
                 .kind = command->kind,
                 .pid = (uint32_t)getpid(),
-                .reserved = {0, command->session, command->pid},
+                .more = {0, command->session, command->pid},
             },
     };
 

@@ -1,0 +1,105 @@
+#!/bin/bash
+# The start of a recorded process is short: what a recorded call costs is measured by one program and
+# given to the others, at their start and at their end. An agent or a service of before that is as it was.
+# needs: gcc python3 strace
+. "$(dirname "$0")/lib.sh"
+
+cat >short.c <<'END'
+int twice(int n) { return 2 * n; }
+int main(void) { return twice(0); }
+END
+gcc -O1 -fno-inline -o native/short short.c
+instrumented short
+gcc -I"$TESTS/.." -o costs -x c - <<'END'
+#include <stdio.h>
+#include "trace/trace_format.h"
+int main(int count, char **paths)
+{
+    for (int i = 1; i < count; i++) {
+        struct trace_header header;
+        FILE *file = fopen(paths[i], "rb");
+        if (!file || fread(&header, sizeof header, 1, file) != 1)
+            return 1;
+        printf("%u %u %u %u\n", header.probe_inner, header.probe_timed, header.probe_untimed, header.probe_passed);
+        fclose(file);
+    }
+}
+END
+
+# one_after_the_other OPTION…: 20 of them
+one_after_the_other()
+{
+    rm -rf traces
+    call_trace_service start --trace-dir=traces "$@" -- \
+        bash -c 'for ((i = 0; i < 20; i++)); do instrumented/short; done'
+    equal "traces with $*" "$(traces_left)" 20
+    ./costs traces/*.bin | sort | uniq -c >costs.found
+}
+
+for timing in exact adaptive; do
+    one_after_the_other --timing=$timing
+    equal "costs in 20 traces of one program, $timing" "$(wc -l <costs.found)" 1
+    awk '{ exit !($3 > 0 && $4 > 0 && $5 > 0) }' costs.found || fail "nothing was measured: $(<costs.found)"
+done
+
+# One that runs for longer measures at its end. The next ones get the median of both.
+cat >long.c <<'END'
+#include <time.h>
+int twice(int n) { return 2 * n; }
+int main(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 400000000}, 0);
+    return twice(0);
+}
+END
+gcc -O1 -fno-inline -o native/long long.c
+instrumented long
+rm -rf traces
+call_trace_service start --trace-dir=traces -- sh -c 'instrumented/short; instrumented/long'
+equal "costs of a short program and of one that measured again" "$(./costs traces/*.bin | sort -u | wc -l)" 2
+
+# System calls that recording adds, from the first to the last instruction of the second program.
+if strace -o calls true 2>said; then
+    rm -rf traces
+    strace -qq -o off.calls instrumented/short
+    call_trace_service start --trace-dir=traces -- \
+        sh -c 'instrumented/short; strace -qq -o on.calls instrumented/short'
+    added=$(($(wc -l <on.calls) - $(wc -l <off.calls)))
+    ((added <= 64)) || fail "recording adds $added system calls to a short program, expected at most 64"
+    echo "system calls added: $added"
+else
+    echo "skipped: no process may trace another here"
+fi
+
+# An agent that does not say who it is, as those of before, or whom nobody knows, is given nothing.
+cat >hello.py <<'END'
+import array, os, socket, struct, sys
+
+HEADER = 4096
+def costs(more):
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    connection.connect("%s/umbra/%s.socket" % (os.environ["XDG_RUNTIME_DIR"], os.environ["UMBRA_INSTANCE_ID"]))
+    connection.send(struct.pack("<8I", 0x41524255, 1, 1, os.getpid(), 0, *more, 0))
+    welcome, files, _, _ = socket.recv_fds(connection, 64, 2)
+    equal_size = len(welcome) == 32
+    header = os.pread(files[0], HEADER, 0)
+    at = int(sys.argv[1])
+    return equal_size, struct.unpack_from("<4I", header, at)
+
+note = open(sys.argv[2], "rb").read()
+agent = struct.unpack("<2I", note[16:24])
+known = costs(agent)
+print("known", known[0], *known[1])
+print("before", *costs((0, 0)))
+print("other", *costs((agent[0] ^ 1, agent[1])))
+END
+objcopy -O binary --only-section=.note.gnu.build-id "$AGENT" note
+at=$(gcc -I"$TESTS/.." -o offset -x c - <<<'#include <stddef.h>
+#include <stdio.h>
+#include "trace/trace_format.h"
+int main(void) { printf("%zu\n", offsetof(struct trace_header, probe_inner)); }' && ./offset)
+rm -rf traces
+call_trace_service start --trace-dir=traces -- sh -c "instrumented/short; python3 hello.py $at note" >told
+equal "costs given to the agent that measured" "$(sed -n 's/^known True //p' told)" "$(./costs traces/short-*.bin)"
+contains told '^before True \(0, 0, 0, 0\)$'
+contains told '^other True \(0, 0, 0, 0\)$'
