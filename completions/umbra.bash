@@ -1,4 +1,4 @@
-# Completion for instrument, call_trace_service and grinder. Options are those that --help lists.
+# Completion for umbra, instrument, call_trace_service and grinder. Options are those that --help lists.
 
 _umbra_options()
 {
@@ -9,7 +9,14 @@ _umbra_options()
 _umbra_values()
 {
     case $1 in
-        --mode) echo profile summary report diff stack top ;;
+        --mode)
+            if [[ ${COMP_WORDS[1]} == record ]]; then
+                echo profile calltrace
+            else
+                echo profile summary report diff stack top
+            fi ;;
+        --timing) echo adaptive exact ;;
+        --children | --in-place) echo yes no ;;
         --weight) echo ns calls ;;
         --output-format)
             if [[ " ${COMP_WORDS[*]} " == *' --mode = diff '* ]]; then
@@ -45,7 +52,9 @@ _umbra()
         fi
     elif [[ ${command##*/} == call_trace_service && $COMP_CWORD == 1 ]]; then
         mapfile -t COMPREPLY < <(compgen -W "start spawn stop status list top snapshot pause resume" -- "$word")
+    elif [[ ${command##*/} == umbra && $COMP_CWORD == 1 ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "record report top diff ls cache" -- "$word")
     fi
 }
 
-complete -o default -F _umbra instrument call_trace_service grinder
+complete -o default -F _umbra umbra instrument call_trace_service grinder

@@ -27,7 +27,7 @@ for page in README.md docs/*.md; do
     done < <(grep -oE '\]\([^)]+\)' "$page" | sed 's/^](//; s/)$//')
     while read -r name; do # may be a pattern
         compgen -G "$name" >"$work/found" || problem "no file $name"
-    done < <(grep -oE '\b(bench|completions|cross|docs|grinder|hooks|rewriter|samples|service|support|tests|thunkstash|trace)/[][A-Za-z0-9_./*-]*[A-Za-z0-9*]' \
+    done < <(grep -oE '\b(bench|completions|cross|docs|front|grinder|hooks|rewriter|samples|service|support|tests|thunkstash|trace)/[][A-Za-z0-9_./*-]*[A-Za-z0-9*]' \
         "$page" | sort -u)
 done
 ((problems == 0)) || fail "$problems names or links lead nowhere"

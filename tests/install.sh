@@ -11,7 +11,7 @@ build forks forks.c
 run native ./forks
 
 # Manual pages and completion are where man and bash look for them.
-for tool in instrument call_trace_service grinder; do
+for tool in instrument call_trace_service grinder umbra; do
     [[ -s $work/prefix/share/man/man1/$tool.1 ]] || fail "no manual page of $tool"
     cmp "$work/prefix/share/bash-completion/completions/$tool" "$TESTS/../completions/umbra.bash"
 done

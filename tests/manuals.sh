@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 declare -A tools=([instrument]=rewriter/instrument [grinder]=grinder/grinder
-    [call_trace_service]=service/call_trace_service)
+    [call_trace_service]=service/call_trace_service [umbra]=front/umbra)
 
 # The long options at the beginnings of lines, of --mode and the like one.
 helped()
@@ -44,6 +44,7 @@ done
 
 equal "verbs" "$(completed call_trace_service s | paste -sd' ')" \
     "snapshot spawn start status stop"
+equal "verbs of umbra" "$(completed umbra r | paste -sd' ')" "record report"
 equal "modes" "$(completed grinder --mode = | paste -sd' ')" "diff profile report stack summary top"
 equal "one option" "$(completed grinder --thres)" "--threshold="
 equal "formats" "$(completed grinder --mode = diff --output-format = f | paste -sd' ')" \

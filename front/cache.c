@@ -1,0 +1,521 @@
+#include "front/cache.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "front/say.h"
+#include "front/tools.h"
+#include "support/memory.h"
+
+#define LEFT       ".left"
+#define KEY_LENGTH 32
+#define PART       "part-" /* begins the names of files that are being made */
+#define PART_LIFE  3600    /* seconds after which one was left behind */
+
+/* --- where it is --- */
+
+static char *cache_folder(void)
+{
+    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const struct passwd *user;
+
+    if (base && *base == '/')
+        return memory_print("%s/umbra", base);
+    if (!home || *home != '/') {
+        user = getpwuid(geteuid());
+        home = user ? user->pw_dir : NULL;
+    }
+    return home ? memory_print("%s/.cache/umbra", home) : NULL;
+}
+
+static bool make_folders(const char *path)
+{
+    char *copy = memory_copy_string(path);
+    bool ok;
+
+    for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        mkdir(copy, 0700);
+        *slash = '/';
+    }
+    ok = mkdir(copy, 0700) == 0 || errno == EEXIST;
+    free(copy);
+    return ok;
+}
+
+/* Whoever could change files there could change what this user executes. */
+static const char *why_not_trusted(const char *path)
+{
+    struct statvfs system;
+    struct stat status;
+
+    if (stat(path, &status) < 0 || !S_ISDIR(status.st_mode))
+        return "is not a directory";
+    if (status.st_uid != geteuid() && status.st_uid != 0)
+        return "belongs to another user";
+    if (status.st_mode & 022)
+        return "may be written by others";
+    if (statvfs(path, &system) == 0 && system.f_flag & ST_NOEXEC)
+        return "is on a file system that executes nothing (noexec)";
+    return NULL;
+}
+
+/* Returns why it cannot be, or null. One that can only be read serves what it has. */
+static const char *use_folder(struct cache *cache, char *folder)
+{
+    const char *why;
+
+    cache->folder = folder;
+    cache->images = memory_print("%s/images", folder);
+    if (!make_folders(cache->images))
+        return strerror(errno);
+    why = why_not_trusted(cache->images);
+    if (!why && access(cache->images, W_OK) < 0)
+        why = strerror(errno);
+    return why;
+}
+
+static void forget_folder(struct cache *cache)
+{
+    free(cache->folder);
+    free(cache->images);
+    cache->folder = cache->images = NULL;
+}
+
+/* --- keys --- */
+
+/* size bytes of it, or all that there are. */
+static bool hash_content(XXH3_state_t *state, int file)
+{
+    struct stat status;
+    void *bytes;
+
+    if (fstat(file, &status) < 0)
+        return false;
+    if (!status.st_size)
+        return true;
+    bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (bytes == MAP_FAILED)
+        return false;
+    XXH3_128bits_update(state, bytes, (size_t)status.st_size);
+    munmap(bytes, (size_t)status.st_size);
+    return true;
+}
+
+static XXH3_state_t *new_state(void)
+{
+    XXH3_state_t *state = memory_or_exit(XXH3_createState(), 1);
+
+    XXH3_128bits_reset(state);
+    return state;
+}
+
+static void hash_text(XXH3_state_t *state, const char *text)
+{
+    XXH3_128bits_update(state, text, strlen(text) + 1);
+}
+
+static void hash_tool(XXH3_state_t *state, const char *path)
+{
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (file < 0 || !hash_content(state, file))
+        say_and_exit(STATUS_FAILED, "%s: cannot be read: %s", path, strerror(errno));
+    close(file);
+    hash_text(state, path);
+}
+
+static uint64_t hash_tools(const struct words *options)
+{
+    const struct tools *tools = tools_find();
+    XXH3_state_t *state = new_state();
+    uint64_t hash;
+
+    hash_tool(state, tools->instrument);
+    hash_tool(state, tools->agent);
+    for (size_t i = 0; i < options->count; i++) {
+        const char *file = strncmp(options->list[i], "--filter=", 9) ? NULL : options->list[i] + 9;
+        hash_text(state, options->list[i]);
+        if (file)
+            hash_tool(state, file);
+    }
+    hash = XXH3_128bits_digest(state).low64;
+    XXH3_freeState(state);
+    return hash;
+}
+
+static bool make_key(const struct cache *cache, int file, const struct stat *status,
+                     const char *path, char key[KEY_LENGTH + 1])
+{
+    const int64_t facts[] = {(int64_t)cache->tools,  status->st_mode,
+                             status->st_uid,         status->st_gid,
+                             status->st_mtim.tv_sec, status->st_mtim.tv_nsec};
+    XXH3_state_t *state = new_state();
+    XXH128_hash_t hash;
+    bool ok;
+
+    XXH3_128bits_update(state, facts, sizeof(facts));
+    hash_text(state, path);
+    ok = hash_content(state, file);
+    hash = XXH3_128bits_digest(state);
+    XXH3_freeState(state);
+    snprintf(key, KEY_LENGTH + 1, "%016llx%016llx", (unsigned long long)hash.high64,
+             (unsigned long long)hash.low64);
+    return ok;
+}
+
+void cache_open(struct cache *cache, const struct words *options, const char *apart)
+{
+    char *folder = cache_folder();
+    const char *why = folder ? use_folder(cache, folder) : "there is no home directory";
+
+    words_add_all(&cache->options, options->list);
+    cache->tools = hash_tools(options);
+    if (!why)
+        return;
+    say("%s: the cache cannot be used: %s; what is instrumented is kept in the recording alone",
+        folder ? folder : "~/.cache/umbra", why);
+    forget_folder(cache);
+    cache->is_apart = true;
+    why = use_folder(cache, memory_copy_string(apart));
+    if (why)
+        say_and_exit(STATUS_FAILED, "%s: %s; set XDG_CACHE_HOME to a directory that can be used",
+                     apart, why);
+}
+
+/* --- taking and making --- */
+
+static bool is_used(const char *path)
+{
+    const struct timespec times[] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}};
+
+    return utimensat(AT_FDCWD, path, times, 0) == 0 || access(path, R_OK) == 0;
+}
+
+static bool read_reason(const char *path, char reason[CACHE_REASON_SIZE])
+{
+    FILE *file = fopen(path, "re");
+
+    if (!file)
+        return false;
+    if (!fgets(reason, CACHE_REASON_SIZE, file))
+        *reason = 0;
+    reason[strcspn(reason, "\n")] = 0;
+    fclose(file);
+    is_used(path);
+    return true;
+}
+
+static void write_reason(const struct cache *cache, const char *path, const char *reason)
+{
+    char *part = memory_print("%s/" PART "%d" LEFT, cache->images, (int)getpid());
+    FILE *file = fopen(part, "we");
+    bool ok;
+
+    if (file) {
+        ok = fprintf(file, "%s\n", reason) > 0;
+        ok = fclose(file) == 0 && ok;
+        if (!ok || rename(part, path) < 0)
+            unlink(part);
+    }
+    free(part);
+}
+
+/* What instrument said, without its own name and the file's: the last line. */
+static void take_reason(char *said, const char *path, char reason[CACHE_REASON_SIZE])
+{
+    char *line, *end = said + strlen(said);
+
+    while (end > said && end[-1] == '\n')
+        *--end = 0;
+    line = strrchr(said, '\n');
+    line = line ? line + 1 : said;
+    if (!strncmp(line, "instrument: ", 12))
+        line += 12;
+    if (!strncmp(line, path, strlen(path)) && !strncmp(line + strlen(path), ": ", 2))
+        line += strlen(path) + 2;
+    snprintf(reason, CACHE_REASON_SIZE, "%s", *line ? line : "instrument failed");
+}
+
+/* "OUT: N functions found, N hooked, …" */
+static bool hooks_nothing(const char *said)
+{
+    return strstr(said, " found, 0 hooked, ") != NULL;
+}
+
+static enum cached instrument(const struct cache *cache, const char *path, const char *part,
+                              char reason[CACHE_REASON_SIZE])
+{
+    const struct tools *tools = tools_find();
+    struct words words = {0};
+    char said[8192];
+    int status;
+
+    words_add(&words, tools->instrument);
+    words_print(&words, "--agent=%s", tools->agent);
+    words_add_all(&words, cache->options.list);
+    words_add(&words, "--overwrite");
+    words_add(&words, "-o");
+    words_add(&words, part);
+    words_add(&words, "--");
+    words_add(&words, path);
+    status = tool_run_silently(words.list, said, sizeof(said));
+    words_free(&words);
+    if (status == 0 && hooks_nothing(said)) {
+        snprintf(reason, CACHE_REASON_SIZE, "no function in it is to be hooked");
+        return CACHED_LEFT;
+    }
+    if (status != 0)
+        take_reason(said, path, reason);
+    return status == 0 ? CACHED : status == STATUS_FAILED ? CACHED_LEFT : CACHED_FAILED;
+}
+
+/* The time of the original, and as far as allowed its owner: it takes the original's place. */
+static bool resemble(const char *part, const struct stat *original)
+{
+    const struct timespec times[] = {{.tv_nsec = UTIME_NOW}, original->st_mtim};
+
+    if (lchown(part, original->st_uid, original->st_gid) < 0 && geteuid() == 0)
+        return false;
+    return chmod(part, original->st_mode & 0777) == 0 && utimensat(AT_FDCWD, part, times, 0) == 0;
+}
+
+static enum cached make(struct cache *cache, const char *path, const struct stat *original,
+                        const char *result, char reason[CACHE_REASON_SIZE])
+{
+    char *part = memory_print("%s/" PART "%d", cache->images, (int)getpid());
+    char *left = memory_print("%s" LEFT, result);
+    enum cached cached = instrument(cache, path, part, reason);
+
+    if (cached == CACHED && (!resemble(part, original) || rename(part, result) < 0)) {
+        snprintf(reason, CACHE_REASON_SIZE, "%s: %s", result, strerror(errno));
+        cached = CACHED_FAILED;
+    }
+    if (cached != CACHED)
+        unlink(part);
+    if (cached == CACHED_LEFT)
+        write_reason(cache, left, reason);
+    free(left);
+    free(part);
+    if (cached == CACHED && !cache->is_apart)
+        cache_trim(cache);
+    return cached;
+}
+
+enum cached cache_get(struct cache *cache, int original, const char *path, char result[PATH_MAX],
+                      char reason[CACHE_REASON_SIZE])
+{
+    char key[KEY_LENGTH + 1], *left;
+    struct stat status;
+    bool is_left;
+
+    if (fstat(original, &status) < 0 || !make_key(cache, original, &status, path, key)) {
+        snprintf(reason, CACHE_REASON_SIZE, "cannot be read: %s", strerror(errno));
+        return CACHED_FAILED;
+    }
+    snprintf(result, PATH_MAX, "%s/%s", cache->images, key);
+    if (is_used(result))
+        return CACHED;
+    left = memory_print("%s" LEFT, result);
+    is_left = read_reason(left, reason);
+    free(left);
+    return is_left ? CACHED_LEFT : make(cache, path, &status, result, reason);
+}
+
+/* --- keeping within the limit --- */
+
+struct entry {
+    char *name;
+    struct timespec used;
+    uint64_t bytes;
+};
+
+struct entries {
+    struct entry *list;
+    size_t count, room;
+    uint64_t bytes;
+};
+
+static void entries_free(struct entries *entries)
+{
+    for (size_t i = 0; i < entries->count; i++)
+        free(entries->list[i].name);
+    free(entries->list);
+}
+
+static bool is_forgotten(const char *name, const struct stat *status)
+{
+    return !strncmp(name, PART, sizeof(PART) - 1) && status->st_ctime + PART_LIFE < time(NULL);
+}
+
+static void entries_read(struct entries *entries, DIR *directory)
+{
+    struct dirent *found;
+    struct stat status;
+
+    while ((found = readdir(directory))) {
+        if (fstatat(dirfd(directory), found->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+            !S_ISREG(status.st_mode))
+            continue;
+        if (is_forgotten(found->d_name, &status))
+            unlinkat(dirfd(directory), found->d_name, 0);
+        if (!strncmp(found->d_name, PART, sizeof(PART) - 1))
+            continue;
+        entries->list =
+            memory_grow(entries->list, entries->count, &entries->room, sizeof(*entries->list));
+        entries->list[entries->count++] = (struct entry){
+            memory_copy_string(found->d_name), status.st_atim, (uint64_t)status.st_blocks * 512};
+        entries->bytes += (uint64_t)status.st_blocks * 512;
+    }
+}
+
+static int by_use(const void *a, const void *b)
+{
+    const struct timespec *first = &((const struct entry *)a)->used;
+    const struct timespec *second = &((const struct entry *)b)->used;
+
+    if (first->tv_sec != second->tv_sec)
+        return first->tv_sec < second->tv_sec ? -1 : 1;
+    return (first->tv_nsec > second->tv_nsec) - (first->tv_nsec < second->tv_nsec);
+}
+
+static uint64_t read_limit(const struct cache *cache)
+{
+    char *path = memory_print("%s/limit", cache->folder);
+    FILE *file = fopen(path, "re");
+    unsigned long long limit;
+
+    if (!file || fscanf(file, "%llu", &limit) != 1)
+        limit = CACHE_LIMIT;
+    if (file)
+        fclose(file);
+    free(path);
+    return limit;
+}
+
+/* Returns how many bytes are left. */
+static uint64_t trim_to(const struct cache *cache, uint64_t limit)
+{
+    char *path = memory_print("%s/lock", cache->folder);
+    const int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    struct entries entries = {0};
+    DIR *directory = opendir(cache->images);
+
+    if (lock >= 0)
+        flock(lock, LOCK_EX);
+    if (directory) {
+        entries_read(&entries, directory);
+        if (entries.bytes > limit)
+            qsort(entries.list, entries.count, sizeof(*entries.list), by_use);
+        for (size_t i = 0; i < entries.count && entries.bytes > limit; i++)
+            if (unlinkat(dirfd(directory), entries.list[i].name, 0) == 0)
+                entries.bytes -= entries.list[i].bytes;
+        closedir(directory);
+    }
+    if (lock >= 0)
+        close(lock);
+    entries_free(&entries);
+    free(path);
+    return entries.bytes;
+}
+
+void cache_trim(const struct cache *cache)
+{
+    trim_to(cache, read_limit(cache));
+}
+
+/* --- umbra cache --- */
+
+/* Returns false after a message if there is none. */
+static bool open_own(struct cache *cache)
+{
+    char *folder = cache_folder();
+    const char *why = folder ? use_folder(cache, folder) : "there is no home directory";
+
+    if (why)
+        say("%s: the cache cannot be used: %s", folder ? folder : "~/.cache/umbra", why);
+    return !why;
+}
+
+int cache_show(void)
+{
+    struct cache cache = {0};
+    struct entries entries = {0};
+    DIR *directory;
+
+    if (!open_own(&cache))
+        return STATUS_FAILED;
+    directory = opendir(cache.images);
+    if (directory) {
+        entries_read(&entries, directory);
+        closedir(directory);
+    }
+    printf("%s: %zu files, %.1f MB of at most %.1f MB\n", cache.folder, entries.count,
+           (double)entries.bytes / 1e6, (double)read_limit(&cache) / 1e6);
+    entries_free(&entries);
+    forget_folder(&cache);
+    return 0;
+}
+
+int cache_clear(void)
+{
+    struct cache cache = {0};
+
+    if (!open_own(&cache))
+        return STATUS_FAILED;
+    trim_to(&cache, 0);
+    forget_folder(&cache);
+    return cache_show();
+}
+
+static bool parse_size(const char *text, uint64_t *size)
+{
+    static const char units[] = "KMGT";
+    const char *unit;
+    char *end;
+
+    errno = 0;
+    *size = strtoull(text, &end, 10);
+    if (end == text || errno || *text == '-')
+        return false;
+    if (*end && (unit = strchr(units, *end)) && !end[1]) {
+        *size <<= 10 * (unit - units + 1);
+        end++;
+    }
+    return !*end;
+}
+
+int cache_set_limit(const char *text)
+{
+    struct cache cache = {0};
+    uint64_t limit;
+    char *path;
+    FILE *file;
+
+    if (!parse_size(text, &limit)) {
+        say("--limit=%s: expected bytes, K, M, G or T may follow, as in --limit=2G", text);
+        return STATUS_USAGE;
+    }
+    if (!open_own(&cache))
+        return STATUS_FAILED;
+    path = memory_print("%s/limit", cache.folder);
+    file = fopen(path, "we");
+    if (!file || fprintf(file, "%llu\n", (unsigned long long)limit) < 0 || fclose(file) != 0)
+        say_and_exit(STATUS_FAILED, "%s: cannot be written: %s", path, strerror(errno));
+    free(path);
+    trim_to(&cache, limit);
+    forget_folder(&cache);
+    return cache_show();
+}

@@ -1,0 +1,347 @@
+#include "front/record.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "front/cache.h"
+#include "front/inside.h"
+#include "front/recording.h"
+#include "front/say.h"
+#include "front/supervisor.h"
+#include "front/tools.h"
+#include "support/memory.h"
+
+#define STATUS_NOT_FOUND 127
+#define STATUS_SIGNALED  128
+#define END_WAIT_MS      500 /* for the supervisor, when the program has ended */
+
+enum option_code {
+    OPTION_INSTRUMENT = 1, /* handed on, as it is */
+    OPTION_SERVICE,
+    OPTION_OUTPUT,
+    OPTION_CHILDREN,
+    OPTION_IN_PLACE,
+    OPTION_VERBOSE,
+    OPTION_QUIET,
+};
+
+static const struct option option_table[] = {
+    {"include", required_argument, NULL, OPTION_INSTRUMENT},
+    {"exclude", required_argument, NULL, OPTION_INSTRUMENT},
+    {"filter", required_argument, NULL, OPTION_INSTRUMENT},
+    {"instrument-imports", no_argument, NULL, OPTION_INSTRUMENT},
+    {"mode", required_argument, NULL, OPTION_SERVICE},
+    {"timing", required_argument, NULL, OPTION_SERVICE},
+    {"node-limit", required_argument, NULL, OPTION_SERVICE},
+    {"slices", required_argument, NULL, OPTION_SERVICE},
+    {"samples", required_argument, NULL, OPTION_SERVICE},
+    {"max-trace-size", required_argument, NULL, OPTION_SERVICE},
+    {"ring-size", required_argument, NULL, OPTION_SERVICE},
+    {"max-events-size", required_argument, NULL, OPTION_SERVICE},
+    {"keep-newest", no_argument, NULL, OPTION_SERVICE},
+    {"paused", no_argument, NULL, OPTION_SERVICE},
+    {"output", required_argument, NULL, OPTION_OUTPUT},
+    {"children", required_argument, NULL, OPTION_CHILDREN},
+    {"in-place", required_argument, NULL, OPTION_IN_PLACE},
+    {"verbose", no_argument, NULL, OPTION_VERBOSE},
+    {"quiet", no_argument, NULL, OPTION_QUIET},
+    {NULL, 0, NULL, 0},
+};
+
+struct options {
+    struct words instrument, service;
+    const char *output;
+    bool children, in_place, is_verbose, is_quiet;
+    char **program; /* and its arguments */
+};
+
+/* --- the command line --- */
+
+static bool read_yes(const char *name, const char *value)
+{
+    if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
+        say_and_exit(STATUS_USAGE, "--%s=%s: expected yes or no", name, value);
+    return *value == 'y';
+}
+
+/* A filter's path must lead there from anywhere. */
+static void hand_on(struct words *words, const char *name, const char *value)
+{
+    char *path = value && !strcmp(name, "filter") ? realpath(value, NULL) : NULL;
+
+    if (value)
+        words_print(words, "--%s=%s", name, path ? path : value);
+    else
+        words_print(words, "--%s", name);
+    free(path);
+}
+
+static void take_option(struct options *options, int code, const char *name)
+{
+    switch (code) {
+    case OPTION_INSTRUMENT:
+        hand_on(&options->instrument, name, optarg);
+        break;
+    case OPTION_SERVICE:
+        hand_on(&options->service, name, optarg);
+        break;
+    case 'o':
+    case OPTION_OUTPUT:
+        options->output = optarg;
+        break;
+    case OPTION_CHILDREN:
+        options->children = read_yes("children", optarg);
+        break;
+    case OPTION_IN_PLACE:
+        options->in_place = read_yes("in-place", optarg);
+        break;
+    case OPTION_VERBOSE:
+        options->is_verbose = true;
+        break;
+    case OPTION_QUIET:
+        options->is_quiet = true;
+        break;
+    default:
+        exit(STATUS_USAGE); /* getopt has said why */
+    }
+}
+
+static void read_options(struct options *options, int count, char **arguments)
+{
+    int code, which;
+
+    *options = (struct options){.output = RECORDING_DEFAULT, .children = true, .in_place = true};
+    while ((code = getopt_long(count, arguments, "+o:", option_table, &which)) >= 0)
+        take_option(options, code, code == 'o' ? "o" : option_table[which].name);
+    options->program = arguments + optind;
+    if (!*options->program)
+        say_and_exit(STATUS_USAGE,
+                     "record: expected a program, found none: umbra record [OPTION…] -- PROGRAM "
+                     "[ARGUMENT…]");
+}
+
+/* --- the program --- */
+
+static bool can_be_run(const char *path)
+{
+    struct stat status;
+
+    return access(path, X_OK) == 0 && stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* As execvp finds it; to be freed. Null if it is nowhere. */
+static char *find_program(const char *name)
+{
+    const char *folders = getenv("PATH");
+
+    if (strchr(name, '/'))
+        return can_be_run(name) ? memory_copy_string(name) : NULL;
+    if (!folders)
+        folders = "/bin:/usr/bin";
+    for (;;) {
+        const size_t length = strcspn(folders, ":");
+        char *path = memory_print("%.*s%s%s", (int)length, folders, length ? "/" : "./", name);
+        if (can_be_run(path))
+            return path;
+        free(path);
+        if (!folders[length])
+            return NULL;
+        folders += length + 1;
+    }
+}
+
+static char *require_program(const char *name)
+{
+    char *path = find_program(name);
+
+    if (path)
+        return path;
+    if (strchr(name, '/') && access(name, F_OK) == 0)
+        say_and_exit(STATUS_NOT_FOUND - 1, "%s: cannot be executed", name);
+    say_and_exit(STATUS_NOT_FOUND, "%s: there is no such program", name);
+}
+
+/* --- running it --- */
+
+static volatile sig_atomic_t running; /* call_trace_service */
+
+static void pass_on(int number)
+{
+    if (running)
+        kill(running, number);
+}
+
+/* A key's signals reach the program by themselves; this process stays to tell the end. */
+static void set_signals(void)
+{
+    signal(SIGINT, SIG_IGN);
+    signal(SIGQUIT, SIG_IGN);
+    signal(SIGTERM, pass_on);
+    signal(SIGHUP, pass_on);
+}
+
+static void make_command(struct words *words, const struct options *options,
+                         const struct inside *inside, const char *instance)
+{
+    const struct recording *recording = inside->recording;
+
+    words_add(words, tools_find()->service);
+    words_add(words, "start");
+    words_add(words, "--quiet");
+    words_print(words, "--instance-id=%s", instance);
+    words_print(words, "--trace-dir=%s/traces", recording->folder);
+    words_add_all(words, options->service.list);
+    words_add(words, "--");
+    inside_command(words, inside);
+    words_add_all(words, options->program);
+}
+
+static int run(char *const *command, int socket)
+{
+    struct sigaction interrupt, quit;
+    int status = 0;
+    pid_t child;
+
+    sigaction(SIGINT, NULL, &interrupt);
+    sigaction(SIGQUIT, NULL, &quit);
+    set_signals();
+    say_command(command);
+    child = fork();
+    if (child == 0) {
+        sigaction(SIGINT, &interrupt, NULL);
+        sigaction(SIGQUIT, &quit, NULL);
+        signal(SIGTERM, SIG_DFL);
+        signal(SIGHUP, SIG_DFL);
+        execv(command[0], command);
+        _exit(STATUS_NOT_FOUND);
+    }
+    running = child;
+    if (socket >= 0)
+        close(socket);
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    running = 0;
+    if (child < 0)
+        say_and_exit(STATUS_FAILED, "cannot start a process: %s", strerror(errno));
+    return WIFSIGNALED(status) ? STATUS_SIGNALED + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* Whether programs still run that the recorded one has left. */
+static bool goes_on(pid_t supervisor)
+{
+    struct pollfd end = {(int)syscall(SYS_pidfd_open, supervisor, 0), POLLIN, 0};
+    const int ended = end.fd < 0 ? 0 : poll(&end, 1, END_WAIT_MS);
+
+    if (end.fd >= 0)
+        close(end.fd);
+    return ended == 0;
+}
+
+/* --- before and after --- */
+
+static void note_beginning(const struct recording *recording, const struct options *options,
+                           const char *instance)
+{
+    const time_t now = time(NULL);
+    char *command = NULL, date[32];
+    size_t size;
+    FILE *text = open_memstream(&command, &size);
+
+    strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+    for (char **word = options->program; text && *word; word++)
+        fprintf(text, "%s%s", word == options->program ? "" : " ", *word);
+    if (text)
+        fclose(text);
+    recording_note(recording, "command", command ? command : *options->program);
+    recording_note(recording, "began", date);
+    recording_note(recording, "instance", instance);
+    free(command);
+}
+
+static void note_end(const struct recording *recording, int status)
+{
+    char *text = memory_print("%d", status);
+
+    recording_note(recording, "status", text);
+    free(text);
+}
+
+static void tell(const struct recording *recording, const struct options *options, bool is_going)
+{
+    const size_t traces = recording_count_traces(recording);
+    const size_t left = recording_count_files(recording, "left");
+
+    if (options->is_quiet)
+        return;
+    if (options->is_verbose)
+        recording_show_left(recording, stderr);
+    else if (left)
+        say("%zu file%s left as %s: umbra ls --left %s", left, left == 1 ? " was" : "s were",
+            left == 1 ? "it is" : "they are", recording->name);
+    if (is_going)
+        say("programs that it started still run, and are recorded on");
+    if (!traces)
+        say("%s: no process was recorded", recording->name);
+    else if (!strcmp(recording->name, RECORDING_DEFAULT))
+        say("%zu process%s recorded in %s; to see it: umbra report", traces,
+            traces == 1 ? "" : "es", recording->name);
+    else
+        say("%zu process%s recorded in %s; to see it: umbra report %s", traces,
+            traces == 1 ? "" : "es", recording->name, recording->name);
+}
+
+static void keep_program_alone(const struct recording *recording)
+{
+    char *pid = recording_value(recording, "pid");
+
+    if (pid)
+        recording_keep_process(recording, pid);
+    free(pid);
+}
+
+int record_main(int count, char **arguments)
+{
+    struct options options;
+    struct recording recording;
+    struct cache cache = {0};
+    struct inside inside = {.socket = -1, .recording = &recording};
+    struct words command = {0};
+    char *instance, *path, *apart;
+    pid_t supervisor = 0;
+    int status;
+
+    read_options(&options, count, arguments);
+    if (options.is_verbose)
+        say_commands();
+    path = require_program(*options.program);
+    instance = memory_print("umbra-record-%d", (int)getpid());
+    recording_make(&recording, options.output);
+    note_beginning(&recording, &options, instance);
+    inside.path = path;
+    inside.options = options.instrument;
+    if (options.in_place) {
+        const struct supervisor_wish wish = {&recording, &cache, !options.children,
+                                             options.is_verbose};
+        apart = recording_path(&recording, "cache");
+        cache_open(&cache, &options.instrument, apart);
+        free(apart);
+        supervisor = supervisor_start(&wish, &inside.socket);
+    }
+    make_command(&command, &options, &inside, instance);
+    status = run(command.list, inside.socket);
+    note_end(&recording, status);
+    if (!options.children)
+        keep_program_alone(&recording);
+    tell(&recording, &options, supervisor && goes_on(supervisor));
+    return status;
+}

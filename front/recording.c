@@ -1,0 +1,324 @@
+#include "front/recording.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "front/say.h"
+#include "support/memory.h"
+#include "support/temporary.h"
+#include "support/utf8.h"
+
+#define FIRST_LINE "umbra recording 1\n"
+
+char *recording_path(const struct recording *recording, const char *name)
+{
+    return memory_print("%s/%s", recording->folder, name);
+}
+
+bool recording_is_in(const char *folder)
+{
+    char *path = memory_print("%s/recording", folder);
+    char line[sizeof(FIRST_LINE)] = "";
+    FILE *file = fopen(path, "re");
+
+    free(path);
+    if (!file)
+        return false;
+    if (!fgets(line, sizeof(line), file))
+        *line = 0;
+    fclose(file);
+    return !strcmp(line, FIRST_LINE);
+}
+
+static void remove_recording(const char *path)
+{
+    char *folder = memory_copy_string(path), *slash = strrchr(folder, '/');
+    int directory;
+
+    *slash = 0;
+    directory = open(slash == folder ? "/" : folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (directory >= 0) {
+        temporary_remove(directory, slash + 1);
+        close(directory);
+    }
+    free(folder);
+}
+
+static bool is_there(const char *path)
+{
+    struct stat ignored;
+
+    return lstat(path, &ignored) == 0;
+}
+
+static void require_recording(const char *path, const char *name)
+{
+    if (is_there(path) && !recording_is_in(path))
+        say_and_exit(STATUS_FAILED,
+                     "%s: expected a recording or nothing there, found something else; name "
+                     "another place with -o",
+                     name);
+}
+
+/* perf does the same to perf.data. */
+static void move_aside(const char *path, const char *name)
+{
+    char *old = memory_print("%s" RECORDING_OLD, path);
+    char *old_name = memory_print("%s" RECORDING_OLD, name);
+
+    require_recording(path, name);
+    if (is_there(path)) {
+        require_recording(old, old_name);
+        if (is_there(old))
+            remove_recording(old);
+        if (rename(path, old) < 0)
+            say_and_exit(STATUS_FAILED, "%s: cannot be renamed to %s: %s", name, old_name,
+                         strerror(errno));
+    }
+    free(old);
+    free(old_name);
+}
+
+static char *without_slashes(const char *name)
+{
+    char *copy = memory_copy_string(name);
+    size_t length = strlen(copy);
+
+    while (length > 1 && copy[length - 1] == '/')
+        copy[--length] = 0;
+    return copy;
+}
+
+/* Its folder is there, itself perhaps not. */
+static char *absolute(const char *name)
+{
+    char folder[PATH_MAX];
+
+    if (*name == '/')
+        return memory_copy_string(name);
+    if (!getcwd(folder, sizeof(folder)))
+        say_and_exit(STATUS_FAILED, "%s: the working directory has no path: %s", name,
+                     strerror(errno));
+    return memory_print("%s/%s", folder, name);
+}
+
+void recording_make(struct recording *recording, const char *name)
+{
+    char *path;
+    FILE *file;
+
+    recording->name = without_slashes(name);
+    recording->folder = absolute(recording->name);
+    move_aside(recording->folder, recording->name);
+    if (mkdir(recording->folder, 0700) < 0)
+        say_and_exit(STATUS_FAILED, "%s: cannot be made: %s; name another place with -o",
+                     recording->name, strerror(errno));
+    path = recording_path(recording, "recording");
+    file = fopen(path, "wxe");
+    if (!file || fputs(FIRST_LINE, file) < 0 || fclose(file) != 0)
+        say_and_exit(STATUS_FAILED, "%s: cannot be written: %s", path, strerror(errno));
+    free(path);
+}
+
+void recording_open(struct recording *recording, const char *name)
+{
+    recording->name = without_slashes(name);
+    if (!is_there(recording->name))
+        say_and_exit(STATUS_FAILED, "%s: %s; make a recording with: umbra record -- PROGRAM",
+                     recording->name, strerror(ENOENT));
+    if (!recording_is_in(recording->name))
+        say_and_exit(STATUS_FAILED,
+                     "%s: expected a folder that umbra record made, found something else; traces "
+                     "are for the grinder",
+                     recording->name);
+    recording->folder = absolute(recording->name);
+}
+
+void recording_free(struct recording *recording)
+{
+    free(recording->name);
+    free(recording->folder);
+    *recording = (struct recording){0};
+}
+
+void recording_note(const struct recording *recording, const char *name, const char *value)
+{
+    char *path = recording_path(recording, "recording"), *line = memory_copy_string(value);
+    FILE *file = fopen(path, "ae");
+
+    utf8_sanitise(line);
+    if (file) {
+        fprintf(file, "%s\t%s\n", name, line);
+        fclose(file);
+    }
+    free(line);
+    free(path);
+}
+
+/* Calls back with the fields of each line of a file: name, and what stands behind one tab. */
+static void each_line(const struct recording *recording, const char *file_name,
+                      void (*each)(void *owner, const char *name, char *rest), void *owner)
+{
+    char *path = recording_path(recording, file_name), *line = NULL;
+    FILE *file = fopen(path, "re");
+    size_t size = 0;
+
+    free(path);
+    while (file && getline(&line, &size, file) > 0) {
+        char *tab = strchr(line, '\t');
+        line[strcspn(line, "\n")] = 0;
+        if (!tab)
+            continue;
+        *tab = 0;
+        each(owner, line, tab + 1);
+    }
+    free(line);
+    if (file)
+        fclose(file);
+}
+
+struct wanted {
+    const char *name;
+    char *value;
+};
+
+static void take_value(void *owner, const char *name, char *rest)
+{
+    struct wanted *wanted = owner;
+
+    if (strcmp(name, wanted->name) != 0)
+        return;
+    free(wanted->value);
+    wanted->value = memory_copy_string(rest);
+}
+
+char *recording_value(const struct recording *recording, const char *name)
+{
+    struct wanted wanted = {.name = name};
+
+    each_line(recording, "recording", take_value, &wanted);
+    return wanted.value;
+}
+
+struct maps {
+    const struct recording *recording;
+    struct words *words;
+};
+
+static void add_map(void *owner, const char *name, char *rest)
+{
+    const struct maps *maps = owner;
+
+    if (!strcmp(name, "instrumented"))
+        words_print(maps->words, "--path-map=%s=%s/images%s", rest, maps->recording->folder, rest);
+}
+
+void recording_add_path_maps(const struct recording *recording, struct words *words)
+{
+    struct maps maps = {recording, words};
+
+    each_line(recording, "files", add_map, &maps);
+}
+
+struct count {
+    const char *what;
+    struct words seen;
+};
+
+static void count_file(void *owner, const char *name, char *rest)
+{
+    struct count *count = owner;
+
+    if (strcmp(name, count->what) != 0)
+        return;
+    rest[strcspn(rest, "\t")] = 0;
+    for (size_t i = 0; i < count->seen.count; i++)
+        if (!strcmp(count->seen.list[i], rest))
+            return;
+    words_add(&count->seen, rest);
+}
+
+size_t recording_count_files(const struct recording *recording, const char *what)
+{
+    struct count count = {.what = what};
+    size_t result;
+
+    each_line(recording, "files", count_file, &count);
+    result = count.seen.count;
+    words_free(&count.seen);
+    return result;
+}
+
+static void show_left(void *owner, const char *name, char *rest)
+{
+    char *tab = strchr(rest, '\t');
+
+    if (strcmp(name, "left") != 0 || !tab)
+        return;
+    *tab = 0;
+    fprintf(owner, "umbra: %s: left as it is: %s\n", rest, tab + 1);
+}
+
+void recording_show_left(const struct recording *recording, FILE *stream)
+{
+    each_line(recording, "files", show_left, stream);
+}
+
+/* The pid in NAME-PID-N.bin; null if it is no trace's name. */
+static const char *pid_in(char *name)
+{
+    const size_t length = strlen(name);
+    char *dash;
+
+    if (length < 4 || strcmp(name + length - 4, ".bin") != 0)
+        return NULL;
+    dash = strrchr(name, '-');
+    if (!dash)
+        return NULL;
+    *dash = 0;
+    dash = strrchr(name, '-');
+    return dash ? dash + 1 : NULL;
+}
+
+size_t recording_count_traces(const struct recording *recording)
+{
+    char *folder = recording_path(recording, "traces");
+    DIR *directory = opendir(folder);
+    struct dirent *entry;
+    size_t count = 0;
+
+    free(folder);
+    while (directory && (entry = readdir(directory)))
+        count += pid_in(entry->d_name) != NULL;
+    if (directory)
+        closedir(directory);
+    return count;
+}
+
+/* What belongs to NAME-PID-N.bin has the same name and another suffix, or more suffixes. */
+void recording_keep_process(const struct recording *recording, const char *pid)
+{
+    char *folder = recording_path(recording, "traces");
+    DIR *directory = opendir(folder);
+    struct dirent *entry;
+
+    free(folder);
+    while (directory && (entry = readdir(directory))) {
+        char *stem = memory_copy_string(entry->d_name), *dash = strrchr(stem, '-');
+        if (dash) {
+            *dash = 0;
+            dash = strrchr(stem, '-');
+        }
+        if (dash && strcmp(dash + 1, pid) != 0)
+            unlinkat(dirfd(directory), entry->d_name, 0);
+        free(stem);
+    }
+    if (directory)
+        closedir(directory);
+}

@@ -1,0 +1,149 @@
+#include "front/shadow.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "front/cache.h"
+#include "front/image_kind.h"
+#include "front/recorded_image.h"
+#include "front/say.h"
+#include "front/tools.h"
+#include "support/memory.h"
+#include "support/regular_file.h"
+
+#define LINKER    "/lib64/ld-linux-x86-64.so.2"
+#define LIST_SIZE (1 << 20)
+
+struct shadow {
+    const struct recording *recording;
+    struct cache cache;
+    char *folder; /* of libraries */
+};
+
+/* The path of the instrumented form; to be freed. Null after a line in `files` if there is none. */
+static char *instrument(struct shadow *shadow, const char *path)
+{
+    char copy[PATH_MAX], reason[CACHE_REASON_SIZE] = "", *original = realpath(path, NULL);
+    char *image = NULL;
+    struct image_look look;
+    int file = original ? regular_file_open(original) : -1;
+
+    if (file >= 0)
+        image_look_at(&look, file);
+    if (file < 0)
+        snprintf(reason, sizeof(reason), "%s", regular_file_error());
+    else if (look.kind == IMAGE_KIND_ELF && !image_is_never_instrumented(original) &&
+             !image_has_rights(file) &&
+             cache_get(&shadow->cache, file, original, copy, reason) == CACHED)
+        image = recorded_image_keep(shadow->recording, original, copy);
+    if (image)
+        recorded_image_note(shadow->recording, "instrumented", original, NULL);
+    else if (*reason)
+        recorded_image_note(shadow->recording, "left", original ? original : path, reason);
+    if (file >= 0)
+        close(file);
+    free(original);
+    return image;
+}
+
+/* "	libm.so.6 => /lib/x86_64-linux-gnu/libm.so.6 (0x00007f…)" */
+static void add_library(struct shadow *shadow, char *line)
+{
+    char *arrow = strstr(line, " => /"), *name = line + strspn(line, "\t "), *path, *image;
+    char *link_path;
+
+    if (!arrow)
+        return;
+    *arrow = 0;
+    path = arrow + 4;
+    path[strcspn(path, " ")] = 0;
+    image = strchr(name, '/') ? NULL : instrument(shadow, path);
+    if (!image)
+        return;
+    link_path = memory_print("%s/%s", shadow->folder, name);
+    if (symlink(image, link_path) < 0 && errno != EEXIST)
+        say("%s: cannot be made: %s", link_path, strerror(errno));
+    free(link_path);
+    free(image);
+}
+
+static void add_libraries(struct shadow *shadow, const char *program)
+{
+    char *const command[] = {LINKER, "--list", (char *)program, NULL};
+    char *text = memory_zeroed(1, LIST_SIZE), *rest = text, *line;
+
+    if (tool_run_silently(command, text, LIST_SIZE) == 0)
+        while ((line = strsep(&rest, "\n")))
+            add_library(shadow, line);
+    free(text);
+}
+
+static void set_library_path(const struct shadow *shadow)
+{
+    const char *before = getenv("LD_LIBRARY_PATH");
+    char *path = before && *before ? memory_print("%s:%s", shadow->folder, before)
+                                   : memory_copy_string(shadow->folder);
+
+    setenv("LD_LIBRARY_PATH", path, 1);
+    free(path);
+}
+
+/* Of a script the interpreter is executed, as the kernel does it. */
+static char *find_interpreter(const char *path, struct image_look *look)
+{
+    const int file = regular_file_open(path);
+
+    *look = (struct image_look){.kind = IMAGE_KIND_OTHER};
+    if (file < 0)
+        return NULL;
+    image_look_at(look, file);
+    close(file);
+    return look->kind == IMAGE_KIND_SCRIPT ? look->interpreter : NULL;
+}
+
+static void execute_script(const char *image, const char *path, struct image_look *look,
+                           char **arguments)
+{
+    struct words words = {0};
+
+    words_add(&words, look->interpreter);
+    if (*look->argument)
+        words_add(&words, look->argument);
+    words_add(&words, path);
+    words_add_all(&words, arguments + 1);
+    execv(image, words.list);
+    words_free(&words);
+}
+
+void shadow_execute(const struct recording *recording, const struct words *options,
+                    const char *path, const char *why, char **arguments)
+{
+    struct shadow shadow = {.recording = recording};
+    char *apart = recording_path(recording, "cache"), *image;
+    const char *interpreter, *program;
+    struct image_look look;
+
+    if (why)
+        say("%s: so instrumented files are beside their originals, not in their place; children "
+            "are recorded only where they load the same libraries",
+            why);
+    cache_open(&shadow.cache, options, apart);
+    free(apart);
+    shadow.folder = recording_path(recording, "shadow");
+    mkdir(shadow.folder, 0700);
+    interpreter = find_interpreter(path, &look);
+    program = interpreter ? interpreter : path;
+    add_libraries(&shadow, program);
+    image = instrument(&shadow, program);
+    set_library_path(&shadow);
+    if (image && interpreter)
+        execute_script(image, path, &look, arguments);
+    else if (image)
+        execv(image, arguments);
+    execvp(path, arguments);
+}

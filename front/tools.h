@@ -1,0 +1,34 @@
+/*
+ * The programs behind this one, where they are installed and in a build directory:
+ *
+ *      PREFIX/bin/umbra                        BUILD/front/umbra
+ *      PREFIX/bin/instrument                   BUILD/rewriter/instrument
+ *      PREFIX/bin/call_trace_service           BUILD/service/call_trace_service
+ *      PREFIX/bin/grinder                      BUILD/grinder/grinder
+ *      PREFIX/lib/…/umbra/libhooks.so          BUILD/hooks/libhooks.so
+ */
+#ifndef UMBRA_FRONT_TOOLS_H
+#define UMBRA_FRONT_TOOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct tools {
+    char *own; /* this program */
+    char *instrument, *service, *grinder, *agent;
+};
+
+/* Absolute paths of all of them; ends the process with a message if one is missing. */
+const struct tools *tools_find(void);
+
+/* Runs it and returns its exit status, 128 + N after signal N. */
+int tool_run(char *const *arguments);
+
+/* Likewise, with an empty input and no output but the first size - 1 bytes on both streams, left
+   in text. */
+int tool_run_silently(char *const *arguments, char *text, size_t size);
+
+/* Becomes it. Returns only if that fails, with errno. */
+void tool_become(char *const *arguments);
+
+#endif

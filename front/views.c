@@ -1,0 +1,208 @@
+#include "front/views.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "front/recording.h"
+#include "front/say.h"
+#include "front/tools.h"
+#include "support/memory.h"
+
+#define MOST_RECORDINGS 2
+
+/* What is no recording and none of ours is the grinder's option. */
+struct asked {
+    const char *recordings[MOST_RECORDINGS];
+    size_t count;
+    struct words options;
+    const char *mode, *format, *output; /* what the grinder's options say; null: nothing */
+    bool is_text;
+};
+
+static const char *value_of(const char *word, const char *option)
+{
+    const size_t length = strlen(option);
+
+    return !strncmp(word, option, length) && word[length] == '=' ? word + length + 1 : NULL;
+}
+
+static void take_option(struct asked *asked, const char *word)
+{
+    const char *value;
+
+    if (!strcmp(word, "--verbose")) {
+        say_commands();
+        return;
+    }
+    if (!strcmp(word, "--text")) {
+        asked->is_text = true;
+        return;
+    }
+    if ((value = value_of(word, "--mode")))
+        asked->mode = value;
+    else if ((value = value_of(word, "--output-format")))
+        asked->format = value;
+    else if ((value = value_of(word, "--output-file")))
+        asked->output = value;
+    words_add(&asked->options, word);
+}
+
+static void read_arguments(struct asked *asked, size_t most, char **arguments)
+{
+    const char *verb = *arguments++;
+    bool is_option = true;
+
+    *asked = (struct asked){0};
+    for (; *arguments; arguments++) {
+        if (is_option && !strcmp(*arguments, "--"))
+            is_option = false;
+        else if (is_option && **arguments == '-')
+            take_option(asked, *arguments);
+        else if (asked->count < most)
+            asked->recordings[asked->count++] = *arguments;
+        else
+            say_and_exit(STATUS_USAGE,
+                         "%s: expected %zu recording%s at most, found another: %s; an option's "
+                         "value stands behind =",
+                         verb, most, most == 1 ? "" : "s", *arguments);
+    }
+}
+
+static const char *recording_or_default(const struct asked *asked)
+{
+    return asked->count ? asked->recordings[0] : RECORDING_DEFAULT;
+}
+
+static void add_traces(struct words *words, const struct recording *recording)
+{
+    words_print(words, "%s/traces", recording->folder);
+}
+
+static int become(struct words *words)
+{
+    tool_become(words->list);
+    say("%s: cannot be run: %s", words->list[0], strerror(errno));
+    return STATUS_FAILED;
+}
+
+/* --- report --- */
+
+/* A desktop session is there, and somebody who looks. */
+static bool can_be_shown(void)
+{
+    const char *x = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
+
+    return isatty(STDOUT_FILENO) && ((x && *x) || (wayland && *wayland));
+}
+
+static void show(const char *page)
+{
+    char *const command[] = {"/usr/bin/xdg-open", (char *)page, NULL};
+    char ignored[1024];
+
+    if (can_be_shown() && access(command[0], X_OK) == 0)
+        tool_run_silently(command, ignored, sizeof(ignored));
+}
+
+static int write_page(struct words *words, const struct recording *recording,
+                      const struct asked *asked)
+{
+    char *page = asked->output ? memory_copy_string(asked->output)
+                               : memory_print("%s/report.html", recording->name);
+    int status;
+
+    if (!asked->output)
+        words_print(words, "--output-file=%s", page);
+    add_traces(words, recording);
+    status = tool_run(words->list);
+    if (!asked->output || strcmp(asked->output, "-") != 0) {
+        if (access(page, F_OK) == 0) {
+            printf("%s\n", page);
+            fflush(stdout);
+            show(page);
+        }
+    }
+    free(page);
+    return status;
+}
+
+int report_main(int count, char **arguments)
+{
+    struct recording recording;
+    struct words words = {0};
+    struct asked asked;
+    const char *mode;
+
+    (void)count;
+    read_arguments(&asked, 1, arguments);
+    if (asked.is_text && (asked.mode || asked.format))
+        say_and_exit(STATUS_USAGE,
+                     "report: --text stands for --mode=summary; give one of them, and "
+                     "no --output-format");
+    recording_open(&recording, recording_or_default(&asked));
+    mode = asked.mode      ? asked.mode
+           : asked.is_text ? "summary"
+           : asked.format  ? "profile"
+                           : "report";
+    words_add(&words, tools_find()->grinder);
+    if (!asked.mode)
+        words_print(&words, "--mode=%s", mode);
+    recording_add_path_maps(&recording, &words);
+    words_add_all(&words, asked.options.list);
+    if (!strcmp(mode, "report"))
+        return write_page(&words, &recording, &asked);
+    add_traces(&words, &recording);
+    return become(&words);
+}
+
+/* --- top --- */
+
+int top_main(int count, char **arguments)
+{
+    struct recording recording;
+    struct words words = {0};
+    struct asked asked;
+    char *instance;
+
+    (void)count;
+    read_arguments(&asked, 1, arguments);
+    recording_open(&recording, recording_or_default(&asked));
+    instance = recording_value(&recording, "instance");
+    words_add(&words, tools_find()->service);
+    words_add(&words, "top");
+    words_print(&words, "--instance-id=%s", instance ? instance : "default");
+    recording_add_path_maps(&recording, &words);
+    words_add_all(&words, asked.options.list);
+    return become(&words);
+}
+
+/* --- diff --- */
+
+int diff_main(int count, char **arguments)
+{
+    struct recording recordings[MOST_RECORDINGS];
+    struct words words = {0};
+    struct asked asked;
+
+    (void)count;
+    read_arguments(&asked, MOST_RECORDINGS, arguments);
+    if (asked.count == 1)
+        say_and_exit(STATUS_USAGE, "diff: expected two recordings, found one: umbra diff BEFORE "
+                                   "AFTER; without any, it is " RECORDING_DEFAULT RECORDING_OLD
+                                   " and " RECORDING_DEFAULT);
+    recording_open(&recordings[0],
+                   asked.count ? asked.recordings[0] : RECORDING_DEFAULT RECORDING_OLD);
+    recording_open(&recordings[1], asked.count ? asked.recordings[1] : RECORDING_DEFAULT);
+    words_add(&words, tools_find()->grinder);
+    words_add(&words, "--mode=diff");
+    for (size_t i = 0; i < MOST_RECORDINGS; i++)
+        recording_add_path_maps(&recordings[i], &words);
+    words_add_all(&words, asked.options.list);
+    for (size_t i = 0; i < MOST_RECORDINGS; i++)
+        add_traces(&words, &recordings[i]);
+    return become(&words);
+}
