@@ -16,8 +16,8 @@
  *
  * What a recorded call costs is measured by some agents and given to the others: a header may have
  * these costs already (service/recorder/cost_table.h). An agent that finds them there measures
- * nothing at its start. One that does not know of this measures and writes over them; a service that
- * does not know of it leaves them 0. So neither needs another version of the protocol.
+ * nothing at its start. One that does not know of this measures and writes over them; a service
+ * that does not know of it leaves them 0. So neither needs another version of the protocol.
  *
  * The command-line tool speaks to the service over the same socket, with protocol_command; the
  * answer is data, a packet a line, ended by an empty packet. What people read is made of it by the
@@ -38,7 +38,8 @@
  *      PAUSE, RESUME   sessions, that it was done to. Of session and pid, 0 stands for all; both 0
  *                      is for programs that are yet to begin, too
  *      OPEN            the name of the trace of the running session `session`, and with it the
- *                      trace itself as a descriptor; nothing if there is no such session. Not by TCP
+ *                      trace itself as a descriptor; nothing if there is no such session. Not by
+ * TCP
  *
  * The socket is DIR/INSTANCE.socket; DIR is $XDG_RUNTIME_DIR/umbra, or /tmp/umbra-UID where
  * XDG_RUNTIME_DIR is not set or empty; INSTANCE is $UMBRA_INSTANCE_ID or "default".

@@ -141,8 +141,8 @@ struct trace_header {
     uint64_t start_ticks;  /* rdtsc when recording began */
     uint64_t end_ticks;    /* rdtsc at exit(); 0 before */
     /* What a recorded call costs, shifted by TRACE_COST_SHIFT: grinder/profile/cost.c. The service
-       may have filled it in, from what earlier programs measured; probe_timed 0: it has not, and the
-       agent measures. That one is written last. */
+       may have filled it in, from what earlier programs measured; probe_timed 0: it has not, and
+       the agent measures. That one is written last. */
     uint32_t probe_inner;   /* of a timed call: what falls inside the interval measured */
     uint32_t probe_timed;   /* of a timed call, all of it */
     uint32_t probe_untimed; /* of one that is not timed */

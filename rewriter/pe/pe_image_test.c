@@ -97,7 +97,7 @@ static void refuses_what_is_not_for_us(void **state)
     pe_sample_init(&sample);
     put_go_table(PE_SAMPLE_FREE);
     assert_true(reads());
-    assert_true(pe_image_require_fit(&image, &failure)); /* nothing leads to it */
+    assert_true(pe_image_require_supported(&image, &failure)); /* nothing leads to it */
     pe_image_free(&image);
     memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE + 0xf0),
            &(uint64_t){PE_SAMPLE_BASE + PE_SAMPLE_FREE}, 8);
