@@ -38,8 +38,8 @@
  *      PAUSE, RESUME   sessions, that it was done to. Of session and pid, 0 stands for all; both 0
  *                      is for programs that are yet to begin, too
  *      OPEN            the name of the trace of the running session `session`, and with it the
- *                      trace itself as a descriptor; nothing if there is no such session. Not by
- * TCP
+ *                      trace itself as a descriptor; nothing if there is no such session.
+ *                      Not by TCP
  *
  * The socket is DIR/INSTANCE.socket; DIR is $XDG_RUNTIME_DIR/umbra, or /tmp/umbra-UID where
  * XDG_RUNTIME_DIR is not set or empty; INSTANCE is $UMBRA_INSTANCE_ID or "default".

@@ -2,9 +2,10 @@
  * Where the names and lines of an image come from, in this order; docs/symbols.md tells the user.
  *
  *      names and lines     the instrumented file itself
- *      lines are missing:  its separate debug file, by build-id or .gnu_debuglink, on this machine
- * or from a server still missing:      its PDB still missing:      the file it was made from, if
- * that is unchanged
+ *      lines are missing:  its separate debug file, by build-id or .gnu_debuglink: on this machine,
+ *                          then on a server
+ *      still missing:      its PDB
+ *      still missing:      the file it was made from, if that is unchanged
  */
 #ifndef UMBRA_GRINDER_SYMBOL_SOURCES_H
 #define UMBRA_GRINDER_SYMBOL_SOURCES_H
