@@ -93,9 +93,7 @@ bool pe_image_require_fit(const struct pe_image *image, struct failure *failure)
                     "drivers and boot loaders have, which cannot load the agent",
                     image->header.subsystem);
     if (pe_image_is_clr(image))
-        return fail(failure, image->path,
-                    "expected machine code, found a .NET program, which is compiled when it runs; "
-                    "use a profiler for .NET");
+        return fail(failure, image->path, PE_FOUND_CLR);
     if (pe_image_is_go(image))
         return fail(failure, image->path,
                     "expected code that returns to where it was called from, found a Go program, "
