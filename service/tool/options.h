@@ -50,7 +50,8 @@ struct options {
     char instance[OPTIONS_INSTANCE_SIZE];
     struct recorder_settings recording; /* strings in argv, as the others */
     bool is_quiet;
-    char **command; /* what stands behind "--", zero-terminated; null if there is none */
+    char **command; /* what stands behind "--", zero-terminated; null if there is none. Of top the
+                       grinder's options */
 
     bool as_json;
     uint32_t session, pid; /* 0 for all */
