@@ -54,6 +54,10 @@ struct process_code {
 void process_each_code(pid_t pid, void (*each)(void *owner, const struct process_code *code),
                        void *owner);
 
+/* Opens that file, to read it, as the process sees it: another may be mounted over it there. Returns
+   -1 if it cannot be had. */
+int process_open_code(pid_t pid, const struct process_code *code);
+
 /*
  * What the system says of the end of a process that is gone. watch is as process_watch returned it
  * and not closed yet. *code: see enum trace_end_how.

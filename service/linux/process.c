@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "service/base/file.h"
+
 #define WAIT_MS 20
 
 /* So that no file we open is ever taken for the standard error of this process. */
@@ -193,6 +195,17 @@ void process_each_code(pid_t pid, void (*each)(void *owner, const struct process
     free(line);
     if (maps)
         fclose(maps);
+}
+
+int process_open_code(pid_t pid, const struct process_code *code)
+{
+    char path[PATH_MAX + 64];
+    int file = file_open_identified(code->path, code->file);
+
+    if (file >= 0 ||
+        snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, code->path) >= (int)sizeof(path))
+        return file;
+    return file_open_identified(path, code->file);
 }
 
 void process_raise_descriptor_limit(void)

@@ -83,6 +83,12 @@ void process_each_code(pid_t pid, void (*each)(void *owner, const struct process
     (void)pid, (void)each, (void)owner;
 }
 
+int process_open_code(pid_t pid, const struct process_code *code)
+{
+    (void)pid, (void)code;
+    return -1;
+}
+
 void process_raise_descriptor_limit(void)
 {
     /* Handles are limited by memory alone. */
