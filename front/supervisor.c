@@ -499,7 +499,7 @@ static void supervise(const struct supervisor_wish *wish, int socket)
         serve(&supervisor, NULL);
 }
 
-pid_t supervisor_start(const struct supervisor_wish *wish, int *program)
+void supervisor_start(const struct supervisor_wish *wish, int *program)
 {
     int ends[2];
     const int on = 1;
@@ -519,5 +519,4 @@ pid_t supervisor_start(const struct supervisor_wish *wish, int *program)
     }
     close(ends[0]);
     *program = ends[1];
-    return pid;
 }
