@@ -90,6 +90,11 @@ grinder()
     "$BUILD/grinder/grinder" "$@"
 }
 
+umbra()
+{
+    "$BUILD/front/umbra" "$@"
+}
+
 # build NAME SOURCE… [OPTION…]: native/NAME from the sources in programs/. CC, CXX and RUSTC may be
 # set; without options it is -O2 -g.
 build()
