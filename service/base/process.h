@@ -38,6 +38,9 @@ bool process_is_gone(pid_t pid, int watch);
 /* Returns when it is. */
 void process_wait_until_gone(pid_t pid, int watch);
 
+/* Has it left the session (setsid(2)) that this process is in, as daemons do? */
+bool process_is_daemon(pid_t pid);
+
 /* Returns true unless it is certain that the process does not map the file of that file_identity.
  */
 bool process_may_map(pid_t pid, uint64_t file);

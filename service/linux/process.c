@@ -134,6 +134,13 @@ void process_wait_until_gone(pid_t pid, int watch)
         poll(&poll_watch, 1, watch < 0 ? WAIT_MS : -1);
 }
 
+bool process_is_daemon(pid_t pid)
+{
+    pid_t session = getsid(pid);
+
+    return session >= 0 && session != getsid(0);
+}
+
 /* Of lines "BEGIN-END PERMISSIONS OFFSET DEVICE INODE PATH", proc(5). */
 static FILE *open_maps(pid_t pid)
 {

@@ -50,8 +50,8 @@ int endpoint_accept(struct endpoint *endpoint, struct connection_peer *peer);
 
 /*
  * The client's side. patience_s is how long connection_receive_line waits, 0 for ever. Returns -1,
- * errno set: ENOENT or ECONNREFUSED if the instance is not served; EPERM, after one message, if what
- * was found is another user's.
+ * errno set: ENOENT or ECONNREFUSED if the instance is not served; EPERM, after one message, if
+ * what was found is another user's.
  */
 int endpoint_connect(const char *instance, unsigned patience_s, struct connection_peer *peer);
 

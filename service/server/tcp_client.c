@@ -104,7 +104,7 @@ static void answer_hello(struct client *client)
 static void answer(struct client *client)
 {
     const struct protocol_hello *hello = &client->tcp.hello.hello;
-    struct protocol_command command = {hello->magic,       hello->version,     hello->kind,
+    struct protocol_command command = {hello->magic,   hello->version, hello->kind,
                                        hello->more[0], hello->more[1], hello->more[2]};
 
     if (hello->kind == PROTOCOL_HELLO)

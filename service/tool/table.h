@@ -11,7 +11,8 @@ struct table {
     size_t count, room;
 };
 
-/* Keeps a copy, in which control characters and what is no UTF-8 are '?'. Returns false, errno set, without memory. */
+/* Keeps a copy, in which control characters and what is no UTF-8 are '?'. Returns false, errno set,
+ * without memory. */
 bool table_add(struct table *table, const char *line);
 void table_free(struct table *table);
 

@@ -64,6 +64,12 @@ void process_wait_until_gone(pid_t pid, int watch)
         WaitForSingleObject(handle_of(watch), INFINITE);
 }
 
+bool process_is_daemon(pid_t pid)
+{
+    (void)pid;
+    return false;
+}
+
 /* That cannot be found out here. */
 bool process_may_map(pid_t pid, uint64_t file)
 {
