@@ -1,4 +1,4 @@
-#include "grinder/image/debug_file.h"
+#include "image/debug_file.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "image/elf_file.h"
+#include "support/bounded_file.h"
 #include "support/memory.h"
 
 #define SYSTEM_DIR   "/usr/lib/debug"
@@ -17,36 +19,39 @@ struct build_id {
 };
 
 /* Notes: namesz, descsz, type, name and desc each padded to 4. */
-static struct build_id read_build_id(const struct image_file *image)
+static struct build_id read_build_id(const unsigned char *bytes, uint64_t size)
 {
-    uint64_t size = 0;
-    unsigned char *bytes = image_file_section(image, ".note.gnu.build-id", &size);
     struct build_id id = {.size = 0};
     Elf64_Nhdr note;
 
     if (!bytes || size < sizeof(note) + 4)
-        goto err;
+        return id;
     memcpy(&note, bytes, sizeof(note));
     if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || note.n_descsz > MAX_BUILD_ID ||
         note.n_descsz < 2 || size < sizeof(note) + 4 + note.n_descsz)
-        goto err;
+        return id;
     memcpy(id.bytes, bytes + sizeof(note) + 4, note.n_descsz);
     id.size = note.n_descsz;
-err:
-    free(bytes);
     return id;
 }
 
 static bool has_build_id(const char *path, const struct build_id *wanted)
 {
-    struct image_file image;
-    struct build_id id;
+    struct bounded_file file;
+    struct elf_file elf;
+    struct build_id id = {.size = 0};
+    const Elf64_Shdr *section;
+    unsigned char *note;
     const char *why;
 
-    if (image_file_open(&image, path, &why) < 0)
+    if (bounded_file_open(&file, path, &why) < 0 || elf_open(&elf, file, &why) < 0)
         return false;
-    id = read_build_id(&image);
-    image_file_close(&image);
+    section = elf_section_named(&elf, DEBUG_NOTE_SECTION);
+    note = section ? elf_section_read(&elf, section) : NULL;
+    if (note)
+        id = read_build_id(note, section->sh_size);
+    free(note);
+    elf_close(&elf);
     return id.size == wanted->size && !memcmp(id.bytes, wanted->bytes, id.size);
 }
 
@@ -98,23 +103,19 @@ err:
 
 /* .gnu_debuglink: name, zero, padding to 4, CRC. */
 struct debug_link {
-    char *name; /* owned, null if there is none */
+    const char *name; /* null if there is none */
     uint32_t crc;
 };
 
-static struct debug_link read_debug_link(const struct image_file *image)
+static struct debug_link read_debug_link(const char *bytes, uint64_t size)
 {
-    uint64_t size = 0;
     struct debug_link link = {0};
-    char *bytes = image_file_section(image, ".gnu_debuglink", &size);
     size_t length = bytes ? strnlen(bytes, size) : 0;
     size_t crc_at = (length + 4) & ~(size_t)3;
 
-    if (!length || length > NAME_MAX || strchr(bytes, '/') || crc_at > size ||
-        size - crc_at < sizeof(link.crc)) {
-        free(bytes);
+    if (!length || length > NAME_MAX || memchr(bytes, '/', length) || crc_at > size ||
+        size - crc_at < sizeof(link.crc))
         return link;
-    }
     memcpy(&link.crc, bytes + crc_at, sizeof(link.crc));
     link.name = bytes;
     return link;
@@ -150,9 +151,9 @@ static char *find_by_link(const char *const *debug_dirs, const char *image_path,
 }
 
 char *debug_file_find(const char *const *debug_dirs, const char *image_path,
-                      const struct image_file *image)
+                      const struct debug_marks *marks)
 {
-    struct build_id id = read_build_id(image);
+    struct build_id id = read_build_id(marks->note, marks->note_size);
     struct debug_link link;
     char *path = NULL;
 
@@ -162,9 +163,6 @@ char *debug_file_find(const char *const *debug_dirs, const char *image_path,
         path = find_by_build_id(SYSTEM_DIR, &id);
     if (path)
         return path;
-    link = read_debug_link(image);
-    if (link.name)
-        path = find_by_link(debug_dirs, image_path, &link);
-    free(link.name);
-    return path;
+    link = read_debug_link(marks->link, marks->link_size);
+    return link.name ? find_by_link(debug_dirs, image_path, &link) : NULL;
 }
