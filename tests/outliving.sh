@@ -85,6 +85,7 @@ equal "status" "$status" 3
 whole "background job"
 equal "calls of a background job" "$(calls_of work)" 60
 contains said '^call_trace_service: sh has ended with status 3, and job \(pid [0-9]+\) still runs: recorded until it ends; interrupt, or call_trace_service stop --instance-id='
+rm said
 started --instance-id=ended -- sh -c "$job 2000 & echo \$! >pid; exit 4" &
 caller=$!
 for ((i = 0; i < 400; i++)); do

@@ -3,8 +3,7 @@
 const char help_text[] =
     "call_trace_service VERB [OPTION]... - hands traces to instrumented programs\n"
     "start          serve in the foreground until interrupted; with -- COMMAND, run\n"
-    "               it under an instance of its own, wait for what it leaves in the\n"
-    "               background, and return its exit status\n"
+    "               it, wait for its background jobs, and return its exit status\n"
     "               (128 + N if signal N killed it, 127 if it was not found)\n"
     "spawn          serve in the background; return when programs can be recorded\n"
     "stop           return when the service has ended and its traces are on the disk\n"
