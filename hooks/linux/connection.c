@@ -106,7 +106,7 @@ static void receive_welcome(long socket, struct protocol_welcome *welcome, int f
            size < DESCRIPTORS * sizeof *files ? size : DESCRIPTORS * sizeof *files);
 }
 
-/* A service may hand on what is another's, without its knowledge or with it. */
+/* A service may hand over a file of another user, knowingly or not. */
 static bool files_are_trusted(const int files[DESCRIPTORS])
 {
     return trust_file(files[0]) && (files[1] < 0 || trust_file(files[1]));
@@ -150,7 +150,7 @@ static char *map_trace(long file, struct protocol_welcome *welcome)
     return 0;
 }
 
-/* It is large, and what is recorded without it is of use. */
+/* The ring is large. A recording without it is still of use. */
 static void *map_ring(long file, const struct protocol_welcome *welcome)
 {
     if (file < 0 || welcome->ring_size < EVENT_RING_HEADER + EVENT_SEGMENT_SIZE ||
