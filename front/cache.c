@@ -309,8 +309,7 @@ static enum cached make(struct cache *cache, const char *path, const struct stat
         write_reason(cache, left, reason);
     free(left);
     free(part);
-    if (cached == CACHED && !cache->is_apart)
-        cache_trim(cache);
+    cache->has_grown |= cached == CACHED;
     return cached;
 }
 
@@ -431,9 +430,11 @@ static uint64_t trim_to(const struct cache *cache, uint64_t limit)
     return entries.bytes;
 }
 
-void cache_trim(const struct cache *cache)
+void cache_trim(struct cache *cache)
 {
-    trim_to(cache, read_limit(cache));
+    if (cache->has_grown && !cache->is_apart)
+        trim_to(cache, read_limit(cache));
+    cache->has_grown = false;
 }
 
 /* --- umbra cache --- */

@@ -35,6 +35,7 @@ struct cache {
     struct words options; /* of instrument */
     uint64_t tools;       /* hash of what instruments, and of the options */
     bool is_apart;        /* in a folder of the caller's: not the user's cache */
+    bool has_grown;       /* since it was trimmed */
 };
 
 enum cached {
@@ -51,8 +52,9 @@ void cache_open(struct cache *cache, const struct words *options, const char *ap
 enum cached cache_get(struct cache *cache, int original, const char *path, char result[PATH_MAX],
                       char reason[CACHE_REASON_SIZE]);
 
-/* Removes the least recently used until the rest keeps within the limit. */
-void cache_trim(const struct cache *cache);
+/* To be called when what cache_get returned has been linked to: removes the least recently used
+   until the rest keeps within the limit. */
+void cache_trim(struct cache *cache);
 
 /* `umbra cache`: shows it; removes all; sets the limit and keeps to it. Each returns an exit
    status. */

@@ -2,13 +2,11 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,7 +21,6 @@
 
 #define STATUS_NOT_FOUND 127
 #define STATUS_SIGNALED  128
-#define END_WAIT_MS      500 /* for the supervisor, when the program has ended */
 
 enum option_code {
     OPTION_INSTRUMENT = 1, /* handed on, as it is */
@@ -236,17 +233,6 @@ static int run(char *const *command, int socket)
     return WIFSIGNALED(status) ? STATUS_SIGNALED + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* Whether programs still run that the recorded one has left. */
-static bool goes_on(pid_t supervisor)
-{
-    struct pollfd end = {(int)syscall(SYS_pidfd_open, supervisor, 0), POLLIN, 0};
-    const int ended = end.fd < 0 ? 0 : poll(&end, 1, END_WAIT_MS);
-
-    if (end.fd >= 0)
-        close(end.fd);
-    return ended == 0;
-}
-
 /* --- before and after --- */
 
 static void note_beginning(const struct recording *recording, const struct options *options,
@@ -276,7 +262,7 @@ static void note_end(const struct recording *recording, int status)
     free(text);
 }
 
-static void tell(const struct recording *recording, const struct options *options, bool is_going)
+static void tell(const struct recording *recording, const struct options *options)
 {
     const size_t traces = recording_count_traces(recording);
     const size_t left = recording_count_files(recording, "left");
@@ -288,8 +274,6 @@ static void tell(const struct recording *recording, const struct options *option
     else if (left)
         say("%zu file%s left as %s: umbra ls --left %s", left, left == 1 ? " was" : "s were",
             left == 1 ? "it is" : "they are", recording->name);
-    if (is_going)
-        say("programs that it started still run, and are recorded on");
     if (!traces)
         say("%s: no process was recorded", recording->name);
     else if (!strcmp(recording->name, RECORDING_DEFAULT))
@@ -317,7 +301,6 @@ int record_main(int count, char **arguments)
     struct inside inside = {.socket = -1, .recording = &recording};
     struct words command = {0};
     char *instance, *path, *apart;
-    pid_t supervisor = 0;
     int status;
 
     read_options(&options, count, arguments);
@@ -335,13 +318,13 @@ int record_main(int count, char **arguments)
         apart = recording_path(&recording, "cache");
         cache_open(&cache, &options.instrument, apart);
         free(apart);
-        supervisor = supervisor_start(&wish, &inside.socket);
+        supervisor_start(&wish, &inside.socket);
     }
     make_command(&command, &options, &inside, instance);
     status = run(command.list, inside.socket);
     note_end(&recording, status);
     if (!options.children)
         keep_program_alone(&recording);
-    tell(&recording, &options, supervisor && goes_on(supervisor));
+    tell(&recording, &options);
     return status;
 }

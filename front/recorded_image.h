@@ -13,11 +13,16 @@ bool image_is_never_instrumented(const char *path);
    capabilities. */
 bool image_has_rights(int file);
 
-/* Adds a line to `files`; reason may be null. */
+/* Adds a line to `files`: what was done, the path, and the image (below images/) or the reason. */
 void recorded_image_note(const struct recording *recording, const char *what, const char *path,
-                         const char *reason);
+                         const char *rest);
 
-/* Makes images/PATH, by which the grinder finds what took PATH's place. Its path, to be freed. */
+/*
+ * Makes images/PATH of the copy in the cache: what is executed and what the grinder finds. Returns
+ * its path, to be freed, or null with errno. A hard link, or where there can be none a copy: the
+ * name that is bound must stay, since a mapped file whose name is gone has no path. If PATH was
+ * another file before, as of a program that was built anew, it is images/PATH~2 and so on.
+ */
 char *recorded_image_keep(const struct recording *recording, const char *path, const char *copy);
 
 #endif

@@ -214,9 +214,12 @@ struct maps {
 static void add_map(void *owner, const char *name, char *rest)
 {
     const struct maps *maps = owner;
+    char *tab = strchr(rest, '\t');
 
-    if (!strcmp(name, "instrumented"))
-        words_print(maps->words, "--path-map=%s=%s/images%s", rest, maps->recording->folder, rest);
+    if (strcmp(name, "instrumented") != 0 || !tab)
+        return;
+    *tab = 0;
+    words_print(maps->words, "--path-map=%s=%s/%s", rest, maps->recording->folder, tab + 1);
 }
 
 void recording_add_path_maps(const struct recording *recording, struct words *words)

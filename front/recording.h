@@ -5,11 +5,9 @@
  *          recording       first line "umbra recording 1", then lines NAME<tab>VALUE:
  *              command, began, instance, pid, status
  *          traces/         what call_trace_service wrote
- *          images/PATH     the instrumented file that took the place of PATH: a link to the one in
- *                          the cache. A hard link where that can be, so that it stays when the
- *                          cache is cleared
+ *          images/PATH     the instrumented file that took the place of PATH (recorded_image.h)
  *          files           a line for each program and library that was met:
- *              instrumented<tab>PATH
+ *              instrumented<tab>PATH<tab>IMAGE
  *              left<tab>PATH<tab>REASON
  */
 #ifndef UMBRA_FRONT_RECORDING_H

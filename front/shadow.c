@@ -42,12 +42,14 @@ static char *instrument(struct shadow *shadow, const char *path)
              cache_get(&shadow->cache, file, original, copy, reason) == CACHED)
         image = recorded_image_keep(shadow->recording, original, copy);
     if (image)
-        recorded_image_note(shadow->recording, "instrumented", original, NULL);
+        recorded_image_note(shadow->recording, "instrumented", original,
+                            image + strlen(shadow->recording->folder) + 1);
     else if (*reason)
         recorded_image_note(shadow->recording, "left", original ? original : path, reason);
     if (file >= 0)
         close(file);
     free(original);
+    cache_trim(&shadow->cache);
     return image;
 }
 

@@ -80,21 +80,21 @@ static void leave(struct supervisor *supervisor, const struct stat *status, cons
         note(supervisor, "left", path, reason);
 }
 
-/* The copy takes the place of what name stands for; file is that, open. */
+/* The copy takes the place of what name stands for. */
 static void put_in_place(struct supervisor *supervisor, int name, const struct stat *status,
                          const char *path, const char *copy)
 {
+    const struct recording *recording = supervisor->wish->recording;
+    char *image = recorded_image_keep(recording, path, copy);
     struct stat copied;
-    int original;
 
-    if (stat(copy, &copied) < 0 || !place_bind(copy, name)) {
+    if (image && stat(image, &copied) == 0 && place_bind(image, name)) {
+        known_add_copy(&supervisor->files, &copied, fcntl(name, F_DUPFD_CLOEXEC, 0));
+        note(supervisor, "instrumented", path, image + strlen(recording->folder) + 1);
+    } else {
         leave(supervisor, status, path, strerror(errno));
-        return;
     }
-    original = fcntl(name, F_DUPFD_CLOEXEC, 0);
-    known_add_copy(&supervisor->files, &copied, original);
-    free(recorded_image_keep(supervisor->wish->recording, path, copy));
-    note(supervisor, "instrumented", path, NULL);
+    free(image);
 }
 
 static void instrument(struct supervisor *supervisor, int name, int file, const struct stat *status)
@@ -117,6 +117,7 @@ static void instrument(struct supervisor *supervisor, int name, int file, const 
         put_in_place(supervisor, name, status, path, copy);
     else
         leave(supervisor, status, path, reason);
+    cache_trim(supervisor->wish->cache);
 }
 
 /* Instruments what name, opened with O_PATH, stands for, if it is an ELF file and not done yet. Of
@@ -499,7 +500,7 @@ static void supervise(const struct supervisor_wish *wish, int socket)
         serve(&supervisor, NULL);
 }
 
-pid_t supervisor_start(const struct supervisor_wish *wish, int *program)
+void supervisor_start(const struct supervisor_wish *wish, int *program)
 {
     int ends[2];
     const int on = 1;
@@ -519,5 +520,4 @@ pid_t supervisor_start(const struct supervisor_wish *wish, int *program)
     }
     close(ends[0]);
     *program = ends[1];
-    return pid;
 }

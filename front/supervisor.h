@@ -57,7 +57,7 @@ struct supervisor_wish {
  * Starts it. *program is the end of a socket for the program's process (front/inside.h). Returns
  * its pid, or ends the process with a message.
  */
-pid_t supervisor_start(const struct supervisor_wish *wish, int *program);
+void supervisor_start(const struct supervisor_wish *wish, int *program);
 
 /* From the process that is to become the program: hands over the listener and waits until all is
    ready. Returns false if the supervisor is gone. */

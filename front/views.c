@@ -161,10 +161,17 @@ int report_main(int count, char **arguments)
 
 /* --- top --- */
 
+/* The grinder has them, too, but call_trace_service gives them itself. */
+static bool is_of_service(const char *option)
+{
+    return value_of(option, "--interval") || value_of(option, "--count") ||
+           !strcmp(option, "--once");
+}
+
 int top_main(int count, char **arguments)
 {
     struct recording recording;
-    struct words words = {0};
+    struct words words = {0}, of_grinder = {0};
     struct asked asked;
     char *instance;
 
@@ -175,8 +182,13 @@ int top_main(int count, char **arguments)
     words_add(&words, tools_find()->service);
     words_add(&words, "top");
     words_print(&words, "--instance-id=%s", instance ? instance : "default");
-    recording_add_path_maps(&recording, &words);
-    words_add_all(&words, asked.options.list);
+    for (size_t i = 0; i < asked.options.count; i++)
+        words_add(is_of_service(asked.options.list[i]) ? &words : &of_grinder,
+                  asked.options.list[i]);
+    recording_add_path_maps(&recording, &of_grinder);
+    if (of_grinder.count)
+        words_add(&words, "--");
+    words_add_all(&words, of_grinder.list);
     return become(&words);
 }
 

@@ -1,4 +1,4 @@
-/* What a first hook asks for: has the agent begun? agent_life.h has how it does. */
+/* Has the agent begun? The first hook asks. agent_life.h says how it begins. */
 #ifndef UMBRA_HOOKS_AGENT_H
 #define UMBRA_HOOKS_AGENT_H
 

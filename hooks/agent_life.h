@@ -1,6 +1,6 @@
 /*
- * The agent's beginning and end, as they are on every platform. When they come, and what they need
- * of the system, says start.c in the platform's folder.
+ * What the agent does at its beginning and at its end, on every platform. start.c in the platform's
+ * folder says when that is, and what it needs of the system.
  */
 #ifndef UMBRA_HOOKS_AGENT_LIFE_H
 #define UMBRA_HOOKS_AGENT_LIFE_H

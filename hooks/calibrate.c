@@ -1,24 +1,30 @@
 /*
  * What a recorded call costs, measured in the process and on the processor where it is paid:
- * functions that call each other in hundreds of contexts, by chance (calibration.inc), run through
- * their hooks and without them. The thread's state and the trace are stand-ins that are thrown
- * away, so nothing of it is recorded.
+ * functions that call each other at random in many contexts (calibration.inc) run through their
+ * hooks and without them. The thread's state and the trace are stand-ins that are thrown away, so
+ * nothing of it is recorded.
  *
  *      timed, untimed, passed    ticks with hooks, less those without, a call
  *      inner                     what the figures show of an innermost call, less what it takes
  *
- * Chance and many contexts are what it is about: what the processor can foretell in a loop it
- * cannot in a program. Lua and sqlite pay 18 to 20 ns for a timed call and 11 to 12 for another:
- * with 101 contexts 20 to 36 and 13 to 18 are measured. When all was slower it was 27 and 16, and
- * 25.6 and 16.1 were measured, 28.3 and 21.1 with 277 contexts, 32.6 and 22.8 with 757.
+ * Calls are random and contexts many, since the processor predicts a loop better than a program.
+ * The number of contexts was chosen by what programs pay, in ns a call, now and in an older
+ * version:
  *
- * With adaptive timing, inner is that of calls that are timed now and then: that it is their turn
- * is not foretold, and they stand for all the others.
+ *                              timed       untimed         timed    untimed
+ *      Lua and sqlite pay      18 to 20    11 to 12        27       16
+ *      101 contexts measure    20 to 36    13 to 18        25.6     16.1
+ *      277                                                 28.3     21.1
+ *      757                                                 32.6     22.8
  *
- * The median of the rounds is taken: the least would be that of a machine with nothing else to do.
+ * With adaptive timing, `inner` is measured on calls of which only some are timed, as in a program:
+ * the processor does not predict which, and each stands for many others.
  *
- * It takes half a millisecond to four, more than all else at a process's start. So it is not done
- * where the service has given the costs, as measured by other programs with the same agent
+ * The median of the rounds is taken; the minimum would be the cost on a machine with nothing else
+ * to do.
+ *
+ * Calibration takes 0.5 to 4 ms, more than all else at a process's start. So it is skipped if the
+ * service has sent the costs that other programs measured with the same agent
  * (service/recorder/cost_table.h). A process that has run for long enough to pay for it measures
  * once more at its end, and its trace gets the mean.
  */

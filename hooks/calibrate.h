@@ -5,8 +5,9 @@
    service has said it. */
 void calibrate(void);
 
-/* At the end, under the guard, if the process has run for long enough: a mean of both. It waits for
-   no other thread: on Windows the others are gone by then, with whatever locks they held. */
+/* Measures again at the end, under the guard, if the process has run for long enough: the mean of
+   both counts. It waits for no other thread: on Windows the others are gone by then, with whatever
+   locks they held. */
 void calibrate_again(void);
 
 #endif

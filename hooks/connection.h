@@ -24,10 +24,10 @@ struct connection_maps connection_open(char *const *environment, uint32_t fork_o
                                        struct protocol_welcome *welcome);
 
 /*
- * Before the first use of a part of the trace or the ring: has the system find memory for it (on
- * Windows, room on the disk), so that it is here that there is none, and not in a fault in the
- * host. The 8 bytes at `at` of each page may change meanwhile, and are 0 in the end: readers pass
- * over them, since the process may be killed in between. False: this part cannot be used.
+ * To be called before the first use of a part of the trace or the ring. The system has to find
+ * memory for it now (on Windows, room on the disk); without this, the program would fault later.
+ * The 8 bytes at `at` of each page may change meanwhile, and are 0 in the end: readers pass over
+ * them, since the process may be killed in between. False: this part cannot be used.
  */
 bool connection_claim(void *part, uint64_t size, uint32_t at);
 

@@ -25,9 +25,9 @@ static struct event_segment *segment_at(uint32_t i)
 }
 
 /*
- * Segments that have memory, one bit each; nobody touches one before. Of a segment's first page
- * several threads may make sure at a time: the eight bytes that it takes are nobody's. The rest is
- * for whoever has taken it.
+ * Segments that have memory, one bit each: of the first page, and of the whole. No part is used
+ * before its bit is set. Several threads may claim a segment's first page at a time: nobody uses
+ * the eight bytes that this overwrites. The rest is claimed by the thread that took the segment.
  */
 static uint64_t begun[EVENT_MOST_SEGMENTS / 64], claimed[EVENT_MOST_SEGMENTS / 64];
 static uint32_t claimed_in_session;
@@ -135,9 +135,9 @@ static struct event_segment *fresh_segment(struct thread *thread)
 }
 
 /*
- * May this be done now? A handler that interrupts it is refused, and its events are lost. One that
- * left by longjmp has left the mark behind: it is no more when a frame at or above it comes here,
- * and is taken to be no more after many refusals.
+ * May a refill begin now? A handler that interrupts one is refused, and its events are lost. If the
+ * handler left by longjmp, the interrupted refill's mark stays behind. That refill is over when a
+ * frame at or above it comes here, and is taken to be over after many refusals.
  */
 static bool may_refill(struct event_place *place, uint64_t here)
 {

@@ -24,7 +24,7 @@ bool events_are_on(void);
 void event_entry(struct thread *thread, const struct trace_node *node, uint64_t time);
 void event_end(struct thread *thread, const struct trace_node *node, uint64_t time, bool returned);
 
-/* From the hot paths, whose own way of writing the event did not go: thread, node, time. */
+/* Called by the hot paths when they cannot write the event themselves: thread, node, time. */
 void umbra_slow_event_entry(struct thread *thread, const struct trace_node *node, uint64_t time);
 void umbra_slow_event_end(struct thread *thread, const struct trace_node *node, uint64_t time);
 

@@ -21,8 +21,8 @@ static uint32_t image_count;
 static bool is_resolved, has_v8;
 static uint64_t java_base, java_size; /* of libjvm.so; size 0: there is none */
 
-/* Regions without a module, by the low bits of their numbers. An entry that is out of date has a
-   call pass, no more. */
+/* Regions without a module, by the low bits of their numbers. An entry that is out of date lets a
+   call pass; it does no other harm. */
 static uint64_t regions[REGIONS];
 
 void generated_note(const struct image_header *image)

@@ -1,14 +1,15 @@
 /*
  * Calls from code that a code generator made, in the image (rewriter/elf/elf_generated.h) or at run
- * time. Its own stack walks read return addresses. Where it was not told how to find the true ones
- * (linux/resolver.h) such calls pass. Others pay nothing. The hot path never sees these calls, as
- * they get no context.
+ * time. The generator walks stacks by return addresses. If it was not told how to find the true
+ * ones (linux/resolver.h), such calls pass through unrecorded. Other calls pay nothing for the
+ * check: a call that passes gets no context, so it comes to the slow path each time, where the
+ * check is.
  *
- * Where it was told, they are recorded. JavaScript calls C++ through a few builtins, so the return
- * address is the same whichever function makes the call. Their call site is therefore where the
- * nearest JavaScript function made the call that led here. It differs from the return address, so
- * these calls find their context in the slow path, each time anew. V8's frames on the way, which
- * are linked by rbp:
+ * If the generator was told, such calls are recorded. JavaScript calls C++ through a few builtins,
+ * so the return address is the same whichever function makes the call. Their call site is therefore
+ * where the nearest JavaScript function made the call that led here. It differs from the return
+ * address, so these calls find their context in the slow path, each time anew. V8's frames on the
+ * way, which are linked by rbp:
  *
  *      |  return address  |  in a JavaScript function: the call site
  *      |  rbp ------------+-->  |  return address |  in its caller
@@ -19,8 +20,8 @@
  * Frames of WebAssembly say what kind they are, too, and are passed over.
  *
  * HotSpot cannot be told. It reads the return address below its frames where its code called a part
- * of itself: calls into libjvm.so pass. Before it calls a native method it puts down where that is
- * (JavaFrameAnchor, with a pc), so the return address may be anything, and the method is recorded.
+ * of HotSpot: calls into libjvm.so pass. Before it calls a native method it stores the place itself
+ * (JavaFrameAnchor, with a pc) and needs no return address. So native methods are recorded.
  * That call is made by code for the one method, with a frame linked by rbp. Compiled methods above
  * may use rbp for something else, so the site is where that code was called, and no further up:
  *

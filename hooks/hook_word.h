@@ -7,13 +7,13 @@
  *         +-- session: from now on it is trace_header.hook, whose page is mapped over it
  *         |              | fork: the child's is the parent's, until its first hook is called. Then
  *         |              |   it is that of the child's own trace; without a service, 0
- *         |              + exit: stays, since children may go by it. The hooks pass all that comes
- *         |                  behind: thread.h
+ *         |              + exit: stays, since children may go by it. The hooks pass all later
+ *         |                  calls: thread.h
  *         +-- no room in the address space: the hook that looks at `paused` each time
  *
- * The agent maps the page a second time where it has it already, without a file, and moves what
- * came of that over the image's: the kernel replaces the one by the other at once, also for
- * threads that are reading there, and where it cannot do it nothing has changed.
+ * The agent maps the trace's page once more, from its own mapping and without a file, and moves the
+ * new mapping over the image's page. The kernel replaces one by the other at once, also for threads
+ * that are reading there. If it cannot, nothing has changed.
  *
  * On Windows the word is the image's own, and the hooks look at `paused`.
  */

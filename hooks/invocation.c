@@ -64,9 +64,9 @@ static void add_timed(struct trace_node *node, uint64_t weight, uint64_t ticks, 
 }
 
 /*
- * A call that was not timed: it began after the tick it knows, before the next. With two ticks
- * since then it certainly took long: half a tick's time after the first is the best guess. From now
- * on the context is timed again.
+ * A call that was not timed. It began between the tick that it noted and the next one; the middle
+ * of the two is taken for its begin. If two ticks went by since, it took long, and its time is
+ * added. From now on the context is timed again.
  */
 static void add_untimed(const struct thread *thread, struct trace_node *node, uint64_t tick,
                         uint64_t now)

@@ -13,8 +13,8 @@ void invocation_begin(struct record *record, struct trace_node *node, uint64_t r
    returned. */
 void invocation_end(struct thread *thread, struct record *record, uint64_t now, bool returned);
 
-/* On the way, without a slow path: neither the record's call, which ends, nor the one of `node`
-   that begins in its place is timed. False: one of them is, or a tick went by; nothing was done. */
+/* A tail call, while the thread's time goes on: the record's call ends, and one of `node` begins in
+   its place. Neither is timed. False: one of them is, or a tick went by; nothing was done. */
 bool invocation_replace(struct record *record, struct trace_node *node);
 
 /* Notes on the record alone that its call returned where its counters cannot be written: on

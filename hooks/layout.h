@@ -39,11 +39,14 @@
 #define SITE_TAIL_BIT 63 /* of TRACE_SITE_TAIL */
 
 /*
- * Adaptive timing, in ticks of the processor's clock. Calls shorter than TIMING_SHORT are timed
- * ever more rarely, up to one of TIMING_MASK + 1, and once TIMING_MANY were timed, where the
- * estimate can hardly become better, of TIMING_MASK_OF_MANY + 1; one longer than TIMING_LONG has
- * the next ones timed all; one of TIMING_SLOW stands for itself alone, since the tick sees the
- * others like it.
+ * Adaptive timing, in ticks of the processor's clock. What follows a timed call that takes
+ *
+ *      less than TIMING_SHORT     the gap doubles, up to one timed call of TIMING_MASK + 1; of
+ *                                 TIMING_MASK_OF_MANY + 1 once TIMING_MANY calls were timed, since
+ *                                 the estimate hardly becomes better then
+ *      TIMING_LONG or more        all further calls are timed
+ *      TIMING_SLOW or more        likewise, and the call stands for itself alone: the tick shows
+ *                                 the others like it
  */
 #define TIMING_SHORT        1024
 #define TIMING_LONG         4096

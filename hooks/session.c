@@ -69,9 +69,9 @@ void session_leave(enum session_state state)
 }
 
 /*
- * Places that were handed out but had no memory: those that come next try them again, so that a
- * trace does not fill up with nothing while there is none. More threads at a time than there are
- * entries leave holes, which readers pass over.
+ * Places that were handed out but had no memory. Later calls try them again, so that the trace does
+ * not fill up with holes while memory is short. If more threads come at a time than there are
+ * entries, holes remain; readers pass over them.
  */
 static uint64_t without_memory[MOST_WITHOUT_MEMORY];
 

@@ -69,7 +69,7 @@ static struct trace_stack_entry entry_of(const struct thread *thread, const stru
     };
 }
 
-/* A call that was noted is live still, and so is all that it was called from. */
+/* Is this call noted at this position? Then it still lives, and so do the calls above it. */
 static bool is_noted(const struct thread *thread, const struct stack_copy *copy, uint32_t position,
                      const struct record *record)
 {

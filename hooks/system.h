@@ -14,7 +14,7 @@ uint32_t system_thread_id(void);
 /* Has this thread of the process ended? A number may be in use again. */
 bool system_thread_is_gone(uint32_t tid);
 
-/* Does a thread that is gone when the process ends through exit() owe that to the end itself? */
+/* Does exit() end all other threads before the agent hears of it? */
 bool system_exit_ends_threads(void);
 
 void system_yield(void);

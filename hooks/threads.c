@@ -34,7 +34,7 @@ void threads_prepare(void)
 
 void thread_suspend(struct thread *thread, uint64_t slot, uint64_t ticks)
 {
-    /* In this order for handlers of this very thread: the compiler's order will do. */
+    /* A handler on this thread has to see these in order: a barrier for the compiler is enough. */
     thread->busy_slot = slot;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     thread->busy = 1;
@@ -78,7 +78,7 @@ void thread_end(struct thread *thread, uint64_t stack_pointer, enum trace_thread
     thread->entry->live = invocations_settle(thread, now);
     thread->entry->end_ticks = ticks;
     system_thread_name(thread->tid, thread->entry->name, sizeof thread->entry->name);
-    if (state == TRACE_THREAD_ENDED) /* one that is cut may be at it still */
+    if (state == TRACE_THREAD_ENDED) /* a thread that was cut off may still write events */
         events_finish(thread);
     __atomic_store_n(&thread->entry->state, state, __ATOMIC_RELEASE);
 }
@@ -215,7 +215,7 @@ struct thread *thread_begin(void)
 
 #define YIELDS_BEFORE_CUT 4
 
-/* More than once: one that is just leaving a slow path, as of before the end, comes back. */
+/* To be called repeatedly: a thread that is just leaving a slow path puts its fields back. */
 static void send_to_slow_path(const struct thread *self)
 {
     for (struct thread *thread = threads; thread; thread = thread->next)

@@ -1,5 +1,5 @@
 /*
- * The original of an instrumented image, put together again from that and its manifest:
+ * Restoring an instrumented image's original from the image and its manifest:
  *
  *      functions          `original` of each hooked one is put back where its range has it
  *      changes            likewise, where the file has them

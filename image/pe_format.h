@@ -189,6 +189,7 @@ struct pe_symbol {
 #define PE_SYMBOL_FUNCTION 0x20 /* type */
 #define PE_SYMBOL_EXTERNAL 2    /* storage */
 #define PE_SYMBOL_STATIC   3
+#define PE_SYMBOL_LABEL    6
 #define PE_SYMBOL_WEAK     105
 
 /* .pdata: one for each range of code that changes the stack pointer, ascending. */

@@ -1,9 +1,9 @@
 /*
  * Opening a file to read it whose path somebody else chose.
  *
- * Nothing but a regular file is opened: to open some devices already does something, and a pipe has
- * somebody who waits. So the path is looked at without opening it (O_PATH), and the very file that
- * was looked at is opened then, whatever lies there by now.
+ * Only a regular file is opened: opening some devices has an effect, and opening a pipe waits for
+ * another process. So the file is first looked at without opening it (O_PATH). Then that very file
+ * is opened, whatever has the path by now.
  */
 #ifndef UMBRA_SUPPORT_REGULAR_FILE_H
 #define UMBRA_SUPPORT_REGULAR_FILE_H

@@ -1,12 +1,12 @@
 /*
- * Finding a place in an array that is in order, by halves.
+ * Finding a place in a sorted array, by binary search.
  *
  *      partition_point(i, count, items[i].address < address)     the first that is not below
  *      partition_point(i, count, items[i].address <= address)    one behind the last not above
  *
- * The condition holds for the items in front and for no others. It names the item that it is asked
- * of by the index i. The value is how many it holds for, 0 to count: the index of the first for
- * which it does not hold. (C++ calls this std::partition_point.)
+ * The condition names an item by its index i. It holds for items at the front and for none behind
+ * these. The value is the number of items for which it holds, 0 to count: the index of the first
+ * one for which it does not. (C++ calls this std::partition_point.)
  */
 #ifndef UMBRA_SUPPORT_SORTED_H
 #define UMBRA_SUPPORT_SORTED_H

@@ -1,9 +1,9 @@
 /*
  * Text that comes from elsewhere: names in traces and binaries, paths, what a program calls itself.
  *
- * Bad is, byte by byte, what is no well-formed UTF-8 (RFC 3629), and each control character: it
- * would act on the user's terminal, begin a new line in a format of lines, or, as U+202E does,
- * show what stands behind it in another order.
+ * Bad is each byte that is not well-formed UTF-8 (RFC 3629), and each control character. A control
+ * character would act on the user's terminal, begin a new line in a format of lines or, as U+202E
+ * does, show the text behind it in another order.
  */
 #ifndef UMBRA_SUPPORT_UTF8_H
 #define UMBRA_SUPPORT_UTF8_H

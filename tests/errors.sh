@@ -57,6 +57,7 @@ objcopy --add-section .gopclntab=text fib go_section
 for pie in -pie -no-pie '-static -DALONE'; do
     gcc $pie fib.c "$TESTS/programs/go_table.S" -o "go_table${pie%% *}"
 done
+gcc fib.c "$TESTS/programs/ocaml.S" -o ocaml
 rm note.o fib.c
 refused 1 'nosuch.*no such file' instrument nosuch -o out
 refused 1 'text.*ELF' instrument text -o out
@@ -75,6 +76,7 @@ refused 1 'go_table-pie.*Go program.*stacks' instrument go_table-pie -o out
 refused 1 'go_table-no-pie.*Go program.*stacks' instrument go_table-no-pie -o out
 instrument go_table-static -o out >/dev/null # nothing leads to the table: it is data of another kind
 rm out
+refused 1 'ocaml.*OCaml program.*return addresses' instrument ocaml -o out
 refused 1 '\. ?.*directory' instrument . -o out
 
 instrument fib -o fib.instr >/dev/null

@@ -159,6 +159,8 @@ refused go_table.exe 'found a Go program'
 # Nothing leads to the table: it is data of another kind.
 "$compiler" -DALONE "$programs/uses_library.c" "$TESTS/programs/go_table.S" library.a -o native/alone.exe
 hooked alone.exe
+"$compiler" "$programs/uses_library.c" "$TESTS/programs/ocaml.S" library.a -o native/ocaml.exe
+refused ocaml.exe 'found an OCaml program'
 head -c 300 native/handlers.exe >native/short.exe
 refused short.exe 'truncated|malformed'
 

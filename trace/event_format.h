@@ -42,8 +42,9 @@
  * still in the agent's slow paths.
  *
  * Commit. A segment is all zero when a thread begins to fill it. A writer advances its place first
- * and then stores the word: a zero between others was taken by a hook that a signal handler never
- * let go on (an event lost, counted as torn); zeros up to the end are the rest.
+ * and then stores the word. A zero between other words is the place of a hook that a signal handler
+ * interrupted and left by longjmp: that event is lost and counted as torn. Zeros up to the end are
+ * the rest.
  *
  * node is the index of a trace_node, less than 2^31.
  */
@@ -120,8 +121,8 @@ struct event_segment {
  * times: for each end and entry the ticks since the one before (the first: since base), zigzag,
  * LEB128.
  *
- * A chunk that was not written to its end, since the service was killed, is cut by its sizes or
- * its checksum: readers stop there.
+ * If the service was killed while it wrote a chunk, the chunk's sizes or checksum do not fit:
+ * readers stop there.
  */
 struct event_file_header {
     char magic[8];    /* EVENT_FILE_MAGIC */

@@ -1,7 +1,7 @@
 /*
  * What `instrument` adds to an image, and what the agent and the grinder find there.
  *
- *      original segments          unchanged but for the patched prologues and what `changes` tells
+ *      original segments          unchanged but for patched prologues and what `changes` lists
  *      +-----------------------+
  *      | RX  stubs             |  section .umbra.stubs
  *      +-----------------------+

@@ -56,3 +56,15 @@ size_t protocol_socket_path(char path[PROTOCOL_PATH_SIZE], const char *xdg_runti
     path[at] = 0;
     return at;
 }
+
+size_t protocol_command_link(char path[PROTOCOL_PATH_SIZE], unsigned pid, unsigned uid)
+{
+    size_t at = 0;
+
+    append(path, &at, "/tmp/umbra-");
+    append_number(path, &at, uid);
+    append(path, &at, "/commands/");
+    append_number(path, &at, pid);
+    path[at] = 0;
+    return at;
+}

@@ -43,6 +43,12 @@
  *
  * The socket is DIR/INSTANCE.socket; DIR is $XDG_RUNTIME_DIR/umbra, or /tmp/umbra-UID where
  * XDG_RUNTIME_DIR is not set or empty; INSTANCE is $UMBRA_INSTANCE_ID or "default".
+ * A program that was not given these variables, since its parent gave it an environment of its own,
+ * finds the service of `start -- COMMAND` by its ancestors: that service is one of them, and while
+ * its command runs there is
+ *
+ *      /tmp/umbra-UID/commands/PID        symbolic link to the socket; PID is the service's
+ *
  * UMBRA_REQUIRED=1 makes a program refuse to start without a service. A program with AT_SECURE
  * reads none of these variables and looks for no service.
  *
@@ -161,5 +167,9 @@ struct protocol_command {
  */
 size_t protocol_socket_path(char path[PROTOCOL_PATH_SIZE], const char *xdg_runtime_dir,
                             const char *instance, unsigned uid);
+
+/* Writes the path of the link of the service of that pid, likewise. Returns the length, which is
+   never 0. */
+size_t protocol_command_link(char path[PROTOCOL_PATH_SIZE], unsigned pid, unsigned uid);
 
 #endif

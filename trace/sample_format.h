@@ -1,8 +1,8 @@
 /*
- * Where a process's threads were found, now and then: NAME.samples beside NAME.bin, written by the
- * service, which has the kernel note a running thread's instruction pointer each `period_ns` of its
- * processor time. The recorded process has no part in it, and the counts in the trace need none of
- * it: it tells how much of the time was the program's and how much the hooks'.
+ * Samples: NAME.samples beside NAME.bin, written by the service. It has the kernel note a running
+ * thread's instruction pointer each `period_ns` of its processor time. The recorded process takes
+ * no part in that, and counts of calls do not depend on it. Samples tell how much of the time was
+ * the program's and how much the hooks'.
  *
  *      0  +--------------------------+
  *         | struct samples_header    |

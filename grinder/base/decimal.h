@@ -1,4 +1,4 @@
-/* Numbers as text, many millions of them: what printf takes most of its time for. */
+/* Numbers as text, faster than by printf: there are many millions of them. */
 #ifndef UMBRA_GRINDER_DECIMAL_H
 #define UMBRA_GRINDER_DECIMAL_H
 

@@ -21,7 +21,7 @@
  * a track are in their order, tracks are mixed. Tracks: process P has the uuid (P + 1) << 32, its
  * thread T that + T + 1.
  *
- * The encoding is written out here, as the few fields there are for each of millions of events.
+ * The encoding is written out here: a few fields are encoded for each of millions of events.
  */
 #include "grinder/formats/format.h"
 

@@ -26,7 +26,7 @@ static int is_code(const struct pe_file *pe, const struct pe_symbol *symbol)
     if (symbol->section < 1 || (size_t)symbol->section > pe->section_count ||
         !pe->sections[symbol->section - 1].is_code)
         return 0;
-    if (symbol->storage == PE_SYMBOL_STATIC)
+    if (symbol->storage == PE_SYMBOL_STATIC || symbol->storage == PE_SYMBOL_LABEL)
         return *symbol->name != '.';
     return symbol->storage == PE_SYMBOL_EXTERNAL || symbol->storage == PE_SYMBOL_WEAK;
 }

@@ -1,7 +1,6 @@
-#include <stdlib.h>
+#include "grinder/image/elf_symbols.h"
 
-#include "grinder/image/elf_file.h"
-#include "grinder/image/symbols.h"
+#include <stdlib.h>
 
 /* A global name is what others call the function by; a local alias may be an accident. */
 static enum symbol_rank rank_of(const Elf64_Sym *symbol)

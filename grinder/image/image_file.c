@@ -1,6 +1,11 @@
 #include "grinder/image/image_file.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "grinder/image/debug_server.h"
+#include "grinder/image/elf_symbols.h"
+#include "image/debug_file.h"
 
 int image_file_open(struct image_file *image, const char *path, const char **why)
 {
@@ -72,6 +77,35 @@ void *image_file_section(const struct image_file *image, const char *name, uint6
         return pe_section(&image->pe, name, size);
     }
     return NULL;
+}
+
+char *image_file_debug_path(const struct image_file *image, const char *const *debug_dirs,
+                            const char *image_path)
+{
+    struct debug_marks marks = {0};
+    char *path;
+
+    marks.note = image_file_section(image, DEBUG_NOTE_SECTION, &marks.note_size);
+    marks.link = image_file_section(image, DEBUG_LINK_SECTION, &marks.link_size);
+    path = debug_file_find(debug_dirs, image_path, &marks);
+    free(marks.note);
+    free(marks.link);
+    return path;
+}
+
+char *image_file_fetch_debug(const struct image_file *image, const char *name)
+{
+    uint64_t size = 0;
+    unsigned char *note = image_file_section(image, DEBUG_NOTE_SECTION, &size);
+    struct build_id id = build_id_read(note, size);
+    char *path = id.size ? debug_server_find(id.bytes, id.size, name) : NULL;
+
+    free(note);
+    if (path && !build_id_is_of(path, &id)) {
+        free(path);
+        path = NULL;
+    }
+    return path;
 }
 
 int image_file_has_section(const struct image_file *image, const char *name)

@@ -7,9 +7,9 @@
 #ifndef UMBRA_GRINDER_IMAGE_FILE_H
 #define UMBRA_GRINDER_IMAGE_FILE_H
 
-#include "grinder/image/elf_file.h"
 #include "grinder/image/pe_file.h"
 #include "grinder/image/symbols.h"
+#include "image/elf_file.h"
 #include "image/manifest.h"
 
 enum image_format {
@@ -34,6 +34,14 @@ void image_file_close(struct image_file *image);
    none in the file. */
 void *image_file_section(const struct image_file *image, const char *name, uint64_t *size);
 int image_file_has_section(const struct image_file *image, const char *name);
+
+/* The path of its separate debug file, as image/debug_file.h has it; image_path is where it is. */
+char *image_file_debug_path(const struct image_file *image, const char *const *debug_dirs,
+                            const char *image_path);
+
+/* The path of the one that a server has (debug_server.h); to be freed, or null. name: for the line
+   of progress. */
+char *image_file_fetch_debug(const struct image_file *image, const char *name);
 
 /* 0, or -1 with *why set to a text that lasts ("has no instrumentation manifest") and nothing to
    free. */

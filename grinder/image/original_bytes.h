@@ -1,7 +1,7 @@
 /*
- * The original of an instrumented file (image/original.h), and what hashes of its functions are
- * worth: two builds of a program share those of the functions whose bytes are the same, which is
- * most only as long as nothing moved.
+ * The original of an instrumented file (image/original.h), and hashes of its functions. Two builds
+ * of a program share the hashes of functions whose bytes are equal. These are most functions only
+ * as long as nothing moved.
  */
 #ifndef UMBRA_GRINDER_ORIGINAL_BYTES_H
 #define UMBRA_GRINDER_ORIGINAL_BYTES_H

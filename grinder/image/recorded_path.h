@@ -1,5 +1,5 @@
 /*
- * Where a file lies here whose path was recorded elsewhere: on Windows, under Wine, or on another
+ * Finds the file here whose path was recorded elsewhere: on Windows, under Wine, or on another
  * machine.
  *
  *      --path-map=FROM=TO      the longest FROM that the path begins with is replaced
@@ -15,7 +15,7 @@
 
 #include "trace/trace_format.h"
 
-/* The path here, to be freed; null if there is no saying. path_maps are FROM=TO and end with null;
+/* The path here, to be freed; null if it cannot be told. path_maps are FROM=TO and end with null;
    the list may be null. A Linux path that no map fits is itself; whether it is there is not looked
    at. */
 char *recorded_path_find(const char *path, enum trace_system system, const char *const *path_maps);

@@ -66,6 +66,29 @@ err:
     image_file_close(&file);
 }
 
+/* Where two maps are of the same path, as for two recordings that are compared, the file is that of
+   the one whose manifest was recorded. */
+static void read_mapped(struct image *image, const char *const *path_maps)
+{
+    image->file = recorded_path_find(image->path, image->system, path_maps);
+    read_manifest(image);
+    for (; image->problem && path_maps && *path_maps; path_maps++) {
+        const char *const one[] = {*path_maps, NULL};
+        const char *problem = image->problem;
+        char *first = image->file;
+        image->file = recorded_path_find(image->path, image->system, one);
+        if (image->file && (!first || strcmp(image->file, first) != 0))
+            read_manifest(image);
+        if (!image->problem) {
+            free(first);
+            break;
+        }
+        free(image->file);
+        image->file = first;
+        image->problem = problem;
+    }
+}
+
 uint32_t images_add(struct images *images, const char *path, enum trace_system system,
                     const struct trace_module *module)
 {
@@ -79,12 +102,11 @@ uint32_t images_add(struct images *images, const char *path, enum trace_system s
     }
     image = append(images, path);
     image->system = system;
-    image->file = recorded_path_find(path, system, images->path_maps);
     image->original_hash = module->original_hash;
     image->function_count = module->function_count;
     image->build_id_size = module->build_id_size;
     memcpy(image->build_id, module->build_id, sizeof(image->build_id));
-    read_manifest(image);
+    read_mapped(image, images->path_maps);
     if (image->problem)
         message("%s: %s; its functions are shown by number", path, image->problem);
     return (uint32_t)(images->count - 1);

@@ -23,7 +23,7 @@
 struct image {
     char *path;               /* as the trace has it */
     enum trace_system system; /* how that is spelt */
-    char *file;               /* where the file lies here; null if there is no saying */
+    char *file;               /* where the file lies here; null if it cannot be told */
     uint64_t original_hash;
     uint8_t build_id[32];
     uint32_t build_id_size;

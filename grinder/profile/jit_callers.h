@@ -11,7 +11,7 @@
  *                                         +-- JS:~fails
  *                                              +-- Throw
  *
- * So all sums remain what they are. How often the code itself was called nobody counted: an edge to
+ * So all sums remain what they are. Nobody counted how often the code itself was called: an edge to
  * it says how many calls were made from it. Only the nearest such function of a call is there, not
  * the ones that called it.
  */

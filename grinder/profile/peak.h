@@ -12,9 +12,9 @@
  *                   +------------+
  *      peak         | memcpy     | PEAK_CALLS        memcpy, 1 call, of which nothing is seen
  *
- * A call's bytes reach from its return address to that of the next one; if that is not known, they
- * are with what is not known. Functions that call each
- * other in turn are put together too: a b a b a b is two rows of 3 calls each.
+ * A call's bytes reach from its return address to that of the next one. If the next one is not
+ * known, they belong to the row PEAK_UNKNOWN. Functions that call each other in turn are put
+ * together too: a b a b a b is two rows of 3 calls each.
  */
 #ifndef UMBRA_GRINDER_PEAK_H
 #define UMBRA_GRINDER_PEAK_H

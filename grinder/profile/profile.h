@@ -1,5 +1,5 @@
 /*
- * What was ground out of the traces: processes with their threads and modules, and parts, which
+ * What the grinder makes of traces: processes with their threads and modules, and parts, which
  * are the figures by function and by call edge of one thread, or of all of them merged.
  *
  *      process ──< thread            what the trace says about each, for the summary

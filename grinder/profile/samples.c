@@ -95,8 +95,8 @@ static enum whereabouts find_in_image(struct finder *finder, uint32_t image, uin
     return is_added ? IN_HOOKS : ELSEWHERE;
 }
 
-/* The one that was seen last, as another may have been there before; instrumented ones come last,
-   and were first seen as if they were not. */
+/* The module that was seen last: another may have been there before. An instrumented one has two
+   records; in the first, which was made when it was mapped, it is not instrumented. */
 static const struct tree_module *module_at(const struct tree *tree, uint64_t address)
 {
     for (size_t i = tree->module_count; i-- > 1;) {

@@ -1,13 +1,13 @@
 /*
- * Where a trace's threads were found now and then (trace/sample_format.h), as time by function.
+ * A trace's samples (trace/sample_format.h), as time by function.
  *
  *      sample's address            counts for
  *      in a hooked function        that function; all but the first of the instructions that
  *                                  were displaced into its stub are there
  *      in the rest of the stubs,   hooks
  *        in a thunk, in the agent
- *      anywhere else               the hooked function that its caller is in: it does its work
- *                                  there; if there is none, all that were found, in proportion
+ *      anywhere else               the hooked function that its caller is in, which has called
+ *                                  this code; without one, all functions found, in proportion
  *
  * So a function's time holds what it does in code that is not hooked, as the time between its entry
  * and its return does.

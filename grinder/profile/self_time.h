@@ -1,6 +1,5 @@
 /*
- * Self times of a thread's functions from two sources: what timing its calls says, and where
- * samples found it.
+ * Self times of a thread's functions from two sources: the timing of its calls, and its samples.
  *
  *      timed      the raw self time less what measuring costs (cost.c). Knows waits and single
  *                 calls. Off by some part of what a clock reading costs for each call of the
@@ -9,15 +8,15 @@
  *      sampled    samples in the function * their period. Knows the program's code from the hooks'.
  *                 Off by the square root of their number; has no part in waits and in the kernel.
  *
- * Errors of the two have nothing to do with each other, so what is believed is the mean of both,
- * each weighed by the inverse square of its error:
+ * The errors of the two are independent. So the time that is believed is the mean of both, each
+ * weighted by the inverse square of its error:
  *
  *      error of timed     events * uncertainty        events: calls of it, and from it
  *      error of sampled   sqrt((sampled + period) * period)
  *
- * Calls of 5 ns, a hundred million of them, are sampled then; a thousand calls of 1 ms are timed,
- * to the last digit. Where more was timed than both errors explain, the thread waited, or was in
- * the kernel: what lies beyond twice the error is added as it is.
+ * So a hundred million calls of 5 ns get their time from samples, and a thousand calls of 1 ms get
+ * it from timing. If more was timed than both errors explain, the thread waited, or was in the
+ * kernel: what exceeds twice the error is added as it is.
  *
  *      believed
  *         |                         /

@@ -8,7 +8,7 @@
 #include <xxhash.h>
 
 #include "grinder/base/message.h"
-#include "grinder/image/debug_file.h"
+#include "grinder/image/image_file.h"
 #include "grinder/symbols/pdb_find.h"
 #include "support/memory.h"
 
@@ -46,12 +46,12 @@ static void read_path(struct sources *sources, const char *path)
 static void read_debug_file(struct sources *sources, const struct image_file *file)
 {
     const char *const *dirs = sources->search->debug_dirs;
-    char *path = debug_file_find(dirs, sources->image->file, file);
+    char *path = image_file_debug_path(file, dirs, sources->image->file);
 
     if (!path && sources->original)
-        path = debug_file_find(dirs, sources->original, file);
+        path = image_file_debug_path(file, dirs, sources->original);
     if (!path && !image_file_has_section(file, ".debug_info"))
-        path = debug_file_fetch(sources->image->file, file);
+        path = image_file_fetch_debug(file, sources->image->file);
     if (path)
         read_path(sources, path);
     free(path);

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "grinder/image/debug_file.h"
+#include "grinder/image/image_file.h"
 #include "grinder/image/symbols.h"
 #include "grinder/profile/symbolize.h"
 #include "grinder/symbols/demangle.h"
@@ -342,7 +342,7 @@ static void read_image(void)
     image_file_manifest(&file, &found, &why);
     image_file_symbols(&file, "image", &symbols);
     symbol_table_sort(&symbols);
-    free(debug_file_find(no_dirs, image_path, &file));
+    free(image_file_debug_path(&file, no_dirs, image_path));
     manifest_free(&found);
     symbol_table_free(&symbols);
     image_file_close(&file);

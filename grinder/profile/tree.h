@@ -53,7 +53,7 @@ struct fold {
     double events;          /* calls of the first, and calls to the second and from the first */
 };
 
-/* Where a thread was found now and then: samples.h fills it in. */
+/* A thread's samples: samples.h fills it in. */
 struct function_samples {
     uint32_t function; /* as images.h numbers it */
     uint64_t count;

@@ -11,7 +11,7 @@
  *
  * It is looked up where it really lies, all links followed: none leads out of a --source-root.
  * The file whose mode was looked at is the one that is read, whatever is put in its place
- * meanwhile. What the kernel makes up in /proc and /sys is no source, whoever may read it.
+ * meanwhile. Files in /proc and /sys are never taken.
  */
 #ifndef UMBRA_GRINDER_REPORT_SOURCE_FILE_H
 #define UMBRA_GRINDER_REPORT_SOURCE_FILE_H

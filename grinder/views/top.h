@@ -16,8 +16,8 @@ struct top_options {
 
 /*
  * On a terminal, shows a table and refreshes it in place until q is pressed, or as often as the
- * options say; else, and with options->once, prints one table and ends. Nobody waits for us: traces
- * are read as they are at that moment. Returns the exit status.
+ * options say; else, and with options->once, prints one table and ends. Programs do not wait for
+ * it: traces are read as they are at that moment. Returns the exit status.
  */
 int top_run(const struct top_options *options);
 

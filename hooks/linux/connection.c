@@ -16,18 +16,18 @@
 
 #define ANSWER_MILLISECONDS 1000 /* of a service that has much to do */
 #define LOOK_MILLISECONDS   50   /* after which it is asked whether it does anything */
+#define STAT_SIZE           64 /* of /proc/PID/stat: with the parent's number, whatever the name */
+#define MOST_ANCESTORS      64
 #define COMMITTED           EVENT_SEGMENT_SIZE /* bytes at a time: no claim is larger */
 
 /* Connects to trusted users' services only (trust.h), and waits for nobody. */
-static long connect_to_service(char *const *environment)
+static long connect_to(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     long socket;
 
-    if (!protocol_socket_path(address.sun_path, environment_value(environment, "XDG_RUNTIME_DIR"),
-                              environment_value(environment, "UMBRA_INSTANCE_ID"),
-                              (unsigned)SYSCALL0(geteuid)) ||
-        !trust_folder_of(address.sun_path))
+    text_copy(address.sun_path, sizeof address.sun_path, path);
+    if (!trust_folder_of(address.sun_path))
         return -1;
     socket = SYSCALL3(socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (syscall_failed(socket))
@@ -40,28 +40,121 @@ static long connect_to_service(char *const *environment)
     return socket;
 }
 
-/* A process that was stopped, by a debugger or SIGSTOP, or that is gone: /proc/PID/stat says so
-   behind the name, which ends with the last ')'. */
+/* "STATE PARENT …" of /proc/PID/stat: what follows the name, which ends with the last ')'. Null:
+   there is no such process, or /proc does not show it. */
+static const char *state_of(uint32_t pid, char stat[STAT_SIZE])
+{
+    char path[32] = "/proc/", *state = stat + STAT_SIZE - 1;
+    long file;
+
+    memset(stat, 0, STAT_SIZE);
+    text_append_number(path, sizeof path, pid);
+    text_append(path, sizeof path, "/stat");
+    file = SYSCALL3(open, path, O_RDONLY | O_CLOEXEC, 0);
+    if (syscall_failed(file))
+        return 0;
+    SYSCALL3(read, file, stat, STAT_SIZE - 1);
+    SYSCALL1(close, file);
+    while (state > stat && *state != ')')
+        state--;
+    return state[0] == ')' && state[1] == ' ' ? state + 2 : 0;
+}
+
+static uint32_t parent_of(uint32_t pid)
+{
+    char stat[STAT_SIZE];
+    const char *digit = state_of(pid, stat);
+    uint32_t parent = 0;
+
+    if (!digit || !digit[0] || digit[1] != ' ')
+        return 0;
+    for (digit += 2; *digit >= '0' && *digit <= '9'; digit++)
+        parent = 10 * parent + (uint32_t)(*digit - '0');
+    return parent;
+}
+
+/* The socket that the link of this pid leads to. */
+static bool read_link(char socket[PROTOCOL_PATH_SIZE], uint32_t pid, uint32_t uid)
+{
+    char path[PROTOCOL_PATH_SIZE];
+    long length;
+
+    protocol_command_link(path, pid, uid);
+    length = SYSCALL3(readlink, path, socket, PROTOCOL_PATH_SIZE - 1);
+    if (syscall_failed(length))
+        return false;
+    socket[length] = 0;
+    return true;
+}
+
+/* The folder with the links is as good as that of a socket, and so is the one that it is in. */
+static bool links_are_trusted(uint32_t uid)
+{
+    char path[PROTOCOL_PATH_SIZE];
+    size_t length = protocol_command_link(path, 0, uid);
+
+    if (!trust_folder_of(path))
+        return false;
+    while (path[length - 1] != '/')
+        length--;
+    path[length - 1] = 0;
+    return trust_folder_of(path);
+}
+
+/* Does the path end with the instance's socket? */
+static bool is_of_instance(const char *path, const char *instance)
+{
+    char end[PROTOCOL_PATH_SIZE] = "/";
+    size_t length = text_length(path), end_length;
+
+    text_append(end, sizeof end, instance);
+    text_append(end, sizeof end, ".socket");
+    end_length = text_length(end);
+    return length >= end_length && text_equal(path + length - end_length, end);
+}
+
+/* The service of `start -- COMMAND` that is the nearest ancestor: protocol.h. instance: null, or
+   the one that it must be. */
+static long connect_to_ancestor(const char *instance)
+{
+    uint32_t uid = (uint32_t)SYSCALL0(geteuid), pid = (uint32_t)SYSCALL0(getppid);
+    char path[PROTOCOL_PATH_SIZE];
+
+    if (!links_are_trusted(uid))
+        return -1;
+    for (int i = 0; i < MOST_ANCESTORS && pid > 1; i++, pid = parent_of(pid))
+        if (read_link(path, pid, uid) && (!instance || is_of_instance(path, instance)))
+            return connect_to(path);
+    return -1;
+}
+
+/* A variable that is set is followed first. */
+static long connect_to_service(char *const *environment)
+{
+    const char *instance = environment_value(environment, "UMBRA_INSTANCE_ID");
+    char path[PROTOCOL_PATH_SIZE];
+    bool is_named = instance && *instance;
+    long socket = is_named ? -1 : connect_to_ancestor(0);
+
+    if (socket < 0 && protocol_socket_path(path, environment_value(environment, "XDG_RUNTIME_DIR"),
+                                           instance, (unsigned)SYSCALL0(geteuid)))
+        socket = connect_to(path);
+    return socket < 0 && is_named ? connect_to_ancestor(instance) : socket;
+}
+
+/* A process that was stopped, by a debugger or SIGSTOP, or that is gone. */
 static bool peer_is_stopped(long socket)
 {
-    char path[32] = "/proc/", stat[64] = "", *state = stat + sizeof stat - 1;
+    char stat[STAT_SIZE];
+    const char *state;
     struct ucred peer;
     socklen_t size = sizeof peer;
-    long file;
 
     if (syscall_failed(SYSCALL5(getsockopt, socket, SOL_SOCKET, SO_PEERCRED, &peer, &size)) ||
         peer.pid <= 0)
         return false;
-    text_append_number(path, sizeof path, (uint32_t)peer.pid);
-    text_append(path, sizeof path, "/stat");
-    file = SYSCALL3(open, path, O_RDONLY | O_CLOEXEC, 0);
-    if (syscall_failed(file))
-        return false;
-    SYSCALL3(read, file, stat, sizeof stat - 1);
-    SYSCALL1(close, file);
-    while (state > stat && *state != ')')
-        state--;
-    return state[0] == ')' && (state[2] == 'T' || state[2] == 't' || state[2] == 'Z');
+    state = state_of((uint32_t)peer.pid, stat);
+    return state && (*state == 'T' || *state == 't' || *state == 'Z');
 }
 
 static bool answer_comes(long socket)
@@ -106,7 +199,7 @@ static void receive_welcome(long socket, struct protocol_welcome *welcome, int f
            size < DESCRIPTORS * sizeof *files ? size : DESCRIPTORS * sizeof *files);
 }
 
-/* A service may hand on what is another's, without its knowledge or with it. */
+/* A service may hand over a file of another user, knowingly or not. */
 static bool files_are_trusted(const int files[DESCRIPTORS])
 {
     return trust_file(files[0]) && (files[1] < 0 || trust_file(files[1]));
@@ -150,7 +243,7 @@ static char *map_trace(long file, struct protocol_welcome *welcome)
     return 0;
 }
 
-/* It is large, and what is recorded without it is of use. */
+/* The ring is large. A recording without it is still of use. */
 static void *map_ring(long file, const struct protocol_welcome *welcome)
 {
     if (file < 0 || welcome->ring_size < EVENT_RING_HEADER + EVENT_SEGMENT_SIZE ||

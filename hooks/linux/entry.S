@@ -26,25 +26,25 @@
  * docs/timing.md; all else runs beside them. An untimed call waits for two things, and single
  * instructions or stores more or less do not show in that:
  *
- *   - Branches: seven that are taken, four of them indirect. The way to the thunk has as many
- *     targets as the stack has frames, and that processor guesses it by little more than the branch
- *     before, which is the same for all. So conditional branches, which it predicts by a long
- *     history, tell it by the depth (enter_thunk_by_depth): fib 12.5 ns a call without, 10.0 with;
- *     timed, 19.7 and 18.6, and four threads of it 21.1 and 19.8.
- *   - Memory: the context's line, and the line of the table that leads there. Programs have ten
- *     thousands of contexts; the hints keep the way to those of late in the nearest cache: Lua 22 ns
- *     a call without, 19.5 with. A hint's place is told by the slot's address, the call site and the
- *     body, and not by the caller's context, which an earlier call may still be waiting for.
+ *   - Branches: seven that are taken, four of them indirect. The jump to the thunk has as many
+ *     targets as the stack has frames. That processor predicts it by little more than the branch
+ *     before, which is always the same. So conditional branches, which it predicts by a long
+ *     history, choose one of several jumps by the depth (enter_thunk_by_depth): fib 12.5 ns a call
+ *     without, 10.0 with; timed, 19.7 and 18.6, and four threads of it 21.1 and 19.8.
+ *   - Memory: the context's line, and the line of the table that leads there. Programs have tens of
+ *     thousands of contexts. The hints keep the way to recent ones in the nearest cache: Lua 22 ns
+ *     a call without, 19.5 with. A hint's place depends on the slot's address, the call site and
+ *     the body, not on the caller's context, which an earlier call may still be waiting for.
  *
  * A tail call costs less than a call: its thunk's call was made already, so the body is all that is
  * left to go to (probes.c, tail_call).
  *
  * A signal may arrive anywhere. Its handler may make recorded calls (these use the records above
  * the top, and are gone when it returns) or leave by longjmp. So a record is filled in before it
- * becomes the top; a handler that used it in between has changed its slot, and it is filled in again.
- * Calls are counted by storing the new count in the record's mark first, then in the node, exits
- * with the new count in the slot (thunkstash/layout.h): a hook that never goes on was counted either
- * not at all or once.
+ * becomes the top; a handler that used it in between has changed its slot, and it is filled in
+ * again. Calls are counted by storing the new count in the record's mark first, then in the node,
+ * exits with the new count in the slot (thunkstash/layout.h): a hook that never goes on was counted
+ * either not at all or once.
  */
 #include "hooks/linux/hooks.inc"
 
@@ -129,7 +129,7 @@ other\@:
     enter_thunk_by_depth THUNK_SIZE
     .endm
 
-/* eax: where among the hints the context of a call to rcx with its slot at rsp is, if it is there.
+/* eax: the place of the hint for the context of a call to rcx with its slot at rsp, if it has one.
    site: its call's, without flags. */
     .macro hint_place site:vararg
     mov     eax, esp

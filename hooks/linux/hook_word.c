@@ -12,12 +12,12 @@ extern void umbra_record_unless_paused(void) __attribute__((visibility("hidden")
 void *umbra_session_entry __attribute__((visibility("hidden")));
 
 /*
- * Pages that the trace was mapped over. The images may be gone and others in their places, since
- * nobody tells of dlclose: each is looked at before it is touched again.
+ * Pages that the trace was mapped over. Nothing tells the agent of dlclose, so an image may be gone
+ * and another one in its place: each page is checked before it is changed again.
  */
 static uint64_t *pages;
 static uint32_t page_count;
-static uint64_t trace_created; /* of the trace that lies over them: there are no two of a time */
+static uint64_t trace_created; /* of the trace that lies over them; each trace has another time */
 
 /* In step with service/recorder/trace_file.c: either the service sees `entry`, or `paused` is seen
    here as the service has set it. */
@@ -41,7 +41,7 @@ static bool share(uint64_t page)
     return trace && pages_replace((void *)page, trace, IMAGE_HOOK_PAGE);
 }
 
-/* In place of a page that is the parent's. */
+/* Puts a page of this process in place of one that is the parent's. */
 static void make_private(uint64_t page, void *hook)
 {
     char *own = pages_take(IMAGE_HOOK_PAGE);

@@ -45,7 +45,7 @@ static struct memory_span agent_image(void)
     return (struct memory_span){(uint64_t)__ehdr_start, (uint64_t)umbra_stash + STASH_RANGE_SIZE};
 }
 
-/* The image that this could be the header of, in what was added to it; none if it is not. */
+/* What was added to the image that this may be the header of; none if it is no header. */
 static struct memory_span added_to_image(const struct image_header *header, uint64_t address)
 {
     uint64_t base = address - header->header_rva;
@@ -57,7 +57,7 @@ static struct memory_span added_to_image(const struct image_header *header, uint
     return (struct memory_span){base + header->added_rva, base + header->image_size};
 }
 
-/* The header ends what an image's last writable segment has in the file. */
+/* An image's header is the last thing in the file's part of its last writable segment. */
 static bool find_image(const struct mapping *mapping, void *with)
 {
     struct walk *walk = with;
@@ -99,7 +99,7 @@ static uint64_t lesser(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* The kernel shows neighbours as one mapping. */
+/* The kernel may show the agent's memory and the program's as one mapping. */
 static bool visit_parts(const struct mapping *mapping, void *with)
 {
     struct walk *walk = with;
@@ -122,7 +122,7 @@ static bool walk_memory(struct walk *walk, void (*visit)(struct walk *, uint64_t
     return maps_each_with(&walk->reader, visit_parts, walk);
 }
 
-/* Nothing of ours is to take up what the limit leaves to the program. */
+/* The agent's memory must not use up the program's limit. */
 static void count(struct walk *walk, uint64_t start, uint64_t size, bool is_own)
 {
     if (is_own)
@@ -131,15 +131,15 @@ static void count(struct walk *walk, uint64_t start, uint64_t size, bool is_own)
         walk->counted += size;
 }
 
-/* What cannot be locked, or not made resident, is passed over: so does the kernel. */
+/* Ignores what cannot be locked or made resident, as the kernel does. */
 static void lock(struct walk *walk, uint64_t start, uint64_t size, bool is_own)
 {
     if (!is_own)
         SYSCALL3(mlock2, start, size, walk->how);
 }
 
-/* With CAP_IPC_LOCK the limit does not count. mlock looks at the limit first, then at the range,
-   which is none. */
+/* With CAP_IPC_LOCK the limit does not count. mlock checks the limit first, and then the range,
+   which is invalid here. */
 static bool is_privileged(void)
 {
     return SYSCALL2(mlock, HALF, HALF) == INVALID;
@@ -164,9 +164,9 @@ static bool is_future_locked(void)
 }
 
 /*
- * What is mapped from now on comes first, so that there is no gap between that and what is. To end
- * that, where it was asked for before and is not now, there is only munlockall: what is locked may
- * be swapped out until it is locked again here.
+ * Future mappings come first, so that none is missed between the two steps. If they are locked and
+ * are not to be any more, only munlockall ends that: it unlocks all memory, which may be swapped
+ * out until it is locked again here.
  */
 static long lock_all(struct walk *walk, int flags)
 {
@@ -180,11 +180,11 @@ static long lock_all(struct walk *walk, int flags)
     if (syscall_failed(result))
         return result;
     walk_memory(walk, lock);
-    walk_memory(walk, count); /* what became ours meanwhile */
+    walk_memory(walk, count); /* unlocks what the agent mapped meanwhile */
     return result;
 }
 
-/* Where the kernel would refuse it also without us, and where /proc is not there, it answers. */
+/* The kernel answers where it would refuse the call without the agent, too, or /proc is missing. */
 long umbra_lock_memory(int flags)
 {
     struct walk *walk = 0;
@@ -228,7 +228,7 @@ static bool makes_system_call(const char *code)
     return false;
 }
 
-/* The program may have another one than the C library's: ThreadSanitizer's locks nothing. */
+/* The program may have another mlockall than the C library's: ThreadSanitizer's locks nothing. */
 static int (*other_mlockall(void))(int)
 {
     const char *next = dlsym ? dlsym(RTLD_NEXT, "mlockall") : 0;

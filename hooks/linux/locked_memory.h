@@ -1,7 +1,7 @@
 /*
- * mlockall, as it is without the agent. The kernel counts the whole address space of a process
- * against its limit, and locks all of it: the reserved range of thunks, the trace, each thread's
- * table. So the agent answers the program's call:
+ * mlockall with the result that it has without the agent. The kernel counts the whole address space
+ * of a process against its limit, and locks all of it: the reserved range of thunks, the trace,
+ * each thread's table. So the agent answers the program's call:
  *
  *      address space   | program | trace | program | libhooks.so | program | stubs |
  *      counted           *****             *****                   *****
@@ -18,10 +18,11 @@
 #ifndef UMBRA_HOOKS_LINUX_LOCKED_MEMORY_H
 #define UMBRA_HOOKS_LINUX_LOCKED_MEMORY_H
 
-/* The agent begins. It may have been loaded into a process that has all locked that is mapped. */
+/* At the agent's beginning. The process may already have called mlockall: then the kernel has
+   locked what was mapped of the agent. */
 void locked_memory_begin(void);
 
-/* In place of the system call, with its result. */
+/* Replaces the system call; returns what it would return. */
 long umbra_lock_memory(int flags) __attribute__((visibility("hidden")));
 
 #endif

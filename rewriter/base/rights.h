@@ -1,7 +1,7 @@
 /*
- * What a file lends to whoever runs it: the set-uid and set-gid bits, file capabilities. No file
- * that instrument writes or copies has any of it: an instrumented program runs code that it did not
- * bring along, and a copy would be a second way to those rights.
+ * Rights that a file gives to whoever runs it: the set-uid and set-gid bits, file capabilities. No
+ * file that instrument writes or copies has any: an instrumented program also runs the agent's
+ * code, and a copy would be a second way to those rights.
  */
 #ifndef UMBRA_REWRITER_RIGHTS_H
 #define UMBRA_REWRITER_RIGHTS_H

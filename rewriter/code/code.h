@@ -112,7 +112,7 @@ struct slot_use {
     bool is_call;
 };
 
-/* Code that was swept as that of a function whose end nothing tells but the next one. */
+/* Code that was swept as part of a function whose end is known by the next function only. */
 struct swept {
     uint64_t start, stop; /* what was decoded, from instruction to instruction, */
     uint64_t end;         /* and where the function ended then */

@@ -2,8 +2,8 @@
  * Functions and fragments. Compilers split the unlikely part of a function off, to another place,
  * with a frame description of its own: nothing in it says that it is not a function. Hooking a
  * fragment would count calls that never were, and write below the stack pointer of code that has
- * a red zone in use. Sure to be functions are those that are called, named, or aligned and pointed
- * at; sure to be fragments those entered with a frame set up. Of the others the jumps tell:
+ * a red zone in use. Code that is called, named, or aligned and pointed at is surely a function.
+ * Code that is entered with a frame set up is surely a fragment. For the rest, jumps decide:
  *
  *      - code that jumps into the middle of a fragment, or into whose middle a fragment jumps, is
  *        the function the fragment belongs to;

@@ -11,7 +11,6 @@
 #define LOOK_AHEAD 1024 /* bytes that decode are code */
 #define ROUND_WORK 64   /* units that sorting in what a round found costs for each function */
 
-/* Whether the bytes decode up to an instruction that does not go on to the next. */
 static bool is_decodable(const struct code *code, const ZydisDecoder *decoder, uint64_t address)
 {
     struct instruction at;
@@ -27,6 +26,14 @@ static bool is_decodable(const struct code *code, const ZydisDecoder *decoder, u
             return true;
     }
     return false;
+}
+
+bool code_is_decodable(const struct code *code, uint64_t address)
+{
+    ZydisDecoder decoder;
+
+    decoder_init(&decoder);
+    return is_decodable(code, &decoder, address);
 }
 
 /* `[endbr64] [bnd] jmp [rip + ...]`: a stub of the procedure linkage table. */

@@ -13,4 +13,7 @@
  */
 void code_discover(const struct code *code, struct function_list *functions, struct code_map *map);
 
+/* Whether the bytes decode up to an instruction that does not go on to the next. */
+bool code_is_decodable(const struct code *code, uint64_t address);
+
 #endif

@@ -17,8 +17,8 @@ struct leaf_check {
 void leaf_check_add(struct leaf_check *check, const struct instruction *at);
 bool leaf_check_is_leaf(const struct leaf_check *check);
 
-/* Whether the code from start to end, whose bytes these are, is one. Ends at the first thing that
-   says no, as in most functions a call soon does. */
+/* Whether the code from start to end, whose bytes these are, is a leaf. Stops at the first
+   instruction that rules it out, which comes soon in most functions. */
 bool code_is_leaf(const ZydisDecoder *decoder, uint64_t start, uint64_t end, const uint8_t *bytes);
 
 #endif

@@ -1,18 +1,18 @@
 /*
  * One linear pass over the instructions of a function.
  *
- * Where neither symbols nor unwind information tell, a function is taken to reach as far as the
- * next one that is known, until another is found in between. That one has been decoded before,
- * but as a part of the first: what it jumps to may have been inside and is outside now. So the
- * first to sweep a place leaves a landmark, a bit, at each instruction whose meaning depends on
- * where its function begins and ends: jumps, and addresses taken. Who comes later, and perhaps out
- * of step with what was decoded, decodes up to a landmark and goes from one to the next:
+ * If neither symbols nor unwind information tell its end, a function is taken to reach to the next
+ * known one, until another is found in between. The new function was decoded before, as a part of
+ * the first: a jump that stayed inside that one may lead outside of this one. So the first sweep of
+ * a place leaves a landmark, a bit, at each instruction whose meaning depends on where its function
+ * begins and ends: jumps, and addresses taken. A later sweep may begin within an instruction that
+ * was decoded. It decodes up to a landmark, and goes from one landmark to the next:
  *
  *      F found, swept       F----o--o-----o---o------o----- stop      o  landmark
  *      N found, swept                 N==>o   o      o                =  decoded
  *
- * Only the first leaves any, so that those of two who are out of step never mix. That is one
- * bit for each byte of code; chromium, without symbols, is decoded 1.2 times, not twice.
+ * Only the first sweep leaves landmarks, so those of two that are out of step never mix. That takes
+ * one bit for each byte of code; chromium, without symbols, is decoded 1.2 times, not twice.
  */
 #include "rewriter/code/code_sweep.h"
 
@@ -259,7 +259,7 @@ static size_t pass(struct sweep *sweep, uint64_t address, const uint8_t *bytes,
     return at.length;
 }
 
-/* Returns where it ends: before what does not decode if that is in a function, else at its end. */
+/* Returns where the sweep ends: in a function, before what does not decode; else at the end. */
 static uint64_t run(struct sweep *sweep, const uint8_t *bytes)
 {
     struct return_slot slot = {.until = 0};

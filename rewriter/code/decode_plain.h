@@ -1,6 +1,7 @@
 /*
- * The length of instructions that are nothing but work: most of them. A sweep, which has something
- * to note of few, passes over the others at a fraction of what decoding costs.
+ * The length of plain instructions, which neither branch nor take an address. Most instructions are
+ * plain. A sweep has nothing to note of them, and passes over them at a fraction of what decoding
+ * costs.
  */
 #ifndef UMBRA_REWRITER_DECODE_PLAIN_H
 #define UMBRA_REWRITER_DECODE_PLAIN_H

@@ -44,9 +44,10 @@ static uint64_t dynamic_value(const struct elf_layout *layout, const Elf64_Dyn *
 }
 
 /*
- * The agent comes first among what a program needs, so that its mlockall is found before the C
- * library's. A library's needs come behind those of the program that loads it, and the C library is
- * one of these; what a library is an auxiliary filter of comes right before the library.
+ * The agent is the first library that a program needs, so its mlockall is found before the C
+ * library's. What a library needs is searched after all that its program needs, the C library
+ * included. So a library also names the agent as its auxiliary filter: that is searched right
+ * before the library.
  */
 static void put_agent(struct elf_layout *layout)
 {

@@ -58,8 +58,8 @@ static void look_through(const struct eh_frame *frame, const struct code_range *
     keep_longer(longest, &stretch);
 }
 
-/* HotSpot has no code of its generator in the image. That it has one is said by a span in which no
-   call returns: the second byte of a function. */
+/* HotSpot has no generated code in the image. That it has a generator is expressed by a span to
+   which no call returns: the second byte of a function. */
 static struct elf_span find_java(const struct function_list *functions)
 {
     struct elf_span java = {0};

@@ -7,8 +7,9 @@
  * of that code is hooked, and the agent, which is told where it lies (image_header), lets calls
  * from it and from code made at run time pass.
  *
- * It is told by how a frame is set up. V8 either loads, where assemblers and compilers for ELF
- * store, or, in older versions, puts what kind of frame it is, or whose, behind rbp:
+ * It is recognised by how it sets up frames. V8 either moves by the instruction's load form, where
+ * assemblers and compilers for ELF use its store form, or, in older versions, pushes the frame's
+ * kind or owner right behind rbp:
  *
  *      push rbp            55
  *      mov  rbp, rsp       48 8b ec       mov r64, r/m64: V8 alone

@@ -1,7 +1,7 @@
 /*
- * mlockall in a static program. No dynamic linker could bind it to the agent, which has to answer
- * it (hooks/linux/locked_memory.h): so its system call is sent there, and the function that makes
- * it, and knows what errno is, stays the C library's.
+ * mlockall in a static program. The agent has to answer that call (hooks/linux/locked_memory.h),
+ * and there is no dynamic linker that could bind it to the agent. So the system call in the C
+ * library's function is sent to the agent. The function stays, and sets errno.
  *
  *      b8 97 00 00 00    mov  eax, 151       ->    e9 ........          jmp  stub
  *      0f 05             syscall                   66 90                never run
@@ -10,11 +10,11 @@
  *      stub:    48 8d 0d ........            lea  rcx, [next]           as syscall leaves it
  *               e9 ........                  jmp  umbra_mlockall_call   of the embedded agent
  *
- * Known by these seven bytes, as glibc, musl and others have them, with a name or without. A
- * program that makes the call some other way, as by syscall(SYS_mlockall, …), makes it itself.
+ * The function is recognised by these seven bytes, which glibc, musl and others have, whether it
+ * has a name or not. Other ways to make the call, as syscall(SYS_mlockall, …), stay as they are.
  *
- * In a dynamic image they stay, and a function that begins with them is not hooked: the agent tells
- * by them that a mlockall is the C library's.
+ * In a dynamic image the bytes stay, and a function that begins with them is not hooked: the agent
+ * recognises the C library's mlockall by them.
  */
 #ifndef UMBRA_REWRITER_ELF_MEMORY_LOCK_H
 #define UMBRA_REWRITER_ELF_MEMORY_LOCK_H

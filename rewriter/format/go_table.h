@@ -1,7 +1,8 @@
 /*
- * Go's table of functions and lines (pclntab), which tells Go programs whose stripped names, build
- * id and version are gone: Go's runtime walks stacks by it, so no option of the linker leaves it
- * out. Drawn for 64 bits (src/debug/gosym/pclntab.go and src/cmd/link/internal/ld/pcln.go of Go):
+ * Go's table of functions and lines (pclntab). By it a Go program is recognised whose names, build
+ * id and version were stripped: Go's runtime walks stacks by this table, so no option of the linker
+ * leaves it out. Drawn for 64 bits (src/debug/gosym/pclntab.go and src/cmd/link/internal/ld/pcln.go
+ * of Go):
  *
  *      0    magic             fffffff1 since Go 1.20, fffffff0 since 1.18, fffffffa since 1.16,
  *                             fffffffb since 1.2
@@ -13,9 +14,9 @@
  *      32   offsets of names, units, files, values; then of
  *      64   functions times {offset of its address, offset}, each 32 bits; fffffffa: 64 bits
  *
- * Who compares magic numbers, or carries a Go program with it as data, has such bytes as well. So
- * the offsets have to fit each other, and something has to point to the table: Go's linker has the
- * program's first data (moduledata) begin with the table's address since Go 1.5.
+ * Other programs may hold such bytes, too: those that compare magic numbers, or carry a Go program
+ * as data. So the offsets have to fit each other, and something has to point to the table: Go's
+ * linker has the program's first data (moduledata) begin with the table's address since Go 1.5.
  */
 #ifndef UMBRA_REWRITER_FORMAT_GO_TABLE_H
 #define UMBRA_REWRITER_FORMAT_GO_TABLE_H

@@ -8,7 +8,7 @@
  *      jmp, jcc                with a 32-bit displacement
  *      loop, jrcxz             loop +2; jmp +5; jmp target
  *      call                    the return address is that of the original call, so that call
- *                              sites, unwinding and shadow walks of the stack stay true:
+ *                              sites and unwinding stay as they were:
  *
  *              call  1f                     e8 01 00 00 00   keeps the return-stack predictor
  *              int3                         cc               in step

@@ -1,4 +1,4 @@
-/* Code apart from what else of an image changes: no linker makes it otherwise. */
+/* Checks that code shares no bytes with what else of an image changes, as no linker does. */
 #ifndef UMBRA_REWRITER_PE_APART_H
 #define UMBRA_REWRITER_PE_APART_H
 

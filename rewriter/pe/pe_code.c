@@ -25,6 +25,7 @@ void pe_code_free(struct pe_code *pe)
     for (size_t i = 0; i < pe->made_count; i++)
         free(pe->made_names[i]);
     free(pe->made_names);
+    free(pe->labels);
     free(pe->entries);
     code_map_free(&pe->map);
     function_list_free(&pe->functions);

@@ -10,6 +10,13 @@ struct pe_span {
     uint32_t rva, size;
 };
 
+/* A symbol of code that has no type. */
+struct pe_label {
+    uint64_t address;
+    const char *name;
+    bool is_external;
+};
+
 struct pe_code {
     struct code code;
     const struct pe_image *image;
@@ -18,6 +25,8 @@ struct pe_code {
     char *short_names; /* of eight letters, which end without a zero in the file */
     char **made_names; /* of imports that have but a number */
     size_t made_count, made_room;
+    struct pe_label *labels;
+    size_t label_count, label_room;
     struct pe_runtime_function *entries; /* of .pdata; ascending, none overlaps another */
     size_t entry_count;
     struct pe_span generated; /* V8's builtins; empty if there are none */

@@ -7,6 +7,7 @@
 #include "rewriter/pe/pe_entries.h"
 #include "rewriter/pe/pe_generated.h"
 #include "rewriter/pe/pe_imports.h"
+#include "rewriter/pe/pe_labels.h"
 #include "rewriter/pe/pe_symbols.h"
 #include "support/memory.h"
 
@@ -179,6 +180,7 @@ void pe_aliases_read(struct pe_code *pe, const struct pe_image *image)
     *pe = (struct pe_code){.image = image};
     ranges_read(pe);
     pe_symbols_add(pe);
+    pe_labels_add_all(pe);
 }
 
 void pe_names_read(struct pe_code *pe, const struct pe_image *image)
@@ -203,10 +205,12 @@ void pe_code_read(struct pe_code *pe, const struct pe_image *image,
     pe_symbols_add(pe);
     pe_entries_add(pe);
     pe_pointers_add(pe);
+    pe_labels_add(pe);
     function_list_settle(&pe->functions);
     pe_thunks_mark(pe);
     code_discover(&pe->code, &pe->functions, &pe->map);
     pe_thunks_mark(pe);
+    pe_labels_name(pe);
     pe_generated_mark(pe);
     if (options->instrument_imports)
         pe_imports_add(pe);

@@ -2,7 +2,7 @@
  * Where functions may begin in a PE image:
  *
  *      .pdata               primary entries; fragments are known by chained unwind information, or
- *                           by codes that all count from the first byte on
+ *                           by unwind codes that all hold from the first byte on
  *      exports              not forwarders, not data
  *      COFF symbols         of the type function
  *      entry point, TLS callbacks

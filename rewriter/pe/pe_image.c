@@ -8,6 +8,8 @@
 
 typedef unsigned long long ull;
 
+#define PE_HEADER_SIZE_32 96 /* of the optional header, without directories */
+
 #define WANTED      "a PE program or library for x86-64"
 #define BASE_LIMIT  (1ull << 47) /* of user space */
 #define IMAGE_LIMIT 0x7f000000u
@@ -49,8 +51,29 @@ uint16_t pe_machine(const uint8_t *bytes, size_t size)
     return machine;
 }
 
+/* A CLR header in the data directory, whose place depends on the magic number. */
+static bool has_clr_header(const struct pe_image *image)
+{
+    size_t optional = image->nt + 4 + sizeof(struct pe_file_header), at;
+    uint16_t magic = 0;
+    uint32_t rva = 0;
+
+    if (image->file.optional_header_size < sizeof magic || image->size - optional < sizeof magic)
+        return false;
+    memcpy(&magic, image->bytes + optional, sizeof magic);
+    at = magic == PE_MAGIC_32 ? PE_HEADER_SIZE_32 : sizeof(struct pe_optional_header);
+    at += PE_CLR * sizeof(struct pe_directory);
+    if (at + sizeof rva > image->file.optional_header_size ||
+        at + sizeof rva > image->size - optional)
+        return false;
+    memcpy(&rva, image->bytes + optional + at, sizeof rva);
+    return rva;
+}
+
 static bool refuse_machine(const struct pe_image *image, uint16_t machine, struct failure *failure)
 {
+    if (has_clr_header(image))
+        return fail(failure, image->path, PE_FOUND_CLR);
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
         if (machines[i].machine == machine)
             return fail(failure, image->path,

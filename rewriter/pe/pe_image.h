@@ -44,6 +44,10 @@ bool pe_is_pe(const uint8_t *bytes, size_t size);
 /* The machine it is for; 0 if it is no PE file, but for MS-DOS or the like. */
 uint16_t pe_machine(const uint8_t *bytes, size_t size);
 
+#define PE_FOUND_CLR                                                                               \
+    "expected machine code, found a .NET program, which is compiled when it runs; use a profiler " \
+    "for .NET"
+
 /* Made by Go's linker; code for a virtual machine. */
 bool pe_image_is_go(const struct pe_image *image);
 bool pe_image_is_clr(const struct pe_image *image);

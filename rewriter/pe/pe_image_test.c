@@ -87,6 +87,13 @@ static void refuses_what_is_not_for_us(void **state)
     pe_sample_directory(&sample, PE_CLR)->rva = PE_SAMPLE_FREE;
     assert_refused("found a .NET program");
     assert_int_equal(pe_kind(sample.bytes, sample.size), IMAGE_KIND_MACHINE);
+    /* Most of them are for any machine, which their headers call i386. */
+    pe_sample_init(&sample);
+    pe_sample_file(&sample)->machine = 0x14c;
+    pe_sample_header(&sample)->magic = PE_MAGIC_32;
+    memcpy((uint8_t *)pe_sample_header(&sample) + 96 + PE_CLR * 8, &(uint32_t){0x2008}, 4);
+    assert_refused("found a .NET program");
+    assert_int_equal(pe_kind(sample.bytes, sample.size), IMAGE_KIND_MACHINE);
     pe_sample_init(&sample);
     pe_sample_code(&sample, PE_SAMPLE_TEXT, "\xff Go build ID: \"x\"", 18);
     assert_refused("found a Go program");

@@ -2,6 +2,7 @@
 #include "image/manifest.h"
 #include "image/pe_headers.h"
 #include "rewriter/format/go_table.h"
+#include "rewriter/format/ocaml_code.h"
 #include "rewriter/pe/pe_image.h"
 #include "trace/image_manifest.h"
 
@@ -80,6 +81,17 @@ bool pe_image_is_agent(const struct pe_image *image)
     return false;
 }
 
+static bool is_ocaml(const struct pe_image *image)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < image->section_count; i++)
+        if (image->sections[i].flags & PE_SECTION_EXECUTE)
+            count += ocaml_code_count(image->bytes + image->sections[i].raw,
+                                      pe_section_bytes(&image->sections[i]));
+    return count >= OCAML_FEWEST;
+}
+
 bool pe_image_require_supported(const struct pe_image *image, struct failure *failure)
 {
     struct bounded_file file = bounded_file_of(image->bytes, image->size);
@@ -93,12 +105,12 @@ bool pe_image_require_supported(const struct pe_image *image, struct failure *fa
                     "drivers and boot loaders have, which cannot load the agent",
                     image->header.subsystem);
     if (pe_image_is_clr(image))
-        return fail(failure, image->path,
-                    "expected machine code, found a .NET program, which is compiled when it runs; "
-                    "use a profiler for .NET");
+        return fail(failure, image->path, PE_FOUND_CLR);
     if (pe_image_is_go(image))
         return fail(failure, image->path,
                     "expected code that returns to where it was called from, found a Go program, "
                     "which moves its stacks and reads return addresses; use Go's own profiler");
+    if (is_ocaml(image))
+        return fail(failure, image->path, OCAML_FOUND);
     return true;
 }

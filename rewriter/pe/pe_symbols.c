@@ -1,6 +1,7 @@
 /* Names: the COFF symbol table, which mingw leaves in an image, and the exports. */
 #include "rewriter/pe/pe_symbols.h"
 
+#include "rewriter/pe/pe_labels.h"
 #include "rewriter/pe/pe_names.h"
 #include "support/memory.h"
 
@@ -25,6 +26,28 @@ static const char *symbol_name(const struct pe_code *pe, const struct pe_symbol 
     return (const char *)strings.bytes + offset;
 }
 
+/* A section's own symbol has details behind it. */
+static bool is_label(const struct pe_symbol *symbol)
+{
+    return symbol->type == 0 && symbol->auxiliaries == 0 &&
+           (symbol->storage == PE_SYMBOL_EXTERNAL || symbol->storage == PE_SYMBOL_STATIC ||
+            symbol->storage == PE_SYMBOL_LABEL);
+}
+
+static void take_symbol(struct pe_code *pe, const struct pe_symbol *symbol, uint64_t address,
+                        const char *name)
+{
+    struct function function = {.evidence = EVIDENCE_SYMBOL, .name = name};
+
+    if (symbol->type == PE_SYMBOL_FUNCTION) {
+        if (name)
+            function.reason = (uint8_t)pe_name_reason(name);
+        pe_code_add(pe, address, 0, function);
+    } else if (name && *name != '.' && code_range_at(&pe->code, address)) {
+        pe_labels_note(pe, (struct pe_label){address, name, symbol->storage == PE_SYMBOL_EXTERNAL});
+    }
+}
+
 static void add_symbols(struct pe_code *pe)
 {
     const struct pe_image *image = pe->image;
@@ -33,17 +56,13 @@ static void add_symbols(struct pe_code *pe)
 
     pe->short_names = memory_zeroed(symbols.count + 1, SHORT_NAME);
     for (size_t i = 0; symbols.bytes && i < symbols.count; i += 1u + symbol.auxiliaries) {
-        struct function function = {.evidence = EVIDENCE_SYMBOL};
-
         memcpy(&symbol, symbols.bytes + i * sizeof symbol, sizeof symbol);
-        if (symbol.type != PE_SYMBOL_FUNCTION || symbol.section < 1 ||
+        if ((symbol.type != PE_SYMBOL_FUNCTION && !is_label(&symbol)) || symbol.section < 1 ||
             (size_t)symbol.section > image->section_count)
             continue;
-        function.name = symbol_name(pe, &symbol, strings, i);
-        if (function.name)
-            function.reason = (uint8_t)pe_name_reason(function.name);
-        pe_code_add(pe, image->base + image->sections[symbol.section - 1].rva + symbol.value, 0,
-                    function);
+        take_symbol(pe, &symbol,
+                    image->base + image->sections[symbol.section - 1].rva + symbol.value,
+                    symbol_name(pe, &symbol, strings, i));
     }
 }
 

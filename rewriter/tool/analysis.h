@@ -7,7 +7,7 @@
 
 /*
  * Sets image->functions, each with its reason, and the plan, which patch_plan_free frees, on
- * failure too. Refuses an image without functions, and one whose functions are a maze.
+ * failure too. Refuses an image without functions, and one whose functions take too much work.
  */
 bool image_analyse(struct image *image, const struct rewrite_options *options,
                    struct patch_plan *plan, struct failure *failure);

@@ -1,4 +1,4 @@
-/* That a new tree does not touch the one it is made from. */
+/* Checks that a new tree does not touch the one it is made from. */
 #ifndef UMBRA_REWRITER_TREE_APART_H
 #define UMBRA_REWRITER_TREE_APART_H
 

@@ -1,7 +1,7 @@
 /*
  * An independent opinion on an image that was written: LIEF parses it and compares what it finds
- * with what was meant. LIEF has no fear of hostile files but reason to, so it works in a child
- * process with a limit on memory and time.
+ * with what was meant. A hostile file may make LIEF crash or hang, so it works in a child process
+ * with a limit on memory and time.
  */
 #ifndef UMBRA_REWRITER_JUDGE_H
 #define UMBRA_REWRITER_JUDGE_H

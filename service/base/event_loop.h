@@ -41,7 +41,7 @@ void event_loop_remove(struct event_loop *loop, struct event_source *source);
 /* The timer is due in so many milliseconds, and no sooner; one that is set is set anew. */
 void event_timer_set(struct event_loop *loop, struct event_timer *timer, int64_t delay_ms);
 
-/* One that is not set is let pass. */
+/* Does nothing if it is not set. */
 void event_timer_clear(struct event_loop *loop, struct event_timer *timer);
 
 /*

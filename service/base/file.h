@@ -22,16 +22,16 @@ bool file_make_directory(const char *path);
  */
 int file_open_directory(const char *path, char **absolute);
 
-/* Is path still the directory that was opened? True where there is no telling. */
+/* Is path still the directory that was opened? True if that cannot be found out. */
 bool file_is_directory(int directory, const char *path);
 
 /* Makes a file of this user alone; EEXIST if the name is taken, by a link too. Returns -1. */
 int file_create(int directory, const char *name);
 
-/* Opens the file that has this identity, to read it. Returns -1 if it is at path no more. */
+/* Opens the file that has this identity, to read it. Returns -1 if it is no longer at path. */
 int file_open_identified(const char *path, uint64_t identity);
 
-/* Its length becomes size, with a hole for an end. EFBIG or EINVAL: less may be possible. */
+/* Its length becomes size, with a hole at the end. EFBIG or EINVAL: less may be possible. */
 bool file_extend(int file, uint64_t size);
 
 /*

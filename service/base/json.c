@@ -15,7 +15,7 @@ static size_t character_length(const char *at)
     return length;
 }
 
-/* Control characters are none of it any more: two have to be escaped. */
+/* Control characters were replaced already: only two characters have to be escaped. */
 char *json_string(char *string, size_t size, const char *text)
 {
     char *plain = strdup(text);

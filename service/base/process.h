@@ -38,6 +38,9 @@ bool process_is_gone(pid_t pid, int watch);
 /* Returns when it is. */
 void process_wait_until_gone(pid_t pid, int watch);
 
+/* Has it left the session (setsid(2)) that this process is in, as daemons do? */
+bool process_is_daemon(pid_t pid);
+
 /* Returns true unless it is certain that the process does not map the file of that file_identity.
  */
 bool process_may_map(pid_t pid, uint64_t file);
@@ -53,6 +56,10 @@ struct process_code {
 /* Calls it with each of them, ascending; never where they cannot be had. */
 void process_each_code(pid_t pid, void (*each)(void *owner, const struct process_code *code),
                        void *owner);
+
+/* Opens that file, to read it, as the process sees it: another may be mounted over it there.
+   Returns -1 if it cannot be had. */
+int process_open_code(pid_t pid, const struct process_code *code);
 
 /*
  * What the system says of the end of a process that is gone. watch is as process_watch returned it

@@ -9,7 +9,8 @@
 
 #include "service/base/message.h"
 
-static _Noreturn void wait_for(pid_t daemon, int ready)
+/* Returns 0 when the daemon is ready, else the status that it ended with, or 1. */
+static int wait_for(pid_t daemon, int ready)
 {
     char byte;
     int status;
@@ -19,27 +20,31 @@ static _Noreturn void wait_for(pid_t daemon, int ready)
         got = read(ready, &byte, 1);
     while (got < 0 && errno == EINTR);
     if (got == 1)
-        _exit(0);
+        return 0;
     if (waitpid(daemon, &status, 0) == daemon && WIFEXITED(status) && WEXITSTATUS(status))
-        _exit(WEXITSTATUS(status));
+        return WEXITSTATUS(status);
     message("the service ended before it was ready");
-    _exit(1);
+    return 1;
 }
 
-int daemon_begin(void)
+/* Returns in both; -1 after one message: there is no other. In the one that called it *status is
+   wait_for's. */
+static int split(pid_t *daemon, int *status)
 {
     int ready[2];
-    pid_t pid = -1;
 
+    *daemon = -1;
     if (pipe2(ready, O_CLOEXEC) == 0)
-        pid = fork();
-    if (pid < 0) {
+        *daemon = fork();
+    if (*daemon < 0) {
         message("cannot split off a process: %s", strerror(errno));
         return -1;
     }
-    if (pid) {
+    if (*daemon) {
         close(ready[1]);
-        wait_for(pid, ready[0]);
+        *status = wait_for(*daemon, ready[0]);
+        close(ready[0]);
+        return 0;
     }
     setsid();
     signal(SIGHUP, SIG_IGN); /* until the service can read it */
@@ -48,6 +53,26 @@ int daemon_begin(void)
         close(ready[1]);
     close_range(STDERR_FILENO + 2, ~0u, 0);
     return STDERR_FILENO + 1;
+}
+
+int daemon_begin(void)
+{
+    pid_t daemon;
+    int status, caller = split(&daemon, &status);
+
+    if (daemon > 0)
+        _exit(status);
+    return caller;
+}
+
+int daemon_begin_beside(void)
+{
+    pid_t daemon;
+    int status, caller = split(&daemon, &status);
+
+    if (daemon > 0)
+        return status ? -1 : -2;
+    return caller;
 }
 
 void daemon_ready(int caller)

@@ -357,7 +357,7 @@ static void told_to_end(void *owner)
         keeping.is_to_end = true;
 }
 
-/* As the programs stand, that go on unrecorded. */
+/* Writes the traces as they are; the programs go on unrecorded. */
 static _Noreturn void write_all_and_end(void)
 {
     struct kept *kept;

@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "service/base/file.h"
+
 #define WAIT_MS 20
 
 /* So that no file we open is ever taken for the standard error of this process. */
@@ -134,6 +136,13 @@ void process_wait_until_gone(pid_t pid, int watch)
         poll(&poll_watch, 1, watch < 0 ? WAIT_MS : -1);
 }
 
+bool process_is_daemon(pid_t pid)
+{
+    pid_t session = getsid(pid);
+
+    return session >= 0 && session != getsid(0);
+}
+
 /* Of lines "BEGIN-END PERMISSIONS OFFSET DEVICE INODE PATH", proc(5). */
 static FILE *open_maps(pid_t pid)
 {
@@ -193,6 +202,17 @@ void process_each_code(pid_t pid, void (*each)(void *owner, const struct process
     free(line);
     if (maps)
         fclose(maps);
+}
+
+int process_open_code(pid_t pid, const struct process_code *code)
+{
+    char path[PATH_MAX + 64];
+    int file = file_open_identified(code->path, code->file);
+
+    if (file >= 0 ||
+        snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, code->path) >= (int)sizeof(path))
+        return file;
+    return file_open_identified(path, code->file);
 }
 
 void process_raise_descriptor_limit(void)

@@ -6,8 +6,8 @@
 
 #include "service/linux/signals_before.h"
 
-/* Writing past RLIMIT_FSIZE or to a closed pipe shall be an error, not the end of the service; nor
- * shall somebody be who opens a file that we have a lease on for a moment (SIGIO). */
+/* Writing past RLIMIT_FSIZE or to a closed pipe has to fail, not to end the service. Nor must SIGIO
+ * end it, which comes when somebody opens a file on which we hold a lease for a moment. */
 static void ignore(struct signals_before *before, int number)
 {
     struct sigaction action;

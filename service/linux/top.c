@@ -32,12 +32,14 @@ static void run_neighbour(char **arguments)
 int top_run(const struct options *options, char *const *traces)
 {
     char interval[OPTION_SIZE], times[OPTION_SIZE];
-    size_t count = 0, at = 0;
+    size_t count = 0, handed_on = 0, at = 0;
     char **arguments;
 
     while (traces[count])
         count++;
-    arguments = calloc(count + MOST_OPTIONS + 1, sizeof(*arguments));
+    while (options->command && options->command[handed_on])
+        handed_on++;
+    arguments = calloc(count + handed_on + MOST_OPTIONS + 1, sizeof(*arguments));
     if (!arguments) {
         message("top: %s", strerror(errno));
         return 1;
@@ -51,6 +53,8 @@ int top_run(const struct options *options, char *const *traces)
         arguments[at++] = times;
     if (options->is_once)
         arguments[at++] = "--once";
+    for (size_t i = 0; i < handed_on; i++)
+        arguments[at++] = options->command[i];
     arguments[at++] = "--";
     memcpy(arguments + at, traces, count * sizeof(*traces));
     run_neighbour(arguments);

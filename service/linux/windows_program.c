@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "service/linux/command_file.h"
+
 /*
  *      0   "MZ"
  *      60  place of the PE header, 32 bits
@@ -44,16 +46,5 @@ static bool is_pe_path(const char *path)
 
 bool windows_program_find(char *path, size_t size, const char *command)
 {
-    const char *folders = getenv("PATH");
-    size_t length;
-
-    if (strchr(command, '/'))
-        return (size_t)snprintf(path, size, "%s", command) < size && is_pe_path(path);
-    for (; folders; folders = folders[length] ? folders + length + 1 : NULL) {
-        length = strcspn(folders, ":");
-        snprintf(path, size, "%.*s/%s", (int)length, length ? folders : ".", command);
-        if (access(path, F_OK) == 0)
-            return is_pe_path(path);
-    }
-    return false;
+    return command_file_find(path, size, command) && is_pe_path(path);
 }

@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * Finds the file of a command as execvp(3) does. Returns true, with its path, if it is a PE image;
- * that it may be executed is not asked, for Wine does not.
+ * Finds the file of a command as execvp(3) does. Returns true, with its path, if it is a PE image.
+ * It need not be executable: Wine does not ask for that.
  */
 bool windows_program_find(char *path, size_t size, const char *command);
 

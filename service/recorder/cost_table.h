@@ -6,12 +6,12 @@
  *      one in 10 s       header: 0      measures -----> |                                 |
  *      at its end, one that ran for long has measured ->|                                 |
  *
- * To measure takes half a millisecond to four (hooks/calibrate.c), a program's start else less than
- * one. A measurement holds for an agent, by the hash in its hello. The processor, its tick
- * counter's rate and the way of timing are the same for all programs of a service. What does change
- * is what else the machine does, and the processor's frequency; on a machine that moves to another
- * host, the processor. So after 10 s the next program measures, and what is older than 5 minutes
- * does not count. The median keeps one that was disturbed from spoiling the traces of all others.
+ * Measuring takes 0.5 to 4 ms (hooks/calibrate.c); all else at a program's start takes less than
+ * one. A measurement holds for one agent, by the hash in its hello. The processor, its tick
+ * counter's rate and the way of timing are the same for all programs of a service. What changes is
+ * the machine's other work and the processor's frequency, and the processor itself if a virtual
+ * machine moves to another host. So after 10 s the next program measures, and measurements older
+ * than 5 minutes do not count. The median keeps a disturbed one from spoiling all other traces.
  */
 #ifndef UMBRA_SERVICE_COST_TABLE_H
 #define UMBRA_SERVICE_COST_TABLE_H

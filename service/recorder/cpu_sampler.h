@@ -38,7 +38,7 @@ struct cpu_sampler *cpu_sampler_open(struct event_loop *loop, uint32_t period_ns
                                      const struct cpu_sampler_receiver *receiver,
                                      char why[CPU_SAMPLER_WHY_SIZE]);
 
-/* No target is left. Null is let pass. */
+/* To be called when no target is left. Null: does nothing. */
 void cpu_sampler_close(struct cpu_sampler *sampler);
 
 /*

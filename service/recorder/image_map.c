@@ -268,7 +268,7 @@ bool image_map_has(const struct image_map *map, uint64_t address)
     return find_image(map, address) != NULL;
 }
 
-static bool is_end_of_call(const struct image_code *code, uint64_t address)
+static bool is_end_of_call(pid_t pid, const struct image_code *code, uint64_t address)
 {
     unsigned char bytes[CALL_SITE_BYTES];
     const uint64_t distance = address - code->mapped.begin;
@@ -277,7 +277,7 @@ static bool is_end_of_call(const struct image_code *code, uint64_t address)
 
     if (distance < sizeof(bytes))
         return false;
-    file = file_open_identified(code->path, code->mapped.file);
+    file = process_open_code(pid, &code->mapped);
     if (file < 0)
         return true;
     is_read =
@@ -300,7 +300,7 @@ static bool is_return_address(struct image_map *map, uint64_t address)
         return *verdict & ENDS_A_CALL;
     code = first_code(map, address);
     *verdict = address;
-    if (code && code->mapped.begin <= address && is_end_of_call(code, address))
+    if (code && code->mapped.begin <= address && is_end_of_call(map->pid, code, address))
         *verdict |= ENDS_A_CALL;
     return *verdict & ENDS_A_CALL;
 }

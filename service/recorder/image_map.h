@@ -9,9 +9,10 @@
  *      open              from unit 40       yes               <- scanned
  *
  * A stack is full of words that point into an image and are no return addresses: pointers to
- * variables, strings and functions. One is where the image can be executed, and a call ends before
- * it. The first the system tells of the process, the second the file that it has mapped there.
- * What of this cannot be found out, since the process or its file is gone, is not asked for.
+ * variables, strings and functions. A word is taken for a return address if it points to memory of
+ * the image that is executable, and a call ends right before that place. The system tells what is
+ * executable, the mapped file what ends there. A condition is left out if it cannot be checked,
+ * since the process or its file is gone.
  */
 #ifndef UMBRA_SERVICE_IMAGE_MAP_H
 #define UMBRA_SERVICE_IMAGE_MAP_H

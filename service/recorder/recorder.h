@@ -58,6 +58,7 @@ struct recorder {
     /* Since the start. */
     unsigned last_session;
     unsigned ended;
+    unsigned crashes;     /* programs that died of a signal that nobody sent */
     unsigned lost;        /* programs whose trace could not be made or handed over */
     uint64_t ended_bytes; /* of the traces that are complete */
     struct ended_list ended_list;

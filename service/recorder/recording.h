@@ -15,7 +15,7 @@ bool recording_open(struct recorder *recorder);
 
 /*
  * From here on sessions can begin. socket_path is the one of the instance, which is ours from here
- * on: an earlier service of it may have left sessions to its keeper, which are gone on with.
+ * on: an earlier service of it may have left sessions to its keeper, which this one continues.
  */
 void recording_begin(struct recorder *recorder, const char *socket_path);
 

@@ -17,6 +17,7 @@
 #include "service/recorder/slices.h"
 #include "service/recorder/ticker.h"
 
+#define MOST_CRASHES   3
 #define MEASURING_MS   1000
 #define SETTLE_MS      1000
 #define SETTLE_STEP_MS 10
@@ -146,6 +147,39 @@ static void give_costs(struct session *session, struct trace_header *header)
     costs_write(&costs, header);
 }
 
+/* Signals by which the kernel ends a program that did wrong, or abort(); not those that are sent.
+ */
+static const char *name_of_crash(const struct trace_file_end *end)
+{
+    static const struct {
+        uint32_t number;
+        const char *name;
+    } crashes[] = {{4, "SIGILL"}, {5, "SIGTRAP"},  {6, "SIGABRT"}, {7, "SIGBUS"},
+                   {8, "SIGFPE"}, {11, "SIGSEGV"}, {31, "SIGSYS"}};
+
+    for (size_t i = 0; end->how == TRACE_END_KILLED && i < sizeof(crashes) / sizeof(*crashes);
+         i++) {
+        if (crashes[i].number == end->code)
+            return crashes[i].name;
+    }
+    return NULL;
+}
+
+/* Maybe it is our fault: what to try. The first ones stand for all. */
+static void say_crash(const struct session *session, const struct trace_file_end *end)
+{
+    struct recorder *recorder = session->recorder;
+    const char *name = name_of_crash(end);
+
+    if (!name || recorder->crashes++ >= MOST_CRASHES)
+        return;
+    message("%s (pid %d) died of %s. If it does not die unrecorded "
+            "(UMBRA_INSTANCE_ID=none), find the function whose hook does it with instrument "
+            "--bisect, and leave it out with instrument --exclude",
+            session->trace.header ? session->trace.header->exe : session->trace.name,
+            (int)session->pid, name);
+}
+
 static void end(struct session *session, enum trace_end kind)
 {
     struct recorder *recorder = session->recorder;
@@ -161,6 +195,7 @@ static void end(struct session *session, enum trace_end kind)
     trace_dir_find_again(session->directory);
     if (kind == TRACE_END_GONE && !session->is_tcp)
         process_read_end(session->pid, session->source.fd, &trace_end.how, &trace_end.code);
+    say_crash(session, &trace_end);
     for (size_t i = 0; i < PART_COUNT; i++)
         parts[i]->end(session);
     bytes = trace_file_end(&session->trace, session->directory, &trace_end, elsewhere,

@@ -8,9 +8,9 @@
  *      total of a node    = growth of its ticks, probes' cost taken out
  *      self of a function = total of its nodes, less that of the nodes called from them
  *
- * Until main returns that would give it nothing and then everything. So an invocation that was
- * open at both looks, and was not seen to be another one, is credited with the time between them;
- * when it ends, its credit is taken off. It is taken for open if all of these hold:
+ * By that alone, main would get nothing until it returns, and then everything. So an invocation
+ * that was open at both looks, and was not seen to be another one, is credited with the time
+ * between them; when it ends, its credit is taken off. It is taken for open if all of these hold:
  *
  *      - the node has more calls than exits, and neither changed
  *      - so it is with the one that called it, up to the root

@@ -1,6 +1,6 @@
 /*
- * The time, told to the processes that want it (trace_header.tick): each millisecond, with many of
- * them less often.
+ * Writes the time into the traces of the processes that want it (trace_header.tick): each
+ * millisecond, less often if they are many.
  */
 #ifndef UMBRA_SERVICE_TICKER_H
 #define UMBRA_SERVICE_TICKER_H

@@ -274,9 +274,9 @@ static bool write_end(struct trace_file *file, const struct trace_file_end *end)
                          offsetof(struct trace_header, ticks_per_second));
 }
 
-/* A child that was forked in a pause goes by its parent's trace until it begins with its own. If
- * the parent is gone, nobody else would end that pause; whether it is one for the child is told
- * at its hello. */
+/* A child that was forked in a pause uses its parent's trace until it begins its own. If the parent
+ * is gone, nothing else would end that pause. The answer to the child's hello says whether the
+ * child is to pause. */
 static void end_pause_of_children(const struct trace_file *file)
 {
     struct trace_header *header = map_header(file);

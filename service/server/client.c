@@ -45,7 +45,7 @@ static void drop(void *owner)
     client_end(client);
 }
 
-/* Of the kind, when as many are there as may be: the one who has waited longest goes. */
+/* If as many of the kind are there as may be, drops the one that has waited longest. */
 static void make_room(struct service *service, const struct client_kind *kind)
 {
     struct client *client, *oldest = NULL;

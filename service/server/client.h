@@ -50,8 +50,8 @@ struct client {
 };
 
 /*
- * Takes over a connection. Whoever comes when the house is full takes the place of the one of its
- * kind who has waited longest. Returns null, the connection closed, if there is no memory.
+ * Takes over a connection. If there are as many of its kind as may be, the one that has waited
+ * longest is dropped. Returns null, the connection closed, if there is no memory.
  */
 struct client *client_begin(struct service *service, const struct client_kind *kind, int connection,
                             const char *name);
@@ -62,15 +62,15 @@ void client_end(struct client *client);
 /* Ends the client, but the connection is the caller's, and no more watched. */
 int client_give_away(struct client *client);
 
-/* One message of what is wrong with it; for those who may be anybody, as long as they are few: what
- * strangers do may fill neither the screen nor the disk. */
+/* Says in one message what is wrong with the client. Messages about clients that may be anybody are
+ * limited in number: strangers must fill neither the screen nor the disk. */
 void client_complain(struct client *client, const char *verb, const char *why);
 
 /* Sends one line of an answer, or its end if format is null. */
 void client_say(struct client *client, const char *format, ...)
     __attribute__((format(SERVICE_PRINTF, 2, 3)));
 
-/* It asked for the end of the service: it has time, and is told when it is there. */
+/* The client asked the service to stop: it is not dropped, and is answered when that is done. */
 void client_wait_for_end(struct client *client);
 
 #endif

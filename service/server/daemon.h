@@ -10,6 +10,12 @@
  */
 int daemon_begin(void);
 
+/*
+ * Likewise, but the process that called it goes on: returns -2 in it, when daemon_ready was called,
+ * and -1 after one message where that did not come to pass. Windows has none: -1 without a message.
+ */
+int daemon_begin_beside(void);
+
 /* Lets the one who waits go, and gives up the directory and the standard descriptors. */
 void daemon_ready(int caller);
 

@@ -6,13 +6,16 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#include "service/base/family.h"
 #include "service/base/message.h"
 #include "service/base/process.h"
 #include "service/recorder/recording.h"
 #include "service/recorder/session_life.h"
 #include "service/server/client.h"
 #include "service/server/command.h"
+#include "service/server/command_link.h"
 #include "service/server/listeners.h"
+#include "service/server/rest.h"
 
 /* As daemons do, whose SIGHUP comes from whatever renames their log files. */
 static bool is_daemon_like(const struct service *service)
@@ -32,8 +35,10 @@ static void signal_came(void *owner)
             session_sweep(&service->recorder, false);
             if (service->command && command_has_ended(service->command, &service->exit_status)) {
                 service->command = 0;
-                service->is_stopping = true;
+                rest_begin(service);
             }
+            family_collect(service->command);
+            rest_look(service);
         } else if (event.for_the_log && !service->command && is_daemon_like(service)) {
             message_reopen_log();
         } else if (!service->command) {
@@ -73,6 +78,9 @@ bool serve_run_command(struct service *service)
 {
     if (!service->settings->command)
         return true;
+    service->command_kind = command_kind(service->settings->command[0]);
+    family_begin();
+    command_link_make(service->endpoint.socket_path);
     service->command =
         command_start(service->settings->command, service->settings->instance,
                       service->tcp.listener < 0 ? NULL : service->endpoint.rendezvous_path,
@@ -83,6 +91,8 @@ bool serve_run_command(struct service *service)
 int serve_run(struct service *service)
 {
     process_raise_descriptor_limit();
+    if (service->settings->ends_when_idle)
+        rest_begin(service);
     while (!service->is_stopping)
         event_loop_turn(&service->loop);
     return service->exit_status;
@@ -114,8 +124,13 @@ static void close_clients(struct service *service, unsigned left)
 
 void serve_close(struct service *service)
 {
-    unsigned left = recording_end(&service->recorder, service->settings->command != NULL);
+    unsigned left;
 
+    event_timer_clear(&service->loop, &service->rest.timer);
+    left = recording_end(&service->recorder, service->settings->command != NULL);
+
+    if (service->settings->command)
+        command_link_remove();
     tcp_endpoint_close(&service->tcp);
     endpoint_close(&service->endpoint);
     close_clients(service, left);

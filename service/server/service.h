@@ -18,6 +18,7 @@
 
 #include "service/base/event_loop.h"
 #include "service/recorder/recorder.h"
+#include "service/server/command_kind.h"
 #include "service/server/endpoint.h"
 #include "service/server/signals.h"
 #include "service/server/tcp_endpoint.h"
@@ -27,9 +28,19 @@ struct client;
 /* All of it is the caller's. */
 struct service_settings {
     const char *instance;
-    char **command; /* to be run, zero-terminated; null: none */
-    bool is_daemon; /* its terminal does not end it */
+    char **command;      /* to be run, zero-terminated; null: none */
+    bool is_daemon;      /* its terminal does not end it */
+    bool ends_when_idle; /* with the last of its sessions */
     const struct recorder_settings *recording;
+};
+
+/* What the command left running: rest.h. */
+struct rest {
+    struct event_timer timer;
+    int64_t since_ms, pause_ms;
+    bool was_said;
+    bool has_strangers; /* instrumented programs that run on without having come, which was said */
+    bool has_daemons; /* when the service stopped since nothing else was left: that are recorded */
 };
 
 struct service {
@@ -49,7 +60,9 @@ struct service {
     unsigned strangers;     /* of these, who did not know the secret */
 
     pid_t command; /* 0 if there is none */
+    enum command_kind command_kind;
     int exit_status;
+    struct rest rest;
     bool is_stopping;
 };
 

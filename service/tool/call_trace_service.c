@@ -40,6 +40,31 @@ static void say_ready(const struct options *options, const struct service *servi
                 service->recorder.trace_dir.path);
 }
 
+/* Asked where nothing came to be recorded. */
+static void say_none_came(const struct service *service, const char *command)
+{
+    switch (service->command_kind) {
+    case COMMAND_INSTRUMENTED:
+        message(
+            "%s: instrumented, but it did not come to be recorded: programs of another user, with "
+            "more rights than their user, or that may open no socket do not",
+            command);
+        break;
+    case COMMAND_NOT_INSTRUMENTED:
+        message("%s: expected a program to record, found none: it is not instrumented itself; was "
+                "what it started?",
+                command);
+        break;
+    case COMMAND_IS_SCRIPT:
+        message(
+            "%s: expected a program to record, found none: was any that it started instrumented?",
+            command);
+        break;
+    case COMMAND_UNKNOWN:
+        message("%s: expected a program to record, found none: was it instrumented?", command);
+    }
+}
+
 /* Returns the exit status. */
 static int serve(const struct options *options, struct service *service)
 {
@@ -48,10 +73,35 @@ static int serve(const struct options *options, struct service *service)
     if (!serve_run_command(service))
         return service->exit_status;
     status = serve_run(service);
-    if (options->command && !service->recorder.last_session && !service->refused)
-        message("%s: expected a program to record, found none: was it instrumented?",
-                options->command[0]);
+    if (options->command && !service->recorder.last_session && !service->refused &&
+        !service->rest.has_strangers)
+        say_none_came(service, options->command[0]);
     return status;
+}
+
+/* Daemons that the command left are recorded by the next service of the instance, which takes them
+   over from the keeper. Returns true in that one, when it has ended. */
+static bool go_on_for_daemons(const struct options *options)
+{
+    struct service_settings settings = settings_of(options);
+    struct service service;
+    int caller = daemon_begin_beside();
+
+    settings.command = NULL;
+    settings.is_daemon = settings.ends_when_idle = true;
+    if (caller >= 0) {
+        if (serve_open(&service, &settings) && open_log(options, &service)) {
+            daemon_ready(caller);
+            serve_run(&service);
+            serve_close(&service);
+        }
+        return true;
+    }
+    if (caller == -2)
+        message("instance %s records them in the background until they end; to stop that: "
+                "call_trace_service stop --instance-id=%s",
+                options->instance, options->instance);
+    return false;
 }
 
 static int start(const struct options *options)
@@ -70,6 +120,8 @@ static int start(const struct options *options)
         say_ready(options, &service);
     status = serve(options, &service);
     serve_close(&service);
+    if (service.rest.has_daemons && go_on_for_daemons(options))
+        return EXIT_OK;
     return status;
 }
 

@@ -166,7 +166,7 @@ static bool choose_instance(struct options *options, const char *given)
     const char *instance = given ? given : getenv("UMBRA_INSTANCE_ID");
     char path[PROTOCOL_PATH_SIZE];
 
-    if (options->command && !given) {
+    if (options->command && options->verb == VERB_START && !given) {
         snprintf(options->instance, sizeof(options->instance), "run-%d-%06lx", (int)getpid(),
                  (unsigned long)tick_clock_now() & 0xffffff);
         return true;
@@ -389,7 +389,7 @@ static bool check_verb(const struct options *options, const struct raw_options *
                 options->verb == VERB_START ? "; put -- before a command to run" : "; see --help");
         return false;
     }
-    if (options->command && options->verb != VERB_START) {
+    if (options->command && options->verb != VERB_START && options->verb != VERB_TOP) {
         message("-- %s: only start takes a command", options->command[0]);
         return false;
     }

@@ -50,7 +50,8 @@ struct options {
     char instance[OPTIONS_INSTANCE_SIZE];
     struct recorder_settings recording; /* strings in argv, as the others */
     bool is_quiet;
-    char **command;         /* what stands behind "--", zero-terminated; null if there is none */
+    char **command; /* what stands behind "--", zero-terminated; null if there is none. Of top the
+                        grinder's options */
     const char *linux_only; /* why an option given is of no use to Windows programs; or null */
 
     bool as_json;

@@ -54,6 +54,9 @@ static void test_each_verb_has_its_options(void **state)
     assert_false(PARSE(&options, "start", "--quiet", "--verbose"));
     assert_false(PARSE(&options, "stop", "--json"));
     assert_false(PARSE(&options, "list", "--paused"));
+    assert_true(PARSE(&options, "top", "--once", "--", "--path-map=/a=/b"));
+    assert_string_equal(options.command[0], "--path-map=/a=/b");
+    assert_string_equal(options.instance, "default");
     assert_false(PARSE(&options, "top", "--session=1"));
     assert_false(PARSE(&options, "pause", "--session=1", "--pid=2"));
     assert_false(PARSE(&options, "pause", "--session=0"));

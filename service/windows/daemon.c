@@ -112,3 +112,8 @@ void daemon_ready(int caller)
     SetEvent((HANDLE)(intptr_t)caller);
     CloseHandle((HANDLE)(intptr_t)caller);
 }
+
+int daemon_begin_beside(void)
+{
+    return -1;
+}

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-/* All that is waited for are sockets; who is not a socket has a thread that writes to one. */
+/* The loop waits for sockets only. For all else a thread waits, and writes to a socket. */
 bool event_loop_open(struct event_loop *loop)
 {
     *loop = (struct event_loop){.fd = -1};

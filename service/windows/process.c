@@ -64,6 +64,12 @@ void process_wait_until_gone(pid_t pid, int watch)
         WaitForSingleObject(handle_of(watch), INFINITE);
 }
 
+bool process_is_daemon(pid_t pid)
+{
+    (void)pid;
+    return false;
+}
+
 /* That cannot be found out here. */
 bool process_may_map(pid_t pid, uint64_t file)
 {
@@ -81,6 +87,12 @@ void process_each_code(pid_t pid, void (*each)(void *owner, const struct process
                        void *owner)
 {
     (void)pid, (void)each, (void)owner;
+}
+
+int process_open_code(pid_t pid, const struct process_code *code)
+{
+    (void)pid, (void)code;
+    return -1;
 }
 
 void process_raise_descriptor_limit(void)

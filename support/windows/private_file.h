@@ -1,4 +1,4 @@
-/* Whose a file is. Uses ntdll alone, no heap and no last error: the agent asks, too. */
+/* Is a file private to its user? Uses ntdll alone, no heap, no last error: the agent asks, too. */
 #ifndef UMBRA_SUPPORT_WINDOWS_PRIVATE_FILE_H
 #define UMBRA_SUPPORT_WINDOWS_PRIVATE_FILE_H
 
@@ -8,8 +8,9 @@
  * Does the open file (of GENERIC_READ, a HANDLE) belong to the user of this process, to the system
  * or to its administrators, and does its list give nobody else any access?
  *
- * Under Wine the owner is the file's, another's if it is not the user's, root's too. Of the mode,
- * what is for all others is in the list; what is for the group is not, so that cannot be seen.
+ * Under Wine, a file of any other user, root included, has one and the same unknown owner. The list
+ * shows what the file's mode grants to everybody. It does not show what the mode grants to the
+ * group.
  */
 bool private_file(void *file);
 

@@ -1,6 +1,6 @@
 /* The grinder's reading of an instrumented image of either system: its manifest, its names, what it
    says of files with more of them, and its original. */
-#include "grinder/image/debug_file.h"
+#include "grinder/image/image_file.h"
 #include "grinder/image/original_bytes.h"
 #include "grinder/symbols/demangle.h"
 #include "image/manifest.h"
@@ -68,7 +68,7 @@ static void read_debug_links(const struct image_file *image)
     struct pe_codeview codeview;
     char *path = NULL;
 
-    free(debug_file_find(no_dirs, "/nowhere/image", image));
+    free(image_file_debug_path(image, no_dirs, "/nowhere/image"));
     if (image->format == IMAGE_PE && pe_codeview_read(&image->pe, &codeview, &path) == 0 && !path)
         abort();
     free(path);

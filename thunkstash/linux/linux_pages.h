@@ -27,7 +27,7 @@ bool pages_touch(void *pages, uint64_t size, uint32_t at);
 /* Copies what is at an address, as pages_read does. */
 bool pages_copy(uint64_t address, void *copy, uint64_t size);
 
-/* The program is about to have all locked that is mapped from now on: what the agent maps is not.
+/* The program is about to have all future mappings locked. From now on those of the agent are not.
  */
 void pages_keep_unlocked(void);
 void pages_unlock(void *pages, uint64_t size);

@@ -1,7 +1,7 @@
 /*
- * What of the process's memory was mapped by the agent, beside its own image: so that the program's
- * mlockall can leave it alone (hooks/linux/locked_memory.h). Threads and signal handlers may come
- * at any time: an area is one word.
+ * The memory that the agent has mapped, beside its own image. The program's mlockall leaves it
+ * alone (hooks/linux/locked_memory.h). Threads and signal handlers may come at any time: an area is
+ * one word.
  */
 #ifndef UMBRA_THUNKSTASH_LINUX_OWN_MEMORY_H
 #define UMBRA_THUNKSTASH_LINUX_OWN_MEMORY_H
@@ -14,7 +14,7 @@ struct memory_span {
 
 #define OWN_MEMORY_MOST 16384 /* areas: two a thread; one more is taken for the program's */
 
-/* From a page's start on, as far as to the end of the last page. */
+/* start: of a page; size: rounded up to whole pages. */
 void own_memory_add(const void *start, uint64_t size);
 
 /* Of an area that was never added: does nothing. */

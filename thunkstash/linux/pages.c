@@ -13,9 +13,9 @@
 #define RESERVED (MAP_PRIVATE | MAP_ANONYMOUS)
 
 /*
- * Under mlockall(MCL_FUTURE) the kernel locks what is mapped, and refuses it where the limit has no
- * room for it. What a mapping grows by is as the mapping is. So memory is then made by growing a
- * page that is not locked:
+ * After mlockall(MCL_FUTURE) the kernel locks each new mapping, and refuses it if the limit has no
+ * room for it. A mapping that grows stays as it is, locked or not. So memory is then made by
+ * growing a page that is not locked:
  *
  *      spare            |page|
  *      mremap           |page|  asked for    |        moved to where there is room for both
@@ -68,7 +68,7 @@ static void spare_put(char *page)
         pages_give_back(page, PAGE);
 }
 
-/* It is known as the agent's all the time: or it might be locked, and what it grows by with it. */
+/* The page is listed as the agent's all the time. Else it, and what it becomes, might be locked. */
 static void *grow_spare(uint64_t size)
 {
     char *page = __atomic_exchange_n(&spare, 0, __ATOMIC_ACQ_REL), *grown;
@@ -148,7 +148,7 @@ void *pages_map_again(void *shared, uint64_t size)
     return syscall_failed(result) ? 0 : (void *)result;
 }
 
-/* What is moved was counted before: no limit of the address space can fail it halfway. */
+/* What is moved is counted already: a limit of the address space cannot make it fail halfway. */
 bool pages_replace(void *at, void *fresh, uint64_t size)
 {
     own_memory_remove(fresh, size);

@@ -1,14 +1,12 @@
 /* Sections of an ELF64 x86-64 file, by name or type, each offset checked against its size. */
-#ifndef UMBRA_GRINDER_ELF_FILE_H
-#define UMBRA_GRINDER_ELF_FILE_H
+#ifndef UMBRA_IMAGE_ELF_FILE_H
+#define UMBRA_IMAGE_ELF_FILE_H
 
 #include <elf.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "support/bounded_file.h"
-
-struct symbol_table;
 
 struct elf_file {
     struct bounded_file file;
@@ -31,9 +29,5 @@ const Elf64_Shdr *elf_section_of_type(const struct elf_file *elf, uint32_t type)
 /* size bytes at offset, to be freed, with a zero behind them; null if they are not in the file. */
 void *elf_read(const struct elf_file *elf, uint64_t offset, uint64_t size);
 void *elf_section_read(const struct elf_file *elf, const Elf64_Shdr *section);
-
-/* Adds the functions in .symtab and .dynsym (elf_symbols.c). A file without them, or with broken
-   ones, adds none. */
-void elf_symbols_add(struct symbol_table *table, const struct elf_file *elf);
 
 #endif

@@ -1,4 +1,4 @@
-#include "grinder/image/elf_file.h"
+#include "image/elf_file.h"
 
 #include <stdlib.h>
 #include <string.h>

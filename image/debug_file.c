@@ -1,4 +1,4 @@
-#include "grinder/image/debug_file.h"
+#include "image/debug_file.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -6,60 +6,58 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grinder/image/debug_server.h"
+#include "image/elf_file.h"
+#include "support/bounded_file.h"
 #include "support/memory.h"
 
-#define SYSTEM_DIR   "/usr/lib/debug"
-#define MAX_BUILD_ID 64
-
-struct build_id {
-    unsigned char bytes[MAX_BUILD_ID];
-    size_t size; /* 0 if there is none */
-};
+#define SYSTEM_DIR "/usr/lib/debug"
 
 /* Notes: namesz, descsz, type, name and desc each padded to 4. */
-static struct build_id read_build_id(const struct image_file *image)
+struct build_id build_id_read(const unsigned char *bytes, uint64_t size)
 {
-    uint64_t size = 0;
-    unsigned char *bytes = image_file_section(image, ".note.gnu.build-id", &size);
     struct build_id id = {.size = 0};
     Elf64_Nhdr note;
 
     if (!bytes || size < sizeof(note) + 4)
-        goto err;
+        return id;
     memcpy(&note, bytes, sizeof(note));
-    if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || note.n_descsz > MAX_BUILD_ID ||
+    if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || note.n_descsz > BUILD_ID_MOST ||
         note.n_descsz < 2 || size < sizeof(note) + 4 + note.n_descsz)
-        goto err;
+        return id;
     memcpy(id.bytes, bytes + sizeof(note) + 4, note.n_descsz);
     id.size = note.n_descsz;
-err:
-    free(bytes);
     return id;
 }
 
-static bool has_build_id(const char *path, const struct build_id *wanted)
+bool build_id_is_of(const char *path, const struct build_id *wanted)
 {
-    struct image_file image;
-    struct build_id id;
+    struct bounded_file file;
+    struct elf_file elf;
+    struct build_id id = {.size = 0};
+    const Elf64_Shdr *section;
+    unsigned char *note;
     const char *why;
 
-    if (image_file_open(&image, path, &why) < 0)
+    if (bounded_file_open(&file, path, &why) < 0 || elf_open(&elf, file, &why) < 0)
         return false;
-    id = read_build_id(&image);
-    image_file_close(&image);
+    section = elf_section_named(&elf, DEBUG_NOTE_SECTION);
+    note = section ? elf_section_read(&elf, section) : NULL;
+    if (note)
+        id = build_id_read(note, section->sh_size);
+    free(note);
+    elf_close(&elf);
     return id.size == wanted->size && !memcmp(id.bytes, wanted->bytes, id.size);
 }
 
 static char *find_by_build_id(const char *dir, const struct build_id *id)
 {
-    char hex[2 * MAX_BUILD_ID + 1];
+    char hex[2 * BUILD_ID_MOST + 1];
     char *path;
 
     for (size_t i = 0; i < id->size; i++)
         sprintf(hex + 2 * i, "%02x", id->bytes[i]);
     path = memory_print("%s/.build-id/%.2s/%s.debug", dir, hex, hex + 2);
-    if (has_build_id(path, id))
+    if (build_id_is_of(path, id))
         return path;
     free(path);
     return NULL;
@@ -99,23 +97,19 @@ err:
 
 /* .gnu_debuglink: name, zero, padding to 4, CRC. */
 struct debug_link {
-    char *name; /* owned, null if there is none */
+    const char *name; /* null if there is none */
     uint32_t crc;
 };
 
-static struct debug_link read_debug_link(const struct image_file *image)
+static struct debug_link read_debug_link(const char *bytes, uint64_t size)
 {
-    uint64_t size = 0;
     struct debug_link link = {0};
-    char *bytes = image_file_section(image, ".gnu_debuglink", &size);
     size_t length = bytes ? strnlen(bytes, size) : 0;
     size_t crc_at = (length + 4) & ~(size_t)3;
 
-    if (!length || length > NAME_MAX || strchr(bytes, '/') || crc_at > size ||
-        size - crc_at < sizeof(link.crc)) {
-        free(bytes);
+    if (!length || length > NAME_MAX || memchr(bytes, '/', length) || crc_at > size ||
+        size - crc_at < sizeof(link.crc))
         return link;
-    }
     memcpy(&link.crc, bytes + crc_at, sizeof(link.crc));
     link.name = bytes;
     return link;
@@ -151,9 +145,9 @@ static char *find_by_link(const char *const *debug_dirs, const char *image_path,
 }
 
 char *debug_file_find(const char *const *debug_dirs, const char *image_path,
-                      const struct image_file *image)
+                      const struct debug_marks *marks)
 {
-    struct build_id id = read_build_id(image);
+    struct build_id id = build_id_read(marks->note, marks->note_size);
     struct debug_link link;
     char *path = NULL;
 
@@ -163,21 +157,6 @@ char *debug_file_find(const char *const *debug_dirs, const char *image_path,
         path = find_by_build_id(SYSTEM_DIR, &id);
     if (path)
         return path;
-    link = read_debug_link(image);
-    if (link.name)
-        path = find_by_link(debug_dirs, image_path, &link);
-    free(link.name);
-    return path;
-}
-
-char *debug_file_fetch(const char *image_path, const struct image_file *image)
-{
-    struct build_id id = read_build_id(image);
-    char *path = id.size ? debug_server_find(id.bytes, id.size, image_path) : NULL;
-
-    if (path && !has_build_id(path, &id)) {
-        free(path);
-        path = NULL;
-    }
-    return path;
+    link = read_debug_link(marks->link, marks->link_size);
+    return link.name ? find_by_link(debug_dirs, image_path, &link) : NULL;
 }

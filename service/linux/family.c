@@ -1,0 +1,149 @@
+#include "service/base/family.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "service/base/process.h"
+#include "trace/image_manifest.h"
+
+#define MOST_PROCESSES 65536
+
+void family_begin(void)
+{
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+void family_collect(pid_t command)
+{
+    siginfo_t ended = {0};
+
+    while (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid &&
+           ended.si_pid != command) {
+        waitpid(ended.si_pid, NULL, WNOHANG);
+        ended.si_pid = 0;
+    }
+}
+
+/* Of all processes, by /proc/PID/stat: "PID (NAME) STATE PPID PGRP SESSION …", proc(5). */
+struct entry {
+    pid_t pid, parent, session;
+    bool is_ours, is_gone; /* gone: a zombie, whose children may yet be handed on */
+    char name[32];
+};
+
+static bool read_entry(struct entry *entry, const char *number)
+{
+    char path[64], stat[512], state;
+    FILE *file;
+    char *name, *end;
+    int parent, session;
+    bool ok;
+
+    snprintf(path, sizeof(path), "/proc/%.16s/stat", number);
+    file = fopen(path, "re");
+    ok = file && fgets(stat, sizeof(stat), file);
+    if (file)
+        fclose(file);
+    name = ok ? strchr(stat, '(') : NULL;
+    end = name ? strrchr(name, ')') : NULL;
+    if (!end || sscanf(end + 1, " %c %d %*d %d", &state, &parent, &session) != 3)
+        return false;
+    *end = 0;
+    *entry = (struct entry){
+        .pid = atoi(number), .parent = parent, .session = session, .is_gone = state == 'Z'};
+    snprintf(entry->name, sizeof(entry->name), "%s", name + 1);
+    return true;
+}
+
+/* To be freed. */
+static struct entry *read_all(size_t *count)
+{
+    DIR *proc = opendir("/proc");
+    const struct dirent *found;
+    struct entry *entries = NULL;
+    size_t room = 0;
+
+    *count = 0;
+    while (proc && (found = readdir(proc)) && *count < MOST_PROCESSES) {
+        if (found->d_name[0] < '1' || found->d_name[0] > '9')
+            continue;
+        if (*count == room) {
+            struct entry *more = reallocarray(entries, room ? 2 * room : 256, sizeof(*entries));
+
+            if (!more)
+                break;
+            entries = more;
+            room = room ? 2 * room : 256;
+        }
+        *count += read_entry(&entries[*count], found->d_name);
+    }
+    if (proc)
+        closedir(proc);
+    return entries;
+}
+
+static bool is_ours(const struct entry *entries, size_t count, const struct entry *entry)
+{
+    if (entry->parent == getpid())
+        return true;
+    for (size_t i = 0; i < count; i++) {
+        if (entries[i].is_ours && entries[i].pid == entry->parent)
+            return true;
+    }
+    return false;
+}
+
+/* Children may have lower numbers than their parents: until there is no more to be found. */
+static void mark_ours(struct entry *entries, size_t count)
+{
+    bool found = true;
+
+    while (found) {
+        found = false;
+        for (size_t i = 0; i < count; i++) {
+            if (!entries[i].is_ours && is_ours(entries, count, &entries[i]))
+                found = entries[i].is_ours = true;
+        }
+    }
+}
+
+static void look_for_agent(void *owner, const struct process_code *code)
+{
+    const char *base = strrchr(code->path, '/');
+
+    *(bool *)owner |= base && !strcmp(base + 1, IMAGE_AGENT_NAME);
+}
+
+/* None of its own: that is quickly asked. */
+static bool has_children(void)
+{
+    return waitid(P_ALL, 0, &(siginfo_t){0}, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
+}
+
+void family_each(void (*each)(void *owner, const struct relative *relative), void *owner)
+{
+    struct entry *entries;
+    size_t count;
+
+    if (!has_children())
+        return;
+    entries = read_all(&count);
+    mark_ours(entries, count);
+    for (size_t i = 0; i < count; i++) {
+        struct relative relative = {.pid = entries[i].pid,
+                                    .is_daemon = entries[i].session != getsid(0)};
+
+        if (!entries[i].is_ours || entries[i].is_gone)
+            continue;
+        memcpy(relative.name, entries[i].name, sizeof(relative.name));
+        process_each_code(relative.pid, look_for_agent, &relative.has_agent);
+        each(owner, &relative);
+    }
+    free(entries);
+}

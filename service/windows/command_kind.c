@@ -1,0 +1,7 @@
+#include "service/server/command_kind.h"
+
+enum command_kind command_kind(const char *name)
+{
+    (void)name;
+    return COMMAND_UNKNOWN;
+}

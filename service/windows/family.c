@@ -1,0 +1,16 @@
+#include "service/base/family.h"
+
+void family_begin(void)
+{
+}
+
+void family_collect(pid_t command)
+{
+    (void)command;
+}
+
+void family_each(void (*each)(void *owner, const struct relative *relative), void *owner)
+{
+    (void)each;
+    (void)owner;
+}

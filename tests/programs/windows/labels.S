@@ -1,0 +1,40 @@
+/* Functions of an assembler that says nothing of types: symbols of type 0. */
+        .text
+        .globl  pointed, apart, constants
+pointed:                                /* called through pointer_to */
+        sub     $40, %rsp
+        call    inner
+        call    apart
+        add     $40, %rsp
+        add     constants(%rip), %rax
+        ret
+
+inner:  lea     1(%rcx), %rax
+        mov     %rax, %rcx
+        nop
+        ret
+
+        .p2align 4
+apart:  lea     (%rcx, %rcx), %rax
+        and     $3, %ecx
+        lea     cases(%rip), %rdx
+        jmp     *(%rdx, %rcx, 8)
+even:   add     $100, %rax
+        nop
+        nop
+        ret
+odd:    add     $1000, %rax
+        nop
+        nop
+        ret
+
+        .p2align 3
+constants:
+        .quad   5, 6
+
+        .data
+        .globl  pointer_to
+        .p2align 3
+pointer_to:
+        .quad   pointed
+cases:  .quad   even, odd, even, odd
