@@ -39,7 +39,7 @@ FROM_ASSEMBLY void *umbra_first_call(uint64_t body)
         hook = session_entry_hook();
     if (hook && !image->first_function)
         module_register(image);
-    if (hook || !image->first_function) /* else the word is that of others, too */
+    if (hook || !image->first_function) /* else it is the trace's word, bound already */
         hook_word_bind(image, hook);
     guard_release(guard);
     return hook && !session_is_paused() ? hook : (void *)umbra_pass;
@@ -256,7 +256,7 @@ FROM_ASSEMBLY struct destination umbra_slow_entry(uint64_t *slot, uint64_t body)
     struct thread *thread;
     struct destination destination;
 
-    if (session_is_paused() && !guard_forked()) /* the pause of a parent that is gone is none */
+    if (session_is_paused() && !guard_forked()) /* a parent that is gone stays paused */
         return pass(body);
     if (tail_call_at_once(slot, body))
         return pass(body);

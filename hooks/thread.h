@@ -49,7 +49,7 @@ struct thread {
     uint64_t stopped;          /* ticks spent in slow paths: a thread's time is rdtsc less these */
     struct event_place events;
 
-    /* Contexts found of late, node indexes that stay in the nearest cache while the table does
+    /* Contexts found recently: node indexes, in the nearest cache even if the table is
        not. An entry may be any context's or 0; whoever reads it looks at the node. */
     _Alignas(64) uint32_t hints[HINTS_SIZE / sizeof(uint32_t)];
 

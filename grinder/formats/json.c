@@ -7,9 +7,10 @@
  *        "functions": [ { "name": "main", "module": "/home/me/fib", "file": …, "line": 12 }, … ],
  *        "parts": [ { "name": "fib 4711: main", "pid": 4711, "tid": 4711, "thread": "main",
  *                     "calls": 3, "ns": 5000,
- *                     "functions": [ {"function": 1, "calls": 1, "self_ns": 10, "total_ns": 5000}
- * ], "edges": [ {"caller": 0, "callee": 1, "file": null, "line": null, "calls": 1, "self_ns": 10,
- * "total_ns": 5000} ] }, … ] }
+ *                     "functions": [ {"function": 1, "calls": 1, "self_ns": 10,
+ *                                     "total_ns": 5000} ],
+ *                     "edges": [ {"caller": 0, "callee": 1, "file": null, "line": null,
+ *                                 "calls": 1, "self_ns": 10, "total_ns": 5000} ] }, … ] }
  *
  * A function's number is its place in "functions", of which the first is the root. What is not
  * known is null; so are pid, tid and thread of merged parts. Integers are exact up to 2^64.

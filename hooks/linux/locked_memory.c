@@ -16,7 +16,7 @@
 
 #define PAGE        4096
 #define MOST_IMAGES 1024       /* instrumented ones; what was added to others is locked */
-#define NONE        UINT64_MAX /* where a span begins that is none */
+#define NONE        UINT64_MAX /* where an empty span begins */
 #define WRAPPER     16         /* bytes in which a function that only makes it has a system call */
 #define HALF        (1ull << 63) /* of all addresses */
 #define ALL_FLAGS   (MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)

@@ -7,7 +7,7 @@
  *      user    the effective one, if real, effective and saved id are the same, the process is
  *              dumpable and holds no capabilities
  *      none    in a host that has more rights than whoever executed it (AT_SECURE: set-uid,
- * set-gid, file capabilities); its environment is not to be trusted either
+ *              set-gid, file capabilities); its environment is not to be trusted either
  */
 #ifndef UMBRA_HOOKS_LINUX_TRUST_H
 #define UMBRA_HOOKS_LINUX_TRUST_H

@@ -8,8 +8,9 @@
  *      .  is not plain        m  ModRM                        n  nothing
  *      b  number of 8 bits    M  ModRM, a number of 8         p  nothing; it pops
  *      d  number of 32        D  ModRM, a number of 32        v  a number as wide as the operand
- *      s  ModRM; f2 and f3 are part of the opcode             a  ModRM, of which it takes the
- * address 0 ... 5  a group, told apart by ModRM: see in_group
+ *      s  ModRM; f2 and f3 are part of the opcode
+ *      a  ModRM, of which it takes the address
+ *      0 ... 5  a group, told apart by ModRM: see in_group
  *
  * decode_plain_test.c holds all that can be built this way against what the full decoder says.
  */

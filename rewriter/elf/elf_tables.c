@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Longer strings are none: thousands of names that share a tail would take time without end. */
+/* Longer strings are ignored: thousands of names that share a tail would take endless time. */
 #define STRING_LIMIT (64u << 10)
 
 const Elf64_Dyn *elf_dynamic(const struct elf_image *image, int64_t tag)

@@ -6,7 +6,7 @@
  *      --exclude='lua_*' --include=lua_callk       all but lua_*, yet lua_callk
  *      --include='*.c'                             what comes from C sources, nothing else
  *
- * A pattern is held against names of functions (as in the symbol table; demangled; demangled
+ * A pattern is compared with names of functions (as in the symbol table; demangled; demangled
  * without the arguments), source files (as DWARF has them; without their folders) and the module
  * (path; file name; soname). In front of it, `function:`, `source:` or `module:` limits it to one
  * of these. A pattern that equals a name matches it, whatever special characters it has.

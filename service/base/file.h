@@ -48,7 +48,7 @@ bool file_write_at(int file, const void *bytes, size_t size, uint64_t offset);
 uint64_t file_identity(int file);
 
 /* The content of the file, or of the directory itself where name is null, is on the disk when this
- * returns. A file that is not there any more is none to wait for. */
+ * returns. Does not wait for a file that is gone. */
 bool file_sync(int directory, const char *name);
 
 /* Likewise all files of the file system, of whomever. */

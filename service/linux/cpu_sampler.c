@@ -15,9 +15,9 @@
  * while nobody does. 62 ms are left then before any is lost.
  *
  * Kernels before 5.13 do not know inherit_thread and remove_on_exec. There forked children inherit
- * the events as well, and are told by their pid, and an exec is told by its record: what other
- * rings hold of before is lost then. A child that is recorded itself has events of its own too:
- * which event a sample is of, its number says.
+ * the events, too; their samples are recognised by the pid. An exec is recognised by its record;
+ * samples from before it that other rings still hold are lost then. A child that is recorded itself
+ * also has events of its own; the event's number in a sample tells them apart.
  */
 #include "service/recorder/cpu_sampler.h"
 

@@ -1,7 +1,7 @@
 /*
- * Does a call end where these bytes of x86-64 code end? Then the address behind them may be a
- * return address; else it is none. Bytes before the call are unknown, so that some ends look like a
- * call that are none.
+ * Does a call end where these bytes of x86-64 code end? Only then may the address behind them be a
+ * return address. The bytes before the call are unknown, so some bytes look like a call and are
+ * not.
  *
  *      e8 rel32                        call rel32
  *      (rex) ff /2 modrm (sib) (disp)  call through a register or memory; modrm says how long
