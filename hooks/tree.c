@@ -159,7 +159,7 @@ static struct trace_node *add_folded(struct thread *thread, struct trace_node *c
     return node;
 }
 
-/* Where among the thread's hints this context is, if it is: the same as in linux/entry.S. */
+/* Where among the thread's hints this context is, if it is: the same as in entry.inc. */
 static uint32_t *hint_of(struct thread *thread, uint64_t slot, uint64_t site, uint64_t body)
 {
     uint32_t offset = (uint32_t)(slot ^ site ^ body) & (HINTS_SIZE - 4);

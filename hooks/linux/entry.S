@@ -14,7 +14,8 @@
  *      T:         push [record.ret]             [S] = R, rsp = S
  *                 …                     ->  umbra_exit_…: note the end; ret
  *
- * Both hooks keep every register and all flags. They save what they use below the stack pointer,
+ * The steps that Windows' hooks take, too, are macros in entry.inc. Both hooks keep every register
+ * and all flags. They save what they use below the stack pointer,
  * in the red zone, which belongs to whoever runs at a function's boundary and which signal
  * handlers leave alone:
  *
@@ -47,6 +48,9 @@
  * either not at all or once.
  */
 #include "hooks/linux/hooks.inc"
+
+#define SLOT rsp
+#include "hooks/entry.inc"
 
     /* On to the body at once, with all registers as the stub left them. */
     .macro go_to_body
@@ -107,111 +111,11 @@ umbra_enter_4:
     .cfi_restore_state
     .endm
 
-/* Restores, and goes on to the thunk at [rsp - 64], which rsi has, too: at one of 32 places. */
-    .macro enter_thunk_by_depth bit
-    .if \bit == THUNK_SIZE << 5
-    .balign 16
-    restore_flags_and_work_registers
-    enter_thunk
-    .else
-    test    esi, \bit
-    jz      other\@
-    enter_thunk_by_depth "(\bit << 1)"
-other\@:
-    enter_thunk_by_depth "(\bit << 1)"
-    .endif
-    .endm
-
 /* Restores, and goes on to the thunk of the record rsi. */
     .macro enter_thunk_of_record
     lea     rsi, [rsi - RECORD_DISTANCE]    /* which leaves the low bits as they are */
     mov     [rsp - 64], rsi
     enter_thunk_by_depth THUNK_SIZE
-    .endm
-
-/* eax: the place of the hint for the context of a call to rcx with its slot at rsp, if it has one.
-   site: its call's, without flags. */
-    .macro hint_place site:vararg
-    mov     eax, esp
-    xor     eax, \site
-    xor     eax, ecx
-    and     eax, HINTS_SIZE - 4
-    .endm
-
-/* rax: the context that the hint for it names, if it has the key rdx; the site is still to be
-   compared. Else to \other. */
-    .macro hinted_context other, site:vararg
-    hint_place \site
-    mov     eax, [rdi + rax + THREAD_HINTS]
-    shl     rax, 6
-    add     rax, [rdi + THREAD_TRACE]
-    cmp     [rax + NODE_PARENT], rdx
-    jne     \other
-    .endm
-
-/* rax: the thread's time. Clobbers rdx. */
-    .macro read_time
-    rdtsc
-    shl     rdx, 32
-    or      rax, rdx
-    sub     rax, [rdi + THREAD_STOPPED]
-    .endm
-
-/* Makes rsi the record above the top, of a call of context rax to rcx. rdx: its number. Its t0 is
-   still to come. */
-    .macro take_record slow_entry
-    add     rsi, THUNK_SIZE
-    cmp     qword ptr [rsi + RECORD_SLOT], 0
-    je      \slow_entry
-7:  mov     rdx, [rsp]
-    mov     [rsi + RECORD_SLOT], rsp
-    mov     [rsi + RECORD_NODE], rax
-    mov     [rsi + RECORD_RET], rdx
-    mov     [rsi + RECORD_BODY], rcx
-    mov     rdx, [rax + NODE_CALLS]
-    inc     rdx
-    mov     [rsi + RECORD_MARK], rdx
-    mov     [rdi + THREAD_TOP], rsi
-    cmp     [rsi + RECORD_SLOT], rsp        /* used by a handler before it became the top? */
-    jne     7b
-    mov     [rax + NODE_CALLS], rdx
-    .endm
-
-/*
- * A tail call to rcx out of the record rsi, whose thunk waits at the slot. rax: its context, as
- * umbra_slow_entry finds it. What is not as usual, or not known yet, is for that. Clobbers rdx.
- */
-    .macro tail_call_context slow
-    lea     rdx, [rsi - RECORD_DISTANCE + THUNK_RETURN]
-    cmp     [rsp], rdx
-    jne     \slow
-    mov     rdx, [rsi + RECORD_NODE]
-    mov     eax, [rdx + NODE_CONTEXT]
-    cmp     qword ptr [rdx + NODE_SITE], 0  /* in a chain of jumps, below the first */
-    cmovs   eax, [rdx + NODE_PARENT]
-    key_of_callee
-    hinted_context \slow, [rsi + RECORD_RET]
-    mov     rdx, [rsi + RECORD_RET]
-    bts     rdx, SITE_TAIL_BIT
-    cmp     [rax + NODE_SITE], rdx
-    jne     \slow
-    .endm
-
-/* Makes rsi, the record of an invocation of node rdi that ends, that of one of node rax that begins:
-   in the order of invocation_replace. Clobbers rdx. */
-    .macro replace_invocation
-    mov     rdx, [rdi + NODE_EXITS]
-    inc     rdx
-    or      rdx, [rip + mark_leaving]
-    mov     [rsi + RECORD_MARK], rdx
-    and     rdx, [rip + mark_count]
-    mov     [rdi + NODE_EXITS], rdx
-    mov     qword ptr [rsi + RECORD_MARK], 0
-    mov     [rsi + RECORD_NODE], rax
-    mov     rdx, [rax + NODE_CALLS]
-    inc     rdx
-    mov     [rsi + RECORD_MARK], rdx
-    mov     [rax + NODE_CALLS], rdx
     .endm
 
 /* Entry of a call while recording: every call timed, or, adaptive, those whose turn it is. */
@@ -309,35 +213,7 @@ choose\@:                                   /* timed, for a gap of calls; the ne
 other_site\@:                               /* of the same key */
     mov     rdx, [rax + NODE_PARENT]
 search\@:                                   /* no hint: the table knows, and is one from now on */
-    mov     [rsp - 72], rsi
-    context_hash rsi, [rsp]
-    mov     [rsp - 80], rsi
-    lea     rax, [8 * rsi]
-5:  and     rax, [rdi + THREAD_TABLE_MASK]
-    mov     rsi, rax
-    add     rax, 8
-    add     rsi, [rdi + THREAD_TABLE]
-    mov     rsi, [rsi]                      /* node and hash */
-    test    esi, esi
-    jz      slow_entry\@
-    mov     [rsp - 88], rsi
-    shr     rsi, 32
-    cmp     esi, [rsp - 80]
-    jne     5b
-    mov     esi, [rsp - 88]
-    shl     rsi, 6
-    add     rsi, [rdi + THREAD_TRACE]
-    cmp     [rsi + NODE_PARENT], rdx
-    jne     5b
-    mov     rdx, [rsp]
-    cmp     [rsi + NODE_SITE], rdx
-    mov     rdx, [rsi + NODE_PARENT]        /* the key, still */
-    jne     5b
-    hint_place [rsp]
-    mov     edx, [rsp - 88]
-    mov     [rdi + rax + THREAD_HINTS], edx
-    mov     rax, rsi
-    mov     rsi, [rsp - 72]
+    search_context slow_entry\@
     jmp     1b
 
 no_call_from_top\@:
@@ -359,14 +235,7 @@ no_call_from_top\@:
     jns     slow_entry\@                    /* its turn to be timed */
     mov     rdi, [rsi + RECORD_NODE]
     .else
-    mov     rcx, rax
-    read_time
-    mov     rdi, [rsi + RECORD_NODE]
-    mov     rdx, rax
-    sub     rdx, [rsi + RECORD_T0]
-    add     [rdi + NODE_TICKS], rdx
-    mov     [rsi + RECORD_T0], rax
-    mov     rax, rcx
+    end_of_timed_invocation
     .endif
     replace_invocation
     restore_flags_and_work_registers
