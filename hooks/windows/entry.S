@@ -1,6 +1,6 @@
 /*
- * Entry and exit of every recorded call, as in linux/entry.S, which tells the way of a call. What
- * is different here:
+ * Entry and exit of every recorded call, as in linux/entry.S, which tells the way of a call, and
+ * with the steps of entry.inc. What is different here:
  *
  *   - The thread's state is found through a slot of the thread's environment block, gs.
  *   - A record's slot is S + 8 (thunkstash/layout.h).
@@ -12,7 +12,7 @@
  *     all they do is done with rsp = S. Slow paths are functions of their own, entered by a jump,
  *     with a prologue and an epilogue as Windows knows them.
  *
- * Below the stack pointer. The hooks keep what they use in the 88 bytes below rsp, the stub before
+ * Below the stack pointer. The hooks keep what they use in the 96 bytes below rsp, the stub before
  * them in 24. Windows promises nothing for these bytes: there is no red zone. What could write
  * there runs on this thread's stack without having been called:
  *
@@ -34,29 +34,46 @@
 
 #include "hooks/invocation.inc"
 
-    .macro save_flags_and_work_registers
+#define SLOT r8
+#include "hooks/entry.inc"
+
+    .macro save_flags
     mov     rcx, rax
     lahf
     seto    al
     mov     [rsp - 32], rax
+    .endm
+
+    .macro save_flags_and_work_registers
+    save_flags
     mov     [rsp - 40], rdx
     mov     [rsp - 48], rsi
     mov     [rsp - 56], rdi
-    mov     [rsp - 64], r8
-    mov     [rsp - 72], r9
+    mov     [rsp - 96], r8
     .endm
 
-    .macro restore_flags_and_work_registers
+    .macro restore_all_but_r8
     mov     rax, [rsp - 32]
     add     al, 0x7f                /* overflow if it was set */
     sahf
-    mov     r9, [rsp - 72]
-    mov     r8, [rsp - 64]
     mov     rdi, [rsp - 56]
     mov     rsi, [rsp - 48]
     mov     rdx, [rsp - 40]
     mov     rcx, [rsp - 24]
     mov     rax, [rsp - 16]
+    .endm
+
+    .macro restore_flags_and_work_registers
+    mov     r8, [rsp - 96]
+    restore_all_but_r8
+    .endm
+
+    /* rdi: the calling thread's state, or to \none. */
+    .macro current_thread none
+    mov     rdi, [rip + umbra_thread_slot]
+    mov     rdi, gs:[rdi]
+    test    rdi, rdi
+    jz      \none
     .endm
 
     /* The prologue and epilogue of a function that calls C with what save_flags_and_work_registers
@@ -67,24 +84,32 @@
     .seh_endprologue
     mov     [rsp + 8], r10
     mov     [rsp + 16], r11
+    mov     [rsp + 24], r8
+    mov     [rsp + 32], r9
     pushfq
     pop     qword ptr [rsp]
     cld
     call    \function
     push    qword ptr [rsp]
     popfq
+    mov     r9, [rsp + 32]
+    mov     r8, [rsp + 24]
     mov     r10, [rsp + 8]
     mov     r11, [rsp + 16]
     add     rsp, 152
     .endm
 
-    .macro function_begin name
+    .macro label_of_function name
     .balign 64
     .globl  \name
     .def    \name
     .scl    2
     .type   32
     .endef
+    .endm
+
+    .macro function_begin name
+    label_of_function \name
     .seh_proc \name
 \name:
     .endm
@@ -150,96 +175,75 @@ first_hook_known:
     .set    umbra_record_adaptive, umbra_record_exact
     .set    umbra_exit_adaptive, umbra_exit_exact
 
-    leaf_begin umbra_record_exact
+    /* On to the thunk at [rsp - 64]. */
+    .macro enter_thunk
+    lea     rsp, [rsp + 8]
+    as_in_thunk jmp [rsp - 72]
+    .endm
+
+    label_of_function umbra_record_exact
+umbra_record_exact:                         /* no entry in .pdata: a leaf, but for as_in_thunk */
     save_flags_and_work_registers
-    mov     rdi, [rip + umbra_thread_slot]
-    mov     rdi, gs:[rdi]
-    test    rdi, rdi
-    jz      slow_entry
-    mov     rax, rsp                        /* on the stack that this stash belongs to? */
-    sub     rax, [rdi + THREAD_STACK_LOW]
-    cmp     rax, [rdi + THREAD_STACK_SIZE]
-    jae     slow_entry
+    current_thread jump_to_slow_entry
     mov     rax, [rdi + THREAD_TRACE]
     cmp     dword ptr [rax + TRACE_PAUSED], 0
     jne     paused
-    mov     rsi, [rdi + THREAD_TOP]         /* is the invocation on top still live, and */
-    lea     rax, [rsp + SLOT_BIAS]          /* is this not a tail call from it? */
-    cmp     [rsi + RECORD_SLOT], rax
-    jbe     slow_entry
+    mov     rsi, [rdi + THREAD_TOP]
+    mov     rax, rsp                        /* on the stack that this stash belongs to? */
+    sub     rax, [rdi + THREAD_STACK_LOW]
+    cmp     rax, [rdi + THREAD_STACK_SIZE]
+    jae     jump_to_slow_entry
+    lea     SLOT, [rsp + SLOT_BIAS]         /* is the invocation on top still live, and */
+    cmp     [rsi + RECORD_SLOT], SLOT       /* is this not a tail call from it? */
+    jbe     no_call_from_top
 
-    mov     r8, [rsp]                       /* the context (parent, call site, function) */
-    callee_key
-    context_hash rax, r8
-    mov     [rsp - 80], rax
-    shl     rax, 3
-look_up:
-    and     rax, [rdi + THREAD_TABLE_MASK]
-    mov     r9, [rdi + THREAD_TABLE]
-    mov     r9, [r9 + rax]                  /* node and hash */
-    test    r9d, r9d
-    jz      slow_entry
-    mov     [rsp - 88], r9
-    shr     r9, 32
-    cmp     r9d, [rsp - 80]
-    jne     next_context
-    mov     r9d, [rsp - 88]
-    shl     r9, 6
-    add     r9, [rdi + THREAD_TRACE]
-    cmp     [r9 + NODE_SITE], r8
-    jne     next_context
-    cmp     [r9 + NODE_PARENT], rdx
-    jne     next_context
-
-    add     rsi, THUNK_SIZE                 /* a record for it */
-    cmp     qword ptr [rsi + RECORD_SLOT], 0
-    je      slow_entry
-    lea     rax, [rsp + SLOT_BIAS]
-    mov     [rsi + RECORD_SLOT], rax
-    mov     [rdi + THREAD_TOP], rsi
-    mov     rax, [r9 + NODE_CALLS]
-    inc     rax
-    mov     [rsi + RECORD_NODE], r9
-    mov     [rsi + RECORD_MARK], rax
-    mov     [r9 + NODE_CALLS], rax
-    mov     [rsi + RECORD_RET], r8
-    mov     [rsi + RECORD_BODY], rcx
-    lea     r8, [rsi - RECORD_DISTANCE]
-    lea     r9, [rsi - RECORD_DISTANCE + THUNK_RETURN]
-    mov     [rsp - 80], r8
-    rdtsc
-    shl     rdx, 32
-    or      rax, rdx
-    sub     rax, [rdi + THREAD_STOPPED]
+    callee_key                              /* the context (parent, call site, function) */
+    hinted_context search, [rsp]
+    mov     rdx, [rsp]
+    cmp     [rax + NODE_SITE], rdx
+    jne     other_site
+1:  take_record jump_to_slow_entry
+    read_time
     mov     [rsi + RECORD_T0], rax
-    mov     [rsp], r9
-    restore_flags_and_work_registers
-to_thunk:
-    lea     rsp, [rsp + 8]
-    .seh_endproc
-    as_in_thunk jmp [rsp - 88]
+    lea     rax, [rsi - RECORD_DISTANCE + THUNK_RETURN]
+    mov     [rsp], rax
+    lea     rsi, [rsi - RECORD_DISTANCE]    /* which leaves the low bits as they are */
+    mov     [rsp - 64], rsi
+    enter_thunk_by_depth THUNK_SIZE
 
-    leaf_begin record_aside
-next_context:                               /* another context with the same hash */
-    add     rax, 8
-    jmp     look_up
+other_site:                                 /* of the same key */
+    mov     rdx, [rax + NODE_PARENT]
+search:                                     /* no hint: the table knows, and is one from now on */
+    search_context jump_to_slow_entry
+    jmp     1b
+
+no_call_from_top:
+    jne     jump_to_slow_entry              /* its frame is gone; else a tail call */
+    tail_call_context jump_to_slow_entry
+    mov     [rsp - 64], rcx
+    end_of_timed_invocation
+    replace_invocation
+    restore_flags_and_work_registers
+    jmp     [rsp - 64]
 
 paused:                                     /* by the service: on to the body */
-    mov     [rsp - 80], rcx
+    mov     [rsp - 64], rcx
     restore_flags_and_work_registers
-    jmp     [rsp - 80]
+    jmp     [rsp - 64]
+
+jump_to_slow_entry:
+    jmp     slow_entry
 
 entry_is_slow:
-    mov     [rsp - 80], rax
+    mov     [rsp - 64], rax
     test    edx, edx
     jz      1f
     add     rax, THUNK_RETURN
     mov     [rsp], rax
     restore_flags_and_work_registers
-    jmp     to_thunk
+    enter_thunk
 1:  restore_flags_and_work_registers
-    jmp     [rsp - 80]
-    .seh_endproc
+    jmp     [rsp - 64]
 
     function_begin slow_entry
     mov     rdi, rsp
@@ -257,22 +261,14 @@ umbra_exit_exact:
 slot_is_restored:
     .seh_endprologue
     mov     [rsp - 24], rcx
-    mov     rcx, rax
-    lahf
-    seto    al
-    mov     [rsp - 32], rax
+    save_flags
     mov     [rsp - 40], rdx
     rdtsc
     shl     rdx, 32
     or      rdx, rax
     mov     [rsp - 48], rsi
     mov     [rsp - 56], rdi
-    mov     [rsp - 64], r8
-    mov     [rsp - 72], r9
-    mov     rdi, [rip + umbra_thread_slot]
-    mov     rdi, gs:[rdi]
-    test    rdi, rdi
-    jz      slow_exit
+    current_thread slow_exit
     cmp     [rdi + THREAD_TOP], rcx
     jne     slow_exit
     sub     rdx, [rdi + THREAD_STOPPED]
@@ -281,7 +277,7 @@ slot_is_restored:
     add     [rsi + NODE_TICKS], rdx
     count_exit
 exit_is_done:
-    restore_flags_and_work_registers
+    restore_all_but_r8
     ret
     .seh_endproc
 
@@ -296,3 +292,7 @@ exit_is_done:
     .balign 8
 hash_b:
     .quad   HASH_B
+mark_leaving:
+    .quad   MARK_LEAVING
+mark_count:
+    .quad   ~MARK_BITS
