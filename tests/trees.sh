@@ -31,7 +31,9 @@ touch -d 2001-02-03 tree/bin/script tree/lib tree/bin tree
 chmod 0711 "tree/lib/deep er"
 
 instrument tree/ -o new >said 2>error
-equal "lines" "$(wc -l <said)" 1
+equal "lines" "$(wc -l <said)" 4 # a file that was instrumented, and the sum
+equal "lines of files" "$(sed -n 's/^\(new\/.*\): [0-9]* functions found, [0-9]* hooked, [0-9]* left alone, [0-9]* of them for want of a safe patch$/\1/p' said |
+    sort | tr '\n' '|')" 'new/bin/an fib|new/bin/fib.static|new/lib/deep er/plugin.so.1|'
 contains said '^new: 11 files: 3 instrumented, 3 other files copied, 5 refused \(1 Go, 1 already'
 contains said '1 for another machine'
 equal "reasons" "$(wc -l <error)" 6

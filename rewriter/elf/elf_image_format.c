@@ -2,6 +2,7 @@
 
 #include "rewriter/elf/elf_agent.h"
 #include "rewriter/elf/elf_code.h"
+#include "rewriter/elf/elf_debug_names.h"
 #include "rewriter/elf/elf_embedding.h"
 #include "rewriter/elf/elf_kind.h"
 #include "rewriter/elf/elf_layout.h"
@@ -15,6 +16,7 @@
 struct elf {
     struct elf_image image;
     struct elf_code code;
+    struct elf_debug_names debug_names;
 };
 
 static bool open_image(struct image *image, struct failure *failure)
@@ -37,6 +39,7 @@ static void close_image(struct image *image)
     struct elf *elf = image->own;
 
     elf_code_free(&elf->code);
+    elf_debug_names_free(&elf->debug_names);
     elf_image_free(&elf->image);
     free(elf);
 }
@@ -75,6 +78,14 @@ static void find_names(struct image *image)
     image->functions = &elf->code.functions;
 }
 
+static void read_debug_names(struct image *image, bool may_add)
+{
+    struct elf *elf = image->own;
+
+    elf_debug_names_read(&elf->debug_names, &elf->image);
+    elf_debug_names_give(&elf->debug_names, image->functions, may_add);
+}
+
 static const char *module_name(const struct image *image)
 {
     const struct elf *elf = image->own;
@@ -106,6 +117,7 @@ static void visit_names(const struct image *image, name_visitor visit, void *con
     strings.bytes = elf_at(&elf->image, elf_dynamic_value(&elf->image, DT_STRTAB, 0), size);
     strings.count = strings.bytes ? size : 0;
     visit_symbols(elf_dynamic_symbols(&elf->image), strings, visit, context);
+    visit_symbols(elf->debug_names.symbols, elf->debug_names.strings, visit, context);
 }
 
 static void plan_pointers(const struct image *image, struct patch_plan *plan)
@@ -168,6 +180,7 @@ const struct image_format image_format_elf = {
     .is_agent_inside = is_agent_inside,
     .find_functions = find_functions,
     .find_names = find_names,
+    .read_debug_names = read_debug_names,
     .module_name = module_name,
     .visit_names = visit_names,
     .plan_pointers = plan_pointers,

@@ -67,6 +67,11 @@ struct image_format {
     /* Finds only those that have names. */
     void (*find_names)(struct image *image);
 
+    /* Gives functions without a name that of the separate debug file; visit_names visits those
+       names, too, from then on. With may_add, functions that only it knows are added. null: never.
+     */
+    void (*read_debug_names)(struct image *image, bool may_add);
+
     /* What the image calls itself; null if it does not. */
     const char *(*module_name)(const struct image *image);
     /* Visits each symbol: a function may have several. */

@@ -6,18 +6,27 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+struct chosen_functions {
+    const uint64_t *addresses; /* ascending */
+    size_t count;
+};
 
 struct rewrite_options {
     const char *input, *output;
     int descriptor;    /* of input; 0: it is to be opened */
     const char *agent; /* null: where it is installed */
     bool overwrite, bundle, no_verify;
-    bool instrument_imports; /* calls to functions of other images, too */
-    struct filter *filter;   /* which of its rules match is noted there; may be null */
+    bool as_summary, as_json;       /* --list */
+    bool instrument_imports;        /* calls to functions of other images, too */
+    struct filter *filter;          /* which of its rules match is noted there; may be null */
+    const struct chosen_functions *only; /* null: all that the filter lets pass */
 };
 
 struct rewrite_result {
     size_t found, hooked;
+    size_t unsafe; /* found, and left alone for want of a safe patch */
     /* What the original had and the image written has not: */
     bool lost_signature;
     unsigned lost_rights; /* rewriter/base/rights.h */

@@ -19,6 +19,32 @@ static const struct {
     {"module:", FILTER_MODULE},
 };
 
+static bool read_address(const char **text, uint64_t *address)
+{
+    char *end;
+
+    if (strncmp(*text, "0x", 2) != 0 || !isxdigit((unsigned char)(*text)[2]))
+        return false;
+    errno = 0;
+    *address = strtoull(*text, &end, 16);
+    *text = end;
+    return errno == 0;
+}
+
+/* Whether it is an address, or two with a hyphen between them. */
+static bool read_addresses(struct filter_rule *rule, const char *text)
+{
+    uint64_t from, to = 0;
+
+    if (!read_address(&text, &from) || (*text == '-' && (text++, !read_address(&text, &to))) ||
+        *text)
+        return false;
+    rule->scopes = FILTER_ADDRESS;
+    rule->from = from;
+    rule->to = to;
+    return true;
+}
+
 bool filter_add(struct filter *filter, bool is_include, const char *pattern)
 {
     struct filter_rule rule = {
@@ -35,7 +61,8 @@ bool filter_add(struct filter *filter, bool is_include, const char *pattern)
         pattern += length;
         break;
     }
-    if (!*pattern)
+    if (!*pattern ||
+        (read_addresses(&rule, pattern) && strchr(pattern, '-') && rule.to <= rule.from))
         return false;
     rule.pattern = memory_zeroed(strlen(pattern) + 1, 1);
     strcpy(rule.pattern, pattern);
@@ -139,6 +166,23 @@ size_t filter_match_path(struct filter *filter, enum filter_scope scope, const c
     size_t part = slash ? filter_match(filter, scope, slash + 1) : 0;
 
     return whole > part ? whole : part;
+}
+
+size_t filter_match_address(struct filter *filter, uint64_t address, uint64_t end)
+{
+    size_t last = 0;
+
+    for (size_t i = 0; i < filter->count; i++) {
+        struct filter_rule *rule = &filter->rules[i];
+        bool is_in_range = rule->from <= address && address < rule->to;
+        bool is_it = rule->from == address || (address < rule->from && rule->from < end);
+
+        if (!(rule->scopes & FILTER_ADDRESS) || !(rule->to ? is_in_range : is_it))
+            continue;
+        rule->has_matched = true;
+        last = i + 1;
+    }
+    return last;
 }
 
 bool filter_is_excluded(const struct filter *filter, size_t rule)

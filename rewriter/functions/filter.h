@@ -10,6 +10,11 @@
  * without the arguments), source files (as DWARF has them; without their folders) and the module
  * (path; file name; soname). In front of it, `function:`, `source:` or `module:` limits it to one
  * of these. A pattern that equals a name matches it, whatever special characters it has.
+ *
+ *      0x1234              the function that begins there or has that address in it
+ *      0x1000-0x2000       functions that begin there: 0x1000 or later, before 0x2000
+ *
+ * is no pattern but an address, as --list shows them. So functions without a name can be chosen.
  */
 #ifndef UMBRA_REWRITER_FILTER_H
 #define UMBRA_REWRITER_FILTER_H
@@ -17,16 +22,19 @@
 #include "rewriter/base/failure.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum filter_scope {
     FILTER_FUNCTION = 1,
     FILTER_SOURCE = 2,
     FILTER_MODULE = 4,
+    FILTER_ADDRESS = 8,
 };
 
 struct filter_rule {
     char *pattern;
-    unsigned scopes; /* set of enum filter_scope */
+    unsigned scopes;   /* set of enum filter_scope */
+    uint64_t from, to; /* FILTER_ADDRESS; to 0: a single one */
     bool is_include;
     bool has_matched; /* something, so far */
 };
@@ -37,7 +45,7 @@ struct filter {
     size_t count, room;
 };
 
-/* False if the pattern is empty. */
+/* False if the pattern, or the range of addresses, is empty. */
 bool filter_add(struct filter *filter, bool is_include, const char *pattern);
 /* Adds a file's: `include PATTERN`, `+PATTERN`, `exclude PATTERN`, `-PATTERN`, # comments. */
 bool filter_read(struct filter *filter, const char *path, struct failure *failure);
@@ -49,6 +57,8 @@ bool filter_has_scope(const struct filter *filter, enum filter_scope scope);
 size_t filter_match(struct filter *filter, enum filter_scope scope, const char *name);
 /* Likewise for a path, whole and its last part. */
 size_t filter_match_path(struct filter *filter, enum filter_scope scope, const char *path);
+/* Likewise for a function that begins at `address` and ends before `end`. */
+size_t filter_match_address(struct filter *filter, uint64_t address, uint64_t end);
 /* What a function is whose last matching rule has that number. */
 bool filter_is_excluded(const struct filter *filter, size_t rule);
 

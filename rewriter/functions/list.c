@@ -1,26 +1,169 @@
 #include "rewriter/functions/list.h"
 
 #include "rewriter/base/say.h"
-#include "rewriter/functions/function_list.h"
+#include "rewriter/functions/patch_reason.h"
+#include "support/memory.h"
 #include "support/utf8.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-void list_header(void)
+static const char *state_of(uint8_t reason)
 {
-    puts("address\tsize\tstate\thow\tname");
+    return patch_reason_is_hooked(reason) ? "hooked" : "skipped";
 }
 
-void list_function(uint64_t address, uint64_t size, uint8_t reason, const char *name,
-                   bool is_import)
+/* A name as in the table, with JSON's escapes: there are no control characters in it. */
+static void write_json_name(const struct listed *listed)
 {
-    printf("%#" PRIx64 "\t%" PRIu64 "\t%s\t%s\t", address, size,
-           patch_reason_is_hooked(reason) ? "hooked" : "skipped", patch_reason_word(reason));
-    if (name)
-        utf8_write_plain(stdout, name);
-    if (is_import)
+    char *name;
+
+    if (!listed->name) {
+        fputs("null", stdout);
+        return;
+    }
+    name = memory_print("%s%s", listed->name, listed->is_import ? "@plt" : "");
+    utf8_sanitise(name);
+    putchar('"');
+    for (const char *at = name; *at; at++) {
+        if (*at == '"' || *at == '\\')
+            putchar('\\');
+        putchar(*at);
+    }
+    putchar('"');
+    free(name);
+}
+
+static void write_json(const struct list *list, const struct listed *listed)
+{
+    printf("%s\n  {\"address\": \"%#" PRIx64 "\", \"size\": %" PRIu64
+           ", \"state\": \"%s\", \"how\": \"%s\", \"name\": ",
+           list->count ? "," : "", listed->address, listed->size, state_of(listed->reason),
+           patch_reason_word(listed->reason));
+    write_json_name(listed);
+    putchar('}');
+}
+
+static void write_row(const struct listed *listed)
+{
+    printf("%#" PRIx64 "\t%" PRIu64 "\t%s\t%s\t", listed->address, listed->size,
+           state_of(listed->reason), patch_reason_word(listed->reason));
+    if (listed->name)
+        utf8_write_plain(stdout, listed->name);
+    if (listed->is_import)
         fputs("@plt", stdout);
     putchar('\n');
+}
+
+void list_begin(struct list *list)
+{
+    if (list->is_json)
+        putchar(list->is_summary ? '{' : '[');
+    else
+        puts(list->is_summary ? "state\thow\tfunctions\tbytes" : "address\tsize\tstate\thow\tname");
+}
+
+void list_function(struct list *list, const struct listed *listed)
+{
+    struct list_sum *sum = &list->sums[listed->reason];
+
+    sum->functions++;
+    sum->bytes += listed->size;
+    if (!list->is_summary && list->is_json)
+        write_json(list, listed);
+    else if (!list->is_summary)
+        write_row(listed);
+    list->count++;
+    say_check_stdout();
+}
+
+static struct list_sum sum_of(const struct list *list, bool (*is_meant)(uint8_t reason))
+{
+    struct list_sum sum = {0};
+
+    for (size_t i = 0; i < LIST_REASONS; i++) {
+        if (!is_meant((uint8_t)i))
+            continue;
+        sum.functions += list->sums[i].functions;
+        sum.bytes += list->sums[i].bytes;
+    }
+    return sum;
+}
+
+static bool is_skipped(uint8_t reason)
+{
+    return !patch_reason_is_hooked(reason);
+}
+
+static bool is_any(uint8_t reason)
+{
+    (void)reason;
+    return true;
+}
+
+static const struct {
+    const char *name;
+    bool (*is_meant)(uint8_t reason);
+} totals[] = {
+    {"all", is_any},
+    {"hooked", patch_reason_is_hooked},
+    {"skipped", is_skipped},
+    {"no-safe-patch", patch_reason_is_unsafe}, /* of those that are skipped */
+};
+
+#define TOTALS (sizeof totals / sizeof *totals)
+
+static void write_summary(const struct list *list)
+{
+    for (size_t i = 0; i < LIST_REASONS; i++) {
+        const struct list_sum *sum = &list->sums[i];
+
+        if (sum->functions)
+            printf("%s\t%s\t%zu\t%" PRIu64 "\n", state_of((uint8_t)i),
+                   patch_reason_word((uint8_t)i), sum->functions, sum->bytes);
+    }
+    for (size_t i = 0; i < TOTALS; i++) {
+        struct list_sum sum = sum_of(list, totals[i].is_meant);
+
+        printf("%s\t\t%zu\t%" PRIu64 "\n", totals[i].name, sum.functions, sum.bytes);
+    }
+}
+
+static void write_json_summary(const struct list *list)
+{
+    const char *separator = "";
+
+    for (size_t i = 0; i < TOTALS; i++) {
+        struct list_sum sum = sum_of(list, totals[i].is_meant);
+
+        printf("\n  \"%s\": {\"functions\": %zu, \"bytes\": %" PRIu64 "},", totals[i].name,
+               sum.functions, sum.bytes);
+    }
+    fputs("\n  \"reasons\": [", stdout);
+    for (size_t i = 0; i < LIST_REASONS; i++) {
+        const struct list_sum *sum = &list->sums[i];
+
+        if (!sum->functions)
+            continue;
+        printf(
+            "%s\n    {\"state\": \"%s\", \"how\": \"%s\", \"functions\": %zu, \"bytes\": %" PRIu64
+            "}",
+            separator, state_of((uint8_t)i), patch_reason_word((uint8_t)i), sum->functions,
+            sum->bytes);
+        separator = ",";
+    }
+    fputs("\n  ]", stdout);
+}
+
+void list_end(const struct list *list)
+{
+    if (list->is_summary && list->is_json)
+        write_json_summary(list);
+    else if (list->is_summary)
+        write_summary(list);
+    if (list->is_json)
+        puts(list->is_summary ? "\n}" : "\n]");
     say_check_stdout();
 }

@@ -45,3 +45,8 @@ bool patch_reason_is_hooked(uint8_t reason)
 {
     return reason >= PATCH_PLAIN && reason < PATCH_FRAGMENT;
 }
+
+bool patch_reason_is_unsafe(uint8_t reason)
+{
+    return reason >= PATCH_TOO_SHORT;
+}

@@ -42,5 +42,7 @@ enum patch_reason {
 /* The word for it; "?" for an unknown number. */
 const char *patch_reason_word(uint8_t reason);
 bool patch_reason_is_hooked(uint8_t reason);
+/* Skipped since there is no safe way to patch it. */
+bool patch_reason_is_unsafe(uint8_t reason);
 
 #endif

@@ -52,7 +52,36 @@ static void match_names(struct verdicts *verdicts, const struct image *image)
     image->format->visit_names(image, match_name, verdicts);
 }
 
-void exclude_functions(const struct image *image, struct filter *filter)
+static void match_addresses(struct verdicts *verdicts)
+{
+    for (size_t i = 0; i < verdicts->functions->count; i++) {
+        const struct function *function = &verdicts->functions->items[i];
+
+        raise_to(&verdicts->rules[i],
+                 filter_match_address(verdicts->filter, function->address, function->end));
+    }
+}
+
+static int by_address(const void *left, const void *right)
+{
+    const uint64_t *a = left, *b = right;
+
+    return *a < *b ? -1 : *a > *b;
+}
+
+void exclude_others(struct function_list *functions, const struct chosen_functions *only)
+{
+    for (size_t i = 0; i < functions->count; i++) {
+        struct function *function = &functions->items[i];
+
+        if (function->reason == PATCH_UNDECIDED &&
+            !bsearch(&function->address, only->addresses, only->count, sizeof *only->addresses,
+                     by_address))
+            function->reason = PATCH_EXCLUDED;
+    }
+}
+
+void exclude_functions(struct image *image, struct filter *filter)
 {
     struct function_list *functions = image->functions;
     struct verdicts verdicts = {.filter = filter, .functions = functions};
@@ -61,7 +90,11 @@ void exclude_functions(const struct image *image, struct filter *filter)
         return;
     verdicts.rules = memory_zeroed(functions->count, sizeof *verdicts.rules);
     match_module(&verdicts, image);
+    if (filter_has_scope(filter, FILTER_FUNCTION) && image->format->read_debug_names)
+        image->format->read_debug_names(image, false);
     match_names(&verdicts, image);
+    if (filter_has_scope(filter, FILTER_ADDRESS))
+        match_addresses(&verdicts);
     if (filter_has_scope(filter, FILTER_SOURCE))
         source_rules_match(filter, image->input->path, functions, verdicts.rules);
     for (size_t i = 0; i < functions->count; i++)

@@ -3,13 +3,17 @@
 #define UMBRA_REWRITER_EXCLUDE_H
 
 #include "rewriter/format/image_format.h"
+#include "rewriter/format/rewrite_options.h"
 #include "rewriter/functions/filter.h"
 
 /*
  * Gives each excluded function, if it is undecided, its reason. A function that has several names
- * is matched by each of them; one without a name by patterns for sources and modules only. The
- * filter may be null.
+ * is matched by each of them, those of a separate debug file too; one without a name by addresses
+ * and by patterns for sources and modules only. The filter may be null.
  */
-void exclude_functions(const struct image *image, struct filter *filter);
+void exclude_functions(struct image *image, struct filter *filter);
+
+/* Likewise each function whose address is not one of these. */
+void exclude_others(struct function_list *functions, const struct chosen_functions *only);
 
 #endif

@@ -30,11 +30,12 @@ static void print_tree(const char *output, const struct tree_result *result)
     say_result(
         "%s: %zu files: %zu instrumented, %zu other files copied, %zu refused (%zu Go, %zu "
         "already instrumented, %zu for another machine, %zu with nothing to hook, %zu for other "
-        "reasons); %zu functions found, %zu hooked, %zu left alone",
+        "reasons); %zu functions found, %zu hooked, %zu left alone, %zu of them for want of a safe "
+        "patch",
         output, result->files, result->instrumented,
         result->files - result->instrumented - result->refused, result->refused, result->is_go,
         result->is_instrumented, result->other_machine, result->no_functions, others, result->found,
-        result->hooked, result->found - result->hooked);
+        result->hooked, result->found - result->hooked, result->unsafe);
 }
 
 static bool rewrite(struct options *options, struct failure *failure)
@@ -72,6 +73,8 @@ static bool list(struct options *options, struct failure *failure)
 {
     struct rewrite_options wanted = {.input = options->file,
                                      .instrument_imports = options->instrument_imports,
+                                     .as_summary = options->summary,
+                                     .as_json = options->json,
                                      .filter = &options->filter};
 
     if (!list_file(&wanted, failure))

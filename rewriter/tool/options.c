@@ -34,6 +34,8 @@ static const struct poptOption option_table[] = {
      "also hook calls to functions of other images", NULL},
     {"no-verify", 0, POPT_ARG_NONE, &given.no_verify, 0, "do not check the result with LIEF", NULL},
     {"list", 0, POPT_ARG_NONE, &list, 0, "print each function and whether it is hooked", NULL},
+    {"summary", 0, POPT_ARG_NONE, &given.summary, 0, "--list: numbers of functions only", NULL},
+    {"json", 0, POPT_ARG_NONE, &given.json, 0, "--list: print JSON", NULL},
     {"verify", 0, POPT_ARG_NONE, &verify, 0, "prove that FILE is its original but for the hooks",
      NULL},
     {"undo", 0, POPT_ARG_NONE, &undo, 0, "write the original of FILE, byte for byte", NULL},
@@ -73,8 +75,10 @@ static enum options_outcome next_option(poptContext context, int option)
         outcome = OPTIONS_UNREADABLE;
     } else if (option != OPTION_FILTER &&
                !filter_add(&given.filter, option == OPTION_INCLUDE, text)) {
-        outcome = wrong("expected a pattern, found none",
-                        option == OPTION_INCLUDE ? "--include" : "--exclude");
+        outcome =
+            wrong(*text ? "expected a range that ends behind its beginning, found an empty one"
+                        : "expected a pattern, found none",
+                  option == OPTION_INCLUDE ? "--include" : "--exclude");
     }
     free(text);
     return outcome;
@@ -93,6 +97,8 @@ static enum options_outcome check_verb(void)
         return wrong("--list takes no -o", NULL);
     if (given.verb == VERB_VERIFY && given.output)
         return wrong("--verify takes no -o", NULL);
+    if ((given.summary || given.json) && given.verb != VERB_LIST)
+        return wrong("--summary and --json are for --list", NULL);
     if (given.filter.count && given.verb != VERB_REWRITE && given.verb != VERB_LIST)
         return wrong("--include, --exclude and --filter are for instrumenting", NULL);
     return OPTIONS_FINE;

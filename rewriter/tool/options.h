@@ -22,6 +22,7 @@ struct options {
     enum verb verb;
     char *file;
     char *output, *agent;
+    int summary, json;
     int overwrite, bundle, no_verify, instrument_imports, quiet;
     struct filter filter;
 };

@@ -20,8 +20,10 @@ static struct rewrite_result count(const struct image *image)
         .lost_signature = format->has_signature && format->has_signature(image),
     };
 
-    for (size_t i = 0; i < image->functions->count; i++)
+    for (size_t i = 0; i < image->functions->count; i++) {
         result.hooked += patch_reason_is_hooked(image->functions->items[i].reason);
+        result.unsafe += patch_reason_is_unsafe(image->functions->items[i].reason);
+    }
     return result;
 }
 
@@ -45,7 +47,7 @@ static bool write_image(struct image *image, struct image_source *source,
 static bool require_hooked(const struct image *image, const struct rewrite_options *options,
                            const struct rewrite_result *result, struct failure *failure)
 {
-    if (result->hooked > 0 || (options->filter && options->filter->count > 0))
+    if (result->hooked > 0 || options->only || (options->filter && options->filter->count > 0))
         return true;
     return fail(failure, image->input->path, "expected functions to hook, found none that can be");
 }

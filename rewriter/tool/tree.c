@@ -60,19 +60,25 @@ static bool count_files(const char *path, size_t *count, struct failure *failure
     return true;
 }
 
+/* Of its path, without slashes at its end. */
+static size_t output_length(const struct walk *walk)
+{
+    size_t length = strlen(walk->options->output);
+
+    while (length > 1 && walk->options->output[length - 1] == '/')
+        length--;
+    return length;
+}
+
 /* A failure that names a file of the new tree names it as it will be called. */
 static bool name_output(const struct walk *walk, struct failure *failure)
 {
     const size_t length = strlen(walk->directory);
-    const char *output = walk->options->output;
-    size_t output_length = strlen(output);
     struct failure named;
 
-    while (output_length > 1 && output[output_length - 1] == '/')
-        output_length--;
     if (strncmp(failure->text, walk->directory, length) == 0) {
-        snprintf(named.text, sizeof named.text, "%.*s%.500s", (int)output_length, output,
-                 failure->text + length);
+        snprintf(named.text, sizeof named.text, "%.*s%.500s", (int)output_length(walk),
+                 walk->options->output, failure->text + length);
         *failure = named;
     }
     return false;
@@ -144,6 +150,17 @@ static int file_open(const struct walk *walk, const FTSENT *entry, struct failur
     return -1;
 }
 
+static void say_file(const struct walk *walk, const FTSENT *entry,
+                     const struct rewrite_result *rewritten)
+{
+    progress_clear();
+    say_result("%.*s%s: %zu functions found, %zu hooked, %zu left alone, %zu of them for want of a "
+               "safe patch",
+               (int)output_length(walk), walk->options->output, entry->fts_path + walk->root_length,
+               rewritten->found, rewritten->hooked, rewritten->found - rewritten->hooked,
+               rewritten->unsafe);
+}
+
 /* False, and counted, if the file is to be copied instead. */
 static bool instrument_file(struct walk *walk, const FTSENT *entry, int descriptor, const char *to)
 {
@@ -175,7 +192,9 @@ static bool instrument_file(struct walk *walk, const FTSENT *entry, int descript
         return false;
     }
     rewrite_say_losses(entry->fts_path, &rewritten);
+    say_file(walk, entry, &rewritten);
     result->instrumented++;
+    result->unsafe += rewritten.unsafe;
     result->found += rewritten.found;
     result->hooked += rewritten.hooked;
     return true;

@@ -16,7 +16,8 @@ struct tree_result {
     size_t refused; /* ELF programs and libraries that were copied instead; of these: */
     size_t is_go, is_instrumented, other_machine, no_functions;
     size_t omitted;       /* sockets, pipes and devices */
-    size_t found, hooked; /* functions, of all instrumented files */
+    size_t unsafe;        /* functions left alone for want of a safe patch, */
+    size_t found, hooked; /* and all, of all instrumented files */
 };
 
 /*
