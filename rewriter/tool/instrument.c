@@ -1,6 +1,7 @@
 /* instrument: rewrites a built program so that every function calls the entry hook. */
 #include "rewriter/base/output_file.h"
 #include "rewriter/base/say.h"
+#include "rewriter/tool/bisect.h"
 #include "rewriter/tool/listing.h"
 #include "rewriter/tool/options.h"
 #include "rewriter/tool/rewrite.h"
@@ -83,6 +84,19 @@ static bool list(struct options *options, struct failure *failure)
     return true;
 }
 
+static bool find_culprits(struct options *options, struct failure *failure)
+{
+    struct rewrite_options wanted = {
+        .input = options->file,
+        .agent = options->agent,
+        .no_verify = true,
+        .instrument_imports = options->instrument_imports,
+        .filter = &options->filter,
+    };
+
+    return bisect(&wanted, options->command, failure);
+}
+
 static bool run(struct options *options, struct failure *failure)
 {
     switch (options->verb) {
@@ -96,6 +110,8 @@ static bool run(struct options *options, struct failure *failure)
         return verify_file(options->file, failure);
     case VERB_UNDO:
         return undo_file(options->file, options->output, options->overwrite, failure);
+    case VERB_BISECT:
+        return find_culprits(options, failure);
     case VERB_REWRITE:
         break;
     }

@@ -17,7 +17,7 @@ enum {
 };
 
 static struct options given;
-static int list, verify, undo, version;
+static int list, verify, undo, bisect, version;
 
 static const struct poptOption option_table[] = {
     {NULL, 'o', POPT_ARG_STRING, NULL, OPTION_OUTPUT, "write the result there", "OUT"},
@@ -36,6 +36,8 @@ static const struct poptOption option_table[] = {
     {"list", 0, POPT_ARG_NONE, &list, 0, "print each function and whether it is hooked", NULL},
     {"summary", 0, POPT_ARG_NONE, &given.summary, 0, "--list: numbers of functions only", NULL},
     {"json", 0, POPT_ARG_NONE, &given.json, 0, "--list: print JSON", NULL},
+    {"bisect", 0, POPT_ARG_NONE, &bisect, 0, "find the function whose hook makes -- COMMAND fail",
+     NULL},
     {"verify", 0, POPT_ARG_NONE, &verify, 0, "prove that FILE is its original but for the hooks",
      NULL},
     {"undo", 0, POPT_ARG_NONE, &undo, 0, "write the original of FILE, byte for byte", NULL},
@@ -86,12 +88,13 @@ static enum options_outcome next_option(poptContext context, int option)
 
 static enum options_outcome check_verb(void)
 {
-    if (list + verify + undo > 1)
-        return wrong("expected one of --list, --verify and --undo, found several", NULL);
+    if (list + verify + undo + bisect > 1)
+        return wrong("expected one of --list, --verify, --undo and --bisect, found several", NULL);
     given.verb = version  ? VERB_VERSION
                  : list   ? VERB_LIST
                  : verify ? VERB_VERIFY
                  : undo   ? VERB_UNDO
+                 : bisect ? VERB_BISECT
                           : VERB_REWRITE;
     if (given.verb == VERB_LIST && given.output)
         return wrong("--list takes no -o", NULL);
@@ -99,7 +102,13 @@ static enum options_outcome check_verb(void)
         return wrong("--verify takes no -o", NULL);
     if ((given.summary || given.json) && given.verb != VERB_LIST)
         return wrong("--summary and --json are for --list", NULL);
-    if (given.filter.count && given.verb != VERB_REWRITE && given.verb != VERB_LIST)
+    if (bisect && (given.output || given.overwrite || given.bundle))
+        return wrong("--bisect takes no -o, --overwrite or --bundle: its copies are temporary",
+                     NULL);
+    if (bisect && !given.command)
+        return wrong("--bisect: expected -- and a command that fails", NULL);
+    if (given.filter.count && given.verb != VERB_REWRITE && given.verb != VERB_LIST &&
+        given.verb != VERB_BISECT)
         return wrong("--include, --exclude and --filter are for instrumenting", NULL);
     return OPTIONS_FINE;
 }
@@ -111,6 +120,8 @@ static enum options_outcome check_file(poptContext context)
     if (given.verb == VERB_VERSION)
         return OPTIONS_FINE;
     file = poptGetArg(context);
+    if (!file && given.verb == VERB_BISECT)
+        return OPTIONS_FINE;
     if (!file)
         return wrong("expected the image to instrument, found no FILE", NULL);
     if (poptPeekArg(context))
@@ -122,14 +133,31 @@ static enum options_outcome check_file(poptContext context)
     return OPTIONS_FINE;
 }
 
+/* Where --bisect's command begins, behind "--"; else count. */
+static int find_command(int count, const char **arguments)
+{
+    bool is_meant = false;
+
+    for (int i = 1; i < count; i++) {
+        is_meant = is_meant || strcmp(arguments[i], "--bisect") == 0;
+        if (strcmp(arguments[i], "--") == 0)
+            return is_meant && i + 1 < count ? i + 1 : count;
+    }
+    return count;
+}
+
 enum options_outcome options_read(struct options *options, int count, const char **arguments)
 {
-    poptContext context = poptGetContext("instrument", count, arguments, option_table, 0);
+    int command = find_command(count, arguments);
+    poptContext context = poptGetContext("instrument", command < count ? command - 1 : count,
+                                         arguments, option_table, 0);
     enum options_outcome outcome = OPTIONS_FINE;
     int option;
 
+    given.command = command < count ? arguments + command : NULL;
+
     poptSetOtherOptionHelp(context, "FILE|DIR -o OUT [OPTION...]  or  --list|--verify FILE"
-                                    "  or  --undo FILE -o OUT");
+                                    "  or  --undo FILE -o OUT  or  --bisect [FILE] -- COMMAND");
     while (outcome == OPTIONS_FINE && (option = poptGetNextOpt(context)) > 0)
         outcome = next_option(context, option);
     if (outcome == OPTIONS_FINE && option < -1)

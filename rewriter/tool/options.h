@@ -9,6 +9,7 @@ enum verb {
     VERB_LIST,
     VERB_VERIFY,
     VERB_UNDO,
+    VERB_BISECT,
     VERB_VERSION,
 };
 
@@ -22,6 +23,7 @@ struct options {
     enum verb verb;
     char *file;
     char *output, *agent;
+    const char **command; /* --bisect: borrowed, ends with null */
     int summary, json;
     int overwrite, bundle, no_verify, instrument_imports, quiet;
     struct filter filter;
