@@ -279,6 +279,29 @@ def walk(browser, url):
     assert browser.run(paper) == light
 
 
+def first_picture(url, profile, view, least):
+    """The overview begins with this view, of at least so many boxes that lead to what they name."""
+    browser = Browser(profile)
+    try:
+        browser.open(url)
+        until(browser, "return document.body.dataset.ready")
+        pressed = "return document.querySelector('.choice [aria-pressed=true]').dataset.graph"
+        found = browser.run(pressed)
+        assert found == view, found
+        boxes = browser.run("return document.querySelectorAll('.graph .node').length")
+        assert boxes >= int(least), boxes
+        for other in ("modules", "files", "functions"):
+            browser.run("document.querySelector(`.choice [data-graph=${arguments[0]}]`).click()", other)
+            assert browser.run(pressed) == other
+        assert browser.run("return document.querySelectorAll('.graph .edge').length") >= 3
+        name = browser.run("const node = document.querySelector('.graph a'); location.hash = node.getAttribute('href'); return node.querySelector('title').textContent.split('\\n')[0]")
+        until(browser, HEADING, name)
+        log = browser.log()
+        assert not log, log
+    finally:
+        browser.close()
+
+
 def large(page, profile, *picture):
     """What a browser takes for it: printed, not judged."""
     browser = Browser(profile)

@@ -58,6 +58,15 @@ check without_slices bare.html
 grinder --mode=report --source-root="$work" --output-file=mapped.html --path-map="$work/sources=$work/moved" traces
 check hostile mapped.html
 
+# One module without source: the first picture is of its functions.
+mkdir stripped
+strip -o stripped/report native/report
+instrument stripped/report -o stripped/report.instr >/dev/null
+call_trace_service start --trace-dir="$work/stripped/traces" -- stripped/report.instr 20 >/dev/null
+grinder --mode=report --output-file=stripped.html stripped/traces
+check first_picture "file://$work/stripped.html" "$work/profile-stripped" functions 5
+check first_picture "file://$work/page.html" "$work/profile-stripped" functions 5 # one file, one module
+
 # Slices that are damaged or another trace's are left out, and named.
 recorded report 20
 traces=(traces/*.bin)

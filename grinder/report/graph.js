@@ -1,5 +1,5 @@
 /*
- * The overview: files or modules, who calls whom from left to right.
+ * The overview: functions, files or modules, who calls whom from left to right.
  *
  * Layers: a walk in depth from those that nobody calls marks the calls that lead back. Of the rest
  * a node lies one layer behind the caller that it spends most time for. Within a layer nodes go
@@ -9,25 +9,32 @@ const GRAPH_LIMIT = 28, GRAPH_LEAST = 8, GRAPH_SHARE = 0.002, NODE_WIDTH = 164, 
 const LEAST_SCALE = 0.55; /* smaller is not to be read: what does not fit is a drag away */
 
 /* Nodes with most time, all that have a share of it worth seeing, and the calls among them. */
-function graph_of(model, by_files) {
-  const groups = by_files ? model.files : model.modules;
-  const names = by_files ? file_name : module_name;
-  const group_of = by_files ? functions.file : functions.module;
-  const chosen = [...groups.self.keys()].filter(g => (groups.members[g].length && g)).sort((a, b) => groups.total[b] - groups.total[a]).slice(0, GRAPH_LIMIT)
+const graph_views = {
+  functions: { groups: model => model, ids: model => model.functions, names: functions.name, group_of: f => f, route: "#f" },
+  files: { groups: model => model.files, ids: model => members_of(model.files), names: file_name, group_of: f => functions.file[f], route: "#s" },
+  modules: { groups: model => model.modules, ids: model => members_of(model.modules), names: module_name, group_of: f => functions.module[f], route: "#m" },
+};
+
+function members_of(groups) { return [...groups.self.keys()].filter(g => g && groups.members[g].length); }
+
+function graph_of(model, view) {
+  const { names, group_of, route } = graph_views[view];
+  const groups = graph_views[view].groups(model), ids = graph_views[view].ids(model);
+  const chosen = [...ids].sort((a, b) => groups.total[b] - groups.total[a]).slice(0, GRAPH_LIMIT)
     .filter((g, i) => i < GRAPH_LEAST || groups.total[g] >= GRAPH_SHARE * model.ns);
   const places = new Map(chosen.map((g, i) => [g, i])), edges = new Map();
   const { from, to, calls, total } = model.edges;
   for (let i = 0; i < from.length; i++) {
-    const a = from[i] ? places.get(group_of[from[i]]) : undefined, b = places.get(group_of[to[i]]);
+    const a = from[i] ? places.get(group_of(from[i])) : undefined, b = places.get(group_of(to[i]));
     if (a === undefined || b === undefined || a === b) continue;
     const key = a * GRAPH_LIMIT + b, edge = edges.get(key) || { a, b, calls: 0, total: 0 };
     edge.calls += calls[i]; edge.total += total[i];
     edges.set(key, edge);
   }
-  const nodes = chosen.map(g => ({ name: names[g], href: (by_files ? "#s" : "#m") + g, self: groups.self[g], total: groups.total[g], calls: groups.calls[g], out: [], in: [] }));
+  const nodes = chosen.map(g => ({ name: names[g], href: route + g, self: groups.self[g], total: groups.total[g], calls: groups.calls[g], out: [], in: [] }));
   const list = [...edges.values()].sort((x, y) => y.total - x.total || y.calls - x.calls);
   for (const edge of list) { nodes[edge.a].out.push(edge); nodes[edge.b].in.push(edge); }
-  return { nodes, edges: list, left_out: [...groups.self.keys()].filter(g => g && groups.members[g].length).length - nodes.length };
+  return { nodes, edges: list, left_out: ids.length - nodes.length };
 }
 
 function mark_back_edges(nodes) {
@@ -92,8 +99,8 @@ function edge_path(a, b) {
 
 function fit_name(name) { return name.length > 24 ? name.slice(0, 11) + "…" + name.slice(-12) : name; }
 
-function draw_graph(element, model, by_files) {
-  const { nodes, edges, left_out } = graph_of(model, by_files);
+function draw_graph(element, model, view) {
+  const { nodes, edges, left_out } = graph_of(model, view);
   mark_back_edges(nodes);
   const layers = place_layers(nodes);
   order_layers(nodes, layers);

@@ -121,17 +121,16 @@ function overview() {
   const hottest = model.functions.slice().sort((a, b) => model.self[b] - model.self[a]).slice(0, 12);
   const duration = Math.max(...data.processes.ns);
   trail([escape_html(data.processes.command[data.parts[model.part_numbers[0]].process])]);
-  main.innerHTML = `<div class=page><h1>${escape_html(data.title)}</h1><div class=place>${escape_html(data.processes.trace.join(", "))}</div><div class=facts>${fact(format_time(duration), "from start to end")}${fact(format_time(model.ns), "in recorded functions")}${fact(format_count(model.call_count), "calls")}${fact(format_count(model.functions.length), "functions that ran")}${fact(format_count(model.part_numbers.length), model.part_numbers.length === 1 ? "thread" : "threads")}</div>${data.slices ? "" : timeline(null)}<div class=head-row><h2>Who calls whom</h2><span class=choice><button data-graph=files>Files</button><button data-graph=modules>Modules</button></span></div><div class=graph></div>${function_table("Most time in themselves", hottest.map(f => ({ f, calls: model.calls[f], self: model.self[f], total: model.total[f] })), model.ns)}${embedded()}</div>`;
+  main.innerHTML = `<div class=page><h1>${escape_html(data.title)}</h1><div class=place>${escape_html(data.processes.trace.join(", "))}</div><div class=facts>${fact(format_time(duration), "from start to end")}${fact(format_time(model.ns), "in recorded functions")}${fact(format_count(model.call_count), "calls")}${fact(format_count(model.functions.length), "functions that ran")}${fact(format_count(model.part_numbers.length), model.part_numbers.length === 1 ? "thread" : "threads")}</div>${data.slices ? "" : timeline(null)}<div class=head-row><h2>Who calls whom</h2><span class=choice><button data-graph=functions>Functions</button><button data-graph=files>Files</button><button data-graph=modules>Modules</button></span></div><div class=graph></div>${function_table("Most time in themselves", hottest.map(f => ({ f, calls: model.calls[f], self: model.self[f], total: model.total[f] })), model.ns)}${embedded()}</div>`;
   main.querySelector(".rows").style.maxHeight = "none";
   if (main.querySelector(".embedded")) list_embedded(main.querySelector(".embedded"));
-  const known_files = tabs.files.rows().length;
-  const draw = by_files => {
-    for (const button of main.querySelectorAll(".choice button")) button.setAttribute("aria-pressed", (button.dataset.graph === "files") === by_files);
+  const draw = view => {
+    for (const button of main.querySelectorAll(".choice button")) button.setAttribute("aria-pressed", button.dataset.graph === view);
     main.querySelector(".graph + .note")?.remove();
-    zoom_graph = draw_graph(main.querySelector(".graph"), model, by_files);
+    zoom_graph = draw_graph(main.querySelector(".graph"), model, view);
   };
-  main.querySelector(".choice").onclick = event => { if (event.target.dataset.graph) draw(event.target.dataset.graph === "files"); };
-  draw(known_files > 1);
+  main.querySelector(".choice").onclick = event => { if (event.target.dataset.graph) draw(event.target.dataset.graph); };
+  draw(["files", "modules"].find(view => graph_views[view].ids(model).length > 1) || "functions"); /* one box says nothing */
 }
 
 function route() {
