@@ -18,9 +18,9 @@ struct rewrite_options {
     int descriptor;    /* of input; 0: it is to be opened */
     const char *agent; /* null: where it is installed */
     bool overwrite, bundle, no_verify;
-    bool as_summary, as_json;       /* --list */
-    bool instrument_imports;        /* calls to functions of other images, too */
-    struct filter *filter;          /* which of its rules match is noted there; may be null */
+    bool as_summary, as_json;            /* --list */
+    bool instrument_imports;             /* calls to functions of other images, too */
+    struct filter *filter;               /* which of its rules match is noted there; may be null */
     const struct chosen_functions *only; /* null: all that the filter lets pass */
 };
 
