@@ -79,11 +79,12 @@ readable()
 # begin_service MODE
 begin_service()
 {
+    rm -f service.log # the last service's says that it is ready
     "$BUILD/service/call_trace_service" start --trace-dir="$work/disk" --mode="$1" 2>service.log &
     service=$!
     started=("$service")
     for ((i = 0; i < 100; i++)); do
-        grep -q ready service.log && return
+        grep -qs ready service.log && return
         sleep 0.1
     done
     fail "the service does not begin: $(<service.log)"

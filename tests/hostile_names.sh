@@ -47,7 +47,7 @@ cp "$bad.out" "tree$bad/again$bad"
 mkfifo "tree$bad/pipe$bad"
 instrument "tree$bad" -o "new$bad" >>said 2>>error
 equal "notes" "$(wc -l <error)" 2
-equal "results" "$(wc -l <said)" 3
+equal "results" "$(wc -l <said)" 4
 for arguments in "nosuch$bad -o out" "functions.c -o out$bad" "--list functions.c$bad" \
     "--no$bad" "--include= $bad" "--filter=$bad -o out" "--agent=$bad native/functions -o out"; do
     IFS=' ' read -rd '' -a words <<<"$arguments" || true
