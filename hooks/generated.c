@@ -4,9 +4,11 @@
 #include "hooks/memory.h"
 #include "hooks/modules.h"
 #include "thunkstash/pages.h"
+#include "thunkstash/stash.h"
 
 #define MOST_FRAMES   64 /* of builtins, one called by the other */
 #define MOST_IMAGES   16
+#define MOST_CHAINED  64 /* thunks whose true return address is a thunk */
 #define REGION_BITS   18 /* 256 KiB */
 #define REGIONS       256
 #define REGION_IN_USE (1ull << 63)
@@ -144,4 +146,17 @@ bool generated_site(const struct thread *thread, const uint64_t *slot, uint64_t 
     else if ((uint64_t)slot - thread->own_low < thread->own_size)
         *site = nearest_function(thread, (uint64_t)slot, frame, *site);
     return true;
+}
+
+uint64_t generated_true_location(uint64_t location)
+{
+    struct record *record;
+
+    for (uint32_t i = 0; i < MOST_CHAINED; i++) {
+        record = record_of_return(*(uint64_t *)location);
+        if (!record)
+            break;
+        location = (uint64_t)&record->ret;
+    }
+    return location;
 }

@@ -1,7 +1,7 @@
 /*
  * Calls from code that a code generator made, in the image (rewriter/elf/elf_generated.h) or at run
  * time. The generator walks stacks by return addresses. If it was not told how to find the true
- * ones (linux/resolver.h), such calls pass through unrecorded. Other calls pay nothing for the
+ * ones (resolver.h), such calls pass through unrecorded. Other calls pay nothing for the
  * check: a call that passes gets no context, so it comes to the slow path each time, where the
  * check is.
  *
@@ -43,6 +43,10 @@ void generated_note(const struct image_header *image);
 
 /* The code generator finds true return addresses. While hooks still pass. */
 void generated_is_resolved(void);
+
+/* Where a return address lies whose place on the stack is `location`: there, or in the record of
+   the thunk that has it. */
+uint64_t generated_true_location(uint64_t location);
 
 /* Likewise, of any file that is mapped for execution. */
 void generated_note_module(const char *path, uint64_t base, uint64_t size);

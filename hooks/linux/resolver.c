@@ -1,13 +1,12 @@
-#include "hooks/linux/resolver.h"
+#include "hooks/resolver.h"
 
 #include <link.h>
 #include <stdint.h>
 
+#include "hooks/generated.h"
 #include "hooks/memory.h"
-#include "thunkstash/stash.h"
 
 #define SET_RESOLVER "_ZN2v82V832SetReturnAddressLocationResolverEPFmmE"
-#define MOST_CHAINED 64 /* thunks whose true return address is a thunk */
 #define MOST_IMAGES  8
 
 #pragma weak dl_iterate_phdr
@@ -78,19 +77,6 @@ static const ElfW(Sym) * find(const struct exports *exports, const char *name)
     return 0;
 }
 
-static uint64_t true_location(uint64_t location)
-{
-    struct record *record;
-
-    for (uint32_t i = 0; i < MOST_CHAINED; i++) {
-        record = record_of_return(*(uint64_t *)location);
-        if (!record)
-            break;
-        location = (uint64_t)&record->ret;
-    }
-    return location;
-}
-
 struct search {
     uint64_t found[MOST_IMAGES]; /* addresses of V8's function */
     uint32_t count;
@@ -123,6 +109,6 @@ bool resolver_set(void)
         return false;
     dl_iterate_phdr(look_in, &search);
     for (uint32_t i = 0; i < search.count; i++)
-        ((set_resolver_fn *)search.found[i])(true_location);
+        ((set_resolver_fn *)search.found[i])(generated_true_location);
     return search.count > 0;
 }

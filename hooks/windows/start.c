@@ -15,7 +15,9 @@
 
 #include "hooks/agent.h"
 #include "hooks/agent_life.h"
+#include "hooks/generated.h"
 #include "hooks/memory.h"
+#include "hooks/resolver.h"
 #include "hooks/windows/environment.h"
 #include "hooks/windows/thread_slot.h"
 #include "thunkstash/windows/call_system.h"
@@ -46,8 +48,12 @@ static bool is_required(void)
 /* True, for CALL_SYSTEM. */
 static bool begin(void)
 {
-    if (!agent_life_begin(0, range_reserve(), range_open_code(image)) && is_required())
+    bool records = agent_life_begin(0, range_reserve(), range_open_code(image));
+
+    if (!records && is_required())
         refuse(AGENT_LIFE_REFUSAL);
+    if (records && resolver_set())
+        generated_is_resolved();
     return true;
 }
 

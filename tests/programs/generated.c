@@ -24,19 +24,23 @@ static void **exit_frame;
 static char *code; /* generated_start, or the copy made at run time */
 
 #ifdef RESOLVER
-static unsigned long (*resolver)(unsigned long location);
+static size_t (*resolver)(size_t location);
 
-__attribute__((visibility("default"))) void set_resolver(unsigned long (*function)(
-    unsigned long)) __asm__("_ZN2v82V832SetReturnAddressLocationResolverEPFmmE");
+#ifdef _WIN32 /* its name is given where it is linked */
+void set_resolver(size_t (*function)(size_t));
+#else
+__attribute__((visibility("default"))) void set_resolver(size_t (*function)(size_t)) __asm__(
+    "_ZN2v82V832SetReturnAddressLocationResolverEPFmmE");
+#endif
 
-void set_resolver(unsigned long (*function)(unsigned long))
+void set_resolver(size_t (*function)(size_t))
 {
     resolver = function;
 }
 
 static void *return_address(void **location)
 {
-    return resolver ? *(void **)resolver((unsigned long)location) : *location;
+    return resolver ? *(void **)resolver((size_t)location) : *location;
 }
 #else
 static void *return_address(void **location)
