@@ -165,12 +165,33 @@ static int open_argument(struct supervisor *supervisor, const struct watched_cal
     return tracee_open_path(pid, folder, path, flags);
 }
 
+/* A debugger compares what runs with the file that it reads, which is the original. */
+static bool is_traced(const struct supervisor *supervisor)
+{
+    struct tracee_look look;
+
+    return tracee_look((pid_t)supervisor->call->pid, &look) && look.is_traced;
+}
+
+static void leave_to_tracer(struct supervisor *supervisor, int name)
+{
+    char path[PATH_MAX];
+
+    if (find_path(name, path))
+        note(supervisor, "left", path, "a debugger ran it, and reads the original");
+}
+
 /* Null at *look's end: the kernel executes the interpreter of a script without a call. */
 static void on_execute(struct supervisor *supervisor, const struct watched_call *watched)
 {
     const pid_t pid = (pid_t)supervisor->call->pid;
     int name = open_argument(supervisor, watched, 0, 0);
 
+    if (name >= 0 && is_traced(supervisor)) {
+        leave_to_tracer(supervisor, name);
+        close(name);
+        return;
+    }
     if (supervisor->wish->only_program && !tracee_is_of(pid, supervisor->program)) {
         if (name >= 0)
             close(name);
@@ -186,6 +207,16 @@ static void on_execute(struct supervisor *supervisor, const struct watched_call 
     }
     if (name >= 0)
         close(name);
+}
+
+/* Nobody gets a descriptor by way of us that the kernel would not give: who has changed its user is
+   let go on, and reads the copy if it may. */
+static bool is_as_we_are(const struct supervisor *supervisor)
+{
+    struct tracee_look look;
+
+    return tracee_look((pid_t)supervisor->call->pid, &look) && look.user == geteuid() &&
+           look.group == getegid();
 }
 
 /* The reader gets the original instead. Returns false if the call is to go on. */
@@ -222,6 +253,11 @@ static bool is_in_linker(const struct supervisor *supervisor)
                                data_of(supervisor)->instruction_pointer);
 }
 
+static bool loads(const struct supervisor *supervisor, int flags)
+{
+    return opens_as_linker(flags) && is_in_linker(supervisor) && !is_traced(supervisor);
+}
+
 static bool is_elf(int name)
 {
     struct image_look look;
@@ -235,7 +271,7 @@ static void on_open_other(struct supervisor *supervisor, int name, int flags)
     const pid_t pid = (pid_t)supervisor->call->pid;
     struct image_look look;
 
-    if (!opens_as_linker(flags) || !is_elf(name) || !is_in_linker(supervisor) ||
+    if (!opens_as_linker(flags) || !is_elf(name) || !loads(supervisor, flags) ||
         !tracee_sees_ours(pid))
         return;
     if (!supervisor->wish->only_program || tracee_is_of(pid, supervisor->program))
@@ -258,8 +294,8 @@ static bool on_open(struct supervisor *supervisor, const struct watched_call *wa
         copy = known_copy(&supervisor->files, &status);
         if (copy && writes)
             place_unbind(name);
-        else if (copy && !(opens_as_linker(flags) && is_in_linker(supervisor)))
-            is_answered = hand_over(supervisor, copy, flags);
+        else if (copy && !loads(supervisor, flags))
+            is_answered = is_as_we_are(supervisor) && hand_over(supervisor, copy, flags);
         else if (!copy && !writes && !known_is_left(&supervisor->files, &status))
             on_open_other(supervisor, name, flags);
     }
@@ -310,7 +346,7 @@ static bool on_stat(struct supervisor *supervisor, const struct watched_call *wa
     if (name < 0)
         return false;
     copy = fstat(name, &status) == 0 ? known_copy(&supervisor->files, &status) : NULL;
-    if (copy && tell_of(supervisor, watched, copy->original)) {
+    if (copy && is_as_we_are(supervisor) && tell_of(supervisor, watched, copy->original)) {
         answer(supervisor);
         is_answered = true;
     }

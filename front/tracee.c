@@ -128,6 +128,32 @@ bool tracee_is_in_linker(pid_t pid, uint64_t instruction)
     return found;
 }
 
+/* /proc/PID/status: `TracerPid:\t0`, `Uid:\treal effective saved fs`, `Gid:` likewise. */
+bool tracee_look(pid_t pid, struct tracee_look *look)
+{
+    char path[64], *line = NULL;
+    size_t size = 0;
+    int found = 0;
+    FILE *status;
+
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    status = fopen(path, "re");
+    while (status && found < 3 && getline(&line, &size, status) > 0) {
+        unsigned tracer;
+        if (sscanf(line, "TracerPid: %u", &tracer) == 1) {
+            look->is_traced = tracer != 0;
+            found++;
+        } else if (sscanf(line, "Uid: %*u %*u %*u %u", &look->user) == 1 ||
+                   sscanf(line, "Gid: %*u %*u %*u %u", &look->group) == 1) {
+            found++;
+        }
+    }
+    free(line);
+    if (status)
+        fclose(status);
+    return found == 3;
+}
+
 bool tracee_is_of(pid_t pid, pid_t process)
 {
     char path[64];

@@ -25,6 +25,14 @@ bool tracee_sees_ours(pid_t pid);
 /* Whether the instruction is one of the dynamic linker's. */
 bool tracee_is_in_linker(pid_t pid, uint64_t instruction);
 
+/* Who traces it and whose files it may open, as the kernel says. False: it is gone. */
+struct tracee_look {
+    bool is_traced;       /* by a debugger, strace, … */
+    unsigned user, group; /* its file system ids, as they are here */
+};
+
+bool tracee_look(pid_t pid, struct tracee_look *look);
+
 /* Whether it is a thread of that process. */
 bool tracee_is_of(pid_t pid, pid_t process);
 

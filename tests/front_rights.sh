@@ -1,0 +1,36 @@
+#!/bin/bash
+# Who supervises a recording opens files for the recorded processes: none of them gets to see more than the
+# kernel would show it. And what a debugger runs is what the debugger reads.
+# needs: gcc gdb util-linux
+. "$(dirname "$0")/lib.sh"
+
+export XDG_CACHE_HOME=$work/cache
+unset DISPLAY WAYLAND_DISPLAY
+umbra=$BUILD/front/umbra
+printf '#include <stdio.h>\nint main(void) { puts("hello"); return 0; }\n' >hello.c
+gcc -g hello.c -o hello
+chmod 755 "$work"
+
+gdb=(gdb -nx -batch -ex 'break puts' -ex run -ex 'bt 1' -ex 'print $pc - (long)main' -ex continue ./hello)
+"${gdb[@]}" >native.out 2>/dev/null
+contains native.out '^Breakpoint 1, '
+"$umbra" record -o gdb.data -- "${gdb[@]}" >recorded.out 2>said
+normalised() { sed -E 's/process [0-9]+/process N/' "$1"; }
+diff <(normalised native.out) <(normalised recorded.out) || fail "gdb"
+"$umbra" ls --left gdb.data >left
+contains left "$work/hello: left as it is: a debugger ran it, and reads the original\$"
+
+((EUID == 0)) || { echo "skipped: other users, for want of rights"; exit 0; }
+# Root runs it, so it is bound over; somebody else may neither read nor execute it.
+chmod 700 hello
+cat >becomes.sh <<'END'
+./hello
+setpriv --reuid=nobody --regid=nogroup --clear-groups sh -c 'cat ./hello; ./hello; stat -c %s ./hello; cat /bin/true | cksum' 2>&1
+END
+chmod 755 becomes.sh
+sh becomes.sh >native.out
+contains native.out 'cat: ./hello: Permission denied'
+"$umbra" record -o becomes.data -- sh becomes.sh >recorded.out 2>said
+grep -v '^[0-9]*$' native.out >native.words
+grep -v '^[0-9]*$' recorded.out >recorded.words
+diff native.words recorded.words || fail "another user sees more, or less"
