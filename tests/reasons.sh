@@ -30,7 +30,9 @@ state_at()
 shopt -s extglob
 inside=$(nm native/reasons | awk '$3 == "inside_function" { print $1 }')
 equal inside_function "$(state_at "$inside")" "skipped inside-function"
-plt=$(objdump -d native/reasons | awk '$NF == "<exit@plt>" { print $(NF - 1) }')
+aligned=$(nm native/reasons | awk '$3 == "aligned_fragment" { print $1 }')
+equal "a fragment that is aligned by chance" "$(state_at "$aligned")" "skipped fragment"
+plt=$(objdump -d native/reasons | awk '$NF == "<exit@plt>" { plt = $(NF - 1) } END { print plt }')
 equal "the stub of exit" "$(state_at "$plt")" "skipped plt"
 
 # What only Windows images can earn.

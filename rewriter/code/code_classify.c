@@ -15,7 +15,9 @@
  *      - what is jumped to on a condition, or is neither aligned nor pointed at, may be a fragment
  *        and counts as one.
  *
- * A function that is only ever the target of tail calls is jumped to without a condition.
+ * A function that is only ever the target of tail calls is jumped to without a condition. So are
+ * some fragments (glibc's round_away.cold), of which one in 16 has an aligned address. But nothing
+ * aligns fragments, and they lie side by side: the one behind it is not aligned.
  */
 #include "rewriter/code/code_classify.h"
 
@@ -96,7 +98,19 @@ static void look_at(struct function_list *functions, const struct branch *branch
         seen[to - functions->items] |= SEEN_FROM_SEVERAL;
 }
 
-static bool is_fragment(const struct function *function, uint8_t seen)
+/* Right behind what is before it, and right before what is not aligned. */
+static bool is_aligned_by_chance(const struct function_list *functions,
+                                 const struct function *function)
+{
+    const struct function *last = &functions->items[functions->count - 1];
+
+    return function > functions->items && function < last &&
+           function[-1].end == function->address && function[1].address == function->end &&
+           !is_aligned(&function[1]);
+}
+
+static bool is_fragment(const struct function_list *functions, const struct function *function,
+                        uint8_t seen)
 {
     if (is_sure(function))
         return false;
@@ -104,7 +118,9 @@ static bool is_fragment(const struct function *function, uint8_t seen)
         return true;
     if (seen & (SEEN_AS_FUNCTION | SEEN_FROM_SEVERAL))
         return false;
-    return seen || (!is_aligned(function) && !(function->evidence & EVIDENCE_POINTER));
+    if (seen || function->evidence & EVIDENCE_POINTER)
+        return seen;
+    return !is_aligned(function) || (function->owner && is_aligned_by_chance(functions, function));
 }
 
 void code_classify(const struct code_map *map, struct function_list *functions)
@@ -116,7 +132,7 @@ void code_classify(const struct code_map *map, struct function_list *functions)
     for (size_t i = 0; i < functions->count; i++) {
         struct function *function = &functions->items[i];
 
-        if (!function->reason && is_fragment(function, seen[i]))
+        if (!function->reason && is_fragment(functions, function, seen[i]))
             function->reason = PATCH_FRAGMENT;
     }
     free(seen);

@@ -68,6 +68,35 @@ number: .long   1000
         ret
         end_function fragment
 
+/* Fragments without names. Compilers align none; one of 16 is aligned by chance. */
+        .p2align 4
+        function of_fragments
+        test    %edi, %edi
+        je      1f
+        jmp     aligned_fragment
+1:      jmp     aligned_fragment
+        end_function of_fragments
+        .p2align 4
+        .skip   9, 0xcc
+        .cfi_startproc
+        push    %rax
+        .cfi_def_cfa_offset 16
+        call    exit@PLT
+        ud2
+        .skip   -(. - of_fragments) & 15, 0x90
+        .cfi_endproc
+        .cfi_startproc
+aligned_fragment:
+        push    %rax
+        .cfi_def_cfa_offset 16
+        call    exit@PLT
+        .cfi_endproc
+        .cfi_startproc
+        push    %rax
+        .cfi_def_cfa_offset 16
+        call    exit@PLT
+        .cfi_endproc
+
         .p2align 4
         function signal_frame
         .cfi_signal_frame
