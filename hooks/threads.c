@@ -18,12 +18,33 @@ static struct thread in_the_making = {.begun = UINT32_MAX, .busy = 1, .busy_slot
 static struct thread *threads; /* of this process; under the guard */
 static uint32_t begun_since_sweep, live_at_sweep;
 
+static void unwind_below(struct thread *thread, uint64_t stack_pointer, uint64_t now)
+{
+    invocations_unwind(thread, stack_pointer, now);
+    invocations_unwind_overwritten(thread, now);
+}
+
+/*
+ * Frames above the stack pointer are those of a C library that is instrumented itself: its
+ * start_thread, which never returns, and what it calls to end the thread. These have still to
+ * return, and others may be called. So the thread goes on recording, and whoever finds it gone ends
+ * it. When it ended is noted: that may be long before.
+ */
 void thread_notice_end(struct thread *thread, uint64_t stack_pointer)
 {
+    uint64_t ticks = ticks_now();
+
     if (thread->begun != session.number || session.state != SESSION_RUNNING || thread->busy)
         return;
-    thread_suspend(thread, stack_pointer, ticks_now());
-    thread_end(thread, stack_pointer, TRACE_THREAD_ENDED);
+    thread_suspend(thread, stack_pointer, ticks);
+    if (thread->own.top)
+        unwind_below(thread, stack_pointer, thread->now);
+    if (!thread->own.top || record_is_sentinel(thread->own.top)) {
+        thread_end(thread, stack_pointer, TRACE_THREAD_ENDED);
+    } else {
+        thread->entry->end_ticks = ticks;
+        system_thread_name(thread->tid, thread->entry->name, sizeof thread->entry->name);
+    }
     thread_publish(thread);
 }
 
@@ -66,17 +87,31 @@ void thread_publish(struct thread *thread)
     __atomic_store_n(&thread->busy, 0, __ATOMIC_RELEASE);
 }
 
+/* The thread's time at its end: of one that was noticed to end, that of the last that it did. */
+static uint64_t time_of_end(const struct thread *thread)
+{
+    const struct record *top = thread->own.top;
+
+    if (!thread->entry->end_ticks)
+        return ticks_now() - thread->stopped;
+    return top && record_is_live(top) && (int64_t)(top->t0 - thread->now) > 0 &&
+                   !(top->t0 & TRACE_TICK_FLAG)
+               ? top->t0
+               : thread->now;
+}
+
 void thread_end(struct thread *thread, uint64_t stack_pointer, enum trace_thread_state state)
 {
-    uint64_t ticks = ticks_now(), now = ticks - thread->stopped;
+    uint64_t now;
 
-    if (thread->own.top && stack_pointer) {
-        invocations_unwind(thread, stack_pointer, now);
-        invocations_unwind_overwritten(thread, now);
-    }
+    if (thread->top && stack_pointer) /* it is gone */
+        thread->own.top = thread->top;
+    now = time_of_end(thread);
+    if (thread->own.top && stack_pointer)
+        unwind_below(thread, stack_pointer, now);
     invocations_collect(thread, now, false);
     thread->entry->live = invocations_settle(thread, now);
-    thread->entry->end_ticks = ticks;
+    thread->entry->end_ticks = now + thread->stopped;
     system_thread_name(thread->tid, thread->entry->name, sizeof thread->entry->name);
     if (state == TRACE_THREAD_ENDED) /* a thread that was cut off may still write events */
         events_finish(thread);

@@ -212,7 +212,7 @@ struct trace_block {
 
 enum trace_thread_state {
     TRACE_THREAD_RUNNING = 1,
-    TRACE_THREAD_ENDED = 2, /* `live` is 0, `end_ticks` is set */
+    TRACE_THREAD_ENDED = 2, /* `live` and `end_ticks` are set */
     TRACE_THREAD_CUT = 3,   /* live when the process ended through exit(); `live` was counted */
 };
 
