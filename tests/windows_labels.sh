@@ -18,7 +18,7 @@ instrumented labels.exe 2>notes
 for name in pointed apart inner; do
     [[ $(state_of $name labels.exe) == hooked* ]] || fail "$name: $(state_of $name labels.exe)"
 done
-for name in constants even odd; do
+for name in constants behind even odd; do
     equal "$name" "$(state_of $name labels.exe)" ''
 done
 recorded labels.exe

@@ -1,10 +1,12 @@
 #include "rewriter/pe/pe_labels.h"
 
 #include "rewriter/code/code_discover.h"
+#include "rewriter/code/decode.h"
 #include "rewriter/pe/pe_names.h"
 #include "support/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static struct function function_of(const struct pe_label *label)
 {
@@ -19,13 +21,29 @@ void pe_labels_note(struct pe_code *pe, struct pe_label label)
     pe->labels[pe->label_count++] = label;
 }
 
+/* A label behind the code marks its end, and is in front of padding: int3, nop, zeros. */
+static bool begins_with_padding(const struct pe_code *pe, uint64_t address)
+{
+    static const uint8_t zeros[2];
+    struct instruction first;
+    ZydisDecoder decoder;
+    size_t size;
+    const uint8_t *bytes = code_at(&pe->code, address, &size);
+
+    decoder_init(&decoder);
+    return size < sizeof zeros || memcmp(bytes, zeros, sizeof zeros) == 0 ||
+           !instruction_decode(&decoder, address, bytes, size, &first) ||
+           first.zydis.mnemonic == ZYDIS_MNEMONIC_INT3 ||
+           first.zydis.mnemonic == ZYDIS_MNEMONIC_NOP;
+}
+
 static bool is_function(const struct pe_code *pe, const struct pe_label *label)
 {
     uint32_t rva = (uint32_t)(label->address - pe->image->base);
     const struct pe_runtime_function *entry = pe_entry_at(pe, rva);
 
     return address_set_has(&pe->map.pointers, label->address) && (!entry || entry->start == rva) &&
-           code_is_decodable(&pe->code, label->address);
+           !begins_with_padding(pe, label->address) && code_is_decodable(&pe->code, label->address);
 }
 
 /* An address is decoded once, however many labels it has. */

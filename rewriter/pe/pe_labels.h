@@ -6,7 +6,8 @@
  *
  *   - a function that is found otherwise, by a call or by .pdata, gets its label's name, and
  *   - a label is taken for a function if it is external, something points to it by a base
- *     relocation, it is not in the middle of what .pdata describes, and its bytes decode.
+ *     relocation, it is not in the middle of what .pdata describes, and its bytes decode and are no
+ * padding.
  */
 #ifndef UMBRA_REWRITER_PE_LABELS_H
 #define UMBRA_REWRITER_PE_LABELS_H

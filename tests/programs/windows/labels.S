@@ -1,6 +1,6 @@
 /* Functions of an assembler that says nothing of types: symbols of type 0. */
         .text
-        .globl  pointed, apart, constants
+        .globl  pointed, apart, constants, behind
 pointed:                                /* called through pointer_to */
         sub     $40, %rsp
         call    inner
@@ -31,10 +31,13 @@ odd:    add     $1000, %rax
         .p2align 3
 constants:
         .quad   5, 6
+behind:                                 /* the end of all this */
+        .fill   16, 1, 0xcc
 
         .data
         .globl  pointer_to
         .p2align 3
 pointer_to:
         .quad   pointed
+        .quad   behind
 cases:  .quad   even, odd, even, odd
