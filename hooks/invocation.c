@@ -1,8 +1,34 @@
+/*
+ * How invocations are counted: each once at its entry, and once at its end or as live.
+ *
+ * Parked ones (thunkstash/stash.c) were taken off the top of the own stack's stash while their slot
+ * still held their thunk's address. After a longjmp or an exception they are over: that is what is
+ * taken for granted, and they are counted as unwound at once, so that such programs have the right
+ * figures at any time. If the own stack holds a coroutine's stack, too, they may go on:
+ *
+ *                          taken off the top          returns            overwritten
+ *      slot holds T        unwound + 1                unwound - 1,       -
+ *                                                     exits + 1
+ *      slot holds the      nothing                    exits + 1          unwound + 1
+ *      return address
+ *      slot holds else,    unwound + 1, free
+ *      or another call
+ *
+ * T: the address in its thunk. Where the slot holds the true return address, a signal has
+ * interrupted the entry hook, which has not yet gone through the thunk, or the exit hook, which
+ * has: the hook will count by itself when it goes on, and stores the slot again.
+ *
+ * Once a parked invocation returns, it is certain that stacks lie within the own one. From then on
+ * the thread's calls are treated as those on foreign stacks are (probes.c, lose_order).
+ */
 #include "hooks/invocation.h"
 
 #include "hooks/events.h"
 #include "hooks/session.h"
 #include "thunkstash/pages.h"
+
+/* In a record's weight: its invocation was parked, and its end noted as an event. */
+#define END_IS_NOTED (1ull << 8)
 
 _Static_assert(TIMING_MASK_OF_MANY / 2 + 1 + TIMING_MASK_OF_MANY == TRACE_MOST_GAP, "gap");
 _Static_assert(TRACE_MOST_GAP <= UINT8_MAX, "trace_node.gap");
@@ -10,6 +36,11 @@ _Static_assert(TRACE_MOST_GAP <= UINT8_MAX, "trace_node.gap");
 static bool is_timed(const struct record *record)
 {
     return !(record->t0 & TRACE_TICK_FLAG);
+}
+
+static uint64_t weight_of(const struct record *record)
+{
+    return record->weight & ~END_IS_NOTED;
 }
 
 /* Is number `number` of the node's calls to be timed? */
@@ -88,7 +119,7 @@ static void add_untimed(const struct thread *thread, struct trace_node *node, ui
 static void add_time(const struct thread *thread, struct record *record, uint64_t now)
 {
     if (is_timed(record))
-        add_timed(record->node, record->weight, now - record->t0, now);
+        add_timed(record->node, weight_of(record), now - record->t0, now);
     else
         add_untimed(thread, record->node, record->t0, now);
 }
@@ -115,6 +146,8 @@ static bool ended_elsewhere(const struct record *record)
 
 void invocation_end_elsewhere(struct record *record, uint64_t now)
 {
+    if (record->mark == MARK_PARKED) /* counted as unwound, for good */
+        return;
     if (is_timed(record))
         record->t0 = now - record->t0;
     __atomic_store_n(&record->mark, MARK_ELSEWHERE, __ATOMIC_RELEASE);
@@ -127,56 +160,168 @@ void invocation_end(struct thread *thread, struct record *record, uint64_t now, 
     if (!ended_elsewhere(record))
         add_time(thread, record, now);
     else if (is_timed(record))
-        add_timed(node, record->weight, record->t0, now);
+        add_timed(node, weight_of(record), record->t0, now);
     returned |= ended_elsewhere(record);
-    event_end(thread, node, now, returned);
+    if (!(record->weight & END_IS_NOTED))
+        event_end(thread, node, now, returned);
     count_end(record, returned ? &node->exits : &thread->entry->unwound,
               returned ? MARK_LEAVING : MARK_UNWINDING);
 }
 
-/* Ends the top, and finishes first what a hook that never went on had begun to count. */
+/* Ends one that is over, and finishes first what a hook that never went on had begun to count. */
+static void finish(struct thread *thread, struct record *record, uint64_t now)
+{
+    uint64_t count = record->mark & ~MARK_BITS;
+
+    if (!record->mark)
+        return;
+    switch (record->mark & MARK_BITS) {
+    case MARK_LIVE:
+        raise_to(&record->node->calls, count);
+        invocation_end(thread, record, now, false);
+        break;
+    case MARK_ELSEWHERE:
+        invocation_end(thread, record, now, true);
+        break;
+    case MARK_LEAVING:
+        raise_to(&record->node->exits, count);
+        break;
+    case MARK_UNWINDING:
+        raise_to(&thread->entry->unwound, count);
+        break;
+    }
+}
+
 static void unwind_top(struct thread *thread, uint64_t now)
 {
     struct record *top = thread->own.top;
-    uint64_t count = top->mark & ~MARK_BITS;
 
-    if (!record_is_live(top)) {
+    if (record_is_live(top))
+        finish(thread, top, now);
+    else
         raise_to(&top->node->exits, ~top->slot);
-    } else if (top->mark) {
-        switch (top->mark & MARK_BITS) {
-        case MARK_LIVE:
-            raise_to(&top->node->calls, count);
-            invocation_end(thread, top, now, false);
-            break;
-        case MARK_ELSEWHERE:
-            invocation_end(thread, top, now, true);
-            break;
-        case MARK_LEAVING:
-            raise_to(&top->node->exits, count);
-            break;
-        case MARK_UNWINDING:
-            raise_to(&thread->entry->unwound, count);
-            break;
-        }
-    }
     stash_pop(&thread->own);
+}
+
+/* What the slot of a call on the own stack holds. What lies above the call that this slow path is
+   about is in use. Below it, a program may have taken access away, to give it back later. */
+static bool read_slot(struct thread *thread, uint64_t slot, uint64_t *found)
+{
+    uint64_t page = slot & ~(uint64_t)(TRACE_BLOCK_SIZE - 1), here = thread->busy_slot;
+
+    if ((here - thread->own_low < thread->own_size && slot >= here) ||
+        (page && page == thread->readable)) {
+        *found = *(const volatile uint64_t *)slot;
+        return true;
+    }
+    if (!pages_read_own(slot, found))
+        return false;
+    thread->readable = page;
+    return true;
+}
+
+/* Its slot does not show that it is over. */
+static bool is_in_slot(struct thread *thread, const struct record *record, uint64_t slot,
+                       uint64_t entered)
+{
+    uint64_t found;
+
+    return !read_slot(thread, slot, &found) || found == record_thunk(record) + THUNK_RETURN ||
+           (found == record->ret && slot != entered);
+}
+
+bool invocation_may_go_on(struct thread *thread, const struct record *record, uint64_t entered)
+{
+    return record_is_live(record) && !ended_elsewhere(record) &&
+           is_in_slot(thread, record, record_slot(record), entered);
+}
+
+/* Its hook is still under way, or was left: what is not counted yet is not certain. */
+static bool is_in_hook(struct thread *thread, const struct record *record)
+{
+    uint64_t state = record->mark & MARK_BITS, found;
+
+    return !record->mark || state == MARK_LEAVING ||
+           (state == MARK_LIVE && read_slot(thread, record_slot(record), &found) &&
+            found == record->ret);
+}
+
+/* It is counted before it is parked: should this be left in between, it is still the top. */
+static void park_top(struct thread *thread, uint64_t now)
+{
+    struct record *top = thread->own.top, *caller;
+
+    if (!is_in_hook(thread, top)) {
+        finish(thread, top, now);
+        caller = stash_below(top);
+        top->t0 = now;
+        top->weight = record_is_sentinel(caller) ? 0 : (uint64_t)caller;
+        __atomic_store_n(&top->mark, MARK_PARKED, __ATOMIC_RELEASE);
+    }
+    stash_park(&thread->own);
+}
+
+static void leave_top(struct thread *thread, uint64_t entered, uint64_t now)
+{
+    if (entered != STACK_IS_GONE && invocation_may_go_on(thread, thread->own.top, entered))
+        park_top(thread, now);
+    else
+        unwind_top(thread, now);
 }
 
 void invocations_unwind_above(struct thread *thread, const struct record *record, uint64_t now)
 {
     stash_settle(&thread->own);
     while (thread->own.top != record && !record_is_sentinel(thread->own.top))
-        unwind_top(thread, now);
+        leave_top(thread, 0, now);
 }
 
-void invocations_unwind(struct thread *thread, uint64_t until, uint64_t now)
+void invocations_unwind(struct thread *thread, uint64_t until, uint64_t entered, uint64_t now)
 {
     struct stash *stash = &thread->own;
 
     stash_settle(stash);
     while (!record_is_sentinel(stash->top) &&
            (!record_is_live(stash->top) || record_slot(stash->top) < until))
-        unwind_top(thread, now);
+        leave_top(thread, entered, now);
+}
+
+bool invocation_is_over(struct thread *thread, struct record *record, uint64_t entered)
+{
+    if (is_in_slot(thread, record, record->parked, entered))
+        return false;
+    finish(thread, record, thread->now);
+    record->mark = 0;
+    return true;
+}
+
+/* Idempotent. */
+void invocation_finish_revival(struct thread *thread)
+{
+    struct record *record = thread->revival.record;
+
+    if (!record)
+        return;
+    __atomic_store_n(&record->mark, record->node->calls, __ATOMIC_RELEASE);
+    __atomic_store_n(&thread->entry->unwound, thread->revival.unwound, __ATOMIC_RELEASE);
+    __atomic_store_n(&thread->revival.record, 0, __ATOMIC_RELEASE);
+}
+
+void invocation_revive(struct thread *thread, struct record *record)
+{
+    struct record *caller = 0;
+    uint64_t slot = record->parked;
+
+    if (record->mark == MARK_PARKED) {
+        caller = (struct record *)record->weight;
+        record->weight = 1 | END_IS_NOTED;
+        thread->revival.unwound = thread->entry->unwound - 1;
+        __atomic_store_n(&thread->revival.record, record, __ATOMIC_RELEASE);
+        invocation_finish_revival(thread);
+    }
+    __atomic_store_n(&record->slot, slot + SLOT_BIAS, __ATOMIC_RELEASE);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    record->below = caller;
 }
 
 /*
@@ -207,6 +352,14 @@ static bool is_overwritten(const struct record *record)
            found != record_thunk(record) + THUNK_RETURN;
 }
 
+/* Its hook has not gone through its thunk yet. */
+static bool is_about_to_run(const struct record *record)
+{
+    uint64_t found;
+
+    return pages_read(record_slot(record), &found) && found == record->ret;
+}
+
 void invocations_unwind_overwritten(struct thread *thread, uint64_t now)
 {
     struct record *oldest = 0;
@@ -230,13 +383,20 @@ struct collection {
 static void collect(struct record *record, void *with)
 {
     struct collection *collection = with;
+    struct stash *owner = record_owner(record);
 
-    if (!record_is_live(record))
-        return;
-    if (!ended_elsewhere(record) && !(collection->by_content && is_overwritten(record)))
-        return;
-    invocation_end(collection->thread, record, collection->now, false);
-    stash_free(&collection->thread->other, record);
+    if (record_is_parked(record)) {
+        if (!collection->by_content || !invocation_is_over(collection->thread, record, 0))
+            return;
+    } else {
+        if (!record_is_live(record))
+            return;
+        if (!ended_elsewhere(record) &&
+            !(collection->by_content && is_overwritten(record) && !is_about_to_run(record)))
+            return;
+        invocation_end(collection->thread, record, collection->now, false);
+    }
+    stash_free(owner, record);
     collection->freed++;
 }
 
@@ -246,6 +406,8 @@ uint32_t invocations_collect(struct thread *thread, uint64_t now, bool by_conten
 
     if (thread->other_begun)
         stash_each(&thread->other, collect, &collection);
+    if (thread->own.first_block && !thread->own.ordered)
+        stash_each(&thread->own, collect, &collection);
     return collection.freed;
 }
 
@@ -259,8 +421,11 @@ static void settle(struct record *record, void *with)
 {
     struct settlement *settlement = with;
 
-    if (!record_is_live(record))
+    if (record_is_parked(record) ? !record->mark || record->mark & MARK_BITS
+                                 : !record_is_live(record))
         return;
+    if (record_is_parked(record)) /* its hook may not have counted it */
+        raise_to(&record->node->calls, record->mark);
     settlement->live++;
     if (is_timed(record))
         record->weight = 1;

@@ -21,8 +21,26 @@ bool invocation_replace(struct record *record, struct trace_node *node);
    another thread, or while a slow path of its own thread is under way. */
 void invocation_end_elsewhere(struct record *record, uint64_t now);
 
-/* Ends every invocation of the ordered stash whose slot lies below `until`, as unwound. */
-void invocations_unwind(struct thread *thread, uint64_t until, uint64_t now);
+#define STACK_IS_GONE UINT64_MAX
+
+/* Ends every invocation of the ordered stash whose slot lies below `until`, as unwound; what may
+   go on is parked. entered: the slot of a call that was made just now; 0 if there is none; or
+   STACK_IS_GONE: nothing goes on, nor can slots be read. */
+void invocations_unwind(struct thread *thread, uint64_t until, uint64_t entered, uint64_t now);
+
+/* The youngest invocation of the ordered stash may go on, unless a call at `entered` has taken its
+   place. */
+bool invocation_may_go_on(struct thread *thread, const struct record *record, uint64_t entered);
+
+/* Is a parked one certainly over, as seen from a call that was made just now with its slot there?
+   Then it has been counted, and its record can be used again. */
+bool invocation_is_over(struct thread *thread, struct record *record, uint64_t entered);
+
+/* A parked one, which goes on, is live again, on a stash without order. */
+void invocation_revive(struct thread *thread, struct record *record);
+
+/* What a slow path that revived one may have left to be done. */
+void invocation_finish_revival(struct thread *thread);
 
 /* Ends every invocation of the ordered stash above this record, as unwound. */
 void invocations_unwind_above(struct thread *thread, const struct record *record, uint64_t now);

@@ -9,7 +9,9 @@
 #include "hooks/modules.h"
 #include "hooks/session.h"
 #include "hooks/stack.h"
+#include "hooks/system.h"
 #include "hooks/tree.h"
+#include "thunkstash/pages.h"
 #include "trace/image_manifest.h"
 
 #define NEAR 65536 /* bytes within which a frame on a foreign stack is taken for the caller's */
@@ -50,12 +52,30 @@ static bool on_own_stack(const struct thread *thread, const uint64_t *slot)
     return (uint64_t)slot - thread->own_low < thread->own_size && thread->own.top;
 }
 
-/* A slow path that was left by longjmp out of a signal handler holds nothing but its mark. */
+/* The frame of the slow path under way shows that it is no more. */
+static bool is_frame_gone(const struct thread *thread)
+{
+    uint64_t found;
+
+    return !thread->busy_frame ||
+           (pages_read(thread->busy_frame, &found) && found != thread->busy_return);
+}
+
+/*
+ * A slow path that was left by longjmp out of a signal handler holds nothing but its mark. A
+ * handler that interrupts it may have a stack of its own, which lies above; the kernel knows. Where
+ * stacks are known to lie within the own one, a handler may also have switched to another of them.
+ */
 static bool is_abandoned(const struct thread *thread, const uint64_t *slot)
 {
-    return (uint64_t)slot >= thread->busy_slot &&
-           (on_own_stack(thread, slot) ==
-            on_own_stack(thread, (const uint64_t *)thread->busy_slot));
+    if ((uint64_t)slot == thread->busy_slot)
+        return true;
+    if ((uint64_t)slot < thread->busy_slot ||
+        on_own_stack(thread, slot) != on_own_stack(thread, (const uint64_t *)thread->busy_slot))
+        return false;
+    return thread->own.ordered ? !system_on_signal_stack((uint64_t)slot) ||
+                                     system_on_signal_stack(thread->busy_slot)
+                               : is_frame_gone(thread);
 }
 
 static struct destination pass(uint64_t body)
@@ -63,8 +83,17 @@ static struct destination pass(uint64_t body)
     return (struct destination){body, false};
 }
 
-/* The state to work with, suspended; null if this hook has to pass through. */
-static struct thread *enter(uint64_t *slot, uint64_t ticks)
+static void suspend(struct thread *thread, const uint64_t *slot, const uint64_t *frame,
+                    uint64_t ticks)
+{
+    thread_suspend(thread, (uint64_t)slot, ticks);
+    thread->busy_return = frame[1];
+    thread->busy_frame = (uint64_t)&frame[1];
+}
+
+/* The state to work with, suspended; null if this hook has to pass through. frame: rbp of the slow
+   path. */
+static struct thread *enter(uint64_t *slot, const uint64_t *frame, uint64_t ticks)
 {
     struct thread *thread = thread_current();
 
@@ -82,7 +111,7 @@ static struct thread *enter(uint64_t *slot, uint64_t ticks)
             thread->entry->skipped++;
         return 0;
     }
-    thread_suspend(thread, (uint64_t)slot, ticks);
+    suspend(thread, slot, frame, ticks);
     return thread;
 }
 
@@ -115,6 +144,8 @@ static struct record *caller_on_other_stack(struct thread *thread, uint64_t slot
     if (is_caller(thread->other.top, slot))
         return thread->other.top;
     stash_each(&thread->other, consider_caller, &search);
+    if (thread->own.first_block && !thread->own.ordered)
+        stash_each(&thread->own, consider_caller, &search);
     return search.found;
 }
 
@@ -128,7 +159,7 @@ static struct record *push_other(struct thread *thread)
     }
     if (!thread->other.free)
         invocations_collect(thread, thread->now, true);
-    return stash_push(&thread->other);
+    return stash_push(&thread->other, 0);
 }
 
 static struct trace_node *tail_caller(const struct thread *thread, const struct record *record)
@@ -200,21 +231,35 @@ static struct destination begin(struct thread *thread, struct record *record,
     return (struct destination){record_thunk(record), true};
 }
 
+struct call {
+    struct thread *thread;
+    uint64_t slot;
+};
+
+static bool is_over(struct record *record, void *with)
+{
+    const struct call *call = with;
+
+    return invocation_is_over(call->thread, record, call->slot);
+}
+
 static struct destination entry_on_own_stack(struct thread *thread, uint64_t *slot, uint64_t body)
 {
     struct stash *stash = &thread->own;
     struct record *top, *record;
+    struct call call = {thread, (uint64_t)slot};
+    struct reclaim reclaim = {is_over, &call};
 
-    invocations_unwind(thread, (uint64_t)slot, thread->now);
+    invocations_unwind(thread, (uint64_t)slot, (uint64_t)slot, thread->now);
     top = stash->top;
     if (record_slot(top) == (uint64_t)slot) {
         if (*slot == record_thunk(top) + THUNK_RETURN) {
             return tail_call(thread, top, body) ? pass(body) : count_as_dropped(thread, body);
         }
-        invocations_unwind(thread, (uint64_t)slot + 1, thread->now);
+        invocations_unwind(thread, (uint64_t)slot + 1, (uint64_t)slot, thread->now);
     }
     top = stash->top;
-    record = stash_push(stash);
+    record = stash_push(stash, &reclaim);
     if (!record) {
         thread->entry->skipped++;
         return pass(body);
@@ -228,12 +273,34 @@ static struct destination entry_on_own_stack(struct thread *thread, uint64_t *sl
     return destination;
 }
 
+/* A record of this thread's that is one of those without order. */
+static bool is_unordered(struct thread *thread, const struct record *record)
+{
+    const struct stash *owner = record_owner(record);
+
+    return owner == &thread->other || (owner == &thread->own && !owner->ordered);
+}
+
+/*
+ * A signal handler whose stack lies within the own one, say in an array of a function: below it is
+ * what it has interrupted, and will go on.
+ */
+static bool on_stack_of_order(struct thread *thread, const uint64_t *slot)
+{
+    struct record *top = thread->own.top;
+
+    return on_own_stack(thread, slot) &&
+           (record_slot(top) > (uint64_t)slot || *slot == record_thunk(top) + THUNK_RETURN ||
+            !invocation_may_go_on(thread, top, (uint64_t)slot) ||
+            !system_on_signal_stack((uint64_t)slot));
+}
+
 static struct destination entry_on_other_stack(struct thread *thread, uint64_t *slot, uint64_t body)
 {
     struct record *record = record_of_return(*slot), *caller;
     struct destination destination;
 
-    if (record && record_slot(record) == (uint64_t)slot && record_owner(record) == &thread->other &&
+    if (record && record_slot(record) == (uint64_t)slot && is_unordered(thread, record) &&
         record_session(record) == session.number)
         return tail_call(thread, record, body) ? pass(body) : count_as_dropped(thread, body);
     record = push_other(thread);
@@ -260,13 +327,13 @@ FROM_ASSEMBLY struct destination umbra_slow_entry(uint64_t *slot, uint64_t body)
         return pass(body);
     if (tail_call_at_once(slot, body))
         return pass(body);
-    thread = enter(slot, ticks_now());
+    thread = enter(slot, __builtin_frame_address(0), ticks_now());
 
     if (!thread)
         return pass(body);
     thread->frame = *(const uint64_t *)__builtin_frame_address(0);
-    destination = on_own_stack(thread, slot) ? entry_on_own_stack(thread, slot, body)
-                                             : entry_on_other_stack(thread, slot, body);
+    destination = on_stack_of_order(thread, slot) ? entry_on_own_stack(thread, slot, body)
+                                                  : entry_on_other_stack(thread, slot, body);
     thread_publish(thread);
     return destination;
 }
@@ -285,8 +352,49 @@ static void exit_on_other_stack(struct thread *thread, struct record *record)
     if (!is_caller(caller, record_slot(record)))
         caller = 0;
     invocation_end(thread, record, thread->now, true);
-    stash_free(&thread->other, record);
+    stash_free(record_owner(record), record);
     thread->other.top = caller;
+}
+
+static bool is_called_from(const struct thread *thread, const struct trace_node *node,
+                           const struct trace_node *caller)
+{
+    while (node != thread->root && node != caller)
+        node = tree_parent(thread, node);
+    return node == caller;
+}
+
+/* The nearest parked one above the slot. */
+static void consider_parked(struct record *record, void *with)
+{
+    struct caller_search *search = with;
+
+    if (record_is_parked(record) && record->parked > search->slot &&
+        (!search->found || record->parked < search->found->parked))
+        search->found = record;
+}
+
+/*
+ * A parked invocation returns, so its callers are live, too, and stacks lie within the own stack:
+ * where a call is says nothing about which others are over. From now on each call has a record that
+ * is used again when it has returned, or its slot was overwritten; each takes the slow path, as on
+ * other stacks.
+ */
+static void lose_order(struct thread *thread, struct record *returned)
+{
+    struct caller_search search = {returned->parked, 0};
+
+    if (thread->own.ordered)
+        stash_lose_order(&thread->own);
+    for (struct record *record = returned; record && record_is_parked(record);
+         record = record->below)
+        invocation_revive(thread, record);
+    if (!returned->below) { /* it was parked in its hook */
+        stash_each(&thread->own, consider_parked, &search);
+        if (search.found && is_called_from(thread, returned->node, search.found->node))
+            lose_order(thread, search.found);
+        returned->below = search.found;
+    }
 }
 
 FROM_ASSEMBLY void umbra_slow_exit(struct record *record, uint64_t *slot)
@@ -308,12 +416,13 @@ FROM_ASSEMBLY void umbra_slow_exit(struct record *record, uint64_t *slot)
         invocation_end_elsewhere(record, ticks - thread->stopped);
         return;
     }
-    thread_suspend(thread, (uint64_t)slot, ticks);
-    if (record_owner(record) == &thread->own) {
-        if (record_slot(record) == (uint64_t)slot)
-            exit_on_own_stack(thread, record);
-    } else {
+    suspend(thread, slot, __builtin_frame_address(0), ticks);
+    if (record_owner(record) == &thread->own && record_is_parked(record) &&
+        record->parked == (uint64_t)slot)
+        lose_order(thread, record);
+    if (is_unordered(thread, record))
         exit_on_other_stack(thread, record);
-    }
+    else if (record_slot(record) == (uint64_t)slot)
+        exit_on_own_stack(thread, record);
     thread_publish(thread);
 }

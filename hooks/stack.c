@@ -169,7 +169,7 @@ void stack_note(struct thread *thread, uint64_t stack_pointer)
 
     if (stack_pointer >= peak->lowest)
         return;
-    note_chain(thread, stash_depth(thread->own.top), stack_pointer);
+    note_chain(thread, stash_depth(&thread->own), stack_pointer);
     if (peak->copies[0].block_count)
         __atomic_store_n(&head_of(thread, &peak->copies[0])->lowest, stack_pointer,
                          __ATOMIC_RELEASE);

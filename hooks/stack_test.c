@@ -112,12 +112,13 @@ static uint32_t random_below(uint32_t limit)
 /* Enters a call whose caller used that many bytes. */
 static void push(uint32_t bytes, uint32_t node)
 {
-    struct record *record = stash_push(&thread.own);
+    struct record *record = stash_push(&thread.own, 0);
     uint64_t above = call_count ? calls[call_count - 1].slot : HIGH;
 
     assert_non_null(record);
     calls[call_count] = (struct call){above - bytes, node, ++numbers[node]};
     record->node = (struct trace_node *)(trace + node * TRACE_UNIT);
+    record->body = 1;
     record->mark = numbers[node];
     record->slot = calls[call_count++].slot + SLOT_BIAS;
 }

@@ -32,4 +32,7 @@ struct stack_bounds {
 /* The calling thread's own stack, if `pointer` is on it. Under the guard. */
 struct stack_bounds system_own_stack(uint64_t pointer);
 
+/* Does the calling thread, whose stack pointer this is, run on its alternate signal stack? */
+bool system_on_signal_stack(uint64_t pointer);
+
 #endif

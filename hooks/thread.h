@@ -7,9 +7,11 @@
  *
  * Slow paths. While one runs, `busy` is set and the hot fields stack_size and top are 0, so a hook
  * in a signal handler that interrupts it comes to a slow path too, sees `busy` and passes through.
- * If such a handler leaves by longjmp, `busy` stays behind; the next hook at or above `busy_slot`
- * on the stack knows that the slow path is no more. When a slow path is over, the hot fields are
- * as they were, whichever stack it ran on: a handler may have interrupted the hot path itself.
+ * If such a handler leaves by longjmp, `busy` stays behind. A hook at `busy_slot` knows that the
+ * slow path is no more, and so does one above it once the slow path's frame holds something else.
+ * The frame must be looked at, as a handler's own stack may lie above, in an array of a function.
+ * When a slow path is over, the hot fields are as they were, whichever stack it ran on: a handler
+ * may have interrupted the hot path itself.
  *
  * A thread's time stands still in its slow paths: `now` is the time at which one began, and what it
  * took is added to `stopped`, which both hooks subtract from the processor's counter. Making a new
@@ -56,6 +58,8 @@ struct thread {
     uint32_t begun; /* session in which the state was set up; 0: wiped, or never set up */
     uint32_t busy;
     uint64_t busy_slot;
+    uint64_t busy_frame; /* address of the slow path's return address; 0: not known */
+    uint64_t busy_return;
     uint64_t now;               /* the thread's time while a slow path runs */
     uint64_t frame;             /* rbp at the entry that a slow path is about */
     uint64_t own_low, own_size; /* the thread's own stack; size 0 if it is not known */
@@ -63,6 +67,14 @@ struct thread {
     struct stash other;         /* calls on all others */
     bool other_begun;
     struct stack_peak peak; /* of the own stack */
+
+    /* A parked invocation that goes on is counted as unwound no more: what its slow path does last,
+       and the next one again if that one was left (invocation.c). */
+    struct {
+        struct record *record; /* null: nothing is left to be done */
+        uint64_t unwound;
+    } revival;
+    uint64_t readable; /* page of the own stack that could be read in this slow path; 0: none yet */
 
     struct trace_thread *entry; /* in the trace */
     struct trace_block *block;  /* where nodes are taken from */

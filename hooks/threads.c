@@ -20,7 +20,7 @@ static uint32_t begun_since_sweep, live_at_sweep;
 
 static void unwind_below(struct thread *thread, uint64_t stack_pointer, uint64_t now)
 {
-    invocations_unwind(thread, stack_pointer, now);
+    invocations_unwind(thread, stack_pointer, stack_pointer == UINT64_MAX ? STACK_IS_GONE : 0, now);
     invocations_unwind_overwritten(thread, now);
 }
 
@@ -57,19 +57,22 @@ void thread_suspend(struct thread *thread, uint64_t slot, uint64_t ticks)
 {
     /* A handler on this thread has to see these in order: a barrier for the compiler is enough. */
     thread->busy_slot = slot;
+    thread->busy_frame = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     thread->busy = 1;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     thread->stack_size = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if (thread->top)
+    if (thread->top && thread->own.ordered)
         thread->own.top = thread->top;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     thread->top = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     thread->now = ticks - thread->stopped;
+    thread->readable = 0;
     if (thread->own.top)
         stash_settle(&thread->own);
+    invocation_finish_revival(thread);
 }
 
 void thread_publish(struct thread *thread)
@@ -104,7 +107,7 @@ void thread_end(struct thread *thread, uint64_t stack_pointer, enum trace_thread
 {
     uint64_t now;
 
-    if (thread->top && stack_pointer) /* it is gone */
+    if (thread->top && thread->own.ordered && stack_pointer) /* it is gone */
         thread->own.top = thread->top;
     now = time_of_end(thread);
     if (thread->own.top && stack_pointer)

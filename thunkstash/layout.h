@@ -46,6 +46,7 @@
  *      S     live: address of the return-address slot, plus SLOT_BIAS, which is nothing on Linux;
  *            on Windows 8: what the stack pointer is when the call has returned, which stands
  *            24 bytes behind ret for its unwinder (windows/range.c)
+ *      0     parked: it may be live (stash.c)
  *      ~0    free
  *      ~n    leaving: the node's `exits` is, or is to become, n; and free from then on
  *
@@ -56,6 +57,7 @@
  *      000n  entering, or live: the node's `calls` is to be n or more, the low 61 bits
  *      100n  unwinding: the thread's `unwound` is to become n
  *      101n  leaving, in a slow path: the node's `exits` is to become n
+ *      110   parked, and counted in `unwound`; weight is the record of its caller
  *      111   returned on another thread, or inside a slow path; t0 is how long it took
  */
 #ifndef UMBRA_THUNKSTASH_LAYOUT_H
@@ -80,9 +82,11 @@
 #define RECORD_MARK   48
 
 #define SLOT_FREE      0xffffffffffffffff
+#define SLOT_PARKED    0
 #define MARK_UNWINDING 0x8000000000000000
 #define MARK_LEAVING   0xa000000000000000
 #define MARK_LIVE      0x0000000000000000
+#define MARK_PARKED    0xc000000000000000
 #define MARK_ELSEWHERE 0xe000000000000000
 #define MARK_BITS      0xe000000000000000
 

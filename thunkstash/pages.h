@@ -26,4 +26,8 @@ bool pages_map_block(char *block, void *code);
    not let us look. */
 bool pages_read(uint64_t address, uint64_t *value);
 
+/* Likewise, of memory that no other thread takes away meanwhile, as the calling thread's stack:
+   cheaper, and by a system call that no filter forbids. */
+bool pages_read_own(uint64_t address, uint64_t *value);
+
 #endif

@@ -28,6 +28,7 @@ struct record {
     union {
         struct record *below; /* caller's record, on a stash without order; null if unknown */
         struct stash *owner;  /* in a sentinel */
+        uint64_t parked;      /* of a parked record: what its slot was */
     };
 };
 
@@ -36,9 +37,15 @@ struct record {
  * Otherwise: coroutines, fibers, alternate signal stacks; records in any order.
  */
 struct stash {
-    struct record *top;   /* ordered: youngest record, or the first block's sentinel;
-                             else the record that was touched last, or null */
-    struct record *free;  /* not ordered: chained by `below` */
+    struct record *top;    /* ordered: youngest record, or the first block's sentinel;
+                              else the record that was touched last, or null */
+    struct record *free;   /* not ordered: chained by `below` */
+    struct record *bridge; /* ordered: the youngest one; null if there is none */
+    /* Ordered: records that were found to be parked, one behind the other, in vain. */
+    struct {
+        uint64_t first;     /* position */
+        struct record *end; /* the first one behind them */
+    } run;
     uint32_t first_block; /* number + 1; 0: none */
     uint32_t last_block;
     struct trace_node *root; /* context of the sentinel, and of records not used yet */
@@ -62,20 +69,35 @@ bool stash_begin(struct stash *stash, bool ordered, uint32_t session, struct tra
 /* Gives the blocks back. Nothing may return through them any more. */
 void stash_release(struct stash *stash);
 
-/* Ordered: a record above the top, its slot SLOT_FREE, and makes it the top.
-   Not ordered: any free record. Null: no room. */
-struct record *stash_push(struct stash *stash);
+/* Is this parked record's invocation certainly over? Then it was counted. */
+struct reclaim {
+    bool (*is_over)(struct record *record, void *with);
+    void *with;
+};
+
+/* Ordered: a record above the top, its slot SLOT_FREE, and makes it the top; parked ones that
+   are in the way are asked about. Not ordered: any free record. Null: no room. */
+struct record *stash_push(struct stash *stash, const struct reclaim *reclaim);
 
 /* Ordered: frees the top; what is below it becomes the top. */
 void stash_pop(struct stash *stash);
 
+/* Ordered: likewise, but the top is not free: its invocation may go on. */
+void stash_park(struct stash *stash);
+
+/* From now on the records have no order. Each live one's `below` is the one below it; the top is
+   null, and nothing is pushed any more. */
+void stash_lose_order(struct stash *stash);
+
 /* Not ordered: frees this one. */
 void stash_free(struct stash *stash, struct record *record);
 
-/* Ordered: moves the top off the sentinel of a later block, where the hot path may leave it. */
+/* Ordered: moves the top to the record that it repeats, if it is a bridge or the sentinel of a
+   later block. The hot path leaves it there. */
 void stash_settle(struct stash *stash);
 
-/* Ordered: the record below, or the first block's sentinel. Null below that one. */
+/* Ordered: the record of the invocation below, or the first block's sentinel. Null below that
+   one. */
 struct record *stash_below(const struct record *record);
 
 bool record_is_sentinel(const struct record *record);
@@ -89,7 +111,12 @@ struct record *record_of_return(uint64_t address);
 
 static inline bool record_is_live(const struct record *record)
 {
-    return (int64_t)record->slot >= 0;
+    return (int64_t)record->slot > 0;
+}
+
+static inline bool record_is_parked(const struct record *record)
+{
+    return record->slot == SLOT_PARKED;
 }
 
 /* Address of the return-address slot; above any stack if there is no live invocation. */
@@ -103,10 +130,10 @@ static inline uint64_t record_thunk(const struct record *record)
     return (uint64_t)record - RECORD_DISTANCE;
 }
 
-/* Ordered: how many records there are up to this one; 0 for the first block's sentinel. */
-uint32_t stash_depth(const struct record *record);
+/* Ordered: how many invocations there are up to the top, in a slow path. */
+uint32_t stash_depth(const struct stash *stash);
 
-/* Calls visit for every record of the stash but sentinels, live or not. */
+/* Calls visit for every record of the stash but sentinels and bridges, live or not. */
 void stash_each(struct stash *stash, void (*visit)(struct record *record, void *with), void *with);
 
 _Static_assert(sizeof(struct record) == THUNK_SIZE, "a record has its thunk's stride");

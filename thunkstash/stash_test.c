@@ -29,14 +29,33 @@ static void begin(struct stash *stash, bool ordered)
     assert_true(stash_begin(stash, ordered, 1, root));
 }
 
+/* Parked records are over whose slots lie from here on upwards. */
+static uint64_t over;
+static uint32_t asked;
+
+static bool is_over(struct record *record, void *with)
+{
+    (void)with;
+    asked++;
+    return record->parked >= over;
+}
+
+static const struct reclaim reclaim = {is_over, 0};
+
+static uint64_t slot_at(uint64_t depth)
+{
+    return 0x7fff0000 - 8 * depth;
+}
+
 /* Pushes a record whose slot lies `depth` words below an imagined stack's top. */
 static struct record *push(struct stash *stash, uint64_t depth)
 {
-    struct record *record = stash_push(stash);
+    struct record *record = stash_push(stash, &reclaim);
 
     assert_non_null(record);
     assert_int_equal(record->slot, SLOT_FREE);
-    record->slot = 0x7fff0000 - 8 * depth;
+    record->slot = slot_at(depth) + SLOT_BIAS;
+    record->body = 1;
     return record;
 }
 
@@ -129,11 +148,119 @@ static void depth_counts_records_across_blocks(void **state)
 
     (void)state;
     begin(&stash, true);
-    assert_int_equal(stash_depth(stash.top), 0);
-    for (uint32_t i = 1; i <= 2 * BLOCK_LAST + 3; i++)
-        assert_int_equal(stash_depth(push(&stash, i)), i);
+    assert_int_equal(stash_depth(&stash), 0);
+    for (uint32_t i = 1; i <= 2 * BLOCK_LAST + 3; i++) {
+        push(&stash, i);
+        assert_int_equal(stash_depth(&stash), i);
+    }
     for (uint32_t i = 2 * BLOCK_LAST + 3; i > 0; i--, stash_pop(&stash))
-        assert_int_equal(stash_depth(stash.top), i);
+        assert_int_equal(stash_depth(&stash), i);
+    stash_release(&stash);
+}
+
+/* a, then the parked ones b and c: whatever is called from a next lies behind c. */
+static void what_is_pushed_goes_past_parked_records(void **state)
+{
+    struct stash stash;
+    struct record *a, *b, *c, *d;
+
+    (void)state;
+    over = UINT64_MAX;
+    begin(&stash, true);
+    a = push(&stash, 1);
+    b = push(&stash, 2);
+    c = push(&stash, 3);
+    stash_park(&stash);
+    stash_park(&stash);
+    assert_ptr_equal(stash.top, a);
+    assert_int_equal(b->parked, slot_at(2));
+    assert_int_equal(b->slot, SLOT_PARKED);
+    d = push(&stash, 2);
+    assert_true(d > c);
+    assert_int_equal((d - 1)->slot, a->slot); /* the bridge */
+    assert_ptr_equal((d - 1)->node, a->node);
+    assert_ptr_equal(stash_below(d), a);
+    assert_int_equal(stash_depth(&stash), 2);
+    stash_pop(&stash);
+    assert_ptr_equal(stash.top, a);
+    assert_int_equal(stash_depth(&stash), 1);
+    over = slot_at(2);
+    assert_ptr_equal(push(&stash, 2), b);
+    stash_release(&stash);
+}
+
+static void a_top_on_a_bridge_is_the_record_that_it_leads_to(void **state)
+{
+    struct stash stash;
+    struct record *a, *c;
+
+    (void)state;
+    over = UINT64_MAX;
+    begin(&stash, true);
+    a = push(&stash, 1);
+    push(&stash, 2);
+    stash_park(&stash);
+    c = push(&stash, 3);
+    c->slot = SLOT_FREE; /* the hot path: it has returned */
+    stash.top = c - 1;
+    stash_settle(&stash);
+    assert_ptr_equal(stash.top, a);
+    assert_ptr_equal(push(&stash, 3), c);
+    stash_release(&stash);
+}
+
+/* Over the end of a block, one bridge on the other, and not asked about each one each time. */
+static void many_parked_records_are_passed_at_once(void **state)
+{
+    struct stash stash;
+    struct record *a, *second;
+
+    (void)state;
+    over = UINT64_MAX;
+    begin(&stash, true);
+    a = push(&stash, 1);
+    for (uint32_t i = 2; i < 3 * BLOCK_LAST; i++)
+        push(&stash, i);
+    while (stash.top != a)
+        stash_park(&stash);
+    second = push(&stash, 2);
+    for (uint32_t i = 3; i < 2 * BLOCK_LAST; i++)
+        push(&stash, i);
+    assert_int_equal(stash_depth(&stash), 2 * BLOCK_LAST - 1);
+    while (stash.top != second)
+        stash_park(&stash);
+    push(&stash, 3);
+    assert_int_equal(stash_depth(&stash), 3);
+    stash_pop(&stash);
+    asked = 0;
+    push(&stash, 3);
+    assert_true(asked < 4);
+    stash_pop(&stash);
+    assert_ptr_equal(stash_below(stash.top), a);
+    stash_pop(&stash);
+    assert_ptr_equal(stash.top, a);
+    over = 0;
+    assert_ptr_equal(push(&stash, 2), a + 1);
+    stash_release(&stash);
+}
+
+static void without_order_each_live_record_has_the_one_below_it(void **state)
+{
+    struct stash stash;
+    struct record *a, *b, *d;
+
+    (void)state;
+    over = UINT64_MAX;
+    begin(&stash, true);
+    a = push(&stash, 1);
+    b = push(&stash, 2);
+    stash_park(&stash);
+    d = push(&stash, 3);
+    stash_lose_order(&stash);
+    assert_null(stash.top);
+    assert_ptr_equal(d->below, a);
+    assert_null(a->below);
+    assert_true(record_is_parked(b));
     stash_release(&stash);
 }
 
@@ -162,7 +289,7 @@ static void blocks_given_back_are_used_again_and_their_end_is_told(void **state)
 
     (void)state;
     begin(&all, true);
-    while (stash_push(&all))
+    while (stash_push(&all, &reclaim))
         pushed++;
     assert_int_equal(pushed, (uint64_t)STASH_BLOCKS * BLOCK_LAST);
     assert_false(stash_begin(&one, true, 1, root));
@@ -180,6 +307,10 @@ int main(void)
         cmocka_unit_test(a_later_blocks_sentinel_repeats_the_record_before_it),
         cmocka_unit_test(a_top_on_a_sentinel_is_the_record_before_it),
         cmocka_unit_test(depth_counts_records_across_blocks),
+        cmocka_unit_test(what_is_pushed_goes_past_parked_records),
+        cmocka_unit_test(a_top_on_a_bridge_is_the_record_that_it_leads_to),
+        cmocka_unit_test(many_parked_records_are_passed_at_once),
+        cmocka_unit_test(without_order_each_live_record_has_the_one_below_it),
         cmocka_unit_test(unordered_records_are_freed_in_any_order),
         cmocka_unit_test(blocks_given_back_are_used_again_and_their_end_is_told),
     };

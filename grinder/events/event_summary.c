@@ -17,8 +17,8 @@ static bool adds_up(const struct time_line_facts *facts)
 
 static bool is_like_tree(const struct thread_facts *thread, const struct time_line_facts *facts)
 {
-    return facts->entries == thread->entries && facts->exits == thread->exits &&
-           facts->unwound == thread->record.unwound;
+    return facts->entries == thread->entries && facts->exits <= thread->exits &&
+           facts->exits + facts->unwound == thread->exits + thread->record.unwound;
 }
 
 /* A thread that was recording when its process went may have been between its tree and its event.

@@ -1,3 +1,4 @@
+#include <signal.h>
 #include <sys/resource.h>
 
 #include "hooks/linux/maps.h"
@@ -68,4 +69,12 @@ struct stack_bounds system_own_stack(uint64_t pointer)
         pointer >= search.found.end)
         return (struct stack_bounds){0, 0};
     return search.is_main ? main_stack(&search) : thread_stack(&search);
+}
+
+bool system_on_signal_stack(uint64_t pointer)
+{
+    stack_t stack;
+
+    return !syscall_failed(SYSCALL2(sigaltstack, 0, &stack)) && !(stack.ss_flags & SS_DISABLE) &&
+           pointer - (uint64_t)stack.ss_sp < stack.ss_size;
 }

@@ -59,3 +59,10 @@ struct stack_bounds system_own_stack(uint64_t pointer)
         return (struct stack_bounds){0, 0};
     return (struct stack_bounds){low, high - low};
 }
+
+/* There are none. */
+bool system_on_signal_stack(uint64_t pointer)
+{
+    (void)pointer;
+    return false;
+}

@@ -4,7 +4,10 @@
  * handler makes the same calls, and returns or leaves by siglongjmp. Prints how many rounds there
  * were, and how often each function's body was run.
  *
- *      interrupted return|leave EVERY      EVERY: 1 for each instruction, 2 for every other one, …
+ *      interrupted return|leave EVERY [nested|disarmed]
+ *
+ * EVERY: 1 for each instruction, 2 for every other one, …; nested: the handler has a stack of its
+ * own, in an array of main's; disarmed: and the kernel does not tell while it runs.
  */
 #define _GNU_SOURCE
 #include "program.h"
@@ -28,6 +31,7 @@ enum { LEAF, LOOP, JUMP, HANDLE, FUNCTIONS };
 static volatile long runs[FUNCTIONS];
 static volatile bool arrived, stepping; /* volatile: all calls of a kind are made from one place */
 static bool leaves;
+static int flags; /* of the handler */
 static sigjmp_buf before;
 
 /* In one instruction, which is interrupted before or after. */
@@ -81,7 +85,7 @@ static void round_of_calls(void)
 
 static void child(void)
 {
-    struct sigaction action = {.sa_handler = handle};
+    struct sigaction action = {.sa_handler = handle, .sa_flags = flags};
 
     sigaction(SIGUSR1, &action, NULL);
     ptrace(PTRACE_TRACEME, 0, 0, 0);
@@ -153,14 +157,25 @@ static void wake_service(void)
 
 /* The parent process is the service: it stands still meanwhile, as its ticks would come at every
    step. */
+static void use_for_handler(char *stack, size_t size)
+{
+    stack_t own = {.ss_sp = stack, .ss_size = size};
+
+    REQUIRE(sigaltstack(&own, NULL) == 0);
+    flags = SA_ONSTACK;
+}
+
 int main(int argc, char **argv)
 {
+    char stack[16384];
     pid_t pid;
     int status;
     long rounds = 0, every = argc > 2 ? atol(argv[2]) : 1;
 
     leaves = argc > 1 && strcmp(argv[1], "leave") == 0;
     REQUIRE(every > 0);
+    if (argc > 3)
+        use_for_handler(stack, sizeof stack);
     pid = fork();
     if (pid == 0)
         child();

@@ -53,3 +53,8 @@ bool pages_read(uint64_t address, uint64_t *value)
 
     return NT_SUCCESS(status) && got == sizeof *value;
 }
+
+bool pages_read_own(uint64_t address, uint64_t *value)
+{
+    return pages_read(address, value);
+}
