@@ -12,7 +12,7 @@ for function in plain adjusted padding short_jump redirected; do
     equal "$function" "$(state_of $function reasons)" "hooked ${function//_/-}"
 done
 for function in fragment signal_frame return_address excluded too_short branch_target \
-    loop_at_entry call_in_patch unmovable undecodable generated; do
+    loop_at_entry call_in_patch unmovable undecodable generated frame_table; do
     equal "$function" "$(state_of $function reasons)" "skipped ${function//_/-}"
 done
 equal _start "$(state_of _start reasons)" "skipped no-return-address"
