@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rewriter/format/ocaml_code.h"
 #include "support/memory.h"
 
 #define MOST_FRAMES (1u << 20) /* of a unit */
@@ -273,6 +274,16 @@ static void mark_jumps_to_readers(const struct code_map *map, struct function_li
     }
 }
 
+/* OCaml's code without a table that is known. */
+static bool is_of_another_version(const struct code *code)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < code->range_count; i++)
+        count += ocaml_code_count(code->ranges[i].bytes, code->ranges[i].size);
+    return count >= OCAML_FEWEST;
+}
+
 void elf_frame_tables_mark(const struct elf_image *image, const struct code *code,
                            const struct code_map *map, struct function_list *functions)
 {
@@ -289,6 +300,11 @@ void elf_frame_tables_mark(const struct elf_image *image, const struct code *cod
         mark_unit(functions, &tables.units[i]);
         if (tables.frames)
             mark_around(code, functions, &tables.units[i]);
+    }
+    for (size_t i = 0; !tables.unit_count && i < functions->count; i++) {
+        if (i == 0 && !is_of_another_version(code))
+            break;
+        mark(&functions->items[i]);
     }
     if (tables.unit_count)
         mark_jumps_to_readers(map, functions);

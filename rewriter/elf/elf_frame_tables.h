@@ -29,6 +29,7 @@
  *
  * That is OCaml 4.11 to 5.1. Of an older one the debug information is longer: where it has some,
  * only names tell its code: each unit's lies between caml…__code_begin and caml…__code_end.
+ * Where neither is found, but OCaml's code is (ocaml_code.h), no function is hooked.
  *
  * GHC's code has tables beside its code, and enters it by jumps; return addresses are no calls'.
  * Go's is told by its own marks (elf_require.c), V8's and HotSpot's by elf_generated.h.

@@ -2,7 +2,6 @@
 #include "image/manifest.h"
 #include "rewriter/elf/elf_image.h"
 #include "rewriter/format/go_table.h"
-#include "rewriter/format/ocaml_code.h"
 
 bool elf_image_is_static(const struct elf_image *image)
 {
@@ -66,20 +65,6 @@ bool elf_image_is_go(const struct elf_image *image)
     return elf_has_note(image, "Go") || has_go_table(image);
 }
 
-static bool is_ocaml(const struct elf_image *image)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < image->segment_count; i++) {
-        const Elf64_Phdr *segment = &image->segments[i];
-        const uint8_t *bytes = elf_at(image, segment->p_vaddr, segment->p_filesz);
-
-        if (segment->p_type == PT_LOAD && segment->p_flags & PF_X && bytes)
-            count += ocaml_code_count(bytes, segment->p_filesz);
-    }
-    return count >= OCAML_FEWEST;
-}
-
 bool elf_image_require_supported(const struct elf_image *image, struct failure *failure)
 {
     uint64_t strings_size = elf_dynamic_value(image, DT_STRSZ, 0);
@@ -92,8 +77,6 @@ bool elf_image_require_supported(const struct elf_image *image, struct failure *
         return fail(failure, image->path,
                     "expected code that returns to where it was called from, found a Go program, "
                     "which moves its stacks and reads return addresses; use Go's own profiler");
-    if (is_ocaml(image))
-        return fail(failure, image->path, OCAML_FOUND);
     if (elf_image_is_static(image))
         return true;
     if (image->symbol_count == 0 ||
