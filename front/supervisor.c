@@ -29,12 +29,20 @@
 #include "support/utf8.h"
 
 #define MOST_INTERPRETERS 5 /* of a script whose interpreter is a script; the kernel's limit */
+#define LOADERS           256
 
 struct supervisor {
     const struct supervisor_wish *wish;
     int listener;
     pid_t program;
     struct known_files files;
+    /* Processes whose linker was seen at work, each in the place that its pid has, until it
+       executes something. A pid that is used again begins by executing something, or as the child
+       of one that has: then its linker lies where it lies in that one. */
+    struct loader {
+        pid_t pid;
+        struct tracee_linker linker;
+    } loaders[LOADERS];
     struct seccomp_notif *call;
     size_t call_size;
 };
@@ -165,6 +173,11 @@ static int open_argument(struct supervisor *supervisor, const struct watched_cal
     return tracee_open_path(pid, folder, path, flags);
 }
 
+static struct loader *loader_of(struct supervisor *supervisor)
+{
+    return &supervisor->loaders[supervisor->call->pid % LOADERS];
+}
+
 /* A debugger compares what runs with the file that it reads, which is the original. */
 static bool is_traced(const struct supervisor *supervisor)
 {
@@ -187,6 +200,7 @@ static void on_execute(struct supervisor *supervisor, const struct watched_call 
     const pid_t pid = (pid_t)supervisor->call->pid;
     int name = open_argument(supervisor, watched, 0, 0);
 
+    loader_of(supervisor)->pid = 0;
     if (name >= 0 && is_traced(supervisor)) {
         leave_to_tracer(supervisor, name);
         close(name);
@@ -247,15 +261,23 @@ static bool opens_as_linker(int flags)
     return (flags & (O_ACCMODE | O_CLOEXEC | O_CREAT)) == (O_RDONLY | O_CLOEXEC);
 }
 
-static bool is_in_linker(const struct supervisor *supervisor)
+/* Is it the dynamic linker that opens, to map what it opens? */
+static bool loads(struct supervisor *supervisor, int flags)
 {
-    return tracee_is_in_linker((pid_t)supervisor->call->pid,
-                               data_of(supervisor)->instruction_pointer);
-}
+    const pid_t pid = (pid_t)supervisor->call->pid;
+    const uint64_t instruction = data_of(supervisor)->instruction_pointer;
+    struct loader *loader = loader_of(supervisor);
+    struct tracee_linker linker;
 
-static bool loads(const struct supervisor *supervisor, int flags)
-{
-    return opens_as_linker(flags) && is_in_linker(supervisor) && !is_traced(supervisor);
+    if (!opens_as_linker(flags))
+        return false;
+    if (loader->pid == pid && instruction >= loader->linker.begin &&
+        instruction < loader->linker.end)
+        return true;
+    if (!tracee_find_linker(pid, instruction, &linker) || is_traced(supervisor))
+        return false;
+    *loader = (struct loader){pid, linker};
+    return true;
 }
 
 static bool is_elf(int name)

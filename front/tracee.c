@@ -103,7 +103,7 @@ static bool is_linker(const char *path)
     return name && !strncmp(name, "/ld-", 4) && strstr(name, ".so");
 }
 
-bool tracee_is_in_linker(pid_t pid, uint64_t instruction)
+bool tracee_find_linker(pid_t pid, uint64_t instruction, struct tracee_linker *linker)
 {
     char path[64], *line = NULL;
     bool found = false;
@@ -120,6 +120,7 @@ bool tracee_is_in_linker(pid_t pid, uint64_t instruction)
             break;
         line[strcspn(line, "\n")] = 0;
         found = is_linker(line);
+        *linker = (struct tracee_linker){begin, end};
         break;
     }
     free(line);

@@ -22,8 +22,14 @@ int tracee_open_path(pid_t pid, int folder, const char *path, int flags);
 /* Whether it sees the same files by the same paths as this process. */
 bool tracee_sees_ours(pid_t pid);
 
-/* Whether the instruction is one of the dynamic linker's. */
-bool tracee_is_in_linker(pid_t pid, uint64_t instruction);
+/* A part of the dynamic linker that is mapped. */
+struct tracee_linker {
+    uint64_t begin, end;
+};
+
+/* Whether the instruction is one of the dynamic linker's, and of which part. Takes as long as the
+   process has mappings. */
+bool tracee_find_linker(pid_t pid, uint64_t instruction, struct tracee_linker *linker);
 
 /* Who traces it and whose files it may open, as the kernel says. False: it is gone. */
 struct tracee_look {
