@@ -1,7 +1,8 @@
 #!/bin/bash
 # `umbra record -- PROGRAM`, then `umbra report --text`, for programs that a Debian user has, by root and by an
-# ordinary user: each prints and ends as natively, and its traces are whole. Prints user and system time of
-# both, and the calls that were recorded. PROGRAMS chooses some of them.
+# ordinary user: each prints and ends as natively, and its traces are whole. Prints processor and wall time
+# natively, wall time with an empty cache (first), both with what is in it then, the ratio of wall times, and the
+# calls that were recorded. PROGRAMS chooses some of them.
 # needs: perl gawk jq gdb vim emacs-nox ffmpeg php-cli ruby r-base-core erlang-base ocaml-nox pandoc nginx-light postgresql make gcc libc6-dev curl
 . "$(dirname "$0")/../lib.sh"
 
@@ -95,6 +96,8 @@ try()
     local name=$1 status natively recorded calls note=
     body_of "$name" >"body.$name"
     (cd here && TIMEFORMAT='%U %S %R' && time timeout 300 bash "../body.$name" >"../$name.native" 2>"../$name.native.err"; echo $? >"../$name.native.status") 2>"$name.native.time"
+    # with an empty cache, and again
+    (cd here && TIMEFORMAT=%R && time timeout 900 "$umbra" record $RECORD_OPTIONS --quiet -o "../$name.data" -- bash "../body.$name" >/dev/null 2>&1) 2>"$name.first.time" || true
     (cd here && TIMEFORMAT='%U %S %R' && time timeout 900 "$umbra" record $RECORD_OPTIONS -o "../$name.data" -- bash "../body.$name" >"../$name.recorded" 2>"../$name.recorded.err"; echo $? >"../$name.recorded.status") 2>"$name.recorded.time"
     cmp -s "$name.native" "$name.recorded" || note="prints otherwise: $(diff "$name.native" "$name.recorded" | head -n 2 | tr '\n' ' ')"
     cmp -s "$name.native.status" "$name.recorded.status" || note+=" status $(<"$name.native.status") and $(<"$name.recorded.status")"
@@ -105,9 +108,9 @@ try()
     natively=$(tail -n 1 "$name.native.time")
     recorded=$(tail -n 1 "$name.recorded.time")
     calls=$(awk '$1 == "thread" && $2 == "entries" { on = 1; next } NF == 0 { on = 0 } on && $1 ~ /^[0-9]+$/ { sum += $2 } END { printf "%.1f", sum / 1e6 }' "$name.summary")
-    awk -v name="$name" -v user="$(id -un)" -v calls="$calls" -v note="$note" -v a="$natively" -v b="$recorded" 'BEGIN {
+    awk -v first="$(tail -n 1 "$name.first.time")" -v name="$name" -v user="$(id -un)" -v calls="$calls" -v note="$note" -v a="$natively" -v b="$recorded" 'BEGIN {
         split(a, n); split(b, r)
-        printf "%-9s %-7s %8.2f %8.2f %8.2f %8.2f %6.1f %9s  %s\n", name, user, n[1] + n[2], n[3], r[1] + r[2], r[3], n[3] ? r[3] / n[3] : 0, calls, note == "" ? "as natively" : note }'
+        printf "%-9s %-7s %8.2f %8.2f %8.2f %8.2f %8.2f %6.1f %9s  %s\n", name, user, n[1] + n[2], n[3], first, r[1] + r[2], r[3], n[3] ? r[3] / n[3] : 0, calls, note == "" ? "as natively" : note }'
     [[ ! $note ]]
 }
 
@@ -127,7 +130,7 @@ if [[ ${1:-} == as-user ]]; then
     tries || exit 1
     exit
 fi
-printf '%-9s %-7s %8s %8s %8s %8s %6s %9s  %s\n' program user 'cpu s' 'wall s' 'rec cpu' 'rec wall' ratio 'M calls' result
+printf '%-9s %-7s %8s %8s %8s %8s %8s %6s %9s  %s\n' program user 'cpu s' 'wall s' first 'rec cpu' 'rec wall' ratio 'M calls' result
 chmod 755 "$work"
 export XDG_CACHE_HOME=$work/cache
 result=0
