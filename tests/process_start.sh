@@ -67,6 +67,8 @@ if strace -o calls true 2>said; then
     added=$(($(wc -l <on.calls) - $(wc -l <off.calls)))
     ((added <= 64)) || fail "recording adds $added system calls to a short program, expected at most 64"
     echo "system calls added: $added"
+    # its own file, what is loaded at the start, at the first call and at the end, and its stack
+    equal "walks through what is mapped" "$(grep -c '/proc/self/maps' on.calls)" 5
 else
     echo "skipped: no process may trace another here"
 fi
