@@ -4,7 +4,7 @@
  *      first 9 programs  header: 0      measures -----> | costs of that agent: the last 9 |
  *      others            header: costs  <-------------- | the median of each              |
  *      one in 10 s       header: 0      measures -----> |                                 |
- *      at its end, one that ran for long has measured ->|                                 |
+ *      at its end, one that measured or ran for long -->|                                 |
  *
  * Measuring takes 0.5 to 4 ms (hooks/calibrate.c); all else at a program's start takes less than
  * one. A measurement holds for one agent, by the hash in its hello. The processor, its tick
