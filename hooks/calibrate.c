@@ -25,8 +25,8 @@
  *
  * Calibration takes 0.5 to 4 ms, more than all else at a process's start. So it is skipped if the
  * service has sent the costs that other programs measured with the same agent
- * (service/recorder/cost_table.h). A process that has run for long enough to pay for it measures
- * once more at its end, and its trace gets the mean.
+ * (service/recorder/cost_table.h). A process that has measured, or has run for long enough to pay
+ * for it, measures once more at its end, and its trace gets the mean.
  */
 #include "hooks/calibrate.h"
 
@@ -273,6 +273,8 @@ static void measure_all(struct probe_costs *costs)
     session_choose_exit_hook();
 }
 
+static uint32_t measured; /* number of the session that has begun with a measurement; 0: none */
+
 void calibrate(void)
 {
     struct probe_costs costs;
@@ -283,6 +285,7 @@ void calibrate(void)
     guard = guard_take();
     measure_all(&costs);
     session_set_costs(&costs);
+    measured = session.number;
     guard_release(guard);
 }
 
@@ -291,12 +294,13 @@ static uint32_t mean(uint32_t a, uint32_t b)
     return a / 2 + b / 2;
 }
 
-/* Is it worth it? Also where they are 0: the first measurement came to nothing. */
+/* Is it worth it? One that measures for others does it well: begin and end differ. Also where the
+   costs are 0: the first measurement came to nothing. */
 static bool is_worth_it(void)
 {
     const struct trace_header *header = session.header;
 
-    return !header->probe_timed ||
+    return measured == session.number || !header->probe_timed ||
            ticks_now() - header->start_ticks >= header->ticks_per_second / WORTH_IT_DIVISOR;
 }
 

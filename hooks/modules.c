@@ -124,6 +124,38 @@ void modules_scan(void)
     loaded_each(scan_module);
 }
 
+/* What is being registered: found in the same walk as what else was loaded since the last one, for
+   each walk reads all of /proc/self/maps. */
+static struct {
+    const struct trace_module *record;
+    bool is_found;
+} registering;
+
+static void scan_or_register(const struct loaded *loaded)
+{
+    if (loaded->base != registering.record->base) {
+        scan_module(loaded);
+        return;
+    }
+    registering.is_found = true;
+    add_module(registering.record, loaded->path);
+}
+
+/* The walk may show it elsewhere: of a small file that lld linked, several segments begin in the
+   first page. */
+static void add_registered(const struct trace_module *record, const char *original_path)
+{
+    const char *path;
+
+    registering.record = record;
+    registering.is_found = false;
+    loaded_each(scan_or_register);
+    if (registering.is_found)
+        return;
+    path = loaded_path(record->base);
+    add_module(record, path ? path : original_path);
+}
+
 void module_register(struct image_header *image)
 {
     const char *base = (const char *)image - image->header_rva;
@@ -137,15 +169,12 @@ void module_register(struct image_header *image)
         .original_hash = manifest->original_hash,
         .build_id_size = manifest->build_id ? manifest->build_id_size : 0,
     };
-    const char *path;
 
     if (record.build_id_size > sizeof record.build_id)
         record.build_id_size = sizeof record.build_id;
     memcpy(record.build_id, (const char *)manifest + manifest->build_id, record.build_id_size);
     next_function += manifest->function_count;
-    path = loaded_path((uint64_t)base);
-    add_module(&record, path ? path : (const char *)manifest + manifest->original_path);
+    add_registered(&record, (const char *)manifest + manifest->original_path);
     generated_note(image);
     __atomic_store_n(&image->first_function, record.first_function, __ATOMIC_RELEASE);
-    modules_scan();
 }

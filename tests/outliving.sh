@@ -106,6 +106,18 @@ completed traces
 whole "daemon"
 equal "calls of a daemon and of its child" "$(calls_of work)" 80
 
+# Its processes come and go while they are looked for.
+rm -rf traces
+for ((round = 0; round < 20; round++)); do
+    call_trace_service start --trace-dir="$work/traces" --instance-id="daemons-$round" -- "$job" 1 daemon 2>said
+done
+for ((round = 0; round < 20; round++)); do
+    ended "daemons-$round"
+done
+completed traces
+whole "20 daemons"
+equal "calls of 20 daemons and of their children" "$(calls_of work)" 40
+
 echo '-- something that is not instrumented'
 started -- sh -c "sleep 2 & $job 1"
 contains said '^call_trace_service: sleep \(pid [0-9]+\): not instrumented, runs on; what it starts from now on is not recorded'
@@ -154,3 +166,17 @@ equal "its standard error" "$(<said)" ""
 contains log 'instrumented/job \(pid [0-9]+\) died of SIGABRT\. .*instrument --bisect.*--exclude'
 started --log-file="$work/log2" -- sh -c "$job 100 & sleep 0.3; kill -TERM \$!; wait \$!; true"
 ! grep -q 'died of' log2 || fail "said of a program that was sent SIGTERM: $(<log2)"
+
+echo '-- a service that has no time for a program before it is stopped'
+for ((round = 0; round < 3; round++)); do
+    rm -f log3
+    call_trace_service spawn --trace-dir="$work/traces.3" --log-file="$work/log3"
+    service=$(<run/umbra/default.lock)
+    kill -STOP "$service"
+    "$job" 1
+    "$job" 1
+    kill -TERM "$service"
+    kill -CONT "$service"
+    ended default
+    contains log3 'pid [0-9]+( and others)? (connected when this service had no more time for it: not recorded|is gone before it could be recorded)'
+done

@@ -23,7 +23,10 @@ struct relative {
     char name[32];  /* of the process, as the kernel has it */
 };
 
-/* Calls it with each of them. */
-void family_each(void (*each)(void *owner, const struct relative *relative), void *owner);
+/*
+ * Calls it with each of them. False: there may be more, since one ended while they were looked for,
+ * and what it had started may have begun behind the look.
+ */
+bool family_each(void (*each)(void *owner, const struct relative *relative), void *owner);
 
 #endif

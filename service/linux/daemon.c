@@ -27,9 +27,25 @@ static int wait_for(pid_t daemon, int ready)
     return 1;
 }
 
+/* Of all that is open: the standard streams, `ready` behind them, and behind that *kept. */
+static void keep_alone(int ready, int *kept)
+{
+    int first = STDERR_FILENO + 1;
+
+    ready = fcntl(ready, F_DUPFD_CLOEXEC, first + 2); /* out of the way */
+    if (*kept >= 0) {
+        int aside = fcntl(*kept, F_DUPFD_CLOEXEC, first + 2);
+
+        dup3(aside, first + 1, O_CLOEXEC);
+        *kept = first + 1;
+    }
+    dup3(ready, first, O_CLOEXEC);
+    close_range((unsigned)first + (*kept >= 0 ? 2 : 1), ~0u, 0);
+}
+
 /* Returns in both; -1 after one message: there is no other. In the one that called it *status is
    wait_for's. */
-static int split(pid_t *daemon, int *status)
+static int split(pid_t *daemon, int *status, int *kept)
 {
     int ready[2];
 
@@ -48,27 +64,24 @@ static int split(pid_t *daemon, int *status)
     }
     setsid();
     signal(SIGHUP, SIG_IGN); /* until the service can read it */
-    dup3(ready[1], STDERR_FILENO + 1, O_CLOEXEC);
-    if (ready[1] != STDERR_FILENO + 1)
-        close(ready[1]);
-    close_range(STDERR_FILENO + 2, ~0u, 0);
+    keep_alone(ready[1], kept);
     return STDERR_FILENO + 1;
 }
 
 int daemon_begin(void)
 {
     pid_t daemon;
-    int status, caller = split(&daemon, &status);
+    int none = -1, status, caller = split(&daemon, &status, &none);
 
     if (daemon > 0)
         _exit(status);
     return caller;
 }
 
-int daemon_begin_beside(void)
+int daemon_begin_beside(int *kept)
 {
     pid_t daemon;
-    int status, caller = split(&daemon, &status);
+    int status, caller = split(&daemon, &status, kept);
 
     if (daemon > 0)
         return status ? -1 : -2;

@@ -180,10 +180,11 @@ static int make_listener(const char *path)
     return -1;
 }
 
-static bool listen_there(struct endpoint *endpoint)
+/* taken: -1, or a listener to be taken over. */
+static bool listen_there(struct endpoint *endpoint, int taken)
 {
-    endpoint->listener = inherited_listener(endpoint->socket_path, BACKLOG);
-    endpoint->is_inherited = endpoint->listener >= 0;
+    endpoint->listener = taken >= 0 ? taken : inherited_listener(endpoint->socket_path, BACKLOG);
+    endpoint->is_inherited = taken < 0 && endpoint->listener >= 0;
     if (endpoint->listener == INHERITED_NONE)
         endpoint->listener = make_listener(endpoint->socket_path);
     if (endpoint->listener < 0)
@@ -196,6 +197,20 @@ static bool listen_there(struct endpoint *endpoint)
 
 bool endpoint_open(struct endpoint *endpoint, const char *instance)
 {
+    return endpoint_take_over(endpoint, instance, -1);
+}
+
+int endpoint_hand_on(struct endpoint *endpoint)
+{
+    int listener = endpoint->listener;
+
+    endpoint->is_inherited = true;
+    endpoint->listener = -1;
+    return listener;
+}
+
+bool endpoint_take_over(struct endpoint *endpoint, const char *instance, int listener)
+{
     endpoint->lock = endpoint->listener = endpoint->spare = -1;
     endpoint->said_no_descriptor = endpoint->is_inherited = false;
     if (!find_paths(endpoint, instance)) {
@@ -206,7 +221,7 @@ bool endpoint_open(struct endpoint *endpoint, const char *instance)
     }
     if (!make_directory(endpoint) || !take_lock(endpoint, instance))
         return false;
-    if (listen_there(endpoint))
+    if (listen_there(endpoint, listener))
         return true;
     endpoint_close(endpoint);
     return false;

@@ -126,24 +126,30 @@ static bool has_children(void)
     return waitid(P_ALL, 0, &(siginfo_t){0}, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
 }
 
-void family_each(void (*each)(void *owner, const struct relative *relative), void *owner)
+bool family_each(void (*each)(void *owner, const struct relative *relative), void *owner)
 {
     struct entry *entries;
     size_t count;
+    bool is_none_gone = true, is_one_there = false;
 
     if (!has_children())
-        return;
+        return true;
     entries = read_all(&count);
     mark_ours(entries, count);
     for (size_t i = 0; i < count; i++) {
         struct relative relative = {.pid = entries[i].pid,
                                     .is_daemon = entries[i].session != getsid(0)};
 
-        if (!entries[i].is_ours || entries[i].is_gone)
+        if (!entries[i].is_ours)
             continue;
+        is_none_gone &= !entries[i].is_gone;
+        if (entries[i].is_gone)
+            continue;
+        is_one_there = true;
         memcpy(relative.name, entries[i].name, sizeof(relative.name));
         process_each_code(relative.pid, look_for_agent, &relative.has_agent);
         each(owner, &relative);
     }
     free(entries);
+    return is_none_gone && is_one_there;
 }

@@ -2,9 +2,12 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
+#include <utlist.h>
 
 #include "service/base/message.h"
 #include "service/linux/packet_client.h"
+#include "service/server/client.h"
 #include "service/server/service.h"
 #include "service/server/tcp_client.h"
 
@@ -39,4 +42,38 @@ bool listeners_open(struct service *service)
         return true;
     message("cannot wait for connections: %s", strerror(errno));
     return false;
+}
+
+/* Let in or not, it has got no answer. */
+struct unserved {
+    unsigned count;
+    int first; /* pid */
+};
+
+static void note_unserved(struct unserved *unserved, int pid)
+{
+    if (!unserved->count++)
+        unserved->first = pid;
+}
+
+void listeners_say_unserved(struct service *service)
+{
+    struct unserved unserved = {0};
+    struct connection_peer peer;
+    struct client *client;
+    int connection;
+
+    DL_FOREACH(service->clients, client)
+    {
+        if (client->pid && !client->awaits_the_end)
+            note_unserved(&unserved, client->pid);
+    }
+    while (!service->endpoint.is_inherited &&
+           (connection = endpoint_accept(&service->endpoint, &peer)) >= 0) {
+        close(connection);
+        note_unserved(&unserved, (int)peer.pid);
+    }
+    if (unserved.count)
+        message("pid %d%s connected when this service had no more time for it: not recorded",
+                unserved.first, unserved.count > 1 ? " and others" : "");
 }

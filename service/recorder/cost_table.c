@@ -43,7 +43,13 @@ bool cost_table_is_fresh(const struct cost_table *table, uint64_t agent, int64_t
 {
     const struct agent_costs *known = find(table, agent);
 
-    return known && now_ms - newest_ms(known) < COST_TABLE_FRESH_MS;
+    if (!known || known->count < COST_TABLE_LAST)
+        return false;
+    for (size_t i = 0; i < COST_TABLE_LAST; i++) {
+        if (now_ms - known->at_ms[i] >= COST_TABLE_KEPT_MS)
+            return false;
+    }
+    return now_ms - newest_ms(known) < COST_TABLE_FRESH_MS;
 }
 
 /* The lower one of the middle two of an even number. */

@@ -1,17 +1,20 @@
 /*
  * What a recorded call costs, as programs have measured it, for the programs that begin later:
  *
- *      first program     header: 0      measures -----> | costs of that agent: the last 5 |
+ *      first 9 programs  header: 0      measures -----> | costs of that agent: the last 9 |
  *      others            header: costs  <-------------- | the median of each              |
  *      one in 10 s       header: 0      measures -----> |                                 |
- *      at its end, one that ran for long has measured ->|                                 |
+ *      at its end, one that measured or ran for long -->|                                 |
  *
  * Measuring takes 0.5 to 4 ms (hooks/calibrate.c); all else at a program's start takes less than
  * one. A measurement holds for one agent, by the hash in its hello. The processor, its tick
  * counter's rate and the way of timing are the same for all programs of a service. What changes is
  * the machine's other work and the processor's frequency, and the processor itself if a virtual
  * machine moves to another host. So after 10 s the next program measures, and measurements older
- * than 5 minutes do not count. The median keeps a disturbed one from spoiling all other traces.
+ * than 5 minutes do not count. One measurement is as inaccurate as a process is short: what falls
+ * inside of a timed call scatters by 10%, as two measurements in each of 200 runs of /bin/true had
+ * it. That evened out over many processes as long as each measured; now the median of nine does it,
+ * and keeps a disturbed one from spoiling all other traces.
  */
 #ifndef UMBRA_SERVICE_COST_TABLE_H
 #define UMBRA_SERVICE_COST_TABLE_H
@@ -23,7 +26,7 @@
 
 #define COST_TABLE_FRESH_MS 10000
 #define COST_TABLE_KEPT_MS  300000
-#define COST_TABLE_LAST     5
+#define COST_TABLE_LAST     9
 #define COST_TABLE_AGENTS   8 /* the one that measured longest ago makes room */
 
 /* As in trace_header. */
@@ -51,7 +54,7 @@ void costs_write(const struct costs *costs, struct trace_header *header);
 bool cost_table_find(const struct cost_table *table, uint64_t agent, int64_t now_ms,
                      struct costs *costs);
 
-/* Was it measured lately? */
+/* Was it measured often enough, and lately? */
 bool cost_table_is_fresh(const struct cost_table *table, uint64_t agent, int64_t now_ms);
 
 /* What a program has measured. It is dropped if it cannot be, or if agent is 0. */

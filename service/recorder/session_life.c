@@ -137,8 +137,11 @@ static void give_costs(struct session *session, struct trace_header *header)
 
     if (!session->agent)
         return;
-    DL_FOREACH(recorder->sessions, other)
-    gather_costs(other);
+    /* They measure once more at their ends, and then have the mean. */
+    if (!cost_table_find(&recorder->costs, session->agent, event_loop_now(), &costs)) {
+        DL_FOREACH(recorder->sessions, other)
+        gather_costs(other);
+    }
     if (!cost_table_find(&recorder->costs, session->agent, event_loop_now(), &costs) ||
         (!cost_table_is_fresh(&recorder->costs, session->agent, event_loop_now()) &&
          !somebody_measures(session)))

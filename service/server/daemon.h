@@ -13,8 +13,9 @@ int daemon_begin(void);
 /*
  * Likewise, but the process that called it goes on: returns -2 in it, when daemon_ready was called,
  * and -1 after one message where that did not come to pass. Windows has none: -1 without a message.
+ * *kept is a descriptor that the daemon keeps, or negative; becomes its number there.
  */
-int daemon_begin_beside(void);
+int daemon_begin_beside(int *kept);
 
 /* Lets the one who waits go, and gives up the directory and the standard descriptors. */
 void daemon_ready(int caller);

@@ -38,6 +38,14 @@ struct endpoint {
 /* Begins to accept connections. Returns false after one message. */
 bool endpoint_open(struct endpoint *endpoint, const char *instance);
 
+/* Likewise, with the listener of an earlier service of the instance, which endpoint_hand_on has
+   returned: who has connected meanwhile is served. -1: there is none. */
+bool endpoint_take_over(struct endpoint *endpoint, const char *instance, int listener);
+
+/* The listener, for the next service: endpoint_close leaves it and its socket as they are. -1: it
+   cannot be handed on. */
+int endpoint_hand_on(struct endpoint *endpoint);
+
 /* Removes socket and lock, in this order. Connections stay open. */
 void endpoint_close(struct endpoint *endpoint);
 

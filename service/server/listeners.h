@@ -9,4 +9,8 @@ struct service;
 /* Lets in who connects from here on; service->endpoint is open. Returns false after one message. */
 bool listeners_open(struct service *service);
 
+/* Nobody is let in or answered any more: a message says who has waited for it in vain. Whom another
+   service takes over (systemd) waits on. */
+void listeners_say_unserved(struct service *service);
+
 #endif

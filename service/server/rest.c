@@ -8,6 +8,7 @@
 #include "service/base/message.h"
 #include "service/base/process.h"
 #include "service/recorder/session.h"
+#include "service/server/client.h"
 #include "service/server/service.h"
 
 #define SHORTEST_MS 10   /* from one look to the next */
@@ -129,6 +130,19 @@ static void due(void *owner)
     rest_look(service);
 }
 
+/* Somebody who was let in and has not been answered yet. */
+static bool has_waiting_client(const struct service *service)
+{
+    const struct client *client;
+
+    DL_FOREACH(service->clients, client)
+    {
+        if (client->pid && !client->awaits_the_end)
+            return true;
+    }
+    return false;
+}
+
 static void look_again(struct service *service)
 {
     service->rest.timer.due = due;
@@ -161,6 +175,7 @@ void rest_look(struct service *service)
                         .waits_for_exec = waited_ms < EXEC_MS,
                         .waits_for_hello = waited_ms < HELLO_MS};
     const struct session *session;
+    bool is_all;
 
     if (!rest->pause_ms || service->is_stopping)
         return;
@@ -170,15 +185,16 @@ void rest_look(struct service *service)
     }
     DL_FOREACH(service->recorder.sessions, session)
     look_at_session(&look, session);
-    family_each(look_at_relative, &look);
-    if (!look.waited_for) {
+    is_all = family_each(look_at_relative, &look) && !has_waiting_client(service);
+    is_all |= !look.waits_for_hello;
+    if (!look.waited_for && is_all) {
         service->is_stopping = true;
         rest->has_daemons = look.daemons > 0;
         rest->has_strangers = look.strangers.count > 0;
         say_others(&look);
         return;
     }
-    if (!rest->was_said && waited_ms >= SAY_MS) {
+    if (look.waited_for && !rest->was_said && waited_ms >= SAY_MS) {
         rest->was_said = true;
         say(service, &look);
     }

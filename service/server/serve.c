@@ -64,7 +64,8 @@ bool serve_open(struct service *service, const struct service_settings *settings
         message("cannot wait for events: %s", strerror(errno));
         goto err;
     }
-    if (endpoint_open(&service->endpoint, settings->instance) &&
+    if (endpoint_take_over(&service->endpoint, settings->instance,
+                           settings->listener ? settings->listener : -1) &&
         recording_open(&service->recorder) && listeners_open(service)) {
         recording_begin(&service->recorder, service->endpoint.socket_path);
         return true;
@@ -131,6 +132,7 @@ void serve_close(struct service *service)
 
     if (service->settings->command)
         command_link_remove();
+    listeners_say_unserved(service);
     tcp_endpoint_close(&service->tcp);
     endpoint_close(&service->endpoint);
     close_clients(service, left);

@@ -30,6 +30,7 @@ struct service_settings {
     const char *instance;
     char **command;      /* to be run, zero-terminated; null: none */
     bool is_daemon;      /* its terminal does not end it */
+    int listener;        /* 0: to be made; else an earlier service's, endpoint_take_over */
     bool ends_when_idle; /* with the last of its sessions */
     const struct recorder_settings *recording;
 };

@@ -81,13 +81,14 @@ static int serve(const struct options *options, struct service *service)
 
 /* Daemons that the command left are recorded by the next service of the instance, which takes them
    over from the keeper. Returns true in that one, when it has ended. */
-static bool go_on_for_daemons(const struct options *options)
+static bool go_on_for_daemons(const struct options *options, int listener)
 {
     struct service_settings settings = settings_of(options);
     struct service service;
-    int caller = daemon_begin_beside();
+    int caller = daemon_begin_beside(&listener);
 
     settings.command = NULL;
+    settings.listener = listener;
     settings.is_daemon = settings.ends_when_idle = true;
     if (caller >= 0) {
         if (serve_open(&service, &settings) && open_log(options, &service)) {
@@ -108,7 +109,7 @@ static int start(const struct options *options)
 {
     const struct service_settings settings = settings_of(options);
     struct service service;
-    int status;
+    int listener, status;
 
     if (options->command && options->linux_only && command_is_for_windows(options->command)) {
         message("%s: %s", options->command[0], options->linux_only);
@@ -119,10 +120,13 @@ static int start(const struct options *options)
     if (!options->command)
         say_ready(options, &service);
     status = serve(options, &service);
+    if (!service.rest.has_daemons) {
+        serve_close(&service);
+        return status;
+    }
+    listener = endpoint_hand_on(&service.endpoint);
     serve_close(&service);
-    if (service.rest.has_daemons && go_on_for_daemons(options))
-        return EXIT_OK;
-    return status;
+    return go_on_for_daemons(options, listener) ? EXIT_OK : status;
 }
 
 static int spawn(const struct options *options)

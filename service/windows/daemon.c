@@ -113,7 +113,8 @@ void daemon_ready(int caller)
     CloseHandle((HANDLE)(intptr_t)caller);
 }
 
-int daemon_begin_beside(void)
+int daemon_begin_beside(int *kept)
 {
+    (void)kept;
     return -1;
 }

@@ -9,8 +9,9 @@ void family_collect(pid_t command)
     (void)command;
 }
 
-void family_each(void (*each)(void *owner, const struct relative *relative), void *owner)
+bool family_each(void (*each)(void *owner, const struct relative *relative), void *owner)
 {
     (void)each;
     (void)owner;
+    return true;
 }

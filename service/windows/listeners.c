@@ -17,3 +17,8 @@ bool listeners_open(struct service *service)
     return tcp_endpoint_open(&service->tcp, service->endpoint.rendezvous_path) &&
            service_watch(service, &service->tcp_source, service->tcp.listener, somebody_connects);
 }
+
+void listeners_say_unserved(struct service *service)
+{
+    (void)service; /* a connection that ends is all that a program notices */
+}
