@@ -7,7 +7,7 @@
 /*
  * True once hooks may look for a thread's state. Where the program's own start does not call the
  * agent first, the first hook comes here and begins the session: on Linux in a static executable
- * (trace/embedded_agent.h), on Windows always.
+ * (trace/embedded_agent.h) and in a preinit function, on Windows always.
  */
 bool agent_begun(void);
 

@@ -70,7 +70,9 @@ bool agent_begun(void)
 {
     int waiting = WAITING;
 
-    if (!embedding.address || state == BEGUN)
+    if (!embedding.address)
+        return agent_begin_early();
+    if (state == BEGUN)
         return true;
     if (state != WAITING)
         return false;

@@ -74,16 +74,11 @@
 umbra_enter_4:
     .cfi_startproc
     save_flags_and_work_registers
-    lea     rdi, [rip + umbra_pass]
-    cmp     dword ptr [rip + umbra_ready], 0
-    je      1f
     mov     [rsp - 72], rcx
     mov     rdi, rcx
     call_c  umbra_first_call
     mov     rcx, [rsp - 72]
-    mov     rdi, rax
-1:  mov     [rsp - 64], rdi
-    mov     [rsp - 72], rcx
+    mov     [rsp - 64], rax
     restore_flags_and_work_registers
     mov     rax, [rsp - 72]
     jmp     [rsp - 64]

@@ -1,6 +1,9 @@
 /* When the agent begins and ends in its host, and what Linux does for that. */
 #include "hooks/linux/start.h"
 
+#include <link.h>
+#include <pthread.h>
+
 #include "hooks/agent_life.h"
 #include "hooks/generated.h"
 #include "hooks/guard.h"
@@ -95,14 +98,80 @@ bool agent_begin_in(char *const *environment)
 extern const char *gnu_get_libc_version(void);
 extern char **environ;
 
+static bool is_begun;
+
+static void begin_once(char *const *environment)
+{
+    if (is_begun)
+        return;
+    is_begun = true;
+    if (trust_start())
+        agent_begin_in(environment);
+    else
+        stay_out();
+}
+
 __attribute__((constructor)) static void agent_begin(int argc, char **argv, char **environment)
 {
     (void)argc;
     (void)argv;
-    if (trust_start())
-        agent_begin_in(gnu_get_libc_version ? environment : &environ ? environ : 0);
-    else
-        stay_out();
+    begin_once(gnu_get_libc_version ? environment : &environ ? environ : 0);
+}
+
+/*
+ * Functions in the executable's .preinit_array run before any library's constructor, the agent's
+ * too: the first hook begins it. Other code may run before that constructor, while images are being
+ * relocated (resolvers of IFUNC symbols); there the agent may not be relocated itself, nor the C
+ * library that it calls. So it is to be sure that
+ *
+ *      - the agent is relocated: what a relocation makes is there;
+ *      - all is: glibc's linker has told debuggers so;
+ *      - the C library's constructors have not run: `environ` is not set yet;
+ *      - what the agent calls is the C library's own, and not a sanitizer's that has not begun.
+ *
+ * glibc's linker keeps the stack as the kernel made it, where the environment is.
+ */
+#pragma weak _r_debug
+#pragma weak __libc_stack_end
+#pragma weak pthread_key_create
+#pragma weak pthread_setspecific
+#pragma weak dl_iterate_phdr
+extern void *__libc_stack_end;
+static int *const volatile relocated_pointer = &umbra_ready;
+
+/* The image that an address lies in, if it lies in one. */
+static const struct link_map *image_at(const void *address)
+{
+    const struct link_map *found = 0;
+
+    for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
+        if (map->l_addr <= (uint64_t)address && (!found || map->l_addr > found->l_addr))
+            found = map;
+    return found;
+}
+
+static bool is_preinit(void)
+{
+    const struct link_map *library;
+
+    if (relocated_pointer != &umbra_ready || !gnu_get_libc_version || !&_r_debug ||
+        _r_debug.r_state != RT_CONSISTENT || !&__libc_stack_end || !&environ || environ)
+        return false;
+    library = image_at((void *)gnu_get_libc_version);
+    return library == image_at((void *)pthread_key_create) &&
+           library == image_at((void *)pthread_setspecific) &&
+           library == image_at((void *)dl_iterate_phdr);
+}
+
+bool agent_begin_early(void)
+{
+    const uint64_t *stack;
+
+    if (!umbra_ready && !is_begun && is_preinit()) {
+        stack = __libc_stack_end;
+        begin_once((char *const *)(stack + 1 + stack[0] + 1));
+    }
+    return umbra_ready;
 }
 
 __attribute__((destructor)) void agent_end(void)

@@ -7,4 +7,8 @@
 bool agent_begin_in(char *const *environment);
 void agent_end(void);
 
+/* In a dynamic program, before the agent's constructor: begins it if it can begin already. True: it
+   has begun. */
+bool agent_begin_early(void);
+
 #endif
