@@ -108,11 +108,11 @@ static void take_snapshot(struct kept *kept)
     if (hash && hash == kept->hash)
         return;
     kept->hash = hash;
+    if (has_ended(kept) && !keeping.is_alone)
+        return;
     trace_dir_find_again(&kept->directory);
     do {
         had_ended = has_ended(kept);
-        if (had_ended && !keeping.is_alone)
-            return;
         if (!snapshot_copy(kept->trace.fd, kept->name, kept->directory.fd, kept->name, why))
             return; /* the next one may find room */
     } while (has_ended(kept) != had_ended);
