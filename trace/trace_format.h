@@ -213,7 +213,8 @@ struct trace_block {
 enum trace_thread_state {
     TRACE_THREAD_RUNNING = 1,
     TRACE_THREAD_ENDED = 2, /* `live` and `end_ticks` are set */
-    TRACE_THREAD_CUT = 3,   /* live when the process ended through exit(); `live` was counted */
+    TRACE_THREAD_CUT = 3, /* live when the process ended through exit(); `live` was counted then, */
+                          /* and some of these calls may have returned since */
 };
 
 /* Units 1 and 2 of a thread's first block. */

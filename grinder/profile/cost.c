@@ -107,11 +107,30 @@ struct walk {
     bool gathers;                  /* for self_times; nothing is reported yet */
 };
 
+/*
+ * A thread that runs while another one calls exit() is not recorded any more, but may return from
+ * calls that were, and may have been in the middle of a hook. So fewer calls may be live than were
+ * counted then, or one more.
+ */
+static bool returned_since(const struct tree_thread *thread, uint64_t ended)
+{
+    return thread->record.state == TRACE_THREAD_CUT && thread->entries >= ended &&
+           thread->entries - ended <= thread->record.live + 1;
+}
+
+bool cost_live_is_derived(const struct tree_thread *thread)
+{
+    uint64_t ended = thread->exits + thread->record.unwound;
+
+    return thread->record.state == TRACE_THREAD_RUNNING ||
+           (returned_since(thread, ended) && thread->entries - ended != thread->record.live);
+}
+
 uint64_t cost_live(const struct tree_thread *thread)
 {
     uint64_t ended = thread->exits + thread->record.unwound;
 
-    if (thread->record.state != TRACE_THREAD_RUNNING)
+    if (!cost_live_is_derived(thread))
         return thread->record.live;
     return thread->entries > ended ? thread->entries - ended : 0;
 }

@@ -35,5 +35,7 @@ uint64_t cost_walk(struct tree *tree, struct tree_thread *thread, size_t functio
 /* Invocations of the thread that had neither returned nor been unwound: counted at its end, or,
    where it still ran, what the counting equation leaves. */
 uint64_t cost_live(const struct tree_thread *thread);
+/* It follows from the counting equation: nobody counted it, or it has changed since. */
+bool cost_live_is_derived(const struct tree_thread *thread);
 
 #endif

@@ -166,6 +166,21 @@ static void a_live_caller_takes_as_long_as_its_callees(void **state)
     ground_free(&ground);
 }
 
+static void a_thread_that_was_cut_may_have_returned_since(void **state)
+{
+    uint32_t main_node = begin(0);
+
+    (void)state;
+    trace_sample_node(&sample, main_node)->exits = 0;
+    trace_sample_thread(&sample, 1)->state = TRACE_THREAD_CUT;
+    trace_sample_thread(&sample, 1)->live = 3;
+    ground_begin(&ground, &sample, false);
+    assert_int_equal(ground.profile.processes[0].threads[0].live, 1);
+    assert_true(ground.profile.processes[0].threads[0].live_is_derived);
+    assert_true(ground.profile.processes[0].threads[0].balanced);
+    ground_free(&ground);
+}
+
 /* main calls parse, which calls fib and then jumps to print: 700 of main's 1000 ticks. */
 static void a_tail_call_adds_to_the_caller_but_not_to_its_self_time(void **state)
 {
@@ -495,6 +510,7 @@ int main(void)
         cmocka_unit_test(passed_calls_are_calls_and_cost_less),
         cmocka_unit_test(what_estimates_lack_is_taken_from_the_caller),
         cmocka_unit_test(a_live_caller_takes_as_long_as_its_callees),
+        cmocka_unit_test(a_thread_that_was_cut_may_have_returned_since),
         cmocka_unit_test(a_tail_call_adds_to_the_caller_but_not_to_its_self_time),
         cmocka_unit_test(recursion_counts_inclusive_time_once),
         cmocka_unit_test(folded_contexts_share_what_they_call),

@@ -85,7 +85,7 @@ static struct thread_facts thread_facts(const struct tree_thread *thread)
         .entries = thread->entries,
         .exits = thread->exits,
         .live = cost_live(thread),
-        .live_is_derived = thread->record.state == TRACE_THREAD_RUNNING,
+        .live_is_derived = cost_live_is_derived(thread),
     };
 
     facts.balanced = facts.entries == facts.exits + facts.record.unwound + facts.live;
