@@ -174,34 +174,14 @@ event\@:                                    /* a fresh segment, or a new base */
 
     .if \adaptive
 leaf\@:                                     /* no thunk unless it is timed */
-    mov     rdx, [rax + NODE_PASSED]
-    inc     rdx
-    mov     esi, [rax + NODE_CALLS]
-    add     esi, edx
-    sub     esi, [rax + NODE_NEXT]
-    jns     3f
-    mov     [rax + NODE_PASSED], rdx
-    mov     [rsp - 64], rcx
-    restore_flags_and_work_registers
-    jmp     [rsp - 64]
+    pass_leaf 3f
 3:  mov     rsi, [rdi + THREAD_TOP]
     take_record slow_entry\@
     add     edx, [rax + NODE_PASSED]
     jmp     4f
 choose\@:                                   /* timed, for a gap of calls; the next gap */
     add     edx, [rax + NODE_NEXT]
-4:  movzx   ecx, byte ptr [rax + NODE_GAP]
-    mov     [rsi + RECORD_WEIGHT], rcx
-    movzx   ecx, byte ptr [rax + NODE_MASK]
-    mov     [rsp - 72], rsi
-    movzx   esi, byte ptr [rax + NODE_RANDOM]
-    and     esi, ecx
-    shr     ecx, 1
-    lea     ecx, [rsi + rcx + 1]
-    mov     rsi, [rsp - 72]
-    add     edx, ecx
-    mov     [rax + NODE_NEXT], edx
-    mov     [rax + NODE_GAP], cl
+4:  choose_gap
     jmp     2b
     .endif
 
@@ -215,20 +195,12 @@ no_call_from_top\@:
     .ifeq \events
     jne     slow_entry\@                    /* its frame is gone; else a tail call */
     .if \adaptive
-    mov     rax, [rdi + THREAD_TRACE]       /* neither timed, nor has a tick gone by */
-    mov     rax, [rax + TRACE_TICK]
-    cmp     [rsi + RECORD_T0], rax
-    jne     slow_entry\@
+    same_tick slow_entry\@
     .endif
     tail_call_context slow_entry\@
     mov     [rsp - 64], rcx
     .if \adaptive
-    mov     edx, [rax + NODE_CALLS]
-    add     edx, [rax + NODE_PASSED]
-    inc     edx
-    sub     edx, [rax + NODE_NEXT]
-    jns     slow_entry\@                    /* its turn to be timed */
-    mov     rdi, [rsi + RECORD_NODE]
+    untimed_tail_call slow_entry\@
     .else
     end_of_timed_invocation
     .endif

@@ -1,6 +1,9 @@
 /* Exit of every recorded call: entry.S tells the way of a call, and what it costs. */
 #include "hooks/linux/hooks.inc"
 
+#define SLOT rsp
+#include "hooks/entry.inc"
+
 /* A recorded call has returned: rax = its record, the program's rax at [rsp - 16]. */
     .macro exit_hook name, adaptive, events
     hidden_function \name
@@ -64,36 +67,11 @@ noticed\@:                                  /* timed; else a tick went by: it ma
     test    rax, rax
     js      slow_exit\@
     mov     [rsp - 40], rdx
-    rdtsc
-    mov     rsi, [rcx + RECORD_NODE]
-    shl     rdx, 32
-    or      rdx, rax
-    imul    eax, eax, TIMING_MIX
-    shr     eax, 24
-    mov     [rsi + NODE_RANDOM], al
-    sub     rdx, [rdi + THREAD_STOPPED]
-    sub     rdx, [rcx + RECORD_T0]
-    inc     dword ptr [rsi + NODE_TIMED]
-    cmp     rdx, TIMING_SHORT
-    jae     4f
-    movzx   eax, byte ptr [rsi + NODE_MASK]
-    lea     eax, [rax + rax + 1]
-    and     eax, TIMING_MASK_OF_MANY
-    cmp     dword ptr [rsi + NODE_TIMED], TIMING_MANY
-    jae     5f
-    and     eax, TIMING_MASK
-5:  mov     [rsi + NODE_MASK], al
-2:  imul    rdx, [rcx + RECORD_WEIGHT]
-3:  add     [rsi + NODE_TICKS], rdx
+    add_timed_call
     count_exit
     mov     rdx, [rsp - 40]
     jmp     1b
-4:  cmp     rdx, TIMING_LONG
-    jb      2b
-    mov     byte ptr [rsi + NODE_MASK], 0
-    cmp     rdx, TIMING_SLOW
-    jb      2b
-    jmp     3b
+    add_long_timed_call
     .endif
 
 slow_exit\@:
