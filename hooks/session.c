@@ -52,8 +52,7 @@ static void begin_timing(bool is_fork)
 
     if (!is_fork) {
         session.has_events = session.ring != 0;
-        session.is_adaptive = header->timing == TRACE_TIMING_ADAPTIVE && !session.has_events &&
-                              system_has_adaptive_timing();
+        session.is_adaptive = header->timing == TRACE_TIMING_ADAPTIVE && !session.has_events;
     } else if (!session.has_events) {
         leave_ring();
     }

@@ -19,9 +19,6 @@ bool system_exit_ends_threads(void);
 
 void system_yield(void);
 
-/* Are there hooks for adaptive timing? Else all calls are timed. */
-bool system_has_adaptive_timing(void);
-
 /* The name that the system has for a thread of this process; left alone if there is none. */
 void system_thread_name(uint32_t tid, char *name, size_t size);
 

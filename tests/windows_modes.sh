@@ -1,6 +1,6 @@
 #!/bin/bash
-# Options of the service that Windows programs cannot serve are refused in a line that says why, by
-# both services; and what status says of timing is what the trace says.
+# Options of the service that are of no use to Windows programs are refused in a line that says why, by
+# both services.
 # needs: wine wine64 gcc-mingw-w64-x86-64
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/wine.sh"
@@ -29,7 +29,6 @@ for service in "$native" "wine $WINDOWS/service/call_trace_service.exe"; do
         refused "$why" $service start --trace-dir="$work/traces" $option -- ./edges.exe
     done <<'EOF'
 --mode=calltrace     --mode=calltrace: only profiles of Windows programs are recorded
---timing=adaptive    --timing=adaptive: each call of a Windows program is timed
 --samples=500        --samples: Windows programs are not sampled
 EOF
 done
@@ -43,21 +42,3 @@ compare_runs "edges.exe, refused"
 contains status '0 running, 0 ended, 1 refused'
 contains log 'refused pid [0-9]+: a Windows program, of which only profiles are recorded'
 "$native" stop >stopped
-
-# timing_is WHAT SERVICE…: of status and of the trace
-timing_is()
-{
-    local pattern=$1
-    shift
-    rm -rf traces
-    "$@" spawn --trace-dir=traces
-    run instrumented edges.exe
-    "$@" status >status
-    "$@" stop >stopped
-    contains status "$pattern"
-    grinder --mode=summary traces/*.bin >summary
-    contains summary 'timing +exact'
-}
-
-timing_is 'windows programs: .*, timed exactly' "$native"
-timing_is '^timing: exact' timeout 60 wine "$WINDOWS/service/call_trace_service.exe"

@@ -26,11 +26,6 @@ bool system_exit_ends_threads(void)
     return false;
 }
 
-bool system_has_adaptive_timing(void)
-{
-    return true;
-}
-
 void system_yield(void)
 {
     SYSCALL0(sched_yield);

@@ -167,13 +167,10 @@ first_hook_known:
     jmp     first_hook_known
     .seh_endproc
 
-/* Entry of a call while recording: all are timed (hooks/system.h), and there is never a ring of
-   events. */
-    .globl  umbra_record_adaptive, umbra_exit_adaptive, umbra_record_events, umbra_exit_events
+/* There is never a ring of events. */
+    .globl  umbra_record_events, umbra_exit_events
     .set    umbra_record_events, umbra_record_exact
     .set    umbra_exit_events, umbra_exit_exact
-    .set    umbra_record_adaptive, umbra_record_exact
-    .set    umbra_exit_adaptive, umbra_exit_exact
 
     /* On to the thunk at [rsp - 64]. */
     .macro enter_thunk
@@ -181,10 +178,13 @@ first_hook_known:
     as_in_thunk jmp [rsp - 72]
     .endm
 
-    label_of_function umbra_record_exact
-umbra_record_exact:                         /* no entry in .pdata: a leaf, but for as_in_thunk */
+    /* Entry of a call while recording: every call timed, or, adaptive, those whose turn it is. It has
+       no entry in .pdata: a leaf, but for as_in_thunk. */
+    .macro entry_hook name, adaptive
+    label_of_function \name
+\name:
     save_flags_and_work_registers
-    current_thread jump_to_slow_entry
+    current_thread slow\@
     mov     rax, [rdi + THREAD_TRACE]
     cmp     dword ptr [rax + TRACE_PAUSED], 0
     jne     paused
@@ -192,47 +192,84 @@ umbra_record_exact:                         /* no entry in .pdata: a leaf, but f
     mov     rax, rsp                        /* on the stack that this stash belongs to? */
     sub     rax, [rdi + THREAD_STACK_LOW]
     cmp     rax, [rdi + THREAD_STACK_SIZE]
-    jae     jump_to_slow_entry
+    jae     slow\@
     lea     SLOT, [rsp + SLOT_BIAS]         /* is the invocation on top still live, and */
     cmp     [rsi + RECORD_SLOT], SLOT       /* is this not a tail call from it? */
-    jbe     no_call_from_top
+    jbe     no_call_from_top\@
 
     callee_key                              /* the context (parent, call site, function) */
-    hinted_context search, [rsp]
+    hinted_context search\@, [rsp]
     mov     rdx, [rsp]
     cmp     [rax + NODE_SITE], rdx
-    jne     other_site
-1:  take_record jump_to_slow_entry
-    read_time
-    mov     [rsi + RECORD_T0], rax
+    jne     other_site\@
+
+1:
+    .if \adaptive
+    cmp     dword ptr [rax + NODE_FUNCTION], 0
+    js      leaf\@
+    .endif
+    take_record slow\@
+    .if \adaptive
+    sub     edx, [rax + NODE_NEXT]
+    jns     choose\@
+    mov     rdi, [rdi + THREAD_TRACE]
+    mov     rax, [rdi + TRACE_TICK]
+    jmp     3f
+    .endif
+2:  read_time
+3:  mov     [rsi + RECORD_T0], rax
     lea     rax, [rsi - RECORD_DISTANCE + THUNK_RETURN]
     mov     [rsp], rax
     lea     rsi, [rsi - RECORD_DISTANCE]    /* which leaves the low bits as they are */
     mov     [rsp - 64], rsi
     enter_thunk_by_depth THUNK_SIZE
 
-other_site:                                 /* of the same key */
+    .if \adaptive
+leaf\@:                                     /* no thunk unless it is timed */
+    pass_leaf 4f
+4:  mov     rsi, [rdi + THREAD_TOP]
+    take_record slow\@
+    add     edx, [rax + NODE_PASSED]
+    jmp     5f
+choose\@:                                   /* timed, for a gap of calls */
+    add     edx, [rax + NODE_NEXT]
+5:  choose_gap
+    jmp     2b
+    .endif
+
+other_site\@:                               /* of the same key */
     mov     rdx, [rax + NODE_PARENT]
-search:                                     /* no hint: the table knows, and is one from now on */
-    search_context jump_to_slow_entry
+search\@:                                   /* no hint: the table knows, and is one from now on */
+    search_context slow\@
     jmp     1b
 
-no_call_from_top:
-    jne     jump_to_slow_entry              /* its frame is gone; else a tail call */
-    tail_call_context jump_to_slow_entry
+no_call_from_top\@:
+    jne     slow\@                          /* its frame is gone; else a tail call */
+    .if \adaptive
+    same_tick slow\@
+    .endif
+    tail_call_context slow\@
     mov     [rsp - 64], rcx
+    .if \adaptive
+    untimed_tail_call slow\@
+    .else
     end_of_timed_invocation
+    .endif
     replace_invocation
     restore_flags_and_work_registers
     jmp     [rsp - 64]
+
+slow\@:
+    jmp     slow_entry
+    .endm
+
+    entry_hook umbra_record_exact, 0
+    entry_hook umbra_record_adaptive, 1
 
 paused:                                     /* by the service: on to the body */
     mov     [rsp - 64], rcx
     restore_flags_and_work_registers
     jmp     [rsp - 64]
-
-jump_to_slow_entry:
-    jmp     slow_entry
 
 entry_is_slow:
     mov     [rsp - 64], rax
@@ -252,34 +289,61 @@ entry_is_slow:
     jmp     entry_is_slow
     .seh_endproc
 
-/* A recorded call has returned: rax = its record, the program's rax at [rsp - 16]. */
+/* A recorded call has returned: rax = its record, the program's rax at [rsp - 16]. Once the slot is
+   restored, a leaf. */
+    .macro exit_hook name, adaptive
     .balign 64
-    .globl  umbra_exit_exact
-umbra_exit_exact:
+    .globl  \name
+\name:
     as_in_thunk push qword ptr [rax + RECORD_RET]
-    .seh_proc slot_is_restored
-slot_is_restored:
-    .seh_endprologue
     mov     [rsp - 24], rcx
     save_flags
     mov     [rsp - 40], rdx
+    .ifeq \adaptive
     rdtsc
     shl     rdx, 32
     or      rdx, rax
+    .endif
     mov     [rsp - 48], rsi
     mov     [rsp - 56], rdi
-    current_thread slow_exit
+    current_thread slow\@
     cmp     [rdi + THREAD_TOP], rcx
-    jne     slow_exit
+    jne     slow\@
+    .if \adaptive
+    mov     rsi, [rdi + THREAD_TRACE]
+    mov     rax, [rcx + RECORD_T0]
+    cmp     rax, [rsi + TRACE_TICK]
+    jne     noticed\@
+    mov     rsi, [rcx + RECORD_NODE]
+    .else
+    mov     rsi, [rcx + RECORD_NODE]
     sub     rdx, [rdi + THREAD_STOPPED]
     sub     rdx, [rcx + RECORD_T0]
-    mov     rsi, [rcx + RECORD_NODE]
     add     [rsi + NODE_TICKS], rdx
-    count_exit
+    .endif
+1:  count_exit
+    restore_all_but_r8
+    ret
+
+    .if \adaptive
+noticed\@:                                  /* timed; else a tick went by: it may have taken long */
+    test    rax, rax
+    js      slow\@
+    add_timed_call
+    jmp     1b
+    add_long_timed_call
+    .endif
+
+slow\@:
+    jmp     slow_exit
+    .endm
+
+    exit_hook umbra_exit_exact, 0
+    exit_hook umbra_exit_adaptive, 1
+
 exit_is_done:
     restore_all_but_r8
     ret
-    .seh_endproc
 
     function_begin slow_exit
     mov     rdi, rcx

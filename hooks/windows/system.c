@@ -38,12 +38,6 @@ bool system_exit_ends_threads(void)
     return true;
 }
 
-/* Not yet. */
-bool system_has_adaptive_timing(void)
-{
-    return false;
-}
-
 void system_yield(void)
 {
     CALL_SYSTEM(NtYieldExecution());

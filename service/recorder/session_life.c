@@ -283,15 +283,6 @@ static void look_after(struct session *session)
         sweep_soon(session->recorder);
 }
 
-/* The agent for Windows times each call. */
-static enum trace_timing timing_of(const struct session *session,
-                                   const struct session_process *process)
-{
-    return session->recorder->settings->is_exact || process->system == TRACE_SYSTEM_WINDOWS
-               ? TRACE_TIMING_EXACT
-               : TRACE_TIMING_ADAPTIVE;
-}
-
 static bool make_trace(struct session *session, const struct session_process *process)
 {
     struct recorder *recorder = session->recorder;
@@ -305,7 +296,7 @@ static bool make_trace(struct session *session, const struct session_process *pr
         .created_ns = system_clock_real_ns(),
         .fork_of_pid = process->fork_of_pid,
         .system = process->system,
-        .timing = timing_of(session, process),
+        .timing = recorder->settings->is_exact ? TRACE_TIMING_EXACT : TRACE_TIMING_ADAPTIVE,
         .tick = tick_clock_now() | TRACE_TICK_FLAG,
         .paused = recorder->is_paused,
     };

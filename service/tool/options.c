@@ -338,9 +338,8 @@ static bool choose_mode(struct options *options, const struct raw_options *raw)
 
 static bool choose_timing(struct options *options, const char *given)
 {
-    options->recording.is_exact = options->recording.records_events ||
-                                  process_own_system() == TRACE_SYSTEM_WINDOWS ||
-                                  (given && !strcmp(given, "exact"));
+    options->recording.is_exact =
+        options->recording.records_events || (given && !strcmp(given, "exact"));
     if (given && !strcmp(given, "adaptive") && options->recording.records_events) {
         message("--timing=adaptive: with --mode=calltrace each call is timed");
         return false;
@@ -351,16 +350,11 @@ static bool choose_timing(struct options *options, const char *given)
     return false;
 }
 
-/* The agent for Windows has no rings of events, reads the clock at each call, and is not sampled.
- */
+/* The agent for Windows has no rings of events, and its programs are not sampled. */
 static bool choose_system(struct options *options, const struct raw_options *raw)
 {
-    const char *timing = raw->values[OPTION_TIMING];
-
     if (options->recording.records_events)
         options->linux_only = "--mode=calltrace: only profiles of Windows programs are recorded";
-    else if (timing && !strcmp(timing, "adaptive"))
-        options->linux_only = "--timing=adaptive: each call of a Windows program is timed";
     else if (raw->values[OPTION_SAMPLES] && options->recording.samples)
         options->linux_only = "--samples: Windows programs are not sampled";
     if (!options->linux_only || process_own_system() == TRACE_SYSTEM_LINUX)

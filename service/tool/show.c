@@ -38,8 +38,8 @@ static void show_status_text(const struct table *answer)
     printf("descriptors: %s in use, of %s\n", text(answer, "descriptors"),
            text(answer, "descriptor_limit"));
     if (answer_text(answer, "port"))
-        printf("windows programs: %s running, port %s, timed exactly\n",
-               text(answer, "windows_programs"), text(answer, "port"));
+        printf("windows programs: %s running, port %s\n", text(answer, "windows_programs"),
+               text(answer, "port"));
     printf("clock: %s ticks a second\n", text(answer, "ticks_per_second"));
     printf("timing: %s\n", text(answer, "timing"));
     if (why_no_samples)
