@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "front/filter.h"
-#include "front/place.h"
+#include "front/watched_calls.h"
+#include "front/bind_mount.h"
 #include "front/say.h"
 #include "front/shadow.h"
 #include "front/supervisor.h"
@@ -43,7 +43,7 @@ void inside_command(struct words *words, const struct inside *inside)
 /* Null, or why not. */
 static const char *begin_in_place(int socket)
 {
-    const char *why = place_enter();
+    const char *why = mounts_enter();
     int listener;
     bool is_told;
 

@@ -17,10 +17,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "front/filter.h"
+#include "front/watched_calls.h"
 #include "front/image_kind.h"
 #include "front/known_files.h"
-#include "front/place.h"
+#include "front/bind_mount.h"
 #include "front/recorded_image.h"
 #include "front/say.h"
 #include "front/tracee.h"
@@ -96,7 +96,7 @@ static void put_in_place(struct supervisor *supervisor, int name, const struct s
     char *image = recorded_image_keep(recording, path, copy);
     struct stat copied;
 
-    if (image && stat(image, &copied) == 0 && place_bind(image, name)) {
+    if (image && stat(image, &copied) == 0 && mounts_bind(image, name)) {
         known_add_copy(&supervisor->files, &copied, fcntl(name, F_DUPFD_CLOEXEC, 0));
         note(supervisor, "instrumented", path, image + strlen(recording->folder) + 1);
     } else {
@@ -315,7 +315,7 @@ static bool on_open(struct supervisor *supervisor, const struct watched_call *wa
     if (fstat(name, &status) == 0 && S_ISREG(status.st_mode)) {
         copy = known_copy(&supervisor->files, &status);
         if (copy && writes)
-            place_unbind(name);
+            mounts_unbind(name);
         else if (copy && !loads(supervisor, flags))
             is_answered = is_as_we_are(supervisor) && hand_over(supervisor, copy, flags);
         else if (!copy && !writes && !known_is_left(&supervisor->files, &status))
@@ -385,7 +385,7 @@ static void on_change(struct supervisor *supervisor, const struct watched_call *
         if (name < 0)
             continue;
         if (fstat(name, &status) == 0 && known_copy(&supervisor->files, &status))
-            place_unbind(name);
+            mounts_unbind(name);
         close(name);
     }
 }
@@ -542,7 +542,7 @@ static void supervise(const struct supervisor_wish *wish, int socket)
                                ? sizes.seccomp_notif
                                : sizeof(*supervisor.call);
     supervisor.call = memory_zeroed(1, supervisor.call_size);
-    byte = place_join(supervisor.program) ? 1 : 0;
+    byte = mounts_join(supervisor.program) ? 1 : 0;
     worker = byte ? fork() : -1;
     if (worker == 0) {
         if (write(socket, &byte, 1) == 1) {

@@ -31,7 +31,7 @@
 #include "hooks/calibrate.h"
 
 #include "hooks/guard.h"
-#include "hooks/probes.h"
+#include "hooks/slow_paths.h"
 #include "hooks/session.h"
 #include "hooks/tree.h"
 #include "thunkstash/pages.h"

@@ -19,7 +19,7 @@
  * has: the hook will count by itself when it goes on, and stores the slot again.
  *
  * Once a parked invocation returns, it is certain that stacks lie within the own one. From then on
- * the thread's calls are treated as those on foreign stacks are (probes.c, lose_order).
+ * the thread's calls are treated as those on foreign stacks are (slow_paths.c, lose_order).
  */
 #include "hooks/invocation.h"
 

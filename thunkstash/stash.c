@@ -4,7 +4,7 @@
  *
  * On a thread's own stack frames end last in, first out. An invocation whose slot lies below the
  * stack pointer of a call that is just made is gone, and one that returns takes everything above it
- * along: the caller (hooks/probes.c) takes it off the top by that rule.
+ * along: the caller (hooks/slow_paths.c) takes it off the top by that rule.
  *
  * But the own stack may hold other stacks: a coroutine's, or one for signal handlers, in an array
  * of a function. Then an invocation far below the stack pointer is resumed later. Nothing tells

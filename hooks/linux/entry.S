@@ -38,7 +38,7 @@
  *     the body, not on the caller's context, which an earlier call may still be waiting for.
  *
  * A tail call costs less than a call: its thunk's call was made already, so the body is all that is
- * left to go to (probes.c, tail_call).
+ * left to go to (slow_paths.c, tail_call).
  *
  * A signal may arrive anywhere. Its handler may make recorded calls (these use the records above
  * the top, and are gone when it returns) or leave by longjmp. So a record is filled in before it

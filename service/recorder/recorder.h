@@ -1,6 +1,6 @@
 /*
  * What records: all that sessions share. It knows nothing of who asks for sessions or about them;
- * recording.h opens and closes it.
+ * recorder_life.h opens and closes it.
  *
  *      server --> recorder --> sessions --> each its trace, slices, samples, events
  *                    ^             |

@@ -244,7 +244,7 @@ static bool is_over(struct session *session)
         return process_is_gone(session->pid, session->source.fd);
     if (session->source.fd >= 0 && !connection_is_over(session))
         return false;
-    return trace_file_is_unused(&session->trace);
+    return trace_file_cut_if_unused(&session->trace);
 }
 
 static void connection_ready(void *owner)

@@ -9,7 +9,7 @@
 #include "service/base/file.h"
 #include "service/base/message.h"
 #include "service/recorder/memory_file.h"
-#include "service/recorder/trace_out.h"
+#include "service/recorder/trace_write_out.h"
 
 #define SMALLEST_CAPACITY (64u << 10)
 #define LONGEST_EXE       80
@@ -303,7 +303,7 @@ uint64_t trace_file_end(struct trace_file *file, const struct trace_dir *directo
     end_pause_of_children(file);
     ok = write_end(file, end);
     if (ok && file->header)
-        ok = trace_out(file->fd, file->name, directory, file->first, used, elsewhere, size);
+        ok = trace_write_out(file->fd, file->name, directory, file->first, used, elsewhere, size);
     else if (ok)
         ok = file_cut(file->fd, used, false);
     if (!ok)
@@ -312,7 +312,7 @@ uint64_t trace_file_end(struct trace_file *file, const struct trace_dir *directo
     return used;
 }
 
-bool trace_file_is_unused(const struct trace_file *file)
+bool trace_file_cut_if_unused(const struct trace_file *file)
 {
     return file_cut(file->fd, bounded(file, trace_file_used(file)), true) || errno != EBUSY;
 }

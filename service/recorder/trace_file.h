@@ -81,7 +81,7 @@ uint64_t trace_file_end(struct trace_file *file, const struct trace_dir *directo
  * Whether no other process has the file, as far as the system can tell, so that it may be ended. To
  * be asked when the process is believed to be gone: cuts the file if so.
  */
-bool trace_file_is_unused(const struct trace_file *file);
+bool trace_file_cut_if_unused(const struct trace_file *file);
 
 /* Closes the file and leaves it as it is. */
 void trace_file_leave(struct trace_file *file);

@@ -362,11 +362,11 @@ static void test_a_file_that_another_process_maps_is_in_use(void **state)
         _exit(1);
     }
     assert_int_equal(read(ready[0], &byte, 1), 1);
-    assert_false(trace_file_is_unused(&file));
+    assert_false(trace_file_cut_if_unused(&file));
     assert_int_equal(length_of(place, file.name), MIB);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
-    assert_true(trace_file_is_unused(&file));
+    assert_true(trace_file_cut_if_unused(&file));
     assert_int_equal(end_trace(place, &file, &gone), TRACE_HEADER_SIZE);
     close(ready[0]);
     close(ready[1]);

@@ -28,11 +28,11 @@ static void give_trace(struct client *client, const struct protocol_command *com
 }
 
 static const struct answer answers[] = {
-    {.kind = PROTOCOL_COMMAND_STATUS, .say = status_say},
+    {.kind = PROTOCOL_COMMAND_STATUS, .say = status_answer},
     {.kind = PROTOCOL_COMMAND_STOP, .say = promise_end, .comes_late = true},
-    {.kind = PROTOCOL_COMMAND_LIST, .say = list_say},
-    {.kind = PROTOCOL_COMMAND_PAUSE, .say = pause_say},
-    {.kind = PROTOCOL_COMMAND_RESUME, .say = pause_say},
+    {.kind = PROTOCOL_COMMAND_LIST, .say = list_answer},
+    {.kind = PROTOCOL_COMMAND_PAUSE, .say = pause_answer},
+    {.kind = PROTOCOL_COMMAND_RESUME, .say = pause_answer},
     {.kind = PROTOCOL_COMMAND_OPEN, .say = give_trace, .has_descriptor = true},
 };
 
@@ -52,6 +52,6 @@ void answer_give(struct client *client, const struct protocol_command *command)
     answer->say(client, command);
     if (answer->comes_late)
         return;
-    client_say(client, NULL);
+    client_send(client, NULL);
     client_end(client);
 }

@@ -13,7 +13,7 @@
 #define LINE_SIZE               CLIENT_LINE_SIZE
 #define COMPLAINTS_OF_STRANGERS 100
 
-void client_say(struct client *client, const char *format, ...)
+void client_send(struct client *client, const char *format, ...)
 {
     char line[LINE_SIZE];
     va_list arguments;
@@ -40,7 +40,7 @@ static void drop(void *owner)
 {
     struct client *client = owner;
 
-    client_complain(client, "dropped", "it said nothing, or not all, for 3 s");
+    client_refuse(client, "dropped", "it said nothing, or not all, for 3 s");
     client->service->refused++;
     client_end(client);
 }
@@ -110,7 +110,7 @@ void client_end(struct client *client)
     close_it(client_give_away(client));
 }
 
-void client_complain(struct client *client, const char *verb, const char *why)
+void client_refuse(struct client *client, const char *verb, const char *why)
 {
     struct service *service = client->service;
 

@@ -64,10 +64,10 @@ int client_give_away(struct client *client);
 
 /* Says in one message what is wrong with the client. Messages about clients that may be anybody are
  * limited in number: strangers must fill neither the screen nor the disk. */
-void client_complain(struct client *client, const char *verb, const char *why);
+void client_refuse(struct client *client, const char *verb, const char *why);
 
 /* Sends one line of an answer, or its end if format is null. */
-void client_say(struct client *client, const char *format, ...)
+void client_send(struct client *client, const char *format, ...)
     __attribute__((format(SERVICE_PRINTF, 2, 3)));
 
 /* The client asked the service to stop: it is not dropped, and is answered when that is done. */

@@ -120,7 +120,7 @@ static int write_row(char line[ROW_SIZE], const struct recorder *recorder, const
                     (int)row->pid, name, began, row->state, row->bytes, path);
 }
 
-void list_say(struct client *client, const struct protocol_command *command)
+void list_answer(struct client *client, const struct protocol_command *command)
 {
     const struct recorder *recorder = &client->service->recorder;
     uint32_t first = command->session;
@@ -132,7 +132,7 @@ void list_say(struct client *client, const struct protocol_command *command)
         if (!find_row(recorder, first, &row))
             break;
         bytes += (unsigned)write_row(line, recorder, &row);
-        client_say(client, "%s", line);
+        client_send(client, "%s", line);
         if (row.number == UINT32_MAX)
             break;
         first = row.number + 1;

@@ -14,6 +14,6 @@ struct protocol_command;
 
 /* The answer to PROTOCOL_COMMAND_LIST: sessions from the number in the command on, as many as an
  * answer holds. */
-void list_say(struct client *client, const struct protocol_command *command);
+void list_answer(struct client *client, const struct protocol_command *command);
 
 #endif

@@ -12,7 +12,7 @@ static bool is_meant(const struct session *session, const struct protocol_comman
            (!command->pid || (uint32_t)session->pid == command->pid);
 }
 
-void pause_say(struct client *client, const struct protocol_command *command)
+void pause_answer(struct client *client, const struct protocol_command *command)
 {
     struct recorder *recorder = &client->service->recorder;
     bool is_paused = command->kind == PROTOCOL_COMMAND_PAUSE;
@@ -26,5 +26,5 @@ void pause_say(struct client *client, const struct protocol_command *command)
         if (is_meant(session, command))
             count += session_pause(session, is_paused);
     }
-    client_say(client, "sessions\t%u", count);
+    client_send(client, "sessions\t%u", count);
 }

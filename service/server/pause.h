@@ -6,6 +6,6 @@ struct client;
 struct protocol_command;
 
 /* Does what the command says, and answers how many sessions it was done to. */
-void pause_say(struct client *client, const struct protocol_command *command);
+void pause_answer(struct client *client, const struct protocol_command *command);
 
 #endif

@@ -9,7 +9,7 @@
 #include "service/base/family.h"
 #include "service/base/message.h"
 #include "service/base/process.h"
-#include "service/recorder/recording.h"
+#include "service/recorder/recorder_life.h"
 #include "service/recorder/session_life.h"
 #include "service/server/client.h"
 #include "service/server/command.h"
@@ -58,7 +58,7 @@ bool serve_open(struct service *service, const struct service_settings *settings
         .endpoint.lock = -1,
         .tcp.listener = -1,
     };
-    recording_init(&service->recorder, settings->recording, &service->loop);
+    recorder_init(&service->recorder, settings->recording, &service->loop);
     if (!event_loop_open(&service->loop) || !signals_open(&service->signals) ||
         !service_watch(service, &service->signal_source, service->signals.fd, signal_came)) {
         message("cannot wait for events: %s", strerror(errno));
@@ -66,8 +66,8 @@ bool serve_open(struct service *service, const struct service_settings *settings
     }
     if (endpoint_take_over(&service->endpoint, settings->instance,
                            settings->listener ? settings->listener : -1) &&
-        recording_open(&service->recorder) && listeners_open(service)) {
-        recording_begin(&service->recorder, service->endpoint.socket_path);
+        recorder_open(&service->recorder) && listeners_open(service)) {
+        recorder_begin(&service->recorder, service->endpoint.socket_path);
         return true;
     }
 err:
@@ -110,14 +110,14 @@ static void close_clients(struct service *service, unsigned left)
     {
         if (client->awaits_the_end) {
             if (!is_synced && !recorder_sync(recorder))
-                client_say(client, "not_on_disk\t%s", strerror(errno));
+                client_send(client, "not_on_disk\t%s", strerror(errno));
             is_synced = true;
-            client_say(client, "ended\t%u", recorder->ended);
-            client_say(client, "ended_bytes\t%" PRIu64, recorder->ended_bytes);
-            client_say(client, "left\t%u", left);
-            client_say(client, "instance\t%s", service->settings->instance);
-            client_say(client, "pid\t%d", (int)getpid());
-            client_say(client, NULL);
+            client_send(client, "ended\t%u", recorder->ended);
+            client_send(client, "ended_bytes\t%" PRIu64, recorder->ended_bytes);
+            client_send(client, "left\t%u", left);
+            client_send(client, "instance\t%s", service->settings->instance);
+            client_send(client, "pid\t%d", (int)getpid());
+            client_send(client, NULL);
         }
         client_end(client);
     }
@@ -128,7 +128,7 @@ void serve_close(struct service *service)
     unsigned left;
 
     event_timer_clear(&service->loop, &service->rest.timer);
-    left = recording_end(&service->recorder, service->settings->command != NULL);
+    left = recorder_end(&service->recorder, service->settings->command != NULL);
 
     if (service->settings->command)
         command_link_remove();
@@ -136,7 +136,7 @@ void serve_close(struct service *service)
     tcp_endpoint_close(&service->tcp);
     endpoint_close(&service->endpoint);
     close_clients(service, left);
-    recording_close(&service->recorder);
+    recorder_close(&service->recorder);
     signals_close(&service->signals);
     event_loop_close(&service->loop);
 }

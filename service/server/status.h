@@ -6,6 +6,6 @@ struct client;
 struct protocol_command;
 
 /* The answer to PROTOCOL_COMMAND_STATUS. */
-void status_say(struct client *client, const struct protocol_command *command);
+void status_answer(struct client *client, const struct protocol_command *command);
 
 #endif

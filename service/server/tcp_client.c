@@ -20,7 +20,7 @@
 /* Without an answer: it has not shown that it may have one. */
 static void turn_away(struct client *client, const char *why)
 {
-    client_complain(client, "closed", why);
+    client_refuse(client, "closed", why);
     client->service->refused++;
     client_end(client);
 }

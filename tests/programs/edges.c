@@ -1,7 +1,7 @@
 /*
  * Calls of all kinds that C has by itself: recursion, mutual recursion, through pointers, callbacks
  * that are called back, deep and wide. Nothing in it depends on the platform: built for any, its
- * functions call each other as often, from the same lines. See tests/windows_edges.sh.
+ * functions call each other as often, from the same lines. See tests/windows_same_edges.sh.
  */
 #include "program.h"
 

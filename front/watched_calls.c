@@ -1,4 +1,4 @@
-#include "front/filter.h"
+#include "front/watched_calls.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "service/recorder/trace_out.h"
+#include "service/recorder/trace_write_out.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -94,8 +94,8 @@ static bool rescue(int trace, const char *name, uint64_t used, char *path, size_
     return false;
 }
 
-bool trace_out(int trace, const char *name, const struct trace_dir *directory, uint64_t first,
-               uint64_t used, char *elsewhere, size_t size)
+bool trace_write_out(int trace, const char *name, const struct trace_dir *directory, uint64_t first,
+                     uint64_t used, char *elsewhere, size_t size)
 {
     int error;
 

@@ -1,4 +1,4 @@
-#include "hooks/probes.h"
+#include "hooks/slow_paths.h"
 
 #include "hooks/agent.h"
 #include "hooks/generated.h"

@@ -1,4 +1,4 @@
-#include "service/recorder/recording.h"
+#include "service/recorder/recorder_life.h"
 
 #include "service/base/message.h"
 #include "service/recorder/call_trace.h"
@@ -7,8 +7,8 @@
 #include "service/recorder/samples.h"
 #include "service/recorder/session_life.h"
 
-void recording_init(struct recorder *recorder, const struct recorder_settings *settings,
-                    struct event_loop *loop)
+void recorder_init(struct recorder *recorder, const struct recorder_settings *settings,
+                   struct event_loop *loop)
 {
     *recorder = (struct recorder){
         .settings = settings,
@@ -20,12 +20,12 @@ void recording_init(struct recorder *recorder, const struct recorder_settings *s
         message("this processor's tick counter does not run at a constant rate: times are rough");
 }
 
-bool recording_open(struct recorder *recorder)
+bool recorder_open(struct recorder *recorder)
 {
     return trace_dir_open(&recorder->trace_dir, recorder->settings->trace_dir);
 }
 
-void recording_begin(struct recorder *recorder, const char *socket_path)
+void recorder_begin(struct recorder *recorder, const char *socket_path)
 {
     part_file_clean(recorder->trace_dir.fd);
     recorder->keeper = keeper_open(recorder, socket_path);
@@ -33,7 +33,7 @@ void recording_begin(struct recorder *recorder, const char *socket_path)
     samples_open(recorder);
 }
 
-unsigned recording_end(struct recorder *recorder, bool wait_for_all)
+unsigned recorder_end(struct recorder *recorder, bool wait_for_all)
 {
     unsigned left;
 
@@ -43,7 +43,7 @@ unsigned recording_end(struct recorder *recorder, bool wait_for_all)
     return left;
 }
 
-void recording_close(struct recorder *recorder)
+void recorder_close(struct recorder *recorder)
 {
     event_timer_clear(recorder->loop, &recorder->tick_timer);
     event_timer_clear(recorder->loop, &recorder->sweep_timer);

@@ -9,25 +9,25 @@
  * no others. There, files of other users seem to belong to `nobody`, and set-uid programs run
  * without their owner's rights.
  */
-#ifndef UMBRA_FRONT_PLACE_H
-#define UMBRA_FRONT_PLACE_H
+#ifndef UMBRA_FRONT_BIND_MOUNT_H
+#define UMBRA_FRONT_BIND_MOUNT_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
 /* This process gets mounts of its own. Null, or why it cannot; it may have become a process of a
    user namespace all the same. */
-const char *place_enter(void);
+const char *mounts_enter(void);
 
 /* This process, of one thread, joins the namespaces of that one. Returns false with errno. */
-bool place_join(pid_t pid);
+bool mounts_join(pid_t pid);
 
 /* What is at `file` takes the place of what `target`, a descriptor opened with O_PATH, stands for.
    Returns false with errno. */
-bool place_bind(const char *file, int target);
+bool mounts_bind(const char *file, int target);
 
 /* Takes it away from what `bound`, likewise, stands for: what lies below is there again. Whoever
    has it open or mapped keeps it. */
-bool place_unbind(int bound);
+bool mounts_unbind(int bound);
 
 #endif

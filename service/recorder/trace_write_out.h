@@ -1,6 +1,6 @@
 /* Writes a trace out of memory (Linux). */
-#ifndef UMBRA_SERVICE_TRACE_OUT_H
-#define UMBRA_SERVICE_TRACE_OUT_H
+#ifndef UMBRA_SERVICE_TRACE_WRITE_OUT_H
+#define UMBRA_SERVICE_TRACE_WRITE_OUT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
  * file_identity of the first snapshot, a header alone, which is completed if it is still there; 0:
  * it is not. Returns false, errno set as the directory has it: the last snapshot remains.
  */
-bool trace_out(int trace, const char *name, const struct trace_dir *directory, uint64_t first,
-               uint64_t used, char *elsewhere, size_t size);
+bool trace_write_out(int trace, const char *name, const struct trace_dir *directory, uint64_t first,
+                     uint64_t used, char *elsewhere, size_t size);
 
 #endif

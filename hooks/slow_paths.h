@@ -1,7 +1,7 @@
 /* The slow paths of the hooks; entry.S calls them with all registers saved, and the same way on
    every platform. */
-#ifndef UMBRA_HOOKS_PROBES_H
-#define UMBRA_HOOKS_PROBES_H
+#ifndef UMBRA_HOOKS_SLOW_PATHS_H
+#define UMBRA_HOOKS_SLOW_PATHS_H
 
 #include "hooks/thread.h"
 

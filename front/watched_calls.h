@@ -9,8 +9,8 @@
  *
  * All other calls go on at once, and so do those of i386 programs.
  */
-#ifndef UMBRA_FRONT_FILTER_H
-#define UMBRA_FRONT_FILTER_H
+#ifndef UMBRA_FRONT_WATCHED_CALLS_H
+#define UMBRA_FRONT_WATCHED_CALLS_H
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "front/place.h"
+#include "front/bind_mount.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +46,7 @@ static const char *enter_as_user(void)
     return NULL;
 }
 
-const char *place_enter(void)
+const char *mounts_enter(void)
 {
     const char *why = unshare(CLONE_NEWNS) == 0 ? NULL : enter_as_user();
 
@@ -77,13 +77,13 @@ static bool join(pid_t pid, const char *name, int kind)
     return ok;
 }
 
-bool place_join(pid_t pid)
+bool mounts_join(pid_t pid)
 {
     return join(pid, "user", CLONE_NEWUSER) && join(pid, "mnt", CLONE_NEWNS);
 }
 
 /* Read-only before it is seen: nobody writes into the cache. */
-bool place_bind(const char *file, int target)
+bool mounts_bind(const char *file, int target)
 {
     struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY};
     const int tree = open_tree(AT_FDCWD, file, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
@@ -100,7 +100,7 @@ bool place_bind(const char *file, int target)
     return ok;
 }
 
-bool place_unbind(int bound)
+bool mounts_unbind(int bound)
 {
     char path[64];
 
