@@ -40,6 +40,7 @@ void agent_life_end(void)
         thread_publish(self);
     }
     calibrate_again();
+    threads_recount();
     session_end();
     guard_release(guard);
 }

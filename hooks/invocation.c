@@ -192,6 +192,20 @@ static void finish(struct thread *thread, struct record *record, uint64_t now)
     }
 }
 
+void invocation_finish_count(struct record *top)
+{
+    struct record *above = top + 1;
+
+    if (above->slot && record_is_live(above)) /* not the top yet, so not counted: filled in again */
+        __atomic_store_n(&above->slot, SLOT_FREE, __ATOMIC_RELEASE);
+    if (record_is_sentinel(top))
+        return;
+    if (!record_is_live(top) && top->slot != SLOT_FREE)
+        raise_to(&top->node->exits, ~top->slot);
+    else if (record_is_live(top) && top->mark && (top->mark & MARK_BITS) == MARK_LIVE)
+        raise_to(&top->node->calls, top->mark);
+}
+
 static void unwind_top(struct thread *thread, uint64_t now)
 {
     struct record *top = thread->own.top;

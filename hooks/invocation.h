@@ -57,4 +57,8 @@ uint32_t invocations_collect(struct thread *thread, uint64_t now, bool by_conten
    Returns how many are live. */
 uint64_t invocations_settle(struct thread *thread, uint64_t now);
 
+/* The top of another thread, which may have been stopped in a hook. What that had begun to count is
+   counted; a call that it had not yet begun to count is none. */
+void invocation_finish_count(struct record *top);
+
 #endif

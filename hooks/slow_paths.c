@@ -402,8 +402,9 @@ FROM_ASSEMBLY void umbra_slow_exit(struct record *record, uint64_t *slot)
     struct thread *thread = thread_current();
     uint64_t ticks = ticks_now();
 
-    if (session.state != SESSION_RUNNING || !thread || !thread->begun ||
-        record_session(record) != session.number) {
+    if (session.state != SESSION_RUNNING)
+        return;
+    if (!thread || !thread->begun || record_session(record) != session.number) {
         if (thread && thread->entry && thread->begun == session.number)
             thread->entry->inherited++;
         return;

@@ -17,6 +17,12 @@ bool system_thread_is_gone(uint32_t tid);
 /* Does exit() end all other threads before the agent hears of it? */
 bool system_exit_ends_threads(void);
 
+struct stash;
+
+/* From here on, returns through these thunks go on to their callers and are not counted. Does
+   nothing where exit() ends all other threads. */
+void system_stop_exits(struct stash *stash);
+
 void system_yield(void);
 
 /* The name that the system has for a thread of this process; left alone if there is none. */

@@ -95,6 +95,9 @@ void thread_end(struct thread *thread, uint64_t stack_pointer, enum trace_thread
 /* At exit(): stops and closes every other thread of the process. */
 void threads_cut(struct thread *self);
 
+/* Right before the session ends: what is live of those. */
+void threads_recount(void);
+
 /* Has thread_notice_end called in each thread that ends from now on, where the system allows it. */
 void threads_prepare(void);
 

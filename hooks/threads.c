@@ -252,27 +252,67 @@ struct thread *thread_begin(void)
 }
 
 #define YIELDS_BEFORE_CUT 4
+#define MOST_YIELDS       64 /* while others are in slow paths, or seem to be: is_abandoned */
 
-/* To be called repeatedly: a thread that is just leaving a slow path puts its fields back. */
-static void send_to_slow_path(const struct thread *self)
+/* Of all other threads: calls come to the slow path, which passes them since the session is over,
+   and returns are not counted. To be called repeatedly: a thread that is just leaving a slow path
+   puts its fields back. Returns whether any thread is in one. */
+static bool stop_counting(const struct thread *self)
 {
-    for (struct thread *thread = threads; thread; thread = thread->next)
-        if (thread != self)
-            __atomic_store_n(&thread->stack_size, 0, __ATOMIC_SEQ_CST);
+    bool is_busy = false;
+
+    for (struct thread *thread = threads; thread; thread = thread->next) {
+        if (thread == self)
+            continue;
+        __atomic_store_n(&thread->stack_size, 0, __ATOMIC_SEQ_CST);
+        system_stop_exits(&thread->own);
+        if (thread->other_begun)
+            system_stop_exits(&thread->other);
+        is_busy |= __atomic_load_n(&thread->busy, __ATOMIC_ACQUIRE) != 0;
+    }
+    return is_busy;
 }
 
+/*
+ * A thread may have been stopped between the steps of a hook, and may go on or not before the
+ * process is gone. What the steps that it took have begun to count is counted; a thread that goes
+ * on stores the same numbers. One that was stopped before its first count, and goes on, is off by
+ * one.
+ */
 void threads_cut(struct thread *self)
 {
-    bool all_live = system_exit_ends_threads();
+    bool all_live = system_exit_ends_threads(), is_busy = stop_counting(self);
 
-    send_to_slow_path(self);
-    for (int i = 0; i < YIELDS_BEFORE_CUT && threads && threads->next; i++) {
+    for (int i = 0; i < (is_busy ? MOST_YIELDS : YIELDS_BEFORE_CUT) && threads && threads->next;
+         i++) {
         system_yield();
-        send_to_slow_path(self);
+        is_busy = stop_counting(self);
     }
     for (struct thread *thread = threads; thread; thread = thread->next) {
+        bool is_over = !all_live && is_gone(thread, 0);
+        struct record *top = __atomic_load_n(&thread->top, __ATOMIC_ACQUIRE);
+
         if (thread == self || thread->entry->state != TRACE_THREAD_RUNNING)
             continue;
-        thread_end(thread, !all_live && is_gone(thread, 0) ? UINT64_MAX : 0, TRACE_THREAD_CUT);
+        if (top && !is_over)
+            invocation_finish_count(top);
+        thread_end(thread, is_over ? UINT64_MAX : 0, TRACE_THREAD_CUT);
+    }
+}
+
+void threads_recount(void)
+{
+    for (struct thread *thread = threads; thread; thread = thread->next) {
+        struct record *top = __atomic_load_n(&thread->top, __ATOMIC_ACQUIRE);
+        uint64_t live = 0;
+
+        if (thread->entry->state != TRACE_THREAD_CUT)
+            continue;
+        if (top)
+            invocation_finish_count(top);
+        stash_each(&thread->own, count_live, &live);
+        if (thread->other_begun)
+            stash_each(&thread->other, count_live, &live);
+        thread->entry->live = live;
     }
 }

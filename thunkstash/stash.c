@@ -440,3 +440,9 @@ void stash_each(struct stash *stash, void (*visit)(struct record *, void *), voi
             if (!is_bridge(block_records(block - 1) + i))
                 visit(block_records(block - 1) + i, with);
 }
+
+void stash_change_exit_hook(struct stash *stash, void (*hook)(void))
+{
+    for (uint32_t block = stash->first_block; block; block = links[block - 1].behind)
+        __atomic_store_n(&block_records(block - 1)->body, (uint64_t)hook, __ATOMIC_RELEASE);
+}

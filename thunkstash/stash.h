@@ -63,6 +63,10 @@ uint64_t stash_range(void);
 /* What thunks jump to, of stashes that begin from now on. */
 void stash_set_exit_hook(void (*exit_hook)(void));
 
+/* What the thunks of this stash jump to from now on, while its thread may be returning through
+ * them. */
+void stash_change_exit_hook(struct stash *stash, void (*exit_hook)(void));
+
 /* root: the context below which the stash's first records are. False: no block left. */
 bool stash_begin(struct stash *stash, bool ordered, uint32_t session, struct trace_node *root);
 

@@ -1,6 +1,7 @@
 #include "hooks/system.h"
 
 #include "thunkstash/linux/syscalls.h"
+#include "thunkstash/stash.h"
 
 #define NO_SUCH_THREAD (-3) /* ESRCH */
 
@@ -24,6 +25,13 @@ bool system_thread_is_gone(uint32_t tid)
 bool system_exit_ends_threads(void)
 {
     return false;
+}
+
+extern void umbra_exit_uncounted(void) __attribute__((visibility("hidden")));
+
+void system_stop_exits(struct stash *stash)
+{
+    stash_change_exit_hook(stash, umbra_exit_uncounted);
 }
 
 void system_yield(void)

@@ -38,6 +38,11 @@ bool system_exit_ends_threads(void)
     return true;
 }
 
+void system_stop_exits(struct stash *stash)
+{
+    (void)stash;
+}
+
 void system_yield(void)
 {
     CALL_SYSTEM(NtYieldExecution());
