@@ -15,6 +15,9 @@ for function in fragment signal_frame return_address excluded too_short branch_t
     loop_at_entry call_in_patch unmovable undecodable generated frame_table; do
     equal "$function" "$(state_of $function reasons)" "skipped ${function//_/-}"
 done
+equal "data behind code" "$(state_of with_table reasons)" "hooked plain"
+[[ $(state_of with_table_and_branch reasons) != "hooked plain" ]] || fail "a branch was overlooked"
+equal "data or a loop" "$(state_of with_table_like_a_loop reasons)" "skipped undecodable"
 equal _start "$(state_of _start reasons)" "skipped no-return-address"
 equal exit@plt "$(state_of exit@plt reasons)" "hooked import"
 equal __libc_start_main@plt "$(state_of __libc_start_main@plt reasons)" "skipped import-special"
@@ -32,6 +35,8 @@ inside=$(nm native/reasons | awk '$3 == "inside_function" { print $1 }')
 equal inside_function "$(state_at "$inside")" "skipped inside-function"
 aligned=$(nm native/reasons | awk '$3 == "aligned_fragment" { print $1 }')
 equal "a fragment that is aligned by chance" "$(state_at "$aligned")" "skipped fragment"
+inside=$(nm native/reasons | awk '$3 == "in_no_function" { print $1 }')
+equal "what a table may call" "$(state_at "$inside")" ""
 plt=$(objdump -d native/reasons | awk '$NF == "<exit@plt>" { plt = $(NF - 1) } END { print plt }')
 equal "the stub of exit" "$(state_at "$plt")" "skipped plt"
 

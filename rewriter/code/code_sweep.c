@@ -13,6 +13,21 @@
  *
  * Only the first sweep leaves landmarks, so those of two that are out of step never mix. That takes
  * one bit for each byte of code; chromium, without symbols, is decoded 1.2 times, not twice.
+ *
+ * Data within a function. Haskell's compiler puts a table before each place to return to:
+ *
+ *      F  code … jmp | table | code … jmp | table | code … jmp      one symbol, F's, for all of it
+ *
+ * A table may or may not decode. What does not decode is taken for one if code has ended before it;
+ * decoding goes on at the next byte, and is in step with the code again after a few instructions.
+ * So two things are not certain behind the first end of the code, and cost the hook where they
+ * matter:
+ *
+ *      - branches into the first bytes may be overlooked: near a table, each byte that could begin
+ *        one is taken for one;
+ *      - a short branch to the entry may be a table's bytes, which must not be changed.
+ *
+ * Calls behind a table are no evidence of functions: a table's bytes may look like one.
  */
 #include "rewriter/code/code_sweep.h"
 
@@ -23,6 +38,8 @@
 #include <string.h>
 
 #define TABLES_PER_PASS 256 /* candidates remembered in a function */
+
+#define OUT_OF_STEP 32 /* bytes after which decoding is in step with the code */
 
 #define SKIP_RATE 16 /* bytes passed over for a unit of work */
 
@@ -41,6 +58,10 @@ struct sweep {
     bool is_first;              /* to be here: leaves landmarks */
     bool is_in_step;            /* with who has been here */
     uint64_t skipped;           /* bytes, from landmark to landmark */
+    uint64_t code_end;          /* behind the last that does not go on to what follows; 0: none */
+    uint64_t first_code_end;
+    bool has_data;          /* between code */
+    bool has_doubtful_loop; /* a short branch to the entry from behind the first end */
     ZydisDecoder decoder;
     uint64_t tables[TABLES_PER_PASS]; /* data whose address was taken */
     size_t table_count;
@@ -58,6 +79,8 @@ static void note_branch(struct sweep *sweep, uint64_t target, uint64_t source,
     const struct swept *before = sweep->is_in_step ? sweep->before : NULL;
 
     address_set_add(&sweep->map->jumps, target);
+    if (target == sweep->start && sweep->first_code_end && !is_near)
+        sweep->has_doubtful_loop = true;
     if (sweep->function && is_internal(target, sweep->start, sweep->end))
         return;
     if (before && !is_internal(target, before->start, before->end))
@@ -98,7 +121,7 @@ static void note_flow(struct sweep *sweep, const struct instruction *at)
         break;
     case FLOW_CALL:
         /* A call of what follows it is a way to read rip. */
-        if (sweep->function && at->target != at->address + at->length)
+        if (sweep->function && !sweep->has_data && at->target != at->address + at->length)
             address_set_add(&sweep->map->calls, at->target);
         break;
     case FLOW_INDIRECT_JUMP:
@@ -225,6 +248,49 @@ static void note(struct sweep *sweep, const struct instruction *at, bool is_plai
         code_inline_table_note(sweep->code, sweep->map, at, sweep->start, sweep->end);
     if (sweep->is_first && is_landmark(at))
         address_set_add(&sweep->map->landmarks, at->address);
+    if (at->flow == FLOW_JUMP || at->flow == FLOW_INDIRECT_JUMP || at->flow == FLOW_END) {
+        sweep->code_end = at->address + at->length;
+        if (!sweep->first_code_end)
+            sweep->first_code_end = sweep->code_end;
+    }
+}
+
+/* The target of what begins with these bytes, if it is a direct branch; else 0. */
+static uint64_t branch_target(uint64_t address, const uint8_t *bytes, uint64_t size)
+{
+    bool is_short =
+        bytes[0] == 0xeb || bytes[0] >> 4 == 7 || (bytes[0] >= 0xe0 && bytes[0] <= 0xe3);
+    uint64_t opcode = bytes[0] == 0x0f && size > 1 && bytes[1] >> 4 == 8 ? 2 : 1;
+    int32_t distance;
+
+    if (is_short && size >= 2)
+        return address + 2 + (uint64_t)(int8_t)bytes[1];
+    if ((opcode == 1 && bytes[0] != 0xe9) || size < opcode + 4)
+        return 0;
+    memcpy(&distance, bytes + opcode, sizeof distance);
+    return address + opcode + 4 + (uint64_t)(int64_t)distance;
+}
+
+/* Notes what may branch into a function's first bytes, from the end of code to where decoding is in
+   step again. */
+static void note_doubtful_branches(struct sweep *sweep, uint64_t failed, const uint8_t *bytes)
+{
+    uint64_t until = failed + OUT_OF_STEP < sweep->end ? failed + OUT_OF_STEP : sweep->end;
+
+    for (uint64_t at = sweep->code_end; at < until; at++) {
+        uint64_t target = branch_target(at, bytes + (at - sweep->start), sweep->end - at);
+
+        if (target > sweep->start && target - sweep->start <= PATCH_MAX_DISPLACED)
+            note_branch(sweep, target, at, BRANCH_CONDITION, 0, false);
+        else if (target == sweep->start && target + INT8_MAX > at)
+            sweep->has_doubtful_loop = true;
+    }
+}
+
+/* What does not decode, behind an end of code that leaves room for a patch. */
+static bool is_data(const struct sweep *sweep)
+{
+    return sweep->first_code_end && sweep->first_code_end - sweep->start >= PATCH_JUMP_SIZE;
 }
 
 /* Bytes of an instruction that takes no full decoding, which is noted; 0 if it does. */
@@ -278,9 +344,15 @@ static uint64_t run(struct sweep *sweep, const uint8_t *bytes)
         length = pass_plain(sweep, address, here, is_done);
         if (!length)
             length = pass(sweep, address, here, &slot);
-        if (!length && sweep->function) {
-            if (sweep->function->evidence & EVIDENCE_EXTENT && !sweep->function->reason)
+        if (!length && sweep->function && sweep->function->evidence & EVIDENCE_EXTENT &&
+            !sweep->function->reason) {
+            if (!is_data(sweep)) {
                 sweep->function->reason = PATCH_UNDECODABLE;
+                return address;
+            }
+            note_doubtful_branches(sweep, address, bytes);
+            sweep->has_data = true;
+        } else if (!length && sweep->function) {
             return address;
         }
         address += length ? length : 1;
@@ -301,6 +373,8 @@ static void sweep_extent(struct sweep *sweep, const uint8_t *bytes)
         sweep->before = code_map_swept_at(sweep->map, sweep->start);
     sweep->is_first = !is_final && !sweep->before;
     stop = run(sweep, bytes);
+    if (sweep->has_data && sweep->has_doubtful_loop && !sweep->function->reason)
+        sweep->function->reason = PATCH_UNDECODABLE;
     if (sweep->is_first && stop > sweep->start)
         code_map_add_swept(sweep->map,
                            (struct swept){.start = sweep->start, .stop = stop, .end = sweep->end});

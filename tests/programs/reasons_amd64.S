@@ -184,6 +184,45 @@ inside_function:
         end_function unmovable
 
         island
+/* As Haskell's compiler has them: tables within functions, before the places to return to. */
+        .macro  table
+        .quad   0, 0x1e
+        .endm
+        .p2align 4
+        function with_table
+        lea     7(%rdi), %eax
+        add     $3, %eax
+        ret
+        table
+        add     $4, %eax
+        call    in_no_function
+        ret
+        end_function with_table
+
+        .p2align 4
+        function with_table_and_branch  /* from behind it into the bytes of the patch */
+        nop
+1:      lea     7(%rdi), %eax
+        add     $3, %eax
+        ret
+        table
+        jmp     1b
+        end_function with_table_and_branch
+        island
+        function with_table_like_a_loop
+1:      lea     7(%rdi), %eax
+        add     $3, %eax
+        ret
+        table
+        jmp     1b
+        end_function with_table_like_a_loop
+
+        island
+in_no_function:
+        lea     7(%rdi), %eax
+        ret
+        island
+
         function undecodable
         .byte   0x06, 0x06, 0x06, 0x06, 0x06, 0x06
         end_function undecodable
