@@ -1,6 +1,6 @@
 #!/bin/bash
-# OCaml: its garbage collector looks up the return addresses of frames. OCaml's functions are left
-# alone, also in a stripped program; the C functions that they call are recorded.
+# OCaml: its garbage collector looks up the return addresses of frames. OCaml's functions are not
+# hooked, also in a stripped program; the C functions that they call are recorded.
 # needs: ocaml-nox
 . "$(dirname "$0")/lib.sh"
 
