@@ -141,12 +141,44 @@ static void scan_or_register(const struct loaded *loaded)
     add_module(registering.record, loaded->path);
 }
 
+static const char *last_part(const char *path)
+{
+    const char *part = path;
+
+    for (; *path; path++)
+        if (*path == '/')
+            part = path + 1;
+    return part;
+}
+
+/*
+ * The path of an image that an earlier walk has met, before its first call: of a program's
+ * libraries the first that is called has met all the others. Null if another walk has to tell: the
+ * address may be another file's by now.
+ */
+static const char *path_met(uint64_t base, const char *original_path)
+{
+    for (uint32_t i = known_count; i-- > 0;) {
+        if (known[i]->base != base)
+            continue;
+        return !(known[i]->flags & TRACE_MODULE_INSTRUMENTED) &&
+                       text_equal(last_part(known[i]->path), last_part(original_path))
+                   ? known[i]->path
+                   : 0;
+    }
+    return 0;
+}
+
 /* The walk may show it elsewhere: of a small file that lld linked, several segments begin in the
    first page. */
 static void add_registered(const struct trace_module *record, const char *original_path)
 {
-    const char *path;
+    const char *path = path_met(record->base, original_path);
 
+    if (path) {
+        add_module(record, path);
+        return;
+    }
     registering.record = record;
     registering.is_found = false;
     loaded_each(scan_or_register);

@@ -70,8 +70,25 @@ if strace -o calls true 2>said; then
     calls=$(sed -n '/\/proc\/self\/auxv/,$p' on.calls | wc -l)
     ((calls <= 88)) || fail "a short program makes $calls system calls when it is recorded, expected at most 88"
     echo "system calls: $calls"
-    # its own file, what is loaded at the start, at the first call and at the end, and its stack
-    equal "walks through what is mapped" "$(grep -c '/proc/self/maps' on.calls)" 5
+    # its own file, what is loaded at the start and at the end, and its stack
+    equal "walks through what is mapped" "$(grep -c '/proc/self/maps' on.calls)" 4
+    # Each of eight libraries is known from the first one's walk.
+    libraries=()
+    for i in 1 2 3 4 5 6 7 8; do
+        echo "int lib$i(int n) { return n + $i; }" | gcc -shared -fPIC -O1 -Wl,-soname,"lib$i.so" -x c - -o "native/lib$i.so"
+        instrumented "lib$i.so"
+        libraries+=("native/lib$i.so")
+    done
+    {
+        for i in 1 2 3 4 5 6 7 8; do echo "int lib$i(int);"; done
+        echo "int main(void) { return lib1(lib2(lib3(lib4(lib5(lib6(lib7(lib8(-36)))))))); }"
+    } | gcc -O1 -x c - -x none "${libraries[@]}" -o native/many
+    rm -rf traces
+    call_trace_service start --trace-dir=traces -- \
+        sh -c "$nine; LD_LIBRARY_PATH=$work/instrumented strace -qq -o many.calls native/many"
+    equal "walks with eight libraries" "$(grep -c '/proc/self/maps' many.calls)" 4
+    grinder --mode=summary traces/many-*.bin >summary
+    for i in 1 2 3 4 5 6 7 8; do contains summary " $work/instrumented/lib$i.so\$"; done
 else
     echo "skipped: no process may trace another here"
 fi
