@@ -223,14 +223,15 @@ static void on_execute(struct supervisor *supervisor, const struct watched_call 
         close(name);
 }
 
-/* Nobody gets a descriptor by way of us that the kernel would not give: who has changed its user is
-   let go on, and reads the copy if it may. */
+/* Nobody gets by way of us what the kernel would not give: who has changed its user is let go on,
+   and reads the copy if it may; and where another root is, the path leads to another file. */
 static bool is_as_we_are(const struct supervisor *supervisor)
 {
+    const pid_t pid = (pid_t)supervisor->call->pid;
     struct tracee_look look;
 
-    return tracee_look((pid_t)supervisor->call->pid, &look) && look.user == geteuid() &&
-           look.group == getegid();
+    return tracee_look(pid, &look) && look.user == geteuid() && look.group == getegid() &&
+           tracee_sees_ours(pid);
 }
 
 /* The reader gets the original instead. Returns false if the call is to go on. */
@@ -300,6 +301,12 @@ static void on_open_other(struct supervisor *supervisor, int name, int flags)
         take_file(supervisor, name, &look);
 }
 
+static void unbind(const struct supervisor *supervisor, int name)
+{
+    if (tracee_sees_ours((pid_t)supervisor->call->pid))
+        mounts_unbind(name);
+}
+
 /* Returns whether the call has been answered. */
 static bool on_open(struct supervisor *supervisor, const struct watched_call *watched)
 {
@@ -315,7 +322,7 @@ static bool on_open(struct supervisor *supervisor, const struct watched_call *wa
     if (fstat(name, &status) == 0 && S_ISREG(status.st_mode)) {
         copy = known_copy(&supervisor->files, &status);
         if (copy && writes)
-            mounts_unbind(name);
+            unbind(supervisor, name);
         else if (copy && !loads(supervisor, flags))
             is_answered = is_as_we_are(supervisor) && hand_over(supervisor, copy, flags);
         else if (!copy && !writes && !known_is_left(&supervisor->files, &status))
@@ -385,7 +392,7 @@ static void on_change(struct supervisor *supervisor, const struct watched_call *
         if (name < 0)
             continue;
         if (fstat(name, &status) == 0 && known_copy(&supervisor->files, &status))
-            mounts_unbind(name);
+            unbind(supervisor, name);
         close(name);
     }
 }

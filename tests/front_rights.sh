@@ -1,7 +1,7 @@
 #!/bin/bash
 # Who supervises a recording opens files for the recorded processes: none of them gets to see more than the
 # kernel would show it. And what a debugger runs is what the debugger reads.
-# needs: gcc gdb util-linux
+# needs: gcc gdb util-linux perl busybox-static
 . "$(dirname "$0")/lib.sh"
 
 export XDG_CACHE_HOME=$work/cache
@@ -34,3 +34,21 @@ contains native.out 'cat: ./hello: Permission denied'
 grep -v '^[0-9]*$' native.out >native.words
 grep -v '^[0-9]*$' recorded.out >recorded.words
 diff native.words recorded.words || fail "another user sees more, or less"
+
+# In another root the same path is another file.
+mkdir -p root/bin
+cp /usr/bin/busybox root/bin/busybox
+ln -s busybox root/bin/cat
+printf 'the file of the other root\n' >root/bin/perl
+mkdir root/usr
+ln -s ../bin root/usr/bin
+# perl and cat have been bound over when the other root reads files of these names.
+cat >chroots.sh <<'END_OF_SCRIPT'
+perl -e 'print "perl\n"'
+chroot root /bin/busybox cat /usr/bin/perl | cksum
+chroot root /bin/busybox stat -c %s /usr/bin/perl
+END_OF_SCRIPT
+sh chroots.sh >native.out
+"$umbra" record -o chroots.data -- sh chroots.sh >recorded.out 2>said
+contains chroots.data/files '^instrumented	/usr/bin/perl	'
+diff native.out recorded.out || fail "another root sees other files"
