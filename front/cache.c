@@ -255,9 +255,13 @@ static bool hooks_nothing(const char *said)
     return strstr(said, " found, 0 hooked, ") != NULL;
 }
 
-static enum cached instrument(const struct cache *cache, const char *path, const char *part,
+/* What is open, and not what its path leads to by now: another user may have put a link to what he
+   must not read in its place, and the copy is to be his. */
+static enum cached instrument(const struct cache *cache, int original, const char *part,
                               char reason[CACHE_REASON_SIZE])
 {
+    const int inherited = dup(original); /* without FD_CLOEXEC */
+    char *path = memory_print("/proc/self/fd/%d", inherited);
     const struct tools *tools = tools_find();
     struct words words = {0};
     char said[8192];
@@ -273,12 +277,15 @@ static enum cached instrument(const struct cache *cache, const char *path, const
     words_add(&words, path);
     status = tool_run_silently(words.list, said, sizeof(said));
     words_free(&words);
+    if (inherited >= 0)
+        close(inherited);
+    if (status != 0)
+        take_reason(said, path, reason);
+    free(path);
     if (status == 0 && hooks_nothing(said)) {
         snprintf(reason, CACHE_REASON_SIZE, "no function in it is to be hooked");
         return CACHED_LEFT;
     }
-    if (status != 0)
-        take_reason(said, path, reason);
     return status == 0 ? CACHED : status == STATUS_FAILED ? CACHED_LEFT : CACHED_FAILED;
 }
 
@@ -292,12 +299,12 @@ static bool resemble(const char *part, const struct stat *original)
     return chmod(part, original->st_mode & 0777) == 0 && utimensat(AT_FDCWD, part, times, 0) == 0;
 }
 
-static enum cached make(struct cache *cache, const char *path, const struct stat *original,
+static enum cached make(struct cache *cache, int file, const struct stat *original,
                         const char *result, char reason[CACHE_REASON_SIZE])
 {
     char *part = memory_print("%s/" PART "%d", cache->images, (int)getpid());
     char *left = memory_print("%s" LEFT, result);
-    enum cached cached = instrument(cache, path, part, reason);
+    enum cached cached = instrument(cache, file, part, reason);
 
     if (cached == CACHED && (!resemble(part, original) || rename(part, result) < 0)) {
         snprintf(reason, CACHE_REASON_SIZE, "%s: %s", result, strerror(errno));
@@ -330,7 +337,7 @@ enum cached cache_get(struct cache *cache, int original, const char *path, char 
     left = memory_print("%s" LEFT, result);
     is_left = read_reason(left, reason);
     free(left);
-    return is_left ? CACHED_LEFT : make(cache, path, &status, result, reason);
+    return is_left ? CACHED_LEFT : make(cache, original, &status, result, reason);
 }
 
 /* --- keeping within the limit --- */

@@ -52,3 +52,31 @@ sh chroots.sh >native.out
 "$umbra" record -o chroots.data -- sh chroots.sh >recorded.out 2>said
 contains chroots.data/files '^instrumented	/usr/bin/perl	'
 diff native.out recorded.out || fail "another root sees other files"
+
+# What is instrumented is what was looked at, though its owner puts another file in its place: here
+# a link to what he must not read, when `instrument` begins.
+mkdir -m 755 theirs tools tools/{front,rewriter,service,grinder,hooks}
+chown nobody theirs
+printf '#include <stdio.h>\nint main(void) { puts("hidden words"); return 0; }\n' >secret.c
+gcc secret.c -o secret
+chmod 700 secret
+install -o nobody -m 755 hello theirs/program
+cp "$umbra" tools/front/umbra
+ln -s "$BUILD/service/call_trace_service" tools/service/
+ln -s "$BUILD/grinder/grinder" tools/grinder/
+cp "$AGENT" tools/hooks/libhooks.so
+cat >tools/rewriter/instrument <<END_OF_SCRIPT
+#!/bin/sh
+if [ -O "$work/secret" ] && [ ! -L "$work/theirs/program" ]; then
+    case "\$(readlink -f "\$(eval echo "\\\$\$#")")" in
+    */theirs/program) ln -sf ../secret "$work/theirs/program" ;;
+    esac
+fi
+exec "$BUILD/rewriter/instrument" "\$@"
+END_OF_SCRIPT
+chmod 755 tools/rewriter/instrument
+tools/front/umbra record -o swapped.data -- "$work/theirs/program" >recorded.out 2>said || true
+[[ -L theirs/program ]] || fail "nothing was put in the program's place"
+if grep -rl 'hidden words' cache swapped.data/images; then
+    fail "what was put in its place was instrumented"
+fi
