@@ -72,6 +72,32 @@ static const char *why_not_trusted(const char *path)
     return NULL;
 }
 
+/* Sticky: who may write there can rename nothing. A private group is its user's alone. */
+static bool can_be_replaced(const struct stat *above)
+{
+    if (above->st_uid != geteuid() && above->st_uid != 0)
+        return true;
+    if (above->st_mode & S_ISVTX)
+        return false;
+    return above->st_mode & 002 || (above->st_mode & 020 && above->st_gid != getegid());
+}
+
+/* Whoever could rename what is above could put another cache in its place at any time. */
+static const char *why_not_kept(const char *path)
+{
+    char *above = realpath(path, NULL), *slash;
+    const char *why = above ? NULL : strerror(errno);
+    struct stat status;
+
+    while (!why && above[1] && (slash = strrchr(above, '/'))) {
+        slash[slash == above] = 0;
+        if (stat(above, &status) < 0 || can_be_replaced(&status))
+            why = "is in a directory in which another user can rename things";
+    }
+    free(above);
+    return why;
+}
+
 /* Returns why it cannot be, or null. One that can only be read serves what it has. */
 static const char *use_folder(struct cache *cache, char *folder)
 {
@@ -82,6 +108,8 @@ static const char *use_folder(struct cache *cache, char *folder)
     if (!make_folders(cache->images))
         return strerror(errno);
     why = why_not_trusted(cache->images);
+    if (!why && !cache->is_apart)
+        why = why_not_kept(cache->images);
     if (!why && access(cache->images, W_OK) < 0)
         why = strerror(errno);
     return why;

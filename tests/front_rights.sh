@@ -80,3 +80,9 @@ tools/front/umbra record -o swapped.data -- "$work/theirs/program" >recorded.out
 if grep -rl 'hidden words' cache swapped.data/images; then
     fail "what was put in its place was instrumented"
 fi
+
+# Nor does root take files from a cache that another user could put in another's place.
+mkdir -p theirs/cache
+XDG_CACHE_HOME=$work/theirs/cache "$umbra" record -o apart.data -- ./hello >recorded.out 2>said
+contains said "^umbra: $work/theirs/cache/umbra: the cache cannot be used: is in a directory in which another user can rename things; "
+contains apart.data/files '^instrumented	.*/hello	'
