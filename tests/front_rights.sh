@@ -20,6 +20,36 @@ diff <(normalised native.out) <(normalised recorded.out) || fail "gdb"
 "$umbra" ls --left gdb.data >left
 contains left "$work/hello: left as it is: a debugger ran it, and reads the original\$"
 
+# A name makes no line of its own in the list of files, which says what the grinder reads.
+cat >traced.c <<'END_OF_SOURCE'
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int main(int count, char **arguments)
+{
+    int status;
+    pid_t child = fork();
+
+    if (child == 0) {
+        ptrace(PTRACE_TRACEME, 0, 0, 0);
+        execv(arguments[count - 1], arguments + 1);
+        _exit(127);
+    }
+    while (waitpid(child, &status, 0) == child && WIFSTOPPED(status))
+        ptrace(PTRACE_CONT, child, 0, 0);
+    return 0;
+}
+END_OF_SOURCE
+gcc traced.c -o traced
+name=$'a\ninstrumented\t/usr/bin/other\t..'
+mkdir -p "$name"
+cp hello "$name/hello"
+"$umbra" record -o named.data -- ./traced "$name/hello" >recorded.out 2>said
+contains recorded.out '^hello$'
+contains named.data/files '^left	.*/hello	a debugger ran it'
+! grep '^instrumented	/usr/bin/other' named.data/files || fail "a name became a line"
+
 ((EUID == 0)) || { echo "skipped: other users, for want of rights"; exit 0; }
 # Root runs it, so it is bound over; somebody else may neither read nor execute it.
 chmod 700 hello
