@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -246,9 +247,20 @@ static bool read_reason(const char *path, char reason[CACHE_REASON_SIZE])
     return true;
 }
 
+/* The name of a file that is being made, to be freed. In containers that share a cache, pids are
+   the same. */
+static char *part_path(const struct cache *cache)
+{
+    unsigned long long number = 0;
+
+    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+        number = (unsigned long long)time(NULL) << 32 | (unsigned)getpid();
+    return memory_print("%s/" PART "%016llx", cache->images, number);
+}
+
 static void write_reason(const struct cache *cache, const char *path, const char *reason)
 {
-    char *part = memory_print("%s/" PART "%d" LEFT, cache->images, (int)getpid());
+    char *part = part_path(cache);
     FILE *file = fopen(part, "we");
     bool ok;
 
@@ -330,7 +342,7 @@ static bool resemble(const char *part, const struct stat *original)
 static enum cached make(struct cache *cache, int file, const struct stat *original,
                         const char *result, char reason[CACHE_REASON_SIZE])
 {
-    char *part = memory_print("%s/" PART "%d", cache->images, (int)getpid());
+    char *part = part_path(cache);
     char *left = memory_print("%s" LEFT, result);
     enum cached cached = instrument(cache, file, part, reason);
 

@@ -115,6 +115,14 @@ contains instrumented.stderr '^umbra: /proc/umbra: the cache cannot be used: '
 : >instrumented.stderr
 recorded_as apart.data
 
+# Containers that share a cache have the same pids: one that makes a file does not spoil another's.
+if unshare -Urpf --mount-proc true 2>/dev/null; then
+    mkdir -p shared/umbra/images/part-{1..99}
+    run instrumented unshare -Urpf --mount-proc env XDG_CACHE_HOME="$work/shared" \
+        "$umbra" record --quiet -o container.data -- "${program[@]}"
+    recorded_as container.data
+fi
+
 # A function that is not to be hooked.
 umbra record --quiet --exclude='Perl_pp_*' -o few.data -- "${program[@]}" >out || equal status $? 3
 umbra report few.data --output-format=tsv --output-file=- >tsv
