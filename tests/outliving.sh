@@ -159,6 +159,11 @@ contains said 'true: expected a program to record, found none: it is not instrum
 started -- native/job 1
 contains said 'job: expected a program to record, found none: it is not instrumented itself'
 
+cp "$(command -v sleep)" $'line\nfeed'
+# shellcheck disable=SC2016
+started -- sh -c '"$0" 3 & sleep 0.1' $'./line\nfeed'
+contains said '^call_trace_service: line\?feed \(pid [0-9]+\): not instrumented, runs on'
+
 echo '-- one that dies'
 started --log-file="$work/log" -- "$job" crash
 equal "status of a program that aborts" "$status" 134
