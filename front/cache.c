@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -24,6 +23,7 @@
 #define KEY_LENGTH 32
 #define PART       "part-" /* begins the names of files that are being made */
 #define PART_LIFE  3600    /* seconds after which one was left behind */
+#define PIECE      (1 << 20)
 
 /* --- where it is --- */
 
@@ -125,22 +125,21 @@ static void forget_folder(struct cache *cache)
 
 /* --- keys --- */
 
-/* size bytes of it, or all that there are. */
+/* Read and not mapped: its owner may cut it meanwhile. */
 static bool hash_content(XXH3_state_t *state, int file)
 {
-    struct stat status;
-    void *bytes;
+    unsigned char *bytes = memory_zeroed(1, PIECE);
+    off_t at = 0;
+    ssize_t count;
 
-    if (fstat(file, &status) < 0)
-        return false;
-    if (!status.st_size)
-        return true;
-    bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-    if (bytes == MAP_FAILED)
-        return false;
-    XXH3_128bits_update(state, bytes, (size_t)status.st_size);
-    munmap(bytes, (size_t)status.st_size);
-    return true;
+    while ((count = pread(file, bytes, PIECE, at)) > 0 && at <= CACHE_LARGEST) {
+        XXH3_128bits_update(state, bytes, (size_t)count);
+        at += count;
+    }
+    free(bytes);
+    if (count > 0)
+        errno = EFBIG;
+    return count == 0;
 }
 
 static XXH3_state_t *new_state(void)
@@ -367,6 +366,10 @@ enum cached cache_get(struct cache *cache, int original, const char *path, char 
     struct stat status;
     bool is_left;
 
+    if (fstat(original, &status) == 0 && status.st_size > CACHE_LARGEST) {
+        snprintf(reason, CACHE_REASON_SIZE, "it has more than %lld bytes", CACHE_LARGEST);
+        return CACHED_LEFT;
+    }
     if (fstat(original, &status) < 0 || !make_key(cache, original, &status, path, key)) {
         snprintf(reason, CACHE_REASON_SIZE, "cannot be read: %s", strerror(errno));
         return CACHED_FAILED;

@@ -94,13 +94,16 @@ static void put_in_place(struct supervisor *supervisor, int name, const struct s
 {
     const struct recording *recording = supervisor->wish->recording;
     char *image = recorded_image_keep(recording, path, copy);
+    const int original = image ? fcntl(name, F_DUPFD_CLOEXEC, 0) : -1;
     struct stat copied;
 
-    if (image && stat(image, &copied) == 0 && mounts_bind(image, name)) {
-        known_add_copy(&supervisor->files, &copied, fcntl(name, F_DUPFD_CLOEXEC, 0));
+    if (original >= 0 && stat(image, &copied) == 0 && mounts_bind(image, name)) {
+        known_add_copy(&supervisor->files, &copied, original);
         note(supervisor, "instrumented", path, image + strlen(recording->folder) + 1);
     } else {
         leave(supervisor, status, path, strerror(errno));
+        if (original >= 0)
+            close(original);
     }
     free(image);
 }
