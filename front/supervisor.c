@@ -36,6 +36,7 @@ struct supervisor {
     int listener;
     pid_t program;
     struct known_files files;
+    uint64_t root_rights; /* that who is to be like us must have; 0 if we are not root */
     /* Processes whose linker was seen at work, each in the place that its pid has, until it
        executes something. A pid that is used again begins by executing something, or as the child
        of one that has: then its linker lies where it lies in that one. */
@@ -226,15 +227,16 @@ static void on_execute(struct supervisor *supervisor, const struct watched_call 
         close(name);
 }
 
-/* Nobody gets by way of us what the kernel would not give: who has changed its user is let go on,
-   and reads the copy if it may; and where another root is, the path leads to another file. */
+/* Nobody gets by way of us what the kernel would not give: who has changed its user, or is root
+   without root's rights, is let go on, and reads the copy if it may; and where another root is, the
+   path leads to another file. */
 static bool is_as_we_are(const struct supervisor *supervisor)
 {
     const pid_t pid = (pid_t)supervisor->call->pid;
     struct tracee_look look;
 
     return tracee_look(pid, &look) && look.user == geteuid() && look.group == getegid() &&
-           tracee_sees_ours(pid);
+           !(supervisor->root_rights & ~look.rights) && tracee_sees_ours(pid);
 }
 
 /* The reader gets the original instead. Returns false if the call is to go on. */
@@ -530,6 +532,10 @@ static void detach(const struct supervisor_wish *wish)
 
 static void work(struct supervisor *supervisor)
 {
+    struct tracee_look own;
+
+    if (geteuid() == 0 && tracee_look(getpid(), &own))
+        supervisor->root_rights = own.rights;
     raise_descriptor_limit();
     serve(supervisor, handle);
 }

@@ -65,6 +65,22 @@ grep -v '^[0-9]*$' native.out >native.words
 grep -v '^[0-9]*$' recorded.out >recorded.words
 diff native.words recorded.words || fail "another user sees more, or less"
 
+# Nor does root that has given its rights up.
+mkdir -m 755 locked
+cp hello locked/hello
+cat >gives_up.sh <<'END'
+locked/hello
+setpriv --bounding-set=-all --inh-caps=-all cat locked/hello 2>&1
+true
+END
+chown nobody locked
+chmod 700 locked
+sh gives_up.sh >native.out
+contains native.out 'cat: locked/hello: Permission denied'
+"$umbra" record -o gives_up.data -- sh gives_up.sh >recorded.out 2>said
+contains gives_up.data/files '^instrumented	.*/locked/hello	'
+diff native.out recorded.out || fail "root without rights sees more, or less"
+
 # In another root the same path is another file.
 mkdir -p root/bin
 cp /usr/bin/busybox root/bin/busybox
