@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -23,6 +23,7 @@
 #define KEY_LENGTH 32
 #define PART       "part-" /* begins the names of files that are being made */
 #define PART_LIFE  3600    /* seconds after which one was left behind */
+#define PIECE      (1 << 20)
 
 /* --- where it is --- */
 
@@ -72,6 +73,32 @@ static const char *why_not_trusted(const char *path)
     return NULL;
 }
 
+/* Sticky: who may write there can rename nothing. A private group is its user's alone. */
+static bool can_be_replaced(const struct stat *above)
+{
+    if (above->st_uid != geteuid() && above->st_uid != 0)
+        return true;
+    if (above->st_mode & S_ISVTX)
+        return false;
+    return above->st_mode & 002 || (above->st_mode & 020 && above->st_gid != getegid());
+}
+
+/* Whoever could rename what is above could put another cache in its place at any time. */
+static const char *why_not_kept(const char *path)
+{
+    char *above = realpath(path, NULL), *slash;
+    const char *why = above ? NULL : strerror(errno);
+    struct stat status;
+
+    while (!why && above[1] && (slash = strrchr(above, '/'))) {
+        slash[slash == above] = 0;
+        if (stat(above, &status) < 0 || can_be_replaced(&status))
+            why = "is in a directory in which another user can rename things";
+    }
+    free(above);
+    return why;
+}
+
 /* Returns why it cannot be, or null. One that can only be read serves what it has. */
 static const char *use_folder(struct cache *cache, char *folder)
 {
@@ -82,6 +109,8 @@ static const char *use_folder(struct cache *cache, char *folder)
     if (!make_folders(cache->images))
         return strerror(errno);
     why = why_not_trusted(cache->images);
+    if (!why && !cache->is_apart)
+        why = why_not_kept(cache->images);
     if (!why && access(cache->images, W_OK) < 0)
         why = strerror(errno);
     return why;
@@ -96,22 +125,21 @@ static void forget_folder(struct cache *cache)
 
 /* --- keys --- */
 
-/* size bytes of it, or all that there are. */
+/* Read and not mapped: its owner may cut it meanwhile. */
 static bool hash_content(XXH3_state_t *state, int file)
 {
-    struct stat status;
-    void *bytes;
+    unsigned char *bytes = memory_zeroed(1, PIECE);
+    off_t at = 0;
+    ssize_t count;
 
-    if (fstat(file, &status) < 0)
-        return false;
-    if (!status.st_size)
-        return true;
-    bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-    if (bytes == MAP_FAILED)
-        return false;
-    XXH3_128bits_update(state, bytes, (size_t)status.st_size);
-    munmap(bytes, (size_t)status.st_size);
-    return true;
+    while ((count = pread(file, bytes, PIECE, at)) > 0 && at <= CACHE_LARGEST) {
+        XXH3_128bits_update(state, bytes, (size_t)count);
+        at += count;
+    }
+    free(bytes);
+    if (count > 0)
+        errno = EFBIG;
+    return count == 0;
 }
 
 static XXH3_state_t *new_state(void)
@@ -218,9 +246,20 @@ static bool read_reason(const char *path, char reason[CACHE_REASON_SIZE])
     return true;
 }
 
+/* The name of a file that is being made, to be freed. In containers that share a cache, pids are
+   the same. */
+static char *part_path(const struct cache *cache)
+{
+    unsigned long long number = 0;
+
+    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+        number = (unsigned long long)time(NULL) << 32 | (unsigned)getpid();
+    return memory_print("%s/" PART "%016llx", cache->images, number);
+}
+
 static void write_reason(const struct cache *cache, const char *path, const char *reason)
 {
-    char *part = memory_print("%s/" PART "%d" LEFT, cache->images, (int)getpid());
+    char *part = part_path(cache);
     FILE *file = fopen(part, "we");
     bool ok;
 
@@ -255,9 +294,13 @@ static bool hooks_nothing(const char *said)
     return strstr(said, " found, 0 hooked, ") != NULL;
 }
 
-static enum cached instrument(const struct cache *cache, const char *path, const char *part,
+/* What is open, and not what its path leads to by now: another user may have put a link to what he
+   must not read in its place, and the copy is to be his. */
+static enum cached instrument(const struct cache *cache, int original, const char *part,
                               char reason[CACHE_REASON_SIZE])
 {
+    const int inherited = dup(original); /* without FD_CLOEXEC */
+    char *path = memory_print("/proc/self/fd/%d", inherited);
     const struct tools *tools = tools_find();
     struct words words = {0};
     char said[8192];
@@ -273,12 +316,15 @@ static enum cached instrument(const struct cache *cache, const char *path, const
     words_add(&words, path);
     status = tool_run_silently(words.list, said, sizeof(said));
     words_free(&words);
+    if (inherited >= 0)
+        close(inherited);
+    if (status != 0)
+        take_reason(said, path, reason);
+    free(path);
     if (status == 0 && hooks_nothing(said)) {
         snprintf(reason, CACHE_REASON_SIZE, "no function in it is to be hooked");
         return CACHED_LEFT;
     }
-    if (status != 0)
-        take_reason(said, path, reason);
     return status == 0 ? CACHED : status == STATUS_FAILED ? CACHED_LEFT : CACHED_FAILED;
 }
 
@@ -292,12 +338,12 @@ static bool resemble(const char *part, const struct stat *original)
     return chmod(part, original->st_mode & 0777) == 0 && utimensat(AT_FDCWD, part, times, 0) == 0;
 }
 
-static enum cached make(struct cache *cache, const char *path, const struct stat *original,
+static enum cached make(struct cache *cache, int file, const struct stat *original,
                         const char *result, char reason[CACHE_REASON_SIZE])
 {
-    char *part = memory_print("%s/" PART "%d", cache->images, (int)getpid());
+    char *part = part_path(cache);
     char *left = memory_print("%s" LEFT, result);
-    enum cached cached = instrument(cache, path, part, reason);
+    enum cached cached = instrument(cache, file, part, reason);
 
     if (cached == CACHED && (!resemble(part, original) || rename(part, result) < 0)) {
         snprintf(reason, CACHE_REASON_SIZE, "%s: %s", result, strerror(errno));
@@ -320,6 +366,10 @@ enum cached cache_get(struct cache *cache, int original, const char *path, char 
     struct stat status;
     bool is_left;
 
+    if (fstat(original, &status) == 0 && status.st_size > CACHE_LARGEST) {
+        snprintf(reason, CACHE_REASON_SIZE, "it has more than %lld bytes", CACHE_LARGEST);
+        return CACHED_LEFT;
+    }
     if (fstat(original, &status) < 0 || !make_key(cache, original, &status, path, key)) {
         snprintf(reason, CACHE_REASON_SIZE, "cannot be read: %s", strerror(errno));
         return CACHED_FAILED;
@@ -330,7 +380,7 @@ enum cached cache_get(struct cache *cache, int original, const char *path, char 
     left = memory_print("%s" LEFT, result);
     is_left = read_reason(left, reason);
     free(left);
-    return is_left ? CACHED_LEFT : make(cache, path, &status, result, reason);
+    return is_left ? CACHED_LEFT : make(cache, original, &status, result, reason);
 }
 
 /* --- keeping within the limit --- */

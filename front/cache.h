@@ -27,6 +27,7 @@
 #include "front/words.h"
 
 #define CACHE_LIMIT       (4ull << 30)
+#define CACHE_LARGEST     (2ll << 30) /* bytes of a file that is instrumented: all others wait */
 #define CACHE_REASON_SIZE 512
 
 struct cache {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "support/memory.h"
+#include "support/utf8.h"
 #include "trace/image_manifest.h"
 
 bool image_is_never_instrumented(const char *path)
@@ -40,7 +41,11 @@ void recorded_image_note(const struct recording *recording, const char *what, co
     free(list);
     if (!file)
         return;
-    fprintf(file, "%s\t%s\t%s\n", what, path, rest);
+    fprintf(file, "%s\t", what);
+    utf8_write_plain(file, path);
+    putc('\t', file);
+    utf8_write_plain(file, rest);
+    putc('\n', file);
     fclose(file);
 }
 

@@ -13,7 +13,8 @@ bool image_is_never_instrumented(const char *path);
    capabilities. */
 bool image_has_rights(int file);
 
-/* Adds a line to `files`: what was done, the path, and the image (below images/) or the reason. */
+/* Adds a line to `files`: what was done, the path, and the image (below images/) or the reason.
+   What would end a field or the line becomes '?'. */
 void recorded_image_note(const struct recording *recording, const char *what, const char *path,
                          const char *rest);
 

@@ -36,6 +36,7 @@ struct supervisor {
     int listener;
     pid_t program;
     struct known_files files;
+    uint64_t root_rights; /* that who is to be like us must have; 0 if we are not root */
     /* Processes whose linker was seen at work, each in the place that its pid has, until it
        executes something. A pid that is used again begins by executing something, or as the child
        of one that has: then its linker lies where it lies in that one. */
@@ -94,13 +95,16 @@ static void put_in_place(struct supervisor *supervisor, int name, const struct s
 {
     const struct recording *recording = supervisor->wish->recording;
     char *image = recorded_image_keep(recording, path, copy);
+    const int original = image ? fcntl(name, F_DUPFD_CLOEXEC, 0) : -1;
     struct stat copied;
 
-    if (image && stat(image, &copied) == 0 && mounts_bind(image, name)) {
-        known_add_copy(&supervisor->files, &copied, fcntl(name, F_DUPFD_CLOEXEC, 0));
+    if (original >= 0 && stat(image, &copied) == 0 && mounts_bind(image, name)) {
+        known_add_copy(&supervisor->files, &copied, original);
         note(supervisor, "instrumented", path, image + strlen(recording->folder) + 1);
     } else {
         leave(supervisor, status, path, strerror(errno));
+        if (original >= 0)
+            close(original);
     }
     free(image);
 }
@@ -223,14 +227,16 @@ static void on_execute(struct supervisor *supervisor, const struct watched_call 
         close(name);
 }
 
-/* Nobody gets a descriptor by way of us that the kernel would not give: who has changed its user is
-   let go on, and reads the copy if it may. */
+/* Nobody gets by way of us what the kernel would not give: who has changed its user, or is root
+   without root's rights, is let go on, and reads the copy if it may; and where another root is, the
+   path leads to another file. */
 static bool is_as_we_are(const struct supervisor *supervisor)
 {
+    const pid_t pid = (pid_t)supervisor->call->pid;
     struct tracee_look look;
 
-    return tracee_look((pid_t)supervisor->call->pid, &look) && look.user == geteuid() &&
-           look.group == getegid();
+    return tracee_look(pid, &look) && look.user == geteuid() && look.group == getegid() &&
+           !(supervisor->root_rights & ~look.rights) && tracee_sees_ours(pid);
 }
 
 /* The reader gets the original instead. Returns false if the call is to go on. */
@@ -300,6 +306,12 @@ static void on_open_other(struct supervisor *supervisor, int name, int flags)
         take_file(supervisor, name, &look);
 }
 
+static void unbind(const struct supervisor *supervisor, int name)
+{
+    if (tracee_sees_ours((pid_t)supervisor->call->pid))
+        mounts_unbind(name);
+}
+
 /* Returns whether the call has been answered. */
 static bool on_open(struct supervisor *supervisor, const struct watched_call *watched)
 {
@@ -315,7 +327,7 @@ static bool on_open(struct supervisor *supervisor, const struct watched_call *wa
     if (fstat(name, &status) == 0 && S_ISREG(status.st_mode)) {
         copy = known_copy(&supervisor->files, &status);
         if (copy && writes)
-            mounts_unbind(name);
+            unbind(supervisor, name);
         else if (copy && !loads(supervisor, flags))
             is_answered = is_as_we_are(supervisor) && hand_over(supervisor, copy, flags);
         else if (!copy && !writes && !known_is_left(&supervisor->files, &status))
@@ -385,7 +397,7 @@ static void on_change(struct supervisor *supervisor, const struct watched_call *
         if (name < 0)
             continue;
         if (fstat(name, &status) == 0 && known_copy(&supervisor->files, &status))
-            mounts_unbind(name);
+            unbind(supervisor, name);
         close(name);
     }
 }
@@ -520,6 +532,10 @@ static void detach(const struct supervisor_wish *wish)
 
 static void work(struct supervisor *supervisor)
 {
+    struct tracee_look own;
+
+    if (geteuid() == 0 && tracee_look(getpid(), &own))
+        supervisor->root_rights = own.rights;
     raise_descriptor_limit();
     serve(supervisor, handle);
 }

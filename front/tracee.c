@@ -129,7 +129,8 @@ bool tracee_find_linker(pid_t pid, uint64_t instruction, struct tracee_linker *l
     return found;
 }
 
-/* /proc/PID/status: `TracerPid:\t0`, `Uid:\treal effective saved fs`, `Gid:` likewise. */
+/* /proc/PID/status: `TracerPid:\t0`, `Uid:\treal effective saved fs`, `Gid:` likewise,
+   `CapEff:\thexadecimal`. */
 bool tracee_look(pid_t pid, struct tracee_look *look)
 {
     char path[64], *line = NULL;
@@ -139,20 +140,21 @@ bool tracee_look(pid_t pid, struct tracee_look *look)
 
     snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
     status = fopen(path, "re");
-    while (status && found < 3 && getline(&line, &size, status) > 0) {
+    while (status && found < 4 && getline(&line, &size, status) > 0) {
         unsigned tracer;
         if (sscanf(line, "TracerPid: %u", &tracer) == 1) {
             look->is_traced = tracer != 0;
             found++;
         } else if (sscanf(line, "Uid: %*u %*u %*u %u", &look->user) == 1 ||
-                   sscanf(line, "Gid: %*u %*u %*u %u", &look->group) == 1) {
+                   sscanf(line, "Gid: %*u %*u %*u %u", &look->group) == 1 ||
+                   sscanf(line, "CapEff: %" SCNx64, &look->rights) == 1) {
             found++;
         }
     }
     free(line);
     if (status)
         fclose(status);
-    return found == 3;
+    return found == 4;
 }
 
 bool tracee_is_of(pid_t pid, pid_t process)

@@ -35,6 +35,7 @@ bool tracee_find_linker(pid_t pid, uint64_t instruction, struct tracee_linker *l
 struct tracee_look {
     bool is_traced;       /* by a debugger, strace, … */
     unsigned user, group; /* its file system ids, as they are here */
+    uint64_t rights;      /* its effective capabilities */
 };
 
 bool tracee_look(pid_t pid, struct tracee_look *look);

@@ -115,6 +115,23 @@ contains instrumented.stderr '^umbra: /proc/umbra: the cache cannot be used: '
 : >instrumented.stderr
 recorded_as apart.data
 
+# A file that would take long: all that is recorded waits meanwhile.
+build fib "$TESTS/../samples/fib.c"
+native/fib 3 >fib.out
+truncate -s 20G native/fib
+timeout -k 5 60 "$umbra" record --quiet -o large.data -- native/fib 3 >out || fail "a large file: status $?"
+contains large.data/files '^left	.*/native/fib	it has more than [0-9]+ bytes$'
+cmp fib.out out
+rm native/fib
+
+# Containers that share a cache have the same pids: one that makes a file does not spoil another's.
+if unshare -Urpf --mount-proc true 2>/dev/null; then
+    mkdir -p shared/umbra/images/part-{1..99}
+    run instrumented unshare -Urpf --mount-proc env XDG_CACHE_HOME="$work/shared" \
+        "$umbra" record --quiet -o container.data -- "${program[@]}"
+    recorded_as container.data
+fi
+
 # A function that is not to be hooked.
 umbra record --quiet --exclude='Perl_pp_*' -o few.data -- "${program[@]}" >out || equal status $? 3
 umbra report few.data --output-format=tsv --output-file=- >tsv

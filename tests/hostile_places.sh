@@ -141,3 +141,13 @@ goes_on 1
 contains error 'open/new: .*something else put in its place'
 equal "what was written elsewhere" "$(ls -A victim)" ""
 equal "what is there" "$(ls -A open)" moved
+
+# --- data that looks like a long table of OCaml's frames at each of its words
+cat >words.c <<'END_OF_SOURCE'
+__asm__(".text\n.balign 16\n.globl f\nf: nop\nnop\nnop\ncall g\nbehind: ret\ng: ret\n"
+        ".section .rodata\n.balign 8\n.rept 1000000\n.quad behind\n.endr\n.text\n");
+void f(void);
+int main(void) { f(); return 0; }
+END_OF_SOURCE
+gcc -no-pie -fcf-protection=none -Wl,-Ttext-segment=0xf0000 words.c -o native/words
+timeout -k 5 60 "${tool[@]}" -o words native/words >said || fail "words: status $?"

@@ -159,6 +159,11 @@ contains said 'true: expected a program to record, found none: it is not instrum
 started -- native/job 1
 contains said 'job: expected a program to record, found none: it is not instrumented itself'
 
+cp "$(command -v sleep)" $'line\nfeed'
+# shellcheck disable=SC2016
+started -- sh -c '"$0" 3 & sleep 0.1' $'./line\nfeed'
+contains said '^call_trace_service: line\?feed \(pid [0-9]+\): not instrumented, runs on'
+
 echo '-- one that dies'
 started --log-file="$work/log" -- "$job" crash
 equal "status of a program that aborts" "$status" 134
@@ -166,6 +171,33 @@ equal "its standard error" "$(<said)" ""
 contains log 'instrumented/job \(pid [0-9]+\) died of SIGABRT\. .*instrument --bisect.*--exclude'
 started --log-file="$work/log2" -- sh -c "$job 100 & sleep 0.3; kill -TERM \$!; wait \$!; true"
 ! grep -q 'died of' log2 || fail "said of a program that was sent SIGTERM: $(<log2)"
+cat >forger.c <<'END'
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include "trace/trace_format.h"
+/* Leaves no zero at the end of its name in its trace, and dies. */
+int main(void)
+{
+    unsigned long begin, end;
+    char line[512], *header = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps))
+        if (strstr(line, " rw-s 00000000") && sscanf(line, "%lx-%lx", &begin, &end) == 2 &&
+            !memcmp((char *)begin, TRACE_MAGIC, 8))
+            header = (char *)begin;
+    if (!header)
+        return 0;
+    memset(header + offsetof(struct trace_header, exe), 'A', TRACE_EXE_SIZE + TRACE_COMMAND_SIZE);
+    return raise(SIGSEGV);
+}
+END
+gcc -O1 -I"$TESTS/.." -o native/forger forger.c
+instrumented forger
+started --log-file="$work/log4" -- instrumented/forger
+equal "status of a program that wrote over its name" "$status" 139
+contains log4 'AAA \(pid [0-9]+\) died of SIGSEGV\. '
 
 echo '-- a service that has no time for a program before it is stopped'
 for ((round = 0; round < 3; round++)); do

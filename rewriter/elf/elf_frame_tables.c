@@ -6,13 +6,14 @@
 #include "rewriter/format/ocaml_code.h"
 #include "support/memory.h"
 
-#define MOST_FRAMES (1u << 20) /* of a unit */
-#define FEWEST      16         /* in all tables: fewer may turn up by chance */
-#define MOST_AROUND 48         /* functions without a frame, at a unit's beginning and end */
-#define MOST_OF_ASM 12         /* likewise, of the runtime's assembly, which has one frame */
-#define FROM_C      0xffff
-#define HAS_DEBUG   1u
-#define ALLOCATES   2u
+#define MOST_FRAMES  (1u << 20) /* of a unit */
+#define FEWEST       16         /* in all tables: fewer may turn up by chance */
+#define MOST_AROUND  48         /* functions without a frame, at a unit's beginning and end */
+#define MOST_OF_ASM  12         /* likewise, of the runtime's assembly, which has one frame */
+#define MOST_IN_VAIN 16         /* frames for each word of data, of what then is no table */
+#define FROM_C       0xffff
+#define HAS_DEBUG    1u
+#define ALLOCATES    2u
 
 /* A word that the dynamic linker sets; the file has 0 there. */
 struct moved_word {
@@ -31,6 +32,7 @@ struct frame_tables {
     struct unit *units;
     size_t unit_count, unit_room;
     uint64_t frames;
+    uint64_t in_vain; /* frames that may yet be read of what is no table */
 };
 
 static int compare_moved(const void *left, const void *right)
@@ -141,8 +143,10 @@ static uint64_t read_table(struct frame_tables *tables, uint64_t address)
         return 8;
     for (uint64_t i = 0; i < count; i++) {
         next = read_frame(tables, next, &behind);
-        if (!next)
+        if (!next) {
+            tables->in_vain -= i < tables->in_vain ? i : tables->in_vain;
             return 8;
+        }
         unit.first = behind < unit.first ? behind : unit.first;
         unit.last = behind > unit.last ? behind : unit.last;
     }
@@ -151,13 +155,16 @@ static uint64_t read_table(struct frame_tables *tables, uint64_t address)
     return next - address;
 }
 
+/* Data that is made for it looks like the beginning of a long table at each word. */
 static void find_tables(struct frame_tables *tables)
 {
+    for (size_t i = 0; i < tables->code->data_count; i++)
+        tables->in_vain += tables->code->data[i].size / 8 * MOST_IN_VAIN;
     for (size_t i = 0; i < tables->code->data_count; i++) {
         const struct code_range *range = &tables->code->data[i];
         uint64_t at = (range->address + 7) & ~7ull, end = range->address + range->size;
 
-        while (at < end)
+        while (at < end && tables->in_vain)
             at += read_table(tables, at);
     }
 }
@@ -212,14 +219,33 @@ static void mark(struct function *function)
         function->reason = PATCH_FRAME_TABLE;
 }
 
-static void mark_unit(struct function_list *functions, const struct unit *unit)
+static int compare_units(const void *left, const void *right)
 {
-    struct function *function = function_list_owner(functions, unit->first);
-    const struct function *end = functions->items + functions->count;
+    const struct unit *a = left, *b = right;
 
-    for (; function && function < end && function->address <= unit->last; function++)
-        if (function->end > unit->first)
-            mark(function);
+    return (a->first > b->first) - (a->first < b->first);
+}
+
+/* Units may lie within each other: no function is looked at once for each. */
+static void mark_units(struct frame_tables *tables, struct function_list *functions)
+{
+    struct function *next = functions->items, *end = functions->items + functions->count;
+
+    if (tables->unit_count)
+        qsort(tables->units, tables->unit_count, sizeof *tables->units, compare_units);
+    for (size_t i = 0; i < tables->unit_count; i++) {
+        const struct unit *unit = &tables->units[i];
+        struct function *owner = function_list_owner(functions, unit->first);
+
+        if (!owner)
+            continue;
+        if (owner < next && owner->end > unit->first)
+            mark(owner);
+        next = owner > next ? owner : next;
+        for (; next < end && next->address <= unit->last; next++)
+            if (next->end > unit->first)
+                mark(next);
+    }
 }
 
 /* Every function of C begins with it, where compilers are asked for that, as Debian's are; OCaml's
@@ -296,11 +322,9 @@ void elf_frame_tables_mark(const struct elf_image *image, const struct code *cod
         if (tables.frames < FEWEST)
             tables.unit_count = 0;
     }
-    for (size_t i = 0; i < tables.unit_count; i++) {
-        mark_unit(functions, &tables.units[i]);
-        if (tables.frames)
-            mark_around(code, functions, &tables.units[i]);
-    }
+    mark_units(&tables, functions);
+    for (size_t i = 0; tables.frames && i < tables.unit_count; i++)
+        mark_around(code, functions, &tables.units[i]);
     for (size_t i = 0; !tables.unit_count && i < functions->count; i++) {
         if (i == 0 && !is_of_another_version(code))
             break;

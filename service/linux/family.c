@@ -33,7 +33,8 @@ void family_collect(pid_t command)
 /* Of all processes, by /proc/PID/stat: "PID (NAME) STATE PPID PGRP SESSION …", proc(5). */
 struct entry {
     pid_t pid, parent, session;
-    bool is_ours, is_gone; /* gone: a zombie, whose children may yet be handed on */
+    bool is_ours, is_asked; /* asked: its children are ours */
+    bool is_gone;           /* a zombie, whose children may yet be handed on */
     char name[32];
 };
 
@@ -43,14 +44,15 @@ static bool read_entry(struct entry *entry, const char *number)
     FILE *file;
     char *name, *end;
     int parent, session;
-    bool ok;
+    size_t length;
 
     snprintf(path, sizeof(path), "/proc/%.16s/stat", number);
     file = fopen(path, "re");
-    ok = file && fgets(stat, sizeof(stat), file);
+    length = file ? fread(stat, 1, sizeof(stat) - 1, file) : 0; /* a name may have line feeds */
+    stat[length] = 0;
     if (file)
         fclose(file);
-    name = ok ? strchr(stat, '(') : NULL;
+    name = strchr(stat, '(');
     end = name ? strrchr(name, ')') : NULL;
     if (!end || sscanf(end + 1, " %c %d %*d %d", &state, &parent, &session) != 3)
         return false;
@@ -88,27 +90,30 @@ static struct entry *read_all(size_t *count)
     return entries;
 }
 
-static bool is_ours(const struct entry *entries, size_t count, const struct entry *entry)
+static bool mark_children(struct entry *entries, size_t count, pid_t parent)
 {
-    if (entry->parent == getpid())
-        return true;
+    bool found = false;
+
     for (size_t i = 0; i < count; i++) {
-        if (entries[i].is_ours && entries[i].pid == entry->parent)
-            return true;
+        if (entries[i].parent == parent)
+            found = entries[i].is_ours = true;
     }
-    return false;
+    return found;
 }
 
-/* Children may have lower numbers than their parents: until there is no more to be found. */
+/* Children may have lower numbers than their parents: until there is no more to be found. Each of
+   ours is compared with all once, and nobody else. */
 static void mark_ours(struct entry *entries, size_t count)
 {
-    bool found = true;
+    bool found = mark_children(entries, count, getpid());
 
     while (found) {
         found = false;
         for (size_t i = 0; i < count; i++) {
-            if (!entries[i].is_ours && is_ours(entries, count, &entries[i]))
-                found = entries[i].is_ours = true;
+            if (!entries[i].is_ours || entries[i].is_asked)
+                continue;
+            entries[i].is_asked = true;
+            found |= mark_children(entries, count, entries[i].pid);
         }
     }
 }
