@@ -74,8 +74,11 @@ static bool read_yes(const char *name, const char *value)
 /* A filter's path must lead there from anywhere. */
 static void hand_on(struct words *words, const char *name, const char *value)
 {
-    char *path = value && !strcmp(name, "filter") ? realpath(value, NULL) : NULL;
+    const bool is_path = value && !strcmp(name, "filter");
+    char *path = is_path ? realpath(value, NULL) : NULL;
 
+    if (is_path && (!path || access(path, R_OK) < 0))
+        say_and_exit(STATUS_USAGE, "--filter=%s: cannot be read: %s", value, strerror(errno));
     if (value)
         words_print(words, "--%s=%s", name, path ? path : value);
     else
@@ -322,6 +325,11 @@ int record_main(int count, char **arguments)
     }
     make_command(&command, &options, &inside, instance);
     status = run(command.list, inside.socket);
+    if (!recording_has_begun(&recording)) {
+        recording_take_back(&recording);
+        say("nothing was run, and no recording was made");
+        return status;
+    }
     note_end(&recording, status);
     if (!options.children)
         keep_program_alone(&recording);
