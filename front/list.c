@@ -27,7 +27,10 @@ static void show(const char *name)
     status = recording_value(&recording, "status");
     printf("%-20s  %-20s  %9zu  %6zu  %-7s  %s\n", recording.name, began ? began : "",
            recording_count_traces(&recording), recording_count_files(&recording, "instrumented"),
-           status ? status : "running", command ? command : "");
+           status                          ? status
+           : recording_goes_on(&recording) ? "running"
+                                           : "killed",
+           command ? command : "");
     free(command);
     free(began);
     free(status);

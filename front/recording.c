@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -70,6 +71,9 @@ static bool is_there(const char *path)
  */
 #define OLDER "older"
 
+#define HELD_TRIES    50
+#define HELD_PAUSE_US 20000
+
 static void require_recording(const char *path, const char *name)
 {
     if (is_there(path) && !recording_is_in(path))
@@ -84,6 +88,44 @@ static void rename_or_exit(const char *from, const char *to)
     if (rename(from, to) < 0)
         say_and_exit(STATUS_FAILED, "%s: cannot be renamed to %s: %s; name another place with -o",
                      from, to, strerror(errno));
+}
+
+/* While it lasts, umbra record and the supervisor have a lock on the folder. Both keep the
+   descriptor until they end. */
+static void hold(const char *folder)
+{
+    const int directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (directory >= 0)
+        flock(directory, LOCK_EX | LOCK_NB);
+}
+
+static bool is_held(const char *folder)
+{
+    const int directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool is;
+
+    if (directory < 0)
+        return false;
+    is = flock(directory, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+    close(directory);
+    return is;
+}
+
+/* The supervisor of one that has just ended may live a little longer. */
+static bool is_held_on(const char *folder)
+{
+    for (int tries = 0; tries < HELD_TRIES; tries++) {
+        if (!is_held(folder))
+            return false;
+        usleep(HELD_PAUSE_US);
+    }
+    return true;
+}
+
+bool recording_goes_on(const struct recording *recording)
+{
+    return is_held(recording->folder);
 }
 
 static char *path_of_new(const struct recording *recording)
@@ -169,7 +211,13 @@ void recording_make(struct recording *recording, const char *name)
     recording->has_earlier = is_there(recording->folder);
     if (recording->has_earlier)
         require_recording(old, name_of_old);
+    if (recording->has_earlier && is_held_on(recording->folder))
+        say_and_exit(STATUS_FAILED,
+                     "%s: is being recorded by another umbra record, or a program that it left "
+                     "still runs; name another place with -o",
+                     recording->name);
     make_new(recording, new);
+    hold(new);
     if (recording->has_earlier)
         move_aside(recording, new);
     rename_or_exit(new, recording->folder);

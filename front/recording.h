@@ -42,6 +42,9 @@ void recording_take_back(const struct recording *recording);
 void recording_open(struct recording *recording, const char *name);
 void recording_free(struct recording *recording);
 
+/* Whether somebody records into it now. */
+bool recording_goes_on(const struct recording *recording);
+
 /* Whether there is one in that folder. */
 bool recording_is_in(const char *folder);
 

@@ -36,3 +36,28 @@ contains umbra.data.old/recording '^mark.first$'
 record 3
 contains umbra.data.old/recording '^mark.second$'
 equal 'what is in a recording' "$(ls umbra.data | tr '\n' ' ')" 'files images recording traces '
+
+# Two at once do not share a name; one that was killed does not run for ever.
+mkfifo wait
+"$umbra" record --quiet -- sh -c 'read line <wait' &
+recorder=$!
+started+=("$recorder")
+for ((try = 0; try < 300; try++)); do
+    umbra ls >said
+    grep -qE '^umbra\.data .* running +sh -c' said && break
+    sleep 0.05
+done
+record 1
+contains said '^umbra: umbra\.data: is being recorded by another umbra record'
+umbra ls >said
+contains said '^umbra\.data .* running +sh -c'
+kill -KILL "$recorder"
+wait "$recorder" 2>/dev/null || true
+echo >wait
+for ((try = 0; try < 300; try++)); do
+    umbra ls >said
+    grep -qE '^umbra\.data .* killed +sh -c' said && break
+    sleep 0.05
+done
+contains said '^umbra\.data .* killed +sh -c'
+record 3
