@@ -89,9 +89,10 @@ int list_main(int count, char **arguments)
     bool is_left = false, ok = true;
     int code;
 
+    opterr = 0;
     while ((code = getopt_long(count, arguments, "", option_table, NULL)) >= 0) {
         if (code != 'l')
-            return STATUS_USAGE;
+            say_wrong_option("ls", arguments[optind - 1]);
         is_left = true;
     }
     if (is_left && count - optind > 1)

@@ -111,8 +111,6 @@ static void take_option(struct options *options, int code, const char *name)
     case OPTION_QUIET:
         options->is_quiet = true;
         break;
-    default:
-        exit(STATUS_USAGE); /* getopt has said why */
     }
 }
 
@@ -121,8 +119,12 @@ static void read_options(struct options *options, int count, char **arguments)
     int code, which;
 
     *options = (struct options){.output = RECORDING_DEFAULT, .children = true, .in_place = true};
-    while ((code = getopt_long(count, arguments, "+o:", option_table, &which)) >= 0)
+    opterr = 0;
+    while ((code = getopt_long(count, arguments, "+o:", option_table, &which)) >= 0) {
+        if (code == '?')
+            say_wrong_option("record", arguments[optind - 1]);
         take_option(options, code, code == 'o' ? "o" : option_table[which].name);
+    }
     options->program = arguments + optind;
     if (!*options->program)
         say_and_exit(STATUS_USAGE,
@@ -163,11 +165,13 @@ static char *find_program(const char *name)
 static char *require_program(const char *name)
 {
     char *path = find_program(name);
+    struct stat status;
 
     if (path)
         return path;
-    if (strchr(name, '/') && access(name, F_OK) == 0)
-        say_and_exit(STATUS_NOT_FOUND - 1, "%s: cannot be executed", name);
+    if (strchr(name, '/') && stat(name, &status) == 0)
+        say_and_exit(STATUS_NOT_FOUND - 1, "%s: cannot be executed: %s", name,
+                     S_ISDIR(status.st_mode) ? "it is a folder" : strerror(EACCES));
     say_and_exit(STATUS_NOT_FOUND, "%s: there is no such program", name);
 }
 

@@ -82,12 +82,17 @@ refused umbra record -o none.data -- nosuchprogram
 equal 'no such program' "$(<said)" "umbra: nosuchprogram: there is no such program
 127"
 refused umbra record -o none.data -- ./one.out
-equal 'not executable' "$(<said)" "umbra: ./one.out: cannot be executed
+equal 'not executable' "$(<said)" "umbra: ./one.out: cannot be executed: Permission denied
 126"
 refused umbra record
 contains said '^umbra: record: expected a program'
 refused umbra nosuchverb
 contains said '^umbra: nosuchverb: expected a verb'
+refused umbra record -o none.data -- ./native
+equal 'a folder' "$(<said)" "umbra: ./native: cannot be executed: it is a folder
+126"
+refused umbra record --nosuchoption -- perl
+contains said '^umbra: record: --nosuchoption: no such option, '
 [[ ! -e none.data ]] || fail 'a recording of no program was left'
 
 # Beside the originals, when asked for, and where there are no namespaces.
