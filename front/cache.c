@@ -255,6 +255,13 @@ static bool hooks_nothing(const char *said)
     return strstr(said, " found, 0 hooked, ") != NULL;
 }
 
+/* What instrument says of the file that it writes, as of a full disk, is no property of the
+   original and is not to be kept. */
+static bool is_about(const char *reason, const char *path)
+{
+    return !strncmp(reason, path, strlen(path));
+}
+
 static enum cached instrument(const struct cache *cache, const char *path, const char *part,
                               char reason[CACHE_REASON_SIZE])
 {
@@ -277,9 +284,10 @@ static enum cached instrument(const struct cache *cache, const char *path, const
         snprintf(reason, CACHE_REASON_SIZE, "no function in it is to be hooked");
         return CACHED_LEFT;
     }
-    if (status != 0)
-        take_reason(said, path, reason);
-    return status == 0 ? CACHED : status == STATUS_FAILED ? CACHED_LEFT : CACHED_FAILED;
+    if (status == 0)
+        return CACHED;
+    take_reason(said, path, reason);
+    return status == STATUS_FAILED && !is_about(reason, part) ? CACHED_LEFT : CACHED_FAILED;
 }
 
 /* The time of the original, and as far as allowed its owner: it takes the original's place. */
