@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "support/memory.h"
+#include "support/utf8.h"
 #include "trace/image_manifest.h"
 
 bool image_is_never_instrumented(const char *path)
@@ -36,12 +37,16 @@ void recorded_image_note(const struct recording *recording, const char *what, co
 {
     char *list = recording_path(recording, "files");
     FILE *file = fopen(list, "ae");
+    char *line;
 
     free(list);
     if (!file)
         return;
-    fprintf(file, "%s\t%s\t%s\n", what, path, rest);
+    line = memory_copy_string(path); /* what is instrumented has a plain one already */
+    utf8_sanitise(line);
+    fprintf(file, "%s\t%s\t%s\n", what, line, rest);
     fclose(file);
+    free(line);
 }
 
 static void make_folders_of(char *path, size_t begin)

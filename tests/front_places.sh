@@ -95,6 +95,21 @@ refused umbra record --nosuchoption -- perl
 contains said '^umbra: record: --nosuchoption: no such option, '
 [[ ! -e none.data ]] || fail 'a recording of no program was left'
 
+# What is left for its path, and nothing is recorded.
+mkdir $'new\nline'
+cp "$(type -P true)" $'new\nline/true'
+refused umbra record -o left.data -- $'./new\nline/true'
+refused umbra record --include=none -o left.data -- perl -e 0
+contains said '^umbra: left\.data: no process was recorded$'
+refused umbra report left.data
+equal 'report of nothing' "$(<said)" 'umbra: left.data: no process was recorded; what was left as it is, and why: umbra ls --left left.data
+1'
+refused umbra ls --left left.data.old
+contains said '/new\?line/true: left as it is: its path has control characters$'
+refused umbra top instrumented/umbra.data
+equal 'top of what has ended' "$(<said)" 'umbra: instrumented/umbra.data: none of its programs runs any more; to see it: umbra report instrumented/umbra.data
+1'
+
 # Beside the originals, when asked for, and where there are no namespaces.
 run instrumented "$umbra" record --quiet --in-place=no -o beside.data -- "${program[@]}"
 recorded_as beside.data
@@ -120,6 +135,19 @@ contains instrumented.stderr '^umbra: /proc/umbra: the cache cannot be used: '
 : >instrumented.stderr
 recorded_as apart.data
 
+# A cache without room: what could not be written this time is no reason the next time.
+mkdir small
+if unshare -Urm mount -t tmpfs none small 2>/dev/null; then
+    # shellcheck disable=SC2016
+    XDG_CACHE_HOME=$work/small unshare -Urm sh -c 'mount -t tmpfs -o size=200k none small
+        "$1" record --quiet --in-place=no -o full.data -- perl -e 0
+        mount -o remount,size=64m small
+        "$1" record --quiet --in-place=no -o room.data -- perl -e 0' sh "$umbra"
+    umbra ls --left full.data >said
+    contains said '/libc\.so\.6: left as it is: .* No space left on device'
+    equal 'left when there was room again' "$(umbra ls --left room.data | grep -c 'No space')" 0
+fi
+
 # A function that is not to be hooked.
 umbra record --quiet --exclude='Perl_pp_*' -o few.data -- "${program[@]}" >out || equal status $? 3
 umbra report few.data --output-format=tsv --output-file=- >tsv
@@ -137,6 +165,8 @@ for ((try = 0; try < 300; try++)); do
     sleep 0.05
 done
 contains said Perl_
+umbra report --text live.data >said 2>problems
+contains problems '^umbra: live\.data: is still being recorded; '
 echo >wait
 wait "$recorder"
 
