@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -178,6 +179,12 @@ static char *require_program(const char *name)
 /* --- running it --- */
 
 static volatile sig_atomic_t running; /* call_trace_service */
+static volatile sig_atomic_t key;     /* SIGINT or SIGQUIT, if it came */
+
+static void note_key(int number)
+{
+    key = number;
+}
 
 static void pass_on(int number)
 {
@@ -185,11 +192,27 @@ static void pass_on(int number)
         kill(running, number);
 }
 
+static void heed_key(int number)
+{
+    if (signal(number, note_key) == SIG_IGN)
+        signal(number, SIG_IGN);
+}
+
+/* What a key ends is to look so to a shell: its loop ends only if its command dies of the key. */
+static void end_as(int status)
+{
+    if (!key || status != STATUS_SIGNALED + key)
+        return;
+    setrlimit(RLIMIT_CORE, &(const struct rlimit){0, 0});
+    signal(key, SIG_DFL);
+    raise(key);
+}
+
 /* A key's signals reach the program by themselves; this process stays to tell the end. */
 static void set_signals(void)
 {
-    signal(SIGINT, SIG_IGN);
-    signal(SIGQUIT, SIG_IGN);
+    heed_key(SIGINT);
+    heed_key(SIGQUIT);
     signal(SIGTERM, pass_on);
     signal(SIGHUP, pass_on);
 }
@@ -338,5 +361,6 @@ int record_main(int count, char **arguments)
     if (!options.children)
         keep_program_alone(&recording);
     tell(&recording, &options);
+    end_as(status);
     return status;
 }

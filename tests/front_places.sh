@@ -1,7 +1,7 @@
 #!/bin/bash
 # Where `umbra` keeps what it makes: recordings, the cache, and what it does where there is no cache
 # to write, no namespace and no program; its other verbs; a supervisor that is killed.
-# needs: perl gawk util-linux procps
+# needs: perl gawk util-linux procps python3
 . "$(dirname "$0")/lib.sh"
 
 export XDG_CACHE_HOME=$work/cache
@@ -190,3 +190,15 @@ kill -KILL "$worker"
 echo >wait
 wait "$recorder"
 equal 'output when the supervisor was killed' "$(<out)" 42
+
+# A key that kills the program ends the loop around umbra, as it ends the one around the program.
+# Python: who is started in the background ignores keys otherwise.
+cat >loop.sh <<'END'
+for i in 1 2; do
+    "$1" record --quiet -o "key$i.data" -- perl -e 'kill "INT", 0; sleep 9'
+done
+END
+setsid --wait python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execvp("bash", ["bash", *sys.argv[1:]])' loop.sh "$umbra" || true
+[[ -e key1.data && ! -e key2.data ]] || fail 'a loop went on after a key'
