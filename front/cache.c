@@ -37,7 +37,8 @@ static char *cache_folder(void)
         user = getpwuid(geteuid());
         home = user ? user->pw_dir : NULL;
     }
-    return home ? memory_print("%s/.cache/umbra", home) : NULL;
+    /* Some users have a home that must not exist: Debian's nobody. */
+    return home && access(home, F_OK) == 0 ? memory_print("%s/.cache/umbra", home) : NULL;
 }
 
 static bool make_folders(const char *path)

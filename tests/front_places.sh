@@ -135,6 +135,13 @@ contains instrumented.stderr '^umbra: /proc/umbra: the cache cannot be used: '
 : >instrumented.stderr
 recorded_as apart.data
 
+# A home that is not there is not made.
+run instrumented env -u XDG_CACHE_HOME HOME="$work/home" "$umbra" record -o home.data -- "${program[@]}"
+contains instrumented.stderr '^umbra: ~/\.cache/umbra: the cache cannot be used: there is no home directory; '
+: >instrumented.stderr
+recorded_as home.data
+[[ ! -e home ]] || fail 'a home was made'
+
 # A cache without room: what could not be written this time is no reason the next time.
 mkdir small
 if unshare -Urm mount -t tmpfs none small 2>/dev/null; then
