@@ -296,14 +296,16 @@ static void tell(const struct recording *recording, const struct options *option
 {
     const size_t traces = recording_count_traces(recording);
     const size_t left = recording_count_files(recording, "left");
+    char *quoted;
 
     if (options->is_quiet)
         return;
+    quoted = say_quoted(recording->name);
     if (options->is_verbose)
         recording_show_left(recording, stderr);
     else if (left)
         say("%zu file%s left as %s: umbra ls --left %s", left, left == 1 ? " was" : "s were",
-            left == 1 ? "it is" : "they are", recording->name);
+            left == 1 ? "it is" : "they are", quoted);
     if (!traces)
         say("%s: no process was recorded", recording->name);
     else if (!strcmp(recording->name, RECORDING_DEFAULT))
@@ -311,7 +313,8 @@ static void tell(const struct recording *recording, const struct options *option
             traces == 1 ? "" : "es", recording->name);
     else
         say("%zu process%s recorded in %s; to see it: umbra report %s", traces,
-            traces == 1 ? "" : "es", recording->name, recording->name);
+            traces == 1 ? "" : "es", recording->name, quoted);
+    free(quoted);
 }
 
 static void keep_program_alone(const struct recording *recording)

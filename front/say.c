@@ -72,6 +72,19 @@ static void print_word(FILE *line, const char *word)
     putc('\'', line);
 }
 
+char *say_quoted(const char *word)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *line = open_memstream(&text, &size);
+
+    if (!line)
+        return memory_copy_string(word);
+    print_word(line, word);
+    fclose(line);
+    return text;
+}
+
 void say_command(char *const *arguments)
 {
     char *text = NULL;

@@ -83,7 +83,7 @@ static void add_traces(struct words *words, const struct recording *recording)
         say_and_exit(STATUS_FAILED,
                      "%s: no process was recorded; what was left as it is, and why: umbra ls "
                      "--left %s",
-                     recording->name, recording->name);
+                     recording->name, say_quoted(recording->name));
     words_print(words, "%s/traces", recording->folder);
 }
 
@@ -138,12 +138,13 @@ static int write_page(struct words *words, const struct recording *recording,
 /* The keeper writes what there is every five seconds, or less often. */
 static void tell_if_it_goes_on(const struct recording *recording)
 {
-    char *status = recording_value(recording, "status");
+    char *status = recording_value(recording, "status"), *quoted = say_quoted(recording->name);
 
     if (!status && recording_goes_on(recording))
         say("%s: is still being recorded; this is how it was some seconds ago, and umbra top %s "
             "shows it as it is",
-            recording->name, recording->name);
+            recording->name, quoted);
+    free(quoted);
     free(status);
 }
 
@@ -195,7 +196,7 @@ static void require_service(const struct recording *recording, const char *insta
     if (tool_run_silently(command, ignored, sizeof(ignored)) != 0)
         say_and_exit(STATUS_FAILED,
                      "%s: none of its programs runs any more; to see it: umbra report %s",
-                     recording->name, recording->name);
+                     recording->name, say_quoted(recording->name));
     free(option);
 }
 

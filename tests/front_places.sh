@@ -142,6 +142,10 @@ contains instrumented.stderr '^umbra: ~/\.cache/umbra: the cache cannot be used:
 recorded_as home.data
 [[ ! -e home ]] || fail 'a home was made'
 
+# A command that a message names is one for a shell.
+umbra record -o 'a b.data' -- perl -e 0 >said 2>&1
+equal 'a name with a space' "$(<said)" "umbra: 1 process recorded in a b.data; to see it: umbra report 'a b.data'"
+
 # A cache without room: what could not be written this time is no reason the next time.
 mkdir small
 if unshare -Urm mount -t tmpfs none small 2>/dev/null; then
