@@ -159,6 +159,14 @@ if unshare -Urm mount -t tmpfs none small 2>/dev/null; then
     equal 'left when there was room again' "$(umbra ls --left room.data | grep -c 'No space')" 0
 fi
 
+# A page without room.
+if unshare -Urm mount -t tmpfs none small 2>/dev/null; then
+    # shellcheck disable=SC2016
+    unshare -Urm sh -c 'mount -t tmpfs -o size=8k none small
+        "$1" report room.data --output-file=small/page.html' sh "$umbra" >said 2>&1 || true
+    contains said '^grinder: small/page.html: cannot be written: No space left on device$'
+fi
+
 # A function that is not to be hooked.
 umbra record --quiet --exclude='Perl_pp_*' -o few.data -- "${program[@]}" >out || equal status $? 3
 umbra report few.data --output-format=tsv --output-file=- >tsv
