@@ -38,7 +38,8 @@ static char *cache_folder(void)
         user = getpwuid(geteuid());
         home = user ? user->pw_dir : NULL;
     }
-    return home ? memory_print("%s/.cache/umbra", home) : NULL;
+    /* Some users have a home that must not exist: Debian's nobody. */
+    return home && access(home, F_OK) == 0 ? memory_print("%s/.cache/umbra", home) : NULL;
 }
 
 static bool make_folders(const char *path)
@@ -294,6 +295,13 @@ static bool hooks_nothing(const char *said)
     return strstr(said, " found, 0 hooked, ") != NULL;
 }
 
+/* What instrument says of the file that it writes, as of a full disk, is no property of the
+   original and is not to be kept. */
+static bool is_about(const char *reason, const char *path)
+{
+    return !strncmp(reason, path, strlen(path));
+}
+
 /* What is open, and not what its path leads to by now: another user may have put a link to what he
    must not read in its place, and the copy is to be his. */
 static enum cached instrument(const struct cache *cache, int original, const char *part,
@@ -325,7 +333,9 @@ static enum cached instrument(const struct cache *cache, int original, const cha
         snprintf(reason, CACHE_REASON_SIZE, "no function in it is to be hooked");
         return CACHED_LEFT;
     }
-    return status == 0 ? CACHED : status == STATUS_FAILED ? CACHED_LEFT : CACHED_FAILED;
+    if (status == 0)
+        return CACHED;
+    return status == STATUS_FAILED && !is_about(reason, part) ? CACHED_LEFT : CACHED_FAILED;
 }
 
 /* The time of the original, and as far as allowed its owner: it takes the original's place. */

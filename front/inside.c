@@ -60,14 +60,6 @@ static const char *begin_in_place(int socket)
     return NULL;
 }
 
-static void note_pid(const struct recording *recording)
-{
-    char *pid = memory_print("%d", (int)getpid());
-
-    recording_note(recording, "pid", pid);
-    free(pid);
-}
-
 int inside_main(int count, char **arguments)
 {
     struct recording recording;
@@ -78,7 +70,7 @@ int inside_main(int count, char **arguments)
     if (count <= AT_OPTIONS)
         say_and_exit(STATUS_USAGE, "inside: is for umbra record alone");
     socket = atoi(arguments[AT_SOCKET]);
-    recording = (struct recording){arguments[AT_NAME], arguments[AT_FOLDER]};
+    recording = (struct recording){.name = arguments[AT_NAME], .folder = arguments[AT_FOLDER]};
     option_count = atoi(arguments[AT_COUNT]);
     if (option_count < 0 || AT_OPTIONS + option_count >= count)
         say_and_exit(STATUS_USAGE, "inside: is for umbra record alone");
@@ -86,7 +78,7 @@ int inside_main(int count, char **arguments)
         words_add(&options, arguments[AT_OPTIONS + i]);
     path = arguments[AT_PATH];
     arguments += AT_OPTIONS + option_count;
-    note_pid(&recording);
+    recording_begin(&recording);
     if (socket >= 0) {
         why = begin_in_place(socket);
         close(socket);

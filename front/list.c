@@ -27,7 +27,10 @@ static void show(const char *name)
     status = recording_value(&recording, "status");
     printf("%-20s  %-20s  %9zu  %6zu  %-7s  %s\n", recording.name, began ? began : "",
            recording_count_traces(&recording), recording_count_files(&recording, "instrumented"),
-           status ? status : "running", command ? command : "");
+           status                          ? status
+           : recording_goes_on(&recording) ? "running"
+                                           : "killed",
+           command ? command : "");
     free(command);
     free(began);
     free(status);
@@ -86,9 +89,10 @@ int list_main(int count, char **arguments)
     bool is_left = false, ok = true;
     int code;
 
+    opterr = 0;
     while ((code = getopt_long(count, arguments, "", option_table, NULL)) >= 0) {
         if (code != 'l')
-            return STATUS_USAGE;
+            say_wrong_option("ls", arguments[optind - 1]);
         is_left = true;
     }
     if (is_left && count - optind > 1)

@@ -1,10 +1,12 @@
 /* umbra: one command for the three programs behind it. What it does is what they do; --verbose
    shows how it calls them. */
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "front/cache.h"
 #include "front/inside.h"
@@ -78,13 +80,14 @@ static int cache_main(int count, char **arguments)
     bool is_clear = false;
     int code, status;
 
+    opterr = 0;
     while ((code = getopt_long(count, arguments, "", table, NULL)) >= 0) {
         if (code == 'c')
             is_clear = true;
         else if (code == 'l')
             limit = optarg;
         else
-            return STATUS_USAGE;
+            say_wrong_option("cache", arguments[optind - 1]);
     }
     if (optind < count)
         say_and_exit(STATUS_USAGE, "cache: expected no argument, found %s", arguments[optind]);
@@ -118,19 +121,42 @@ static int show_help(void)
     return fputs(help, stdout) < 0 || fflush(stdout) != 0 ? STATUS_FAILED : 0;
 }
 
+static int show_version(void)
+{
+    return puts("umbra " UMBRA_VERSION) < 0 || fflush(stdout) != 0 ? STATUS_FAILED : 0;
+}
+
 static int run_verb(const struct verb *verb, int count, char **arguments)
 {
-    return asks_for("--help", count, arguments) ? show_help() : verb->run(count, arguments);
+    if (asks_for("--help", count, arguments))
+        return show_help();
+    if (asks_for("--version", count, arguments))
+        return show_version();
+    return verb->run(count, arguments);
+}
+
+/* Where the caller has closed one, no file of ours is to take its number. The program finds it
+   closed. */
+static void open_standard_descriptors(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
 }
 
 int main(int count, char **arguments)
 {
+    open_standard_descriptors();
     if (count > 1 && !strcmp(arguments[1], "inside"))
         return inside_main(count, arguments);
     if (asks_for("--help", count, arguments))
         return show_help();
     if (asks_for("--version", count, arguments))
-        return puts("umbra " UMBRA_VERSION) < 0 ? STATUS_FAILED : 0;
+        return show_version();
     if (count < 2)
         say_and_exit(STATUS_USAGE, "expected a verb: record, report, top, diff, ls or cache; umbra "
                                    "--help says more");

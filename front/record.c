@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -74,8 +75,11 @@ static bool read_yes(const char *name, const char *value)
 /* A filter's path must lead there from anywhere. */
 static void hand_on(struct words *words, const char *name, const char *value)
 {
-    char *path = value && !strcmp(name, "filter") ? realpath(value, NULL) : NULL;
+    const bool is_path = value && !strcmp(name, "filter");
+    char *path = is_path ? realpath(value, NULL) : NULL;
 
+    if (is_path && (!path || access(path, R_OK) < 0))
+        say_and_exit(STATUS_USAGE, "--filter=%s: cannot be read: %s", value, strerror(errno));
     if (value)
         words_print(words, "--%s=%s", name, path ? path : value);
     else
@@ -108,8 +112,6 @@ static void take_option(struct options *options, int code, const char *name)
     case OPTION_QUIET:
         options->is_quiet = true;
         break;
-    default:
-        exit(STATUS_USAGE); /* getopt has said why */
     }
 }
 
@@ -118,8 +120,12 @@ static void read_options(struct options *options, int count, char **arguments)
     int code, which;
 
     *options = (struct options){.output = RECORDING_DEFAULT, .children = true, .in_place = true};
-    while ((code = getopt_long(count, arguments, "+o:", option_table, &which)) >= 0)
+    opterr = 0;
+    while ((code = getopt_long(count, arguments, "+o:", option_table, &which)) >= 0) {
+        if (code == '?')
+            say_wrong_option("record", arguments[optind - 1]);
         take_option(options, code, code == 'o' ? "o" : option_table[which].name);
+    }
     options->program = arguments + optind;
     if (!*options->program)
         say_and_exit(STATUS_USAGE,
@@ -160,17 +166,25 @@ static char *find_program(const char *name)
 static char *require_program(const char *name)
 {
     char *path = find_program(name);
+    struct stat status;
 
     if (path)
         return path;
-    if (strchr(name, '/') && access(name, F_OK) == 0)
-        say_and_exit(STATUS_NOT_FOUND - 1, "%s: cannot be executed", name);
+    if (strchr(name, '/') && stat(name, &status) == 0)
+        say_and_exit(STATUS_NOT_FOUND - 1, "%s: cannot be executed: %s", name,
+                     S_ISDIR(status.st_mode) ? "it is a folder" : strerror(EACCES));
     say_and_exit(STATUS_NOT_FOUND, "%s: there is no such program", name);
 }
 
 /* --- running it --- */
 
 static volatile sig_atomic_t running; /* call_trace_service */
+static volatile sig_atomic_t key;     /* SIGINT or SIGQUIT, if it came */
+
+static void note_key(int number)
+{
+    key = number;
+}
 
 static void pass_on(int number)
 {
@@ -178,11 +192,27 @@ static void pass_on(int number)
         kill(running, number);
 }
 
+static void heed_key(int number)
+{
+    if (signal(number, note_key) == SIG_IGN)
+        signal(number, SIG_IGN);
+}
+
+/* What a key ends is to look so to a shell: its loop ends only if its command dies of the key. */
+static void end_as(int status)
+{
+    if (!key || status != STATUS_SIGNALED + key)
+        return;
+    setrlimit(RLIMIT_CORE, &(const struct rlimit){0, 0});
+    signal(key, SIG_DFL);
+    raise(key);
+}
+
 /* A key's signals reach the program by themselves; this process stays to tell the end. */
 static void set_signals(void)
 {
-    signal(SIGINT, SIG_IGN);
-    signal(SIGQUIT, SIG_IGN);
+    heed_key(SIGINT);
+    heed_key(SIGQUIT);
     signal(SIGTERM, pass_on);
     signal(SIGHUP, pass_on);
 }
@@ -266,14 +296,16 @@ static void tell(const struct recording *recording, const struct options *option
 {
     const size_t traces = recording_count_traces(recording);
     const size_t left = recording_count_files(recording, "left");
+    char *quoted;
 
     if (options->is_quiet)
         return;
+    quoted = say_quoted(recording->name);
     if (options->is_verbose)
         recording_show_left(recording, stderr);
     else if (left)
         say("%zu file%s left as %s: umbra ls --left %s", left, left == 1 ? " was" : "s were",
-            left == 1 ? "it is" : "they are", recording->name);
+            left == 1 ? "it is" : "they are", quoted);
     if (!traces)
         say("%s: no process was recorded", recording->name);
     else if (!strcmp(recording->name, RECORDING_DEFAULT))
@@ -281,7 +313,8 @@ static void tell(const struct recording *recording, const struct options *option
             traces == 1 ? "" : "es", recording->name);
     else
         say("%zu process%s recorded in %s; to see it: umbra report %s", traces,
-            traces == 1 ? "" : "es", recording->name, recording->name);
+            traces == 1 ? "" : "es", recording->name, quoted);
+    free(quoted);
 }
 
 static void keep_program_alone(const struct recording *recording)
@@ -322,9 +355,15 @@ int record_main(int count, char **arguments)
     }
     make_command(&command, &options, &inside, instance);
     status = run(command.list, inside.socket);
+    if (!recording_has_begun(&recording)) {
+        recording_take_back(&recording);
+        say("nothing was run, and no recording was made");
+        return status;
+    }
     note_end(&recording, status);
     if (!options.children)
         keep_program_alone(&recording);
     tell(&recording, &options);
+    end_as(status);
     return status;
 }

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -57,6 +58,22 @@ static bool is_there(const char *path)
     return lstat(path, &ignored) == 0;
 }
 
+/* --- an earlier one of the same name ---
+ *
+ *                      NAME        NAME.old    in NAME/older
+ *      before          B           A
+ *      made            new         B           A
+ *      begun           new         B           (removed)
+ *      taken back      B           A
+ *
+ * So what cannot be run, for the value of an option as an example, costs no earlier recording. The
+ * new one is made as NAME.new-PID first: if there is no room for it, nothing has been moved.
+ */
+#define OLDER "older"
+
+#define HELD_TRIES    50
+#define HELD_PAUSE_US 20000
+
 static void require_recording(const char *path, const char *name)
 {
     if (is_there(path) && !recording_is_in(path))
@@ -66,23 +83,94 @@ static void require_recording(const char *path, const char *name)
                      name);
 }
 
-/* perf does the same to perf.data. */
-static void move_aside(const char *path, const char *name)
+static void rename_or_exit(const char *from, const char *to)
 {
-    char *old = memory_print("%s" RECORDING_OLD, path);
-    char *old_name = memory_print("%s" RECORDING_OLD, name);
+    if (rename(from, to) < 0)
+        say_and_exit(STATUS_FAILED, "%s: cannot be renamed to %s: %s; name another place with -o",
+                     from, to, strerror(errno));
+}
 
-    require_recording(path, name);
-    if (is_there(path)) {
-        require_recording(old, old_name);
-        if (is_there(old))
-            remove_recording(old);
-        if (rename(path, old) < 0)
-            say_and_exit(STATUS_FAILED, "%s: cannot be renamed to %s: %s", name, old_name,
-                         strerror(errno));
+/* While it lasts, umbra record and the supervisor have a lock on the folder. Both keep the
+   descriptor until they end. */
+static void hold(const char *folder)
+{
+    const int directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (directory >= 0)
+        flock(directory, LOCK_EX | LOCK_NB);
+}
+
+static bool is_held(const char *folder)
+{
+    const int directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool is;
+
+    if (directory < 0)
+        return false;
+    is = flock(directory, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+    close(directory);
+    return is;
+}
+
+/* The supervisor of one that has just ended may live a little longer. */
+static bool is_held_on(const char *folder)
+{
+    for (int tries = 0; tries < HELD_TRIES; tries++) {
+        if (!is_held(folder))
+            return false;
+        usleep(HELD_PAUSE_US);
     }
+    return true;
+}
+
+bool recording_goes_on(const struct recording *recording)
+{
+    return is_held(recording->folder);
+}
+
+static char *path_of_new(const struct recording *recording)
+{
+    return memory_print("%s.new-%d", recording->folder, (int)getpid());
+}
+
+static char *path_of_old(const struct recording *recording)
+{
+    return memory_print("%s" RECORDING_OLD, recording->folder);
+}
+
+/* A folder with the first line in it; or ends the process. */
+static void make_new(const struct recording *recording, const char *folder)
+{
+    char *path = memory_print("%s/recording", folder);
+    int error = 0;
+    FILE *file;
+
+    if (mkdir(folder, 0700) < 0)
+        say_and_exit(STATUS_FAILED, "%s: cannot be made: %s; name another place with -o",
+                     recording->name, strerror(errno));
+    file = fopen(path, "wxe");
+    if (!file || fputs(FIRST_LINE, file) < 0)
+        error = errno;
+    if (file && fclose(file) != 0 && !error)
+        error = errno;
+    free(path);
+    if (!error)
+        return;
+    remove_recording(folder);
+    say_and_exit(STATUS_FAILED, "%s: cannot be written: %s; name another place with -o",
+                 recording->name, strerror(error));
+}
+
+/* perf does the same to perf.data. */
+static void move_aside(const struct recording *recording, const char *folder_of_new)
+{
+    char *old = path_of_old(recording), *older = memory_print("%s/" OLDER, folder_of_new);
+
+    if (is_there(old))
+        rename_or_exit(old, older);
+    rename_or_exit(recording->folder, old);
     free(old);
-    free(old_name);
+    free(older);
 }
 
 static char *without_slashes(const char *name)
@@ -110,20 +198,68 @@ static char *absolute(const char *name)
 
 void recording_make(struct recording *recording, const char *name)
 {
-    char *path;
-    FILE *file;
+    char *new, *old, *name_of_old;
 
+    if (!*name)
+        say_and_exit(STATUS_USAGE, "--output=: expected the name of a folder, found none");
     recording->name = without_slashes(name);
     recording->folder = absolute(recording->name);
-    move_aside(recording->folder, recording->name);
-    if (mkdir(recording->folder, 0700) < 0)
-        say_and_exit(STATUS_FAILED, "%s: cannot be made: %s; name another place with -o",
-                     recording->name, strerror(errno));
-    path = recording_path(recording, "recording");
-    file = fopen(path, "wxe");
-    if (!file || fputs(FIRST_LINE, file) < 0 || fclose(file) != 0)
-        say_and_exit(STATUS_FAILED, "%s: cannot be written: %s", path, strerror(errno));
-    free(path);
+    new = path_of_new(recording);
+    old = path_of_old(recording);
+    name_of_old = memory_print("%s" RECORDING_OLD, recording->name);
+    require_recording(recording->folder, recording->name);
+    recording->has_earlier = is_there(recording->folder);
+    if (recording->has_earlier)
+        require_recording(old, name_of_old);
+    if (recording->has_earlier && is_held_on(recording->folder))
+        say_and_exit(STATUS_FAILED,
+                     "%s: is being recorded by another umbra record, or a program that it left "
+                     "still runs; name another place with -o",
+                     recording->name);
+    make_new(recording, new);
+    hold(new);
+    if (recording->has_earlier)
+        move_aside(recording, new);
+    rename_or_exit(new, recording->folder);
+    free(new);
+    free(old);
+    free(name_of_old);
+}
+
+void recording_begin(const struct recording *recording)
+{
+    char *older = recording_path(recording, OLDER), *pid = memory_print("%d", (int)getpid());
+
+    recording_note(recording, "pid", pid);
+    if (is_there(older))
+        remove_recording(older);
+    free(older);
+    free(pid);
+}
+
+bool recording_has_begun(const struct recording *recording)
+{
+    char *pid = recording_value(recording, "pid");
+    const bool has_begun = pid;
+
+    free(pid);
+    return has_begun;
+}
+
+void recording_take_back(const struct recording *recording)
+{
+    char *new = path_of_new(recording), *old = path_of_old(recording);
+    char *older = memory_print("%s/" OLDER, new);
+
+    rename_or_exit(recording->folder, new);
+    if (recording->has_earlier)
+        rename_or_exit(old, recording->folder);
+    if (is_there(older))
+        rename_or_exit(older, old);
+    remove_recording(new);
+    free(new);
+    free(old);
+    free(older);
 }
 
 void recording_open(struct recording *recording, const char *name)

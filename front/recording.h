@@ -24,15 +24,26 @@
 struct recording {
     char *name;   /* as the user gave it */
     char *folder; /* absolute */
+    bool has_earlier;
 };
 
-/* Makes one. A recording of that name becomes NAME.old, and that of this name goes. Anything else
-   there ends the process with a message. */
+/* Makes one. A recording of that name becomes NAME.old, and that of this name goes when the program
+   begins. Anything else there ends the process with a message. */
 void recording_make(struct recording *recording, const char *name);
+
+/* Called in the process that becomes the program. */
+void recording_begin(const struct recording *recording);
+bool recording_has_begun(const struct recording *recording);
+
+/* Removes it; what was there before recording_make is there again. */
+void recording_take_back(const struct recording *recording);
 
 /* Opens one, or ends the process with a message. */
 void recording_open(struct recording *recording, const char *name);
 void recording_free(struct recording *recording);
+
+/* Whether somebody records into it now. */
+bool recording_goes_on(const struct recording *recording);
 
 /* Whether there is one in that folder. */
 bool recording_is_in(const char *folder);

@@ -41,6 +41,14 @@ void say_and_exit(int status, const char *format, ...)
     exit(status);
 }
 
+void say_wrong_option(const char *verb, const char *word)
+{
+    say_and_exit(STATUS_USAGE,
+                 "%s: %s: no such option, or its value is missing, or it takes none; see umbra "
+                 "--help",
+                 verb, word);
+}
+
 void say_commands(void)
 {
     shows_commands = true;
@@ -62,6 +70,19 @@ static void print_word(FILE *line, const char *word)
         putc(*word, line);
     }
     putc('\'', line);
+}
+
+char *say_quoted(const char *word)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *line = open_memstream(&text, &size);
+
+    if (!line)
+        return memory_copy_string(word);
+    print_word(line, word);
+    fclose(line);
+    return text;
 }
 
 void say_command(char *const *arguments)

@@ -79,6 +79,11 @@ static const char *recording_or_default(const struct asked *asked)
 
 static void add_traces(struct words *words, const struct recording *recording)
 {
+    if (!recording_count_traces(recording))
+        say_and_exit(STATUS_FAILED,
+                     "%s: no process was recorded; what was left as it is, and why: umbra ls "
+                     "--left %s",
+                     recording->name, say_quoted(recording->name));
     words_print(words, "%s/traces", recording->folder);
 }
 
@@ -130,6 +135,19 @@ static int write_page(struct words *words, const struct recording *recording,
     return status;
 }
 
+/* The keeper writes what there is every five seconds, or less often. */
+static void tell_if_it_goes_on(const struct recording *recording)
+{
+    char *status = recording_value(recording, "status"), *quoted = say_quoted(recording->name);
+
+    if (!status && recording_goes_on(recording))
+        say("%s: is still being recorded; this is how it was some seconds ago, and umbra top %s "
+            "shows it as it is",
+            recording->name, quoted);
+    free(quoted);
+    free(status);
+}
+
 int report_main(int count, char **arguments)
 {
     struct recording recording;
@@ -144,6 +162,7 @@ int report_main(int count, char **arguments)
                      "report: --text stands for --mode=summary; give one of them, and "
                      "no --output-format");
     recording_open(&recording, recording_or_default(&asked));
+    tell_if_it_goes_on(&recording);
     mode = asked.mode      ? asked.mode
            : asked.is_text ? "summary"
            : asked.format  ? "profile"
@@ -168,6 +187,19 @@ static bool is_of_service(const char *option)
            !strcmp(option, "--once");
 }
 
+static void require_service(const struct recording *recording, const char *instance)
+{
+    char *option = memory_print("--instance-id=%s", instance);
+    char *const command[] = {tools_find()->service, "status", option, NULL};
+    char ignored[1024];
+
+    if (tool_run_silently(command, ignored, sizeof(ignored)) != 0)
+        say_and_exit(STATUS_FAILED,
+                     "%s: none of its programs runs any more; to see it: umbra report %s",
+                     recording->name, say_quoted(recording->name));
+    free(option);
+}
+
 int top_main(int count, char **arguments)
 {
     struct recording recording;
@@ -179,6 +211,7 @@ int top_main(int count, char **arguments)
     read_arguments(&asked, 1, arguments);
     recording_open(&recording, recording_or_default(&asked));
     instance = recording_value(&recording, "instance");
+    require_service(&recording, instance ? instance : "default");
     words_add(&words, tools_find()->service);
     words_add(&words, "top");
     words_print(&words, "--instance-id=%s", instance ? instance : "default");

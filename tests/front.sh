@@ -43,6 +43,11 @@ programs()
     native_and_recorded 'children' sh -c 'perl -e "print 2 + 3"; gawk "BEGIN { print 7 * 6 }"'
     contains left '^perl-'
     contains left '^gawk-'
+    local user=("${as[@]}")
+    as+=(sh -c 'exec "$@" 0<&- 1>&-' sh)
+    native_and_recorded 'closed descriptors' perl -e \
+        'warn join(" ", map { -e "/proc/self/fd/$_" ? "open" : "closed" } 0 .. 2), "\n"'
+    as=("${user[@]}")
     native_and_recorded 'a signal' sh -c 'kill -TERM $$'
     equal 'status after a signal' "$(<instrumented.status)" 143
     native_and_recorded 'what is read is the original' sh -c \

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Where `umbra` keeps what it makes: recordings, the cache, and what it does where there is no cache
 # to write, no namespace and no program; its other verbs; a supervisor that is killed.
-# needs: perl gawk util-linux procps
+# needs: perl gawk util-linux procps python3
 . "$(dirname "$0")/lib.sh"
 
 export XDG_CACHE_HOME=$work/cache
@@ -82,13 +82,33 @@ refused umbra record -o none.data -- nosuchprogram
 equal 'no such program' "$(<said)" "umbra: nosuchprogram: there is no such program
 127"
 refused umbra record -o none.data -- ./one.out
-equal 'not executable' "$(<said)" "umbra: ./one.out: cannot be executed
+equal 'not executable' "$(<said)" "umbra: ./one.out: cannot be executed: Permission denied
 126"
 refused umbra record
 contains said '^umbra: record: expected a program'
 refused umbra nosuchverb
 contains said '^umbra: nosuchverb: expected a verb'
+refused umbra record -o none.data -- ./native
+equal 'a folder' "$(<said)" "umbra: ./native: cannot be executed: it is a folder
+126"
+refused umbra record --nosuchoption -- perl
+contains said '^umbra: record: --nosuchoption: no such option, '
 [[ ! -e none.data ]] || fail 'a recording of no program was left'
+
+# What is left for its path, and nothing is recorded.
+mkdir $'new\nline'
+cp "$(type -P true)" $'new\nline/true'
+refused umbra record -o left.data -- $'./new\nline/true'
+refused umbra record --include=none -o left.data -- perl -e 0
+contains said '^umbra: left\.data: no process was recorded$'
+refused umbra report left.data
+equal 'report of nothing' "$(<said)" 'umbra: left.data: no process was recorded; what was left as it is, and why: umbra ls --left left.data
+1'
+refused umbra ls --left left.data.old
+contains said '/new\?line/true: left as it is: its path has control characters$'
+refused umbra top instrumented/umbra.data
+equal 'top of what has ended' "$(<said)" 'umbra: instrumented/umbra.data: none of its programs runs any more; to see it: umbra report instrumented/umbra.data
+1'
 
 # Beside the originals, when asked for, and where there are no namespaces.
 run instrumented "$umbra" record --quiet --in-place=no -o beside.data -- "${program[@]}"
@@ -132,6 +152,38 @@ if unshare -Urpf --mount-proc true 2>/dev/null; then
     recorded_as container.data
 fi
 
+# A home that is not there is not made.
+run instrumented env -u XDG_CACHE_HOME HOME="$work/home" "$umbra" record -o home.data -- "${program[@]}"
+contains instrumented.stderr '^umbra: ~/\.cache/umbra: the cache cannot be used: there is no home directory; '
+: >instrumented.stderr
+recorded_as home.data
+[[ ! -e home ]] || fail 'a home was made'
+
+# A command that a message names is one for a shell.
+umbra record -o 'a b.data' -- perl -e 0 >said 2>&1
+equal 'a name with a space' "$(<said)" "umbra: 1 process recorded in a b.data; to see it: umbra report 'a b.data'"
+
+# A cache without room: what could not be written this time is no reason the next time.
+mkdir small
+if unshare -Urm mount -t tmpfs none small 2>/dev/null; then
+    # shellcheck disable=SC2016
+    XDG_CACHE_HOME=$work/small unshare -Urm sh -c 'mount -t tmpfs -o size=200k none small
+        "$1" record --quiet --in-place=no -o full.data -- perl -e 0
+        mount -o remount,size=64m small
+        "$1" record --quiet --in-place=no -o room.data -- perl -e 0' sh "$umbra"
+    umbra ls --left full.data >said
+    contains said '/libc\.so\.6: left as it is: .* No space left on device'
+    equal 'left when there was room again' "$(umbra ls --left room.data | grep -c 'No space')" 0
+fi
+
+# A page without room.
+if unshare -Urm mount -t tmpfs none small 2>/dev/null; then
+    # shellcheck disable=SC2016
+    unshare -Urm sh -c 'mount -t tmpfs -o size=8k none small
+        "$1" report room.data --output-file=small/page.html' sh "$umbra" >said 2>&1 || true
+    contains said '^grinder: small/page.html: cannot be written: No space left on device$'
+fi
+
 # A function that is not to be hooked.
 umbra record --quiet --exclude='Perl_pp_*' -o few.data -- "${program[@]}" >out || equal status $? 3
 umbra report few.data --output-format=tsv --output-file=- >tsv
@@ -149,6 +201,8 @@ for ((try = 0; try < 300; try++)); do
     sleep 0.05
 done
 contains said Perl_
+umbra report --text live.data >said 2>problems
+contains problems '^umbra: live\.data: is still being recorded; '
 echo >wait
 wait "$recorder"
 
@@ -172,3 +226,15 @@ kill -KILL "$worker"
 echo >wait
 wait "$recorder"
 equal 'output when the supervisor was killed' "$(<out)" 42
+
+# A key that kills the program ends the loop around umbra, as it ends the one around the program.
+# Python: who is started in the background ignores keys otherwise.
+cat >loop.sh <<'END'
+for i in 1 2; do
+    "$1" record --quiet -o "key$i.data" -- perl -e 'kill "INT", 0; sleep 9'
+done
+END
+setsid --wait python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execvp("bash", ["bash", *sys.argv[1:]])' loop.sh "$umbra" || true
+[[ -e key1.data && ! -e key2.data ]] || fail 'a loop went on after a key'

@@ -111,6 +111,14 @@ int output_open_private(struct output *output, const char *path)
     return open_output(output, path, false, 0600);
 }
 
+/* stdio has not kept why an earlier write failed, and that of another byte fails for the same
+   reason. The file is not kept. */
+static void find_cause(FILE *stream)
+{
+    if (write(fileno(stream), "", 1) >= 0)
+        errno = 0;
+}
+
 int output_commit(struct output *output)
 {
     int result = 0;
@@ -118,6 +126,8 @@ int output_commit(struct output *output)
     errno = 0;
     if (fflush(output->stream) || ferror(output->stream))
         result = -1;
+    if (result < 0 && !errno && output->target)
+        find_cause(output->stream);
     if (output->stream != stdout && fclose(output->stream))
         result = -1;
     if (result == 0 && output->target)

@@ -73,8 +73,8 @@ static int serve(const struct options *options, struct service *service)
     if (!serve_run_command(service))
         return service->exit_status;
     status = serve_run(service);
-    if (options->command && !service->recorder.last_session && !service->refused &&
-        !service->rest.has_strangers)
+    if (options->command && !options->is_quiet && !service->recorder.last_session &&
+        !service->refused && !service->rest.has_strangers)
         say_none_came(service, options->command[0]);
     return status;
 }
