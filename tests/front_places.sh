@@ -197,7 +197,7 @@ umbra record --quiet -o live.data -- perl -e 'my $s = 0; $s += length $_ for 1 .
 recorder=$!
 started+=("$recorder")
 for ((try = 0; try < 300; try++)); do
-    umbra top live.data --once --top=5 >said 2>problems && grep -q Perl_ said && break
+    umbra top live.data --once --top=500 >said 2>problems && grep -q Perl_ said && break
     sleep 0.05
 done
 contains said Perl_
