@@ -83,10 +83,10 @@ bool mounts_join(pid_t pid)
 }
 
 /* Read-only before it is seen: nobody writes into the cache. */
-bool mounts_bind(const char *file, int target)
+bool mounts_bind(int file, int target)
 {
     struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY};
-    const int tree = open_tree(AT_FDCWD, file, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+    const int tree = open_tree(file, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
     bool ok;
     int error;
 

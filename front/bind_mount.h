@@ -22,9 +22,9 @@ const char *mounts_enter(void);
 /* This process, of one thread, joins the namespaces of that one. Returns false with errno. */
 bool mounts_join(pid_t pid);
 
-/* What is at `file` takes the place of what `target`, a descriptor opened with O_PATH, stands for.
-   Returns false with errno. */
-bool mounts_bind(const char *file, int target);
+/* What `file` stands for takes the place of what `target` stands for, both descriptors opened with
+   O_PATH. Returns false with errno. */
+bool mounts_bind(int file, int target);
 
 /* Takes it away from what `bound`, likewise, stands for: what lies below is there again. Whoever
    has it open or mapped keeps it. */

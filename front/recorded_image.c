@@ -94,16 +94,34 @@ static bool copy_file(const char *copy, const char *image)
 }
 
 /* A link to it, or a copy from another file system. */
+static bool is_copy(const struct stat *image, const struct stat *copy)
+{
+    if (image->st_dev == copy->st_dev)
+        return image->st_ino == copy->st_ino;
+    return image->st_size == copy->st_size && image->st_uid == copy->st_uid &&
+           image->st_mtim.tv_sec == copy->st_mtim.tv_sec &&
+           image->st_mtim.tv_nsec == copy->st_mtim.tv_nsec;
+}
+
 static bool is_same(const char *image, const char *copy)
 {
     struct stat a, b;
 
-    if (stat(image, &a) < 0 || stat(copy, &b) < 0)
-        return false;
-    if (a.st_dev == b.st_dev)
-        return a.st_ino == b.st_ino;
-    return a.st_size == b.st_size && a.st_mtim.tv_sec == b.st_mtim.tv_sec &&
-           a.st_mtim.tv_nsec == b.st_mtim.tv_nsec;
+    return lstat(image, &a) == 0 && stat(copy, &b) == 0 && is_copy(&a, &b);
+}
+
+int recorded_image_open(const char *image, const char *copy, struct stat *status)
+{
+    const int file = open(image, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    struct stat expected;
+
+    if (file < 0)
+        return -1;
+    if (fstat(file, status) == 0 && stat(copy, &expected) == 0 && is_copy(status, &expected))
+        return file;
+    close(file);
+    errno = ESTALE;
+    return -1;
 }
 
 /* Returns false with EEXIST if another is there. */

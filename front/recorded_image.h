@@ -3,6 +3,7 @@
 #define UMBRA_FRONT_RECORDED_IMAGE_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #include "front/recording.h"
 
@@ -25,5 +26,12 @@ void recorded_image_note(const struct recording *recording, const char *what, co
  * another file before, as of a program that was built anew, it is images/PATH~2 and so on.
  */
 char *recorded_image_keep(const struct recording *recording, const char *path, const char *copy);
+
+/*
+ * What is bound is what is open, once it has been seen to be the copy: the recording may lie in a
+ * folder of another user, who can put something else in its place at any time. Opened with O_PATH;
+ * -1 with errno, ESTALE if it is another file.
+ */
+int recorded_image_open(const char *image, const char *copy, struct stat *status);
 
 #endif

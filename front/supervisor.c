@@ -95,10 +95,11 @@ static void put_in_place(struct supervisor *supervisor, int name, const struct s
 {
     const struct recording *recording = supervisor->wish->recording;
     char *image = recorded_image_keep(recording, path, copy);
-    const int original = image ? fcntl(name, F_DUPFD_CLOEXEC, 0) : -1;
     struct stat copied;
+    const int file = image ? recorded_image_open(image, copy, &copied) : -1;
+    const int original = file >= 0 ? fcntl(name, F_DUPFD_CLOEXEC, 0) : -1;
 
-    if (original >= 0 && stat(image, &copied) == 0 && mounts_bind(image, name)) {
+    if (original >= 0 && mounts_bind(file, name)) {
         known_add_copy(&supervisor->files, &copied, original);
         note(supervisor, "instrumented", path, image + strlen(recording->folder) + 1);
     } else {
@@ -106,6 +107,8 @@ static void put_in_place(struct supervisor *supervisor, int name, const struct s
         if (original >= 0)
             close(original);
     }
+    if (file >= 0)
+        close(file);
     free(image);
 }
 
