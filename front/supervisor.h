@@ -34,8 +34,7 @@
  * worker, and one that takes over when the worker dies, and lets every call go on. It stays until
  * the last process of the recording has ended, also of those that the program left running.
  *
- * Measured on an EPYC of family 25, one open and close of a small file: 0.9 us natively, see
- * docs/front.md for this way. Other ways that were considered are there, too.
+ * docs/front.md has what a watched call costs, and the other ways that were considered.
  */
 #ifndef UMBRA_FRONT_SUPERVISOR_H
 #define UMBRA_FRONT_SUPERVISOR_H
