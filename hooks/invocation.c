@@ -43,19 +43,18 @@ static uint64_t weight_of(const struct record *record)
     return record->weight & ~END_IS_NOTED;
 }
 
-/* Is number `number` of the node's calls to be timed? */
-static bool is_chosen(const struct trace_node *node, uint64_t number)
+bool invocation_is_chosen(const struct trace_node *node, uint64_t number)
 {
     return (int32_t)((uint32_t)number - node->next) >= 0;
 }
 
 /* Number `number` of the node's calls: is it to be timed, and for how many does it stand? The
    same as in linux/entry.S. */
-static uint64_t choose(struct trace_node *node, uint64_t number)
+uint64_t invocation_choose(struct trace_node *node, uint64_t number)
 {
     uint8_t weight = node->gap;
 
-    if (!is_chosen(node, number))
+    if (!invocation_is_chosen(node, number))
         return 0;
     node->gap = (uint8_t)(node->mask / 2 + 1 + (node->random & node->mask));
     node->next = (uint32_t)number + node->gap;
@@ -71,7 +70,7 @@ void invocation_begin(struct record *record, struct trace_node *node, uint64_t r
     record->ret = ret;
     record->body = body;
     record->node = node;
-    record->weight = session.is_adaptive ? choose(node, calls + node->passed) : 1;
+    record->weight = session.is_adaptive ? invocation_choose(node, calls + node->passed) : 1;
     record->t0 = record->weight ? now : session.header->tick;
     __atomic_store_n(&record->mark, calls, __ATOMIC_RELEASE);
     __atomic_store_n(&record->slot, slot + SLOT_BIAS, __ATOMIC_RELEASE);
@@ -79,7 +78,7 @@ void invocation_begin(struct record *record, struct trace_node *node, uint64_t r
 }
 
 /* Durations of calls that stand for others decide how many calls the next timed one stands for. */
-static void add_timed(struct trace_node *node, uint64_t weight, uint64_t ticks, uint64_t now)
+void invocation_add_timed(struct trace_node *node, uint64_t weight, uint64_t ticks, uint64_t now)
 {
     uint32_t most = node->timed < TIMING_MANY ? TIMING_MASK : TIMING_MASK_OF_MANY;
 
@@ -99,8 +98,8 @@ static void add_timed(struct trace_node *node, uint64_t weight, uint64_t ticks, 
  * of the two is taken for its begin. If two ticks went by since, it took long, and its time is
  * added. From now on the context is timed again.
  */
-static void add_untimed(const struct thread *thread, struct trace_node *node, uint64_t tick,
-                        uint64_t now)
+void invocation_notice(const struct thread *thread, struct trace_node *node, uint64_t tick,
+                       uint64_t now)
 {
     const struct trace_header *header = session.header;
     uint64_t begin = (tick & ~TRACE_TICK_FLAG) - thread->stopped + header->ticks_per_second / 2000;
@@ -119,9 +118,9 @@ static void add_untimed(const struct thread *thread, struct trace_node *node, ui
 static void add_time(const struct thread *thread, struct record *record, uint64_t now)
 {
     if (is_timed(record))
-        add_timed(record->node, weight_of(record), now - record->t0, now);
+        invocation_add_timed(record->node, weight_of(record), now - record->t0, now);
     else
-        add_untimed(thread, record->node, record->t0, now);
+        invocation_notice(thread, record->node, record->t0, now);
 }
 
 static void raise_to(uint64_t *counter, uint64_t count)
@@ -160,7 +159,7 @@ void invocation_end(struct thread *thread, struct record *record, uint64_t now, 
     if (!ended_elsewhere(record))
         add_time(thread, record, now);
     else if (is_timed(record))
-        add_timed(node, weight_of(record), record->t0, now);
+        invocation_add_timed(node, weight_of(record), record->t0, now);
     returned |= ended_elsewhere(record);
     if (!(record->weight & END_IS_NOTED))
         event_end(thread, node, now, returned);
@@ -347,7 +346,7 @@ bool invocation_replace(struct record *record, struct trace_node *node)
     uint64_t calls = node->calls + 1;
 
     if (!session.is_adaptive || record->t0 != session.header->tick ||
-        is_chosen(node, calls + node->passed))
+        invocation_is_chosen(node, calls + node->passed))
         return false;
     count_end(record, &record->node->exits, MARK_LEAVING);
     __atomic_store_n(&record->mark, 0, __ATOMIC_RELEASE);

@@ -14,15 +14,20 @@
 #define THREAD_TABLE_MASK 32
 #define THREAD_TRACE      40
 #define THREAD_STOPPED    48
-#define THREAD_EVENT_NEXT 56 /* of call-trace mode */
-#define THREAD_EVENT_END  64
-#define THREAD_EVENT_BASE 72
-#define THREAD_HINTS      128
+#define THREAD_SHADOW     56 /* of copied bodies */
+#define THREAD_CALLER     64
+#define THREAD_JUMP       136
+#define THREAD_JUMP_NODE  144
+#define THREAD_EVENT_NEXT 72 /* of call-trace mode */
+#define THREAD_EVENT_END  80
+#define THREAD_EVENT_BASE 88
+#define THREAD_HINTS      192
 #define HINTS_SIZE        8192 /* a power of 2 */
 
 /* Fields of struct trace_header and struct trace_node. */
 #define TRACE_PAUSED  3232
 #define TRACE_TICK    3272
+#define TRACE_HOOK    3328
 #define NODE_SITE     0
 #define NODE_PARENT   8
 #define NODE_FUNCTION 12
@@ -55,6 +60,13 @@
 #define TIMING_MANY         1024
 #define TIMING_MASK_OF_MANY 127
 #define TIMING_MIX          0x9e3779b1 /* multiplier that turns a clock reading into a random byte */
+
+/* An entry of the shadow of a stack (shadow.h): SHADOW_SCALE words for a word. */
+#define SHADOW_SCALE 4
+#define SHADOW_NODE  0
+#define SHADOW_RET   8
+#define SHADOW_TIME  16
+#define SHADOW_BELOW 24
 
 /* An event's word holds the node's index above bit 33: its offset, index * 64, shifted by this. */
 #define EVENT_SHIFT_OF_OFFSET 27

@@ -8,6 +8,7 @@
 #include "hooks/invocation.h"
 #include "hooks/modules.h"
 #include "hooks/session.h"
+#include "hooks/shadow.h"
 #include "hooks/stack.h"
 #include "hooks/system.h"
 #include "hooks/tree.h"
@@ -23,7 +24,7 @@ static struct image_header *image_of(uint64_t body)
     return (struct image_header *)(body + (uint64_t) * (int32_t *)(body + STUB_HEADER_DISTANCE));
 }
 
-static uint32_t function_of(uint64_t body)
+uint32_t slow_path_function(uint64_t body)
 {
     return image_of(body)->first_function + *(uint32_t *)(body + STUB_INDEX);
 }
@@ -34,8 +35,10 @@ FROM_ASSEMBLY void *umbra_first_call(uint64_t body)
     struct guard guard;
     void *hook = 0;
 
-    if (!agent_begun() || image->version != IMAGE_VERSION)
+    if (!agent_begun() || image->version != IMAGE_VERSION) {
+        hook_word_pass(image);
         return (void *)umbra_pass;
+    }
     guard = guard_take();
     if (session.state == SESSION_RUNNING)
         hook = session_entry_hook();
@@ -47,7 +50,7 @@ FROM_ASSEMBLY void *umbra_first_call(uint64_t body)
     return hook && !session_is_paused() ? hook : (void *)umbra_pass;
 }
 
-static bool on_own_stack(const struct thread *thread, const uint64_t *slot)
+bool slow_path_on_own_stack(const struct thread *thread, const uint64_t *slot)
 {
     return (uint64_t)slot - thread->own_low < thread->own_size && thread->own.top;
 }
@@ -71,7 +74,8 @@ static bool is_abandoned(const struct thread *thread, const uint64_t *slot)
     if ((uint64_t)slot == thread->busy_slot)
         return true;
     if ((uint64_t)slot < thread->busy_slot ||
-        on_own_stack(thread, slot) != on_own_stack(thread, (const uint64_t *)thread->busy_slot))
+        slow_path_on_own_stack(thread, slot) !=
+            slow_path_on_own_stack(thread, (const uint64_t *)thread->busy_slot))
         return false;
     return thread->own.ordered ? !system_on_signal_stack((uint64_t)slot) ||
                                      system_on_signal_stack(thread->busy_slot)
@@ -91,9 +95,7 @@ static void suspend(struct thread *thread, const uint64_t *slot, const uint64_t 
     thread->busy_frame = (uint64_t)&frame[1];
 }
 
-/* The state to work with, suspended; null if this hook has to pass through. frame: rbp of the slow
-   path. */
-static struct thread *enter(uint64_t *slot, const uint64_t *frame, uint64_t ticks)
+struct thread *slow_path_enter(uint64_t *slot, const uint64_t *frame, uint64_t ticks)
 {
     struct thread *thread = thread_current();
 
@@ -162,9 +164,9 @@ static struct record *push_other(struct thread *thread)
     return stash_push(&thread->other, 0);
 }
 
-static struct trace_node *tail_caller(const struct thread *thread, const struct record *record)
+struct trace_node *slow_path_tail_caller(const struct thread *thread, struct trace_node *node)
 {
-    return record->node->site & TRACE_SITE_TAIL ? tree_parent(thread, record->node) : record->node;
+    return node->site & TRACE_SITE_TAIL ? tree_parent(thread, node) : node;
 }
 
 /*
@@ -179,8 +181,8 @@ static struct trace_node *tail_caller(const struct thread *thread, const struct 
  */
 static bool tail_call(struct thread *thread, struct record *record, uint64_t body)
 {
-    struct trace_node *node = tree_child(thread, tail_caller(thread, record),
-                                         record->ret | TRACE_SITE_TAIL, function_of(body));
+    struct trace_node *node = tree_child(thread, slow_path_tail_caller(thread, record->node),
+                                         record->ret | TRACE_SITE_TAIL, slow_path_function(body));
     uint64_t slot = record_slot(record);
 
     if (!node)
@@ -200,8 +202,8 @@ static bool tail_call_at_once(const uint64_t *slot, uint64_t body)
 
     if (!top || record_slot(top) != (uint64_t)slot || *slot != record_thunk(top) + THUNK_RETURN)
         return false;
-    node = tree_find(thread, tail_caller(thread, top), (uint64_t)slot, top->ret | TRACE_SITE_TAIL,
-                     body, function_of(body));
+    node = tree_find(thread, slow_path_tail_caller(thread, top->node), (uint64_t)slot,
+                     top->ret | TRACE_SITE_TAIL, body, slow_path_function(body));
     return node && invocation_replace(top, node);
 }
 
@@ -211,10 +213,10 @@ static struct destination count_as_dropped(struct thread *thread, uint64_t body)
     return pass(body);
 }
 
+/* A call out of the context `from`. */
 static struct destination begin(struct thread *thread, struct record *record,
-                                const struct record *caller, uint64_t *slot, uint64_t body)
+                                struct trace_node *from, uint64_t *slot, uint64_t body)
 {
-    struct trace_node *from = caller ? caller->node : thread->root;
     const struct record *chained = record_of_return(*slot);
     uint64_t site = chained ? chained->ret | TRACE_SITE_TAIL : *slot;
     struct trace_node *node;
@@ -223,7 +225,7 @@ static struct destination begin(struct thread *thread, struct record *record,
         thread->entry->skipped++;
         return pass(body);
     }
-    node = tree_child(thread, from, site, function_of(body));
+    node = tree_child(thread, from, site, slow_path_function(body));
     if (!node)
         return count_as_dropped(thread, body);
     invocation_begin(record, node, *slot, body, (uint64_t)slot, thread->now);
@@ -243,12 +245,41 @@ static bool is_over(struct record *record, void *with)
     return invocation_is_over(call->thread, record, call->slot);
 }
 
+struct trace_node *slow_path_jumped_from(const struct thread *thread, uint64_t slot)
+{
+    return thread->jump == slot ? thread->jump_node : 0;
+}
+
+/* The frame of a copied body that had this slot has ended by a jump to the function. */
+static struct destination begin_jumped_to(struct thread *thread, struct record *record,
+                                          struct trace_node *from, const uint64_t *slot,
+                                          uint64_t body)
+{
+    struct trace_node *node = tree_child(thread, slow_path_tail_caller(thread, from),
+                                         from->site | TRACE_SITE_TAIL, slow_path_function(body));
+
+    if (!node)
+        return count_as_dropped(thread, body);
+    invocation_begin(record, node, *slot, body, (uint64_t)slot, thread->now);
+    event_entry(thread, node, thread->now);
+    return (struct destination){record_thunk(record), true};
+}
+
+struct record *slow_path_push(struct thread *thread, uint64_t slot)
+{
+    struct call call = {thread, slot};
+    struct reclaim reclaim = {is_over, &call};
+
+    return stash_push(&thread->own, &reclaim);
+}
+
 static struct destination entry_on_own_stack(struct thread *thread, uint64_t *slot, uint64_t body)
 {
     struct stash *stash = &thread->own;
     struct record *top, *record;
-    struct call call = {thread, (uint64_t)slot};
-    struct reclaim reclaim = {is_over, &call};
+    struct shadow_entry *caller;
+    struct trace_node *jumped_from;
+    struct destination destination;
 
     invocations_unwind(thread, (uint64_t)slot, (uint64_t)slot, thread->now);
     top = stash->top;
@@ -258,14 +289,19 @@ static struct destination entry_on_own_stack(struct thread *thread, uint64_t *sl
         }
         invocations_unwind(thread, (uint64_t)slot + 1, (uint64_t)slot, thread->now);
     }
+    jumped_from = slow_path_jumped_from(thread, (uint64_t)slot);
+    thread->jump = 0;
+    caller = shadow_caller(thread, (uint64_t)slot);
     top = stash->top;
-    record = stash_push(stash, &reclaim);
+    record = slow_path_push(thread, (uint64_t)slot);
     if (!record) {
         thread->entry->skipped++;
         return pass(body);
     }
 
-    struct destination destination = begin(thread, record, top, slot, body);
+    destination = jumped_from
+                      ? begin_jumped_to(thread, record, jumped_from, slot, body)
+                      : begin(thread, record, caller ? shadow_node(caller) : top->node, slot, body);
     if (destination.is_thunk)
         stack_note(thread, (uint64_t)slot);
     else
@@ -285,14 +321,30 @@ static bool is_unordered(struct thread *thread, const struct record *record)
  * A signal handler whose stack lies within the own one, say in an array of a function: below it is
  * what it has interrupted, and will go on.
  */
-static bool on_stack_of_order(struct thread *thread, const uint64_t *slot)
+bool slow_path_on_stack_of_order(const struct thread *thread, const uint64_t *slot)
 {
     struct record *top = thread->own.top;
+    bool is_record_over, is_frame_over;
 
-    return on_own_stack(thread, slot) &&
-           (record_slot(top) > (uint64_t)slot || *slot == record_thunk(top) + THUNK_RETURN ||
-            !invocation_may_go_on(thread, top, (uint64_t)slot) ||
-            !system_on_signal_stack((uint64_t)slot));
+    if (!slow_path_on_own_stack(thread, slot))
+        return false;
+    is_record_over = record_slot(top) > (uint64_t)slot ||
+                     *slot == record_thunk(top) + THUNK_RETURN ||
+                     !invocation_may_go_on((struct thread *)thread, top, (uint64_t)slot);
+    is_frame_over = thread->caller >= (uint64_t)slot || !shadow_of_frame(thread, thread->caller);
+    return (is_record_over && is_frame_over) || !system_on_signal_stack((uint64_t)slot);
+}
+
+/* A frame of a copied body may be nearer than the record of the caller. */
+static struct trace_node *context_on_other_stack(const struct thread *thread,
+                                                 const struct record *caller, uint64_t slot)
+{
+    struct shadow_entry *frame =
+        thread->own.ordered
+            ? 0
+            : shadow_nearest(thread, slot, caller ? record_slot(caller) : slot + NEAR);
+
+    return frame ? shadow_node(frame) : caller ? caller->node : thread->root;
 }
 
 static struct destination entry_on_other_stack(struct thread *thread, uint64_t *slot, uint64_t body)
@@ -310,7 +362,8 @@ static struct destination entry_on_other_stack(struct thread *thread, uint64_t *
     }
     caller = caller_on_other_stack(thread, (uint64_t)slot);
     record->below = caller;
-    destination = begin(thread, record, caller, slot, body);
+    destination =
+        begin(thread, record, context_on_other_stack(thread, caller, (uint64_t)slot), slot, body);
     if (destination.is_thunk)
         thread->other.top = record;
     else
@@ -327,13 +380,14 @@ FROM_ASSEMBLY struct destination umbra_slow_entry(uint64_t *slot, uint64_t body)
         return pass(body);
     if (tail_call_at_once(slot, body))
         return pass(body);
-    thread = enter(slot, __builtin_frame_address(0), ticks_now());
+    thread = slow_path_enter(slot, __builtin_frame_address(0), ticks_now());
 
     if (!thread)
         return pass(body);
     thread->frame = *(const uint64_t *)__builtin_frame_address(0);
-    destination = on_stack_of_order(thread, slot) ? entry_on_own_stack(thread, slot, body)
-                                                  : entry_on_other_stack(thread, slot, body);
+    destination = slow_path_on_stack_of_order(thread, slot)
+                      ? entry_on_own_stack(thread, slot, body)
+                      : entry_on_other_stack(thread, slot, body);
     thread_publish(thread);
     return destination;
 }
@@ -395,6 +449,17 @@ static void lose_order(struct thread *thread, struct record *returned)
             lose_order(thread, search.found);
         returned->below = search.found;
     }
+}
+
+void slow_path_lose_order(struct thread *thread)
+{
+    if (!thread->own.ordered)
+        return;
+    thread->stack_size = 0;
+    if (thread->top)
+        thread->own.top = thread->top;
+    thread->top = 0;
+    stash_lose_order(&thread->own);
 }
 
 FROM_ASSEMBLY void umbra_slow_exit(struct record *record, uint64_t *slot)

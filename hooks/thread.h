@@ -49,7 +49,11 @@ struct thread {
     uint64_t table_mask;       /* 8 * (entries - 1), entries a power of 2 */
     char *trace;               /* start of the mapped trace: node = trace + 64 * index */
     uint64_t stopped;          /* ticks spent in slow paths: a thread's time is rdtsc less these */
+    uint64_t shadow;           /* of the own stack: shadow.h; 0: there is none */
+    uint64_t caller;           /* the slot of the innermost frame in the shadow; else NO_CALLER */
     struct event_place events;
+    uint64_t jump;                /* the slot of a frame that has just ended by a jump to a hooked */
+    struct trace_node *jump_node; /* function, and its context */
 
     /* Contexts found recently: node indexes, in the nearest cache even if the table is
        not. An entry may be any context's or 0; whoever reads it looks at the node. */
@@ -66,7 +70,11 @@ struct thread {
     struct stash own;           /* calls on that stack */
     struct stash other;         /* calls on all others */
     bool other_begun;
-    struct stack_peak peak; /* of the own stack */
+    struct stack_peak peak;  /* of the own stack */
+    uint64_t caller_at_cut;  /* what `caller` was when the thread was cut off */
+    char *shadow_pages;      /* null: nothing is reserved */
+    uint64_t shadow_low;     /* what the reserved pages begin with: an address of the stack */
+    uint64_t shadow_covered; /* the lowest one whose entry can be used */
 
     /* A parked invocation that goes on is counted as unwound no more: what its slow path does last,
        and the next one again if that one was left (invocation.c). */
@@ -122,7 +130,11 @@ ASSERT_HOT(stopped, THREAD_STOPPED);
 ASSERT_HOT(events.next, THREAD_EVENT_NEXT);
 ASSERT_HOT(events.end, THREAD_EVENT_END);
 ASSERT_HOT(events.base, THREAD_EVENT_BASE);
+ASSERT_HOT(shadow, THREAD_SHADOW);
+ASSERT_HOT(caller, THREAD_CALLER);
 ASSERT_HOT(hints, THREAD_HINTS);
+ASSERT_HOT(jump, THREAD_JUMP);
+ASSERT_HOT(jump_node, THREAD_JUMP_NODE);
 _Static_assert(offsetof(struct trace_node, site) == NODE_SITE, "site");
 _Static_assert(offsetof(struct trace_node, parent) == NODE_PARENT, "parent");
 _Static_assert(offsetof(struct trace_node, calls) == NODE_CALLS, "calls");
@@ -136,6 +148,7 @@ _Static_assert(offsetof(struct trace_node, random) == NODE_RANDOM, "random");
 _Static_assert(offsetof(struct trace_node, timed) == NODE_TIMED, "timed");
 _Static_assert(offsetof(struct trace_header, paused) == TRACE_PAUSED, "paused");
 _Static_assert(offsetof(struct trace_header, tick) == TRACE_TICK, "tick");
+_Static_assert(offsetof(struct trace_header, hook) == TRACE_HOOK, "hook");
 _Static_assert(offsetof(struct trace_node, context) == NODE_CONTEXT, "context");
 _Static_assert(TRACE_SITE_TAIL == 1ull << SITE_TAIL_BIT, "tail call");
 

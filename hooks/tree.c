@@ -31,6 +31,19 @@ static uint64_t last_place(const struct thread *thread)
     return thread->table_mask / sizeof *thread->table;
 }
 
+uint64_t tree_open_calls(const struct thread *thread)
+{
+    uint64_t count = 0;
+
+    for (uint64_t i = 0; i <= last_place(thread); i++) {
+        const struct trace_node *node = node_at(thread, thread->table[i].node);
+
+        if (thread->table[i].node)
+            count += node->calls - node->exits;
+    }
+    return count;
+}
+
 static struct trace_node *find(struct thread *thread, uint64_t site, uint32_t parent,
                                uint32_t function)
 {
@@ -165,6 +178,11 @@ static uint32_t *hint_of(struct thread *thread, uint64_t slot, uint64_t site, ui
     uint32_t offset = (uint32_t)(slot ^ site ^ body) & (HINTS_SIZE - 4);
 
     return &thread->hints[offset / 4];
+}
+
+void tree_hint(struct thread *thread, const struct trace_node *node, uint64_t slot, uint64_t body)
+{
+    *hint_of(thread, slot, node->site, body) = trace_index(node);
 }
 
 struct trace_node *tree_find(struct thread *thread, const struct trace_node *caller, uint64_t slot,

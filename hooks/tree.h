@@ -16,6 +16,9 @@ uint32_t tree_hash(uint64_t site, uint32_t parent, uint32_t function);
 /* Keeps a context that is not in the thread's table, which has a free entry. */
 void tree_put(struct thread *thread, struct table_entry entry);
 
+/* Calls of all contexts of a thread that have not returned. */
+uint64_t tree_open_calls(const struct thread *thread);
+
 /* The context that this one was called from; not for a root. */
 struct trace_node *tree_parent(const struct thread *thread, const struct trace_node *node);
 
@@ -23,6 +26,9 @@ struct trace_node *tree_parent(const struct thread *thread, const struct trace_n
    Null: no room in the trace. */
 struct trace_node *tree_child(struct thread *thread, struct trace_node *caller, uint64_t site,
                               uint32_t function);
+
+/* Has the hot path find this context, of a call to `body` with its return address at `slot`. */
+void tree_hint(struct thread *thread, const struct trace_node *node, uint64_t slot, uint64_t body);
 
 /* The same, if it is there already: of a call to `body`, its return address at `slot`. */
 struct trace_node *tree_find(struct thread *thread, const struct trace_node *caller, uint64_t slot,

@@ -86,10 +86,14 @@ static bool fits(const struct image_manifest *head, uint32_t offset, uint32_t co
 
 static bool tables_fit(const struct image_manifest *head)
 {
-    return (head->functions | head->changes | head->imports) % sizeof(uint32_t) == 0 &&
+    return (head->functions | head->changes | head->imports | head->copies | head->sites) %
+                   sizeof(uint32_t) ==
+               0 &&
            fits(head, head->functions, head->function_count, sizeof(struct manifest_function)) &&
            fits(head, head->changes, head->change_count, sizeof(struct manifest_change)) &&
            fits(head, head->imports, head->import_count, sizeof(struct manifest_import)) &&
+           fits(head, head->copies, head->copy_count, sizeof(struct manifest_copy)) &&
+           fits(head, head->sites, head->site_count, sizeof(struct manifest_site)) &&
            (!head->build_id || fits(head, head->build_id, head->build_id_size, 1));
 }
 
@@ -115,6 +119,49 @@ static bool imports_fit(const struct manifest *manifest)
     return true;
 }
 
+static bool copies_fit(const struct manifest *manifest)
+{
+    for (uint32_t i = 0; i < manifest->copy_count; i++) {
+        const struct manifest_copy *copy = &manifest->copies[i];
+
+        if (copy->function >= manifest->function_count || copy->size == 0 ||
+            copy->size > UINT32_MAX - copy->rva)
+            return false;
+        if (i && (copy->rva < copy[-1].rva + copy[-1].size || copy->function <= copy[-1].function))
+            return false;
+    }
+    return true;
+}
+
+/* Whether a return address lies where a function's calls return to. */
+static bool is_behind(uint32_t address, uint32_t start, uint32_t size)
+{
+    return address > start && address - start <= size;
+}
+
+static bool sites_fit(const struct manifest *manifest)
+{
+    uint32_t copies = 0; /* that end before the site */
+
+    for (uint32_t i = 0; i < manifest->site_count; i++) {
+        const struct manifest_site *site = &manifest->sites[i];
+        const struct manifest_copy *copy;
+        const struct manifest_function *function;
+
+        while (copies < manifest->copy_count &&
+               site->copy > manifest->copies[copies].rva + manifest->copies[copies].size)
+            copies++;
+        if (copies == manifest->copy_count || (i && site->copy <= site[-1].copy))
+            return false;
+        copy = &manifest->copies[copies];
+        function = &manifest->functions[copy->function];
+        if (!is_behind(site->copy, copy->rva, copy->size) ||
+            !is_behind(site->original, function->rva, function->size))
+            return false;
+    }
+    return true;
+}
+
 static bool items_fit(const struct manifest *manifest)
 {
     for (uint32_t i = 0; i < manifest->function_count; i++)
@@ -123,7 +170,7 @@ static bool items_fit(const struct manifest *manifest)
     for (uint32_t i = 0; i < manifest->change_count; i++)
         if (manifest->changes[i].size == 0 || manifest->changes[i].size > MANIFEST_CHANGE_SIZE)
             return false;
-    return imports_fit(manifest);
+    return imports_fit(manifest) && copies_fit(manifest) && sites_fit(manifest);
 }
 
 static enum manifest_state head_read(struct image_manifest *head, const struct bounded_file *file,
@@ -172,9 +219,13 @@ enum manifest_state manifest_read(struct manifest *manifest, const struct bounde
         .functions = table(bytes, head.functions, head.function_count),
         .changes = table(bytes, head.changes, head.change_count),
         .imports = table(bytes, head.imports, head.import_count),
+        .copies = table(bytes, head.copies, head.copy_count),
+        .sites = table(bytes, head.sites, head.site_count),
         .function_count = head.function_count,
         .change_count = head.change_count,
         .import_count = head.import_count,
+        .copy_count = head.copy_count,
+        .site_count = head.site_count,
     };
     manifest->hooked = count_hooked(manifest);
     if (items_fit(manifest))
@@ -212,6 +263,32 @@ const char *manifest_import_name(const struct manifest *manifest, uint32_t funct
     return found < manifest->import_count && imports[found].function == function
                ? manifest_string(manifest, imports[found].name)
                : NULL;
+}
+
+const struct manifest_copy *manifest_copy_at(const struct manifest *manifest, uint32_t rva)
+{
+    const struct manifest_copy *copies = manifest->copies;
+    size_t behind = partition_point(i, manifest->copy_count, copies[i].rva <= rva);
+
+    return behind && rva - copies[behind - 1].rva < copies[behind - 1].size ? &copies[behind - 1]
+                                                                            : NULL;
+}
+
+const struct manifest_copy *manifest_copy_of(const struct manifest *manifest, uint32_t function)
+{
+    const struct manifest_copy *copies = manifest->copies;
+    size_t found = partition_point(i, manifest->copy_count, copies[i].function < function);
+
+    return found < manifest->copy_count && copies[found].function == function ? &copies[found]
+                                                                              : NULL;
+}
+
+uint32_t manifest_original_site(const struct manifest *manifest, uint32_t rva)
+{
+    const struct manifest_site *sites = manifest->sites;
+    size_t found = partition_point(i, manifest->site_count, sites[i].copy < rva);
+
+    return found < manifest->site_count && sites[found].copy == rva ? sites[found].original : rva;
 }
 
 const char *manifest_string(const struct manifest *manifest, uint32_t offset)

@@ -14,7 +14,9 @@ struct manifest {
     const struct manifest_function *functions;
     const struct manifest_change *changes;
     const struct manifest_import *imports; /* ascending by function */
-    uint32_t function_count, change_count, import_count;
+    const struct manifest_copy *copies;    /* ascending by rva and by function */
+    const struct manifest_site *sites;     /* ascending by copy */
+    uint32_t function_count, change_count, import_count, copy_count, site_count;
     uint32_t hooked; /* functions that are */
 };
 
@@ -45,9 +47,9 @@ bool manifest_is_in(const struct bounded_file *file);
 
 /*
  * Copies out the manifest at that offset, which has no more bytes than room; manifest_free frees
- * it. If it is whole, each function's patch_size and change's size fits its `original`, and each
- * import is of a function and has a name; what else they refer to is not looked at. Else there is
- * nothing to free.
+ * it. If it is whole, each function's patch_size and change's size fits its `original`, each
+ * import is of a function and has a name, and copies and sites are as the manifest's drawing says;
+ * what else they refer to is not looked at. Else there is nothing to free.
  */
 enum manifest_state manifest_read(struct manifest *manifest, const struct bounded_file *file,
                                   uint64_t offset, uint64_t room);
@@ -57,6 +59,12 @@ void manifest_free(struct manifest *manifest);
 
 /* Name of the import at that place among the functions; null if it is none. */
 const char *manifest_import_name(const struct manifest *manifest, uint32_t function);
+/* The copy that has the byte at rva; null if none has. */
+const struct manifest_copy *manifest_copy_at(const struct manifest *manifest, uint32_t rva);
+/* The copy of the function at that place; null if there is none. */
+const struct manifest_copy *manifest_copy_of(const struct manifest *manifest, uint32_t function);
+/* What a return address at rva is in the original: rva itself, if it is none in a copy. */
+uint32_t manifest_original_site(const struct manifest *manifest, uint32_t rva);
 /* A string that the head names by its offset; null if it does not end within the manifest. */
 const char *manifest_string(const struct manifest *manifest, uint32_t offset);
 /* Path of the file that was instrumented; null if the manifest has none. */

@@ -52,6 +52,17 @@ static void it_is_read(void **state)
     assert_string_equal(manifest_import_name(&manifest, 1), "read");
     assert_null(manifest_import_name(&manifest, 0));
     assert_null(manifest_import_name(&manifest, UINT32_MAX));
+    assert_int_equal(manifest.copy_count, 1);
+    assert_int_equal(manifest_copy_at(&manifest, SAMPLE_COPY)->function, 0);
+    assert_ptr_equal(manifest_copy_at(&manifest, SAMPLE_COPY + 63), manifest.copies);
+    assert_null(manifest_copy_at(&manifest, SAMPLE_COPY + 64));
+    assert_null(manifest_copy_at(&manifest, SAMPLE_COPY - 1));
+    assert_ptr_equal(manifest_copy_of(&manifest, 0), manifest.copies);
+    assert_null(manifest_copy_of(&manifest, 1));
+    assert_int_equal(manifest_original_site(&manifest, SAMPLE_COPY + 20), SAMPLE_FUNCTION + 10);
+    assert_int_equal(manifest_original_site(&manifest, SAMPLE_COPY + 64), SAMPLE_FUNCTION + 10);
+    assert_int_equal(manifest_original_site(&manifest, SAMPLE_COPY + 21), SAMPLE_COPY + 21);
+    assert_int_equal(manifest_original_site(&manifest, UINT32_MAX), UINT32_MAX);
     assert_string_equal(manifest_original_path(&manifest), "/bin/program");
     assert_null(manifest_string(&manifest, head->size));
     manifest_free(&manifest);
@@ -99,11 +110,13 @@ static void a_short_one_is_refused(void **state)
 
 static void tables_lie_within_it(void **state)
 {
-    uint32_t *const counts[] = {&head->function_count, &head->change_count, &head->import_count};
-    uint32_t *const offsets[] = {&head->functions, &head->changes, &head->imports};
+    uint32_t *const counts[] = {&head->function_count, &head->change_count, &head->import_count,
+                                &head->copy_count, &head->site_count};
+    uint32_t *const offsets[] = {&head->functions, &head->changes, &head->imports, &head->copies,
+                                 &head->sites};
 
     (void)state;
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         uint32_t count = *counts[i], offset = *offsets[i];
 
         *counts[i] = UINT32_MAX;
@@ -146,6 +159,49 @@ static void imports_have_a_function_and_a_name(void **state)
     expect(MANIFEST_MALFORMED);
 }
 
+/* Sets the field, expects a refusal, and puts it back. */
+static void expect_refusal_of(uint32_t *field, uint32_t value)
+{
+    uint32_t before = *field;
+
+    *field = value;
+    expect(MANIFEST_MALFORMED);
+    *field = before;
+}
+
+static void copies_are_in_order_and_of_a_function(void **state)
+{
+    struct sample_added *added = &image.added;
+    struct manifest manifest;
+
+    (void)state;
+    expect_refusal_of(&added->copies[0].function, 2);
+    expect_refusal_of(&added->copies[0].size, 0);
+    expect_refusal_of(&added->copies[0].rva, UINT32_MAX - 62);
+    head->copy_count = 2;
+    added->copies[1] = (struct manifest_copy){SAMPLE_COPY + 64, 1, 1};
+    assert_int_equal(load(&manifest), MANIFEST_WHOLE);
+    assert_int_equal(manifest_copy_at(&manifest, SAMPLE_COPY + 64)->function, 1);
+    manifest_free(&manifest);
+    expect_refusal_of(&added->copies[0].size, 65);
+    expect_refusal_of(&added->copies[0].function, 1);
+}
+
+static void sites_are_in_order_and_in_a_copy(void **state)
+{
+    struct sample_added *added = &image.added;
+
+    (void)state;
+    expect_refusal_of(&added->sites[0].copy, SAMPLE_COPY);
+    expect_refusal_of(&added->sites[0].copy, SAMPLE_COPY - 1);
+    expect_refusal_of(&added->sites[0].copy, SAMPLE_COPY + 64);
+    expect_refusal_of(&added->sites[1].copy, SAMPLE_COPY + 65);
+    expect_refusal_of(&added->sites[1].copy, SAMPLE_COPY + 20);
+    expect_refusal_of(&added->sites[1].original, SAMPLE_FUNCTION);
+    expect_refusal_of(&added->sites[1].original, SAMPLE_FUNCTION + 33);
+    expect_refusal_of(&head->copy_count, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +212,8 @@ int main(void)
         cmocka_unit_test_setup(tables_lie_within_it, make_image),
         cmocka_unit_test_setup(items_fit_their_bytes, make_image),
         cmocka_unit_test_setup(imports_have_a_function_and_a_name, make_image),
+        cmocka_unit_test_setup(copies_are_in_order_and_of_a_function, make_image),
+        cmocka_unit_test_setup(sites_are_in_order_and_in_a_copy, make_image),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

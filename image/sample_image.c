@@ -56,14 +56,21 @@ void sample_image_make(struct sample_image *image, uint8_t original[SAMPLE_ADDED
         .change_count = 1,
         .imports = OFFSET(imports),
         .import_count = 1,
+        .copies = OFFSET(copies),
+        .copy_count = 1,
+        .sites = OFFSET(sites),
+        .site_count = 2,
     };
     added->functions[0] = (struct manifest_function){
-        .rva = SAMPLE_FUNCTION, .state = FUNCTION_HOOKED, .patch_size = sizeof(jump)};
+        .rva = SAMPLE_FUNCTION, .size = 32, .state = FUNCTION_HOOKED, .patch_size = sizeof(jump)};
     memcpy(added->functions[0].original, prologue, sizeof(prologue));
     added->functions[1] = (struct manifest_function){.rva = 0x400, .state = FUNCTION_HOOKED};
     added->changes[0] = (struct manifest_change){
         .file_offset = (uint32_t)change, .size = 2, .original = {image->bytes[change]}};
     added->imports[0] = (struct manifest_import){.function = 1, .name = OFFSET(name)};
+    added->copies[0] = (struct manifest_copy){.rva = SAMPLE_COPY, .size = 64, .function = 0};
+    added->sites[0] = (struct manifest_site){SAMPLE_COPY + 20, SAMPLE_FUNCTION + 10};
+    added->sites[1] = (struct manifest_site){SAMPLE_COPY + 64, SAMPLE_FUNCTION + 10};
     strcpy(added->name, "read");
     strcpy(added->path, "/bin/program");
     image->header.e_phnum = 2;

@@ -16,6 +16,7 @@
 
 #define SAMPLE_FUNCTION 0x200
 #define SAMPLE_ADDED    0x1000
+#define SAMPLE_COPY     0x2000 /* RVA that the manifest has for the function's copy */
 
 /* Behind SAMPLE_ADDED. */
 struct sample_added {
@@ -24,6 +25,8 @@ struct sample_added {
     struct manifest_function functions[2]; /* the function, and an import's slot */
     struct manifest_change changes[1];     /* of the ELF header */
     struct manifest_import imports[1];
+    struct manifest_copy copies[2]; /* of the function; the second is not counted */
+    struct manifest_site sites[2];  /* of the same call in it */
     char name[8], path[16];
 };
 

@@ -51,13 +51,15 @@ mkdir manifests traces windows
 "$BUILD/tests/fuzz/pe_seeds" windows
 for image in "${images[@]}"; do
     instrument --no-verify "$image" -o "manifests/$(basename "$image")" >/dev/null
+    instrument --no-verify --how=copy "$image" -o "manifests/copied.$(basename "$image")" >/dev/null
 done
 
 for image in mingw msvc; do
     "$BUILD/grinder/windows_sample" "$TESTS/fuzz/seeds/$image.dll" "manifests/$image.dll" trace.bin \
         'Z:\image.dll' 0x1000 0x1010
 done
-campaign image_fuzz "${images[@]}" "${windows[@]}" "$work"/windows/* "$work"/manifests/*
+# Each is rewritten twice, with copies of bodies and without.
+cases=$((cases / 2)) campaign image_fuzz "${images[@]}" "${windows[@]}" "$work"/windows/* "$work"/manifests/*
 campaign manifest_fuzz "$work"/manifests/*
 campaign pdb_fuzz "$TESTS/fuzz/seeds/msvc.pdb"
 campaign trace_fuzz "$work"/traces/*.trace

@@ -38,10 +38,10 @@ recorded --paused
 at_most "paused, a leaf" leaf 5
 at_most "paused, a call" loop 6
 recorded --timing=exact
-at_most "exact, a leaf" leaf 130
-at_most "exact, a call" loop 131
-at_most "exact, a tail call" jump 215
+at_most "exact, a leaf" leaf 135
+at_most "exact, a call" loop 136
+at_most "exact, a tail call" jump 220
 recorded --timing=adaptive
-at_most "adaptive, a leaf" leaf 63
-at_most "adaptive, a call" loop 129
-at_most "adaptive, a tail call" jump 212
+at_most "adaptive, a leaf" leaf 68
+at_most "adaptive, a call" loop 134
+at_most "adaptive, a tail call" jump 217

@@ -77,11 +77,28 @@ contains()
     grep -Eq -- "$2" "$1" || { cat "$1" >&2; fail "nothing in $1 matches '$2'"; }
 }
 
+# UMBRA_TEST_HOW may be set around a script: how what it instruments is hooked, where it does not say so
+# itself. Files that cannot be hooked that way, PE ones, are as without.
+how_options()
+{
+    local argument
+    for argument; do
+        [[ $argument == --@(verify|undo|how=*|version|help|poison) ]] && return
+    done
+    case ${UMBRA_TEST_HOW:-} in
+        '') ;;
+        copy) echo --how=auto ;;
+        poison) echo --how=auto --poison ;;
+        *) echo "--how=$UMBRA_TEST_HOW" ;;
+    esac
+}
+
 # INSTRUMENT_OPTIONS may be set, by a script or around one, for all that it instruments.
 instrument()
 {
     # shellcheck disable=SC2086
-    "$BUILD/rewriter/instrument" --agent="$AGENT" ${INSTRUMENT_OPTIONS:-} "$@"
+    "$BUILD/rewriter/instrument" --agent="$AGENT" $(how_options ${INSTRUMENT_OPTIONS:-} "$@") \
+        ${INSTRUMENT_OPTIONS:-} "$@"
 }
 
 call_trace_service()

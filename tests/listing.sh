@@ -30,6 +30,45 @@ assert summary["hooked"]["functions"] == sum(row[2] == "hooked" for row in rows)
 assert sum(reason["bytes"] for reason in summary["reasons"]) == summary["all"]["bytes"]
 END
 
+echo '-- copies'
+cat >crowd.c <<'END'
+__attribute__((noinline)) static int leaf(int n) { return n * 3; }
+__attribute__((noinline)) static int calls(int n) { return leaf(n) + leaf(n + 1); }
+/* flags are alive where the call returns */
+__asm__(".globl odd; .type odd, @function; odd: .cfi_startproc; cmp $1, %edi; nop; nop; call leaf_too; jc 1f; nop; 1: ret; .cfi_endproc;"
+    ".size odd, . - odd; .type leaf_too, @function; leaf_too: lea 1(%rdi), %eax; nop; nop; ret; .size leaf_too, . - leaf_too");
+int odd(int);
+int main(int count, char **arguments) { (void)arguments; return count > 5 ? odd(count) : calls(count) == 0; }
+END
+gcc -O1 -g -o native/crowd crowd.c
+instrument --list --how=copy native/crowd >copies
+equal "the header" "$(head -n 1 copies)" "address	size	state	how	name	not copied"
+equal "columns" "$(awk -F '\t' '{ print NF }' copies | sort -u)" 6
+equal "what is copied has no doubt" "$(awk -F '\t' '$4 == "copied" && $6 != ""' copies)" ""
+equal "calls and leaf" "$(awk -F '\t' '$5 == "calls" || $5 == "leaf" { print $4 }' copies | sort -u)" copied
+[[ $(awk -F '\t' '$5 == "odd" && $4 != "copied" { print $6 }' copies) ]] || fail "nobody says why odd is not copied"
+instrument --list --how=copy --summary native/crowd >summary.copies
+equal "reasons not to copy" "$(awk -F '\t' 'NR > 1 && $6 != "" { n[$6]++; b[$6] += $2 }
+    END { for (i in n) print "not-copied\t" i "\t" n[i] "\t" b[i] }' copies | sort)" \
+    "$(grep '^not-copied' summary.copies | sort)"
+instrument --list --how=copy --json native/crowd >copies.json
+instrument --list --how=copy --json --summary native/crowd >summary.json
+python3 - <<'END'
+import json
+rows = [line.rstrip("\n").split("\t") for line in open("copies")][1:]
+functions = json.load(open("copies.json"))
+assert [[f["how"], f.get("not-copied", "")] for f in functions] == [[row[3], row[5]] for row in rows]
+summary = json.load(open("summary.json"))
+assert sum(reason["bytes"] for reason in summary["reasons"]) == summary["all"]["bytes"]
+assert sum(r["functions"] for r in summary["not-copied"]) == sum(row[5] != "" for row in rows)
+assert [r["functions"] for r in summary["reasons"] if r["how"] == "copied"] == [sum(row[3] == "copied" for row in rows)]
+END
+instrument native/crowd -o instrumented/crowd --how=copy >said
+instrument --list instrumented/crowd >copies.instrumented
+equal "the list of the result" "$(cut -f 1,3-5 copies.instrumented)" "$(cut -f 1,3-5 copies)"
+instrument --verify instrumented/crowd >said
+contains said "hooked, [0-9]+ bodies copied, "
+
 address_of() { awk -F '\t' -v name="$1" '$5 == name { print $1 }' list; }
 area=$(address_of area) edge=$(address_of edge) main=$(address_of main)
 size=$(awk -F '\t' '$5 == "area" { print $2 }' list)

@@ -12,6 +12,8 @@
  *      |     image_manifest    |  section .umbra.manifest
  *      |       manifest_function [function_count]
  *      |       manifest_change [change_count]
+ *      |       manifest_copy [copy_count]
+ *      |       manifest_site [site_count]
  *      |       manifest_import [import_count]
  *      |       strings
  *      +-----------------------+
@@ -48,11 +50,14 @@
  * Where no byte is free (patch_size 0, but for imports), the function stays as it is: what leads to
  * it is changed, which `changes` has, and its stub's body is a jump to the function.
  *
+ * Where the body is copied, `jmp copy` stands in place of the stub's first instruction, and its body is a
+ * jump into the copy (docs/copies.md).
+ *
  * The hook is entered with rax = body, the program's rax at [rsp - 16] and rcx at [rsp - 24], rsp
  * at the return address, all else as the caller left it, flags included, which is why the stub
  * tests with jrcxz. Going on to `body` with both restored is the original function.
  *
- * The hook word of an ELF image is bound by the dynamic linker to the agent's umbra_enter_4. From
+ * The hook word of an ELF image is bound by the dynamic linker to the agent's umbra_enter_5. From
  * the first call on, where the process is recorded, the first page of its trace lies over the page
  * (hooks/hook_word.h), and the word is trace_header.hook, the same for all images of the process:
  *
@@ -74,10 +79,10 @@
 #include "trace/trace_format.h"
 
 #define IMAGE_MAGIC   0x314547414d494255ull /* "UBIMAGE1", little endian */
-#define IMAGE_VERSION 4
+#define IMAGE_VERSION 5
 /* What the hook word is bound to at load time. Ends in IMAGE_VERSION, so that the loader refuses an
    image with an agent that expects other stubs. */
-#define IMAGE_HOOK_SYMBOL "umbra_enter_4"
+#define IMAGE_HOOK_SYMBOL "umbra_enter_5"
 #define IMAGE_AGENT_NAME  "libhooks.so"
 #define IMAGE_PE_AGENT_NAME                                                                        \
     "hooks.dll" /* exports IMAGE_HOOK_SYMBOL; its import slot is entry_hook */
@@ -95,7 +100,7 @@
 /* Writable, one an image; zero but for what is marked. */
 struct image_header {
     uint64_t magic;          /* set: IMAGE_MAGIC */
-    uint64_t entry_hook;     /* of a PE image, the hook word: bound to umbra_enter_4 by the loader;
+    uint64_t entry_hook;     /* of a PE image, the hook word: bound to umbra_enter_5 by the loader;
                                 the agent then stores the hook that serves the session's state, 0
                                 if there is none. Of an ELF image 0 */
     uint32_t first_function; /* number of function 0, given by the agent; 0 before */
@@ -136,6 +141,10 @@ struct image_manifest {
     uint64_t seal;    /* XXH3 64 of this whole file, in which these 8 bytes are 0 */
     uint32_t imports; /* offset of the first manifest_import from here */
     uint32_t import_count;
+    uint32_t copies; /* offset of the first manifest_copy from here */
+    uint32_t copy_count;
+    uint32_t sites; /* offset of the first manifest_site from here */
+    uint32_t site_count;
 };
 
 /* Ascending by rva, one for every function that was found. 32 bytes. */
@@ -188,13 +197,48 @@ struct manifest_import {
     uint32_t name;     /* offset from the manifest of the zero-terminated symbol's name */
 };
 
+/*
+ * The copy of a function's or fragment's body: docs/copies.md.
+ *
+ *       0     4      8          12
+ *      +-----+------+----------+
+ *      | rva | size | function |
+ *      +-----+------+----------+
+ *
+ * Ascending by rva and by function; none overlaps another.
+ */
+struct manifest_copy {
+    uint32_t rva;      /* of the copy's first byte */
+    uint32_t size;     /* bytes of the copy, at least 1 */
+    uint32_t function; /* place among the manifest_functions */
+};
+
+/*
+ * A return address in a copy, and the one in the original that it stands for. Each is behind the
+ * first byte of the copy, or function, and not behind its end.
+ *
+ *       0      4          8
+ *      +------+----------+
+ *      | copy | original |
+ *      +------+----------+
+ *
+ * Ascending by copy.
+ */
+struct manifest_site {
+    uint32_t copy, original; /* RVAs */
+};
+
 _Static_assert(sizeof(struct image_header) == 64, "image header is a cache line");
 _Static_assert(offsetof(struct image_header, entry_hook) == IMAGE_ENTRY_HOOK, "PE");
 _Static_assert(offsetof(struct trace_header, hook) == IMAGE_HOOK_IN_PAGE, "stubs jump by it");
 _Static_assert(TRACE_HEADER_SIZE == IMAGE_HOOK_PAGE, "the one lies over the other");
 _Static_assert(offsetof(struct image_header, first_function) == IMAGE_FIRST_FUNCTION, "entry.S");
+_Static_assert(offsetof(struct image_header, header_rva) == IMAGE_HEADER_RVA, "pass_through.S");
+_Static_assert(offsetof(struct image_header, hook_rva) == IMAGE_HOOK_RVA, "pass_through.S");
 _Static_assert(sizeof(struct manifest_function) == 32, "manifest entry");
 _Static_assert(sizeof(struct manifest_change) == 16, "manifest change");
 _Static_assert(sizeof(struct manifest_import) == 8, "manifest import");
+_Static_assert(sizeof(struct manifest_copy) == 12, "manifest copy");
+_Static_assert(sizeof(struct manifest_site) == 8, "manifest site");
 
 #endif

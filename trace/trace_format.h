@@ -193,6 +193,11 @@ struct trace_header {
      */
     uint64_t hook __attribute__((aligned(64)));
     uint64_t entry;
+
+    /* The agent's routines that copied bodies call (docs/copies.md). */
+    struct trace_copy_hooks {
+        uint64_t on_entry, on_leaf, on_exit, on_leave, on_jump;
+    } copies;
 };
 
 enum trace_block_kind {

@@ -108,7 +108,8 @@ static void look_below(struct adding *adding, uint32_t parent)
         }
         *(*last_of ? &tree->contexts[*last_of].sibling : &tree->contexts[above].first_child) = slot;
         *last_of = slot;
-        tree->contexts[slot].parent = above;
+        if (code)
+            tree->contexts[slot].parent = above;
     }
     free(lasts);
 }

@@ -10,8 +10,10 @@
 #include "support/sorted.h"
 #include "trace/sample_format.h"
 
-/* Bytes of a stub behind its frame: instructions fixed up, and a jump. */
+/* Bytes of a stub behind its frame: instructions fixed up, and a jump; of a copied function the
+   jump only. */
 #define MOST_DISPLACED 64
+#define JUMP_SIZE      5
 
 struct stub {
     uint32_t rva;
@@ -72,21 +74,34 @@ static uint32_t function_of_stub(const struct manifest *manifest, const struct s
     size_t behind = partition_point(i, stubs->count, stubs->stubs[i].rva <= rva);
     const struct stub *stub = &stubs->stubs[behind ? behind - 1 : 0];
     uint32_t distance = rva - stub->rva;
+    uint32_t most = manifest_copy_of(manifest, stub->place) ? JUMP_SIZE : MOST_DISPLACED;
 
-    return distance > STUB_FRAME_SIZE && distance <= STUB_FRAME_SIZE + MOST_DISPLACED
+    return distance > STUB_FRAME_SIZE && distance < STUB_FRAME_SIZE + most
                ? stub->place
                : manifest->function_count;
+}
+
+/* Parts of functions that were put elsewhere belong to no function, copied or not. */
+static enum whereabouts find_in_copy(struct finder *finder, uint32_t image, uint32_t place,
+                                     uint32_t *number)
+{
+    if (finder->images->images[image].manifest.functions[place].state == FUNCTION_HOOKED)
+        *number = images_recorded(finder->images, image, place);
+    return *number ? IN_FUNCTION : ELSEWHERE;
 }
 
 static enum whereabouts find_in_image(struct finder *finder, uint32_t image, uint32_t rva,
                                       uint32_t *number)
 {
     const struct manifest *manifest = &finder->images->images[image].manifest;
+    const struct manifest_copy *copy = manifest_copy_at(manifest, rva);
     const struct stubs *stubs = stubs_of(finder, image);
     bool is_added = stubs->count && rva >= stubs->stubs[0].rva;
     uint32_t place = is_added ? function_of_stub(manifest, stubs, rva) : function_at(manifest, rva);
     const struct manifest_function *function = &manifest->functions[place];
 
+    if (copy)
+        return find_in_copy(finder, image, copy->function, number);
     if (place < manifest->function_count && function->state == FUNCTION_HOOKED &&
         (is_added || !function->size || rva - function->rva < function->size))
         *number = images_recorded(finder->images, image, place);

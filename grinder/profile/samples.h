@@ -4,6 +4,7 @@
  *      sample's address            counts for
  *      in a hooked function        that function; all but the first of the instructions that
  *                                  were displaced into its stub are there
+ *      in the copy of one          that function, with the hooks between its instructions
  *      in the rest of the stubs,   hooks
  *        in a thunk, in the agent
  *      anywhere else               the hooked function that its caller is in, which has called

@@ -29,6 +29,8 @@ enum { PARSE = 1, PRINT }; /* as numbers of all functions */
  *      0x1040  a jump to a library, skipped
  *      0x1080  print, hooked, size unknown     0x5100  its stub
  *      0x2000  never, hooked, not recorded     0x5200  its stub
+ *
+ *      0x6100  copies of parse, the jump, print and never, 0x80 bytes each
  */
 static const struct manifest_function functions[] = {
     {.rva = 0x1000, .size = 0x40, .stub_rva = 0x5000, .state = FUNCTION_HOOKED},
@@ -36,8 +38,15 @@ static const struct manifest_function functions[] = {
     {.rva = 0x1080, .stub_rva = 0x5100, .state = FUNCTION_HOOKED},
     {.rva = 0x2000, .size = 0x10, .stub_rva = 0x5200, .state = FUNCTION_HOOKED},
 };
-static struct image all_images[] = {
-    {0}, {.manifest = {.functions = functions, .function_count = 4}, .function_count = 4}};
+enum { COPIES = 4 };
+static const struct manifest_copy copies[COPIES] = {
+    {0x6100, 0x80, 0}, {0x6180, 0x80, 1}, {0x6200, 0x80, 2}, {0x6280, 0x80, 3}};
+static struct image all_images[] = {{0},
+                                    {.manifest = {.functions = functions,
+                                                  .function_count = 4,
+                                                  .copies = copies,
+                                                  .copy_count = COPIES},
+                                     .function_count = 4}};
 static struct function all_functions[] = {{0}, {.image = 1, .index = 0}, {.image = 1, .index = 2}};
 static struct images images = {.images = all_images, .count = 2, .functions = all_functions};
 static struct tree_module modules[] = {
@@ -146,10 +155,41 @@ static void stubs_and_the_agent_are_hooks_but_for_what_was_displaced(void **stat
                                      {THUNKS + 0xfff, PROGRAM + 0x1001, 70, 64}};
 
     (void)state;
+    all_images[1].manifest.copy_count = 0;
     read_samples(samples, 7, 0);
+    all_images[1].manifest.copy_count = COPIES;
     assert_int_equal(threads[0].samples.in_hooks, 1 + 4 + 16 + 32 + 64);
     expect(&threads[0].samples, 0, PARSE, 2);
     expect(&threads[0].samples, 1, PRINT, 8);
+    end();
+}
+
+static void a_stub_of_what_is_copied_ends_with_a_jump(void **state)
+{
+    const struct sample samples[] = {{PROGRAM + 0x5000 + STUB_FRAME_SIZE + 4, 0, 70, 1},
+                                     {PROGRAM + 0x5000 + STUB_FRAME_SIZE + 5, 0, 70, 2}};
+
+    (void)state;
+    read_samples(samples, 2, 0);
+    assert_int_equal(threads[0].samples.in_hooks, 2);
+    expect(&threads[0].samples, 0, PARSE, 1);
+    end();
+}
+
+static void an_address_in_a_copy_is_the_functions(void **state)
+{
+    const struct sample samples[] = {
+        {PROGRAM + 0x60ff, 0, 70, 1},  {PROGRAM + 0x6100, 0, 70, 2},
+        {PROGRAM + 0x617f, 0, 70, 4},  {PROGRAM + 0x6180, 0, 70, 8},
+        {PROGRAM + 0x6200, 0, 70, 16}, {PROGRAM + 0x6280, 0, 70, 32},
+        {PROGRAM + 0x6300, 0, 70, 64}, {LIBRARY, PROGRAM + 0x6280, 70, 128}};
+
+    (void)state;
+    read_samples(samples, 8, 0);
+    assert_int_equal(threads[0].samples.in_hooks, 1 + 64);
+    assert_int_equal(threads[0].samples.elsewhere, 8 + 32);
+    expect(&threads[0].samples, 0, PARSE, 2 + 4);
+    expect(&threads[0].samples, 1, PRINT, 16 + 128);
     end();
 }
 
@@ -266,6 +306,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_address_in_a_function_is_the_functions),
         cmocka_unit_test(stubs_and_the_agent_are_hooks_but_for_what_was_displaced),
+        cmocka_unit_test(a_stub_of_what_is_copied_ends_with_a_jump),
+        cmocka_unit_test(an_address_in_a_copy_is_the_functions),
         cmocka_unit_test(what_a_function_does_elsewhere_is_its_own),
         cmocka_unit_test(those_that_were_lost_are_like_the_others),
         cmocka_unit_test(threads_that_were_not_recorded_are_passed_over),

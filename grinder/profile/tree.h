@@ -35,7 +35,7 @@ struct context {
     uint64_t passed;
     uint64_t timed;
     double ticks;
-    uint32_t parent;
+    uint32_t parent; /* as recorded: it may be part of the one above by now (copied_sites.h) */
     uint32_t first_child;
     uint32_t sibling;
     uint32_t function; /* as images.h numbers it; 0 for a root */

@@ -1,5 +1,6 @@
 #include "grinder/profile/tree_load.h"
 
+#include "grinder/profile/copied_sites.h"
 #include "grinder/profile/jit_callers.h"
 #include "grinder/profile/samples.h"
 
@@ -7,6 +8,7 @@ int tree_load(struct tree *tree, const char *path, struct images *images, struct
 {
     if (tree_read(tree, path, images, error) < 0)
         return -1;
+    copied_sites_resolve(tree, images);
     samples_read(tree, images);
     jit_callers_add(tree, images);
     return 0;

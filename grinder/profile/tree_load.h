@@ -1,4 +1,5 @@
-/* A trace as a tree, with what lies beside it: samples, and maps of code made at run time. */
+/* A trace as a tree, its call sites as the original images have them, with what lies beside it:
+   samples, and maps of code made at run time. */
 #ifndef UMBRA_GRINDER_TREE_LOAD_H
 #define UMBRA_GRINDER_TREE_LOAD_H
 

@@ -1,4 +1,5 @@
 #include "hooks/agent.h"
+#include "hooks/hook_word.h"
 
 #include <asm/prctl.h>
 #include <stdint.h>
@@ -36,19 +37,21 @@ static const uint64_t *behind(char *const *environment)
 /*
  * Before anything else in the process. The stack holds the count of arguments, these, a null, the
  * environment. Returns the program's own entry point. Nothing here may need relocation itself.
- * Where whoever executes the program is not to be trusted, the hook word stays 0: nothing of the
- * agent ever runs again.
+ * Where whoever executes the program is not to be trusted, the hook word stays 0: of the agent,
+ * nothing but the return that copied bodies end with ever runs again.
  */
 HIDDEN uint64_t umbra_embedded_start(const uint64_t *stack)
 {
     uint64_t moved = (uint64_t)&embedding - embedding.address;
     const uint64_t *pointers = (const uint64_t *)(embedding.pointers + moved);
+    uint64_t *hook_word = (uint64_t *)(embedding.hook_word + moved);
 
     for (uint64_t i = 0; i < embedding.pointer_count; i++)
         *(uint64_t *)(pointers[i] + moved) += moved;
     initial_environment = (char *const *)(stack + 1 + stack[0] + 1);
+    hook_word_prepare(hook_word);
     if (trust_vector(behind(initial_environment)))
-        *(uint64_t *)(embedding.hook_word + moved) = embedding.hook + moved;
+        *hook_word = embedding.hook + moved;
     /* The kernel makes a segment without bytes writable, whatever its flags are. */
     SYSCALL3(mprotect, umbra_stash, STASH_RANGE_SIZE, PROT_NONE);
     umbra_ready = 1;

@@ -69,9 +69,12 @@
 
 /* First call into an image since it was loaded: the entry hook as the dynamic linker binds it. */
     .balign 64
-    .globl  umbra_enter_4
-    .type   umbra_enter_4, @function
-umbra_enter_4:
+    .globl  umbra_enter_5
+    .type   umbra_enter_5, @function
+umbra_enter_5:
+    .globl  umbra_enter
+    .hidden umbra_enter
+umbra_enter:                                /* the same, for the agent itself */
     .cfi_startproc
     save_flags_and_work_registers
     mov     [rsp - 72], rcx
@@ -83,7 +86,7 @@ umbra_enter_4:
     mov     rax, [rsp - 72]
     jmp     [rsp - 64]
     .cfi_endproc
-    .size   umbra_enter_4, . - umbra_enter_4
+    .size   umbra_enter_5, . - umbra_enter_5
 
 /* The hook of images over whose hook word the trace could not be mapped (hook_word.h). */
     hidden_function umbra_record_unless_paused
@@ -127,8 +130,13 @@ umbra_enter_4:
     cmp     [rsi + RECORD_SLOT], rsp        /* is the invocation on top still live, and */
     jbe     no_call_from_top\@              /* is this not a tail call from it? */
 
+    cmp     [rdi + THREAD_JUMP], rsp        /* has a copied body jumped here? */
+    je      slow_entry\@
+    mov     rdx, [rdi + THREAD_CALLER]      /* or has one called, more recently? */
+    cmp     rdx, [rsi + RECORD_SLOT]
+    jb      from_copy\@
     callee_key                              /* the context (parent, call site, function) */
-    hinted_context search\@, [rsp]
+8:  hinted_context search\@, [rsp]
     mov     rdx, [rsp]
     cmp     [rax + NODE_SITE], rdx
     jne     other_site\@
@@ -184,6 +192,21 @@ choose\@:                                   /* timed, for a gap of calls; the ne
 4:  choose_gap
     jmp     2b
     .endif
+
+from_copy\@:                                /* its frame's context, if it is live */
+    cmp     rdx, rsp
+    jbe     slow_entry\@
+    mov     rax, [rdi + THREAD_SHADOW]
+    test    rax, rax                        /* none yet, or none to be had */
+    jz      slow_entry\@
+    lea     rax, [rax + SHADOW_SCALE * rdx]
+    mov     rdx, [rdx]
+    cmp     rdx, [rax + SHADOW_RET]
+    jne     slow_entry\@
+    mov     rax, [rax + SHADOW_NODE]
+    mov     eax, [rax + NODE_CONTEXT]
+    key_of_callee
+    jmp     8b
 
 other_site\@:                               /* of the same key */
     mov     rdx, [rax + NODE_PARENT]

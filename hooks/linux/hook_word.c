@@ -7,6 +7,34 @@
 #define MOST_PAGES 4096
 
 extern void umbra_record_unless_paused(void) __attribute__((visibility("hidden")));
+/* What copied bodies call (copies.S), where calls are recorded in this way. */
+#define COPY_HOOKS(way, exit, leave, jump)                                                         \
+    extern void umbra_copy_entry_##way(void) __attribute__((visibility("hidden")));                \
+    extern void umbra_copy_leaf_##way(void) __attribute__((visibility("hidden")));                 \
+                                                                                                   \
+    static struct trace_copy_hooks hooks_##way(void)                                               \
+    {                                                                                              \
+        return (struct trace_copy_hooks){                                                          \
+            .on_entry = (uint64_t)umbra_copy_entry_##way,                                          \
+            .on_leaf = (uint64_t)umbra_copy_leaf_##way,                                            \
+            .on_exit = (uint64_t)(exit),                                                           \
+            .on_leave = (uint64_t)(leave),                                                         \
+            .on_jump = (uint64_t)(jump),                                                           \
+        };                                                                                         \
+    }
+
+extern void umbra_copy_entry_first(void) __attribute__((visibility("hidden")));
+extern void umbra_copy_pass(void) __attribute__((visibility("hidden")));
+extern void umbra_copy_exit_adaptive(void) __attribute__((visibility("hidden")));
+extern void umbra_copy_exit_exact(void) __attribute__((visibility("hidden")));
+extern void umbra_copy_leave_adaptive(void) __attribute__((visibility("hidden")));
+extern void umbra_copy_jump_adaptive(void) __attribute__((visibility("hidden")));
+extern void umbra_copy_leave_exact(void) __attribute__((visibility("hidden")));
+extern void umbra_copy_jump_exact(void) __attribute__((visibility("hidden")));
+COPY_HOOKS(adaptive, umbra_copy_exit_adaptive, umbra_copy_leave_adaptive, umbra_copy_jump_adaptive)
+COPY_HOOKS(exact, umbra_copy_exit_exact, umbra_copy_leave_exact, umbra_copy_jump_exact)
+COPY_HOOKS(events, umbra_copy_pass, umbra_copy_pass, umbra_copy_pass)
+COPY_HOOKS(unless_paused, umbra_copy_pass, umbra_copy_pass, umbra_copy_pass)
 
 /* entry.S: where that one goes on. */
 void *umbra_session_entry __attribute__((visibility("hidden")));
@@ -27,6 +55,9 @@ void hook_words_begin(void *entry)
     uint32_t paused;
 
     umbra_session_entry = entry;
+    header->copies = session.has_events    ? hooks_events()
+                     : session.is_adaptive ? hooks_adaptive()
+                                           : hooks_exact();
     __atomic_store_n(&header->entry, (uint64_t)entry, __ATOMIC_SEQ_CST);
     do {
         paused = __atomic_load_n(&header->paused, __ATOMIC_SEQ_CST);
@@ -41,14 +72,31 @@ static bool share(uint64_t page)
     return trace && pages_replace((void *)page, trace, IMAGE_HOOK_PAGE);
 }
 
+static struct trace_copy_hooks no_copy_hooks(void)
+{
+    uint64_t first = (uint64_t)umbra_copy_entry_first, nothing = (uint64_t)umbra_copy_pass;
+
+    return (struct trace_copy_hooks){first, first, nothing, nothing, nothing};
+}
+
+/* What a page has that the trace does not lie over. */
+static void fill_private(char *page, bool is_recorded)
+{
+    struct trace_header *header = (struct trace_header *)page;
+
+    header->copies = is_recorded ? hooks_unless_paused() : no_copy_hooks();
+    __atomic_store_n(&header->hook, is_recorded ? (uint64_t)umbra_record_unless_paused : 0,
+                     __ATOMIC_RELEASE);
+}
+
 /* Puts a page of this process in place of one that is the parent's. */
-static void make_private(uint64_t page, void *hook)
+static void make_private(uint64_t page, bool is_recorded)
 {
     char *own = pages_take(IMAGE_HOOK_PAGE);
 
     if (!own)
         return;
-    *(uint64_t *)(own + IMAGE_HOOK_IN_PAGE) = (uint64_t)hook;
+    fill_private(own, is_recorded);
     pages_replace((void *)page, own, IMAGE_HOOK_PAGE);
 }
 
@@ -75,7 +123,19 @@ void hook_word_bind(struct image_header *image, void *hook)
         trace_created = session.header->created_ns;
         return;
     }
-    __atomic_store_n(word, (uint64_t)(hook ? umbra_record_unless_paused : 0), __ATOMIC_RELEASE);
+    fill_private((char *)page, hook != 0);
+}
+
+void hook_word_prepare(uint64_t *word)
+{
+    struct trace_header *header = (struct trace_header *)((char *)word - IMAGE_HOOK_IN_PAGE);
+
+    header->copies = no_copy_hooks();
+}
+
+void hook_word_pass(struct image_header *image)
+{
+    hook_word_prepare((uint64_t *)((uint64_t)image - image->header_rva + image->hook_rva));
 }
 
 static bool is_of_trace(uint64_t page, uint64_t created)
@@ -103,6 +163,6 @@ void hook_words_begin_in_child(void)
         if (is_running && share(pages[i]))
             pages[page_count++] = pages[i];
         else
-            make_private(pages[i], is_running ? umbra_record_unless_paused : 0);
+            make_private(pages[i], is_running);
     }
 }

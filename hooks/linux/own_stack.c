@@ -71,6 +71,13 @@ struct stack_bounds system_own_stack(uint64_t pointer)
     return search.is_main ? main_stack(&search) : thread_stack(&search);
 }
 
+uint64_t system_address_limit(void)
+{
+    struct rlimit limit;
+
+    return syscall_failed(SYSCALL2(getrlimit, RLIMIT_AS, &limit)) ? UINT64_MAX : limit.rlim_cur;
+}
+
 bool system_on_signal_stack(uint64_t pointer)
 {
     stack_t stack;

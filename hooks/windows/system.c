@@ -50,6 +50,11 @@ void system_yield(void)
 
 /* Of a thread that has become a fiber, the block has the bounds of the fiber that runs: whether
    that is the thread's own stack cannot be told. */
+uint64_t system_address_limit(void)
+{
+    return UINT64_MAX;
+}
+
 struct stack_bounds system_own_stack(uint64_t pointer)
 {
     uint64_t high = teb_read(TEB_STACK_BASE), low = teb_read(TEB_DEALLOCATION_STACK);

@@ -40,6 +40,11 @@ grep -q 'functions found, .* hooked, .* left alone' out || fail "expected a summ
 cmp -s before after || fail "output changed"
 [ "$(stat -c %a run)" = "$(stat -c %a "$program")" ] || fail "permissions changed"
 
+# Also where bodies are copied, and the originals overwritten.
+succeeds "$instrument" --agent="$agent" --how=copy --poison "$program" -o copied
+./copied >after || fail "the copied bodies: $(cat after)"
+cmp -s before after || fail "output of the copied bodies changed"
+
 # The list is the same before and after, and counts what the summary counted.
 succeeds "$instrument" --list "$program"
 cp out list
@@ -71,7 +76,7 @@ refused 1 'aarch64' "$instrument" --agent="$agent" foreign -o no
 refused 1 'No such file' "$instrument" --agent="$agent" missing -o no
 refused 1 'No such file' "$instrument" --agent="$agent" "$program" -o missing/no
 refused 1 'No such file' "$instrument" --agent=missing "$program" -o no
-refused 1 'without umbra_enter_4' "$instrument" --agent="$program" "$program" -o no
+refused 1 'without umbra_enter_5' "$instrument" --agent="$program" "$program" -o no
 refused 1 'directory' "$instrument" --agent="$agent" . -o no
 refused 2 'expected -o' "$instrument" "$program"
 refused 2 'no FILE' "$instrument" -o no

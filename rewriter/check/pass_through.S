@@ -1,14 +1,47 @@
-/* An agent that records nothing: goes on to the body with rax and rcx restored. See image_manifest.h. */
+/*
+ * An agent that records nothing: goes on to the body with rax and rcx restored. See image_manifest.h.
+ * What copied bodies jump to and call is put beside the hook word first, as the agent does that.
+ */
+#include "trace/image_offsets.h"
+
     .text
-    .globl umbra_enter_4
-    .type umbra_enter_4, @function
-umbra_enter_4:
+    .globl umbra_enter_5
+    .type umbra_enter_5, @function
+umbra_enter_5:
     .cfi_startproc
+    mov %rdx, -40(%rsp)
     mov %rax, -32(%rsp)
+    movslq STUB_HEADER_DISTANCE(%rax), %rcx
+    lea (%rax, %rcx), %rax              /* the header; flags are kept */
+    mov IMAGE_HEADER_RVA(%rax), %ecx
+    mov IMAGE_HOOK_RVA(%rax), %edx
+    not %rcx
+    lea 1(%rax, %rcx), %rax
+    lea (%rax, %rdx), %rax              /* the hook word */
+    lea copy_entry(%rip), %rcx
+    mov %rcx, 16(%rax)
+    mov %rcx, 24(%rax)
+    lea copy_pass(%rip), %rcx
+    mov %rcx, 32(%rax)
+    mov %rcx, 40(%rax)
+    mov %rcx, 48(%rax)
+    mov -40(%rsp), %rdx
     mov -24(%rsp), %rcx
     mov -16(%rsp), %rax
     jmp *-32(%rsp)
     .cfi_endproc
-    .size umbra_enter_4, .-umbra_enter_4
+    .size umbra_enter_5, .-umbra_enter_5
+
+copy_entry:
+    .cfi_startproc
+    mov %rax, -64(%rsp)
+    mov -16(%rsp), %rax
+    jmp *-64(%rsp)
+    .cfi_endproc
+
+copy_pass:
+    .cfi_startproc
+    ret
+    .cfi_endproc
 
     .section .note.GNU-stack, "", @progbits

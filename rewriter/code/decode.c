@@ -9,7 +9,7 @@ void decoder_init(ZydisDecoder *decoder)
 }
 
 /* Opcode FF: /2 call, /4 jmp, /3 and /5 their far forms, else no branch. */
-static enum flow group_flow(uint8_t reg)
+static enum flow_kind group_flow(uint8_t reg)
 {
     switch (reg) {
     case 2:
@@ -24,7 +24,7 @@ static enum flow group_flow(uint8_t reg)
     }
 }
 
-static enum flow one_byte_flow(const ZydisDecodedInstruction *zydis)
+static enum flow_kind one_byte_flow(const ZydisDecodedInstruction *zydis)
 {
     uint8_t opcode = zydis->opcode;
 
@@ -55,9 +55,9 @@ static enum flow one_byte_flow(const ZydisDecodedInstruction *zydis)
     }
 }
 
-static enum flow flow_of(const ZydisDecodedInstruction *zydis)
+static enum flow_kind flow_of(const ZydisDecodedInstruction *zydis)
 {
-    enum flow flow = FLOW_NEXT;
+    enum flow_kind flow = FLOW_NEXT;
 
     if (zydis->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY)
         return FLOW_NEXT;

@@ -8,7 +8,7 @@
 
 #include <Zydis/Zydis.h>
 
-enum flow {
+enum flow_kind {
     FLOW_NEXT,          /* on to what follows */
     FLOW_JUMP,          /* to target */
     FLOW_CONDITION,     /* to target or on */
@@ -24,7 +24,7 @@ struct instruction {
     uint64_t address;
     uint64_t target; /* of a direct branch */
     uint8_t length;
-    uint8_t flow;      /* enum flow */
+    uint8_t flow;      /* enum flow_kind */
     bool is_near;      /* direct branch with a 32-bit displacement, at its end */
     bool is_lea;       /* with a target address if it is rip-relative */
     bool is_rip_based; /* has an operand [rip + ...], whose address is `operand` */

@@ -96,7 +96,7 @@ static size_t operand_length(const uint8_t *bytes, bool takes_address, unsigned 
     if (mod == 3)
         return takes_address ? 0 : 1;
     if (mod == 0 && rm == RM_RIP)
-        return takes_address ? 0 : 5;
+        return takes_address || minds & PLAIN_MIND_RIP ? 0 : 5;
     is_stack = rm == RM_SIB ? base == SIB_RSP || (base == SIB_NONE && mod) : rm == RM_RIP;
     if ((is_stack && minds & PLAIN_MIND_STACK) ||
         (mod == 2 && rm == RM_SIB && minds & PLAIN_MIND_ARRAY))
@@ -164,7 +164,7 @@ static int32_t distance_at(const uint8_t *bytes)
     return distance;
 }
 
-static bool settle_near(struct instruction *at, enum flow flow, const uint8_t *bytes,
+static bool settle_near(struct instruction *at, enum flow_kind flow, const uint8_t *bytes,
                         size_t opcode_size)
 {
     at->flow = (uint8_t)flow;
@@ -174,7 +174,7 @@ static bool settle_near(struct instruction *at, enum flow flow, const uint8_t *b
     return true;
 }
 
-static bool settle_short(struct instruction *at, enum flow flow, const uint8_t *bytes)
+static bool settle_short(struct instruction *at, enum flow_kind flow, const uint8_t *bytes)
 {
     at->flow = (uint8_t)flow;
     at->length = 2;

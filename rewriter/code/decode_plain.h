@@ -15,6 +15,7 @@ enum plain_mind {
     PLAIN_MIND_STACK = 1,  /* pops, or has an operand in memory at rsp or rbp */
     PLAIN_MIND_NUMBER = 2, /* has a number of 32 bits, which may be an address */
     PLAIN_MIND_ARRAY = 4,  /* has an operand at [base + index * n + a distance of 32 bits] */
+    PLAIN_MIND_RIP = 8,    /* has an operand at [rip + n] */
 };
 
 /*

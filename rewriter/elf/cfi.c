@@ -205,7 +205,7 @@ static uint64_t run(struct cfi_cursor *cursor, struct cfi_program *program)
 size_t cfi_instruction(const struct cie *cie, struct cfi_program rest, uint64_t *advance)
 {
     struct dwarf_reader reader = {rest.bytes, rest.bytes + rest.size, rest.size == 0};
-    struct cfi_cursor scratch = {.cie = cie};
+    struct cfi_cursor scratch = {.cie = cie, .depth = 1}; /* for DW_CFA_restore_state */
 
     if (rest.size == 0)
         return 0;

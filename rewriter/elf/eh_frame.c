@@ -14,13 +14,14 @@ struct extent {
     const uint8_t *bytes;
     uint64_t address, size;
     bool is_exact; /* the section's size; else as much as the segment holds */
+    bool is_fixed; /* the image is linked to a fixed address: pointers are what they say */
 };
 
 static struct extent extent_find(const struct elf_image *image)
 {
     const Elf64_Phdr *segment = elf_segment(image, PT_GNU_EH_FRAME);
     const Elf64_Shdr *section = elf_section(image, ".eh_frame");
-    struct extent extent = {0};
+    struct extent extent = {.is_fixed = image->header.e_type == ET_EXEC};
 
     if (section && section->sh_type != SHT_NOBITS &&
         (extent.bytes = elf_at(image, section->sh_addr, section->sh_size))) {
@@ -70,12 +71,13 @@ static bool augmentation_read(struct cie *cie, const char *augmentation,
             dwarf_pointer(&data, dwarf_fixed(&data, 1) & 0x0f, 0);
             break;
         case 'L':
-            dwarf_fixed(&data, 1);
+            cie->lsda_encoding = (uint8_t)dwarf_fixed(&data, 1);
             break;
         case 'S':
             cie->is_signal_frame = true;
             break;
         default:
+            cie->is_understood = false;
             return !data.is_short;
         }
     }
@@ -94,7 +96,8 @@ static bool cie_read(struct cie *cie, const struct extent *extent, uint64_t offs
     if (reader.is_short || size > (uint64_t)(reader.end - reader.at) || size > CIE_LIMIT)
         return false;
     reader.end = reader.at + size;
-    *cie = (struct cie){.offset = offset};
+    *cie = (struct cie){
+        .offset = offset, .lsda_encoding = DW_EH_PE_omit, .is_understood = true};
     if (dwarf_fixed(&reader, 4) != 0)
         return false;
     version = (uint8_t)dwarf_fixed(&reader, 1);
@@ -127,19 +130,49 @@ static uint32_t cie_find(struct eh_frame *frame, const struct extent *extent, ui
     return (uint32_t)frame->cie_count++;
 }
 
+/* The augmentation data of a FDE. False if it is not all there. */
+static bool fde_data_read(struct fde *fde, const struct extent *extent, struct cie *cie,
+                          struct dwarf_reader *reader)
+{
+    uint8_t encoding = cie->lsda_encoding;
+    struct dwarf_reader data = *reader;
+    uint64_t here;
+
+    if (!cie->has_augmentation_data)
+        return true;
+    data.at = dwarf_skip(reader, dwarf_uleb(reader));
+    data.end = reader->at;
+    if (!data.at)
+        return false;
+    if (encoding == DW_EH_PE_omit)
+        return true;
+    if ((encoding & 0xf0) != DW_EH_PE_pcrel && (encoding & 0xf0 || !extent->is_fixed)) {
+        cie->is_understood = false;
+        return true;
+    }
+    here = extent->address + (uint64_t)(data.at - extent->bytes);
+    fde->lsda = dwarf_pointer(&data, encoding & 0x0f, 0);
+    if (fde->lsda && encoding & DW_EH_PE_pcrel)
+        fde->lsda += here;
+    cie->is_understood &= !data.is_short;
+    return true;
+}
+
 /* `reader` stands behind the CIE pointer and ends with the FDE. */
 static void fde_read(struct eh_frame *frame, const struct extent *extent, uint32_t index,
                      uint64_t location, struct dwarf_reader reader)
 {
-    const struct cie *cie = &frame->cies[index];
+    struct cie *cie = &frame->cies[index];
     uint64_t here = extent->address + (uint64_t)(reader.at - extent->bytes);
     struct fde fde = {.location = location, .cie = index};
 
     fde.address = dwarf_pointer(&reader, cie->pointer_encoding, here);
     fde.size = dwarf_pointer(&reader, cie->pointer_encoding & 0x0f, 0);
-    if (cie->has_augmentation_data)
-        dwarf_skip(&reader, dwarf_uleb(&reader));
-    if (reader.is_short || fde.size == 0 || fde.size > UINT32_MAX)
+    if (!fde_data_read(&fde, extent, cie, &reader) || reader.is_short || fde.size > UINT32_MAX) {
+        frame->is_incomplete = true;
+        return;
+    }
+    if (fde.size == 0)
         return;
     fde.program = (struct cfi_program){reader.at, (size_t)(reader.end - reader.at)};
     frame->fdes = memory_grow(frame->fdes, frame->fde_count, &frame->fde_room, sizeof fde);
@@ -176,12 +209,34 @@ static void entries_read(struct eh_frame *frame, const struct extent *extent)
         entry.is_short = false;
         here = (uint64_t)(entry.at - extent->bytes);
         distance = (uint32_t)dwarf_fixed(&entry, 4);
-        if (entry.is_short || distance == 0 || distance > here)
+        if (entry.is_short || distance == 0)
             continue;
+        if (distance > here) {
+            frame->is_incomplete = true;
+            continue;
+        }
         cie = cie_find(frame, extent, here - distance);
         if (cie != UINT32_MAX)
             fde_read(frame, extent, cie, extent->address + start, entry);
+        else
+            frame->is_incomplete = true;
     }
+}
+
+static int by_number(const void *left, const void *right)
+{
+    const uint64_t *a = left, *b = right;
+
+    return *a < *b ? -1 : *a > *b;
+}
+
+static void lsdas_note(struct eh_frame *frame)
+{
+    frame->lsdas = memory_zeroed(frame->fde_count, sizeof *frame->lsdas);
+    for (size_t i = 0; i < frame->fde_count; i++)
+        if (frame->fdes[i].lsda)
+            frame->lsdas[frame->lsda_count++] = frame->fdes[i].lsda;
+    qsort(frame->lsdas, frame->lsda_count, sizeof *frame->lsdas, by_number);
 }
 
 void eh_frame_read(struct eh_frame *frame, const struct elf_image *image)
@@ -193,14 +248,17 @@ void eh_frame_read(struct eh_frame *frame, const struct elf_image *image)
         return;
     frame->address = extent.address;
     entries_read(frame, &extent);
-    if (frame->fde_count)
-        qsort(frame->fdes, frame->fde_count, sizeof *frame->fdes, by_address);
+    if (frame->fde_count == 0)
+        return;
+    qsort(frame->fdes, frame->fde_count, sizeof *frame->fdes, by_address);
+    lsdas_note(frame);
 }
 
 void eh_frame_free(struct eh_frame *frame)
 {
     free(frame->cies);
     free(frame->fdes);
+    free(frame->lsdas);
     *frame = (struct eh_frame){0};
 }
 

@@ -26,8 +26,10 @@ struct cie {
     int64_t data_factor;
     uint64_t return_register;
     uint8_t pointer_encoding; /* DW_EH_PE_ */
+    uint8_t lsda_encoding;    /* DW_EH_PE_omit: its FDEs have none */
     bool has_augmentation_data;
     bool is_signal_frame;
+    bool is_understood; /* all of the augmentation; what is unknown may say anything */
     struct cfi_program program;
 };
 
@@ -35,7 +37,8 @@ struct fde {
     uint64_t address;  /* first one it covers */
     uint64_t location; /* address of the FDE itself */
     uint64_t size;
-    uint32_t cie; /* index */
+    uint64_t lsda;     /* address of its language-specific data (lsda.h); 0 if it has none */
+    uint32_t cie;      /* index */
     struct cfi_program program;
 };
 
@@ -45,6 +48,9 @@ struct eh_frame {
     size_t cie_count, cie_room;
     struct fde *fdes; /* ascending by address */
     size_t fde_count, fde_room;
+    uint64_t *lsdas; /* of all FDEs, ascending; where two FDEs have the same one, it is there twice */
+    size_t lsda_count;
+    bool is_incomplete; /* something was left out */
 };
 
 /* What cannot be understood is left out; an image without .eh_frame has no FDEs. */

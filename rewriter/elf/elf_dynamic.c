@@ -34,6 +34,7 @@ static uint64_t dynamic_value(const struct elf_layout *layout, const Elf64_Dyn *
     case DT_RELASZ:
         return layout->relocations.size;
     case DT_GNU_HASH:
+        return moved(layout, &layout->gnu_hash, old);
     case DT_VERDEF:
     case DT_VERNEED:
     case DT_JMPREL:

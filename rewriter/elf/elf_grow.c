@@ -1,12 +1,14 @@
 /* The dynamic tables and the program headers, each with its new entries: copied, or grown. */
 #include "rewriter/elf/elf_grow.h"
 
+#include "rewriter/elf/elf_copy_exports.h"
 #include "trace/image_manifest.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define MOVE_ALIGNMENT 64
+#define VERSION_HIDDEN 0x8000 /* linkers pass over it; of no use where no version is defined */
 
 static uint64_t headers_size(const struct elf_layout *layout)
 {
@@ -23,6 +25,12 @@ static struct elf_place symbols_place(const struct elf_image *image)
 {
     return (struct elf_place){elf_dynamic_value(image, DT_SYMTAB, 0),
                               image->symbol_count * sizeof(Elf64_Sym)};
+}
+
+/* That of the hook, and of copies. */
+static size_t new_symbols(const struct elf_layout *layout)
+{
+    return 1 + layout->export_count;
 }
 
 static struct elf_place relocations_place(const struct elf_image *image)
@@ -63,7 +71,7 @@ void elf_tables_plan(struct elf_layout *layout, const char *agent)
                   &(struct elf_room_need){
                       .headers = elf_layout_new_segments(layout) * sizeof(Elf64_Phdr),
                       .strings = strings,
-                      .symbols = sizeof(Elf64_Sym),
+                      .symbols = new_symbols(layout) * sizeof(Elf64_Sym),
                       .relocations = sizeof(Elf64_Rela),
                   });
     for (size_t i = 0; layout->room.has_headers && i < image->load_count; i++) {
@@ -78,7 +86,7 @@ void elf_tables_plan(struct elf_layout *layout, const char *agent)
     if (layout->room.has_strings)
         overwrite(layout, end_of(strings_place(image)), strings);
     if (layout->room.has_symbols)
-        overwrite(layout, end_of(symbols_place(image)), sizeof(Elf64_Sym));
+        overwrite(layout, end_of(symbols_place(image)), new_symbols(layout) * sizeof(Elf64_Sym));
     if (layout->room.has_relocations) {
         if (relative_size(image) < relocations_place(image).size)
             overwrite(layout, relocations_place(image).address + relative_size(image),
@@ -199,20 +207,35 @@ static void build_symbols(struct elf_layout *layout)
     Elf64_Sym hook = {.st_name = (uint32_t)layout->hook_name,
                       .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC)};
 
-    grow(layout, &layout->symbols, old, layout->room.has_symbols, sizeof hook);
-    memcpy(elf_layout_table(layout, layout->symbols.address + old.size), &hook, sizeof hook);
+    uint8_t *at;
+
+    grow(layout, &layout->symbols, old, layout->room.has_symbols,
+         new_symbols(layout) * sizeof hook);
+    at = elf_layout_table(layout, layout->symbols.address + old.size);
+    memcpy(at, &hook, sizeof hook);
+    for (size_t i = 0; i < layout->export_count; i++) {
+        Elf64_Sym copy = elf_copy_export(layout, i);
+
+        memcpy(at + (i + 1) * sizeof copy, &copy, sizeof copy);
+    }
 }
 
 static void build_versions(struct elf_layout *layout)
 {
     struct elf_place old = {elf_dynamic_value(layout->image, DT_VERSYM, 0),
                             layout->image->symbol_count * sizeof(Elf64_Half)};
-    Elf64_Half any = VER_NDX_GLOBAL;
+    Elf64_Half any = VER_NDX_GLOBAL, of_copy = any;
+    uint8_t *at;
 
     if (!old.address || !elf_at(layout->image, old.address, old.size))
         return;
-    grow(layout, &layout->versions, old, false, sizeof any);
-    memcpy(elf_layout_table(layout, layout->versions.address + old.size), &any, sizeof any);
+    grow(layout, &layout->versions, old, false, new_symbols(layout) * sizeof any);
+    at = elf_layout_table(layout, layout->versions.address + old.size);
+    memcpy(at, &any, sizeof any);
+    if (elf_dynamic(layout->image, DT_VERDEF))
+        of_copy |= VERSION_HIDDEN;
+    for (size_t i = 0; i < layout->export_count; i++)
+        memcpy(at + (i + 1) * sizeof of_copy, &of_copy, sizeof of_copy);
 }
 
 /*
@@ -232,9 +255,21 @@ static void build_hash(struct elf_layout *layout)
     size = (2 + (size_t)counts[0] + counts[1]) * 4;
     if (!elf_at(layout->image, address, size) || counts[1] != layout->image->symbol_count)
         return;
-    grow(layout, &layout->hash, (struct elf_place){address, size}, false, sizeof(uint32_t));
-    counts[1]++;
+    grow(layout, &layout->hash, (struct elf_place){address, size}, false,
+         new_symbols(layout) * sizeof(uint32_t));
+    counts[1] += (uint32_t)new_symbols(layout);
     memcpy(elf_layout_table(layout, layout->hash.address + 4), &counts[1], sizeof counts[1]);
+}
+
+static void build_gnu_hash(struct elf_layout *layout)
+{
+    struct elf_place old = elf_copy_exports_hash(layout);
+
+    if (!old.size)
+        return;
+    grow(layout, &layout->gnu_hash, old, false, new_symbols(layout) * sizeof(uint32_t));
+    elf_copy_exports_chain(layout, elf_layout_table(layout, layout->gnu_hash.address),
+                           layout->gnu_hash.size, IMAGE_HOOK_SYMBOL);
 }
 
 /* The new one stands behind the relative ones, and the one that it displaces at the end. */
@@ -280,6 +315,7 @@ void elf_tables_build(struct elf_layout *layout, const char *agent)
     build_symbols(layout);
     build_versions(layout);
     build_hash(layout);
+    build_gnu_hash(layout);
     build_relocations(layout);
 }
 

@@ -2,6 +2,7 @@
 
 #include "rewriter/elf/elf_agent.h"
 #include "rewriter/elf/elf_code.h"
+#include "rewriter/elf/elf_copies.h"
 #include "rewriter/elf/elf_debug_names.h"
 #include "rewriter/elf/elf_embedding.h"
 #include "rewriter/elf/elf_kind.h"
@@ -127,8 +128,25 @@ static void plan_pointers(const struct image *image, struct patch_plan *plan)
     elf_redirect_plan(plan, &elf->code, &elf->image);
 }
 
+static enum flow_doubt copy_doubt(const void *context, const struct function *function)
+{
+    const struct elf *elf = context;
+
+    return elf_copies_doubt(&elf->code, &elf->image, function);
+}
+
+static void copy_source(const struct image *image, struct copy_source *source)
+{
+    const struct elf *elf = image->own;
+
+    elf_copies_source(source, &elf->code, &elf->image);
+    source->doubt = copy_doubt;
+    source->context = elf;
+}
+
 static struct judge_expectation expect(const struct elf_image *image, const char *needed,
-                                       const struct elf_embedding *embedding)
+                                       const struct elf_embedding *embedding,
+                                       const struct copy_plan *copies)
 {
     struct judge_expectation expected = {.size = image->size,
                                          .segments = image->segment_count + ELF_NEW_SEGMENTS,
@@ -137,8 +155,9 @@ static struct judge_expectation expect(const struct elf_image *image, const char
     if (embedding)
         expected.segments += elf_embedding_segments(embedding, image);
     if (image->section_count && image->section_names)
-        expected.sections =
-            image->section_count + ELF_NEW_SECTIONS + (embedding ? ELF_AGENT_SECTIONS : 0);
+        expected.sections = image->section_count + ELF_NEW_SECTIONS +
+                            (copies->count ? ELF_COPY_SECTIONS : 0) +
+                            (embedding ? ELF_AGENT_SECTIONS : 0);
     return expected;
 }
 
@@ -152,6 +171,7 @@ static bool write_image(struct image *image, const struct image_source *source,
         .image = &elf->image,
         .elf = &elf->code,
         .plan = source->plan,
+        .copies = source->copies,
         .original_path = source->original_path,
         .agent = source->agent->needed,
         .original_hash = source->original_hash,
@@ -165,7 +185,7 @@ static bool write_image(struct image *image, const struct image_source *source,
         writer.embedding = &embedding;
     }
     is_written = elf_write(&writer, output, failure);
-    *expected = expect(&elf->image, source->agent->needed, writer.embedding);
+    *expected = expect(&elf->image, source->agent->needed, writer.embedding, source->copies);
     if (writer.embedding)
         elf_embedding_close(writer.embedding);
     return is_written;
@@ -184,5 +204,6 @@ const struct image_format image_format_elf = {
     .module_name = module_name,
     .visit_names = visit_names,
     .plan_pointers = plan_pointers,
+    .copy_source = copy_source,
     .write = write_image,
 };

@@ -3,6 +3,7 @@
 #include "rewriter/base/input_file.h"
 #include "rewriter/elf/elf_code.h"
 #include "rewriter/elf/elf_image.h"
+#include "rewriter/elf/lsda.h"
 #include "rewriter/patch/patch_plan.h"
 
 #include <setjmp.h>
@@ -38,6 +39,7 @@ static bool read_all(uint8_t *bytes, size_t size)
     struct failure failure;
     struct bounded_file file = bounded_file_of(bytes, size);
     struct manifest manifest;
+    size_t pad_count;
     bool is_fit;
 
     if (!elf_image_read(&image, "file", bytes, size, &failure)) {
@@ -47,6 +49,7 @@ static bool read_all(uint8_t *bytes, size_t size)
     is_fit = elf_image_require_supported(&image, &failure);
     if (is_fit) {
         elf_code_read(&elf, &image, &(struct elf_code_options){.instrument_imports = true});
+        free(lsda_pads(&image, &elf.frame, &pad_count));
         elf_code_free(&elf);
     }
     if (manifest_load(&manifest, &file) == MANIFEST_WHOLE)

@@ -3,6 +3,7 @@
 #define UMBRA_REWRITER_ELF_LAYOUT_H
 
 #include "rewriter/base/buffer.h"
+#include "rewriter/copy/copy_set.h"
 #include "rewriter/elf/elf_code.h"
 #include "rewriter/elf/elf_embedding.h"
 #include "rewriter/elf/elf_image.h"
@@ -12,6 +13,8 @@
 
 #define ELF_NEW_SEGMENTS   3 /* and those of an embedded agent */
 #define ELF_NEW_SECTIONS   5
+#define ELF_STUBS_SECTION  2 /* place of .umbra.stubs among these */
+#define ELF_COPY_SECTIONS  1 /* more, if bodies are copied */
 #define ELF_AGENT_SECTIONS 4 /* more, of an embedded agent */
 #define ELF_PAGE           4096u
 
@@ -33,19 +36,31 @@ struct elf_overwrite {
 
 #define ELF_OVERWRITES 8
 
+/* An exported function that is copied: index of its dynamic symbol, place in the function list. */
+struct elf_export {
+    uint32_t symbol, function;
+};
+
 struct elf_layout {
     const struct elf_image *image;
     uint64_t delta; /* of each new segment: address - offset in the file */
     uint64_t tables_address, data_address;
     struct buffer tables, data; /* R, RW */
-    struct stub_segment stubs;  /* RX */
+    struct stub_segment stubs;  /* RX: stubs, copies */
+    size_t stubs_size;          /* of the stubs and what stands in for system calls */
+    struct copy_set copies;
+    bool has_copies;                            /* or may have had: has sections for them */
+    struct buffer debug_frames;                 /* elf_copy_debug.h */
     struct elf_room room;
     struct elf_overwrite overwrites[ELF_OVERWRITES];
     size_t overwrite_count;
     struct buffer overwriting;
-    struct elf_place headers, symbols, versions, strings, hash, relocations;
+    struct elf_place headers, symbols, versions, strings, hash, gnu_hash, relocations;
+    struct elf_export *exports; /* that have a symbol of their copy: elf_copy_exports.h; owned */
+    size_t export_count;
     struct elf_part manifest;
-    struct elf_part frames, frame_index; /* unwind information of the stubs; .eh_frame_hdr */
+    struct elf_part frames, frame_index; /* unwind information of stubs and copies; .eh_frame_hdr */
+    size_t language_data;                /* offset within the tables: that of copies, up to frames */
     struct elf_part dynamic;             /* within data */
     size_t image_header;                 /* offset within data; the last of it */
     uint64_t relocation_slot;            /* address of the entry for the hook word */

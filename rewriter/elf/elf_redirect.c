@@ -258,6 +258,8 @@ void elf_redirect_store(const struct elf_layout *layout, const struct patch_plan
         const struct function *displacer = patch_redirect_displacer(plan, redirect);
         uint64_t stub = stub_of(layout, &functions[redirect->function]);
 
+        if (displacer && moves[displacer - functions].is_copied)
+            continue; /* and the copy has it */
         if (displacer)
             store_displaced(layout, redirect, displacer, &moves[displacer - functions], stub);
         else

@@ -1,6 +1,7 @@
 /* Section headers of an instrumented image: for readelf, gdb and their like, not for running it. */
 #include "rewriter/elf/elf_sections.h"
 
+#include "rewriter/elf/elf_copy_symbols.h"
 #include "trace/image_manifest.h"
 
 #include <stdlib.h>
@@ -41,6 +42,8 @@ static void section_follow(const struct elf_layout *layout, Elf64_Shdr *section)
         move_to(layout, section, &layout->relocations);
     else if (section->sh_type == SHT_HASH && layout->hash.size)
         move_to(layout, section, &layout->hash);
+    else if (section->sh_type == SHT_GNU_HASH && layout->gnu_hash.size)
+        move_to(layout, section, &layout->gnu_hash);
     else if (strcmp(elf_section_name(image, section), ".eh_frame_hdr") == 0 &&
              part_place(layout->tables_address, &layout->frame_index, &place))
         move_to(layout, section, &place);
@@ -95,17 +98,36 @@ static void add_agent(const struct elf_layout *layout, struct buffer *headers, s
     }
 }
 
-void elf_sections_build(const struct elf_layout *layout, struct buffer *tail, uint64_t tail_offset,
-                        Elf64_Ehdr *header)
+/* gdb takes the last section of that name: if the original has one, that is it. */
+static void frames_append(const struct elf_layout *layout, struct buffer *tail,
+                          uint64_t tail_offset, struct buffer *headers, struct buffer *names)
+{
+    bool has_one = elf_section(layout->image, ".debug_frame");
+    Elf64_Shdr section = {
+        .sh_name =
+            (uint32_t)buffer_append_string(names, has_one ? ".umbra.debug_frame" : ".debug_frame"),
+        .sh_type = SHT_PROGBITS,
+        .sh_offset = tail_offset + buffer_align(tail, 8, 0),
+        .sh_size = layout->debug_frames.size,
+        .sh_addralign = 8,
+    };
+
+    buffer_append(tail, layout->debug_frames.bytes, layout->debug_frames.size);
+    buffer_append(headers, &section, sizeof section);
+}
+
+void elf_sections_build(const struct elf_layout *layout, const struct function_list *functions,
+                        struct buffer *tail, uint64_t tail_offset, Elf64_Ehdr *header)
 {
     const struct elf_image *image = layout->image;
     struct added_section added[ELF_NEW_SECTIONS] = {
-        {".umbra.frames", layout->tables_address + layout->frames.offset, layout->frames.size,
-         SHF_ALLOC, SHT_PROGBITS},
+        {".umbra.frames", layout->tables_address + layout->language_data,
+         layout->frames.offset + layout->frames.size - layout->language_data, SHF_ALLOC,
+         SHT_PROGBITS},
         {".umbra.manifest", layout->tables_address + layout->manifest.offset, layout->manifest.size,
          SHF_ALLOC, SHT_PROGBITS},
-        {".umbra.stubs", layout->stubs.address, layout->stubs.code.size, SHF_ALLOC | SHF_EXECINSTR,
-         SHT_PROGBITS},
+        [ELF_STUBS_SECTION] = {".umbra.stubs", layout->stubs.address, layout->stubs.code.size,
+                               SHF_ALLOC | SHF_EXECINSTR, SHT_PROGBITS},
         {".umbra.header", elf_layout_header(layout), sizeof(struct image_header),
          SHF_ALLOC | SHF_WRITE, SHT_PROGBITS},
         {".umbra.hook", elf_layout_hook_page(layout), IMAGE_HOOK_PAGE, SHF_ALLOC | SHF_WRITE,
@@ -129,8 +151,13 @@ void elf_sections_build(const struct elf_layout *layout, struct buffer *tail, ui
         section_add(layout, &headers, &names, &added[i]);
     if (layout->embedding)
         add_agent(layout, &headers, &names);
+    if (layout->copies.count)
+        elf_copy_symbols_add(layout, functions, image->section_count + ELF_STUBS_SECTION, tail,
+                             tail_offset, &headers);
+    if (layout->has_copies)
+        frames_append(layout, tail, tail_offset, &headers, &names);
     strings_at = header->e_shstrndx * sizeof(Elf64_Shdr);
-    ((Elf64_Shdr *)(void *)(headers.bytes + strings_at))->sh_offset = tail_offset;
+    ((Elf64_Shdr *)(void *)(headers.bytes + strings_at))->sh_offset = tail_offset + tail->size;
     ((Elf64_Shdr *)(void *)(headers.bytes + strings_at))->sh_size = names.size;
     buffer_append(tail, names.bytes, names.size);
     buffer_align(tail, 8, 0);

@@ -4,8 +4,9 @@
 
 #include "rewriter/elf/elf_layout.h"
 
-/* Appends section headers and their names to `tail`, which will lie at tail_offset. */
-void elf_sections_build(const struct elf_layout *layout, struct buffer *tail, uint64_t tail_offset,
-                        Elf64_Ehdr *header);
+/* Appends section headers and their names to `tail`, which will lie at tail_offset; with copied
+   bodies also their symbols. */
+void elf_sections_build(const struct elf_layout *layout, const struct function_list *functions,
+                        struct buffer *tail, uint64_t tail_offset, Elf64_Ehdr *header);
 
 #endif

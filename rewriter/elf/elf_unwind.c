@@ -16,12 +16,14 @@
  *
  * The index (.eh_frame_hdr) is written anew, as unwinders look into one table: first the frame
  * descriptions of the original, where they are, then those of the stubs, which lie higher, then
- * those of an agent that is embedded.
+ * those of the copies (elf_copy_frames.h), then those of an agent that is embedded.
  */
 #include "rewriter/elf/elf_unwind.h"
 
 #include "rewriter/elf/cfi.h"
-#include "rewriter/elf/dwarf_data.h"
+#include "rewriter/elf/dwarf_write.h"
+#include "rewriter/elf/elf_copy_debug.h"
+#include "rewriter/elf/elf_copy_frames.h"
 #include "support/memory.h"
 
 #include <stdlib.h>
@@ -31,13 +33,9 @@
 #define INDEX_ENTRY_SIZE 8
 
 enum {
-    CFA_ADVANCE_LOC1 = 0x02,
-    CFA_ADVANCE_LOC2 = 0x03,
-    CFA_ADVANCE_LOC4 = 0x04,
     CFA_REMEMBER_STATE = 0x0a,
     CFA_RESTORE_STATE = 0x0b,
     CFA_DEF_CFA_OFFSET = 0x0e,
-    CFA_ADVANCE_LOC = 0x40, /* and a distance below it */
 };
 
 /* zR: pointers are 32-bit distances; CFA is rsp + 8, the return address lies at CFA - 8. */
@@ -75,37 +73,12 @@ struct frame {
     bool is_dirty;    /* the last row is not that of an entry */
 };
 
-static void put8(struct buffer *to, uint8_t value)
-{
-    buffer_append(to, &value, 1);
-}
-
-static void put32(struct buffer *to, uint64_t value)
-{
-    uint32_t low = (uint32_t)value;
-
-    buffer_append(to, &low, sizeof low);
-}
-
 static void advance_to(struct frame *frame, uint64_t address)
 {
     uint64_t distance = address - frame->address;
 
     frame->address = address;
-    if (distance == 0)
-        return;
-    if (distance < CFA_ADVANCE_LOC) {
-        put8(frame->to, (uint8_t)(CFA_ADVANCE_LOC | distance));
-    } else if (distance <= UINT8_MAX) {
-        put8(frame->to, CFA_ADVANCE_LOC1);
-        buffer_append(frame->to, &distance, 1);
-    } else if (distance <= UINT16_MAX) {
-        put8(frame->to, CFA_ADVANCE_LOC2);
-        buffer_append(frame->to, &distance, 2);
-    } else {
-        put8(frame->to, CFA_ADVANCE_LOC4);
-        put32(frame->to, distance);
-    }
+    dwarf_put_advance(frame->to, distance);
 }
 
 /* Copies what holds from each displaced instruction on, as far as the one at `limit`. */
@@ -135,10 +108,8 @@ static void copy_rows(struct frame *frame, const struct cie *cie, const struct f
 static void put_cfa_offset(struct frame *frame, uint64_t address, uint64_t offset)
 {
     advance_to(frame, address);
-    put8(frame->to, CFA_DEF_CFA_OFFSET);
-    for (; offset >= 0x80; offset >>= 7)
-        put8(frame->to, (uint8_t)(offset | 0x80));
-    put8(frame->to, (uint8_t)offset);
+    dwarf_put8(frame->to, CFA_DEF_CFA_OFFSET);
+    dwarf_put_uleb(frame->to, offset);
     frame->is_dirty = true;
 }
 
@@ -184,8 +155,8 @@ static void frame_clean(struct frame *frame, uint64_t address)
     if (!frame->is_dirty)
         return;
     advance_to(frame, address);
-    put8(frame->to, CFA_RESTORE_STATE);
-    put8(frame->to, CFA_REMEMBER_STATE);
+    dwarf_put8(frame->to, CFA_RESTORE_STATE);
+    dwarf_put8(frame->to, CFA_REMEMBER_STATE);
     frame->is_dirty = false;
 }
 
@@ -211,12 +182,12 @@ static void frame_begin(struct frame *frame, const struct elf_layout *layout, ui
     uint64_t here;
 
     frame->start = buffer_append_zeros(frame->to, 4);
-    put32(frame->to, frame->to->size - layout->frames.offset);
+    dwarf_put32(frame->to, frame->to->size - layout->frames.offset);
     here = layout->tables_address + frame->to->size;
-    put32(frame->to, address - here);
-    put32(frame->to, 0);
-    put8(frame->to, 0);
-    put8(frame->to, CFA_REMEMBER_STATE);
+    dwarf_put32(frame->to, address - here);
+    dwarf_put32(frame->to, 0);
+    dwarf_put8(frame->to, 0);
+    dwarf_put8(frame->to, CFA_REMEMBER_STATE);
     frame->address = address;
     frame->is_dirty = false;
 }
@@ -231,13 +202,9 @@ static void frame_end(struct frame *frame, uint64_t first, uint64_t end)
     memcpy(frame->to->bytes + frame->start + 12, &range, sizeof range);
 }
 
-struct index_entry {
-    uint64_t address, location;
-};
-
 /* Writes the frame descriptions of all stubs; returns how many, with an index entry for each. */
 static size_t frames_append(struct elf_layout *layout, const struct elf_code *elf,
-                            const struct stub_moves *moves, struct index_entry *entries)
+                            const struct stub_moves *moves, struct elf_frame_entry *entries)
 {
     struct frame frame = {.to = &layout->tables};
     uint64_t base = layout->stubs.address, first = 0;
@@ -253,7 +220,8 @@ static size_t frames_append(struct elf_layout *layout, const struct elf_code *el
                 frame_end(&frame, first, base + function->stub);
             first = base + function->stub;
             frame_begin(&frame, layout, first);
-            entries[frames++] = (struct index_entry){first, layout->tables_address + frame.start};
+            entries[frames++] =
+                (struct elf_frame_entry){first, layout->tables_address + frame.start};
         } else {
             frame_clean(&frame, base + function->stub);
         }
@@ -261,58 +229,82 @@ static size_t frames_append(struct elf_layout *layout, const struct elf_code *el
     }
     if (frames) {
         lock_rows(&frame, elf, base);
-        frame_end(&frame, first, base + layout->stubs.code.size);
+        frame_end(&frame, first, base + layout->stubs_size);
     }
     return frames;
 }
 
 static void index_append(struct elf_layout *layout, const struct eh_frame *original,
-                         const struct index_entry *added, size_t added_count)
+                         const struct elf_frame_entry *added, size_t added_count)
 {
     struct buffer *to = &layout->tables;
     size_t start = buffer_align(to, 8, 0);
     size_t agent_count = layout->embedding ? layout->embedding->frame.fde_count : 0;
     uint64_t here = layout->tables_address + start;
 
-    put8(to, 1); /* version */
-    put8(to, DW_EH_PE_pcrel | DW_EH_PE_sdata4);
-    put8(to, DW_EH_PE_udata4);
-    put8(to, DW_EH_PE_datarel | DW_EH_PE_sdata4);
+    dwarf_put8(to, 1); /* version */
+    dwarf_put8(to, DW_EH_PE_pcrel | DW_EH_PE_sdata4);
+    dwarf_put8(to, DW_EH_PE_udata4);
+    dwarf_put8(to, DW_EH_PE_datarel | DW_EH_PE_sdata4);
     if (original->address)
-        put32(to, original->address - (here + 4));
+        dwarf_put32(to, original->address - (here + 4));
     else
-        put32(to, layout->tables_address + layout->frames.offset - (here + 4));
-    put32(to, original->fde_count + added_count + agent_count);
+        dwarf_put32(to, layout->tables_address + layout->frames.offset - (here + 4));
+    dwarf_put32(to, original->fde_count + added_count + agent_count);
     for (size_t i = 0; i < original->fde_count; i++) {
-        put32(to, original->fdes[i].address - here);
-        put32(to, original->fdes[i].location - here);
+        dwarf_put32(to, original->fdes[i].address - here);
+        dwarf_put32(to, original->fdes[i].location - here);
     }
     for (size_t i = 0; i < added_count; i++) {
-        put32(to, added[i].address - here);
-        put32(to, added[i].location - here);
+        dwarf_put32(to, added[i].address - here);
+        dwarf_put32(to, added[i].location - here);
     }
     layout->agent_index.size = agent_count * INDEX_ENTRY_SIZE;
     layout->agent_index.offset = buffer_append_zeros(to, layout->agent_index.size);
     layout->frame_index = (struct elf_part){start, to->size - start};
 }
 
-void elf_unwind_build(struct elf_layout *layout, const struct elf_code *elf,
-                      const struct stub_moves *moves)
+/* .eh_frame of what is new; returns how many entries of the index. */
+static size_t frames_build(struct elf_layout *layout, const struct elf_code *elf,
+                           const struct stub_moves *moves, const struct elf_copy_frames *copied,
+                           struct elf_frame_entry *entries)
 {
-    struct index_entry *entries;
+    struct buffer *to = &layout->tables;
     size_t count;
+
+    layout->frames.offset = buffer_align(to, 8, 0);
+    buffer_append(to, common, sizeof common);
+    count = frames_append(layout, elf, moves, entries);
+    elf_copy_frames_append(copied, to, layout->tables_address, entries + count);
+    dwarf_put32(to, 0); /* end */
+    layout->frames.size = to->size - layout->frames.offset;
+    return count + copied->count;
+}
+
+bool elf_unwind_build(struct elf_layout *layout, const struct elf_code *elf,
+                      const struct stub_moves *moves, struct failure *failure)
+{
+    struct elf_copy_frames copied = {.elf = elf, .image = layout->image, .copies = &layout->copies};
+    struct elf_frame_entry *entries;
+    size_t count, stubs = elf->functions.count / STUBS_PER_FRAME + 1;
 
     if (!layout->embedding &&
         (!elf_segment(layout->image, PT_GNU_EH_FRAME) || elf->frame.fde_count == 0))
-        return;
-    entries = memory_zeroed(elf->functions.count / STUBS_PER_FRAME + 1, sizeof *entries);
-    layout->frames.offset = buffer_align(&layout->tables, 8, 0);
-    buffer_append(&layout->tables, common, sizeof common);
-    count = frames_append(layout, elf, moves, entries);
-    buffer_append_zeros(&layout->tables, 4); /* end */
-    layout->frames.size = layout->tables.size - layout->frames.offset;
+        return true;
+    layout->language_data = buffer_align(&layout->tables, 8, 0);
+    if (!elf_copy_frames_append_lsdas(&copied, &layout->tables, layout->tables_address)) {
+        elf_copy_frames_free(&copied);
+        return fail(
+            failure, layout->image->path,
+            "expected unwind information that copies can have, found some that they cannot");
+    }
+    entries = memory_zeroed(stubs + copied.count, sizeof *entries);
+    count = frames_build(layout, elf, moves, &copied, entries);
     index_append(layout, &elf->frame, entries, count);
+    elf_copy_debug_frames(&copied, &layout->debug_frames);
+    elf_copy_frames_free(&copied);
     free(entries);
+    return true;
 }
 
 void elf_unwind_bind(struct elf_layout *layout)

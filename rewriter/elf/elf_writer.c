@@ -1,6 +1,9 @@
 #include "rewriter/elf/elf_writer.h"
 
+#include "rewriter/copy/copy_write.h"
 #include "rewriter/elf/elf_changes.h"
+#include "rewriter/elf/elf_copies.h"
+#include "rewriter/elf/elf_copy_exports.h"
 #include "rewriter/elf/elf_dynamic.h"
 #include "rewriter/elf/elf_grow.h"
 #include "rewriter/elf/elf_imports.h"
@@ -109,6 +112,28 @@ static bool check_code(const struct elf_layout *layout, const struct elf_writer_
     return true;
 }
 
+/* Likewise where tables or labels lie there. */
+static bool check_copies(const struct elf_layout *layout, const struct copy_plan *copies,
+                         struct failure *failure)
+{
+    for (size_t i = 0; i < copies->trampoline_count; i++) {
+        const struct copy_trampoline *trampoline = &copies->trampolines[i];
+
+        if (is_overwritten(layout, trampoline->address, copy_trampoline_size(trampoline)) ||
+            (trampoline->hole && is_overwritten(layout, trampoline->hole, PATCH_JUMP_SIZE)))
+            return fail(failure, layout->image->path,
+                        "expected code apart from headers and tables, found %#llx among them",
+                        (unsigned long long)trampoline->address);
+    }
+    for (size_t i = 0; i < copies->word_count; i++)
+        if (is_overwritten(layout, copies->words[i].slot, copies->words[i].size))
+            return fail(failure, layout->image->path,
+                        "expected jump tables apart from headers and tables of the linker, found "
+                        "%#llx among them",
+                        (unsigned long long)copies->words[i].slot);
+    return true;
+}
+
 /* Where the last new segment with bytes in the file ends. */
 static uint64_t loaded_end(const struct elf_layout *layout)
 {
@@ -117,8 +142,8 @@ static uint64_t loaded_end(const struct elf_layout *layout)
     return layout->data_address + layout->data.size;
 }
 
-static bool write_all(struct elf_layout *layout, struct output_file *output,
-                      struct failure *failure)
+static bool write_all(struct elf_layout *layout, const struct function_list *functions,
+                      struct output_file *output, struct failure *failure)
 {
     const struct elf_image *image = layout->image;
     const struct elf_embedding *embedding = layout->embedding;
@@ -131,7 +156,7 @@ static bool write_all(struct elf_layout *layout, struct output_file *output,
     header.e_phnum = (Elf64_Half)(image->segment_count + elf_layout_new_segments(layout));
     if (embedding)
         header.e_entry = elf_embedding_start(embedding);
-    elf_sections_build(layout, &tail, tail_offset, &header);
+    elf_sections_build(layout, functions, &tail, tail_offset, &header);
     memcpy(image->bytes, &header, sizeof header);
     is_written =
         output_file_write(output, 0, image->bytes, image->size, failure) &&
@@ -207,30 +232,49 @@ static bool note_changes(struct elf_layout *layout, const struct elf_writer_sour
     const struct patched_file file = {source->image->path, source->image->bytes};
 
     if (!elf_changes_collect(changes, source->image, source->plan, failure) ||
+        !copies_note(changes, source->copies, source->plan, &file, failure) ||
         !import_sites_note(changes, &elf->functions, &elf->code, &elf->map, &file, failure) ||
         !elf_memory_locks_note(changes, &elf->locks, &elf->code, &file, failure))
         return false;
+    elf_copy_exports_find(layout, &elf->functions, source->copies);
     if (!layout->embedding)
         elf_tables_plan(layout, source->agent);
-    return check_code(layout, source, failure) && elf_tables_note(layout, changes, failure) &&
+    return check_code(layout, source, failure) &&
+           check_copies(layout, source->copies, failure) &&
+           elf_copies_note(changes, layout, source->copies, failure) &&
+           elf_tables_note(layout, changes, failure) &&
            elf_redirect_note(changes, layout, source->plan, failure);
+}
+
+/* The copies of bodies, if there are to be any. */
+static bool append_copies(struct elf_layout *layout, const struct elf_writer_source *source,
+                          struct copy_writer *writer, struct failure *failure)
+{
+    layout->stubs_size = layout->stubs.code.size;
+    layout->has_copies = source->copies->count != 0;
+    if (!layout->has_copies)
+        return true;
+    return copies_append(writer, source->copies, source->plan, layout->image->path, failure);
 }
 
 /* The new segments. */
 static bool build(struct elf_layout *layout, const struct elf_writer_source *source,
                   struct manifest_source *manifest, struct stub_moves *moves,
-                  struct failure *failure)
+                  struct copy_writer *writer, struct failure *failure)
 {
     place_segments(layout);
     if (!patch_stubs_append(&layout->stubs, source->plan, source->image->path, moves, failure))
         return false;
     elf_memory_locks_append(&layout->stubs, &source->elf->locks);
+    if (!append_copies(layout, source, writer, failure))
+        return false;
     manifest->stubs = layout->stubs.address;
     layout->tables_address = page_up(layout->stubs.address + layout->stubs.code.size);
     elf_headers_build(layout);
     if (!layout->embedding)
         elf_tables_build(layout, source->agent);
-    elf_unwind_build(layout, source->elf, moves);
+    if (!elf_unwind_build(layout, source->elf, moves, failure))
+        return false;
     buffer_align(&layout->tables, 64, 0);
     layout->manifest.size = manifest_size(manifest);
     layout->manifest.offset = buffer_append_zeros(&layout->tables, layout->manifest.size);
@@ -244,21 +288,25 @@ static bool build(struct elf_layout *layout, const struct elf_writer_source *sou
 
 /* Patches the original, and writes it with what was built. */
 static bool write_layout(struct elf_layout *layout, const struct elf_writer_source *source,
-                         const struct stub_moves *moves, struct output_file *output,
-                         struct failure *failure)
+                         const struct stub_moves *moves, const struct copy_writer *writer,
+                         struct output_file *output, struct failure *failure)
 {
     const struct elf_code *elf = source->elf;
     const struct stub_targets targets = {elf_layout_header(layout), elf_layout_hook(layout)};
     uint64_t manifest = layout->tables_address - layout->delta + layout->manifest.offset;
 
     patch_write(source->plan, &layout->stubs, &targets);
+    if (source->copies->count) {
+        copies_store(writer, source->copies, source->plan, &targets);
+        elf_copies_store(layout, source->copies, &elf->functions);
+    }
     import_sites_redirect(&elf->functions, &elf->code, &elf->map, &layout->stubs, moves);
     if (layout->embedding)
         elf_memory_locks_store(&layout->stubs, &elf->locks, &elf->code,
                                elf_embedding_lock(layout->embedding));
     elf_redirect_store(layout, source->plan, moves);
     elf_tables_store(layout);
-    return write_all(layout, output, failure) &&
+    return write_all(layout, &elf->functions, output, failure) &&
            seal_output(output, manifest + offsetof(struct image_manifest, seal), failure);
 }
 
@@ -274,6 +322,7 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
         .code = &source->elf->code,
         .functions = &source->elf->functions,
         .changes = &changes,
+        .copies = &layout.copies,
         .original_path = source->original_path,
         .agent_path = source->agent,
         .original_size = source->image->size,
@@ -283,13 +332,21 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
         .build_id_size = build_id.count,
     };
     struct stub_moves *moves = memory_zeroed(source->elf->functions.count, sizeof *moves);
-    bool is_written = note_changes(&layout, source, &changes, failure) &&
-                      build(&layout, source, &manifest, moves, failure) &&
-                      write_layout(&layout, source, moves, output, failure);
+    struct copy_writer writer = {.stubs = &layout.stubs, .set = &layout.copies};
+    bool is_written;
 
+    for (size_t i = 0; i < source->elf->functions.count; i++)
+        moves[i].is_copied = copy_plan_has(source->copies, i);
+    is_written = note_changes(&layout, source, &changes, failure) &&
+                 build(&layout, source, &manifest, moves, &writer, failure) &&
+                 write_layout(&layout, source, moves, &writer, output, failure);
+    copy_fields_free(&writer.fields);
+    copy_set_free(&layout.copies);
     free(changes.items);
     free(moves);
+    free(layout.exports);
     free(layout.overwriting.bytes);
+    free(layout.debug_frames.bytes);
     free(layout.tables.bytes);
     free(layout.data.bytes);
     free(layout.stubs.code.bytes);

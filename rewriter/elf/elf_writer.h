@@ -7,7 +7,7 @@
  *      (hole)              in a program whose program headers do not stay, up to the offset that
  *                          equals the address: kernels before 5.18 tell the loader where they are
  *                          by adding e_phoff to the load address
- *      RX   stubs
+ *      RX   stubs, copies of bodies (docs/copies.md)
  *      R    program headers and dynamic tables as far as they do not stay,
  *           unwind information of the stubs, .eh_frame_hdr, manifest
  *      RW   .dynamic, image_header, the page of the hook word
@@ -24,6 +24,7 @@
 #define UMBRA_REWRITER_ELF_WRITER_H
 
 #include "rewriter/base/output_file.h"
+#include "rewriter/copy/copy_plan.h"
 #include "rewriter/elf/elf_code.h"
 #include "rewriter/elf/elf_image.h"
 #include "rewriter/patch/patch_plan.h"
@@ -32,6 +33,7 @@ struct elf_writer_source {
     struct elf_image *image; /* its bytes are patched */
     struct elf_code *elf;    /* planned */
     const struct patch_plan *plan;
+    const struct copy_plan *copies;
     const char *original_path;       /* absolute */
     const char *agent;               /* as the dynamic section is to name it */
     struct elf_embedding *embedding; /* the agent itself, for a static executable; else null */

@@ -15,6 +15,7 @@
 
 #include "rewriter/base/input_file.h"
 #include "rewriter/base/output_file.h"
+#include "rewriter/copy/copy_plan.h"
 #include "rewriter/format/agent_format.h"
 #include "rewriter/format/image_kind.h"
 #include "rewriter/patch/patch_plan.h"
@@ -35,6 +36,7 @@ struct image {
 /* What an image is written with. */
 struct image_source {
     const struct patch_plan *plan;
+    const struct copy_plan *copies;
     const struct agent *agent;
     const char *original_path; /* absolute */
     uint64_t original_hash;    /* XXH3 of the input */
@@ -78,6 +80,8 @@ struct image_format {
     void (*visit_names)(const struct image *image, name_visitor visit, void *context);
     /* Redirects pointers to functions (patch_redirect.h), as far as it can; null: none. */
     void (*plan_pointers)(const struct image *image, struct patch_plan *plan);
+    /* Fills in what it knows of bodies that may be copied; null: none can be. */
+    void (*copy_source)(const struct image *image, struct copy_source *source);
 
     /* Writes the instrumented image; says what the judge should find in it. */
     bool (*write)(struct image *image, const struct image_source *source,

@@ -13,6 +13,13 @@ struct chosen_functions {
     size_t count;
 };
 
+/* How calls come to be recorded: --how. */
+enum rewrite_how {
+    REWRITE_PROLOGUE, /* by a jump in each function's prologue */
+    REWRITE_COPY,     /* also in copies of the functions' bodies: docs/copies.md */
+    REWRITE_AUTO,     /* what is best for the format */
+};
+
 struct rewrite_options {
     const char *input, *output;
     int descriptor;    /* of input; 0: it is to be opened */
@@ -20,6 +27,8 @@ struct rewrite_options {
     bool overwrite, bundle, no_verify;
     bool as_summary, as_json;            /* --list */
     bool instrument_imports;             /* calls to functions of other images, too */
+    enum rewrite_how how;
+    bool poison; /* overwrite the originals of copied bodies, for tests */
     struct filter *filter;               /* which of its rules match is noted there; may be null */
     const struct chosen_functions *only; /* null: all that the filter lets pass */
 };

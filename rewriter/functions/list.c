@@ -15,6 +15,11 @@ static const char *state_of(uint8_t reason)
     return patch_reason_is_hooked(reason) ? "hooked" : "skipped";
 }
 
+static const char *word_of(const struct listed *listed)
+{
+    return listed->is_copied ? "copied" : patch_reason_word(listed->reason);
+}
+
 /* A name as in the table, with JSON's escapes: there are no control characters in it. */
 static void write_json_name(const struct listed *listed)
 {
@@ -41,19 +46,23 @@ static void write_json(const struct list *list, const struct listed *listed)
     printf("%s\n  {\"address\": \"%#" PRIx64 "\", \"size\": %" PRIu64
            ", \"state\": \"%s\", \"how\": \"%s\", \"name\": ",
            list->count ? "," : "", listed->address, listed->size, state_of(listed->reason),
-           patch_reason_word(listed->reason));
+           word_of(listed));
     write_json_name(listed);
+    if (listed->doubt)
+        printf(", \"not-copied\": \"%s\"", listed->doubt);
     putchar('}');
 }
 
-static void write_row(const struct listed *listed)
+static void write_row(const struct list *list, const struct listed *listed)
 {
     printf("%#" PRIx64 "\t%" PRIu64 "\t%s\t%s\t", listed->address, listed->size,
-           state_of(listed->reason), patch_reason_word(listed->reason));
+           state_of(listed->reason), word_of(listed));
     if (listed->name)
         utf8_write_plain(stdout, listed->name);
     if (listed->is_import)
         fputs("@plt", stdout);
+    if (list->has_doubts)
+        printf("\t%s", listed->doubt ? listed->doubt : "");
     putchar('\n');
 }
 
@@ -61,20 +70,40 @@ void list_begin(struct list *list)
 {
     if (list->is_json)
         putchar(list->is_summary ? '{' : '[');
+    else if (list->is_summary)
+        puts("state\thow\tfunctions\tbytes");
     else
-        puts(list->is_summary ? "state\thow\tfunctions\tbytes" : "address\tsize\tstate\thow\tname");
+        printf("address\tsize\tstate\thow\tname%s\n", list->has_doubts ? "\tnot copied" : "");
+}
+
+static void add(struct list_sum *sum, const struct listed *listed)
+{
+    sum->functions++;
+    sum->bytes += listed->size;
+}
+
+static void add_doubt(struct list *list, const struct listed *listed)
+{
+    size_t i = 0;
+
+    while (i < list->doubt_count && strcmp(list->doubts[i].word, listed->doubt) != 0)
+        i++;
+    if (i == LIST_DOUBTS)
+        return;
+    if (i == list->doubt_count)
+        list->doubts[list->doubt_count++] = (struct list_doubt){.word = listed->doubt};
+    add(&list->doubts[i].sum, listed);
 }
 
 void list_function(struct list *list, const struct listed *listed)
 {
-    struct list_sum *sum = &list->sums[listed->reason];
-
-    sum->functions++;
-    sum->bytes += listed->size;
+    add(listed->is_copied ? &list->copied : &list->sums[listed->reason], listed);
+    if (listed->doubt)
+        add_doubt(list, listed);
     if (!list->is_summary && list->is_json)
         write_json(list, listed);
     else if (!list->is_summary)
-        write_row(listed);
+        write_row(list, listed);
     list->count++;
     say_check_stdout();
 }
@@ -83,6 +112,8 @@ static struct list_sum sum_of(const struct list *list, bool (*is_meant)(uint8_t 
 {
     struct list_sum sum = {0};
 
+    if (is_meant(PATCH_PLAIN)) /* and so all that are hooked */
+        sum = list->copied;
     for (size_t i = 0; i < LIST_REASONS; i++) {
         if (!is_meant((uint8_t)i))
             continue;
@@ -115,20 +146,36 @@ static const struct {
 
 #define TOTALS (sizeof totals / sizeof *totals)
 
+static void write_sum(const char *state, const char *how, const struct list_sum *sum)
+{
+    if (sum->functions)
+        printf("%s\t%s\t%zu\t%" PRIu64 "\n", state, how, sum->functions, sum->bytes);
+}
+
 static void write_summary(const struct list *list)
 {
-    for (size_t i = 0; i < LIST_REASONS; i++) {
-        const struct list_sum *sum = &list->sums[i];
-
-        if (sum->functions)
-            printf("%s\t%s\t%zu\t%" PRIu64 "\n", state_of((uint8_t)i),
-                   patch_reason_word((uint8_t)i), sum->functions, sum->bytes);
-    }
+    write_sum("hooked", "copied", &list->copied);
+    for (size_t i = 0; i < LIST_REASONS; i++)
+        write_sum(state_of((uint8_t)i), patch_reason_word((uint8_t)i), &list->sums[i]);
+    for (size_t i = 0; i < list->doubt_count; i++)
+        write_sum("not-copied", list->doubts[i].word, &list->doubts[i].sum);
     for (size_t i = 0; i < TOTALS; i++) {
         struct list_sum sum = sum_of(list, totals[i].is_meant);
 
         printf("%s\t\t%zu\t%" PRIu64 "\n", totals[i].name, sum.functions, sum.bytes);
     }
+}
+
+/* Separated from those before it by *separator. */
+static void write_json_sum(const char **separator, const char *state, const char *how,
+                           const struct list_sum *sum)
+{
+    if (!sum->functions)
+        return;
+    printf("%s\n    {\"state\": \"%s\", \"how\": \"%s\", \"functions\": %zu, \"bytes\": %" PRIu64
+           "}",
+           *separator, state, how, sum->functions, sum->bytes);
+    *separator = ",";
 }
 
 static void write_json_summary(const struct list *list)
@@ -142,18 +189,17 @@ static void write_json_summary(const struct list *list)
                sum.functions, sum.bytes);
     }
     fputs("\n  \"reasons\": [", stdout);
-    for (size_t i = 0; i < LIST_REASONS; i++) {
-        const struct list_sum *sum = &list->sums[i];
-
-        if (!sum->functions)
-            continue;
-        printf(
-            "%s\n    {\"state\": \"%s\", \"how\": \"%s\", \"functions\": %zu, \"bytes\": %" PRIu64
-            "}",
-            separator, state_of((uint8_t)i), patch_reason_word((uint8_t)i), sum->functions,
-            sum->bytes);
-        separator = ",";
-    }
+    write_json_sum(&separator, "hooked", "copied", &list->copied);
+    for (size_t i = 0; i < LIST_REASONS; i++)
+        write_json_sum(&separator, state_of((uint8_t)i), patch_reason_word((uint8_t)i),
+                       &list->sums[i]);
+    fputs("\n  ]", stdout);
+    if (!list->has_doubts)
+        return;
+    separator = "";
+    fputs(",\n  \"not-copied\": [", stdout);
+    for (size_t i = 0; i < list->doubt_count; i++)
+        write_json_sum(&separator, "hooked", list->doubts[i].word, &list->doubts[i].sum);
     fputs("\n  ]", stdout);
 }
 

@@ -10,15 +10,25 @@
 #include <stdint.h>
 
 #define LIST_REASONS 256
+#define LIST_DOUBTS  32 /* words for why bodies are not copied; further ones are not summed up */
 
-/* {.is_summary = ..., .is_json = ...} before list_begin. */
+struct list_sum {
+    size_t functions;
+    uint64_t bytes;
+};
+
+/* {.is_summary = ..., .is_json = ..., .has_doubts = ...} before list_begin. */
 struct list {
     bool is_summary, is_json;
-    size_t count; /* of functions so far */
-    struct list_sum {
-        size_t functions;
-        uint64_t bytes;
-    } sums[LIST_REASONS];
+    bool has_doubts; /* says why hooked functions are not copied: they were to be */
+    size_t count;    /* of functions so far */
+    struct list_sum sums[LIST_REASONS]; /* of those that are not copied */
+    struct list_sum copied;
+    struct list_doubt {
+        const char *word;
+        struct list_sum sum;
+    } doubts[LIST_DOUBTS];
+    size_t doubt_count;
 };
 
 struct listed {
@@ -26,6 +36,8 @@ struct listed {
     uint8_t reason;
     const char *name; /* may be null */
     bool is_import;
+    bool is_copied;    /* its body; it is hooked */
+    const char *doubt; /* word for why its body is not copied, good until list_end; null: none */
 };
 
 void list_begin(struct list *list);

@@ -18,14 +18,21 @@ static size_t import_count(const struct function_list *functions, size_t *name_b
     return count;
 }
 
+static size_t copies_size(const struct copy_set *copies)
+{
+    return copies ? copies->count * sizeof(struct manifest_copy) +
+                        copies->site_count * sizeof(struct manifest_site)
+                  : 0;
+}
+
 size_t manifest_size(const struct manifest_source *source)
 {
     size_t name_bytes, imports = import_count(source->functions, &name_bytes);
     size_t size = sizeof(struct image_manifest) +
                   source->functions->count * sizeof(struct manifest_function) +
                   source->changes->count * sizeof(struct manifest_change) +
-                  imports * sizeof(struct manifest_import) + name_bytes +
-                  strlen(source->original_path) + 1 + strlen(source->agent_path) + 1 +
+                  copies_size(source->copies) + imports * sizeof(struct manifest_import) +
+                  name_bytes + strlen(source->original_path) + 1 + strlen(source->agent_path) + 1 +
                   source->build_id_size;
 
     return (size + 7) & ~(size_t)7;
@@ -62,6 +69,31 @@ static uint32_t put(uint8_t *manifest, size_t *at, const void *bytes, size_t siz
         memcpy(manifest + *at, bytes, size);
     *at += size;
     return offset;
+}
+
+static void put_copies(const struct manifest_source *source, struct image_manifest *head,
+                       uint8_t *manifest, size_t *at)
+{
+    static const struct copy_set none = {0};
+    const struct copy_set *copies = source->copies ? source->copies : &none;
+
+    head->copies = (uint32_t)*at;
+    head->copy_count = (uint32_t)copies->count;
+    for (size_t i = 0; i < copies->count; i++) {
+        const struct copy *copy = &copies->items[i];
+
+        put(manifest, at,
+            &(struct manifest_copy){(uint32_t)(copy->address - source->base), copy->size,
+                                    copy->function},
+            sizeof(struct manifest_copy));
+    }
+    head->sites = (uint32_t)*at;
+    head->site_count = (uint32_t)copies->site_count;
+    for (size_t i = 0; i < copies->site_count; i++)
+        put(manifest, at,
+            &(struct manifest_site){(uint32_t)(copies->sites[i].copy - source->base),
+                                    (uint32_t)(copies->sites[i].original - source->base)},
+            sizeof(struct manifest_site));
 }
 
 /* The table, then the names. */
@@ -108,6 +140,7 @@ void manifest_write(const struct manifest_source *source, uint8_t *bytes)
     }
     head.changes = put(bytes, &at, source->changes->items,
                        source->changes->count * sizeof *source->changes->items);
+    put_copies(source, &head, bytes, &at);
     put_imports(source->functions, &head, bytes, &at);
     head.original_path = put(bytes, &at, source->original_path, strlen(source->original_path) + 1);
     head.agent_path = put(bytes, &at, source->agent_path, strlen(source->agent_path) + 1);

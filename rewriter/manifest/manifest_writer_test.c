@@ -36,10 +36,19 @@ static struct manifest_change change_items[] = {
 };
 static const struct change_list changes = {.items = change_items, .count = 2};
 
+static struct copy copy_items[] = {
+    {.address = 0x600000, .size = 40, .function = 0},
+    {.address = 0x600030, .size = 8, .function = 1},
+};
+static struct copy_site copy_sites[] = {{0x600010, 0x401008}, {0x600020, 0x401008}};
+static const struct copy_set copies = {
+    .items = copy_items, .count = 2, .sites = copy_sites, .site_count = 2};
+
 static const struct manifest_source source = {
     .code = &code,
     .functions = &list,
     .changes = &changes,
+    .copies = &copies,
     .original_path = "/usr/bin/program",
     .agent_path = "$ORIGIN/libhooks.so",
     .original_size = 12345,
@@ -88,6 +97,10 @@ static void test_what_is_written_is_read(void **state)
     assert_null(manifest_import_name(&manifest, UINT32_MAX));
     assert_int_equal(manifest.head->change_count, 2);
     assert_memory_equal(manifest.changes, change_items, sizeof change_items);
+    assert_int_equal(manifest.copy_count, 2);
+    assert_int_equal(manifest_copy_at(&manifest, 0x200030)->function, 1);
+    assert_int_equal(manifest.site_count, 2);
+    assert_int_equal(manifest_original_site(&manifest, 0x200020), 0x1008);
     manifest_free(&manifest);
     free(to);
 }

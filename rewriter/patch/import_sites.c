@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-/* The hooked import whose site this is, or null. */
-static const struct function *import_of(const struct function_list *functions,
+const struct function *import_site_function(const struct function_list *functions,
                                         const struct slot_use *use)
 {
     const struct function *import = function_list_at(functions, use->slot);
@@ -30,7 +29,7 @@ bool import_sites_note(struct change_list *changes, const struct function_list *
     for (size_t i = 0; i < map->slot_use_count; i++) {
         const struct slot_use *use = &map->slot_uses[i];
 
-        if (!import_of(functions, use) || displacer_of(functions, use->instruction))
+        if (!import_site_function(functions, use) || displacer_of(functions, use->instruction))
             continue;
         if (!patch_note(changes, code, file, use->opcode, IMPORT_SITE_SIZE, failure))
             return false;
@@ -68,10 +67,12 @@ void import_sites_redirect(const struct function_list *functions, const struct c
 {
     for (size_t i = 0; i < map->slot_use_count; i++) {
         const struct slot_use *use = &map->slot_uses[i];
-        const struct function *import = import_of(functions, use);
+        const struct function *import = import_site_function(functions, use);
         const struct function *displacer = displacer_of(functions, use->instruction);
 
         if (!import)
+            continue;
+        if (displacer && moves[displacer - functions->items].is_copied)
             continue;
         if (displacer)
             redirect_displaced(stubs, use, displacer, &moves[displacer - functions->items],

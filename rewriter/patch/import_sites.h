@@ -10,6 +10,10 @@
 
 #define IMPORT_SITE_SIZE 6
 
+/* The hooked import whose site this is, or null. */
+const struct function *import_site_function(const struct function_list *functions,
+                                            const struct slot_use *use);
+
 /*
  * Notes the sites that are to be replaced where they stand, while the image is as it was read.
  * Without imports in the list of functions there is nothing to note or to replace.

@@ -204,6 +204,10 @@ bool stub_append(struct stub_segment *stubs, struct function *function, const ui
     bool is_adjusted;
 
     put_frame(stubs, function, function->is_leaf ? index | STUB_LEAF : index);
+    if (moves && moves->is_copied) {
+        put_jump(stubs, here(stubs));
+        return true;
+    }
     return stub_body_append(stubs, function, original, &is_adjusted, moves);
 }
 

@@ -33,7 +33,8 @@
 struct stub_moves {
     uint8_t to[PATCH_MAX_DISPLACED + 1];
     bool has_call;
-    uint8_t call; /* where it was */
+    bool is_copied; /* nothing was displaced: the body is a jump to what is not known yet */
+    uint8_t call;   /* where it was */
 };
 
 /* Within a displaced call: from these bytes on, the stack pointer is lower than at its start. */
@@ -55,7 +56,8 @@ struct stub_segment {
 bool stub_body_append(struct stub_segment *stubs, const struct function *function,
                       const uint8_t *original, bool *is_adjusted, struct stub_moves *moves);
 
-/* Appends frame and body; sets function->stub and body. `index` is its place in the manifest. */
+/* Appends frame and body; sets function->stub and body. `index` is its place in the manifest. Where
+   moves->is_copied, the body is a jump whose distance is to be filled in. */
 bool stub_append(struct stub_segment *stubs, struct function *function, const uint8_t *original,
                  uint32_t index, struct stub_moves *moves);
 /* Likewise for an import, whose body is a jump through its slot. */

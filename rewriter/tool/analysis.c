@@ -1,10 +1,31 @@
 #include "rewriter/tool/analysis.h"
 
+#include "rewriter/copy/copy_choose.h"
 #include "rewriter/patch/patch_decide.h"
 #include "rewriter/tool/exclude.h"
 
+/* What no format but ELF has yet is refused if it was asked for by name. */
+static bool plan_copies(const struct image *image, const struct rewrite_options *options,
+                        const struct patch_plan *plan, struct copy_plan *copies,
+                        struct failure *failure)
+{
+    const struct image_format *format = image->format;
+    struct copy_source source = {0};
+
+    if (options->how == REWRITE_PROLOGUE || (options->how == REWRITE_AUTO && !format->copy_source))
+        return true;
+    if (!format->copy_source)
+        return fail(failure, image->input->path,
+                    "--how=copy: bodies are copied in ELF files only; leave it out");
+    format->copy_source(image, &source);
+    copies->is_poisoned = options->poison;
+    copy_plan_make(copies, plan, &source);
+    copy_source_free(&source);
+    return true;
+}
+
 bool image_analyse(struct image *image, const struct rewrite_options *options,
-                   struct patch_plan *plan, struct failure *failure)
+                   struct patch_plan *plan, struct copy_plan *copies, struct failure *failure)
 {
     const struct image_format *format = image->format;
     const char *path = image->input->path;
@@ -17,6 +38,7 @@ bool image_analyse(struct image *image, const struct rewrite_options *options,
         .base = image->base,
         .end = image->end,
     };
+    *copies = (struct copy_plan){0};
     if (image->functions->count == 0)
         return fail(failure, path, "expected functions to hook, found none");
     if (image->map->is_exhausted)
@@ -29,5 +51,5 @@ bool image_analyse(struct image *image, const struct rewrite_options *options,
     patch_decide(plan);
     if (format->plan_pointers)
         format->plan_pointers(image, plan);
-    return true;
+    return plan_copies(image, options, plan, copies, failure);
 }

@@ -49,6 +49,8 @@ static bool rewrite(struct options *options, struct failure *failure)
         .bundle = options->bundle,
         .no_verify = options->no_verify,
         .instrument_imports = options->instrument_imports,
+        .how = options->how,
+        .poison = options->poison,
         .filter = &options->filter,
     };
     struct tree_result tree;
@@ -74,6 +76,7 @@ static bool list(struct options *options, struct failure *failure)
 {
     struct rewrite_options wanted = {.input = options->file,
                                      .instrument_imports = options->instrument_imports,
+                                     .how = options->how,
                                      .as_summary = options->summary,
                                      .as_json = options->json,
                                      .filter = &options->filter};
@@ -91,6 +94,8 @@ static bool find_culprits(struct options *options, struct failure *failure)
         .agent = options->agent,
         .no_verify = true,
         .instrument_imports = options->instrument_imports,
+        .how = options->how,
+        .poison = options->poison,
         .filter = &options->filter,
     };
 

@@ -18,24 +18,48 @@ static void list_manifest(struct image *image, const struct manifest *manifest, 
         const struct function *named = function_list_at(image->functions, address);
         const char *import = manifest_import_name(manifest, i);
 
-        list_function(list, &(struct listed){address, entry->size, entry->reason,
-                                             import  ? import
-                                             : named ? named->name
-                                                     : NULL,
-                                             import != NULL});
+        list_function(list, &(struct listed){
+                                .address = address,
+                                .size = entry->size,
+                                .reason = entry->reason,
+                                .name = import  ? import
+                                        : named ? named->name
+                                                : NULL,
+                                .is_import = import != NULL,
+                                .is_copied = entry->state == FUNCTION_HOOKED &&
+                                             manifest_copy_of(manifest, i) != NULL,
+                            });
     }
     list_end(list);
 }
 
-static void list_functions(const struct function_list *functions, struct list *list)
+/* Why the body of a hooked function is not copied; null if it is, or has none. */
+static const char *doubt_of(const struct copy_plan *copies, size_t place)
 {
+    if (place >= copies->count || copies->doubts[place] == COPY_NO_PART ||
+        copies->doubts[place] == FLOW_CERTAIN)
+        return NULL;
+    return flow_doubt_word(copies->doubts[place]);
+}
+
+static void list_functions(const struct function_list *functions, const struct copy_plan *copies,
+                           struct list *list)
+{
+    list->has_doubts = copies->count != 0;
     list_begin(list);
     for (size_t i = 0; i < functions->count; i++) {
         const struct function *function = &functions->items[i];
+        bool is_hooked = patch_reason_is_hooked(function->reason);
 
-        list_function(list,
-                      &(struct listed){function->address, function->end - function->address,
-                                       function->reason, function->name, function->is_import});
+        list_function(list, &(struct listed){
+                                .address = function->address,
+                                .size = function->end - function->address,
+                                .reason = function->reason,
+                                .name = function->name,
+                                .is_import = function->is_import,
+                                .is_copied = is_hooked && copy_plan_has(copies, i),
+                                .doubt = is_hooked ? doubt_of(copies, i) : NULL,
+                            });
     }
     list_end(list);
 }
@@ -44,13 +68,15 @@ static bool list_original(struct image *image, const struct rewrite_options *opt
                           struct list *list, struct failure *failure)
 {
     struct patch_plan plan = {0};
-    bool is_done =
-        image->format->require_fit(image, failure) && image_analyse(image, options, &plan, failure);
+    struct copy_plan copies = {0};
+    bool is_done = image->format->require_fit(image, failure) &&
+                   image_analyse(image, options, &plan, &copies, failure);
 
     if (is_done && image->format->read_debug_names)
         image->format->read_debug_names(image, false);
     if (is_done)
-        list_functions(image->functions, list);
+        list_functions(image->functions, &copies, list);
+    copy_plan_free(&copies);
     patch_plan_free(&plan);
     return is_done;
 }

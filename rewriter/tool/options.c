@@ -14,6 +14,7 @@ enum {
     OPTION_FILTER,
     OPTION_OUTPUT,
     OPTION_AGENT,
+    OPTION_HOW,
 };
 
 static struct options given;
@@ -32,6 +33,11 @@ static const struct poptOption option_table[] = {
     {"filter", 0, POPT_ARG_STRING, NULL, OPTION_FILTER, "read patterns from a file", "FILE"},
     {"instrument-imports", 0, POPT_ARG_NONE, &given.instrument_imports, 0,
      "also hook calls to functions of other images", NULL},
+    {"how", 0, POPT_ARG_STRING, NULL, OPTION_HOW,
+     "prologue: hook each function's first instructions; copy: copy bodies, with hooks; auto",
+     "HOW"},
+    {"poison", 0, POPT_ARG_NONE, &given.poison, 0,
+     "overwrite what was copied, so that a test sees whether it still runs", NULL},
     {"no-verify", 0, POPT_ARG_NONE, &given.no_verify, 0, "do not check the result with LIEF", NULL},
     {"list", 0, POPT_ARG_NONE, &list, 0, "print each function and whether it is hooked", NULL},
     {"summary", 0, POPT_ARG_NONE, &given.summary, 0, "--list: numbers of functions only", NULL},
@@ -61,6 +67,22 @@ static enum options_outcome keep(char **value, char *text)
     return OPTIONS_FINE;
 }
 
+static enum options_outcome take_how(const char *word)
+{
+    static const struct {
+        const char *word;
+        enum rewrite_how how;
+    } words[] = {
+        {"prologue", REWRITE_PROLOGUE}, {"copy", REWRITE_COPY}, {"auto", REWRITE_AUTO}};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(word, words[i].word) == 0) {
+            given.how = words[i].how;
+            return OPTIONS_FINE;
+        }
+    return wrong("expected --how=copy, prologue or auto", word);
+}
+
 /* Takes in an option that popt does not store by itself. */
 static enum options_outcome next_option(poptContext context, int option)
 {
@@ -72,6 +94,11 @@ static enum options_outcome next_option(poptContext context, int option)
         return keep(&given.output, text);
     if (option == OPTION_AGENT)
         return keep(&given.agent, text);
+    if (option == OPTION_HOW) {
+        outcome = take_how(text);
+        free(text);
+        return outcome;
+    }
     if (option == OPTION_FILTER && !filter_read(&given.filter, text, &failure)) {
         say_problem("%s", failure.text);
         outcome = OPTIONS_UNREADABLE;
@@ -107,6 +134,11 @@ static enum options_outcome check_verb(void)
                      NULL);
     if (bisect && !given.command)
         return wrong("--bisect: expected -- and a command that fails", NULL);
+    if ((given.how || given.poison) && given.verb != VERB_REWRITE && given.verb != VERB_LIST &&
+        given.verb != VERB_BISECT)
+        return wrong("--how and --poison are for instrumenting", NULL);
+    if (given.poison && given.how == REWRITE_PROLOGUE)
+        return wrong("--poison is for --how=copy", NULL);
     if (given.filter.count && given.verb != VERB_REWRITE && given.verb != VERB_LIST &&
         given.verb != VERB_BISECT)
         return wrong("--include, --exclude and --filter are for instrumenting", NULL);

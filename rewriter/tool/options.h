@@ -2,6 +2,7 @@
 #ifndef UMBRA_REWRITER_OPTIONS_H
 #define UMBRA_REWRITER_OPTIONS_H
 
+#include "rewriter/format/rewrite_options.h"
 #include "rewriter/functions/filter.h"
 
 enum verb {
@@ -25,7 +26,8 @@ struct options {
     char *output, *agent;
     const char **command; /* --bisect: borrowed, ends with null */
     int summary, json;
-    int overwrite, bundle, no_verify, instrument_imports, quiet;
+    enum rewrite_how how;
+    int overwrite, bundle, no_verify, instrument_imports, poison, quiet;
     struct filter filter;
 };
 

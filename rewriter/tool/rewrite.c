@@ -59,19 +59,22 @@ bool rewrite_image(struct image *image, const struct rewrite_options *options,
 {
     const struct image_format *format = image->format;
     struct patch_plan plan = {0};
+    struct copy_plan copies = {0};
     struct image_source source = {
         .plan = &plan,
+        .copies = &copies,
         .agent = agent,
         .original_hash = XXH3_64bits(image->input->bytes, image->input->size),
     };
     bool is_done = false;
 
     if ((!format->make_room || format->make_room(image, failure)) &&
-        image_analyse(image, options, &plan, failure)) {
+        image_analyse(image, options, &plan, &copies, failure)) {
         *result = count(image);
         is_done = require_hooked(image, options, result, failure) &&
                   write_image(image, &source, output, expected, failure);
     }
+    copy_plan_free(&copies);
     patch_plan_free(&plan);
     return is_done;
 }

@@ -5,6 +5,7 @@
 #include "rewriter/tool/image_formats.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 /* The format refuses what is no image first. On failure there is nothing to close. */
 static bool open_instrumented(struct image *image, struct instrumented *instrumented,
@@ -57,6 +58,7 @@ bool verify_file(const char *path, struct failure *failure)
 {
     struct verify_result result;
     struct input_file input;
+    char copied[64] = "";
     bool is_proved;
 
     if (!input_file_open(&input, path, failure))
@@ -65,9 +67,11 @@ bool verify_file(const char *path, struct failure *failure)
     input_file_close(&input);
     if (!is_proved)
         return false;
-    say_result("%s: verified: %zu of %zu functions hooked, %zu other changes; without them it is "
+    if (result.copied)
+        snprintf(copied, sizeof copied, "%zu bodies copied, ", result.copied);
+    say_result("%s: verified: %zu of %zu functions hooked, %s%zu other changes; without them it is "
                "the original, %" PRIu64 " bytes, XXH3 %016" PRIx64,
-               path, result.hooked, result.functions, result.changes, result.original_size,
+               path, result.hooked, result.functions, copied, result.changes, result.original_size,
                result.original_hash);
     return true;
 }

@@ -5,6 +5,8 @@
 #include "rewriter/patch/stub.h"
 #include "rewriter/patch/stub_check.h"
 
+#include "support/sorted.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -103,6 +105,18 @@ static bool jump_check(const struct instrumented *instrumented, uint64_t patch, 
     return bytes && stub_is_jump(bytes, patch, size, stub);
 }
 
+/* Where the copy of a function begins; 0 if it has none. */
+static uint64_t copy_of(const struct instrumented *instrumented, uint32_t function)
+{
+    const struct manifest *manifest = &instrumented->manifest;
+    size_t place =
+        partition_point(i, manifest->copy_count, manifest->copies[i].function < function);
+
+    return place < manifest->copy_count && manifest->copies[place].function == function
+               ? instrumented->ranges.base + manifest->copies[place].rva
+               : 0;
+}
+
 static bool function_check(const struct instrumented *instrumented, uint32_t index,
                            struct failure *failure)
 {
@@ -119,7 +133,7 @@ static bool function_check(const struct instrumented *instrumented, uint32_t ind
         return fail(failure, instrumented->path,
                     "expected a jump to a stub at address %#llx, found something else", (ull)patch);
     if (!stub_bytes || !is_executable(instrumented, stub) ||
-        !stub_is_frame(stub_bytes, stub, &targets, index))
+        !stub_is_frame(stub_bytes, stub, &targets, index, copy_of(instrumented, index)))
         return fail(failure, instrumented->path,
                     "expected a stub for the function at %#llx at address %#llx, found none",
                     (ull)instrumented->ranges.base + function->rva, (ull)stub);
@@ -148,6 +162,27 @@ static bool functions_check(const struct instrumented *instrumented, struct veri
     return true;
 }
 
+static bool copies_check(const struct instrumented *instrumented, struct verify_result *result,
+                         struct failure *failure)
+{
+    const struct manifest *manifest = &instrumented->manifest;
+
+    for (uint32_t i = 0; i < manifest->copy_count; i++) {
+        const struct manifest_copy *copy = &manifest->copies[i];
+        uint64_t address = instrumented->ranges.base + copy->rva;
+        const uint8_t *bytes = bytes_at(instrumented, address, copy->size);
+
+        if (!bytes || !is_executable(instrumented, address) ||
+            (uint64_t)(bytes - instrumented->bytes) < manifest->head->original_size)
+            return fail(failure, instrumented->path,
+                        "expected the copy of the function at %#llx at address %#llx, found none",
+                        (ull)instrumented->ranges.base + manifest->functions[copy->function].rva,
+                        (ull)address);
+    }
+    result->copied = manifest->copy_count;
+    return true;
+}
+
 static bool seal_check(const struct instrumented *instrumented, uint64_t seal,
                        struct failure *failure)
 {
@@ -170,6 +205,7 @@ bool instrumented_verify(struct instrumented *instrumented, struct verify_result
                                      .original_size = head->original_size,
                                      .original_hash = head->original_hash};
     return header_check(instrumented, failure) && functions_check(instrumented, result, failure) &&
+           copies_check(instrumented, result, failure) &&
            instrumented_restore(instrumented, failure) && seal_check(instrumented, seal, failure);
 }
 

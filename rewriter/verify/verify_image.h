@@ -6,6 +6,7 @@
  *      image header, manifest     found, and agree with the file about addresses
  *      every hooked function      begins with the jump to its stub, the stub leads to the entry
  *                                 hook with the function's own number
+ *      every copy                 is executable code behind the original
  *      original                   put back what the manifest keeps: XXH3 and size are the
  *                                 original's
  *      everything else            XXH3 of the whole file is the manifest's `seal`: what was
@@ -22,7 +23,7 @@
 #include "rewriter/base/output_file.h"
 
 struct verify_result {
-    size_t functions, hooked, changes;
+    size_t functions, hooked, copied, changes;
     uint64_t original_size, original_hash;
 };
 

@@ -18,6 +18,7 @@
 #define ITSELF "/proc/self/exe" /* a path that exists, which the manifest is to name */
 
 static const struct rewrite_options options;
+static const struct rewrite_options copying = {.how = REWRITE_AUTO, .poison = true};
 
 static void silence(void)
 {
@@ -136,7 +137,7 @@ static void check_undo(int file, const uint8_t *data, size_t size)
     close(output.descriptor);
 }
 
-static void rewrite(const uint8_t *data, size_t size)
+static void rewrite(const uint8_t *data, size_t size, const struct rewrite_options *how)
 {
     const char *path = getenv("AGENT");
     struct agent agent = {.needed = "/agent.so"};
@@ -151,7 +152,7 @@ static void rewrite(const uint8_t *data, size_t size)
     snprintf(agent.path, sizeof agent.path, "%s", path ? path : agent.needed);
     if (image_open(&image, &input, &failure)) {
         is_written = image.format->require_fit(&image, &failure) &&
-                     rewrite_image(&image, &options, &agent, &output, &result, &expected, &failure);
+                     rewrite_image(&image, how, &agent, &output, &result, &expected, &failure);
         image_close(&image);
     }
     if (is_written) {
@@ -171,6 +172,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     list(data, size);
     undo(data, size);
-    rewrite(data, size);
+    rewrite(data, size, &options);
+    rewrite(data, size, &copying);
     return 0;
 }

@@ -1,0 +1,108 @@
+/*
+ * The shadow of a thread's own stack: frames of copied bodies that were counted, beside their
+ * return addresses. docs/copies.md says who writes it and when it is believed.
+ *
+ *      stack                         shadow
+ *      |            |                +------+-----+------+-------+
+ *      | return     |  S  ---------> | node | ret | time | below |      at shadow + 4 * S
+ *      |            |                +------+-----+------+-------+
+ *
+ * It covers what of the stack was in use already, and grows with that (stack.h).
+ */
+#ifndef UMBRA_HOOKS_SHADOW_H
+#define UMBRA_HOOKS_SHADOW_H
+
+#include "hooks/thread.h"
+
+#define NO_CALLER UINT64_MAX /* of thread.caller */
+
+/*
+ * How a frame is counted, so that a hook that never goes on (a handler has left it by longjmp) has
+ * counted it, or not, and whoever finds the frame in the chain knows:
+ *
+ *      begins      time = ~node.calls, caller = slot, node.calls + 1, time
+ *      ends        ret = ~node.exits, node.exits + 1, caller = below
+ *
+ * A handler's calls may find one that ends, and count it, before the hook goes on: so that stores
+ * the new count. No return address is negative. Neither a time nor a tick has the SHADOW_COUNTING
+ * bits.
+ */
+#define SHADOW_COUNTING (3ull << 61)
+
+struct shadow_entry {
+    uint64_t context; /* its node's address, and SHADOW_PARKED */
+    uint64_t ret;     /* the frame's return address; 0 or negative: it has ended */
+    uint64_t time;    /* the thread's at entry; negative: it is not timed, the trace's tick */
+    /* The slot of the frame that called it, or NO_CALLER. Of a timed one, with adaptive timing,
+       this is above SHADOW_WEIGHT_BITS, and below it how many calls it stands for. */
+    uint64_t below;
+};
+
+#define SHADOW_WEIGHT_BITS 16
+/* The frame was taken for one that is over, and counted as unwound. But its return address is still
+   there, so it may go on: thunkstash/stash.c tells when. */
+#define SHADOW_PARKED 1u
+
+static inline bool shadow_is_parked(const struct shadow_entry *frame)
+{
+    return frame->context & SHADOW_PARKED;
+}
+
+static inline struct trace_node *shadow_node(const struct shadow_entry *frame)
+{
+    return (struct trace_node *)(frame->context & ~(uint64_t)SHADOW_PARKED);
+}
+
+/* Makes the entries from this address to the end of the stack usable. False: no memory. */
+bool shadow_cover(struct thread *thread, uint64_t lowest);
+
+/* Of an address that is covered. */
+static inline struct shadow_entry *shadow_at(const struct thread *thread, uint64_t slot)
+{
+    return (struct shadow_entry *)(thread->shadow + SHADOW_SCALE * slot);
+}
+
+/* The entry of a frame of a copied body, whose return address is at this slot; null if there is
+   none, or if it is not this frame's. */
+struct shadow_entry *shadow_of_frame(const struct thread *thread, uint64_t slot);
+
+/* The frame that has made a call whose return address is at `slot`, unless the newest record is
+   more recent: null. In a slow path: ends frames that are over, first. */
+struct shadow_entry *shadow_caller(struct thread *thread, uint64_t slot);
+
+/* The nearest frame above an address and below another one; null if there is none. */
+struct shadow_entry *shadow_nearest(const struct thread *thread, uint64_t above, uint64_t limit);
+
+/* Begins a frame in `slot`, and counts it; weight: 0, if it is not timed. */
+void shadow_push(struct thread *thread, uint64_t slot, struct trace_node *node, uint64_t ret,
+                 uint64_t weight);
+
+/* The frame ends: its time is added, and it is counted. */
+void shadow_end(struct thread *thread, struct shadow_entry *frame, uint64_t now, bool returned);
+
+/* How many calls a timed one stands for. */
+uint64_t shadow_weight(const struct shadow_entry *frame);
+
+/* A parked frame returns, so its callers are live, too: none of them is parked any more. */
+void shadow_revive(struct thread *thread, struct shadow_entry *frame);
+
+/* The slot of the frame below; NO_CALLER if there is none. */
+uint64_t shadow_below(const struct shadow_entry *frame);
+
+/* How many frames there are; shadow_settle also adds their time until now. */
+uint64_t shadow_count(struct thread *thread);
+uint64_t shadow_settle(struct thread *thread, uint64_t now);
+
+/* Of another thread, which may be running: the ends of its frames are not counted any more. */
+void shadow_cut(struct thread *thread);
+
+/* Gives its memory back. */
+void shadow_release(struct thread *thread);
+
+_Static_assert(sizeof(struct shadow_entry) == SHADOW_SCALE * sizeof(uint64_t), "a word's entry");
+_Static_assert(offsetof(struct shadow_entry, context) == SHADOW_NODE, "node");
+_Static_assert(offsetof(struct shadow_entry, ret) == SHADOW_RET, "ret");
+_Static_assert(offsetof(struct shadow_entry, time) == SHADOW_TIME, "time");
+_Static_assert(offsetof(struct shadow_entry, below) == SHADOW_BELOW, "below");
+
+#endif

@@ -1,0 +1,156 @@
+/*
+ * flow_check [-v] FILE...: how much of each ELF image can be copied, as far as the functions' own
+ * control flow tells.
+ *
+ *      libsqlite3.so.0: 2662 of 2665 functions and fragments certain, 946031 of 956901 bytes; ...
+ *      unknown-jump           3 functions     10870 bytes
+ *
+ * -v: also a line for each that is not certain, and for each jump table.
+ */
+#include "rewriter/base/input_file.h"
+#include "rewriter/elf/elf_flow_source.h"
+#include "rewriter/patch/patch_decide.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+struct count {
+    size_t functions, tables, bounded, entries, labels;
+    uint64_t bytes;
+};
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static void count(struct count *counts, const struct flow *flow, const struct function *function)
+{
+    struct count *one = &counts[flow->doubt];
+
+    one->functions++;
+    one->bytes += function->end - function->address;
+    one->tables += flow->table_count;
+    one->labels += flow->label_count;
+    for (size_t i = 0; i < flow->table_count; i++) {
+        one->bounded += flow->tables[i].is_bounded;
+        one->entries += flow->tables[i].count;
+    }
+}
+
+static void print_details(const struct flow *flow, const struct function *function)
+{
+    if (flow->doubt)
+        printf("  %" PRIx64 " %" PRIu64 " %s%s%s\n", function->address,
+               function->end - function->address, flow_doubt_word(flow->doubt),
+               function->reason == PATCH_FRAGMENT ? " fragment " : " ",
+               function->name ? function->name : "");
+    for (size_t i = 0; i < flow->table_count; i++) {
+        const struct flow_table *table = &flow->tables[i];
+
+        printf("  %" PRIx64 " table %" PRIx64 " origin %" PRIx64 " %" PRIu32 " * %u%s\n",
+               table->jump, table->address, table->origin, table->count, table->entry_size,
+               table->is_bounded ? "" : " unbounded");
+    }
+}
+
+static void print_counts(const char *path, const struct count *counts)
+{
+    const struct count *certain = &counts[FLOW_CERTAIN];
+    size_t functions = 0;
+    uint64_t bytes = 0;
+
+    for (int i = 0; i < FLOW_DOUBTS; i++) {
+        functions += counts[i].functions;
+        bytes += counts[i].bytes;
+    }
+    printf("%s: %zu of %zu functions and fragments certain, %" PRIu64 " of %" PRIu64
+           " bytes; %zu tables, %zu bounded, %zu entries, %zu labels\n",
+           path, certain->functions, functions, certain->bytes, bytes, certain->tables,
+           certain->bounded, certain->entries, certain->labels);
+    for (int i = 1; i < FLOW_DOUBTS; i++)
+        if (counts[i].functions)
+            printf("%-17s %6zu functions %9" PRIu64 " bytes\n", flow_doubt_word(i),
+                   counts[i].functions, counts[i].bytes);
+}
+
+static void check(const char *path, const struct elf_image *elf, const struct elf_code *code,
+                  bool is_verbose)
+{
+    struct elf_flow_source source;
+    struct count counts[FLOW_DOUBTS] = {0};
+    double begin = now(), read;
+    struct rusage usage;
+
+    elf_flow_source_read(&source, code, elf);
+    read = now();
+    for (size_t i = 0; i < code->functions.count; i++) {
+        const struct function *function = &code->functions.items[i];
+        struct flow flow;
+
+        if (function->is_import ||
+            (!patch_reason_is_hooked(function->reason) && function->reason != PATCH_FRAGMENT))
+            continue;
+        flow_read(&flow, &source.source, function);
+        count(counts, &flow, function);
+        if (is_verbose)
+            print_details(&flow, function);
+        flow_free(&flow);
+    }
+    print_counts(path, counts);
+    getrusage(RUSAGE_SELF, &usage);
+    printf("%.2f s, and %.2f s for pointers and landing pads; peak %ld MB\n", now() - read,
+           read - begin, usage.ru_maxrss >> 10);
+    elf_flow_source_free(&source);
+}
+
+/* As analysis.c does it, but of ELF only, and keeping what the format-neutral part hides. */
+static bool check_file(const char *path, bool is_verbose)
+{
+    struct input_file input;
+    struct elf_image image;
+    struct elf_code code;
+    struct patch_plan plan;
+    struct failure failure;
+
+    if (!input_file_open(&input, path, &failure)) {
+        fprintf(stderr, "flow_check: %s\n", failure.text);
+        return false;
+    }
+    if (!elf_image_read(&image, path, input.bytes, input.size, &failure)) {
+        fprintf(stderr, "flow_check: %s\n", failure.text);
+        input_file_close(&input);
+        return false;
+    }
+    elf_code_read(&code, &image, &(struct elf_code_options){0});
+    plan = (struct patch_plan){.code = &code.code,
+                               .functions = &code.functions,
+                               .map = &code.map,
+                               .base = image.base,
+                               .end = image.end};
+    if (code.functions.count && !code.map.is_exhausted) {
+        patch_decide(&plan);
+        check(path, &image, &code, is_verbose);
+    }
+    patch_plan_free(&plan);
+    elf_code_free(&code);
+    elf_image_free(&image);
+    input_file_close(&input);
+    return true;
+}
+
+int main(int count, char **arguments)
+{
+    bool is_verbose = count > 1 && strcmp(arguments[1], "-v") == 0, is_done = count > 1;
+
+    for (int i = 1 + is_verbose; i < count; i++)
+        is_done &= check_file(arguments[i], is_verbose);
+    return is_done ? 0 : 1;
+}

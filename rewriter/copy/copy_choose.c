@@ -1,0 +1,325 @@
+#include "rewriter/copy/copy_choose.h"
+
+#include "rewriter/copy/copy_tables.h"
+#include "rewriter/copy/copy_trampolines.h"
+#include "support/memory.h"
+#include "support/progress.h"
+#include "support/sorted.h"
+
+#include <stdlib.h>
+
+/* Hooked functions with code of their own, and their fragments. To whom a fragment belongs may not
+   be known before its jumps are. */
+static bool is_part(const struct function_list *functions, const struct function *function)
+{
+    if (function->is_import)
+        return false;
+    if (function->reason == PATCH_FRAGMENT)
+        return !function->owner ||
+               patch_reason_is_hooked(functions->items[function->owner - 1].reason);
+    return patch_reason_is_hooked(function->reason);
+}
+
+static void find_parts(struct copy_plan *plan, const struct function_list *functions)
+{
+    plan->count = functions->count;
+    plan->doubts = memory_zeroed(functions->count, sizeof *plan->doubts);
+    for (size_t i = 0; i < functions->count; i++)
+        if (!is_part(functions, &functions->items[i]))
+            plan->doubts[i] = COPY_NO_PART;
+}
+
+/* What is behind this is linear in the code, as no two parts have any in common. */
+static void doubt_overlaps(struct copy_plan *plan, const struct function_list *functions)
+{
+    size_t last = functions->count; /* that reaches furthest */
+
+    for (size_t i = 0; i < functions->count; i++) {
+        const struct function *function = &functions->items[i];
+
+        if (function->reason == PATCH_INSIDE_FUNCTION || function->is_import)
+            continue;
+        if (last < functions->count && functions->items[last].end > function->address) {
+            doubt_part(plan, last, FLOW_ENTERED);
+            doubt_part(plan, i, FLOW_ENTERED);
+        }
+        if (last == functions->count || function->end > functions->items[last].end)
+            last = i;
+    }
+}
+
+static void doubt_called(struct copy_plan *plan, const struct patch_plan *patches)
+{
+    const struct function_list *functions = patches->functions;
+
+    for (size_t i = 0; i < functions->count; i++) {
+        const struct function *function = &functions->items[i];
+
+        if (function->reason == PATCH_INSIDE_FUNCTION && function->owner &&
+            function->evidence & (EVIDENCE_CALL | EVIDENCE_SYMBOL | EVIDENCE_ENTRY))
+            doubt_part(plan, function->owner - 1, FLOW_ENTERED);
+        if (plan->doubts[i] == FLOW_CERTAIN &&
+            address_set_next(&patches->map->calls, function->address + 1, function->end) !=
+                function->end)
+            doubt_part(plan, i, FLOW_ENTERED);
+    }
+}
+
+/* The function or fragment that an address is in, or null. */
+static const struct function *owner_of(const struct function_list *functions, uint64_t address)
+{
+    const struct function *function = function_list_owner(functions, address);
+
+    return function && address < function->end ? function : NULL;
+}
+
+/* The part that a branch enters other than where functions are entered; null if it enters none. */
+static const struct function *entered_by(const struct copy_plan *plan,
+                                         const struct function_list *functions,
+                                         const struct branch *branch)
+{
+    const struct function *to = owner_of(functions, branch->target);
+
+    if (!to || plan->doubts[to - functions->items] == COPY_NO_PART ||
+        (branch->target == to->address && to->reason != PATCH_FRAGMENT))
+        return NULL;
+    return to;
+}
+
+/* Jumps from code that is no part of what may be copied. */
+static void doubt_entered(struct copy_plan *plan, const struct patch_plan *patches)
+{
+    const struct function_list *functions = patches->functions;
+
+    for (size_t i = 0; i < patches->map->branch_count; i++) {
+        const struct branch *branch = &patches->map->branches[i];
+        const struct function *to = entered_by(plan, functions, branch);
+        const struct function *from = to ? owner_of(functions, branch->source) : NULL;
+
+        if (to && (!from || plan->doubts[from - functions->items] == COPY_NO_PART))
+            doubt_part(plan, (size_t)(to - functions->items), FLOW_ENTERED);
+    }
+}
+
+/* Whether the loader changes any of its bytes, which would stay as they are in the copy. */
+static bool is_filled_in(const struct copy_source *format, const struct function *function)
+{
+    size_t next = partition_point(i, format->filled_in_count,
+                                  format->filled_in[i] + sizeof(uint64_t) <= function->address);
+
+    return next < format->filled_in_count && format->filled_in[next] < function->end;
+}
+
+static enum flow_doubt examine(struct planning *planning, uint32_t part)
+{
+    const struct function *function = &planning->patches->functions->items[part];
+    const struct copy_source *format = planning->format;
+    enum flow_doubt doubt = format->doubt ? format->doubt(format->context, function) : FLOW_CERTAIN;
+    struct flow flow = {0};
+
+    if (!doubt && is_filled_in(format, function))
+        doubt = FLOW_UNMOVABLE;
+    if (doubt)
+        return doubt;
+    flow_read(&flow, &planning->source, function);
+    doubt = flow.doubt;
+    if (!doubt && !copy_tables_take_out_pointers(&flow, &planning->source))
+        doubt = FLOW_UNKNOWN_JUMP;
+    if (!doubt)
+        doubt = copy_survey_part(&planning->survey, &planning->source, &flow, part);
+    if (!doubt && !copy_tables_are_writable(planning->patches->code, &flow))
+        doubt = FLOW_UNKNOWN_JUMP;
+    if (!doubt)
+        copy_tables_keep(planning->plan, &flow, part);
+    for (size_t i = 0; !doubt && i < flow.label_count; i++)
+        copy_trampoline_add(planning->plan, flow.labels[i]);
+    flow_free(&flow);
+    return doubt;
+}
+
+/*
+ * What stays as it is and jumps into the middle of another part would find trampolines there. Of
+ * what is certain the survey knows all jumps; what the sweep took for its tables may be none.
+ */
+static void join_doubtful(struct planning *planning)
+{
+    const struct function_list *functions = planning->patches->functions;
+    const struct code_map *map = planning->patches->map;
+    const struct copy_plan *plan = planning->plan;
+
+    for (size_t i = 0; i < map->branch_count; i++) {
+        const struct function *to = entered_by(plan, functions, &map->branches[i]);
+        const struct function *from = to ? owner_of(functions, map->branches[i].source) : NULL;
+
+        if (from && plan->doubts[from - functions->items] != FLOW_CERTAIN)
+            family_join(planning, (uint32_t)(from - functions->items),
+                        (uint32_t)(to - functions->items));
+    }
+}
+
+/* A fragment is copied with the function that it belongs to, and with whatever it jumps into. */
+static void join_families(struct planning *planning)
+{
+    const struct function_list *functions = planning->patches->functions;
+    struct copy_survey *survey = &planning->survey;
+
+    for (size_t i = 0; i < functions->count; i++)
+        if (planning->plan->doubts[i] != COPY_NO_PART &&
+            functions->items[i].reason == PATCH_FRAGMENT && functions->items[i].owner)
+            family_join(planning, (uint32_t)i, functions->items[i].owner - 1);
+    for (size_t i = 0; i < survey->link_count; i++) {
+        const struct copy_link *link = &survey->links[i];
+        const struct function *to = function_list_owner(functions, link->target);
+        uint32_t part = (uint32_t)(to - functions->items);
+
+        family_join(planning, link->part, part);
+        if (planning->plan->doubts[part] == FLOW_CERTAIN &&
+            !address_set_has(&survey->starts, link->target))
+            doubt_part(planning->plan, link->part, FLOW_MISALIGNED);
+    }
+    join_doubtful(planning);
+}
+
+/* The original of what is redirected (patch/patch_redirect.h) may run all the same. */
+static void doubt_redirected(struct planning *planning)
+{
+    const struct function_list *functions = planning->patches->functions;
+    struct copy_plan *plan = planning->plan;
+    bool *is_redirected = memory_zeroed(plan->count, sizeof *is_redirected);
+
+    for (size_t i = 0; i < plan->count; i++)
+        if (functions->items[i].reason == PATCH_REDIRECTED)
+            is_redirected[family_of(planning, (uint32_t)i)] = true;
+    for (size_t i = 0; i < plan->trampoline_count; i++) {
+        const struct function *part = owner_of(functions, plan->trampolines[i].address);
+        uint32_t place = (uint32_t)(part - functions->items);
+
+        if (is_redirected[family_of(planning, place)])
+            doubt_part(plan, place, FLOW_NO_ROOM);
+    }
+    free(is_redirected);
+}
+
+static int by_value(const void *left, const void *right)
+{
+    const uint64_t *a = left, *b = right;
+
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* Fragments that no hooked function has to do with. */
+static void drop_strays(struct planning *planning)
+{
+    const struct function_list *functions = planning->patches->functions;
+    struct copy_plan *plan = planning->plan;
+    bool *is_hooked = memory_zeroed(plan->count, sizeof *is_hooked);
+
+    for (size_t i = 0; i < plan->count; i++)
+        if (plan->doubts[i] != COPY_NO_PART && functions->items[i].reason != PATCH_FRAGMENT)
+            is_hooked[family_of(planning, (uint32_t)i)] = true;
+    for (size_t i = 0; i < plan->count; i++)
+        if (!is_hooked[family_of(planning, (uint32_t)i)])
+            plan->doubts[i] = COPY_NO_PART;
+    free(is_hooked);
+}
+
+static void spread_doubts(struct planning *planning)
+{
+    struct copy_plan *plan = planning->plan;
+    bool *is_doubtful = memory_zeroed(plan->count, sizeof *is_doubtful);
+
+    for (size_t i = 0; i < plan->count; i++)
+        if (plan->doubts[i] != FLOW_CERTAIN)
+            is_doubtful[family_of(planning, (uint32_t)i)] = true;
+    for (size_t i = 0; i < plan->count; i++)
+        if (is_doubtful[family_of(planning, (uint32_t)i)])
+            doubt_part(plan, i, FLOW_FAMILY);
+    free(is_doubtful);
+}
+
+static int by_slot(const void *left, const void *right)
+{
+    const struct flow_pointer *a = left, *b = right;
+
+    return a->slot < b->slot ? -1 : a->slot > b->slot;
+}
+
+/* Indexes of pointers, ascending by target. */
+static int by_target(const void *left, const void *right, void *context)
+{
+    const struct flow_pointer *pointers = context;
+    const uint32_t *a = left, *b = right;
+
+    if (pointers[*a].target != pointers[*b].target)
+        return pointers[*a].target < pointers[*b].target ? -1 : 1;
+    return *a < *b ? -1 : *a > *b;
+}
+
+static void sort_source(struct copy_source *source)
+{
+    source->by_target = memory_zeroed(source->pointer_count, sizeof *source->by_target);
+    for (size_t i = 0; i < source->pointer_count; i++)
+        source->by_target[i] = (uint32_t)i;
+    if (source->pointer_count) {
+        qsort(source->pointers, source->pointer_count, sizeof *source->pointers, by_slot);
+        qsort_r(source->by_target, source->pointer_count, sizeof *source->by_target, by_target,
+                source->pointers);
+    }
+    if (source->pad_count)
+        qsort(source->pads, source->pad_count, sizeof *source->pads, by_value);
+    if (source->filled_in_count)
+        qsort(source->filled_in, source->filled_in_count, sizeof *source->filled_in, by_value);
+}
+
+static void examine_all(struct planning *planning)
+{
+    struct copy_plan *plan = planning->plan;
+
+    copy_survey_begin(&planning->survey, plan, planning->patches);
+    for (uint32_t i = 0; i < plan->count; i++) {
+        planning->family[i] = i;
+        progress_share(i, plan->count, "the functions looked at for copying");
+        if (plan->doubts[i] == FLOW_CERTAIN)
+            plan->doubts[i] = (uint8_t)examine(planning, i);
+    }
+    join_families(planning);
+    copy_tables_check(planning);
+    copy_trampolines_place(planning);
+    copy_survey_end(&planning->survey);
+}
+
+void copy_plan_make(struct copy_plan *plan, const struct patch_plan *patches,
+                    struct copy_source *source)
+{
+    const struct function_list *functions = patches->functions;
+    struct planning planning = {
+        .plan = plan,
+        .patches = patches,
+        .format = source,
+        .family = memory_zeroed(functions->count, sizeof *planning.family),
+    };
+
+    sort_source(source);
+    planning.source = (struct flow_source){
+        .code = patches->code,
+        .map = patches->map,
+        .functions = functions,
+        .pointers = source->pointers,
+        .pointer_count = source->pointer_count,
+        .by_target = source->by_target,
+        .pads = source->pads,
+        .pad_count = source->pad_count,
+    };
+    find_parts(plan, functions);
+    doubt_overlaps(plan, functions);
+    doubt_called(plan, patches);
+    doubt_entered(plan, patches);
+    copy_trampolines_begin(plan, patches);
+    examine_all(&planning);
+    doubt_redirected(&planning);
+    drop_strays(&planning);
+    spread_doubts(&planning);
+    copy_trampolines_settle(&planning);
+    copy_tables_settle(&planning);
+    free(planning.family);
+}

@@ -1,0 +1,430 @@
+#include "rewriter/copy/copy_emit.h"
+
+#include "rewriter/code/decode_plain.h"
+#include "rewriter/copy/copy_survey.h"
+#include "rewriter/patch/import_sites.h"
+#include "support/memory.h"
+#include "support/progress.h"
+#include "support/sorted.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COPY_ALIGNMENT 16
+#define COPY_LIMIT     (3u << 29) /* bytes of stubs and copies */
+#define INT3           0xcc
+
+#define X86_CALL          0xe8
+#define X86_JUMP          0xe9
+#define X86_ADDRESS_WIDTH 0x67
+
+struct emission {
+    struct copy_writer *writer;
+    const struct copy_plan *plan;
+    const struct patch_plan *patches;
+    struct redirect *redirects; /* ascending by field */
+    ZydisDecoder decoder;
+    struct copy_slots slots;
+    size_t part;
+};
+
+/* An instruction, and what it is to lead to if that is changed. */
+struct source {
+    const struct emission *emission;
+    const struct instruction *at;
+    const uint8_t *bytes;
+    uint64_t target; /* of a direct branch or a rip-relative operand, as it is to be */
+    const struct function *import; /* hooked, that it leads to; or null */
+};
+
+static int by_field(const void *left, const void *right)
+{
+    const struct redirect *a = left, *b = right;
+
+    return a->field < b->field ? -1 : a->field > b->field;
+}
+
+static struct redirect *sorted_redirects(const struct patch_plan *patches)
+{
+    struct redirect *sorted = memory_zeroed(patches->redirect_count, sizeof *sorted);
+
+    if (patches->redirect_count) {
+        memcpy(sorted, patches->redirects, patches->redirect_count * sizeof *sorted);
+        qsort(sorted, patches->redirect_count, sizeof *sorted, by_field);
+    }
+    return sorted;
+}
+
+/* The stub that a reference goes to instead, as in the original; else where it led. */
+static uint64_t redirected(const struct emission *emission, const struct instruction *at,
+                           uint64_t target)
+{
+    const struct redirect *redirects = emission->redirects;
+    uint64_t field = at->address + at->length - sizeof(uint32_t);
+    size_t place =
+        partition_point(i, emission->patches->redirect_count, redirects[i].field < field);
+
+    if (place == emission->patches->redirect_count || redirects[place].field != field)
+        return target;
+    return emission->writer->stubs->address +
+           emission->patches->functions->items[redirects[place].function].stub;
+}
+
+/* The hooked import that a branch through a slot leads to: as patch/import_sites.h has it. */
+static const struct function *import_of(const struct emission *emission,
+                                        const struct instruction *at)
+{
+    const struct code_map *map = emission->patches->map;
+    uint64_t opcode = at->address + at->zydis.raw.modrm.offset - 1u;
+    size_t place = partition_point(i, map->slot_use_count, map->slot_uses[i].opcode < opcode);
+
+    if ((at->flow != FLOW_INDIRECT_CALL && at->flow != FLOW_INDIRECT_JUMP) || !at->is_rip_based ||
+        place == map->slot_use_count || map->slot_uses[place].opcode != opcode)
+        return NULL;
+    return import_site_function(emission->patches->functions, &map->slot_uses[place]);
+}
+
+/* Same bytes, but for a rip-relative operand and the distance of a direct call. */
+static void put_same(struct copy_writer *writer, const struct source *source)
+{
+    const struct instruction *at = source->at;
+    size_t from = writer->stubs->code.size, field = at->length - sizeof(uint32_t);
+    uint32_t distance;
+
+    copy_put(writer, source->bytes, at->length);
+    if (at->is_rip_based)
+        field = at->zydis.raw.disp.offset;
+    else if (at->flow != FLOW_CALL)
+        return;
+    distance = (uint32_t)(source->target - copy_here(writer));
+    memcpy(writer->stubs->code.bytes + from + field, &distance, sizeof distance);
+}
+
+/* A branch through the slot of a hooked import goes to its stub. */
+static void put_import(struct copy_writer *writer, const struct source *source)
+{
+    const uint8_t opcode[] = {X86_ADDRESS_WIDTH,
+                              source->at->flow == FLOW_INDIRECT_CALL ? X86_CALL : X86_JUMP};
+
+    copy_put_relative(writer, opcode, sizeof opcode, writer->stubs->address + source->import->stub);
+}
+
+static void put_leaving(struct copy_writer *writer, const void *context)
+{
+    const struct source *source = context;
+
+    if (source->import)
+        put_import(writer, source);
+    else if (source->at->flow == FLOW_CALL || source->at->flow == FLOW_INDIRECT_CALL ||
+             source->at->flow == FLOW_INDIRECT_JUMP)
+        put_same(writer, source);
+    else
+        copy_put_relative(writer, "\xe9", 1, source->target);
+}
+
+static const struct function *copied_at(const struct emission *emission, uint64_t address)
+{
+    const struct function_list *functions = emission->patches->functions;
+    const struct function *function = function_list_at(functions, address);
+
+    return function && copy_plan_has(emission->plan, (size_t)(function - functions->items))
+               ? function
+               : NULL;
+}
+
+static void emit_call(struct emission *emission, const struct source *source)
+{
+    const struct instruction *at = source->at;
+    const struct function *callee = at->flow == FLOW_CALL ? copied_at(emission, at->target) : NULL;
+
+    if (callee)
+        copy_put_entry_branch(emission->writer, X86_CALL, callee->address);
+    else
+        put_leaving(emission->writer, source);
+    copy_note_site(emission->writer, at->address + at->length);
+}
+
+static void emit_indirect_exit(struct emission *emission, const struct source *source)
+{
+    copy_put_leaving(emission->writer, false);
+    put_leaving(emission->writer, source);
+}
+
+static void emit_exit(struct emission *emission, const struct source *source)
+{
+    const struct function *callee = copied_at(emission, source->at->target);
+
+    copy_put_leaving(emission->writer, callee != NULL);
+    if (callee)
+        copy_put_entry_branch(emission->writer, X86_JUMP, callee->address);
+    else
+        put_leaving(emission->writer, source);
+}
+
+/* Puts a short branch over an exit: `opcode`, with the distance that is not known yet. */
+static void emit_exit_behind(struct emission *emission, const struct source *source,
+                             const void *opcode, size_t size)
+{
+    struct buffer *code = &emission->writer->stubs->code;
+    size_t from;
+
+    copy_put(emission->writer, opcode, size);
+    copy_put(emission->writer, "", 1);
+    from = code->size;
+    emit_exit(emission, source);
+    code->bytes[from - 1] = (uint8_t)(code->size - from);
+}
+
+/* jcc target: jcc target; or, if that is an exit, jncc next; exit; next: */
+static void emit_condition(struct emission *emission, const struct source *source, bool is_exit)
+{
+    uint8_t condition = source->at->zydis.opcode & 0x0f;
+    const uint8_t near[] = {0x0f, (uint8_t)(0x80 | condition)};
+    const uint8_t over[] = {(uint8_t)(0x70 | (condition ^ 1))};
+
+    if (is_exit)
+        emit_exit_behind(emission, source, over, sizeof over);
+    else
+        copy_put_branch(emission->writer, near, sizeof near, source->at->target);
+}
+
+/* loop +2; jmp next; jmp target; next: */
+static void emit_loop(struct emission *emission, const struct source *source, bool is_exit)
+{
+    copy_put(emission->writer, source->bytes, source->at->length - 1u);
+    if (is_exit) {
+        emit_exit_behind(emission, source, "\x02\xeb", 2);
+        return;
+    }
+    copy_put(emission->writer, "\x02\xeb\x05", 3);
+    copy_put_branch(emission->writer, "\xe9", 1, source->at->target);
+}
+
+static void emit_jump(struct emission *emission, const struct source *source)
+{
+    const struct instruction *at = source->at;
+    bool is_exit = copy_way_of_jump(emission->plan, emission->patches->functions, emission->part,
+                                    at->target) != COPY_WAY_INSIDE;
+
+    if (at->flow == FLOW_CONDITION)
+        emit_condition(emission, source, is_exit);
+    else if (at->flow == FLOW_LOOP)
+        emit_loop(emission, source, is_exit);
+    else if (is_exit)
+        emit_exit(emission, source);
+    else
+        copy_put_branch(emission->writer, "\xe9", 1, at->target);
+}
+
+/* What is certain jumps by tables and labels, or leaves as functions are left. */
+static bool is_indirect_exit(struct emission *emission, const struct instruction *at)
+{
+    return !copy_plan_is_table_jump(emission->plan, at->address) &&
+           copy_slot_serves_jump(copy_slot_at(&emission->slots, at->address));
+}
+
+/* A leaf ends unnoticed. */
+static bool is_of_leaf(const struct emission *emission)
+{
+    const struct function_list *functions = emission->patches->functions;
+    const struct function *function = &functions->items[emission->part];
+
+    return function->is_leaf && function->reason != PATCH_FRAGMENT;
+}
+
+/* ret, which may have a prefix, or what ends all. */
+static void emit_end(struct emission *emission, const struct source *source)
+{
+    if (source->at->zydis.mnemonic == ZYDIS_MNEMONIC_RET && !is_of_leaf(emission))
+        copy_put_exit(emission->writer);
+    else
+        put_same(emission->writer, source);
+}
+
+static void emit_instruction(struct emission *emission, const struct instruction *at,
+                             const uint8_t *bytes)
+{
+    struct source source = {.emission = emission, .at = at, .bytes = bytes};
+
+    source.target = redirected(emission, at, at->is_rip_based ? at->operand : at->target);
+    source.import = import_of(emission, at);
+    switch (at->flow) {
+    case FLOW_CALL:
+    case FLOW_INDIRECT_CALL:
+        emit_call(emission, &source);
+        break;
+    case FLOW_JUMP:
+    case FLOW_CONDITION:
+    case FLOW_LOOP:
+        emit_jump(emission, &source);
+        break;
+    case FLOW_INDIRECT_JUMP:
+        if (is_indirect_exit(emission, at)) {
+            emit_indirect_exit(emission, &source);
+            break;
+        }
+        /* fall through */
+    default:
+        put_same(emission->writer, &source);
+        break;
+    case FLOW_END:
+        emit_end(emission, &source);
+        break;
+    }
+}
+
+static void add_move(struct copy_set *set, size_t from, size_t to)
+{
+    set->moves = memory_grow(set->moves, set->move_count, &set->move_room, sizeof *set->moves);
+    set->moves[set->move_count++] = (struct copy_move){(uint32_t)from, (uint32_t)to};
+}
+
+/* Whether all could be decoded, as it could before. */
+static bool emit_instructions(struct emission *emission, const struct function *function,
+                              const uint8_t *bytes, size_t start)
+{
+    struct copy_writer *writer = emission->writer;
+    struct instruction at = {.address = function->address};
+
+    for (; at.address < function->end; at.address += at.length) {
+        size_t offset = at.address - function->address, room = function->end - at.address;
+        uint64_t address = at.address;
+
+        add_move(writer->set, offset, offset ? writer->stubs->code.size - start : 0);
+        at.length = 0;
+        if (room >= PLAIN_ROOM)
+            at.length = (uint8_t)plain_length(bytes + offset, PLAIN_MIND_RIP);
+        if (at.length) {
+            copy_put(writer, bytes + offset, at.length);
+            continue;
+        }
+        if (!instruction_decode(&emission->decoder, address, bytes + offset, room, &at))
+            return false;
+        emit_instruction(emission, &at, bytes + offset);
+    }
+    add_move(writer->set, function->end - function->address, writer->stubs->code.size - start);
+    return true;
+}
+
+/* Returns the offset of the copy; what enters it, if it is a function's, is there. */
+static size_t begin_copy(struct copy_writer *writer, const struct function *function, uint32_t part)
+{
+    struct buffer *code = &writer->stubs->code;
+    size_t start = buffer_align(code, COPY_ALIGNMENT, INT3);
+
+    if (function->reason == PATCH_FRAGMENT)
+        return start;
+    copy_put_entry(writer, function, part);
+    return start;
+}
+
+static bool emit_part(struct emission *emission, uint32_t part)
+{
+    const struct function *function = &emission->patches->functions->items[part];
+    struct copy_writer *writer = emission->writer;
+    struct copy_set *set = writer->set;
+    size_t size, start = begin_copy(writer, function, part);
+    const uint8_t *bytes = code_at(emission->patches->code, function->address, &size);
+    struct copy copy = {
+        .address = writer->stubs->address + start, .function = part, .first_move = set->move_count};
+
+    emission->part = part;
+    emission->slots = copy_slots_begin(emission->patches->code, function);
+    copy.body = (uint32_t)(writer->stubs->code.size - start);
+    if (!emit_instructions(emission, function, bytes, start))
+        return false;
+    copy.size = (uint32_t)(writer->stubs->code.size - start);
+    copy.move_count = set->move_count - copy.first_move;
+    set->items = memory_grow(set->items, set->count, &set->room, sizeof copy);
+    set->items[set->count++] = copy;
+    return writer->stubs->code.size < COPY_LIMIT;
+}
+
+uint64_t copy_address(const struct copy_set *set, const struct function_list *functions,
+                      uint64_t original)
+{
+    const struct function *function = function_list_owner(functions, original);
+    const struct copy *copy =
+        function ? copy_set_of(set, (uint32_t)(function - functions->items)) : NULL;
+    uint32_t to;
+
+    if (!copy || original >= function->end)
+        return 0;
+    if (original == function->address)
+        return copy->address + copy->body;
+    to = copy_set_moved(set, copy, (uint32_t)(original - function->address));
+    return to == UINT32_MAX ? 0 : copy->address + to;
+}
+
+static uint64_t entry_address(const struct copy_set *set, const struct function_list *functions,
+                              uint64_t original)
+{
+    const struct function *function = function_list_at(functions, original);
+
+    const struct copy *copy = copy_set_of(set, (uint32_t)(function - functions->items));
+
+    return copy->address + copy->body - COPY_ENTRY_SIZE;
+}
+
+static void resolve_branches(struct copy_writer *writer, const struct function_list *functions)
+{
+    const struct copy_fields *fields = &writer->fields;
+
+    for (size_t i = 0; i < fields->branch_count; i++) {
+        const struct copy_branch *branch = &fields->branches[i];
+        uint64_t next = writer->stubs->address + branch->field + sizeof(uint32_t);
+        uint64_t target = branch->is_entry ? entry_address(writer->set, functions, branch->target)
+                                           : copy_address(writer->set, functions, branch->target);
+        uint32_t distance = (uint32_t)((target ? target : branch->target) - next);
+
+        memcpy(writer->stubs->code.bytes + branch->field, &distance, sizeof distance);
+    }
+}
+
+static void put_jump_at(struct stub_segment *stubs, size_t offset, uint64_t target)
+{
+    uint32_t distance = (uint32_t)(target - (stubs->address + offset + PATCH_JUMP_SIZE));
+
+    stubs->code.bytes[offset] = X86_JUMP;
+    memcpy(stubs->code.bytes + offset + 1, &distance, sizeof distance);
+}
+
+/* The stub of what is copied leads to the outer entry; its body, to the copy's first instruction.
+ */
+static void bind_stubs(struct copy_writer *writer, const struct function_list *functions)
+{
+    for (size_t i = 0; i < writer->set->count; i++) {
+        const struct copy *copy = &writer->set->items[i];
+        const struct function *function = &functions->items[copy->function];
+
+        if (function->reason == PATCH_FRAGMENT)
+            continue;
+        put_jump_at(writer->stubs, function->stub, copy->address);
+        put_jump_at(writer->stubs, function->body, copy->address + copy->body);
+    }
+}
+
+bool copies_append(struct copy_writer *writer, const struct copy_plan *plan,
+                   const struct patch_plan *patches, const char *path, struct failure *failure)
+{
+    struct emission emission = {
+        .writer = writer,
+        .plan = plan,
+        .patches = patches,
+        .redirects = sorted_redirects(patches),
+    };
+    bool is_done = true;
+
+    decoder_init(&emission.decoder);
+    for (size_t i = 0; is_done && i < plan->count; i++) {
+        progress_share(i, plan->count, "the functions copied");
+        if (copy_plan_has(plan, i))
+            is_done = emit_part(&emission, (uint32_t)i);
+    }
+    free(emission.redirects);
+    if (!is_done)
+        return fail(failure, path, "expected less than 2 GB of address space");
+    resolve_branches(writer, patches->functions);
+    bind_stubs(writer, patches->functions);
+    return true;
+}

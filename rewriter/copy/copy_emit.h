@@ -1,0 +1,20 @@
+/* Putting the copies of bodies behind the stubs. */
+#ifndef UMBRA_REWRITER_COPY_EMIT_H
+#define UMBRA_REWRITER_COPY_EMIT_H
+
+#include "rewriter/base/failure.h"
+#include "rewriter/copy/copy_entry.h"
+#include "rewriter/copy/copy_plan.h"
+
+/*
+ * Appends a copy of each part that is certain; all stubs are there. The writer's set
+ * is empty before. Returns false if they would take too much room.
+ */
+bool copies_append(struct copy_writer *writer, const struct copy_plan *plan,
+                   const struct patch_plan *patches, const char *path, struct failure *failure);
+
+/* The address of the copy of an instruction of the original; 0 if it has none. */
+uint64_t copy_address(const struct copy_set *set, const struct function_list *functions,
+                      uint64_t original);
+
+#endif

@@ -1,0 +1,36 @@
+#include "rewriter/copy/copy_plan.h"
+
+#include "support/sorted.h"
+
+#include <stdlib.h>
+
+bool copy_plan_has(const struct copy_plan *plan, size_t function)
+{
+    return function < plan->count && plan->doubts[function] == FLOW_CERTAIN;
+}
+
+bool copy_plan_is_table_jump(const struct copy_plan *plan, uint64_t jump)
+{
+    size_t place = partition_point(i, plan->table_count, plan->tables[i].table.jump < jump);
+
+    return place < plan->table_count && plan->tables[place].table.jump == jump;
+}
+
+void copy_source_free(struct copy_source *source)
+{
+    free(source->pointers);
+    free(source->by_target);
+    free(source->pads);
+    free(source->filled_in);
+    *source = (struct copy_source){0};
+}
+
+void copy_plan_free(struct copy_plan *plan)
+{
+    free(plan->doubts);
+    free(plan->tables);
+    free(plan->words);
+    free(plan->trampolines);
+    free(plan->occupied.words);
+    *plan = (struct copy_plan){0};
+}

@@ -1,0 +1,83 @@
+/*
+ * Which functions' bodies are copied.
+ *
+ * A part is a function or a fragment. It is certain if the flow analysis says so (flow.h), if it is
+ * known where the return address lies at each jump out, and if no code that is not copied enters its
+ * middle. Parts that jump into each other's middles are a family: they are copied together or not at
+ * all.
+ *
+ * Where a table cannot be written (flow_table.is_bounded), the original gets trampolines:
+ *
+ *      target:    jmp  copy of target          e9 ........
+ *
+ * or, where less than five bytes are free, a jump through a hole in the same original, whose bytes
+ * nobody runs any more:
+ *
+ *      target:    jmp  short hole              eb ..
+ *      hole:      jmp  copy of target          e9 ........
+ */
+#ifndef UMBRA_REWRITER_COPY_PLAN_H
+#define UMBRA_REWRITER_COPY_PLAN_H
+
+#include "rewriter/flow/flow.h"
+#include "rewriter/patch/patch_plan.h"
+
+/* In `doubts`: it is neither hooked nor a part of what is. */
+#define COPY_NO_PART 0xff
+
+/* What the image format adds to what is known of the code; copy_source_free ends it. */
+struct copy_source {
+    struct flow_pointer *pointers; /* as in flow_source, in any order */
+    size_t pointer_count, pointer_room;
+    uint32_t *by_target; /* set by copy_plan_make */
+    uint64_t *pads;      /* likewise */
+    size_t pad_count;
+    uint64_t *filled_in; /* addresses within code that the loader changes, in any order */
+    size_t filled_in_count, filled_in_room;
+    /* Why the format bars a part from being copied, or FLOW_CERTAIN; null: it bars none. */
+    enum flow_doubt (*doubt)(const void *context, const struct function *function);
+    const void *context;
+};
+
+void copy_source_free(struct copy_source *source);
+
+/* {0}: nothing is copied. copy_plan_free ends it. */
+struct copy_plan {
+    uint8_t *doubts; /* of each function of the list: enum flow_doubt or COPY_NO_PART */
+    size_t count;    /* 0: nothing is copied */
+    struct copy_table {
+        struct flow_table table;
+        uint32_t part; /* that jumps through it */
+    } *tables;        /* of what is copied; ascending by jump */
+    size_t table_count, table_room;
+    /* Entries of tables that are to lead to copies: what they are now. Ascending by slot. */
+    struct copy_word {
+        uint64_t slot, target;
+        uint64_t origin; /* that it counts from, or 0 */
+        uint8_t size;
+    } *words;
+    size_t word_count, word_room;
+    struct copy_trampoline {
+        uint64_t address; /* in the original; ascending */
+        uint64_t hole;    /* 0: none is needed */
+    } *trampolines;
+    size_t trampoline_count, trampoline_room;
+    struct address_set occupied; /* bytes of code that are overwritten otherwise, and trampolines */
+    bool is_poisoned;            /* what is copied is overwritten with int3, for tests */
+};
+
+void copy_plan_free(struct copy_plan *plan);
+
+/* Bytes that are overwritten at its address. */
+static inline size_t copy_trampoline_size(const struct copy_trampoline *trampoline)
+{
+    return trampoline->hole ? PATCH_SHORT_JUMP_SIZE : PATCH_JUMP_SIZE;
+}
+
+/* Whether a function, by its place in the list, is copied. */
+bool copy_plan_has(const struct copy_plan *plan, size_t function);
+
+/* Whether a table is known by that indirect jump. */
+bool copy_plan_is_table_jump(const struct copy_plan *plan, uint64_t jump);
+
+#endif

@@ -1,0 +1,28 @@
+#include "rewriter/copy/copy_set.h"
+
+#include "support/sorted.h"
+
+#include <stdlib.h>
+
+const struct copy *copy_set_of(const struct copy_set *set, uint32_t function)
+{
+    size_t place = partition_point(i, set->count, set->items[i].function < function);
+
+    return place < set->count && set->items[place].function == function ? &set->items[place] : NULL;
+}
+
+uint32_t copy_set_moved(const struct copy_set *set, const struct copy *copy, uint32_t from)
+{
+    const struct copy_move *moves = set->moves + copy->first_move;
+    size_t place = partition_point(i, copy->move_count, moves[i].from < from);
+
+    return place < copy->move_count && moves[place].from == from ? moves[place].to : UINT32_MAX;
+}
+
+void copy_set_free(struct copy_set *set)
+{
+    free(set->items);
+    free(set->moves);
+    free(set->sites);
+    *set = (struct copy_set){0};
+}

@@ -1,0 +1,153 @@
+#include "rewriter/copy/copy_survey.h"
+
+#include "rewriter/code/decode_plain.h"
+#include "support/memory.h"
+
+#include <stdlib.h>
+
+#define TABLE_ENTRIES      (1u << 26) /* in all, that are looked at */
+#define X86_OPERAND_WIDTH  0x66
+#define X86_RETURN_POPPING 0xc2 /* ret n */
+
+void copy_survey_begin(struct copy_survey *survey, const struct copy_plan *plan,
+                       const struct patch_plan *patches)
+{
+    *survey = (struct copy_survey){.plan = plan, .patches = patches, .entries_left = TABLE_ENTRIES};
+    address_set_init(&survey->starts, patches->code);
+    decoder_init(&survey->decoder);
+}
+
+void copy_survey_end(struct copy_survey *survey)
+{
+    free(survey->starts.words);
+    free(survey->links);
+}
+
+static bool is_direct_jump(const struct instruction *at)
+{
+    return at->flow == FLOW_JUMP || at->flow == FLOW_CONDITION || at->flow == FLOW_LOOP;
+}
+
+bool copy_is_movable(const struct instruction *at)
+{
+    const ZydisDecodedInstruction *zydis = &at->zydis;
+
+    if (at->flow == FLOW_UNKNOWN || (at->is_rip_based && zydis->address_width != 64) ||
+        (at->flow == FLOW_END && zydis->opcode == X86_RETURN_POPPING))
+        return false;
+    for (uint8_t i = 0; i < zydis->raw.prefix_count; i++)
+        if (is_direct_jump(at) && zydis->raw.prefixes[i].value == X86_OPERAND_WIDTH)
+            return false; /* processors do not agree on what that means */
+    return true;
+}
+
+static void add_link(struct copy_survey *survey, uint32_t part, uint64_t target)
+{
+    const struct function *from = &survey->patches->functions->items[part];
+
+    if (target >= from->address && target < from->end)
+        return;
+    survey->links =
+        memory_grow(survey->links, survey->link_count, &survey->link_room, sizeof *survey->links);
+    survey->links[survey->link_count++] = (struct copy_link){part, target};
+}
+
+static enum flow_doubt survey_jump(struct copy_survey *survey, uint32_t part, uint64_t target,
+                                   struct return_slot slot)
+{
+    switch (copy_way_of_jump(survey->plan, survey->patches->functions, part, target)) {
+    case COPY_WAY_INSIDE:
+        add_link(survey, part, target);
+        return FLOW_CERTAIN;
+    case COPY_WAY_BARRED:
+        return FLOW_FAMILY;
+    default:
+        return copy_slot_serves_jump(slot) ? FLOW_CERTAIN : FLOW_STACK;
+    }
+}
+
+static enum flow_doubt survey_branch(struct copy_survey *survey, uint32_t part,
+                                     const struct instruction *at, struct copy_slots *slots)
+{
+    struct return_slot slot = copy_slot_at(slots, at->address);
+
+    switch (at->flow) {
+    case FLOW_JUMP:
+    case FLOW_CONDITION:
+    case FLOW_LOOP:
+        return survey_jump(survey, part, at->target, slot);
+    case FLOW_CALL:
+        return copy_way_of_call(survey->patches->functions, part, at->target) == COPY_WAY_INSIDE
+                   ? FLOW_UNMOVABLE
+                   : FLOW_CERTAIN;
+    default:
+        return FLOW_CERTAIN;
+    }
+}
+
+static enum flow_doubt survey_table(struct copy_survey *survey, const struct flow_source *source,
+                                    const struct flow_table *table, uint32_t part)
+{
+    if (table->count > survey->entries_left)
+        return FLOW_UNKNOWN_JUMP;
+    survey->entries_left -= table->count;
+    for (uint32_t i = 0; i < table->count; i++) {
+        uint64_t target = flow_table_target(source, table, i);
+
+        if (!target)
+            continue;
+        switch (copy_way_of_jump(survey->plan, survey->patches->functions, part, target)) {
+        case COPY_WAY_INSIDE:
+            add_link(survey, part, target);
+            break;
+        case COPY_WAY_BARRED:
+            if (table->is_bounded)
+                return FLOW_FAMILY;
+            break;
+        default:
+            break;
+        }
+    }
+    return FLOW_CERTAIN;
+}
+
+static enum flow_doubt survey_instruction(struct copy_survey *survey, uint32_t part,
+                                          struct instruction *at, const uint8_t *bytes, size_t size,
+                                          struct copy_slots *slots)
+{
+    uint64_t address = at->address;
+
+    address_set_add(&survey->starts, address);
+    at->length = size >= PLAIN_ROOM ? (uint8_t)plain_length(bytes, PLAIN_MIND_RIP) : 0;
+    if (at->length)
+        return FLOW_CERTAIN;
+    if (!instruction_decode(&survey->decoder, address, bytes, size, at))
+        return FLOW_UNDECODABLE;
+    if (!copy_is_movable(at))
+        return FLOW_UNMOVABLE;
+    return survey_branch(survey, part, at, slots);
+}
+
+enum flow_doubt copy_survey_part(struct copy_survey *survey, const struct flow_source *source,
+                                 const struct flow *flow, uint32_t part)
+{
+    const struct function *function = &survey->patches->functions->items[part];
+    struct copy_slots slots = copy_slots_begin(survey->patches->code, function);
+    struct instruction at = {.address = function->address};
+    enum flow_doubt doubt = FLOW_CERTAIN;
+    size_t size;
+    const uint8_t *bytes = code_at(survey->patches->code, function->address, &size);
+
+    if (!bytes || function->end <= function->address || function->end - function->address > size)
+        return FLOW_UNDECODABLE;
+    while (!doubt && at.address < function->end) {
+        size_t offset = at.address - function->address;
+
+        doubt = survey_instruction(survey, part, &at, bytes + offset, function->end - at.address,
+                                   &slots);
+        at.address += at.length;
+    }
+    for (size_t i = 0; !doubt && i < flow->table_count; i++)
+        doubt = survey_table(survey, source, &flow->tables[i], part);
+    return doubt;
+}

@@ -1,0 +1,36 @@
+/* What a part's instructions say about whether it can be copied. */
+#ifndef UMBRA_REWRITER_COPY_SURVEY_H
+#define UMBRA_REWRITER_COPY_SURVEY_H
+
+#include "rewriter/code/decode.h"
+#include "rewriter/copy/copy_way.h"
+
+/* A place in another part that one leads to: both are of one family. */
+struct copy_link {
+    uint32_t part;
+    uint64_t target;
+};
+
+struct copy_survey {
+    const struct copy_plan *plan; /* `doubts`: which are parts */
+    const struct patch_plan *patches;
+    struct address_set starts; /* of all instructions seen */
+    struct copy_link *links;
+    size_t link_count, link_room;
+    uint64_t entries_left; /* of tables, that may be looked at */
+    ZydisDecoder decoder;
+};
+
+void copy_survey_begin(struct copy_survey *survey, const struct copy_plan *plan,
+                       const struct patch_plan *patches);
+void copy_survey_end(struct copy_survey *survey);
+
+/* Looks at a part that has no doubt yet, and at its tables. */
+enum flow_doubt copy_survey_part(struct copy_survey *survey, const struct flow_source *source,
+                                 const struct flow *flow, uint32_t part);
+
+/* Whether an instruction does elsewhere what it does where it is, once its distances are adjusted.
+ */
+bool copy_is_movable(const struct instruction *at);
+
+#endif

@@ -1,0 +1,64 @@
+#include "rewriter/copy/copy_way.h"
+
+/* The function that a part belongs to. */
+static size_t whole_of(const struct function_list *functions, size_t part)
+{
+    const struct function *function = &functions->items[part];
+
+    return function->reason == PATCH_FRAGMENT && function->owner ? function->owner - 1u : part;
+}
+
+static bool is_hooked_body(const struct function *function)
+{
+    return patch_reason_is_hooked(function->reason) && !function->is_import;
+}
+
+enum copy_way copy_way_of_jump(const struct copy_plan *plan, const struct function_list *functions,
+                               size_t part, uint64_t target)
+{
+    const struct function *from = &functions->items[part];
+    const struct function *to = function_list_owner(functions, target);
+    size_t place;
+
+    if (target >= from->address && target < from->end)
+        return COPY_WAY_INSIDE;
+    if (!to || to->is_import || target >= to->end || to->reason == PATCH_PLT)
+        return COPY_WAY_OUT;
+    place = (size_t)(to - functions->items);
+    if (target == to->address && is_hooked_body(to) && place != whole_of(functions, part))
+        return COPY_WAY_BODY;
+    if (plan->doubts[place] == COPY_NO_PART)
+        return target == to->address ? COPY_WAY_OUT : COPY_WAY_BARRED;
+    return COPY_WAY_INSIDE;
+}
+
+enum copy_way copy_way_of_call(const struct function_list *functions, size_t part, uint64_t target)
+{
+    const struct function *from = &functions->items[part];
+    const struct function *to = function_list_at(functions, target);
+
+    if (target > from->address && target < from->end)
+        return COPY_WAY_INSIDE;
+    return to && is_hooked_body(to) ? COPY_WAY_BODY : COPY_WAY_OUT;
+}
+
+struct copy_slots copy_slots_begin(const struct code *code, const struct function *part)
+{
+    if (code->unwind.begin)
+        code->unwind.begin(code->unwind.context, part);
+    return (struct copy_slots){.unwind = &code->unwind};
+}
+
+struct return_slot copy_slot_at(struct copy_slots *slots, uint64_t address)
+{
+    if (!slots->unwind->slot_at)
+        return (struct return_slot){.base = RETURN_SLOT_UNKNOWN};
+    if (address >= slots->slot.until)
+        slots->slot = slots->unwind->slot_at(slots->unwind->context, address);
+    return slots->slot;
+}
+
+bool copy_slot_serves_jump(struct return_slot slot)
+{
+    return slot.base == RETURN_SLOT_RSP && slot.offset == 0;
+}

@@ -1,0 +1,31 @@
+/* Where a direct branch of a part leads, as a copy has to know. */
+#ifndef UMBRA_REWRITER_COPY_WAY_H
+#define UMBRA_REWRITER_COPY_WAY_H
+
+#include "rewriter/copy/copy_plan.h"
+
+enum copy_way {
+    COPY_WAY_INSIDE, /* on within the part, or in one of its family */
+    COPY_WAY_BODY,   /* to the first instruction of a hooked function */
+    COPY_WAY_OUT,    /* to anything else that is called */
+    COPY_WAY_BARRED, /* into the middle of a function that is never copied */
+};
+
+/* Of a jump of the part at that place in the list. */
+enum copy_way copy_way_of_jump(const struct copy_plan *plan, const struct function_list *functions,
+                               size_t part, uint64_t target);
+/* Of a call: never COPY_WAY_BARRED; COPY_WAY_INSIDE if it is no call of a function. */
+enum copy_way copy_way_of_call(const struct function_list *functions, size_t part, uint64_t target);
+
+/* Where the return address lies as instructions of a part, asked for in order, begin. */
+struct copy_slots {
+    const struct code_unwind *unwind;
+    struct return_slot slot;
+};
+
+struct copy_slots copy_slots_begin(const struct code *code, const struct function *part);
+struct return_slot copy_slot_at(struct copy_slots *slots, uint64_t address);
+/* Whether the stack pointer is at it, as where a function is left. */
+bool copy_slot_serves_jump(struct return_slot slot);
+
+#endif

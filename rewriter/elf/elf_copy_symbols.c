@@ -1,0 +1,146 @@
+#include "rewriter/elf/elf_copy_symbols.h"
+
+#include "support/memory.h"
+#include "support/sorted.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A symbol table of the original. */
+struct source {
+    struct elf_table symbols;
+    size_t section; /* its index */
+    size_t locals;  /* symbols in front of the first that is not local; at least one */
+};
+
+static bool read_table(struct source *source, const struct elf_image *image)
+{
+    for (size_t i = 0; i < image->section_count; i++) {
+        const Elf64_Shdr *section = &image->sections[i];
+        size_t count = section->sh_size / sizeof(Elf64_Sym);
+
+        if (section->sh_type != SHT_SYMTAB)
+            continue;
+        if (section->sh_entsize != sizeof(Elf64_Sym) || section->sh_offset > image->size ||
+            section->sh_size > image->size - section->sh_offset)
+            return false;
+        *source = (struct source){.symbols = {image->bytes + section->sh_offset, count},
+                                  .section = i,
+                                  .locals = section->sh_info ? section->sh_info : 1};
+        return source->locals <= count;
+    }
+    return false;
+}
+
+/* Whether another section has indexes of symbols of this one. Relocations that are loaded have
+   none: a static program's name no symbols. */
+static bool is_counted(const struct elf_image *image, size_t table)
+{
+    for (size_t i = 0; i < image->section_count; i++) {
+        uint32_t type = image->sections[i].sh_type;
+
+        if (image->sections[i].sh_link == table && !(image->sections[i].sh_flags & SHF_ALLOC) &&
+            (type == SHT_REL || type == SHT_RELA || type == SHT_GROUP || type == SHT_SYMTAB_SHNDX))
+            return true;
+    }
+    return false;
+}
+
+/* The place of the copy of the function that begins there; the count of all if there is none. */
+static size_t copy_of(const struct copy_set *copies, const struct function_list *functions,
+                      uint64_t address)
+{
+    size_t found = partition_point(i, copies->count,
+                                   functions->items[copies->items[i].function].address < address);
+
+    return found < copies->count &&
+                   functions->items[copies->items[found].function].address == address
+               ? found
+               : copies->count;
+}
+
+/* Of several names of a function the most public one is taken. */
+static unsigned rank_of(const Elf64_Sym *symbol)
+{
+    switch (ELF64_ST_BIND(symbol->st_info)) {
+    case STB_GLOBAL:
+        return 3;
+    case STB_WEAK:
+        return 2;
+    default:
+        return 1;
+    }
+}
+
+/* For each copy its symbol, or one of st_name 0; to be freed. */
+static Elf64_Sym *make_symbols(const struct elf_layout *layout,
+                               const struct function_list *functions, const struct source *source,
+                               size_t stubs)
+{
+    const struct copy_set *copies = &layout->copies;
+    Elf64_Sym *symbols = memory_zeroed(copies->count + 1, sizeof *symbols);
+    uint8_t *ranks = memory_zeroed(copies->count + 1, sizeof *ranks);
+
+    for (size_t i = 1; i < source->symbols.count; i++) {
+        Elf64_Sym symbol = elf_symbol(source->symbols, i);
+        size_t place = copy_of(copies, functions, symbol.st_value);
+        const struct copy *copy;
+
+        if (place == copies->count || symbol.st_shndx == SHN_UNDEF || !symbol.st_name ||
+            ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || rank_of(&symbol) <= ranks[place])
+            continue;
+        copy = &copies->items[place];
+        ranks[place] = (uint8_t)rank_of(&symbol);
+        symbols[place] = (Elf64_Sym){.st_name = symbol.st_name,
+                                     .st_info = ELF64_ST_INFO(STB_LOCAL, STT_FUNC),
+                                     .st_shndx = (Elf64_Half)stubs,
+                                     .st_value = copy->address + copy->body,
+                                     .st_size = copy->size - copy->body};
+    }
+    free(ranks);
+    return symbols;
+}
+
+/* Returns how many there are. */
+static size_t append_symbols(struct buffer *tail, const Elf64_Sym *symbols, size_t count)
+{
+    size_t named = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!symbols[i].st_name)
+            continue;
+        buffer_append(tail, &symbols[i], sizeof symbols[i]);
+        named++;
+    }
+    return named;
+}
+
+static void set_header(Elf64_Shdr *header, uint64_t offset, uint64_t size, size_t locals)
+{
+    header->sh_offset = offset;
+    header->sh_size = size;
+    header->sh_info = (Elf64_Word)locals;
+}
+
+void elf_copy_symbols_add(const struct elf_layout *layout, const struct function_list *functions,
+                          size_t stubs, struct buffer *tail, uint64_t tail_offset,
+                          struct buffer *headers)
+{
+    size_t at, before, added;
+    struct source source;
+    Elf64_Sym *symbols;
+
+    if (!read_table(&source, layout->image) || is_counted(layout->image, source.section) ||
+        stubs >= SHN_LORESERVE)
+        return;
+    symbols = make_symbols(layout, functions, &source, stubs);
+    at = buffer_align(tail, 8, 0);
+    before = source.locals * sizeof *symbols;
+    buffer_append(tail, source.symbols.bytes, before);
+    added = append_symbols(tail, symbols, layout->copies.count);
+    buffer_append(tail, source.symbols.bytes + before,
+                  source.symbols.count * sizeof *symbols - before);
+    set_header((Elf64_Shdr *)(void *)headers->bytes + source.section, tail_offset + at,
+               tail->size - at, source.locals + added);
+    free(symbols);
+}

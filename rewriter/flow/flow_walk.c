@@ -1,0 +1,1053 @@
+/*
+ * Forward dataflow over a function's blocks, from its entry until nothing changes. A block that is
+ * reached from one place takes over what holds there; where ways meet, what holds on all of them
+ * is kept.
+ *
+ * All jumps by the same table meet in a node of their own, so an interpreter that looks up its next
+ * instruction at the end of each has as many ways as jumps and targets, not as their product.
+ *
+ *      jump --+                 +--> target
+ *      jump --+--> the table ---+--> target
+ *      jump --+                 +--> target
+ *
+ * Where unwinding or another part of the family enters a function is looked at last, and what
+ * holds there is only what the unwind information says: the place of the stack pointer.
+ *
+ * Compilers hoist the address of a table out of loops and spill it, so registers are followed
+ * through stack slots. The address of a slot that was spilled to is never taken. What a program
+ * does that stores to its own frame by other ways, is not seen.
+ */
+#include "rewriter/flow/flow_walk.h"
+
+#include "support/memory.h"
+#include "support/sorted.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_BLOCKS   (1u << 16)
+#define MOST_TABLES   512
+#define MOST_ROUNDS   8  /* in which tables show where more blocks begin */
+#define MOST_VISITS   12 /* of a block, on average */
+#define WIDE_AFTER    8  /* joins that changed a block, limits are dropped */
+#define HIGHEST_LIMIT 65535
+#define NOWHERE       UINT32_MAX
+
+enum source_kind {
+    FROM_NOBODY,
+    FROM_ONE,
+    FROM_SEVERAL,
+};
+
+/* A block, or the node of a table. */
+struct node {
+    struct state in;
+    uint32_t from;  /* the edge by which it is entered, if it is one */
+    uint8_t source; /* enum source_kind */
+    uint8_t join_count;
+    uint32_t first, end; /* steps of a block */
+};
+
+struct walk {
+    struct flow_walk *result;
+    struct table_reader *reader;
+    const struct flow_body *body;
+    const struct flow_entries *entries;
+    struct flow_steps steps;
+    uint64_t *leaders; /* a bit for each byte */
+    struct node *blocks;
+    size_t block_count;
+    uint32_t *block_of; /* of a step */
+    uint64_t *waiting;  /* a bit for each block that is to be looked at again */
+    struct node *nodes; /* one for each table */
+    bool is_split;      /* a table leads into the middle of a block */
+    bool is_too_much;
+    uint64_t visits_left;
+    struct state now; /* with room for MOST_SLOTS */
+    struct slot slots[MOST_SLOTS + 1];
+};
+
+/* Edges, as numbers: of each block two, of each table and of each jump by a pointer one. */
+#define EDGE_ON(block)     ((uint32_t)(block)*2)
+#define EDGE_TAKEN(block)  ((uint32_t)(block)*2 + 1)
+#define EDGE_TABLE(table)  (0x80000000u + (uint32_t)(table))
+#define EDGE_POINTER(jump) (0xc0000000u + (jump)->offset)
+#define EDGE_ENTRY         UINT32_MAX
+
+static bool bit_of(const uint64_t *words, uint64_t at)
+{
+    return words[at / 64] >> at % 64 & 1;
+}
+
+static void set_bit(uint64_t *words, uint64_t at)
+{
+    words[at / 64] |= 1ull << at % 64;
+}
+
+/* Enters a node with `state`; whether what is known there has changed. */
+static bool node_enter(struct node *node, const struct state *state, uint32_t edge, uint64_t place)
+{
+    bool is_changed;
+
+    if (node->source == FROM_NOBODY || (node->source == FROM_ONE && node->from == edge)) {
+        if (node->source == FROM_ONE && state_equals(&node->in, state))
+            return false;
+        node->source = FROM_ONE;
+        node->from = edge;
+        state_assign(&node->in, state);
+        return true;
+    }
+    node->source = FROM_SEVERAL;
+    is_changed = state_join(&node->in, state, place, node->join_count >= WIDE_AFTER);
+    if (is_changed && node->join_count < WIDE_AFTER)
+        node->join_count++;
+    return is_changed;
+}
+
+static void block_enter(struct walk *walk, uint32_t block, const struct state *state, uint32_t edge)
+{
+    if (node_enter(&walk->blocks[block], state, edge, block + 1u))
+        set_bit(walk->waiting, block);
+}
+
+/* The block that begins at an offset; NOWHERE if none does. */
+static uint32_t block_at(const struct walk *walk, uint64_t offset)
+{
+    size_t at;
+
+    if (offset >= walk->body->size || !bit_of(walk->leaders, offset))
+        return NOWHERE;
+    at = partition_point(i, walk->block_count,
+                         walk->steps.items[walk->blocks[i].first].offset < offset);
+    /* one that a table showed in this round begins in the next */
+    if (at == walk->block_count || walk->steps.items[walk->blocks[at].first].offset != offset)
+        return NOWHERE;
+    return (uint32_t)at;
+}
+
+/* ---- values */
+
+static uint64_t root_of(const struct step *step, unsigned reg)
+{
+    return (step->offset + 1ull) * (REGISTERS * 2) + reg;
+}
+
+static struct value fresh(const struct step *step)
+{
+    return value_fresh(root_of(step, step->to < REGISTERS ? step->to : 0));
+}
+
+/* Loaded as a whole. */
+static struct value loaded(const struct step *step, unsigned bits)
+{
+    struct value value = fresh(step);
+
+    value.is_sum = bits < 64;
+    value.width = (uint8_t)bits;
+    return value;
+}
+
+/* The address in memory as a number, if it is one. */
+static bool constant_address(const struct state *now, const struct step *step, uint64_t *address)
+{
+    const struct value *base = step->base < REGISTERS ? &now->registers[step->base] : NULL;
+
+    if (step->index < REGISTERS || (base && base->kind != VALUE_NUMBER))
+        return false;
+    *address = (base ? base->number : 0) + (uint64_t)step->displacement;
+    return true;
+}
+
+/* Likewise as a place in a frame. */
+static bool stack_address(const struct state *now, const struct step *step, uint64_t *frame,
+                          int64_t *offset)
+{
+    const struct value *base = step->base < REGISTERS ? &now->registers[step->base] : NULL;
+
+    if (step->index < REGISTERS || !base || base->kind != VALUE_STACK)
+        return false;
+    *frame = base->root;
+    *offset = (int64_t)(base->number + (uint64_t)step->displacement);
+    return true;
+}
+
+/* An entry of a table that begins at a known address: [table + index * size]. */
+static bool table_entry(const struct state *now, const struct step *step, struct value *entry)
+{
+    static const struct value zero = {.kind = VALUE_NUMBER};
+    const struct value *base = step->base < REGISTERS ? &now->registers[step->base] : &zero;
+    const struct value *index = step->index < REGISTERS ? &now->registers[step->index] : &zero;
+    unsigned scale = step->index < REGISTERS ? step->scale : 1;
+    bool is_by_type = false;
+    uint32_t limit;
+
+    if (base->kind != VALUE_NUMBER && index->kind == VALUE_NUMBER && scale == 1) {
+        const struct value *other = base;
+
+        base = index;
+        index = other;
+    }
+    if (base->kind != VALUE_NUMBER || index->kind == VALUE_NUMBER || index == &zero ||
+        index->kind == VALUE_STACK || scale * index->factor != step->size)
+        return false;
+    limit = value_limit(index, &is_by_type);
+    *entry = fresh(step);
+    entry->kind = VALUE_ENTRY;
+    entry->number = base->number + (uint64_t)step->displacement;
+    entry->entry_size = step->size;
+    entry->is_signed = step->is_signed;
+    entry->is_by_type = is_by_type;
+    entry->is_sum = step->size != 8;
+    if (limit != NO_LIMIT && limit / index->factor <= HIGHEST_LIMIT)
+        entry->limit = limit / index->factor;
+    return true;
+}
+
+static struct fact fact_of(const struct state *now, const struct step *step)
+{
+    struct fact fact = {.is_known = true,
+                        .size = step->size,
+                        .scale = step->scale,
+                        .has_base = step->base < REGISTERS,
+                        .has_index = step->index < REGISTERS,
+                        .displacement = step->displacement};
+
+    if (fact.has_base)
+        fact.base = now->registers[step->base].root;
+    if (fact.has_index)
+        fact.index = now->registers[step->index].root;
+    return fact;
+}
+
+static bool is_fact(const struct state *now, const struct step *step)
+{
+    struct fact fact = fact_of(now, step);
+    const struct fact *known = &now->fact;
+
+    return known->is_known && known->size == fact.size && known->scale == fact.scale &&
+           known->has_base == fact.has_base && known->has_index == fact.has_index &&
+           known->base == fact.base && known->index == fact.index &&
+           known->displacement == fact.displacement;
+}
+
+/* What is read from memory, zero-extended. */
+static struct value value_loaded(const struct state *now, const struct step *step)
+{
+    unsigned bits = step->size * 8u;
+    const struct slot *slot;
+    struct value value;
+    uint64_t frame;
+    int64_t offset;
+
+    if (stack_address(now, step, &frame, &offset)) {
+        slot = state_slot(now, frame, offset);
+        if (slot && slot->size >= step->size)
+            return value_cut(&slot->value, bits, root_of(step, step->to % REGISTERS));
+    } else if (is_fact(now, step)) {
+        return now->fact.value;
+    } else if (step->size >= 4 && table_entry(now, step, &value)) {
+        return value;
+    }
+    return loaded(step, bits);
+}
+
+static void load(struct state *now, const struct step *step)
+{
+    struct value value = value_loaded(now, step);
+    uint64_t frame;
+    int64_t offset;
+
+    if (stack_address(now, step, &frame, &offset) && !state_slot(now, frame, offset))
+        state_store(now, frame, offset, step->size, &value);
+    if (step->is_signed && step->size < step->to_size)
+        value = value_extend(&value, step->size * 8u, root_of(step, REGISTERS));
+    if (step->to_size < 8)
+        value = value_cut(&value, 32, root_of(step, REGISTERS));
+    now->registers[step->to] = value;
+}
+
+static void move(struct state *now, const struct step *step)
+{
+    const struct value *from = &now->registers[step->from];
+    struct value value = *from;
+
+    if (step->is_signed)
+        value = value_extend(from, step->size * 8u, root_of(step, REGISTERS));
+    else if (step->size < 8)
+        value = value_cut(from, step->size * 8u, root_of(step, REGISTERS));
+    if (step->to_size < 8)
+        value = value_cut(&value, 32, root_of(step, REGISTERS + 1));
+    now->registers[step->to] = value;
+}
+
+/* lea of index * scale, or of a sum. */
+static struct value sum_of(const struct state *now, const struct step *step)
+{
+    struct value value = fresh(step);
+    const struct value *index;
+    bool is_by_type = false;
+    uint32_t limit;
+
+    if (step->index >= REGISTERS || step->base < REGISTERS || step->displacement)
+        return value;
+    index = &now->registers[step->index];
+    if (index->kind != VALUE_UNKNOWN || step->scale * index->factor > 64)
+        return value;
+    limit = value_limit(index, &is_by_type);
+    value.factor = (uint8_t)(step->scale * index->factor);
+    if (limit <= HIGHEST_LIMIT) {
+        value.limit = limit * step->scale;
+        value.bits = 64;
+        value.is_by_type = is_by_type;
+    }
+    return value;
+}
+
+/* An entry of 4 bytes and what it is counted from. */
+static bool target_of(const struct value *a, const struct value *b, struct value *target)
+{
+    const struct value *entry = a->kind == VALUE_ENTRY ? a : b;
+    const struct value *origin = entry == a ? b : a;
+
+    if (entry->kind != VALUE_ENTRY || entry->entry_size != 4 || !entry->is_signed ||
+        origin->kind != VALUE_NUMBER)
+        return false;
+    *target = *entry;
+    target->kind = VALUE_TARGET;
+    target->origin = origin->number;
+    return true;
+}
+
+static void take_address(struct state *now, const struct step *step)
+{
+    struct value *to = &now->registers[step->to];
+    struct value value;
+    uint64_t number, frame;
+    int64_t offset;
+
+    if (constant_address(now, step, &number)) {
+        value = value_number(root_of(step, step->to), number);
+    } else if (stack_address(now, step, &frame, &offset)) {
+        value = fresh(step);
+        value.kind = VALUE_STACK;
+        value.root = frame;
+        value.number = (uint64_t)offset;
+    } else if (step->base >= REGISTERS || step->index >= REGISTERS || step->scale != 1 ||
+               step->displacement ||
+               !target_of(&now->registers[step->base], &now->registers[step->index], &value)) {
+        value = sum_of(now, step);
+    }
+    if (step->to_size < 8)
+        value = value_cut(&value, 32, root_of(step, REGISTERS));
+    *to = value;
+}
+
+static void add(struct state *now, const struct step *step, const struct value *addend)
+{
+    struct value *to = &now->registers[step->to];
+    struct value value;
+
+    if (target_of(to, addend, &value))
+        *to = value;
+    else if (to->kind == VALUE_NUMBER && addend->kind == VALUE_NUMBER)
+        *to = value_number(root_of(step, step->to), to->number + addend->number);
+    else
+        *to = fresh(step);
+}
+
+static void add_number(struct state *now, const struct step *step)
+{
+    struct value *to = &now->registers[step->to];
+
+    if (to->kind == VALUE_STACK || to->kind == VALUE_NUMBER)
+        to->number += (uint64_t)step->number;
+    else
+        *to = fresh(step);
+}
+
+static void mask(struct state *now, const struct step *step)
+{
+    struct value *to = &now->registers[step->to];
+
+    *to = fresh(step);
+    if (step->to == X86_RSP) { /* a frame that is aligned: counted from here on */
+        to->kind = VALUE_STACK;
+        return;
+    }
+    to->width = step->to_size == 8 && step->number < 0 ? 64 : 32;
+    if (step->number >= 0 && step->number <= HIGHEST_LIMIT) {
+        to->limit = (uint32_t)step->number;
+        to->bits = 64;
+        to->is_by_type = true; /* a compiler may know that it is even less */
+    }
+}
+
+static void shift(struct state *now, const struct step *step)
+{
+    struct value *to = &now->registers[step->to];
+    struct value before = *to;
+    unsigned width = step->to_size * 8u, count = (unsigned)step->number & (width - 1);
+    bool is_by_type = false;
+    uint32_t limit = value_limit(&before, &is_by_type);
+
+    *to = fresh(step);
+    to->width = (uint8_t)width;
+    to->bits = 64;
+    to->is_by_type = is_by_type;
+    if (step->kind == STEP_SHIFT_RIGHT) {
+        if (limit != NO_LIMIT)
+            to->limit = count < 32 ? limit >> count : 0;
+        else if (width - count <= 16) {
+            to->limit = (1u << (width - count)) - 1;
+            to->is_by_type = true;
+        }
+    } else if (count <= 3 && before.factor << count <= 64 && before.kind == VALUE_UNKNOWN) {
+        to->factor = (uint8_t)(before.factor << count);
+        if (limit <= HIGHEST_LIMIT)
+            to->limit = limit << count;
+    }
+}
+
+static void compare(struct state *now, const struct step *step, const struct value *value)
+{
+    unsigned bits = step->size * 8u;
+
+    now->comparison = (struct comparison){.is_known = value->kind == VALUE_UNKNOWN,
+                                          .bits = (uint8_t)bits,
+                                          .root = value->root,
+                                          .number = (uint64_t)step->number};
+}
+
+static void compare_load(struct state *now, const struct step *step)
+{
+    uint64_t frame;
+    int64_t offset;
+    struct value value = value_loaded(now, step);
+
+    if (stack_address(now, step, &frame, &offset)) {
+        const struct slot *slot = state_slot(now, frame, offset);
+
+        if (!slot)
+            state_store(now, frame, offset, step->size, &value);
+    } else if (!is_fact(now, step)) {
+        now->fact = fact_of(now, step);
+        now->fact.value = value;
+    }
+    compare(now, step, &value);
+}
+
+/* Whether what is stored lies beside the fact's word: at another distance from the same base. */
+static bool is_beside_fact(const struct state *now, const struct step *step)
+{
+    const struct fact *fact = &now->fact;
+    uint64_t behind = (uint64_t)step->displacement - (uint64_t)fact->displacement;
+    uint64_t before = (uint64_t)fact->displacement - (uint64_t)step->displacement;
+
+    return fact->has_base == (step->base < REGISTERS) && !fact->has_index &&
+           step->index >= REGISTERS &&
+           (!fact->has_base || fact->base == now->registers[step->base].root) &&
+           behind >= fact->size && before >= step->memory_size;
+}
+
+static void store(struct state *now, const struct step *step, const struct value *value)
+{
+    struct value cut;
+    uint64_t frame;
+    int64_t offset;
+
+    if (!stack_address(now, step, &frame, &offset)) {
+        now->fact.is_known &= is_beside_fact(now, step);
+        return;
+    }
+    if (value && step->size < 8)
+        cut = value_cut(value, step->size * 8u, root_of(step, REGISTERS));
+    else if (value)
+        cut = *value;
+    state_store(now, frame, offset, step->memory_size ? step->memory_size : step->size,
+                value ? &cut : NULL);
+}
+
+static void push(struct state *now, const struct step *step)
+{
+    struct value *rsp = &now->registers[X86_RSP];
+    struct value pushed = {0};
+
+    if (step->from < REGISTERS)
+        pushed = now->registers[step->from];
+    if (rsp->kind != VALUE_STACK) {
+        *rsp = value_fresh(root_of(step, X86_RSP));
+        return;
+    }
+    rsp->number -= 8;
+    state_store(now, rsp->root, (int64_t)rsp->number, 8, step->from < REGISTERS ? &pushed : NULL);
+}
+
+static void pop(struct state *now, const struct step *step, unsigned to)
+{
+    struct value *rsp = &now->registers[X86_RSP];
+    struct value popped = value_fresh(root_of(step, to));
+    const struct slot *slot;
+
+    popped.is_sum = false;
+    if (rsp->kind == VALUE_STACK) {
+        slot = state_slot(now, rsp->root, (int64_t)rsp->number);
+        if (slot && slot->size == 8)
+            popped = slot->value;
+        rsp->number += 8;
+    } else {
+        *rsp = value_fresh(root_of(step, X86_RSP));
+    }
+    now->registers[to] = popped;
+}
+
+static void choose(struct state *now, const struct step *step)
+{
+    struct value *to = &now->registers[step->to];
+    bool is_sum = to->is_sum || now->registers[step->from].is_sum;
+
+    *to = fresh(step);
+    to->is_sum = is_sum;
+}
+
+static void change_others(struct state *now, const struct step *step)
+{
+    if (step->writes_memory)
+        store(now, step, NULL);
+    for (unsigned i = 0; i < REGISTERS; i++)
+        if (step->writes >> i & 1) {
+            now->registers[i] = value_fresh(root_of(step, i));
+            if (step->clears >> i & 1)
+                now->registers[i].width = 32;
+        }
+}
+
+static void narrow(struct state *now, const struct step *step)
+{
+    now->registers[step->to] = fresh(step);
+}
+
+static void run_step(struct state *now, const struct step *step)
+{
+    struct value *to = step->to < REGISTERS ? &now->registers[step->to] : NULL;
+    bool is_narrow = to && step->to_size < 4 && step->kind != STEP_SIGN;
+
+    if (step->writes_flags)
+        now->comparison.is_known = false;
+    switch (step->kind) {
+    case STEP_ADDRESS:
+        take_address(now, step);
+        break;
+    case STEP_LOAD:
+        load(now, step);
+        break;
+    case STEP_STORE:
+        store(now, step, step->from < REGISTERS ? &now->registers[step->from] : NULL);
+        break;
+    case STEP_MOVE:
+        move(now, step);
+        break;
+    case STEP_NUMBER:
+        *to = value_number(root_of(step, step->to),
+                           step->to_size == 4 ? (uint32_t)step->number : (uint64_t)step->number);
+        break;
+    case STEP_ADD:
+        add(now, step, &now->registers[step->from]);
+        break;
+    case STEP_ADD_LOAD: {
+        struct value value = value_loaded(now, step);
+
+        add(now, step, &value);
+        break;
+    }
+    case STEP_ADD_NUMBER:
+        add_number(now, step);
+        break;
+    case STEP_MASK:
+        mask(now, step);
+        break;
+    case STEP_SHIFT_LEFT:
+    case STEP_SHIFT_RIGHT:
+        shift(now, step);
+        break;
+    case STEP_SIGN:
+        *to = value_extend(to, 32, root_of(step, 0));
+        break;
+    case STEP_COMPARE:
+        compare(now, step, &now->registers[step->from]);
+        break;
+    case STEP_COMPARE_LOAD:
+        compare_load(now, step);
+        break;
+    case STEP_CHOOSE:
+        choose(now, step);
+        break;
+    case STEP_PUSH:
+        push(now, step);
+        break;
+    case STEP_POP:
+        pop(now, step, step->to);
+        break;
+    case STEP_LEAVE:
+        now->registers[X86_RSP] = now->registers[X86_RBP];
+        pop(now, step, X86_RBP);
+        break;
+    case STEP_CALL:
+        state_call(now, (step->offset + 1ull) * 2);
+        break;
+    case STEP_JUMP:
+    case STEP_JUMP_LOAD:
+        break;
+    default:
+        change_others(now, step);
+        break;
+    }
+    if (is_narrow)
+        narrow(now, step);
+}
+
+/* ---- indirect jumps */
+
+/* Whether the return address is on top of the stack. */
+static bool is_at_entry(const struct walk *walk, const struct state *now, const struct step *step)
+{
+    const struct code_unwind *unwind = &walk->body->code->unwind;
+    const struct value *rsp = &now->registers[X86_RSP];
+    struct return_slot slot;
+
+    if (rsp->kind == VALUE_STACK && rsp->root == 0)
+        return rsp->number == 0;
+    if (!unwind->begin)
+        return false;
+    unwind->begin(unwind->context, walk->reader->function);
+    slot = unwind->slot_at(unwind->context, walk->body->address + step->offset);
+    return slot.base == RETURN_SLOT_RSP && slot.offset == 0;
+}
+
+static struct jump *jump_at(struct walk *walk, uint32_t offset)
+{
+    struct flow_walk *result = walk->result;
+    size_t at = partition_point(i, result->jump_count, result->jumps[i].offset < offset);
+
+    return &result->jumps[at];
+}
+
+/*
+ * Compilers count from where a table begins. If it is indexed from another place near it, the index
+ * does not begin with 0, and may be below it: [table + 16 + index * 4].
+ */
+static void begin_at_origin(struct value *target)
+{
+    int64_t skipped = (int64_t)(target->number - target->origin) / 4;
+
+    if (skipped == 0 || skipped > HIGHEST_LIMIT || skipped < -HIGHEST_LIMIT ||
+        (target->number - target->origin) % 4)
+        return;
+    target->number = target->origin;
+    if (target->limit == NO_LIMIT || target->is_by_type || (int64_t)target->limit + skipped < 0 ||
+        (int64_t)target->limit + skipped > HIGHEST_LIMIT)
+        target->limit = NO_LIMIT;
+    else
+        target->limit = (uint32_t)((int64_t)target->limit + skipped);
+}
+
+/* The node of a table that was met before, or a new one; null if there are too many. */
+static struct table *table_find(struct walk *walk, const struct value *value)
+{
+    struct flow_walk *result = walk->result;
+    uint64_t origin = value->kind == VALUE_TARGET ? value->origin : 0;
+
+    for (size_t i = 0; i < result->table_count; i++)
+        if (result->tables[i].address == value->number && result->tables[i].origin == origin &&
+            result->tables[i].entry_size == value->entry_size)
+            return &result->tables[i];
+    if (result->table_count == MOST_TABLES)
+        return NULL;
+    result->tables[result->table_count] =
+        (struct table){.address = value->number, .origin = origin, .entry_size = value->entry_size};
+    return &result->tables[result->table_count++];
+}
+
+/* Reads it, if it was not, or not as far. */
+static bool table_reach(struct walk *walk, struct table *table, const struct value *value)
+{
+    if (!table->is_read || table->limit < value->limit) {
+        table->limit = value->limit;
+        table->is_by_type |= value->is_by_type;
+        table_read(table, walk->reader);
+        table->has_grown = true;
+    }
+    table->is_by_type |= value->is_by_type;
+    return !table->is_torn && (table->target_count > 0 || table->leads_out);
+}
+
+static void table_enter(struct walk *walk, struct table *table, const struct step *jump)
+{
+    size_t number = (size_t)(table - walk->result->tables);
+    struct node *node = &walk->nodes[number];
+    uint64_t place = walk->block_count + 1 + number;
+
+    if (!node_enter(node, &walk->now, jump->offset, place) && !table->has_grown)
+        return;
+    table->has_grown = false;
+    for (size_t i = 0; i < table->target_count; i++) {
+        uint32_t block = block_at(walk, table->targets[i]);
+
+        if (block != NOWHERE) {
+            block_enter(walk, block, &node->in, EDGE_TABLE(number));
+            continue;
+        }
+        set_bit(walk->leaders, table->targets[i]);
+        walk->is_split = true;
+    }
+}
+
+static struct value jump_value(const struct state *now, const struct step *step)
+{
+    if (step->kind == STEP_JUMP)
+        return now->registers[step->from];
+    if (step->kind == STEP_JUMP_LOAD)
+        return value_loaded(now, step);
+    return value_fresh(0);
+}
+
+static void run_jump(struct walk *walk, const struct step *step)
+{
+    struct value value = jump_value(&walk->now, step);
+    struct jump *jump = jump_at(walk, step->offset);
+    struct table *table = NULL;
+
+    jump->kind = JUMP_UNKNOWN;
+    if (value.kind == VALUE_TARGET && !flow_body_holds(walk->body, value.origin))
+        begin_at_origin(&value);
+    if (value.kind == VALUE_TARGET || (value.kind == VALUE_ENTRY && value.entry_size == 8)) {
+        table = table_find(walk, &value);
+        if (!table)
+            walk->is_too_much = true;
+        else if (table_reach(walk, table, &value)) {
+            jump->kind = JUMP_TABLE;
+            jump->table = (uint32_t)(table - walk->result->tables);
+            table_enter(walk, table, step);
+            return;
+        }
+    }
+    if (value.is_sum)
+        return;
+    jump->kind = is_at_entry(walk, &walk->now, step) ? JUMP_LEAVES : JUMP_POINTER;
+    for (size_t i = 0; jump->kind == JUMP_POINTER && i < walk->entries->label_count; i++)
+        block_enter(walk, block_at(walk, walk->entries->labels[i]), &walk->now, EDGE_POINTER(step));
+}
+
+/* ---- blocks */
+
+enum {
+    CONDITION_BELOW = 2,
+    CONDITION_NOT_BELOW = 3,
+    CONDITION_EQUAL = 4,
+    CONDITION_NOT_EQUAL = 5,
+    CONDITION_NOT_ABOVE = 6,
+    CONDITION_ABOVE = 7,
+};
+
+/* What a comparison says of a value, if its branch is taken, or is not. */
+static void bound_by(struct state *now, unsigned condition, bool is_taken)
+{
+    const struct comparison comparison = now->comparison;
+    uint64_t limit = comparison.number;
+
+    if (!is_taken)
+        condition ^= 1;
+    if (!comparison.is_known || limit > HIGHEST_LIMIT)
+        return;
+    if (condition == CONDITION_BELOW && limit > 0)
+        limit--;
+    else if (condition != CONDITION_NOT_ABOVE && condition != CONDITION_EQUAL)
+        return;
+    state_bound(now, comparison.root, comparison.bits, (uint32_t)limit);
+}
+
+static void copy_to_now(struct walk *walk, const struct state *state)
+{
+    struct slot *slots = walk->slots;
+
+    walk->now = *state;
+    walk->now.slots = slots;
+    if (state->slot_count)
+        memcpy(slots, state->slots, state->slot_count * sizeof *slots);
+}
+
+/* On to the two ends of a conditional branch. */
+static void run_condition(struct walk *walk, uint32_t block, const struct step *step)
+{
+    uint32_t taken = block_at(walk, (uint64_t)step->number);
+    struct state before = walk->now;
+    struct slot slots[MOST_SLOTS];
+
+    if (before.slot_count)
+        memcpy(slots, before.slots, before.slot_count * sizeof *slots);
+    before.slots = slots;
+    if (taken != NOWHERE) {
+        if (step->flow == FLOW_CONDITION)
+            bound_by(&walk->now, step->condition, true);
+        block_enter(walk, taken, &walk->now, EDGE_TAKEN(block));
+    }
+    if (block + 1u >= walk->block_count)
+        return;
+    if (taken != NOWHERE)
+        copy_to_now(walk, &before);
+    if (step->flow == FLOW_CONDITION)
+        bound_by(&walk->now, step->condition, false);
+    block_enter(walk, block + 1u, &walk->now, EDGE_ON(block));
+}
+
+static void run_block(struct walk *walk, uint32_t block)
+{
+    const struct node *node = &walk->blocks[block];
+    const struct step *last = &walk->steps.items[node->end - 1];
+    uint32_t target;
+
+    copy_to_now(walk, &node->in);
+    for (uint32_t i = node->first; i < node->end; i++)
+        run_step(&walk->now, &walk->steps.items[i]);
+    switch (last->flow) {
+    case FLOW_INDIRECT_JUMP:
+        run_jump(walk, last);
+        return;
+    case FLOW_CONDITION:
+    case FLOW_LOOP:
+        run_condition(walk, block, last);
+        return;
+    case FLOW_JUMP:
+        target = block_at(walk, (uint64_t)last->number);
+        if (target != NOWHERE)
+            block_enter(walk, target, &walk->now, EDGE_TAKEN(block));
+        return;
+    case FLOW_END:
+        return;
+    default:
+        if (block + 1u < walk->block_count)
+            block_enter(walk, block + 1u, &walk->now, EDGE_ON(block));
+        return;
+    }
+}
+
+/* Until nothing changes; from the front, as most ways lead to what follows. */
+static void run_blocks(struct walk *walk)
+{
+    size_t words = walk->block_count / 64 + 1;
+    bool is_changed = true;
+
+    while (is_changed && !walk->is_too_much) {
+        is_changed = false;
+        for (size_t i = 0; i < words; i++)
+            while (walk->waiting[i]) {
+                uint32_t block = (uint32_t)(i * 64) + (uint32_t)__builtin_ctzll(walk->waiting[i]);
+
+                walk->waiting[i] &= walk->waiting[i] - 1;
+                if (walk->visits_left-- == 0) {
+                    walk->is_too_much = true;
+                    return;
+                }
+                is_changed = true;
+                run_block(walk, block);
+            }
+    }
+}
+
+/* ---- where blocks begin */
+
+static void add_leaders(struct walk *walk, const uint32_t *offsets, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        set_bit(walk->leaders, offsets[i]);
+}
+
+static void find_leaders(struct walk *walk)
+{
+    const struct flow_body *body = walk->body;
+    const struct address_set *jumps = &walk->reader->source->map->jumps;
+    uint64_t end = body->address + body->size;
+
+    walk->leaders = memory_zeroed(body->size / 64 + 1, sizeof *walk->leaders);
+    set_bit(walk->leaders, 0);
+    add_leaders(walk, body->targets, body->target_count);
+    add_leaders(walk, walk->entries->pads, walk->entries->pad_count);
+    add_leaders(walk, walk->entries->labels, walk->entries->label_count);
+    /* what discovery took for entries of jump tables is among them */
+    for (uint64_t at = address_set_next(jumps, body->address, end); at < end;
+         at = address_set_next(jumps, at + 1, end))
+        if (flow_body_starts(body, at))
+            set_bit(walk->leaders, at - body->address);
+    for (size_t i = 0; i + 1 < walk->steps.count; i++)
+        if (walk->steps.items[i].flow != FLOW_NEXT && walk->steps.items[i].kind != STEP_CALL)
+            set_bit(walk->leaders, walk->steps.items[i + 1].offset);
+}
+
+static void blocks_free(struct walk *walk)
+{
+    for (size_t i = 0; i < walk->block_count; i++)
+        state_free(&walk->blocks[i].in);
+    for (size_t i = 0; i < walk->result->table_count; i++)
+        state_free(&walk->nodes[i].in);
+    free(walk->blocks);
+    free(walk->waiting);
+    walk->blocks = NULL;
+    walk->waiting = NULL;
+    walk->block_count = 0;
+}
+
+static bool blocks_make(struct walk *walk)
+{
+    size_t count = 0, block = 0;
+
+    for (size_t i = 0; i <= walk->body->size / 64; i++)
+        count += (size_t)__builtin_popcountll(walk->leaders[i]);
+    if (count > MOST_BLOCKS)
+        return false;
+    walk->blocks = memory_zeroed(count, sizeof *walk->blocks);
+    walk->waiting = memory_zeroed(count / 64 + 1, sizeof *walk->waiting);
+    walk->block_count = count;
+    for (uint32_t i = 0; i < walk->steps.count; i++) {
+        if (bit_of(walk->leaders, walk->steps.items[i].offset))
+            walk->blocks[block++].first = i;
+        walk->blocks[block - 1].end = i + 1;
+    }
+    return true;
+}
+
+static void find_jumps(struct walk *walk)
+{
+    struct flow_walk *result = walk->result;
+
+    for (size_t i = 0; i < walk->steps.count; i++) {
+        if (walk->steps.items[i].flow != FLOW_INDIRECT_JUMP)
+            continue;
+        result->jumps = memory_grow(result->jumps, result->jump_count, &result->jump_room,
+                                    sizeof *result->jumps);
+        result->jumps[result->jump_count++] =
+            (struct jump){.offset = walk->steps.items[i].offset, .kind = JUMP_UNKNOWN};
+    }
+}
+
+/* ---- all of it */
+
+/* What the unwind information says of the stack at an offset. */
+static void know_stack(const struct walk *walk, struct state *now, uint32_t offset)
+{
+    const struct code_unwind *unwind = &walk->body->code->unwind;
+    struct return_slot slot;
+    struct value *base;
+
+    if (!unwind->begin)
+        return;
+    unwind->begin(unwind->context, walk->reader->function);
+    slot = unwind->slot_at(unwind->context, walk->body->address + offset);
+    if (slot.base == RETURN_SLOT_UNKNOWN)
+        return;
+    base = &now->registers[slot.base == RETURN_SLOT_RSP ? X86_RSP : X86_RBP];
+    base->kind = VALUE_STACK;
+    base->root = 0;
+    base->number = (uint64_t)-slot.offset;
+}
+
+/* The stack as a call to this function finds it. A fragment's is as its unwind
+   information says. */
+static void enter_function(struct walk *walk)
+{
+    state_unknown(&walk->now, 1);
+    if (walk->reader->function->reason != PATCH_FRAGMENT) {
+        walk->now.registers[X86_RSP].kind = VALUE_STACK;
+        walk->now.registers[X86_RSP].root = 0;
+    } else {
+        know_stack(walk, &walk->now, 0);
+    }
+    block_enter(walk, 0, &walk->now, EDGE_ENTRY);
+}
+
+/* Where nothing has come so far. */
+static void enter_others(struct walk *walk, const uint32_t *offsets, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t block = block_at(walk, offsets[i]);
+
+        if (walk->blocks[block].source != FROM_NOBODY)
+            continue;
+        state_unknown(&walk->now, block + 1u);
+        know_stack(walk, &walk->now, offsets[i]);
+        block_enter(walk, block, &walk->now, EDGE_ENTRY);
+    }
+}
+
+static void start_round(struct walk *walk)
+{
+    struct flow_walk *result = walk->result;
+
+    for (size_t i = 0; i < result->jump_count; i++)
+        result->jumps[i].kind = JUMP_UNKNOWN;
+    for (size_t i = 0; i < result->table_count; i++) {
+        state_free(&walk->nodes[i].in);
+        table_free(&result->tables[i]);
+        walk->nodes[i] = (struct node){0};
+    }
+    result->table_count = 0;
+    walk->is_split = false;
+    walk->visits_left = (uint64_t)walk->block_count * MOST_VISITS + 4096;
+}
+
+static bool run_round(struct walk *walk)
+{
+    if (!blocks_make(walk))
+        return false;
+    start_round(walk);
+    enter_function(walk);
+    run_blocks(walk);
+    enter_others(walk, walk->entries->pads, walk->entries->pad_count);
+    enter_others(walk, walk->entries->labels, walk->entries->label_count);
+    run_blocks(walk);
+    return !walk->is_too_much;
+}
+
+static bool run_rounds(struct walk *walk)
+{
+    bool is_done;
+    unsigned rounds = 0;
+
+    do {
+        is_done = run_round(walk);
+        blocks_free(walk);
+    } while (is_done && walk->is_split && ++rounds < MOST_ROUNDS);
+    return is_done && !walk->is_split;
+}
+
+bool flow_walk(struct flow_walk *result, struct table_reader *reader,
+               const struct flow_entries *entries)
+{
+    struct walk walk = {
+        .result = result, .reader = reader, .body = reader->body, .entries = entries};
+    bool is_done;
+
+    *result = (struct flow_walk){0};
+    if (!flow_steps_read(&walk.steps, reader->body)) {
+        flow_steps_free(&walk.steps);
+        return false;
+    }
+    table_reader_note(reader, &walk.steps);
+    result->tables = memory_zeroed(MOST_TABLES, sizeof *result->tables);
+    walk.nodes = memory_zeroed(MOST_TABLES, sizeof *walk.nodes);
+    walk.now.slots = walk.slots;
+    find_leaders(&walk);
+    find_jumps(&walk);
+    is_done = run_rounds(&walk);
+    free(walk.nodes);
+    free(walk.leaders);
+    flow_steps_free(&walk.steps);
+    return is_done;
+}
+
+void flow_walk_free(struct flow_walk *walk)
+{
+    for (size_t i = 0; i < walk->table_count; i++)
+        table_free(&walk->tables[i]);
+    free(walk->tables);
+    free(walk->jumps);
+    *walk = (struct flow_walk){0};
+}

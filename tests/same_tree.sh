@@ -1,0 +1,116 @@
+#!/bin/bash
+# However an image is instrumented, the same calls are recorded in the same contexts: programs that
+# do what is hard on their stacks, recorded with copied bodies and without, and compared context by
+# context (tests/campaigns/tree_compare.c). Each program is first compared with itself.
+# needs: g++ clang
+. "$(dirname "$0")/lib.sh"
+
+rm -r instrumented # a link to one of these, and traces to one recording
+mkdir prologue copy
+service_options=
+
+# instrumented_both NAME…: prologue/NAME and copy/NAME from native/NAME.
+instrumented_both()
+{
+    local name how
+    for name; do
+        for how in prologue copy; do
+            instrument "native/$name" -o "$how/$name" --overwrite --how=$how >/dev/null
+        done
+    done
+}
+
+# trees TRACES HOW TIMING COMMAND…: records the command, which does what it does natively.
+trees()
+{
+    local traces=$1 how=$2 timing=$3
+    shift 3
+    rm -rf "$traces"
+    ln -sfn "$how" instrumented
+    # shellcheck disable=SC2086
+    run instrumented "$BUILD/service/call_trace_service" start --timing=$timing --samples=0 \
+        --slices=0 $service_options --trace-dir="$work/$traces" -- "$@"
+    compare_runs "$*, $how, $timing"
+    rm -rf traces
+    ln -sfn "$traces" traces
+    balanced
+}
+
+# same_tree COMMAND…: four recordings, with $service_options. With exact timing each call between
+# copies has a thunk, with adaptive timing most have none.
+same_tree()
+{
+    run native "$@"
+    [[ $(<native.status) != 99 ]] || { cat native.stderr >&2; fail "$1 itself is broken"; }
+    trees expected prologue exact "$@"
+    trees again prologue exact "$@"
+    compare_trees "$*, twice" expected again
+    trees exact copy exact "$@"
+    compare_trees "$*, exact" expected exact
+    trees adaptive copy adaptive "$@"
+    compare_trees "$*, adaptive" expected adaptive
+}
+
+# compare_trees WHAT EXPECTED FOUND
+compare_trees()
+{
+    "$BUILD/tests/campaigns/tree_compare" "$2" "$3" >differences ||
+        { cat differences >&2; fail "$1: contexts differ"; }
+    echo "$1: $(tail -n 1 differences)"
+}
+
+for options in "gcc -O0" "gcc -O2" "gcc -Os" "gcc -O2 -fno-omit-frame-pointer" \
+    "gcc -O3 -fcf-protection" "clang -O2"; do
+    read -r CC flags <<<"$options"
+    CXX=${CC/gcc/g++}
+    CXX=${CXX/clang/clang++}
+    for name in callbacks leaving pushed chains; do
+        build $name $name.c $flags -w
+        instrumented_both $name
+        same_tree ./$name
+    done
+    build thrown thrown.cpp $flags -w
+    instrumented_both thrown
+    same_tree ./thrown
+    same_tree ./thrown uncaught
+done
+CC=gcc CXX=g++
+
+# Calls that have no context of their own any more.
+for name in callbacks chains; do
+    service_options=--node-limit=20
+    same_tree ./$name
+done
+service_options=
+
+# Stacks: of coroutines, which change threads, within the thread's own, of handlers.
+for name in carried nested_stacks forks edges tail_calls deep conventions; do
+    build $name $name.c -w
+    instrumented_both $name
+done
+same_tree ./carried
+# Stacks within the thread's own are found out late, with copied bodies somewhat later: the trees
+# differ there (docs/copies.md).
+for what in turns deeper inner left abandoned handler handler_left disarmed thread; do
+    run native ./nested_stacks $what
+    trees exact copy exact ./nested_stacks $what
+    trees adaptive copy adaptive ./nested_stacks $what
+done
+same_tree ./forks
+same_tree ./edges
+same_tree ./tail_calls
+same_tree ./deep
+same_tree ./conventions
+
+# Libraries that come and go, in each other's place.
+build plugin_one plugin.c -shared -fPIC
+build plugin_three plugin.c -shared -fPIC -DPLUGIN_FACTOR=3
+build plugins plugins.c
+instrumented_both plugin_one plugin_three plugins
+same_tree ./plugins ./plugin_one ./plugin_three
+
+# Pauses, with frames that go on behind them.
+build amid_pauses amid_pauses.c
+instrumented_both amid_pauses
+SERVICE=$BUILD/service/call_trace_service same_tree ./amid_pauses
+contains summary '^  paused +11 times'
