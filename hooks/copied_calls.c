@@ -12,15 +12,15 @@
 #include "trace/image_manifest.h"
 
 struct entry {
-    uint64_t slot, site, id;
+    uint64_t slot, site, key;
     uint32_t function;
 };
 
-static struct entry read_entry(const uint64_t *slot, uint64_t id)
+static struct entry read_entry(const uint64_t *slot, uint64_t key)
 {
-    uint64_t body = id + (uint64_t) * (const int32_t *)(id + COPY_BODY);
+    uint64_t body = key + (uint64_t) * (const int32_t *)(key + COPY_BODY);
 
-    return (struct entry){(uint64_t)slot, *slot, id, slow_path_function(body)};
+    return (struct entry){(uint64_t)slot, *slot, key, slow_path_function(body)};
 }
 
 /* Whether the hook of entry.S is to give it a thunk: a leaf that is to be timed. */
@@ -78,7 +78,7 @@ static bool begin(struct thread *thread, const struct entry *entry)
         thread->entry->dropped++;
         return true;
     }
-    tree_hint(thread, node, entry->slot, entry->id);
+    tree_hint(thread, node, entry->slot, entry->key);
     if (!count(thread, entry, node))
         return false;
     thread->jump = 0;
@@ -90,7 +90,7 @@ static bool begin(struct thread *thread, const struct entry *entry)
  * A copy is entered; slot: of its return address. Returns whether it may go on: it was counted, or
  * is not to be. Else it goes through the entry hook.
  */
-FROM_ASSEMBLY uint64_t umbra_slow_copy_entry(uint64_t *slot, uint64_t id)
+FROM_ASSEMBLY uint64_t umbra_slow_copy_entry(uint64_t *slot, uint64_t key)
 {
     const uint64_t *frame = __builtin_frame_address(0);
     struct entry entry;
@@ -99,7 +99,7 @@ FROM_ASSEMBLY uint64_t umbra_slow_copy_entry(uint64_t *slot, uint64_t id)
 
     if (session.state != SESSION_RUNNING || (session_is_paused() && !guard_forked()))
         return true;
-    entry = read_entry(slot, id);
+    entry = read_entry(slot, key);
     thread = slow_path_enter(slot, frame, ticks_now());
     if (!thread)
         return true;

@@ -6,6 +6,8 @@
 #ifndef UMBRA_HOOKS_LAYOUT_H
 #define UMBRA_HOOKS_LAYOUT_H
 
+#include "trace/copy_offsets.h"
+
 /* Hot fields of struct thread. */
 #define THREAD_STACK_LOW  0
 #define THREAD_STACK_SIZE 8
@@ -14,9 +16,6 @@
 #define THREAD_TABLE_MASK 32
 #define THREAD_TRACE      40
 #define THREAD_STOPPED    48
-#define THREAD_SHADOW     56 /* of copied bodies */
-#define THREAD_CALLER     64
-#define THREAD_JUMP       136
 #define THREAD_JUMP_NODE  144
 #define THREAD_EVENT_NEXT 72 /* of call-trace mode */
 #define THREAD_EVENT_END  80
@@ -31,17 +30,18 @@
 #define NODE_SITE     0
 #define NODE_PARENT   8
 #define NODE_FUNCTION 12
-#define NODE_CALLS    16
-#define NODE_EXITS    24
 #define NODE_TICKS    32
-#define NODE_PASSED   40
-#define NODE_NEXT     48
 #define NODE_GAP      52
 #define NODE_MASK     53
 #define NODE_RANDOM   54
 #define NODE_TIMED    56
-#define NODE_CONTEXT  60
 #define SITE_TAIL_BIT 63 /* of TRACE_SITE_TAIL */
+#define TICK_FLAG_BIT 63 /* of TRACE_TICK_FLAG */
+
+/* Of a frame in the shadow: how many calls a timed one stands for, below the slot that called it; and
+   the bits of a time that tell that it is being counted (shadow.h). */
+#define SHADOW_WEIGHT_BITS  16
+#define SHADOW_COUNTING_BIT 61
 
 /*
  * Adaptive timing, in ticks of the processor's clock. What follows a timed call that takes
@@ -60,13 +60,6 @@
 #define TIMING_MANY         1024
 #define TIMING_MASK_OF_MANY 127
 #define TIMING_MIX          0x9e3779b1 /* multiplier that turns a clock reading into a random byte */
-
-/* An entry of the shadow of a stack (shadow.h): SHADOW_SCALE words for a word. */
-#define SHADOW_SCALE 4
-#define SHADOW_NODE  0
-#define SHADOW_RET   8
-#define SHADOW_TIME  16
-#define SHADOW_BELOW 24
 
 /* An event's word holds the node's index above bit 33: its offset, index * 64, shifted by this. */
 #define EVENT_SHIFT_OF_OFFSET 27

@@ -27,7 +27,7 @@
  * the new count. No return address is negative. Neither a time nor a tick has the SHADOW_COUNTING
  * bits.
  */
-#define SHADOW_COUNTING (3ull << 61)
+#define SHADOW_COUNTING (3ull << SHADOW_COUNTING_BIT)
 
 struct shadow_entry {
     uint64_t context; /* its node's address, and SHADOW_PARKED */
@@ -38,7 +38,6 @@ struct shadow_entry {
     uint64_t below;
 };
 
-#define SHADOW_WEIGHT_BITS 16
 /* The frame was taken for one that is over, and counted as unwound. But its return address is still
    there, so it may go on: thunkstash/stash.c tells when. */
 #define SHADOW_PARKED 1u

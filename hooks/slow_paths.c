@@ -247,7 +247,10 @@ static bool is_over(struct record *record, void *with)
 
 struct trace_node *slow_path_jumped_from(const struct thread *thread, uint64_t slot)
 {
-    return thread->jump == slot ? thread->jump_node : 0;
+    bool is_pending = thread->jump == slot &&
+                      (thread->jump_node->site & ~TRACE_SITE_TAIL) == *(const uint64_t *)slot;
+
+    return is_pending ? thread->jump_node : 0;
 }
 
 /* The frame of a copied body that had this slot has ended by a jump to the function. */

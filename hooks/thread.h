@@ -40,6 +40,15 @@ struct table_entry {
     uint32_t hash; /* tree_hash */
 };
 
+/* What is known of calls of copies by copies: trace/copy_offsets.h. */
+struct call_site {
+    uint64_t ret; /* the call's return address; 0: free */
+    uint64_t body; /* of the callee: its first instruction */
+    struct trace_node *node;
+    int32_t distance;
+    uint32_t caller; /* context */
+};
+
 struct thread {
     /* Hot: layout.h has the offsets. */
     uint64_t stack_low;  /* of the own stack, the part that was in use already: deeper calls */
@@ -54,10 +63,12 @@ struct thread {
     struct event_place events;
     uint64_t jump;                /* the slot of a frame that has just ended by a jump to a hooked */
     struct trace_node *jump_node; /* function, and its context */
+    uint64_t copies_low;          /* stack_low, where the code in copies may count; else ~0 */
 
     /* Contexts found recently: node indexes, in the nearest cache even if the table is
        not. An entry may be any context's or 0; whoever reads it looks at the node. */
     _Alignas(64) uint32_t hints[HINTS_SIZE / sizeof(uint32_t)];
+    _Alignas(64) struct call_site sites[SITES_SIZE / SITE_SIZE];
 
     uint32_t begun; /* session in which the state was set up; 0: wiped, or never set up */
     uint32_t busy;
@@ -133,6 +144,14 @@ ASSERT_HOT(events.base, THREAD_EVENT_BASE);
 ASSERT_HOT(shadow, THREAD_SHADOW);
 ASSERT_HOT(caller, THREAD_CALLER);
 ASSERT_HOT(hints, THREAD_HINTS);
+ASSERT_HOT(copies_low, THREAD_COPIES);
+ASSERT_HOT(sites, THREAD_SITES);
+ASSERT_HOT(sites[0].ret, THREAD_SITES + SITE_RET);
+ASSERT_HOT(sites[0].body, THREAD_SITES + SITE_BODY);
+ASSERT_HOT(sites[0].caller, THREAD_SITES + SITE_CALLER);
+ASSERT_HOT(sites[0].node, THREAD_SITES + SITE_NODE);
+ASSERT_HOT(sites[0].distance, THREAD_SITES + SITE_DISTANCE);
+ASSERT_HOT(sites[1], THREAD_SITES + SITE_SIZE);
 ASSERT_HOT(jump, THREAD_JUMP);
 ASSERT_HOT(jump_node, THREAD_JUMP_NODE);
 _Static_assert(offsetof(struct trace_node, site) == NODE_SITE, "site");

@@ -62,6 +62,7 @@ void thread_suspend(struct thread *thread, uint64_t slot, uint64_t ticks)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     thread->busy = 1;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    thread->copies_low = UINT64_MAX;
     thread->stack_size = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (thread->top && thread->own.ordered)
@@ -86,6 +87,14 @@ static uint64_t lowest_hot(struct thread *thread)
     return lowest > thread->shadow_covered ? lowest : thread->shadow_covered;
 }
 
+/* Where copies do all by themselves: calls that are not timed, in the order of their frames. */
+static uint64_t lowest_for_copies(const struct thread *thread)
+{
+    bool is_usual = session.is_adaptive && !session.has_events && thread->own.ordered;
+
+    return is_usual && thread->shadow ? thread->stack_low : UINT64_MAX;
+}
+
 void thread_publish(struct thread *thread)
 {
     thread->stopped = ticks_now() - thread->now;
@@ -94,8 +103,11 @@ void thread_publish(struct thread *thread)
         __atomic_store_n(&thread->top, thread->own.top, __ATOMIC_RELEASE);
         __atomic_store_n(&thread->stack_size,
                          thread->own_low + thread->own_size - thread->stack_low, __ATOMIC_RELEASE);
-        if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) != SESSION_RUNNING)
+        __atomic_store_n(&thread->copies_low, lowest_for_copies(thread), __ATOMIC_RELEASE);
+        if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) != SESSION_RUNNING) {
             thread->stack_size = 0; /* was cut meanwhile */
+            thread->copies_low = UINT64_MAX;
+        }
     }
     __atomic_store_n(&thread->busy, 0, __ATOMIC_RELEASE);
 }
@@ -291,6 +303,7 @@ static bool stop_counting(const struct thread *self)
         if (thread == self)
             continue;
         __atomic_store_n(&thread->stack_size, 0, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&thread->copies_low, UINT64_MAX, __ATOMIC_SEQ_CST);
         shadow_cut(thread);
         system_stop_exits(&thread->own);
         if (thread->other_begun)

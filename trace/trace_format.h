@@ -197,6 +197,7 @@ struct trace_header {
     /* The agent's routines that copied bodies call (docs/copies.md). */
     struct trace_copy_hooks {
         uint64_t on_entry, on_leaf, on_exit, on_leave, on_jump;
+        uint64_t thread; /* where a thread has its state's address, from the thread pointer; or 0 */
     } copies;
 };
 

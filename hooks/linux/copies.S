@@ -1,7 +1,9 @@
 /*
- * What copied bodies call: docs/copies.md draws where.
+ * What copied bodies call: docs/copies.md draws where. What is usual they do by themselves, with
+ * adaptive timing (rewriter/copy/copy_code.S); this is what else there is.
  *
- *      on_entry      a function's copy is entered: rsp = S, rax = id; the function's rax at S - 16
+ *      on_entry      a function's copy is entered: rsp = S, rax = its key, and its registers are
+ *                    below S, where save_at_entry has them
  *      on_leaf       likewise, of a leaf
  *      on_exit       it returns: rsp = S; ends in that return
  *      on_jump       it jumps to another copied function: called, rsp = S - 8
@@ -48,17 +50,62 @@
     mov     rdi, [rsp - 56]
     mov     rsi, [rsp - 48]
     mov     rdx, [rsp - 40]
+    mov     rcx, [rsp - 24]
     jmp     \hook
+    .endm
+
+/*
+ * The code in copies is to know this call from now on: its context is rax, and its caller's frame is
+ * in the slot at [rsp - 96]. That needs the distance of the two to be the same each time: the call is
+ * followed by a nop that has it. Where none follows, what does may be in a page that cannot be read.
+ * A handler finds nothing here until all is. Clobbers rcx, rdx, rsi.
+ */
+    .macro know_site
+    mov     rsi, [rsp]
+    lea     ecx, [rsi - 1]
+    and     ecx, 4095
+    cmp     ecx, 4095 - MARK_NOP_SIZE
+    ja      9f
+    mov     ecx, [rsi]
+    and     ecx, 0xffffff
+    cmp     ecx, MARK_NOP
+    jne     9f
+    movsxd  rcx, dword ptr [rsi + MARK_NOP_SIZE - 4]
+    mov     rdx, [rsp - 96]
+    sub     rdx, rsp
+    cmp     rcx, rdx
+    jne     9f
+    imul    ecx, esi, SITES_MIX
+    xor     ecx, esp
+    mov     rsi, [rsp - 64]
+    add     ecx, esi
+    add     ecx, [rsi + COPY_START]
+    and     ecx, SITES_SIZE - SITE_SIZE
+    add     rcx, rdi
+    mov     qword ptr [rcx + THREAD_SITES + SITE_RET], 0
+    mov     [rcx + THREAD_SITES + SITE_DISTANCE], edx
+    mov     [rcx + THREAD_SITES + SITE_NODE], rax
+    mov     edx, [rsi + COPY_START]
+    add     rdx, rsi
+    mov     [rcx + THREAD_SITES + SITE_BODY], rdx
+    mov     rdx, [rsp - 96]
+    mov     rsi, [rdi + THREAD_SHADOW]
+    mov     rsi, [rsi + SHADOW_SCALE * rdx + SHADOW_NODE]
+    mov     esi, [rsi + NODE_CONTEXT]
+    mov     [rcx + THREAD_SITES + SITE_CALLER], esi
+    mov     rsi, [rsp]
+    mov     [rcx + THREAD_SITES + SITE_RET], rsi
+9:
     .endm
 
 /* Of a call that is not timed; with exact timing, of each one. */
     .macro copy_entry name, hook, is_exact, is_leaf
     hidden_function \name
     .cfi_startproc
-    save_at_entry
-    mov     [rsp - 64], rax                 /* id */
+    mov     [rsp - 64], rax                 /* the key */
     mov     rcx, rax
     current_thread by_hook\@
+    mov     qword ptr [rsp - 96], 0         /* the caller's frame */
     mov     rax, rsp                        /* on the own stack? */
     sub     rax, [rdi + THREAD_STACK_LOW]
     cmp     rax, [rdi + THREAD_STACK_SIZE]
@@ -74,6 +121,7 @@
     jae     by_record\@
     cmp     rdx, rsp
     jbe     slow\@
+    mov     [rsp - 96], rdx
     lea     rax, [rsi + SHADOW_SCALE * rdx]
     mov     rdx, [rdx]
     cmp     rdx, [rax + SHADOW_RET]
@@ -105,7 +153,15 @@
     .endif
     sub     ecx, [rax + NODE_NEXT]
     inc     ecx
+    .if \is_leaf
     jns     slow\@                          /* it is to be timed */
+    .else
+    jns     timed\@
+    .endif
+    cmp     qword ptr [rsp - 96], 0
+    je      5f
+    know_site
+5:
     .endif
     mov     qword ptr [rdi + THREAD_JUMP], 0
     .if \is_leaf
@@ -137,8 +193,15 @@
     mov     [rdx + SHADOW_TIME], rax
     .endif
     .endif
-3:  restore_at_entry
-    jmp     [rsp - 64]
+3:  mov     rcx, [rsp - 64]                 /* on to the first instruction, by a return, as the */
+    mov     eax, [rcx + COPY_START]         /* processor expects it: it was a call that led here */
+    add     rax, rcx
+    mov     [rsp - 8], rax
+    restore_at_entry
+    lea     rsp, [rsp - 8]
+    .cfi_adjust_cfa_offset 8
+    ret
+    .cfi_adjust_cfa_offset -8
 
 search\@:                                   /* no hint: the table knows, and is one from now on */
     cmp     rsi, [rsp]
@@ -146,18 +209,54 @@ search\@:                                   /* no hint: the table knows, and is 
     search_context slow\@
     jmp     4b
 
+    .if !(\is_exact | \is_leaf)
+timed\@:                                    /* for a gap of calls; the next gap */
+    mov     edx, [rax + NODE_CALLS]
+    add     edx, [rax + NODE_PASSED]
+    inc     edx
+    choose_gap [rsp - 104]
+    mov     qword ptr [rdi + THREAD_JUMP], 0
+    mov     rcx, rsp
+    mov     rdx, [rdi + THREAD_SHADOW]
+    lea     rdx, [rdx + SHADOW_SCALE * rcx]
+    mov     rsi, [rax + NODE_CALLS]
+    not     rsi
+    btr     rsi, TICK_FLAG_BIT
+    mov     [rdx + SHADOW_TIME], rsi
+    mov     rsi, [rsp]
+    mov     [rdx + SHADOW_NODE], rax
+    mov     [rdx + SHADOW_RET], rsi
+    mov     rsi, [rdi + THREAD_CALLER]
+    shl     rsi, SHADOW_WEIGHT_BITS
+    or      rsi, [rsp - 104]
+    mov     [rdx + SHADOW_BELOW], rsi
+    mov     [rdi + THREAD_CALLER], rcx
+    inc     qword ptr [rax + NODE_CALLS]
+    mov     rsi, rdx
+    rdtsc
+    shl     rdx, 32
+    or      rax, rdx
+    sub     rax, [rdi + THREAD_STOPPED]
+    mov     [rsi + SHADOW_TIME], rax
+    jmp     3b
+    .endif
+
 jumped\@:                                   /* below the context that has jumped; in a chain of jumps, */
     mov     rdx, [rdi + THREAD_JUMP_NODE]   /* below the first */
     mov     eax, [rdx + NODE_CONTEXT]
     mov     rsi, [rdx + NODE_SITE]
     test    rsi, rsi
     cmovs   eax, [rdx + NODE_PARENT]
+    btr     rsi, SITE_TAIL_BIT
+    cmp     rsi, [rsp]
+    jne     slow\@
     bts     rsi, SITE_TAIL_BIT
     jmp     6b
 
 by_record\@:
     cmp     [rax + RECORD_SLOT], rsp
-    jbe     slow\@
+    je      by_hook\@                       /* a jump out of the call that the record is of */
+    jb      slow\@
     add     rax, RECORD_NODE - SHADOW_NODE
     jmp     2b
 
@@ -181,7 +280,6 @@ by_hook\@:
     .macro copy_entry_by_hook name, hook
     hidden_function \name
     .cfi_startproc
-    save_at_entry
     mov     [rsp - 64], rax
     go_by_hook \hook
     .cfi_endproc
@@ -230,7 +328,7 @@ by_hook\@:
     mov     rsi, [rcx + THREAD_TRACE]
     mov     rsi, [rsi + TRACE_TICK]
     cmp     [rdx + SHADOW_TIME], rsi
-    jne     slow\@                          /* timed; else a tick went by: it may have taken long */
+    jne     noticed\@                       /* timed; else a tick went by: it may have taken long */
     .endif
     mov     rsi, [rdx + SHADOW_NODE]
     .if \is_exact
@@ -247,17 +345,44 @@ by_hook\@:
     mov     rsi, [rdx + SHADOW_BELOW]
     mov     rdi, [rsp - 56]
     mov     [rcx + THREAD_CALLER], rsi
-2:  mov     rsi, [rsp - 48]
+done\@:
+    mov     rsi, [rsp - 48]
     mov     rdx, [rsp - 40]
 3:  mov     rcx, [rsp - 24]
     ret
+
+    .ifeq \is_exact
+noticed\@:
+    mov     rsi, [rdx + SHADOW_TIME]
+    shr     rsi, SHADOW_COUNTING_BIT
+    jnz     slow\@
+    mov     [rsp - 16], rax
+    mov     [rsp - 56], rdi
+    mov     rdi, rcx
+    mov     rcx, rdx
+    movzx   eax, word ptr [rcx + SHADOW_BELOW]
+    mov     [rsp - 64], rax
+    add_timed_call [rcx+SHADOW_NODE], [rcx+SHADOW_TIME], [rsp-64]
+    mov     rax, [rsi + NODE_EXITS]
+    not     rax
+    mov     [rcx + SHADOW_RET], rax
+    neg     rax
+    mov     [rsi + NODE_EXITS], rax
+    mov     rax, [rcx + SHADOW_BELOW]
+    sar     rax, SHADOW_WEIGHT_BITS
+    mov     [rdi + THREAD_CALLER], rax
+    mov     rdi, [rsp - 56]
+    mov     rax, [rsp - 16]
+    jmp     done\@
+    add_long_timed_call
+    .endif
 
 other\@:                                    /* of a thunk, or not recorded; or others are left over */
     mov     [rsp - 40], rdx
     mov     [rsp - 48], rsi
     mov     rsi, [rcx + THREAD_SHADOW]
     test    rsi, rsi
-    jz      2b
+    jz      done\@
     mov     rdx, rsp
     sub     rdx, [rcx + THREAD_STACK_LOW]
     cmp     rdx, [rcx + THREAD_STACK_SIZE]
@@ -266,7 +391,7 @@ other\@:                                    /* of a thunk, or not recorded; or o
     lea     rdx, [rsi + SHADOW_SCALE * rdx]
     mov     rsi, [rsp]
     cmp     rsi, [rdx + SHADOW_RET]
-    jne     2b
+    jne     done\@
     .if \is_exact
     mov     [rsp - 16], rax
     .endif
@@ -274,7 +399,7 @@ other\@:                                    /* of a thunk, or not recorded; or o
 
 elsewhere\@:                                /* on another stack; or on the own, which has no order */
     cmp     qword ptr [rcx + THREAD_STACK_SIZE], 0
-    jne     2b
+    jne     done\@
     .if \is_exact
     mov     [rsp - 16], rax
     .endif
@@ -287,7 +412,7 @@ slow\@:
     call_c  umbra_slow_copy_exit
     mov     rdi, [rsp - 56]
     mov     rax, [rsp - 16]
-    jmp     2b
+    jmp     done\@
     .cfi_endproc
     .size   \name, . - \name
     .endm

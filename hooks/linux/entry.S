@@ -69,9 +69,9 @@
 
 /* First call into an image since it was loaded: the entry hook as the dynamic linker binds it. */
     .balign 64
-    .globl  umbra_enter_5
-    .type   umbra_enter_5, @function
-umbra_enter_5:
+    .globl  umbra_enter_6
+    .type   umbra_enter_6, @function
+umbra_enter_6:
     .globl  umbra_enter
     .hidden umbra_enter
 umbra_enter:                                /* the same, for the agent itself */
@@ -86,7 +86,7 @@ umbra_enter:                                /* the same, for the agent itself */
     mov     rax, [rsp - 72]
     jmp     [rsp - 64]
     .cfi_endproc
-    .size   umbra_enter_5, . - umbra_enter_5
+    .size   umbra_enter_6, . - umbra_enter_6
 
 /* The hook of images over whose hook word the trace could not be mapped (hook_word.h). */
     hidden_function umbra_record_unless_paused
@@ -189,7 +189,7 @@ leaf\@:                                     /* no thunk unless it is timed */
     jmp     4f
 choose\@:                                   /* timed, for a gap of calls; the next gap */
     add     edx, [rax + NODE_NEXT]
-4:  choose_gap
+4:  choose_gap [rsi + RECORD_WEIGHT]
     jmp     2b
     .endif
 

@@ -6,9 +6,21 @@
 
 #define MOST_PAGES 4096
 
+extern _Thread_local struct thread *umbra_thread
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* The same in all threads. */
+static uint64_t thread_offset(void)
+{
+    uint64_t pointer;
+
+    __asm__("mov %%fs:0, %0" : "=r"(pointer));
+    return (uint64_t)&umbra_thread - pointer;
+}
+
 extern void umbra_record_unless_paused(void) __attribute__((visibility("hidden")));
 /* What copied bodies call (copies.S), where calls are recorded in this way. */
-#define COPY_HOOKS(way, exit, leave, jump)                                                         \
+#define COPY_HOOKS(way, has_frames, exit, leave, jump)                                             \
     extern void umbra_copy_entry_##way(void) __attribute__((visibility("hidden")));                \
     extern void umbra_copy_leaf_##way(void) __attribute__((visibility("hidden")));                 \
                                                                                                    \
@@ -20,6 +32,7 @@ extern void umbra_record_unless_paused(void) __attribute__((visibility("hidden")
             .on_exit = (uint64_t)(exit),                                                           \
             .on_leave = (uint64_t)(leave),                                                         \
             .on_jump = (uint64_t)(jump),                                                           \
+            .thread = (has_frames) ? thread_offset() : 0,                                          \
         };                                                                                         \
     }
 
@@ -31,10 +44,11 @@ extern void umbra_copy_leave_adaptive(void) __attribute__((visibility("hidden"))
 extern void umbra_copy_jump_adaptive(void) __attribute__((visibility("hidden")));
 extern void umbra_copy_leave_exact(void) __attribute__((visibility("hidden")));
 extern void umbra_copy_jump_exact(void) __attribute__((visibility("hidden")));
-COPY_HOOKS(adaptive, umbra_copy_exit_adaptive, umbra_copy_leave_adaptive, umbra_copy_jump_adaptive)
-COPY_HOOKS(exact, umbra_copy_exit_exact, umbra_copy_leave_exact, umbra_copy_jump_exact)
-COPY_HOOKS(events, umbra_copy_pass, umbra_copy_pass, umbra_copy_pass)
-COPY_HOOKS(unless_paused, umbra_copy_pass, umbra_copy_pass, umbra_copy_pass)
+COPY_HOOKS(adaptive, true, umbra_copy_exit_adaptive, umbra_copy_leave_adaptive,
+           umbra_copy_jump_adaptive)
+COPY_HOOKS(exact, true, umbra_copy_exit_exact, umbra_copy_leave_exact, umbra_copy_jump_exact)
+COPY_HOOKS(events, false, umbra_copy_pass, umbra_copy_pass, umbra_copy_pass)
+COPY_HOOKS(unless_paused, false, umbra_copy_pass, umbra_copy_pass, umbra_copy_pass)
 
 /* entry.S: where that one goes on. */
 void *umbra_session_entry __attribute__((visibility("hidden")));
@@ -76,7 +90,7 @@ static struct trace_copy_hooks no_copy_hooks(void)
 {
     uint64_t first = (uint64_t)umbra_copy_entry_first, nothing = (uint64_t)umbra_copy_pass;
 
-    return (struct trace_copy_hooks){first, first, nothing, nothing, nothing};
+    return (struct trace_copy_hooks){first, first, nothing, nothing, nothing, 0};
 }
 
 /* What a page has that the trace does not lie over. */

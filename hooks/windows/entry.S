@@ -147,7 +147,7 @@ thunk_frame:                                /* thunkstash/windows/range.c has th
     .seh_endproc
 
 /* First call into an image since it was loaded: the entry hook as the loader binds it. */
-    leaf_begin umbra_enter_5
+    leaf_begin umbra_enter_6
     save_flags_and_work_registers
     mov     [rsp - 88], rcx
     lea     rdi, [rip + umbra_pass]
@@ -233,7 +233,7 @@ leaf\@:                                     /* no thunk unless it is timed */
     jmp     5f
 choose\@:                                   /* timed, for a gap of calls */
     add     edx, [rax + NODE_NEXT]
-5:  choose_gap
+5:  choose_gap [rsi + RECORD_WEIGHT]
     jmp     2b
     .endif
 
@@ -329,7 +329,7 @@ entry_is_slow:
 noticed\@:                                  /* timed; else a tick went by: it may have taken long */
     test    rax, rax
     js      slow\@
-    add_timed_call
+    add_timed_call [rcx+RECORD_NODE], [rcx+RECORD_T0], [rcx+RECORD_WEIGHT]
     jmp     1b
     add_long_timed_call
     .endif

@@ -5,9 +5,9 @@
 #include "trace/image_offsets.h"
 
     .text
-    .globl umbra_enter_5
-    .type umbra_enter_5, @function
-umbra_enter_5:
+    .globl umbra_enter_6
+    .type umbra_enter_6, @function
+umbra_enter_6:
     .cfi_startproc
     mov %rdx, -40(%rsp)
     mov %rax, -32(%rsp)
@@ -30,7 +30,7 @@ umbra_enter_5:
     mov -16(%rsp), %rax
     jmp *-32(%rsp)
     .cfi_endproc
-    .size umbra_enter_5, .-umbra_enter_5
+    .size umbra_enter_6, .-umbra_enter_6
 
 copy_entry:
     .cfi_startproc

@@ -1,6 +1,7 @@
 #include "rewriter/copy/copy_emit.h"
 
 #include "rewriter/code/decode_plain.h"
+#include "rewriter/copy/copy_depth.h"
 #include "rewriter/copy/copy_survey.h"
 #include "rewriter/patch/import_sites.h"
 #include "support/memory.h"
@@ -10,9 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COPY_ALIGNMENT 16
-#define COPY_LIMIT     (3u << 29) /* bytes of stubs and copies */
-#define INT3           0xcc
+#define COPY_ALIGNMENT   16
+#define SHARED_ALIGNMENT 64
+#define COPY_LIMIT       (3u << 29) /* bytes of stubs and copies */
+#define INT3             0xcc
 
 #define X86_CALL          0xe8
 #define X86_JUMP          0xe9
@@ -25,6 +27,7 @@ struct emission {
     struct redirect *redirects; /* ascending by field */
     ZydisDecoder decoder;
     struct copy_slots slots;
+    struct copy_depth depth;
     size_t part;
 };
 
@@ -132,6 +135,13 @@ static const struct function *copied_at(const struct emission *emission, uint64_
                : NULL;
 }
 
+/* How far the function's own slot is above that of what it calls, if that is the same each time. */
+static void put_mark(struct emission *emission)
+{
+    if (emission->depth.now != DEPTH_UNKNOWN)
+        copy_put_mark(emission->writer, (uint32_t)emission->depth.now + sizeof(uint64_t));
+}
+
 static void emit_call(struct emission *emission, const struct source *source)
 {
     const struct instruction *at = source->at;
@@ -142,6 +152,7 @@ static void emit_call(struct emission *emission, const struct source *source)
     else
         put_leaving(emission->writer, source);
     copy_note_site(emission->writer, at->address + at->length);
+    put_mark(emission);
 }
 
 static void emit_indirect_exit(struct emission *emission, const struct source *source)
@@ -279,28 +290,61 @@ static void add_move(struct copy_set *set, size_t from, size_t to)
     set->moves[set->move_count++] = (struct copy_move){(uint32_t)from, (uint32_t)to};
 }
 
+static void follow_depth(struct copy_depth *depth, const struct function *function,
+                         const struct instruction *at, const uint8_t *bytes)
+{
+    size_t target = at->target - function->address;
+
+    switch (at->flow) {
+    case FLOW_CALL:
+    case FLOW_INDIRECT_CALL:
+        depth->body = depth->now;
+        break;
+    case FLOW_CONDITION:
+    case FLOW_LOOP:
+        copy_depth_branch(depth, target);
+        break;
+    case FLOW_JUMP:
+        copy_depth_branch(depth, target);
+        copy_depth_end(depth);
+        break;
+    case FLOW_INDIRECT_JUMP:
+    case FLOW_END:
+        copy_depth_end(depth);
+        break;
+    default:
+        copy_depth_pass(depth, bytes, at->length);
+        break;
+    }
+}
+
 /* Whether all could be decoded, as it could before. */
 static bool emit_instructions(struct emission *emission, const struct function *function,
                               const uint8_t *bytes, size_t start)
 {
     struct copy_writer *writer = emission->writer;
     struct instruction at = {.address = function->address};
+    struct copy_depth *depth = &emission->depth;
 
+    copy_depth_begin(depth, function->end - function->address);
     for (; at.address < function->end; at.address += at.length) {
         size_t offset = at.address - function->address, room = function->end - at.address;
         uint64_t address = at.address;
 
         add_move(writer->set, offset, offset ? writer->stubs->code.size - start : 0);
+        copy_depth_enter(depth, offset);
         at.length = 0;
         if (room >= PLAIN_ROOM)
             at.length = (uint8_t)plain_length(bytes + offset, PLAIN_MIND_RIP);
         if (at.length) {
             copy_put(writer, bytes + offset, at.length);
+            copy_depth_pass(depth, bytes + offset, at.length);
             continue;
         }
         if (!instruction_decode(&emission->decoder, address, bytes + offset, room, &at))
             return false;
         emit_instruction(emission, &at, bytes + offset);
+        follow_depth(depth, function, &at, bytes + offset);
     }
     add_move(writer->set, function->end - function->address, writer->stubs->code.size - start);
     return true;
@@ -356,14 +400,17 @@ uint64_t copy_address(const struct copy_set *set, const struct function_list *fu
     return to == UINT32_MAX ? 0 : copy->address + to;
 }
 
-static uint64_t entry_address(const struct copy_set *set, const struct function_list *functions,
-                              uint64_t original)
+static uint64_t branch_target(const struct copy_set *set, const struct function_list *functions,
+                              const struct copy_branch *branch)
 {
-    const struct function *function = function_list_at(functions, original);
+    const struct function *function;
+    const struct copy *copy;
 
-    const struct copy *copy = copy_set_of(set, (uint32_t)(function - functions->items));
-
-    return copy->address + copy->body - COPY_ENTRY_SIZE;
+    if (!branch->is_entry)
+        return copy_address(set, functions, branch->target);
+    function = function_list_at(functions, branch->target);
+    copy = copy_set_of(set, (uint32_t)(function - functions->items));
+    return copy->address + copy->body - copy_entry_distance(function);
 }
 
 static void resolve_branches(struct copy_writer *writer, const struct function_list *functions)
@@ -373,8 +420,7 @@ static void resolve_branches(struct copy_writer *writer, const struct function_l
     for (size_t i = 0; i < fields->branch_count; i++) {
         const struct copy_branch *branch = &fields->branches[i];
         uint64_t next = writer->stubs->address + branch->field + sizeof(uint32_t);
-        uint64_t target = branch->is_entry ? entry_address(writer->set, functions, branch->target)
-                                           : copy_address(writer->set, functions, branch->target);
+        uint64_t target = branch_target(writer->set, functions, branch);
         uint32_t distance = (uint32_t)((target ? target : branch->target) - next);
 
         memcpy(writer->stubs->code.bytes + branch->field, &distance, sizeof distance);
@@ -416,12 +462,17 @@ bool copies_append(struct copy_writer *writer, const struct copy_plan *plan,
     bool is_done = true;
 
     decoder_init(&emission.decoder);
+    if (plan->count) {
+        buffer_align(&writer->stubs->code, SHARED_ALIGNMENT, INT3);
+        copy_put_shared(writer);
+    }
     for (size_t i = 0; is_done && i < plan->count; i++) {
         progress_share(i, plan->count, "the functions copied");
         if (copy_plan_has(plan, i))
             is_done = emit_part(&emission, (uint32_t)i);
     }
     free(emission.redirects);
+    copy_depth_free(&emission.depth);
     if (!is_done)
         return fail(failure, path, "expected less than 2 GB of address space");
     resolve_branches(writer, patches->functions);

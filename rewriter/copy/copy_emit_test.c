@@ -3,6 +3,9 @@
 #include "rewriter/code/code_discover.h"
 #include "rewriter/copy/copy_choose.h"
 #include "rewriter/copy/copy_emit.h"
+
+#include "rewriter/copy/copy_code.h"
+#include "trace/copy_offsets.h"
 #include "rewriter/copy/copy_write.h"
 #include "rewriter/patch/patch_decide.h"
 #include "rewriter/patch/patch_write.h"
@@ -179,7 +182,7 @@ static uint64_t entry_of(const struct copied *copied, uint32_t function)
 {
     const struct copy *copy = copy_set_of(&copied->set, function);
 
-    return copy->address + copy->body - COPY_ENTRY_SIZE;
+    return copy->address + copy->body - copy_entry_distance(&copied->functions.items[function]);
 }
 
 static bool has_site(const struct copied *copied, uint64_t copy, uint64_t original)
@@ -195,38 +198,69 @@ static uint64_t body_of(const struct copied *copied, size_t function)
     return STUBS + copied->functions.items[function].body;
 }
 
-/* What the stub leads to: the entry, once the words are bound; else the rest of the stub. */
-static void assert_outer_entry(const struct copied *copied, uint32_t function)
+/* What the stub leads to: the body, if nothing is recorded; else the entry, once the words are
+   bound; else the rest of the stub. */
+static void assert_outer_entry(const struct copied *copied, uint32_t function, uint64_t shared)
 {
     uint64_t stub = STUBS + copied->functions.items[function].stub, outer = lead(copied, stub, 5);
 
     assert_int_equal(outer, copy_set_of(&copied->set, function)->address);
     assert_memory_equal(bytes_at(copied, outer), "\x48\x83\x3d", 3);
-    assert_int_equal(lead(copied, outer, 7) + 1, WORD(copies.on_entry));
-    assert_memory_equal(bytes_at(copied, outer + 7), "\x00\x75\x16\x48\x89\x4c\x24\xe8", 8);
-    assert_int_equal(lead(copied, outer + 15, 5), stub + 5);
-    assert_int_equal(outer + 10 + 0x16, entry_of(copied, function));
+    assert_int_equal(lead(copied, outer, 7) + 1, WORD(hook));
+    assert_memory_equal(bytes_at(copied, outer + 8), "\x74\x36\x48\x83\x3d", 5);
+    assert_int_equal(lead(copied, outer + 10, 7) + 1, WORD(copies.on_entry));
+    assert_memory_equal(bytes_at(copied, outer + 18), "\x75\x27\x48\x89\x4c\x24\xe8\xe9", 8);
+    assert_int_equal(lead(copied, outer + 25, 5), stub + 5);
+    assert_int_equal(lead(copied, outer + 20 + 0x27, 5), shared);
 }
 
-/* An entry, which leads to that word if something is recorded; copy_entry.c has its instructions.
- */
-static void assert_entry(const struct copied *copied, uint32_t function, uint64_t hook)
+/* An entry, which calls that if something is recorded; copy_code.S has its instructions. */
+static void assert_entry(const struct copied *copied, uint32_t function, uint64_t shared)
 {
-    uint64_t entry = entry_of(copied, function), id = entry + COPY_ENTRY_SIZE;
+    uint64_t entry = entry_of(copied, function);
+    uint64_t body = entry + copy_entry_distance(&copied->functions.items[function]);
+    uint64_t key = entry - 17;
 
     assert_memory_equal(bytes_at(copied, entry), "\x48\x83\x3d", 3);
     assert_int_equal(lead(copied, entry, 7) + 1, WORD(hook));
-    assert_memory_equal(bytes_at(copied, entry + 7), "\x00\x74\x26", 3);
-    assert_memory_equal(bytes_at(copied, entry + 10), "\x48\x89\x44\x24\xf0\x48\x8d\x05", 8);
-    assert_int_equal(lead(copied, entry + 15, 7), id);
-    assert_memory_equal(bytes_at(copied, entry + 22), "\xff\x25", 2);
-    assert_int_equal(lead(copied, entry + 22, 6), hook);
-    assert_int_equal(entry + 10 + 0x26, id);
-    assert_int_equal(word_at(copied, id + COPY_HEADER), (uint32_t)(IMAGE - id));
-    assert_int_equal(word_at(copied, id + COPY_INDEX) & ~STUB_LEAF, function);
-    assert_int_equal(word_at(copied, id + COPY_BODY), body_of(copied, function) - id);
-    assert_outer_entry(copied, function);
-    assert_int_equal(copy_at(copied, copied->functions.items[function].address - BASE), id);
+    assert_memory_equal(bytes_at(copied, entry + 7), "\x00\x74\x05\xe8", 4);
+    assert_int_equal(lead(copied, entry + 10, 5), shared);
+    assert_int_equal(entry + 15, body);
+    assert_int_equal(word_at(copied, key + COPY_HEADER), (uint32_t)(IMAGE - key));
+    assert_int_equal(word_at(copied, key + COPY_INDEX) & ~STUB_LEAF, function);
+    assert_int_equal(word_at(copied, key + COPY_BODY), body_of(copied, function) - key);
+    assert_int_equal(key + (uint32_t)word_at(copied, key + COPY_START), body);
+    assert_outer_entry(copied, function, shared);
+    assert_int_equal(copy_at(copied, copied->functions.items[function].address - BASE), body);
+}
+
+/* What is shared, and counts: of a function, of a leaf. */
+static uint64_t shared_entry(const struct copied *copied)
+{
+    return copied->set.shared;
+}
+
+static uint64_t shared_leaf(const struct copied *copied)
+{
+    return copied->set.shared + copy_front_of_leaf.holes[copy_front_of_leaf.hole_count - 1].value;
+}
+
+/* In place of `ret`: to what is shared if there may be frames. */
+static void assert_exit(const struct copied *copied, uint64_t address)
+{
+    assert_memory_equal(bytes_at(copied, address), "\x48\x83\x3d", 3);
+    assert_int_equal(lead(copied, address, 7) + 1, WORD(copies.thread));
+    assert_memory_equal(bytes_at(copied, address + 7), "\x00\x0f\x85", 3);
+    assert_int_equal(lead(copied, address + 10, 4),
+                     copied->set.shared + copy_exit.holes[copy_exit.hole_count - 1].value);
+    assert_int_equal(*bytes_at(copied, address + 14), 0xc3);
+}
+
+/* Behind a call: how far the function's slot is from that of what it calls. */
+static void assert_mark(const struct copied *copied, uint64_t address, uint32_t distance)
+{
+    assert_int_equal(word_at(copied, address) & 0xffffff, MARK_NOP);
+    assert_int_equal(word_at(copied, address + 3), distance);
 }
 
 /* An instruction of 6 bytes whose operand is that word. */
@@ -238,7 +272,6 @@ static void assert_hook(const struct copied *copied, uint64_t address, const cha
 }
 
 #define HOOK_CALL "\xff\x15"
-#define HOOK_JUMP "\xff\x25"
 
 /* sub rsp, 8; call 0x40; add rsp, 8; ret, and at 0x40 what does not count as a leaf */
 static void add_caller(struct copied *copied)
@@ -259,16 +292,17 @@ static void test_call_of_a_copied_function(void **state)
     copied_plan(&copied);
     assert_doubt(&copied, 0, FLOW_CERTAIN);
     copied_store(&copied);
-    assert_entry(&copied, 0, WORD(copies.on_entry));
-    assert_entry(&copied, 1, WORD(copies.on_entry));
+    assert_entry(&copied, 0, shared_entry(&copied));
+    assert_entry(&copied, 1, shared_entry(&copied));
     call = copy_at(&copied, 4);
     assert_int_equal(*bytes_at(&copied, call), 0xe8);
     assert_int_equal(lead(&copied, call, 5), entry_of(&copied, 1));
-    assert_int_equal(copy_at(&copied, 9), call + 5);
+    assert_mark(&copied, call + 5, 16);
+    assert_int_equal(copy_at(&copied, 9), call + 5 + MARK_NOP_SIZE);
     assert_true(has_site(&copied, call + 5, 9));
     assert_int_equal(lead(&copied, copy_at(&copied, 0x46), 5), entry_of(&copied, 1));
-    assert_hook(&copied, copy_at(&copied, 13), HOOK_JUMP, WORD(copies.on_exit));
-    assert_hook(&copied, copy_at(&copied, 0x4c), HOOK_JUMP, WORD(copies.on_exit));
+    assert_exit(&copied, copy_at(&copied, 13));
+    assert_exit(&copied, copy_at(&copied, 0x4c));
     assert_int_equal(*bytes_at(&copied, body_of(&copied, 1)), 0xe9);
     assert_int_equal(lead(&copied, body_of(&copied, 1), 5), copy_at(&copied, 0x40));
     copied_end(&copied);
@@ -285,7 +319,7 @@ static void test_call_of_a_copied_leaf(void **state)
     copied_plan(&copied);
     assert_true(copied.functions.items[1].is_leaf);
     copied_store(&copied);
-    assert_entry(&copied, 1, WORD(copies.on_leaf));
+    assert_entry(&copied, 1, shared_leaf(&copied));
     assert_int_equal(lead(&copied, copy_at(&copied, 4), 5), entry_of(&copied, 1));
     assert_int_equal(*bytes_at(&copied, copy_at(&copied, 0x47)), 0xc3);
     copied_end(&copied);
@@ -333,7 +367,8 @@ static void test_what_leaves_for_elsewhere(void **state)
     at = copy_at(&copied, 0);
     assert_memory_equal(bytes_at(&copied, at), "\xff\x94\xc4\x00\x01\x00\x00", 7);
     assert_true(has_site(&copied, at + 7, 7));
-    at += 7;
+    assert_mark(&copied, at + 7, 8);
+    at += 7 + MARK_NOP_SIZE;
     assert_int_equal(copy_at(&copied, 7), at);
     assert_memory_equal(bytes_at(&copied, at), "\xff\x15", 2);
     assert_int_equal(lead(&copied, at, 6), BASE + 13 + 0x100);

@@ -1,6 +1,8 @@
 #include "rewriter/copy/copy_entry.h"
 
+#include "rewriter/copy/copy_code.h"
 #include "support/memory.h"
+#include "trace/copy_offsets.h"
 #include "trace/image_manifest.h"
 
 #include <stdlib.h>
@@ -80,8 +82,8 @@ void copy_fields_bind(const struct copy_fields *fields, struct stub_segment *stu
         memcpy(stubs->code.bytes + at->field, &distance, sizeof distance);
     }
     for (size_t i = 0; i < fields->header_count; i++) {
-        uint64_t id = stubs->address + fields->headers[i] - COPY_HEADER;
-        uint32_t distance = (uint32_t)(targets->header - id);
+        uint64_t key = stubs->address + fields->headers[i] - COPY_HEADER;
+        uint32_t distance = (uint32_t)(targets->header - key);
 
         memcpy(stubs->code.bytes + fields->headers[i], &distance, sizeof distance);
     }
@@ -108,61 +110,126 @@ static void put_hook_call(struct copy_writer *writer, size_t word)
     put_with_word(writer, "\xff\x15", 2, word, 0);
 }
 
-static void pad(struct copy_writer *writer, size_t size)
+static void put_word_operand(struct copy_writer *writer, const struct copy_hole *hole,
+                             uint32_t field)
 {
-    while (size-- > 0)
-        copy_put(writer, "\xcc", 1);
+    struct copy_fields *fields = &writer->fields;
+
+    fields->operands = memory_grow(fields->operands, fields->operand_count, &fields->operand_room,
+                                   sizeof *fields->operands);
+    fields->operands[fields->operand_count++] =
+        (struct copy_operand){field, hole->value, hole->behind};
 }
 
-/* cmp qword [on_entry], 0; jne entry; mov [rsp - 24], rcx; jmp behind that in the stub */
-static void put_outer_entry(struct copy_writer *writer, uint64_t stub)
-{
-    put_with_word(writer, "\x48\x83\x3d", 3, WORD(copies.on_entry), 1);
-    copy_put(writer, "\x75\x16\x48\x89\x4c\x24\xe8", 7);
-    copy_put_relative(writer, "\xe9", 1, stub + PATCH_JUMP_SIZE);
-    pad(writer, 12);
-}
-
-static void put_header_distance(struct copy_writer *writer)
+static void put_header_distance(struct copy_writer *writer, uint32_t field)
 {
     struct copy_fields *fields = &writer->fields;
 
     fields->headers = memory_grow(fields->headers, fields->header_count, &fields->header_room,
                                   sizeof *fields->headers);
-    fields->headers[fields->header_count++] = (uint32_t)writer->stubs->code.size;
-    put_word(writer, 0);
+    fields->headers[fields->header_count++] = field;
 }
 
-/* entry: cmp qword [hook word], 0; je id; mov [rsp - 16], rax; lea rax, [id]; jmp [on_entry];
-   padding; .long header - id; .long index; .long body - id; id: */
-static void put_inner_entry(struct copy_writer *writer, uint64_t body, uint32_t index)
-{
-    uint64_t id = copy_here(writer) + COPY_ENTRY_SIZE;
-    bool is_leaf = index & STUB_LEAF;
+/* What the holes of a function's code are filled in with. */
+struct filling {
+    uint64_t stub, body, key; /* addresses */
+    uint32_t index;
+};
 
-    put_with_word(writer, "\x48\x83\x3d", 3, WORD(hook), 1);
-    copy_put(writer, "\x74\x26\x48\x89\x44\x24\xf0", 7);
-    copy_put_relative(writer, "\x48\x8d\x05", 3, id);
-    put_with_word(writer, "\xff\x25", 2, is_leaf ? WORD(copies.on_leaf) : WORD(copies.on_entry), 0);
-    pad(writer, 8);
-    put_header_distance(writer);
-    put_word(writer, index);
-    put_word(writer, body - id);
+static void fill_hole(struct copy_writer *writer, const struct copy_hole *hole, uint32_t field,
+                      const struct filling *with)
+{
+    uint64_t next = writer->stubs->address + field + sizeof(uint32_t);
+    uint32_t value = 0;
+
+    switch (hole->kind) {
+    case HOLE_WORD:
+        put_word_operand(writer, hole, field);
+        return;
+    case HOLE_HEADER:
+        put_header_distance(writer, field);
+        return;
+    case HOLE_STUB:
+        value = (uint32_t)(with->stub + PATCH_JUMP_SIZE - next);
+        break;
+    case HOLE_INDEX:
+        value = with->index;
+        break;
+    case HOLE_BODY:
+        value = (uint32_t)(with->body - with->key);
+        break;
+    case HOLE_SHARED:
+        value = (uint32_t)(writer->set->shared + hole->value - next);
+        break;
+    }
+    memcpy(writer->stubs->code.bytes + field, &value, sizeof value);
+}
+
+static void put_code(struct copy_writer *writer, const struct copy_code *code,
+                     const struct filling *with)
+{
+    uint32_t start = (uint32_t)writer->stubs->code.size;
+
+    copy_put(writer, code->bytes, code->size);
+    for (size_t i = 0; i < code->hole_count; i++)
+        fill_hole(writer, &code->holes[i], start + code->holes[i].at, with);
+}
+
+static const struct copy_code *front_of(const struct function *function)
+{
+    return function->is_leaf ? &copy_front_of_leaf : &copy_front;
 }
 
 void copy_put_entry(struct copy_writer *writer, const struct function *function, uint32_t index)
 {
-    put_outer_entry(writer, writer->stubs->address + function->stub);
-    put_inner_entry(writer, writer->stubs->address + function->body,
-                    function->is_leaf ? index | STUB_LEAF : index);
+    const struct copy_code *front = front_of(function);
+    uint64_t here = copy_here(writer);
+
+    put_code(writer, front,
+             &(struct filling){
+                 .stub = writer->stubs->address + function->stub,
+                 .body = writer->stubs->address + function->body,
+                 .key = here + front->key,
+                 .index = function->is_leaf ? index | STUB_LEAF : index,
+             });
+}
+
+uint64_t copy_entry_distance(const struct function *function)
+{
+    const struct copy_code *front = front_of(function);
+
+    return (uint64_t)front->size - front->entry;
 }
 
 void copy_put_exit(struct copy_writer *writer)
 {
-    put_with_word(writer, "\xff\x25", 2, WORD(copies.on_exit), 0);
+    put_code(writer, &copy_exit, &(struct filling){0});
+}
+
+void copy_put_shared(struct copy_writer *writer)
+{
+    writer->set->shared = copy_here(writer);
+    put_code(writer, &copy_shared, &(struct filling){0});
+}
+
+void copy_put_mark(struct copy_writer *writer, uint32_t distance)
+{
+    uint32_t opcode = MARK_NOP;
+
+    copy_put(writer, &opcode, MARK_NOP_SIZE - sizeof distance);
+    put_word(writer, distance);
 }
 
 void copy_put_leaving(struct copy_writer *writer, bool to_copy)
 {
     put_hook_call(writer, to_copy ? WORD(copies.on_jump) : WORD(copies.on_leave));
 }
+
+_Static_assert(WORD(hook) == PAGE_HOOK, "hook");
+_Static_assert(WORD(tick) == PAGE_TICK, "tick");
+_Static_assert(WORD(copies.on_entry) == PAGE_ON_ENTRY, "on_entry");
+_Static_assert(WORD(copies.on_leaf) == PAGE_ON_LEAF, "on_leaf");
+_Static_assert(WORD(copies.on_exit) == PAGE_ON_EXIT, "on_exit");
+_Static_assert(WORD(copies.on_leave) == PAGE_ON_LEAVE, "on_leave");
+_Static_assert(WORD(copies.on_jump) == PAGE_ON_JUMP, "on_jump");
+_Static_assert(WORD(copies.thread) == PAGE_THREAD, "thread");

@@ -14,9 +14,9 @@ struct copy_fields {
         uint32_t field;
         uint16_t word;   /* offset in the page */
         uint16_t behind; /* bytes of the instruction behind the field */
-    } *operands;
+    } * operands;
     size_t operand_count, operand_room;
-    uint32_t *headers; /* distances of the image header from what follows COPY_HEADER: offsets */
+    uint32_t *headers; /* distances of the image header from a key, its first word: offsets */
     size_t header_count, header_room;
     /* Of branches in copies, at the instruction's end, and the instructions they lead to, of the
        original. */
@@ -24,7 +24,7 @@ struct copy_fields {
         uint32_t field;
         bool is_entry; /* it goes to what stands in front of a function's first instruction */
         uint64_t target;
-    } *branches;
+    } * branches;
     size_t branch_count, branch_room;
 };
 
@@ -53,13 +53,19 @@ void copy_put_entry_branch(struct copy_writer *writer, uint8_t opcode, uint64_t 
 /* That the next byte is a return address, which stands for one of the original. */
 void copy_note_site(struct copy_writer *writer, uint64_t original);
 
-/* What stands in front of a function's first instruction, at the offset of which `function` is
-   about to have its copy: first what its stub leads to, then what calls of copies lead to. */
+/* What all copies share, once, before any of them. */
+void copy_put_shared(struct copy_writer *writer);
+
+/* What stands in front of a function's first instruction: first what its stub leads to. */
 void copy_put_entry(struct copy_writer *writer, const struct function *function, uint32_t index);
-#define COPY_ENTRY_SIZE 48 /* of the latter */
+/* How far in front of the first instruction that stands which calls in copies lead to. */
+uint64_t copy_entry_distance(const struct function *function);
 
 /* In place of `ret`. */
 void copy_put_exit(struct copy_writer *writer);
+
+/* Behind a call: how far above its slot the function's own is. */
+void copy_put_mark(struct copy_writer *writer, uint32_t distance);
 
 /* In front of a jump that leaves a function: to_copy: for one that is copied. */
 void copy_put_leaving(struct copy_writer *writer, bool to_copy);

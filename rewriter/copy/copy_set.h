@@ -34,6 +34,7 @@ struct copy_set {
     size_t count, room;
     struct copy_move *moves;
     size_t move_count, move_room;
+    uint64_t shared; /* address of the code that they share: copy_code.h; 0: there are none */
     struct copy_site *sites; /* ascending by copy */
     size_t site_count, site_room;
 };
