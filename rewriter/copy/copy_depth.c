@@ -71,6 +71,14 @@ static void move(int32_t *depth, int32_t by)
         *depth += by;
 }
 
+/* add, sub, and, mov rsp, register */
+static bool is_set_by_register(const uint8_t *bytes)
+{
+    bool is_store = bytes[0] == 0x01 || bytes[0] == 0x29 || bytes[0] == 0x21 || bytes[0] == 0x89;
+
+    return is_store && (bytes[1] & 0xc7) == 0xc4;
+}
+
 /* With a 64-bit operand: what changes rsp, or sets rbp. bytes: behind the prefix. */
 static void pass_wide(struct copy_depth *depth, const uint8_t *bytes)
 {
@@ -91,8 +99,8 @@ static void pass_wide(struct copy_depth *depth, const uint8_t *bytes)
         depth->frame = depth->now; /* mov rbp, rsp */
     else if (has_form(bytes, 0x89, 0x89, 0xec) || has_form(bytes, 0x8b, 0x8b, 0xe5))
         depth->now = depth->frame; /* mov rsp, rbp */
-    else if (has_form(bytes, 0x83, 0x81, 0xe4) || has_form(bytes, 0x29, 0x29, 0xc4))
-        depth->now = DEPTH_UNKNOWN; /* and rsp, n; sub rsp, rax */
+    else if (has_form(bytes, 0x83, 0x81, 0xe4) || is_set_by_register(bytes))
+        depth->now = DEPTH_UNKNOWN; /* and rsp, n; mov rsp, rax */
 }
 
 void copy_depth_pass(struct copy_depth *depth, const uint8_t *bytes, size_t length)
