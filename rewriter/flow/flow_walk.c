@@ -60,7 +60,8 @@ struct walk {
     uint32_t *block_of; /* of a step */
     uint64_t *waiting;  /* a bit for each block that is to be looked at again */
     struct node *nodes; /* one for each table */
-    bool is_split;      /* a table leads into the middle of a block */
+    size_t node_room;
+    bool is_split; /* a table leads into the middle of a block */
     bool is_too_much;
     uint64_t visits_left;
     struct state now; /* with room for MOST_SLOTS */
@@ -182,8 +183,13 @@ static struct table *table_find(struct walk *walk, const struct value *value)
             return &result->tables[i];
     if (result->table_count == MOST_TABLES)
         return NULL;
+    result->tables = memory_grow(result->tables, result->table_count, &result->table_room,
+                                 sizeof *result->tables);
+    walk->nodes =
+        memory_grow(walk->nodes, result->table_count, &walk->node_room, sizeof *walk->nodes);
     result->tables[result->table_count] =
         (struct table){.address = value->number, .origin = origin, .entry_size = value->entry_size};
+    walk->nodes[result->table_count] = (struct node){0};
     return &result->tables[result->table_count++];
 }
 
@@ -551,8 +557,6 @@ bool flow_walk(struct flow_walk *result, struct table_reader *reader,
         return false;
     }
     table_reader_note(reader, &walk.steps);
-    result->tables = memory_zeroed(MOST_TABLES, sizeof *result->tables);
-    walk.nodes = memory_zeroed(MOST_TABLES, sizeof *walk.nodes);
     walk.now.slots = walk.slots;
     find_leaders(&walk);
     find_jumps(&walk);
