@@ -356,6 +356,18 @@ uint64_t copy_address(const struct copy_set *set, const struct function_list *fu
     return to == UINT32_MAX ? 0 : copy->address + to;
 }
 
+/* Likewise, where a branch of that copy leads: most often to its own instructions. */
+static uint64_t branch_address(const struct copy_set *set, const struct function_list *functions,
+                               const struct copy *from, uint64_t original)
+{
+    const struct function *function = &functions->items[from->function];
+    uint32_t to = UINT32_MAX;
+
+    if (original > function->address && original < function->end)
+        to = copy_set_moved(set, from, (uint32_t)(original - function->address));
+    return to == UINT32_MAX ? copy_address(set, functions, original) : from->address + to;
+}
+
 static uint64_t entry_address(const struct copy_set *set, const struct function_list *functions,
                               uint64_t original)
 {
@@ -369,14 +381,19 @@ static uint64_t entry_address(const struct copy_set *set, const struct function_
 static void resolve_branches(struct copy_writer *writer, const struct function_list *functions)
 {
     const struct copy_fields *fields = &writer->fields;
+    const struct copy_set *set = writer->set;
+    const struct copy *copy = set->items;
 
     for (size_t i = 0; i < fields->branch_count; i++) {
         const struct copy_branch *branch = &fields->branches[i];
-        uint64_t next = writer->stubs->address + branch->field + sizeof(uint32_t);
-        uint64_t target = branch->is_entry ? entry_address(writer->set, functions, branch->target)
-                                           : copy_address(writer->set, functions, branch->target);
-        uint32_t distance = (uint32_t)((target ? target : branch->target) - next);
+        uint64_t next = writer->stubs->address + branch->field + sizeof(uint32_t), target;
+        uint32_t distance;
 
+        while (next > copy->address + copy->size)
+            copy++;
+        target = branch->is_entry ? entry_address(set, functions, branch->target)
+                                  : branch_address(set, functions, copy, branch->target);
+        distance = (uint32_t)((target ? target : branch->target) - next);
         memcpy(writer->stubs->code.bytes + branch->field, &distance, sizeof distance);
     }
 }
