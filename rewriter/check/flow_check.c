@@ -8,7 +8,7 @@
  * -v: also a line for each that is not certain, and for each jump table.
  */
 #include "rewriter/base/input_file.h"
-#include "rewriter/elf/elf_flow_source.h"
+#include "rewriter/elf/elf_copies.h"
 #include "rewriter/patch/patch_decide.h"
 
 #include <inttypes.h>
@@ -82,14 +82,16 @@ static void print_counts(const char *path, const struct count *counts)
 }
 
 static void check(const char *path, const struct elf_image *elf, const struct elf_code *code,
-                  bool is_verbose)
+                  const struct patch_plan *plan, bool is_verbose)
 {
-    struct elf_flow_source source;
+    struct copy_source pointers = {0};
+    struct flow_source source;
     struct count counts[FLOW_DOUBTS] = {0};
     double begin = now(), read;
     struct rusage usage;
 
-    elf_flow_source_read(&source, code, elf);
+    elf_copies_source(&pointers, code, elf);
+    source = copy_source_settle(&pointers, plan);
     read = now();
     for (size_t i = 0; i < code->functions.count; i++) {
         const struct function *function = &code->functions.items[i];
@@ -98,7 +100,7 @@ static void check(const char *path, const struct elf_image *elf, const struct el
         if (function->is_import ||
             (!patch_reason_is_hooked(function->reason) && function->reason != PATCH_FRAGMENT))
             continue;
-        flow_read(&flow, &source.source, function);
+        flow_read(&flow, &source, function);
         count(counts, &flow, function);
         if (is_verbose)
             print_details(&flow, function);
@@ -108,7 +110,7 @@ static void check(const char *path, const struct elf_image *elf, const struct el
     getrusage(RUSAGE_SELF, &usage);
     printf("%.2f s, and %.2f s for pointers and landing pads; peak %ld MB\n", now() - read,
            read - begin, usage.ru_maxrss >> 10);
-    elf_flow_source_free(&source);
+    copy_source_free(&pointers);
 }
 
 /* As analysis.c does it, but of ELF only, and keeping what the format-neutral part hides. */
@@ -137,7 +139,7 @@ static bool check_file(const char *path, bool is_verbose)
                                .end = image.end};
     if (code.functions.count && !code.map.is_exhausted) {
         patch_decide(&plan);
-        check(path, &image, &code, is_verbose);
+        check(path, &image, &code, &plan, is_verbose);
     }
     patch_plan_free(&plan);
     elf_code_free(&code);

@@ -200,13 +200,6 @@ static void doubt_redirected(struct planning *planning)
     free(is_redirected);
 }
 
-static int by_value(const void *left, const void *right)
-{
-    const uint64_t *a = left, *b = right;
-
-    return *a < *b ? -1 : *a > *b;
-}
-
 /* Fragments that no hooked function has to do with. */
 static void drop_strays(struct planning *planning)
 {
@@ -237,40 +230,6 @@ static void spread_doubts(struct planning *planning)
     free(is_doubtful);
 }
 
-static int by_slot(const void *left, const void *right)
-{
-    const struct flow_pointer *a = left, *b = right;
-
-    return a->slot < b->slot ? -1 : a->slot > b->slot;
-}
-
-/* Indexes of pointers, ascending by target. */
-static int by_target(const void *left, const void *right, void *context)
-{
-    const struct flow_pointer *pointers = context;
-    const uint32_t *a = left, *b = right;
-
-    if (pointers[*a].target != pointers[*b].target)
-        return pointers[*a].target < pointers[*b].target ? -1 : 1;
-    return *a < *b ? -1 : *a > *b;
-}
-
-static void sort_source(struct copy_source *source)
-{
-    source->by_target = memory_zeroed(source->pointer_count, sizeof *source->by_target);
-    for (size_t i = 0; i < source->pointer_count; i++)
-        source->by_target[i] = (uint32_t)i;
-    if (source->pointer_count) {
-        qsort(source->pointers, source->pointer_count, sizeof *source->pointers, by_slot);
-        qsort_r(source->by_target, source->pointer_count, sizeof *source->by_target, by_target,
-                source->pointers);
-    }
-    if (source->pad_count)
-        qsort(source->pads, source->pad_count, sizeof *source->pads, by_value);
-    if (source->filled_in_count)
-        qsort(source->filled_in, source->filled_in_count, sizeof *source->filled_in, by_value);
-}
-
 static void examine_all(struct planning *planning)
 {
     struct copy_plan *plan = planning->plan;
@@ -299,17 +258,7 @@ void copy_plan_make(struct copy_plan *plan, const struct patch_plan *patches,
         .family = memory_zeroed(functions->count, sizeof *planning.family),
     };
 
-    sort_source(source);
-    planning.source = (struct flow_source){
-        .code = patches->code,
-        .map = patches->map,
-        .functions = functions,
-        .pointers = source->pointers,
-        .pointer_count = source->pointer_count,
-        .by_target = source->by_target,
-        .pads = source->pads,
-        .pad_count = source->pad_count,
-    };
+    planning.source = copy_source_settle(source, patches);
     find_parts(plan, functions);
     doubt_overlaps(plan, functions);
     doubt_called(plan, patches);

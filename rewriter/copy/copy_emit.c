@@ -400,29 +400,43 @@ uint64_t copy_address(const struct copy_set *set, const struct function_list *fu
     return to == UINT32_MAX ? 0 : copy->address + to;
 }
 
-static uint64_t branch_target(const struct copy_set *set, const struct function_list *functions,
-                              const struct copy_branch *branch)
+/* Likewise, where a branch of that copy leads: most often to its own instructions. */
+static uint64_t branch_address(const struct copy_set *set, const struct function_list *functions,
+                               const struct copy *from, uint64_t original)
 {
-    const struct function *function;
-    const struct copy *copy;
+    const struct function *function = &functions->items[from->function];
+    uint32_t to = UINT32_MAX;
 
-    if (!branch->is_entry)
-        return copy_address(set, functions, branch->target);
-    function = function_list_at(functions, branch->target);
-    copy = copy_set_of(set, (uint32_t)(function - functions->items));
+    if (original > function->address && original < function->end)
+        to = copy_set_moved(set, from, (uint32_t)(original - function->address));
+    return to == UINT32_MAX ? copy_address(set, functions, original) : from->address + to;
+}
+
+static uint64_t entry_address(const struct copy_set *set, const struct function_list *functions,
+                              uint64_t original)
+{
+    const struct function *function = function_list_at(functions, original);
+    const struct copy *copy = copy_set_of(set, (uint32_t)(function - functions->items));
+
     return copy->address + copy->body - copy_entry_distance(function);
 }
 
 static void resolve_branches(struct copy_writer *writer, const struct function_list *functions)
 {
     const struct copy_fields *fields = &writer->fields;
+    const struct copy_set *set = writer->set;
+    const struct copy *copy = set->items;
 
     for (size_t i = 0; i < fields->branch_count; i++) {
         const struct copy_branch *branch = &fields->branches[i];
-        uint64_t next = writer->stubs->address + branch->field + sizeof(uint32_t);
-        uint64_t target = branch_target(writer->set, functions, branch);
-        uint32_t distance = (uint32_t)((target ? target : branch->target) - next);
+        uint64_t next = writer->stubs->address + branch->field + sizeof(uint32_t), target;
+        uint32_t distance;
 
+        while (next > copy->address + copy->size)
+            copy++;
+        target = branch->is_entry ? entry_address(set, functions, branch->target)
+                                  : branch_address(set, functions, copy, branch->target);
+        distance = (uint32_t)((target ? target : branch->target) - next);
         memcpy(writer->stubs->code.bytes + branch->field, &distance, sizeof distance);
     }
 }

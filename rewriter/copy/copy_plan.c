@@ -16,15 +16,6 @@ bool copy_plan_is_table_jump(const struct copy_plan *plan, uint64_t jump)
     return place < plan->table_count && plan->tables[place].table.jump == jump;
 }
 
-void copy_source_free(struct copy_source *source)
-{
-    free(source->pointers);
-    free(source->by_target);
-    free(source->pads);
-    free(source->filled_in);
-    *source = (struct copy_source){0};
-}
-
 void copy_plan_free(struct copy_plan *plan)
 {
     free(plan->doubts);

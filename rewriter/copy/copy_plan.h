@@ -19,27 +19,10 @@
 #ifndef UMBRA_REWRITER_COPY_PLAN_H
 #define UMBRA_REWRITER_COPY_PLAN_H
 
-#include "rewriter/flow/flow.h"
-#include "rewriter/patch/patch_plan.h"
+#include "rewriter/copy/copy_source.h"
 
 /* In `doubts`: it is neither hooked nor a part of what is. */
 #define COPY_NO_PART 0xff
-
-/* What the image format adds to what is known of the code; copy_source_free ends it. */
-struct copy_source {
-    struct flow_pointer *pointers; /* as in flow_source, in any order */
-    size_t pointer_count, pointer_room;
-    uint32_t *by_target; /* set by copy_plan_make */
-    uint64_t *pads;      /* likewise */
-    size_t pad_count;
-    uint64_t *filled_in; /* addresses within code that the loader changes, in any order */
-    size_t filled_in_count, filled_in_room;
-    /* Why the format bars a part from being copied, or FLOW_CERTAIN; null: it bars none. */
-    enum flow_doubt (*doubt)(const void *context, const struct function *function);
-    const void *context;
-};
-
-void copy_source_free(struct copy_source *source);
 
 /* {0}: nothing is copied. copy_plan_free ends it. */
 struct copy_plan {

@@ -121,6 +121,8 @@ static enum flow_doubt survey_instruction(struct copy_survey *survey, uint32_t p
     at->length = size >= PLAIN_ROOM ? (uint8_t)plain_length(bytes, PLAIN_MIND_RIP) : 0;
     if (at->length)
         return FLOW_CERTAIN;
+    if (size >= PLAIN_ROOM && plain_decode(address, bytes, at)) /* all of which can be moved */
+        return survey_branch(survey, part, at, slots);
     if (!instruction_decode(&survey->decoder, address, bytes, size, at))
         return FLOW_UNDECODABLE;
     if (!copy_is_movable(at))

@@ -16,12 +16,12 @@ static bool is_hooked_body(const struct function *function)
 enum copy_way copy_way_of_jump(const struct copy_plan *plan, const struct function_list *functions,
                                size_t part, uint64_t target)
 {
-    const struct function *from = &functions->items[part];
-    const struct function *to = function_list_owner(functions, target);
+    const struct function *from = &functions->items[part], *to;
     size_t place;
 
     if (target >= from->address && target < from->end)
         return COPY_WAY_INSIDE;
+    to = function_list_owner(functions, target);
     if (!to || to->is_import || target >= to->end || to->reason == PATCH_PLT)
         return COPY_WAY_OUT;
     place = (size_t)(to - functions->items);
@@ -34,11 +34,11 @@ enum copy_way copy_way_of_jump(const struct copy_plan *plan, const struct functi
 
 enum copy_way copy_way_of_call(const struct function_list *functions, size_t part, uint64_t target)
 {
-    const struct function *from = &functions->items[part];
-    const struct function *to = function_list_at(functions, target);
+    const struct function *from = &functions->items[part], *to;
 
     if (target > from->address && target < from->end)
         return COPY_WAY_INSIDE;
+    to = function_list_at(functions, target);
     return to && is_hooked_body(to) ? COPY_WAY_BODY : COPY_WAY_OUT;
 }
 

@@ -1,6 +1,6 @@
 #include "rewriter/elf/elf_copy_frames_can.h"
 
-#include "rewriter/code/decode.h"
+#include "rewriter/code/decode_plain.h"
 #include "rewriter/elf/dwarf_write.h"
 #include "rewriter/elf/elf_copy_piece.h"
 #include "rewriter/elf/lsda.h"
@@ -48,23 +48,35 @@ static bool starts_has(const struct starts *starts, uint64_t address)
     return address <= starts->function->end && starts->bits[at / 8] >> at % 8 & 1;
 }
 
+/* 0 if no instruction is there. */
+static size_t length_at(const ZydisDecoder *decoder, const uint8_t *bytes, size_t room)
+{
+    size_t plain = room >= PLAIN_ROOM ? plain_length(bytes, 0) : 0;
+    struct instruction at;
+
+    if (plain)
+        return plain;
+    if (room >= PLAIN_ROOM && plain_decode(0, bytes, &at))
+        return at.length;
+    return instruction_decode(decoder, 0, bytes, room, &at) ? at.length : 0;
+}
+
 static bool starts_find(struct starts *starts, const struct code *code)
 {
     const struct function *function = starts->function;
     uint64_t size = function->end - function->address, at;
-    struct instruction instruction;
+    size_t room, length;
     ZydisDecoder decoder;
-    size_t room;
     const uint8_t *bytes = code_at(code, function->address, &room);
 
     if (!bytes || size > room)
         return false;
     decoder_init(&decoder);
     starts->bits = memory_zeroed(size / 8 + 1, 1);
-    for (at = 0; at < size; at += instruction.length) {
+    for (at = 0; at < size; at += length) {
         starts->bits[at / 8] |= (uint8_t)(1u << at % 8);
-        if (!instruction_decode(&decoder, function->address + at, bytes + at, size - at,
-                                &instruction))
+        length = length_at(&decoder, bytes + at, size - at);
+        if (!length)
             return false;
     }
     starts->bits[size / 8] |= (uint8_t)(1u << size % 8);

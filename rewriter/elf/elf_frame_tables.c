@@ -139,7 +139,8 @@ static uint64_t read_table(struct frame_tables *tables, uint64_t address)
     uint64_t count, next = address + 8, behind;
     struct unit unit = {UINT64_MAX, 0};
 
-    if (!read_word(tables, address, &count) || count == 0 || count > MOST_FRAMES)
+    /* as it stands: what the loader sets is no count */
+    if (!read_bytes(tables, address, &count, sizeof count) || count == 0 || count > MOST_FRAMES)
         return 8;
     for (uint64_t i = 0; i < count; i++) {
         next = read_frame(tables, next, &behind);

@@ -64,7 +64,8 @@ struct flow_table {
  *
  * Labels are addresses within the function that words outside of its tables hold, or that code
  * takes, while it has an indirect jump that such an address may come to. Each needs a trampoline,
- * as the targets of tables that are not bounded do.
+ * as the targets of tables that are not bounded do. So does a fragment's first byte if its address
+ * is held or taken anywhere: what is no sure function counts as a fragment, and may be called.
  */
 struct flow {
     enum flow_doubt doubt;

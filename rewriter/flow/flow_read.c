@@ -111,6 +111,19 @@ static enum flow_doubt add_label(struct reading *reading, struct offsets *labels
     return FLOW_CERTAIN;
 }
 
+/* Whether a word of data or code has the address of the first byte. */
+static bool is_pointed_at(const struct reading *reading)
+{
+    const struct flow_source *source = reading->source;
+    uint64_t address = reading->body.address;
+    size_t at = partition_point(i, source->pointer_count,
+                                source->pointers[source->by_target[i]].target < address);
+
+    return address_set_has(&source->map->pointers, address) ||
+           (at < source->pointer_count &&
+            source->pointers[source->by_target[at]].target == address);
+}
+
 /* The first of by_target that leads behind the function's first byte. */
 static size_t first_word(const struct reading *reading)
 {
@@ -173,6 +186,14 @@ static void add_flow_label(struct flow *flow, uint64_t address)
     flow->labels =
         memory_grow(flow->labels, flow->label_count, &flow->label_room, sizeof *flow->labels);
     flow->labels[flow->label_count++] = address;
+}
+
+/* No patch leads from there to the copy. */
+static void add_first_label(struct flow *flow, uint64_t address)
+{
+    add_flow_label(flow, address);
+    memmove(flow->labels + 1, flow->labels, (flow->label_count - 1) * sizeof *flow->labels);
+    flow->labels[0] = address;
 }
 
 static int by_address(const void *left, const void *right)
@@ -362,7 +383,11 @@ static enum flow_doubt read_all(struct flow *flow, struct reading *reading)
         return doubt;
     add_tables(flow, reading);
     add_labels(flow, reading);
-    return flow->label_count && !may_reach_labels ? FLOW_LABEL : FLOW_CERTAIN;
+    if (flow->label_count && !may_reach_labels)
+        return FLOW_LABEL;
+    if (reading->function->reason == PATCH_FRAGMENT && is_pointed_at(reading))
+        add_first_label(flow, reading->body.address);
+    return FLOW_CERTAIN;
 }
 
 void flow_read(struct flow *flow, const struct flow_source *source, const struct function *function)

@@ -295,6 +295,37 @@ static void a_word_that_no_jump_goes_by_is_in_doubt(void **state)
     image_end(&image);
 }
 
+/* A function's first byte has its patch. A fragment has none, and may be a function all the same
+   that nothing but a pointer leads to. */
+static void a_word_that_leads_to_a_fragment_is_a_label(void **state)
+{
+    struct image image;
+
+    (void)state;
+    image_begin(&image, "\x31\xc0\x90\xc3", 4, NULL, 0);
+    add_pointer(&image, TABLE, 0);
+    assert_int_equal(image_read(&image), FLOW_CERTAIN);
+    assert_int_equal(image.flow.label_count, 0);
+    image.function.reason = PATCH_FRAGMENT;
+    assert_int_equal(image_read(&image), FLOW_CERTAIN);
+    assert_int_equal(image.flow.label_count, 1);
+    assert_int_equal(image.flow.labels[0], START);
+    image_end(&image);
+}
+
+static void an_address_of_a_fragment_in_code_is_a_label(void **state)
+{
+    struct image image;
+
+    (void)state;
+    image_begin(&image, "\x31\xc0\x90\xc3", 4, NULL, 0);
+    image.function.reason = PATCH_FRAGMENT;
+    address_set_add(&image.map.pointers, START);
+    assert_int_equal(image_read(&image), FLOW_CERTAIN);
+    assert_int_equal(image.flow.label_count, 1);
+    image_end(&image);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,6 +341,8 @@ int main(void)
         cmocka_unit_test(words_that_are_relocated_are_a_table),
         cmocka_unit_test(a_word_elsewhere_is_a_label),
         cmocka_unit_test(a_word_that_no_jump_goes_by_is_in_doubt),
+        cmocka_unit_test(a_word_that_leads_to_a_fragment_is_a_label),
+        cmocka_unit_test(an_address_of_a_fragment_in_code_is_a_label),
     };
 
     return cmocka_run_group_tests_name("flow", tests, 0, 0);
