@@ -241,6 +241,33 @@ timed\@:                                    /* for a gap of calls; the next gap 
     jmp     3b
     .endif
 
+    .ifeq \is_exact
+/* A jump out of the call that the record is of, which on_leave may have made: where that is not timed,
+   the record ends, and the call goes on as one by a jump out of a frame. */
+left\@:
+    lea     rdx, [rax - RECORD_DISTANCE + THUNK_RETURN]
+    cmp     rdx, [rsp]
+    jne     by_hook\@
+    mov     rdx, [rdi + THREAD_TRACE]
+    mov     rdx, [rdx + TRACE_TICK]
+    cmp     [rax + RECORD_T0], rdx
+    jne     by_hook\@
+    mov     rdx, [rax + RECORD_NODE]
+    mov     rsi, [rax + RECORD_RET]
+    mov     rcx, [rdx + NODE_EXITS]
+    inc     rcx
+    not     rcx
+    mov     [rax + RECORD_SLOT], rcx
+    not     rcx
+    mov     [rdx + NODE_EXITS], rcx
+    lea     rax, [rax - THUNK_SIZE]
+    mov     [rdi + THREAD_TOP], rax
+    mov     [rsp], rsi
+    mov     [rdi + THREAD_JUMP_NODE], rdx
+    mov     [rdi + THREAD_JUMP], rsp
+    mov     rcx, [rsp - 64]
+    .endif
+
 jumped\@:                                   /* below the context that has jumped; in a chain of jumps, */
     mov     rdx, [rdi + THREAD_JUMP_NODE]   /* below the first */
     mov     eax, [rdx + NODE_CONTEXT]
@@ -255,8 +282,12 @@ jumped\@:                                   /* below the context that has jumped
 
 by_record\@:
     cmp     [rax + RECORD_SLOT], rsp
-    je      by_hook\@                       /* a jump out of the call that the record is of */
     jb      slow\@
+    .if \is_exact
+    je      by_hook\@                       /* a jump out of the call that the record is of */
+    .else
+    je      left\@
+    .endif
     add     rax, RECORD_NODE - SHADOW_NODE
     jmp     2b
 
