@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define MOST_ENTRIES 65536
-#define TORN_ENTRIES 4           /* that are looked at behind a table's end */
+#define TORN_ENTRIES 64          /* that are looked at behind a table's end */
 #define OTHER_WORK   (16u << 20) /* bytes of other parts that are read for one function */
 
 enum entry {

@@ -185,6 +185,21 @@ static void half_a_comparison_bounds_nothing(void **state)
     image_end(&image);
 }
 
+/* Entries may lead to parts in several places that are not known to be of the family. */
+static void a_table_that_goes_on_far_behind_is_in_doubt(void **state)
+{
+    static const uint32_t torn[] = {23, 24, 24, 24, 24, 24, 24, 26};
+    char half[sizeof compared];
+    struct image image;
+
+    (void)state;
+    memcpy(half, compared, sizeof half);
+    memcpy(half + 5, "\x66\x90", 2);
+    image_begin(&image, half, sizeof half - 1, torn, 8);
+    assert_int_equal(image_read(&image), FLOW_UNKNOWN_JUMP);
+    image_end(&image);
+}
+
 static void another_table_within_is_no_bound(void **state)
 {
     struct image image;
@@ -335,6 +350,7 @@ int main(void)
         cmocka_unit_test(tail_calls_are_no_jumps_by_a_table),
         cmocka_unit_test(a_comparison_bounds_a_table),
         cmocka_unit_test(half_a_comparison_bounds_nothing),
+        cmocka_unit_test(a_table_that_goes_on_far_behind_is_in_doubt),
         cmocka_unit_test(another_table_within_is_no_bound),
         cmocka_unit_test(a_table_that_does_not_fit_is_in_doubt),
         cmocka_unit_test(a_table_is_found_through_a_stack_slot),
