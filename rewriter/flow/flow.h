@@ -21,7 +21,7 @@ enum flow_doubt {
     FLOW_ENTERED,      /* called, or jumped to, in its middle from a function of another family */
     FLOW_UNMOVABLE,    /* an instruction that works at its own address only, or leaves by a way
                           that cannot be seen (transactions) */
-    FLOW_FLAGS,        /* flags are alive where a call returns */
+    FLOW_FLAGS,        /* flags are alive where it is entered, or where a call returns */
     FLOW_STACK,        /* where the return address lies at a jump out is not known */
     FLOW_FRAMES,       /* its unwind information cannot be carried over */
     FLOW_NO_ROOM,      /* no trampoline fits where it is needed */

@@ -133,10 +133,12 @@ static bool is_joined(const struct flow_body *body, uint32_t offset)
 
 /*
  * Where flags are alive behind a call to which a branch leads, they are that branch's: the call
- * does not return. Compilers know no function that returns flags.
+ * does not return. Compilers know no function that returns flags, nor one that is given any.
  */
-static enum flow_doubt check_flags(const struct flow_body *body)
+static enum flow_doubt check_flags(const struct flow_body *body, bool is_called)
 {
+    if (is_called && flow_flags_alive(body->bytes, body->size, 0))
+        return FLOW_FLAGS;
     for (size_t i = 0; i < body->call_count; i++)
         if (flow_flags_alive(body->bytes, body->size, body->calls[i]) &&
             !is_joined(body, body->calls[i]))
@@ -161,7 +163,7 @@ enum flow_doubt flow_body_read(struct flow_body *body, const struct code *code,
     doubt = read_instructions(body);
     if (!doubt)
         doubt = check_targets(body);
-    return doubt ? doubt : check_flags(body);
+    return doubt ? doubt : check_flags(body, function->reason != PATCH_FRAGMENT);
 }
 
 void flow_body_free(struct flow_body *body)

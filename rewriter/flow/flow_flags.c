@@ -93,7 +93,7 @@ struct way {
     const uint8_t *bytes;
     uint32_t size;
     struct place here;
-    struct place forks[FORKS]; /* the other ends of conditional branches */
+    struct place forks[FORKS]; /* the other ends of conditional branches, looked at or not */
     unsigned fork_count;
 };
 
@@ -108,6 +108,9 @@ static enum step fork_step(struct way *way, uint32_t target)
 {
     if (target >= way->size)
         return STEP_ON;
+    for (unsigned i = 0; i < way->fork_count; i++)
+        if (way->forks[i].at == target && (way->here.alive & ~way->forks[i].alive) == 0)
+            return STEP_ON;
     if (way->fork_count == FORKS)
         return STEP_READ;
     way->forks[way->fork_count++] = (struct place){target, way->here.alive};
@@ -183,8 +186,8 @@ bool flow_flags_alive(const uint8_t *bytes, uint32_t size, uint32_t offset)
     ZydisDecoderInit(&way.decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     if (is_read(&way, &left))
         return true;
-    while (way.fork_count) {
-        way.here = way.forks[--way.fork_count];
+    for (unsigned i = 0; i < way.fork_count; i++) {
+        way.here = way.forks[i];
         if (is_read(&way, &left))
             return true;
     }
