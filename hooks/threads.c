@@ -208,7 +208,7 @@ void thread_leave(struct thread *thread)
 /* Pages for a new thread's state: one that a thread that is gone has left, or a fresh one. */
 static struct thread *state_for_new_thread(uint32_t tid)
 {
-    struct thread **link, *found = 0, *fresh;
+    struct thread **link, *found = 0;
     uint32_t live = 0;
 
     if (begun_since_sweep++ > live_at_sweep) {
@@ -230,10 +230,10 @@ static struct thread *state_for_new_thread(uint32_t tid)
         begun_since_sweep = 0;
         live_at_sweep = live;
     }
-    fresh = found ? found : pages_take_wiped_on_fork(sizeof *fresh);
-    if (fresh)
-        memset(fresh, 0, sizeof *fresh);
-    return fresh;
+    if (!found)
+        return pages_take_wiped_on_fork(sizeof *found);
+    memset(found, 0, sizeof *found);
+    return found;
 }
 
 static bool thread_set_up(struct thread *thread, uint32_t tid)

@@ -37,7 +37,8 @@ within()
 # addresses for the table
 more_of 65536 threads 100
 within "memory of a thread at rest" "$share" $((57 * 1024))
-within "addresses of a thread" "$space" $((8192 * 1024 + 12288))
+# 16 KB of them are for calls between copies: memory only where there are copies.
+within "addresses of a thread" "$space" $((8192 * 1024 + 28672))
 
 # 64 in a block of 63, and of places of 8 in the table 1 1/3 to 2 2/3
 more_of 200000 contexts 16
