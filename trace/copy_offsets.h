@@ -35,6 +35,8 @@
  *      +-----+------+------+----------+--------+
  *      | ret | body | node | distance | caller |
  *      +-----+------+------+----------+--------+
+ *
+ * What is found instead at that place is kept at the one beside it, for once.
  */
 #define SITES_SIZE    16384 /* a power of 2 */
 #define SITE_SIZE     32

@@ -81,7 +81,18 @@
     add     ecx, esi
     add     ecx, [rsi + COPY_START]
     and     ecx, SITES_SIZE - SITE_SIZE
+    mov     esi, ecx                        /* what is there moves over */
+    xor     esi, SITE_SIZE
     add     rcx, rdi
+    add     rsi, rdi
+    mov     [rsp - 104], rdx
+    mov     qword ptr [rsi + THREAD_SITES + SITE_RET], 0
+    .irp    field, SITE_BODY, SITE_NODE, SITE_DISTANCE, SITE_RET
+    mov     rdx, [rcx + THREAD_SITES + \field]
+    mov     [rsi + THREAD_SITES + \field], rdx
+    .endr
+    mov     rdx, [rsp - 104]
+    mov     rsi, [rsp - 64]
     mov     qword ptr [rcx + THREAD_SITES + SITE_RET], 0
     mov     [rcx + THREAD_SITES + SITE_DISTANCE], edx
     mov     [rcx + THREAD_SITES + SITE_NODE], rax

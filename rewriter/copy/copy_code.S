@@ -74,6 +74,25 @@
     hole    HOLE_WORD, PAGE_THREAD
     .endm
 
+/* Is it the call that rax is the place of? rcx: S, rsi: the body. rsi becomes the caller's slot. */
+    .macro known_call otherwise
+    cmp     [rdi + rax + THREAD_SITES + SITE_BODY], rsi
+    jne     \otherwise
+    mov     rsi, [rsp + 8]
+    cmp     [rdi + rax + THREAD_SITES + SITE_RET], rsi
+    jne     \otherwise
+    movsxd  rsi, dword ptr [rdi + rax + THREAD_SITES + SITE_DISTANCE]
+    add     rsi, rcx
+    cmp     rsi, [rdi + THREAD_CALLER]      /* its caller's frame as far away, */
+    jne     \otherwise
+    lea     rcx, [SHADOW_SCALE * rsi]
+    add     rcx, [rdi + THREAD_SHADOW]
+    mov     rcx, [rcx + SHADOW_NODE]
+    mov     ecx, [rcx + NODE_CONTEXT]
+    cmp     ecx, [rdi + rax + THREAD_SITES + SITE_CALLER] /* and of the same context? */
+    jne     \otherwise
+    .endm
+
 /*
  * A function is entered: rsp = S - 8, where the address of its body is. It goes on there, counted if
  * it is a call that is known from before and is not to be timed. Else it goes to on_entry or on_leaf
@@ -103,21 +122,8 @@
     xor     eax, ecx
     add     eax, esi
     and     eax, SITES_SIZE - SITE_SIZE
-    cmp     [rdi + rax + THREAD_SITES + SITE_BODY], rsi
-    jne     \name\()_miss
-    mov     rsi, [rsp + 8]
-    cmp     [rdi + rax + THREAD_SITES + SITE_RET], rsi
-    jne     \name\()_miss
-    movsxd  rsi, dword ptr [rdi + rax + THREAD_SITES + SITE_DISTANCE]
-    add     rsi, rcx
-    cmp     rsi, [rdi + THREAD_CALLER]      /* its caller's frame as far away, */
-    jne     \name\()_miss
-    lea     rcx, [SHADOW_SCALE * rsi]
-    add     rcx, [rdi + THREAD_SHADOW]
-    mov     rcx, [rcx + SHADOW_NODE]
-    mov     ecx, [rcx + NODE_CONTEXT]
-    cmp     ecx, [rdi + rax + THREAD_SITES + SITE_CALLER] /* and of the same context? */
-    jne     \name\()_miss
+    known_call \name\()_other
+\name\()_known:
     mov     rax, [rdi + rax + THREAD_SITES + SITE_NODE]
     mov     ecx, [rax + NODE_CALLS]
     .if \is_leaf
@@ -151,6 +157,13 @@
     mov     rcx, [rsp - 16]
     mov     rax, [rsp - 8]
     ret
+
+\name\()_other:
+    xor     eax, SITE_SIZE                  /* what was there before that */
+    lea     rcx, [rsp + 8]
+    mov     rsi, [rsp]
+    known_call \name\()_miss
+    jmp     \name\()_known
 
 \name\()_miss:
     mov     [rsp - 32], rdx
