@@ -27,19 +27,19 @@
 /* The instruction just put ends in four bytes to fill in, and `behind` more. */
     .macro hole kind, value=0, behind=0
 9:  .pushsection .rodata.holes, "a"
-    .short  9b - code - 4 - \behind, \kind, \value, \behind
+    .short  9b - 0b - 4 - \behind, \kind, \value, \behind
     .popsection
     .endm
 
     .macro row cfa
 9:  .pushsection .rodata.rows, "a"
-    .short  9b - code, \cfa
+    .short  9b - 0b, \cfa
     .popsection
     .endm
 
     .macro begin_code name
     .balign 64
-    .set    code, .
+0:
     .pushsection .rodata.holes, "a"
 \name\()_holes:
     .popsection
