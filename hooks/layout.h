@@ -29,7 +29,6 @@
 #define TRACE_HOOK    3328
 #define NODE_SITE     0
 #define NODE_PARENT   8
-#define NODE_FUNCTION 12
 #define NODE_TICKS    32
 #define NODE_GAP      52
 #define NODE_MASK     53

@@ -43,10 +43,10 @@ struct table_entry {
 /* What is known of calls of copies by copies: trace/copy_offsets.h. */
 struct call_site {
     uint64_t ret; /* the call's return address; 0: free */
-    uint64_t body; /* of the callee: its first instruction */
     struct trace_node *node;
-    int32_t distance;
+    int64_t distance;
     uint32_t caller; /* context */
+    uint32_t function;
 };
 
 struct thread {
@@ -147,7 +147,7 @@ ASSERT_HOT(hints, THREAD_HINTS);
 ASSERT_HOT(copies_low, THREAD_COPIES);
 ASSERT_HOT(sites, THREAD_SITES);
 ASSERT_HOT(sites[0].ret, THREAD_SITES + SITE_RET);
-ASSERT_HOT(sites[0].body, THREAD_SITES + SITE_BODY);
+ASSERT_HOT(sites[0].function, THREAD_SITES + SITE_FUNCTION);
 ASSERT_HOT(sites[0].caller, THREAD_SITES + SITE_CALLER);
 ASSERT_HOT(sites[0].node, THREAD_SITES + SITE_NODE);
 ASSERT_HOT(sites[0].distance, THREAD_SITES + SITE_DISTANCE);

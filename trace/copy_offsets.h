@@ -27,35 +27,37 @@
 #define PAGE_THREAD   3384
 
 /*
- * What is known of a call of a copy by a copy, found by its return address, its slot and the callee's body:
- * the distance from its slot to its caller's frame, the context that the caller's callees hang
- * below, and that of the call.
+ * What is known of a call of a copy by a copy, found by its return address, its slot and the number
+ * of the function: the distance from its slot to its caller's frame, the context that the caller's
+ * callees hang below, and the call's node.
  *
- *      0     8      16     24         28
- *      +-----+------+------+----------+--------+
- *      | ret | body | node | distance | caller |
- *      +-----+------+------+----------+--------+
+ *      0     8      16         24       28
+ *      +-----+------+----------+--------+----------+
+ *      | ret | node | distance | caller | function |
+ *      +-----+------+----------+--------+----------+
  *
- * What is found instead at that place is kept at the one beside it, for once.
+ * What is found instead at that place is kept at the one beside it, for once. Addresses alone do not
+ * tell a function: another image may lie where one was that was unloaded.
  */
 #define SITES_SIZE    16384 /* a power of 2 */
 #define SITE_SIZE     32
 #define SITE_RET      0
-#define SITE_BODY     8
-#define SITE_NODE     16
-#define SITE_DISTANCE 24
-#define SITE_CALLER   28
+#define SITE_NODE     8
+#define SITE_DISTANCE 16
+#define SITE_CALLER   24
+#define SITE_FUNCTION 28
 #define SITES_MIX     0x1e3779b1 /* multiplier of a return address */
 
 /* Behind a call in a copy: nop dword [rax + n], with the distance in n. */
 #define MARK_NOP      0x801f0f
 #define MARK_NOP_SIZE 7
 
-#define NODE_CALLS   16
-#define NODE_EXITS   24
-#define NODE_PASSED  40
-#define NODE_NEXT    48
-#define NODE_CONTEXT 60
+#define NODE_FUNCTION 12
+#define NODE_CALLS    16
+#define NODE_EXITS    24
+#define NODE_PASSED   40
+#define NODE_NEXT     48
+#define NODE_CONTEXT  60
 
 /* An entry of the shadow of a stack: SHADOW_SCALE words for a word. */
 #define SHADOW_SCALE 4

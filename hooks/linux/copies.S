@@ -77,9 +77,8 @@
     jne     9f
     imul    ecx, esi, SITES_MIX
     xor     ecx, esp
-    mov     rsi, [rsp - 64]
+    imul    esi, dword ptr [rax + NODE_FUNCTION], SITE_SIZE
     add     ecx, esi
-    add     ecx, [rsi + COPY_START]
     and     ecx, SITES_SIZE - SITE_SIZE
     mov     esi, ecx                        /* what is there moves over */
     xor     esi, SITE_SIZE
@@ -87,18 +86,16 @@
     add     rsi, rdi
     mov     [rsp - 104], rdx
     mov     qword ptr [rsi + THREAD_SITES + SITE_RET], 0
-    .irp    field, SITE_BODY, SITE_NODE, SITE_DISTANCE, SITE_RET
+    .irp    field, SITE_CALLER, SITE_NODE, SITE_DISTANCE, SITE_RET
     mov     rdx, [rcx + THREAD_SITES + \field]
     mov     [rsi + THREAD_SITES + \field], rdx
     .endr
     mov     rdx, [rsp - 104]
-    mov     rsi, [rsp - 64]
     mov     qword ptr [rcx + THREAD_SITES + SITE_RET], 0
-    mov     [rcx + THREAD_SITES + SITE_DISTANCE], edx
+    mov     [rcx + THREAD_SITES + SITE_DISTANCE], rdx
     mov     [rcx + THREAD_SITES + SITE_NODE], rax
-    mov     edx, [rsi + COPY_START]
-    add     rdx, rsi
-    mov     [rcx + THREAD_SITES + SITE_BODY], rdx
+    mov     edx, [rax + NODE_FUNCTION]
+    mov     [rcx + THREAD_SITES + SITE_FUNCTION], edx
     mov     rdx, [rsp - 96]
     mov     rsi, [rdi + THREAD_SHADOW]
     mov     rsi, [rsi + SHADOW_SCALE * rdx + SHADOW_NODE]

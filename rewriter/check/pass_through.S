@@ -34,7 +34,13 @@ umbra_enter_6:
 
 copy_entry:
     .cfi_startproc
+    mov COPY_START(%rax), %ecx          /* rax: the key */
+    add %rcx, %rax
     mov %rax, -64(%rsp)
+    mov -56(%rsp), %rdi
+    mov -48(%rsp), %rsi
+    mov -40(%rsp), %rdx
+    mov -24(%rsp), %rcx
     mov -16(%rsp), %rax
     jmp *-64(%rsp)
     .cfi_endproc

@@ -74,14 +74,22 @@
     hole    HOLE_WORD, PAGE_THREAD
     .endm
 
-/* Is it the call that rax is the place of? rcx: S, rsi: the body. rsi becomes the caller's slot. */
+/* esi: the function's number. */
+    .macro load_function
+    mov     rsi, [rsp]
+    mov     esi, [rsi - FRONT_SIZE + FRONT_KEY + COPY_INDEX]
+    add     esi, [rip]
+    hole    HOLE_IMAGE, IMAGE_FIRST_FUNCTION
+    .endm
+
+/* Is it the call that rax is the place of? rcx: S, esi: the function. rsi becomes the caller's slot. */
     .macro known_call otherwise
-    cmp     [rdi + rax + THREAD_SITES + SITE_BODY], rsi
+    cmp     [rdi + rax + THREAD_SITES + SITE_FUNCTION], esi
     jne     \otherwise
     mov     rsi, [rsp + 8]
     cmp     [rdi + rax + THREAD_SITES + SITE_RET], rsi
     jne     \otherwise
-    movsxd  rsi, dword ptr [rdi + rax + THREAD_SITES + SITE_DISTANCE]
+    mov     rsi, [rdi + rax + THREAD_SITES + SITE_DISTANCE]
     add     rsi, rcx
     cmp     rsi, [rdi + THREAD_CALLER]      /* its caller's frame as far away, */
     jne     \otherwise
@@ -117,10 +125,12 @@
     jb      \name\()_miss
     cmp     rcx, [rdi + THREAD_JUMP]        /* a jump that is no call? */
     je      \name\()_miss
-    mov     rsi, [rsp]
+    load_function
     imul    eax, [rsp + 8], SITES_MIX       /* was a call of this from there seen, */
-    xor     eax, ecx
-    add     eax, esi
+    xor     ecx, eax
+    imul    eax, esi, SITE_SIZE
+    add     eax, ecx
+    lea     rcx, [rsp + 8]
     and     eax, SITES_SIZE - SITE_SIZE
     known_call \name\()_other
 \name\()_known:
@@ -161,7 +171,7 @@
 \name\()_other:
     xor     eax, SITE_SIZE                  /* what was there before that */
     lea     rcx, [rsp + 8]
-    mov     rsi, [rsp]
+    load_function
     known_call \name\()_miss
     jmp     \name\()_known
 

@@ -11,6 +11,8 @@
 #define HOLE_SHARED                                                                                \
     5 /* distance of code that the image's copies share: its offset there, `value` */
 
+#define HOLE_IMAGE 6 /* distance of a word of the image header: `value`, its offset there */
+
 #ifndef __ASSEMBLER__
 
 #include <stdint.h>

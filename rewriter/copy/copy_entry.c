@@ -75,7 +75,8 @@ void copy_fields_bind(const struct copy_fields *fields, struct stub_segment *stu
 {
     for (size_t i = 0; i < fields->operand_count; i++) {
         const struct copy_operand *at = &fields->operands[i];
-        uint64_t word = targets->hook - offsetof(struct trace_header, hook) + at->word;
+        uint64_t page = targets->hook - offsetof(struct trace_header, hook);
+        uint64_t word = (at->is_of_header ? targets->header : page) + at->word;
         uint32_t distance =
             (uint32_t)(word - (stubs->address + at->field + sizeof distance + at->behind));
 
@@ -98,8 +99,8 @@ static void put_with_word(struct copy_writer *writer, const void *opcode, size_t
     copy_put(writer, opcode, size);
     fields->operands = memory_grow(fields->operands, fields->operand_count, &fields->operand_room,
                                    sizeof *fields->operands);
-    fields->operands[fields->operand_count++] =
-        (struct copy_operand){(uint32_t)writer->stubs->code.size, (uint16_t)word, (uint16_t)behind};
+    fields->operands[fields->operand_count++] = (struct copy_operand){
+        (uint32_t)writer->stubs->code.size, (uint16_t)word, (uint8_t)behind, false};
     copy_put(writer, "\0\0\0\0\0", sizeof(uint32_t) + behind);
 }
 
@@ -118,7 +119,7 @@ static void put_word_operand(struct copy_writer *writer, const struct copy_hole 
     fields->operands = memory_grow(fields->operands, fields->operand_count, &fields->operand_room,
                                    sizeof *fields->operands);
     fields->operands[fields->operand_count++] =
-        (struct copy_operand){field, hole->value, hole->behind};
+        (struct copy_operand){field, hole->value, (uint8_t)hole->behind, hole->kind == HOLE_IMAGE};
 }
 
 static void put_header_distance(struct copy_writer *writer, uint32_t field)
@@ -144,6 +145,7 @@ static void fill_hole(struct copy_writer *writer, const struct copy_hole *hole, 
 
     switch (hole->kind) {
     case HOLE_WORD:
+    case HOLE_IMAGE:
         put_word_operand(writer, hole, field);
         return;
     case HOLE_HEADER:

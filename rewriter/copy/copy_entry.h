@@ -9,11 +9,12 @@
 
 /* Distances in the stub segment that are filled in once what they lead to has its address. */
 struct copy_fields {
-    /* Operands that are words of the hook word's page. */
+    /* Operands that are words of the hook word's page, or of the image header. */
     struct copy_operand {
         uint32_t field;
-        uint16_t word;   /* offset in the page */
-        uint16_t behind; /* bytes of the instruction behind the field */
+        uint16_t word;   /* offset in the page, or in the header */
+        uint8_t behind;  /* bytes of the instruction behind the field */
+        bool is_of_header;
     } * operands;
     size_t operand_count, operand_room;
     uint32_t *headers; /* distances of the image header from a key, its first word: offsets */
