@@ -41,9 +41,11 @@
     .balign 64
 0:
     .pushsection .rodata.holes, "a"
+    .balign 2
 \name\()_holes:
     .popsection
     .pushsection .rodata.rows, "a"
+    .balign 2
 \name\()_rows:
     .popsection
 \name\()_code:
