@@ -39,8 +39,10 @@ void copy_depth_enter(struct copy_depth *depth, size_t offset)
 
 void copy_depth_branch(struct copy_depth *depth, size_t target)
 {
+    if (target >= depth->size) /* out of the function: its frame may be gone already */
+        return;
     depth->body = depth->now;
-    if (target < depth->size && !depth->at[target])
+    if (!depth->at[target])
         depth->at[target] = depth->now + 2;
 }
 

@@ -10,13 +10,13 @@
 
 /*
  * Follows the instructions in the order of their addresses, not as they are executed: where nothing
- * tells how deep the stack is, it is taken to be as deep as at the last branch before. So this may
- * be wrong, and whoever uses it must be able to see that.
+ * tells how deep the stack is, it is taken to be as deep as at the last branch before that stays
+ * inside. So this may be wrong, and whoever uses it must be able to see that.
  */
 struct copy_depth {
     int32_t now;   /* in bytes, or DEPTH_UNKNOWN */
     int32_t frame; /* where rbp points, likewise */
-    int32_t body;  /* at the last branch, likewise */
+    int32_t body;  /* at the last branch inside, likewise */
     bool is_over;  /* control does not come to the next instruction from here */
     int32_t *at;   /* at each offset that a branch before leads to, + 2; else 0 */
     size_t size, room;

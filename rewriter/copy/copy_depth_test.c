@@ -96,12 +96,21 @@ static void test_behind_an_end(void **state)
            END(1, 8), PASS("\x5b", 8), END(1, 0), PASS("\x90", 16));
 }
 
+/* A jump out of the function, where its frame is gone, says nothing of what comes behind it. */
+static void test_behind_a_tail_call(void **state)
+{
+    (void)state;
+    FOLLOW(PASS("\x53", 0), BRANCH(2, 0, 8), PASS("\x5b", 8), BRANCH(5, 4096, 0), END(1, 0),
+           PASS("\x90", 8));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_moves_the_stack_pointer),
         cmocka_unit_test(test_frames),
         cmocka_unit_test(test_behind_an_end),
+        cmocka_unit_test(test_behind_a_tail_call),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -309,6 +309,10 @@ static void follow_depth(struct copy_depth *depth, const struct function *functi
         copy_depth_end(depth);
         break;
     case FLOW_INDIRECT_JUMP:
+        if (depth->now) /* by a table, not a tail call */
+            depth->body = depth->now;
+        copy_depth_end(depth);
+        break;
     case FLOW_END:
         copy_depth_end(depth);
         break;
