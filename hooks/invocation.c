@@ -25,6 +25,7 @@
 
 #include "hooks/events.h"
 #include "hooks/session.h"
+#include "hooks/shadow.h"
 #include "thunkstash/pages.h"
 
 /* In a record's weight: its invocation was parked, and its end noted as an event. */
@@ -283,6 +284,8 @@ static void park_top(struct thread *thread, uint64_t now)
 
 static void leave_top(struct thread *thread, uint64_t entered, uint64_t now)
 {
+    if (record_is_live(thread->own.top))
+        shadow_hand_over(thread, thread->own.top);
     if (entered != STACK_IS_GONE && invocation_may_go_on(thread, thread->own.top, entered))
         park_top(thread, now);
     else

@@ -162,6 +162,18 @@ static void leave(struct thread *thread, struct shadow_entry *frame, uint64_t sl
     frame->ret = was.ret;
 }
 
+/* Another frame may have come to lie in the slot of a record that was left: it was counted later. */
+void shadow_hand_over(const struct thread *thread, const struct record *top)
+{
+    struct shadow_entry *frame;
+
+    if (!is_covered(thread, record_slot(top)) || top->mark != top->node->calls)
+        return;
+    frame = shadow_at(thread, record_slot(top));
+    if (frame->ret == top->ret && shadow_node(frame) == top->node)
+        frame->ret = 0;
+}
+
 void shadow_revive(struct thread *thread, struct shadow_entry *frame)
 {
     for (; frame && shadow_is_parked(frame); frame = shadow_of_frame(thread, frame->below)) {

@@ -20,9 +20,11 @@
  * How a frame is counted, so that a hook that never goes on (a handler has left it by longjmp) has
  * counted it, or not, and whoever finds the frame in the chain knows:
  *
- *      begins      time = ~node.calls, caller = slot, node.calls + 1, time
- *      ends        ret = ~node.exits, node.exits + 1, caller = below
+ *      begins            time = ~node.calls, caller = slot, node.calls + 1, time
+ *      ends              ret = ~node.exits, node.exits + 1, caller = below
+ *      gets a record     record.mark = node.calls, ret = 0, caller = below
  *
+ * A record without a mark counts nothing, so the frame is what is counted until the record has one.
  * A handler's calls may find one that ends, and count it, before the hook goes on: so that stores
  * the new count. No return address is negative. Neither a time nor a tick has the SHADOW_COUNTING
  * bits.
@@ -81,6 +83,9 @@ void shadow_end(struct thread *thread, struct shadow_entry *frame, uint64_t now,
 
 /* How many calls a timed one stands for. */
 uint64_t shadow_weight(const struct shadow_entry *frame);
+
+/* The frame in the slot of the record on top, if there is one, is over, as its count is the record's. */
+void shadow_hand_over(const struct thread *thread, const struct record *top);
 
 /* A parked frame returns, so its callers are live, too: none of them is parked any more. */
 void shadow_revive(struct thread *thread, struct shadow_entry *frame);

@@ -544,14 +544,15 @@ slow\@:
     mov     [rsi + RECORD_T0], rax
     mov     rax, [rdx + SHADOW_NODE]
     mov     [rsi + RECORD_NODE], rax
-    mov     rax, [rax + NODE_CALLS]
-    mov     [rsi + RECORD_MARK], rax
+    mov     qword ptr [rsi + RECORD_MARK], 0
     mov     [rdi + THREAD_TOP], rsi
     cmp     [rsi + RECORD_SLOT], rcx        /* used by a handler before it became the top? */
     jne     1b
+    mov     rax, [rax + NODE_CALLS]         /* from now on its count is the record's: shadow.h */
+    mov     [rsi + RECORD_MARK], rax
+    mov     qword ptr [rdx + SHADOW_RET], 0
     mov     rax, [rdx + SHADOW_BELOW]
     mov     [rdi + THREAD_CALLER], rax
-    mov     qword ptr [rdx + SHADOW_RET], 0
     lea     rax, [rsi - RECORD_DISTANCE + THUNK_RETURN]
     mov     [rcx], rax
 3:  restore_at_entry

@@ -1,6 +1,6 @@
 /*
- * A signal at each instruction of calls: of a leaf, of a function that is none, and of one that
- * jumps to that. The parent steps through its child up to some instructions further each round. The
+ * A signal at each instruction of calls: of a leaf, of a function that is none, and of two that
+ * jump to that, one by a pointer. The parent steps through its child up to some instructions further each round. The
  * handler makes the same calls, and returns or leaves by siglongjmp. Prints how many rounds there
  * were, and how often each function's body was run.
  *
@@ -26,7 +26,7 @@
 #define MOST      5000 /* instructions of a round */
 #define STEP_FLAG 0x100
 
-enum { LEAF, LOOP, JUMP, HANDLE, FUNCTIONS };
+enum { LEAF, LOOP, JUMP, LEAP, HANDLE, FUNCTIONS };
 
 static volatile long runs[FUNCTIONS];
 static volatile bool arrived, stepping; /* volatile: all calls of a kind are made from one place */
@@ -59,6 +59,14 @@ COUNTED int jump(int n)
     return loop(n);
 }
 
+static int (*volatile loop_pointer)(int) = loop;
+
+COUNTED int leap(int n)
+{
+    COUNT(LEAP);
+    return loop_pointer(n);
+}
+
 COUNTED void handle(int signal)
 {
     (void)signal;
@@ -67,6 +75,7 @@ COUNTED void handle(int signal)
     leaf(1);
     loop(1);
     jump(1);
+    leap(1);
     if (leaves)
         siglongjmp(before, 1);
 }
@@ -80,6 +89,7 @@ static void round_of_calls(void)
         leaf(1);
         loop(1);
         jump(1);
+        leap(1);
     }
 }
 
@@ -95,8 +105,8 @@ static void child(void)
             round_of_calls();
         TRAP();
     } while (arrived);
-    printf("leaf %ld\nloop %ld\njump %ld\nhandle %ld\n", runs[LEAF], runs[LOOP], runs[JUMP],
-           runs[HANDLE]);
+    printf("leaf %ld\nloop %ld\njump %ld\nleap %ld\nhandle %ld\n", runs[LEAF], runs[LOOP],
+           runs[JUMP], runs[LEAP], runs[HANDLE]);
     exit(0);
 }
 
