@@ -23,10 +23,12 @@ static struct entry read_entry(const uint64_t *slot, uint64_t key)
     return (struct entry){(uint64_t)slot, *slot, key, slow_path_function(body)};
 }
 
-/* Whether the hook of entry.S is to give it a thunk: a leaf that is to be timed. */
-static bool needs_thunk(const struct entry *entry, uint64_t weight)
+/* Whether the hook of entry.S is to give it a thunk: a leaf that is to be timed, or is in the chain
+   of a new peak of the stack. */
+static bool needs_thunk(const struct thread *thread, const struct entry *entry, uint64_t weight)
 {
-    return entry->function & TRACE_FUNCTION_LEAF && (weight || !session.is_adaptive);
+    return entry->function & TRACE_FUNCTION_LEAF &&
+           (weight || !session.is_adaptive || entry->slot < thread->peak.lowest);
 }
 
 static bool is_chosen(const struct trace_node *node)
@@ -38,7 +40,7 @@ static bool count(struct thread *thread, const struct entry *entry, struct trace
 {
     uint64_t weight = is_chosen(node);
 
-    if (needs_thunk(entry, weight))
+    if (needs_thunk(thread, entry, weight))
         return false;
     if (entry->function & TRACE_FUNCTION_LEAF) {
         node->passed++;
@@ -166,8 +168,8 @@ static void give_record(struct thread *thread, struct shadow_entry *frame, uint6
         return;
     record->ret = record->body = *slot;
     record->node = shadow_node(&was);
-    record->t0 = was.time;
-    record->weight = shadow_weight(&was);
+    record->t0 = shadow_is_timed(&was) ? was.time : shadow_tick(&was);
+    record->weight = shadow_is_timed(&was) ? shadow_weight(&was) : 1;
     record->mark = shadow_node(&was)->calls;
     __atomic_store_n(&record->slot, (uint64_t)slot + SLOT_BIAS, __ATOMIC_RELEASE);
     thread->caller = shadow_below(&was);

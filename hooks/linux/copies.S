@@ -522,8 +522,10 @@ slow\@:
     mov     rdx, [rdi + THREAD_SHADOW]
     lea     rdx, [rdx + SHADOW_SCALE * rcx]
     .ifeq \is_exact
-    cmp     qword ptr [rdx + SHADOW_TIME], 0
-    jns     slow\@                          /* timed */
+    mov     rax, [rdx + SHADOW_TIME]
+    shr     rax, SHADOW_COUNTING_BIT
+    cmp     eax, 1 << (TICK_FLAG_BIT - SHADOW_COUNTING_BIT)
+    jne     slow\@                          /* timed, or noted */
     .endif
     mov     rsi, [rdi + THREAD_TOP]
     cmp     [rsi + RECORD_SLOT], rcx
