@@ -473,15 +473,21 @@ slow\@:
     .cfi_startproc
     save_work_registers
     innermost_frame 3f
-    .ifeq \is_exact
     mov     rsi, [rdi + THREAD_SHADOW]
     lea     rsi, [rsi + SHADOW_SCALE * rcx]
     mov     rax, [rdi + THREAD_TRACE]
     cmp     qword ptr [rax + TRACE_HOOK], 0 /* paused? */
     je      slow\@
+    .if \is_exact
+    read_time
+    sub     rax, [rsi + SHADOW_TIME]
+    mov     rdx, [rsi + SHADOW_NODE]
+    add     [rdx + NODE_TICKS], rax
+    .else
     mov     rax, [rax + TRACE_TICK]
     cmp     [rsi + SHADOW_TIME], rax
     jne     slow\@
+    .endif
     mov     rax, [rsi + SHADOW_NODE]
     mov     rdx, [rax + NODE_EXITS]
     not     rdx
@@ -492,9 +498,6 @@ slow\@:
     mov     [rdi + THREAD_JUMP], rcx
     mov     rax, [rsi + SHADOW_BELOW]
     mov     [rdi + THREAD_CALLER], rax
-    .else
-    jmp     slow\@
-    .endif
 3:  restore_at_entry
     ret
 
