@@ -7,6 +7,7 @@
 
 shopt -s extglob
 export INSTRUMENT_OPTIONS="--how=copy --poison"
+LIMIT=600 # of what steps through every instruction
 
 # The same, with a service and without.
 alike()
