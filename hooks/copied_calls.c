@@ -2,6 +2,7 @@
  * Copied bodies, where the hot path of linux/copies.S does not know the way: a new context, a call
  * that is to be timed, a new depth of the stack, frames that were left without a return, jumps.
  */
+#include "hooks/generated.h"
 #include "hooks/guard.h"
 #include "hooks/invocation.h"
 #include "hooks/session.h"
@@ -12,7 +13,8 @@
 #include "trace/image_manifest.h"
 
 struct entry {
-    uint64_t slot, site, key;
+    uint64_t slot, ret, key;
+    uint64_t site; /* ret, or where the code of a generator was called from (generated.h) */
     uint32_t function;
 };
 
@@ -20,7 +22,7 @@ static struct entry read_entry(const uint64_t *slot, uint64_t key)
 {
     uint64_t body = key + (uint64_t) * (const int32_t *)(key + COPY_BODY);
 
-    return (struct entry){(uint64_t)slot, *slot, key, slow_path_function(body)};
+    return (struct entry){(uint64_t)slot, *slot, key, *slot, slow_path_function(body)};
 }
 
 /* Whether the hook of entry.S is to give it a thunk: a leaf that is to be timed, or is in the chain
@@ -48,7 +50,7 @@ static bool count(struct thread *thread, const struct entry *entry, struct trace
     }
     if (weight)
         weight = invocation_choose(node, node->calls + node->passed + 1);
-    shadow_push(thread, entry->slot, node, entry->site, weight);
+    shadow_push(thread, entry->slot, node, entry->ret, weight);
     return true;
 }
 
@@ -105,6 +107,8 @@ FROM_ASSEMBLY uint64_t umbra_slow_copy_entry(uint64_t *slot, uint64_t key)
     thread = slow_path_enter(slot, frame, ticks_now());
     if (!thread)
         return true;
+    /* Where the generator cannot be told, it walks past a frame as ever: that has no thunk. */
+    generated_site(thread, slot, *frame, key, &entry.site);
     if (thread->own.ordered && slow_path_on_stack_of_order(thread, slot))
         is_done = begin(thread, &entry);
     thread_publish(thread);
