@@ -42,7 +42,7 @@ static const char help[] =
     "  --instrument-imports    also hook calls to functions of other images\n"
     "  --mode=MODE             profile (default), or calltrace: each call with times;\n"
     "                          report: a mode of the grinder\n"
-    "  --timing=WAY            adaptive (default): time some short calls; exact: all\n"
+    "  --timing=WAY            time calls: adaptive (default), exact (all) or none\n"
     "  --node-limit=N          these and the following are options of\n"
     "                          call_trace_service start\n"
     "  --slices=N\n"

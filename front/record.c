@@ -292,8 +292,20 @@ static void note_end(const struct recording *recording, int status)
     free(text);
 }
 
+/* A report's page is of times. */
+static bool has_times(const struct options *options)
+{
+    bool has = true;
+
+    for (size_t i = 0; i < options->service.count; i++)
+        if (!strncmp(options->service.list[i], "--timing=", 9))
+            has = strcmp(options->service.list[i] + 9, "none") != 0;
+    return has;
+}
+
 static void tell(const struct recording *recording, const struct options *options)
 {
+    const char *text = has_times(options) ? "" : " --text";
     const size_t traces = recording_count_traces(recording);
     const size_t left = recording_count_files(recording, "left");
     char *quoted;
@@ -309,11 +321,11 @@ static void tell(const struct recording *recording, const struct options *option
     if (!traces)
         say("%s: no process was recorded", recording->name);
     else if (!strcmp(recording->name, RECORDING_DEFAULT))
-        say("%zu process%s recorded in %s; to see it: umbra report", traces,
-            traces == 1 ? "" : "es", recording->name);
+        say("%zu process%s recorded in %s; to see it: umbra report%s", traces,
+            traces == 1 ? "" : "es", recording->name, text);
     else
-        say("%zu process%s recorded in %s; to see it: umbra report %s", traces,
-            traces == 1 ? "" : "es", recording->name, quoted);
+        say("%zu process%s recorded in %s; to see it: umbra report%s %s", traces,
+            traces == 1 ? "" : "es", recording->name, text, quoted);
     free(quoted);
 }
 

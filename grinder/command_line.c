@@ -45,7 +45,7 @@ static const char help[] =
     "                        ends with / is a folder, for large programs\n"
     "  --weight=WEIGHT       ns (this is the default) or calls: the figure that folded,\n"
     "                        flamegraph, speedscope and firefox show and that diff\n"
-    "                        compares\n"
+    "                        compares; calls if the recording has no times\n"
     "  --thread-parts        profile: one part per thread (this is the default)\n"
     "  --merge, --merged     profile: all threads of all traces in one part\n"
     "  --split               profile: one file per thread, FILE-01, FILE-02 …;\n"
@@ -289,6 +289,7 @@ static void apply(struct options *options, int option, const char *argument)
         break;
     case WEIGHT:
         options->weight = weight_named(argument);
+        options->has_weight = true;
         break;
     case MERGED:
         options->merged = true;

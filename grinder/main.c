@@ -194,7 +194,9 @@ int main(int argc, const char **argv)
     }
     if (selection_check(&options.selection) < 0)
         result = -1;
-    status = show(&options, profiles, &images);
+    status = mode_choose_weight(&options, profiles);
+    if (!status)
+        status = show(&options, profiles, &images);
     if (result < 0)
         status = options.mode->failure;
     for (size_t side = 0; side < count; side++) {

@@ -205,6 +205,37 @@ static int run_top(const struct options *options)
     return top_run(&top);
 }
 
+int mode_choose_weight(struct options *options, const struct profile *profiles)
+{
+    const struct mode *mode = options->mode;
+    const char *timed = NULL, *untimed = NULL;
+    bool asks_for_calls = options->has_weight && options->weight == WEIGHT_CALLS;
+
+    for (size_t side = 0; side < mode->sides; side++) {
+        timed = timed ? timed : profiles[side].timed;
+        untimed = untimed ? untimed : profiles[side].untimed;
+    }
+    if (!untimed || mode->run == run_stack)
+        return 0;
+    if (!mode->needs_times && (asks_for_calls || (!options->has_weight && !timed))) {
+        options->weight = WEIGHT_CALLS;
+        return 0;
+    }
+    if (mode->needs_times)
+        message("%s has no times, which --mode=%s needs: it was recorded with --timing=none; "
+                "record with --timing=adaptive, or see its calls with --mode=summary or profile",
+                untimed, mode->name);
+    else if (options->has_weight)
+        message("%s has no times for --weight=ns: it was recorded with --timing=none; record with "
+                "--timing=adaptive, or choose --weight=calls",
+                untimed);
+    else
+        message("%s has no times (it was recorded with --timing=none), and %s has: expected "
+                "recordings of one kind; --weight=calls shows the calls of both",
+                untimed, timed);
+    return FAILED;
+}
+
 bool mode_reads_stacks(const struct options *options)
 {
     return options->mode->run == run_stack;
@@ -221,14 +252,14 @@ bool mode_reads_events(const struct options *options)
 }
 
 const struct mode modes[] = {
-    {"profile", false, 1, EXIT_FAILURE, profile_has_format, profile_needs_stacks, run_profile,
-     NULL},
-    {"summary", true, 1, EXIT_FAILURE, NULL, NULL, run_summary, NULL},
-    {"report", false, 1, EXIT_FAILURE, NULL, NULL, run_report, NULL},
-    {"diff", true, SIDES, FAILED, diff_has_format, diff_needs_stacks, run_diff, NULL},
-    {"stack", true, 1, EXIT_FAILURE, stack_has_format, NULL, run_stack, NULL},
-    {"top", true, 1, EXIT_FAILURE, NULL, NULL, NULL, run_top},
-    {NULL, false, 0, 0, NULL, NULL, NULL, NULL},
+    {"profile", false, 1, EXIT_FAILURE, false, profile_has_format, profile_needs_stacks,
+     run_profile, NULL},
+    {"summary", true, 1, EXIT_FAILURE, false, NULL, NULL, run_summary, NULL},
+    {"report", false, 1, EXIT_FAILURE, true, NULL, NULL, run_report, NULL},
+    {"diff", true, SIDES, FAILED, false, diff_has_format, diff_needs_stacks, run_diff, NULL},
+    {"stack", true, 1, EXIT_FAILURE, false, stack_has_format, NULL, run_stack, NULL},
+    {"top", true, 1, EXIT_FAILURE, false, NULL, NULL, NULL, run_top},
+    {NULL, false, 0, 0, false, NULL, NULL, NULL, NULL},
 };
 
 const struct mode *mode_named(const char *name)

@@ -12,9 +12,10 @@
 
 struct mode {
     const char *name;
-    bool merges;  /* all threads into one part, whatever the options say */
-    size_t sides; /* recordings it looks at, each a profile; one may be of many traces */
-    int failure;  /* exit status if something was wrong with the traces or the output */
+    bool merges;      /* all threads into one part, whatever the options say */
+    size_t sides;     /* recordings it looks at, each a profile; one may be of many traces */
+    int failure;      /* exit status if something was wrong with the traces or the output */
+    bool needs_times; /* it shows nothing of recordings without times */
     /* Whether it writes the format of that name, null for its default; null: it knows none. */
     bool (*has_format)(const char *name);
     bool (*needs_stacks)(const struct options *options);
@@ -24,6 +25,10 @@ struct mode {
     /* In place of all that: reads its traces itself, again and again. */
     int (*run_alone)(const struct options *options);
 };
+
+/* Where a recording has no times, has calls shown in their place, as the weight. 0; or what the
+   program is to end with, after a message: times were asked for, or there are times of others. */
+int mode_choose_weight(struct options *options, const struct profile *profiles);
 
 /* Whether what is to be done needs a call-trace recording's events. */
 bool mode_reads_events(const struct options *options);

@@ -16,6 +16,7 @@ struct options {
     char *output; /* null: the mode's default */
     char *format; /* likewise; one that the mode has */
     enum weight weight;
+    bool has_weight; /* it was given */
     bool merged; /* all threads are one part */
     bool split;  /* a file a part */
     bool quiet, verbose;

@@ -35,7 +35,7 @@ void agent_life_end(void)
     session_leave(SESSION_CLOSED);
     threads_cut(self);
     if (self && self->begun == session.number) {
-        thread_suspend(self, here, ticks_now());
+        thread_suspend(self, here, session_ticks());
         thread_end(self, here, TRACE_THREAD_ENDED);
         thread_publish(self);
     }

@@ -282,7 +282,7 @@ void calibrate(void)
     struct probe_costs costs;
     struct guard guard;
 
-    if (session.state != SESSION_RUNNING || session.costs.timed)
+    if (session.state != SESSION_RUNNING || session.counts_only || session.costs.timed)
         return;
     guard = guard_take();
     measure_all(&costs);
@@ -312,7 +312,7 @@ void calibrate_again(void)
 {
     struct probe_costs now, before = session.costs;
 
-    if (!is_worth_it())
+    if (session.counts_only || !is_worth_it())
         return;
     measure_all(&now);
     if (!before.timed)

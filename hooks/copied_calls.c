@@ -33,7 +33,7 @@ static bool needs_thunk(const struct thread *thread, const struct entry *entry, 
            (weight || !session.is_adaptive || entry->slot < thread->peak.lowest);
 }
 
-static bool is_chosen(const struct trace_node *node)
+static bool is_chosen(struct trace_node *node)
 {
     return session.is_adaptive && invocation_is_chosen(node, node->calls + node->passed + 1);
 }
@@ -104,7 +104,7 @@ FROM_ASSEMBLY uint64_t umbra_slow_copy_entry(uint64_t *slot, uint64_t key)
     if (session.state != SESSION_RUNNING || (session_is_paused() && !guard_forked()))
         return true;
     entry = read_entry(slot, key);
-    thread = slow_path_enter(slot, frame, ticks_now());
+    thread = slow_path_enter(slot, frame, session_ticks());
     if (!thread)
         return true;
     /* Where the generator cannot be told, it walks past a frame as ever: that has no thunk. */
@@ -118,7 +118,7 @@ FROM_ASSEMBLY uint64_t umbra_slow_copy_entry(uint64_t *slot, uint64_t key)
 /* The frame at a slot, if its end is to be counted; and the thread's time then. */
 static struct shadow_entry *frame_that_ends(struct thread *thread, uint64_t slot)
 {
-    uint64_t ticks = ticks_now();
+    uint64_t ticks = session_ticks();
 
     if (session.state != SESSION_RUNNING || thread->busy)
         return 0;
@@ -189,7 +189,7 @@ FROM_ASSEMBLY void umbra_slow_copy_leave(uint64_t *slot)
 
     if (session.state != SESSION_RUNNING)
         return;
-    thread = slow_path_enter(slot, __builtin_frame_address(0), ticks_now());
+    thread = slow_path_enter(slot, __builtin_frame_address(0), session_ticks());
     if (!thread)
         return;
     frame = shadow_of_frame(thread, (uint64_t)slot);

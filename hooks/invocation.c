@@ -43,9 +43,15 @@ static uint64_t weight_of(const struct record *record)
     return record->weight & ~END_IS_NOTED;
 }
 
-bool invocation_is_chosen(const struct trace_node *node, uint64_t number)
+/* Numbers are compared modulo 2^32: the turn of a context that is never timed comes, too, and is
+   put off. */
+bool invocation_is_chosen(struct trace_node *node, uint64_t number)
 {
-    return (int32_t)((uint32_t)number - node->next) >= 0;
+    if ((int32_t)((uint32_t)number - node->next) < 0)
+        return false;
+    if (!node->gap)
+        node->next = (uint32_t)number + TIMING_NEVER;
+    return node->gap;
 }
 
 /* Number `number` of the node's calls: is it to be timed, and for how many does it stand? The
@@ -103,14 +109,15 @@ void invocation_notice(const struct thread *thread, struct trace_node *node, uin
 {
     const struct trace_header *header = session.header;
     uint64_t begin = (tick & ~TRACE_TICK_FLAG) - thread->stopped + header->ticks_per_second / 2000;
-    uint32_t number = (uint32_t)(node->calls + node->passed + 1);
+    uint32_t number = (uint32_t)(node->calls + node->passed + 1), ahead = node->next - number;
 
-    if (header->tick == tick || header->tick_before == tick || (int64_t)(now - begin) < 0)
+    if (session.counts_only || header->tick == tick || header->tick_before == tick ||
+        (int64_t)(now - begin) < 0)
         return;
     node->ticks += now - begin;
     node->mask = 0;
-    if ((int32_t)(node->next - number) > 0) {
-        node->gap = (uint8_t)(node->gap - (node->next - number));
+    if ((int32_t)ahead > 0) {
+        node->gap = ahead < node->gap ? (uint8_t)(node->gap - ahead) : 1; /* never 0 */
         node->next = number;
     }
 }

@@ -13,8 +13,8 @@ void invocation_begin(struct record *record, struct trace_node *node, uint64_t r
    returned. */
 void invocation_end(struct thread *thread, struct record *record, uint64_t now, bool returned);
 
-/* Is number `number` of the node's calls to be timed? */
-bool invocation_is_chosen(const struct trace_node *node, uint64_t number);
+/* Is number `number` of the node's calls, the next one, to be timed? */
+bool invocation_is_chosen(struct trace_node *node, uint64_t number);
 
 /* For how many calls it stands if it is, and when the next one's turn is; else 0. */
 uint64_t invocation_choose(struct trace_node *node, uint64_t number);

@@ -59,6 +59,7 @@
 #define TIMING_MANY         1024
 #define TIMING_MASK_OF_MANY 127
 #define TIMING_MIX          0x9e3779b1 /* multiplier that turns a clock reading into a random byte */
+#define TIMING_NEVER        0x7fffffff /* of a context whose gap is 0, `next` is that far ahead */
 
 /* An event's word holds the node's index above bit 33: its offset, index * 64, shifted by this. */
 #define EVENT_SHIFT_OF_OFFSET 27

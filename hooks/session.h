@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hooks/ticks.h"
 #include "trace/event_format.h"
 #include "trace/trace_format.h"
 
@@ -34,6 +35,7 @@ struct session {
     uint32_t ring_segments;
     bool has_events;  /* call-trace mode, likewise */
     bool is_adaptive; /* how calls are timed; the same for all sessions of a process */
+    bool counts_only; /* likewise: as with adaptive timing, but none is timed */
     struct probe_costs costs;
 };
 
@@ -66,6 +68,16 @@ void session_choose_exit_hook(void);
 static inline bool session_is_paused(void)
 {
     return __atomic_load_n(session_paused, __ATOMIC_RELAXED);
+}
+
+/* The trace's tick where calls are only counted. No service has written such a one. */
+#define TICK_THAT_STANDS (TRACE_TICK_FLAG | 1)
+
+/* The clock of the threads' times. Where calls are only counted it is not read, and stands: what
+   begins now is at the trace's tick, and so is not timed. */
+static inline uint64_t session_ticks(void)
+{
+    return session.counts_only ? TICK_THAT_STANDS : ticks_now();
 }
 
 /* Marks the trace as ended. */

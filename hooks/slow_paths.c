@@ -383,7 +383,7 @@ FROM_ASSEMBLY struct destination umbra_slow_entry(uint64_t *slot, uint64_t body)
         return pass(body);
     if (tail_call_at_once(slot, body))
         return pass(body);
-    thread = slow_path_enter(slot, __builtin_frame_address(0), ticks_now());
+    thread = slow_path_enter(slot, __builtin_frame_address(0), session_ticks());
 
     if (!thread)
         return pass(body);
@@ -468,7 +468,7 @@ void slow_path_lose_order(struct thread *thread)
 FROM_ASSEMBLY void umbra_slow_exit(struct record *record, uint64_t *slot)
 {
     struct thread *thread = thread_current();
-    uint64_t ticks = ticks_now();
+    uint64_t ticks = session_ticks();
 
     if (session.state != SESSION_RUNNING)
         return;

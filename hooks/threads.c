@@ -37,7 +37,7 @@ void thread_notice_end(struct thread *thread, uint64_t stack_pointer)
 
     if (thread->begun != session.number || session.state != SESSION_RUNNING || thread->busy)
         return;
-    thread_suspend(thread, stack_pointer, ticks);
+    thread_suspend(thread, stack_pointer, session.counts_only ? session_ticks() : ticks);
     if (thread->own.top)
         unwind_below(thread, stack_pointer, thread->now);
     if (!thread->own.top || record_is_sentinel(thread->own.top)) {
@@ -97,7 +97,7 @@ static uint64_t lowest_for_copies(const struct thread *thread)
 
 void thread_publish(struct thread *thread)
 {
-    thread->stopped = ticks_now() - thread->now;
+    thread->stopped = session_ticks() - thread->now;
     if (session.state == SESSION_RUNNING && thread->own.top) {
         thread->stack_low = lowest_hot(thread);
         __atomic_store_n(&thread->top, thread->own.top, __ATOMIC_RELEASE);
@@ -117,8 +117,8 @@ static uint64_t time_of_end(const struct thread *thread)
 {
     const struct record *top = thread->own.top;
 
-    if (!thread->entry->end_ticks)
-        return ticks_now() - thread->stopped;
+    if (!thread->entry->end_ticks || session.counts_only)
+        return session_ticks() - thread->stopped;
     return top && record_is_live(top) && (int64_t)(top->t0 - thread->now) > 0 &&
                    !(top->t0 & TRACE_TICK_FLAG)
                ? top->t0
@@ -150,7 +150,10 @@ void thread_end(struct thread *thread, uint64_t stack_pointer, enum trace_thread
     if (stack_pointer != UINT64_MAX) /* else its stack may be gone, too */
         thread->entry->live += shadow_settle(thread, now);
     derive_live(thread, state);
-    thread->entry->end_ticks = now + thread->stopped;
+    if (!session.counts_only)
+        thread->entry->end_ticks = now + thread->stopped;
+    else if (!thread->entry->end_ticks)
+        thread->entry->end_ticks = ticks_now();
     system_thread_name(thread->tid, thread->entry->name, sizeof thread->entry->name);
     if (state == TRACE_THREAD_ENDED) /* a thread that was cut off may still write events */
         events_finish(thread);

@@ -132,7 +132,8 @@ static struct trace_node *node_add(struct thread *thread, uint64_t site, uint32_
     node->site = site;
     node->parent = parent;
     node->function = function;
-    node->next = node->gap = 1;
+    node->next = session.counts_only ? TIMING_NEVER : 1;
+    node->gap = !session.counts_only;
     __atomic_store_n(&node->context, context ? context : trace_index(node), __ATOMIC_RELEASE);
     tree_put(thread, (struct table_entry){trace_index(node), tree_hash(site, parent, function)});
     thread->table_used++;

@@ -240,8 +240,8 @@ traces_left()
 }
 
 # calls_of FUNCTION [FILE]: its calls in all threads and processes of a callgrind file. Functions
-# of C++ and Rust may be given without their arguments. A cost line has position, ns, calls; the
-# line behind calls= is the callees' and not the function's own.
+# of C++ and Rust may be given without their arguments. A cost line has position, ns if there are
+# times, calls; the line behind calls= is the callees' and not the function's own.
 calls_of()
 {
     calls_by_part "$@" | awk '{ sum += $1 } END { print sum + 0 }'
@@ -277,7 +277,7 @@ calls_by_part()
         }
         /^cfn=/ { name_of(substr($0, 5)) }
         /^calls=/ { getline; next }
-        /^[0-9+*-]/ && mine { calls += $3 }
+        /^[0-9+*-]/ && mine { calls += $NF }
         END { part_end() }
     ' "${2:-callgrind}"
 }

@@ -30,6 +30,10 @@ state_at()
     instrument --list instrumented/reasons |
         awk -F '\t' -v address="0x${1##*(0)}" '$1 == address { print $3, $4 }'
 }
+# Where bodies are copied, code among V8's builtins stays where it is.
+instrument --list --how=copy native/reasons >copied.list
+equal generated_entry \
+    "$(awk -F '\t' '$5 == "generated_entry" { print $3, $6 }' copied.list)" "hooked unmovable"
 shopt -s extglob
 inside=$(nm native/reasons | awk '$3 == "inside_function" { print $1 }')
 equal inside_function "$(state_at "$inside")" "skipped inside-function"

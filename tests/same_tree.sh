@@ -36,8 +36,8 @@ trees()
     balanced
 }
 
-# same_tree COMMAND…: four recordings, with $service_options. With exact timing each call between
-# copies has a thunk, with adaptive timing most have none.
+# same_tree COMMAND…: five recordings, with $service_options. With exact timing each call between
+# copies has a thunk, with adaptive timing most have none, without timing hardly any.
 same_tree()
 {
     run native "$@"
@@ -49,6 +49,8 @@ same_tree()
     compare_trees "$*, exact" expected exact
     trees adaptive copy adaptive "$@"
     compare_trees "$*, adaptive" expected adaptive
+    trees none copy none "$@"
+    compare_trees "$*, none" expected none
 }
 
 # compare_trees WHAT EXPECTED FOUND
@@ -95,6 +97,7 @@ for what in turns deeper inner left abandoned handler handler_left disarmed thre
     run native ./nested_stacks $what
     trees exact copy exact ./nested_stacks $what
     trees adaptive copy adaptive ./nested_stacks $what
+    trees none copy none ./nested_stacks $what
 done
 same_tree ./forks
 same_tree ./edges

@@ -1,7 +1,8 @@
 #!/bin/bash
 # Times of Windows programs are true: what functions that wait busily measure of themselves is what
-# the trace says, with both timings, of both services, also of a tail call, and of a call that is slow
-# once in a million. Status says of timing what the trace says.
+# the trace says, with adaptive and exact timing, of both services, also of a tail call, and of a
+# call that is slow once in a million. With --timing=none there are counts alone. Status says of
+# timing what the trace says.
 # needs: wine wine64 gcc-mingw-w64-x86-64
 # alone: what it times would wait for the others
 . "$(dirname "$0")/lib.sh"
@@ -27,8 +28,8 @@ AGENT=$WINDOWS/hooks/hooks.dll
 x86_64-w64-mingw32-gcc-posix -O2 -g -static "$TESTS/programs/spins.c" -o native/spins.exe
 instrumented spins.exe 2>notes
 
-# timed TIMING SERVICE…
-timed()
+# recorded TIMING SERVICE…
+recorded()
 {
     local timing=$1
     shift
@@ -41,13 +42,27 @@ timed()
     contains status "^timing: $timing"
     balanced
     contains summary "^  timing    $timing"
-    while read -r name ns; do
-        near "$name, $timing" "$(self_ns "$name")" "$ns" "$([[ $name == rarely_slow ]] && echo 30 || echo 10)"
-    done < <(tr -d '\r' <instrumented.stderr)
     equal "calls of spin_1us" "$(calls_of spin_1us)" 100000
     equal "calls of rarely_slow" "$(calls_of rarely_slow)" 1000000
+}
+
+# timed TIMING SERVICE…
+timed()
+{
+    recorded "$@"
+    while read -r name ns; do
+        near "$name, $1" "$(self_ns "$name")" "$ns" "$([[ $name == rarely_slow ]] && echo 30 || echo 10)"
+    done < <(tr -d '\r' <instrumented.stderr)
 }
 
 timed exact "$BUILD/service/call_trace_service"
 timed adaptive "$BUILD/service/call_trace_service"
 timed adaptive wine "$WINDOWS/service/call_trace_service.exe"
+
+gcc -O2 -D_GNU_SOURCE -I"$TESTS/.." -o untimed "$TESTS/campaigns/untimed.c"
+for service in "$BUILD/service/call_trace_service" "wine $WINDOWS/service/call_trace_service.exe"; do
+    # shellcheck disable=SC2086
+    recorded none $service
+    ./untimed traces/*.bin >figures
+    contains figures ' 0 timed, 0 with times, 0 past their turn, '
+done

@@ -27,8 +27,8 @@
  *                      lost; paused (1: programs that begin now are); running_bytes and ended_bytes
  *                      of their traces; resident_bytes, descriptors, descriptor_limit of the
  *                      service; windows_programs that run and, if they are listened for, port;
- *                      ticks_per_second; timing (exact or adaptive); samples_per_second and how
- *                      many sessions are sampled or, if none can be, why_no_samples
+ *                      ticks_per_second; timing (exact, adaptive or none); samples_per_second and
+ *                      how many sessions are sampled or, if none can be, why_no_samples
  *      STOP            when the service has ended: ended, ended_bytes; left, programs that still
  *                      run; instance, pid; not_on_disk, why, if traces could not be synchronised
  *      LIST            sessions from number `session` on, running and ended, in ascending order, a

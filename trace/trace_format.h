@@ -106,10 +106,14 @@ enum trace_system {
  * What a call that is not timed takes is known to the `tick`, a clock in memory that the service
  * sets about once a millisecond: one that saw two ticks go by is added as it is. So a call that
  * suddenly takes long is never missed, whatever the gap.
+ *
+ * None: calls are counted and no clock is read. Nodes are as with adaptive timing, but for `gap`,
+ * which is 0, and `next`, which lies ahead of all calls: `ticks` and `timed` are 0.
  */
 enum trace_timing {
     TRACE_TIMING_EXACT = 0,
     TRACE_TIMING_ADAPTIVE = 1,
+    TRACE_TIMING_NONE = 2,
 };
 
 #define TRACE_TICK_FLAG  (1ull << 63) /* set in every tick: tells it from a time */
@@ -274,7 +278,7 @@ struct trace_node {
                           timed one as often as calls it stands for */
     uint64_t passed;   /* untimed calls of a leaf: entered, and taken for returned */
     uint32_t next;     /* adaptive timing only, to `timed` */
-    uint8_t gap;
+    uint8_t gap;       /* 0: the context's calls are never timed */
     uint8_t mask;   /* the next gap is mask / 2 + 1 + (random & mask), mask being 2^n - 1 */
     uint8_t random; /* from the last clock reading */
     uint8_t reserved;

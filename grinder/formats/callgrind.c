@@ -28,6 +28,8 @@
  *
  *      totals: 5000 3
  *
+ * Where times are not known, Calls is the only event.
+ *
  * A call site in another file than its function (an inlined body, a header) stands under fi=,
  * and fe= goes back, at the latest at the function's end. Calls at the same line of the same file
  * to the same function are one. Functions that nobody recorded called are called by the function
@@ -62,6 +64,14 @@ struct writer {
     size_t part_number; /* from 1 */
     uint32_t file;      /* number of the file that cost lines belong to */
 };
+
+/* The end of a line of costs. */
+static void write_costs(const struct writer *writer, uint64_t ns, uint64_t calls)
+{
+    if (profile_has_times(writer->profile))
+        fprintf(writer->stream, " %" PRIu64, ns);
+    fprintf(writer->stream, " %" PRIu64 "\n", calls);
+}
 
 /* "key=(number) name" the first time in a part, "key=(number)" from then on. */
 static void write_name(struct writer *writer, const char *key, size_t *written, uint32_t number,
@@ -113,8 +123,8 @@ static void write_call(struct writer *writer, const struct row *row, const struc
     write_file(writer, "cfi", &callee);
     write_function_name(writer, "cfn", row->callee);
     fprintf(writer->stream, "calls=%" PRIu64 " %" PRIu32 "\n", row->costs.calls, callee.line);
-    fprintf(writer->stream, "%" PRIu32 " %" PRIu64 " %" PRIu64 "\n", row->site.line,
-            row->costs.total_ns, row->costs.total_calls);
+    fprintf(writer->stream, "%" PRIu32, row->site.line);
+    write_costs(writer, row->costs.total_ns, row->costs.total_calls);
 }
 
 static void write_function(struct writer *writer, uint32_t function, const struct costs *costs,
@@ -127,18 +137,24 @@ static void write_function(struct writer *writer, uint32_t function, const struc
     write_file(writer, "fl", &own);
     write_function_name(writer, "fn", function);
     writer->file = own.file_number;
-    fprintf(writer->stream, "%" PRIu32 " %" PRIu64 " %" PRIu64 "\n", own.line, costs->self_ns,
-            costs->calls);
+    fprintf(writer->stream, "%" PRIu32, own.line);
+    write_costs(writer, costs->self_ns, costs->calls);
     for (size_t i = 0; i < row_count; i++)
         write_call(writer, &rows[i], &own);
     enter_file(writer, &own, &own);
 }
 
-#define EVENTS                                                                                     \
-    "positions: line\n"                                                                            \
-    "event: ns : Nanoseconds\n"                                                                    \
-    "event: Calls : Calls\n"                                                                       \
-    "events: ns Calls\n"
+static void write_events(const struct writer *writer)
+{
+    fputs(profile_has_times(writer->profile) ? "positions: line\n"
+                                               "event: ns : Nanoseconds\n"
+                                               "event: Calls : Calls\n"
+                                               "events: ns Calls\n"
+                                             : "positions: line\n"
+                                               "event: Calls : Calls\n"
+                                               "events: Calls\n",
+          writer->stream);
+}
 
 #define COMPARE(a, b)                                                                              \
     do {                                                                                           \
@@ -240,8 +256,9 @@ static void write_part_header(struct writer *writer, const struct part *part)
     if (!writer->profile->merged && writer->profile->process_count == 1)
         thread_name(name, thread);
     write_header_text(writer, "desc: Trigger", name);
-    fputs(EVENTS, writer->stream);
-    fprintf(writer->stream, "summary: %" PRIu64 " %" PRIu64 "\n", part->ns, part->calls);
+    write_events(writer);
+    fputs("summary:", writer->stream);
+    write_costs(writer, part->ns, part->calls);
 }
 
 void callgrind_write(FILE *stream, const struct view *view)
@@ -253,14 +270,18 @@ void callgrind_write(FILE *stream, const struct view *view)
     writer.file_part = memory_zeroed(place_file_count(view->images), sizeof(*writer.file_part));
     writer.object_part = memory_zeroed(view->images->count, sizeof(*writer.object_part));
     fprintf(stream, "# callgrind format\nversion: 1\ncreator: umbra grinder " UMBRA_VERSION "\n");
-    if (!view->count)
-        fputs(EVENTS "totals: 0 0\n", stream);
+    if (!view->count) {
+        write_events(&writer);
+        fputs("totals:", stream);
+        write_costs(&writer, 0, 0);
+    }
     for (size_t i = view->first; i < view->first + view->count; i++) {
         const struct part *part = &view->profile->parts[i];
         writer.part_number = i - view->first + 1;
         write_part_header(&writer, part);
         write_functions(&writer, part);
-        fprintf(stream, "\ntotals: %" PRIu64 " %" PRIu64 "\n", part->ns, part->calls);
+        fputs("\ntotals:", stream);
+        write_costs(&writer, part->ns, part->calls);
     }
     free(writer.function_part);
     free(writer.file_part);

@@ -54,6 +54,7 @@ struct drawing {
     FILE *stream; /* null: only count */
     const struct images *images;
     enum weight weight;
+    bool has_times;
     bool is_difference;
     uint64_t whole; /* weight */
     unsigned levels;
@@ -173,6 +174,15 @@ static void write_change_colour(FILE *stream, uint64_t now, uint64_t before)
         fprintf(stream, "#%02x%02xeb", pale, pale);
 }
 
+static void write_figures(const struct drawing *drawing, const char *what,
+                          const struct stack_cost *cost)
+{
+    fputs(what, drawing->stream);
+    if (drawing->has_times)
+        fprintf(drawing->stream, "%" PRIu64 " ns, ", cost->self_ns);
+    fprintf(drawing->stream, "%" PRIu64 " calls", cost->calls);
+}
+
 static void write_tooltip(const struct drawing *drawing, const char *name,
                           const struct totals *totals, const struct stack_cost *self)
 {
@@ -181,15 +191,14 @@ static void write_tooltip(const struct drawing *drawing, const char *name,
 
     fputs("<title>", stream);
     utf8_write_xml(stream, name);
-    fprintf(stream, "\n%" PRIu64 " ns, %" PRIu64 " calls (", totals->now.self_ns,
-            totals->now.calls);
+    write_figures(drawing, "\n", &totals->now);
+    fputs(" (", stream);
     write_percent(stream, weight, drawing->whole, 2);
     fputs("%)", stream);
     if (self)
-        fprintf(stream, "\nitself %" PRIu64 " ns, %" PRIu64 " calls", self->self_ns, self->calls);
+        write_figures(drawing, "\nitself ", self);
     if (drawing->is_difference)
-        fprintf(stream, "\nbefore %" PRIu64 " ns, %" PRIu64 " calls", totals->before.self_ns,
-                totals->before.calls);
+        write_figures(drawing, "\nbefore ", &totals->before);
     fputs("</title>", stream);
 }
 
@@ -312,9 +321,9 @@ static void write_head(const struct drawing *drawing, const char *title)
 }
 
 void flamegraph_write_flames(FILE *stream, const struct images *images, const struct flame *flames,
-                             size_t count, enum weight weight, const char *title)
+                             size_t count, enum weight weight, bool has_times, const char *title)
 {
-    struct drawing drawing = {.images = images, .weight = weight};
+    struct drawing drawing = {.images = images, .weight = weight, .has_times = has_times};
     struct layout *layouts = memory_zeroed(count, sizeof(*layouts));
     struct totals all = {0};
 
@@ -349,7 +358,8 @@ void flamegraph_write(FILE *stream, const struct view *view)
     }
     snprintf(title, sizeof(title), "%.400s by %s", profile->processes[0].header.command,
              view->weight == WEIGHT_NS ? "time" : "calls");
-    flamegraph_write_flames(stream, view->images, flames, view->count, view->weight, title);
+    flamegraph_write_flames(stream, view->images, flames, view->count, view->weight,
+                            profile_has_times(profile), title);
     free(flames);
     free(names);
 }

@@ -14,8 +14,8 @@ struct flame {
     const char *name; /* of a frame above the stacks; null: none */
 };
 
-/* Writes an SVG with the flames side by side. */
+/* Writes an SVG with the flames side by side. Without times they are by calls. */
 void flamegraph_write_flames(FILE *stream, const struct images *images, const struct flame *flames,
-                             size_t count, enum weight weight, const char *title);
+                             size_t count, enum weight weight, bool has_times, const char *title);
 
 #endif

@@ -13,7 +13,8 @@
  *                                 "calls": 1, "self_ns": 10, "total_ns": 5000} ] }, … ] }
  *
  * A function's number is its place in "functions", of which the first is the root. What is not
- * known is null; so are pid, tid and thread of merged parts. Integers are exact up to 2^64.
+ * known is null, as are times where none were recorded; so are pid, tid and thread of merged
+ * parts. Integers are exact up to 2^64.
  */
 #include "grinder/formats/format.h"
 
@@ -32,10 +33,20 @@ static void write_place(FILE *stream, const struct place *place)
         fputs(",\"line\":null", stream);
 }
 
-static void write_costs(FILE *stream, const struct costs *costs)
+static void write_ns(FILE *stream, const struct profile *profile, const char *key, uint64_t ns)
 {
-    fprintf(stream, ",\"calls\":%" PRIu64 ",\"self_ns\":%" PRIu64 ",\"total_ns\":%" PRIu64 "}",
-            costs->calls, costs->self_ns, costs->total_ns);
+    if (profile_has_times(profile))
+        fprintf(stream, ",\"%s\":%" PRIu64, key, ns);
+    else
+        fprintf(stream, ",\"%s\":null", key);
+}
+
+static void write_costs(FILE *stream, const struct profile *profile, const struct costs *costs)
+{
+    fprintf(stream, ",\"calls\":%" PRIu64, costs->calls);
+    write_ns(stream, profile, "self_ns", costs->self_ns);
+    write_ns(stream, profile, "total_ns", costs->total_ns);
+    putc('}', stream);
 }
 
 static void write_process(FILE *stream, const struct process *process)
@@ -99,18 +110,19 @@ static void write_part(FILE *stream, const struct view *view, const struct part 
     json_write_text(stream, "name", name);
     putc(',', stream);
     write_thread(stream, view->profile, part);
-    fprintf(stream, ",\"calls\":%" PRIu64 ",\"ns\":%" PRIu64 ",\n\"functions\":[", part->calls,
-            part->ns);
+    fprintf(stream, ",\"calls\":%" PRIu64, part->calls);
+    write_ns(stream, view->profile, "ns", part->ns);
+    fputs(",\n\"functions\":[", stream);
     for (size_t i = 0; i < part->functions.keys.count; i++) {
         fprintf(stream, "%s\n{\"function\":%" PRIu64, i ? "," : "",
                 part->functions.keys.pairs[i].a);
-        write_costs(stream, &part->functions.costs[i]);
+        write_costs(stream, view->profile, &part->functions.costs[i]);
     }
     fputs("],\n\"edges\":[", stream);
     for (size_t i = 0; i < part->edges.keys.count; i++) {
         fputs(i ? ",\n" : "\n", stream);
         write_edge(stream, view->images, &part->edges.keys.pairs[i]);
-        write_costs(stream, &part->edges.costs[i]);
+        write_costs(stream, view->profile, &part->edges.costs[i]);
     }
     fputs("]}", stream);
 }

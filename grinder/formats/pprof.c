@@ -6,9 +6,10 @@
  * nothing else, and memory does not grow with the profile. A string's number is its place among
  * all strings written so far.
  *
- * Two figures a sample, calls and nanoseconds; "process", "thread" and, as threads share names,
- * "tid" as labels of parts that are not merged. Locations and functions have the same ids: a frame
- * is a function, and its line the one where that begins. Id of function n is n + 1.
+ * Two figures a sample, calls and, where times are known, nanoseconds; "process", "thread" and, as
+ * threads share names, "tid" as labels of parts that are not merged. Locations and functions have
+ * the same ids: a frame is a function, and its line the one where that begins. Id of function n is
+ * n + 1.
  */
 #include "grinder/formats/format.h"
 
@@ -36,7 +37,7 @@ struct writer {
     int64_t *files;        /* by file_number: its string, 0: none yet */
 };
 
-enum { CALLS, TIME, VALUE_COUNT };
+enum { CALLS, TIME, VALUE_COUNT }; /* the time last: it may be left out */
 
 static void append(ProtobufCBuffer *buffer, size_t size, const uint8_t *bytes)
 {
@@ -154,7 +155,7 @@ static void write_sample(struct writer *writer, const struct stack_tree *stacks,
         stack = stack_parent(stacks, stack);
     }
     sample.location_id = locations;
-    sample.n_value = VALUE_COUNT;
+    sample.n_value = profile_has_times(writer->view->profile) ? VALUE_COUNT : TIME;
     sample.value = values;
     sample.n_label = count;
     sample.label = labels;
@@ -216,7 +217,8 @@ void pprof_write(FILE *stream, const struct view *view)
     gzip_stream_begin(&writer->sink.gzip, stream);
     write_string(writer, "");
     write_value_type(writer, "calls", "count");
-    write_value_type(writer, "time", "nanoseconds");
+    if (profile_has_times(view->profile))
+        write_value_type(writer, "time", "nanoseconds");
     write_times(writer);
     for (size_t i = 0; i < LABELS; i++)
         keys[i] = write_string(writer, labels[i]);

@@ -4,9 +4,9 @@
  *      pid   tid   thread  function  module          file           line  calls  self_ns  total_ns
  *      4711  4711  main    fib       /home/me/fib    /home/me/fib.c 12    3      900      2000
  *
- * Of merged parts pid, tid and thread are empty. What is not known is empty. Text that a
- * spreadsheet would take for a formula has a ' in front. calls and self_ns add up to all there is;
- * total_ns has each function's callees in it.
+ * Of merged parts pid, tid and thread are empty. What is not known is empty, as are times where none
+ * were recorded. Text that a spreadsheet would take for a formula has a ' in front. calls and self_ns
+ * add up to all there is; total_ns has each function's callees in it.
  */
 #include "grinder/formats/format.h"
 
@@ -51,10 +51,13 @@ static void write_place(FILE *stream, const struct place *place)
     putc('\t', stream);
 }
 
-static void write_costs(FILE *stream, const struct costs *costs)
+static void write_costs(FILE *stream, const struct profile *profile, const struct costs *costs)
 {
-    fprintf(stream, "%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", costs->calls, costs->self_ns,
-            costs->total_ns);
+    if (profile_has_times(profile))
+        fprintf(stream, "%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", costs->calls, costs->self_ns,
+                costs->total_ns);
+    else
+        fprintf(stream, "%" PRIu64 "\t\t\n", costs->calls);
 }
 
 void tsv_write(FILE *stream, const struct view *view)
@@ -69,7 +72,7 @@ void tsv_write(FILE *stream, const struct view *view)
             write_thread(stream, view->profile, part);
             write_function(stream, view->images, function);
             write_place(stream, &place);
-            write_costs(stream, &table->costs[j]);
+            write_costs(stream, view->profile, &table->costs[j]);
         }
     }
 }
@@ -89,7 +92,7 @@ void tsv_edges_write(FILE *stream, const struct view *view)
             write_function(stream, view->images, (uint32_t)(key->a >> 32));
             write_function(stream, view->images, (uint32_t)key->a);
             write_place(stream, &site);
-            write_costs(stream, &table->costs[j]);
+            write_costs(stream, view->profile, &table->costs[j]);
         }
     }
 }

@@ -154,6 +154,10 @@ void profile_add(struct profile *profile, struct tree *tree, const struct images
         .missing_bytes = tree->missing_bytes,
     };
     copy_modules(process, tree);
+    if (tree->header.timing == TRACE_TIMING_NONE)
+        profile->untimed = tree->path;
+    else
+        profile->timed = tree->path;
     if (profile->keeps_nodes && event_files_exist(tree->path))
         process->nodes = tree_nodes(tree, &process->node_count);
     if (profile->keeps_stacks && !process->nodes)

@@ -96,7 +96,15 @@ struct profile {
     size_t process_count, process_room;
     struct part *parts;
     size_t part_count, part_room;
+    /* Of a trace that has times, and of one that has none; null: there is no such. Borrowed. */
+    const char *timed, *untimed;
 };
+
+/* Whether the figures in ns are known. If not, calls alone are shown. */
+static inline bool profile_has_times(const struct profile *profile)
+{
+    return !profile->untimed;
+}
 
 /* Adds a trace, or what is selected of its threads; its folds are used up. */
 void profile_add(struct profile *profile, struct tree *tree, const struct images *images);

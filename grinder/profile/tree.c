@@ -81,6 +81,7 @@ static void load_node(struct loader *loader, uint32_t unit, const struct trace_n
     struct tree *tree = loader->tree;
     size_t slot = tree->context_count;
     bool is_adaptive = tree->header.timing == TRACE_TIMING_ADAPTIVE;
+    bool is_exact = !is_adaptive && tree->header.timing != TRACE_TIMING_NONE;
 
     tree->contexts =
         memory_grow(tree->contexts, slot, &loader->context_room, sizeof(*tree->contexts));
@@ -89,7 +90,7 @@ static void load_node(struct loader *loader, uint32_t unit, const struct trace_n
                                             .calls = node->calls + node->passed,
                                             .exits = node->exits + node->passed,
                                             .passed = node->passed,
-                                            .timed = is_adaptive ? node->timed : node->calls,
+                                            .timed = is_exact ? node->calls : node->timed,
                                             .ticks = ticks_of_all(node, is_adaptive)};
     loader->links[slot] =
         (struct link){unit, node->parent, node->function & TRACE_FUNCTION_NUMBER, node->context};

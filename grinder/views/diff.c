@@ -63,6 +63,7 @@ void diff_begin(struct diff *diff, const struct profile profiles[SIDES],
     uint32_t *places = memory_zeroed(count, sizeof(*places)); /* in changes, + 1 */
 
     *diff = (struct diff){.images = images, .weight = weight};
+    diff->has_times = profile_has_times(&profiles[BEFORE]) && profile_has_times(&profiles[AFTER]);
     diff->same = match_functions(images);
     diff->changes = memory_zeroed(count, sizeof(*diff->changes));
     for (int side = 0; side < SIDES; side++) {

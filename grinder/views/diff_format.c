@@ -5,6 +5,9 @@
  *      tsv         every function, with a line of headings; each column adds up to its recording's
  *      folded      a;b;c BEFORE AFTER: what difffolded.pl writes
  *      flamegraph  as wide as the second recording, coloured by what changed
+ *
+ * Where one of the recordings has no times, the table lacks their columns, and in tsv these are
+ * empty.
  */
 #include "grinder/views/diff.h"
 
@@ -44,7 +47,8 @@ static void write_row(FILE *stream, const struct diff *diff, const struct costs 
     const struct part *whole = diff->parts[BEFORE];
 
     write_columns(stream, costs[BEFORE].calls, costs[AFTER].calls, 12);
-    write_columns(stream, costs[BEFORE].self_ns, costs[AFTER].self_ns, 14);
+    if (diff->has_times)
+        write_columns(stream, costs[BEFORE].self_ns, costs[AFTER].self_ns, 14);
     write_share(stream,
                 by_ns ? change_of(costs[BEFORE].self_ns, costs[AFTER].self_ns)
                       : change_of(costs[BEFORE].calls, costs[AFTER].calls),
@@ -57,9 +61,10 @@ static void write_table(FILE *stream, const struct diff *diff, size_t top)
 {
     struct costs whole[SIDES] = {0};
 
-    fprintf(stream, "%12s %12s %13s  %14s %14s %15s  %9s  %s\n", "calls before", "after", "change",
-            "self ns before", "after", "change",
-            diff->weight == WEIGHT_NS ? "of all ns" : "of calls", "function");
+    fprintf(stream, "%12s %12s %13s  ", "calls before", "after", "change");
+    if (diff->has_times)
+        fprintf(stream, "%14s %14s %15s  ", "self ns before", "after", "change");
+    fprintf(stream, "%9s  %s\n", diff->weight == WEIGHT_NS ? "of all ns" : "of calls", "function");
     for (size_t i = 0; i < diff->count && i < top; i++)
         write_row(stream, diff, diff->changes[i].costs,
                   diff->images->functions[diff->changes[i].function].name);
@@ -93,8 +98,12 @@ static void write_tsv(FILE *stream, const struct diff *diff, size_t top)
         if (function->image)
             utf8_write_cell(stream, diff->images->images[function->image].path);
         write_cells(stream, before->calls, after->calls);
-        write_cells(stream, before->self_ns, after->self_ns);
-        write_cells(stream, before->total_ns, after->total_ns);
+        if (diff->has_times) {
+            write_cells(stream, before->self_ns, after->self_ns);
+            write_cells(stream, before->total_ns, after->total_ns);
+        } else {
+            fputs("\t\t\t\t\t\t", stream);
+        }
         putc('\n', stream);
     }
 }
@@ -166,7 +175,7 @@ static void write_flamegraph(FILE *stream, const struct diff *diff, size_t top)
     (void)top;
     both_begin(&both, diff);
     flame = (struct flame){.stacks = &both.stacks, .before = both.before};
-    flamegraph_write_flames(stream, diff->images, &flame, 1, diff->weight,
+    flamegraph_write_flames(stream, diff->images, &flame, 1, diff->weight, diff->has_times,
                             diff->weight == WEIGHT_NS ? "What changed, by time"
                                                       : "What changed, by calls");
     both_free(&both);

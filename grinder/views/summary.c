@@ -92,7 +92,19 @@ static void write_samples(FILE *stream, const struct sample_facts *samples)
                 (double)samples->elsewhere * scale);
 }
 
-static void write_process(FILE *stream, const struct process *process)
+static const char *timing_of(const struct trace_header *header)
+{
+    switch (header->timing) {
+    case TRACE_TIMING_ADAPTIVE:
+        return "adaptive: counts are exact, times of short and frequent calls estimated";
+    case TRACE_TIMING_NONE:
+        return "none: counts are exact, there are no times";
+    default:
+        return "exact";
+    }
+}
+
+static void write_process(FILE *stream, const struct process *process, bool has_times)
 {
     const struct trace_header *header = &process->header;
     uint64_t ticks = duration_ticks(process);
@@ -113,12 +125,10 @@ static void write_process(FILE *stream, const struct process *process)
         fprintf(stream, "  fork of   %" PRIu32 "\n", header->fork_of_pid);
     if (ticks)
         fprintf(stream, "  duration  %.6f s\n", (double)ticks / (double)header->ticks_per_second);
-    fprintf(stream, "  timing    %s\n",
-            header->timing == TRACE_TIMING_ADAPTIVE
-                ? "adaptive: counts are exact, times of short and frequent calls estimated"
-                : "exact");
+    fprintf(stream, "  timing    %s\n", timing_of(header));
     write_samples(stream, &process->samples);
-    write_measuring(stream, process);
+    if (has_times)
+        write_measuring(stream, process);
     if (header->skipped)
         fprintf(stream, "  skipped   %" PRIu64 " calls in threads that had no state yet\n",
                 header->skipped);
@@ -138,20 +148,25 @@ static const char *balance(const struct thread_facts *facts)
 }
 
 /* The name comes last: it may hold spaces. */
-static void write_threads(FILE *stream, const struct process *process)
+static void write_threads(FILE *stream, const struct process *process, bool has_times)
 {
-    fprintf(stream, "\n  %6s %14s %14s %10s %8s %10s %10s %9s %9s %15s %6s  %-7s  %s\n", "thread",
-            "entries", "exits", "unwound", "live", "skipped", "dropped", "nodes", "folded", "ns",
-            "meas%", "balance", "name");
+    fprintf(stream, "\n  %6s %14s %14s %10s %8s %10s %10s %9s %9s ", "thread", "entries", "exits",
+            "unwound", "live", "skipped", "dropped", "nodes", "folded");
+    if (has_times)
+        fprintf(stream, "%15s %6s  ", "ns", "meas%");
+    fprintf(stream, "%-7s  %s\n", "balance", "name");
     for (size_t i = 0; i < process->thread_count; i++) {
         const struct thread_facts *facts = &process->threads[i];
         const struct trace_thread *record = &facts->record;
         fprintf(stream,
                 "  %6" PRIu32 " %14" PRIu64 " %14" PRIu64 " %10" PRIu64 " %8" PRIu64 " %10" PRIu64
-                " %10" PRIu64 " %9" PRIu32 " %9" PRIu32 " %15" PRIu64 " %6.1f  %-7s  ",
+                " %10" PRIu64 " %9" PRIu32 " %9" PRIu32 " ",
                 record->ordinal, facts->entries, facts->exits, record->unwound, facts->live,
-                record->skipped, record->dropped, record->nodes, record->folded, facts->self_ns,
-                measuring_share(facts->self_ns, facts->measuring_ns), balance(facts));
+                record->skipped, record->dropped, record->nodes, record->folded);
+        if (has_times)
+            fprintf(stream, "%15" PRIu64 " %6.1f  ", facts->self_ns,
+                    measuring_share(facts->self_ns, facts->measuring_ns));
+        fprintf(stream, "%-7s  ", balance(facts));
         utf8_write_plain(stream, record->name);
         putc('\n', stream);
     }
@@ -250,8 +265,26 @@ static void write_hottest(FILE *stream, const struct part *part, const struct im
     putc('\n', stream);
 }
 
+static int compare_calls(const void *left, const void *right)
+{
+    return compare_hot(0, 0, left, right);
+}
+
+static void write_most_called(FILE *stream, const struct part *part, const struct images *images,
+                              const struct hot *hot, size_t count)
+{
+    fprintf(stream, "functions by calls\n%14s %7s  %s\n", "calls", "calls%", "function");
+    for (size_t i = 0; i < count; i++) {
+        const struct costs *costs = &hot[i].costs;
+        double scale = part->calls ? 100.0 / (double)part->calls : 0;
+        fprintf(stream, "%14" PRIu64 " %7.2f  %s\n", costs->calls, (double)costs->calls * scale,
+                images->functions[hot[i].function].name);
+    }
+    putc('\n', stream);
+}
+
 static void write_functions(FILE *stream, const struct part *part, const struct images *images,
-                            size_t top)
+                            size_t top, bool has_times)
 {
     size_t count = part->functions.keys.count;
     struct hot *hot = memory_zeroed(count, sizeof(*hot));
@@ -260,10 +293,14 @@ static void write_functions(FILE *stream, const struct part *part, const struct 
         hot[i] = (struct hot){(uint32_t)part->functions.keys.pairs[i].a, part->functions.costs[i]};
     if (top > count)
         top = count;
-    qsort(hot, count, sizeof(*hot), compare_self);
-    write_hottest(stream, part, images, hot, top, "hottest functions by self time");
-    qsort(hot, count, sizeof(*hot), compare_total);
-    write_hottest(stream, part, images, hot, top, "hottest functions by inclusive time");
+    qsort(hot, count, sizeof(*hot), has_times ? compare_self : compare_calls);
+    if (has_times) {
+        write_hottest(stream, part, images, hot, top, "hottest functions by self time");
+        qsort(hot, count, sizeof(*hot), compare_total);
+        write_hottest(stream, part, images, hot, top, "hottest functions by inclusive time");
+    } else {
+        write_most_called(stream, part, images, hot, top);
+    }
     free(hot);
 }
 
@@ -272,15 +309,20 @@ void summary_write(FILE *stream, const struct profile *profile, const struct ima
 {
     struct part none = {0};
     const struct part *part = profile->part_count ? &profile->parts[0] : &none;
+    bool has_times = profile_has_times(profile);
 
     for (size_t i = 0; i < profile->process_count; i++) {
-        write_process(stream, &profile->processes[i]);
-        write_threads(stream, &profile->processes[i]);
+        write_process(stream, &profile->processes[i], has_times);
+        write_threads(stream, &profile->processes[i], has_times);
         write_inherited(stream, &profile->processes[i]);
         write_modules(stream, &profile->processes[i], images);
     }
-    write_functions(stream, part, images, top);
-    fprintf(stream, "totals: %" PRIu64 " ns %" PRIu64 " calls %zu functions %.1f%% measuring\n",
-            part->ns, part->calls, part->functions.keys.count,
-            measuring_share(part->ns, part->measuring_ns));
+    write_functions(stream, part, images, top, has_times);
+    fputs("totals: ", stream);
+    if (has_times)
+        fprintf(stream, "%" PRIu64 " ns ", part->ns);
+    fprintf(stream, "%" PRIu64 " calls %zu functions", part->calls, part->functions.keys.count);
+    if (has_times)
+        fprintf(stream, " %.1f%% measuring", measuring_share(part->ns, part->measuring_ns));
+    putc('\n', stream);
 }

@@ -89,11 +89,29 @@ static void what_costs_nothing_is_no_measuring(void **state)
     free(text);
 }
 
+static void without_times_there_are_counts_alone(void **state)
+{
+    struct trace_sample sample;
+    char *text;
+
+    (void)state;
+    build(&sample);
+    trace_sample_header(&sample)->timing = TRACE_TIMING_NONE;
+    text = summary(&sample);
+    expect_line(text, "  timing    none: counts are exact, there are no times\n");
+    expect_line(text, "\nfunctions by calls\n         calls  calls%  function\n");
+    expect_line(text, "totals: 25 calls 3 functions\n");
+    assert_null(strstr(text, " ns"));
+    assert_null(strstr(text, "meas"));
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_measuring_is_told_of_processes_threads_and_functions),
         cmocka_unit_test(what_costs_nothing_is_no_measuring),
+        cmocka_unit_test(without_times_there_are_counts_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,6 +53,7 @@ struct top {
     size_t traces;           /* that could be read */
     double read_at, seconds; /* of the last refresh; that its figures are of; 0: since the start */
     bool by_calls;
+    bool has_times; /* all of them */
 };
 
 static double now(void)
@@ -153,6 +154,12 @@ static int compare_calls(const void *left, const void *right)
     return compare(a->calls, b->calls, a, b);
 }
 
+static void sort(struct top *top)
+{
+    qsort(top->rows, top->row_count, sizeof(*top->rows),
+          top->by_calls || !top->has_times ? compare_calls : compare_self);
+}
+
 static void refresh(struct top *top, char *const *traces)
 {
     struct profile profile = {.merged = true};
@@ -163,6 +170,7 @@ static void refresh(struct top *top, char *const *traces)
     read_traces(top, traces, &profile);
     top->read_at = now();
     top->seconds = last > 0 ? top->read_at - last : 0;
+    top->has_times = profile_has_times(&profile);
     name_functions(top);
     message_mute(false);
     make_room(top, images_function_count(&top->images) + 1);
@@ -171,8 +179,7 @@ static void refresh(struct top *top, char *const *traces)
     for (size_t i = 0; functions && i < functions->keys.count; i++)
         note(top, (uint32_t)functions->keys.pairs[i].a, &functions->costs[i]);
     if (top->row_count)
-        qsort(top->rows, top->row_count, sizeof(*top->rows),
-              top->by_calls ? compare_calls : compare_self);
+        sort(top);
     profile_free(&profile);
 }
 
@@ -203,24 +210,29 @@ static void write_row(const struct top *top, const struct row *row, uint64_t all
 {
     double share = all_ns ? 100.0 * (double)row->self_ns / (double)all_ns : 0;
 
-    if (top->seconds > 0)
-        printf("%7.2f %11.3f %12.0f %12" PRIu64 "  ", share, (double)row->self_ns / 1e6,
-               (double)row->calls / top->seconds, row->all_calls);
+    if (top->has_times)
+        printf("%7.2f %11.3f ", share, (double)row->self_ns / 1e6);
     else
-        printf("%7.2f %11.3f %12s %12" PRIu64 "  ", share, (double)row->self_ns / 1e6, "-",
-               row->all_calls);
+        printf("%7s %11s ", "-", "-");
+    if (top->seconds > 0)
+        printf("%12.0f ", (double)row->calls / top->seconds);
+    else
+        printf("%12s ", "-");
+    printf("%12" PRIu64 "  ", row->all_calls);
     write_cut(top->images.functions[row->function].name, columns);
 }
 
 static void write_table(const struct top *top, size_t rows, int columns, void (*end_line)(void))
 {
     uint64_t all_ns = sum_of(top, false);
-    char line[192];
-    int length =
-        snprintf(line, sizeof(line), "%zu program%s, %zu functions, %.3f ms and %" PRIu64 " calls ",
-                 top->traces, top->traces == 1 ? "" : "s", top->row_count, (double)all_ns / 1e6,
-                 sum_of(top, true));
+    char line[192], times[64] = "no times (--timing=none)";
+    int length;
 
+    if (top->has_times)
+        snprintf(times, sizeof(times), "%.3f ms", (double)all_ns / 1e6);
+    length = snprintf(line, sizeof(line), "%zu program%s, %zu functions, %s and %" PRIu64 " calls ",
+                      top->traces, top->traces == 1 ? "" : "s", top->row_count, times,
+                      sum_of(top, true));
     if (top->seconds > 0)
         snprintf(line + length, sizeof(line) - (size_t)length, "in %.1f s", top->seconds);
     else
@@ -266,8 +278,7 @@ static bool wait_for_next(struct top *top, double until)
         if (left <= 0)
             return true;
         if (key && top->row_count)
-            qsort(top->rows, top->row_count, sizeof(*top->rows),
-                  top->by_calls ? compare_calls : compare_self);
+            sort(top);
         show_page(top);
     }
 }

@@ -225,6 +225,7 @@ timed\@:                                    /* for a gap of calls; the next gap 
     mov     edx, [rax + NODE_CALLS]
     add     edx, [rax + NODE_PASSED]
     inc     edx
+    put_off_if_never 4b
     choose_gap [rsp - 104]
     mov     qword ptr [rdi + THREAD_JUMP], 0
     mov     rcx, rsp

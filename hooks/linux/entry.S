@@ -150,6 +150,7 @@ umbra_enter:                                /* the same, for the agent itself */
     .if \adaptive
     sub     edx, [rax + NODE_NEXT]
     jns     choose\@
+untimed\@:
     mov     rdi, [rdi + THREAD_TRACE]
     mov     rdi, [rdi + TRACE_TICK]
     mov     [rsi + RECORD_T0], rdi
@@ -183,12 +184,15 @@ event\@:                                    /* a fresh segment, or a new base */
     .if \adaptive
 leaf\@:                                     /* no thunk unless it is timed */
     pass_leaf 3f
-3:  mov     rsi, [rdi + THREAD_TOP]
+3:  add     edx, [rax + NODE_CALLS]
+    put_off_if_never leaf\@
+    mov     rsi, [rdi + THREAD_TOP]
     take_record slow_entry\@
     add     edx, [rax + NODE_PASSED]
     jmp     4f
 choose\@:                                   /* timed, for a gap of calls; the next gap */
     add     edx, [rax + NODE_NEXT]
+    put_off_if_never untimed\@
 4:  choose_gap [rsi + RECORD_WEIGHT]
     jmp     2b
     .endif

@@ -212,6 +212,7 @@ first_hook_known:
     .if \adaptive
     sub     edx, [rax + NODE_NEXT]
     jns     choose\@
+untimed\@:
     mov     rdi, [rdi + THREAD_TRACE]
     mov     rax, [rdi + TRACE_TICK]
     jmp     3f
@@ -227,12 +228,15 @@ first_hook_known:
     .if \adaptive
 leaf\@:                                     /* no thunk unless it is timed */
     pass_leaf 4f
-4:  mov     rsi, [rdi + THREAD_TOP]
+4:  add     edx, [rax + NODE_CALLS]
+    put_off_if_never leaf\@
+    mov     rsi, [rdi + THREAD_TOP]
     take_record slow\@
     add     edx, [rax + NODE_PASSED]
     jmp     5f
 choose\@:                                   /* timed, for a gap of calls */
     add     edx, [rax + NODE_NEXT]
+    put_off_if_never untimed\@
 5:  choose_gap [rsi + RECORD_WEIGHT]
     jmp     2b
     .endif

@@ -100,6 +100,10 @@ static void add_symbols(const struct pointers *pointers)
 enum flow_doubt elf_copies_doubt(const struct elf_code *elf, const struct elf_image *image,
                                  const struct function *function)
 {
+    /* V8 describes some of its builtins, by which it is entered: it still knows frames by where
+       their code is. */
+    if (function->address - elf->generated.address < elf->generated.size)
+        return FLOW_UNMOVABLE;
     /* What is overwritten in the middle (elf_memory_lock.h) would not be in the copy. */
     for (size_t i = 0; i < elf->locks.count; i++)
         if (elf->locks.items[i].address >= function->address &&

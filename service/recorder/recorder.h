@@ -19,6 +19,7 @@
 #include "service/recorder/event_policy.h"
 #include "service/recorder/tick_clock.h"
 #include "service/recorder/trace_dir.h"
+#include "trace/trace_format.h"
 
 struct call_trace_work;
 struct keeper;
@@ -33,7 +34,7 @@ struct recorder_settings {
     uint64_t max_trace_size; /* a multiple of TRACE_BLOCK_SIZE */
     bool records_events;     /* call-trace mode */
     struct event_policy events;
-    bool is_exact;        /* each call is timed */
+    enum trace_timing timing;
     bool is_paused;       /* sessions begin so, until recording is resumed */
     bool is_verbose;      /* a message when a session begins and when it ends */
     const char *log_file; /* that messages go to; null: standard error */

@@ -60,7 +60,9 @@ void samples_open(struct recorder *recorder)
     static const struct cpu_sampler_receiver receiver = {taken, lost};
     const struct recorder_settings *settings = recorder->settings;
 
-    if (!settings->samples || settings->records_events)
+    if (settings->timing == TRACE_TIMING_NONE)
+        strcpy(recorder->why_no_samples, "--timing=none");
+    else if (!settings->samples || settings->records_events)
         snprintf(recorder->why_no_samples, sizeof(recorder->why_no_samples), "--%s",
                  settings->samples ? "mode=calltrace" : "samples=0");
     else
@@ -82,7 +84,7 @@ static void begin(struct session *session, const struct trace_header *header)
     struct samples *samples;
 
     session->samples = NULL;
-    if (!recorder->sampler || session->is_tcp)
+    if (!recorder->sampler || session->is_tcp || header->timing == TRACE_TIMING_NONE)
         return;
     samples = calloc(1, sizeof(*samples));
     if (!samples)

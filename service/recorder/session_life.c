@@ -297,7 +297,7 @@ static bool make_trace(struct session *session, const struct session_process *pr
         .created_ns = system_clock_real_ns(),
         .fork_of_pid = process->fork_of_pid,
         .system = process->system,
-        .timing = recorder->settings->is_exact ? TRACE_TIMING_EXACT : TRACE_TIMING_ADAPTIVE,
+        .timing = recorder->settings->timing,
         .tick = tick_clock_now() | TRACE_TICK_FLAG,
         .paused = recorder->is_paused,
     };

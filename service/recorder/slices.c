@@ -97,7 +97,7 @@ static void begin(struct session *session, const struct trace_header *header)
     struct slices *slices;
 
     session->slices = NULL;
-    if (!session->recorder->settings->slices)
+    if (!session->recorder->settings->slices || header->timing == TRACE_TIMING_NONE)
         return;
     slices = calloc(1, sizeof(*slices));
     if (!slices)

@@ -30,7 +30,7 @@ static void tell_time(void *owner)
 
 void ticker_start(struct recorder *recorder)
 {
-    if (recorder->settings->is_exact || recorder->tick_timer.is_set)
+    if (recorder->settings->timing != TRACE_TIMING_ADAPTIVE || recorder->tick_timer.is_set)
         return;
     recorder->tick_timer = (struct event_timer){.due = tell_time, .owner = recorder};
     set_timer(recorder);

@@ -33,10 +33,13 @@ static void say_needs(struct client *client)
 
 static void say_recording(struct client *client)
 {
+    static const char *const timings[] = {[TRACE_TIMING_EXACT] = "exact",
+                                          [TRACE_TIMING_ADAPTIVE] = "adaptive",
+                                          [TRACE_TIMING_NONE] = "none"};
     const struct recorder *recorder = &client->service->recorder;
 
     client_send(client, "ticks_per_second\t%" PRIu64, tick_clock_frequency(&recorder->clock));
-    client_send(client, "timing\t%s", recorder->settings->is_exact ? "exact" : "adaptive");
+    client_send(client, "timing\t%s", timings[recorder->settings->timing]);
     client_send(client, "samples_per_second\t%u",
                 recorder->sampler ? recorder->settings->samples : 0);
     client_send(client, "sampled\t%u", recorder_sampled(recorder));

@@ -336,18 +336,50 @@ static bool choose_mode(struct options *options, const struct raw_options *raw)
                        &options->recording.events.disk_size);
 }
 
-static bool choose_timing(struct options *options, const char *given)
+static bool find_timing(const char *name, enum trace_timing *timing)
 {
-    options->recording.is_exact =
-        options->recording.records_events || (given && !strcmp(given, "exact"));
-    if (given && !strcmp(given, "adaptive") && options->recording.records_events) {
-        message("--timing=adaptive: with --mode=calltrace each call is timed");
+    static const char *const names[] = {[TRACE_TIMING_EXACT] = "exact",
+                                        [TRACE_TIMING_ADAPTIVE] = "adaptive",
+                                        [TRACE_TIMING_NONE] = "none"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        if (strcmp(names[i], name))
+            continue;
+        *timing = (enum trace_timing)i;
+        return true;
+    }
+    return false;
+}
+
+/* Slices and samples are times. */
+static bool choose_no_times(struct options *options, const struct raw_options *raw)
+{
+    const char *excess = raw->values[OPTION_SLICES] && options->recording.slices     ? "slices"
+                         : raw->values[OPTION_SAMPLES] && options->recording.samples ? "samples"
+                                                                                     : NULL;
+
+    options->recording.slices = options->recording.samples = 0;
+    if (!excess)
+        return true;
+    message("--%s: with --timing=none no times are recorded", excess);
+    return false;
+}
+
+static bool choose_timing(struct options *options, const struct raw_options *raw)
+{
+    const char *given = raw->values[OPTION_TIMING];
+    bool records_events = options->recording.records_events;
+
+    options->recording.timing = records_events ? TRACE_TIMING_EXACT : TRACE_TIMING_ADAPTIVE;
+    if (given && !find_timing(given, &options->recording.timing)) {
+        message("--timing=%s: expected adaptive, exact or none", given);
         return false;
     }
-    if (!given || options->recording.is_exact || !strcmp(given, "adaptive"))
-        return true;
-    message("--timing=%s: expected exact or adaptive", given);
-    return false;
+    if (records_events && options->recording.timing != TRACE_TIMING_EXACT) {
+        message("--timing=%s: with --mode=calltrace each call is timed", given);
+        return false;
+    }
+    return options->recording.timing != TRACE_TIMING_NONE || choose_no_times(options, raw);
 }
 
 /* The agent for Windows has no rings of events, and its programs are not sampled. */
@@ -454,6 +486,6 @@ bool options_parse(struct options *options, int argc, char **argv)
            choose_instance(options, raw.values[OPTION_INSTANCE]) && choose_limits(options, &raw) &&
            choose_slices(options, raw.values[OPTION_SLICES]) &&
            choose_samples(options, raw.values[OPTION_SAMPLES]) && choose_mode(options, &raw) &&
-           choose_timing(options, raw.values[OPTION_TIMING]) && choose_system(options, &raw) &&
+           choose_timing(options, &raw) && choose_system(options, &raw) &&
            choose_sessions(options, &raw);
 }

@@ -111,14 +111,42 @@ static void test_wrong_usage(void **state)
     assert_false(PARSE(&options, "start", "--max-trace-size=1"));
     assert_false(PARSE(&options, "start", "--timing=rough"));
     assert_false(PARSE(&options, "stop", "--timing=exact"));
-    assert_true(PARSE(&options, "start", "--timing=exact") && options.recording.is_exact);
-    assert_true(PARSE(&options, "start") && !options.recording.is_exact);
+    assert_false(PARSE(&options, "start", "--timing="));
     assert_false(PARSE(&options, "start", "--max-trace-size=1T"));
     assert_false(PARSE(&options, "start", "--samples=10001"));
     assert_false(PARSE(&options, "start", "--samples=1k"));
     assert_false(PARSE(&options, "status", "--samples=1"));
     assert_true(PARSE(&options, "spawn", "--samples=0") && options.recording.samples == 0);
     assert_true(PARSE(&options, "start", "--samples=10000") && options.recording.samples == 10000);
+}
+
+static void test_timing(void **state)
+{
+    struct options options;
+
+    (void)state;
+    assert_true(PARSE(&options, "start"));
+    assert_int_equal(options.recording.timing, TRACE_TIMING_ADAPTIVE);
+    assert_true(PARSE(&options, "start", "--timing=exact"));
+    assert_int_equal(options.recording.timing, TRACE_TIMING_EXACT);
+    assert_true(PARSE(&options, "start", "--mode=calltrace"));
+    assert_int_equal(options.recording.timing, TRACE_TIMING_EXACT);
+    assert_false(PARSE(&options, "start", "--mode=calltrace", "--timing=adaptive"));
+    assert_false(PARSE(&options, "start", "--mode=calltrace", "--timing=none"));
+}
+
+static void test_no_times(void **state)
+{
+    struct options options;
+
+    (void)state;
+    assert_true(PARSE(&options, "start", "--timing=none"));
+    assert_int_equal(options.recording.timing, TRACE_TIMING_NONE);
+    assert_int_equal(options.recording.slices, 0);
+    assert_int_equal(options.recording.samples, 0);
+    assert_true(PARSE(&options, "start", "--timing=none", "--slices=0", "--samples=0"));
+    assert_false(PARSE(&options, "start", "--timing=none", "--slices=10"));
+    assert_false(PARSE(&options, "start", "--timing=none", "--samples=10"));
 }
 
 static void test_sizes(void **state)
@@ -144,6 +172,8 @@ int main(void)
         cmocka_unit_test(test_command_is_taken_as_it_is),
         cmocka_unit_test(test_a_command_has_its_own_instance),
         cmocka_unit_test(test_wrong_usage),
+        cmocka_unit_test(test_timing),
+        cmocka_unit_test(test_no_times),
         cmocka_unit_test(test_sizes),
     };
 

@@ -238,6 +238,17 @@ generated:
         .endr
         ret
         .size   generated, . - generated
+
+        function generated_entry        /* among them, and described */
+        push    %rbp
+        .cfi_adjust_cfa_offset 8
+        .cfi_rel_offset rbp, 0
+        mov     %rsp, %rbp
+        call    plain
+        pop     %rbp
+        .cfi_adjust_cfa_offset -8
+        ret
+        end_function generated_entry
         .p2align 12
 
 camlReasons__code_begin:                /* as OCaml marks its code */
