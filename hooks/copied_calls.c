@@ -2,6 +2,7 @@
  * Copied bodies, where the hot path of linux/copies.S does not know the way: a new context, a call
  * that is to be timed, a new depth of the stack, frames that were left without a return, jumps.
  */
+#include "hooks/generated.h"
 #include "hooks/guard.h"
 #include "hooks/invocation.h"
 #include "hooks/session.h"
@@ -12,7 +13,8 @@
 #include "trace/image_manifest.h"
 
 struct entry {
-    uint64_t slot, site, key;
+    uint64_t slot, ret, key;
+    uint64_t site; /* ret, or where the code of a generator was called from (generated.h) */
     uint32_t function;
 };
 
@@ -20,13 +22,15 @@ static struct entry read_entry(const uint64_t *slot, uint64_t key)
 {
     uint64_t body = key + (uint64_t) * (const int32_t *)(key + COPY_BODY);
 
-    return (struct entry){(uint64_t)slot, *slot, key, slow_path_function(body)};
+    return (struct entry){(uint64_t)slot, *slot, key, *slot, slow_path_function(body)};
 }
 
-/* Whether the hook of entry.S is to give it a thunk: a leaf that is to be timed. */
-static bool needs_thunk(const struct entry *entry, uint64_t weight)
+/* Whether the hook of entry.S is to give it a thunk: a leaf that is to be timed, or is in the chain
+   of a new peak of the stack. */
+static bool needs_thunk(const struct thread *thread, const struct entry *entry, uint64_t weight)
 {
-    return entry->function & TRACE_FUNCTION_LEAF && (weight || !session.is_adaptive);
+    return entry->function & TRACE_FUNCTION_LEAF &&
+           (weight || !session.is_adaptive || entry->slot < thread->peak.lowest);
 }
 
 static bool is_chosen(struct trace_node *node)
@@ -38,7 +42,7 @@ static bool count(struct thread *thread, const struct entry *entry, struct trace
 {
     uint64_t weight = is_chosen(node);
 
-    if (needs_thunk(entry, weight))
+    if (needs_thunk(thread, entry, weight))
         return false;
     if (entry->function & TRACE_FUNCTION_LEAF) {
         node->passed++;
@@ -46,7 +50,7 @@ static bool count(struct thread *thread, const struct entry *entry, struct trace
     }
     if (weight)
         weight = invocation_choose(node, node->calls + node->passed + 1);
-    shadow_push(thread, entry->slot, node, entry->site, weight);
+    shadow_push(thread, entry->slot, node, entry->ret, weight);
     return true;
 }
 
@@ -103,6 +107,8 @@ FROM_ASSEMBLY uint64_t umbra_slow_copy_entry(uint64_t *slot, uint64_t key)
     thread = slow_path_enter(slot, frame, session_ticks());
     if (!thread)
         return true;
+    /* Where the generator cannot be told, it walks past a frame as ever: that has no thunk. */
+    generated_site(thread, slot, *frame, key, &entry.site);
     if (thread->own.ordered && slow_path_on_stack_of_order(thread, slot))
         is_done = begin(thread, &entry);
     thread_publish(thread);
@@ -166,8 +172,8 @@ static void give_record(struct thread *thread, struct shadow_entry *frame, uint6
         return;
     record->ret = record->body = *slot;
     record->node = shadow_node(&was);
-    record->t0 = was.time;
-    record->weight = shadow_weight(&was);
+    record->t0 = shadow_is_timed(&was) ? was.time : shadow_tick(&was);
+    record->weight = shadow_is_timed(&was) ? shadow_weight(&was) : 1;
     record->mark = shadow_node(&was)->calls;
     __atomic_store_n(&record->slot, (uint64_t)slot + SLOT_BIAS, __ATOMIC_RELEASE);
     thread->caller = shadow_below(&was);

@@ -79,12 +79,7 @@ struct shadow_entry *shadow_of_frame(const struct thread *thread, uint64_t slot)
 
 static bool is_live(const struct shadow_entry *frame)
 {
-    return frame && !has_ended(frame) && !shadow_is_parked(frame);
-}
-
-static bool is_being_counted(const struct shadow_entry *frame)
-{
-    return (frame->time & SHADOW_COUNTING) == SHADOW_COUNTING;
+    return frame && shadow_is_live(frame);
 }
 
 /* To one more than what was noted, with the bits in `more` that it may have lost. */
@@ -101,13 +96,13 @@ static void finish_counting(const struct shadow_entry *frame)
 {
     if ((int64_t)frame->ret < 0)
         count_noted(&shadow_node(frame)->exits, frame->ret, 0);
-    else if (frame->ret && is_being_counted(frame))
+    else if (frame->ret && shadow_is_being_counted(frame))
         count_noted(&shadow_node(frame)->calls, frame->time, TRACE_TICK_FLAG);
 }
 
 uint64_t shadow_below(const struct shadow_entry *frame)
 {
-    bool has_weight = session.is_adaptive && !(frame->time & TRACE_TICK_FLAG);
+    bool has_weight = session.is_adaptive && shadow_is_timed(frame);
 
     return has_weight ? (uint64_t)((int64_t)frame->below >> SHADOW_WEIGHT_BITS) : frame->below;
 }
@@ -120,10 +115,10 @@ uint64_t shadow_weight(const struct shadow_entry *frame)
 static void add_time(struct thread *thread, const struct shadow_entry *frame, uint64_t weight,
                      uint64_t now)
 {
-    if (is_being_counted(frame))
+    if (shadow_is_being_counted(frame))
         return;
-    if (frame->time & TRACE_TICK_FLAG)
-        invocation_notice(thread, shadow_node(frame), frame->time, now);
+    if (!shadow_is_timed(frame))
+        invocation_notice(thread, shadow_node(frame), shadow_tick(frame), now);
     else
         invocation_add_timed(shadow_node(frame), weight, now - frame->time, now);
 }

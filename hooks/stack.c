@@ -1,6 +1,7 @@
 #include "hooks/stack.h"
 
 #include "hooks/session.h"
+#include "hooks/shadow.h"
 #include "hooks/thread.h"
 
 static struct trace_stack *block_at(const struct thread *thread, const struct stack_copy *copy,
@@ -25,6 +26,11 @@ static struct trace_stack_entry *entry_at(const struct thread *thread,
     return (struct trace_stack_entry *)(block + 1) + place % STACK_BLOCK_ENTRIES;
 }
 
+static uint32_t number_of(const struct thread *thread, const struct stack_copy *copy)
+{
+    return (uint32_t)(copy - thread->peak.copies);
+}
+
 static bool add_block(struct thread *thread, struct stack_copy *copy, uint64_t lowest)
 {
     struct trace_block *block = session_block(thread->entry->ordinal);
@@ -33,7 +39,7 @@ static bool add_block(struct thread *thread, struct stack_copy *copy, uint64_t l
     if (!block)
         return false;
     block->used = TRACE_BLOCK_UNITS;
-    stack->copy = (uint32_t)(copy - thread->peak.copies);
+    stack->copy = number_of(thread, copy);
     stack->first = copy->block_count * STACK_BLOCK_ENTRIES;
     if (!copy->block_count) {
         stack->high = thread->own_low + thread->own_size;
@@ -56,43 +62,113 @@ static bool make_room(struct thread *thread, struct stack_copy *copy, uint32_t c
     return true;
 }
 
-static struct trace_stack_entry entry_of(const struct thread *thread, const struct record *record)
+/* One of the thread's calls: a frame of a copied body; else a record, the sentinel at last. */
+struct call {
+    struct shadow_entry *frame;
+    uint64_t slot; /* of the frame, or of the next one; NO_CALLER: there is none */
+    const struct record *record;
+};
+
+/* A record whose call is ending has no slot any more; it is the top. */
+static struct shadow_entry *newer_frame(const struct thread *thread, const struct call *call)
 {
-    uint64_t depth = thread->own_low + thread->own_size - record_slot(record);
+    bool is_newer = record_is_sentinel(call->record) ||
+                    (record_is_live(call->record) && call->slot < record_slot(call->record));
+
+    return call->slot != NO_CALLER && is_newer ? shadow_at(thread, call->slot) : 0;
+}
+
+static struct call innermost_call(const struct thread *thread)
+{
+    struct call call = {.slot = thread->caller, .record = thread->own.top};
+
+    call.frame = newer_frame(thread, &call);
+    return call;
+}
+
+static bool is_call(const struct call *call)
+{
+    return call->frame || !record_is_sentinel(call->record);
+}
+
+static void go_to_caller(const struct thread *thread, struct call *call)
+{
+    if (call->frame)
+        call->slot = shadow_below(call->frame);
+    else
+        call->record = stash_below(call->record);
+    call->frame = newer_frame(thread, call);
+}
+
+static uint32_t depth_of(const struct thread *thread, uint64_t slot)
+{
+    uint64_t depth = thread->own_low + thread->own_size - slot;
+
+    return (uint32_t)((depth + STACK_DEPTH_UNIT - 1) / STACK_DEPTH_UNIT);
+}
+
+static struct trace_stack_entry entry_of_frame(const struct thread *thread, const struct call *call)
+{
+    const struct shadow_entry *frame = call->frame;
 
     return (struct trace_stack_entry){
-        .depth = record_is_live(record)
-                     ? (uint32_t)((depth + STACK_DEPTH_UNIT - 1) / STACK_DEPTH_UNIT)
-                     : 0,
+        .depth = shadow_is_live(frame) ? depth_of(thread, call->slot) : 0,
+        .node = trace_index(shadow_node(frame)),
+        .number = shadow_is_timed(frame) ? (uint32_t)frame->time : 0,
+    };
+}
+
+static struct trace_stack_entry entry_of(const struct thread *thread, const struct call *call)
+{
+    const struct record *record = call->record;
+
+    if (call->frame)
+        return entry_of_frame(thread, call);
+    return (struct trace_stack_entry){
+        .depth = record_is_live(record) ? depth_of(thread, record_slot(record)) : 0,
         .node = trace_index(record->node),
         .number = (uint32_t)record->mark,
     };
 }
 
-/* Is this call noted at this position? Then it still lives, and so do the calls above it. */
-static bool is_noted(const struct thread *thread, const struct stack_copy *copy, uint32_t position,
-                     const struct record *record)
+/* Frames that are not timed have no number, and tell themselves where they are noted. */
+static bool may_be_noted(const struct thread *thread, const struct stack_copy *copy,
+                         const struct call *call)
 {
-    struct trace_stack_entry is = entry_of(thread, record);
-    const struct trace_stack_entry *was;
-
-    if (position >= copy->count)
-        return false;
-    was = entry_at(thread, copy, position);
-    return was->depth == is.depth && was->node == is.node && was->number == is.number;
+    return !call->frame || shadow_is_timed(call->frame) ||
+           shadow_is_noted(call->frame, number_of(thread, copy));
 }
 
-/* How many of count calls, from the outermost on, are noted as they are. */
-static uint32_t find_noted(const struct thread *thread, const struct stack_copy *copy,
-                           uint32_t count)
+static bool is_same(const struct trace_stack_entry *was, const struct trace_stack_entry *is)
 {
-    const struct record *record = thread->own.top;
+    return was->depth == is->depth && was->node == is->node && was->number == is->number;
+}
 
-    while (count && !is_noted(thread, copy, count - 1, record)) {
-        record = stash_below(record);
-        count--;
+/* How many of the live calls are in a copy, from the outermost on, and how many are not. */
+struct extent {
+    uint32_t noted, newer;
+};
+
+/* A call that is noted still lives, and so do those above it: positions are what they were. */
+static struct extent find_noted(const struct thread *thread, const struct stack_copy *copy)
+{
+    struct call call = innermost_call(thread);
+    struct extent extent = {copy->count, 0};
+
+    for (; is_call(&call); go_to_caller(thread, &call), extent.newer++) {
+        struct trace_stack_entry is = entry_of(thread, &call);
+        const struct trace_stack_entry *was = 0;
+
+        for (; is.depth && extent.noted; extent.noted--) {
+            was = entry_at(thread, copy, extent.noted - 1);
+            if (was->depth && was->depth <= is.depth)
+                break;
+        }
+        if (was && extent.noted && is_same(was, &is) && may_be_noted(thread, copy, &call))
+            return extent;
     }
-    return count;
+    extent.noted = 0;
+    return extent;
 }
 
 static void publish(struct thread *thread, struct stack_copy *copy, uint32_t count)
@@ -106,14 +182,16 @@ static void publish(struct thread *thread, struct stack_copy *copy, uint32_t cou
 static void write_entries(struct thread *thread, struct stack_copy *copy, uint32_t from,
                           uint32_t count)
 {
-    const struct record *record = thread->own.top;
+    struct call call = innermost_call(thread);
     struct trace_stack_entry *entry;
     uint32_t check = from ? entry_at(thread, copy, from - 1)->check : 0;
 
     for (uint32_t position = count; position > from; position--) {
         if (stack_is_kept(position - 1, count))
-            *entry_at(thread, copy, position - 1) = entry_of(thread, record);
-        record = stash_below(record);
+            *entry_at(thread, copy, position - 1) = entry_of(thread, &call);
+        if (call.frame)
+            shadow_note(call.frame, number_of(thread, copy));
+        go_to_caller(thread, &call);
     }
     for (uint32_t position = from; position < count; position++) {
         if (!stack_is_kept(position, count))
@@ -143,18 +221,19 @@ static void make_current(struct thread *thread, uint32_t number)
     peak->current = number;
 }
 
-static void note_chain(struct thread *thread, uint32_t count, uint64_t lowest)
+static void note_chain(struct thread *thread, uint64_t lowest)
 {
     struct stack_peak *peak = &thread->peak;
-    uint32_t number = peak->current, noted = find_noted(thread, &peak->copies[number], count);
+    uint32_t number = peak->current;
+    struct extent found = find_noted(thread, &peak->copies[number]);
 
-    if (noted < peak->copies[number].count && count - noted > STACK_IN_PLACE) {
+    if (found.noted < peak->copies[number].count && found.newer > STACK_IN_PLACE) {
         number = !number;
-        noted = find_noted(thread, &peak->copies[number], count);
+        found = find_noted(thread, &peak->copies[number]);
     }
-    if (!make_room(thread, &peak->copies[number], count, lowest))
+    if (!make_room(thread, &peak->copies[number], found.noted + found.newer, lowest))
         return;
-    complete(thread, &peak->copies[number], noted, count);
+    complete(thread, &peak->copies[number], found.noted, found.noted + found.newer);
     if (number != peak->current)
         make_current(thread, number);
 }
@@ -169,7 +248,7 @@ void stack_note(struct thread *thread, uint64_t stack_pointer)
 
     if (stack_pointer >= peak->lowest)
         return;
-    note_chain(thread, stash_depth(&thread->own), stack_pointer);
+    note_chain(thread, stack_pointer);
     if (peak->copies[0].block_count)
         __atomic_store_n(&head_of(thread, &peak->copies[0])->lowest, stack_pointer,
                          __ATOMIC_RELEASE);

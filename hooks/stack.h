@@ -25,7 +25,8 @@ struct thread;
 /* The thread's stack is known. */
 void stack_begin(struct thread *thread);
 
-/* In a slow path: the top of `own` is a call that was entered with this stack pointer. */
+/* In a slow path: a call was entered with this stack pointer: the innermost frame, or the
+   top of `own`. */
 void stack_note(struct thread *thread, uint64_t stack_pointer);
 
 #endif

@@ -12,8 +12,11 @@
 #include <time.h>
 #include <cmocka.h>
 
+#include "hooks/invocation.h"
 #include "hooks/session.h"
+#include "hooks/shadow.h"
 #include "hooks/stack.h"
+#include "hooks/system.h"
 #include "hooks/thread.h"
 #include "thunkstash/linux/linux_pages.h"
 #include "trace/stack_chain.h"
@@ -31,12 +34,17 @@ static char trace[(1 + MOST_BLOCKS) * TRACE_BLOCK_SIZE] __attribute__((aligned(4
 static uint32_t block_count, block_limit;
 static struct thread thread;
 static struct trace_thread entry;
+static struct trace_header header = {.tick = TRACE_TICK_FLAG | 1000};
 static uint64_t seed;
+
+/* What calls have. */
+static enum kind { RECORDS, FRAMES, TIMED_FRAMES, ANY } kind;
 
 /* What is live, the outermost first. */
 struct call {
     uint64_t slot;
     uint32_t node, number;
+    bool is_frame;
 };
 static struct call calls[MOST_CALLS];
 static uint32_t call_count;
@@ -62,6 +70,24 @@ void block_commit(struct trace_block *block, enum trace_block_kind kind)
 uint32_t trace_index(const void *unit)
 {
     return (uint32_t)(((const char *)unit - trace) / TRACE_UNIT);
+}
+
+uint64_t system_address_limit(void)
+{
+    return UINT64_MAX;
+}
+
+void invocation_notice(const struct thread *with, struct trace_node *node, uint64_t tick,
+                       uint64_t now)
+{
+    (void)with, (void)node, (void)now;
+    assert_int_equal(tick, header.tick);
+}
+
+void invocation_add_timed(struct trace_node *node, uint64_t weight, uint64_t ticks, uint64_t now)
+{
+    (void)node, (void)ticks, (void)now;
+    assert_int_equal(weight, 1);
 }
 
 static void no_exit(void)
@@ -91,6 +117,10 @@ static int begin(void **state)
     thread.trace = trace;
     thread.own_low = HIGH - SIZE;
     thread.own_size = SIZE;
+    thread.caller = NO_CALLER;
+    session.header = &header;
+    session.is_adaptive = true;
+    kind = RECORDS;
     stack_begin(&thread);
     assert_true(stash_begin(&thread.own, true, 1, (struct trace_node *)trace));
     return 0;
@@ -100,7 +130,14 @@ static int end(void **state)
 {
     (void)state;
     stash_release(&thread.own);
+    shadow_release(&thread);
     return 0;
+}
+
+static void use(enum kind of)
+{
+    kind = of;
+    assert_true(shadow_cover(&thread, HIGH - SIZE / 4));
 }
 
 static uint32_t random_below(uint32_t limit)
@@ -109,24 +146,56 @@ static uint32_t random_below(uint32_t limit)
     return (uint32_t)(seed >> 33) % limit;
 }
 
+static void push_record(struct call *call)
+{
+    struct record *record = stash_push(&thread.own, 0);
+
+    assert_non_null(record);
+    record->node = (struct trace_node *)(trace + call->node * TRACE_UNIT);
+    record->body = 1;
+    record->mark = call->number = ++numbers[call->node];
+    record->slot = call->slot + SLOT_BIAS;
+}
+
+static void push_frame(struct call *call, bool is_timed)
+{
+    struct trace_node *node = (struct trace_node *)(trace + call->node * TRACE_UNIT);
+
+    thread.now += 10;
+    shadow_push(&thread, call->slot, node, 1, is_timed);
+    call->number = is_timed ? (uint32_t)thread.now : 0;
+    call->is_frame = true;
+}
+
 /* Enters a call whose caller used that many bytes. */
 static void push(uint32_t bytes, uint32_t node)
 {
-    struct record *record = stash_push(&thread.own, 0);
     uint64_t above = call_count ? calls[call_count - 1].slot : HIGH;
+    struct call *call = &calls[call_count++];
+    enum kind is = kind == ANY ? random_below(ANY) : kind;
 
-    assert_non_null(record);
-    calls[call_count] = (struct call){above - bytes, node, ++numbers[node]};
-    record->node = (struct trace_node *)(trace + node * TRACE_UNIT);
-    record->body = 1;
-    record->mark = numbers[node];
-    record->slot = calls[call_count++].slot + SLOT_BIAS;
+    *call = (struct call){.slot = above - bytes, .node = node};
+    if (is == RECORDS)
+        push_record(call);
+    else
+        push_frame(call, is == TIMED_FRAMES);
+}
+
+static void pop_frame(void)
+{
+    struct shadow_entry *frame = shadow_at(&thread, thread.caller);
+
+    thread.caller = shadow_below(frame);
+    shadow_end(&thread, frame, thread.now, true);
 }
 
 static void pop(uint32_t count)
 {
-    for (; count; count--, call_count--)
-        stash_pop(&thread.own);
+    for (; count; count--)
+        if (calls[--call_count].is_frame)
+            pop_frame();
+        else
+            stash_pop(&thread.own);
 }
 
 static bool note(void)
@@ -214,9 +283,9 @@ static void the_deepest_chain_stays(void **state)
 }
 
 /* The same function at the same place, but called again, from elsewhere. */
-static void another_call_at_the_same_place_is_another(void **state)
+static void check_another_call_at_the_same_place(enum kind of)
 {
-    (void)state;
+    use(of);
     push(1000, 1);
     push(48, 2);
     push(112, 3);
@@ -226,6 +295,49 @@ static void another_call_at_the_same_place_is_another(void **state)
     push(48, 3);
     push(32, 4);
     assert_true(note());
+    assert_noted();
+}
+
+static void another_call_at_the_same_place_is_another(void **state)
+{
+    (void)state;
+    check_another_call_at_the_same_place(RECORDS);
+}
+
+static void so_is_another_frame(void **state)
+{
+    (void)state;
+    check_another_call_at_the_same_place(FRAMES);
+}
+
+static void so_is_another_timed_frame(void **state)
+{
+    (void)state;
+    check_another_call_at_the_same_place(TIMED_FRAMES);
+}
+
+/* A frame that is in one copy of the chain may stand where another call is in the other one. */
+static void a_frame_is_looked_for_where_it_is_noted(void **state)
+{
+    (void)state;
+    use(FRAMES);
+    push(1000, 1);
+    push(48, 2);
+    push(112, 3);
+    assert_true(note());
+    pop(2);
+    push(112, 2);
+    push(48, 3);
+    for (uint32_t i = 0; i < STACK_IN_PLACE; i++)
+        push(32, 4);
+    assert_true(note());
+    assert_int_equal(thread.peak.current, 1);
+    assert_noted();
+    pop(STACK_IN_PLACE);
+    for (uint32_t i = 0; i < STACK_IN_PLACE + 1; i++)
+        push(48, 5);
+    assert_true(note());
+    assert_int_equal(thread.peak.current, 0);
     assert_noted();
 }
 
@@ -255,6 +367,13 @@ static void random_calls(uint32_t steps, uint32_t most_at_once, void (*before)(v
 static void random_calls_are_noted(void **state)
 {
     (void)state;
+    random_calls(20000, 3, NULL);
+}
+
+static void so_are_those_of_frames_and_records(void **state)
+{
+    (void)state;
+    use(ANY);
     random_calls(20000, 3, NULL);
 }
 
@@ -294,11 +413,12 @@ static void step_through_note(void)
     noted_count = call_count;
 }
 
-static void no_chain_is_torn_at_any_instruction(void **state)
+static void check_that_no_chain_is_torn(enum kind of)
 {
     struct sigaction action = {.sa_handler = look};
 
-    (void)state;
+    use(of);
+    steps_seen = steps_torn = steps_cut = most_cut = steps_of_second = 0;
     noted_count = 0;
     sigaction(SIGTRAP, &action, NULL);
     random_calls(200, 3, step_through_note);
@@ -313,11 +433,23 @@ static void no_chain_is_torn_at_any_instruction(void **state)
     assert_int_equal(steps_torn, 0);
 }
 
-static void of_a_long_chain_both_ends_are_kept(void **state)
+static void no_chain_is_torn_at_any_instruction(void **state)
+{
+    (void)state;
+    check_that_no_chain_is_torn(RECORDS);
+}
+
+static void nor_is_one_of_frames_and_records(void **state)
+{
+    (void)state;
+    check_that_no_chain_is_torn(ANY);
+}
+
+static void check_a_long_chain(enum kind of)
 {
     struct stack_chain chain;
 
-    (void)state;
+    use(of);
     for (uint32_t i = 0; i < 150000; i++) {
         push(32, 1 + i % 50);
         assert_true(note());
@@ -337,6 +469,31 @@ static void of_a_long_chain_both_ends_are_kept(void **state)
     push(149001 * 32, 60);
     assert_true(note());
     assert_noted();
+}
+
+static void of_a_long_chain_both_ends_are_kept(void **state)
+{
+    (void)state;
+    check_a_long_chain(RECORDS);
+}
+
+static void so_are_those_of_frames(void **state)
+{
+    (void)state;
+    check_a_long_chain(FRAMES);
+}
+
+/* A frame's tick is what it was, as its end shows. */
+static void a_frame_that_is_noted_ends_as_any(void **state)
+{
+    (void)state;
+    use(FRAMES);
+    push(1000, 1);
+    push(48, 2);
+    assert_true(note());
+    assert_true(shadow_is_noted(shadow_at(&thread, calls[1].slot), 0));
+    pop(2);
+    assert_int_equal(thread.caller, NO_CALLER);
 }
 
 static void a_full_trace_still_has_the_peak(void **state)
@@ -383,9 +540,16 @@ int main(void)
         cmocka_unit_test_setup_teardown(nothing_noted_is_nothing_known, begin, end),
         cmocka_unit_test_setup_teardown(the_deepest_chain_stays, begin, end),
         cmocka_unit_test_setup_teardown(another_call_at_the_same_place_is_another, begin, end),
+        cmocka_unit_test_setup_teardown(so_is_another_frame, begin, end),
+        cmocka_unit_test_setup_teardown(so_is_another_timed_frame, begin, end),
+        cmocka_unit_test_setup_teardown(a_frame_is_looked_for_where_it_is_noted, begin, end),
+        cmocka_unit_test_setup_teardown(a_frame_that_is_noted_ends_as_any, begin, end),
         cmocka_unit_test_setup_teardown(random_calls_are_noted, begin, end),
+        cmocka_unit_test_setup_teardown(so_are_those_of_frames_and_records, begin, end),
         cmocka_unit_test_setup_teardown(no_chain_is_torn_at_any_instruction, begin, end),
+        cmocka_unit_test_setup_teardown(nor_is_one_of_frames_and_records, begin, end),
         cmocka_unit_test_setup_teardown(of_a_long_chain_both_ends_are_kept, begin, end),
+        cmocka_unit_test_setup_teardown(so_are_those_of_frames, begin, end),
         cmocka_unit_test_setup_teardown(a_full_trace_still_has_the_peak, begin, end),
         cmocka_unit_test_setup_teardown(
             a_chain_that_changed_under_the_copy_is_known_from_the_inner_end, begin, end),

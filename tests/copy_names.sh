@@ -49,6 +49,10 @@ build names copy_names.c
 instrumented names --how=copy
 equal "symbols of alpha" "$(nm instrumented/names | grep -c ' alpha$')" 2
 copy=$(nm instrumented/names | awk '$3 == "alpha" && $2 == "t" { print "0x" $1 }')
+equal "symbols of main" "$(nm instrumented/names | awk '$3 == "main" { print $2 }' | sort)" $'T\nt'
+main=$(nm instrumented/names | awk '$3 == "main" && $2 == "T" { print "0x" $1 }')
+equal "the global main" "$(gdb -nx -batch -ex "info symbol $main" instrumented/names 2>/dev/null)" \
+    "main in section .umbra.stubs"
 equal "gdb's name" "$(gdb -nx -batch -ex "info symbol $copy" instrumented/names 2>/dev/null)" \
     "alpha in section .umbra.stubs"
 build names copy_names.c -rdynamic -s

@@ -10,13 +10,15 @@ added()
         $(awk -v kind="$1" '$1 == kind { print $2 }' native.stdout)))
 }
 
-# at_most WHAT KIND LIMIT
+# at_most WHAT KIND LIMIT LIMIT: with a prologue that is hooked, and with a body that is copied. What is
+# stepped through takes long: so these are calls that are timed, which go to the agent.
 at_most()
 {
-    local found
+    local found limit=$3
+    [[ ${UMBRA_TEST_HOW:-prologue} == prologue ]] || limit=$4
     found=$(added "$2")
     ((found > 0)) || fail "$1: $found instructions added: not hooked?"
-    ((found <= $3)) || fail "$1: $found instructions added to a call, expected at most $3"
+    ((found <= limit)) || fail "$1: $found instructions added to a call, expected at most $limit"
     echo "$1: $found"
 }
 
@@ -24,8 +26,8 @@ build stepped stepped.c
 instrumented stepped
 run native ./stepped
 run instrumented ./stepped
-at_most "off, a leaf" leaf 5
-at_most "off, a call" loop 6
+at_most "off, a leaf" leaf 5 3
+at_most "off, a call" loop 6 5
 
 # recorded OPTION
 recorded()
@@ -35,13 +37,13 @@ recorded()
 }
 
 recorded --paused
-at_most "paused, a leaf" leaf 5
-at_most "paused, a call" loop 6
+at_most "paused, a leaf" leaf 5 3
+at_most "paused, a call" loop 6 15
 recorded --timing=exact
-at_most "exact, a leaf" leaf 135
-at_most "exact, a call" loop 136
-at_most "exact, a tail call" jump 220
+at_most "exact, a leaf" leaf 135 160
+at_most "exact, a call" loop 136 150
+at_most "exact, a tail call" jump 220 285
 recorded --timing=adaptive
-at_most "adaptive, a leaf" leaf 68
-at_most "adaptive, a call" loop 134
-at_most "adaptive, a tail call" jump 217
+at_most "adaptive, a leaf" leaf 68 106
+at_most "adaptive, a call" loop 134 150
+at_most "adaptive, a tail call" jump 217 286

@@ -306,6 +306,15 @@ state_of()
     instrument --list "instrumented/$2" | awk -F '\t' -v name="$1" '$5 == name { print $3, $4 }'
 }
 
+# hooked_by WORD: what state_of says of a function that is hooked that way, and whose body can be copied.
+hooked_by()
+{
+    case ${UMBRA_TEST_HOW:-prologue} in
+        prologue) echo "hooked $1" ;;
+        *) echo "hooked copied" ;;
+    esac
+}
+
 # begin_busy: a program that calls, throws and starts threads until end_busy lets it go (programs/busy.c,
 # built and instrumented by the script as busy). Its pid is in $program.
 begin_busy()

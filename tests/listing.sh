@@ -21,9 +21,11 @@ instrument --list --json native/shapes >list.json
 instrument --list --json --summary native/shapes >summary.json
 python3 - <<'END'
 import json
-rows = [line.rstrip("\n").split("\t") for line in open("list")][1:]
+head, *rows = [line.rstrip("\n").split("\t") for line in open("list")]
 functions = json.load(open("list.json"))
-assert [[f["address"], str(f["size"]), f["state"], f["how"], f["name"] or ""] for f in functions] == rows
+keys = [word.replace(" ", "-") for word in head]
+assert [["" if f.get(key) is None else str(f[key]) for key in keys] for f in functions] == rows
+assert {key for f in functions for key in f} <= set(keys)
 summary = json.load(open("summary.json"))
 assert summary["all"]["functions"] == len(rows)
 assert summary["hooked"]["functions"] == sum(row[2] == "hooked" for row in rows)

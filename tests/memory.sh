@@ -38,7 +38,9 @@ within()
 more_of 65536 threads 100
 within "memory of a thread at rest" "$share" $((57 * 1024))
 # 16 KB of them are for calls between copies: memory only where there are copies.
-within "addresses of a thread" "$space" $((8192 * 1024 + 28672))
+# And the shadow of its stack of 64 KiB, four times as large.
+[[ ${UMBRA_TEST_HOW:-prologue} == prologue ]] && shadow=0 || shadow=$((4 * 65536))
+within "addresses of a thread" "$space" $((8192 * 1024 + 28672 + shadow))
 
 # 64 in a block of 63, and of places of 8 in the table 1 1/3 to 2 2/3
 more_of 200000 contexts 16
@@ -48,7 +50,8 @@ within "trace of a context" $(($(stat -c %s traces/*.bin) / number)) 66
 # a record of 64 in a block of 510, and up to two notes of 16 on how deep the stack was, 252 in a
 # block of 4 KiB; the thunks are the same pages for all
 more_of 1000 frames 50000
-within "memory of a live call" "$share" $((64 + 2 * 16 + 2))
+[[ ${UMBRA_TEST_HOW:-prologue} == prologue ]] && call=64 || call=$((4 * 32)) # the shadow of its stack
+within "memory of a live call" "$share" $((call + 2 * 16 + 2))
 
 run native ./footprint threads 100
 run instrumented ./footprint threads 100

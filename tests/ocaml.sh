@@ -11,7 +11,7 @@ instrumented frames
 instrumented stripped
 
 # the runtime and the program's own C
-equal "prim_sum" "$(state_of prim_sum frames)" "hooked plain"
+equal "prim_sum" "$(state_of prim_sum frames)" "$(hooked_by plain)"
 equal "caml_minor_collection" "$(state_of caml_minor_collection frames | cut -d ' ' -f 1)" hooked
 # OCaml, and what looks at OCaml's return addresses
 for prefix in camlFrames__build_ camlStdlib__List__iter_ caml_alloc1 caml_start_program; do

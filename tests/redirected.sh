@@ -19,7 +19,7 @@ check()
     cmp undone native/redirected
     recorded redirected
     for function in "${functions[@]}"; do
-        equal "$*: $function" "$(state_of "$function" redirected)" "hooked redirected"
+        equal "$*: $function" "$(state_of "$function" redirected)" "$(hooked_by redirected)"
         equal "$*: calls of $function" "$(calls_of "$function")" 10
     done
     # One way is a branch of two bytes, which reaches no stub: none of them is changed.
@@ -77,7 +77,7 @@ for how in -pie -no-pie; do
     instrumented user
     instrumented libtiny.so
     recorded user
-    equal "tiny" "$(state_of tiny libtiny.so)" "hooked redirected"
+    equal "tiny" "$(state_of tiny libtiny.so)" "$(hooked_by redirected)"
     equal "calls of tiny" "$(calls_of tiny)" 7
     contains native.stdout 1
 done

@@ -37,18 +37,25 @@ END
 }
 
 # where: "tid FUNCTION CALLER count" of the lines of samples_of; what is in no function that the
-# program named is "-". Functions' sizes are those of the symbols.
+# program named is "-". A function that is copied has two symbols, its copy's one with the same name.
 where()
 {
-    { nm -S native/samples; echo; cat instrumented.stdout; echo; cat; } | python3 -c '
+    { nm -S native/samples; echo; nm -S instrumented/samples; echo; cat instrumented.stdout; echo; cat; } |
+        python3 -c '
 import sys
 
-symbols, told, samples = sys.stdin.read().split("\n\n")
-size = {line.split()[3]: int(line.split()[1], 16) for line in symbols.splitlines() if len(line.split()) == 4}
+native, symbols, told, samples = sys.stdin.read().split("\n\n")
 begin = {line.split()[1]: int(line.split()[2], 16) for line in told.splitlines() if line.startswith("at ")}
+moved = {begin[line.split()[-1]] - int(line.split()[0], 16) for line in native.splitlines()
+         if line.split()[-1] in begin}
+assert len(moved) == 1, moved
+distance = moved.pop()
+ranges = [(int(start, 16) + distance, int(size, 16), function)
+          for start, size, _, function in (line.split() for line in symbols.splitlines() if len(line.split()) == 4)
+          if function in begin]
 
 def name(address):
-    return next((f for f in begin if begin[f] <= address < begin[f] + size[f]), "-")
+    return next((f for start, size, f in ranges if start <= address < start + size), "-")
 
 for line in samples.splitlines():
     tid, address, caller, found = map(int, line.split())

@@ -75,7 +75,7 @@ struct trace_stack {
 struct trace_stack_entry {
     uint32_t depth;  /* of the return address, in STACK_DEPTH_UNITs; 0: this call was ending */
     uint32_t node;   /* index of its context */
-    uint32_t number; /* of this call among the node's */
+    uint32_t number; /* of this call among the node's; of a frame of a copied body its time, or 0 */
     uint32_t check;
 };
 

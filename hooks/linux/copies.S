@@ -162,7 +162,7 @@
     sub     ecx, [rax + NODE_NEXT]
     inc     ecx
     .if \is_leaf
-    jns     slow\@                          /* it is to be timed */
+    jns     by_hook\@                       /* it is to be timed */
     .else
     jns     timed\@
     .endif
@@ -214,11 +214,14 @@
 search\@:                                   /* no hint: the table knows, and is one from now on */
     cmp     rsi, [rsp]
     jne     slow\@
+    xor     esi, esi                        /* as where it is timed */
     search_context slow\@
     jmp     4b
 
     .if !(\is_exact | \is_leaf)
 timed\@:                                    /* for a gap of calls; the next gap */
+    xor     esi, esi                        /* no return address is to stay below the stack, where a
+                                               sampler would find it */
     mov     edx, [rax + NODE_CALLS]
     add     edx, [rax + NODE_PASSED]
     inc     edx
@@ -526,8 +529,10 @@ slow\@:
     mov     rdx, [rdi + THREAD_SHADOW]
     lea     rdx, [rdx + SHADOW_SCALE * rcx]
     .ifeq \is_exact
-    cmp     qword ptr [rdx + SHADOW_TIME], 0
-    jns     slow\@                          /* timed */
+    mov     rax, [rdx + SHADOW_TIME]
+    shr     rax, SHADOW_COUNTING_BIT
+    cmp     eax, 1 << (TICK_FLAG_BIT - SHADOW_COUNTING_BIT)
+    jne     slow\@                          /* timed, or noted */
     .endif
     mov     rsi, [rdi + THREAD_TOP]
     cmp     [rsi + RECORD_SLOT], rcx

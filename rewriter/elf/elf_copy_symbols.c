@@ -8,7 +8,7 @@
 
 /* A symbol table of the original. */
 struct source {
-    struct elf_table symbols;
+    struct elf_table symbols, strings;
     size_t section; /* its index */
     size_t locals;  /* symbols in front of the first that is not local; at least one */
 };
@@ -27,6 +27,7 @@ static bool read_table(struct source *source, const struct elf_image *image)
         *source = (struct source){.symbols = {image->bytes + section->sh_offset, count},
                                   .section = i,
                                   .locals = section->sh_info ? section->sh_info : 1};
+        elf_static_symbols(image, &source->strings);
         return source->locals <= count;
     }
     return false;
@@ -72,14 +73,30 @@ static unsigned rank_of(const Elf64_Sym *symbol)
     }
 }
 
-/* For each copy its symbol, or one of st_name 0; to be freed. */
-static Elf64_Sym *make_symbols(const struct elf_layout *layout,
-                               const struct function_list *functions, const struct source *source,
-                               size_t stubs)
+/* The symbols of copies. */
+struct added {
+    Elf64_Sym *symbols; /* of each copy, or one of st_name 0 */
+    size_t count;
+    size_t main; /* index of the original's in the table; 0: there is none, or it has no copy */
+    size_t main_copy;
+};
+
+static bool is_main(const struct source *source, size_t index, const Elf64_Sym *symbol)
+{
+    const char *name = elf_string(source->strings, symbol->st_name);
+
+    return index >= source->locals && name && strcmp(name, "main") == 0;
+}
+
+static void make_symbols(struct added *added, const struct elf_layout *layout,
+                         const struct function_list *functions, const struct source *source,
+                         size_t stubs)
 {
     const struct copy_set *copies = &layout->copies;
     Elf64_Sym *symbols = memory_zeroed(copies->count + 1, sizeof *symbols);
     uint8_t *ranks = memory_zeroed(copies->count + 1, sizeof *ranks);
+
+    *added = (struct added){.symbols = symbols, .count = copies->count};
 
     for (size_t i = 1; i < source->symbols.count; i++) {
         Elf64_Sym symbol = elf_symbol(source->symbols, i);
@@ -96,23 +113,49 @@ static Elf64_Sym *make_symbols(const struct elf_layout *layout,
                                      .st_shndx = (Elf64_Half)stubs,
                                      .st_value = copy->address + copy->body,
                                      .st_size = copy->size - copy->body};
+        if (is_main(source, i, &symbol)) {
+            added->main = i;
+            added->main_copy = place;
+        }
     }
     free(ranks);
-    return symbols;
+}
+
+static void append_as(struct buffer *tail, Elf64_Sym symbol, unsigned binding)
+{
+    symbol.st_info = ELF64_ST_INFO(binding, ELF64_ST_TYPE(symbol.st_info));
+    buffer_append(tail, &symbol, sizeof symbol);
 }
 
 /* Returns how many there are. */
-static size_t append_symbols(struct buffer *tail, const Elf64_Sym *symbols, size_t count)
+static size_t append_locals(struct buffer *tail, const struct added *added,
+                            const struct source *source)
 {
     size_t named = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        if (!symbols[i].st_name)
+    for (size_t i = 0; i < added->count; i++) {
+        bool is_main = added->main && i == added->main_copy;
+
+        if (!added->symbols[i].st_name)
             continue;
-        buffer_append(tail, &symbols[i], sizeof symbols[i]);
+        append_as(tail, is_main ? elf_symbol(source->symbols, added->main) : added->symbols[i],
+                  STB_LOCAL);
         named++;
     }
     return named;
+}
+
+static void append_globals(struct buffer *tail, const struct added *added,
+                           const struct source *source)
+{
+    for (size_t i = source->locals; i < source->symbols.count; i++) {
+        Elf64_Sym symbol = elf_symbol(source->symbols, i);
+
+        if (added->main && i == added->main)
+            append_as(tail, added->symbols[added->main_copy], STB_GLOBAL);
+        else
+            buffer_append(tail, &symbol, sizeof symbol);
+    }
 }
 
 static void set_header(Elf64_Shdr *header, uint64_t offset, uint64_t size, size_t locals)
@@ -126,21 +169,19 @@ void elf_copy_symbols_add(const struct elf_layout *layout, const struct function
                           size_t stubs, struct buffer *tail, uint64_t tail_offset,
                           struct buffer *headers)
 {
-    size_t at, before, added;
+    size_t at, count;
     struct source source;
-    Elf64_Sym *symbols;
+    struct added added;
 
     if (!read_table(&source, layout->image) || is_counted(layout->image, source.section) ||
         stubs >= SHN_LORESERVE)
         return;
-    symbols = make_symbols(layout, functions, &source, stubs);
+    make_symbols(&added, layout, functions, &source, stubs);
     at = buffer_align(tail, 8, 0);
-    before = source.locals * sizeof *symbols;
-    buffer_append(tail, source.symbols.bytes, before);
-    added = append_symbols(tail, symbols, layout->copies.count);
-    buffer_append(tail, source.symbols.bytes + before,
-                  source.symbols.count * sizeof *symbols - before);
+    buffer_append(tail, source.symbols.bytes, source.locals * sizeof *added.symbols);
+    count = append_locals(tail, &added, &source);
+    append_globals(tail, &added, &source);
     set_header((Elf64_Shdr *)(void *)headers->bytes + source.section, tail_offset + at,
-               tail->size - at, source.locals + added);
-    free(symbols);
+               tail->size - at, source.locals + count);
+    free(added.symbols);
 }

@@ -6,9 +6,13 @@
  *      | global symbols |           | a local one for each copy  |  the name is the function's
  *                                   | global symbols             |
  *
+ * Of main's two symbols the copy's is the global one: gdb ends a backtrace at the function that it
+ * finds by that name, and prefers global symbols. The original's body never runs.
+ *
  * They begin at the first instruction, to which each way into a copy comes, so that a breakpoint
- * misses none. Names are where they were, in .strtab. Images whose sections of relocations count the
- * symbols (--emit-relocs) are left as they are. What a stripped image has is in elf_copy_exports.h.
+ * misses none. Names are where they were, in .strtab. Images whose sections of relocations count
+ * the symbols (--emit-relocs) are left as they are. What a stripped image has is in
+ * elf_copy_exports.h.
  */
 #ifndef UMBRA_REWRITER_ELF_COPY_SYMBOLS_H
 #define UMBRA_REWRITER_ELF_COPY_SYMBOLS_H
