@@ -25,7 +25,7 @@
 
 #include "hooks/events.h"
 #include "hooks/session.h"
-#include "hooks/shadow.h"
+#include "hooks/shadow_entry.h"
 #include "thunkstash/pages.h"
 
 /* In a record's weight: its invocation was parked, and its end noted as an event. */
@@ -282,10 +282,26 @@ static void park_top(struct thread *thread, uint64_t now)
     stash_park(&thread->own);
 }
 
+/*
+ * The frame of a copied body in the slot of the record on top, if there is one, is over, as its
+ * count is the record's. But another one may have come to lie in the slot of a record that was
+ * left: it was counted later.
+ */
+static void hand_over(const struct thread *thread, const struct record *top)
+{
+    struct shadow_entry *frame;
+
+    if (!record_is_live(top) || !shadow_covers(thread, record_slot(top)) ||
+        top->mark != top->node->calls)
+        return;
+    frame = shadow_at(thread, record_slot(top));
+    if (frame->ret == top->ret && shadow_node(frame) == top->node)
+        frame->ret = 0;
+}
+
 static void leave_top(struct thread *thread, uint64_t entered, uint64_t now)
 {
-    if (record_is_live(thread->own.top))
-        shadow_hand_over(thread, thread->own.top);
+    hand_over(thread, thread->own.top);
     if (entered != STACK_IS_GONE && invocation_may_go_on(thread, thread->own.top, entered))
         park_top(thread, now);
     else

@@ -38,7 +38,7 @@
 #define TICK_FLAG_BIT 63 /* of TRACE_TICK_FLAG */
 
 /* Of a frame in the shadow: how many calls a timed one stands for, below the slot that called it; and
-   the bits of a time that tell that it is being counted (shadow.h). */
+   the bits of a time that tell that it is being counted (shadow_entry.h). */
 #define SHADOW_WEIGHT_BITS  16
 #define SHADOW_COUNTING_BIT 61
 

@@ -56,12 +56,6 @@ bool shadow_cover(struct thread *thread, uint64_t lowest)
     return true;
 }
 
-static bool is_covered(const struct thread *thread, uint64_t slot)
-{
-    return thread->shadow && slot >= thread->shadow_covered &&
-           slot <= high(thread) - sizeof(uint64_t);
-}
-
 static bool has_ended(const struct shadow_entry *frame)
 {
     return (int64_t)frame->ret <= 0;
@@ -71,7 +65,7 @@ struct shadow_entry *shadow_of_frame(const struct thread *thread, uint64_t slot)
 {
     struct shadow_entry *entry;
 
-    if (!is_covered(thread, slot))
+    if (!shadow_covers(thread, slot))
         return 0;
     entry = shadow_at(thread, slot);
     return !has_ended(entry) && entry->ret == *(const volatile uint64_t *)slot ? entry : 0;
@@ -157,18 +151,6 @@ static void leave(struct thread *thread, struct shadow_entry *frame, uint64_t sl
     frame->ret = was.ret;
 }
 
-/* Another frame may have come to lie in the slot of a record that was left: it was counted later. */
-void shadow_hand_over(const struct thread *thread, const struct record *top)
-{
-    struct shadow_entry *frame;
-
-    if (!is_covered(thread, record_slot(top)) || top->mark != top->node->calls)
-        return;
-    frame = shadow_at(thread, record_slot(top));
-    if (frame->ret == top->ret && shadow_node(frame) == top->node)
-        frame->ret = 0;
-}
-
 void shadow_revive(struct thread *thread, struct shadow_entry *frame)
 {
     for (; frame && shadow_is_parked(frame); frame = shadow_of_frame(thread, frame->below)) {
@@ -186,8 +168,8 @@ struct shadow_entry *shadow_caller(struct thread *thread, uint64_t slot)
 {
     uint64_t limit = record_slot(thread->own.top), most = thread->own_size / sizeof limit;
 
-    for (uint64_t i = 0; thread->caller < limit && is_covered(thread, thread->caller) && i < most;
-         i++) {
+    for (uint64_t i = 0;
+         thread->caller < limit && shadow_covers(thread, thread->caller) && i < most; i++) {
         struct shadow_entry *frame = shadow_at(thread, thread->caller);
 
         if (thread->caller > slot && shadow_of_frame(thread, thread->caller))
@@ -202,7 +184,7 @@ struct shadow_entry *shadow_nearest(const struct thread *thread, uint64_t above,
 {
     uint64_t slot = (above + sizeof slot) & ~(sizeof slot - 1);
 
-    for (; slot < limit && is_covered(thread, slot); slot += sizeof slot)
+    for (; slot < limit && shadow_covers(thread, slot); slot += sizeof slot)
         if (is_live(shadow_of_frame(thread, slot)))
             return shadow_at(thread, slot);
     return 0;
@@ -236,7 +218,7 @@ static uint64_t visit_chain(struct thread *thread, frame_visitor *settle, uint64
 
     if (slot == NO_CALLER)
         slot = thread->caller_at_cut;
-    for (uint64_t i = 0; is_covered(thread, slot) && i < most; i++) {
+    for (uint64_t i = 0; shadow_covers(thread, slot) && i < most; i++) {
         struct shadow_entry *frame = shadow_at(thread, slot);
 
         finish_counting(frame);

@@ -1,6 +1,6 @@
 /*
  * What the code in copied bodies (rewriter/copy/copy_code.S) knows of the agent's memory and of the
- * trace: for assembly. hooks/thread.h and hooks/shadow.h assert that the structures fit. An image
+ * trace: for assembly. hooks/thread.h and hooks/shadow_entry.h assert that the structures fit. An image
  * that was made for other offsets asks for another entry (IMAGE_VERSION).
  */
 #ifndef UMBRA_COPY_OFFSETS_H

@@ -12,7 +12,7 @@
  * They keep all registers, but no flags, which are dead where functions begin and end.
  *
  * A signal's handler may leave any of them by longjmp, for good. So a frame is in the chain of callers
- * as long as it is being counted, and has what tells whether it was: shadow.h.
+ * as long as it is being counted, and has what tells whether it was: shadow_entry.h.
  *
  * What is not as usual at an entry goes on as if the function's stub had been called, in the entry
  * hook (entry.S), which gives it a thunk. The registers are saved where that one has them.
@@ -553,7 +553,7 @@ slow\@:
     mov     [rdi + THREAD_TOP], rsi
     cmp     [rsi + RECORD_SLOT], rcx        /* used by a handler before it became the top? */
     jne     1b
-    mov     rax, [rax + NODE_CALLS]         /* from now on its count is the record's: shadow.h */
+    mov     rax, [rax + NODE_CALLS]         /* from now on its count is the record's: shadow_entry.h */
     mov     [rsi + RECORD_MARK], rax
     mov     qword ptr [rdx + SHADOW_RET], 0
     mov     rax, [rdx + SHADOW_BELOW]
