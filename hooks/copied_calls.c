@@ -73,6 +73,7 @@ static bool begin(struct thread *thread, const struct entry *entry)
 {
     struct trace_node *node;
 
+    invocations_unwind(thread, entry->slot, entry->slot, thread->now);
     if (record_slot(thread->own.top) <= entry->slot) /* the entry hook takes care of it */
         return false;
     if (!shadow_cover(thread, entry->slot))
