@@ -10,8 +10,9 @@
 
 /* What came with the welcome, mapped read and write, shared. */
 struct connection_maps {
-    char *trace;
-    void *ring; /* of welcome.ring_size bytes; null if there is none, or no room for it */
+    char *trace;      /* on Linux no child made by fork gets it */
+    const void *page; /* its first page once more: on Linux it can only be read, by children too */
+    void *ring;       /* of welcome.ring_size bytes; null if there is none, or no room for it */
 };
 
 /*
@@ -30,5 +31,8 @@ struct connection_maps connection_open(char *const *environment, uint32_t fork_o
  * them, since the process may be killed in between. False: this part cannot be used.
  */
 bool connection_claim(void *part, uint64_t size, uint32_t at);
+
+/* In a fork's child: the trace or the ring, null for none, was the parent's, and is not here. */
+void connection_forget(const void *pages, uint64_t size);
 
 #endif

@@ -11,9 +11,18 @@
  *         |                  calls: thread.h
  *         +-- no room in the address space: the hook that looks at `paused` each time
  *
- * The agent maps the trace's page once more, from its own mapping and without a file, and moves the
- * new mapping over the image's page. The kernel replaces one by the other at once, also for threads
- * that are reading there. If it cannot, nothing has changed.
+ * Who can write the word decides what the process executes. A child made by fork may become another
+ * user before its first hook is called. So it gets no memory that it could write to and its parent
+ * jumps by:
+ *
+ *                              process             a child, until its first hook
+ *      the trace               read and write      not there (MADV_DONTFORK)
+ *      its first page, at      read; cannot        read; cannot be made writable
+ *      the images' words       be made writable
+ *
+ * The page is mapped by a descriptor that is for reading alone. The agent maps it once more,
+ * without a file, and moves the new mapping over the image's page. The kernel replaces one by the
+ * other at once, also for threads that are reading there. If it cannot, nothing has changed.
  *
  * On Windows the word is the image's own, and the hooks look at `paused`.
  */
@@ -21,6 +30,10 @@
 #define UMBRA_HOOKS_HOOK_WORD_H
 
 #include "trace/image_manifest.h"
+
+/* The trace's page that came with the welcome takes its place: where that of the parent is, if
+   there is one, so that who reads there reads the one or the other. Returns where it is. */
+const void *hook_word_place(const void *page);
 
 /* A session begins: has its trace say what to jump to, entry while it is not paused. */
 void hook_words_begin(void *entry);

@@ -108,6 +108,7 @@ bool session_begin(char *const *env, uint32_t fork_of_pid)
     session.header = (struct trace_header *)session.trace;
     if (!session.trace)
         return false;
+    session.page = hook_word_place(maps.page);
     session.capacity = welcome.capacity;
     session.ring_size = welcome.ring_size;
     session.ring_segments =
@@ -124,7 +125,7 @@ bool session_begin(char *const *env, uint32_t fork_of_pid)
     hook_words_begin(session_entry_hook());
     session.header->start_ticks = ticks_now();
     __atomic_store_n(&session.header->state, TRACE_RUNNING, __ATOMIC_RELEASE);
-    session_paused = &session.header->paused;
+    session_paused = &session.page->paused;
     session.state = SESSION_RUNNING;
     return true;
 }
@@ -146,8 +147,8 @@ void session_begin_in_child(void)
     struct probe_costs costs = session.costs;
 
     session_leave(SESSION_OFF);
-    pages_give_back(session.trace, session.capacity);
-    leave_ring();
+    connection_forget(session.trace, session.capacity);
+    connection_forget(session.ring, session.ring_size);
     if (session_begin(environment, parent))
         session_set_costs(&costs);
 }

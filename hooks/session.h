@@ -26,9 +26,10 @@ struct session {
     enum session_state state;
     uint32_t number; /* 1 for the first of this process, + 1 at each fork */
     uint32_t pid;
-    uint32_t node_limit;         /* nodes a thread */
-    char *trace;                 /* the mapped trace; null while off */
-    struct trace_header *header; /* likewise */
+    uint32_t node_limit;             /* nodes a thread */
+    char *trace;                     /* the mapped trace; null while off */
+    struct trace_header *header;     /* likewise */
+    const struct trace_header *page; /* the header as children have it, too (hook_word_place) */
     uint64_t capacity;
     struct event_ring *ring; /* call-trace mode: mapped; else null */
     uint64_t ring_size;

@@ -104,7 +104,7 @@ struct thread *slow_path_enter(uint64_t *slot, const uint64_t *frame, uint64_t t
     if (!thread || !thread->begun)
         thread = thread_begin();
     if (!thread) {
-        if (session.state == SESSION_RUNNING)
+        if (session.state == SESSION_RUNNING && !guard_forked())
             __atomic_fetch_add(&session.header->skipped, 1, __ATOMIC_RELAXED);
         return 0;
     }

@@ -143,7 +143,7 @@ begin wrong_messages_are_refused
     expect 0 "$service" spawn
     for what in magic version kind short tiny long command; do
         expect 0 "$client" wrong $what
-        says out 'refused by version 1'
+        says out 'refused by version 2'
     done
     expect 0 "$client" wrong empty
     says out closed

@@ -213,7 +213,7 @@ for what in descriptor; do
 done
 for what in 'short command' 'unknown command' 'old command'; do
     "$client" wrong "$what" >said
-    equal "$what" "$(<said)" 'refused by version 1'
+    equal "$what" "$(<said)" 'refused by version 2'
 done
 descriptors=$(call_trace_service status --json | json 'v["descriptors"]')
 for ((i = 0; i < 50; i++)); do "$client" wrong descriptor >said; done

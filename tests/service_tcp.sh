@@ -137,14 +137,14 @@ echo '-- wrong hellos'
 serve
 before=$(descriptors)
 for what in version kind exe command long; do
-    equal "$what" "$(client wrong $what)" 'refused by version 1'
+    equal "$what" "$(client wrong $what)" 'refused by version 2'
 done
 for what in magic secret short tiny silent http version+secret long+secret kind+secret; do
     equal "$what" "$(client wrong $what)" closed
 done
 contains "$log" 'closed somebody at the TCP port: it does not know the secret'
 contains "$log" 'closed somebody at the TCP port: expected a message of Umbra'
-contains "$log" 'refused somebody at the TCP port: expected protocol version 1, found 2'
+contains "$log" 'refused somebody at the TCP port: expected protocol version 2, found 3'
 contains "$log" 'refused somebody at the TCP port: expected a hello of 3136 bytes, found more'
 contains "$log" 'found a hello of kind 1 that is malformed'
 contains "$log" 'dropped somebody at the TCP port: it said nothing, or not all, for 3 s'

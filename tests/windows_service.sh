@@ -107,7 +107,7 @@ contains status 'instance default: not running'
 echo '-- wrong hellos'
 service spawn
 for what in version kind exe long; do
-    equal "$what" "$(plain_lines client wrong $what)" 'refused by version 1'
+    equal "$what" "$(plain_lines client wrong $what)" 'refused by version 2'
 done
 for what in magic secret short silent version+secret; do
     equal "$what" "$(plain_lines client wrong $what)" closed

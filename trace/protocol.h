@@ -5,12 +5,15 @@
  *        | -- struct protocol_hello -------------> |   who is it: SO_PEERCRED and /proc/PID
  *        | <- struct protocol_welcome + trace fd -- |   SCM_RIGHTS, header page filled in;
  *        |    (call-trace mode: + ring fd)          |
+ *        |    + trace fd, for reading alone         |
  *        | close                                    |   watches the process by pidfd
  *
  * Both check the other first: the agent the socket's directory (its user's or root's, mode 0700, no
  * symbolic link), then SO_PEERCRED, then the owners of the descriptors; the service SO_PEERCRED.
  *
- * The agent maps the trace, closes both descriptors and never needs the service again. The trace
+ * The agent maps the trace, closes all descriptors and never needs the service again. Its images'
+ * hook words are the trace's first page, mapped by the last descriptor: so neither the process nor a
+ * child of it, which may become another user, can make them writable (hooks/hook_word.h). The trace
  * is sealed memory, `capacity` bytes long from the start. When the process is gone, the service
  * writes its first trace_header.used bytes to a file.
  *
@@ -90,7 +93,7 @@
 #include <stdint.h>
 
 #define PROTOCOL_MAGIC            0x41524255u /* "UBRA" */
-#define PROTOCOL_VERSION          1
+#define PROTOCOL_VERSION          2
 #define PROTOCOL_DEFAULT_INSTANCE "default"
 #define PROTOCOL_PATH_SIZE        108 /* sun_path */
 
@@ -127,6 +130,8 @@ struct protocol_welcome {
     uint64_t ring_size; /* call-trace mode: bytes of the ring (trace/event_format.h), the second
                            descriptor, to map; else 0 */
 };
+
+#define PROTOCOL_DESCRIPTORS 3 /* that may come with it; the last is for reading alone */
 
 #define PROTOCOL_SECRET_SIZE 16 /* and a proof's */
 #define PROTOCOL_TCP_PATH    1024

@@ -170,10 +170,9 @@ static bool answer_comes(long socket)
     return false;
 }
 
-#define DESCRIPTORS 2
+#define DESCRIPTORS PROTOCOL_DESCRIPTORS
 
-/* The descriptors that came with the welcome: the trace's and the ring's, -1 where there is none.
- */
+/* The descriptors that came with the welcome, -1 where there is none. */
 static void receive_welcome(long socket, struct protocol_welcome *welcome, int files[DESCRIPTORS])
 {
     union {
@@ -202,7 +201,10 @@ static void receive_welcome(long socket, struct protocol_welcome *welcome, int f
 /* A service may hand over a file of another user, knowingly or not. */
 static bool files_are_trusted(const int files[DESCRIPTORS])
 {
-    return trust_file(files[0]) && (files[1] < 0 || trust_file(files[1]));
+    for (int i = 0; i < DESCRIPTORS; i++)
+        if (files[i] >= 0 && !trust_file(files[i]))
+            return false;
+    return true;
 }
 
 static bool welcome_is_sound(const struct protocol_welcome *welcome)
@@ -212,8 +214,9 @@ static bool welcome_is_sound(const struct protocol_welcome *welcome)
            welcome->capacity / TRACE_UNIT <= UINT32_MAX;
 }
 
-/* What came of each of the descriptors: reserved, and committed as it is claimed. */
-static struct memory_span reserved[DESCRIPTORS];
+/* The trace's and the ring's pages: reserved, and committed as they are claimed. */
+enum { TRACE, RING, RESERVED };
+static struct memory_span reserved[RESERVED];
 
 /* Its front is there to be used at once. */
 static void *map_shared(struct memory_span *span, long file, uint64_t size, uint64_t front)
@@ -221,6 +224,8 @@ static void *map_shared(struct memory_span *span, long file, uint64_t size, uint
     void *pages = pages_reserve_shared(file, size);
 
     *span = (struct memory_span){(uint64_t)pages, (uint64_t)pages + size};
+    if (pages)
+        pages_keep_from_children(pages, size);
     if (!pages || pages_commit(pages, front))
         return pages;
     pages_give_back(pages, size);
@@ -234,7 +239,7 @@ static char *map_trace(long file, struct protocol_welcome *welcome)
         char *trace;
 
         size = size / TRACE_BLOCK_SIZE * TRACE_BLOCK_SIZE;
-        trace = map_shared(&reserved[0], file, size, TRACE_HEADER_SIZE);
+        trace = map_shared(&reserved[TRACE], file, size, TRACE_HEADER_SIZE);
         if (trace) {
             welcome->capacity = size;
             return trace;
@@ -246,10 +251,26 @@ static char *map_trace(long file, struct protocol_welcome *welcome)
 /* The ring is large. A recording without it is still of use. */
 static void *map_ring(long file, const struct protocol_welcome *welcome)
 {
-    if (file < 0 || welcome->ring_size < EVENT_RING_HEADER + EVENT_SEGMENT_SIZE ||
+    if (welcome->ring_size < EVENT_RING_HEADER + EVENT_SEGMENT_SIZE ||
         (welcome->ring_size - EVENT_RING_HEADER) / EVENT_SEGMENT_SIZE > EVENT_MOST_SEGMENTS)
         return 0;
-    return map_shared(&reserved[1], file, welcome->ring_size, EVENT_RING_HEADER);
+    return map_shared(&reserved[RING], file, welcome->ring_size, EVENT_RING_HEADER);
+}
+
+/* The trace, the ring in call-trace mode, and the trace for reading alone. */
+static void map_files(struct connection_maps *maps, const int files[DESCRIPTORS],
+                      struct protocol_welcome *welcome)
+{
+    const int readable = files[welcome->ring_size ? 2 : 1];
+
+    maps->page = readable < 0 ? 0 : pages_map_readable(readable, TRACE_HEADER_SIZE);
+    maps->trace = maps->page ? map_trace(files[0], welcome) : 0;
+    if (maps->trace && welcome->ring_size)
+        maps->ring = map_ring(files[1], welcome);
+    if (maps->trace || !maps->page)
+        return;
+    pages_give_back((void *)maps->page, TRACE_HEADER_SIZE);
+    maps->page = 0;
 }
 
 /* By agent.lds: a note(ELF) whose content is a hash of all that the agent consists of. */
@@ -278,7 +299,7 @@ struct connection_maps connection_open(char *const *environment, uint32_t fork_o
                                    .fork_of_pid = fork_of_pid};
     long socket = connect_to_service(environment);
     struct connection_maps maps = {0};
-    int files[DESCRIPTORS] = {-1, -1};
+    int files[DESCRIPTORS] = {-1, -1, -1};
 
     if (socket < 0)
         return maps;
@@ -286,9 +307,7 @@ struct connection_maps connection_open(char *const *environment, uint32_t fork_o
     if (SYSCALL6(sendto, socket, &hello, sizeof hello, MSG_NOSIGNAL, 0, 0) == sizeof hello)
         receive_welcome(socket, welcome, files);
     if (files[0] >= 0 && files_are_trusted(files) && welcome_is_sound(welcome))
-        maps.trace = map_trace(files[0], welcome);
-    if (maps.trace)
-        maps.ring = map_ring(files[1], welcome);
+        map_files(&maps, files, welcome);
     for (int i = 0; i < DESCRIPTORS; i++)
         if (files[i] >= 0)
             SYSCALL1(close, files[i]);
@@ -299,7 +318,7 @@ struct connection_maps connection_open(char *const *environment, uint32_t fork_o
 /* More at a time, since the next parts to be claimed are the next ones in memory. */
 static uint64_t size_to_commit(uint64_t part, uint64_t size)
 {
-    for (int i = 0; i < DESCRIPTORS; i++) {
+    for (int i = 0; i < RESERVED; i++) {
         const struct memory_span *span = &reserved[i];
 
         if (part - span->start < span->end - span->start)
@@ -313,4 +332,10 @@ bool connection_claim(void *part, uint64_t size, uint32_t at)
     return pages_touch(part, size, at) ||
            (pages_commit(part, size_to_commit((uint64_t)part, size)) &&
             pages_touch(part, size, at));
+}
+
+void connection_forget(const void *pages, uint64_t size)
+{
+    if (pages)
+        pages_forget(pages, size);
 }

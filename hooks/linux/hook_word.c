@@ -61,6 +61,18 @@ static uint64_t *pages;
 static uint32_t page_count;
 static uint64_t trace_created; /* of the trace that lies over them; each trace has another time */
 
+static const void *place; /* of the session's page */
+
+const void *hook_word_place(const void *page)
+{
+    void *again = place ? pages_map_again(page, IMAGE_HOOK_PAGE) : 0;
+
+    if (!again || !pages_replace((void *)place, again, IMAGE_HOOK_PAGE))
+        return place = page;
+    pages_give_back((void *)page, IMAGE_HOOK_PAGE);
+    return place;
+}
+
 /* In step with service/recorder/trace_file.c: either the service sees `entry`, or `paused` is seen
    here as the service has set it. */
 void hook_words_begin(void *entry)
@@ -81,7 +93,7 @@ void hook_words_begin(void *entry)
 
 static bool share(uint64_t page)
 {
-    void *trace = pages_map_again(session.header, IMAGE_HOOK_PAGE);
+    void *trace = pages_map_again(session.page, IMAGE_HOOK_PAGE);
 
     return trace && pages_replace((void *)page, trace, IMAGE_HOOK_PAGE);
 }
@@ -169,6 +181,8 @@ void hook_words_begin_in_child(void)
     uint64_t created = trace_created;
     uint32_t count = page_count;
 
+    if (!is_running && place)
+        make_private((uint64_t)place, false); /* nothing is to hold the parent's memory */
     page_count = 0;
     trace_created = is_running ? session.header->created_ns : 0;
     for (uint32_t i = 0; i < count; i++) {

@@ -211,7 +211,7 @@ struct connection_maps connection_open(char *const *environment, uint32_t fork_o
     }
     if (trace_start)
         ((struct trace_header *)trace_start)->system = TRACE_SYSTEM_WINDOWS;
-    return (struct connection_maps){.trace = trace_start};
+    return (struct connection_maps){.trace = trace_start, .page = trace_start};
 }
 
 /* Zeros are written through the file, which finds room or answers with an error. */
@@ -228,4 +228,10 @@ bool connection_claim(void *part, uint64_t size, uint32_t in_page)
                 CALL_SYSTEM(NtWriteFile(trace_file, 0, 0, 0, &done, zeros, sizeof zeros, &at, 0))))
             return false;
     return true;
+}
+
+void connection_forget(const void *pages, uint64_t size)
+{
+    (void)pages;
+    (void)size;
 }

@@ -1,5 +1,10 @@
 #include "hooks/hook_word.h"
 
+const void *hook_word_place(const void *page)
+{
+    return page;
+}
+
 void hook_words_begin(void *entry)
 {
     (void)entry;

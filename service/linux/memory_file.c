@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/mman.h>
 
 #ifndef MFD_NOEXEC_SEAL
@@ -14,6 +15,14 @@ int memory_file_create(const char *name)
     int file = memfd_create(name, flags | MFD_NOEXEC_SEAL);
 
     return file < 0 && errno == EINVAL ? memfd_create(name, flags) : file;
+}
+
+int memory_file_readable(int file)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+    return open(path, O_RDONLY | O_CLOEXEC);
 }
 
 bool memory_file_seal(int file)

@@ -10,7 +10,7 @@
 
 bool packet_read_peer(int connection, struct connection_peer *peer);
 
-#define PACKET_DESCRIPTORS 2 /* at most */
+#define PACKET_DESCRIPTORS 3 /* at most */
 
 /*
  * Sends a packet, with `count` descriptors. Never waits. The buffer of a connection that was not

@@ -10,6 +10,7 @@
 #include "service/linux/packet.h"
 #include "service/recorder/call_trace.h"
 #include "service/recorder/keeper.h"
+#include "service/recorder/memory_file.h"
 #include "service/recorder/session_life.h"
 #include "service/server/answers.h"
 #include "service/server/client.h"
@@ -53,12 +54,31 @@ static bool describe(struct session_process *process, const struct client *clien
     return false;
 }
 
+/* The welcome, with the trace, the ring if there is one, and the trace for reading alone. */
+static bool send_welcome(const struct client *client, const struct session *session,
+                         struct protocol_welcome *welcome)
+{
+    const int ring = call_trace_ring(session, &welcome->ring_size);
+    const int readable = memory_file_readable(session->trace.fd);
+    int files[PACKET_DESCRIPTORS], count = 0;
+    bool ok;
+
+    files[count++] = session->trace.fd;
+    if (ring >= 0)
+        files[count++] = ring;
+    files[count++] = readable;
+    ok = readable >= 0 &&
+         packet_send(client->source.fd, welcome, sizeof(*welcome), files, (unsigned)count);
+    if (readable >= 0)
+        close(readable);
+    return ok;
+}
+
 static void answer_hello(struct client *client, const struct protocol_hello *hello)
 {
     struct service *service = client->service;
     struct session_process process;
     struct session *session;
-    int files[PACKET_DESCRIPTORS];
     struct protocol_welcome welcome = {
         .magic = PROTOCOL_MAGIC,
         .version = PROTOCOL_VERSION,
@@ -73,10 +93,8 @@ static void answer_hello(struct client *client, const struct protocol_hello *hel
         return;
     }
     welcome.capacity = session->trace.capacity;
-    files[0] = session->trace.fd;
-    files[1] = call_trace_ring(session, &welcome.ring_size);
     keeper_hold(service->recorder.keeper, session);
-    if (!packet_send(client->source.fd, &welcome, sizeof(welcome), files, files[1] < 0 ? 1 : 2)) {
+    if (!send_welcome(client, session, &welcome)) {
         message("%s did not take its trace: %s", client->name, strerror(errno));
         session_discard(session);
         service->refused++;

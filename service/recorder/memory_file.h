@@ -16,6 +16,10 @@
  */
 int memory_file_create(const char *name);
 
+/* Another descriptor of it that can only be read; neither it nor what is mapped by it becomes
+   writable. The caller's; -1, errno set. */
+int memory_file_readable(int file);
+
 /* Its size stays as it is from here on, whoever has it. Returns false, errno set. */
 bool memory_file_seal(int file);
 

@@ -14,6 +14,7 @@
 #define _GNU_SOURCE
 #include "program.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -71,10 +72,18 @@ static struct trace_header *fill_trace(int file)
     return trace;
 }
 
+static int open_to_read(int file)
+{
+    char path[32];
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
 static void send_welcome(int connection, const int *files, int count)
 {
     union {
-        char bytes[CMSG_SPACE(2 * sizeof(int))];
+        char bytes[CMSG_SPACE(PROTOCOL_DESCRIPTORS * sizeof(int))];
         struct cmsghdr head;
     } control = {.head = {.cmsg_level = SOL_SOCKET,
                           .cmsg_type = SCM_RIGHTS,
@@ -84,7 +93,7 @@ static void send_welcome(int connection, const int *files, int count)
                                        .kind = PROTOCOL_WELCOME,
                                        .node_limit = 1000,
                                        .capacity = CAPACITY,
-                                       .ring_size = count > 1 ? RING_SIZE : 0};
+                                       .ring_size = count > 2 ? RING_SIZE : 0};
     struct iovec part = {&welcome, sizeof welcome};
     struct msghdr packet = {.msg_iov = &part,
                             .msg_iovlen = 1,
@@ -110,12 +119,13 @@ static void aim(struct trace_header *trace, uint64_t address)
 
 static void answer(int connection, int argc, char **argv)
 {
-    int files[2] = {make_file(CAPACITY, (uid_t)atoi(argv[3]))};
+    int files[PROTOCOL_DESCRIPTORS] = {make_file(CAPACITY, (uid_t)atoi(argv[3]))}, count = 1;
 
     if (argc > 4)
-        files[1] = make_file(RING_SIZE, (uid_t)atoi(argv[4]));
+        files[count++] = make_file(RING_SIZE, (uid_t)atoi(argv[4]));
+    files[count++] = open_to_read(files[0]);
     aim(fill_trace(files[0]), strtoull(argv[2], 0, 16));
-    send_welcome(connection, files, argc - 3);
+    send_welcome(connection, files, count);
 }
 
 static void serve(int connection, int argc, char **argv)

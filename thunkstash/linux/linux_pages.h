@@ -12,8 +12,18 @@ void *pages_map_file(const char *path, uint64_t offset, uint64_t size);
    fails. */
 void *pages_reserve_shared(long file, uint64_t size);
 
+/* Maps the front of a file, shared, to be read alone: if the descriptor is for reading alone, nothing
+   can make it writable later. Null if that fails. */
+const void *pages_map_readable(long file, uint64_t size);
+
+/* A child made by fork does not get these. What it finds there may be anything. */
+void pages_keep_from_children(void *pages, uint64_t size);
+
+/* For that child: they are not this process's any more. */
+void pages_forget(const void *pages, uint64_t size);
+
 /* Maps what is mapped shared once more, without its file; null if that fails. */
-void *pages_map_again(void *shared, uint64_t size);
+void *pages_map_again(const void *shared, uint64_t size);
 
 /* Moves `fresh` over what is mapped at `at`. Who reads there finds the one or the other. False:
    all there is as it was, `fresh` is given back. */

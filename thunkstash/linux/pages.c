@@ -142,7 +142,28 @@ bool pages_map_block(char *block, void *code)
            pages_commit(block + BLOCK_CODE_SIZE, BLOCK_CODE_SIZE);
 }
 
-void *pages_map_again(void *shared, uint64_t size)
+const void *pages_map_readable(long file, uint64_t size)
+{
+    void *pages = map(size, PROT_READ, MAP_SHARED, file, 0);
+
+    if (pages && is_locking)
+        pages_unlock(pages, size);
+    if (pages)
+        own_memory_add(pages, size);
+    return pages;
+}
+
+void pages_keep_from_children(void *pages, uint64_t size)
+{
+    SYSCALL3(madvise, pages, size, MADV_DONTFORK);
+}
+
+void pages_forget(const void *pages, uint64_t size)
+{
+    own_memory_remove(pages, size);
+}
+
+void *pages_map_again(const void *shared, uint64_t size)
 {
     long result = SYSCALL4(mremap, shared, 0, size, MREMAP_MAYMOVE);
 
