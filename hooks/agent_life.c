@@ -4,6 +4,7 @@
 #include "hooks/guard.h"
 #include "hooks/modules.h"
 #include "hooks/session.h"
+#include "hooks/system.h"
 #include "hooks/thread.h"
 #include "thunkstash/stash.h"
 
@@ -43,4 +44,18 @@ void agent_life_end(void)
     threads_recount();
     session_end();
     guard_release(guard);
+}
+
+void agent_life_leave(void)
+{
+    struct thread *self = thread_current();
+
+    if (session.state != SESSION_RUNNING || guard_forked())
+        return;
+    agent_life_end();
+    if (!self || !self->begun)
+        return;
+    system_stop_exits(&self->own);
+    if (self->other_begun)
+        system_stop_exits(&self->other);
 }

@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "hooks/connection.h"
+#include "hooks/guard.h"
 #include "hooks/hook_word.h"
 #include "hooks/memory.h"
 #include "hooks/system.h"
@@ -11,6 +12,7 @@
 #include "thunkstash/stash.h"
 
 #define MOST_WITHOUT_MEMORY 64
+#define BLOCKS_AHEAD        64
 
 extern void umbra_record_exact(void) __attribute__((visibility("hidden")));
 extern void umbra_record_adaptive(void) __attribute__((visibility("hidden")));
@@ -78,10 +80,15 @@ void session_leave(enum session_state state)
  */
 static uint64_t without_memory[MOST_WITHOUT_MEMORY];
 
-static void forget_without_memory(void)
+static uint64_t ahead[BLOCKS_AHEAD]; /* places that are usable, and not handed out; or 0 */
+
+/* They are of the trace before. */
+static void forget_places(void)
 {
     for (uint32_t i = 0; i < MOST_WITHOUT_MEMORY; i++)
         __atomic_store_n(&without_memory[i], 0, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < BLOCKS_AHEAD; i++)
+        __atomic_store_n(&ahead[i], 0, __ATOMIC_RELAXED);
 }
 
 /* What the service knows of them already: all 0 where it knows nothing. */
@@ -115,7 +122,7 @@ bool session_begin(char *const *env, uint32_t fork_of_pid)
         session.ring ? (uint32_t)((welcome.ring_size - EVENT_RING_HEADER) / EVENT_SEGMENT_SIZE) : 0;
     session.node_limit = welcome.node_limit;
     session.header->used = TRACE_HEADER_SIZE;
-    forget_without_memory();
+    forget_places();
     session.header->fork_of_pid = fork_of_pid;
     if (!fork_of_pid)
         session.costs = given_costs(session.header);
@@ -191,17 +198,47 @@ static uint64_t take_place(void)
     return at;
 }
 
+static bool is_usable(uint64_t at)
+{
+    return connection_claim(session.trace + at, TRACE_BLOCK_SIZE,
+                            offsetof(struct trace_block, reserved));
+}
+
+void session_get_ready(void)
+{
+    if (session.state != SESSION_RUNNING || guard_forked())
+        return;
+    for (uint32_t i = 0; i < BLOCKS_AHEAD; i++) {
+        uint64_t at = __atomic_load_n(&ahead[i], __ATOMIC_RELAXED) ? 0 : take_place();
+
+        if (at && is_usable(at))
+            __atomic_store_n(&ahead[i], at, __ATOMIC_RELEASE);
+    }
+}
+
+static uint64_t take_place_ahead(void)
+{
+    for (uint32_t i = 0; i < BLOCKS_AHEAD; i++) {
+        uint64_t at = __atomic_exchange_n(&ahead[i], 0, __ATOMIC_ACQUIRE);
+
+        if (at)
+            return at;
+    }
+    return 0;
+}
+
 struct trace_block *session_block(uint32_t thread)
 {
     uint64_t at = take_place();
-    struct trace_block *block = (struct trace_block *)(session.trace + at);
+    struct trace_block *block;
 
+    if (at && !is_usable(at)) {
+        note_without_memory(at);
+        at = take_place_ahead();
+    }
     if (!at)
         return 0;
-    if (!connection_claim(block, TRACE_BLOCK_SIZE, offsetof(struct trace_block, reserved))) {
-        note_without_memory(at);
-        return 0;
-    }
+    block = (struct trace_block *)(session.trace + at);
     block->thread = thread;
     block->used = 1;
     return block;

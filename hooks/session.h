@@ -89,6 +89,10 @@ void session_end(void);
 struct trace_block *session_block(uint32_t thread);
 void block_commit(struct trace_block *block, enum trace_block_kind kind);
 
+/* The program is about to forbid itself the calls that make blocks usable: some are made so now, and
+   are handed out when that fails. */
+void session_get_ready(void);
+
 uint32_t trace_index(const void *unit);
 
 #endif

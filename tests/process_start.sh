@@ -101,8 +101,8 @@ HEADER = 4096
 def costs(more):
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     connection.connect("%s/umbra/%s.socket" % (os.environ["XDG_RUNTIME_DIR"], os.environ["UMBRA_INSTANCE_ID"]))
-    connection.send(struct.pack("<8I", 0x41524255, 1, 1, os.getpid(), 0, *more, 0))
-    welcome, files, _, _ = socket.recv_fds(connection, 64, 2)
+    connection.send(struct.pack("<8I", 0x41524255, 2, 1, os.getpid(), 0, *more, 0))
+    welcome, files, _, _ = socket.recv_fds(connection, 64, 3)
     equal_size = len(welcome) == 32
     header = os.pread(files[0], HEADER, 0)
     at = int(sys.argv[1])

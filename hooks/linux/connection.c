@@ -50,7 +50,7 @@ static const char *state_of(uint32_t pid, char stat[STAT_SIZE])
     memset(stat, 0, STAT_SIZE);
     text_append_number(path, sizeof path, pid);
     text_append(path, sizeof path, "/stat");
-    file = SYSCALL3(open, path, O_RDONLY | O_CLOEXEC, 0);
+    file = SYSCALL4(openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
     if (syscall_failed(file))
         return 0;
     SYSCALL3(read, file, stat, STAT_SIZE - 1);

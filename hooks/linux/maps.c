@@ -80,7 +80,7 @@ bool maps_each_with(struct maps_reader *reader, bool (*visit)(const struct mappi
     char *line;
 
     reader->at = reader->filled = 0;
-    reader->file = SYSCALL3(open, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+    reader->file = SYSCALL4(openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
     if (syscall_failed(reader->file))
         return false;
     while ((line = next_line(reader))) {

@@ -15,7 +15,7 @@ static void name_of_other(uint32_t tid, char comm[COMM_SIZE])
 
     text_append_number(path, sizeof path, tid);
     text_append(path, sizeof path, "/comm");
-    file = SYSCALL3(open, path, O_RDONLY | O_CLOEXEC, 0);
+    file = SYSCALL4(openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
     if (syscall_failed(file))
         return;
     long got = SYSCALL3(read, file, comm, COMM_SIZE - 1);

@@ -26,7 +26,7 @@ bool trust_vector(const uint64_t *vector)
 bool trust_start(void)
 {
     uint64_t vector[MOST_WORDS + 2] = {0};
-    long file = SYSCALL3(open, "/proc/self/auxv", O_RDONLY | O_CLOEXEC, 0);
+    long file = SYSCALL4(openat, AT_FDCWD, "/proc/self/auxv", O_RDONLY | O_CLOEXEC, 0);
 
     if (syscall_failed(file))
         return false;

@@ -106,7 +106,7 @@ void pages_keep_unlocked(void)
 
 void *pages_map_file(const char *path, uint64_t offset, uint64_t size)
 {
-    long file = SYSCALL3(open, path, O_RDONLY | O_CLOEXEC, 0);
+    long file = SYSCALL4(openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
     void *pages;
 
     if (syscall_failed(file))

@@ -2,6 +2,9 @@
  * System calls without the C library: the agent runs between two instructions of its host, where
  * the library may hold a lock and errno is the host's. Results are as the kernel returns them:
  * -1 … -4095 are error numbers.
+ *
+ * What the program has forbidden itself (seccomp) would end it. Such a call is not made. It returns
+ * what the kernel does for a call that is not permitted.
  */
 #ifndef UMBRA_THUNKSTASH_LINUX_SYSCALLS_H
 #define UMBRA_THUNKSTASH_LINUX_SYSCALLS_H
@@ -10,7 +13,14 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 
-static inline long syscall6(long number, long a, long b, long c, long d, long e, long f)
+#define SYSCALLS_KNOWN 512
+#define NOT_PERMITTED  (-1) /* EPERM */
+
+/* From now on that call fails. Which calls: hooks/linux/confinement.h. */
+void syscall_forbid(long number) __attribute__((visibility("hidden")));
+bool syscall_is_forbidden(long number) __attribute__((visibility("hidden")));
+
+static inline long syscall_make(long number, long a, long b, long c, long d, long e, long f)
 {
     register long r10 __asm__("r10") = d;
     register long r8 __asm__("r8") = e;
@@ -22,6 +32,11 @@ static inline long syscall6(long number, long a, long b, long c, long d, long e,
                      : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
                      : "rcx", "r11", "memory");
     return result;
+}
+
+static inline long syscall6(long number, long a, long b, long c, long d, long e, long f)
+{
+    return syscall_is_forbidden(number) ? NOT_PERMITTED : syscall_make(number, a, b, c, d, e, f);
 }
 
 #define SYSCALL0(n)             syscall6(SYS_##n, 0, 0, 0, 0, 0, 0)

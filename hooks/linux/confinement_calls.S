@@ -1,0 +1,96 @@
+/*
+ * The agent's prctl and syscall, which a dynamic program finds before the C library's:
+ *
+ *      program:    call prctl      ->   a filter is to be installed: the agent looks at it first
+ *                                       jmp  [the C library's prctl]
+ *
+ * So the C library's function is called from where the program calls it, and is recorded so if it is
+ * hooked. Where that function is is looked up once.
+ */
+#include "hooks/linux/hooks.inc"
+
+#include <sys/syscall.h>
+
+#define PR_SET_SECCOMP 22
+#define PR_SET_TSC     26
+
+    /* Calls C between a call and the function that it is of: keeps what arguments are in. */
+    .macro call_before function
+    push_register rax
+    push_register rdi
+    push_register rsi
+    push_register rdx
+    push_register rcx
+    push_register r8
+    push_register r9
+    call    \function
+    mov     r11, rax
+    pop_register r9
+    pop_register r8
+    pop_register rcx
+    pop_register rdx
+    pop_register rsi
+    pop_register rdi
+    pop_register rax
+    .endm
+
+    .macro exported_function name
+    .balign 64
+    .globl  \name
+    .type   \name, @function
+\name:
+    .endm
+
+    /* On to the C library's, which \find knows; if there is none, to \none. */
+    .macro go_to_next place, find, none
+    mov     r11, [rip + \place]
+    test    r11, r11
+    jnz     1f
+    call_before \find
+    test    r11, r11
+    jz      \none
+    mov     [rip + \place], r11
+1:  jmp     r11
+    .endm
+
+    exported_function prctl
+    .cfi_startproc
+    cmp     edi, PR_SET_SECCOMP
+    je      1f
+    cmp     edi, PR_SET_TSC
+    jne     2f
+1:  call_before umbra_before_prctl
+2:  go_to_next next_prctl, umbra_next_prctl, 3f
+3:  mov     eax, SYS_prctl
+    mov     r10, rcx
+    syscall
+    ret
+    .cfi_endproc
+    .size   prctl, . - prctl
+
+    exported_function syscall
+    .cfi_startproc
+    cmp     rdi, SYS_seccomp
+    jne     2f
+    call_before umbra_before_syscall
+2:  go_to_next next_syscall, umbra_next_syscall, 3f
+3:  mov     rax, rdi
+    mov     rdi, rsi
+    mov     rsi, rdx
+    mov     rdx, rcx
+    mov     r10, r8
+    mov     r8, r9
+    mov     r9, [rsp + 8]
+    syscall
+    ret
+    .cfi_endproc
+    .size   syscall, . - syscall
+
+    .bss
+    .balign 8
+next_prctl:
+    .zero   8
+next_syscall:
+    .zero   8
+
+    .section .note.GNU-stack, "", @progbits
