@@ -70,10 +70,8 @@ static void close_folder(struct whole_file *file)
     errno = error;
 }
 
-int whole_file_begin(struct whole_file *file, const char *path, mode_t mode)
+static int begin(struct whole_file *file, mode_t mode)
 {
-    *file = (struct whole_file){.fd = -1};
-    file->directory = open_folder(path, &file->name);
     if (file->directory < 0)
         return -1;
     sweep_folder(file->directory);
@@ -84,6 +82,20 @@ int whole_file_begin(struct whole_file *file, const char *path, mode_t mode)
         return 0;
     close_folder(file);
     return -1;
+}
+
+int whole_file_begin(struct whole_file *file, const char *path, mode_t mode)
+{
+    *file = (struct whole_file){.fd = -1};
+    file->directory = open_folder(path, &file->name);
+    return begin(file, mode);
+}
+
+int whole_file_begin_in(struct whole_file *file, int directory, const char *name, mode_t mode)
+{
+    *file = (struct whole_file){
+        .fd = -1, .directory = fcntl(directory, F_DUPFD_CLOEXEC, 0), .name = name};
+    return begin(file, mode);
 }
 
 /* True if the file has the name now that it is to have. */
