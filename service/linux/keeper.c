@@ -123,9 +123,11 @@ void keeper_adopt(struct recorder *recorder, const char *socket_path,
     while (keeper_packet_receive(connection, &packet, files) && packet.kind == KEEPER_HOLD) {
         const struct kept_session kept = {
             .directory = packet.directory,
+            .is_fixed = packet.is_fixed,
             .name = packet.name,
             .pid = packet.pid,
             .trace = files[KEEPER_TRACE],
+            .directory_file = files[KEEPER_DIRECTORY],
             .ring = files[KEEPER_RING],
             .watch = files[KEEPER_WATCH],
         };
@@ -142,13 +144,18 @@ void keeper_adopt(struct recorder *recorder, const char *socket_path,
 void keeper_hold(struct keeper *keeper, const struct session *session)
 {
     struct keeper_packet packet = {
-        .kind = KEEPER_HOLD, .number = session->number, .pid = (uint32_t)session->pid};
+        .kind = KEEPER_HOLD,
+        .number = session->number,
+        .pid = (uint32_t)session->pid,
+        .is_fixed = session->directory->is_fixed,
+    };
     uint64_t ring_size;
     int files[KEEPER_DESCRIPTORS];
 
     if (!keeper || !session->trace.header)
         return;
     files[KEEPER_TRACE] = session->trace.fd;
+    files[KEEPER_DIRECTORY] = session->directory->fd;
     files[KEEPER_RING] = call_trace_ring(session, &ring_size);
     files[KEEPER_WATCH] = session->source.fd;
     memcpy(packet.name, session->trace.name, sizeof(packet.name));

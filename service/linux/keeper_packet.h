@@ -11,13 +11,19 @@
 #define KEEPER_PACKET_MAGIC 0x5045454bu /* "KEEP" */
 
 enum keeper_packet_kind {
-    KEEPER_HOLD = 1,    /* with the descriptors of a session: trace, ring, watch */
+    KEEPER_HOLD = 1,    /* with the descriptors of a session */
     KEEPER_RELEASE = 2, /* the session of that number */
     KEEPER_END = 3,     /* to a new service: that was all */
     KEEPER_TAKEN = 4,   /* from it: all of them are its own now */
 };
 
-enum keeper_descriptor { KEEPER_TRACE, KEEPER_RING, KEEPER_WATCH, KEEPER_DESCRIPTORS };
+enum keeper_descriptor {
+    KEEPER_TRACE,
+    KEEPER_DIRECTORY,
+    KEEPER_RING,
+    KEEPER_WATCH,
+    KEEPER_DESCRIPTORS,
+};
 
 struct keeper_packet {
     uint32_t magic;
@@ -25,6 +31,7 @@ struct keeper_packet {
     uint32_t number; /* of the session, among those of its service */
     uint32_t pid;
     uint32_t has; /* HOLD: a bit for each enum keeper_descriptor that comes along, in that order */
+    uint32_t is_fixed; /* its directory (trace_dir.h) */
     char name[TRACE_FILE_NAME_SIZE];
     char directory[PATH_MAX];
 };

@@ -37,7 +37,7 @@ struct kept {
     struct event_source source; /* its process, once the service is gone */
     uint32_t number;
     pid_t pid;
-    int files[KEEPER_DESCRIPTORS]; /* the trace's is `trace`'s */
+    int files[KEEPER_DESCRIPTORS]; /* `trace` and `directory` own theirs */
     struct trace_dir directory;
     struct trace_file trace;
     char name[TRACE_FILE_NAME_SIZE];
@@ -64,7 +64,7 @@ static void forget(struct kept *kept)
     DL_DELETE(keeping.kept, kept);
     trace_file_leave(&kept->trace);
     trace_dir_close(&kept->directory);
-    for (int i = KEEPER_TRACE + 1; i < KEEPER_DESCRIPTORS; i++)
+    for (int i = KEEPER_DIRECTORY + 1; i < KEEPER_DESCRIPTORS; i++)
         file_close(kept->files[i]);
     free(kept);
 }
@@ -135,7 +135,7 @@ static void snapshot_due(void *owner)
 static void hold(const struct keeper_packet *packet, const int files[KEEPER_DESCRIPTORS])
 {
     struct kept *kept = calloc(1, sizeof(*kept));
-    bool ok = kept && files[KEEPER_TRACE] >= 0;
+    bool ok = kept && files[KEEPER_TRACE] >= 0 && files[KEEPER_DIRECTORY] >= 0;
 
     if (ok) {
         kept->source.fd = -1;
@@ -144,13 +144,12 @@ static void hold(const struct keeper_packet *packet, const int files[KEEPER_DESC
         memcpy(kept->files, files, sizeof(kept->files));
         memcpy(kept->name, packet->name, sizeof(kept->name));
         kept->timer = (struct event_timer){.due = snapshot_due, .owner = kept};
-        kept->directory = (struct trace_dir){.fd = -1};
         ok = trace_file_adopt(&kept->trace, files[KEEPER_TRACE], packet->name);
     }
     if (ok) {
-        kept->directory.fd = file_open_directory(packet->directory, &kept->directory.path);
-        if (kept->directory.fd < 0) /* gone meanwhile; it may be made again */
-            kept->directory.path = strdup(packet->directory);
+        kept->directory = (struct trace_dir){.fd = files[KEEPER_DIRECTORY],
+                                             .path = strdup(packet->directory),
+                                             .is_fixed = packet->is_fixed};
         DL_APPEND(keeping.kept, kept);
         event_timer_set(&keeping.loop, &kept->timer, SHORTEST_MS);
         return;
@@ -215,8 +214,10 @@ static bool send_kept(int socket, struct kept *kept)
         .kind = KEEPER_HOLD,
         .number = kept->number,
         .pid = (uint32_t)kept->pid,
+        .is_fixed = kept->directory.is_fixed,
     };
 
+    kept->files[KEEPER_DIRECTORY] = kept->directory.fd;
     memcpy(packet.name, kept->name, sizeof(packet.name));
     snprintf(packet.directory, sizeof(packet.directory), "%s", kept->directory.path);
     return keeper_packet_send(socket, &packet, kept->files);

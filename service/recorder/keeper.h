@@ -42,11 +42,13 @@ struct keeper *keeper_open(const struct recorder *recorder, const char *socket_p
  */
 struct kept_session {
     const char *directory; /* of its trace */
+    bool is_fixed;         /* trace_dir.h */
     const char *name;      /* of the trace */
     uint32_t pid;
     int trace;
-    int ring;  /* -1: none */
-    int watch; /* likewise: process_watch */
+    int directory_file; /* the directory, opened */
+    int ring;           /* -1: none */
+    int watch;          /* likewise: process_watch */
 };
 void keeper_adopt(struct recorder *recorder, const char *socket_path,
                   void (*adopt)(struct recorder *recorder, const struct kept_session *kept));

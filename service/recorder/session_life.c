@@ -360,22 +360,36 @@ err:
     return NULL;
 }
 
-static struct trace_dir *find_directory(struct recorder *recorder, const char *path)
+/* Takes over the descriptor. One that is fixed is never found by its path. */
+static struct trace_dir *find_directory(struct recorder *recorder, const struct kept_session *kept)
 {
     struct trace_dir *directory;
+    bool ok;
 
-    if (!strcmp(recorder->trace_dir.path, path))
-        return &recorder->trace_dir;
-    LL_FOREACH(recorder->adopted_dirs, directory)
-    {
-        if (!strcmp(directory->path, path))
-            return directory;
+    if (!kept->is_fixed) {
+        file_close(kept->directory_file);
+        if (!strcmp(recorder->trace_dir.path, kept->directory))
+            return &recorder->trace_dir;
+        LL_FOREACH(recorder->adopted_dirs, directory)
+        {
+            if (!directory->is_fixed && !strcmp(directory->path, kept->directory))
+                return directory;
+        }
     }
     directory = calloc(1, sizeof(*directory));
-    if (directory && trace_dir_open(directory, path)) {
+    if (directory && kept->is_fixed) {
+        *directory = (struct trace_dir){
+            .fd = kept->directory_file, .path = strdup(kept->directory), .is_fixed = true};
+        ok = directory->path;
+    } else {
+        ok = directory && trace_dir_open(directory, kept->directory);
+    }
+    if (ok) {
         LL_PREPEND(recorder->adopted_dirs, directory);
         return directory;
     }
+    if (kept->is_fixed)
+        file_close(kept->directory_file);
     free(directory);
     return NULL;
 }
@@ -396,7 +410,7 @@ static bool begin_adopted(struct session *session, const struct kept_session *ke
 {
     const struct trace_header *header;
 
-    session->directory = find_directory(session->recorder, kept->directory);
+    session->directory = find_directory(session->recorder, kept);
     if (!session->directory || !trace_file_adopt(&session->trace, kept->trace, kept->name))
         return false;
     header = session->trace.header;

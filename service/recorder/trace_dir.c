@@ -8,9 +8,12 @@
 #include "service/base/file.h"
 #include "service/base/message.h"
 
+#define BY_DESCRIPTOR "/proc/self/fd/"
+
 bool trace_dir_open(struct trace_dir *directory, const char *path)
 {
-    *directory = (struct trace_dir){.fd = -1};
+    *directory = (struct trace_dir){
+        .fd = -1, .is_fixed = !strncmp(path, BY_DESCRIPTOR, sizeof(BY_DESCRIPTOR) - 1)};
     if (!file_make_directory(path)) {
         message("%s: cannot make the trace directory: %s", path, strerror(errno));
         return false;
@@ -26,7 +29,7 @@ void trace_dir_find_again(struct trace_dir *directory)
     char *path;
     int fd;
 
-    if (file_is_directory(directory->fd, directory->path))
+    if (directory->is_fixed || file_is_directory(directory->fd, directory->path))
         return;
     fd = file_open_directory(directory->path, &path);
     if (fd < 0)
