@@ -1,13 +1,16 @@
 #include "front/inside.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "front/watched_calls.h"
 #include "front/bind_mount.h"
+#include "front/new_recording.h"
 #include "front/say.h"
 #include "front/shadow.h"
 #include "front/supervisor.h"
@@ -17,12 +20,17 @@
 #define STATUS_NOT_RUN 126
 
 /*
- *      umbra inside SOCKET NAME FOLDER PATH COUNT OPTION… ARGUMENT…
+ *      umbra inside SOCKET BEGUN UMASK NAME FOLDER DIRECTORY PATH COUNT OPTION… ARGUMENT…
+ *
+ * SOCKET, BEGUN and DIRECTORY are descriptors.
  */
 enum {
     AT_SOCKET = 2,
+    AT_BEGUN,
+    AT_UMASK,
     AT_NAME,
     AT_FOLDER,
+    AT_DIRECTORY,
     AT_PATH,
     AT_COUNT,
     AT_OPTIONS,
@@ -33,8 +41,11 @@ void inside_command(struct words *words, const struct inside *inside)
     words_add(words, tools_find()->own);
     words_add(words, "inside");
     words_print(words, "%d", inside->socket);
+    words_print(words, "%d", inside->begun);
+    words_print(words, "%o", (unsigned)inside->mask);
     words_add(words, inside->recording->name);
     words_add(words, inside->recording->folder);
+    words_print(words, "%d", inside->recording->directory);
     words_add(words, inside->path);
     words_print(words, "%zu", inside->options.count);
     words_add_all(words, inside->options.list);
@@ -60,33 +71,51 @@ static const char *begin_in_place(int socket)
     return NULL;
 }
 
+/* From here on nothing else is tried: the program is not run a second time. */
+static void begin(const struct recording *recording, int begun)
+{
+    new_recording_begin(recording);
+    if (write(begun, "", 1) < 0)
+        errno = 0; /* umbra record has ended */
+    close(begun);
+}
+
+static void take_options(struct words *options, int count, char **arguments)
+{
+    const int option_count = count > AT_OPTIONS ? atoi(arguments[AT_COUNT]) : -1;
+
+    if (option_count < 0 || AT_OPTIONS + option_count >= count)
+        say_and_exit(STATUS_USAGE, "inside: is for umbra record alone");
+    for (int i = 0; i < option_count; i++)
+        words_add(options, arguments[AT_OPTIONS + i]);
+}
+
 int inside_main(int count, char **arguments)
 {
     struct recording recording;
     struct words options = {0};
     const char *why = NULL, *path;
-    int socket, option_count;
+    int socket;
+    mode_t mask;
 
-    if (count <= AT_OPTIONS)
-        say_and_exit(STATUS_USAGE, "inside: is for umbra record alone");
+    take_options(&options, count, arguments);
     socket = atoi(arguments[AT_SOCKET]);
-    recording = (struct recording){.name = arguments[AT_NAME], .folder = arguments[AT_FOLDER]};
-    option_count = atoi(arguments[AT_COUNT]);
-    if (option_count < 0 || AT_OPTIONS + option_count >= count)
-        say_and_exit(STATUS_USAGE, "inside: is for umbra record alone");
-    for (int i = 0; i < option_count; i++)
-        words_add(&options, arguments[AT_OPTIONS + i]);
+    mask = (mode_t)strtoul(arguments[AT_UMASK], NULL, 8);
+    recording = (struct recording){.name = arguments[AT_NAME],
+                                   .folder = arguments[AT_FOLDER],
+                                   .directory = atoi(arguments[AT_DIRECTORY])};
     path = arguments[AT_PATH];
-    arguments += AT_OPTIONS + option_count;
-    recording_begin(&recording);
+    begin(&recording, atoi(arguments[AT_BEGUN]));
+    arguments += AT_OPTIONS + options.count;
     if (socket >= 0) {
         why = begin_in_place(socket);
         close(socket);
     }
     if (socket < 0 || why)
-        shadow_execute(&recording, &options, path, why, arguments);
-    else
-        execvp(path, arguments); /* a text without #! goes to the shell, as from a shell */
+        shadow_execute(&recording, &options, path, why, arguments, mask);
+    fcntl(recording.directory, F_SETFD, FD_CLOEXEC);
+    umask(mask);
+    execvp(path, arguments); /* a text without #! goes to the shell, as from a shell */
     say("%s: cannot be run: %s", arguments[0], strerror(errno));
     return errno == ENOENT ? 127 : STATUS_NOT_RUN;
 }

@@ -13,15 +13,18 @@
 #define UMBRA_FRONT_INSIDE_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "front/recording.h"
 #include "front/words.h"
 
 struct inside {
-    int socket; /* to the supervisor; -1: a shadow folder was asked for */
-    const struct recording *recording;
-    struct words options; /* of instrument */
-    const char *path;     /* of the program */
+    int socket;                        /* to the supervisor; -1: a shadow folder was asked for */
+    int begun;                         /* a pipe: a byte when the program begins */
+    mode_t mask;                       /* the program's umask; ours is 077 */
+    const struct recording *recording; /* its descriptor is inherited */
+    struct words options;              /* of instrument */
+    const char *path;                  /* of the program */
 };
 
 /* The command line for it, up to the program's arguments. */

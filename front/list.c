@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +50,7 @@ static bool show_all(const char *folder)
     DIR *directory;
     struct dirent *entry;
 
-    if (recording_is_in(folder)) {
+    if (recording_is_in(AT_FDCWD, folder)) {
         show(folder);
         return true;
     }
@@ -61,7 +62,7 @@ static bool show_all(const char *folder)
     while ((entry = readdir(directory))) {
         char *name = strcmp(folder, ".") ? memory_print("%s/%s", folder, entry->d_name)
                                          : memory_copy_string(entry->d_name);
-        if (recording_is_in(name))
+        if (recording_is_in(AT_FDCWD, name))
             words_add(&names, name);
         free(name);
     }

@@ -1,6 +1,7 @@
 #include "front/record.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 
 #include "front/cache.h"
 #include "front/inside.h"
-#include "front/recording.h"
+#include "front/new_recording.h"
 #include "front/say.h"
 #include "front/supervisor.h"
 #include "front/tools.h"
@@ -226,14 +227,15 @@ static void make_command(struct words *words, const struct options *options,
     words_add(words, "start");
     words_add(words, "--quiet");
     words_print(words, "--instance-id=%s", instance);
-    words_print(words, "--trace-dir=%s/traces", recording->folder);
+    words_print(words, "--trace-dir=/proc/self/fd/%d/traces", recording->directory);
     words_add_all(words, options->service.list);
     words_add(words, "--");
     inside_command(words, inside);
     words_add_all(words, options->program);
 }
 
-static int run(char *const *command, int socket)
+/* Returns false with errno if there can be no process. */
+static bool run_command(char *const *command, int *result)
 {
     struct sigaction interrupt, quit;
     int status = 0;
@@ -253,14 +255,22 @@ static int run(char *const *command, int socket)
         _exit(STATUS_NOT_FOUND);
     }
     running = child;
-    if (socket >= 0)
-        close(socket);
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     running = 0;
-    if (child < 0)
-        say_and_exit(STATUS_FAILED, "cannot start a process: %s", strerror(errno));
-    return WIFSIGNALED(status) ? STATUS_SIGNALED + WTERMSIG(status) : WEXITSTATUS(status);
+    *result = WIFSIGNALED(status) ? STATUS_SIGNALED + WTERMSIG(status) : WEXITSTATUS(status);
+    return child > 0;
+}
+
+/* Whatever hinders us: the program is run, as it is. */
+static _Noreturn void run_unrecorded(const struct options *options, const char *path, mode_t mask,
+                                     const char *why)
+{
+    say("%s; %s is run as it is, and not recorded", why, *options->program);
+    umask(mask);
+    execvp(path, options->program);
+    say_and_exit(errno == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_FOUND - 1, "%s: cannot be run: %s",
+                 *options->program, strerror(errno));
 }
 
 /* --- before and after --- */
@@ -338,44 +348,124 @@ static void keep_program_alone(const struct recording *recording)
     free(pid);
 }
 
-int record_main(int count, char **arguments)
-{
-    struct options options;
-    struct recording recording;
-    struct cache cache = {0};
-    struct inside inside = {.socket = -1, .recording = &recording};
-    struct words command = {0};
-    char *instance, *path, *apart;
-    int status;
+/* --- one recording --- */
 
-    read_options(&options, count, arguments);
-    if (options.is_verbose)
-        say_commands();
-    path = require_program(*options.program);
-    instance = memory_print("umbra-record-%d", (int)getpid());
-    recording_make(&recording, options.output);
-    note_beginning(&recording, &options, instance);
-    inside.path = path;
-    inside.options = options.instrument;
-    if (options.in_place) {
-        const struct supervisor_wish wish = {&recording, &cache, !options.children,
-                                             options.is_verbose};
-        apart = recording_path(&recording, "cache");
-        cache_open(&cache, &options.instrument, apart);
-        free(apart);
-        supervisor_start(&wish, &inside.socket);
-    }
-    make_command(&command, &options, &inside, instance);
-    status = run(command.list, inside.socket);
-    if (!recording_has_begun(&recording)) {
-        recording_take_back(&recording);
+struct run {
+    struct options options;
+    struct new_recording made;
+    struct cache cache;
+    struct inside inside;
+    char *path; /* of the program */
+    int begun;  /* a byte comes when the program begins */
+};
+
+/* Null, or why there can be none, to be freed. Ours inherit the recording's descriptor, and the
+   program does not. */
+static char *prepare(struct run *run)
+{
+    char *why;
+
+    if (access("/proc/self/fd", X_OK) < 0)
+        return memory_print("/proc: %s: without it nothing can be recorded; mount it",
+                            strerror(errno));
+    why = new_recording_make(&run->made, run->options.output);
+    if (!why)
+        fcntl(run->made.recording.directory, F_SETFD, 0);
+    return why;
+}
+
+static bool begin_supervisor(struct run *run)
+{
+    const struct supervisor_wish wish = {&run->made.recording, &run->cache, !run->options.children,
+                                         run->options.is_verbose};
+    char *apart = recording_own_path(&run->made.recording, "cache");
+
+    cache_open(&run->cache, &run->options.instrument, apart);
+    free(apart);
+    return supervisor_start(&wish, &run->inside.socket);
+}
+
+/* Both ends. The program's is closed by `umbra inside`. */
+static bool open_pipe(struct run *run)
+{
+    int ends[2];
+
+    if (pipe2(ends, O_NONBLOCK) < 0)
+        return false;
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    run->begun = ends[0];
+    run->inside.begun = ends[1];
+    return true;
+}
+
+static bool has_begun(const struct run *run)
+{
+    char byte;
+
+    return read(run->begun, &byte, 1) == 1;
+}
+
+/* Returns false with errno if there can be no process. */
+static bool start(struct run *run, const char *instance, int *status)
+{
+    struct words command = {0};
+    bool ok;
+
+    if (!open_pipe(run) || (run->options.in_place && !begin_supervisor(run)))
+        return false;
+    make_command(&command, &run->options, &run->inside, instance);
+    ok = run_command(command.list, status);
+    if (run->inside.socket >= 0)
+        close(run->inside.socket);
+    close(run->inside.begun);
+    words_free(&command);
+    return ok;
+}
+
+/* Nothing began. Of a wrong option call_trace_service has said so, and a key or a signal was meant
+   for the program, too: all else is no reason not to run it. */
+static int end_without(struct run *run, int status)
+{
+    new_recording_take_back(&run->made);
+    if (status == STATUS_USAGE || status > STATUS_SIGNALED || key) {
         say("nothing was run, and no recording was made");
         return status;
     }
-    note_end(&recording, status);
-    if (!options.children)
-        keep_program_alone(&recording);
-    tell(&recording, &options);
+    run_unrecorded(&run->options, run->path, run->inside.mask,
+                   "the processes that record cannot be run");
+}
+
+int record_main(int count, char **arguments)
+{
+    struct run run = {.inside = {.socket = -1}};
+    const struct recording *recording = &run.made.recording;
+    char *instance, *why;
+    int status = 0;
+
+    read_options(&run.options, count, arguments);
+    if (run.options.is_verbose)
+        say_commands();
+    run.path = require_program(*run.options.program);
+    run.inside.mask = umask(077);
+    why = prepare(&run);
+    if (why)
+        run_unrecorded(&run.options, run.path, run.inside.mask, why);
+    instance = memory_print("umbra-record-%d", (int)getpid());
+    note_beginning(recording, &run.options, instance);
+    run.inside.path = run.path;
+    run.inside.options = run.options.instrument;
+    run.inside.recording = recording;
+    if (!start(&run, instance, &status)) {
+        why = memory_print("a process cannot be started: %s", strerror(errno));
+        new_recording_take_back(&run.made);
+        run_unrecorded(&run.options, run.path, run.inside.mask, why);
+    }
+    if (!has_begun(&run))
+        return end_without(&run, status);
+    note_end(recording, status);
+    if (!run.options.children)
+        keep_program_alone(recording);
+    tell(recording, &run.options);
     end_as(status);
     return status;
 }

@@ -10,6 +10,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "front/below.h"
 #include "support/memory.h"
 #include "support/utf8.h"
 #include "trace/image_manifest.h"
@@ -35,27 +36,20 @@ bool image_has_rights(int file)
 void recorded_image_note(const struct recording *recording, const char *what, const char *path,
                          const char *rest)
 {
-    char *list = recording_path(recording, "files");
-    FILE *file = fopen(list, "ae");
+    const int list = below_open_to_append(recording->directory, "files");
+    FILE *file = list < 0 ? NULL : fdopen(list, "a");
 
-    free(list);
-    if (!file)
+    if (!file) {
+        if (list >= 0)
+            close(list);
         return;
+    }
     fprintf(file, "%s\t", what);
     utf8_write_plain(file, path);
     putc('\t', file);
     utf8_write_plain(file, rest);
     putc('\n', file);
     fclose(file);
-}
-
-static void make_folders_of(char *path, size_t begin)
-{
-    for (char *slash = strchr(path + begin, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = 0;
-        mkdir(path, 0700);
-        *slash = '/';
-    }
 }
 
 static bool copy_content(int to, int from)
@@ -72,7 +66,7 @@ static bool copy_content(int to, int from)
     return count == 0;
 }
 
-static bool copy_file(const char *copy, const char *image)
+static bool copy_file(const char *copy, int folder, const char *name)
 {
     const int from = open(copy, O_RDONLY | O_CLOEXEC);
     struct stat status;
@@ -81,7 +75,7 @@ static bool copy_file(const char *copy, const char *image)
 
     if (from < 0 || fstat(from, &status) < 0)
         return false;
-    to = open(image, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+    to = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700);
     if (to >= 0) {
         ok = copy_content(to, from) &&
              (fchown(to, status.st_uid, status.st_gid) == 0 || geteuid() != 0) &&
@@ -93,26 +87,28 @@ static bool copy_file(const char *copy, const char *image)
     return ok;
 }
 
-/* A link to it, or a copy from another file system. */
+/* A link to it, or a copy from another file system or mount. */
 static bool is_copy(const struct stat *image, const struct stat *copy)
 {
-    if (image->st_dev == copy->st_dev)
-        return image->st_ino == copy->st_ino;
+    if (image->st_dev == copy->st_dev && image->st_ino == copy->st_ino)
+        return true;
     return image->st_size == copy->st_size && image->st_uid == copy->st_uid &&
            image->st_mtim.tv_sec == copy->st_mtim.tv_sec &&
            image->st_mtim.tv_nsec == copy->st_mtim.tv_nsec;
 }
 
-static bool is_same(const char *image, const char *copy)
+static bool is_same(int folder, const char *name, const char *copy)
 {
     struct stat a, b;
 
-    return lstat(image, &a) == 0 && stat(copy, &b) == 0 && is_copy(&a, &b);
+    return fstatat(folder, name, &a, AT_SYMLINK_NOFOLLOW) == 0 && stat(copy, &b) == 0 &&
+           is_copy(&a, &b);
 }
 
-int recorded_image_open(const char *image, const char *copy, struct stat *status)
+int recorded_image_open(const struct recording *recording, const char *image, const char *copy,
+                        struct stat *status)
 {
-    const int file = open(image, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    const int file = below_open(recording->directory, image, O_PATH, 0);
     struct stat expected;
 
     if (file < 0)
@@ -125,25 +121,32 @@ int recorded_image_open(const char *image, const char *copy, struct stat *status
 }
 
 /* Returns false with EEXIST if another is there. */
-static bool put(const char *copy, const char *image)
+static bool put(const char *copy, int folder, const char *name)
 {
-    if (link(copy, image) == 0)
+    if (linkat(AT_FDCWD, copy, folder, name, 0) == 0)
         return true;
     if (errno == EEXIST)
-        return is_same(image, copy) || (errno = EEXIST, false);
-    return copy_file(copy, image);
+        return is_same(folder, name, copy) || (errno = EEXIST, false);
+    return copy_file(copy, folder, name);
 }
 
 char *recorded_image_keep(const struct recording *recording, const char *path, const char *copy)
 {
-    char *image = memory_print("%s/images%s", recording->folder, path);
+    char *image = memory_print("images%s", path);
+    const char *name;
+    const int folder = below_make_folders(recording->directory, image, &name);
+    bool is_kept = folder >= 0 && put(copy, folder, name);
 
-    make_folders_of(image, strlen(recording->folder) + 1);
-    for (unsigned version = 2; !put(copy, image); version++) {
+    for (unsigned version = 2; folder >= 0 && !is_kept && errno == EEXIST; version++) {
         free(image);
-        if (errno != EEXIST)
-            return NULL;
-        image = memory_print("%s/images%s~%u", recording->folder, path, version);
+        image = memory_print("images%s~%u", path, version);
+        is_kept = put(copy, folder, strrchr(image, '/') + 1);
     }
+    if (!is_kept) {
+        free(image);
+        image = NULL;
+    }
+    if (folder >= 0)
+        close(folder);
     return image;
 }

@@ -10,170 +10,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "front/below.h"
 #include "front/say.h"
 #include "support/memory.h"
-#include "support/temporary.h"
 #include "support/utf8.h"
 
-#define FIRST_LINE "umbra recording 1\n"
+#define LARGEST (64 << 20) /* bytes of `recording` and of `files` that are read */
 
 char *recording_path(const struct recording *recording, const char *name)
 {
     return memory_print("%s/%s", recording->folder, name);
 }
 
-bool recording_is_in(const char *folder)
+char *recording_own_path(const struct recording *recording, const char *name)
 {
-    char *path = memory_print("%s/recording", folder);
-    char line[sizeof(FIRST_LINE)] = "";
-    FILE *file = fopen(path, "re");
-
-    free(path);
-    if (!file)
-        return false;
-    if (!fgets(line, sizeof(line), file))
-        *line = 0;
-    fclose(file);
-    return !strcmp(line, FIRST_LINE);
+    return memory_print("/proc/self/fd/%d/%s", recording->directory, name);
 }
 
-static void remove_recording(const char *path)
-{
-    char *folder = memory_copy_string(path), *slash = strrchr(folder, '/');
-    int directory;
-
-    *slash = 0;
-    directory = open(slash == folder ? "/" : folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (directory >= 0) {
-        temporary_remove(directory, slash + 1);
-        close(directory);
-    }
-    free(folder);
-}
-
-static bool is_there(const char *path)
-{
-    struct stat ignored;
-
-    return lstat(path, &ignored) == 0;
-}
-
-/* --- an earlier one of the same name ---
- *
- *                      NAME        NAME.old    in NAME/older
- *      before          B           A
- *      made            new         B           A
- *      begun           new         B           (removed)
- *      taken back      B           A
- *
- * So what cannot be run, for the value of an option as an example, costs no earlier recording. The
- * new one is made as NAME.new-PID first: if there is no room for it, nothing has been moved.
- */
-#define OLDER "older"
-
-#define HELD_TRIES    50
-#define HELD_PAUSE_US 20000
-
-static void require_recording(const char *path, const char *name)
-{
-    if (is_there(path) && !recording_is_in(path))
-        say_and_exit(STATUS_FAILED,
-                     "%s: expected a recording or nothing there, found something else; name "
-                     "another place with -o",
-                     name);
-}
-
-static void rename_or_exit(const char *from, const char *to)
-{
-    if (rename(from, to) < 0)
-        say_and_exit(STATUS_FAILED, "%s: cannot be renamed to %s: %s; name another place with -o",
-                     from, to, strerror(errno));
-}
-
-/* While it lasts, umbra record and the supervisor have a lock on the folder. Both keep the
-   descriptor until they end. */
-static void hold(const char *folder)
-{
-    const int directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-    if (directory >= 0)
-        flock(directory, LOCK_EX | LOCK_NB);
-}
-
-static bool is_held(const char *folder)
-{
-    const int directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool is;
-
-    if (directory < 0)
-        return false;
-    is = flock(directory, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
-    close(directory);
-    return is;
-}
-
-/* The supervisor of one that has just ended may live a little longer. */
-static bool is_held_on(const char *folder)
-{
-    for (int tries = 0; tries < HELD_TRIES; tries++) {
-        if (!is_held(folder))
-            return false;
-        usleep(HELD_PAUSE_US);
-    }
-    return true;
-}
-
-bool recording_goes_on(const struct recording *recording)
-{
-    return is_held(recording->folder);
-}
-
-static char *path_of_new(const struct recording *recording)
-{
-    return memory_print("%s.new-%d", recording->folder, (int)getpid());
-}
-
-static char *path_of_old(const struct recording *recording)
-{
-    return memory_print("%s" RECORDING_OLD, recording->folder);
-}
-
-/* A folder with the first line in it; or ends the process. */
-static void make_new(const struct recording *recording, const char *folder)
-{
-    char *path = memory_print("%s/recording", folder);
-    int error = 0;
-    FILE *file;
-
-    if (mkdir(folder, 0700) < 0)
-        say_and_exit(STATUS_FAILED, "%s: cannot be made: %s; name another place with -o",
-                     recording->name, strerror(errno));
-    file = fopen(path, "wxe");
-    if (!file || fputs(FIRST_LINE, file) < 0)
-        error = errno;
-    if (file && fclose(file) != 0 && !error)
-        error = errno;
-    free(path);
-    if (!error)
-        return;
-    remove_recording(folder);
-    say_and_exit(STATUS_FAILED, "%s: cannot be written: %s; name another place with -o",
-                 recording->name, strerror(error));
-}
-
-/* perf does the same to perf.data. */
-static void move_aside(const struct recording *recording, const char *folder_of_new)
-{
-    char *old = path_of_old(recording), *older = memory_print("%s/" OLDER, folder_of_new);
-
-    if (is_there(old))
-        rename_or_exit(old, older);
-    rename_or_exit(recording->folder, old);
-    free(old);
-    free(older);
-}
-
-static char *without_slashes(const char *name)
+char *recording_name(const char *name)
 {
     char *copy = memory_copy_string(name);
     size_t length = strlen(copy);
@@ -183,140 +37,127 @@ static char *without_slashes(const char *name)
     return copy;
 }
 
-/* Its folder is there, itself perhaps not. */
-static char *absolute(const char *name)
+/* It itself is perhaps not there, and a working directory that was removed has no path. */
+char *recording_folder(const char *name)
 {
     char folder[PATH_MAX];
 
-    if (*name == '/')
+    if (*name == '/' || !getcwd(folder, sizeof(folder)))
         return memory_copy_string(name);
-    if (!getcwd(folder, sizeof(folder)))
-        say_and_exit(STATUS_FAILED, "%s: the working directory has no path: %s", name,
-                     strerror(errno));
     return memory_print("%s/%s", folder, name);
 }
 
-void recording_make(struct recording *recording, const char *name)
+static bool has_first_line(int directory)
 {
-    char *new, *old, *name_of_old;
+    const int file = below_open_file(directory, "recording");
+    char line[sizeof(RECORDING_FIRST_LINE)] = "";
+    bool has;
 
-    if (!*name)
-        say_and_exit(STATUS_USAGE, "--output=: expected the name of a folder, found none");
-    recording->name = without_slashes(name);
-    recording->folder = absolute(recording->name);
-    new = path_of_new(recording);
-    old = path_of_old(recording);
-    name_of_old = memory_print("%s" RECORDING_OLD, recording->name);
-    require_recording(recording->folder, recording->name);
-    recording->has_earlier = is_there(recording->folder);
-    if (recording->has_earlier)
-        require_recording(old, name_of_old);
-    if (recording->has_earlier && is_held_on(recording->folder))
-        say_and_exit(STATUS_FAILED,
-                     "%s: is being recorded by another umbra record, or a program that it left "
-                     "still runs; name another place with -o",
-                     recording->name);
-    make_new(recording, new);
-    hold(new);
-    if (recording->has_earlier)
-        move_aside(recording, new);
-    rename_or_exit(new, recording->folder);
-    free(new);
-    free(old);
-    free(name_of_old);
+    if (file < 0)
+        return false;
+    has = read(file, line, sizeof(line) - 1) == sizeof(line) - 1 &&
+          !strcmp(line, RECORDING_FIRST_LINE);
+    close(file);
+    return has;
 }
 
-void recording_begin(const struct recording *recording)
+bool recording_is_in(int directory, const char *folder)
 {
-    char *older = recording_path(recording, OLDER), *pid = memory_print("%d", (int)getpid());
+    const int opened = openat(directory, folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const bool is = opened >= 0 && has_first_line(opened);
 
-    recording_note(recording, "pid", pid);
-    if (is_there(older))
-        remove_recording(older);
-    free(older);
-    free(pid);
-}
-
-bool recording_has_begun(const struct recording *recording)
-{
-    char *pid = recording_value(recording, "pid");
-    const bool has_begun = pid;
-
-    free(pid);
-    return has_begun;
-}
-
-void recording_take_back(const struct recording *recording)
-{
-    char *new = path_of_new(recording), *old = path_of_old(recording);
-    char *older = memory_print("%s/" OLDER, new);
-
-    rename_or_exit(recording->folder, new);
-    if (recording->has_earlier)
-        rename_or_exit(old, recording->folder);
-    if (is_there(older))
-        rename_or_exit(older, old);
-    remove_recording(new);
-    free(new);
-    free(old);
-    free(older);
+    if (opened >= 0)
+        close(opened);
+    return is;
 }
 
 void recording_open(struct recording *recording, const char *name)
 {
-    recording->name = without_slashes(name);
-    if (!is_there(recording->name))
+    *recording = (struct recording){.name = recording_name(name)};
+    recording->directory = open(recording->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (recording->directory < 0 && errno != ENOTDIR)
         say_and_exit(STATUS_FAILED, "%s: %s; make a recording with: umbra record -- PROGRAM",
-                     recording->name, strerror(ENOENT));
-    if (!recording_is_in(recording->name))
+                     recording->name, strerror(errno));
+    if (recording->directory < 0 || !has_first_line(recording->directory))
         say_and_exit(STATUS_FAILED,
                      "%s: expected a folder that umbra record made, found something else; traces "
                      "are for the grinder",
                      recording->name);
-    recording->folder = absolute(recording->name);
+    recording->folder = recording_folder(recording->name);
 }
 
 void recording_free(struct recording *recording)
 {
     free(recording->name);
     free(recording->folder);
-    *recording = (struct recording){0};
+    close(recording->directory);
+    *recording = (struct recording){.directory = -1};
+}
+
+void recording_find_again(struct recording *recording)
+{
+    const int again = open(recording->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (again >= 0 && below_is_same(again, recording->directory))
+        recording->directory = again; /* the one before keeps the lock */
+    else if (again >= 0)
+        close(again);
+}
+
+bool recording_goes_on(const struct recording *recording)
+{
+    if (flock(recording->directory, LOCK_SH | LOCK_NB) < 0)
+        return errno == EWOULDBLOCK;
+    flock(recording->directory, LOCK_UN);
+    return false;
 }
 
 void recording_note(const struct recording *recording, const char *name, const char *value)
 {
-    char *path = recording_path(recording, "recording"), *line = memory_copy_string(value);
-    FILE *file = fopen(path, "ae");
+    const int file = below_open_to_append(recording->directory, "recording");
+    char *plain = memory_copy_string(value);
 
-    utf8_sanitise(line);
-    if (file) {
-        fprintf(file, "%s\t%s\n", name, line);
-        fclose(file);
+    utf8_sanitise(plain);
+    if (file >= 0) {
+        dprintf(file, "%s\t%s\n", name, plain);
+        close(file);
     }
-    free(line);
-    free(path);
+    free(plain);
+}
+
+/* All of a file, with a zero behind it, to be freed; null if there is none that is to be read. */
+static char *read_text(const struct recording *recording, const char *file_name)
+{
+    const int file = below_open_file(recording->directory, file_name);
+    struct stat status;
+    char *text = NULL;
+    ssize_t count;
+
+    if (file < 0)
+        return NULL;
+    if (fstat(file, &status) == 0 && status.st_size <= LARGEST) {
+        text = memory_zeroed(1, (size_t)status.st_size + 1);
+        count = read(file, text, (size_t)status.st_size);
+        text[count < 0 ? 0 : count] = 0;
+    }
+    close(file);
+    return text;
 }
 
 /* Calls back with the fields of each line of a file: name, and what stands behind one tab. */
 static void each_line(const struct recording *recording, const char *file_name,
                       void (*each)(void *owner, const char *name, char *rest), void *owner)
 {
-    char *path = recording_path(recording, file_name), *line = NULL;
-    FILE *file = fopen(path, "re");
-    size_t size = 0;
+    char *text = read_text(recording, file_name), *rest = text, *line, *tab;
 
-    free(path);
-    while (file && getline(&line, &size, file) > 0) {
-        char *tab = strchr(line, '\t');
-        line[strcspn(line, "\n")] = 0;
+    while ((line = strsep(&rest, "\n"))) {
+        tab = strchr(line, '\t');
         if (!tab)
             continue;
         *tab = 0;
         each(owner, line, tab + 1);
     }
-    free(line);
-    if (file)
-        fclose(file);
+    free(text);
 }
 
 struct wanted {
@@ -339,6 +180,8 @@ char *recording_value(const struct recording *recording, const char *name)
     struct wanted wanted = {.name = name};
 
     each_line(recording, "recording", take_value, &wanted);
+    if (wanted.value)
+        utf8_sanitise(wanted.value);
     return wanted.value;
 }
 
@@ -347,15 +190,42 @@ struct maps {
     struct words *words;
 };
 
+/* In a --path-map, == stands for a = of the path. */
+static char *doubled(const char *path)
+{
+    char *text = memory_zeroed(2, strlen(path) + 1), *to = text;
+
+    for (; *path; path++) {
+        if (*path == '=')
+            *to++ = '=';
+        *to++ = *path;
+    }
+    return text;
+}
+
+/* What another user's recording may name is looked at before the grinder reads it. */
+static bool is_image(const struct recording *recording, const char *image)
+{
+    const int file = below_open(recording->directory, image, O_PATH, 0);
+    struct stat status;
+    const bool is = file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+
+    if (file >= 0)
+        close(file);
+    return is;
+}
+
 static void add_map(void *owner, const char *name, char *rest)
 {
     const struct maps *maps = owner;
-    char *tab = strchr(rest, '\t');
+    char *tab = strchr(rest, '\t'), *path;
 
-    if (strcmp(name, "instrumented") != 0 || !tab)
+    if (strcmp(name, "instrumented") != 0 || !tab || !is_image(maps->recording, tab + 1))
         return;
     *tab = 0;
-    words_print(maps->words, "--path-map=%s=%s/%s", rest, maps->recording->folder, tab + 1);
+    path = doubled(rest);
+    words_print(maps->words, "--path-map=%s=%s/%s", path, maps->recording->folder, tab + 1);
+    free(path);
 }
 
 void recording_add_path_maps(const struct recording *recording, struct words *words)
@@ -367,7 +237,7 @@ void recording_add_path_maps(const struct recording *recording, struct words *wo
 
 struct count {
     const char *what;
-    struct words seen;
+    struct words paths;
 };
 
 static void count_file(void *owner, const char *name, char *rest)
@@ -377,20 +247,27 @@ static void count_file(void *owner, const char *name, char *rest)
     if (strcmp(name, count->what) != 0)
         return;
     rest[strcspn(rest, "\t")] = 0;
-    for (size_t i = 0; i < count->seen.count; i++)
-        if (!strcmp(count->seen.list[i], rest))
-            return;
-    words_add(&count->seen, rest);
+    words_add(&count->paths, rest);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 size_t recording_count_files(const struct recording *recording, const char *what)
 {
     struct count count = {.what = what};
-    size_t result;
+    char **list;
+    size_t result = 0;
 
     each_line(recording, "files", count_file, &count);
-    result = count.seen.count;
-    words_free(&count.seen);
+    list = count.paths.list;
+    if (count.paths.count)
+        qsort(list, count.paths.count, sizeof(*list), by_name);
+    for (size_t i = 0; i < count.paths.count; i++)
+        result += !i || strcmp(list[i], list[i - 1]) != 0;
+    words_free(&count.paths);
     return result;
 }
 
@@ -401,6 +278,8 @@ static void show_left(void *owner, const char *name, char *rest)
     if (strcmp(name, "left") != 0 || !tab)
         return;
     *tab = 0;
+    utf8_sanitise(rest);
+    utf8_sanitise(tab + 1);
     fprintf(owner, "umbra: %s: left as it is: %s\n", rest, tab + 1);
 }
 
@@ -425,14 +304,23 @@ static const char *pid_in(char *name)
     return dash ? dash + 1 : NULL;
 }
 
+/* Null if there are none. */
+static DIR *open_traces(const struct recording *recording)
+{
+    const int folder = below_open(recording->directory, "traces", O_RDONLY | O_DIRECTORY, 0);
+    DIR *directory = folder < 0 ? NULL : fdopendir(folder);
+
+    if (folder >= 0 && !directory)
+        close(folder);
+    return directory;
+}
+
 size_t recording_count_traces(const struct recording *recording)
 {
-    char *folder = recording_path(recording, "traces");
-    DIR *directory = opendir(folder);
+    DIR *directory = open_traces(recording);
     struct dirent *entry;
     size_t count = 0;
 
-    free(folder);
     while (directory && (entry = readdir(directory)))
         count += pid_in(entry->d_name) != NULL;
     if (directory)
@@ -443,11 +331,9 @@ size_t recording_count_traces(const struct recording *recording)
 /* What belongs to NAME-PID-N.bin has the same name and another suffix, or more suffixes. */
 void recording_keep_process(const struct recording *recording, const char *pid)
 {
-    char *folder = recording_path(recording, "traces");
-    DIR *directory = opendir(folder);
+    DIR *directory = open_traces(recording);
     struct dirent *entry;
 
-    free(folder);
     while (directory && (entry = readdir(directory))) {
         char *stem = memory_copy_string(entry->d_name), *dash = strrchr(stem, '-');
         if (dash) {

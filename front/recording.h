@@ -9,6 +9,11 @@
  *          files           a line for each program and library that was met:
  *              instrumented<tab>PATH<tab>IMAGE
  *              left<tab>PATH<tab>REASON
+ *
+ * It is opened once, and all that is in it is found below that descriptor (front/below.h): where
+ * others may rename things, its path may lead elsewhere at any time. What it holds may be
+ * anybody's: what is no regular file, or too large, is as if it were not there, and lines are shown
+ * without control characters.
  */
 #ifndef UMBRA_FRONT_RECORDING_H
 #define UMBRA_FRONT_RECORDING_H
@@ -18,38 +23,41 @@
 
 #include "front/words.h"
 
-#define RECORDING_DEFAULT "umbra.data"
-#define RECORDING_OLD     ".old" /* behind the name of the one before */
+#define RECORDING_DEFAULT    "umbra.data"
+#define RECORDING_OLD        ".old" /* behind the name of the one before */
+#define RECORDING_FIRST_LINE "umbra recording 1\n"
 
 struct recording {
-    char *name;   /* as the user gave it */
-    char *folder; /* absolute */
-    bool has_earlier;
+    char *name;    /* as the user gave it */
+    char *folder;  /* absolute: for what is shown, and for other programs to read */
+    int directory; /* itself; while it is made, with a lock that its recorders hold */
 };
-
-/* Makes one. A recording of that name becomes NAME.old, and that of this name goes when the program
-   begins. Anything else there ends the process with a message. */
-void recording_make(struct recording *recording, const char *name);
-
-/* Called in the process that becomes the program. */
-void recording_begin(const struct recording *recording);
-bool recording_has_begun(const struct recording *recording);
-
-/* Removes it; what was there before recording_make is there again. */
-void recording_take_back(const struct recording *recording);
 
 /* Opens one, or ends the process with a message. */
 void recording_open(struct recording *recording, const char *name);
 void recording_free(struct recording *recording);
 
+/* To be called when this process has other mounts: a file of one of these cannot be linked, nor
+   bound, to a place that was opened among the mounts before. If the path leads elsewhere by now,
+   the descriptor stays, and nothing can be bound from there. */
+void recording_find_again(struct recording *recording);
+
 /* Whether somebody records into it now. */
 bool recording_goes_on(const struct recording *recording);
 
-/* Whether there is one in that folder. */
-bool recording_is_in(const char *folder);
+/* Whether there is one in that folder, below a directory that is open or AT_FDCWD. */
+bool recording_is_in(int directory, const char *folder);
+
+/* A name for the user to see: without slashes at its end, and absolute. To be freed. */
+char *recording_name(const char *name);
+char *recording_folder(const char *name);
 
 /* A path within, to be freed. */
 char *recording_path(const struct recording *recording, const char *name);
+
+/* The same for this process and those that inherit recording->directory: whatever is renamed, it
+   leads there. */
+char *recording_own_path(const struct recording *recording, const char *name);
 
 /* Adds a line to `recording`; what would end it becomes '?'. */
 void recording_note(const struct recording *recording, const char *name, const char *value);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "front/below.h"
 #include "front/cache.h"
 #include "front/image_kind.h"
 #include "front/recorded_image.h"
@@ -22,10 +23,12 @@
 struct shadow {
     const struct recording *recording;
     struct cache cache;
-    char *folder; /* of libraries */
+    char *folder;  /* of libraries, by its path without links; null: they are left */
+    int libraries; /* the same */
 };
 
-/* The path of the instrumented form; to be freed. Null after a line in `files` if there is none. */
+/* The instrumented form, below the recording's folder; to be freed. Null after a line in `files` if
+ * there is none. */
 static char *instrument(struct shadow *shadow, const char *path)
 {
     char copy[PATH_MAX], reason[CACHE_REASON_SIZE] = "", *original = realpath(path, NULL);
@@ -42,8 +45,7 @@ static char *instrument(struct shadow *shadow, const char *path)
              cache_get(&shadow->cache, file, original, copy, reason) == CACHED)
         image = recorded_image_keep(shadow->recording, original, copy);
     if (image)
-        recorded_image_note(shadow->recording, "instrumented", original,
-                            image + strlen(shadow->recording->folder) + 1);
+        recorded_image_note(shadow->recording, "instrumented", original, image);
     else if (*reason)
         recorded_image_note(shadow->recording, "left", original ? original : path, reason);
     if (file >= 0)
@@ -57,7 +59,7 @@ static char *instrument(struct shadow *shadow, const char *path)
 static void add_library(struct shadow *shadow, char *line)
 {
     char *arrow = strstr(line, " => /"), *name = line + strspn(line, "\t "), *path, *image;
-    char *link_path;
+    char *target;
 
     if (!arrow)
         return;
@@ -67,10 +69,10 @@ static void add_library(struct shadow *shadow, char *line)
     image = strchr(name, '/') ? NULL : instrument(shadow, path);
     if (!image)
         return;
-    link_path = memory_print("%s/%s", shadow->folder, name);
-    if (symlink(image, link_path) < 0 && errno != EEXIST)
-        say("%s: cannot be made: %s", link_path, strerror(errno));
-    free(link_path);
+    target = memory_print("../%s", image);
+    if (symlinkat(target, shadow->libraries, name) < 0 && errno != EEXIST)
+        say("%s/%s: cannot be made: %s", shadow->folder, name, strerror(errno));
+    free(target);
     free(image);
 }
 
@@ -122,11 +124,49 @@ static void execute_script(const char *image, const char *path, struct image_loo
     words_free(&words);
 }
 
+/* The path of what is open, to be freed. */
+static char *path_of(int directory)
+{
+    char link[64];
+
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", directory);
+    return realpath(link, NULL);
+}
+
+/* Null, or why the dynamic linker must not look there. */
+static const char *why_not_searched(const struct shadow *shadow)
+{
+    if (shadow->libraries < 0 || !shadow->folder)
+        return strerror(errno);
+    if (strpbrk(shadow->folder, ":;$"))
+        return "its path has a character of :;$, at which LD_LIBRARY_PATH is split or expanded";
+    if (!below_is_kept(shadow->libraries))
+        return "another user or group can rename things in its path";
+    return NULL;
+}
+
+static void make_folder(struct shadow *shadow)
+{
+    const int directory = shadow->recording->directory;
+    const char *why;
+
+    mkdirat(directory, "shadow", 0700);
+    shadow->libraries = below_open(directory, "shadow", O_PATH | O_DIRECTORY, 0);
+    shadow->folder = shadow->libraries < 0 ? NULL : path_of(shadow->libraries);
+    why = why_not_searched(shadow);
+    if (!why)
+        return;
+    say("%s: %s: so the program's libraries are not recorded; name another place with -o",
+        shadow->recording->name, why);
+    free(shadow->folder);
+    shadow->folder = NULL;
+}
+
 void shadow_execute(const struct recording *recording, const struct words *options,
-                    const char *path, const char *why, char **arguments)
+                    const char *path, const char *why, char **arguments, mode_t mask)
 {
     struct shadow shadow = {.recording = recording};
-    char *apart = recording_path(recording, "cache"), *image;
+    char *apart = recording_own_path(recording, "cache"), *image;
     const char *interpreter, *program;
     struct image_look look;
 
@@ -136,16 +176,23 @@ void shadow_execute(const struct recording *recording, const struct words *optio
             why);
     cache_open(&shadow.cache, options, apart);
     free(apart);
-    shadow.folder = recording_path(recording, "shadow");
-    mkdir(shadow.folder, 0700);
+    make_folder(&shadow);
     interpreter = find_interpreter(path, &look);
     program = interpreter ? interpreter : path;
-    add_libraries(&shadow, program);
+    if (shadow.folder)
+        add_libraries(&shadow, program);
     image = instrument(&shadow, program);
-    set_library_path(&shadow);
-    if (image && interpreter)
+    if (shadow.folder)
+        set_library_path(&shadow);
+    if (shadow.libraries >= 0)
+        close(shadow.libraries);
+    if (!image)
+        return;
+    fcntl(recording->directory, F_SETFD, FD_CLOEXEC);
+    umask(mask);
+    image = recording_own_path(recording, image);
+    if (interpreter)
         execute_script(image, path, &look, arguments);
-    else if (image)
+    else
         execv(image, arguments);
-    execvp(path, arguments);
 }

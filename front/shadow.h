@@ -7,16 +7,22 @@
  * The program's libraries are those that the dynamic linker lists; it maps them and runs none of
  * their code. What is loaded by a path later, and what children execute, is as ever, but for
  * libraries that have the name of one of these. /proc/self/exe and $ORIGIN are those of the shadow.
+ *
+ * The dynamic linker finds libraries by their path, also those of children. Where another user can
+ * put something else there, or the path has one of ":;$", which LD_LIBRARY_PATH cannot say, the
+ * libraries are left as they are, and a line says so.
  */
 #ifndef UMBRA_FRONT_SHADOW_H
 #define UMBRA_FRONT_SHADOW_H
 
+#include <sys/types.h>
+
 #include "front/recording.h"
 #include "front/words.h"
 
-/* Becomes the program at that path. why: what a line then says; null for none. Returns with errno
-   if the program cannot be executed. */
+/* Becomes the program at that path, with that umask. why: what a line then says; null for none.
+   Returns if there is no instrumented program. */
 void shadow_execute(const struct recording *recording, const struct words *options,
-                    const char *path, const char *why, char **arguments);
+                    const char *path, const char *why, char **arguments, mode_t mask);
 
 #endif

@@ -96,12 +96,12 @@ static void put_in_place(struct supervisor *supervisor, int name, const struct s
     const struct recording *recording = supervisor->wish->recording;
     char *image = recorded_image_keep(recording, path, copy);
     struct stat copied;
-    const int file = image ? recorded_image_open(image, copy, &copied) : -1;
+    const int file = image ? recorded_image_open(recording, image, copy, &copied) : -1;
     const int original = file >= 0 ? fcntl(name, F_DUPFD_CLOEXEC, 0) : -1;
 
     if (original >= 0 && mounts_bind(file, name)) {
         known_add_copy(&supervisor->files, &copied, original);
-        note(supervisor, "instrumented", path, image + strlen(recording->folder) + 1);
+        note(supervisor, "instrumented", path, image);
     } else {
         leave(supervisor, status, path, strerror(errno));
         if (original >= 0)
@@ -546,7 +546,10 @@ static void work(struct supervisor *supervisor)
 /* The worker does all; should it die, its parent lets everything go on. */
 static void supervise(const struct supervisor_wish *wish, int socket)
 {
-    struct supervisor supervisor = {.wish = wish};
+    struct recording recording = *wish->recording;
+    const struct supervisor_wish here = {&recording, wish->cache, wish->only_program,
+                                         wish->is_verbose};
+    struct supervisor supervisor = {.wish = &here};
     struct seccomp_notif_sizes sizes = {0};
     int status = 0;
     pid_t worker;
@@ -562,6 +565,7 @@ static void supervise(const struct supervisor_wish *wish, int socket)
                                : sizeof(*supervisor.call);
     supervisor.call = memory_zeroed(1, supervisor.call_size);
     byte = mounts_join(supervisor.program) ? 1 : 0;
+    recording_find_again(&recording);
     worker = byte ? fork() : -1;
     if (worker == 0) {
         if (write(socket, &byte, 1) == 1) {
@@ -577,7 +581,7 @@ static void supervise(const struct supervisor_wish *wish, int socket)
         serve(&supervisor, NULL);
 }
 
-void supervisor_start(const struct supervisor_wish *wish, int *program)
+bool supervisor_start(const struct supervisor_wish *wish, int *program)
 {
     int ends[2];
     const int on = 1;
@@ -585,11 +589,11 @@ void supervisor_start(const struct supervisor_wish *wish, int *program)
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) < 0 ||
         setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
-        say_and_exit(STATUS_FAILED, "cannot make a socket: %s", strerror(errno));
+        return false;
     fcntl(ends[0], F_SETFD, FD_CLOEXEC);
     pid = fork();
     if (pid < 0)
-        say_and_exit(STATUS_FAILED, "cannot start the supervisor: %s", strerror(errno));
+        goto err;
     if (pid == 0) {
         close(ends[1]);
         supervise(wish, ends[0]);
@@ -597,4 +601,10 @@ void supervisor_start(const struct supervisor_wish *wish, int *program)
     }
     close(ends[0]);
     *program = ends[1];
+    return true;
+err:
+    close(ends[0]);
+    close(ends[1]);
+    errno = EAGAIN; /* what fork fails with where the user may have no more processes */
+    return false;
 }

@@ -54,9 +54,9 @@ struct supervisor_wish {
 
 /*
  * Starts it. *program is the end of a socket for the program's process (front/inside.h). Returns
- * its pid, or ends the process with a message.
+ * false with errno if there can be no process.
  */
-void supervisor_start(const struct supervisor_wish *wish, int *program);
+bool supervisor_start(const struct supervisor_wish *wish, int *program);
 
 /* From the process that is to become the program: hands over the listener and waits until all is
    ready. Returns false if the supervisor is gone. */

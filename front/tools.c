@@ -91,6 +91,11 @@ void tool_become(char *const *arguments)
 
 int tool_run(char *const *arguments)
 {
+    return tool_run_to(arguments, STDOUT_FILENO);
+}
+
+int tool_run_to(char *const *arguments, int output)
+{
     pid_t child;
 
     say_command(arguments);
@@ -98,7 +103,8 @@ int tool_run(char *const *arguments)
     if (child < 0)
         return STATUS_NOT_RUN;
     if (!child) {
-        execv(arguments[0], arguments);
+        if (output == STDOUT_FILENO || dup2(output, STDOUT_FILENO) >= 0)
+            execv(arguments[0], arguments);
         _exit(STATUS_NOT_RUN);
     }
     return status_of(child);

@@ -24,6 +24,9 @@ const struct tools *tools_find(void);
 /* Runs it and returns its exit status, 128 + N after signal N. */
 int tool_run(char *const *arguments);
 
+/* Likewise, with that descriptor as its standard output. */
+int tool_run_to(char *const *arguments, int output);
+
 /* Likewise, with an empty input and no output but the first size - 1 bytes on both streams, left
    in text. */
 int tool_run_silently(char *const *arguments, char *text, size_t size);

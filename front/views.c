@@ -1,16 +1,20 @@
 #include "front/views.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "front/below.h"
 #include "front/recording.h"
 #include "front/say.h"
 #include "front/tools.h"
 #include "support/memory.h"
+#include "support/whole_file.h"
 
 #define MOST_RECORDINGS 2
 
@@ -20,7 +24,7 @@ struct asked {
     size_t count;
     struct words options;
     const char *mode, *format, *output; /* what the grinder's options say; null: nothing */
-    bool is_text;
+    bool is_text, is_split;
 };
 
 static const char *value_of(const char *word, const char *option)
@@ -42,7 +46,9 @@ static void take_option(struct asked *asked, const char *word)
         asked->is_text = true;
         return;
     }
-    if ((value = value_of(word, "--mode")))
+    if (!strcmp(word, "--split"))
+        asked->is_split = true;
+    else if ((value = value_of(word, "--mode")))
         asked->mode = value;
     else if ((value = value_of(word, "--output-format")))
         asked->format = value;
@@ -113,23 +119,103 @@ static void show(const char *page)
         tool_run_silently(command, ignored, sizeof(ignored));
 }
 
+#define PAGE "report.html"
+
+static void show_page(const char *page)
+{
+    printf("%s\n", page);
+    fflush(stdout);
+    show(page);
+}
+
+/* Where the user says. */
+static int write_page_to(struct words *words, const char *page)
+{
+    const int status = tool_run(words->list);
+
+    if (strcmp(page, "-") != 0 && access(page, F_OK) == 0)
+        show_page(page);
+    return status;
+}
+
+static void say_unwritten(const char *page)
+{
+    say("%s: cannot be written: %s", page, strerror(errno));
+}
+
+/* In the recording, which may be another user's: what is there is replaced, and never written to.
+ */
+static int write_page_in(struct words *words, const struct recording *recording, const char *page)
+{
+    struct whole_file file;
+    int status;
+
+    if (whole_file_begin_in(&file, recording->directory, PAGE, 0600) < 0) {
+        say_unwritten(page);
+        return STATUS_FAILED;
+    }
+    status = tool_run_to(words->list, file.fd);
+    if (status != 0) {
+        whole_file_abandon(&file);
+    } else if (whole_file_commit(&file) == 0) {
+        show_page(page);
+    } else {
+        say_unwritten(page);
+        status = STATUS_FAILED;
+    }
+    close(file.fd);
+    return status;
+}
+
+/* A folder in the recording, that is this user's. Returns its descriptor, or -1 with errno. */
+static int open_folder_of_pages(const struct recording *recording)
+{
+    struct stat status;
+    int folder;
+
+    mkdirat(recording->directory, PAGE, 0700);
+    folder = below_open(recording->directory, PAGE, O_RDONLY | O_DIRECTORY, 0);
+    if (folder >= 0 && fstat(folder, &status) == 0 && status.st_uid == geteuid())
+        return folder;
+    if (folder >= 0) {
+        close(folder);
+        errno = EPERM;
+    }
+    return -1;
+}
+
+static int write_pages_in(struct words *words, const struct recording *recording, const char *page)
+{
+    const int folder = open_folder_of_pages(recording);
+    int status;
+
+    if (folder < 0) {
+        say_unwritten(page);
+        return STATUS_FAILED;
+    }
+    fcntl(folder, F_SETFD, 0);
+    words_print(words, "--output-file=/proc/self/fd/%d/", folder);
+    status = tool_run(words->list);
+    close(folder);
+    if (status == 0)
+        show_page(page);
+    return status;
+}
+
 static int write_page(struct words *words, const struct recording *recording,
                       const struct asked *asked)
 {
-    char *page = asked->output ? memory_copy_string(asked->output)
-                               : memory_print("%s/report.html", recording->name);
+    char *page = memory_print("%s/" PAGE, recording->name);
     int status;
 
-    if (!asked->output)
-        words_print(words, "--output-file=%s", page);
     add_traces(words, recording);
-    status = tool_run(words->list);
-    if (!asked->output || strcmp(asked->output, "-") != 0) {
-        if (access(page, F_OK) == 0) {
-            printf("%s\n", page);
-            fflush(stdout);
-            show(page);
-        }
+    if (asked->output) {
+        status = write_page_to(words, asked->output);
+    } else if (asked->is_split) {
+        status = write_pages_in(words, recording, page);
+    } else {
+        words_add(words, "--output-file=-");
+        status = write_page_in(words, recording, page);
     }
     free(page);
     return status;
