@@ -355,8 +355,9 @@ struct run {
     struct new_recording made;
     struct cache cache;
     struct inside inside;
-    char *path; /* of the program */
-    int begun;  /* a byte comes when the program begins */
+    char *path;       /* of the program */
+    int begun;        /* a byte comes when the program begins */
+    pid_t supervisor; /* 0: none */
 };
 
 /* Null, or why there can be none, to be freed. Ours inherit the recording's descriptor, and the
@@ -382,7 +383,15 @@ static bool begin_supervisor(struct run *run)
 
     cache_open(&run->cache, &run->options.instrument, apart);
     free(apart);
-    return supervisor_start(&wish, &run->inside.socket);
+    run->supervisor = supervisor_start(&wish, &run->inside.socket);
+    return run->supervisor > 0;
+}
+
+/* It ends by itself if nobody speaks to it. The program would have a child that is not its own. */
+static void await_supervisor(const struct run *run)
+{
+    if (run->supervisor > 0)
+        waitpid(run->supervisor, NULL, 0);
 }
 
 /* Both ends. The program's is closed by `umbra inside`. */
@@ -426,6 +435,7 @@ static bool start(struct run *run, const char *instance, int *status)
    for the program, too: all else is no reason not to run it. */
 static int end_without(struct run *run, int status)
 {
+    await_supervisor(run);
     new_recording_take_back(&run->made);
     if (status == STATUS_USAGE || status > STATUS_SIGNALED || key) {
         say("nothing was run, and no recording was made");
@@ -457,6 +467,7 @@ int record_main(int count, char **arguments)
     run.inside.recording = recording;
     if (!start(&run, instance, &status)) {
         why = memory_print("a process cannot be started: %s", strerror(errno));
+        await_supervisor(&run);
         new_recording_take_back(&run.made);
         run_unrecorded(&run.options, run.path, run.inside.mask, why);
     }

@@ -581,7 +581,7 @@ static void supervise(const struct supervisor_wish *wish, int socket)
         serve(&supervisor, NULL);
 }
 
-bool supervisor_start(const struct supervisor_wish *wish, int *program)
+pid_t supervisor_start(const struct supervisor_wish *wish, int *program)
 {
     int ends[2];
     const int on = 1;
@@ -589,7 +589,7 @@ bool supervisor_start(const struct supervisor_wish *wish, int *program)
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) < 0 ||
         setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
-        return false;
+        return -1;
     fcntl(ends[0], F_SETFD, FD_CLOEXEC);
     pid = fork();
     if (pid < 0)
@@ -601,10 +601,10 @@ bool supervisor_start(const struct supervisor_wish *wish, int *program)
     }
     close(ends[0]);
     *program = ends[1];
-    return true;
+    return pid;
 err:
     close(ends[0]);
     close(ends[1]);
     errno = EAGAIN; /* what fork fails with where the user may have no more processes */
-    return false;
+    return -1;
 }

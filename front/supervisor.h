@@ -54,9 +54,9 @@ struct supervisor_wish {
 
 /*
  * Starts it. *program is the end of a socket for the program's process (front/inside.h). Returns
- * false with errno if there can be no process.
+ * its pid, or -1 with errno if there can be no process.
  */
-bool supervisor_start(const struct supervisor_wish *wish, int *program);
+pid_t supervisor_start(const struct supervisor_wish *wish, int *program);
 
 /* From the process that is to become the program: hands over the listener and waits until all is
    ready. Returns false if the supervisor is gone. */
