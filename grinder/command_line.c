@@ -8,6 +8,7 @@
 
 #include "grinder/base/message.h"
 #include "grinder/image/debug_server.h"
+#include "grinder/image/recorded_path.h"
 #include "grinder/mode.h"
 #include "support/memory.h"
 
@@ -67,7 +68,7 @@ static const char help[] =
     "  --debug-dir=DIR       look for separate debug files here too; may be repeated\n"
     "  --no-debuginfod       ask no server for debug files, though DEBUGINFOD_URLS names some\n"
     "  --path-map=FROM=TO    files that traces name below FROM are below TO here;\n"
-    "                        may be repeated\n"
+    "                        in FROM, == stands for one =; may be repeated\n"
     "  --jit-map=FILE        names of code made at run time: a perf map or a jitdump\n"
     "                        (default: /tmp/perf-PID.map, if written while the process ran);\n"
     "                        may be repeated\n"
@@ -274,6 +275,8 @@ static bool apply_selection(struct options *options, int option, const char *arg
 
 static void apply(struct options *options, int option, const char *argument)
 {
+    char *map;
+
     switch (option) {
     case MODE:
         options->mode = mode_named(argument);
@@ -307,9 +310,10 @@ static void apply(struct options *options, int option, const char *argument)
         debug_server_disable();
         break;
     case PATH_MAP:
-        if (*argument == '=' || !strchr(argument, '='))
+        map = recorded_path_map(argument);
+        if (!map)
             wrong_usage("--path-map: expected FROM=TO, found %s", argument);
-        options->path_maps = append(options->path_maps, memory_copy_string(argument));
+        options->path_maps = append(options->path_maps, map);
         break;
     case JIT_MAP:
         options->jit_maps = append(options->jit_maps, memory_copy_string(argument));

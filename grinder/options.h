@@ -28,7 +28,7 @@ struct options {
     bool once;
     size_t top;                    /* functions in the summary, changes in the table of a diff */
     char **debug_dirs, **patterns; /* end with null */
-    char **path_maps;              /* FROM=TO; ends with null */
+    char **path_maps;              /* of recorded_path_map; ends with null */
     char **jit_maps;               /* end with null */
     char **source_roots;           /* likewise */
     struct selection selection;    /* of patterns */

@@ -117,9 +117,28 @@ static char *find_on_windows(const char *path)
     return has_drive(path) ? find_on_drive(*path, path + 2) : NULL;
 }
 
+char *recorded_path_map(const char *text)
+{
+    char *map = memory_zeroed(strlen(text) + 2, 1), *to = map;
+
+    for (; *text; *to++ = *text++) {
+        if (*text != '=')
+            continue;
+        if (text[1] != '=')
+            break;
+        text++;
+    }
+    if (to > map && *text) {
+        strcpy(to + 1, text + 1);
+        return map;
+    }
+    free(map);
+    return NULL;
+}
+
 static char *apply_map(const char *map, const char *path, enum trace_system system)
 {
-    size_t length = strcspn(map, "=");
+    size_t length = strlen(map);
     const char *to = map + length + 1, *rest = path + length;
     size_t size = strlen(to) + strlen(rest) + 2;
     char *whole;
@@ -136,8 +155,8 @@ char *recorded_path_find(const char *path, enum trace_system system, const char 
     const char *best = NULL;
 
     for (; path_maps && *path_maps; path_maps++)
-        if (is_below(path, *path_maps, strcspn(*path_maps, "="), system) &&
-            (!best || strcspn(*path_maps, "=") > strcspn(best, "=")))
+        if (is_below(path, *path_maps, strlen(*path_maps), system) &&
+            (!best || strlen(*path_maps) > strlen(best)))
             best = *path_maps;
     if (best)
         return apply_map(best, path, system);

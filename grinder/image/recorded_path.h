@@ -2,7 +2,8 @@
  * Finds the file here whose path was recorded elsewhere: on Windows, under Wine, or on another
  * machine.
  *
- *      --path-map=FROM=TO      the longest FROM that the path begins with is replaced
+ *      --path-map=FROM=TO      the longest FROM that the path begins with is replaced; in FROM,
+ *                              == stands for one =
  *      Z:\home\x\app.exe       /home/x/app.exe, as Wine has it
  *      C:\dir\app.exe          $WINEPREFIX/dosdevices/c:/dir/app.exe (~/.wine without a prefix)
  *      \\?\C:\dir\app.exe      likewise
@@ -15,9 +16,13 @@
 
 #include "trace/trace_format.h"
 
-/* The path here, to be freed; null if it cannot be told. path_maps are FROM=TO and end with null;
-   the list may be null. A Linux path that no map fits is itself; whether it is there is not looked
-   at. */
+/* FROM, a zero byte and TO, of the text FROM=TO; to be freed. Null if it is no such text, or FROM
+   is empty. */
+char *recorded_path_map(const char *text);
+
+/* The path here, to be freed; null if it cannot be told. path_maps are what recorded_path_map
+   returned, and end with null; the list may be null. A Linux path that no map fits is itself;
+   whether it is there is not looked at. */
 char *recorded_path_find(const char *path, enum trace_system system, const char *const *path_maps);
 
 /* What the path's file is called without its folders. */

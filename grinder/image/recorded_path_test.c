@@ -38,18 +38,21 @@ static int remove_folder(void **state)
 static void expect(const char *path, enum trace_system system, const char *map,
                    const char *expected)
 {
-    char whole_map[256], whole[256];
-    const char *maps[] = {"/other=/nowhere", whole_map, map ? "Q:\\=/short" : NULL, NULL};
-    char *found;
+    char whole_map[256], whole[256], *maps[4] = {0}, *found;
 
     snprintf(whole_map, sizeof(whole_map), "%s%s", map ? map : "/none=", map ? folder : "");
+    maps[0] = recorded_path_map("/other=/nowhere");
+    maps[1] = recorded_path_map(whole_map);
+    maps[2] = map ? recorded_path_map("Q:\\=/short") : NULL;
     snprintf(whole, sizeof(whole), "%s/%s", folder, expected ? expected : "");
-    found = recorded_path_find(path, system, maps);
+    found = recorded_path_find(path, system, (const char *const *)maps);
     if (!expected)
         assert_null(found);
     else
         assert_string_equal(found, *expected == '/' ? expected : whole);
     free(found);
+    for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
+        free(maps[i]);
 }
 
 /* path is below the folder, as Wine calls it. */
@@ -108,6 +111,12 @@ static void the_longest_map_decides(void **state)
     expect("/build/a/b", TRACE_SYSTEM_LINUX, "/build=", "a/b");
     expect("/builder/a", TRACE_SYSTEM_LINUX, "/build=", "/builder/a");
     expect("/Build/a", TRACE_SYSTEM_LINUX, "/build=", "/Build/a");
+    expect("/a=b/c", TRACE_SYSTEM_LINUX, "/a==b=", "c");
+    expect("/a=/c", TRACE_SYSTEM_LINUX, "/a===", "c");
+    expect("/a=b/c", TRACE_SYSTEM_LINUX, "/a=/", "/a=b/c");
+    assert_null(recorded_path_map("/a==b"));
+    assert_null(recorded_path_map("=/a"));
+    assert_null(recorded_path_map(""));
 }
 
 static void linux_paths_are_themselves(void **state)
