@@ -68,6 +68,7 @@ void file_remove(int directory, const char *name);
  * (support/whole_file.h).
  */
 bool file_replace(const char *path, const void *bytes, size_t size);
+bool file_replace_in(int directory, const char *name, const void *bytes, size_t size);
 
 /* Reads a file of this user that is no link, up to size bytes of it. Returns how many, or -1. */
 ssize_t file_read_own(const char *path, void *bytes, size_t size);

@@ -149,18 +149,32 @@ void file_remove(int directory, const char *name)
     unlinkat(directory, name, 0);
 }
 
+/* begun: what whole_file_begin returned. */
+static bool replace(struct whole_file *file, int begun, const void *bytes, size_t size)
+{
+    bool ok;
+
+    if (begun < 0)
+        return false;
+    ok = file_write_at(file->fd, bytes, size, 0) && whole_file_commit(file) == 0;
+    if (!ok)
+        whole_file_abandon(file);
+    file_close(file->fd);
+    return ok;
+}
+
 bool file_replace(const char *path, const void *bytes, size_t size)
 {
     struct whole_file file;
-    bool ok;
 
-    if (whole_file_begin(&file, path, 0600) < 0)
-        return false;
-    ok = file_write_at(file.fd, bytes, size, 0) && whole_file_commit(&file) == 0;
-    if (!ok)
-        whole_file_abandon(&file);
-    file_close(file.fd);
-    return ok;
+    return replace(&file, whole_file_begin(&file, path, 0600), bytes, size);
+}
+
+bool file_replace_in(int directory, const char *name, const void *bytes, size_t size)
+{
+    struct whole_file file;
+
+    return replace(&file, whole_file_begin_in(&file, directory, name, 0600), bytes, size);
 }
 
 ssize_t file_read_own(const char *path, void *bytes, size_t size)

@@ -111,15 +111,11 @@ static void begin(struct session *session, const struct trace_header *header)
 static void write_file(struct session *session)
 {
     struct samples *samples = session->samples;
-    char path[FILE_PATH_SIZE + TRACE_FILE_NAME_SIZE];
     unsigned char *bytes;
     size_t size;
 
-    if (!session_path_beside(session, SAMPLES_SUFFIX, path, sizeof(path)))
-        return;
     bytes = sample_table_code(&samples->table, &samples->header, &size);
-    if (!bytes || !file_replace(path, bytes, size))
-        message("%s: cannot write the samples: %s", path, strerror(errno));
+    session_write_beside(session, SAMPLES_SUFFIX, "samples", bytes, size);
     free(bytes);
 }
 

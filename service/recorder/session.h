@@ -37,10 +37,10 @@ struct session {
     struct samples *samples;   /* likewise */
 };
 
-/* Writes the path of the file beside its trace, with that suffix instead of ".bin". Returns false
-   if there is no room for it. */
-bool session_path_beside(const struct session *session, const char *suffix, char *path,
-                         size_t size);
+/* Writes the file beside its trace, with that suffix instead of ".bin", or says why it cannot.
+   what: its content. bytes: null with errno if there are none. */
+void session_write_beside(const struct session *session, const char *suffix, const char *what,
+                          const void *bytes, size_t size);
 
 /* Bytes in use in its trace. */
 uint64_t session_bytes(const struct session *session);

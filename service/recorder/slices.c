@@ -1,13 +1,10 @@
 #include "service/recorder/slices.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
-#include "service/base/file.h"
-#include "service/base/message.h"
 #include "service/recorder/recorder.h"
 #include "service/recorder/session.h"
 #include "service/recorder/slice_list.h"
@@ -116,15 +113,11 @@ static void begin(struct session *session, const struct trace_header *header)
 static void write_file(const struct session *session, struct slices_header *header)
 {
     const struct slices *slices = session->slices;
-    char path[FILE_PATH_SIZE + TRACE_FILE_NAME_SIZE];
     unsigned char *bytes;
     size_t size;
 
-    if (!session_path_beside(session, SLICES_SUFFIX, path, sizeof(path)))
-        return;
     bytes = slice_list_code(&slices->list, header, &size);
-    if (!bytes || !file_replace(path, bytes, size))
-        message("%s: cannot write the time slices: %s", path, strerror(errno));
+    session_write_beside(session, SLICES_SUFFIX, "time slices", bytes, size);
     free(bytes);
 }
 

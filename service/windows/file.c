@@ -243,14 +243,12 @@ void file_remove(int directory, const char *name)
         DeleteFileW(path);
 }
 
-bool file_replace(const char *path, const void *bytes, size_t size)
+static bool replace(const wchar_t *wide, const void *bytes, size_t size)
 {
-    wchar_t wide[WIDE_PATH], beside[WIDE_PATH];
+    wchar_t beside[WIDE_PATH];
     int file;
     bool ok;
 
-    if (!text_to_wide(wide, WIDE_PATH, path))
-        return false;
     if (swprintf(beside, WIDE_PATH, L"%ls.%lu", wide, GetCurrentProcessId()) < 0) {
         errno = ENAMETOOLONG;
         return false;
@@ -266,6 +264,20 @@ bool file_replace(const char *path, const void *bytes, size_t size)
     error_to_errno();
     DeleteFileW(beside);
     return false;
+}
+
+bool file_replace(const char *path, const void *bytes, size_t size)
+{
+    wchar_t wide[WIDE_PATH];
+
+    return text_to_wide(wide, WIDE_PATH, path) && replace(wide, bytes, size);
+}
+
+bool file_replace_in(int directory, const char *name, const void *bytes, size_t size)
+{
+    wchar_t wide[WIDE_PATH];
+
+    return path_in(wide, directory, name) && replace(wide, bytes, size);
 }
 
 ssize_t file_read_own(const char *path, void *bytes, size_t size)
