@@ -222,6 +222,27 @@ static void what_is_being_written_stays(void **state)
     waitpid(child, NULL, 0);
 }
 
+/* Its path may lead elsewhere by then. */
+static void it_appears_in_the_directory_that_is_open(void **state)
+{
+    struct whole_file file;
+    int directory;
+
+    (void)state;
+    assert_int_equal(mkdir("one", 0700), 0);
+    directory = open("one", O_PATH | O_DIRECTORY);
+    assert_int_equal(rename("one", "other"), 0);
+    assert_int_equal(whole_file_begin_in(&file, directory, "x", 0600), 0);
+    assert_int_equal(write(file.fd, "text", 4), 4);
+    assert_int_equal(whole_file_commit(&file), 0);
+    close(file.fd);
+    assert_true(fcntl(directory, F_GETFD) >= 0);
+    close(directory);
+    expect_text("other/x", "text");
+    assert_int_equal(unlink("other/x"), 0);
+    assert_int_equal(rmdir("other"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +252,7 @@ int main(void)
         cmocka_unit_test_teardown(the_killed_leave_nothing, empty),
         cmocka_unit_test_teardown(or_the_next_one_cleans_up, empty),
         cmocka_unit_test_teardown(what_is_being_written_stays, empty),
+        cmocka_unit_test_teardown(it_appears_in_the_directory_that_is_open, empty),
     };
 
     return cmocka_run_group_tests(tests, begin, end);
