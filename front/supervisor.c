@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +19,8 @@
 #include "front/watched_calls.h"
 #include "front/image_kind.h"
 #include "front/known_files.h"
+#include "front/listener.h"
+#include "front/notifications.h"
 #include "front/bind_mount.h"
 #include "front/recorded_image.h"
 #include "front/say.h"
@@ -44,8 +45,7 @@ struct supervisor {
         pid_t pid;
         struct tracee_linker linker;
     } loaders[LOADERS];
-    struct seccomp_notif *call;
-    size_t call_size;
+    const struct seccomp_notif *call;
 };
 
 static void note(struct supervisor *supervisor, const char *what, const char *path,
@@ -406,10 +406,12 @@ static void on_change(struct supervisor *supervisor, const struct watched_call *
 }
 
 /* Returns whether the call has been answered. */
-static bool handle(struct supervisor *supervisor)
+static bool handle(void *context, const struct seccomp_notif *call)
 {
-    const struct watched_call *watched = watched_call_find(data_of(supervisor)->nr);
+    struct supervisor *supervisor = context;
+    const struct watched_call *watched = watched_call_find(call->data.nr);
 
+    supervisor->call = call;
     if (!watched)
         return false;
     switch (watched->kind) {
@@ -428,85 +430,7 @@ static bool handle(struct supervisor *supervisor)
     return false;
 }
 
-static void let_go_on(const struct supervisor *supervisor)
-{
-    struct seccomp_notif_resp answer = {.id = supervisor->call->id,
-                                        .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
-
-    ioctl(supervisor->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
-}
-
-/* Returns when the last process with the filter is gone. */
-static void serve(struct supervisor *supervisor, bool (*handler)(struct supervisor *))
-{
-    struct pollfd waiting = {supervisor->listener, POLLIN, 0};
-
-    for (;;) {
-        if (poll(&waiting, 1, -1) < 0 && errno != EINTR)
-            return;
-        if (waiting.revents & POLLIN) {
-            memset(supervisor->call, 0, supervisor->call_size);
-            if (ioctl(supervisor->listener, SECCOMP_IOCTL_NOTIF_RECV, supervisor->call) < 0)
-                continue; /* the caller is gone */
-            if (!handler || !handler(supervisor))
-                let_go_on(supervisor);
-        } else if (waiting.revents & (POLLHUP | POLLERR)) {
-            return;
-        }
-    }
-}
-
 /* --- beginning and end --- */
-
-/* The listener and the pid that the kernel says; -1 if nobody comes. */
-static int receive_listener(int socket, pid_t *pid)
-{
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
-    } control;
-    char byte;
-    struct iovec vector = {&byte, 1};
-    struct msghdr message = {.msg_iov = &vector,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof(control)};
-    int listener = -1;
-
-    if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) <= 0)
-        return -1;
-    for (struct cmsghdr *at = CMSG_FIRSTHDR(&message); at; at = CMSG_NXTHDR(&message, at)) {
-        if (at->cmsg_level == SOL_SOCKET && at->cmsg_type == SCM_RIGHTS)
-            memcpy(&listener, CMSG_DATA(at), sizeof(listener));
-        if (at->cmsg_level == SOL_SOCKET && at->cmsg_type == SCM_CREDENTIALS) {
-            struct ucred peer;
-            memcpy(&peer, CMSG_DATA(at), sizeof(peer));
-            *pid = peer.pid;
-        }
-    }
-    return listener;
-}
-
-bool supervisor_tell(int socket, int listener)
-{
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = {0};
-    char byte = 0;
-    struct iovec vector = {&byte, 1};
-    struct msghdr message = {.msg_iov = &vector,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof(control)};
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(header), &listener, sizeof(listener));
-    return sendmsg(socket, &message, MSG_NOSIGNAL) == 1 && read(socket, &byte, 1) == 1;
-}
 
 static void raise_descriptor_limit(void)
 {
@@ -540,27 +464,21 @@ static void work(struct supervisor *supervisor)
     if (geteuid() == 0 && tracee_look(getpid(), &own))
         supervisor->root_rights = own.rights;
     raise_descriptor_limit();
-    serve(supervisor, handle);
+    notifications_serve(supervisor->listener, handle, supervisor);
 }
 
 /* The worker does all; should it die, its parent lets everything go on. */
 static void supervise(const struct supervisor_wish *wish, int socket)
 {
     struct supervisor supervisor = {.wish = wish};
-    struct seccomp_notif_sizes sizes = {0};
     int status = 0;
     pid_t worker;
     char byte = 0;
 
     detach(wish);
-    supervisor.listener = receive_listener(socket, &supervisor.program);
+    supervisor.listener = listener_receive(socket, &supervisor.program);
     if (supervisor.listener < 0)
         return;
-    syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes);
-    supervisor.call_size = sizes.seccomp_notif > sizeof(*supervisor.call)
-                               ? sizes.seccomp_notif
-                               : sizeof(*supervisor.call);
-    supervisor.call = memory_zeroed(1, supervisor.call_size);
     byte = mounts_join(supervisor.program) ? 1 : 0;
     worker = byte ? fork() : -1;
     if (worker == 0) {
@@ -574,7 +492,7 @@ static void supervise(const struct supervisor_wish *wish, int socket)
         return;
     close(socket);
     if (worker < 0 || waitpid(worker, &status, 0) != worker || status != 0)
-        serve(&supervisor, NULL);
+        notifications_serve(supervisor.listener, NULL, NULL);
 }
 
 void supervisor_start(const struct supervisor_wish *wish, int *program)

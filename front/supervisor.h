@@ -58,8 +58,4 @@ struct supervisor_wish {
  */
 void supervisor_start(const struct supervisor_wish *wish, int *program);
 
-/* From the process that is to become the program: hands over the listener and waits until all is
-   ready. Returns false if the supervisor is gone. */
-bool supervisor_tell(int socket, int listener);
-
 #endif
