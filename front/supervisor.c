@@ -20,6 +20,7 @@
 #include "front/image_kind.h"
 #include "front/known_files.h"
 #include "front/listener.h"
+#include "front/loaders.h"
 #include "front/notifications.h"
 #include "front/bind_mount.h"
 #include "front/recorded_image.h"
@@ -30,7 +31,6 @@
 #include "support/utf8.h"
 
 #define MOST_INTERPRETERS 5 /* of a script whose interpreter is a script; the kernel's limit */
-#define LOADERS           256
 
 struct supervisor {
     const struct supervisor_wish *wish;
@@ -38,13 +38,9 @@ struct supervisor {
     pid_t program;
     struct known_files files;
     uint64_t root_rights; /* that who is to be like us must have; 0 if we are not root */
-    /* Processes whose linker was seen at work, each in the place that its pid has, until it
-       executes something. A pid that is used again begins by executing something, or as the child
-       of one that has: then its linker lies where it lies in that one. */
-    struct loader {
-        pid_t pid;
-        struct tracee_linker linker;
-    } loaders[LOADERS];
+    struct loaders *loaders;
+    /* Of the one call that a thread handles, which has a copy of the rest: */
+    struct notification *notification;
     const struct seccomp_notif *call;
 };
 
@@ -135,6 +131,31 @@ static void instrument(struct supervisor *supervisor, int name, int file, const 
     cache_trim(supervisor->wish->cache);
 }
 
+/* Whether its path leads to another file by now, as to a copy that another thread has bound. */
+static bool is_covered(int name)
+{
+    char path[PATH_MAX];
+    struct stat before, now;
+    const int there = find_path(name, path) ? open(path, O_PATH | O_CLOEXEC) : -1;
+    const bool is_other = there >= 0 && fstat(name, &before) == 0 && fstat(there, &now) == 0 &&
+                          (before.st_dev != now.st_dev || before.st_ino != now.st_ino);
+
+    if (there >= 0)
+        close(there);
+    return is_other;
+}
+
+/* Whoever needs a file that another thread is instrumenting waits for that. */
+static void instrument_once(struct supervisor *supervisor, int name, int file,
+                            const struct stat *status)
+{
+    notification_takes_long(supervisor->notification);
+    known_begin(&supervisor->files, status);
+    if (!known_is_left(&supervisor->files, status) && !is_covered(name))
+        instrument(supervisor, name, file, status);
+    known_end(&supervisor->files, status);
+}
+
 /* Instruments what name, opened with O_PATH, stands for, if it is an ELF file and not done yet. Of
    a script, *look has the interpreter. */
 static void take_file(struct supervisor *supervisor, int name, struct image_look *look)
@@ -155,7 +176,7 @@ static void take_file(struct supervisor *supervisor, int name, struct image_look
     }
     image_look_at(look, file);
     if (look->kind == IMAGE_KIND_ELF)
-        instrument(supervisor, name, file, &status);
+        instrument_once(supervisor, name, file, &status);
     close(file);
 }
 
@@ -180,11 +201,6 @@ static int open_argument(struct supervisor *supervisor, const struct watched_cal
     return tracee_open_path(pid, folder, path, flags);
 }
 
-static struct loader *loader_of(struct supervisor *supervisor)
-{
-    return &supervisor->loaders[supervisor->call->pid % LOADERS];
-}
-
 /* A debugger compares what runs with the file that it reads, which is the original. */
 static bool is_traced(const struct supervisor *supervisor)
 {
@@ -207,7 +223,7 @@ static void on_execute(struct supervisor *supervisor, const struct watched_call 
     const pid_t pid = (pid_t)supervisor->call->pid;
     int name = open_argument(supervisor, watched, 0, 0);
 
-    loader_of(supervisor)->pid = 0;
+    loaders_forget(supervisor->loaders, pid);
     if (name >= 0 && is_traced(supervisor)) {
         leave_to_tracer(supervisor, name);
         close(name);
@@ -275,17 +291,15 @@ static bool loads(struct supervisor *supervisor, int flags)
 {
     const pid_t pid = (pid_t)supervisor->call->pid;
     const uint64_t instruction = data_of(supervisor)->instruction_pointer;
-    struct loader *loader = loader_of(supervisor);
     struct tracee_linker linker;
 
     if (!opens_as_linker(flags))
         return false;
-    if (loader->pid == pid && instruction >= loader->linker.begin &&
-        instruction < loader->linker.end)
+    if (loaders_have(supervisor->loaders, pid, instruction))
         return true;
     if (!tracee_find_linker(pid, instruction, &linker) || is_traced(supervisor))
         return false;
-    *loader = (struct loader){pid, linker};
+    loaders_add(supervisor->loaders, pid, &linker);
     return true;
 }
 
@@ -340,17 +354,10 @@ static bool on_open(struct supervisor *supervisor, const struct watched_call *wa
     return is_answered;
 }
 
-static void answer(const struct supervisor *supervisor)
-{
-    struct seccomp_notif_resp answer = {.id = supervisor->call->id};
-
-    ioctl(supervisor->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
-}
-
-/* Whether the call still waits: else its process may be gone, and its pid another's. */
+/* Whether the call still waits, for us: else its process may be gone, and its pid another's. */
 static bool is_waiting(const struct supervisor *supervisor)
 {
-    return ioctl(supervisor->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &supervisor->call->id) == 0;
+    return notification_claim(supervisor->notification);
 }
 
 static bool tell_of(const struct supervisor *supervisor, const struct watched_call *watched,
@@ -384,7 +391,7 @@ static bool on_stat(struct supervisor *supervisor, const struct watched_call *wa
         return false;
     copy = fstat(name, &status) == 0 ? known_copy(&supervisor->files, &status) : NULL;
     if (copy && is_as_we_are(supervisor) && tell_of(supervisor, watched, copy->original)) {
-        answer(supervisor);
+        notification_answer(supervisor->notification);
         is_answered = true;
     }
     close(name);
@@ -406,12 +413,10 @@ static void on_change(struct supervisor *supervisor, const struct watched_call *
 }
 
 /* Returns whether the call has been answered. */
-static bool handle(void *context, const struct seccomp_notif *call)
+static bool answer(struct supervisor *supervisor)
 {
-    struct supervisor *supervisor = context;
-    const struct watched_call *watched = watched_call_find(call->data.nr);
+    const struct watched_call *watched = watched_call_find(data_of(supervisor)->nr);
 
-    supervisor->call = call;
     if (!watched)
         return false;
     switch (watched->kind) {
@@ -428,6 +433,16 @@ static bool handle(void *context, const struct seccomp_notif *call)
         break;
     }
     return false;
+}
+
+/* As above: of one call, by one of several threads. */
+static bool handle(void *context, struct notification *notification)
+{
+    struct supervisor own = *(const struct supervisor *)context;
+
+    own.notification = notification;
+    own.call = notification_call(notification);
+    return answer(&own);
 }
 
 /* --- beginning and end --- */
@@ -463,6 +478,8 @@ static void work(struct supervisor *supervisor)
 
     if (geteuid() == 0 && tracee_look(getpid(), &own))
         supervisor->root_rights = own.rights;
+    supervisor->files = known_files_new();
+    supervisor->loaders = loaders_new();
     raise_descriptor_limit();
     notifications_serve(supervisor->listener, handle, supervisor);
 }
@@ -492,7 +509,7 @@ static void supervise(const struct supervisor_wish *wish, int socket)
         return;
     close(socket);
     if (worker < 0 || waitpid(worker, &status, 0) != worker || status != 0)
-        notifications_serve(supervisor.listener, NULL, NULL);
+        notifications_let_go_on(supervisor.listener);
 }
 
 void supervisor_start(const struct supervisor_wish *wish, int *program)
