@@ -371,6 +371,7 @@ static void add_options(struct words *words, const struct cache *cache, const ch
     words_add(words, tools->instrument);
     words_print(words, "--agent=%s", tools->agent);
     words_add_all(words, cache->options.list);
+    words_add(words, "--confined");
     words_add(words, "--overwrite");
     words_add(words, "-o");
     words_add(words, part);
