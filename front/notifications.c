@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,10 +20,21 @@
 #define MOST_WORKERS 512 /* of all kinds */
 #define MOST_IDLE    2   /* the rest ends: each that waits is woken by each call */
 #define STACK_SIZE   (512 << 10)
+#define CALL_ROOM    248 /* the kernel's struct seccomp_notif has 80 bytes, and may grow */
 #define NEVER        UINT64_MAX
 #define SECOND       1000000000ull
 
+/* Shared by two processes: the kernel writes each call there as it is received. */
+struct notifications {
+    size_t call_size;
+    struct slot {
+        bool is_taken;
+        _Alignas(8) char call[CALL_ROOM];
+    } slots[MOST_WORKERS + 1]; /* the keeper's, too */
+};
+
 struct pool {
+    struct notifications *calls;
     pthread_mutex_t mutex; /* not held while anything is waited for */
     int listener;
     notification_handler *handler;
@@ -37,8 +49,8 @@ struct pool {
 /* A worker has one, for one call after the other. */
 struct notification {
     struct pool *pool;
-    struct seccomp_notif *call;
-    size_t call_size;
+    struct slot *slot;
+    struct seccomp_notif *call; /* in the slot */
     uint64_t deadline;
     bool is_busy; /* counted as such */
     bool is_late, is_claimed;
@@ -63,25 +75,45 @@ static size_t find_call_size(void)
                                                               : sizeof(struct seccomp_notif);
 }
 
+struct notifications *notifications_new(void)
+{
+    struct notifications *calls =
+        mmap(NULL, sizeof(*calls), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (calls == MAP_FAILED)
+        return NULL;
+    calls->call_size = find_call_size();
+    if (calls->call_size <= CALL_ROOM)
+        return calls;
+    munmap(calls, sizeof(*calls));
+    errno = ENOSYS;
+    return NULL;
+}
+
+/* The pool's mutex is held, here and below; there are no more workers than slots. */
 static struct notification *notification_new(struct pool *pool)
 {
     struct notification *notification = memory_zeroed(1, sizeof(*notification));
+    struct slot *slot = pool->calls->slots;
 
+    while (slot->is_taken)
+        slot++;
+    slot->is_taken = true;
     notification->pool = pool;
-    notification->call_size = find_call_size();
-    notification->call = memory_zeroed(1, notification->call_size);
+    notification->slot = slot;
+    notification->call = (struct seccomp_notif *)slot->call;
     return notification;
 }
 
 static void notification_free(struct notification *notification)
 {
-    free(notification->call);
+    memset(notification->slot, 0, sizeof(*notification->slot));
     free(notification);
 }
 
 static bool receive(struct notification *notification)
 {
-    memset(notification->call, 0, notification->call_size);
+    memset(notification->slot->call, 0, sizeof(notification->slot->call));
     return ioctl(notification->pool->listener, SECCOMP_IOCTL_NOTIF_RECV, notification->call) == 0;
 }
 
@@ -97,7 +129,7 @@ static void let_go_on(const struct notification *notification)
     send_answer(notification, SECCOMP_USER_NOTIF_FLAG_CONTINUE);
 }
 
-/* --- workers; the pool's mutex is held by all but `work` --- */
+/* --- workers; the pool's mutex is held by all but `take_call` --- */
 
 static void *work(void *argument);
 
@@ -219,18 +251,17 @@ static bool take_call(struct notification *notification)
         let_go_on(notification); /* which does nothing if it has gone on already */
     pthread_mutex_lock(&pool->mutex);
     goes_on = end(notification);
+    if (!goes_on)
+        notification_free(notification);
     pool->workers -= !goes_on;
     pthread_mutex_unlock(&pool->mutex);
     return goes_on;
 }
 
-static void *work(void *argument)
+static void *work(void *notification)
 {
-    struct notification *notification = argument;
-
     while (take_call(notification))
         ;
-    notification_free(notification);
     return NULL;
 }
 
@@ -347,11 +378,13 @@ static void keep(struct pool *pool, struct notification *own)
 }
 
 /* Of what workers use, nothing is given back: they may still be there. */
-void notifications_serve(int listener, notification_handler *handler, void *context)
+void notifications_serve(struct notifications *notifications, int listener,
+                         notification_handler *handler, void *context)
 {
     struct pool *pool = memory_zeroed(1, sizeof(*pool));
 
-    *pool = (struct pool){.mutex = PTHREAD_MUTEX_INITIALIZER,
+    *pool = (struct pool){.calls = notifications,
+                          .mutex = PTHREAD_MUTEX_INITIALIZER,
                           .listener = listener,
                           .handler = handler,
                           .context = context,
@@ -359,12 +392,26 @@ void notifications_serve(int listener, notification_handler *handler, void *cont
     keep(pool, notification_new(pool));
 }
 
-void notifications_let_go_on(int listener)
+/* What was answered is answered no more. */
+static void let_go_on_in_hand(struct pool *pool)
 {
-    struct pool pool = {.listener = listener};
-    struct notification *own = notification_new(&pool);
-    struct pollfd event = {listener, POLLIN, 0};
+    for (size_t i = 0; i <= MOST_WORKERS; i++) {
+        struct slot *slot = &pool->calls->slots[i];
+        const struct notification left = {.pool = pool, .call = (struct seccomp_notif *)slot->call};
+        if (slot->is_taken)
+            let_go_on(&left);
+        slot->is_taken = false;
+    }
+}
 
+void notifications_let_go_on(struct notifications *notifications, int listener)
+{
+    struct pool pool = {.calls = notifications, .listener = listener};
+    struct pollfd event = {listener, POLLIN, 0};
+    struct notification *own;
+
+    let_go_on_in_hand(&pool);
+    own = notification_new(&pool);
     do {
         event.revents = 0;
         if (poll(&event, 1, -1) > 0 && event.revents & POLLIN && receive(own))

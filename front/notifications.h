@@ -21,6 +21,7 @@
 #define NOTIFICATION_LONG_SECONDS 900 /* of one that has said that it takes long */
 
 struct notification;
+struct notifications;
 
 /* What waits: valid while it is handled. */
 const struct seccomp_notif *notification_call(const struct notification *notification);
@@ -42,11 +43,16 @@ void notification_answer(struct notification *notification);
 /* Returns whether it has answered the call; else the call goes on. Called by several threads. */
 typedef bool notification_handler(void *context, struct notification *notification);
 
+/* What is in hand, for the process that forks the one that serves, too. Null with errno. */
+struct notifications *notifications_new(void);
+
 /* Hands each call to the handler. Returns when the last process with the filter is gone; threads
    that are stuck may still be there. */
-void notifications_serve(int listener, notification_handler *handler, void *context);
+void notifications_serve(struct notifications *notifications, int listener,
+                         notification_handler *handler, void *context);
 
-/* Lets all calls go on, in this thread alone. Returns likewise. */
-void notifications_let_go_on(int listener);
+/* Lets all calls go on, in this thread alone: first those that a process which served had in hand
+   when it died. Returns likewise. */
+void notifications_let_go_on(struct notifications *notifications, int listener);
 
 #endif

@@ -19,6 +19,7 @@
 #include "front/watched_calls.h"
 #include "front/image_kind.h"
 #include "front/known_files.h"
+#include "front/lifeline.h"
 #include "front/listener.h"
 #include "front/loaders.h"
 #include "front/notifications.h"
@@ -34,6 +35,7 @@
 
 struct supervisor {
     const struct supervisor_wish *wish;
+    struct notifications *calls;
     int listener;
     pid_t program;
     struct known_files files;
@@ -481,24 +483,26 @@ static void work(struct supervisor *supervisor)
     supervisor->files = known_files_new();
     supervisor->loaders = loaders_new();
     raise_descriptor_limit();
-    notifications_serve(supervisor->listener, handle, supervisor);
+    notifications_serve(supervisor->calls, supervisor->listener, handle, supervisor);
 }
 
-/* The worker does all; should it die, its parent lets everything go on. */
+/* The worker does all; should it die, its parent lets everything go on. When all is over it does,
+   too: that ends at once. */
 static void supervise(const struct supervisor_wish *wish, int socket)
 {
-    struct supervisor supervisor = {.wish = wish};
-    int status = 0;
+    struct supervisor supervisor = {.wish = wish, .calls = notifications_new()};
+    struct lifeline *lifeline = lifeline_new();
     pid_t worker;
     char byte = 0;
 
     detach(wish);
     supervisor.listener = listener_receive(socket, &supervisor.program);
-    if (supervisor.listener < 0)
+    if (supervisor.listener < 0 || !supervisor.calls)
         return;
-    byte = mounts_join(supervisor.program) ? 1 : 0;
+    byte = lifeline && mounts_join(supervisor.program) ? 1 : 0;
     worker = byte ? fork() : -1;
     if (worker == 0) {
+        lifeline_hold(lifeline);
         if (write(socket, &byte, 1) == 1) {
             close(socket);
             work(&supervisor);
@@ -508,8 +512,9 @@ static void supervise(const struct supervisor_wish *wish, int socket)
     if (worker < 0 && write(socket, &byte, 1) < 0)
         return;
     close(socket);
-    if (worker < 0 || waitpid(worker, &status, 0) != worker || status != 0)
-        notifications_let_go_on(supervisor.listener);
+    if (worker > 0)
+        lifeline_wait(lifeline);
+    notifications_let_go_on(supervisor.calls, supervisor.listener);
 }
 
 void supervisor_start(const struct supervisor_wish *wish, int *program)

@@ -129,3 +129,24 @@ perl -e 'print "perl\n"'
 END
 ends "$umbra" record -o silent.data -- "${fuse[@]}" sh silent.sh
 equal "beside what never answers" "$(tr '\n' ' ' <out)" "hello same perl "
+
+# The supervisor's worker is killed, and stays, as its threads wait for what never answers.
+cat >killed.sh <<'END'
+stat mnt/silent &
+sleep 0.2
+"$killer"
+cat mnt/program | cmp - hello && echo same
+END
+cat >kill_worker <<'END'
+#!/bin/bash
+# It is the one with threads.
+for process in /proc/[0-9]*; do
+    [[ $(readlink "$process/exe") == "$umbra" ]] || continue
+    tasks=("$process"/task/*)
+    ((${#tasks[@]} < 2)) || { kill -9 "${process#/proc/}" && echo killed; }
+done 2>/dev/null
+END
+chmod 755 kill_worker
+export umbra killer=$work/kill_worker
+ends "$umbra" record -o killed.data -- "${fuse[@]}" sh killed.sh
+equal "after the worker" "$(tr '\n' ' ' <out)" "killed same "
