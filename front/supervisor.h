@@ -34,8 +34,8 @@
  *
  * If the supervisor ended, each of these calls would fail with ENOSYS. So it is two processes: the
  * worker, and one that takes over when the worker dies, and lets every call go on, also those that
- * the worker had in hand. It stays until
- * the last process of the recording has ended, also of those that the program left running.
+ * the worker had in hand. It stays until the last process of the recording has ended, also of those
+ * that the program left running.
  *
  * docs/front.md has what a watched call costs, and the other ways that were considered.
  */
