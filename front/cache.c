@@ -3,7 +3,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +26,13 @@
 #define PART       "part-" /* begins the names of files that are being made */
 #define PART_LIFE  3600    /* seconds after which one was left behind */
 #define PIECE      (1 << 20)
+#define MB         (1ull << 20)
+
+#define BASE_MEMORY (512 * MB)
+#define BASE_OUTPUT (64 * MB)
+#define UNTOLD_SIZE (64 * MB) /* is taken for real, whatever a file takes on the disk */
+
+#define STATUS_SIGNALED 128
 
 /* --- where it is --- */
 
@@ -274,7 +283,8 @@ static void write_reason(const struct cache *cache, const char *path, const char
 }
 
 /* What instrument said, without its own name and the file's: the last line. */
-static void take_reason(char *said, const char *path, char reason[CACHE_REASON_SIZE])
+static void take_reason(char *said, const char *path, const struct tool_limits *limits,
+                        char reason[CACHE_REASON_SIZE])
 {
     char *line, *end = said + strlen(said);
 
@@ -286,7 +296,11 @@ static void take_reason(char *said, const char *path, char reason[CACHE_REASON_S
         line += 12;
     if (!strncmp(line, path, strlen(path)) && !strncmp(line + strlen(path), ": ", 2))
         line += strlen(path) + 2;
-    snprintf(reason, CACHE_REASON_SIZE, "%s", *line ? line : "instrument failed");
+    if (strstr(line, "memory"))
+        snprintf(reason, CACHE_REASON_SIZE, "%s; it may use %" PRIu64 " MB", line,
+                 limits->memory >> 20);
+    else
+        snprintf(reason, CACHE_REASON_SIZE, "%s", *line ? line : "instrument failed");
 }
 
 /* "OUT: N functions found, N hooked, …" */
@@ -302,40 +316,107 @@ static bool is_about(const char *reason, const char *path)
     return !strncmp(reason, path, strlen(path));
 }
 
+static char *why_too_large(const struct tool_limits *limits)
+{
+    return memory_print("instrument wrote more than %" PRIu64 " MB", limits->output >> 20);
+}
+
+/* What a limit, or a fault of instrument, ended. The same file would end it again. Null: something
+   else did, which says nothing of the file. */
+static char *why_ended(int status, const char *said, const struct tool_limits *limits)
+{
+    if (status == STATUS_FAILED && strstr(said, strerror(EFBIG)))
+        return why_too_large(limits);
+    switch (status - STATUS_SIGNALED) {
+    case TOOL_TOO_LONG - STATUS_SIGNALED:
+        return memory_print("instrument took longer than %u s", limits->seconds);
+    case SIGXCPU:
+        return memory_print("instrument took more than %u s of processor time",
+                            limits->processor_seconds);
+    case SIGXFSZ:
+        return why_too_large(limits);
+    case SIGSEGV:
+    case SIGBUS:
+    case SIGABRT:
+    case SIGILL:
+    case SIGFPE:
+    case SIGSYS:
+        return memory_print("instrument crashed (signal %d)", status - STATUS_SIGNALED);
+    }
+    return NULL;
+}
+
+/* By what it takes on the disk: a hole costs nothing, and could be as large as one likes. Some file
+   systems do not tell. libLLVM 14, of 110 MB, takes 0.9 GB. */
+static struct tool_limits limits_for(int original)
+{
+    struct stat status = {0};
+    uint64_t size, taken;
+
+    fstat(original, &status);
+    size = (uint64_t)status.st_size < UNTOLD_SIZE ? (uint64_t)status.st_size : UNTOLD_SIZE;
+    taken = (uint64_t)status.st_blocks * 512;
+    size = taken > size ? taken : size;
+    return (struct tool_limits){.memory = BASE_MEMORY + 16 * size,
+                                .output = BASE_OUTPUT + 4 * size,
+                                .processor_seconds = 300,
+                                .seconds = 600};
+}
+
+static void add_options(struct words *words, const struct cache *cache, const char *part,
+                        const char *path)
+{
+    const struct tools *tools = tools_find();
+
+    words_add(words, tools->instrument);
+    words_print(words, "--agent=%s", tools->agent);
+    words_add_all(words, cache->options.list);
+    words_add(words, "--confined");
+    words_add(words, "--overwrite");
+    words_add(words, "-o");
+    words_add(words, part);
+    words_add(words, "--");
+    words_add(words, path);
+}
+
+/* Of what instrument said and how it ended. */
+static enum cached judge(int status, char *said, const char *path, const char *part,
+                         const struct tool_limits *limits, char reason[CACHE_REASON_SIZE])
+{
+    char *why = why_ended(status, said, limits);
+
+    if (status == 0 && !hooks_nothing(said))
+        return CACHED;
+    if (status == 0)
+        snprintf(reason, CACHE_REASON_SIZE, "no function in it is to be hooked");
+    else if (why)
+        snprintf(reason, CACHE_REASON_SIZE, "%s", why);
+    else
+        take_reason(said, path, limits, reason);
+    if (status != 0 && !why && (status != STATUS_FAILED || is_about(reason, part)))
+        return CACHED_FAILED;
+    free(why);
+    return CACHED_LEFT;
+}
+
 /* What is open, and not what its path leads to by now: another user may have put a link to what he
    must not read in its place, and the copy is to be his. */
 static enum cached instrument(const struct cache *cache, int original, const char *part,
                               char reason[CACHE_REASON_SIZE])
 {
-    const int inherited = dup(original); /* without FD_CLOEXEC */
-    char *path = memory_print("/proc/self/fd/%d", inherited);
-    const struct tools *tools = tools_find();
+    const struct tool_limits limits = limits_for(original);
+    char *path = memory_print("/proc/self/fd/%d", original);
     struct words words = {0};
+    enum cached cached;
     char said[8192];
     int status;
 
-    words_add(&words, tools->instrument);
-    words_print(&words, "--agent=%s", tools->agent);
-    words_add_all(&words, cache->options.list);
-    words_add(&words, "--overwrite");
-    words_add(&words, "-o");
-    words_add(&words, part);
-    words_add(&words, "--");
-    words_add(&words, path);
-    status = tool_run_silently(words.list, said, sizeof(said));
+    add_options(&words, cache, part, path);
+    status = tool_run_limited(words.list, original, &limits, said, sizeof(said));
     words_free(&words);
-    if (inherited >= 0)
-        close(inherited);
-    if (status != 0)
-        take_reason(said, path, reason);
+    cached = judge(status, said, path, part, &limits, reason);
     free(path);
-    if (status == 0 && hooks_nothing(said)) {
-        snprintf(reason, CACHE_REASON_SIZE, "no function in it is to be hooked");
-        return CACHED_LEFT;
-    }
-    if (status == 0)
-        return CACHED;
-    return status == STATUS_FAILED && !is_about(reason, part) ? CACHED_LEFT : CACHED_FAILED;
+    return cached;
 }
 
 /* The time of the original, and as far as allowed its owner: it takes the original's place. */

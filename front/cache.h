@@ -33,10 +33,10 @@
 struct cache {
     char *folder;
     char *images;
-    struct words options; /* of instrument */
-    uint64_t tools;       /* hash of what instruments, and of the options */
-    bool is_apart;        /* in a folder of the caller's: not the user's cache */
-    bool has_grown;       /* since it was trimmed */
+    struct words options;   /* of instrument */
+    uint64_t tools;         /* hash of what instruments, and of the options */
+    bool is_apart;          /* in a folder of the caller's: not the user's cache */
+    _Atomic bool has_grown; /* since it was trimmed; cache_get is used by several threads */
 };
 
 enum cached {

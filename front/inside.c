@@ -10,10 +10,10 @@
 
 #include "front/watched_calls.h"
 #include "front/bind_mount.h"
+#include "front/listener.h"
 #include "front/new_recording.h"
 #include "front/say.h"
 #include "front/shadow.h"
-#include "front/supervisor.h"
 #include "front/tools.h"
 #include "support/memory.h"
 
@@ -64,7 +64,7 @@ static const char *begin_in_place(int socket)
     if (listener < 0)
         return errno == EBUSY ? "another supervisor watches the system calls here"
                               : "the kernel has no system call filters that ask (seccomp)";
-    is_told = supervisor_tell(socket, listener);
+    is_told = listener_send(socket, listener);
     close(listener);
     if (!is_told)
         say_and_exit(STATUS_NOT_RUN, "the supervisor has ended; nothing was run");

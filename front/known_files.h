@@ -3,6 +3,9 @@
  *
  *      a copy       an instrumented file, bound over its original, which stays open
  *      left alone   an original that is executed as it is
+ *      being made   an original that one thread instruments; the others wait
+ *
+ * Used by several threads. Nothing that was met is forgotten, so what is returned stays valid.
  */
 #ifndef UMBRA_FRONT_KNOWN_FILES_H
 #define UMBRA_FRONT_KNOWN_FILES_H
@@ -16,6 +19,7 @@ struct file_id {
     ino_t inode;
 };
 
+/* Does not change once it is known: what is met again is another. */
 struct known_file {
     struct file_id id;
     int original;           /* opened with O_PATH; -1 of one that was left alone */
@@ -23,9 +27,12 @@ struct known_file {
     UT_hash_handle hh;
 };
 
+/* What is known, for all that have a copy of this. */
 struct known_files {
-    struct known_file *table;
+    struct known_table *table;
 };
+
+struct known_files known_files_new(void);
 
 /* The copy that this is; null if it is none. */
 const struct known_file *known_copy(const struct known_files *files, const struct stat *status);
@@ -35,5 +42,10 @@ bool known_is_left(const struct known_files *files, const struct stat *status);
 /* Takes the descriptor over. */
 void known_add_copy(struct known_files *files, const struct stat *copy, int original);
 void known_add_left(struct known_files *files, const struct stat *status);
+
+/* This thread alone is to instrument that original, until known_end. Waits until nobody else does,
+   whether or not the file is known then. */
+void known_begin(struct known_files *files, const struct stat *status);
+void known_end(struct known_files *files, const struct stat *status);
 
 #endif

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +19,10 @@
 #include "front/watched_calls.h"
 #include "front/image_kind.h"
 #include "front/known_files.h"
+#include "front/lifeline.h"
+#include "front/listener.h"
+#include "front/loaders.h"
+#include "front/notifications.h"
 #include "front/bind_mount.h"
 #include "front/recorded_image.h"
 #include "front/say.h"
@@ -29,23 +32,18 @@
 #include "support/utf8.h"
 
 #define MOST_INTERPRETERS 5 /* of a script whose interpreter is a script; the kernel's limit */
-#define LOADERS           256
 
 struct supervisor {
     const struct supervisor_wish *wish;
+    struct notifications *calls;
     int listener;
     pid_t program;
     struct known_files files;
     uint64_t root_rights; /* that who is to be like us must have; 0 if we are not root */
-    /* Processes whose linker was seen at work, each in the place that its pid has, until it
-       executes something. A pid that is used again begins by executing something, or as the child
-       of one that has: then its linker lies where it lies in that one. */
-    struct loader {
-        pid_t pid;
-        struct tracee_linker linker;
-    } loaders[LOADERS];
-    struct seccomp_notif *call;
-    size_t call_size;
+    struct loaders *loaders;
+    /* Of the one call that a thread handles, which has a copy of the rest: */
+    struct notification *notification;
+    const struct seccomp_notif *call;
 };
 
 static void note(struct supervisor *supervisor, const char *what, const char *path,
@@ -135,6 +133,31 @@ static void instrument(struct supervisor *supervisor, int name, int file, const 
     cache_trim(supervisor->wish->cache);
 }
 
+/* Whether its path leads to another file by now, as to a copy that another thread has bound. */
+static bool is_covered(int name)
+{
+    char path[PATH_MAX];
+    struct stat before, now;
+    const int there = find_path(name, path) ? open(path, O_PATH | O_CLOEXEC) : -1;
+    const bool is_other = there >= 0 && fstat(name, &before) == 0 && fstat(there, &now) == 0 &&
+                          (before.st_dev != now.st_dev || before.st_ino != now.st_ino);
+
+    if (there >= 0)
+        close(there);
+    return is_other;
+}
+
+/* Whoever needs a file that another thread is instrumenting waits for that. */
+static void instrument_once(struct supervisor *supervisor, int name, int file,
+                            const struct stat *status)
+{
+    notification_takes_long(supervisor->notification);
+    known_begin(&supervisor->files, status);
+    if (!known_is_left(&supervisor->files, status) && !is_covered(name))
+        instrument(supervisor, name, file, status);
+    known_end(&supervisor->files, status);
+}
+
 /* Instruments what name, opened with O_PATH, stands for, if it is an ELF file and not done yet. Of
    a script, *look has the interpreter. */
 static void take_file(struct supervisor *supervisor, int name, struct image_look *look)
@@ -155,7 +178,7 @@ static void take_file(struct supervisor *supervisor, int name, struct image_look
     }
     image_look_at(look, file);
     if (look->kind == IMAGE_KIND_ELF)
-        instrument(supervisor, name, file, &status);
+        instrument_once(supervisor, name, file, &status);
     close(file);
 }
 
@@ -180,11 +203,6 @@ static int open_argument(struct supervisor *supervisor, const struct watched_cal
     return tracee_open_path(pid, folder, path, flags);
 }
 
-static struct loader *loader_of(struct supervisor *supervisor)
-{
-    return &supervisor->loaders[supervisor->call->pid % LOADERS];
-}
-
 /* A debugger compares what runs with the file that it reads, which is the original. */
 static bool is_traced(const struct supervisor *supervisor)
 {
@@ -207,7 +225,7 @@ static void on_execute(struct supervisor *supervisor, const struct watched_call 
     const pid_t pid = (pid_t)supervisor->call->pid;
     int name = open_argument(supervisor, watched, 0, 0);
 
-    loader_of(supervisor)->pid = 0;
+    loaders_forget(supervisor->loaders, pid);
     if (name >= 0 && is_traced(supervisor)) {
         leave_to_tracer(supervisor, name);
         close(name);
@@ -275,17 +293,15 @@ static bool loads(struct supervisor *supervisor, int flags)
 {
     const pid_t pid = (pid_t)supervisor->call->pid;
     const uint64_t instruction = data_of(supervisor)->instruction_pointer;
-    struct loader *loader = loader_of(supervisor);
     struct tracee_linker linker;
 
     if (!opens_as_linker(flags))
         return false;
-    if (loader->pid == pid && instruction >= loader->linker.begin &&
-        instruction < loader->linker.end)
+    if (loaders_have(supervisor->loaders, pid, instruction))
         return true;
     if (!tracee_find_linker(pid, instruction, &linker) || is_traced(supervisor))
         return false;
-    *loader = (struct loader){pid, linker};
+    loaders_add(supervisor->loaders, pid, &linker);
     return true;
 }
 
@@ -340,17 +356,10 @@ static bool on_open(struct supervisor *supervisor, const struct watched_call *wa
     return is_answered;
 }
 
-static void answer(const struct supervisor *supervisor)
-{
-    struct seccomp_notif_resp answer = {.id = supervisor->call->id};
-
-    ioctl(supervisor->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
-}
-
-/* Whether the call still waits: else its process may be gone, and its pid another's. */
+/* Whether the call still waits, for us: else its process may be gone, and its pid another's. */
 static bool is_waiting(const struct supervisor *supervisor)
 {
-    return ioctl(supervisor->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &supervisor->call->id) == 0;
+    return notification_claim(supervisor->notification);
 }
 
 static bool tell_of(const struct supervisor *supervisor, const struct watched_call *watched,
@@ -384,7 +393,7 @@ static bool on_stat(struct supervisor *supervisor, const struct watched_call *wa
         return false;
     copy = fstat(name, &status) == 0 ? known_copy(&supervisor->files, &status) : NULL;
     if (copy && is_as_we_are(supervisor) && tell_of(supervisor, watched, copy->original)) {
-        answer(supervisor);
+        notification_answer(supervisor->notification);
         is_answered = true;
     }
     close(name);
@@ -406,7 +415,7 @@ static void on_change(struct supervisor *supervisor, const struct watched_call *
 }
 
 /* Returns whether the call has been answered. */
-static bool handle(struct supervisor *supervisor)
+static bool answer(struct supervisor *supervisor)
 {
     const struct watched_call *watched = watched_call_find(data_of(supervisor)->nr);
 
@@ -428,85 +437,17 @@ static bool handle(struct supervisor *supervisor)
     return false;
 }
 
-static void let_go_on(const struct supervisor *supervisor)
+/* As above: of one call, by one of several threads. */
+static bool handle(void *context, struct notification *notification)
 {
-    struct seccomp_notif_resp answer = {.id = supervisor->call->id,
-                                        .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+    struct supervisor own = *(const struct supervisor *)context;
 
-    ioctl(supervisor->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
-}
-
-/* Returns when the last process with the filter is gone. */
-static void serve(struct supervisor *supervisor, bool (*handler)(struct supervisor *))
-{
-    struct pollfd waiting = {supervisor->listener, POLLIN, 0};
-
-    for (;;) {
-        if (poll(&waiting, 1, -1) < 0 && errno != EINTR)
-            return;
-        if (waiting.revents & POLLIN) {
-            memset(supervisor->call, 0, supervisor->call_size);
-            if (ioctl(supervisor->listener, SECCOMP_IOCTL_NOTIF_RECV, supervisor->call) < 0)
-                continue; /* the caller is gone */
-            if (!handler || !handler(supervisor))
-                let_go_on(supervisor);
-        } else if (waiting.revents & (POLLHUP | POLLERR)) {
-            return;
-        }
-    }
+    own.notification = notification;
+    own.call = notification_call(notification);
+    return answer(&own);
 }
 
 /* --- beginning and end --- */
-
-/* The listener and the pid that the kernel says; -1 if nobody comes. */
-static int receive_listener(int socket, pid_t *pid)
-{
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
-    } control;
-    char byte;
-    struct iovec vector = {&byte, 1};
-    struct msghdr message = {.msg_iov = &vector,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof(control)};
-    int listener = -1;
-
-    if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) <= 0)
-        return -1;
-    for (struct cmsghdr *at = CMSG_FIRSTHDR(&message); at; at = CMSG_NXTHDR(&message, at)) {
-        if (at->cmsg_level == SOL_SOCKET && at->cmsg_type == SCM_RIGHTS)
-            memcpy(&listener, CMSG_DATA(at), sizeof(listener));
-        if (at->cmsg_level == SOL_SOCKET && at->cmsg_type == SCM_CREDENTIALS) {
-            struct ucred peer;
-            memcpy(&peer, CMSG_DATA(at), sizeof(peer));
-            *pid = peer.pid;
-        }
-    }
-    return listener;
-}
-
-bool supervisor_tell(int socket, int listener)
-{
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = {0};
-    char byte = 0;
-    struct iovec vector = {&byte, 1};
-    struct msghdr message = {.msg_iov = &vector,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof(control)};
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(header), &listener, sizeof(listener));
-    return sendmsg(socket, &message, MSG_NOSIGNAL) == 1 && read(socket, &byte, 1) == 1;
-}
 
 static void raise_descriptor_limit(void)
 {
@@ -539,35 +480,33 @@ static void work(struct supervisor *supervisor)
 
     if (geteuid() == 0 && tracee_look(getpid(), &own))
         supervisor->root_rights = own.rights;
+    supervisor->files = known_files_new();
+    supervisor->loaders = loaders_new();
     raise_descriptor_limit();
-    serve(supervisor, handle);
+    notifications_serve(supervisor->calls, supervisor->listener, handle, supervisor);
 }
 
-/* The worker does all; should it die, its parent lets everything go on. */
+/* The worker does all; should it die, its parent lets everything go on. When all is over it does,
+   too: that ends at once. */
 static void supervise(const struct supervisor_wish *wish, int socket)
 {
     struct recording recording = *wish->recording;
     const struct supervisor_wish here = {&recording, wish->cache, wish->only_program,
                                          wish->is_verbose};
-    struct supervisor supervisor = {.wish = &here};
-    struct seccomp_notif_sizes sizes = {0};
-    int status = 0;
+    struct supervisor supervisor = {.wish = &here, .calls = notifications_new()};
+    struct lifeline *lifeline = lifeline_new();
     pid_t worker;
     char byte = 0;
 
     detach(wish);
-    supervisor.listener = receive_listener(socket, &supervisor.program);
-    if (supervisor.listener < 0)
+    supervisor.listener = listener_receive(socket, &supervisor.program);
+    if (supervisor.listener < 0 || !supervisor.calls)
         return;
-    syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes);
-    supervisor.call_size = sizes.seccomp_notif > sizeof(*supervisor.call)
-                               ? sizes.seccomp_notif
-                               : sizeof(*supervisor.call);
-    supervisor.call = memory_zeroed(1, supervisor.call_size);
-    byte = mounts_join(supervisor.program) ? 1 : 0;
+    byte = lifeline && mounts_join(supervisor.program) ? 1 : 0;
     recording_find_again(&recording);
     worker = byte ? fork() : -1;
     if (worker == 0) {
+        lifeline_hold(lifeline);
         if (write(socket, &byte, 1) == 1) {
             close(socket);
             work(&supervisor);
@@ -577,8 +516,9 @@ static void supervise(const struct supervisor_wish *wish, int socket)
     if (worker < 0 && write(socket, &byte, 1) < 0)
         return;
     close(socket);
-    if (worker < 0 || waitpid(worker, &status, 0) != worker || status != 0)
-        serve(&supervisor, NULL);
+    if (worker > 0)
+        lifeline_wait(lifeline);
+    notifications_let_go_on(supervisor.calls, supervisor.listener);
 }
 
 pid_t supervisor_start(const struct supervisor_wish *wish, int *program)

@@ -26,13 +26,16 @@
  * - Nothing that a process says is trusted: a path is only looked at, and whatever it leads to is
  *   found by a descriptor that is held (O_PATH) while it is judged and bound. If the process
  * changes the path meanwhile, the kernel executes something else, which is then not instrumented.
+ * - No call waits for another: each has a thread and a deadline (front/notifications.h). Who needs
+ * a file that another thread instruments waits for that.
  * - The linker is told by the instruction that made the call, which the kernel reports.
  * - A process with another root or other mounts (chroot, a container) is let go on: its files are
  *   not ours to bind.
  *
  * If the supervisor ended, each of these calls would fail with ENOSYS. So it is two processes: the
- * worker, and one that takes over when the worker dies, and lets every call go on. It stays until
- * the last process of the recording has ended, also of those that the program left running.
+ * worker, and one that takes over when the worker dies, and lets every call go on, also those that
+ * the worker had in hand. It stays until the last process of the recording has ended, also of those
+ * that the program left running.
  *
  * docs/front.md has what a watched call costs, and the other ways that were considered.
  */
@@ -57,9 +60,5 @@ struct supervisor_wish {
  * its pid, or -1 with errno if there can be no process.
  */
 pid_t supervisor_start(const struct supervisor_wish *wish, int *program);
-
-/* From the process that is to become the program: hands over the listener and waits until all is
-   ready. Returns false if the supervisor is gone. */
-bool supervisor_tell(int socket, int listener);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct tools {
     char *own; /* this program */
@@ -30,6 +31,20 @@ int tool_run_to(char *const *arguments, int output);
 /* Likewise, with an empty input and no output but the first size - 1 bytes on both streams, left
    in text. */
 int tool_run_silently(char *const *arguments, char *text, size_t size);
+
+/* What a program that reads hostile files may use. */
+struct tool_limits {
+    uint64_t memory, output; /* bytes: of address space, and of each file that it writes */
+    unsigned processor_seconds, seconds;
+};
+
+#define TOOL_TOO_LONG (-1) /* it was ended after limits->seconds */
+
+/* Likewise, within limits, as one of as many at a time as there are processors; others wait. One
+   that runs for a minute does not keep others waiting any longer. It inherits `file`, too. To be
+   called by several threads. Returns TOOL_TOO_LONG as well. */
+int tool_run_limited(char *const *arguments, int file, const struct tool_limits *limits, char *text,
+                     size_t size);
 
 /* Becomes it. Returns only if that fails, with errno. */
 void tool_become(char *const *arguments);

@@ -4,13 +4,17 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #define COUNT(array)       (sizeof(array) / sizeof(*(array)))
 #define FIELD(name)        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, name))
@@ -95,4 +99,185 @@ void confine(int output)
 void confine_reader(void)
 {
     install(opening, COUNT(opening), -1);
+}
+
+/* --- a tool --- */
+
+/* What reaches beyond the files that Landlock watches. */
+static const int beyond[] = {
+    SYS_execve,
+    SYS_execveat,
+    SYS_clone3,
+    SYS_socket,
+    SYS_socketpair,
+    SYS_ptrace,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_pidfd_open,
+    SYS_pidfd_getfd,
+    SYS_pidfd_send_signal,
+    SYS_kill,
+    SYS_tkill,
+    SYS_unshare,
+    SYS_setns,
+    SYS_mount,
+    SYS_umount2,
+    SYS_move_mount,
+    SYS_open_tree,
+    SYS_mount_setattr,
+    SYS_fsopen,
+    SYS_fsmount,
+    SYS_fsconfig,
+    SYS_fspick,
+    SYS_pivot_root,
+    SYS_chroot,
+    SYS_open_by_handle_at,
+    SYS_chmod,
+    SYS_fchmodat,
+    SYS_chown,
+    SYS_lchown,
+    SYS_fchownat,
+    SYS_truncate,
+    SYS_utime,
+    SYS_utimes,
+    SYS_futimesat,
+    SYS_utimensat,
+    SYS_setxattr,
+    SYS_lsetxattr,
+    SYS_fsetxattr,
+    SYS_removexattr,
+    SYS_lremovexattr,
+    SYS_mknod,
+    SYS_mknodat,
+    SYS_bpf,
+    SYS_perf_event_open,
+    SYS_userfaultfd,
+    SYS_io_uring_setup,
+    SYS_keyctl,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_shmat,
+    SYS_shmget,
+    SYS_mq_open,
+    SYS_init_module,
+    SYS_finit_module,
+    SYS_delete_module,
+    SYS_kexec_load,
+    SYS_kexec_file_load,
+    SYS_reboot,
+    SYS_swapon,
+    SYS_swapoff,
+    SYS_settimeofday,
+    SYS_clock_settime,
+    SYS_adjtimex,
+    SYS_clock_adjtime,
+    SYS_sethostname,
+    SYS_setdomainname,
+    SYS_iopl,
+    SYS_ioperm,
+    SYS_acct,
+    SYS_quotactl,
+    SYS_syslog,
+    SYS_fanotify_init,
+    SYS_setpriority,
+    SYS_sched_setaffinity,
+    SYS_sched_setscheduler,
+    SYS_sched_setattr,
+};
+
+#define NEW_NAMESPACES                                                                             \
+    (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |     \
+     CLONE_NEWCGROUP)
+#define X32_BIT 0x40000000u
+
+/* clone3 is not there, so that libraries take clone, whose flags can be seen. */
+static void refuse_what_is_beyond(void)
+{
+    const struct sock_filter begin[] = {
+        FIELD(arch),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
+        RETURN(REFUSED),
+        FIELD(nr),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, X32_BIT, 0, 1),
+        RETURN(REFUSED),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4),
+        LOW_OF(0),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, NEW_NAMESPACES, 0, 1),
+        RETURN(REFUSED),
+        RETURN(SECCOMP_RET_ALLOW),
+    };
+    struct sock_filter code[COUNT(begin) + 2 * COUNT(beyond) + 1];
+    struct sock_fprog program = {COUNT(code), code};
+    struct sock_filter *at = code + COUNT(begin);
+
+    memcpy(code, begin, sizeof(begin));
+    for (size_t i = 0; i < COUNT(beyond); i++) {
+        *at++ = (struct sock_filter)SKIP_UNLESS((uint32_t)beyond[i]);
+        *at++ = (struct sock_filter)RETURN(SECCOMP_RET_ERRNO |
+                                           (beyond[i] == SYS_clone3 ? ENOSYS : EPERM));
+    }
+    *at = (struct sock_filter)RETURN(SECCOMP_RET_ALLOW);
+    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+#ifndef LANDLOCK_ACCESS_FS_TRUNCATE /* since Linux 6.2 */
+#define LANDLOCK_ACCESS_FS_TRUNCATE (1ull << 14)
+#endif
+#define READING (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
+#define WRITING                                                                                    \
+    (LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE | LANDLOCK_ACCESS_FS_MAKE_REG |   \
+     LANDLOCK_ACCESS_FS_REMOVE_FILE)
+#define OF_FILES                                                                                   \
+    (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE)
+
+/* What the kernel's version knows to refuse; 0 if it has no Landlock. The linking of files from one
+   folder to another, which the second knows of, is refused by the first. */
+static uint64_t known_accesses(void)
+{
+    const long version =
+        syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+
+    if (version < 1)
+        return 0;
+    return (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1 +
+           (version >= 3 ? LANDLOCK_ACCESS_FS_TRUNCATE : 0);
+}
+
+static void allow(int rules, const char *path, uint64_t accesses)
+{
+    struct landlock_path_beneath_attr rule = {.allowed_access = accesses,
+                                              .parent_fd = open(path, O_PATH | O_CLOEXEC)};
+    struct stat status;
+
+    if (rule.parent_fd < 0)
+        return;
+    if (fstat(rule.parent_fd, &status) == 0 && !S_ISDIR(status.st_mode))
+        rule.allowed_access &= OF_FILES;
+    syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+    close(rule.parent_fd);
+}
+
+static void open_nothing_but(const char *const *readable, const char *output)
+{
+    const uint64_t known = known_accesses();
+    const struct landlock_ruleset_attr attributes = {.handled_access_fs = known};
+    const int rules =
+        known ? (int)syscall(SYS_landlock_create_ruleset, &attributes, sizeof(attributes), 0) : -1;
+
+    if (rules < 0)
+        return;
+    for (; *readable; readable++)
+        allow(rules, *readable, READING & known);
+    allow(rules, output, (READING | WRITING) & known);
+    allow(rules, "/dev/null", (READING | WRITING) & known);
+    syscall(SYS_landlock_restrict_self, rules, 0);
+    close(rules);
+}
+
+void confine_tool(const char *const *readable, const char *output)
+{
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return;
+    open_nothing_but(readable, output);
+    refuse_what_is_beyond();
 }

@@ -18,4 +18,13 @@ void confine(int output);
  */
 void confine_reader(void);
 
+/*
+ * For a tool that rewrites a file of somebody else's. From now on this process and its children
+ * open nothing but `readable`, files and folders, up to a null, and what is in the folder `output`,
+ * where they make and remove files (Landlock, Linux 5.13 and later). They execute nothing, have no
+ * network, and change or watch no other process and no mount (seccomp). Memory, code in it
+ * included, and child processes remain. What the kernel has not is left out.
+ */
+void confine_tool(const char *const *readable, const char *output);
+
 #endif

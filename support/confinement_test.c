@@ -1,5 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/landlock.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -12,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -117,6 +120,102 @@ static bool begins_nothing(const struct open_files *files)
                MAP_FAILED;
 }
 
+/* In a folder `within`, beside a file `beside`. */
+static void enter_tool(const struct open_files *files)
+{
+    const char *readable[] = {"/usr/lib", "not there", NULL};
+
+    (void)files;
+    confine_tool(readable, "within");
+}
+
+/* EXDEV: from one folder to another. */
+static bool is_denied(long result)
+{
+    return result < 0 && (errno == EACCES || errno == EPERM || errno == EXDEV);
+}
+
+static bool has_landlock(void)
+{
+    return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) > 0;
+}
+
+static bool tool_writes_within(const struct open_files *files)
+{
+    const int made = open("within/made", O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+    return reads(files) && made >= 0 && write(made, "x", 1) == 1 && fchmod(made, 0700) == 0 &&
+           rename("within/made", "within/other") == 0 && unlink("within/other") == 0 &&
+           open("/usr/lib/os-release", O_RDONLY) >= 0 && open("/dev/null", O_RDWR) >= 0;
+}
+
+static bool tool_opens_nothing_else(const struct open_files *files)
+{
+    (void)files;
+    return is_denied(open("beside", O_RDONLY)) && is_denied(open("beside", O_WRONLY)) &&
+           is_denied(open("made", O_WRONLY | O_CREAT, 0600)) && is_denied(unlink("beside")) &&
+           is_denied(rename("beside", "within/beside")) &&
+           is_denied(link("beside", "within/beside")) && is_denied(symlink("x", "within/link")) &&
+           is_denied(open("/etc/passwd", O_RDONLY));
+}
+
+static bool tool_reaches_nothing(const struct open_files *files)
+{
+    char *none[] = {NULL};
+    const pid_t child = fork();
+    int status = 1;
+
+    (void)files;
+    if (child == 0)
+        _exit(0);
+    return waitpid(child, &status, 0) == child && status == 0 &&
+           is_refused(execve("/bin/true", none, none)) &&
+           is_refused(socket(AF_INET, SOCK_STREAM, 0)) && is_refused(kill(getppid(), 0)) &&
+           is_refused(chmod("beside", 0777)) && is_refused(truncate("beside", 0)) &&
+           is_refused(unshare(CLONE_NEWUSER)) &&
+           is_refused(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0));
+}
+
+/* Runs the rest in a folder of its own. */
+static int make_places(void **state)
+{
+    static char folder[] = "/tmp/confinement.XXXXXX";
+    int file;
+
+    *state = mkdtemp(folder);
+    if (!*state || chdir(folder) < 0 || mkdir("within", 0700) < 0)
+        return -1;
+    file = open("beside", O_WRONLY | O_CREAT, 0600);
+    return file < 0 || close(file) < 0 ? -1 : 0;
+}
+
+static int remove_places(void **state)
+{
+    unlink("beside");
+    rmdir("within");
+    return chdir("/") < 0 || rmdir(*state) < 0 ? -1 : 0;
+}
+
+static void a_tool_writes_within(void **state)
+{
+    (void)state;
+    expect_within(enter_tool, tool_writes_within);
+}
+
+static void a_tool_opens_nothing_else(void **state)
+{
+    (void)state;
+    if (!has_landlock())
+        skip();
+    expect_within(enter_tool, tool_opens_nothing_else);
+}
+
+static void a_tool_reaches_nothing(void **state)
+{
+    (void)state;
+    expect_within(enter_tool, tool_reaches_nothing);
+}
+
 static void it_reads_and_reports(void **state)
 {
     (void)state;
@@ -165,8 +264,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_reads_and_reports),        cmocka_unit_test(it_opens_nothing),
         cmocka_unit_test(it_writes_nowhere_else),      cmocka_unit_test(it_begins_nothing),
-        cmocka_unit_test(a_reader_opens_to_read_only),
+        cmocka_unit_test(a_reader_opens_to_read_only), cmocka_unit_test(a_tool_writes_within),
+        cmocka_unit_test(a_tool_opens_nothing_else),   cmocka_unit_test(a_tool_reaches_nothing),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_places, remove_places);
 }

@@ -9,10 +9,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+/* A lower limit that is there stays, for root, too. */
 static void limit(int resource, uint64_t value)
 {
-    struct rlimit limits = {value, value};
+    struct rlimit limits;
 
+    if (getrlimit(resource, &limits) == 0 && limits.rlim_max < value)
+        value = limits.rlim_max;
+    limits = (struct rlimit){value, value};
     setrlimit(resource, &limits);
 }
 

@@ -1,5 +1,6 @@
 /* instrument: rewrites a built program so that every function calls the entry hook. */
 #include "rewriter/base/output_file.h"
+#include "rewriter/base/place.h"
 #include "rewriter/base/say.h"
 #include "rewriter/tool/bisect.h"
 #include "rewriter/tool/listing.h"
@@ -7,8 +8,10 @@
 #include "rewriter/tool/rewrite.h"
 #include "rewriter/tool/tree.h"
 #include "rewriter/tool/verify.h"
+#include "support/confinement.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -72,6 +75,16 @@ static bool rewrite(struct options *options, struct failure *failure)
     return true;
 }
 
+/* To what rewriting it takes: a hostile file may take this process over. */
+static void confine_to(const struct options *options)
+{
+    const char *readable[] = {options->file, options->agent, "/usr/lib/debug", "/proc/self", NULL};
+    char folder[PATH_MAX];
+
+    if (path_beside(folder, options->output, "."))
+        confine_tool(readable, folder);
+}
+
 static bool list(struct options *options, struct failure *failure)
 {
     struct rewrite_options wanted = {.input = options->file,
@@ -118,6 +131,8 @@ static bool run(struct options *options, struct failure *failure)
     case VERB_BISECT:
         return find_culprits(options, failure);
     case VERB_REWRITE:
+        if (options->confined)
+            confine_to(options);
         break;
     }
     return rewrite(options, failure);

@@ -38,6 +38,8 @@ static const struct poptOption option_table[] = {
      "HOW"},
     {"poison", 0, POPT_ARG_NONE, &given.poison, 0,
      "overwrite what was copied, so that a test sees whether it still runs", NULL},
+    {"confined", 0, POPT_ARG_NONE, &given.confined, 0,
+     "give up all rights but to read FILE and to write beside OUT", NULL},
     {"no-verify", 0, POPT_ARG_NONE, &given.no_verify, 0, "do not check the result with LIEF", NULL},
     {"list", 0, POPT_ARG_NONE, &list, 0, "print each function and whether it is hooked", NULL},
     {"summary", 0, POPT_ARG_NONE, &given.summary, 0, "--list: numbers of functions only", NULL},
@@ -72,8 +74,7 @@ static enum options_outcome take_how(const char *word)
     static const struct {
         const char *word;
         enum rewrite_how how;
-    } words[] = {
-        {"prologue", REWRITE_PROLOGUE}, {"copy", REWRITE_COPY}, {"auto", REWRITE_AUTO}};
+    } words[] = {{"prologue", REWRITE_PROLOGUE}, {"copy", REWRITE_COPY}, {"auto", REWRITE_AUTO}};
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(word, words[i].word) == 0) {
@@ -137,6 +138,8 @@ static enum options_outcome check_verb(void)
     if ((given.how || given.poison) && given.verb != VERB_REWRITE && given.verb != VERB_LIST &&
         given.verb != VERB_BISECT)
         return wrong("--how and --poison are for instrumenting", NULL);
+    if (given.confined && given.verb != VERB_REWRITE)
+        return wrong("--confined is for instrumenting", NULL);
     if (given.poison && given.how == REWRITE_PROLOGUE)
         return wrong("--poison is for --how=copy", NULL);
     if (given.filter.count && given.verb != VERB_REWRITE && given.verb != VERB_LIST &&

@@ -27,7 +27,7 @@ struct options {
     const char **command; /* --bisect: borrowed, ends with null */
     int summary, json;
     enum rewrite_how how;
-    int overwrite, bundle, no_verify, instrument_imports, poison, quiet;
+    int overwrite, bundle, confined, no_verify, instrument_imports, poison, quiet;
     struct filter filter;
 };
 
