@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/prctl.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
@@ -22,6 +24,7 @@
 #include "front/known_files.h"
 #include "front/bind_mount.h"
 #include "front/recorded_image.h"
+#include "front/rights.h"
 #include "front/say.h"
 #include "front/tracee.h"
 #include "support/memory.h"
@@ -36,7 +39,6 @@ struct supervisor {
     int listener;
     pid_t program;
     struct known_files files;
-    uint64_t root_rights; /* that who is to be like us must have; 0 if we are not root */
     /* Processes whose linker was seen at work, each in the place that its pid has, until it
        executes something. A pid that is used again begins by executing something, or as the child
        of one that has: then its linker lies where it lies in that one. */
@@ -166,18 +168,84 @@ static const struct seccomp_data *data_of(const struct supervisor *supervisor)
     return &supervisor->call->data;
 }
 
-static int open_argument(struct supervisor *supervisor, const struct watched_call *watched,
-                         size_t which, int flags)
+/* By the rights that this thread has at the moment. */
+static bool may_access(int name, int access)
+{
+    return syscall(SYS_faccessat2, name, "", access, AT_EACCESS | AT_EMPTY_PATH) == 0;
+}
+
+static bool find_argument(const struct supervisor *supervisor, const struct watched_call *watched,
+                          size_t which, struct tracee_path *path)
 {
     const pid_t pid = (pid_t)supervisor->call->pid;
     const int folder_argument = watched->paths[which].folder;
     const int folder =
         folder_argument < 0 ? AT_FDCWD : (int)data_of(supervisor)->args[folder_argument];
-    char path[PATH_MAX];
+    char text[PATH_MAX];
 
-    if (!tracee_string(pid, data_of(supervisor)->args[watched->paths[which].path], path))
+    return tracee_string(pid, data_of(supervisor)->args[watched->paths[which].path], text) &&
+           tracee_find_path(pid, folder, text, path);
+}
+
+/* With the supervisor's own rights: to look whether there is anything to do. */
+static int open_argument(const struct supervisor *supervisor, const struct watched_call *watched,
+                         size_t which, int flags)
+{
+    struct tracee_path path;
+    int name;
+
+    if (!find_argument(supervisor, watched, which, &path))
         return -1;
-    return tracee_open_path(pid, folder, path, flags);
+    name = tracee_path_open(&path, flags);
+    tracee_path_close(&path);
+    return name;
+}
+
+/* What the caller would come to, with its rights. It must have `access` to it. */
+static int open_as_caller(const struct tracee_look *look, const struct tracee_path *path, int flags,
+                          int access)
+{
+    int name;
+
+    if (!rights_take(look))
+        return -1;
+    name = tracee_path_open(path, flags);
+    if (name >= 0 && access != F_OK && !may_access(name, access)) {
+        close(name);
+        name = -1;
+    }
+    rights_give_back();
+    return name;
+}
+
+/* Whether the caller comes there, likewise. */
+static bool reaches(const struct supervisor *supervisor, const struct watched_call *watched,
+                    const struct tracee_look *look, int flags, int access,
+                    const struct stat *expected)
+{
+    struct tracee_path path;
+    struct stat status;
+    bool is = false;
+    int name;
+
+    if (!find_argument(supervisor, watched, 0, &path))
+        return false;
+    name = open_as_caller(look, &path, flags, access);
+    tracee_path_close(&path);
+    if (name < 0)
+        return false;
+    is = fstat(name, &status) == 0 && status.st_dev == expected->st_dev &&
+         status.st_ino == expected->st_ino;
+    close(name);
+    return is;
+}
+
+/* Whether it has not confined itself. */
+static bool may_serve(const struct supervisor *supervisor, struct tracee_look *look)
+{
+    const pid_t pid = (pid_t)supervisor->call->pid;
+
+    return tracee_look(pid, look) && rights_are_free(pid, look);
 }
 
 static struct loader *loader_of(struct supervisor *supervisor)
@@ -201,64 +269,89 @@ static void leave_to_tracer(struct supervisor *supervisor, int name)
         note(supervisor, "left", path, "a debugger ran it, and reads the original");
 }
 
-/* Null at *look's end: the kernel executes the interpreter of a script without a call. */
-static void on_execute(struct supervisor *supervisor, const struct watched_call *watched)
+static bool is_left_alone(const struct supervisor *supervisor)
 {
-    const pid_t pid = (pid_t)supervisor->call->pid;
-    int name = open_argument(supervisor, watched, 0, 0);
-
-    loader_of(supervisor)->pid = 0;
-    if (name >= 0 && is_traced(supervisor)) {
-        leave_to_tracer(supervisor, name);
-        close(name);
-        return;
-    }
-    if (supervisor->wish->only_program && !tracee_is_of(pid, supervisor->program)) {
-        if (name >= 0)
-            close(name);
-        return;
-    }
-    for (int i = 0; i < MOST_INTERPRETERS && name >= 0; i++) {
-        struct image_look look = {.kind = IMAGE_KIND_OTHER};
-        if (tracee_sees_ours(pid))
-            take_file(supervisor, name, &look);
-        close(name);
-        name = look.kind == IMAGE_KIND_SCRIPT ? tracee_open_path(pid, AT_FDCWD, look.interpreter, 0)
-                                              : -1;
-    }
-    if (name >= 0)
-        close(name);
+    return supervisor->wish->only_program &&
+           !tracee_is_of((pid_t)supervisor->call->pid, supervisor->program);
 }
 
-/* Nobody gets by way of us what the kernel would not give: who has changed its user, or is root
-   without root's rights, is let go on, and reads the copy if it may; and where another root is, the
-   path leads to another file. */
-static bool is_as_we_are(const struct supervisor *supervisor)
+/* Instruments the program, and the interpreter of a script, which the kernel executes without a
+   call. */
+static void take_program(struct supervisor *supervisor, const struct tracee_look *caller,
+                         struct tracee_path *path)
 {
     const pid_t pid = (pid_t)supervisor->call->pid;
-    struct tracee_look look;
 
-    return tracee_look(pid, &look) && look.user == geteuid() && look.group == getegid() &&
-           !(supervisor->root_rights & ~look.rights) && tracee_sees_ours(pid);
+    for (int i = 0; i < MOST_INTERPRETERS; i++) {
+        struct image_look look = {.kind = IMAGE_KIND_OTHER};
+        const int name = open_as_caller(caller, path, 0, X_OK);
+        if (name < 0)
+            return;
+        if (caller->is_traced)
+            leave_to_tracer(supervisor, name);
+        else
+            take_file(supervisor, name, &look);
+        close(name);
+        if (look.kind != IMAGE_KIND_SCRIPT)
+            return;
+        tracee_path_close(path);
+        if (!tracee_find_path(pid, AT_FDCWD, look.interpreter, path))
+            return;
+    }
+}
+
+static void on_execute(struct supervisor *supervisor, const struct watched_call *watched)
+{
+    struct tracee_look caller;
+    struct tracee_path path;
+
+    loader_of(supervisor)->pid = 0;
+    if (!may_serve(supervisor, &caller) || (is_left_alone(supervisor) && !caller.is_traced) ||
+        !find_argument(supervisor, watched, 0, &path))
+        return;
+    take_program(supervisor, &caller, &path);
+    tracee_path_close(&path);
+}
+
+static int open_again(int name, int flags)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", name);
+    return open(path, flags | O_CLOEXEC);
+}
+
+/* The original, as the kernel would open it for the caller. */
+static int open_original(const struct supervisor *supervisor, const struct watched_call *watched,
+                         const struct known_file *copy, const struct stat *status, int flags)
+{
+    struct tracee_look caller;
+    int file;
+
+    if (!may_serve(supervisor, &caller) ||
+        !reaches(supervisor, watched, &caller, flags & O_NOFOLLOW, F_OK, status) ||
+        !rights_take(&caller))
+        return -1;
+    file = open_again(copy->original, flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW));
+    rights_give_back();
+    return file;
 }
 
 /* The reader gets the original instead. Returns false if the call is to go on. */
-static bool hand_over(struct supervisor *supervisor, const struct known_file *copy, int flags)
+static bool hand_over(const struct supervisor *supervisor, const struct watched_call *watched,
+                      const struct known_file *copy, const struct stat *status, int flags)
 {
+    const int file = open_original(supervisor, watched, copy, status, flags);
     struct seccomp_notif_addfd answer = {
         .id = supervisor->call->id,
         .flags = SECCOMP_ADDFD_FLAG_SEND,
+        .srcfd = (uint32_t)file,
         .newfd_flags = (uint32_t)(flags & O_CLOEXEC),
     };
-    char path[64];
-    int file;
     bool ok;
 
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", copy->original);
-    file = open(path, (flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW)) | O_CLOEXEC);
     if (file < 0)
         return false;
-    answer.srcfd = (uint32_t)file;
     ok = ioctl(supervisor->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &answer) >= 0;
     close(file);
     return ok;
@@ -297,15 +390,16 @@ static bool is_elf(int name)
 }
 
 /* Of a file that nobody has bound over. */
-static void on_open_other(struct supervisor *supervisor, int name, int flags)
+static void on_open_other(struct supervisor *supervisor, const struct watched_call *watched,
+                          int name, int flags, const struct stat *status)
 {
-    const pid_t pid = (pid_t)supervisor->call->pid;
+    struct tracee_look caller;
     struct image_look look;
 
     if (!opens_as_linker(flags) || !is_elf(name) || !loads(supervisor, flags) ||
-        !tracee_sees_ours(pid))
+        is_left_alone(supervisor) || !may_serve(supervisor, &caller))
         return;
-    if (!supervisor->wish->only_program || tracee_is_of(pid, supervisor->program))
+    if (reaches(supervisor, watched, &caller, flags & O_NOFOLLOW, R_OK, status))
         take_file(supervisor, name, &look);
 }
 
@@ -332,9 +426,9 @@ static bool on_open(struct supervisor *supervisor, const struct watched_call *wa
         if (copy && writes)
             unbind(supervisor, name);
         else if (copy && !loads(supervisor, flags))
-            is_answered = is_as_we_are(supervisor) && hand_over(supervisor, copy, flags);
+            is_answered = hand_over(supervisor, watched, copy, &status, flags);
         else if (!copy && !writes && !known_is_left(&supervisor->files, &status))
-            on_open_other(supervisor, name, flags);
+            on_open_other(supervisor, watched, name, flags, &status);
     }
     close(name);
     return is_answered;
@@ -375,15 +469,19 @@ static bool on_stat(struct supervisor *supervisor, const struct watched_call *wa
     const bool follows =
         data_of(supervisor)->nr != SYS_lstat &&
         !(watched->flags >= 0 && data_of(supervisor)->args[watched->flags] & AT_SYMLINK_NOFOLLOW);
-    const int name = open_argument(supervisor, watched, 0, follows ? 0 : O_NOFOLLOW);
+    const int flags = follows ? 0 : O_NOFOLLOW;
+    const int name = open_argument(supervisor, watched, 0, flags);
     const struct known_file *copy;
+    struct tracee_look caller;
     struct stat status;
     bool is_answered = false;
 
     if (name < 0)
         return false;
     copy = fstat(name, &status) == 0 ? known_copy(&supervisor->files, &status) : NULL;
-    if (copy && is_as_we_are(supervisor) && tell_of(supervisor, watched, copy->original)) {
+    if (copy && may_serve(supervisor, &caller) &&
+        reaches(supervisor, watched, &caller, flags, F_OK, &status) &&
+        tell_of(supervisor, watched, copy->original)) {
         answer(supervisor);
         is_answered = true;
     }
@@ -405,6 +503,58 @@ static void on_change(struct supervisor *supervisor, const struct watched_call *
     }
 }
 
+/* Whether a seccomp filter asks a tracer. It would not be asked: our filter's answer comes first.
+ */
+static bool asks_tracer(pid_t pid, uint64_t address)
+{
+    struct sock_fprog program;
+    struct sock_filter steps[BPF_MAXINSNS];
+    size_t size;
+
+    if (!tracee_read(pid, address, &program, sizeof(program)) || program.len > BPF_MAXINSNS)
+        return false;
+    size = program.len * sizeof(*steps);
+    if (!tracee_read(pid, (uint64_t)(uintptr_t)program.filter, steps, size))
+        return false;
+    for (size_t i = 0; i < program.len; i++)
+        if (steps[i].code == (BPF_RET | BPF_K) &&
+            (steps[i].k & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_TRACE)
+            return true;
+    return false;
+}
+
+static bool refuse(const struct supervisor *supervisor, int error)
+{
+    struct seccomp_notif_resp answer = {.id = supervisor->call->id, .error = -error};
+
+    return ioctl(supervisor->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) == 0;
+}
+
+/* strace --seccomp-bpf and proot then stop at each system call instead. */
+static bool on_filter(const struct supervisor *supervisor, uint64_t program)
+{
+    return asks_tracer((pid_t)supervisor->call->pid, program) && refuse(supervisor, EINVAL);
+}
+
+/* Returns whether the call has been answered. */
+static bool on_confine(const struct supervisor *supervisor)
+{
+    const struct seccomp_data *data = data_of(supervisor);
+    const pid_t pid = (pid_t)supervisor->call->pid;
+    uint32_t action;
+
+    if (data->nr == SYS_prctl)
+        return data->args[1] == SECCOMP_MODE_FILTER && on_filter(supervisor, data->args[2]);
+    if (data->nr != SYS_seccomp) {
+        rights_see_landlock(pid);
+        return false;
+    }
+    if (data->args[0] == SECCOMP_GET_ACTION_AVAIL)
+        return tracee_read(pid, data->args[2], &action, sizeof(action)) &&
+               action == SECCOMP_RET_TRACE && refuse(supervisor, EOPNOTSUPP);
+    return data->args[0] == SECCOMP_SET_MODE_FILTER && on_filter(supervisor, data->args[2]);
+}
+
 /* Returns whether the call has been answered. */
 static bool handle(struct supervisor *supervisor)
 {
@@ -424,6 +574,8 @@ static bool handle(struct supervisor *supervisor)
     case CALL_CHANGE:
         on_change(supervisor, watched);
         break;
+    case CALL_CONFINE:
+        return on_confine(supervisor);
     }
     return false;
 }
@@ -535,10 +687,6 @@ static void detach(const struct supervisor_wish *wish)
 
 static void work(struct supervisor *supervisor)
 {
-    struct tracee_look own;
-
-    if (geteuid() == 0 && tracee_look(getpid(), &own))
-        supervisor->root_rights = own.rights;
     raise_descriptor_limit();
     serve(supervisor, handle);
 }
@@ -561,7 +709,7 @@ static void supervise(const struct supervisor_wish *wish, int socket)
                                ? sizes.seccomp_notif
                                : sizeof(*supervisor.call);
     supervisor.call = memory_zeroed(1, supervisor.call_size);
-    byte = mounts_join(supervisor.program) ? 1 : 0;
+    byte = mounts_join(supervisor.program) && rights_begin(supervisor.program) ? 1 : 0;
     worker = byte ? fork() : -1;
     if (worker == 0) {
         if (write(socket, &byte, 1) == 1) {
