@@ -1,5 +1,6 @@
 #include "front/known_files.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -39,6 +40,8 @@ static struct known_file *add(struct known_files *files, const struct stat *stat
     if (file) {
         if (file->original >= 0)
             close(file->original);
+        free(file->image);
+        file->image = NULL;
         return file;
     }
     file = memory_zeroed(1, sizeof(*file));
@@ -48,9 +51,13 @@ static struct known_file *add(struct known_files *files, const struct stat *stat
     return file;
 }
 
-void known_add_copy(struct known_files *files, const struct stat *copy, int original)
+void known_add_copy(struct known_files *files, const struct stat *copy, int original,
+                    const char *image)
 {
-    add(files, copy)->original = original;
+    struct known_file *file = add(files, copy);
+
+    file->original = original;
+    file->image = memory_copy_string(image);
 }
 
 void known_add_left(struct known_files *files, const struct stat *status)

@@ -134,10 +134,22 @@ static bool put(const char *copy, const char *image)
     return copy_file(copy, image);
 }
 
+/* From the root, and no way out of it. */
+static bool leads_inside(const char *path)
+{
+    const size_t length = strlen(path);
+
+    return *path == '/' && !strstr(path, "/../") &&
+           (length < 3 || strcmp(path + length - 3, "/..") != 0);
+}
+
 char *recorded_image_keep(const struct recording *recording, const char *path, const char *copy)
 {
-    char *image = memory_print("%s/images%s", recording->folder, path);
+    char *image;
 
+    if (!leads_inside(path))
+        return errno = EINVAL, NULL;
+    image = memory_print("%s/images%s", recording->folder, path);
     make_folders_of(image, strlen(recording->folder) + 1);
     for (unsigned version = 2; !put(copy, image); version++) {
         free(image);

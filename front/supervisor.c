@@ -102,7 +102,7 @@ static void put_in_place(struct supervisor *supervisor, int name, const struct s
     const int original = file >= 0 ? fcntl(name, F_DUPFD_CLOEXEC, 0) : -1;
 
     if (original >= 0 && mounts_bind(file, name)) {
-        known_add_copy(&supervisor->files, &copied, original);
+        known_add_copy(&supervisor->files, &copied, original, image);
         note(supervisor, "instrumented", path, image + strlen(recording->folder) + 1);
     } else {
         leave(supervisor, status, path, strerror(errno));
@@ -114,10 +114,44 @@ static void put_in_place(struct supervisor *supervisor, int name, const struct s
     free(image);
 }
 
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* What lies at the path by which the kernel calls a file. */
+enum place {
+    PLACE_OWN,
+    PLACE_COVERED, /* its copy: the file was open before that was bound over it */
+    PLACE_OTHER,   /* a memfd or a removed file has no path, though the kernel makes a text of it */
+};
+
+static enum place find_place(const struct supervisor *supervisor, const char *path,
+                             const struct stat *status)
+{
+    const int name = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    const struct known_file *copy;
+    enum place place = PLACE_OTHER;
+    struct stat there, original;
+
+    if (name < 0)
+        return PLACE_OTHER;
+    if (fstat(name, &there) == 0) {
+        copy = known_copy(&supervisor->files, &there);
+        if (is_same(&there, status))
+            place = PLACE_OWN;
+        else if (copy && fstat(copy->original, &original) == 0 && is_same(&original, status))
+            place = PLACE_COVERED;
+    }
+    close(name);
+    return place;
+}
+
 static void instrument(struct supervisor *supervisor, int name, int file, const struct stat *status)
 {
     char path[PATH_MAX], copy[PATH_MAX], reason[CACHE_REASON_SIZE];
     struct statvfs system;
+    enum place place;
     const char *why;
 
     if (!find_path(name, path) || image_is_never_instrumented(path) ||
@@ -125,7 +159,13 @@ static void instrument(struct supervisor *supervisor, int name, int file, const 
         leave(supervisor, status, "", NULL);
         return;
     }
-    why = utf8_is_plain(path) ? why_privileged(name) : "its path has control characters";
+    place = find_place(supervisor, path, status);
+    if (place == PLACE_COVERED)
+        return;
+    if (place == PLACE_OTHER)
+        why = "it has no path on a file system";
+    else
+        why = utf8_is_plain(path) ? why_privileged(name) : "its path has control characters";
     if (why) {
         leave(supervisor, status, path, why);
         return;
@@ -172,6 +212,14 @@ static const struct seccomp_data *data_of(const struct supervisor *supervisor)
 static bool may_access(int name, int access)
 {
     return syscall(SYS_faccessat2, name, "", access, AT_EACCESS | AT_EMPTY_PATH) == 0;
+}
+
+/* 0: it has succeeded. */
+static bool end_call(const struct supervisor *supervisor, int error)
+{
+    struct seccomp_notif_resp answer = {.id = supervisor->call->id, .error = -error};
+
+    return ioctl(supervisor->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) == 0;
 }
 
 static bool find_argument(const struct supervisor *supervisor, const struct watched_call *watched,
@@ -234,8 +282,7 @@ static bool reaches(const struct supervisor *supervisor, const struct watched_ca
     tracee_path_close(&path);
     if (name < 0)
         return false;
-    is = fstat(name, &status) == 0 && status.st_dev == expected->st_dev &&
-         status.st_ino == expected->st_ino;
+    is = fstat(name, &status) == 0 && is_same(&status, expected);
     close(name);
     return is;
 }
@@ -403,18 +450,68 @@ static void on_open_other(struct supervisor *supervisor, const struct watched_ca
         take_file(supervisor, name, &look);
 }
 
-static void unbind(const struct supervisor *supervisor, int name)
+/* Who runs the copy has its path in the recording from then on. Of a mount that is merely taken
+   away the path would be `/`. Returns false if that cannot be. */
+static bool move_aside(int name, const struct known_file *copy)
 {
-    if (tracee_sees_ours((pid_t)supervisor->call->pid))
+    const int image = open(copy->image, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    struct statx there;
+    struct stat status;
+    bool ok;
+
+    if (image < 0)
+        return false;
+    ok = fstat(image, &status) == 0 && copy->id.device == status.st_dev &&
+         copy->id.inode == status.st_ino &&
+         statx(image, "", AT_EMPTY_PATH, STATX_INO, &there) == 0 &&
+         !(there.stx_attributes & STATX_ATTR_MOUNT_ROOT) && mounts_move(name, image);
+    close(image);
+    return ok;
+}
+
+static void unbind(const struct supervisor *supervisor, int name, const struct known_file *copy,
+                   bool is_run)
+{
+    if (tracee_sees_ours((pid_t)supervisor->call->pid) && !(is_run && move_aside(name, copy)))
         mounts_unbind(name);
+}
+
+/* Whether the caller may write to the original. */
+static bool may_write(const struct supervisor *supervisor, const struct watched_call *watched,
+                      int flags, const struct known_file *copy, const struct stat *status)
+{
+    struct tracee_look caller;
+    bool may;
+
+    if (!may_serve(supervisor, &caller) ||
+        !reaches(supervisor, watched, &caller, flags, F_OK, status) || !rights_take(&caller))
+        return false;
+    may = may_access(copy->original, W_OK);
+    rights_give_back();
+    return may;
+}
+
+/* A program that runs is not written to; else the original is there for it. Returns whether the
+   call has been answered. */
+static bool on_write(const struct supervisor *supervisor, const struct watched_call *watched,
+                     int name, int flags, const struct known_file *copy, const struct stat *status)
+{
+    const bool is_run = tracee_runs_somewhere(status);
+
+    if (is_run && may_write(supervisor, watched, flags, copy, status) &&
+        end_call(supervisor, ETXTBSY))
+        return true;
+    unbind(supervisor, name, copy, is_run);
+    return false;
 }
 
 /* Returns whether the call has been answered. */
 static bool on_open(struct supervisor *supervisor, const struct watched_call *watched)
 {
     const int flags = (int)data_of(supervisor)->args[watched->flags];
+    const bool is_new = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL); /* or it is EEXIST */
     const bool writes = (flags & O_ACCMODE) != O_RDONLY || flags & O_TRUNC;
-    const int name = open_argument(supervisor, watched, 0, flags & O_NOFOLLOW);
+    const int name = is_new ? -1 : open_argument(supervisor, watched, 0, flags & O_NOFOLLOW);
     const struct known_file *copy;
     struct stat status;
     bool is_answered = false;
@@ -424,7 +521,7 @@ static bool on_open(struct supervisor *supervisor, const struct watched_call *wa
     if (fstat(name, &status) == 0 && S_ISREG(status.st_mode)) {
         copy = known_copy(&supervisor->files, &status);
         if (copy && writes)
-            unbind(supervisor, name);
+            is_answered = on_write(supervisor, watched, name, flags & O_NOFOLLOW, copy, &status);
         else if (copy && !loads(supervisor, flags))
             is_answered = hand_over(supervisor, watched, copy, &status, flags);
         else if (!copy && !writes && !known_is_left(&supervisor->files, &status))
@@ -432,13 +529,6 @@ static bool on_open(struct supervisor *supervisor, const struct watched_call *wa
     }
     close(name);
     return is_answered;
-}
-
-static void answer(const struct supervisor *supervisor)
-{
-    struct seccomp_notif_resp answer = {.id = supervisor->call->id};
-
-    ioctl(supervisor->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
 }
 
 /* Whether the call still waits: else its process may be gone, and its pid another's. */
@@ -481,26 +571,62 @@ static bool on_stat(struct supervisor *supervisor, const struct watched_call *wa
     copy = fstat(name, &status) == 0 ? known_copy(&supervisor->files, &status) : NULL;
     if (copy && may_serve(supervisor, &caller) &&
         reaches(supervisor, watched, &caller, flags, F_OK, &status) &&
-        tell_of(supervisor, watched, copy->original)) {
-        answer(supervisor);
-        is_answered = true;
-    }
+        tell_of(supervisor, watched, copy->original))
+        is_answered = end_call(supervisor, 0);
     close(name);
     return is_answered;
 }
 
-static void on_change(struct supervisor *supervisor, const struct watched_call *watched)
+/* Of the rights that access(2) asks for: the real user's. The kernel would find the copy, which is
+   mounted read-only. Returns whether the call has been answered. */
+static bool on_access(const struct supervisor *supervisor, const struct watched_call *watched)
 {
+    const __u64 *arguments = data_of(supervisor)->args;
+    const int flags = watched->flags >= 0 ? (int)arguments[watched->flags] : 0;
+    const int follow = flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0;
+    const int name = open_argument(supervisor, watched, 0, follow);
+    const struct known_file *copy;
+    struct tracee_look caller;
+    struct stat status;
+    int error = 0;
+
+    if (name < 0)
+        return false;
+    copy = fstat(name, &status) == 0 ? known_copy(&supervisor->files, &status) : NULL;
+    close(name);
+    if (!copy || !may_serve(supervisor, &caller))
+        return false;
+    if (!(flags & AT_EACCESS))
+        tracee_become_real(&caller);
+    if (!reaches(supervisor, watched, &caller, follow, F_OK, &status) || !rights_take(&caller))
+        return false;
+    if (!may_access(copy->original, (int)arguments[watched->which.argument]))
+        error = errno;
+    rights_give_back();
+    return end_call(supervisor, error);
+}
+
+/* Returns whether the call has been answered. */
+static bool on_change(const struct supervisor *supervisor, const struct watched_call *watched)
+{
+    const bool writes = watched->number == SYS_creat || watched->number == SYS_truncate;
+    bool is_answered = false;
     struct stat status;
 
     for (size_t i = 0; i < CALL_PATHS && watched->paths[i].path >= 0; i++) {
-        const int name = open_argument(supervisor, watched, i, O_NOFOLLOW);
+        const int flags = writes ? 0 : O_NOFOLLOW;
+        const int name = open_argument(supervisor, watched, i, flags);
+        const struct known_file *copy;
         if (name < 0)
             continue;
-        if (fstat(name, &status) == 0 && known_copy(&supervisor->files, &status))
-            unbind(supervisor, name);
+        copy = fstat(name, &status) == 0 ? known_copy(&supervisor->files, &status) : NULL;
+        if (copy && writes)
+            is_answered = on_write(supervisor, watched, name, flags, copy, &status);
+        else if (copy)
+            unbind(supervisor, name, copy, tracee_runs_somewhere(&status));
         close(name);
     }
+    return is_answered;
 }
 
 /* Whether a seccomp filter asks a tracer. It would not be asked: our filter's answer comes first.
@@ -523,17 +649,10 @@ static bool asks_tracer(pid_t pid, uint64_t address)
     return false;
 }
 
-static bool refuse(const struct supervisor *supervisor, int error)
-{
-    struct seccomp_notif_resp answer = {.id = supervisor->call->id, .error = -error};
-
-    return ioctl(supervisor->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) == 0;
-}
-
 /* strace --seccomp-bpf and proot then stop at each system call instead. */
 static bool on_filter(const struct supervisor *supervisor, uint64_t program)
 {
-    return asks_tracer((pid_t)supervisor->call->pid, program) && refuse(supervisor, EINVAL);
+    return asks_tracer((pid_t)supervisor->call->pid, program) && end_call(supervisor, EINVAL);
 }
 
 /* Returns whether the call has been answered. */
@@ -551,7 +670,7 @@ static bool on_confine(const struct supervisor *supervisor)
     }
     if (data->args[0] == SECCOMP_GET_ACTION_AVAIL)
         return tracee_read(pid, data->args[2], &action, sizeof(action)) &&
-               action == SECCOMP_RET_TRACE && refuse(supervisor, EOPNOTSUPP);
+               action == SECCOMP_RET_TRACE && end_call(supervisor, EOPNOTSUPP);
     return data->args[0] == SECCOMP_SET_MODE_FILTER && on_filter(supervisor, data->args[2]);
 }
 
@@ -571,9 +690,10 @@ static bool handle(struct supervisor *supervisor)
     case CALL_STAT:
     case CALL_STATX:
         return on_stat(supervisor, watched);
+    case CALL_ACCESS:
+        return on_access(supervisor, watched);
     case CALL_CHANGE:
-        on_change(supervisor, watched);
-        break;
+        return on_change(supervisor, watched);
     case CALL_CONFINE:
         return on_confine(supervisor);
     }

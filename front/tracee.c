@@ -1,5 +1,6 @@
 #include "front/tracee.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -204,6 +205,37 @@ bool tracee_look(pid_t pid, struct tracee_look *look)
     if (status)
         fclose(status);
     return found == LOOK_LINES;
+}
+
+/* As the kernel does it, fs/open.c: access_override_creds. */
+void tracee_become_real(struct tracee_look *look)
+{
+    look->user = look->real_user;
+    look->group = look->real_group;
+    look->rights = look->user == 0 ? look->permitted : 0;
+}
+
+static bool runs(int processes, const char *pid, const struct stat *program)
+{
+    struct stat status;
+    char path[NAME_MAX + 8];
+
+    snprintf(path, sizeof(path), "%s/exe", pid);
+    return *pid >= '1' && *pid <= '9' && fstatat(processes, path, &status, 0) == 0 &&
+           status.st_dev == program->st_dev && status.st_ino == program->st_ino;
+}
+
+bool tracee_runs_somewhere(const struct stat *program)
+{
+    DIR *processes = opendir("/proc");
+    struct dirent *entry;
+    bool is_run = false;
+
+    while (processes && !is_run && (entry = readdir(processes)))
+        is_run = runs(dirfd(processes), entry->d_name, program);
+    if (processes)
+        closedir(processes);
+    return is_run;
 }
 
 bool tracee_is_of(pid_t pid, pid_t process)

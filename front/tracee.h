@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /* The string at that address. */
@@ -62,6 +63,12 @@ struct tracee_look {
 
 /* False: it is gone, or has more groups than that. */
 bool tracee_look(pid_t pid, struct tracee_look *look);
+
+/* Its rights are then those of its real user, which access(2) asks for. */
+void tracee_become_real(struct tracee_look *look);
+
+/* Whether any process runs the program that is this file. Takes as long as there are processes. */
+bool tracee_runs_somewhere(const struct stat *program);
 
 /* Whether it is a thread of that process. */
 bool tracee_is_of(pid_t pid, pid_t process);

@@ -68,6 +68,10 @@
     {                                                                                              \
         LOOK_NO_BIT, argument, bits                                                                \
     }
+#define HAS(argument, bits)                                                                        \
+    {                                                                                              \
+        LOOK_A_BIT, argument, bits                                                                 \
+    }
 #define IF(argument, value)                                                                        \
     {                                                                                              \
         LOOK_EQUAL, argument, value                                                                \
@@ -82,6 +86,9 @@ static const struct watched_call calls[] = {
     {SYS_lstat, CALL_STAT, ONE(0), NONE, 1, ALWAYS},
     {SYS_newfstatat, CALL_STAT, ONE_AT(0), 3, 2, UNLESS(3, AT_EMPTY_PATH)},
     {SYS_statx, CALL_STATX, ONE_AT(0), 2, 4, UNLESS(2, AT_EMPTY_PATH)},
+    {SYS_access, CALL_ACCESS, ONE(0), NONE, NONE, HAS(1, W_OK)},
+    {SYS_faccessat, CALL_ACCESS, ONE_AT(0), NONE, NONE, HAS(2, W_OK)},
+    {SYS_faccessat2, CALL_ACCESS, ONE_AT(0), 3, NONE, HAS(2, W_OK)},
     CHANGE(creat, ONE(0)),
     CHANGE(truncate, ONE(0)),
     CHANGE(unlink, ONE(0)),
@@ -130,7 +137,7 @@ static size_t emit_call(struct sock_filter *program, const struct watched_call *
 {
     const unsigned argument =
         offsetof(struct seccomp_data, args) + 8 * (unsigned)call->which.argument;
-    const bool looks = call->which.look != LOOK_AT_NONE;
+    const bool looks = call->which.look != LOOK_AT_NONE, has = call->which.look == LOOK_A_BIT;
     size_t at = 0;
 
     EMIT(JUMP(JEQ, call->number, 0, looks ? 4 : 1));
@@ -139,7 +146,7 @@ static size_t emit_call(struct sock_filter *program, const struct watched_call *
         if (call->which.look == LOOK_EQUAL)
             EMIT(JUMP(JEQ, call->which.value, 1, 0));
         else
-            EMIT(JUMP(JSET, call->which.value, 0, 1));
+            EMIT(JUMP(JSET, call->which.value, has, !has));
         EMIT(RETURN(ALLOW));
     }
     EMIT(RETURN(USER_NOTIF));

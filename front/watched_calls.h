@@ -5,6 +5,7 @@
  *      open …          likewise a library that the dynamic linker opens; everybody else gets the
  *                      original of a file that was bound over
  *      stat …          likewise, everybody is told of the original
+ *      access …        likewise, whether it may be written
  *      unlink …        a file that is bound over is freed before it is changed or removed
  *      seccomp …       whoever gives up rights is noticed (front/rights.h)
  *
@@ -20,6 +21,7 @@ enum call_kind {
     CALL_OPEN,
     CALL_STAT,  /* struct stat */
     CALL_STATX, /* struct statx */
+    CALL_ACCESS,
     CALL_CHANGE,
     CALL_CONFINE, /* landlock_restrict_self, seccomp, prctl(PR_SET_SECCOMP) */
 };
@@ -30,6 +32,7 @@ enum call_kind {
 enum call_look {
     LOOK_AT_NONE, /* each such call is watched */
     LOOK_NO_BIT,  /* those that have none of the bits */
+    LOOK_A_BIT,   /* those that have one of them */
     LOOK_EQUAL,
 };
 
