@@ -42,9 +42,9 @@ int main(int count, char **arguments)
     int ends[2];
     pid_t child;
 
+    show_access(program);
     show("exclusive", open(program, O_RDONLY | O_CREAT | O_EXCL, 0700));
     show("exclusive, to write", open(program, O_WRONLY | O_CREAT | O_EXCL, 0700));
-    show_access(program);
     chmod(program, 0555);
     show_access(program);
     chmod(program, 0755);
