@@ -23,13 +23,13 @@ same_recorded()
 }
 
 # A seccomp filter that asks a tracer: strace says so and stops at each call instead. sh has been bound
-# over by then, and loads the agent.
+# over by then, and its agent makes calls of its own.
 cat >traced.sh <<'END'
 strace --seccomp-bpf -f -e trace=openat,execve -o calls sh -c './hello; cat /dev/null' 2>said
-grep -v /libhooks.so calls | sed -n 's/^[0-9]* *//; s/ = .*//; s/, 0x[^)]*//; /^openat\|^execve/p'
+sed -n 's/^[0-9]* *//; s/ = .*//; s/, 0x[^)]*//; /hello\|null/p' calls
 END
 same_recorded traced
-contains traced.native '^openat'
+contains traced.native '^openat.*/dev/null'
 contains said '^strace: seccomp filter is requested but unavailable$'
 cat >bound.sh <<'END'
 proot -b "$PWD/apart:/nowhere" sh -c 'cat /nowhere/hello | cksum; echo words >/nowhere/words; mv /nowhere/words /nowhere/more'
