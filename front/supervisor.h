@@ -27,8 +27,8 @@
  *   found by a descriptor that is held (O_PATH) while it is judged and bound. If the process
  * changes the path meanwhile, the kernel executes something else, which is then not instrumented.
  * - The linker is told by the instruction that made the call, which the kernel reports.
- * - Nobody gets what the kernel would refuse: originals are opened with the caller's rights, and who
- *   has confined itself (chroot, a container, a sandbox) is let go on (front/rights.h).
+ * - Nobody gets what the kernel would refuse: originals are opened with the caller's rights, and
+ * who has confined itself (chroot, a container, a sandbox) is let go on (front/rights.h).
  *
  * If the supervisor ended, each of these calls would fail with ENOSYS. So it is two processes: the
  * worker, and one that takes over when the worker dies, and lets every call go on. It stays until
