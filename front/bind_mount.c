@@ -82,6 +82,12 @@ bool mounts_join(pid_t pid)
     return join(pid, "user", CLONE_NEWUSER) && join(pid, "mnt", CLONE_NEWNS);
 }
 
+bool mounts_move(int bound, int target)
+{
+    return move_mount(bound, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) ==
+           0;
+}
+
 /* Read-only before it is seen: nobody writes into the cache. */
 bool mounts_bind(int file, int target)
 {
@@ -93,7 +99,7 @@ bool mounts_bind(int file, int target)
     if (tree < 0)
         return false;
     ok = mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) == 0 &&
-         move_mount(tree, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0;
+         mounts_move(tree, target);
     error = errno;
     close(tree);
     errno = error;

@@ -75,13 +75,15 @@ static bool is_same_file(int a, int b)
 }
 
 /* Another thread may use what was known of that file before, so that stays as it is. */
-static void add(struct known_files *files, const struct stat *status, int original)
+static void add(struct known_files *files, const struct stat *status, int original,
+                const char *image)
 {
     struct known_table *table = files->table;
     struct known_file *file = memory_zeroed(1, sizeof(*file)), *before;
 
     file->id = id_of(status);
     file->original = original;
+    file->image = image ? memory_copy_string(image) : NULL;
     file->change = status->st_ctim;
     pthread_mutex_lock(&table->mutex);
     HASH_FIND(hh, table->files, &file->id, sizeof(file->id), before);
@@ -91,20 +93,21 @@ static void add(struct known_files *files, const struct stat *status, int origin
     pthread_mutex_unlock(&table->mutex);
 }
 
-void known_add_copy(struct known_files *files, const struct stat *copy, int original)
+void known_add_copy(struct known_files *files, const struct stat *copy, int original,
+                    const char *image)
 {
     const struct known_file *before = known_copy(files, copy);
 
     if (before && is_same_file(before->original, original))
         close(original);
     else
-        add(files, copy, original);
+        add(files, copy, original, image);
 }
 
 void known_add_left(struct known_files *files, const struct stat *status)
 {
     if (!known_is_left(files, status))
-        add(files, status, -1);
+        add(files, status, -1, NULL);
 }
 
 static struct made_file **find_made(struct known_table *table, const struct file_id *id)

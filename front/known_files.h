@@ -23,6 +23,7 @@ struct file_id {
 struct known_file {
     struct file_id id;
     int original;           /* opened with O_PATH; -1 of one that was left alone */
+    char *image;            /* of a copy: its path in the recording */
     struct timespec change; /* of one that was left alone: what changes since is another file */
     UT_hash_handle hh;
 };
@@ -39,8 +40,9 @@ const struct known_file *known_copy(const struct known_files *files, const struc
 /* Whether it was left alone. */
 bool known_is_left(const struct known_files *files, const struct stat *status);
 
-/* Takes the descriptor over. */
-void known_add_copy(struct known_files *files, const struct stat *copy, int original);
+/* Takes the descriptor over, and copies the path. */
+void known_add_copy(struct known_files *files, const struct stat *copy, int original,
+                    const char *image);
 void known_add_left(struct known_files *files, const struct stat *status);
 
 /* This thread alone is to instrument that original, until known_end. Waits until nobody else does,

@@ -117,16 +117,17 @@ static bool receive(struct notification *notification)
     return ioctl(notification->pool->listener, SECCOMP_IOCTL_NOTIF_RECV, notification->call) == 0;
 }
 
-static void send_answer(const struct notification *notification, uint32_t flags)
+static bool send_answer(const struct notification *notification, int error, uint32_t flags)
 {
-    struct seccomp_notif_resp answer = {.id = notification->call->id, .flags = flags};
+    struct seccomp_notif_resp answer = {
+        .id = notification->call->id, .error = -error, .flags = flags};
 
-    ioctl(notification->pool->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+    return ioctl(notification->pool->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) == 0;
 }
 
 static void let_go_on(const struct notification *notification)
 {
-    send_answer(notification, SECCOMP_USER_NOTIF_FLAG_CONTINUE);
+    send_answer(notification, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE);
 }
 
 /* --- workers; the pool's mutex is held by all but `take_call` --- */
@@ -307,9 +308,9 @@ bool notification_is_late(struct notification *notification)
     return is_late;
 }
 
-void notification_answer(struct notification *notification)
+bool notification_answer(struct notification *notification, int error)
 {
-    send_answer(notification, 0);
+    return send_answer(notification, error, 0);
 }
 
 /* --- the keeper --- */

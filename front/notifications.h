@@ -37,8 +37,8 @@ bool notification_claim(struct notification *notification);
 /* Whether the call has gone on already. */
 bool notification_is_late(struct notification *notification);
 
-/* Answers it with success and 0. */
-void notification_answer(struct notification *notification);
+/* Answers it: with success and 0, or with that errno. False: it has gone on already. */
+bool notification_answer(struct notification *notification, int error);
 
 /* Returns whether it has answered the call; else the call goes on. Called by several threads. */
 typedef bool notification_handler(void *context, struct notification *notification);

@@ -130,13 +130,27 @@ static bool put(const char *copy, int folder, const char *name)
     return copy_file(copy, folder, name);
 }
 
+/* From the root, and no way out of it. */
+static bool leads_inside(const char *path)
+{
+    const size_t length = strlen(path);
+
+    return *path == '/' && !strstr(path, "/../") &&
+           (length < 3 || strcmp(path + length - 3, "/..") != 0);
+}
+
 char *recorded_image_keep(const struct recording *recording, const char *path, const char *copy)
 {
-    char *image = memory_print("images%s", path);
+    char *image;
     const char *name;
-    const int folder = below_make_folders(recording->directory, image, &name);
-    bool is_kept = folder >= 0 && put(copy, folder, name);
+    bool is_kept;
+    int folder;
 
+    if (!leads_inside(path))
+        return errno = EINVAL, NULL;
+    image = memory_print("images%s", path);
+    folder = below_make_folders(recording->directory, image, &name);
+    is_kept = folder >= 0 && put(copy, folder, name);
     for (unsigned version = 2; folder >= 0 && !is_kept && errno == EEXIST; version++) {
         free(image);
         image = memory_print("images%s~%u", path, version);

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/prctl.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +19,7 @@
 #include <unistd.h>
 
 #include "front/watched_calls.h"
+#include "front/below.h"
 #include "front/image_kind.h"
 #include "front/known_files.h"
 #include "front/lifeline.h"
@@ -25,6 +28,7 @@
 #include "front/notifications.h"
 #include "front/bind_mount.h"
 #include "front/recorded_image.h"
+#include "front/rights.h"
 #include "front/say.h"
 #include "front/tracee.h"
 #include "support/memory.h"
@@ -39,7 +43,6 @@ struct supervisor {
     int listener;
     pid_t program;
     struct known_files files;
-    uint64_t root_rights; /* that who is to be like us must have; 0 if we are not root */
     struct loaders *loaders;
     /* Of the one call that a thread handles, which has a copy of the rest: */
     struct notification *notification;
@@ -98,7 +101,7 @@ static void put_in_place(struct supervisor *supervisor, int name, const struct s
     const int original = file >= 0 ? fcntl(name, F_DUPFD_CLOEXEC, 0) : -1;
 
     if (original >= 0 && mounts_bind(file, name)) {
-        known_add_copy(&supervisor->files, &copied, original);
+        known_add_copy(&supervisor->files, &copied, original, image);
         note(supervisor, "instrumented", path, image);
     } else {
         leave(supervisor, status, path, strerror(errno));
@@ -110,10 +113,44 @@ static void put_in_place(struct supervisor *supervisor, int name, const struct s
     free(image);
 }
 
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* What lies at the path by which the kernel calls a file. */
+enum place {
+    PLACE_OWN,
+    PLACE_COVERED, /* its copy: the file was open before that was bound over it */
+    PLACE_OTHER,   /* a memfd or a removed file has no path, though the kernel makes a text of it */
+};
+
+static enum place find_place(const struct supervisor *supervisor, const char *path,
+                             const struct stat *status)
+{
+    const int name = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    const struct known_file *copy;
+    enum place place = PLACE_OTHER;
+    struct stat there, original;
+
+    if (name < 0)
+        return PLACE_OTHER;
+    if (fstat(name, &there) == 0) {
+        copy = known_copy(&supervisor->files, &there);
+        if (is_same(&there, status))
+            place = PLACE_OWN;
+        else if (copy && fstat(copy->original, &original) == 0 && is_same(&original, status))
+            place = PLACE_COVERED;
+    }
+    close(name);
+    return place;
+}
+
 static void instrument(struct supervisor *supervisor, int name, int file, const struct stat *status)
 {
     char path[PATH_MAX], copy[PATH_MAX], reason[CACHE_REASON_SIZE];
     struct statvfs system;
+    enum place place;
     const char *why;
 
     if (!find_path(name, path) || image_is_never_instrumented(path) ||
@@ -121,7 +158,13 @@ static void instrument(struct supervisor *supervisor, int name, int file, const 
         leave(supervisor, status, "", NULL);
         return;
     }
-    why = utf8_is_plain(path) ? why_privileged(name) : "its path has control characters";
+    place = find_place(supervisor, path, status);
+    if (place == PLACE_COVERED)
+        return;
+    if (place == PLACE_OTHER)
+        why = "it has no path on a file system";
+    else
+        why = utf8_is_plain(path) ? why_privileged(name) : "its path has control characters";
     if (why) {
         leave(supervisor, status, path, why);
         return;
@@ -189,18 +232,89 @@ static const struct seccomp_data *data_of(const struct supervisor *supervisor)
     return &supervisor->call->data;
 }
 
-static int open_argument(struct supervisor *supervisor, const struct watched_call *watched,
-                         size_t which, int flags)
+/* By the rights that this thread has at the moment. */
+static bool may_access(int name, int access)
+{
+    return syscall(SYS_faccessat2, name, "", access, AT_EACCESS | AT_EMPTY_PATH) == 0;
+}
+
+/* 0: it has succeeded. Returns whether it still waited. */
+static bool end_call(const struct supervisor *supervisor, int error)
+{
+    return notification_answer(supervisor->notification, error);
+}
+
+static bool find_argument(const struct supervisor *supervisor, const struct watched_call *watched,
+                          size_t which, struct tracee_path *path)
 {
     const pid_t pid = (pid_t)supervisor->call->pid;
     const int folder_argument = watched->paths[which].folder;
     const int folder =
         folder_argument < 0 ? AT_FDCWD : (int)data_of(supervisor)->args[folder_argument];
-    char path[PATH_MAX];
+    char text[PATH_MAX];
 
-    if (!tracee_string(pid, data_of(supervisor)->args[watched->paths[which].path], path))
+    return tracee_string(pid, data_of(supervisor)->args[watched->paths[which].path], text) &&
+           tracee_find_path(pid, folder, text, path);
+}
+
+/* With the supervisor's own rights: to look whether there is anything to do. */
+static int open_argument(const struct supervisor *supervisor, const struct watched_call *watched,
+                         size_t which, int flags)
+{
+    struct tracee_path path;
+    int name;
+
+    if (!find_argument(supervisor, watched, which, &path))
         return -1;
-    return tracee_open_path(pid, folder, path, flags);
+    name = tracee_path_open(&path, flags);
+    tracee_path_close(&path);
+    return name;
+}
+
+/* What the caller would come to, with its rights. It must have `access` to it. */
+static int open_as_caller(const struct tracee_look *look, const struct tracee_path *path, int flags,
+                          int access)
+{
+    int name;
+
+    if (!rights_take(look))
+        return -1;
+    name = tracee_path_open(path, flags);
+    if (name >= 0 && access != F_OK && !may_access(name, access)) {
+        close(name);
+        name = -1;
+    }
+    rights_give_back();
+    return name;
+}
+
+/* Whether the caller comes there, likewise. */
+static bool reaches(const struct supervisor *supervisor, const struct watched_call *watched,
+                    const struct tracee_look *look, int flags, int access,
+                    const struct stat *expected)
+{
+    struct tracee_path path;
+    struct stat status;
+    bool is = false;
+    int name;
+
+    if (!find_argument(supervisor, watched, 0, &path))
+        return false;
+    name = open_as_caller(look, &path, flags, access);
+    tracee_path_close(&path);
+    if (name < 0)
+        return false;
+    is = fstat(name, &status) == 0 && is_same(&status, expected);
+    close(name);
+    return is;
+}
+
+/* Whether it has not confined itself. */
+static bool may_serve(const struct supervisor *supervisor, struct tracee_look *look)
+{
+    const pid_t pid = (pid_t)supervisor->call->pid;
+
+    return tracee_look(pid, look) && rights_are_free(pid, look);
 }
 
 /* A debugger compares what runs with the file that it reads, which is the original. */
@@ -219,64 +333,89 @@ static void leave_to_tracer(struct supervisor *supervisor, int name)
         note(supervisor, "left", path, "a debugger ran it, and reads the original");
 }
 
-/* Null at *look's end: the kernel executes the interpreter of a script without a call. */
-static void on_execute(struct supervisor *supervisor, const struct watched_call *watched)
+static bool is_left_alone(const struct supervisor *supervisor)
 {
-    const pid_t pid = (pid_t)supervisor->call->pid;
-    int name = open_argument(supervisor, watched, 0, 0);
-
-    loaders_forget(supervisor->loaders, pid);
-    if (name >= 0 && is_traced(supervisor)) {
-        leave_to_tracer(supervisor, name);
-        close(name);
-        return;
-    }
-    if (supervisor->wish->only_program && !tracee_is_of(pid, supervisor->program)) {
-        if (name >= 0)
-            close(name);
-        return;
-    }
-    for (int i = 0; i < MOST_INTERPRETERS && name >= 0; i++) {
-        struct image_look look = {.kind = IMAGE_KIND_OTHER};
-        if (tracee_sees_ours(pid))
-            take_file(supervisor, name, &look);
-        close(name);
-        name = look.kind == IMAGE_KIND_SCRIPT ? tracee_open_path(pid, AT_FDCWD, look.interpreter, 0)
-                                              : -1;
-    }
-    if (name >= 0)
-        close(name);
+    return supervisor->wish->only_program &&
+           !tracee_is_of((pid_t)supervisor->call->pid, supervisor->program);
 }
 
-/* Nobody gets by way of us what the kernel would not give: who has changed its user, or is root
-   without root's rights, is let go on, and reads the copy if it may; and where another root is, the
-   path leads to another file. */
-static bool is_as_we_are(const struct supervisor *supervisor)
+/* Instruments the program, and the interpreter of a script, which the kernel executes without a
+   call. */
+static void take_program(struct supervisor *supervisor, const struct tracee_look *caller,
+                         struct tracee_path *path)
 {
     const pid_t pid = (pid_t)supervisor->call->pid;
-    struct tracee_look look;
 
-    return tracee_look(pid, &look) && look.user == geteuid() && look.group == getegid() &&
-           !(supervisor->root_rights & ~look.rights) && tracee_sees_ours(pid);
+    for (int i = 0; i < MOST_INTERPRETERS; i++) {
+        struct image_look look = {.kind = IMAGE_KIND_OTHER};
+        const int name = open_as_caller(caller, path, 0, X_OK);
+        if (name < 0)
+            return;
+        if (caller->is_traced)
+            leave_to_tracer(supervisor, name);
+        else
+            take_file(supervisor, name, &look);
+        close(name);
+        if (look.kind != IMAGE_KIND_SCRIPT)
+            return;
+        tracee_path_close(path);
+        if (!tracee_find_path(pid, AT_FDCWD, look.interpreter, path))
+            return;
+    }
+}
+
+static void on_execute(struct supervisor *supervisor, const struct watched_call *watched)
+{
+    struct tracee_look caller;
+    struct tracee_path path;
+
+    loaders_forget(supervisor->loaders, (pid_t)supervisor->call->pid);
+    if (!may_serve(supervisor, &caller) || (is_left_alone(supervisor) && !caller.is_traced) ||
+        !find_argument(supervisor, watched, 0, &path))
+        return;
+    take_program(supervisor, &caller, &path);
+    tracee_path_close(&path);
+}
+
+static int open_again(int name, int flags)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", name);
+    return open(path, flags | O_CLOEXEC);
+}
+
+/* The original, as the kernel would open it for the caller. */
+static int open_original(const struct supervisor *supervisor, const struct watched_call *watched,
+                         const struct known_file *copy, const struct stat *status, int flags)
+{
+    struct tracee_look caller;
+    int file;
+
+    if (!may_serve(supervisor, &caller) ||
+        !reaches(supervisor, watched, &caller, flags & O_NOFOLLOW, F_OK, status) ||
+        !rights_take(&caller))
+        return -1;
+    file = open_again(copy->original, flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW));
+    rights_give_back();
+    return file;
 }
 
 /* The reader gets the original instead. Returns false if the call is to go on. */
-static bool hand_over(struct supervisor *supervisor, const struct known_file *copy, int flags)
+static bool hand_over(const struct supervisor *supervisor, const struct watched_call *watched,
+                      const struct known_file *copy, const struct stat *status, int flags)
 {
+    const int file = open_original(supervisor, watched, copy, status, flags);
     struct seccomp_notif_addfd answer = {
         .id = supervisor->call->id,
         .flags = SECCOMP_ADDFD_FLAG_SEND,
+        .srcfd = (uint32_t)file,
         .newfd_flags = (uint32_t)(flags & O_CLOEXEC),
     };
-    char path[64];
-    int file;
     bool ok;
 
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", copy->original);
-    file = open(path, (flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW)) | O_CLOEXEC);
     if (file < 0)
         return false;
-    answer.srcfd = (uint32_t)file;
     ok = ioctl(supervisor->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &answer) >= 0;
     close(file);
     return ok;
@@ -313,30 +452,81 @@ static bool is_elf(int name)
 }
 
 /* Of a file that nobody has bound over. */
-static void on_open_other(struct supervisor *supervisor, int name, int flags)
+static void on_open_other(struct supervisor *supervisor, const struct watched_call *watched,
+                          int name, int flags, const struct stat *status)
 {
-    const pid_t pid = (pid_t)supervisor->call->pid;
+    struct tracee_look caller;
     struct image_look look;
 
     if (!opens_as_linker(flags) || !is_elf(name) || !loads(supervisor, flags) ||
-        !tracee_sees_ours(pid))
+        is_left_alone(supervisor) || !may_serve(supervisor, &caller))
         return;
-    if (!supervisor->wish->only_program || tracee_is_of(pid, supervisor->program))
+    if (reaches(supervisor, watched, &caller, flags & O_NOFOLLOW, R_OK, status))
         take_file(supervisor, name, &look);
 }
 
-static void unbind(const struct supervisor *supervisor, int name)
+/* Who runs the copy has its path in the recording from then on. Of a mount that is merely taken
+   away the path would be `/`. Returns false if that cannot be. */
+static bool move_aside(const struct supervisor *supervisor, int name, const struct known_file *copy)
 {
-    if (tracee_sees_ours((pid_t)supervisor->call->pid))
+    const int image = below_open(supervisor->wish->recording->directory, copy->image, O_PATH, 0);
+    struct statx there;
+    struct stat status;
+    bool ok;
+
+    if (image < 0)
+        return false;
+    ok = fstat(image, &status) == 0 && copy->id.device == status.st_dev &&
+         copy->id.inode == status.st_ino &&
+         statx(image, "", AT_EMPTY_PATH, STATX_INO, &there) == 0 &&
+         !(there.stx_attributes & STATX_ATTR_MOUNT_ROOT) && mounts_move(name, image);
+    close(image);
+    return ok;
+}
+
+static void unbind(const struct supervisor *supervisor, int name, const struct known_file *copy,
+                   bool is_run)
+{
+    if (tracee_sees_ours((pid_t)supervisor->call->pid) && !(is_run && move_aside(supervisor, name, copy)))
         mounts_unbind(name);
+}
+
+/* Whether the caller may write to the original. */
+static bool may_write(const struct supervisor *supervisor, const struct watched_call *watched,
+                      int flags, const struct known_file *copy, const struct stat *status)
+{
+    struct tracee_look caller;
+    bool may;
+
+    if (!may_serve(supervisor, &caller) ||
+        !reaches(supervisor, watched, &caller, flags, F_OK, status) || !rights_take(&caller))
+        return false;
+    may = may_access(copy->original, W_OK);
+    rights_give_back();
+    return may;
+}
+
+/* A program that runs is not written to; else the original is there for it. Returns whether the
+   call has been answered. */
+static bool on_write(const struct supervisor *supervisor, const struct watched_call *watched,
+                     int name, int flags, const struct known_file *copy, const struct stat *status)
+{
+    const bool is_run = tracee_runs_somewhere(status);
+
+    if (is_run && may_write(supervisor, watched, flags, copy, status) &&
+        end_call(supervisor, ETXTBSY))
+        return true;
+    unbind(supervisor, name, copy, is_run);
+    return false;
 }
 
 /* Returns whether the call has been answered. */
 static bool on_open(struct supervisor *supervisor, const struct watched_call *watched)
 {
     const int flags = (int)data_of(supervisor)->args[watched->flags];
+    const bool is_new = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL); /* or it is EEXIST */
     const bool writes = (flags & O_ACCMODE) != O_RDONLY || flags & O_TRUNC;
-    const int name = open_argument(supervisor, watched, 0, flags & O_NOFOLLOW);
+    const int name = is_new ? -1 : open_argument(supervisor, watched, 0, flags & O_NOFOLLOW);
     const struct known_file *copy;
     struct stat status;
     bool is_answered = false;
@@ -346,11 +536,11 @@ static bool on_open(struct supervisor *supervisor, const struct watched_call *wa
     if (fstat(name, &status) == 0 && S_ISREG(status.st_mode)) {
         copy = known_copy(&supervisor->files, &status);
         if (copy && writes)
-            unbind(supervisor, name);
+            is_answered = on_write(supervisor, watched, name, flags & O_NOFOLLOW, copy, &status);
         else if (copy && !loads(supervisor, flags))
-            is_answered = is_as_we_are(supervisor) && hand_over(supervisor, copy, flags);
+            is_answered = hand_over(supervisor, watched, copy, &status, flags);
         else if (!copy && !writes && !known_is_left(&supervisor->files, &status))
-            on_open_other(supervisor, name, flags);
+            on_open_other(supervisor, watched, name, flags, &status);
     }
     close(name);
     return is_answered;
@@ -384,34 +574,119 @@ static bool on_stat(struct supervisor *supervisor, const struct watched_call *wa
     const bool follows =
         data_of(supervisor)->nr != SYS_lstat &&
         !(watched->flags >= 0 && data_of(supervisor)->args[watched->flags] & AT_SYMLINK_NOFOLLOW);
-    const int name = open_argument(supervisor, watched, 0, follows ? 0 : O_NOFOLLOW);
+    const int flags = follows ? 0 : O_NOFOLLOW;
+    const int name = open_argument(supervisor, watched, 0, flags);
     const struct known_file *copy;
+    struct tracee_look caller;
     struct stat status;
     bool is_answered = false;
 
     if (name < 0)
         return false;
     copy = fstat(name, &status) == 0 ? known_copy(&supervisor->files, &status) : NULL;
-    if (copy && is_as_we_are(supervisor) && tell_of(supervisor, watched, copy->original)) {
-        notification_answer(supervisor->notification);
-        is_answered = true;
-    }
+    if (copy && may_serve(supervisor, &caller) &&
+        reaches(supervisor, watched, &caller, flags, F_OK, &status) &&
+        tell_of(supervisor, watched, copy->original))
+        is_answered = end_call(supervisor, 0);
     close(name);
     return is_answered;
 }
 
-static void on_change(struct supervisor *supervisor, const struct watched_call *watched)
+/* Of the rights that access(2) asks for: the real user's. The kernel would find the copy, which is
+   mounted read-only. Returns whether the call has been answered. */
+static bool on_access(const struct supervisor *supervisor, const struct watched_call *watched)
 {
+    const __u64 *arguments = data_of(supervisor)->args;
+    const int flags = watched->flags >= 0 ? (int)arguments[watched->flags] : 0;
+    const int follow = flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0;
+    const int name = open_argument(supervisor, watched, 0, follow);
+    const struct known_file *copy;
+    struct tracee_look caller;
+    struct stat status;
+    int error = 0;
+
+    if (name < 0)
+        return false;
+    copy = fstat(name, &status) == 0 ? known_copy(&supervisor->files, &status) : NULL;
+    close(name);
+    if (!copy || !may_serve(supervisor, &caller))
+        return false;
+    if (!(flags & AT_EACCESS))
+        tracee_become_real(&caller);
+    if (!reaches(supervisor, watched, &caller, follow, F_OK, &status) || !rights_take(&caller))
+        return false;
+    if (!may_access(copy->original, (int)arguments[watched->which.argument]))
+        error = errno;
+    rights_give_back();
+    return end_call(supervisor, error);
+}
+
+/* Returns whether the call has been answered. */
+static bool on_change(const struct supervisor *supervisor, const struct watched_call *watched)
+{
+    const bool writes = watched->number == SYS_creat || watched->number == SYS_truncate;
+    bool is_answered = false;
     struct stat status;
 
     for (size_t i = 0; i < CALL_PATHS && watched->paths[i].path >= 0; i++) {
-        const int name = open_argument(supervisor, watched, i, O_NOFOLLOW);
+        const int flags = writes ? 0 : O_NOFOLLOW;
+        const int name = open_argument(supervisor, watched, i, flags);
+        const struct known_file *copy;
         if (name < 0)
             continue;
-        if (fstat(name, &status) == 0 && known_copy(&supervisor->files, &status))
-            unbind(supervisor, name);
+        copy = fstat(name, &status) == 0 ? known_copy(&supervisor->files, &status) : NULL;
+        if (copy && writes)
+            is_answered = on_write(supervisor, watched, name, flags, copy, &status);
+        else if (copy)
+            unbind(supervisor, name, copy, tracee_runs_somewhere(&status));
         close(name);
     }
+    return is_answered;
+}
+
+/* Whether a seccomp filter asks a tracer. It would not be asked: our filter's answer comes first.
+ */
+static bool asks_tracer(pid_t pid, uint64_t address)
+{
+    struct sock_fprog program;
+    struct sock_filter steps[BPF_MAXINSNS];
+    size_t size;
+
+    if (!tracee_read(pid, address, &program, sizeof(program)) || program.len > BPF_MAXINSNS)
+        return false;
+    size = program.len * sizeof(*steps);
+    if (!tracee_read(pid, (uint64_t)(uintptr_t)program.filter, steps, size))
+        return false;
+    for (size_t i = 0; i < program.len; i++)
+        if (steps[i].code == (BPF_RET | BPF_K) &&
+            (steps[i].k & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_TRACE)
+            return true;
+    return false;
+}
+
+/* strace --seccomp-bpf and proot then stop at each system call instead. */
+static bool on_filter(const struct supervisor *supervisor, uint64_t program)
+{
+    return asks_tracer((pid_t)supervisor->call->pid, program) && end_call(supervisor, EINVAL);
+}
+
+/* Returns whether the call has been answered. */
+static bool on_confine(const struct supervisor *supervisor)
+{
+    const struct seccomp_data *data = data_of(supervisor);
+    const pid_t pid = (pid_t)supervisor->call->pid;
+    uint32_t action;
+
+    if (data->nr == SYS_prctl)
+        return data->args[1] == SECCOMP_MODE_FILTER && on_filter(supervisor, data->args[2]);
+    if (data->nr != SYS_seccomp) {
+        rights_see_landlock(pid);
+        return false;
+    }
+    if (data->args[0] == SECCOMP_GET_ACTION_AVAIL)
+        return tracee_read(pid, data->args[2], &action, sizeof(action)) &&
+               action == SECCOMP_RET_TRACE && end_call(supervisor, EOPNOTSUPP);
+    return data->args[0] == SECCOMP_SET_MODE_FILTER && on_filter(supervisor, data->args[2]);
 }
 
 /* Returns whether the call has been answered. */
@@ -430,9 +705,12 @@ static bool answer(struct supervisor *supervisor)
     case CALL_STAT:
     case CALL_STATX:
         return on_stat(supervisor, watched);
+    case CALL_ACCESS:
+        return on_access(supervisor, watched);
     case CALL_CHANGE:
-        on_change(supervisor, watched);
-        break;
+        return on_change(supervisor, watched);
+    case CALL_CONFINE:
+        return on_confine(supervisor);
     }
     return false;
 }
@@ -476,10 +754,6 @@ static void detach(const struct supervisor_wish *wish)
 
 static void work(struct supervisor *supervisor)
 {
-    struct tracee_look own;
-
-    if (geteuid() == 0 && tracee_look(getpid(), &own))
-        supervisor->root_rights = own.rights;
     supervisor->files = known_files_new();
     supervisor->loaders = loaders_new();
     raise_descriptor_limit();
@@ -502,7 +776,7 @@ static void supervise(const struct supervisor_wish *wish, int socket)
     supervisor.listener = listener_receive(socket, &supervisor.program);
     if (supervisor.listener < 0 || !supervisor.calls)
         return;
-    byte = lifeline && mounts_join(supervisor.program) ? 1 : 0;
+    byte = lifeline && mounts_join(supervisor.program) && rights_begin(supervisor.program) ? 1 : 0;
     recording_find_again(&recording);
     worker = byte ? fork() : -1;
     if (worker == 0) {

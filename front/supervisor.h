@@ -29,8 +29,8 @@
  * - No call waits for another: each has a thread and a deadline (front/notifications.h). Who needs
  * a file that another thread instruments waits for that.
  * - The linker is told by the instruction that made the call, which the kernel reports.
- * - A process with another root or other mounts (chroot, a container) is let go on: its files are
- *   not ours to bind.
+ * - Nobody gets what the kernel would refuse: originals are opened with the caller's rights, and
+ * who has confined itself (chroot, a container, a sandbox) is let go on (front/rights.h).
  *
  * If the supervisor ended, each of these calls would fail with ENOSYS. So it is two processes: the
  * worker, and one that takes over when the worker dies, and lets every call go on, also those that

@@ -1,5 +1,6 @@
 #include "front/tracee.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -34,6 +35,13 @@ bool tracee_string(pid_t pid, uint64_t address, char text[PATH_MAX])
     return false;
 }
 
+bool tracee_read(pid_t pid, uint64_t address, void *bytes, size_t size)
+{
+    struct iovec here = {bytes, size}, there = {(void *)(uintptr_t)address, size};
+
+    return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)size;
+}
+
 bool tracee_write(pid_t pid, uint64_t address, const void *bytes, size_t size)
 {
     struct iovec here = {(void *)bytes, size}, there = {(void *)(uintptr_t)address, size};
@@ -42,57 +50,73 @@ bool tracee_write(pid_t pid, uint64_t address, const void *bytes, size_t size)
 }
 
 /* `self` is whoever looks. */
-static int open_absolute(pid_t pid, const char *path, int flags)
+static void copy_path(pid_t pid, const char *path, struct tracee_path *found)
 {
     static const char *const selves[] = {"/proc/self/", "/proc/thread-self/"};
-    char of_tracee[PATH_MAX + 64];
+    const size_t size = sizeof(found->text);
 
     for (size_t i = 0; i < sizeof(selves) / sizeof(*selves); i++) {
         if (strncmp(path, selves[i], strlen(selves[i])) != 0)
             continue;
-        snprintf(of_tracee, sizeof(of_tracee), "/proc/%d/%s", (int)pid, path + strlen(selves[i]));
-        path = of_tracee;
-        break;
+        snprintf(found->text, size, "/proc/%d/%s", (int)pid, path + strlen(selves[i]));
+        return;
     }
-    return open(path, flags);
+    snprintf(found->text, size, "%s", path);
 }
 
-int tracee_open_path(pid_t pid, int folder, const char *path, int flags)
+bool tracee_find_path(pid_t pid, int folder, const char *path, struct tracee_path *found)
 {
     char from[64];
-    int directory, file;
 
-    flags |= O_PATH | O_CLOEXEC;
+    copy_path(pid, path, found);
+    found->directory = -1;
     if (*path == '/')
-        return open_absolute(pid, path, flags);
+        return true;
     if (folder == AT_FDCWD)
         snprintf(from, sizeof(from), "/proc/%d/cwd", (int)pid);
     else
         snprintf(from, sizeof(from), "/proc/%d/fd/%d", (int)pid, folder);
-    if (!*path)
-        return open(from, O_PATH | O_CLOEXEC);
-    directory = open(from, O_PATH | O_CLOEXEC | O_DIRECTORY);
-    if (directory < 0)
-        return -1;
-    file = openat(directory, path, flags);
-    close(directory);
-    return file;
+    found->directory = open(from, O_PATH | O_CLOEXEC | (*path ? O_DIRECTORY : 0));
+    return found->directory >= 0;
 }
 
+int tracee_path_open(const struct tracee_path *path, int flags)
+{
+    if (!*path->text)
+        return fcntl(path->directory, F_DUPFD_CLOEXEC, 0);
+    return openat(path->directory, path->text, flags | O_PATH | O_CLOEXEC);
+}
+
+void tracee_path_close(struct tracee_path *path)
+{
+    if (path->directory >= 0)
+        close(path->directory);
+    path->directory = -1;
+}
+
+/* The mount, too: a bind of a folder has the folder's inode. */
 static bool is_same(pid_t pid, const char *name)
 {
+    const unsigned wanted = STATX_INO | STATX_MNT_ID;
     char theirs[64], ours[64];
-    struct stat a, b;
+    struct statx a, b;
 
     snprintf(theirs, sizeof(theirs), "/proc/%d/%s", (int)pid, name);
     snprintf(ours, sizeof(ours), "/proc/self/%s", name);
-    return stat(theirs, &a) == 0 && stat(ours, &b) == 0 && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino;
+    return statx(AT_FDCWD, theirs, 0, wanted, &a) == 0 &&
+           statx(AT_FDCWD, ours, 0, wanted, &b) == 0 && a.stx_ino == b.stx_ino &&
+           a.stx_dev_major == b.stx_dev_major && a.stx_dev_minor == b.stx_dev_minor &&
+           a.stx_mnt_id == b.stx_mnt_id;
 }
 
 bool tracee_sees_ours(pid_t pid)
 {
     return is_same(pid, "ns/mnt") && is_same(pid, "root");
+}
+
+bool tracee_has_our_users(pid_t pid)
+{
+    return is_same(pid, "ns/user");
 }
 
 /* ld-linux-x86-64.so.2, ld-2.31.so, ld-musl-x86_64.so.1 */
@@ -129,8 +153,43 @@ bool tracee_find_linker(pid_t pid, uint64_t instruction, struct tracee_linker *l
     return found;
 }
 
-/* /proc/PID/status: `TracerPid:\t0`, `Uid:\treal effective saved fs`, `Gid:` likewise,
-   `CapEff:\thexadecimal`. */
+/* `Groups:\t4 24 27 ` */
+static bool read_groups(struct tracee_look *look, const char *text)
+{
+    char *end;
+
+    for (look->group_count = 0;; text = end) {
+        const unsigned long group = strtoul(text, &end, 10);
+        if (end == text)
+            return true;
+        if (look->group_count == TRACEE_MOST_GROUPS)
+            return false;
+        look->groups[look->group_count++] = (gid_t)group;
+    }
+}
+
+/* A line of /proc/PID/status; whether it is one of LOOK_LINES. Of users and groups it has the real,
+   the effective, the saved and that of the file system. */
+#define LOOK_LINES 8
+static bool read_line(struct tracee_look *look, const char *line)
+{
+    unsigned number;
+
+    if (sscanf(line, "TracerPid: %u", &number) == 1)
+        look->is_traced = number != 0;
+    else if (sscanf(line, "NoNewPrivs: %u", &number) == 1)
+        look->has_no_new_privs = number != 0;
+    else if (!strncmp(line, "Groups:", strlen("Groups:")))
+        return read_groups(look, line + strlen("Groups:"));
+    else
+        return sscanf(line, "Uid: %u %*u %*u %u", &look->real_user, &look->user) == 2 ||
+               sscanf(line, "Gid: %u %*u %*u %u", &look->real_group, &look->group) == 2 ||
+               sscanf(line, "CapPrm: %" SCNx64, &look->permitted) == 1 ||
+               sscanf(line, "CapEff: %" SCNx64, &look->rights) == 1 ||
+               sscanf(line, "Seccomp_filters: %u", &look->filters) == 1;
+    return true;
+}
+
 bool tracee_look(pid_t pid, struct tracee_look *look)
 {
     char path[64], *line = NULL;
@@ -140,21 +199,43 @@ bool tracee_look(pid_t pid, struct tracee_look *look)
 
     snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
     status = fopen(path, "re");
-    while (status && found < 4 && getline(&line, &size, status) > 0) {
-        unsigned tracer;
-        if (sscanf(line, "TracerPid: %u", &tracer) == 1) {
-            look->is_traced = tracer != 0;
-            found++;
-        } else if (sscanf(line, "Uid: %*u %*u %*u %u", &look->user) == 1 ||
-                   sscanf(line, "Gid: %*u %*u %*u %u", &look->group) == 1 ||
-                   sscanf(line, "CapEff: %" SCNx64, &look->rights) == 1) {
-            found++;
-        }
-    }
+    while (status && found < LOOK_LINES && getline(&line, &size, status) > 0)
+        found += read_line(look, line);
     free(line);
     if (status)
         fclose(status);
-    return found == 4;
+    return found == LOOK_LINES;
+}
+
+/* As the kernel does it, fs/open.c: access_override_creds. */
+void tracee_become_real(struct tracee_look *look)
+{
+    look->user = look->real_user;
+    look->group = look->real_group;
+    look->rights = look->user == 0 ? look->permitted : 0;
+}
+
+static bool runs(int processes, const char *pid, const struct stat *program)
+{
+    struct stat status;
+    char path[NAME_MAX + 8];
+
+    snprintf(path, sizeof(path), "%s/exe", pid);
+    return *pid >= '1' && *pid <= '9' && fstatat(processes, path, &status, 0) == 0 &&
+           status.st_dev == program->st_dev && status.st_ino == program->st_ino;
+}
+
+bool tracee_runs_somewhere(const struct stat *program)
+{
+    DIR *processes = opendir("/proc");
+    struct dirent *entry;
+    bool is_run = false;
+
+    while (processes && !is_run && (entry = readdir(processes)))
+        is_run = runs(dirfd(processes), entry->d_name, program);
+    if (processes)
+        closedir(processes);
+    return is_run;
 }
 
 bool tracee_is_of(pid_t pid, pid_t process)

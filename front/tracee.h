@@ -7,20 +7,36 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /* The string at that address. */
 bool tracee_string(pid_t pid, uint64_t address, char text[PATH_MAX]);
 
+/* What is there. */
+bool tracee_read(pid_t pid, uint64_t address, void *bytes, size_t size);
 /* Writes there. */
 bool tracee_write(pid_t pid, uint64_t address, const void *bytes, size_t size);
 
-/* What that path means to it: a descriptor opened with O_PATH, or -1 with errno. folder is a
-   descriptor of its, or AT_FDCWD; flags may be O_NOFOLLOW. */
-int tracee_open_path(pid_t pid, int folder, const char *path, int flags);
+/* What a path means to it. */
+struct tracee_path {
+    int directory; /* from where it is looked up, opened with O_PATH; -1: from the root */
+    char text[PATH_MAX + 64]; /* empty: what directory stands for, which may be any file */
+};
 
-/* Whether it sees the same files by the same paths as this process. */
+/* folder is a descriptor of its, or AT_FDCWD. Returns false with errno; else tracee_path_close. */
+bool tracee_find_path(pid_t pid, int folder, const char *path, struct tracee_path *found);
+/* What it leads to now: a descriptor opened with O_PATH, or -1 with errno. flags may be O_NOFOLLOW.
+ */
+int tracee_path_open(const struct tracee_path *path, int flags);
+void tracee_path_close(struct tracee_path *path);
+
+/* Whether it sees the same files by the same paths as this process: its mount namespace is the
+   same, and its root is the same place of the same mount. */
 bool tracee_sees_ours(pid_t pid);
+
+/* Whether users and rights mean the same to it: its user namespace is the same. */
+bool tracee_has_our_users(pid_t pid);
 
 /* A part of the dynamic linker that is mapped. */
 struct tracee_linker {
@@ -31,14 +47,28 @@ struct tracee_linker {
    process has mappings. */
 bool tracee_find_linker(pid_t pid, uint64_t instruction, struct tracee_linker *linker);
 
-/* Who traces it and whose files it may open, as the kernel says. False: it is gone. */
+#define TRACEE_MOST_GROUPS 1024
+
+/* What the kernel says of it, as seen from here. */
 struct tracee_look {
-    bool is_traced;       /* by a debugger, strace, … */
-    unsigned user, group; /* its file system ids, as they are here */
-    uint64_t rights;      /* its effective capabilities */
+    bool is_traced; /* by a debugger, strace, … */
+    bool has_no_new_privs;
+    unsigned filters;     /* of seccomp */
+    unsigned user, group; /* whose files it may open */
+    unsigned real_user, real_group;
+    uint64_t rights, permitted; /* its capabilities, effective ones first */
+    size_t group_count;         /* the others that it has */
+    gid_t groups[TRACEE_MOST_GROUPS];
 };
 
+/* False: it is gone, or has more groups than that. */
 bool tracee_look(pid_t pid, struct tracee_look *look);
+
+/* Its rights are then those of its real user, which access(2) asks for. */
+void tracee_become_real(struct tracee_look *look);
+
+/* Whether any process runs the program that is this file. Takes as long as there are processes. */
+bool tracee_runs_somewhere(const struct stat *program);
 
 /* Whether it is a thread of that process. */
 bool tracee_is_of(pid_t pid, pid_t process);

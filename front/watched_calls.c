@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/prctl.h>
 #include <linux/seccomp.h>
 #include <stdbool.h>
 #include <sys/syscall.h>
@@ -50,18 +51,44 @@
     }
 #define CHANGE(call, ...)                                                                          \
     {                                                                                              \
-        SYS_##call, CALL_CHANGE, __VA_ARGS__, NONE, NONE, 0                                        \
+        SYS_##call, CALL_CHANGE, __VA_ARGS__, NONE, NONE, ALWAYS                                   \
+    }
+#define NO_PATHS                                                                                   \
+    {                                                                                              \
+        {NONE, NONE},                                                                              \
+        {                                                                                          \
+            NONE, NONE                                                                             \
+        }                                                                                          \
+    }
+#define ALWAYS                                                                                     \
+    {                                                                                              \
+        LOOK_AT_NONE, NONE, 0                                                                      \
+    }
+#define UNLESS(argument, bits)                                                                     \
+    {                                                                                              \
+        LOOK_NO_BIT, argument, bits                                                                \
+    }
+#define HAS(argument, bits)                                                                        \
+    {                                                                                              \
+        LOOK_A_BIT, argument, bits                                                                 \
+    }
+#define IF(argument, value)                                                                        \
+    {                                                                                              \
+        LOOK_EQUAL, argument, value                                                                \
     }
 
 static const struct watched_call calls[] = {
-    {SYS_execve, CALL_EXECUTE, ONE(0), NONE, NONE, 0},
-    {SYS_execveat, CALL_EXECUTE, ONE_AT(0), 4, NONE, 0},
-    {SYS_open, CALL_OPEN, ONE(0), 1, NONE, NEVER_OPENED},
-    {SYS_openat, CALL_OPEN, ONE_AT(0), 2, NONE, NEVER_OPENED},
-    {SYS_stat, CALL_STAT, ONE(0), NONE, 1, 0},
-    {SYS_lstat, CALL_STAT, ONE(0), NONE, 1, 0},
-    {SYS_newfstatat, CALL_STAT, ONE_AT(0), 3, 2, AT_EMPTY_PATH},
-    {SYS_statx, CALL_STATX, ONE_AT(0), 2, 4, AT_EMPTY_PATH},
+    {SYS_execve, CALL_EXECUTE, ONE(0), NONE, NONE, ALWAYS},
+    {SYS_execveat, CALL_EXECUTE, ONE_AT(0), 4, NONE, ALWAYS},
+    {SYS_open, CALL_OPEN, ONE(0), 1, NONE, UNLESS(1, NEVER_OPENED)},
+    {SYS_openat, CALL_OPEN, ONE_AT(0), 2, NONE, UNLESS(2, NEVER_OPENED)},
+    {SYS_stat, CALL_STAT, ONE(0), NONE, 1, ALWAYS},
+    {SYS_lstat, CALL_STAT, ONE(0), NONE, 1, ALWAYS},
+    {SYS_newfstatat, CALL_STAT, ONE_AT(0), 3, 2, UNLESS(3, AT_EMPTY_PATH)},
+    {SYS_statx, CALL_STATX, ONE_AT(0), 2, 4, UNLESS(2, AT_EMPTY_PATH)},
+    {SYS_access, CALL_ACCESS, ONE(0), NONE, NONE, HAS(1, W_OK)},
+    {SYS_faccessat, CALL_ACCESS, ONE_AT(0), NONE, NONE, HAS(2, W_OK)},
+    {SYS_faccessat2, CALL_ACCESS, ONE_AT(0), 3, NONE, HAS(2, W_OK)},
     CHANGE(creat, ONE(0)),
     CHANGE(truncate, ONE(0)),
     CHANGE(unlink, ONE(0)),
@@ -83,49 +110,72 @@ static const struct watched_call calls[] = {
     CHANGE(utimensat, ONE_AT(0)),
     CHANGE(setxattr, ONE(0)),
     CHANGE(lsetxattr, ONE(0)),
+    {SYS_seccomp, CALL_CONFINE, NO_PATHS, NONE, NONE, ALWAYS},
+    {SYS_prctl, CALL_CONFINE, NO_PATHS, NONE, NONE, IF(0, PR_SET_SECCOMP)},
+    {SYS_landlock_restrict_self, CALL_CONFINE, NO_PATHS, NONE, NONE, ALWAYS},
 };
 
 #define CALLS (sizeof(calls) / sizeof(*calls))
 
 const struct watched_call *watched_call_find(int number)
 {
+    number &= (int)~X32_BIT;
     for (size_t i = 0; i < CALLS; i++)
         if (calls[i].number == number)
             return &calls[i];
     return NULL;
 }
 
+#define LOAD(field)   BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define RETURN(value) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_##value)
+#define JUMP(how, value, true_steps, false_steps)                                                  \
+    BPF_JUMP(BPF_JMP | BPF_K | BPF_##how, (unsigned)(value), true_steps, false_steps)
+#define EMIT(...) program[at++] = (struct sock_filter)__VA_ARGS__
+
+/* number of the call? -> a look at it, if there is one to be taken -> notify */
+static size_t emit_call(struct sock_filter *program, const struct watched_call *call)
+{
+    const unsigned argument =
+        offsetof(struct seccomp_data, args) + 8 * (unsigned)call->which.argument;
+    const bool looks = call->which.look != LOOK_AT_NONE, has = call->which.look == LOOK_A_BIT;
+    size_t at = 0;
+
+    EMIT(JUMP(JEQ, call->number, 0, looks ? 4 : 1));
+    if (looks) {
+        EMIT(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, argument));
+        if (call->which.look == LOOK_EQUAL)
+            EMIT(JUMP(JEQ, call->which.value, 1, 0));
+        else
+            EMIT(JUMP(JSET, call->which.value, has, !has));
+        EMIT(RETURN(ALLOW));
+    }
+    EMIT(RETURN(USER_NOTIF));
+    return at;
+}
+
 /*
+ *      landlock_restrict_self -> notify: its number is the same in all three worlds
  *      not x86-64, or x32     -> allow
  *      number of a call       -> notify, the calls with flags by way of a look at them
  *      anything else          -> allow
  */
 static size_t make_program(struct sock_filter *program)
 {
-    const struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-    const struct sock_filter notify = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF);
     size_t at = 0;
 
-#define EMIT(...) program[at++] = (struct sock_filter)__VA_ARGS__
-    EMIT(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)));
-    EMIT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0));
-    program[at++] = allow;
-    EMIT(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
-    EMIT(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, X32_BIT, 0, 1));
-    program[at++] = allow;
-    for (size_t i = 0; i < CALLS; i++) {
-        const bool looks = calls[i].passes != 0;
-        EMIT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)calls[i].number, 0, looks ? 4 : 1));
-        if (looks) {
-            EMIT(BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-                          offsetof(struct seccomp_data, args) + 8 * (unsigned)calls[i].flags));
-            EMIT(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, calls[i].passes, 0, 1));
-            program[at++] = allow;
-        }
-        program[at++] = notify;
-    }
-    program[at++] = allow;
-#undef EMIT
+    EMIT(LOAD(nr));
+    EMIT(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, ~X32_BIT));
+    EMIT(JUMP(JEQ, SYS_landlock_restrict_self, 0, 1));
+    EMIT(RETURN(USER_NOTIF));
+    EMIT(LOAD(arch));
+    EMIT(JUMP(JEQ, AUDIT_ARCH_X86_64, 1, 0));
+    EMIT(RETURN(ALLOW));
+    EMIT(LOAD(nr));
+    EMIT(JUMP(JSET, X32_BIT, 0, 1));
+    EMIT(RETURN(ALLOW));
+    for (size_t i = 0; i < CALLS; i++)
+        at += emit_call(program + at, &calls[i]);
+    EMIT(RETURN(ALLOW));
     return at;
 }
 
@@ -144,7 +194,7 @@ static int install(const struct sock_fprog *program)
    That is not asked for: set-uid programs of a recording by root run as ever. */
 int filter_install(void)
 {
-    struct sock_filter program[6 + 5 * CALLS + 1];
+    struct sock_filter program[10 + 5 * CALLS + 1];
     const struct sock_fprog whole = {(unsigned short)make_program(program), program};
 
     return install(&whole);

@@ -5,9 +5,11 @@
  *      open …          likewise a library that the dynamic linker opens; everybody else gets the
  *                      original of a file that was bound over
  *      stat …          likewise, everybody is told of the original
+ *      access …        likewise, whether it may be written
  *      unlink …        a file that is bound over is freed before it is changed or removed
+ *      seccomp …       whoever gives up rights is noticed (front/rights.h)
  *
- * All other calls go on at once, and so do those of i386 programs.
+ * All other calls go on at once, and so do those of i386 programs but landlock_restrict_self.
  */
 #ifndef UMBRA_FRONT_WATCHED_CALLS_H
 #define UMBRA_FRONT_WATCHED_CALLS_H
@@ -19,11 +21,20 @@ enum call_kind {
     CALL_OPEN,
     CALL_STAT,  /* struct stat */
     CALL_STATX, /* struct statx */
+    CALL_ACCESS,
     CALL_CHANGE,
+    CALL_CONFINE, /* landlock_restrict_self, seccomp, prctl(PR_SET_SECCOMP) */
 };
 
 #define CALL_PATHS 2
 #define CALL_NONE  (-1) /* no argument: the working directory, no path, no flags */
+
+enum call_look {
+    LOOK_AT_NONE, /* each such call is watched */
+    LOOK_NO_BIT,  /* those that have none of the bits */
+    LOOK_A_BIT,   /* those that have one of them */
+    LOOK_EQUAL,
+};
 
 struct watched_call {
     int number;
@@ -33,10 +44,14 @@ struct watched_call {
     } paths[CALL_PATHS];
     signed char flags;
     signed char buffer; /* where the answer goes */
-    unsigned passes;    /* flags with which it is not watched */
+    struct {
+        enum call_look look;
+        signed char argument;
+        unsigned value;
+    } which;
 };
 
-/* Null for a call that is not watched. */
+/* Null for a call that is not watched. The number may be one of x32. */
 const struct watched_call *watched_call_find(int number);
 
 /* From now on calls of this process and of all that it starts wait at the listener that is
