@@ -356,7 +356,7 @@ static enum cached make(struct cache *cache, int file, const struct stat *origin
     enum cached cached = instrument(cache, file, part, reason);
 
     if (cached == CACHED && (!resemble(part, original) || rename(part, result) < 0)) {
-        snprintf(reason, CACHE_REASON_SIZE, "%s: %s", result, strerror(errno));
+        snprintf(reason, CACHE_REASON_SIZE, "the cache cannot be written: %s", strerror(errno));
         cached = CACHED_FAILED;
     }
     if (cached != CACHED)
@@ -369,8 +369,8 @@ static enum cached make(struct cache *cache, int file, const struct stat *origin
     return cached;
 }
 
-enum cached cache_get(struct cache *cache, int original, const char *path, char result[PATH_MAX],
-                      char reason[CACHE_REASON_SIZE])
+static enum cached find_or_make(struct cache *cache, int original, const char *path,
+                                char result[PATH_MAX], char reason[CACHE_REASON_SIZE])
 {
     char key[KEY_LENGTH + 1], *left;
     struct stat status;
@@ -391,6 +391,19 @@ enum cached cache_get(struct cache *cache, int original, const char *path, char 
     is_left = read_reason(left, reason);
     free(left);
     return is_left ? CACHED_LEFT : make(cache, original, &status, result, reason);
+}
+
+enum cached cache_get(struct cache *cache, int original, const char *path, struct cached_file *copy,
+                      char reason[CACHE_REASON_SIZE])
+{
+    enum cached cached = find_or_make(cache, original, path, copy->path, reason);
+
+    copy->file = cached == CACHED ? open(copy->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    if (cached == CACHED && copy->file < 0) {
+        snprintf(reason, CACHE_REASON_SIZE, "its copy cannot be read: %s", strerror(errno));
+        cached = CACHED_FAILED;
+    }
+    return cached;
 }
 
 /* --- keeping within the limit --- */

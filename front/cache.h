@@ -39,8 +39,14 @@ struct cache {
     bool has_grown;       /* since it was trimmed */
 };
 
+/* An instrumented file. What is to be bound or copied is what is open: it was judged. */
+struct cached_file {
+    int file;            /* open for reading; to be closed; -1 of what is not CACHED */
+    char path[PATH_MAX]; /* its name in the cache, for who makes a link to it */
+};
+
 enum cached {
-    CACHED,        /* the path of the instrumented file */
+    CACHED,        /* the instrumented file */
     CACHED_LEFT,   /* it cannot be instrumented, for that reason */
     CACHED_FAILED, /* something else went wrong: likewise a reason, not remembered */
 };
@@ -50,7 +56,7 @@ enum cached {
 void cache_open(struct cache *cache, const struct words *options, const char *apart);
 
 /* The instrumented form of what is open and lies at that absolute path. */
-enum cached cache_get(struct cache *cache, int original, const char *path, char result[PATH_MAX],
+enum cached cache_get(struct cache *cache, int original, const char *path, struct cached_file *copy,
                       char reason[CACHE_REASON_SIZE]);
 
 /* To be called when what cache_get returned has been linked to: removes the least recently used

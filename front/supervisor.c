@@ -114,7 +114,8 @@ static void put_in_place(struct supervisor *supervisor, int name, const struct s
 
 static void instrument(struct supervisor *supervisor, int name, int file, const struct stat *status)
 {
-    char path[PATH_MAX], copy[PATH_MAX], reason[CACHE_REASON_SIZE];
+    char path[PATH_MAX], reason[CACHE_REASON_SIZE];
+    struct cached_file copy;
     struct statvfs system;
     const char *why;
 
@@ -128,10 +129,12 @@ static void instrument(struct supervisor *supervisor, int name, int file, const 
         leave(supervisor, status, path, why);
         return;
     }
-    if (cache_get(supervisor->wish->cache, file, path, copy, reason) == CACHED)
-        put_in_place(supervisor, name, status, path, copy);
+    if (cache_get(supervisor->wish->cache, file, path, &copy, reason) == CACHED)
+        put_in_place(supervisor, name, status, path, copy.path);
     else
         leave(supervisor, status, path, reason);
+    if (copy.file >= 0)
+        close(copy.file);
     cache_trim(supervisor->wish->cache);
 }
 
