@@ -10,6 +10,7 @@
 
 #include "front/below.h"
 #include "front/cache.h"
+#include "front/cache_limit.h"
 #include "front/image_kind.h"
 #include "front/recorded_image.h"
 #include "front/say.h"

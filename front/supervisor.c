@@ -21,6 +21,7 @@
 #include "front/image_kind.h"
 #include "front/known_files.h"
 #include "front/bind_mount.h"
+#include "front/cache_limit.h"
 #include "front/recorded_image.h"
 #include "front/say.h"
 #include "front/tracee.h"
