@@ -94,6 +94,15 @@ equal 'left in the cache' "$(ls cache/umbra/images)" letter
 echo '-- one who may not give files away'
 # as_user COMMAND…: somebody else, if we are root
 user=$((20000 + $$ % 20000 * 2))
+cleanup()
+{
+    local status=$?
+    set +e
+    ((EUID != 0)) || rmdir "/tmp/umbra-$user/commands" "/tmp/umbra-$user" 2>/dev/null
+    (exit "$status")
+    end_of_script
+}
+trap cleanup EXIT
 as_user=()
 ((EUID != 0)) || as_user=(setpriv --reuid=$user --regid=$user --clear-groups)
 mkdir -m 755 home
