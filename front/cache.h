@@ -4,43 +4,54 @@
  *      $XDG_CACHE_HOME/umbra, else ~/.cache/umbra
  *          images/KEY          an instrumented file
  *          images/KEY.left     why there is none: a line
+ *          images/part-NUMBER  one that is being made
  *          limit               bytes that all of them may take, as text
  *          lock                held (flock) by who removes some
  *
- * KEY is XXH3 128 of all that an instrumented file depends on: the original's content, path, time,
- * permissions and owner, the content of `instrument` and of the agent, and the options. The copy
- * has the time, permissions and owner of its original, as it takes its place. So whoever finds a
- * file under its key can take it as it is.
+ * KEY is a hash of all that an instrumented file depends on, and of whose it is: front/cache_key.h.
+ * The copy has the time, permissions and owner of its original, as it takes its place
+ * (front/resemblance.h). Whoever finds one under its key compares it with the original, and takes
+ * it if that is what he would have made: one that is another's, may be read by others, or says that
+ * it was made of another file, is made anew.
  *
- * A file is made under another name and renamed: two that make the same one at once both succeed,
- * and the second replaces the first by the same. What is bound, mapped or linked elsewhere lives on
- * when its name in the cache is removed. The least recently used go first; a use sets the time of
- * access.
+ * The folder is opened once, and judged on the way there (front/trusted_folder.h). All in it is
+ * opened by that descriptor, without following a link and without waiting for anybody.
+ *
+ * A file is made under another name and renamed. Of two that make the same one at once, the slower
+ * takes what the faster has made. What is bound, mapped or linked elsewhere lives on when its name
+ * in the cache is removed.
  */
 #ifndef UMBRA_FRONT_CACHE_H
 #define UMBRA_FRONT_CACHE_H
 
 #include <limits.h>
 #include <stdbool.h>
-#include <stdint.h>
 
+#include "front/cache_key.h"
+#include "front/instrumenting.h"
+#include "front/trusted_folder.h"
 #include "front/words.h"
 
-#define CACHE_LIMIT       (4ull << 30)
-#define CACHE_LARGEST     (2ll << 30) /* bytes of a file that is instrumented: all others wait */
-#define CACHE_REASON_SIZE 512
+#define CACHE_REASON_SIZE INSTRUMENTING_REASON_SIZE
+#define CACHE_LEFT_SUFFIX ".left"
+#define CACHE_PART        "part-" /* begins the names of files that are being made */
 
 struct cache {
-    char *folder;
-    char *images;
-    struct words options;   /* of instrument */
-    uint64_t tools;         /* hash of what instruments, and of the options */
+    struct trusted_folder folder, images;
+    struct words options; /* of instrument */
+    struct cache_tools tools;
     bool is_apart;          /* in a folder of the caller's: not the user's cache */
     _Atomic bool has_grown; /* since it was trimmed; cache_get is used by several threads */
 };
 
+/* An instrumented file. What is to be bound or copied is what is open: it was judged. */
+struct cached_file {
+    int file;            /* open for reading; to be closed; -1 of what is not CACHED */
+    char path[PATH_MAX]; /* its name in the cache, for who makes a link to it */
+};
+
 enum cached {
-    CACHED,        /* the path of the instrumented file */
+    CACHED,        /* the instrumented file */
     CACHED_LEFT,   /* it cannot be instrumented, for that reason */
     CACHED_FAILED, /* something else went wrong: likewise a reason, not remembered */
 };
@@ -49,18 +60,12 @@ enum cached {
    is used, and a line says so. Ends the process with a message if neither can be made. */
 void cache_open(struct cache *cache, const struct words *options, const char *apart);
 
+/* The user's own alone, and no tools; `lost` ends the line that says why it cannot be used. */
+bool cache_open_own(struct cache *cache, const char *lost);
+void cache_close(struct cache *cache);
+
 /* The instrumented form of what is open and lies at that absolute path. */
-enum cached cache_get(struct cache *cache, int original, const char *path, char result[PATH_MAX],
+enum cached cache_get(struct cache *cache, int original, const char *path, struct cached_file *copy,
                       char reason[CACHE_REASON_SIZE]);
-
-/* To be called when what cache_get returned has been linked to: removes the least recently used
-   until the rest keeps within the limit. */
-void cache_trim(struct cache *cache);
-
-/* `umbra cache`: shows it; removes all; sets the limit and keeps to it. Each returns an exit
-   status. */
-int cache_show(void);
-int cache_clear(void);
-int cache_set_limit(const char *size);
 
 #endif

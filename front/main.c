@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "front/cache.h"
+#include "front/cache_limit.h"
 #include "front/inside.h"
 #include "front/list.h"
 #include "front/record.h"

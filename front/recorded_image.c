@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "front/below.h"
+#include "front/resemblance.h"
 #include "support/memory.h"
 #include "support/utf8.h"
 #include "trace/image_manifest.h"
@@ -77,10 +78,7 @@ static bool copy_file(const char *copy, int folder, const char *name)
         return false;
     to = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700);
     if (to >= 0) {
-        ok = copy_content(to, from) &&
-             (fchown(to, status.st_uid, status.st_gid) == 0 || geteuid() != 0) &&
-             fchmod(to, status.st_mode & 0777) == 0 &&
-             futimens(to, (const struct timespec[]){status.st_atim, status.st_mtim}) == 0;
+        ok = copy_content(to, from) && file_resemble(to, from, &status);
         close(to);
     }
     close(from);

@@ -10,6 +10,7 @@
 
 #include "front/below.h"
 #include "front/cache.h"
+#include "front/cache_limit.h"
 #include "front/image_kind.h"
 #include "front/recorded_image.h"
 #include "front/say.h"
@@ -31,7 +32,8 @@ struct shadow {
  * there is none. */
 static char *instrument(struct shadow *shadow, const char *path)
 {
-    char copy[PATH_MAX], reason[CACHE_REASON_SIZE] = "", *original = realpath(path, NULL);
+    char reason[CACHE_REASON_SIZE] = "", *original = realpath(path, NULL);
+    struct cached_file copy = {.file = -1};
     char *image = NULL;
     struct image_look look;
     int file = original ? regular_file_open(original) : -1;
@@ -42,12 +44,14 @@ static char *instrument(struct shadow *shadow, const char *path)
         snprintf(reason, sizeof(reason), "%s", regular_file_error());
     else if (look.kind == IMAGE_KIND_ELF && !image_is_never_instrumented(original) &&
              !image_has_rights(file) &&
-             cache_get(&shadow->cache, file, original, copy, reason) == CACHED)
-        image = recorded_image_keep(shadow->recording, original, copy);
+             cache_get(&shadow->cache, file, original, &copy, reason) == CACHED)
+        image = recorded_image_keep(shadow->recording, original, copy.path);
     if (image)
         recorded_image_note(shadow->recording, "instrumented", original, image);
     else if (*reason)
         recorded_image_note(shadow->recording, "left", original ? original : path, reason);
+    if (copy.file >= 0)
+        close(copy.file);
     if (file >= 0)
         close(file);
     free(original);

@@ -27,6 +27,7 @@
 #include "front/loaders.h"
 #include "front/notifications.h"
 #include "front/bind_mount.h"
+#include "front/cache_limit.h"
 #include "front/recorded_image.h"
 #include "front/rights.h"
 #include "front/say.h"
@@ -148,7 +149,8 @@ static enum place find_place(const struct supervisor *supervisor, const char *pa
 
 static void instrument(struct supervisor *supervisor, int name, int file, const struct stat *status)
 {
-    char path[PATH_MAX], copy[PATH_MAX], reason[CACHE_REASON_SIZE];
+    char path[PATH_MAX], reason[CACHE_REASON_SIZE];
+    struct cached_file copy;
     struct statvfs system;
     enum place place;
     const char *why;
@@ -169,10 +171,12 @@ static void instrument(struct supervisor *supervisor, int name, int file, const 
         leave(supervisor, status, path, why);
         return;
     }
-    if (cache_get(supervisor->wish->cache, file, path, copy, reason) == CACHED)
-        put_in_place(supervisor, name, status, path, copy);
+    if (cache_get(supervisor->wish->cache, file, path, &copy, reason) == CACHED)
+        put_in_place(supervisor, name, status, path, copy.path);
     else
         leave(supervisor, status, path, reason);
+    if (copy.file >= 0)
+        close(copy.file);
     cache_trim(supervisor->wish->cache);
 }
 

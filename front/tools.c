@@ -218,8 +218,8 @@ static void keep_to(const struct tool_limits *limits)
 
 /* Returns false if it cannot be started. Between fork and exec nothing is called that another
    thread may have in hand. */
-static bool begin_silently(struct running_tool *tool, char *const *arguments, int file,
-                           const struct tool_limits *limits)
+static bool begin_silently(struct running_tool *tool, char *const *arguments,
+                           const int *inherited, const struct tool_limits *limits)
 {
     int ends[2];
 
@@ -231,8 +231,8 @@ static bool begin_silently(struct running_tool *tool, char *const *arguments, in
     tool->pid = fork();
     if (tool->pid == 0) {
         become_silent(ends[1]);
-        if (file >= 0)
-            fcntl(file, F_SETFD, 0);
+        for (; inherited && *inherited >= 0; inherited++)
+            fcntl(*inherited, F_SETFD, 0);
         if (limits)
             keep_to(limits);
         execv(arguments[0], arguments);
@@ -257,7 +257,7 @@ int tool_run_silently(char *const *arguments, char *text, size_t size)
 {
     struct running_tool tool = {.from = -1, .ended = -1, .pid = -1, .text = text, .size = size};
 
-    if (begin_silently(&tool, arguments, -1, NULL))
+    if (begin_silently(&tool, arguments, NULL, NULL))
         while (!read_until_end(&tool, INT_MAX))
             ;
     return end_silently(&tool);
@@ -307,15 +307,15 @@ static bool run_within(struct running_tool *tool, unsigned seconds)
     return has_ended;
 }
 
-int tool_run_limited(char *const *arguments, int file, const struct tool_limits *limits, char *text,
-                     size_t size)
+int tool_run_limited(char *const *arguments, const int *inherited,
+                     const struct tool_limits *limits, char *text, size_t size)
 {
     struct running_tool tool = {.from = -1, .ended = -1, .pid = -1, .text = text, .size = size};
     bool has_ended = true;
     int status;
 
     take_place();
-    if (begin_silently(&tool, arguments, file, limits))
+    if (begin_silently(&tool, arguments, inherited, limits))
         has_ended = run_within(&tool, limits->seconds);
     else
         leave_place();

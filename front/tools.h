@@ -41,10 +41,10 @@ struct tool_limits {
 #define TOOL_TOO_LONG (-1) /* it was ended after limits->seconds */
 
 /* Likewise, within limits, as one of as many at a time as there are processors; others wait. One
-   that runs for a minute does not keep others waiting any longer. It inherits `file`, too. To be
-   called by several threads. Returns TOOL_TOO_LONG as well. */
-int tool_run_limited(char *const *arguments, int file, const struct tool_limits *limits, char *text,
-                     size_t size);
+   that runs for a minute does not keep others waiting any longer. It inherits descriptors, too, up to
+   -1. To be called by several threads. Returns TOOL_TOO_LONG as well. */
+int tool_run_limited(char *const *arguments, const int *inherited,
+                     const struct tool_limits *limits, char *text, size_t size);
 
 /* Becomes it. Returns only if that fails, with errno. */
 void tool_become(char *const *arguments);

@@ -130,5 +130,5 @@ fi
 # Nor does root take files from a cache that another user could put in another's place.
 mkdir -p theirs/cache
 XDG_CACHE_HOME=$work/theirs/cache "$umbra" record -o apart.data -- ./hello >recorded.out 2>said
-contains said "^umbra: $work/theirs/cache/umbra: the cache cannot be used: is in a directory in which another user can rename things; "
+contains said "^umbra: $work/theirs/cache/umbra: the cache cannot be used: is in a directory in which another user can rename things, $work/theirs; "
 contains apart.data/files '^instrumented	.*/hello	'

@@ -1,0 +1,43 @@
+#include "support/private_group.h"
+
+#include <grp.h>
+#include <pwd.h>
+#include <stddef.h>
+
+/* Those whose first group it is. Counts them. */
+static bool are_all(gid_t group, uid_t user, size_t *members)
+{
+    const struct passwd *entry;
+    bool ok = true;
+
+    setpwent();
+    while (ok && (entry = getpwent())) {
+        ok = entry->pw_gid != group || entry->pw_uid == user;
+        *members += entry->pw_gid == group;
+    }
+    endpwent();
+    return ok;
+}
+
+/* Those whom the group lists. A name that nobody has any more may be given to another. */
+static bool are_all_listed(gid_t group, uid_t user, size_t *members)
+{
+    const struct group *entry = getgrgid(group);
+    const struct passwd *member;
+
+    if (!entry)
+        return false;
+    for (char **name = entry->gr_mem; *name; name++, ++*members) {
+        member = getpwnam(*name);
+        if (!member || member->pw_uid != user)
+            return false;
+    }
+    return true;
+}
+
+bool group_is_private(gid_t group, uid_t user)
+{
+    size_t members = 0;
+
+    return are_all_listed(group, user, &members) && are_all(group, user, &members) && members > 0;
+}
