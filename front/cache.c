@@ -419,12 +419,14 @@ static enum cached instrument(const struct cache *cache, int original, const cha
     return cached;
 }
 
-/* The time of the original, and as far as allowed its owner: it takes the original's place. */
+/* The time of the original, and as far as allowed its owner: it takes the original's place. EINVAL:
+   a user namespace has no number for him. */
 static bool resemble(const char *part, const struct stat *original)
 {
     const struct timespec times[] = {{.tv_nsec = UTIME_NOW}, original->st_mtim};
 
-    if (lchown(part, original->st_uid, original->st_gid) < 0 && geteuid() == 0)
+    if (lchown(part, original->st_uid, original->st_gid) < 0 && geteuid() == 0 &&
+        errno != EINVAL)
         return false;
     return chmod(part, original->st_mode & 0777) == 0 && utimensat(AT_FDCWD, part, times, 0) == 0;
 }

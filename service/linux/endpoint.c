@@ -28,8 +28,10 @@ static void close_if_open(int *fd)
 
 static bool find_paths(struct endpoint *endpoint, const char *instance)
 {
-    size_t stem = protocol_socket_path(endpoint->socket_path, getenv("XDG_RUNTIME_DIR"), instance,
-                                       (unsigned)geteuid());
+    const char *own = getenv("UMBRA_RUNTIME_DIR");
+    size_t stem =
+        protocol_socket_path(endpoint->socket_path, own && *own ? own : getenv("XDG_RUNTIME_DIR"),
+                             instance, (unsigned)geteuid());
 
     if (!stem || endpoint->socket_path[0] != '/')
         return false;
