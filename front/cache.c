@@ -425,8 +425,7 @@ static bool resemble(const char *part, const struct stat *original)
 {
     const struct timespec times[] = {{.tv_nsec = UTIME_NOW}, original->st_mtim};
 
-    if (lchown(part, original->st_uid, original->st_gid) < 0 && geteuid() == 0 &&
-        errno != EINVAL)
+    if (lchown(part, original->st_uid, original->st_gid) < 0 && geteuid() == 0 && errno != EINVAL)
         return false;
     return chmod(part, original->st_mode & 0777) == 0 && utimensat(AT_FDCWD, part, times, 0) == 0;
 }

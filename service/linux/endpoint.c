@@ -15,7 +15,9 @@
 
 #include "service/base/message.h"
 #include "service/linux/inherited.h"
+#include "service/linux/leftovers.h"
 #include "service/linux/packet.h"
+#include "service/server/command_link.h"
 
 #define BACKLOG 1024
 
@@ -197,6 +199,17 @@ static bool listen_there(struct endpoint *endpoint, int taken)
     return endpoint->spare >= 0;
 }
 
+/* Ours is held, so that it stays. */
+static void sweep(const struct endpoint *endpoint)
+{
+    char folder[PROTOCOL_PATH_SIZE];
+
+    command_link_clean(); /* before the sockets go that tell which links are left */
+    strcpy(folder, endpoint->socket_path);
+    cut_last_part(folder);
+    leftovers_sweep(folder);
+}
+
 bool endpoint_open(struct endpoint *endpoint, const char *instance)
 {
     return endpoint_take_over(endpoint, instance, -1);
@@ -223,6 +236,7 @@ bool endpoint_take_over(struct endpoint *endpoint, const char *instance, int lis
     }
     if (!make_directory(endpoint) || !take_lock(endpoint, instance))
         return false;
+    sweep(endpoint);
     if (listen_there(endpoint, listener))
         return true;
     endpoint_close(endpoint);
