@@ -150,7 +150,7 @@ static const char *random_path(void)
         snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", in_dir, name);
         return path;
     case 7:
-        snprintf(path, sizeof(path), "%s/", name);
+        snprintf(path, sizeof(path), "./%s/", name); /* never the root */
         return path;
     case 8:
         memset(path, 'a', sizeof(path));
