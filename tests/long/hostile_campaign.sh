@@ -9,10 +9,13 @@ unset DISPLAY WAYLAND_DISPLAY
 gcc -O1 -g -o hostile_calls "$TESTS/programs/hostile_calls.c"
 echo 'int main(void) { return 7; }' >program.c
 gcc program.c -o program
-mkdir scene
 for ((run = 0; run < ${CALLS:-200000} / 20000; run++, seed++)); do
     echo "seed $seed"
+    rm -rf scene # its attributes would stay
+    mkdir scene
     timeout 60 ./hostile_calls "$seed" 20000 ./program scene >native.calls
+    rm -rf scene
+    mkdir scene
     timeout -k 5 120 "$BUILD/front/umbra" record --quiet -- ./hostile_calls "$seed" 20000 ./program scene \
         >recorded.calls 2>said || fail "seed $seed: status $?: $(<said)"
     cmp -s native.calls recorded.calls || {
