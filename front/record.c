@@ -15,6 +15,7 @@
 
 #include "front/cache.h"
 #include "front/inside.h"
+#include "front/meeting_place.h"
 #include "front/new_recording.h"
 #include "front/say.h"
 #include "front/supervisor.h"
@@ -462,6 +463,7 @@ int record_main(int count, char **arguments)
         run_unrecorded(&run.options, run.path, run.inside.mask, why);
     instance = memory_print("umbra-record-%d", (int)getpid());
     note_beginning(recording, &run.options, instance);
+    meeting_place_choose(recording, instance);
     run.inside.path = run.path;
     run.inside.options = run.options.instrument;
     run.inside.recording = recording;
@@ -474,6 +476,7 @@ int record_main(int count, char **arguments)
     if (!has_begun(&run))
         return end_without(&run, status);
     note_end(recording, status);
+    meeting_place_leave(recording);
     if (!run.options.children)
         keep_program_alone(recording);
     tell(recording, &run.options);

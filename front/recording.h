@@ -3,7 +3,7 @@
  *
  *      umbra.data/
  *          recording       first line "umbra recording 1", then lines NAME<tab>VALUE:
- *              command, began, instance, pid, status
+ *              command, began, instance, meeting (meeting_place.h), pid, status
  *          traces/         what call_trace_service wrote
  *          images/PATH     the instrumented file that took the place of PATH (recorded_image.h)
  *          files           a line for each program and library that was met:

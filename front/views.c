@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "front/below.h"
+#include "front/meeting_place.h"
 #include "front/recording.h"
 #include "front/say.h"
 #include "front/tools.h"
@@ -297,6 +298,7 @@ int top_main(int count, char **arguments)
     read_arguments(&asked, 1, arguments);
     recording_open(&recording, recording_or_default(&asked));
     instance = recording_value(&recording, "instance");
+    meeting_place_find(&recording);
     require_service(&recording, instance ? instance : "default");
     words_add(&words, tools_find()->service);
     words_add(&words, "top");

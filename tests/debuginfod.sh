@@ -1,7 +1,9 @@
 #!/bin/bash
 # Names and lines of a stripped program from a debuginfod server: only if DEBUGINFOD_URLS names one, and not
 # with --no-debuginfod. A server that is gone, or does not know the file, costs a line at most.
-# needs: gcc binutils debuginfod curl
+# needs: gcc binutils debuginfod curl util-linux
+((EUID != 0)) || # root asks no server of its environment: debuginfod_rights.sh
+    exec setpriv --reuid=54321 --regid=54321 --clear-groups bash "$0"
 . "$(dirname "$0")/lib.sh"
 
 export DEBUGINFOD_CACHE_PATH=$work/cache HOME=$work

@@ -32,7 +32,7 @@ static int instance_is_well_formed(const char *instance)
     return 1;
 }
 
-size_t protocol_socket_path(char path[PROTOCOL_PATH_SIZE], const char *xdg_runtime_dir,
+size_t protocol_socket_path(char path[PROTOCOL_PATH_SIZE], const char *runtime_dir,
                             const char *instance, unsigned uid)
 {
     size_t at = 0;
@@ -41,8 +41,8 @@ size_t protocol_socket_path(char path[PROTOCOL_PATH_SIZE], const char *xdg_runti
         instance = PROTOCOL_DEFAULT_INSTANCE;
     if (!instance_is_well_formed(instance))
         return 0;
-    if (xdg_runtime_dir && *xdg_runtime_dir) {
-        append(path, &at, xdg_runtime_dir);
+    if (runtime_dir && *runtime_dir) {
+        append(path, &at, runtime_dir);
         append(path, &at, "/umbra/");
     } else {
         append(path, &at, "/tmp/umbra-");

@@ -45,7 +45,8 @@
  *                      Not by TCP
  *
  * The socket is DIR/INSTANCE.socket; DIR is $XDG_RUNTIME_DIR/umbra, or /tmp/umbra-UID where
- * XDG_RUNTIME_DIR is not set or empty; INSTANCE is $UMBRA_INSTANCE_ID or "default".
+ * XDG_RUNTIME_DIR is not set or empty; INSTANCE is $UMBRA_INSTANCE_ID or "default". UMBRA_RUNTIME_DIR,
+ * if set, is taken in place of XDG_RUNTIME_DIR, on Linux.
  * A program that was not given these variables, since its parent gave it an environment of its own,
  * finds the service of `start -- COMMAND` by its ancestors: that service is one of them, and while
  * its command runs there is
@@ -165,12 +166,13 @@ struct protocol_command {
 };
 
 /*
- * Writes the socket's path into path, from values of the environment (null if unset).
+ * Writes the socket's path into path, from values of the environment (null if unset; runtime_dir is
+ * that of UMBRA_RUNTIME_DIR, else of XDG_RUNTIME_DIR).
  * instance null or empty means PROTOCOL_DEFAULT_INSTANCE; it may hold letters, digits, '-', '_'
  * and '.', not first. Returns the length, or 0 if it does not fit or the instance is malformed.
  * Uses no library: the agent calls it.
  */
-size_t protocol_socket_path(char path[PROTOCOL_PATH_SIZE], const char *xdg_runtime_dir,
+size_t protocol_socket_path(char path[PROTOCOL_PATH_SIZE], const char *runtime_dir,
                             const char *instance, unsigned uid);
 
 /* Writes the path of the link of the service of that pid, likewise. Returns the length, which is

@@ -1,7 +1,11 @@
 /*
- * Debug files from the servers that DEBUGINFOD_URLS names, by libdebuginfod, which keeps what it
- * fetched in a cache of its own (debuginfod-client-config(7)). The library is loaded when the first
- * file is asked for: it brings some twenty others, and most runs need none.
+ * Debug files from the servers that DEBUGINFOD_URLS names. A process of its own (debug_client.h)
+ * asks them by libdebuginfod, which keeps what it fetched in a cache (debuginfod-client-config(7));
+ * debug_trust.h says which servers and which cache. It is started when the first file is asked for:
+ * the library brings some twenty others, and most runs need none.
+ *
+ * Whatever a server sends, a file has 512 MB at most, all files of a run 1 GB, and the run waits
+ * for 300 s in all; DEBUGINFOD_MAXSIZE and DEBUGINFOD_MAXTIME may say less.
  *
  * Without DEBUGINFOD_URLS, and after a server that cannot be reached, nobody is asked.
  */

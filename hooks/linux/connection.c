@@ -128,6 +128,13 @@ static long connect_to_ancestor(const char *instance)
     return -1;
 }
 
+static const char *runtime_folder(char *const *environment)
+{
+    const char *own = environment_value(environment, "UMBRA_RUNTIME_DIR");
+
+    return own && *own ? own : environment_value(environment, "XDG_RUNTIME_DIR");
+}
+
 /* A variable that is set is followed first. */
 static long connect_to_service(char *const *environment)
 {
@@ -136,8 +143,8 @@ static long connect_to_service(char *const *environment)
     bool is_named = instance && *instance;
     long socket = is_named ? -1 : connect_to_ancestor(0);
 
-    if (socket < 0 && protocol_socket_path(path, environment_value(environment, "XDG_RUNTIME_DIR"),
-                                           instance, (unsigned)SYSCALL0(geteuid)))
+    if (socket < 0 && protocol_socket_path(path, runtime_folder(environment), instance,
+                                           (unsigned)SYSCALL0(geteuid)))
         socket = connect_to(path);
     return socket < 0 && is_named ? connect_to_ancestor(instance) : socket;
 }

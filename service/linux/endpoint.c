@@ -15,7 +15,9 @@
 
 #include "service/base/message.h"
 #include "service/linux/inherited.h"
+#include "service/linux/leftovers.h"
 #include "service/linux/packet.h"
+#include "service/server/command_link.h"
 
 #define BACKLOG 1024
 
@@ -28,8 +30,10 @@ static void close_if_open(int *fd)
 
 static bool find_paths(struct endpoint *endpoint, const char *instance)
 {
-    size_t stem = protocol_socket_path(endpoint->socket_path, getenv("XDG_RUNTIME_DIR"), instance,
-                                       (unsigned)geteuid());
+    const char *own = getenv("UMBRA_RUNTIME_DIR");
+    size_t stem =
+        protocol_socket_path(endpoint->socket_path, own && *own ? own : getenv("XDG_RUNTIME_DIR"),
+                             instance, (unsigned)geteuid());
 
     if (!stem || endpoint->socket_path[0] != '/')
         return false;
@@ -195,6 +199,17 @@ static bool listen_there(struct endpoint *endpoint, int taken)
     return endpoint->spare >= 0;
 }
 
+/* Ours is held, so that it stays. */
+static void sweep(const struct endpoint *endpoint)
+{
+    char folder[PROTOCOL_PATH_SIZE];
+
+    command_link_clean(); /* before the sockets go that tell which links are left */
+    strcpy(folder, endpoint->socket_path);
+    cut_last_part(folder);
+    leftovers_sweep(folder);
+}
+
 bool endpoint_open(struct endpoint *endpoint, const char *instance)
 {
     return endpoint_take_over(endpoint, instance, -1);
@@ -221,6 +236,7 @@ bool endpoint_take_over(struct endpoint *endpoint, const char *instance, int lis
     }
     if (!make_directory(endpoint) || !take_lock(endpoint, instance))
         return false;
+    sweep(endpoint);
     if (listen_there(endpoint, listener))
         return true;
     endpoint_close(endpoint);

@@ -6,9 +6,11 @@
 #ifndef UMBRA_SERVICE_COMMAND_LINK_H
 #define UMBRA_SERVICE_COMMAND_LINK_H
 
-/* Makes the link to socket_path. Where it cannot, one message says what that means. Removes links
-   of services that were killed. */
+/* Makes the link to socket_path. Where it cannot, one message says what that means. */
 void command_link_make(const char *socket_path);
+
+/* Removes the links of services that were killed. */
+void command_link_clean(void);
 
 /* There may be none. */
 void command_link_remove(void);
