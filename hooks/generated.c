@@ -89,11 +89,12 @@ void generated_is_resolved(void)
     is_resolved = true;
 }
 
+/* Where the thread's stack is is not known of each thread: own_size is 0 then. */
 static bool is_on_stack(const struct thread *thread, uint64_t frame, uint64_t above)
 {
-    uint64_t last = thread->own_low + thread->own_size - 2 * sizeof frame;
-
-    return frame > above && frame - above > sizeof frame && frame <= last && frame % 8 == 0;
+    return frame > above && frame - above > sizeof frame && frame % 8 == 0 &&
+           thread->own_size >= 2 * sizeof frame &&
+           frame - thread->own_low <= thread->own_size - 2 * sizeof frame;
 }
 
 /* Or, where no function is on the way, where this code was entered. */

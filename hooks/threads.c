@@ -25,6 +25,21 @@ static void unwind_below(struct thread *thread, uint64_t stack_pointer, uint64_t
     invocations_unwind_overwritten(thread, now);
 }
 
+static void count_live(struct record *record, void *with)
+{
+    *(uint64_t *)with += record_is_live(record);
+}
+
+/* Of calls on a stack that is not known to be the thread's own. */
+static bool has_live_elsewhere(struct thread *thread)
+{
+    uint64_t live = 0;
+
+    if (thread->other_begun)
+        stash_each(&thread->other, count_live, &live);
+    return live != 0;
+}
+
 /*
  * Frames above the stack pointer are those of a C library that is instrumented itself: its
  * start_thread, which never returns, and what it calls to end the thread. These have still to
@@ -40,7 +55,7 @@ void thread_notice_end(struct thread *thread, uint64_t stack_pointer)
     thread_suspend(thread, stack_pointer, session.counts_only ? session_ticks() : ticks);
     if (thread->own.top)
         unwind_below(thread, stack_pointer, thread->now);
-    if (!thread->own.top || record_is_sentinel(thread->own.top)) {
+    if ((!thread->own.top || record_is_sentinel(thread->own.top)) && !has_live_elsewhere(thread)) {
         thread_end(thread, stack_pointer, TRACE_THREAD_ENDED);
     } else {
         thread->entry->end_ticks = ticks;
@@ -165,11 +180,6 @@ static bool is_gone(const struct thread *thread, uint32_t own_tid)
     return thread->tid == own_tid || system_thread_is_gone(thread->tid);
 }
 
-static void count_live(struct record *record, void *with)
-{
-    *(uint64_t *)with += record_is_live(record);
-}
-
 /*
  * Gives back what a thread that is gone held. Coroutines that it began may live on and return on
  * other threads: then the records of foreign stacks, and the state that they name as their owner,
@@ -177,18 +187,17 @@ static void count_live(struct record *record, void *with)
  */
 static bool thread_give_back(struct thread *thread)
 {
-    uint64_t live = 0;
+    bool is_live;
 
     if (thread->begun == session.number && thread->entry->state == TRACE_THREAD_RUNNING)
         thread_end(thread, UINT64_MAX, TRACE_THREAD_ENDED);
     stash_release(&thread->own);
     shadow_release(thread);
-    if (thread->other_begun)
-        stash_each(&thread->other, count_live, &live);
-    if (thread->other_begun && !live)
+    is_live = has_live_elsewhere(thread);
+    if (thread->other_begun && !is_live)
         stash_release(&thread->other);
     pages_give_back(thread->table, thread->table_room * sizeof *thread->table);
-    return live == 0;
+    return !is_live;
 }
 
 void thread_leave(struct thread *thread)

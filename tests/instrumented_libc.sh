@@ -26,7 +26,7 @@ with_library()
     done
 }
 
-for program in thread_ends forks spawns; do
+for program in thread_ends unguarded forks spawns; do
     build $program $program.c
     ln native/$program instrumented/
     with_library ./$program

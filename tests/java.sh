@@ -31,3 +31,13 @@ instrumented libnatives.so
 recorded bin/java -XX:+UseSerialGC Natives 2 5
 calls=$(calls_of Java_Natives_add)
 ((calls >= 120000)) || fail "of 120000 calls of a native method $calls were recorded"
+
+# The C library copied, and HotSpot instrumented: its code is called where a thread's stack is not known.
+mkdir libraries
+instrument --how=copy "$(realpath /lib/x86_64-linux-gnu/libc.so.6)" -o libraries/libc.so.6
+rm -rf traces
+run native bin/java -version
+run instrumented "$BUILD/service/call_trace_service" start --trace-dir="$work/traces" -- \
+    env LD_LIBRARY_PATH="$work/libraries" bin/java -version
+compare_runs "java -version with a copied C library"
+balanced
