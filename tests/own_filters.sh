@@ -15,7 +15,8 @@ lost()
 }
 
 for how in sshd service browser few strict; do
-    for by in "" syscall; do
+    for by in "" syscall exec; do
+        [[ $by != exec || $how == service ]] || continue # the others forbid it
         # shellcheck disable=SC2086
         recorded own_filters $how $by
         equal "$how $by, natively" "$(<native.status)" 0

@@ -1,5 +1,5 @@
 /*
- * Forbids itself system calls and goes on:  own_filters HOW [syscall]
+ * Forbids itself system calls and goes on:  own_filters HOW [syscall|exec]
  *
  *      sshd        what OpenSSH's process that speaks to strangers may do
  *      service     systemd's kind: all but a few groups (@debug, @mount …)
@@ -7,7 +7,8 @@
  *      few         read, write, exit, exit_group
  *      strict      the kernel's own: read, write, exit
  *
- * What is forbidden ends it. The filter is installed by prctl, or by the system call of seccomp.
+ * What is forbidden ends it. The filter is installed by prctl, or by the system call of seccomp. With
+ * `exec` it is installed before the program is executed, as systemd does it: twice is once.
  */
 #define _GNU_SOURCE
 #include "program.h"
@@ -197,7 +198,10 @@ int main(int argc, char **argv)
 
     REQUIRE(argc > 1);
     sum = fib(15);
-    confine(argv[1], argc > 2);
+    if (argc < 3 || strcmp(argv[2], "confined") != 0)
+        confine(argv[1], argc > 2 && !strcmp(argv[2], "syscall"));
+    if (argc > 2 && !strcmp(argv[2], "exec"))
+        execl("/proc/self/exe", argv[0], argv[1], "confined", (char *)0);
     sum += deep(2000) + fib(16) + jumps();
     if (!strcmp(argv[1], "browser") || !strcmp(argv[1], "service"))
         for (int i = 0; i < 3; i++)
