@@ -40,6 +40,8 @@ static const char help[] =
     "  --exclude=PATTERN       leave functions that match alone\n"
     "  --filter=FILE           read patterns from a file\n"
     "  --instrument-imports    also hook calls to functions of other images\n"
+    "  --how=WAY               hook functions in their prologue (default), or copy their\n"
+    "                          bodies where that is certain: copy; instrument --help\n"
     "  --mode=MODE             profile (default), or calltrace: each call with times;\n"
     "                          report: a mode of the grinder\n"
     "  --timing=WAY            time calls: adaptive (default), exact (all) or none\n"

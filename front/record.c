@@ -27,6 +27,7 @@
 
 enum option_code {
     OPTION_INSTRUMENT = 1, /* handed on, as it is */
+    OPTION_HOW,
     OPTION_SERVICE,
     OPTION_OUTPUT,
     OPTION_CHILDREN,
@@ -40,6 +41,7 @@ static const struct option option_table[] = {
     {"exclude", required_argument, NULL, OPTION_INSTRUMENT},
     {"filter", required_argument, NULL, OPTION_INSTRUMENT},
     {"instrument-imports", no_argument, NULL, OPTION_INSTRUMENT},
+    {"how", required_argument, NULL, OPTION_HOW},
     {"mode", required_argument, NULL, OPTION_SERVICE},
     {"timing", required_argument, NULL, OPTION_SERVICE},
     {"node-limit", required_argument, NULL, OPTION_SERVICE},
@@ -89,10 +91,20 @@ static void hand_on(struct words *words, const char *name, const char *value)
     free(path);
 }
 
+static void require_how(const char *value)
+{
+    if (strcmp(value, "prologue") != 0 && strcmp(value, "copy") != 0 && strcmp(value, "auto") != 0)
+        say_and_exit(STATUS_USAGE, "--how=%s: expected prologue, copy or auto", value);
+}
+
 static void take_option(struct options *options, int code, const char *name)
 {
     switch (code) {
     case OPTION_INSTRUMENT:
+        hand_on(&options->instrument, name, optarg);
+        break;
+    case OPTION_HOW:
+        require_how(optarg);
         hand_on(&options->instrument, name, optarg);
         break;
     case OPTION_SERVICE:
