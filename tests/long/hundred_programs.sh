@@ -130,7 +130,7 @@ hashdeep  hashdeep -c md5,sha1,sha256,tiger,whirlpool -b words | tail -1
 rhash     rhash --all --simple words | cksum
 argon2    echo -n pass | argon2 saltsalt -t 2 -m 12 -p 1 -l 24 -r
 figlet    figlet profiler; toilet -f mono9 umbra
-povray    povray -D +Iscene.pov +Opic.ppm +W64 +H48 +FP -GA +WT1 2>/dev/null; cksum pic.ppm
+povray    povray -D +Iscene.pov +Opic.ppm +W64 +H48 +FP -GA +WT1 2>/dev/null; grep -av '^#' pic.ppm | cksum; rm pic.ppm
 tesseract pbmtext 'HELLO 12345' 2>/dev/null | pnmscale 4 | pnmtopng >t.png 2>/dev/null; OMP_THREAD_LIMIT=1 tesseract t.png - 2>/dev/null | tr -d '\f'; rm t.png
 zbar      qrencode -o q.png -s 6 'hello profiler' && zbarimg -q --raw q.png; cksum <q.png; rm q.png
 barcode   barcode -b 123456789012 -e ean13 -S | cksum
@@ -150,7 +150,7 @@ patchutils diff -u words words2 >d; filterdiff -i words2 d | cksum; interdiff d 
 wdiff     wdiff -s words words2 | cksum; dos2unix <words | cksum; enscript -q -B -p - words.ms | grep -v '%%CreationDate' | cksum
 a2ps      a2ps -q -o - --medium=A4 hello.c | grep -v '^%%CreationDate\|^%%For\|(.*20[0-9][0-9]' | wc -l; cowsay -f default moo
 sassc     printf '$a: 3px; @mixin m($x) { width: $x * 2; } .b { @include m($a); .c { color: lighten(#123456, 20%%); } }' | sassc --stdin
-postgres  pg=$(echo /usr/lib/postgresql/*/bin); as=; if [ $(id -u) = 0 ]; then as='setpriv --reuid=65534 --regid=65534 --clear-groups'; mkdir cl && chown 65534 cl; else mkdir cl; fi; $as $pg/initdb -D cl -A trust -U me --no-sync >/dev/null 2>&1; s() { $as $pg/pg_ctl -D cl -l cl/log -o "-k $PWD/cl -c listen_addresses= " -w start >/dev/null; }; q() { $as $pg/psql -X -h $PWD/cl -U me -d postgres -At -c "$1" 2>&1; }; s; q 'create table t as select i, md5(i::text) m from generate_series(1,20000) i; checkpoint; update t set m = reverse(m) where i % 3 = 0'; kill -9 $(head -1 cl/postmaster.pid); sleep 1; rm -f cl/postmaster.pid; s; q 'select count(*), sum(i), max(m) from t'; $as $pg/pg_ctl -D cl -w stop >/dev/null; rm -r cl
+postgres  pg=$(echo /usr/lib/postgresql/*/bin); as=; if [ $(id -u) = 0 ]; then as='setpriv --reuid=65534 --regid=65534 --clear-groups'; mkdir cl && chown 65534 cl; else mkdir cl; fi; $as $pg/initdb -D cl -A trust -U me --no-sync >/dev/null 2>&1; s() { $as $pg/pg_ctl -D cl -l cl/log -o "-k $PWD/cl -c listen_addresses= " -w start >/dev/null; }; q() { $as $pg/psql -X -h $PWD/cl -U me -d postgres -At -c "$1" 2>&1; }; s; q 'create table t as select i, md5(i::text) m from generate_series(1,20000) i; checkpoint; update t set m = reverse(m) where i % 3 = 0'; kill -9 $(head -1 cl/postmaster.pid); for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 0.5; rm -f cl/postmaster.pid; s 2>/dev/null && break; done; q 'select count(*), sum(i), max(m) from t'; $as $pg/pg_ctl -D cl -w stop >/dev/null; rm -r cl
 chromium  chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync --user-data-dir=$PWD/ch --dump-dom page.html 2>/dev/null; rm -rf ch
 libreoffice HOME=$PWD libreoffice --headless --norestore -env:UserInstallation=file://$PWD/lo --convert-to csv:"Text - txt - csv (StarCalc)":44,34,76 --outdir out data.ods >/dev/null 2>&1; cksum out/data.csv; rm -rf out lo .config .cache
 END_OF_TABLE
