@@ -39,6 +39,7 @@ static const char help[] =
     "  --include=PATTERN       hook functions that match\n"
     "  --exclude=PATTERN       leave functions that match alone\n"
     "  --filter=FILE           read patterns from a file\n"
+    "  --leave=PATTERN         leave files that match as they are; with ! in front: do not\n"
     "  --instrument-imports    also hook calls to functions of other images\n"
     "  --mode=MODE             profile (default), or calltrace: each call with times;\n"
     "                          report: a mode of the grinder\n"

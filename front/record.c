@@ -28,6 +28,7 @@
 enum option_code {
     OPTION_INSTRUMENT = 1, /* handed on, as it is */
     OPTION_SERVICE,
+    OPTION_LEAVE,
     OPTION_OUTPUT,
     OPTION_CHILDREN,
     OPTION_IN_PLACE,
@@ -40,6 +41,7 @@ static const struct option option_table[] = {
     {"exclude", required_argument, NULL, OPTION_INSTRUMENT},
     {"filter", required_argument, NULL, OPTION_INSTRUMENT},
     {"instrument-imports", no_argument, NULL, OPTION_INSTRUMENT},
+    {"leave", required_argument, NULL, OPTION_LEAVE},
     {"mode", required_argument, NULL, OPTION_SERVICE},
     {"timing", required_argument, NULL, OPTION_SERVICE},
     {"node-limit", required_argument, NULL, OPTION_SERVICE},
@@ -59,7 +61,7 @@ static const struct option option_table[] = {
 };
 
 struct options {
-    struct words instrument, service;
+    struct words instrument, service, leave;
     const char *output;
     bool children, in_place, is_verbose, is_quiet;
     char **program; /* and its arguments */
@@ -97,6 +99,9 @@ static void take_option(struct options *options, int code, const char *name)
         break;
     case OPTION_SERVICE:
         hand_on(&options->service, name, optarg);
+        break;
+    case OPTION_LEAVE:
+        words_add(&options->leave, optarg);
         break;
     case 'o':
     case OPTION_OUTPUT:
@@ -378,8 +383,8 @@ static char *prepare(struct run *run)
 
 static bool begin_supervisor(struct run *run)
 {
-    const struct supervisor_wish wish = {&run->made.recording, &run->cache, !run->options.children,
-                                         run->options.is_verbose};
+    const struct supervisor_wish wish = {&run->made.recording, &run->cache, &run->options.leave,
+                                         !run->options.children, run->options.is_verbose};
     char *apart = recording_own_path(&run->made.recording, "cache");
 
     cache_open(&run->cache, &run->options.instrument, apart);
@@ -466,6 +471,7 @@ int record_main(int count, char **arguments)
     meeting_place_choose(recording, instance);
     run.inside.path = run.path;
     run.inside.options = run.options.instrument;
+    run.inside.leave = run.options.leave;
     run.inside.recording = recording;
     if (!start(&run, instance, &status)) {
         why = memory_print("a process cannot be started: %s", strerror(errno));
