@@ -69,6 +69,11 @@ struct options {
 
 /* --- the command line --- */
 
+const struct option *record_options(void)
+{
+    return option_table;
+}
+
 static bool read_yes(const char *name, const char *value)
 {
     if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
