@@ -131,7 +131,7 @@ static bool fails_with_all(struct bisect *bisect)
     trial_forget(&bisect->trials, &bisect->all);
     bisect->all = trial_recorded(&bisect->trials, &bisect->found);
     take_files(bisect);
-    tell(bisect, &bisect->all, "recorded, %zu files instrumented", bisect->files.count);
+    tell(bisect, &bisect->all, "recorded, files instrumented: %zu", bisect->files.count);
     return is_failure(bisect, &bisect->all);
 }
 
@@ -307,8 +307,10 @@ static void search_functions(struct bisect *bisect)
     for (size_t i = 0; i < bisect->functions.count; i++)
         all[i] = i;
     narrow(&narrowing, all, bisect->functions.count);
-    if (narrowing.needed_count > MOST_TOGETHER || !narrowing.needed_count)
-        conclude_file(bisect, bisect->file, "no few functions of it are to blame");
+    if (narrowing.needed_count > MOST_TOGETHER)
+        conclude_file(bisect, bisect->file, "it takes many of its functions together");
+    else if (!narrowing.needed_count)
+        conclude_file(bisect, bisect->file, "none of its functions is to blame");
     else
         conclude_functions(bisect, &narrowing);
     free(narrowing.needed);

@@ -52,6 +52,8 @@ int main(int count, char **arguments)
         return first && third ? 3 : 0;
     if (!strcmp(how, "output"))
         printf("%s\n", second & 2 ? "wrong" : "right");
+    if (!strcmp(how, "all"))
+        return one() * two() * three() == 27 ? 3 : 0;
     if (!strcmp(how, "input") && (!fgets(line, sizeof(line), stdin) || strcmp(line, "a line\n")))
         return 6;
     if (!strcmp(how, "input"))
@@ -112,6 +114,25 @@ contains said "^    $work/libthree\.so$"
 contains said "^leave one of them out with: umbra record --leave=$work/libthree\.so -- \./looks files$"
 ends 0
 
+echo '-- three files together, and many functions together'
+bisected 0 -- ./looks all
+contains said '^no single file is to blame: it fails when these 3 files are instrumented together:$'
+ends 0
+{
+    for ((i = 0; i < 10; i++)); do
+        echo "__attribute__((noinline, noclone)) static int f$i(int n) { volatile int x = n; return x + $i; }"
+    done
+    echo 'int main(void) { int hooked = 0;'
+    for ((i = 0; i < 10; i++)); do
+        echo "f$i(0); hooked += *(unsigned char *)f$i == 0xe9;"
+    done
+    echo 'return hooked == 10; }'
+} >many.c
+gcc -O1 -o many many.c
+bisected 0 --leave='libc.so*' -- ./many
+contains said "^culprit: $work/many, as a whole: it takes many of its functions together; leave it out with: umbra record .* --leave=$work/many -- \./many$"
+ends 0
+
 echo '-- two functions, each of which does it, of a program that has a status natively'
 bisected 0 -- ./looks either
 equal 'culprits' "$(sed -n 's/^culprit: .*: 0x[0-9a-f]* \([a-z_]*\); leave it out .*/\1/p' said | sort | paste -sd' ')" \
@@ -161,7 +182,7 @@ bisected 2 --check
 echo '-- on a terminal, and with --verbose, each run is shown'
 script -qec "$(printf '%q ' "$BUILD/front/umbra" bisect -- ./looks function)" /dev/null >shown
 contains shown '^umbra: run 1: natively: exit status 0'
-contains shown '^umbra: run 2: recorded, [0-9]+ files instrumented: exit status 134 \(SIGABRT\)'
+contains shown '^umbra: run 2: recorded, files instrumented: [0-9]+: exit status 134 \(SIGABRT\)'
 contains shown '^umbra: run 3: 0 of [0-9]+ files instrumented: exit status 0'
 contains shown '^umbra: run [0-9]+: [0-9]+ of [0-9]+ functions hooked in .*/libtwo\.so: exit status '
 (($(grep -c '^umbra: run ' shown) <= 20)) || fail "more runs than halving takes: $(<shown)"
