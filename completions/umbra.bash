@@ -10,7 +10,7 @@ _umbra_values()
 {
     case $1 in
         --mode)
-            if [[ ${COMP_WORDS[1]} == record ]]; then
+            if [[ ${COMP_WORDS[1]} == @(record|bisect) ]]; then
                 echo profile calltrace
             else
                 echo profile summary report diff stack top
@@ -54,7 +54,7 @@ _umbra()
     elif [[ ${command##*/} == call_trace_service && $COMP_CWORD == 1 ]]; then
         mapfile -t COMPREPLY < <(compgen -W "start spawn stop status list top snapshot pause resume" -- "$word")
     elif [[ ${command##*/} == umbra && $COMP_CWORD == 1 ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "record report top diff ls cache" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "record report top diff ls cache bisect" -- "$word")
     fi
 }
 

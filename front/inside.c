@@ -20,7 +20,8 @@
 #define STATUS_NOT_RUN 126
 
 /*
- *      umbra inside SOCKET BEGUN UMASK NAME FOLDER DIRECTORY PATH COUNT OPTION… ARGUMENT…
+ *      umbra inside SOCKET BEGUN UMASK NAME FOLDER DIRECTORY PATH COUNT OPTION… COUNT PATTERN…
+ *             ARGUMENT…
  *
  * SOCKET, BEGUN and DIRECTORY are descriptors.
  */
@@ -32,9 +33,14 @@ enum {
     AT_FOLDER,
     AT_DIRECTORY,
     AT_PATH,
-    AT_COUNT,
-    AT_OPTIONS,
+    AT_LISTS, /* of instrument's options, then of --leave's patterns */
 };
+
+static void add_list(struct words *words, const struct words *list)
+{
+    words_print(words, "%zu", list->count);
+    words_add_all(words, list->list);
+}
 
 void inside_command(struct words *words, const struct inside *inside)
 {
@@ -47,8 +53,8 @@ void inside_command(struct words *words, const struct inside *inside)
     words_add(words, inside->recording->folder);
     words_print(words, "%d", inside->recording->directory);
     words_add(words, inside->path);
-    words_print(words, "%zu", inside->options.count);
-    words_add_all(words, inside->options.list);
+    add_list(words, &inside->options);
+    add_list(words, &inside->leave);
 }
 
 /* Null, or why not. */
@@ -80,25 +86,28 @@ static void begin(const struct recording *recording, int begun)
     close(begun);
 }
 
-static void take_options(struct words *options, int count, char **arguments)
+/* Those of which arguments[at] is the number. Returns where it goes on: at a word. */
+static int take_list(struct words *list, int at, int count, char **arguments)
 {
-    const int option_count = count > AT_OPTIONS ? atoi(arguments[AT_COUNT]) : -1;
+    const int list_count = at < count ? atoi(arguments[at]) : -1;
 
-    if (option_count < 0 || AT_OPTIONS + option_count >= count)
+    if (list_count < 0 || list_count >= count - at - 1)
         say_and_exit(STATUS_USAGE, "inside: is for umbra record alone");
-    for (int i = 0; i < option_count; i++)
-        words_add(options, arguments[AT_OPTIONS + i]);
+    for (int i = 1; i <= list_count; i++)
+        words_add(list, arguments[at + i]);
+    return at + 1 + list_count;
 }
 
 int inside_main(int count, char **arguments)
 {
     struct recording recording;
-    struct words options = {0};
+    struct words options = {0}, leave = {0};
     const char *why = NULL, *path;
-    int socket;
+    int socket, at;
     mode_t mask;
 
-    take_options(&options, count, arguments);
+    at = take_list(&options, AT_LISTS, count, arguments);
+    at = take_list(&leave, at, count, arguments);
     socket = atoi(arguments[AT_SOCKET]);
     mask = (mode_t)strtoul(arguments[AT_UMASK], NULL, 8);
     recording = (struct recording){.name = arguments[AT_NAME],
@@ -106,13 +115,13 @@ int inside_main(int count, char **arguments)
                                    .directory = atoi(arguments[AT_DIRECTORY])};
     path = arguments[AT_PATH];
     begin(&recording, atoi(arguments[AT_BEGUN]));
-    arguments += AT_OPTIONS + options.count;
+    arguments += at;
     if (socket >= 0) {
         why = begin_in_place(socket);
         close(socket);
     }
     if (socket < 0 || why)
-        shadow_execute(&recording, &options, path, why, arguments, mask);
+        shadow_execute(&recording, &options, &leave, path, why, arguments, mask);
     fcntl(recording.directory, F_SETFD, FD_CLOEXEC);
     umask(mask);
     execvp(path, arguments); /* a text without #! goes to the shell, as from a shell */

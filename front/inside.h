@@ -24,6 +24,7 @@ struct inside {
     mode_t mask;                       /* the program's umask; ours is 077 */
     const struct recording *recording; /* its descriptor is inherited */
     struct words options;              /* of instrument */
+    struct words leave;                /* patterns: front/leave.h */
     const char *path;                  /* of the program */
 };
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "front/bisect.h"
 #include "front/cache_limit.h"
 #include "front/inside.h"
 #include "front/list.h"
@@ -26,6 +27,9 @@ static const char help[] =
     "diff [BEFORE AFTER]  what changed from one recording to another\n"
     "ls [FOLDER]... the recordings in a folder\n"
     "cache          where instrumented files are kept, and how many there are\n"
+    "bisect [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
+    "               of a program that fails only when it is recorded: find the file and\n"
+    "               the function whose hook does it\n"
     "\n"
     "A recording is a folder: umbra.data, if no other is named. record renames an\n"
     "earlier one to umbra.data.old.\n"
@@ -39,6 +43,7 @@ static const char help[] =
     "  --include=PATTERN       hook functions that match\n"
     "  --exclude=PATTERN       leave functions that match alone\n"
     "  --filter=FILE           read patterns from a file\n"
+    "  --leave=PATTERN         leave files that match as they are; with ! in front: do not\n"
     "  --instrument-imports    also hook calls to functions of other images\n"
     "  --how=WAY               hook functions in their prologue (default), or copy their\n"
     "                          bodies where that is certain: copy; instrument --help\n"
@@ -64,6 +69,11 @@ static const char help[] =
     "Of cache:\n"
     "  --clear                 remove what is in it; recordings keep what they need\n"
     "  --limit=SIZE            let it grow to that size; K, M, G, T may follow\n"
+    "Of bisect; all other options are those of record:\n"
+    "  --check=COMMAND         it fails if this shell command does, run after each run\n"
+    "                          with its status in $UMBRA_STATUS and its output in the\n"
+    "                          files $UMBRA_STDOUT and $UMBRA_STDERR (default: if its\n"
+    "                          status is not the one it has natively)\n"
     "Of all:\n"
     "  --verbose               show the commands that are run\n"
     "  --help                  this page\n"
@@ -105,8 +115,8 @@ static const struct verb {
     const char *name;
     int (*run)(int count, char **arguments);
 } verbs[] = {
-    {"record", record_main}, {"report", report_main}, {"top", top_main},
-    {"diff", diff_main},     {"ls", list_main},       {"cache", cache_main},
+    {"record", record_main}, {"report", report_main}, {"top", top_main},       {"diff", diff_main},
+    {"ls", list_main},       {"cache", cache_main},   {"bisect", bisect_main},
 };
 
 /* In front of the program's own words. */
@@ -160,13 +170,14 @@ int main(int count, char **arguments)
     if (asks_for("--version", count, arguments))
         return show_version();
     if (count < 2)
-        say_and_exit(STATUS_USAGE, "expected a verb: record, report, top, diff, ls or cache; umbra "
-                                   "--help says more");
+        say_and_exit(STATUS_USAGE,
+                     "expected a verb: record, report, top, diff, ls, cache or bisect; umbra "
+                     "--help says more");
     for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
         if (!strcmp(arguments[1], verbs[i].name))
             return run_verb(&verbs[i], count - 1, arguments + 1);
     say_and_exit(STATUS_USAGE,
-                 "%s: expected a verb: record, report, top, diff, ls or cache; to record a "
+                 "%s: expected a verb: record, report, top, diff, ls, cache or bisect; to record a "
                  "program: umbra record -- %s",
                  arguments[1], arguments[1]);
 }

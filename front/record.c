@@ -29,6 +29,7 @@ enum option_code {
     OPTION_INSTRUMENT = 1, /* handed on, as it is */
     OPTION_HOW,
     OPTION_SERVICE,
+    OPTION_LEAVE,
     OPTION_OUTPUT,
     OPTION_CHILDREN,
     OPTION_IN_PLACE,
@@ -42,6 +43,7 @@ static const struct option option_table[] = {
     {"filter", required_argument, NULL, OPTION_INSTRUMENT},
     {"instrument-imports", no_argument, NULL, OPTION_INSTRUMENT},
     {"how", required_argument, NULL, OPTION_HOW},
+    {"leave", required_argument, NULL, OPTION_LEAVE},
     {"mode", required_argument, NULL, OPTION_SERVICE},
     {"timing", required_argument, NULL, OPTION_SERVICE},
     {"node-limit", required_argument, NULL, OPTION_SERVICE},
@@ -61,13 +63,18 @@ static const struct option option_table[] = {
 };
 
 struct options {
-    struct words instrument, service;
+    struct words instrument, service, leave;
     const char *output;
     bool children, in_place, is_verbose, is_quiet;
     char **program; /* and its arguments */
 };
 
 /* --- the command line --- */
+
+const struct option *record_options(void)
+{
+    return option_table;
+}
 
 static bool read_yes(const char *name, const char *value)
 {
@@ -109,6 +116,9 @@ static void take_option(struct options *options, int code, const char *name)
         break;
     case OPTION_SERVICE:
         hand_on(&options->service, name, optarg);
+        break;
+    case OPTION_LEAVE:
+        words_add(&options->leave, optarg);
         break;
     case 'o':
     case OPTION_OUTPUT:
@@ -390,8 +400,8 @@ static char *prepare(struct run *run)
 
 static bool begin_supervisor(struct run *run)
 {
-    const struct supervisor_wish wish = {&run->made.recording, &run->cache, !run->options.children,
-                                         run->options.is_verbose};
+    const struct supervisor_wish wish = {&run->made.recording, &run->cache, &run->options.leave,
+                                         !run->options.children, run->options.is_verbose};
     char *apart = recording_own_path(&run->made.recording, "cache");
 
     cache_open(&run->cache, &run->options.instrument, apart);
@@ -478,6 +488,7 @@ int record_main(int count, char **arguments)
     meeting_place_choose(recording, instance);
     run.inside.path = run.path;
     run.inside.options = run.options.instrument;
+    run.inside.leave = run.options.leave;
     run.inside.recording = recording;
     if (!start(&run, instance, &status)) {
         why = memory_print("a process cannot be started: %s", strerror(errno));

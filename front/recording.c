@@ -235,19 +235,19 @@ void recording_add_path_maps(const struct recording *recording, struct words *wo
     each_line(recording, "files", add_map, &maps);
 }
 
-struct count {
+struct wanted_files {
     const char *what;
     struct words paths;
 };
 
-static void count_file(void *owner, const char *name, char *rest)
+static void take_file(void *owner, const char *name, char *rest)
 {
-    struct count *count = owner;
+    struct wanted_files *wanted = owner;
 
-    if (strcmp(name, count->what) != 0)
+    if (strcmp(name, wanted->what) != 0)
         return;
     rest[strcspn(rest, "\t")] = 0;
-    words_add(&count->paths, rest);
+    words_add(&wanted->paths, rest);
 }
 
 static int by_name(const void *a, const void *b)
@@ -255,20 +255,30 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+void recording_list_files(const struct recording *recording, const char *what, struct words *paths)
+{
+    struct wanted_files wanted = {.what = what};
+    char **list;
+
+    each_line(recording, "files", take_file, &wanted);
+    list = wanted.paths.list;
+    if (wanted.paths.count)
+        qsort(list, wanted.paths.count, sizeof(*list), by_name);
+    for (size_t i = 0; i < wanted.paths.count; i++)
+        if (!i || strcmp(list[i], list[i - 1]) != 0)
+            words_add(paths, list[i]);
+    words_free(&wanted.paths);
+}
+
 size_t recording_count_files(const struct recording *recording, const char *what)
 {
-    struct count count = {.what = what};
-    char **list;
-    size_t result = 0;
+    struct words paths = {0};
+    size_t count;
 
-    each_line(recording, "files", count_file, &count);
-    list = count.paths.list;
-    if (count.paths.count)
-        qsort(list, count.paths.count, sizeof(*list), by_name);
-    for (size_t i = 0; i < count.paths.count; i++)
-        result += !i || strcmp(list[i], list[i - 1]) != 0;
-    words_free(&count.paths);
-    return result;
+    recording_list_files(recording, what, &paths);
+    count = paths.count;
+    words_free(&paths);
+    return count;
 }
 
 static void show_left(void *owner, const char *name, char *rest)

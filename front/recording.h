@@ -70,6 +70,9 @@ void recording_add_path_maps(const struct recording *recording, struct words *wo
 /* How many of `files` say that, of different paths. */
 size_t recording_count_files(const struct recording *recording, const char *what);
 
+/* Adds the paths of which `files` says that, each once. */
+void recording_list_files(const struct recording *recording, const char *what, struct words *paths);
+
 /* Shows those that were left alone. */
 void recording_show_left(const struct recording *recording, FILE *stream);
 

@@ -12,6 +12,7 @@
 #include "front/cache.h"
 #include "front/cache_limit.h"
 #include "front/image_kind.h"
+#include "front/leave.h"
 #include "front/recorded_image.h"
 #include "front/say.h"
 #include "front/tools.h"
@@ -24,6 +25,7 @@
 struct shadow {
     const struct recording *recording;
     struct cache cache;
+    const struct words *leave;
     char *folder;  /* of libraries, by its path without links; null: they are left */
     int libraries; /* the same */
 };
@@ -42,6 +44,8 @@ static char *instrument(struct shadow *shadow, const char *path)
         image_look_at(&look, file);
     if (file < 0)
         snprintf(reason, sizeof(reason), "%s", regular_file_error());
+    else if (look.kind == IMAGE_KIND_ELF && leave_matches(shadow->leave, original))
+        snprintf(reason, sizeof(reason), LEAVE_REASON);
     else if (look.kind == IMAGE_KIND_ELF && !image_is_never_instrumented(original) &&
              !image_has_rights(file) &&
              cache_get(&shadow->cache, file, original, &copy, reason) == CACHED)
@@ -167,9 +171,10 @@ static void make_folder(struct shadow *shadow)
 }
 
 void shadow_execute(const struct recording *recording, const struct words *options,
-                    const char *path, const char *why, char **arguments, mode_t mask)
+                    const struct words *leave, const char *path, const char *why, char **arguments,
+                    mode_t mask)
 {
-    struct shadow shadow = {.recording = recording};
+    struct shadow shadow = {.recording = recording, .leave = leave};
     char *apart = recording_own_path(recording, "cache"), *image;
     const char *interpreter, *program;
     struct image_look look;

@@ -20,9 +20,10 @@
 #include "front/recording.h"
 #include "front/words.h"
 
-/* Becomes the program at that path, with that umask. why: what a line then says; null for none.
-   Returns if there is no instrumented program. */
+/* Becomes the program at that path, with that umask. leave: patterns (front/leave.h). why: what a
+   line then says; null for none. Returns if there is no instrumented program. */
 void shadow_execute(const struct recording *recording, const struct words *options,
-                    const char *path, const char *why, char **arguments, mode_t mask);
+                    const struct words *leave, const char *path, const char *why, char **arguments,
+                    mode_t mask);
 
 #endif

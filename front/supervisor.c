@@ -22,6 +22,7 @@
 #include "front/below.h"
 #include "front/image_kind.h"
 #include "front/known_files.h"
+#include "front/leave.h"
 #include "front/lifeline.h"
 #include "front/listener.h"
 #include "front/loaders.h"
@@ -165,6 +166,8 @@ static void instrument(struct supervisor *supervisor, int name, int file, const 
         return;
     if (place == PLACE_OTHER)
         why = "it has no path on a file system";
+    else if (leave_matches(supervisor->wish->leave, path))
+        why = LEAVE_REASON;
     else
         why = utf8_is_plain(path) ? why_privileged(name) : "its path has control characters";
     if (why) {
@@ -769,7 +772,7 @@ static void work(struct supervisor *supervisor)
 static void supervise(const struct supervisor_wish *wish, int socket)
 {
     struct recording recording = *wish->recording;
-    const struct supervisor_wish here = {&recording, wish->cache, wish->only_program,
+    const struct supervisor_wish here = {&recording, wish->cache, wish->leave, wish->only_program,
                                          wish->is_verbose};
     struct supervisor supervisor = {.wish = &here, .calls = notifications_new()};
     struct lifeline *lifeline = lifeline_new();

@@ -47,10 +47,12 @@
 
 #include "front/cache.h"
 #include "front/recording.h"
+#include "front/words.h"
 
 struct supervisor_wish {
     const struct recording *recording;
     struct cache *cache;
+    const struct words *leave; /* patterns: front/leave.h */
     bool only_program; /* what other processes execute is left alone */
     bool is_verbose;   /* keeps standard error for the commands it runs */
 };

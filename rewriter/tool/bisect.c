@@ -8,6 +8,7 @@
 #include "rewriter/tool/image_formats.h"
 #include "rewriter/tool/rewrite.h"
 #include "support/memory.h"
+#include "support/narrowing.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,12 +16,6 @@
 #include <string.h>
 
 #define MOST_CULPRITS 16 /* sets of functions that fail without the others */
-
-/* A stretch of the functions that were hooked in the first copy, ascending by address. */
-struct stretch {
-    const uint64_t *functions;
-    size_t count;
-};
 
 struct search {
     const struct rewrite_options *options;
@@ -32,8 +27,7 @@ struct search {
 
     uint64_t *hooked; /* owned: in the hooked copy, of hooked_count */
     size_t hooked_count;
-    uint64_t *culprits; /* owned, of culprit_count */
-    size_t culprit_count;
+    struct narrowing culprits; /* those of all sets so far */
 };
 
 static int by_address(const void *left, const void *right)
@@ -72,72 +66,21 @@ static bool fails_now(struct search *search, const char *what)
 }
 
 /* With these and no others hooked. */
-static bool fails_with(struct search *search, const uint64_t *functions, size_t count)
+static bool fails_with(void *owner, const uint64_t *functions, size_t count)
 {
+    struct search *search = owner;
     struct chosen_functions only = {functions, count};
     char what[64];
+    bool fails;
 
-    if (search->has_failed || !rewrite_copy(search, &only))
+    if (search->has_failed || !rewrite_copy(search, &only)) {
+        search->culprits.is_over = true;
         return false;
+    }
     snprintf(what, sizeof what, "%zu of %zu functions hooked", count, search->hooked_count);
-    return fails_now(search, what);
-}
-
-/* Both, sorted; to be freed. */
-static uint64_t *join(struct stretch a, struct stretch b)
-{
-    uint64_t *joined = memory_zeroed(a.count + b.count + 1, sizeof *joined);
-
-    memcpy(joined, a.functions, a.count * sizeof *joined);
-    memcpy(joined + a.count, b.functions, b.count * sizeof *joined);
-    qsort(joined, a.count + b.count, sizeof *joined, by_address);
-    return joined;
-}
-
-static bool fails_with_both(struct search *search, struct stretch a, struct stretch b)
-{
-    uint64_t *joined = join(a, b);
-    bool fails = fails_with(search, joined, a.count + b.count);
-
-    free(joined);
+    fails = fails_now(search, what);
+    search->culprits.is_over = search->has_failed;
     return fails;
-}
-
-static void add_culprit(struct search *search, uint64_t address)
-{
-    search->culprits = realloc(search->culprits, (search->culprit_count + 1) * sizeof address);
-    if (!search->culprits)
-        abort();
-    search->culprits[search->culprit_count++] = address;
-}
-
-/* It fails with `suspects` and `always` hooked, and not with `always` alone. */
-static void narrow(struct search *search, struct stretch suspects, struct stretch always)
-{
-    size_t half = suspects.count / 2;
-    struct stretch first = {suspects.functions, half};
-    struct stretch second = {suspects.functions + half, suspects.count - half};
-    uint64_t *joined;
-
-    if (search->has_failed)
-        return;
-    if (suspects.count <= 1) {
-        if (suspects.count)
-            add_culprit(search, suspects.functions[0]);
-        return;
-    }
-    if (fails_with_both(search, first, always)) {
-        narrow(search, first, always);
-    } else if (fails_with_both(search, second, always)) {
-        narrow(search, second, always);
-    } else {
-        joined = join(second, always);
-        narrow(search, first, (struct stretch){joined, second.count + always.count});
-        free(joined);
-        joined = join(first, always);
-        narrow(search, second, (struct stretch){joined, first.count + always.count});
-        free(joined);
-    }
 }
 
 /* Of the copy with all hooks: which functions it has. */
@@ -169,48 +112,46 @@ static bool read_hooked(struct search *search)
 /* Prints the functions that were found last, from number `from` on. */
 static void print_culprits(const struct search *search, size_t from)
 {
-    size_t count = search->culprit_count - from;
+    const uint64_t *culprits = search->culprits.needed;
+    size_t count = search->culprits.needed_count - from;
 
     if (count > 1)
         say_result("it fails when these %zu functions are hooked together:", count);
-    for (size_t i = from; i < search->culprit_count; i++) {
-        char *name = bisect_place_name(search->options->input, search->culprits[i]);
+    for (size_t i = from; i < search->culprits.needed_count; i++) {
+        char *name = bisect_place_name(search->options->input, culprits[i]);
 
-        say_result("culprit: %#" PRIx64 "%s%s; leave it out with --exclude=%#" PRIx64,
-                   search->culprits[i], name ? " " : "", name ? name : "", search->culprits[i]);
+        say_result("culprit: %#" PRIx64 "%s%s; leave it out with --exclude=%#" PRIx64, culprits[i],
+                   name ? " " : "", name ? name : "", culprits[i]);
         free(name);
     }
 }
 
 /* All hooked ones but the culprits so far; to be freed. */
-static struct stretch others(const struct search *search)
+static uint64_t *others(const struct search *search, size_t *count)
 {
     uint64_t *left = memory_zeroed(search->hooked_count + 1, sizeof *left);
-    size_t count = 0;
 
     for (size_t i = 0; i < search->hooked_count; i++) {
         bool is_culprit = false;
 
-        for (size_t j = 0; j < search->culprit_count; j++)
-            is_culprit |= search->culprits[j] == search->hooked[i];
+        for (size_t j = 0; j < search->culprits.needed_count; j++)
+            is_culprit |= search->culprits.needed[j] == search->hooked[i];
         if (!is_culprit)
-            left[count++] = search->hooked[i];
+            left[(*count)++] = search->hooked[i];
     }
-    return (struct stretch){left, count};
+    return left;
 }
 
 static bool find_all(struct search *search)
 {
-    const struct stretch none = {NULL, 0};
-
     for (int sets = 0; sets < MOST_CULPRITS && !search->has_failed; sets++) {
-        struct stretch suspects = others(search);
-        size_t from = search->culprit_count;
+        size_t count = 0, from = search->culprits.needed_count;
+        uint64_t *suspects = others(search, &count);
 
-        if (sets == 0 || fails_with(search, suspects.functions, suspects.count))
-            narrow(search, suspects, none);
-        free((void *)(uintptr_t)suspects.functions);
-        if (search->culprit_count == from)
+        if (sets == 0 || fails_with(search, suspects, count))
+            narrow(&search->culprits, suspects, count);
+        free(suspects);
+        if (search->culprits.needed_count == from)
             break;
         print_culprits(search, from);
     }
@@ -237,8 +178,8 @@ static bool search_through(struct search *search)
                          "expected the command to fail with all functions hooked, but it succeeds: "
                          "run it recorded (call_trace_service start -- COMMAND), if that is how it "
                          "fails");
-    return find_all(search) &&
-           (search->culprit_count || fail(search->failure, path, "found no function to blame"));
+    return find_all(search) && (search->culprits.needed_count ||
+                                fail(search->failure, path, "found no function to blame"));
 }
 
 bool bisect(const struct rewrite_options *options, const char **command, struct failure *failure)
@@ -250,6 +191,7 @@ bool bisect(const struct rewrite_options *options, const char **command, struct 
         .options = &wanted, .place = &place, .command = command, .failure = failure};
     bool is_done;
 
+    search.culprits = (struct narrowing){.fails = fails_with, .owner = &search};
     wanted.input = options->input ? options->input : found;
     if (!wanted.input)
         return fail(failure, command[0], "cannot find the program of the command");
@@ -259,7 +201,7 @@ bool bisect(const struct rewrite_options *options, const char **command, struct 
         bisect_place_close(&place);
     }
     free(search.hooked);
-    free(search.culprits);
+    free(search.culprits.needed);
     free(found);
     return is_done;
 }
