@@ -369,7 +369,7 @@ static enum flow_doubt read_all(struct flow *flow, struct reading *reading)
 {
     bool may_reach_labels = reading->source->code->has_absolute_code;
     enum flow_doubt doubt =
-        flow_body_read(&reading->body, reading->source->code, reading->function);
+        flow_body_read(&reading->body, reading->source, reading->function);
 
     if (!doubt)
         doubt = find_pads(reading);
