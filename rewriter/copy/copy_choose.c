@@ -25,6 +25,7 @@ static void find_parts(struct copy_plan *plan, const struct function_list *funct
 {
     plan->count = functions->count;
     plan->doubts = memory_zeroed(functions->count, sizeof *plan->doubts);
+    plan->is_joined = memory_zeroed(functions->count, sizeof *plan->is_joined);
     for (size_t i = 0; i < functions->count; i++)
         if (!is_part(functions, &functions->items[i]))
             plan->doubts[i] = COPY_NO_PART;
@@ -186,6 +187,7 @@ static void join_families(struct planning *planning)
         uint32_t part = (uint32_t)(to - functions->items);
 
         family_join(planning, link->part, part);
+        planning->plan->is_joined[part] = true;
         if (planning->plan->doubts[part] == FLOW_CERTAIN &&
             !address_set_has(&survey->starts, link->target))
             doubt_part(planning->plan, link->part, FLOW_MISALIGNED);

@@ -66,7 +66,8 @@ static enum flow_doubt survey_exit(const struct copy_survey *survey, uint64_t ta
 static enum flow_doubt survey_jump(struct copy_survey *survey, uint32_t part, uint64_t target,
                                    struct return_slot slot)
 {
-    switch (copy_way_of_jump(survey->plan, survey->patches->functions, part, target)) {
+    switch (copy_way_of_jump(survey->plan, survey->patches->functions, part, target,
+                             copy_slot_serves_jump(slot))) {
     case COPY_WAY_INSIDE:
         add_link(survey, part, target);
         return FLOW_CERTAIN;
@@ -107,7 +108,7 @@ static enum flow_doubt survey_table(struct copy_survey *survey, const struct flo
 
         if (!target)
             continue;
-        switch (copy_way_of_jump(survey->plan, survey->patches->functions, part, target)) {
+        switch (copy_way_of_jump(survey->plan, survey->patches->functions, part, target, false)) {
         case COPY_WAY_INSIDE:
             add_link(survey, part, target);
             break;
