@@ -6,9 +6,16 @@
  *      unknown-jump           3 functions     10870 bytes
  *
  * -v: also a line for each that is not certain, and for each jump table.
+ *
+ * flow_check -r FILE...: which functions' flags are results instead, how that is known
+ * (flow_results.h), and what reads flags behind calls whose targets are not known:
+ *
+ *      libx264.so.164: 12 of 3714 functions return flags: 10 called, 2 handed-on; 0 calls of
+ * unknown ones 2f9a10 called x264_8_trellis_bnode_0
  */
 #include "rewriter/base/input_file.h"
 #include "rewriter/elf/elf_copies.h"
+#include "rewriter/flow/flow_results.h"
 #include "rewriter/patch/patch_decide.h"
 
 #include <inttypes.h>
@@ -113,8 +120,46 @@ static void check(const char *path, const struct elf_image *elf, const struct el
     copy_source_free(&pointers);
 }
 
+static void print_results(const char *path, const struct flow_results *results,
+                          const struct function_list *functions)
+{
+    size_t counts[FLOW_RESULTS] = {0}, sum = 0;
+
+    for (size_t i = 0; i < functions->count; i++)
+        counts[results->items[i]]++;
+    for (int i = 1; i < FLOW_RESULTS; i++)
+        sum += counts[i];
+    printf("%s: %zu of %zu functions return flags:", path, sum, functions->count);
+    for (int i = 1; i < FLOW_RESULTS; i++)
+        printf(" %zu %s%s", counts[i], flow_result_word(i), i + 1 < FLOW_RESULTS ? "," : ";");
+    printf(" %zu calls of unknown ones\n", results->call_count);
+    for (size_t i = 0; i < functions->count; i++)
+        if (results->items[i])
+            printf("  %" PRIx64 " %s %s\n", functions->items[i].address,
+                   flow_result_word(results->items[i]),
+                   functions->items[i].name ? functions->items[i].name : "");
+    for (size_t i = 0; i < results->call_count; i++)
+        printf("  %" PRIx64 " behind a call %s\n", results->calls[i].address,
+               results->calls[i].slot ? "of an import" : "by a pointer");
+}
+
+static void check_results(const char *path, const struct elf_image *elf,
+                          const struct elf_code *code, const struct patch_plan *plan)
+{
+    struct copy_source pointers = {0};
+    struct flow_results results;
+    struct flow_source source;
+
+    elf_copies_source(&pointers, code, elf);
+    source = copy_source_settle(&pointers, plan);
+    flow_results_find(&results, &source);
+    print_results(path, &results, &code->functions);
+    flow_results_free(&results);
+    copy_source_free(&pointers);
+}
+
 /* As analysis.c does it, but of ELF only, and keeping what the format-neutral part hides. */
-static bool check_file(const char *path, bool is_verbose)
+static bool check_file(const char *path, bool is_verbose, bool of_results)
 {
     struct input_file input;
     struct elf_image image;
@@ -139,7 +184,10 @@ static bool check_file(const char *path, bool is_verbose)
                                .end = image.end};
     if (code.functions.count && !code.map.is_exhausted) {
         patch_decide(&plan);
-        check(path, &image, &code, &plan, is_verbose);
+        if (of_results)
+            check_results(path, &image, &code, &plan);
+        else
+            check(path, &image, &code, &plan, is_verbose);
     }
     patch_plan_free(&plan);
     elf_code_free(&code);
@@ -150,9 +198,10 @@ static bool check_file(const char *path, bool is_verbose)
 
 int main(int count, char **arguments)
 {
-    bool is_verbose = count > 1 && strcmp(arguments[1], "-v") == 0, is_done = count > 1;
+    bool is_verbose = count > 1 && strcmp(arguments[1], "-v") == 0;
+    bool of_results = count > 1 && strcmp(arguments[1], "-r") == 0, is_done = count > 1;
 
-    for (int i = 1 + is_verbose; i < count; i++)
-        is_done &= check_file(arguments[i], is_verbose);
+    for (int i = 1 + (is_verbose || of_results); i < count; i++)
+        is_done &= check_file(arguments[i], is_verbose, of_results);
     return is_done ? 0 : 1;
 }

@@ -2,6 +2,7 @@
 
 #include "rewriter/copy/copy_tables.h"
 #include "rewriter/copy/copy_trampolines.h"
+#include "rewriter/flow/flow_results.h"
 #include "support/memory.h"
 #include "support/progress.h"
 #include "support/sorted.h"
@@ -24,6 +25,7 @@ static void find_parts(struct copy_plan *plan, const struct function_list *funct
 {
     plan->count = functions->count;
     plan->doubts = memory_zeroed(functions->count, sizeof *plan->doubts);
+    plan->is_joined = memory_zeroed(functions->count, sizeof *plan->is_joined);
     for (size_t i = 0; i < functions->count; i++)
         if (!is_part(functions, &functions->items[i]))
             plan->doubts[i] = COPY_NO_PART;
@@ -86,6 +88,18 @@ static const struct function *entered_by(const struct copy_plan *plan,
     return to;
 }
 
+/* What stands in place of `ret` changes flags. */
+static void doubt_results(struct planning *planning)
+{
+    struct flow_results results;
+
+    flow_results_find(&results, &planning->source);
+    for (size_t i = 0; i < planning->plan->count; i++)
+        if (results.items[i] != RESULT_NONE)
+            doubt_part(planning->plan, i, FLOW_FLAGS);
+    flow_results_free(&results);
+}
+
 /* Jumps from code that is no part of what may be copied. */
 static void doubt_entered(struct copy_plan *plan, const struct patch_plan *patches)
 {
@@ -126,7 +140,7 @@ static enum flow_doubt examine(struct planning *planning, uint32_t part)
     if (!doubt && !copy_tables_take_out_pointers(&flow, &planning->source))
         doubt = FLOW_UNKNOWN_JUMP;
     if (!doubt)
-        doubt = copy_survey_part(&planning->survey, &planning->source, &flow, part);
+        doubt = copy_survey_part(&planning->survey, &flow, part);
     if (!doubt && !copy_tables_are_writable(planning->patches->code, &flow))
         doubt = FLOW_UNKNOWN_JUMP;
     if (!doubt)
@@ -173,6 +187,7 @@ static void join_families(struct planning *planning)
         uint32_t part = (uint32_t)(to - functions->items);
 
         family_join(planning, link->part, part);
+        planning->plan->is_joined[part] = true;
         if (planning->plan->doubts[part] == FLOW_CERTAIN &&
             !address_set_has(&survey->starts, link->target))
             doubt_part(planning->plan, link->part, FLOW_MISALIGNED);
@@ -234,7 +249,7 @@ static void examine_all(struct planning *planning)
 {
     struct copy_plan *plan = planning->plan;
 
-    copy_survey_begin(&planning->survey, plan, planning->patches);
+    copy_survey_begin(&planning->survey, plan, planning->patches, &planning->source);
     for (uint32_t i = 0; i < plan->count; i++) {
         planning->family[i] = i;
         progress_share(i, plan->count, "the functions looked at for copying");
@@ -263,6 +278,7 @@ void copy_plan_make(struct copy_plan *plan, const struct patch_plan *patches,
     doubt_overlaps(plan, functions);
     doubt_called(plan, patches);
     doubt_entered(plan, patches);
+    doubt_results(&planning);
     copy_trampolines_begin(plan, patches);
     examine_all(&planning);
     doubt_redirected(&planning);

@@ -125,10 +125,10 @@ static void put_leaving(struct copy_writer *writer, const void *context)
         copy_put_relative(writer, "\xe9", 1, source->target);
 }
 
-static const struct function *copied_at(const struct emission *emission, uint64_t address)
+static const struct function *copied(const struct emission *emission,
+                                     const struct function *function)
 {
     const struct function_list *functions = emission->patches->functions;
-    const struct function *function = function_list_at(functions, address);
 
     return function && copy_plan_has(emission->plan, (size_t)(function - functions->items))
                ? function
@@ -145,8 +145,10 @@ static void put_mark(struct emission *emission)
 static void emit_call(struct emission *emission, const struct source *source)
 {
     const struct instruction *at = source->at;
-    const struct function *callee = at->flow == FLOW_CALL ? copied_at(emission, at->target) : NULL;
+    const struct function *callee = NULL;
 
+    if (at->flow == FLOW_CALL)
+        callee = copied(emission, function_list_at(emission->patches->functions, at->target));
     if (callee)
         copy_put_entry_branch(emission->writer, X86_CALL, callee->address);
     else
@@ -163,7 +165,8 @@ static void emit_indirect_exit(struct emission *emission, const struct source *s
 
 static void emit_exit(struct emission *emission, const struct source *source)
 {
-    const struct function *callee = copied_at(emission, source->at->target);
+    const struct function *callee =
+        copied(emission, copy_way_callee(emission->patches->functions, source->at->target));
 
     copy_put_leaving(emission->writer, callee != NULL);
     if (callee)
@@ -214,8 +217,9 @@ static void emit_loop(struct emission *emission, const struct source *source, bo
 static void emit_jump(struct emission *emission, const struct source *source)
 {
     const struct instruction *at = source->at;
+    bool may_leave = copy_slot_serves_jump(copy_slot_at(&emission->slots, at->address));
     bool is_exit = copy_way_of_jump(emission->plan, emission->patches->functions, emission->part,
-                                    at->target) != COPY_WAY_INSIDE;
+                                    at->target, may_leave) != COPY_WAY_INSIDE;
 
     if (at->flow == FLOW_CONDITION)
         emit_condition(emission, source, is_exit);
@@ -234,13 +238,19 @@ static bool is_indirect_exit(struct emission *emission, const struct instruction
            copy_slot_serves_jump(copy_slot_at(&emission->slots, at->address));
 }
 
-/* A leaf ends unnoticed. */
+/* A leaf ends unnoticed, unless what has a frame may go on in it:
+ *
+ *      f:  ...                 leaf:  ...
+ *          jmp  1f             1:     lea  eax, [rdi + 1]
+ *                                     ret
+ */
 static bool is_of_leaf(const struct emission *emission)
 {
     const struct function_list *functions = emission->patches->functions;
     const struct function *function = &functions->items[emission->part];
 
-    return function->is_leaf && function->reason != PATCH_FRAGMENT;
+    return function->is_leaf && function->reason != PATCH_FRAGMENT &&
+           !emission->plan->is_joined[emission->part];
 }
 
 /* ret, which may have a prefix, or what ends all. */

@@ -325,6 +325,24 @@ static void test_call_of_a_copied_leaf(void **state)
     copied_end(&copied);
 }
 
+static void test_leaf_that_another_function_goes_on_in(void **state)
+{
+    struct copied copied;
+
+    (void)state;
+    copied_begin(&copied);
+    ADD(&copied, 0, "\x31\xc0\x31\xd2\x31\xc0\x31\xd2\xeb\x38"); /* ... jmp 0x42 */
+    ADD(&copied, 0x40, "\x31\xd2\x31\xc0\x31\xc9\x31\xd2\xc3");
+    copied_plan(&copied);
+    assert_false(copied.functions.items[0].is_leaf);
+    assert_true(copied.functions.items[1].is_leaf);
+    copied_store(&copied);
+    assert_entry(&copied, 1, shared_leaf(&copied));
+    assert_int_equal(lead(&copied, copy_at(&copied, 8), 5), copy_at(&copied, 0x42));
+    assert_exit(&copied, copy_at(&copied, 0x48));
+    copied_end(&copied);
+}
+
 static void test_tail_calls(void **state)
 {
     struct copied copied;
@@ -530,6 +548,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_call_of_a_copied_function),
         cmocka_unit_test(test_call_of_a_copied_leaf),
+        cmocka_unit_test(test_leaf_that_another_function_goes_on_in),
         cmocka_unit_test(test_tail_calls),
         cmocka_unit_test(test_what_leaves_for_elsewhere),
         cmocka_unit_test(test_loop_to_the_first_instruction_is_no_call),

@@ -19,6 +19,7 @@ bool copy_plan_is_table_jump(const struct copy_plan *plan, uint64_t jump)
 void copy_plan_free(struct copy_plan *plan)
 {
     free(plan->doubts);
+    free(plan->is_joined);
     free(plan->tables);
     free(plan->words);
     free(plan->trampolines);

@@ -27,6 +27,7 @@
 /* {0}: nothing is copied. copy_plan_free ends it. */
 struct copy_plan {
     uint8_t *doubts; /* of each function of the list: enum flow_doubt or COPY_NO_PART */
+    bool *is_joined; /* likewise: another part jumps into it, so that a frame may end there */
     size_t count;    /* 0: nothing is copied */
     struct copy_table {
         struct flow_table table;

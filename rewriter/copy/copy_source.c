@@ -8,6 +8,7 @@ void copy_source_free(struct copy_source *source)
 {
     free(source->pointers);
     free(source->by_target);
+    free(source->imports);
     free(source->pads);
     free(source->filled_in);
     *source = (struct copy_source){0};
@@ -48,6 +49,8 @@ struct flow_source copy_source_settle(struct copy_source *source, const struct p
         qsort_r(source->by_target, source->pointer_count, sizeof *source->by_target, by_target,
                 source->pointers);
     }
+    if (source->import_count)
+        qsort(source->imports, source->import_count, sizeof *source->imports, by_slot);
     if (source->pad_count)
         qsort(source->pads, source->pad_count, sizeof *source->pads, by_value);
     if (source->filled_in_count)
@@ -56,6 +59,8 @@ struct flow_source copy_source_settle(struct copy_source *source, const struct p
         .code = patches->code,
         .map = patches->map,
         .functions = patches->functions,
+        .imports = source->imports,
+        .import_count = source->import_count,
         .pointers = source->pointers,
         .pointer_count = source->pointer_count,
         .by_target = source->by_target,

@@ -9,8 +9,10 @@
 struct copy_source {
     struct flow_pointer *pointers; /* as in flow_source, in any order */
     size_t pointer_count, pointer_room;
-    uint32_t *by_target; /* set by copy_source_settle */
-    uint64_t *pads;      /* as in flow_source, in any order */
+    uint32_t *by_target;          /* set by copy_source_settle */
+    struct flow_pointer *imports; /* as in flow_source, in any order */
+    size_t import_count, import_room;
+    uint64_t *pads; /* as in flow_source, in any order */
     size_t pad_count;
     uint64_t *filled_in; /* addresses within code that the loader changes, in any order */
     size_t filled_in_count, filled_in_room;

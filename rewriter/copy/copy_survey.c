@@ -1,6 +1,7 @@
 #include "rewriter/copy/copy_survey.h"
 
 #include "rewriter/code/decode_plain.h"
+#include "rewriter/flow/flow_flags.h"
 #include "support/memory.h"
 
 #include <stdlib.h>
@@ -10,9 +11,10 @@
 #define X86_RETURN_POPPING 0xc2 /* ret n */
 
 void copy_survey_begin(struct copy_survey *survey, const struct copy_plan *plan,
-                       const struct patch_plan *patches)
+                       const struct patch_plan *patches, const struct flow_source *source)
 {
-    *survey = (struct copy_survey){.plan = plan, .patches = patches, .entries_left = TABLE_ENTRIES};
+    *survey = (struct copy_survey){
+        .plan = plan, .patches = patches, .source = source, .entries_left = TABLE_ENTRIES};
     address_set_init(&survey->starts, patches->code);
     decoder_init(&survey->decoder);
 }
@@ -52,17 +54,27 @@ static void add_link(struct copy_survey *survey, uint32_t part, uint64_t target)
     survey->links[survey->link_count++] = (struct copy_link){part, target};
 }
 
+static enum flow_doubt survey_exit(const struct copy_survey *survey, uint64_t target,
+                                   struct return_slot slot)
+{
+    if (!copy_slot_serves_jump(slot))
+        return FLOW_STACK;
+    /* What stands in front of the jump changes flags. */
+    return flow_flags_fate(survey->source, target) == FLAGS_READ ? FLOW_FLAGS : FLOW_CERTAIN;
+}
+
 static enum flow_doubt survey_jump(struct copy_survey *survey, uint32_t part, uint64_t target,
                                    struct return_slot slot)
 {
-    switch (copy_way_of_jump(survey->plan, survey->patches->functions, part, target)) {
+    switch (copy_way_of_jump(survey->plan, survey->patches->functions, part, target,
+                             copy_slot_serves_jump(slot))) {
     case COPY_WAY_INSIDE:
         add_link(survey, part, target);
         return FLOW_CERTAIN;
     case COPY_WAY_BARRED:
         return FLOW_FAMILY;
     default:
-        return copy_slot_serves_jump(slot) ? FLOW_CERTAIN : FLOW_STACK;
+        return survey_exit(survey, target, slot);
     }
 }
 
@@ -85,18 +97,18 @@ static enum flow_doubt survey_branch(struct copy_survey *survey, uint32_t part,
     }
 }
 
-static enum flow_doubt survey_table(struct copy_survey *survey, const struct flow_source *source,
-                                    const struct flow_table *table, uint32_t part)
+static enum flow_doubt survey_table(struct copy_survey *survey, const struct flow_table *table,
+                                    uint32_t part)
 {
     if (table->count > survey->entries_left)
         return FLOW_UNKNOWN_JUMP;
     survey->entries_left -= table->count;
     for (uint32_t i = 0; i < table->count; i++) {
-        uint64_t target = flow_table_target(source, table, i);
+        uint64_t target = flow_table_target(survey->source, table, i);
 
         if (!target)
             continue;
-        switch (copy_way_of_jump(survey->plan, survey->patches->functions, part, target)) {
+        switch (copy_way_of_jump(survey->plan, survey->patches->functions, part, target, false)) {
         case COPY_WAY_INSIDE:
             add_link(survey, part, target);
             break;
@@ -130,8 +142,7 @@ static enum flow_doubt survey_instruction(struct copy_survey *survey, uint32_t p
     return survey_branch(survey, part, at, slots);
 }
 
-enum flow_doubt copy_survey_part(struct copy_survey *survey, const struct flow_source *source,
-                                 const struct flow *flow, uint32_t part)
+enum flow_doubt copy_survey_part(struct copy_survey *survey, const struct flow *flow, uint32_t part)
 {
     const struct function *function = &survey->patches->functions->items[part];
     struct copy_slots slots = copy_slots_begin(survey->patches->code, function);
@@ -150,6 +161,6 @@ enum flow_doubt copy_survey_part(struct copy_survey *survey, const struct flow_s
         at.address += at.length;
     }
     for (size_t i = 0; !doubt && i < flow->table_count; i++)
-        doubt = survey_table(survey, source, &flow->tables[i], part);
+        doubt = survey_table(survey, &flow->tables[i], part);
     return doubt;
 }

@@ -14,6 +14,7 @@ struct copy_link {
 struct copy_survey {
     const struct copy_plan *plan; /* `doubts`: which are parts */
     const struct patch_plan *patches;
+    const struct flow_source *source;
     struct address_set starts; /* of all instructions seen */
     struct copy_link *links;
     size_t link_count, link_room;
@@ -22,12 +23,12 @@ struct copy_survey {
 };
 
 void copy_survey_begin(struct copy_survey *survey, const struct copy_plan *plan,
-                       const struct patch_plan *patches);
+                       const struct patch_plan *patches, const struct flow_source *source);
 void copy_survey_end(struct copy_survey *survey);
 
 /* Looks at a part that has no doubt yet, and at its tables. */
-enum flow_doubt copy_survey_part(struct copy_survey *survey, const struct flow_source *source,
-                                 const struct flow *flow, uint32_t part);
+enum flow_doubt copy_survey_part(struct copy_survey *survey, const struct flow *flow,
+                                 uint32_t part);
 
 /* Whether an instruction does elsewhere what it does where it is, once its distances are adjusted.
  */

@@ -135,7 +135,7 @@ static void collect_word(struct planning *planning, const struct copy_table *tab
     };
 
     if (!word.target || copy_way_of_jump(plan, planning->patches->functions, table->part,
-                                         word.target) != COPY_WAY_INSIDE)
+                                         word.target, false) != COPY_WAY_INSIDE)
         return;
     plan->words = memory_grow(plan->words, plan->word_count, &plan->word_room, sizeof word);
     plan->words[plan->word_count++] = word;

@@ -70,8 +70,8 @@ static void collect_trampolines(struct planning *planning)
         for (uint32_t j = 0; !table->table.is_bounded && j < table->table.count; j++) {
             uint64_t target = flow_table_target(&planning->source, &table->table, j);
 
-            if (!target || copy_way_of_jump(plan, planning->patches->functions, table->part,
-                                            target) != COPY_WAY_INSIDE)
+            if (!target || copy_way_of_jump(plan, planning->patches->functions, table->part, target,
+                                            false) != COPY_WAY_INSIDE)
                 continue;
             if (address_set_has(&planning->survey.starts, target))
                 copy_trampoline_add(plan, target);

@@ -13,8 +13,19 @@ static bool is_hooked_body(const struct function *function)
     return patch_reason_is_hooked(function->reason) && !function->is_import;
 }
 
+const struct function *copy_way_callee(const struct function_list *functions, uint64_t target)
+{
+    const struct function *function = function_list_owner(functions, target);
+
+    if (!function ||
+        (target != function->address &&
+         (!is_hooked_body(function) || target != function->address + function->patch_offset)))
+        return NULL;
+    return function;
+}
+
 enum copy_way copy_way_of_jump(const struct copy_plan *plan, const struct function_list *functions,
-                               size_t part, uint64_t target)
+                               size_t part, uint64_t target, bool may_leave)
 {
     const struct function *from = &functions->items[part], *to;
     size_t place;
@@ -25,7 +36,8 @@ enum copy_way copy_way_of_jump(const struct copy_plan *plan, const struct functi
     if (!to || to->is_import || target >= to->end || to->reason == PATCH_PLT)
         return COPY_WAY_OUT;
     place = (size_t)(to - functions->items);
-    if (target == to->address && is_hooked_body(to) && place != whole_of(functions, part))
+    if (is_hooked_body(to) && place != whole_of(functions, part) &&
+        (target == to->address || (may_leave && copy_way_callee(functions, target))))
         return COPY_WAY_BODY;
     if (plan->doubts[place] == COPY_NO_PART)
         return target == to->address ? COPY_WAY_OUT : COPY_WAY_BARRED;

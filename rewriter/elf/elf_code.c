@@ -340,6 +340,8 @@ void elf_code_read(struct elf_code *elf, const struct elf_image *image,
     function_list_settle(&elf->functions);
     mark_plt(elf, image);
     mark_by_frame(elf);
+    elf_probes_read(&elf->probes, image);
+    elf_probes_note(&elf->probes, &elf->map);
     code_discover(&elf->code, &elf->functions, &elf->map);
     mark_plt(elf, image);
     elf->generated = elf_generated_find(&elf->code, &elf->functions, &elf->frame);
@@ -363,4 +365,5 @@ void elf_code_free(struct elf_code *elf)
     code_map_free(&elf->map);
     function_list_free(&elf->functions);
     eh_frame_free(&elf->frame);
+    elf_probes_free(&elf->probes);
 }

@@ -7,6 +7,7 @@
 #include "rewriter/elf/elf_generated.h"
 #include "rewriter/elf/elf_image.h"
 #include "rewriter/elf/elf_memory_lock.h"
+#include "rewriter/elf/elf_probes.h"
 
 struct elf_code {
     struct code code;
@@ -15,6 +16,7 @@ struct elf_code {
     struct eh_frame frame;
     struct elf_span generated; /* elf_generated.h */
     struct elf_memory_locks locks;
+    struct elf_probes probes;
     struct cfi_cursor cursor; /* of the function being swept */
     const struct fde *fde;    /* null if it has none */
     uint64_t swept;           /* its address */

@@ -53,6 +53,24 @@ static bool add_packed(void *context, uint64_t address)
     return true;
 }
 
+/* A slot that is filled in by a name. What a resolver (STT_GNU_IFUNC) chooses is not known. */
+static void add_import(const struct pointers *pointers, const Elf64_Rela *relocation,
+                       Elf64_Sym symbol)
+{
+    struct copy_source *source = pointers->source;
+    unsigned type = ELF64_R_TYPE(relocation->r_info);
+    struct flow_pointer import = {.slot = relocation->r_offset};
+
+    if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) ||
+        ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC)
+        return;
+    if (symbol.st_shndx != SHN_UNDEF)
+        import.target = symbol.st_value;
+    source->imports =
+        memory_grow(source->imports, source->import_count, &source->import_room, sizeof import);
+    source->imports[source->import_count++] = import;
+}
+
 /* Other relocations may lead into code, too, but nobody could tell whether the loader takes the
    image's own symbol. */
 static void add_relocations(const struct pointers *pointers, struct elf_table relocations)
@@ -69,8 +87,10 @@ static void add_relocations(const struct pointers *pointers, struct elf_table re
             add_pointer(pointers, relocation.r_offset, target);
         else if (ELF64_R_TYPE(relocation.r_info) == R_X86_64_IRELATIVE)
             add_pointer(pointers, 0, target);
-        else if (symbol && symbol < symbols.count)
+        else if (symbol && symbol < symbols.count) {
             add_pointer(pointers, 0, elf_symbol(symbols, symbol).st_value + target);
+            add_import(pointers, &relocation, elf_symbol(symbols, symbol));
+        }
     }
 }
 
@@ -109,6 +129,9 @@ enum flow_doubt elf_copies_doubt(const struct elf_code *elf, const struct elf_im
         if (elf->locks.items[i].address >= function->address &&
             elf->locks.items[i].address < function->end)
             return FLOW_UNMOVABLE;
+    /* The notes lead to the originals. */
+    if (elf_probes_in(&elf->probes, function))
+        return FLOW_PROBE;
     return elf_copy_frames_can(elf, image, function) ? FLOW_CERTAIN : FLOW_FRAMES;
 }
 

@@ -21,8 +21,9 @@ enum flow_doubt {
     FLOW_ENTERED,      /* called, or jumped to, in its middle from a function of another family */
     FLOW_UNMOVABLE,    /* an instruction that works at its own address only, or leaves by a way
                           that cannot be seen (transactions) */
-    FLOW_FLAGS,        /* flags are alive where it is entered, or where a call returns */
+    FLOW_FLAGS,        /* flags are alive where it is entered or left, or where a call returns */
     FLOW_STACK,        /* where the return address lies at a jump out is not known */
+    FLOW_PROBE,        /* a debugger may turn on a probe in it, and looks for that in the original */
     FLOW_FRAMES,       /* its unwind information cannot be carried over */
     FLOW_NO_ROOM,      /* no trampoline fits where it is needed */
     FLOW_FAMILY,       /* another part of it is not certain */
@@ -81,6 +82,10 @@ struct flow_source {
     const struct code *code;
     const struct code_map *map;
     const struct function_list *functions;
+    /* Words that the loader fills in with the address of a function by its name; the target is the
+       image's own of that name, which it may take, or 0: ascending by slot. */
+    const struct flow_pointer *imports;
+    size_t import_count;
     /* Words of data that the loader makes addresses of code: where they are, and what they hold.
        Ascending by slot. A target that symbols lead to, and no word, has the slot 0. */
     const struct flow_pointer {
@@ -93,8 +98,8 @@ struct flow_source {
     size_t pad_count;
 };
 
-/* Analyses a function or a fragment, by itself: FLOW_ENTERED, FLOW_FAMILY and what comes behind
-   FLOW_FLAGS are others' to find (copy/). Of one that is not certain there are neither tables nor
+/* Analyses a function or a fragment, by itself: FLOW_ENTERED, FLOW_FAMILY, flags that are alive where
+   it is left, and what comes behind FLOW_FLAGS are others' to find (copy/, flow_results.h). Of one that is not certain there are neither tables nor
    labels. */
 void flow_read(struct flow *flow, const struct flow_source *source,
                const struct function *function);

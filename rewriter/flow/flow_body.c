@@ -134,26 +134,28 @@ static bool is_joined(const struct flow_body *body, uint32_t offset)
 /*
  * Where flags are alive behind a call to which a branch leads, they are that branch's: the call
  * does not return. Compilers know no function that returns flags, nor one that is given any.
+ * flow_results.h has what this means for what is called.
  */
-static enum flow_doubt check_flags(const struct flow_body *body, bool is_called)
+static enum flow_doubt check_flags(const struct flow_body *body, const struct flow_source *source,
+                                   bool is_called)
 {
-    if (is_called && flow_flags_alive(body->bytes, body->size, 0))
+    if (is_called && flow_flags_fate(source, body->address) == FLAGS_READ)
         return FLOW_FLAGS;
     for (size_t i = 0; i < body->call_count; i++)
-        if (flow_flags_alive(body->bytes, body->size, body->calls[i]) &&
+        if (flow_flags_fate(source, body->address + body->calls[i]) == FLAGS_READ &&
             !is_joined(body, body->calls[i]))
             return FLOW_FLAGS;
     return FLOW_CERTAIN;
 }
 
-enum flow_doubt flow_body_read(struct flow_body *body, const struct code *code,
+enum flow_doubt flow_body_read(struct flow_body *body, const struct flow_source *source,
                                const struct function *function)
 {
     size_t room;
     enum flow_doubt doubt;
 
-    *body = (struct flow_body){.code = code, .address = function->address};
-    body->bytes = code_at(code, function->address, &room);
+    *body = (struct flow_body){.code = source->code, .address = function->address};
+    body->bytes = code_at(source->code, function->address, &room);
     if (!body->bytes || function->end <= function->address ||
         function->end - function->address > room || function->end - function->address > LARGEST)
         return FLOW_UNDECODABLE;
@@ -163,7 +165,7 @@ enum flow_doubt flow_body_read(struct flow_body *body, const struct code *code,
     doubt = read_instructions(body);
     if (!doubt)
         doubt = check_targets(body);
-    return doubt ? doubt : check_flags(body, function->reason != PATCH_FRAGMENT);
+    return doubt ? doubt : check_flags(body, source, function->reason != PATCH_FRAGMENT);
 }
 
 void flow_body_free(struct flow_body *body)

@@ -24,7 +24,7 @@ struct flow_body {
 };
 
 /* Reads a function's instructions, and checks all that takes no knowledge of values. */
-enum flow_doubt flow_body_read(struct flow_body *body, const struct code *code,
+enum flow_doubt flow_body_read(struct flow_body *body, const struct flow_source *source,
                                const struct function *function);
 void flow_body_free(struct flow_body *body);
 

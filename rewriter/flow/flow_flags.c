@@ -1,11 +1,12 @@
 #include "rewriter/flow/flow_flags.h"
 
-#include "rewriter/code/decode.h"
 #include "rewriter/code/decode_plain.h"
 
 #define LONGEST_WAY 4096 /* instructions after which the flags are taken to be alive */
 
 #define FORKS 8
+
+#define DEEPEST 8 /* calls within calls, behind which they are, too */
 
 #define ARITHMETIC                                                                                 \
     (ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF |                   \
@@ -85,29 +86,59 @@ static bool may_leave_flags(const ZydisDecodedInstruction *zydis,
 
 /* A place to go on at, and the flags that nothing has written before it. */
 struct place {
-    uint32_t at, alive;
+    uint64_t at;
+    uint32_t alive;
 };
 
+/* Through one function, and what that jumps to. */
 struct way {
-    ZydisDecoder decoder;
+    const struct flow_source *source;
+    const ZydisDecoder *decoder;
+    unsigned *steps_left;
+    const struct way *caller; /* or null */
+    uint64_t entry;
+    uint64_t start, end; /* of the function that `here` is in */
     const uint8_t *bytes;
-    uint32_t size;
+    bool may_go_on; /* to the next function: assembly, whose labels may count as functions */
     struct place here;
+    uint32_t returned;         /* flags that are alive at a return */
     struct place forks[FORKS]; /* the other ends of conditional branches, looked at or not */
     unsigned fork_count;
 };
 
 enum step {
     STEP_ON,
+    STEP_JUMP, /* likewise, elsewhere */
     STEP_READ, /* one that is alive */
-    STEP_OVER, /* none is alive any more */
+    STEP_OVER, /* none is alive any more, or they leave the function */
 };
 
-/* Not taken; what happens if it is taken is looked at later. */
-static enum step fork_step(struct way *way, uint32_t target)
+static enum flow_flags_fate follow(struct way *way, uint64_t address, uint32_t alive);
+
+/* Whether there is code at `here`, which is looked for if it is outside of the last function. */
+static bool is_found(struct way *way)
 {
-    if (target >= way->size)
-        return STEP_ON;
+    uint64_t at = way->here.at;
+    const struct function *function;
+    size_t room;
+
+    if (at - way->start < way->end - way->start)
+        return true;
+    function = function_list_owner(way->source->functions, at);
+    if (!function || at >= function->end || function->reason == PATCH_PLT)
+        return false;
+    way->bytes = code_at(way->source->code, function->address, &room);
+    if (!way->bytes || function->end - function->address > room)
+        return false;
+    way->start = function->address;
+    way->end = function->end;
+    way->may_go_on = !function->unwind;
+    return true;
+}
+
+/* Not taken; what happens if it is taken is looked at later. */
+static enum step fork_step(struct way *way, uint64_t target)
+{
     for (unsigned i = 0; i < way->fork_count; i++)
         if (way->forks[i].at == target && (way->here.alive & ~way->forks[i].alive) == 0)
             return STEP_ON;
@@ -117,14 +148,41 @@ static enum step fork_step(struct way *way, uint32_t target)
     return STEP_ON;
 }
 
+/* A function that is followed already, with these flags or more, has nothing to add. */
+static enum step call_step(struct way *way, uint64_t target)
+{
+    struct way callee = {.source = way->source,
+                         .decoder = way->decoder,
+                         .steps_left = way->steps_left,
+                         .caller = way};
+    unsigned depth = 0;
+
+    for (const struct way *i = way; i; i = i->caller, depth++)
+        if (i->entry == target)
+            return STEP_OVER;
+    if (depth == DEEPEST)
+        return STEP_READ;
+    switch (follow(&callee, target, way->here.alive)) {
+    case FLAGS_READ:
+        return STEP_READ;
+    case FLAGS_RETURNED:
+        way->here.alive = callee.returned;
+        return STEP_ON;
+    default:
+        return STEP_OVER;
+    }
+}
+
 static enum step full_step(struct way *way)
 {
     ZydisDecodedInstruction zydis;
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-    uint32_t written = 0, target;
+    uint32_t written = 0;
+    uint64_t target;
+    bool is_direct;
 
-    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&way->decoder, way->bytes + way->here.at,
-                                             way->size - way->here.at, &zydis, operands)))
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(way->decoder, way->bytes + (way->here.at - way->start),
+                                             way->end - way->here.at, &zydis, operands)))
         return STEP_READ;
     if (zydis.cpu_flags && zydis.cpu_flags->tested & way->here.alive)
         return STEP_READ;
@@ -133,14 +191,16 @@ static enum step full_step(struct way *way)
                   zydis.cpu_flags->undefined;
     way->here.alive &= ~written;
     way->here.at += zydis.length;
-    target = way->here.at + (uint32_t)operands[0].imm.value.u;
+    target = way->here.at + operands[0].imm.value.u;
+    is_direct = operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
     switch (zydis.meta.category) {
     case ZYDIS_CATEGORY_UNCOND_BR:
         way->here.at = target;
-        return operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && target < way->size ? STEP_ON
-                                                                                      : STEP_OVER;
+        return is_direct ? STEP_JUMP : STEP_OVER;
     case ZYDIS_CATEGORY_CALL:
+        return is_direct ? call_step(way, target) : STEP_OVER;
     case ZYDIS_CATEGORY_RET:
+        way->returned |= way->here.alive;
         return STEP_OVER;
     case ZYDIS_CATEGORY_COND_BR:
         return fork_step(way, target);
@@ -151,45 +211,60 @@ static enum step full_step(struct way *way)
 
 static enum step take_step(struct way *way)
 {
-    const uint8_t *here = way->bytes + way->here.at;
+    const uint8_t *here = way->bytes + (way->here.at - way->start);
     enum effect effect = EFFECT_UNKNOWN;
     size_t length = 0;
 
-    if (way->size - way->here.at >= PLAIN_ROOM)
+    if (way->end - way->here.at >= PLAIN_ROOM)
         effect = effect_of(here);
     if (effect == EFFECT_WRITES)
         return STEP_OVER;
     if (effect == EFFECT_NONE)
         length = plain_length(here, 0);
-    way->here.at += (uint32_t)length;
+    way->here.at += length;
     return length ? STEP_ON : full_step(way);
 }
 
-/* Until the flags are read or written, or the steps are used up. */
-static bool is_read(struct way *way, unsigned *left)
+/* Whether the last step led out of a function, other than by a jump. A call at its end is one that
+   does not return. */
+static bool is_at_end(const struct way *way, enum step last)
 {
-    enum step step = STEP_ON;
+    return last == STEP_ON && way->here.at == way->end && !way->may_go_on;
+}
 
-    while (step == STEP_ON && way->here.at < way->size) {
-        if ((*left)-- == 0)
+/* Until the flags are read or written, or the steps are used up. */
+static bool is_read(struct way *way)
+{
+    enum step step = STEP_JUMP;
+
+    while ((step == STEP_ON || step == STEP_JUMP) && !is_at_end(way, step) && is_found(way)) {
+        if ((*way->steps_left)-- == 0)
             return true;
         step = take_step(way);
     }
     return step == STEP_READ;
 }
 
-bool flow_flags_alive(const uint8_t *bytes, uint32_t size, uint32_t offset)
+static enum flow_flags_fate follow(struct way *way, uint64_t address, uint32_t alive)
 {
-    struct way way = {.bytes = bytes, .size = size, .here = {offset, ARITHMETIC}};
-    unsigned left = LONGEST_WAY;
-
-    ZydisDecoderInit(&way.decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    if (is_read(&way, &left))
-        return true;
-    for (unsigned i = 0; i < way.fork_count; i++) {
-        way.here = way.forks[i];
-        if (is_read(&way, &left))
-            return true;
+    way->entry = address;
+    way->here = (struct place){address, alive};
+    if (is_read(way))
+        return FLAGS_READ;
+    for (unsigned i = 0; i < way->fork_count; i++) {
+        way->here = way->forks[i];
+        if (is_read(way))
+            return FLAGS_READ;
     }
-    return false;
+    return way->returned ? FLAGS_RETURNED : FLAGS_DEAD;
+}
+
+enum flow_flags_fate flow_flags_fate(const struct flow_source *source, uint64_t address)
+{
+    ZydisDecoder decoder;
+    unsigned left = LONGEST_WAY;
+    struct way way = {.source = source, .decoder = &decoder, .steps_left = &left};
+
+    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    return follow(&way, address, ARITHMETIC);
 }

@@ -1,14 +1,21 @@
-/* Whether a program's flags matter where a call returns. */
+/* Whether a program's flags matter at a place: where a call returns, or where a function begins. */
 #ifndef UMBRA_REWRITER_FLOW_FLAGS_H
 #define UMBRA_REWRITER_FLOW_FLAGS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "rewriter/flow/flow.h"
+
+/* What may become of arithmetic flags, the last that applies. */
+enum flow_flags_fate {
+    FLAGS_DEAD,     /* they are written before anybody reads them */
+    FLAGS_RETURNED, /* the function they are in may return with some of them as they are */
+    FLAGS_READ,
+};
 
 /*
- * Whether arithmetic flags may be read at, or behind, an offset before they are written. The
- * bytes are a function's; what is called, returned or jumped to out of it reads none.
+ * Of the flags that there are in front of the instruction at an address. Follows direct calls and
+ * jumps into other functions; what is called, or jumped to, by a pointer or in another image reads
+ * none and keeps none. Reads the source's code and functions only.
  */
-bool flow_flags_alive(const uint8_t *bytes, uint32_t size, uint32_t offset);
+enum flow_flags_fate flow_flags_fate(const struct flow_source *source, uint64_t address);
 
 #endif

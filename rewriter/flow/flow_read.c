@@ -20,6 +20,7 @@ const char *flow_doubt_word(enum flow_doubt doubt)
         [FLOW_UNMOVABLE] = "unmovable",
         [FLOW_FLAGS] = "flags",
         [FLOW_STACK] = "stack",
+        [FLOW_PROBE] = "probe",
         [FLOW_FRAMES] = "frames",
         [FLOW_NO_ROOM] = "no-room",
         [FLOW_FAMILY] = "family",
@@ -369,7 +370,7 @@ static enum flow_doubt read_all(struct flow *flow, struct reading *reading)
 {
     bool may_reach_labels = reading->source->code->has_absolute_code;
     enum flow_doubt doubt =
-        flow_body_read(&reading->body, reading->source->code, reading->function);
+        flow_body_read(&reading->body, reading->source, reading->function);
 
     if (!doubt)
         doubt = find_pads(reading);

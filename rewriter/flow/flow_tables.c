@@ -90,7 +90,7 @@ static bool is_in_family(struct table_reader *reader, uint64_t target)
         if (part->end - part->address > reader->work)
             return false;
         reader->work -= part->end - part->address;
-        flow_body_read(&reader->other, source->code, part);
+        flow_body_read(&reader->other, source, part);
     }
     return reader->other.starts && flow_body_starts(&reader->other, target);
 }

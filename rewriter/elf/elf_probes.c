@@ -1,0 +1,90 @@
+#include "rewriter/elf/elf_probes.h"
+
+#include "support/memory.h"
+#include "support/sorted.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define OWNER "stapsdt"
+#define TYPE  3
+
+struct content {
+    uint64_t pc, base;
+};
+
+static void add(struct elf_probes *probes, const struct elf_image *image, const uint8_t *bytes)
+{
+    const Elf64_Shdr *base = elf_section(image, ".stapsdt.base");
+    struct content content;
+
+    memcpy(&content, bytes, sizeof content);
+    probes->items = memory_grow(probes->items, probes->count, &probes->room, sizeof *probes->items);
+    probes->items[probes->count++] = content.pc + (base ? base->sh_addr - content.base : 0);
+}
+
+static uint64_t padded(uint64_t size)
+{
+    return (size + 3) & ~3ull;
+}
+
+static void read_notes(struct elf_probes *probes, const struct elf_image *image,
+                       const uint8_t *bytes, uint64_t size)
+{
+    Elf64_Nhdr note;
+
+    while (size >= sizeof note) {
+        uint64_t name, content;
+
+        memcpy(&note, bytes, sizeof note);
+        name = padded(note.n_namesz);
+        content = padded(note.n_descsz);
+        if (name > size - sizeof note || content > size - sizeof note - name)
+            return;
+        if (note.n_type == TYPE && note.n_namesz == sizeof OWNER &&
+            memcmp(bytes + sizeof note, OWNER, sizeof OWNER) == 0 &&
+            note.n_descsz >= sizeof(struct content))
+            add(probes, image, bytes + sizeof note + name);
+        bytes += sizeof note + name + content;
+        size -= sizeof note + name + content;
+    }
+}
+
+static int by_address(const void *left, const void *right)
+{
+    const uint64_t *a = left, *b = right;
+
+    return *a < *b ? -1 : *a > *b;
+}
+
+void elf_probes_read(struct elf_probes *probes, const struct elf_image *image)
+{
+    const Elf64_Shdr *section = elf_section(image, ".note.stapsdt");
+
+    *probes = (struct elf_probes){0};
+    if (!section || section->sh_type != SHT_NOTE || section->sh_offset > image->size ||
+        section->sh_size > image->size - section->sh_offset)
+        return;
+    read_notes(probes, image, image->bytes + section->sh_offset, section->sh_size);
+    if (probes->count)
+        qsort(probes->items, probes->count, sizeof *probes->items, by_address);
+}
+
+void elf_probes_note(const struct elf_probes *probes, struct code_map *map)
+{
+    for (size_t i = 0; i < probes->count; i++)
+        address_set_add(&map->jumps, probes->items[i]);
+}
+
+bool elf_probes_in(const struct elf_probes *probes, const struct function *function)
+{
+    size_t next = partition_point(i, probes->count, probes->items[i] < function->address);
+
+    return next < probes->count && probes->items[next] < function->end;
+}
+
+void elf_probes_free(struct elf_probes *probes)
+{
+    free(probes->items);
+    *probes = (struct elf_probes){0};
+}

@@ -1,0 +1,34 @@
+/*
+ * Where an image has probes that debuggers and tracers may turn on: SystemTap's user-level ones
+ * (USDT), which gdb, perf and bpftrace know, too. Each is a `nop`, and a note in .note.stapsdt:
+ *
+ *      sizes     8, n                  3 words of 32 bits
+ *      type      3
+ *      owner     "stapsdt"
+ *      pc        address of the nop    3 words of 64 bits
+ *      base      of .stapsdt.base as it was linked: if it is elsewhere now, so is pc
+ *      semaphore
+ *      provider, name, arguments       strings
+ *
+ * https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation
+ */
+#ifndef UMBRA_REWRITER_ELF_PROBES_H
+#define UMBRA_REWRITER_ELF_PROBES_H
+
+#include "rewriter/code/code.h"
+#include "rewriter/elf/elf_image.h"
+
+/* {0} is an empty one; elf_probes_free ends it. */
+struct elf_probes {
+    uint64_t *items; /* addresses, ascending */
+    size_t count, room;
+};
+
+void elf_probes_read(struct elf_probes *probes, const struct elf_image *image);
+/* That nothing may be put over them: whoever turns one on overwrites a byte there. */
+void elf_probes_note(const struct elf_probes *probes, struct code_map *map);
+/* Whether a function has one. */
+bool elf_probes_in(const struct elf_probes *probes, const struct function *function);
+void elf_probes_free(struct elf_probes *probes);
+
+#endif
