@@ -1,0 +1,39 @@
+#include "rewriter/elf/elf_marks.h"
+
+#include <string.h>
+
+/*
+ * Mono's ahead-of-time compiler. Its code calls through PLT entries of its own, of which Mono reads
+ * the bytes to find the slot, and it is unwound by Mono's own tables. The description of such a
+ * module is exported, or is one of the program's symbols if that is linked with it.
+ */
+static bool is_mono_name(const char *name)
+{
+    static const char library[] = "mono_aot_file_info", module[] = "mono_aot_module_";
+
+    return strcmp(name, library) == 0 || strncmp(name, module, sizeof module - 1) == 0;
+}
+
+static bool has_mono_symbol(const struct elf_image *image)
+{
+    struct elf_table symbols = elf_dynamic_symbols(image), strings = {0};
+    uint64_t size = elf_dynamic_value(image, DT_STRSZ, 0);
+
+    strings.bytes = elf_at(image, elf_dynamic_value(image, DT_STRTAB, 0), size);
+    strings.count = strings.bytes ? size : 0;
+    for (size_t i = 0; i < symbols.count; i++) {
+        Elf64_Sym symbol = elf_symbol(symbols, i);
+        const char *name = elf_string(strings, symbol.st_name);
+
+        if (name && symbol.st_shndx != SHN_UNDEF && is_mono_name(name))
+            return true;
+    }
+    return false;
+}
+
+const char *elf_marks_find(const struct elf_image *image)
+{
+    if (has_mono_symbol(image))
+        return "code that Mono compiled ahead of time, whose bytes Mono reads while it runs";
+    return NULL;
+}
