@@ -63,6 +63,9 @@ echo 'char mono_aot_file_info[8] = "aot"; int f(int n) { return n + 1; }' >ahead
 gcc -O2 -shared -fPIC ahead.c -o ahead.so
 sed 's/file_info/module_x_info/' ahead.c | gcc -O2 -rdynamic fib.c -x c - -o ahead
 rm ahead.c
+# What a tool of Valgrind's looks for in the environment
+echo 'const char *volatile launcher = "VALGRIND_LAUNCHER"; int main(void) { return !launcher; }' |
+    gcc -O2 -static -x c - -o tool
 rm note.o fib.c
 refused 1 'nosuch.*no such file' instrument nosuch -o out
 refused 1 'text.*ELF' instrument text -o out
@@ -84,6 +87,7 @@ rm out
 refused 1 'ahead.so.*found code that Mono compiled ahead of time' instrument ahead.so -o out
 refused 1 'ahead.so.*found code that Mono compiled' instrument --list ahead.so
 refused 1 'ahead: .*found code that Mono compiled ahead of time' instrument ahead -o out
+refused 1 "tool: .*found a tool of Valgrind's" instrument tool -o out
 # OCaml's code without the tables of its frames
 refused 1 'ocaml: expected functions to hook, found none' instrument ocaml -o out
 refused 1 '\. ?.*directory' instrument . -o out

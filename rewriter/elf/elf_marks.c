@@ -31,9 +31,31 @@ static bool has_mono_symbol(const struct elf_image *image)
     return false;
 }
 
+/*
+ * A tool of Valgrind's: a static program which loads another program beside itself and sends some
+ * of that one's calls (strlen, vsyscall) to its own functions. These run without what the agent
+ * needs. It is started by a launcher, whose name it takes from the environment.
+ */
+static bool is_valgrind_tool(const struct elf_image *image)
+{
+    static const char variable[] = "VALGRIND_LAUNCHER";
+
+    for (size_t i = 0; elf_image_is_static(image) && i < image->segment_count; i++) {
+        const Elf64_Phdr *segment = &image->segments[i];
+        const uint8_t *bytes = elf_at(image, segment->p_vaddr, segment->p_filesz);
+
+        if (segment->p_type == PT_LOAD && bytes &&
+            memmem(bytes, segment->p_filesz, variable, sizeof variable))
+            return true;
+    }
+    return false;
+}
+
 const char *elf_marks_find(const struct elf_image *image)
 {
     if (has_mono_symbol(image))
         return "code that Mono compiled ahead of time, whose bytes Mono reads while it runs";
+    if (is_valgrind_tool(image))
+        return "a tool of Valgrind's, some of which runs within the program that it looks at";
     return NULL;
 }
