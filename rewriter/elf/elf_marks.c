@@ -14,7 +14,10 @@ static bool is_mono_name(const char *name)
     return strcmp(name, library) == 0 || strncmp(name, module, sizeof module - 1) == 0;
 }
 
-static bool has_mono_symbol(const struct elf_image *image)
+typedef bool name_test(const char *name);
+
+/* Has it a dynamic symbol of such a name that it defines, or that it asks for? */
+static bool has_symbol(const struct elf_image *image, bool is_defined, name_test *is_meant)
 {
     struct elf_table symbols = elf_dynamic_symbols(image), strings = {0};
     uint64_t size = elf_dynamic_value(image, DT_STRSZ, 0);
@@ -25,7 +28,7 @@ static bool has_mono_symbol(const struct elf_image *image)
         Elf64_Sym symbol = elf_symbol(symbols, i);
         const char *name = elf_string(strings, symbol.st_name);
 
-        if (name && symbol.st_shndx != SHN_UNDEF && is_mono_name(name))
+        if (name && (symbol.st_shndx != SHN_UNDEF) == is_defined && is_meant(name))
             return true;
     }
     return false;
@@ -51,11 +54,37 @@ static bool is_valgrind_tool(const struct elf_image *image)
     return false;
 }
 
+static bool is_break_name(const char *name)
+{
+    return strcmp(name, "sbrk") == 0 || strcmp(name, "brk") == 0;
+}
+
+/*
+ * A program with its heap, which was written to a file while it ran ("unexec"): GCL's, Emacs' of
+ * old. The heap ends where the file's data do, and grows by moving the program break, which it
+ * expects there. Segments of ours would be in its way, and the break lies behind all segments. Such
+ * a program has no memory that is not in the file. Of some thousand other programs none is like
+ * that.
+ */
+static bool is_dumped(const struct elf_image *image)
+{
+    const Elf64_Phdr *last = NULL;
+
+    for (size_t i = 0; i < image->segment_count; i++)
+        if (image->segments[i].p_type == PT_LOAD &&
+            (!last || image->segments[i].p_vaddr > last->p_vaddr))
+            last = &image->segments[i];
+    return last && last->p_flags & PF_W && last->p_filesz == last->p_memsz &&
+           elf_segment(image, PT_INTERP) && has_symbol(image, false, is_break_name);
+}
+
 const char *elf_marks_find(const struct elf_image *image)
 {
-    if (has_mono_symbol(image))
+    if (has_symbol(image, true, is_mono_name))
         return "code that Mono compiled ahead of time, whose bytes Mono reads while it runs";
     if (is_valgrind_tool(image))
         return "a tool of Valgrind's, some of which runs within the program that it looks at";
+    if (is_dumped(image))
+        return "a program that was dumped with its heap, behind which there is to be nothing";
     return NULL;
 }
