@@ -8,6 +8,7 @@
 
 #define MOST_FRAMES   64 /* of builtins, one called by the other */
 #define MOST_IMAGES   16
+#define MOST_AHEAD    16 /* modules that Mono compiled ahead of time */
 #define MOST_CHAINED  64 /* thunks whose true return address is a thunk */
 #define REGION_BITS   18 /* 256 KiB */
 #define REGIONS       256
@@ -22,6 +23,11 @@ static struct image {
 static uint32_t image_count;
 static bool is_resolved, has_v8;
 static uint64_t java_base, java_size; /* of libjvm.so; size 0: there is none */
+
+static struct ahead {
+    uint64_t base, size;
+} aheads[MOST_AHEAD];
+static uint32_t ahead_count;
 
 /* Regions without a module, by the low bits of their numbers. An entry that is out of date lets a
    call pass; it does no other harm. */
@@ -42,15 +48,33 @@ void generated_note(const struct image_header *image)
     __atomic_store_n(&image_count, image_count + 1, __ATOMIC_RELEASE);
 }
 
+static bool ends_with(const char *path, const char *end)
+{
+    size_t length = text_length(path), size = text_length(end);
+
+    return length > size && text_equal(path + length - size, end);
+}
+
 void generated_note_module(const char *path, uint64_t base, uint64_t size)
 {
-    static const char java[] = "/libjvm.so";
-    size_t length = text_length(path);
+    if (ends_with(path, "/libjvm.so")) {
+        java_base = base;
+        __atomic_store_n(&java_size, size, __ATOMIC_RELEASE);
+    } else if ((ends_with(path, ".dll.so") || ends_with(path, ".exe.so")) &&
+               ahead_count < MOST_AHEAD) {
+        aheads[ahead_count] = (struct ahead){base, size};
+        __atomic_store_n(&ahead_count, ahead_count + 1, __ATOMIC_RELEASE);
+    }
+}
 
-    if (length < sizeof java || !text_equal(path + length - (sizeof java - 1), java))
-        return;
-    java_base = base;
-    __atomic_store_n(&java_size, size, __ATOMIC_RELEASE);
+static bool is_ahead(uint64_t site)
+{
+    uint32_t count = __atomic_load_n(&ahead_count, __ATOMIC_ACQUIRE);
+
+    for (uint32_t i = 0; i < count; i++)
+        if (site - aheads[i].base < aheads[i].size)
+            return true;
+    return false;
 }
 
 /* Code of no file, as far as can be seen: /proc may be out of reach in a sandbox. */
@@ -81,7 +105,8 @@ static bool is_generated(uint64_t site)
     for (uint32_t i = 0; i < count; i++)
         if (site - images[i].base < images[i].size)
             return site - images[i].generated < images[i].generated_size;
-    return (count || __atomic_load_n(&java_size, __ATOMIC_ACQUIRE)) && is_of_no_module(site);
+    return (count || __atomic_load_n(&java_size, __ATOMIC_ACQUIRE)) &&
+           (is_of_no_module(site) || is_ahead(site));
 }
 
 void generated_is_resolved(void)

@@ -19,6 +19,9 @@
  *
  * Frames of WebAssembly say what kind they are, too, and are passed over.
  *
+ * Mono cannot be told. It reads the return address below its frames where its code called C. Calls
+ * from that code pass, also from modules that it compiled ahead of time: *.dll.so, *.exe.so.
+ *
  * HotSpot cannot be told. It reads the return address below its frames where its code called a part
  * of HotSpot: calls into libjvm.so pass. Before it calls a native method it stores the place itself
  * (JavaFrameAnchor, with a pc) and needs no return address. So native methods are recorded.

@@ -58,6 +58,14 @@ for pie in -pie -no-pie '-static -DALONE'; do
     gcc $pie fib.c "$TESTS/programs/go_table.S" -o "go_table${pie%% *}"
 done
 gcc fib.c "$TESTS/programs/ocaml.S" -o ocaml
+# What describes a module that Mono compiled ahead of time: a library of its own, or linked with it
+echo 'char mono_aot_file_info[8] = "aot"; int f(int n) { return n + 1; }' >ahead.c
+gcc -O2 -shared -fPIC ahead.c -o ahead.so
+sed 's/file_info/module_x_info/' ahead.c | gcc -O2 -rdynamic fib.c -x c - -o ahead
+rm ahead.c
+# What a tool of Valgrind's looks for in the environment
+echo 'const char *volatile launcher = "VALGRIND_LAUNCHER"; int main(void) { return !launcher; }' |
+    gcc -O2 -static -x c - -o tool
 rm note.o fib.c
 refused 1 'nosuch.*no such file' instrument nosuch -o out
 refused 1 'text.*ELF' instrument text -o out
@@ -76,6 +84,10 @@ refused 1 'go_table-pie.*Go program.*stacks' instrument go_table-pie -o out
 refused 1 'go_table-no-pie.*Go program.*stacks' instrument go_table-no-pie -o out
 instrument go_table-static -o out >/dev/null # nothing leads to the table: it is data of another kind
 rm out
+refused 1 'ahead.so.*found code that Mono compiled ahead of time' instrument ahead.so -o out
+refused 1 'ahead.so.*found code that Mono compiled' instrument --list ahead.so
+refused 1 'ahead: .*found code that Mono compiled ahead of time' instrument ahead -o out
+refused 1 "tool: .*found a tool of Valgrind's" instrument tool -o out
 # OCaml's code without the tables of its frames
 refused 1 'ocaml: expected functions to hook, found none' instrument ocaml -o out
 refused 1 '\. ?.*directory' instrument . -o out

@@ -56,12 +56,19 @@ instrument --list native/locked >static.list
 equal mlockall "$(awk -F '\t' '$5 == "mlockall" { print $3, $4 }' static.list)" \
     "skipped memory-lock"
 
+# What only Haskell's images can earn.
+build haskell info_tables.c info_tables_amd64.S
+instrument --list native/haskell >haskell.list
+equal jumps_info "$(awk -F '\t' '$5 == "jumps_info" { print $3, $4 }' haskell.list)" \
+    "skipped info-table"
+
 # Nothing is said that is not in docs/list.md, and nothing is there that was not tried here.
 {
     instrument --list instrumented/reasons
     instrument --list --how=prologue native/reasons | tail -n +2
     grep guarded_at_entry windows.list
     grep memory-lock static.list
+    grep info-table haskell.list
 } | awk -F '\t' 'NR > 1 { print $4 }' | sort -u >earned
 # Not the words for bodies that are not copied, which tests/copies.sh and copy_emit_test are about.
 sed -nE -e '/^\| not copied/q' -e 's/^\| `([a-z-]+)` .*/\1/p' "$TESTS/../docs/list.md" |

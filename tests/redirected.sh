@@ -24,6 +24,8 @@ check()
     done
     # One way is a branch of two bytes, which reaches no stub: none of them is changed.
     equal "$*: by_short_branch" "$(state_of by_short_branch redirected)" "skipped too-short"
+    # In front of one is something to be read by its address.
+    equal "$*: preceded" "$(state_of preceded redirected)" "skipped too-short"
 }
 
 all='called jumped_to pointed_at taken from_prologue exported'

@@ -4,6 +4,7 @@
 #include "rewriter/code/code_discover.h"
 #include "rewriter/elf/elf_frame_tables.h"
 #include "rewriter/elf/elf_imports.h"
+#include "rewriter/elf/elf_info_tables.h"
 #include "support/memory.h"
 
 #include <stdlib.h>
@@ -347,6 +348,7 @@ void elf_code_read(struct elf_code *elf, const struct elf_image *image,
     elf->generated = elf_generated_find(&elf->code, &elf->functions, &elf->frame);
     elf_generated_mark(&elf->generated, &elf->functions);
     elf_frame_tables_mark(image, &elf->code, &elf->map, &elf->functions);
+    elf_info_tables_mark(image, &elf->code, &elf->frame, &elf->functions);
     if (options->instrument_imports)
         elf_imports_add(&elf->functions, &elf->map, image);
     elf_memory_locks_find(&elf->locks, &elf->code, &elf->map, &elf->functions,

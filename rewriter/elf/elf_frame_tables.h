@@ -31,8 +31,8 @@
  * only names tell its code: each unit's lies between caml…__code_begin and caml…__code_end.
  * Where neither is found, but OCaml's code is (ocaml_code.h), no function is hooked.
  *
- * GHC's code has tables beside its code, and enters it by jumps; return addresses are no calls'.
- * Go's is told by its own marks (elf_require.c), V8's and HotSpot's by elf_generated.h.
+ * GHC's is told by elf_info_tables.h, Go's by its own marks (elf_require.c), V8's and HotSpot's by
+ * elf_generated.h.
  */
 #ifndef UMBRA_REWRITER_ELF_FRAME_TABLES_H
 #define UMBRA_REWRITER_ELF_FRAME_TABLES_H

@@ -58,19 +58,24 @@ static void look_through(const struct eh_frame *frame, const struct code_range *
     keep_longer(longest, &stretch);
 }
 
-/* HotSpot has no generated code in the image. That it has a generator is expressed by a span to
-   which no call returns: the second byte of a function. */
-static struct elf_span find_java(const struct function_list *functions)
+/* HotSpot and Mono have no generated code in the image. That they have a generator is expressed by
+   a span to which no call returns: the second byte of a function. */
+static bool is_of_generator(const char *name)
 {
-    struct elf_span java = {0};
+    return name && (strcmp(name, "JNI_CreateJavaVM") == 0 || strcmp(name, "mono_jit_init") == 0);
+}
+
+static struct elf_span find_elsewhere(const struct function_list *functions)
+{
+    struct elf_span elsewhere = {0};
 
     for (size_t i = 0; i < functions->count; i++) {
         const struct function *function = &functions->items[i];
 
-        if (function->name && strcmp(function->name, "JNI_CreateJavaVM") == 0)
-            java = (struct elf_span){function->address + 1, GENERATED_ELSEWHERE};
+        if (is_of_generator(function->name))
+            elsewhere = (struct elf_span){function->address + 1, GENERATED_ELSEWHERE};
     }
-    return java;
+    return elsewhere;
 }
 
 struct elf_span elf_generated_find(const struct code *code, const struct function_list *functions,
@@ -82,7 +87,7 @@ struct elf_span elf_generated_find(const struct code *code, const struct functio
     for (size_t i = 0; i < code->range_count; i++)
         look_through(frame, &code->ranges[i], &longest);
     if (longest.count < FEWEST)
-        return find_java(functions);
+        return find_elsewhere(functions);
     start = longest.first / PAGE * PAGE;
     end = (longest.last + PAGE) / PAGE * PAGE;
     return (struct elf_span){start, end - start};

@@ -19,7 +19,8 @@
  *
  * In chromium 156 the first occurs 3,613 times in a stretch of 2.2 MB and nowhere else in 236 MB of
  * code; in node 20 the others occur 1,914 times in one of 1.6 MB, and twice in the rest of 28 MB.
- * HotSpot makes all such code at run time; libjvm.so is known by JNI_CreateJavaVM.
+ * HotSpot and Mono make all such code at run time, or keep it in files of its own; their libraries
+ * are known by JNI_CreateJavaVM and mono_jit_init.
  * Compilers that write the first too (DMD's) describe their frames, which V8's builtins do not.
  */
 #ifndef UMBRA_REWRITER_ELF_GENERATED_H

@@ -1,6 +1,7 @@
 /* What an image must be to be instrumented, beyond being well-formed. */
 #include "image/manifest.h"
 #include "rewriter/elf/elf_image.h"
+#include "rewriter/elf/elf_marks.h"
 #include "rewriter/format/go_table.h"
 
 bool elf_image_is_static(const struct elf_image *image)
@@ -69,6 +70,7 @@ bool elf_image_require_supported(const struct elf_image *image, struct failure *
 {
     uint64_t strings_size = elf_dynamic_value(image, DT_STRSZ, 0);
     struct bounded_file file = bounded_file_of(image->bytes, image->size);
+    const char *mark = elf_marks_find(image);
 
     if (manifest_is_in(&file))
         return fail(failure, image->path,
@@ -77,6 +79,9 @@ bool elf_image_require_supported(const struct elf_image *image, struct failure *
         return fail(failure, image->path,
                     "expected code that returns to where it was called from, found a Go program, "
                     "which moves its stacks and reads return addresses; use Go's own profiler");
+    if (mark)
+        return fail(failure, image->path, "expected code that only the program relies on, found %s",
+                    mark);
     if (elf_image_is_static(image))
         return true;
     if (image->symbol_count == 0 ||

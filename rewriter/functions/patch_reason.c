@@ -23,6 +23,7 @@ static const struct {
     {PATCH_GENERATED, "generated"},
     {PATCH_MEMORY_LOCK, "memory-lock"},
     {PATCH_FRAME_TABLE, "frame-table"},
+    {PATCH_INFO_TABLE, "info-table"},
     {PATCH_IMPORT_SPECIAL, "import-special"},
     {PATCH_EXCLUDED, "excluded"},
     {PATCH_TOO_SHORT, "too-short"},

@@ -95,6 +95,63 @@ static void bar(struct search *search, uint64_t address)
     address_set_add(&search->ways->barred, address);
 }
 
+static bool is_one_byte(const uint8_t *bytes, size_t size)
+{
+    size_t same = 0;
+
+    while (same < size && bytes[same] == bytes[0])
+        same++;
+    return same == size;
+}
+
+/* Whether code, or nothing if `is_over` at the beginning, ends there with no more than padding. */
+static bool ends_in_padding(struct search *search, uint64_t address, const uint8_t *bytes,
+                            size_t size, bool is_over)
+{
+    struct instruction at;
+
+    for (size_t offset = 0; offset < size; offset += at.length) {
+        if (!instruction_decode(&search->decoder, address + offset, bytes + offset, size - offset,
+                                &at))
+            return false;
+        is_over = at.flow == FLOW_END || at.flow == FLOW_JUMP || at.flow == FLOW_INDIRECT_JUMP ||
+                  (is_over && instruction_is_padding(&at));
+    }
+    return is_over;
+}
+
+/* Whether what precedes a function is surely nothing that those who have its address read. */
+static bool is_alone(struct search *search, const struct function *function)
+{
+    const struct function *before =
+        function_list_owner(search->plan->functions, function->address - 1);
+    const struct code_range *range = code_range_at(search->plan->code, function->address);
+    uint64_t start = range->address;
+    bool is_over = true;
+
+    if (before && before->end > start) {
+        if (before->end >= function->address && before->evidence & EVIDENCE_EXTENT)
+            return true;
+        is_over = before->evidence & EVIDENCE_EXTENT;
+        start = is_over ? before->end : before->address;
+    }
+    return (is_over &&
+            is_one_byte(range->bytes + (start - range->address), function->address - start)) ||
+           ends_in_padding(search, start, range->bytes + (start - range->address),
+                           function->address - start, is_over);
+}
+
+/* Signatures, hashes, tables and the like in front of a function; there are none before a stub. */
+static void bar_preceded(struct search *search)
+{
+    const struct function_list *functions = search->plan->functions;
+
+    for (size_t i = 0; i < functions->count; i++)
+        if (address_set_has(&search->candidates, functions->items[i].address) &&
+            !is_alone(search, &functions->items[i]))
+            bar(search, functions->items[i].address);
+}
+
 /* Addresses as numbers. */
 static void bar_numbers(struct search *search, const struct code_range *ranges, size_t count)
 {
@@ -231,6 +288,7 @@ static bool search_all(struct search *search)
     for (size_t i = 0; i < search->hit_count; i++)
         resolve(search, &search->hits[i]);
     bar_branches(search);
+    bar_preceded(search);
     if (code->has_absolute_code) {
         bar_numbers(search, code->ranges, code->range_count);
         bar_numbers(search, code->data, code->data_count);

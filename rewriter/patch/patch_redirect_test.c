@@ -205,6 +205,33 @@ static void test_the_format_has_its_say(void **state)
     planned_end(&planned);
 }
 
+static void test_what_precedes_it_rules_it_out(void **state)
+{
+    static const struct {
+        const char *bytes;
+        enum patch_reason reason;
+    } cases[] = {
+        {"\xc3\x78\x56\x34\x12", PATCH_TOO_SHORT},  /* ret; a number */
+        {"\xc3\x00\x00\x0e\x00", PATCH_TOO_SHORT},  /* ret; what decodes */
+        {"\xc3\x0f\x1f\x40\x00", PATCH_REDIRECTED}, /* ret; nop */
+        {"\xeb\xfe\x66\x90\xcc", PATCH_REDIRECTED}, /* jmp; nop; int3 */
+        {"\xb8\x78\x56\x34\x12", PATCH_TOO_SHORT},  /* mov eax, a number */
+    };
+    struct planned planned;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        planned_begin(&planned, "\xb8\x01\x00\x00\x00\xe8\x7b\xfe\xff\xff\xc3", 11);
+        memcpy(planned.bytes, cases[i].bytes, 5);
+        planned.bytes[5] = 0xc3;
+        planned.functions.items[0].address += 5;
+        planned.functions.items[0].end += 5;
+        planned_run(&planned);
+        assert_reason(&planned, cases[i].reason);
+        planned_end(&planned);
+    }
+}
+
 static void test_numbers_rule_it_out_in_absolute_code(void **state)
 {
     uint8_t bytes[64] = {0};
@@ -238,6 +265,7 @@ int main(void)
         cmocka_unit_test(test_a_reference_out_of_functions_rules_it_out),
         cmocka_unit_test(test_padding_that_looks_like_a_distance_is_left),
         cmocka_unit_test(test_the_format_has_its_say),
+        cmocka_unit_test(test_what_precedes_it_rules_it_out),
         cmocka_unit_test(test_numbers_rule_it_out_in_absolute_code),
     };
 

@@ -32,6 +32,12 @@
         function exported
         ret
         end_function exported
+        .skip   160, 0xf4
+        .long   0x12345678      /* for those who have its address */
+        .hidden preceded
+        function preceded
+        ret
+        end_function preceded
         tiny    by_short_branch
         .skip   20, 0xf4
         function branches
