@@ -251,6 +251,12 @@ static bool end_call(const struct supervisor *supervisor, int error)
     return notification_answer(supervisor->notification, error);
 }
 
+/* Else the call fails, ENOENT. With AT_EMPTY_PATH, open has no flags, and stat is not watched. */
+static bool may_be_empty(const struct watched_call *watched)
+{
+    return watched->kind != CALL_OPEN && watched->kind != CALL_STAT && watched->kind != CALL_STATX;
+}
+
 static bool find_argument(const struct supervisor *supervisor, const struct watched_call *watched,
                           size_t which, struct tracee_path *path)
 {
@@ -261,7 +267,7 @@ static bool find_argument(const struct supervisor *supervisor, const struct watc
     char text[PATH_MAX];
 
     return tracee_string(pid, data_of(supervisor)->args[watched->paths[which].path], text) &&
-           tracee_find_path(pid, folder, text, path);
+           (*text || may_be_empty(watched)) && tracee_find_path(pid, folder, text, path);
 }
 
 /* With the supervisor's own rights: to look whether there is anything to do. */

@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -80,11 +82,89 @@ bool tracee_find_path(pid_t pid, int folder, const char *path, struct tracee_pat
     return found->directory >= 0;
 }
 
+/* --- opening ---
+ *
+ * The kernel lets a process have all that it has itself by links in /proc, whatever rights its
+ * thread has taken on. A caller could name descriptors of the supervisor by them. So such a link is
+ * followed only at the beginning of a path, and if it is another process's.
+ */
+static int open_plain(int folder, const char *path, int flags)
+{
+    const struct open_how how = {.flags = O_PATH | O_CLOEXEC | (uint64_t)(flags & O_NOFOLLOW),
+                                 .resolve = RESOLVE_NO_MAGICLINKS};
+
+    return (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
+}
+
+static bool is_ours(int pid)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d", pid);
+    return access(path, F_OK) == 0;
+}
+
+/* `exe`, `cwd`, `root` or `fd/3`: its length; 0 if the path begins with none of them. */
+static size_t link_length(const char *path)
+{
+    static const char *const names[] = {"exe", "cwd", "root"};
+    size_t length = 0;
+
+    if (!strncmp(path, "fd/", 3) && path[3] >= '0' && path[3] <= '9')
+        length = 3 + strspn(path + 3, "0123456789");
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !length; i++)
+        if (!strncmp(path, names[i], strlen(names[i])))
+            length = strlen(names[i]);
+    return path[length] && path[length] != '/' ? 0 : length;
+}
+
+/* Looked at when it is open: it stays that process's, and another one with its number is another. */
+static int open_process(int pid)
+{
+    char path[64];
+    int process;
+
+    snprintf(path, sizeof(path), "/proc/%d", pid);
+    process = open_plain(AT_FDCWD, path, 0);
+    if (process >= 0 && is_ours(pid)) {
+        close(process);
+        process = -1;
+    }
+    return process;
+}
+
+/* What stands behind `/proc/12/`. */
+static int open_of_process(int pid, const char *path, int flags)
+{
+    const size_t length = link_length(path);
+    const char *rest = path + length + strspn(path + length, "/");
+    const int process = length ? open_process(pid) : -1;
+    char name[16];
+    int file, next;
+
+    if (process < 0 || length >= sizeof(name))
+        return -1;
+    snprintf(name, sizeof(name), "%.*s", (int)length, path);
+    file = openat(process, name, O_PATH | O_CLOEXEC);
+    close(process);
+    if (file < 0 || !path[length])
+        return file;
+    next = open_plain(file, *rest ? rest : ".", flags);
+    close(file);
+    return next;
+}
+
 int tracee_path_open(const struct tracee_path *path, int flags)
 {
+    int file, pid, length = 0;
+
     if (!*path->text)
         return fcntl(path->directory, F_DUPFD_CLOEXEC, 0);
-    return openat(path->directory, path->text, flags | O_PATH | O_CLOEXEC);
+    file = open_plain(path->directory, path->text, flags);
+    if (file < 0 && errno == ELOOP && sscanf(path->text, "/proc/%d/%n", &pid, &length) == 1 &&
+        length)
+        file = open_of_process(pid, path->text + length, flags);
+    return file;
 }
 
 void tracee_path_close(struct tracee_path *path)

@@ -81,6 +81,97 @@ END
 contains foreign.data/files "^instrumented	$work/hello	"
 ! grep -F shut/other foreign.data/files || fail "what may not be executed was instrumented"
 
+# The kernel lets the supervisor have its own descriptors by their links in /proc, whatever rights its
+# threads have taken on: nobody else is to have them by naming those links. Two threads have the supervisor
+# look at a program in a folder that is shut, and the third one names the descriptors that it has.
+cat >descriptors.c <<'END'
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void *look(void *path)
+{
+    struct stat status;
+
+    for (;;)
+        stat(path, &status);
+}
+
+int main(int count, char **arguments)
+{
+    pthread_t thread;
+    char path[64];
+
+    for (int i = 0; i < 2 && count > 1; i++)
+        pthread_create(&thread, NULL, look, arguments[1]);
+    for (int i = 0; i < 500 * 40; i++) {
+        int file;
+        snprintf(path, sizeof(path), "/proc/./self/fd/%d", i % 40);
+        file = open(path, O_RDONLY | O_NONBLOCK);
+        if (file >= 0 && lseek(file, 0, SEEK_END) > 5000) {
+            puts("has it");
+            return 1;
+        }
+        close(file);
+    }
+    puts("has nothing");
+    return 0;
+}
+END
+gcc descriptors.c -o descriptors -lpthread
+same_recorded descriptors <<END
+shut/hello
+setpriv --reuid=4711 --regid=4712 --clear-groups ./descriptors shut/hello
+END
+contains descriptors.native '^has nothing$'
+
+# Its own links lead where they did, and no path is none.
+cat >links.c <<'END'
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void show(const char *path)
+{
+    struct stat status = {0};
+    const int file = open(path, O_RDONLY);
+
+    printf("%s %d %lld\n", path, file < 0 ? errno : 0, file < 0 ? 0LL : (long long)lseek(file, 0, SEEK_END));
+    close(file);
+    const int is_there = stat(path, &status);
+    printf("%d %lld\n", is_there, (long long)status.st_size);
+}
+
+int main(void)
+{
+    const int file = open("hello", O_PATH);
+    struct stat status = {0};
+    char path[64];
+
+    show("/proc/self/exe");
+    show("/proc/thread-self/exe");
+    show("/proc/self/cwd/hello");
+    show("/proc/self/root/usr/bin/id");
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+    show(path);
+    show("");
+    printf("%d %d\n", openat(file, "", O_RDONLY), errno);
+    printf("%d %d\n", fstatat(file, "", &status, 0), errno);
+    return 0;
+}
+END
+gcc links.c -o links
+same_recorded links <<'END'
+./hello
+id >/dev/null
+./links
+END
+
 # An ordinary user who records does not read his own file either, if he may not.
 if setpriv --reuid=4711 --regid=4712 --clear-groups unshare -Ur true 2>/dev/null; then
     cd theirs
