@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "front/below.h"
 #include "front/cached_image.h"
 #include "front/resemblance.h"
 #include "front/instrumenting.h"
@@ -18,6 +19,7 @@
 #include "support/memory.h"
 
 #define LEFT        CACHE_LEFT_SUFFIX
+#define MADE        "image" /* in a part's folder */
 #define NAME_LENGTH (CACHE_KEY_LENGTH + sizeof(LEFT))
 
 /* --- where it is --- */
@@ -165,7 +167,7 @@ static bool read_reason(int images, const struct cache_key *key, char reason[CAC
 
 /* --- making --- */
 
-/* The name of a file that is being made, to be freed. In containers that share a cache, pids are
+/* The name of what is being made, to be freed. In containers that share a cache, pids are
    the same. */
 static char *part_name(void)
 {
@@ -193,10 +195,10 @@ static void write_reason(int images, const struct cache_key *key, const char *re
 }
 
 /* From what is open into the folder that is open, for who must not name another in between. */
-static enum cached instrument(const struct cache *cache, int images, int original, const char *part,
+static enum cached instrument(const struct cache *cache, int part, int original,
                               char reason[CACHE_REASON_SIZE])
 {
-    switch (instrumenting_run(&cache->options, original, images, part, reason)) {
+    switch (instrumenting_run(&cache->options, original, part, MADE, reason)) {
     case INSTRUMENTING_DONE:
         return CACHED;
     case INSTRUMENTING_LEFT:
@@ -206,19 +208,18 @@ static enum cached instrument(const struct cache *cache, int images, int origina
     }
 }
 
-/* Gives the part its key. If another process was faster, what that one has made stays: its name may
-   be linked to by now. Returns what has the key, or -1 with errno. */
-static int publish(int images, const char *part, int made, const struct original *original)
+/* Gives what was made its key. If another process was faster, what that one has made stays: its
+   name may be linked to by now. Returns what has the key, or -1 with errno. */
+static int publish(int images, int part, int made, const struct original *original)
 {
     const char *key = original->key.text;
     int other;
 
-    if (renameat2(images, part, images, key, RENAME_NOREPLACE) == 0)
+    if (renameat2(part, MADE, images, key, RENAME_NOREPLACE) == 0)
         return made;
     other = errno == EEXIST ? take(images, original) : -1;
     if (other < 0)
-        return renameat(images, part, images, key) == 0 ? made : -1;
-    unlinkat(images, part, 0);
+        return renameat(part, MADE, images, key) == 0 ? made : -1;
     close(made);
     return other;
 }
@@ -230,10 +231,10 @@ static int fail(char reason[CACHE_REASON_SIZE], const char *what)
 }
 
 /* What was made takes the original's place. -1 after a reason. */
-static int settle(int images, const char *part, const struct original *original,
+static int settle(int images, int part, const struct original *original,
                   char reason[CACHE_REASON_SIZE])
 {
-    const int made = open_name(images, part);
+    const int made = open_name(part, MADE);
     int file;
 
     if (made < 0)
@@ -249,21 +250,40 @@ static int settle(int images, const char *part, const struct original *original,
     return file;
 }
 
-static enum cached make(struct cache *cache, int images, const struct original *original, int *file,
-                        char reason[CACHE_REASON_SIZE])
+static enum cached make_in(struct cache *cache, int images, int part,
+                           const struct original *original, int *file,
+                           char reason[CACHE_REASON_SIZE])
 {
-    char *part = part_name();
-    enum cached cached = instrument(cache, images, original->file, part, reason);
+    enum cached cached = instrument(cache, part, original->file, reason);
 
     if (cached == CACHED && (*file = settle(images, part, original, reason)) < 0)
         cached = CACHED_FAILED;
-    if (cached != CACHED)
-        unlinkat(images, part, 0);
     if (cached == CACHED_LEFT)
         write_reason(images, &original->key, reason);
-    free(part);
     if (cached == CACHED)
         cache->has_grown = true;
+    return cached;
+}
+
+/* In a folder of its own: who takes `instrument` over by a hostile file may write to that. */
+static enum cached make(struct cache *cache, int images, const struct original *original, int *file,
+                        char reason[CACHE_REASON_SIZE])
+{
+    char *name = part_name();
+    enum cached cached = CACHED_FAILED;
+    const int part = mkdirat(images, name, 0700) < 0
+                         ? -1
+                         : openat(images, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (part < 0) {
+        fail(reason, "the cache cannot be written");
+    } else {
+        cached = make_in(cache, images, part, original, file, reason);
+        below_empty(part);
+        close(part);
+    }
+    unlinkat(images, name, AT_REMOVEDIR);
+    free(name);
     return cached;
 }
 

@@ -4,7 +4,7 @@
  *      $XDG_CACHE_HOME/umbra, else ~/.cache/umbra
  *          images/KEY          an instrumented file
  *          images/KEY.left     why there is none: a line
- *          images/part-NUMBER  one that is being made
+ *          images/part-NUMBER  a folder, for one that is being made
  *          limit               bytes that all of them may take, as text
  *          lock                held (flock) by who removes some
  *
@@ -34,7 +34,7 @@
 
 #define CACHE_REASON_SIZE INSTRUMENTING_REASON_SIZE
 #define CACHE_LEFT_SUFFIX ".left"
-#define CACHE_PART        "part-" /* begins the names of files that are being made */
+#define CACHE_PART        "part-" /* begins the names of what is being made */
 
 struct cache {
     struct trusted_folder folder, images;

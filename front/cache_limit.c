@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "front/below.h"
 #include "front/say.h"
 #include "support/memory.h"
 
@@ -58,18 +59,29 @@ static bool is_entry(const char *name)
            (!name[length] || !strcmp(name + length, CACHE_LEFT_SUFFIX));
 }
 
+/* Those of a process that was killed. Nobody else can write there. */
+static void remove_forgotten(int images, const char *name)
+{
+    const int part = openat(images, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (part >= 0) {
+        below_empty(part);
+        close(part);
+    }
+    unlinkat(images, name, part >= 0 ? AT_REMOVEDIR : 0);
+}
+
 static void entries_read(struct entries *entries, DIR *directory)
 {
     struct dirent *found;
     struct stat status;
 
     while ((found = readdir(directory))) {
-        if (fstatat(dirfd(directory), found->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
-            !S_ISREG(status.st_mode))
+        if (fstatat(dirfd(directory), found->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
             continue;
         if (is_forgotten(found->d_name, &status))
-            unlinkat(dirfd(directory), found->d_name, 0);
-        if (!is_entry(found->d_name))
+            remove_forgotten(dirfd(directory), found->d_name);
+        if (!S_ISREG(status.st_mode) || !is_entry(found->d_name))
             continue;
         entries->list =
             memory_grow(entries->list, entries->count, &entries->room, sizeof(*entries->list));

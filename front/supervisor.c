@@ -500,7 +500,8 @@ static bool move_aside(const struct supervisor *supervisor, int name, const stru
 static void unbind(const struct supervisor *supervisor, int name, const struct known_file *copy,
                    bool is_run)
 {
-    if (tracee_sees_ours((pid_t)supervisor->call->pid) && !(is_run && move_aside(supervisor, name, copy)))
+    if (tracee_sees_ours((pid_t)supervisor->call->pid) &&
+        !(is_run && move_aside(supervisor, name, copy)))
         mounts_unbind(name);
 }
 
@@ -790,6 +791,7 @@ static void supervise(const struct supervisor_wish *wish, int socket)
     if (supervisor.listener < 0 || !supervisor.calls)
         return;
     byte = lifeline && mounts_join(supervisor.program) && rights_begin(supervisor.program) ? 1 : 0;
+    fcntl(recording.directory, F_SETFD, FD_CLOEXEC); /* `instrument` has no use for it */
     recording_find_again(&recording);
     worker = byte ? fork() : -1;
     if (worker == 0) {

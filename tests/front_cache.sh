@@ -274,3 +274,32 @@ chmod 775 shared
 ! XDG_CACHE_HOME=$work/shared setpriv --reuid=$user --regid=$user --clear-groups "$umbra" cache >said 2>&1 ||
     fail "a group of which nothing is known: $(<said)"
 contains said 'in which another user can rename things'
+
+echo '-- what instruments a hostile file has that file, and a folder of its own'
+mkdir -p tools/{front,rewriter,service,grinder,hooks}
+cp "$BUILD/front/umbra" tools/front/umbra
+cp "$BUILD/service/call_trace_service" tools/service/
+ln -s "$BUILD/grinder/grinder" tools/grinder/
+cp "$AGENT" tools/hooks/libhooks.so
+cat >tools/rewriter/instrument <<END
+#!$BASH
+for ((i = 1; i <= \$#; i++)); do
+    [[ \${!i} != -o ]] || { j=\$((i + 1)); ls -A "\$(dirname "\${!j}")" >>"$work/beside"; }
+done
+(cd /proc/\$\$/fd && for file in *; do ((file < 3 || file == 255)) || readlink \$file; done) >>"$work/given"
+exec "$BUILD/rewriter/instrument" "\$@"
+END
+chmod 755 tools/rewriter/instrument
+program lonely lonely
+./lonely >lonely.says
+umbra=$work/tools/front/umbra record lonely lonely
+contains lonely.data/files "^instrumented	$work/lonely	"
+equal 'files beside what is made' "$(<beside)" ''
+contains given "^$work/lonely$"
+others=$(grep -E "^$work/(cache|lonely\.data)" given | grep -Ev '/part-[0-9a-f]+$' || true)
+equal 'other descriptors of instrument' "$others" ''
+equal 'parts left in the cache' "$(find cache -name 'part-*')" ''
+mkdir -p cache/umbra/images/part-0
+touch cache/umbra/images/part-0/image cache/umbra/images/part-1
+umbra cache --limit=1M >limit.out
+[[ -e cache/umbra/images/part-0/image && -e cache/umbra/images/part-1 ]] || fail 'what is being made was removed'
