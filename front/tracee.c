@@ -118,7 +118,8 @@ static size_t link_length(const char *path)
     return path[length] && path[length] != '/' ? 0 : length;
 }
 
-/* Looked at when it is open: it stays that process's, and another one with its number is another. */
+/* Looked at when it is open: it stays that process's, and another one with its number is another.
+ */
 static int open_process(int pid)
 {
     char path[64];

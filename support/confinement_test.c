@@ -171,9 +171,29 @@ static bool tool_reaches_nothing(const struct open_files *files)
     return waitpid(child, &status, 0) == child && status == 0 &&
            is_refused(execve("/bin/true", none, none)) &&
            is_refused(socket(AF_INET, SOCK_STREAM, 0)) && is_refused(kill(getppid(), 0)) &&
-           is_refused(chmod("beside", 0777)) && is_refused(truncate("beside", 0)) &&
-           is_refused(unshare(CLONE_NEWUSER)) &&
+           is_refused(syscall(SYS_tgkill, getppid(), getppid(), 0)) &&
+           syscall(SYS_tgkill, getpid(), getpid(), 0) == 0 && is_refused(chmod("beside", 0777)) &&
+           is_refused(truncate("beside", 0)) && is_refused(unshare(CLONE_NEWUSER)) &&
            is_refused(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0));
+}
+
+static bool mode_is(int file, mode_t mode)
+{
+    struct stat status;
+
+    return fstat(file, &status) == 0 && (status.st_mode & 07777) == mode;
+}
+
+/* What is open for reading is somebody's file: nobody gets rights to it. */
+static bool tool_gives_no_rights(const struct open_files *files)
+{
+    const int file = open("within/made", O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+    (void)files;
+    return is_refused(fchown(file, getuid(), getgid())) && fchmod(file, 04700) == 0 &&
+           fchmod(file, 0666) == 0 && mode_is(file, 0600) && fchmod(file, 0755) == 0 &&
+           mode_is(file, 0755) && syscall(452, AT_FDCWD, "beside", 0777, 0) < 0 &&
+           (errno == ENOSYS || errno == EPERM) && unlink("within/made") == 0;
 }
 
 /* Runs the rest in a folder of its own. */
@@ -214,6 +234,12 @@ static void a_tool_reaches_nothing(void **state)
 {
     (void)state;
     expect_within(enter_tool, tool_reaches_nothing);
+}
+
+static void a_tool_gives_no_rights(void **state)
+{
+    (void)state;
+    expect_within(enter_tool, tool_gives_no_rights);
 }
 
 static void it_reads_and_reports(void **state)
@@ -266,6 +292,7 @@ int main(void)
         cmocka_unit_test(it_writes_nowhere_else),      cmocka_unit_test(it_begins_nothing),
         cmocka_unit_test(a_reader_opens_to_read_only), cmocka_unit_test(a_tool_writes_within),
         cmocka_unit_test(a_tool_opens_nothing_else),   cmocka_unit_test(a_tool_reaches_nothing),
+        cmocka_unit_test(a_tool_gives_no_rights),
     };
 
     return cmocka_run_group_tests(tests, make_places, remove_places);
