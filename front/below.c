@@ -138,30 +138,3 @@ bool below_is_same(int one, int other)
     return fstat(one, &a) == 0 && fstat(other, &b) == 0 && a.st_dev == b.st_dev &&
            a.st_ino == b.st_ino;
 }
-
-/* Sticky: who may write there can rename nothing of others. */
-static bool is_ours(int directory)
-{
-    struct stat status;
-
-    return fstat(directory, &status) == 0 && (status.st_uid == geteuid() || status.st_uid == 0) &&
-           (!(status.st_mode & 022) || status.st_mode & S_ISVTX);
-}
-
-bool below_is_kept(int directory)
-{
-    int folder = openat(directory, ".", O_PATH | O_DIRECTORY | O_CLOEXEC), above = -1;
-    bool is_kept = folder >= 0, is_top = false;
-
-    while (is_kept && !is_top) {
-        is_kept = is_ours(folder);
-        above = openat(folder, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-        is_kept &= above >= 0;
-        is_top = above >= 0 && below_is_same(folder, above);
-        close(folder);
-        folder = above;
-    }
-    if (folder >= 0)
-        close(folder);
-    return is_kept;
-}

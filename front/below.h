@@ -30,10 +30,6 @@ int below_make_folders(int directory, const char *path, const char **name);
 /* Removes all that is in the directory. What cannot be removed stays. */
 void below_empty(int directory);
 
-/* Whether no other user but root can put another directory in this one's place: all above belong
-   to this user or root, and others may rename nothing there. */
-bool below_is_kept(int directory);
-
 /* Whether both descriptors are of the same file. */
 bool below_is_same(int one, int other);
 

@@ -318,7 +318,6 @@ static enum cached find_or_make(struct cache *cache, const struct original *orig
                      ? CACHED_LEFT
                      : make(cache, images, original, &copy->file, reason);
     close(images);
-    snprintf(copy->path, sizeof(copy->path), "%s/%s", cache->images.path, original->key.text);
     return cached;
 }
 

@@ -24,7 +24,6 @@
 #ifndef UMBRA_FRONT_CACHE_H
 #define UMBRA_FRONT_CACHE_H
 
-#include <limits.h>
 #include <stdbool.h>
 
 #include "front/cache_key.h"
@@ -44,10 +43,9 @@ struct cache {
     _Atomic bool has_grown; /* since it was trimmed; cache_get is used by several threads */
 };
 
-/* An instrumented file. What is to be bound or copied is what is open: it was judged. */
+/* An instrumented file: what is open, which was judged, whatever its name leads to by now. */
 struct cached_file {
-    int file;            /* open for reading; to be closed; -1 of what is not CACHED */
-    char path[PATH_MAX]; /* its name in the cache, for who makes a link to it */
+    int file; /* open for reading; to be closed; -1 of what is not CACHED */
 };
 
 enum cached {

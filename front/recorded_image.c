@@ -67,21 +67,19 @@ static bool copy_content(int to, int from)
     return count == 0;
 }
 
-static bool copy_file(const char *copy, int folder, const char *name)
+static bool copy_file(int copy, int folder, const char *name)
 {
-    const int from = open(copy, O_RDONLY | O_CLOEXEC);
     struct stat status;
     bool ok = false;
     int to;
 
-    if (from < 0 || fstat(from, &status) < 0)
+    if (fstat(copy, &status) < 0 || lseek(copy, 0, SEEK_SET) < 0)
         return false;
     to = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700);
     if (to >= 0) {
-        ok = copy_content(to, from) && file_resemble(to, from, &status);
+        ok = copy_content(to, copy) && file_resemble(to, copy, &status);
         close(to);
     }
-    close(from);
     return ok;
 }
 
@@ -95,15 +93,15 @@ static bool is_copy(const struct stat *image, const struct stat *copy)
            image->st_mtim.tv_nsec == copy->st_mtim.tv_nsec;
 }
 
-static bool is_same(int folder, const char *name, const char *copy)
+static bool is_same(int folder, const char *name, int copy)
 {
     struct stat a, b;
 
-    return fstatat(folder, name, &a, AT_SYMLINK_NOFOLLOW) == 0 && stat(copy, &b) == 0 &&
+    return fstatat(folder, name, &a, AT_SYMLINK_NOFOLLOW) == 0 && fstat(copy, &b) == 0 &&
            is_copy(&a, &b);
 }
 
-int recorded_image_open(const struct recording *recording, const char *image, const char *copy,
+int recorded_image_open(const struct recording *recording, const char *image, int copy,
                         struct stat *status)
 {
     const int file = below_open(recording->directory, image, O_PATH, 0);
@@ -111,17 +109,26 @@ int recorded_image_open(const struct recording *recording, const char *image, co
 
     if (file < 0)
         return -1;
-    if (fstat(file, status) == 0 && stat(copy, &expected) == 0 && is_copy(status, &expected))
+    if (fstat(file, status) == 0 && fstat(copy, &expected) == 0 && is_copy(status, &expected))
         return file;
     close(file);
     errno = ESTALE;
     return -1;
 }
 
-/* Returns false with EEXIST if another is there. */
-static bool put(const char *copy, int folder, const char *name)
+/* By the descriptor, which was judged: under its name may lie another file by now, or none. */
+static bool link_open(int copy, int folder, const char *name)
 {
-    if (linkat(AT_FDCWD, copy, folder, name, 0) == 0)
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", copy);
+    return linkat(AT_FDCWD, path, folder, name, AT_SYMLINK_FOLLOW) == 0;
+}
+
+/* Returns false with EEXIST if another is there. */
+static bool put(int copy, int folder, const char *name)
+{
+    if (link_open(copy, folder, name))
         return true;
     if (errno == EEXIST)
         return is_same(folder, name, copy) || (errno = EEXIST, false);
@@ -137,7 +144,7 @@ static bool leads_inside(const char *path)
            (length < 3 || strcmp(path + length - 3, "/..") != 0);
 }
 
-char *recorded_image_keep(const struct recording *recording, const char *path, const char *copy)
+char *recorded_image_keep(const struct recording *recording, const char *path, int copy)
 {
     char *image;
     const char *name;

@@ -16,6 +16,7 @@
 #include "front/recorded_image.h"
 #include "front/say.h"
 #include "front/tools.h"
+#include "front/trusted_folder.h"
 #include "support/memory.h"
 #include "support/regular_file.h"
 
@@ -49,7 +50,7 @@ static char *instrument(struct shadow *shadow, const char *path)
     else if (look.kind == IMAGE_KIND_ELF && !image_is_never_instrumented(original) &&
              !image_has_rights(file) &&
              cache_get(&shadow->cache, file, original, &copy, reason) == CACHED)
-        image = recorded_image_keep(shadow->recording, original, copy.path);
+        image = recorded_image_keep(shadow->recording, original, copy.file);
     if (image)
         recorded_image_note(shadow->recording, "instrumented", original, image);
     else if (*reason)
@@ -148,7 +149,7 @@ static const char *why_not_searched(const struct shadow *shadow)
         return strerror(errno);
     if (strpbrk(shadow->folder, ":;$"))
         return "its path has a character of :;$, at which LD_LIBRARY_PATH is split or expanded";
-    if (!below_is_kept(shadow->libraries))
+    if (!trusted_folder_is_kept(shadow->libraries))
         return "another user or group can rename things in its path";
     return NULL;
 }

@@ -94,7 +94,7 @@ static void leave(struct supervisor *supervisor, const struct stat *status, cons
 
 /* The copy takes the place of what name stands for. */
 static void put_in_place(struct supervisor *supervisor, int name, const struct stat *status,
-                         const char *path, const char *copy)
+                         const char *path, int copy)
 {
     const struct recording *recording = supervisor->wish->recording;
     char *image = recorded_image_keep(recording, path, copy);
@@ -175,7 +175,7 @@ static void instrument(struct supervisor *supervisor, int name, int file, const 
         return;
     }
     if (cache_get(supervisor->wish->cache, file, path, &copy, reason) == CACHED)
-        put_in_place(supervisor, name, status, path, copy.path);
+        put_in_place(supervisor, name, status, path, copy.file);
     else
         leave(supervisor, status, path, reason);
     if (copy.file >= 0)

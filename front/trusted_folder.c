@@ -10,6 +10,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "front/below.h"
 #include "support/memory.h"
 #include "support/private_group.h"
 
@@ -270,6 +271,30 @@ int trusted_folder_reach(const struct trusted_folder *folder)
     close(reached);
     errno = ESTALE;
     return -1;
+}
+
+static bool can_be_replaced_in(int folder)
+{
+    struct stat status;
+
+    return fstat(folder, &status) < 0 || can_be_replaced(folder, &status);
+}
+
+bool trusted_folder_is_kept(int directory)
+{
+    int folder = openat(directory, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    bool is_kept = folder >= 0, is_top = false;
+
+    while (is_kept && !is_top) {
+        const int above = openat(folder, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        is_kept = above >= 0 && !can_be_replaced_in(folder);
+        is_top = above >= 0 && below_is_same(folder, above);
+        close(folder);
+        folder = above;
+    }
+    if (folder >= 0)
+        close(folder);
+    return is_kept;
 }
 
 void trusted_folder_close(struct trusted_folder *folder)

@@ -44,6 +44,10 @@ bool trusted_folder_open_in(struct trusted_folder *folder, const struct trusted_
  */
 int trusted_folder_reach(const struct trusted_folder *folder);
 
+/* Whether nobody else can put another directory in this one's place, nor write there: all that is
+   above by now is judged as on the way to a trusted folder. */
+bool trusted_folder_is_kept(int directory);
+
 void trusted_folder_close(struct trusted_folder *folder);
 
 #endif

@@ -275,6 +275,26 @@ chmod 775 shared
     fail "a group of which nothing is known: $(<said)"
 contains said 'in which another user can rename things'
 
+echo '-- what is kept is what was judged, whatever its name in the cache leads to by now'
+cp evil hello.before
+while [[ ! -e enough ]]; do
+    for entry in cache/umbra/images/*; do
+        rm -rf "$entry"
+        cp hello.before "$entry"
+    done
+done 2>/dev/null &
+started+=($!)
+for ((i = 0; i < 10; i++)); do
+    record swapped hello
+    contains swapped.data/files "^instrumented	$work/hello	"
+    "$BUILD/rewriter/instrument" --verify "swapped.data/images$work/hello" >verified ||
+        fail 'something else was kept'
+    rm -rf swapped.data swapped.data.old
+done
+touch enough
+wait
+rm -rf cache
+
 echo '-- what instruments a hostile file has that file, and a folder of its own'
 mkdir -p tools/{front,rewriter,service,grinder,hooks}
 cp "$BUILD/front/umbra" tools/front/umbra
