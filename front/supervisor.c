@@ -635,15 +635,34 @@ static bool on_access(const struct supervisor *supervisor, const struct watched_
     return end_call(supervisor, error);
 }
 
+/* O_NOFOLLOW unless the kernel follows a link that the path ends with. */
+static int change_flags(const struct supervisor *supervisor, const struct watched_call *watched)
+{
+    const uint64_t flags = watched->flags < 0 ? 0 : data_of(supervisor)->args[watched->flags];
+    bool follows = false;
+
+    switch (watched->follow) {
+    case FOLLOW_NEVER:
+        break;
+    case FOLLOW_ALWAYS:
+        follows = !(flags & AT_SYMLINK_NOFOLLOW);
+        break;
+    case FOLLOW_IF_ASKED:
+        follows = flags & AT_SYMLINK_FOLLOW;
+        break;
+    }
+    return follows ? 0 : O_NOFOLLOW;
+}
+
 /* Returns whether the call has been answered. */
 static bool on_change(const struct supervisor *supervisor, const struct watched_call *watched)
 {
     const bool writes = watched->number == SYS_creat || watched->number == SYS_truncate;
+    const int flags = change_flags(supervisor, watched);
     bool is_answered = false;
     struct stat status;
 
     for (size_t i = 0; i < CALL_PATHS && watched->paths[i].path >= 0; i++) {
-        const int flags = writes ? 0 : O_NOFOLLOW;
         const int name = open_argument(supervisor, watched, i, flags);
         const struct known_file *copy;
         if (name < 0)

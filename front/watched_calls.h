@@ -36,6 +36,13 @@ enum call_look {
     LOOK_EQUAL,
 };
 
+/* Of a call that changes something, CALL_CHANGE: a link that its path ends with. */
+enum call_follow {
+    FOLLOW_NEVER,
+    FOLLOW_ALWAYS,   /* but with AT_SYMLINK_NOFOLLOW */
+    FOLLOW_IF_ASKED, /* with AT_SYMLINK_FOLLOW */
+};
+
 struct watched_call {
     int number;
     enum call_kind kind;
@@ -49,6 +56,7 @@ struct watched_call {
         signed char argument;
         unsigned value;
     } which;
+    enum call_follow follow;
 };
 
 /* Null for a call that is not watched. The number may be one of x32. */

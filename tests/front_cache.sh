@@ -278,9 +278,8 @@ contains said 'in which another user can rename things'
 echo '-- what is kept is what was judged, whatever its name in the cache leads to by now'
 cp evil hello.before
 while [[ ! -e enough ]]; do
-    for entry in cache/umbra/images/*; do
-        rm -rf "$entry"
-        cp hello.before "$entry"
+    for entry in cache/umbra/images/[0-9a-f]*; do
+        cp --remove-destination hello.before "$entry"
     done
 done 2>/dev/null &
 started+=($!)

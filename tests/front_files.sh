@@ -1,6 +1,6 @@
 #!/bin/bash
 # Calls on a file that was bound over end as they do natively, and what has no path is left as it is.
-# needs: gcc util-linux coreutils
+# needs: gcc util-linux coreutils attr perl
 . "$(dirname "$0")/lib.sh"
 
 export XDG_CACHE_HOME=$work/cache
@@ -203,3 +203,34 @@ equal 'written outside' "$(ls escaped)" ''
 "$umbra" record -o removed.data -- ./nameless ./hello ./removed unlink >recorded.out 2>said
 equal 'a removed file' "$(<recorded.out)" hello
 contains removed.data/files '^left	.*/removed .*	it has no path on a file system$'
+
+# What changes a file by a link does so natively, and does not to the link.
+cat >by_link.sh <<'END'
+cp hello linked
+ln -s linked link
+changes() { "$@" && echo done; ./linked; }
+./linked
+changes chmod 711 link
+stat -c '%a %n' linked
+changes touch -d '2001-02-03 04:05:06Z' link
+stat -c '%Y %n' linked
+changes touch -h -d '2001-02-03 04:05:07Z' link
+stat -c '%Y %n' linked link
+changes setfattr -n user.umbra -v here link
+changes setfattr -x user.umbra link
+changes setfattr -n user.umbra -v there linked
+changes setfattr -x user.umbra linked
+changes chown 4711:4712 link
+stat -c '%u %g %n' linked
+changes chown -h 4713:4714 link
+stat -c '%u %g %n' linked link
+changes cp -f hello link
+changes perl -e 'truncate("link", 0)'
+rm -f linked link
+END
+((EUID == 0)) || sed -i '/^changes chown/d' by_link.sh
+sh by_link.sh >by_link.native 2>&1 || true
+"$umbra" record -o by_link.data -- sh by_link.sh >by_link.recorded 2>&1 || true
+sed -i '/^umbra: /d' by_link.recorded
+diff by_link.native by_link.recorded || fail 'changes by a link'
+contains by_link.data/files "^instrumented	$work/linked	"
