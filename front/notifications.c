@@ -37,8 +37,7 @@ struct pool {
     struct notifications *calls;
     pthread_mutex_t mutex; /* not held while anything is waited for */
     int listener;
-    notification_handler *handler;
-    void *context;
+    const struct notification_handlers *handlers;
     struct notification *handled; /* list of those that are being handled */
     unsigned workers, idle;
     unsigned busy, late; /* late: of those that are busy */
@@ -248,7 +247,7 @@ static bool take_call(struct notification *notification)
     pthread_mutex_lock(&pool->mutex);
     begin(notification);
     pthread_mutex_unlock(&pool->mutex);
-    if (!pool->handler(pool->context, notification))
+    if (!pool->handlers->handle(pool->handlers->context, notification))
         let_go_on(notification); /* which does nothing if it has gone on already */
     pthread_mutex_lock(&pool->mutex);
     goes_on = end(notification);
@@ -346,8 +345,10 @@ static int time_until(uint64_t deadline)
    not wait. */
 static void let_one_go_on(struct pool *pool, struct notification *own)
 {
-    if (are_all_stuck(pool) && receive(own))
-        let_go_on(own);
+    if (!are_all_stuck(pool) || !receive(own))
+        return;
+    pool->handlers->pass(pool->handlers->context, own->call);
+    let_go_on(own);
 }
 
 static void quieten(const struct pool *pool)
@@ -380,15 +381,14 @@ static void keep(struct pool *pool, struct notification *own)
 
 /* Of what workers use, nothing is given back: they may still be there. */
 void notifications_serve(struct notifications *notifications, int listener,
-                         notification_handler *handler, void *context)
+                         const struct notification_handlers *handlers)
 {
     struct pool *pool = memory_zeroed(1, sizeof(*pool));
 
     *pool = (struct pool){.calls = notifications,
                           .mutex = PTHREAD_MUTEX_INITIALIZER,
                           .listener = listener,
-                          .handler = handler,
-                          .context = context,
+                          .handlers = handlers,
                           .bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     keep(pool, notification_new(pool));
 }

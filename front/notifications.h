@@ -40,16 +40,22 @@ bool notification_is_late(struct notification *notification);
 /* Answers it: with success and 0, or with that errno. False: it has gone on already. */
 bool notification_answer(struct notification *notification, int error);
 
-/* Returns whether it has answered the call; else the call goes on. Called by several threads. */
-typedef bool notification_handler(void *context, struct notification *notification);
+/* Called by several threads. */
+struct notification_handlers {
+    /* Returns whether it has answered the call; else the call goes on. */
+    bool (*handle)(void *context, struct notification *notification);
+    /* All workers are stuck, and the call is about to go on. It must not wait for anything. */
+    void (*pass)(void *context, const struct seccomp_notif *call);
+    void *context;
+};
 
 /* What is in hand, for the process that forks the one that serves, too. Null with errno. */
 struct notifications *notifications_new(void);
 
-/* Hands each call to the handler. Returns when the last process with the filter is gone; threads
-   that are stuck may still be there. */
+/* Hands each call to a handler; handlers stay as they are. Returns when the last process with the
+   filter is gone; threads that are stuck may still be there. */
 void notifications_serve(struct notifications *notifications, int listener,
-                         notification_handler *handler, void *context);
+                         const struct notification_handlers *handlers);
 
 /* Lets all calls go on, in this thread alone: first those that a process which served had in hand
    when it died. Returns likewise. */

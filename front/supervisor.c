@@ -758,6 +758,14 @@ static bool handle(void *context, struct notification *notification)
     return answer(&own);
 }
 
+/* Of what is not handled, that one has to be seen. */
+static void pass(void *context, const struct seccomp_notif *call)
+{
+    (void)context;
+    if (watched_call_find(call->data.nr) == watched_call_find(SYS_landlock_restrict_self))
+        rights_see_landlock((pid_t)call->pid);
+}
+
 /* --- beginning and end --- */
 
 static void raise_descriptor_limit(void)
@@ -787,10 +795,12 @@ static void detach(const struct supervisor_wish *wish)
 
 static void work(struct supervisor *supervisor)
 {
+    const struct notification_handlers handlers = {handle, pass, supervisor};
+
     supervisor->files = known_files_new();
     supervisor->loaders = loaders_new();
     raise_descriptor_limit();
-    notifications_serve(supervisor->calls, supervisor->listener, handle, supervisor);
+    notifications_serve(supervisor->calls, supervisor->listener, &handlers);
 }
 
 /* The worker does all; should it die, its parent lets everything go on. When all is over it does,

@@ -130,6 +130,62 @@ END
 ends "$umbra" record -o silent.data -- "${fuse[@]}" sh silent.sh
 equal "beside what never answers" "$(tr '\n' ' ' <out)" "hello same perl "
 
+# Who confines himself while all threads are stuck stays confined when they are not.
+cat >confines.c <<'END_OF_SOURCE'
+/* By Landlock, without a right to read; then opens `quick` when there is a file `freed`. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int main(void)
+{
+    struct landlock_ruleset_attr wish = {.handled_access_fs = LANDLOCK_ACCESS_FS_READ_FILE};
+    const int rules = syscall(SYS_landlock_create_ruleset, &wish, sizeof(wish), 0);
+    struct stat status;
+
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (rules < 0 || syscall(SYS_landlock_restrict_self, rules, 0) < 0) {
+        puts("no Landlock");
+        return 0;
+    }
+    puts("confined");
+    fflush(stdout);
+    while (stat("freed", &status) < 0)
+        usleep(10000);
+    puts(open("quick", O_RDONLY) < 0 && errno == EACCES ? "reads nothing" : "reads it");
+    return 0;
+}
+END_OF_SOURCE
+gcc confines.c -o confines
+mkfifo ended
+cat >stuck.sh <<'END'
+./quick
+i=0
+while [ $i -lt 40 ]; do
+    stat mnt/silent$i 2>/dev/null &
+    i=$((i + 1))
+done
+while cmp -s quick hello; do sleep 0.1; done
+./confines >confines.out &
+while ! grep -q . confines.out; do sleep 0.1; done
+kill -9 $PPID
+while ! cmp -s quick hello; do sleep 0.1; done
+touch freed
+wait $!
+echo >ended
+END
+timeout -k 1 50 "$umbra" record -o stuck.data -- "${fuse[@]}" sh stuck.sh >out 2>said </dev/null &
+timeout 55 cat ended >/dev/null || { end_own_processes; fail 'hangs: stuck.sh'; }
+wait $! || true
+grep -qx 'no Landlock' confines.out ||
+    equal 'who confined himself meanwhile' "$(tr '\n' ' ' <confines.out)" 'confined reads nothing '
+
 # The supervisor's worker is killed, and stays, as its threads wait for what never answers.
 cat >killed.sh <<'END'
 stat mnt/silent &
