@@ -8,17 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "front/trusted_folder.h"
 #include "support/memory.h"
 #include "trace/protocol.h"
 
 #define VARIABLE   "UMBRA_RUNTIME_DIR"
 #define NOTE       "meeting"
 #define PATH_WORDS "/umbra/.socket"
-
-static bool is_trusted(uid_t user)
-{
-    return user == 0 || user == geteuid();
-}
 
 /* The folder that may be missing, as a service looks at it (service/linux/endpoint.c). */
 static bool is_usable(const char *folder, const char *parent)
@@ -30,14 +26,6 @@ static bool is_usable(const char *folder, const char *parent)
     return errno == ENOENT && access(parent, W_OK | X_OK) == 0;
 }
 
-static bool is_safe_parent(const char *path)
-{
-    struct stat status;
-
-    return stat(path, &status) == 0 && is_trusted(status.st_uid) &&
-           (!(status.st_mode & 022) || status.st_mode & S_ISVTX);
-}
-
 static bool usual_place_serves(void)
 {
     const char *own = getenv(VARIABLE);
@@ -45,7 +33,7 @@ static bool usual_place_serves(void)
     const char *parent = runtime && *runtime ? runtime : "/tmp";
     char *folder = runtime && *runtime ? memory_print("%s/umbra", runtime)
                                        : memory_print("/tmp/umbra-%u", (unsigned)geteuid());
-    const bool serves = is_safe_parent(parent) && is_usable(folder, parent);
+    const bool serves = trusted_folder_is_way(parent) && is_usable(folder, parent);
 
     free(folder);
     return serves;

@@ -21,6 +21,7 @@ struct walk {
     struct trusted_folder *at;
     char *left;
     unsigned links;
+    bool makes; /* what is missing */
 };
 
 /* --- judging --- */
@@ -186,7 +187,7 @@ static bool enter(struct walk *walk, const char *name)
     next = openat(at->folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (next < 0 && errno == ENOTDIR)
         return enter_link(walk, name);
-    if (next < 0 && errno == ENOENT)
+    if (next < 0 && errno == ENOENT && walk->makes)
         next = make(at->folder, name);
     if (next < 0)
         return refuse(at, strerror(errno));
@@ -218,9 +219,9 @@ static bool judge(struct trusted_folder *at)
     return !why || refuse(at, why);
 }
 
-static bool walk(struct trusted_folder *at, const char *path)
+static bool walk(struct trusted_folder *at, const char *path, bool makes)
 {
-    struct walk walk = {.at = at, .left = memory_copy_string(path)};
+    struct walk walk = {.at = at, .left = memory_copy_string(path), .makes = makes};
     bool ok = true;
 
     while (ok && *walk.left)
@@ -240,7 +241,7 @@ static bool keep_if(bool ok, struct trusted_folder *folder)
 
 bool trusted_folder_open(struct trusted_folder *folder, const char *path)
 {
-    return keep_if(begin_at_root(folder) && walk(folder, path) && judge(folder), folder);
+    return keep_if(begin_at_root(folder) && walk(folder, path, true) && judge(folder), folder);
 }
 
 bool trusted_folder_open_apart(struct trusted_folder *folder, const char *path)
@@ -255,7 +256,7 @@ bool trusted_folder_open_in(struct trusted_folder *folder, const struct trusted_
 {
     *folder = (struct trusted_folder){.folder = fcntl(in->folder, F_DUPFD_CLOEXEC, 0),
                                       .path = memory_copy_string(in->path)};
-    return keep_if(walk(folder, name) && judge(folder), folder);
+    return keep_if(walk(folder, name, true) && judge(folder), folder);
 }
 
 int trusted_folder_reach(const struct trusted_folder *folder)
@@ -271,6 +272,15 @@ int trusted_folder_reach(const struct trusted_folder *folder)
     close(reached);
     errno = ESTALE;
     return -1;
+}
+
+bool trusted_folder_is_way(const char *path)
+{
+    struct trusted_folder folder;
+    const bool is = begin_at_root(&folder) && walk(&folder, path, false) && require_kept(&folder);
+
+    trusted_folder_close(&folder);
+    return is;
 }
 
 static bool can_be_replaced_in(int folder)

@@ -44,6 +44,10 @@ bool trusted_folder_open_in(struct trusted_folder *folder, const struct trusted_
  */
 int trusted_folder_reach(const struct trusted_folder *folder);
 
+/* Whether that absolute path leads to a folder, and by its whole way, links included, to that one
+   whatever others do: each folder is judged, and that one too. Nothing is made. */
+bool trusted_folder_is_way(const char *path);
+
 /* Whether nobody else can put another directory in this one's place, nor write there: all that is
    above by now is judged as on the way to a trusted folder. */
 bool trusted_folder_is_kept(int directory);

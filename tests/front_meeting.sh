@@ -88,6 +88,26 @@ else
     echo "skipped: folders of others, for want of rights"
 fi
 
+# Root in an environment of a user, who can lead the path elsewhere at any time: nothing is made where it
+# leads to.
+if ((EUID == 0)); then
+    mkdir -m 755 roots
+    ln -s "$work/roots" home/link
+    chown -h $user home/link
+    mkdir -m 755 home/theirs home/theirs/roots
+    chown $user home/theirs
+    for variable in XDG_RUNTIME_DIR UMBRA_RUNTIME_DIR; do
+        for place in link theirs/roots; do
+            rm -rf root.data
+            env $variable="$work/home/$place" "$umbra" record -o root.data -- ./hello >out 2>said || true
+            equal "$variable=$place: output" "$(<out)" hello
+            has_traces root.data hello
+            equal "$variable=$place: what was made" "$(ls -A roots home/theirs/roots)" \
+                "$(printf 'home/theirs/roots:\n\nroots:')"
+        done
+    done
+fi
+
 "${as_user[@]}" unshare -Ur true 2>/dev/null || { echo "skipped: no user namespaces here"; exit 0; }
 meets "root of a user namespace" unshare -Ur
 [[ ! -e home/x.data/umbra ]] || fail "the meeting place was left"
