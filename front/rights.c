@@ -38,7 +38,7 @@ bool rights_are_free(pid_t pid, const struct tracee_look *look)
     if (look->filters > filters || atomic_load(&all_may_have_landlock) ||
         (look->has_no_new_privs && atomic_load(&some_have_landlock)))
         return false;
-    return tracee_sees_ours(pid) && tracee_has_our_users(pid);
+    return tracee_sees_ours(pid) && tracee_has_our_users(pid) && tracee_has_our_label(pid);
 }
 
 /* --- taking them ---

@@ -10,7 +10,9 @@
  *                                                      taken by one thread for as long as it opens
  *      is in another user or mount namespace, has      nothing: nobody can take on what he has
  *      another root, more seccomp filters than the     given up
- *      program began with, or a Landlock domain
+ *      program began with, a label of SELinux,
+ *      AppArmor or Smack that the supervisor has not,
+ *      or a Landlock domain
  *
  * The kernel says all of this but the last. So landlock_restrict_self is watched. It demands
  * no_new_privs, which goes with the domain to all children, or CAP_SYS_ADMIN: after the first such

@@ -200,6 +200,36 @@ bool tracee_has_our_users(pid_t pid)
     return is_same(pid, "ns/user");
 }
 
+/* Of SELinux, AppArmor or Smack; "" where none of them is. */
+static void read_label(const char *process, const char *name, char label[PAGE])
+{
+    char path[64];
+    ssize_t length;
+    int file;
+
+    snprintf(path, sizeof(path), "/proc/%s/attr/%s", process, name);
+    file = open(path, O_RDONLY | O_CLOEXEC);
+    length = file < 0 ? 0 : read(file, label, PAGE - 1);
+    label[length < 0 ? 0 : length] = 0;
+    if (file >= 0)
+        close(file);
+}
+
+bool tracee_has_our_label(pid_t pid)
+{
+    static const char *const names[] = {"current", "apparmor/current", "smack/current"};
+    char theirs[PAGE], ours[PAGE], process[16];
+    bool is_same = true;
+
+    snprintf(process, sizeof(process), "%d", (int)pid);
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names) && is_same; i++) {
+        read_label(process, names[i], theirs);
+        read_label("thread-self", names[i], ours);
+        is_same = !strcmp(theirs, ours);
+    }
+    return is_same;
+}
+
 /* ld-linux-x86-64.so.2, ld-2.31.so, ld-musl-x86_64.so.1 */
 static bool is_linker(const char *path)
 {

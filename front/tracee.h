@@ -38,6 +38,9 @@ bool tracee_sees_ours(pid_t pid);
 /* Whether users and rights mean the same to it: its user namespace is the same. */
 bool tracee_has_our_users(pid_t pid);
 
+/* Whether a security module (SELinux, AppArmor, Smack) takes it for the same as this thread. */
+bool tracee_has_our_label(pid_t pid);
+
 /* A part of the dynamic linker that is mapped. */
 struct tracee_linker {
     uint64_t begin, end;
