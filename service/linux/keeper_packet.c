@@ -59,6 +59,24 @@ static bool place(const struct keeper_packet *packet, const int *came, unsigned 
     return used == count && used == (unsigned)__builtin_popcount(packet->has);
 }
 
+/* Of a file in the directory, as the service names traces. */
+static bool is_trace_name(const char *name)
+{
+    const size_t length = strlen(name);
+
+    return length > strlen(".bin") && *name != '.' && !strchr(name, '/') &&
+           !strcmp(name + length - strlen(".bin"), ".bin");
+}
+
+static void close_all(int files[KEEPER_DESCRIPTORS])
+{
+    for (unsigned i = 0; i < KEEPER_DESCRIPTORS; i++) {
+        if (files[i] >= 0)
+            close(files[i]);
+        files[i] = -1;
+    }
+}
+
 bool keeper_packet_receive(int socket, struct keeper_packet *packet, int files[KEEPER_DESCRIPTORS])
 {
     union control control = {0};
@@ -90,5 +108,9 @@ bool keeper_packet_receive(int socket, struct keeper_packet *packet, int files[K
     }
     packet->name[sizeof(packet->name) - 1] = 0;
     packet->directory[sizeof(packet->directory) - 1] = 0;
-    return place(packet, came, count, files);
+    if (place(packet, came, count, files) &&
+        (packet->kind != KEEPER_HOLD || is_trace_name(packet->name)))
+        return true;
+    close_all(files);
+    return false;
 }

@@ -40,8 +40,8 @@ struct keeper_packet {
 bool keeper_packet_send(int socket, struct keeper_packet *packet,
                         const int files[KEEPER_DESCRIPTORS]);
 
-/* Likewise. False: the other end is gone, or what came is no such packet. The descriptors are the
-   caller's. */
+/* Likewise. False: the other end is gone, or what came is no such packet, as one whose name leads
+   out of the directory; then no descriptor is left. Else they are the caller's. */
 bool keeper_packet_receive(int socket, struct keeper_packet *packet, int files[KEEPER_DESCRIPTORS]);
 
 #endif
