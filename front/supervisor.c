@@ -37,6 +37,9 @@
 #include "support/regular_file.h"
 #include "support/utf8.h"
 
+#define STAT_FLAGS   (AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH | AT_STATX_SYNC_TYPE)
+#define ACCESS_FLAGS (AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)
+
 #define MOST_INTERPRETERS 5 /* of a script whose interpreter is a script; the kernel's limit */
 
 struct supervisor {
@@ -582,6 +585,15 @@ static bool tell_of(const struct supervisor *supervisor, const struct watched_ca
            is_waiting(supervisor) && tracee_write(pid, buffer, &extended, sizeof(extended));
 }
 
+/* Else the call fails, EINVAL. */
+static bool has_known_flags(const struct supervisor *supervisor, const struct watched_call *watched,
+                            int known)
+{
+    const int flags = watched->flags < 0 ? 0 : (int)data_of(supervisor)->args[watched->flags];
+
+    return !(flags & ~known) && (flags & AT_STATX_SYNC_TYPE) != AT_STATX_SYNC_TYPE;
+}
+
 /* Returns whether the call has been answered. */
 static bool on_stat(struct supervisor *supervisor, const struct watched_call *watched)
 {
@@ -598,7 +610,8 @@ static bool on_stat(struct supervisor *supervisor, const struct watched_call *wa
     if (name < 0)
         return false;
     copy = fstat(name, &status) == 0 ? known_copy(&supervisor->files, &status) : NULL;
-    if (copy && may_serve(supervisor, &caller) &&
+    if (copy && has_known_flags(supervisor, watched, STAT_FLAGS) &&
+        may_serve(supervisor, &caller) &&
         reaches(supervisor, watched, &caller, flags, F_OK, &status) &&
         tell_of(supervisor, watched, copy->original))
         is_answered = end_call(supervisor, 0);
@@ -623,7 +636,8 @@ static bool on_access(const struct supervisor *supervisor, const struct watched_
         return false;
     copy = fstat(name, &status) == 0 ? known_copy(&supervisor->files, &status) : NULL;
     close(name);
-    if (!copy || !may_serve(supervisor, &caller))
+    if (!copy || !has_known_flags(supervisor, watched, ACCESS_FLAGS) ||
+        !may_serve(supervisor, &caller))
         return false;
     if (!(flags & AT_EACCESS))
         tracee_become_real(&caller);

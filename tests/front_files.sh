@@ -234,3 +234,14 @@ sh by_link.sh >by_link.native 2>&1 || true
 sed -i '/^umbra: /d' by_link.recorded
 diff by_link.native by_link.recorded || fail 'changes by a link'
 contains by_link.data/files "^instrumented	$work/linked	"
+
+# Flags that the kernel does not know: newfstatat, statx, faccessat2.
+cat >flags.sh <<'END'
+./hello
+perl -e '$b = "\0" x 512; $p = "hello"; for $f (0, 0x100, 0x800, 0x6000, 0x8000, 1, 0x200) {
+    print "$f: ", join(" ", map { $_ + 0 } syscall(262, -100, $p, $b, $f), $!, syscall(332, -100, $p, $f, 0x7ff, $b), $!,
+        syscall(439, -100, $p, 2, $f), $!), "\n"; $! = 0 }'
+END
+sh flags.sh >flags.native
+"$umbra" record -o flags.data -- sh flags.sh >flags.recorded 2>/dev/null
+diff flags.native flags.recorded || fail 'flags'
