@@ -4,14 +4,15 @@
  * Each of COUNT calls is one that a supervisor of `umbra record` watches, with a path, descriptor,
  * flags and pointers that SEED chooses: to memory that is not there, up to a page's end, by way of
  * /proc/self. They go to files in FOLDER, made anew every 500 calls: copies of PROGRAM, which some
- * calls execute in a child. Prints what each returned, so that two runs with one seed print the
- * same.
+ * calls execute in a child. Prints what each was given and returned, so that two runs with one seed
+ * print the same. No name leads out of FOLDER: it may be run as root.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,7 @@ static uint64_t state;
 static char *folder, *page, *program;
 static size_t program_size;
 static int in_dir = -1, on_program = -1, on_text = -1;
+static char told[2048]; /* what the call is given */
 
 static uint64_t random_below(uint64_t limit)
 {
@@ -44,6 +46,16 @@ static _Noreturn void fail(const char *what)
 {
     perror(what);
     exit(99);
+}
+
+static __attribute__((format(printf, 1, 2))) void tell(const char *format, ...)
+{
+    const size_t used = strlen(told);
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(told + used, sizeof(told) - used, format, arguments);
+    va_end(arguments);
 }
 
 /* --- the files --- */
@@ -108,8 +120,10 @@ static const void *bad_pointer(void)
 {
     static const uintptr_t places[] = {
         0, 1, 4095, 0x7ffffffff000, 0xffffffff81000000, 0x8000000000000000};
+    const uintptr_t place = places[random_below(COUNT(places))];
 
-    return (const void *)places[random_below(COUNT(places))];
+    tell(" at:%lx", (unsigned long)place);
+    return (const void *)place;
 }
 
 /* At the end of memory: with or without the zero byte. */
@@ -129,8 +143,10 @@ static const char *random_path(void)
         "program/x",   "dir/new", ".",        "new/program", ""};
     static char path[PATH_MAX * 2];
     const char *name = names[random_below(COUNT(names))];
+    const int way = (int)random_below(16);
 
-    switch (random_below(16)) {
+    tell(" %d:%s", way, name);
+    switch (way) {
     case 0:
         return bad_pointer();
     case 1:
@@ -185,7 +201,10 @@ static int random_folder(void)
     const int folders[] = {AT_FDCWD, AT_FDCWD, AT_FDCWD, in_dir, on_program,
                            on_text,  -1,       987,      INT_MIN};
 
-    return folders[random_below(COUNT(folders))];
+    const size_t which = random_below(COUNT(folders));
+
+    tell(" in:%d", (int)which);
+    return folders[which];
 }
 
 static long random_flags(void)
@@ -204,7 +223,10 @@ static long random_flags(void)
                                 0x2000,
                                 -1};
 
-    return flags[random_below(COUNT(flags))];
+    const int flag = flags[random_below(COUNT(flags))];
+
+    tell(" flags:%x", (unsigned)flag);
+    return flag;
 }
 
 static long random_open_flags(void)
@@ -216,6 +238,7 @@ static long random_open_flags(void)
     for (int i = 0; i < 3; i++)
         if (random_below(3) == 0)
             all |= flags[random_below(COUNT(flags))];
+    tell(" open:%lo", all);
     return all;
 }
 
@@ -413,8 +436,9 @@ int main(int count, char **arguments)
 
         if (i % CALLS_A_SCENE == 0)
             make_scene();
+        *told = 0;
         result = call(&name);
-        printf("%ld %s %ld\n", i, name, result);
+        printf("%ld %s%s = %ld\n", i, name, told, result);
     }
     make_scene();
     return 0;
