@@ -37,6 +37,8 @@
 #include "support/regular_file.h"
 #include "support/utf8.h"
 
+#define STAT_FLAGS        (AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH | AT_STATX_SYNC_TYPE)
+#define ACCESS_FLAGS      (AT_SYMLINK_NOFOLLOW | AT_EACCESS | AT_EMPTY_PATH)
 #define MOST_INTERPRETERS 5 /* of a script whose interpreter is a script; the kernel's limit */
 
 struct supervisor {
@@ -494,7 +496,8 @@ static bool move_aside(const struct supervisor *supervisor, int name, const stru
 static void unbind(const struct supervisor *supervisor, int name, const struct known_file *copy,
                    bool is_run)
 {
-    if (tracee_sees_ours((pid_t)supervisor->call->pid) && !(is_run && move_aside(supervisor, name, copy)))
+    if (tracee_sees_ours((pid_t)supervisor->call->pid) &&
+        !(is_run && move_aside(supervisor, name, copy)))
         mounts_unbind(name);
 }
 
@@ -566,13 +569,21 @@ static bool tell_of(const struct supervisor *supervisor, const struct watched_ca
     const uint64_t buffer = data_of(supervisor)->args[watched->buffer];
     struct statx extended;
     struct stat plain;
+    int flags;
 
     if (watched->kind == CALL_STAT)
         return fstat(original, &plain) == 0 && is_waiting(supervisor) &&
                tracee_write(pid, buffer, &plain, sizeof(plain));
-    return statx(original, "", AT_EMPTY_PATH, (unsigned)data_of(supervisor)->args[3], &extended) ==
-               0 &&
+    flags = AT_EMPTY_PATH | (int)(data_of(supervisor)->args[2] & AT_STATX_SYNC_TYPE);
+    return statx(original, "", flags, (unsigned)data_of(supervisor)->args[3], &extended) == 0 &&
            is_waiting(supervisor) && tracee_write(pid, buffer, &extended, sizeof(extended));
+}
+
+/* The kernel refuses what it does not know. */
+static bool has_flags_beside(const struct supervisor *supervisor,
+                             const struct watched_call *watched, unsigned known)
+{
+    return watched->flags >= 0 && (unsigned)data_of(supervisor)->args[watched->flags] & ~known;
 }
 
 /* Returns whether the call has been answered. */
@@ -582,7 +593,9 @@ static bool on_stat(struct supervisor *supervisor, const struct watched_call *wa
         data_of(supervisor)->nr != SYS_lstat &&
         !(watched->flags >= 0 && data_of(supervisor)->args[watched->flags] & AT_SYMLINK_NOFOLLOW);
     const int flags = follows ? 0 : O_NOFOLLOW;
-    const int name = open_argument(supervisor, watched, 0, flags);
+    const int name = has_flags_beside(supervisor, watched, STAT_FLAGS)
+                         ? -1
+                         : open_argument(supervisor, watched, 0, flags);
     const struct known_file *copy;
     struct tracee_look caller;
     struct stat status;
@@ -606,7 +619,9 @@ static bool on_access(const struct supervisor *supervisor, const struct watched_
     const __u64 *arguments = data_of(supervisor)->args;
     const int flags = watched->flags >= 0 ? (int)arguments[watched->flags] : 0;
     const int follow = flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0;
-    const int name = open_argument(supervisor, watched, 0, follow);
+    const int name = has_flags_beside(supervisor, watched, ACCESS_FLAGS)
+                         ? -1
+                         : open_argument(supervisor, watched, 0, follow);
     const struct known_file *copy;
     struct tracee_look caller;
     struct stat status;
@@ -628,6 +643,15 @@ static bool on_access(const struct supervisor *supervisor, const struct watched_
     return end_call(supervisor, error);
 }
 
+/* Whether it changes what a symbolic link leads to, or the link. */
+static bool follows(const struct supervisor *supervisor, const struct watched_call *watched)
+{
+    const __u64 flags = watched->flags >= 0 ? data_of(supervisor)->args[watched->flags] : 0;
+
+    return watched->kind == CALL_CHANGE ? !(flags & AT_SYMLINK_NOFOLLOW)
+                                        : flags & AT_SYMLINK_FOLLOW;
+}
+
 /* Returns whether the call has been answered. */
 static bool on_change(const struct supervisor *supervisor, const struct watched_call *watched)
 {
@@ -636,7 +660,7 @@ static bool on_change(const struct supervisor *supervisor, const struct watched_
     struct stat status;
 
     for (size_t i = 0; i < CALL_PATHS && watched->paths[i].path >= 0; i++) {
-        const int flags = writes ? 0 : O_NOFOLLOW;
+        const int flags = follows(supervisor, watched) ? 0 : O_NOFOLLOW;
         const int name = open_argument(supervisor, watched, i, flags);
         const struct known_file *copy;
         if (name < 0)
@@ -715,6 +739,7 @@ static bool answer(struct supervisor *supervisor)
     case CALL_ACCESS:
         return on_access(supervisor, watched);
     case CALL_CHANGE:
+    case CALL_CHANGE_NAME:
         return on_change(supervisor, watched);
     case CALL_CONFINE:
         return on_confine(supervisor);

@@ -49,9 +49,13 @@
             (first) + 2, (first) + 3                                                               \
         }                                                                                          \
     }
-#define CHANGE(call, ...)                                                                          \
+#define CHANGE(call, paths, flags)                                                                 \
     {                                                                                              \
-        SYS_##call, CALL_CHANGE, __VA_ARGS__, NONE, NONE, ALWAYS                                   \
+        SYS_##call, CALL_CHANGE, paths, flags, NONE, ALWAYS                                        \
+    }
+#define CHANGE_NAME(call, paths, flags)                                                            \
+    {                                                                                              \
+        SYS_##call, CALL_CHANGE_NAME, paths, flags, NONE, ALWAYS                                   \
     }
 #define NO_PATHS                                                                                   \
     {                                                                                              \
@@ -68,7 +72,8 @@
     {                                                                                              \
         LOOK_NO_BIT, argument, bits                                                                \
     }
-/* fstat is a call of many with AT_EMPTY_PATH, and is not watched: a descriptor was opened before. */
+/* fstat is a call of many with AT_EMPTY_PATH, and is not watched: a descriptor was opened before.
+ */
 #define NO_FSTAT(argument)                                                                         \
     {                                                                                              \
         LOOK_NO_FILE, argument, AT_EMPTY_PATH                                                      \
@@ -94,29 +99,29 @@ static const struct watched_call calls[] = {
     {SYS_access, CALL_ACCESS, ONE(0), NONE, NONE, HAS(1, W_OK)},
     {SYS_faccessat, CALL_ACCESS, ONE_AT(0), NONE, NONE, HAS(2, W_OK)},
     {SYS_faccessat2, CALL_ACCESS, ONE_AT(0), 3, NONE, HAS(2, W_OK)},
-    CHANGE(creat, ONE(0)),
-    CHANGE(truncate, ONE(0)),
-    CHANGE(unlink, ONE(0)),
-    CHANGE(unlinkat, ONE_AT(0)),
-    CHANGE(rename, TWO(0)),
-    CHANGE(renameat, TWO_AT(0)),
-    CHANGE(renameat2, TWO_AT(0)),
-    CHANGE(link, ONE(0)),
-    CHANGE(linkat, ONE_AT(0)),
-    CHANGE(chmod, ONE(0)),
-    CHANGE(fchmodat, ONE_AT(0)),
-    CHANGE(fchmodat2, ONE_AT(0)),
-    CHANGE(chown, ONE(0)),
-    CHANGE(lchown, ONE(0)),
-    CHANGE(fchownat, ONE_AT(0)),
-    CHANGE(utime, ONE(0)),
-    CHANGE(utimes, ONE(0)),
-    CHANGE(futimesat, ONE_AT(0)),
-    CHANGE(utimensat, ONE_AT(0)),
-    CHANGE(setxattr, ONE(0)),
-    CHANGE(lsetxattr, ONE(0)),
-    CHANGE(removexattr, ONE(0)),
-    CHANGE(lremovexattr, ONE(0)),
+    CHANGE(creat, ONE(0), NONE),
+    CHANGE(truncate, ONE(0), NONE),
+    CHANGE_NAME(unlink, ONE(0), NONE),
+    CHANGE_NAME(unlinkat, ONE_AT(0), NONE),
+    CHANGE_NAME(rename, TWO(0), NONE),
+    CHANGE_NAME(renameat, TWO_AT(0), NONE),
+    CHANGE_NAME(renameat2, TWO_AT(0), NONE),
+    CHANGE_NAME(link, TWO(0), NONE),
+    CHANGE_NAME(linkat, TWO_AT(0), 4),
+    CHANGE(chmod, ONE(0), NONE),
+    CHANGE(fchmodat, ONE_AT(0), NONE),
+    CHANGE(fchmodat2, ONE_AT(0), 3),
+    CHANGE(chown, ONE(0), NONE),
+    CHANGE_NAME(lchown, ONE(0), NONE),
+    CHANGE(fchownat, ONE_AT(0), 4),
+    CHANGE(utime, ONE(0), NONE),
+    CHANGE(utimes, ONE(0), NONE),
+    CHANGE(futimesat, ONE_AT(0), NONE),
+    CHANGE(utimensat, ONE_AT(0), 3),
+    CHANGE(setxattr, ONE(0), NONE),
+    CHANGE_NAME(lsetxattr, ONE(0), NONE),
+    CHANGE(removexattr, ONE(0), NONE),
+    CHANGE_NAME(lremovexattr, ONE(0), NONE),
     {SYS_seccomp, CALL_CONFINE, NO_PATHS, NONE, NONE, ALWAYS},
     {SYS_prctl, CALL_CONFINE, NO_PATHS, NONE, NONE, IF(0, PR_SET_SECCOMP)},
     {SYS_landlock_restrict_self, CALL_CONFINE, NO_PATHS, NONE, NONE, ALWAYS},

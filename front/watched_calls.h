@@ -22,8 +22,9 @@ enum call_kind {
     CALL_STAT,  /* struct stat */
     CALL_STATX, /* struct statx */
     CALL_ACCESS,
-    CALL_CHANGE,
-    CALL_CONFINE, /* landlock_restrict_self, seccomp, prctl(PR_SET_SECCOMP) */
+    CALL_CHANGE,      /* of what a path leads to */
+    CALL_CHANGE_NAME, /* of a name, which may be a symbolic link */
+    CALL_CONFINE,     /* landlock_restrict_self, seccomp, prctl(PR_SET_SECCOMP) */
 };
 
 #define CALL_PATHS 2
