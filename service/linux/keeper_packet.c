@@ -59,6 +59,14 @@ static bool place(const struct keeper_packet *packet, const int *came, unsigned 
     return used == count && used == (unsigned)__builtin_popcount(packet->has);
 }
 
+/* A file in the session's directory. */
+static bool names_trace(const struct keeper_packet *packet)
+{
+    const char *dot = strrchr(packet->name, '.');
+
+    return dot && dot > packet->name && !strcmp(dot, ".bin") && !strchr(packet->name, '/');
+}
+
 bool keeper_packet_receive(int socket, struct keeper_packet *packet, int files[KEEPER_DESCRIPTORS])
 {
     union control control = {0};
@@ -72,6 +80,7 @@ bool keeper_packet_receive(int socket, struct keeper_packet *packet, int files[K
     int came[KEEPER_DESCRIPTORS];
     unsigned count = 0;
     ssize_t size;
+    bool ok;
 
     for (unsigned i = 0; i < KEEPER_DESCRIPTORS; i++)
         files[i] = -1;
@@ -83,12 +92,21 @@ bool keeper_packet_receive(int socket, struct keeper_packet *packet, int files[K
         count = (unsigned)((control.align.cmsg_len - CMSG_LEN(0)) / sizeof(int));
         memcpy(came, CMSG_DATA(&control.align), count * sizeof(int));
     }
-    if (size != sizeof(*packet) || packet->magic != KEEPER_PACKET_MAGIC) {
+    ok = size == sizeof(*packet) && packet->magic == KEEPER_PACKET_MAGIC;
+    if (!ok)
         packet->has = 0;
-        place(packet, came, count, files);
-        return false;
-    }
     packet->name[sizeof(packet->name) - 1] = 0;
     packet->directory[sizeof(packet->directory) - 1] = 0;
-    return place(packet, came, count, files);
+    ok = place(packet, came, count, files) && ok;
+    if (ok && packet->kind == KEEPER_HOLD && names_trace(packet))
+        return true;
+    for (unsigned i = 0; i < KEEPER_DESCRIPTORS; i++) {
+        if (files[i] >= 0)
+            close(files[i]);
+        files[i] = -1;
+    }
+    ok = ok && packet->kind != KEEPER_HOLD;
+    if (!ok)
+        packet->kind = 0;
+    return ok;
 }
