@@ -232,19 +232,22 @@ static size_t make_packet(struct keeper_packet *packet, const char *folder)
     unsigned char bytes[sizeof(*packet) + 64] = {0};
     size_t size;
 
-    *packet = (struct keeper_packet){.magic = KEEPER_PACKET_MAGIC,
-                                     .kind = KEEPER_HOLD + (uint32_t)random_below(3),
-                                     .number = OTHER,
-                                     .pid = (uint32_t)ended,
-                                     .has = (uint32_t)random_below(16),
-                                     .is_fixed = (uint32_t)random_below(2)};
+    *packet = (struct keeper_packet){
+        .magic = KEEPER_PACKET_MAGIC,
+        .kind = random_below(3) ? KEEPER_HOLD : KEEPER_HOLD + (uint32_t)random_below(3),
+        .number = OTHER,
+        .pid = (uint32_t)ended,
+        .has = (uint32_t)random_below(16) | (random_below(4) ? 3 : 0),
+        .is_fixed = (uint32_t)random_below(2)};
     snprintf(packet->name, sizeof(packet->name), "%s", names[random_below(COUNT(names))]);
     snprintf(packet->directory, sizeof(packet->directory), "%s", folder);
     memcpy(bytes, packet, sizeof(*packet));
-    size = random_below(3) ? mutate(bytes, sizeof(*packet)) : sizeof(*packet);
+    size = random_below(2) ? mutate(bytes, sizeof(*packet)) : sizeof(*packet);
     memcpy(packet, bytes, sizeof(*packet));
     if (strchr(packet->name, '/')) /* so much of it that no file lands anywhere else */
-        strcpy(packet->name, random_below(2) ? "../escaped.bin" : "inside/x.bin");
+        strcpy(packet->name, "../escaped.bin");
+    if (*packet->name == '.' && strlen(folder) < 100 && random_below(3))
+        snprintf(packet->name, sizeof(packet->name), "%.100s/../escaped.bin", folder);
     /* These would be right. */
     if (packet->number == HELD)
         packet->number = OTHER;
@@ -280,15 +283,15 @@ static bool send_packet(int socket, int inside)
         struct trace_header header = new_header(1000);
         struct trace_file other;
 
-        if (!(packet.has >> i & 1) || random_below(16) == 0)
+        if (!(packet.has >> i & 1) || random_below(32) == 0)
             continue;
-        if (i == KEEPER_TRACE && random_below(4) &&
+        if (i == KEEPER_TRACE && random_below(8) &&
             trace_file_create(&other, inside, &header, true)) {
             unlinkat(inside, other.name, 0);
             other.header->used = random_below(2) ? TRACE_HEADER_SIZE : ~0ull << random_below(64);
             files[count++] = fcntl(other.fd, F_DUPFD_CLOEXEC, 0);
             trace_file_leave(&other);
-        } else if (i == KEEPER_DIRECTORY && random_below(4)) {
+        } else if (i == KEEPER_DIRECTORY && random_below(8)) {
             files[count++] = fcntl(inside, F_DUPFD_CLOEXEC, 0);
         } else {
             files[count++] = new_file();
