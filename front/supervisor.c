@@ -643,24 +643,34 @@ static bool on_access(const struct supervisor *supervisor, const struct watched_
     return end_call(supervisor, error);
 }
 
-/* Whether it changes what a symbolic link leads to, or the link. */
-static bool follows(const struct supervisor *supervisor, const struct watched_call *watched)
+/* O_NOFOLLOW unless the kernel follows a link that the path ends with. */
+static int change_flags(const struct supervisor *supervisor, const struct watched_call *watched)
 {
-    const __u64 flags = watched->flags >= 0 ? data_of(supervisor)->args[watched->flags] : 0;
+    const uint64_t flags = watched->flags < 0 ? 0 : data_of(supervisor)->args[watched->flags];
+    bool follows = false;
 
-    return watched->kind == CALL_CHANGE ? !(flags & AT_SYMLINK_NOFOLLOW)
-                                        : flags & AT_SYMLINK_FOLLOW;
+    switch (watched->follow) {
+    case FOLLOW_NEVER:
+        break;
+    case FOLLOW_ALWAYS:
+        follows = !(flags & AT_SYMLINK_NOFOLLOW);
+        break;
+    case FOLLOW_IF_ASKED:
+        follows = flags & AT_SYMLINK_FOLLOW;
+        break;
+    }
+    return follows ? 0 : O_NOFOLLOW;
 }
 
 /* Returns whether the call has been answered. */
 static bool on_change(const struct supervisor *supervisor, const struct watched_call *watched)
 {
     const bool writes = watched->number == SYS_creat || watched->number == SYS_truncate;
+    const int flags = change_flags(supervisor, watched);
     bool is_answered = false;
     struct stat status;
 
     for (size_t i = 0; i < CALL_PATHS && watched->paths[i].path >= 0; i++) {
-        const int flags = follows(supervisor, watched) ? 0 : O_NOFOLLOW;
         const int name = open_argument(supervisor, watched, i, flags);
         const struct known_file *copy;
         if (name < 0)
@@ -739,7 +749,6 @@ static bool answer(struct supervisor *supervisor)
     case CALL_ACCESS:
         return on_access(supervisor, watched);
     case CALL_CHANGE:
-    case CALL_CHANGE_NAME:
         return on_change(supervisor, watched);
     case CALL_CONFINE:
         return on_confine(supervisor);

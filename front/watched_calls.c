@@ -49,13 +49,9 @@
             (first) + 2, (first) + 3                                                               \
         }                                                                                          \
     }
-#define CHANGE(call, paths, flags)                                                                 \
+#define CHANGE(call, flags, follow, ...)                                                           \
     {                                                                                              \
-        SYS_##call, CALL_CHANGE, paths, flags, NONE, ALWAYS                                        \
-    }
-#define CHANGE_NAME(call, paths, flags)                                                            \
-    {                                                                                              \
-        SYS_##call, CALL_CHANGE_NAME, paths, flags, NONE, ALWAYS                                   \
+        SYS_##call, CALL_CHANGE, __VA_ARGS__, flags, NONE, ALWAYS, FOLLOW_##follow                 \
     }
 #define NO_PATHS                                                                                   \
     {                                                                                              \
@@ -88,43 +84,43 @@
     }
 
 static const struct watched_call calls[] = {
-    {SYS_execve, CALL_EXECUTE, ONE(0), NONE, NONE, ALWAYS},
-    {SYS_execveat, CALL_EXECUTE, ONE_AT(0), 4, NONE, ALWAYS},
-    {SYS_open, CALL_OPEN, ONE(0), 1, NONE, UNLESS(1, NEVER_OPENED)},
-    {SYS_openat, CALL_OPEN, ONE_AT(0), 2, NONE, UNLESS(2, NEVER_OPENED)},
-    {SYS_stat, CALL_STAT, ONE(0), NONE, 1, ALWAYS},
-    {SYS_lstat, CALL_STAT, ONE(0), NONE, 1, ALWAYS},
-    {SYS_newfstatat, CALL_STAT, ONE_AT(0), 3, 2, NO_FSTAT(3)},
-    {SYS_statx, CALL_STATX, ONE_AT(0), 2, 4, NO_FSTAT(2)},
-    {SYS_access, CALL_ACCESS, ONE(0), NONE, NONE, HAS(1, W_OK)},
-    {SYS_faccessat, CALL_ACCESS, ONE_AT(0), NONE, NONE, HAS(2, W_OK)},
-    {SYS_faccessat2, CALL_ACCESS, ONE_AT(0), 3, NONE, HAS(2, W_OK)},
-    CHANGE(creat, ONE(0), NONE),
-    CHANGE(truncate, ONE(0), NONE),
-    CHANGE_NAME(unlink, ONE(0), NONE),
-    CHANGE_NAME(unlinkat, ONE_AT(0), NONE),
-    CHANGE_NAME(rename, TWO(0), NONE),
-    CHANGE_NAME(renameat, TWO_AT(0), NONE),
-    CHANGE_NAME(renameat2, TWO_AT(0), NONE),
-    CHANGE_NAME(link, TWO(0), NONE),
-    CHANGE_NAME(linkat, TWO_AT(0), 4),
-    CHANGE(chmod, ONE(0), NONE),
-    CHANGE(fchmodat, ONE_AT(0), NONE),
-    CHANGE(fchmodat2, ONE_AT(0), 3),
-    CHANGE(chown, ONE(0), NONE),
-    CHANGE_NAME(lchown, ONE(0), NONE),
-    CHANGE(fchownat, ONE_AT(0), 4),
-    CHANGE(utime, ONE(0), NONE),
-    CHANGE(utimes, ONE(0), NONE),
-    CHANGE(futimesat, ONE_AT(0), NONE),
-    CHANGE(utimensat, ONE_AT(0), 3),
-    CHANGE(setxattr, ONE(0), NONE),
-    CHANGE_NAME(lsetxattr, ONE(0), NONE),
-    CHANGE(removexattr, ONE(0), NONE),
-    CHANGE_NAME(lremovexattr, ONE(0), NONE),
-    {SYS_seccomp, CALL_CONFINE, NO_PATHS, NONE, NONE, ALWAYS},
-    {SYS_prctl, CALL_CONFINE, NO_PATHS, NONE, NONE, IF(0, PR_SET_SECCOMP)},
-    {SYS_landlock_restrict_self, CALL_CONFINE, NO_PATHS, NONE, NONE, ALWAYS},
+    {SYS_execve, CALL_EXECUTE, ONE(0), NONE, NONE, ALWAYS, FOLLOW_NEVER},
+    {SYS_execveat, CALL_EXECUTE, ONE_AT(0), 4, NONE, ALWAYS, FOLLOW_NEVER},
+    {SYS_open, CALL_OPEN, ONE(0), 1, NONE, UNLESS(1, NEVER_OPENED), FOLLOW_NEVER},
+    {SYS_openat, CALL_OPEN, ONE_AT(0), 2, NONE, UNLESS(2, NEVER_OPENED), FOLLOW_NEVER},
+    {SYS_stat, CALL_STAT, ONE(0), NONE, 1, ALWAYS, FOLLOW_NEVER},
+    {SYS_lstat, CALL_STAT, ONE(0), NONE, 1, ALWAYS, FOLLOW_NEVER},
+    {SYS_newfstatat, CALL_STAT, ONE_AT(0), 3, 2, NO_FSTAT(3), FOLLOW_NEVER},
+    {SYS_statx, CALL_STATX, ONE_AT(0), 2, 4, NO_FSTAT(2), FOLLOW_NEVER},
+    {SYS_access, CALL_ACCESS, ONE(0), NONE, NONE, HAS(1, W_OK), FOLLOW_NEVER},
+    {SYS_faccessat, CALL_ACCESS, ONE_AT(0), NONE, NONE, HAS(2, W_OK), FOLLOW_NEVER},
+    {SYS_faccessat2, CALL_ACCESS, ONE_AT(0), 3, NONE, HAS(2, W_OK), FOLLOW_NEVER},
+    CHANGE(creat, NONE, ALWAYS, ONE(0)),
+    CHANGE(truncate, NONE, ALWAYS, ONE(0)),
+    CHANGE(unlink, NONE, NEVER, ONE(0)),
+    CHANGE(unlinkat, NONE, NEVER, ONE_AT(0)),
+    CHANGE(rename, NONE, NEVER, TWO(0)),
+    CHANGE(renameat, NONE, NEVER, TWO_AT(0)),
+    CHANGE(renameat2, NONE, NEVER, TWO_AT(0)),
+    CHANGE(link, NONE, NEVER, ONE(0)),
+    CHANGE(linkat, 4, IF_ASKED, ONE_AT(0)),
+    CHANGE(chmod, NONE, ALWAYS, ONE(0)),
+    CHANGE(fchmodat, NONE, ALWAYS, ONE_AT(0)),
+    CHANGE(fchmodat2, 3, ALWAYS, ONE_AT(0)),
+    CHANGE(chown, NONE, ALWAYS, ONE(0)),
+    CHANGE(lchown, NONE, NEVER, ONE(0)),
+    CHANGE(fchownat, 4, ALWAYS, ONE_AT(0)),
+    CHANGE(utime, NONE, ALWAYS, ONE(0)),
+    CHANGE(utimes, NONE, ALWAYS, ONE(0)),
+    CHANGE(futimesat, NONE, ALWAYS, ONE_AT(0)),
+    CHANGE(utimensat, 3, ALWAYS, ONE_AT(0)),
+    CHANGE(setxattr, NONE, ALWAYS, ONE(0)),
+    CHANGE(lsetxattr, NONE, NEVER, ONE(0)),
+    CHANGE(removexattr, NONE, ALWAYS, ONE(0)),
+    CHANGE(lremovexattr, NONE, NEVER, ONE(0)),
+    {SYS_seccomp, CALL_CONFINE, NO_PATHS, NONE, NONE, ALWAYS, FOLLOW_NEVER},
+    {SYS_prctl, CALL_CONFINE, NO_PATHS, NONE, NONE, IF(0, PR_SET_SECCOMP), FOLLOW_NEVER},
+    {SYS_landlock_restrict_self, CALL_CONFINE, NO_PATHS, NONE, NONE, ALWAYS, FOLLOW_NEVER},
 };
 
 #define CALLS (sizeof(calls) / sizeof(*calls))

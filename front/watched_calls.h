@@ -22,9 +22,8 @@ enum call_kind {
     CALL_STAT,  /* struct stat */
     CALL_STATX, /* struct statx */
     CALL_ACCESS,
-    CALL_CHANGE,      /* of what a path leads to */
-    CALL_CHANGE_NAME, /* of a name, which may be a symbolic link */
-    CALL_CONFINE,     /* landlock_restrict_self, seccomp, prctl(PR_SET_SECCOMP) */
+    CALL_CHANGE,
+    CALL_CONFINE, /* landlock_restrict_self, seccomp, prctl(PR_SET_SECCOMP) */
 };
 
 #define CALL_PATHS 2
@@ -36,6 +35,13 @@ enum call_look {
     LOOK_NO_FILE, /* those that have not that bit, or the working directory as argument 0 */
     LOOK_A_BIT,   /* those that have one of them */
     LOOK_EQUAL,
+};
+
+/* Of a call that changes something, CALL_CHANGE: a link that its path ends with. */
+enum call_follow {
+    FOLLOW_NEVER,
+    FOLLOW_ALWAYS,   /* but with AT_SYMLINK_NOFOLLOW */
+    FOLLOW_IF_ASKED, /* with AT_SYMLINK_FOLLOW */
 };
 
 struct watched_call {
@@ -51,6 +57,7 @@ struct watched_call {
         signed char argument;
         unsigned value;
     } which;
+    enum call_follow follow;
 };
 
 /* Null for a call that is not watched. The number may be one of x32. */

@@ -110,6 +110,17 @@ tried()
 tried dynamic
 tried fixed
 tried library.so ./loads
-sed 's/main_of_program(3);/main_of_program(3) + 41;/' "$TESTS/fuzz/seeds/static.c" >static.c
+cat >static.c <<'END'
+static int odd(unsigned number);
+__attribute__((noinline)) static int even(unsigned number) { return number ? odd(number - 1) : 41; }
+__attribute__((noinline)) static int odd(unsigned number) { return number ? even(number - 1) : 42; }
+int (*volatile chosen)(unsigned) = even;
+void _start(void)
+{
+    long status = chosen(3);
+    __asm__ volatile("syscall" : : "a"(231l), "D"(status));
+    __builtin_unreachable();
+}
+END
 gcc -O1 -nostdlib -static-pie -fPIE static.c -o static
 tried static

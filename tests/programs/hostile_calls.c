@@ -98,6 +98,20 @@ static void make_file(const char *name, const char *content, size_t size, mode_t
     close(file);
 }
 
+/* So that it is bound over, as is dir/program. */
+static void run_program(const char *path)
+{
+    int status;
+    const pid_t child = fork();
+
+    if (child == 0) {
+        execl(path, path, NULL);
+        _exit(99);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 7 << 8)
+        fail(path);
+}
+
 static void make_scene(void)
 {
     int old[] = {in_dir, on_program, on_text, on_fifo};
@@ -120,6 +134,8 @@ static void make_scene(void)
     in_dir = open("dir", O_RDONLY | O_DIRECTORY);
     on_program = open("program", O_PATH);
     on_text = open("text", O_RDONLY);
+    run_program("program");
+    run_program("dir/program");
 }
 
 /* --- arguments --- */
