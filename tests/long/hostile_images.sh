@@ -122,5 +122,5 @@ void _start(void)
     __builtin_unreachable();
 }
 END
-gcc -O1 -nostdlib -static-pie -fPIE static.c -o static
+gcc -O1 -nostdlib -static -fno-pie -no-pie static.c -o static
 tried static

@@ -477,11 +477,11 @@ static long call(const char **name)
     case 34:
         CALL(futimesat, at, path, random_old_times());
     case 35:
-        CALL(access, path, random_below(16));
+        CALL(access, path, W_OK | random_below(16)); /* else it is not watched */
     case 36:
-        CALL(faccessat, at, path, random_below(9));
+        CALL(faccessat, at, path, W_OK | random_below(9));
     default:
-        CALL(faccessat2, at, path, random_below(9), flags);
+        CALL(faccessat2, at, path, W_OK | random_below(9), flags);
     }
 }
 
