@@ -107,6 +107,9 @@ static enum instrumenting judge(int status, char *said, const char *path, const 
         snprintf(reason, INSTRUMENTING_REASON_SIZE, "no function in it is to be hooked");
     else if (why)
         snprintf(reason, INSTRUMENTING_REASON_SIZE, "%s", why);
+    else if (status > STATUS_SIGNALED)
+        snprintf(reason, INSTRUMENTING_REASON_SIZE, "instrument was killed (signal %d)",
+                 status - STATUS_SIGNALED);
     else
         take_reason(said, path, limits, reason);
     if (status != 0 && !why && (status != STATUS_FAILED || take_writing(reason, part)))

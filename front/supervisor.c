@@ -576,12 +576,13 @@ static bool tell_of(const struct supervisor *supervisor, const struct watched_ca
     const uint64_t buffer = data_of(supervisor)->args[watched->buffer];
     struct statx extended;
     struct stat plain;
+    int flags;
 
     if (watched->kind == CALL_STAT)
         return fstat(original, &plain) == 0 && is_waiting(supervisor) &&
                tracee_write(pid, buffer, &plain, sizeof(plain));
-    return statx(original, "", AT_EMPTY_PATH, (unsigned)data_of(supervisor)->args[3], &extended) ==
-               0 &&
+    flags = AT_EMPTY_PATH | (int)(data_of(supervisor)->args[2] & AT_STATX_SYNC_TYPE);
+    return statx(original, "", flags, (unsigned)data_of(supervisor)->args[3], &extended) == 0 &&
            is_waiting(supervisor) && tracee_write(pid, buffer, &extended, sizeof(extended));
 }
 
@@ -601,7 +602,9 @@ static bool on_stat(struct supervisor *supervisor, const struct watched_call *wa
         data_of(supervisor)->nr != SYS_lstat &&
         !(watched->flags >= 0 && data_of(supervisor)->args[watched->flags] & AT_SYMLINK_NOFOLLOW);
     const int flags = follows ? 0 : O_NOFOLLOW;
-    const int name = open_argument(supervisor, watched, 0, flags);
+    const int name = has_known_flags(supervisor, watched, STAT_FLAGS)
+                         ? open_argument(supervisor, watched, 0, flags)
+                         : -1;
     const struct known_file *copy;
     struct tracee_look caller;
     struct stat status;
@@ -610,8 +613,7 @@ static bool on_stat(struct supervisor *supervisor, const struct watched_call *wa
     if (name < 0)
         return false;
     copy = fstat(name, &status) == 0 ? known_copy(&supervisor->files, &status) : NULL;
-    if (copy && has_known_flags(supervisor, watched, STAT_FLAGS) &&
-        may_serve(supervisor, &caller) &&
+    if (copy && may_serve(supervisor, &caller) &&
         reaches(supervisor, watched, &caller, flags, F_OK, &status) &&
         tell_of(supervisor, watched, copy->original))
         is_answered = end_call(supervisor, 0);
@@ -626,7 +628,9 @@ static bool on_access(const struct supervisor *supervisor, const struct watched_
     const __u64 *arguments = data_of(supervisor)->args;
     const int flags = watched->flags >= 0 ? (int)arguments[watched->flags] : 0;
     const int follow = flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0;
-    const int name = open_argument(supervisor, watched, 0, follow);
+    const int name = has_known_flags(supervisor, watched, ACCESS_FLAGS)
+                         ? open_argument(supervisor, watched, 0, follow)
+                         : -1;
     const struct known_file *copy;
     struct tracee_look caller;
     struct stat status;
@@ -636,8 +640,7 @@ static bool on_access(const struct supervisor *supervisor, const struct watched_
         return false;
     copy = fstat(name, &status) == 0 ? known_copy(&supervisor->files, &status) : NULL;
     close(name);
-    if (!copy || !has_known_flags(supervisor, watched, ACCESS_FLAGS) ||
-        !may_serve(supervisor, &caller))
+    if (!copy || !may_serve(supervisor, &caller))
         return false;
     if (!(flags & AT_EACCESS))
         tracee_become_real(&caller);

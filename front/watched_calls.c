@@ -68,6 +68,12 @@
     {                                                                                              \
         LOOK_NO_BIT, argument, bits                                                                \
     }
+/* fstat is a call of many with AT_EMPTY_PATH, and is not watched: a descriptor was opened before.
+ */
+#define NO_FSTAT(argument)                                                                         \
+    {                                                                                              \
+        LOOK_NO_FILE, argument, AT_EMPTY_PATH                                                      \
+    }
 #define HAS(argument, bits)                                                                        \
     {                                                                                              \
         LOOK_A_BIT, argument, bits                                                                 \
@@ -84,8 +90,8 @@ static const struct watched_call calls[] = {
     {SYS_openat, CALL_OPEN, ONE_AT(0), 2, NONE, UNLESS(2, NEVER_OPENED), FOLLOW_NEVER},
     {SYS_stat, CALL_STAT, ONE(0), NONE, 1, ALWAYS, FOLLOW_NEVER},
     {SYS_lstat, CALL_STAT, ONE(0), NONE, 1, ALWAYS, FOLLOW_NEVER},
-    {SYS_newfstatat, CALL_STAT, ONE_AT(0), 3, 2, UNLESS(3, AT_EMPTY_PATH), FOLLOW_NEVER},
-    {SYS_statx, CALL_STATX, ONE_AT(0), 2, 4, UNLESS(2, AT_EMPTY_PATH), FOLLOW_NEVER},
+    {SYS_newfstatat, CALL_STAT, ONE_AT(0), 3, 2, NO_FSTAT(3), FOLLOW_NEVER},
+    {SYS_statx, CALL_STATX, ONE_AT(0), 2, 4, NO_FSTAT(2), FOLLOW_NEVER},
     {SYS_access, CALL_ACCESS, ONE(0), NONE, NONE, HAS(1, W_OK), FOLLOW_NEVER},
     {SYS_faccessat, CALL_ACCESS, ONE_AT(0), NONE, NONE, HAS(2, W_OK), FOLLOW_NEVER},
     {SYS_faccessat2, CALL_ACCESS, ONE_AT(0), 3, NONE, HAS(2, W_OK), FOLLOW_NEVER},
@@ -134,23 +140,44 @@ const struct watched_call *watched_call_find(int number)
     BPF_JUMP(BPF_JMP | BPF_K | BPF_##how, (unsigned)(value), true_steps, false_steps)
 #define EMIT(...) program[at++] = (struct sock_filter)__VA_ARGS__
 
+#define MOST_STEPS 7 /* of a call */
+
+/* What `look` is at: steps that end in ALLOW, or jump behind it, where NOTIFY is. */
+static size_t emit_look(struct sock_filter *program, const struct watched_call *call)
+{
+    const unsigned value = call->which.value;
+    size_t at = 0;
+
+    EMIT(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)(offsetof(struct seccomp_data, args) +
+                                                       8 * (size_t)call->which.argument)));
+    switch (call->which.look) {
+    case LOOK_EQUAL:
+        EMIT(JUMP(JEQ, value, 1, 0));
+        break;
+    case LOOK_A_BIT:
+        EMIT(JUMP(JSET, value, 1, 0));
+        break;
+    case LOOK_NO_FILE:
+        EMIT(JUMP(JSET, value, 0, 3));
+        EMIT(LOAD(args[0]));
+        EMIT(JUMP(JEQ, AT_FDCWD, 1, 0));
+        break;
+    default:
+        EMIT(JUMP(JSET, value, 0, 1));
+        break;
+    }
+    EMIT(RETURN(ALLOW));
+    return at;
+}
+
 /* number of the call? -> a look at it, if there is one to be taken -> notify */
 static size_t emit_call(struct sock_filter *program, const struct watched_call *call)
 {
-    const unsigned argument =
-        offsetof(struct seccomp_data, args) + 8 * (unsigned)call->which.argument;
-    const bool looks = call->which.look != LOOK_AT_NONE, has = call->which.look == LOOK_A_BIT;
+    const size_t look = call->which.look == LOOK_AT_NONE ? 0 : emit_look(program + 1, call);
     size_t at = 0;
 
-    EMIT(JUMP(JEQ, call->number, 0, looks ? 4 : 1));
-    if (looks) {
-        EMIT(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, argument));
-        if (call->which.look == LOOK_EQUAL)
-            EMIT(JUMP(JEQ, call->which.value, 1, 0));
-        else
-            EMIT(JUMP(JSET, call->which.value, has, !has));
-        EMIT(RETURN(ALLOW));
-    }
+    EMIT(JUMP(JEQ, call->number, 0, (unsigned char)(look + 1)));
+    at += look;
     EMIT(RETURN(USER_NOTIF));
     return at;
 }
@@ -196,7 +223,7 @@ static int install(const struct sock_fprog *program)
    That is not asked for: set-uid programs of a recording by root run as ever. */
 int filter_install(void)
 {
-    struct sock_filter program[10 + 5 * CALLS + 1];
+    struct sock_filter program[10 + MOST_STEPS * CALLS + 1];
     const struct sock_fprog whole = {(unsigned short)make_program(program), program};
 
     return install(&whole);

@@ -32,6 +32,7 @@ enum call_kind {
 enum call_look {
     LOOK_AT_NONE, /* each such call is watched */
     LOOK_NO_BIT,  /* those that have none of the bits */
+    LOOK_NO_FILE, /* those that have not that bit, or the working directory as argument 0 */
     LOOK_A_BIT,   /* those that have one of them */
     LOOK_EQUAL,
 };

@@ -59,13 +59,12 @@ static bool place(const struct keeper_packet *packet, const int *came, unsigned 
     return used == count && used == (unsigned)__builtin_popcount(packet->has);
 }
 
-/* Of a file in the directory, as the service names traces. */
-static bool is_trace_name(const char *name)
+/* A file in the session's directory. */
+static bool names_trace(const struct keeper_packet *packet)
 {
-    const size_t length = strlen(name);
+    const char *dot = strrchr(packet->name, '.');
 
-    return length > strlen(".bin") && *name != '.' && !strchr(name, '/') &&
-           !strcmp(name + length - strlen(".bin"), ".bin");
+    return dot && dot > packet->name && !strcmp(dot, ".bin") && !strchr(packet->name, '/');
 }
 
 static void close_all(int files[KEEPER_DESCRIPTORS])
@@ -90,6 +89,7 @@ bool keeper_packet_receive(int socket, struct keeper_packet *packet, int files[K
     int came[KEEPER_DESCRIPTORS];
     unsigned count = 0;
     ssize_t size;
+    bool ok;
 
     for (unsigned i = 0; i < KEEPER_DESCRIPTORS; i++)
         files[i] = -1;
@@ -101,16 +101,17 @@ bool keeper_packet_receive(int socket, struct keeper_packet *packet, int files[K
         count = (unsigned)((control.align.cmsg_len - CMSG_LEN(0)) / sizeof(int));
         memcpy(came, CMSG_DATA(&control.align), count * sizeof(int));
     }
-    if (size != sizeof(*packet) || packet->magic != KEEPER_PACKET_MAGIC) {
+    ok = size == sizeof(*packet) && packet->magic == KEEPER_PACKET_MAGIC;
+    if (!ok)
         packet->has = 0;
-        place(packet, came, count, files);
-        return false;
-    }
     packet->name[sizeof(packet->name) - 1] = 0;
     packet->directory[sizeof(packet->directory) - 1] = 0;
-    if (place(packet, came, count, files) &&
-        (packet->kind != KEEPER_HOLD || is_trace_name(packet->name)))
+    ok = place(packet, came, count, files) && ok;
+    if (ok && packet->kind == KEEPER_HOLD && names_trace(packet))
         return true;
     close_all(files);
-    return false;
+    ok = ok && packet->kind != KEEPER_HOLD;
+    if (!ok)
+        packet->kind = 0;
+    return ok;
 }

@@ -4,14 +4,15 @@
  * Each of COUNT calls is one that a supervisor of `umbra record` watches, with a path, descriptor,
  * flags and pointers that SEED chooses: to memory that is not there, up to a page's end, by way of
  * /proc/self. They go to files in FOLDER, made anew every 500 calls: copies of PROGRAM, which some
- * calls execute in a child. Prints what each returned, so that two runs with one seed print the
- * same.
+ * calls execute in a child. Prints what each was given and returned, so that two runs with one seed
+ * print the same. No name leads out of FOLDER: it may be run as root.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,9 +20,14 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utime.h>
+
+#ifndef SYS_fchmodat2 /* since Linux 6.6 */
+#define SYS_fchmodat2 452
+#endif
 
 #define CALLS_A_SCENE 500
 #define PAGE          4096
@@ -30,7 +36,8 @@
 static uint64_t state;
 static char *folder, *page, *program;
 static size_t program_size;
-static int in_dir = -1, on_program = -1, on_text = -1;
+static int in_dir = -1, on_program = -1, on_text = -1, on_fifo = -1;
+static char told[2048]; /* what the call is given */
 
 static uint64_t random_below(uint64_t limit)
 {
@@ -44,6 +51,16 @@ static _Noreturn void fail(const char *what)
 {
     perror(what);
     exit(99);
+}
+
+static __attribute__((format(printf, 1, 2))) void tell(const char *format, ...)
+{
+    const size_t used = strlen(told);
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(told + used, sizeof(told) - used, format, arguments);
+    va_end(arguments);
 }
 
 /* --- the files --- */
@@ -81,9 +98,23 @@ static void make_file(const char *name, const char *content, size_t size, mode_t
     close(file);
 }
 
+/* So that it is bound over, as is dir/program. */
+static void run_program(const char *path)
+{
+    int status;
+    const pid_t child = fork();
+
+    if (child == 0) {
+        execl(path, path, NULL);
+        _exit(99);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 7 << 8)
+        fail(path);
+}
+
 static void make_scene(void)
 {
-    int old[] = {in_dir, on_program, on_text};
+    int old[] = {in_dir, on_program, on_text, on_fifo};
 
     for (size_t i = 0; i < COUNT(old); i++)
         if (old[i] >= 0)
@@ -97,9 +128,14 @@ static void make_scene(void)
     if (symlink("program", "link") < 0 || symlink("missing", "dangling") < 0 ||
         symlink("dir", "dirlink") < 0 || symlink("loop", "loop") < 0)
         fail("a link");
+    if (mkfifo("fifo", 0644) < 0)
+        fail("fifo");
+    on_fifo = open("fifo", O_RDWR); /* nobody waits for its other end */
     in_dir = open("dir", O_RDONLY | O_DIRECTORY);
     on_program = open("program", O_PATH);
     on_text = open("text", O_RDONLY);
+    run_program("program");
+    run_program("dir/program");
 }
 
 /* --- arguments --- */
@@ -108,8 +144,10 @@ static const void *bad_pointer(void)
 {
     static const uintptr_t places[] = {
         0, 1, 4095, 0x7ffffffff000, 0xffffffff81000000, 0x8000000000000000};
+    const uintptr_t place = places[random_below(COUNT(places))];
 
-    return (const void *)places[random_below(COUNT(places))];
+    tell(" at:%lx", (unsigned long)place);
+    return (const void *)place;
 }
 
 /* At the end of memory: with or without the zero byte. */
@@ -123,14 +161,15 @@ static const char *at_page_end(const char *text, int is_whole)
 static const char *random_path(void)
 {
     static const char *const names[] = {
-        "program",     "program", "program",  "text",        "dir",
-        "dir/program", "link",    "dangling", "dirlink",     "dirlink/program",
-        "loop",        "new",     "new",      "other",       "missing/x",
-        "program/x",   "dir/new", ".",        "new/program", ""};
+        "program",   "program",   "program",         "text", "dir",         "dir/program", "link",
+        "dangling",  "dirlink",   "dirlink/program", "loop", "new",         "new",         "other",
+        "missing/x", "program/x", "dir/new",         ".",    "new/program", "fifo",        ""};
     static char path[PATH_MAX * 2];
     const char *name = names[random_below(COUNT(names))];
+    const int way = (int)random_below(16);
 
-    switch (random_below(16)) {
+    tell(" %d:%s", way, name);
+    switch (way) {
     case 0:
         return bad_pointer();
     case 1:
@@ -185,7 +224,10 @@ static int random_folder(void)
     const int folders[] = {AT_FDCWD, AT_FDCWD, AT_FDCWD, in_dir, on_program,
                            on_text,  -1,       987,      INT_MIN};
 
-    return folders[random_below(COUNT(folders))];
+    const size_t which = random_below(COUNT(folders));
+
+    tell(" in:%d", (int)which);
+    return folders[which];
 }
 
 static long random_flags(void)
@@ -204,7 +246,10 @@ static long random_flags(void)
                                 0x2000,
                                 -1};
 
-    return flags[random_below(COUNT(flags))];
+    const int flag = flags[random_below(COUNT(flags))];
+
+    tell(" flags:%x", (unsigned)flag);
+    return flag;
 }
 
 static long random_open_flags(void)
@@ -216,6 +261,7 @@ static long random_open_flags(void)
     for (int i = 0; i < 3; i++)
         if (random_below(3) == 0)
             all |= flags[random_below(COUNT(flags))];
+    tell(" open:%lo", all);
     return all;
 }
 
@@ -229,6 +275,33 @@ static long random_mode(void)
 static long random_owner(void)
 {
     return random_below(2) ? -1 : (long)geteuid();
+}
+
+/* An access list, or an attribute like any other; its value may be none. */
+static const char *random_attribute(const void **value, size_t *size)
+{
+    static const char *const names[] = {
+        "user.a", "user.a", "system.posix_acl_access", "system.posix_acl_default", "user.", "none"};
+    /* version 2; owner rwx, this user r-x, group r-x, mask r-x, others r-- */
+    static uint16_t list[] = {2, 0,     1,     7,  65535, 65535, 2,     5,  0, 0,     4,
+                              5, 65535, 65535, 16, 5,     65535, 65535, 32, 4, 65535, 65535};
+    const size_t which = random_below(COUNT(names));
+
+    list[8] = (uint16_t)geteuid();
+    *value = random_below(4) ? (const void *)list : bad_pointer();
+    *size = random_below(4) ? sizeof(list) : 65537 * random_below(2);
+    tell(" attribute:%zu,%zu", which, *size);
+    return random_below(6) ? names[which] : bad_pointer();
+}
+
+static const struct timeval *random_old_times(void)
+{
+    static const struct timeval times[][2] = {
+        {{1000, 5}, {2000, 6}}, {{-1, 0}, {0, 999999}}, {{0, 0}, {0, 1000000}}};
+    const size_t which = random_below(COUNT(times) + 1);
+
+    tell(" times:%zu", which);
+    return which < COUNT(times) ? times[which] : bad_pointer();
 }
 
 static void *random_buffer(void *buffer)
@@ -272,13 +345,18 @@ static long result_of(long result)
     return result < 0 ? -errno : result;
 }
 
+/* What it is: but of a path alone (O_PATH), which nobody reads. */
 static long opened(long file)
 {
     const long result = file < 0 ? -errno : 1;
+    struct stat stat = {0};
+    const int flags = file < 0 ? O_PATH : fcntl((int)file, F_GETFL);
 
+    if (!(flags & O_PATH) && fstat((int)file, &stat) < 0)
+        fail("fstat");
     if (file >= 0)
         close((int)file);
-    return result;
+    return result + stat.st_size;
 }
 
 static long seen(long result, const struct stat *stat)
@@ -291,6 +369,13 @@ static long seen_x(long result, const struct statx *stat)
     return result < 0 ? -errno : result + stat->stx_mode * 1000l + (long)stat->stx_size;
 }
 
+/* A path from a descriptor, with AT_EMPTY_PATH, is taken for an fstat: a limit that docs/front.md
+ * has. */
+static long watched_flags(int at, long flags)
+{
+    return at == AT_FDCWD ? flags : flags & ~(long)AT_EMPTY_PATH;
+}
+
 static long call(const char **name)
 {
     struct stat stat = {0};
@@ -300,6 +385,9 @@ static long call(const char **name)
     const int at = random_folder(), at2 = random_folder();
     const char *other = second_path(), *path = random_path();
     const long flags = random_flags();
+    const void *value;
+    size_t size;
+    const char *attribute = random_attribute(&value, &size);
 
 #define CALL(call, ...)                                                                            \
     *name = #call;                                                                                 \
@@ -317,7 +405,7 @@ static long call(const char **name)
     default:
         break;
     }
-    switch (random_below(29)) {
+    switch (random_below(38)) {
     case 0:
     case 1:
     case 2:
@@ -335,11 +423,12 @@ static long call(const char **name)
     case 8:
     case 9:
         *name = "newfstatat";
-        return seen(syscall(SYS_newfstatat, at, path, buffer, flags), &stat);
+        return seen(syscall(SYS_newfstatat, at, path, buffer, watched_flags(at, flags)), &stat);
     case 10:
     case 11:
         *name = "statx";
-        return seen_x(syscall(SYS_statx, at, path, flags, random_below(2) ? 0x7ff : -1, buffer_x),
+        return seen_x(syscall(SYS_statx, at, path, watched_flags(at, flags),
+                              random_below(2) ? 0x7ff : -1, buffer_x),
                       &statx);
     case 12:
         DIFFERENT(creat, opened, path, random_mode());
@@ -373,10 +462,26 @@ static long call(const char **name)
         CALL(utime, path, random_times());
     case 27:
         CALL(utimensat, at, path, random_times(), flags);
+    case 28:
+        CALL(setxattr, path, attribute, value, size, random_below(4));
+    case 29:
+        CALL(lsetxattr, path, attribute, value, size, random_below(4));
+    case 30:
+        CALL(removexattr, path, attribute);
+    case 31:
+        CALL(lremovexattr, path, attribute);
+    case 32:
+        CALL(fchmodat2, at, path, random_mode(), flags);
+    case 33:
+        CALL(utimes, path, random_old_times());
+    case 34:
+        CALL(futimesat, at, path, random_old_times());
+    case 35:
+        CALL(access, path, W_OK | random_below(16)); /* else it is not watched */
+    case 36:
+        CALL(faccessat, at, path, W_OK | random_below(9));
     default:
-        CALL(setxattr, path, random_below(4) ? "user.a" : bad_pointer(),
-             random_below(4) ? "value" : bad_pointer(),
-             random_below(4) ? 5 : 65537 * random_below(2), random_below(4));
+        CALL(faccessat2, at, path, W_OK | random_below(9), flags);
     }
 }
 
@@ -413,8 +518,9 @@ int main(int count, char **arguments)
 
         if (i % CALLS_A_SCENE == 0)
             make_scene();
+        *told = 0;
         result = call(&name);
-        printf("%ld %s %ld\n", i, name, result);
+        printf("%ld %s%s = %ld\n", i, name, told, result);
     }
     make_scene();
     return 0;
