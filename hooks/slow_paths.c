@@ -39,6 +39,7 @@ FROM_ASSEMBLY void *umbra_first_call(uint64_t body)
         hook_word_pass(image);
         return (void *)umbra_pass;
     }
+    thread_begin_in_child(); /* an image is noted in the trace, and the parent's is not here */
     guard = guard_take();
     if (session.state == SESSION_RUNNING)
         hook = session_entry_hook();

@@ -107,6 +107,9 @@ struct thread {
 /* Sets up the calling thread, in a fresh session too. Null: it cannot be recorded. */
 struct thread *thread_begin(void);
 
+/* In a fork's child that has not begun a session of its own: begins one. Else nothing. */
+void thread_begin_in_child(void);
+
 /* Notes that the calling thread ends: what lies below its stack pointer ended unwound, the rest
    is live. Called at its end and at the process's. */
 void thread_end(struct thread *thread, uint64_t stack_pointer, enum trace_thread_state state);

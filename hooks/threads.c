@@ -301,6 +301,12 @@ struct thread *thread_begin(void)
     return thread;
 }
 
+void thread_begin_in_child(void)
+{
+    if (session.state == SESSION_RUNNING && guard_forked())
+        thread_begin();
+}
+
 #define YIELDS_BEFORE_CUT 4
 #define MOST_YIELDS       64 /* while others are in slow paths, or seem to be: is_abandoned */
 

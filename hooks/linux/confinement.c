@@ -8,7 +8,6 @@
 #include <sys/prctl.h>
 
 #include "hooks/agent_life.h"
-#include "hooks/guard.h"
 #include "hooks/linux/filter_program.h"
 #include "hooks/memory.h"
 #include "hooks/session.h"
@@ -143,17 +142,10 @@ static void before_strict_mode(void)
             syscall_forbid(calls[i].number);
 }
 
-/* A child that has not yet begun a session of its own could not begin one later. */
-static void begin_in_child(void)
-{
-    if (session.state == SESSION_RUNNING && guard_forked())
-        thread_begin();
-}
-
 void umbra_before_syscall(uint64_t number, uint64_t operation, uint64_t flags, uint64_t program)
 {
     (void)number, (void)flags;
-    begin_in_child();
+    thread_begin_in_child(); /* which could not begin a session later */
     if (operation == SECCOMP_SET_MODE_STRICT)
         before_strict_mode();
     else if (operation == SECCOMP_SET_MODE_FILTER)
@@ -162,7 +154,7 @@ void umbra_before_syscall(uint64_t number, uint64_t operation, uint64_t flags, u
 
 void umbra_before_prctl(uint64_t operation, uint64_t mode, uint64_t program)
 {
-    begin_in_child();
+    thread_begin_in_child(); /* which could not begin a session later */
     if (operation == PR_SET_TSC && mode == PR_TSC_SIGSEGV)
         agent_life_leave();
     else if (operation == PR_SET_SECCOMP && mode == SECCOMP_MODE_STRICT)
