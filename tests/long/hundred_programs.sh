@@ -218,7 +218,7 @@ in_folder()
     shift 2
     rm -rf here
     cp -rp files here
-    [[ $way != *user ]] || chown -R $user here
+    [[ $way != *user ]] || chown -R $user:$user here
     (cd here && exec timeout -k 5 300 "$@" sh "../$name.sh") >"$name.$way" 2>"$name.$way.err" </dev/null || status=$?
     echo "status $status" >>"$name.$way"
     (cd here && find . -type f ! -name '*.data' ! -path '*/umbra.data/*' -newer ../began -print0 | sort -z | xargs -0r cksum) >"$name.$way.files" 2>&1 || true
