@@ -66,12 +66,16 @@ bool known_is_left(const struct known_files *files, const struct stat *status)
            found->change.tv_nsec == status->st_ctim.tv_nsec;
 }
 
+bool known_is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
 static bool is_same_file(int a, int b)
 {
     struct stat first, second;
 
-    return fstat(a, &first) == 0 && fstat(b, &second) == 0 && first.st_dev == second.st_dev &&
-           first.st_ino == second.st_ino;
+    return fstat(a, &first) == 0 && fstat(b, &second) == 0 && known_is_same(&first, &second);
 }
 
 /* Another thread may use what was known of that file before, so that stays as it is. */

@@ -35,6 +35,9 @@ struct known_files {
 
 struct known_files known_files_new(void);
 
+/* Whether both are of one file. */
+bool known_is_same(const struct stat *a, const struct stat *b);
+
 /* The copy that this is; null if it is none. */
 const struct known_file *known_copy(const struct known_files *files, const struct stat *status);
 /* Whether it was left alone. */

@@ -1,5 +1,6 @@
 #include "front/rights.h"
 
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -107,4 +108,25 @@ void rights_give_back(void)
         (has_others_groups && !set_groups(&own)) || !make_effective(own.rights))
         abort();
     has_others_groups = false;
+}
+
+bool rights_allow(int name, int access)
+{
+    return syscall(SYS_faccessat2, name, "", access, AT_EACCESS | AT_EMPTY_PATH) == 0;
+}
+
+int rights_open_path(const struct tracee_look *look, const struct tracee_path *path, int flags,
+                     int access)
+{
+    int name;
+
+    if (!rights_take(look))
+        return -1;
+    name = tracee_path_open(path, flags);
+    if (name >= 0 && access != F_OK && !rights_allow(name, access)) {
+        close(name);
+        name = -1;
+    }
+    rights_give_back();
+    return name;
 }

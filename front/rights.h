@@ -42,4 +42,13 @@ bool rights_take(const struct tracee_look *look);
 /* Back to its own; ends this process if that fails. */
 void rights_give_back(void);
 
+/* Whether this thread may access what name, opened with O_PATH, stands for, by the rights that it
+   has at the moment; else errno. */
+bool rights_allow(int name, int access);
+
+/* What that process would come to by the path, with its rights: a descriptor opened with O_PATH, or
+   -1. flags may be O_NOFOLLOW. It must have `access` to it: F_OK asks for none. */
+int rights_open_path(const struct tracee_look *look, const struct tracee_path *path, int flags,
+                     int access);
+
 #endif

@@ -37,6 +37,12 @@
  * the worker had in hand. It stays until the last process of the recording has ended, also of those
  * that the program left running.
  *
+ *      front/waiting_call.h    one call: what it names, and whether its caller is served
+ *      front/on_execute.h, on_open.h, on_look.h, on_change.h, on_confine.h
+ *                              what is done about each kind of call
+ *      front/placing.h         instruments a file and puts the copy in its place
+ *      front/known_files.h     what was met already
+ *
  * docs/front.md has what a watched call costs, and the other ways that were considered.
  */
 #ifndef UMBRA_FRONT_SUPERVISOR_H
