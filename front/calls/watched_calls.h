@@ -1,0 +1,70 @@
+/*
+ * Which system calls of a recorded program wait for the supervisor (seccomp), and what they name.
+ *
+ *      execve …        the program, or its interpreter, is instrumented before it is executed
+ *      open …          likewise a library that the dynamic linker opens; everybody else gets the
+ *                      original of a file that was bound over
+ *      stat …          likewise, everybody is told of the original
+ *      access …        likewise, whether it may be written
+ *      unlink …        a file that is bound over is freed before it is changed or removed
+ *      seccomp …       whoever gives up rights is noticed (front/calls/rights.h)
+ *
+ * All other calls go on at once, and so do those of i386 programs but landlock_restrict_self.
+ */
+#ifndef UMBRA_FRONT_WATCHED_CALLS_H
+#define UMBRA_FRONT_WATCHED_CALLS_H
+
+#include <stddef.h>
+
+enum call_kind {
+    CALL_EXECUTE,
+    CALL_OPEN,
+    CALL_STAT,  /* struct stat */
+    CALL_STATX, /* struct statx */
+    CALL_ACCESS,
+    CALL_CHANGE,
+    CALL_CONFINE, /* landlock_restrict_self, seccomp, prctl(PR_SET_SECCOMP) */
+};
+
+#define CALL_PATHS 2
+#define CALL_NONE  (-1) /* no argument: the working directory, no path, no flags */
+
+enum call_look {
+    LOOK_AT_NONE, /* each such call is watched */
+    LOOK_NO_BIT,  /* those that have none of the bits */
+    LOOK_NO_FILE, /* those that have not that bit, or the working directory as argument 0 */
+    LOOK_A_BIT,   /* those that have one of them */
+    LOOK_EQUAL,
+};
+
+/* Of a call that changes something, CALL_CHANGE: a link that its path ends with. */
+enum call_follow {
+    FOLLOW_NEVER,
+    FOLLOW_ALWAYS,   /* but with AT_SYMLINK_NOFOLLOW */
+    FOLLOW_IF_ASKED, /* with AT_SYMLINK_FOLLOW */
+};
+
+struct watched_call {
+    int number;
+    enum call_kind kind;
+    struct {
+        signed char folder, path; /* which arguments these are */
+    } paths[CALL_PATHS];
+    signed char flags;
+    signed char buffer; /* where the answer goes */
+    struct {
+        enum call_look look;
+        signed char argument;
+        unsigned value;
+    } which;
+    enum call_follow follow;
+};
+
+/* Null for a call that is not watched. The number may be one of x32. */
+const struct watched_call *watched_call_find(int number);
+
+/* From now on calls of this process and of all that it starts wait at the listener that is
+   returned; -1 with errno if that cannot be. */
+int filter_install(void);
+
+#endif

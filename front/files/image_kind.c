@@ -1,0 +1,66 @@
+#include "front/files/image_kind.h"
+
+#include <elf.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/regular_file.h"
+
+static int is_ours(const Elf64_Ehdr *header)
+{
+    return !memcmp(header->e_ident, ELFMAG, SELFMAG) && header->e_ident[EI_CLASS] == ELFCLASS64 &&
+           header->e_ident[EI_DATA] == ELFDATA2LSB && header->e_machine == EM_X86_64 &&
+           (header->e_type == ET_EXEC || header->e_type == ET_DYN);
+}
+
+static void trim(char *text)
+{
+    size_t length = strlen(text);
+
+    while (length && strchr(" \t", text[length - 1]))
+        text[--length] = 0;
+}
+
+/* As fs/binfmt_script.c of Linux has it. */
+static int is_script(struct image_look *look, char line[SCRIPT_LINE_SIZE + 1])
+{
+    char *name, *end;
+
+    if (strncmp(line, "#!", 2) != 0)
+        return 0;
+    line[strcspn(line, "\n")] = 0;
+    trim(line);
+    name = line + 2 + strspn(line + 2, " \t");
+    end = name + strcspn(name, " \t");
+    strcpy(look->argument, end + strspn(end, " \t"));
+    *end = 0;
+    strcpy(look->interpreter, name);
+    return *name != 0;
+}
+
+void image_look_at(struct image_look *look, int file)
+{
+    union {
+        Elf64_Ehdr header;
+        char line[SCRIPT_LINE_SIZE + 1];
+    } head = {0};
+    ssize_t size = pread(file, head.line, SCRIPT_LINE_SIZE, 0);
+
+    *look = (struct image_look){.kind = IMAGE_KIND_OTHER};
+    if (size >= (ssize_t)sizeof(head.header) && is_ours(&head.header))
+        look->kind = IMAGE_KIND_ELF;
+    else if (size > 2 && is_script(look, head.line))
+        look->kind = IMAGE_KIND_SCRIPT;
+}
+
+int image_look_at_path(struct image_look *look, int name)
+{
+    int file = regular_file_take(name, "");
+
+    *look = (struct image_look){.kind = IMAGE_KIND_OTHER};
+    if (file < 0)
+        return 0;
+    image_look_at(look, file);
+    close(file);
+    return 1;
+}

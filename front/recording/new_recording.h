@@ -1,0 +1,44 @@
+/*
+ * The making of a recording, and what becomes of an earlier one of the same name:
+ *
+ *                      NAME        NAME.old    in NAME/older
+ *      before          B           A
+ *      made            new         B           A
+ *      begun           new         B           (removed)
+ *      taken back      B           A
+ *
+ * So what cannot be run, for the value of an option as an example, costs no earlier recording. The
+ * new one is made as NAME.new-PID first: if there is no room for it, nothing has been moved.
+ *
+ * All of these are names in one directory, which is opened once. Where others may rename things,
+ * they may have put something else under each: so what is removed has been moved into the new
+ * recording before it is looked at, and what is written to is the descriptor of the new one.
+ */
+#ifndef UMBRA_FRONT_NEW_RECORDING_H
+#define UMBRA_FRONT_NEW_RECORDING_H
+
+#include <stdbool.h>
+
+#include "front/recording/recording.h"
+
+struct new_recording {
+    struct recording recording;
+    int parent; /* the directory that it is made in */
+    char *base; /* its name there */
+    bool has_earlier;
+};
+
+/*
+ * Makes one. A recording of that name becomes NAME.old, and that of this name goes when the program
+ * begins. Returns null; or why there can be none at that place, to be freed, and nothing has been
+ * changed. Anything else of that name ends the process with a message.
+ */
+char *new_recording_make(struct new_recording *new, const char *name);
+
+/* Called in the process that becomes the program. */
+void new_recording_begin(const struct recording *recording);
+
+/* Removes it; what was there before new_recording_make is there again. */
+void new_recording_take_back(const struct new_recording *new);
+
+#endif

@@ -1,0 +1,359 @@
+#include "front/recording/recording.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "front/base/say.h"
+#include "front/files/below.h"
+#include "support/memory.h"
+#include "support/utf8.h"
+
+#define LARGEST (64 << 20) /* bytes of `recording` and of `files` that are read */
+
+char *recording_path(const struct recording *recording, const char *name)
+{
+    return memory_print("%s/%s", recording->folder, name);
+}
+
+char *recording_own_path(const struct recording *recording, const char *name)
+{
+    return memory_print("/proc/self/fd/%d/%s", recording->directory, name);
+}
+
+char *recording_name(const char *name)
+{
+    char *copy = memory_copy_string(name);
+    size_t length = strlen(copy);
+
+    while (length > 1 && copy[length - 1] == '/')
+        copy[--length] = 0;
+    return copy;
+}
+
+/* It itself is perhaps not there, and a working directory that was removed has no path. */
+char *recording_folder(const char *name)
+{
+    char folder[PATH_MAX];
+
+    if (*name == '/' || !getcwd(folder, sizeof(folder)))
+        return memory_copy_string(name);
+    return memory_print("%s/%s", folder, name);
+}
+
+static bool has_first_line(int directory)
+{
+    const int file = below_open_file(directory, "recording");
+    char line[sizeof(RECORDING_FIRST_LINE)] = "";
+    bool has;
+
+    if (file < 0)
+        return false;
+    has = read(file, line, sizeof(line) - 1) == sizeof(line) - 1 &&
+          !strcmp(line, RECORDING_FIRST_LINE);
+    close(file);
+    return has;
+}
+
+bool recording_is_in(int directory, const char *folder)
+{
+    const int opened = openat(directory, folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const bool is = opened >= 0 && has_first_line(opened);
+
+    if (opened >= 0)
+        close(opened);
+    return is;
+}
+
+void recording_open(struct recording *recording, const char *name)
+{
+    *recording = (struct recording){.name = recording_name(name)};
+    recording->directory = open(recording->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (recording->directory < 0 && errno != ENOTDIR)
+        say_and_exit(STATUS_FAILED, "%s: %s; make a recording with: umbra record -- PROGRAM",
+                     recording->name, strerror(errno));
+    if (recording->directory < 0 || !has_first_line(recording->directory))
+        say_and_exit(STATUS_FAILED,
+                     "%s: expected a folder that umbra record made, found something else; traces "
+                     "are for the grinder",
+                     recording->name);
+    recording->folder = recording_folder(recording->name);
+}
+
+void recording_free(struct recording *recording)
+{
+    free(recording->name);
+    free(recording->folder);
+    close(recording->directory);
+    *recording = (struct recording){.directory = -1};
+}
+
+void recording_find_again(struct recording *recording)
+{
+    const int again = open(recording->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (again >= 0 && below_is_same(again, recording->directory))
+        recording->directory = again; /* the one before keeps the lock */
+    else if (again >= 0)
+        close(again);
+}
+
+bool recording_goes_on(const struct recording *recording)
+{
+    if (flock(recording->directory, LOCK_SH | LOCK_NB) < 0)
+        return errno == EWOULDBLOCK;
+    flock(recording->directory, LOCK_UN);
+    return false;
+}
+
+void recording_note(const struct recording *recording, const char *name, const char *value)
+{
+    const int file = below_open_to_append(recording->directory, "recording");
+    char *plain = memory_copy_string(value);
+
+    utf8_sanitise(plain);
+    if (file >= 0) {
+        dprintf(file, "%s\t%s\n", name, plain);
+        close(file);
+    }
+    free(plain);
+}
+
+/* All of a file, with a zero behind it, to be freed; null if there is none that is to be read. */
+static char *read_text(const struct recording *recording, const char *file_name)
+{
+    const int file = below_open_file(recording->directory, file_name);
+    struct stat status;
+    char *text = NULL;
+    ssize_t count;
+
+    if (file < 0)
+        return NULL;
+    if (fstat(file, &status) == 0 && status.st_size <= LARGEST) {
+        text = memory_zeroed(1, (size_t)status.st_size + 1);
+        count = read(file, text, (size_t)status.st_size);
+        text[count < 0 ? 0 : count] = 0;
+    }
+    close(file);
+    return text;
+}
+
+/* Calls back with the fields of each line of a file: name, and what stands behind one tab. */
+static void each_line(const struct recording *recording, const char *file_name,
+                      void (*each)(void *owner, const char *name, char *rest), void *owner)
+{
+    char *text = read_text(recording, file_name), *rest = text, *line, *tab;
+
+    while ((line = strsep(&rest, "\n"))) {
+        tab = strchr(line, '\t');
+        if (!tab)
+            continue;
+        *tab = 0;
+        each(owner, line, tab + 1);
+    }
+    free(text);
+}
+
+struct wanted {
+    const char *name;
+    char *value;
+};
+
+static void take_value(void *owner, const char *name, char *rest)
+{
+    struct wanted *wanted = owner;
+
+    if (strcmp(name, wanted->name) != 0)
+        return;
+    free(wanted->value);
+    wanted->value = memory_copy_string(rest);
+}
+
+char *recording_value(const struct recording *recording, const char *name)
+{
+    struct wanted wanted = {.name = name};
+
+    each_line(recording, "recording", take_value, &wanted);
+    if (wanted.value)
+        utf8_sanitise(wanted.value);
+    return wanted.value;
+}
+
+struct maps {
+    const struct recording *recording;
+    struct words *words;
+};
+
+/* In a --path-map, == stands for a = of the path. */
+static char *doubled(const char *path)
+{
+    char *text = memory_zeroed(2, strlen(path) + 1), *to = text;
+
+    for (; *path; path++) {
+        if (*path == '=')
+            *to++ = '=';
+        *to++ = *path;
+    }
+    return text;
+}
+
+/* What another user's recording may name is looked at before the grinder reads it. */
+static bool is_image(const struct recording *recording, const char *image)
+{
+    const int file = below_open(recording->directory, image, O_PATH, 0);
+    struct stat status;
+    const bool is = file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+
+    if (file >= 0)
+        close(file);
+    return is;
+}
+
+static void add_map(void *owner, const char *name, char *rest)
+{
+    const struct maps *maps = owner;
+    char *tab = strchr(rest, '\t'), *path;
+
+    if (strcmp(name, "instrumented") != 0 || !tab || !is_image(maps->recording, tab + 1))
+        return;
+    *tab = 0;
+    path = doubled(rest);
+    words_print(maps->words, "--path-map=%s=%s/%s", path, maps->recording->folder, tab + 1);
+    free(path);
+}
+
+void recording_add_path_maps(const struct recording *recording, struct words *words)
+{
+    struct maps maps = {recording, words};
+
+    each_line(recording, "files", add_map, &maps);
+}
+
+struct wanted_files {
+    const char *what;
+    struct words paths;
+};
+
+static void take_file(void *owner, const char *name, char *rest)
+{
+    struct wanted_files *wanted = owner;
+
+    if (strcmp(name, wanted->what) != 0)
+        return;
+    rest[strcspn(rest, "\t")] = 0;
+    words_add(&wanted->paths, rest);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void recording_list_files(const struct recording *recording, const char *what, struct words *paths)
+{
+    struct wanted_files wanted = {.what = what};
+    char **list;
+
+    each_line(recording, "files", take_file, &wanted);
+    list = wanted.paths.list;
+    if (wanted.paths.count)
+        qsort(list, wanted.paths.count, sizeof(*list), by_name);
+    for (size_t i = 0; i < wanted.paths.count; i++)
+        if (!i || strcmp(list[i], list[i - 1]) != 0)
+            words_add(paths, list[i]);
+    words_free(&wanted.paths);
+}
+
+size_t recording_count_files(const struct recording *recording, const char *what)
+{
+    struct words paths = {0};
+    size_t count;
+
+    recording_list_files(recording, what, &paths);
+    count = paths.count;
+    words_free(&paths);
+    return count;
+}
+
+static void show_left(void *owner, const char *name, char *rest)
+{
+    char *tab = strchr(rest, '\t');
+
+    if (strcmp(name, "left") != 0 || !tab)
+        return;
+    *tab = 0;
+    utf8_sanitise(rest);
+    utf8_sanitise(tab + 1);
+    fprintf(owner, "umbra: %s: left as it is: %s\n", rest, tab + 1);
+}
+
+void recording_show_left(const struct recording *recording, FILE *stream)
+{
+    each_line(recording, "files", show_left, stream);
+}
+
+/* The pid in NAME-PID-N.bin; null if it is no trace's name. */
+static const char *pid_in(char *name)
+{
+    const size_t length = strlen(name);
+    char *dash;
+
+    if (length < 4 || strcmp(name + length - 4, ".bin") != 0)
+        return NULL;
+    dash = strrchr(name, '-');
+    if (!dash)
+        return NULL;
+    *dash = 0;
+    dash = strrchr(name, '-');
+    return dash ? dash + 1 : NULL;
+}
+
+/* Null if there are none. */
+static DIR *open_traces(const struct recording *recording)
+{
+    const int folder = below_open(recording->directory, "traces", O_RDONLY | O_DIRECTORY, 0);
+    DIR *directory = folder < 0 ? NULL : fdopendir(folder);
+
+    if (folder >= 0 && !directory)
+        close(folder);
+    return directory;
+}
+
+size_t recording_count_traces(const struct recording *recording)
+{
+    DIR *directory = open_traces(recording);
+    struct dirent *entry;
+    size_t count = 0;
+
+    while (directory && (entry = readdir(directory)))
+        count += pid_in(entry->d_name) != NULL;
+    if (directory)
+        closedir(directory);
+    return count;
+}
+
+/* What belongs to NAME-PID-N.bin has the same name and another suffix, or more suffixes. */
+void recording_keep_process(const struct recording *recording, const char *pid)
+{
+    DIR *directory = open_traces(recording);
+    struct dirent *entry;
+
+    while (directory && (entry = readdir(directory))) {
+        char *stem = memory_copy_string(entry->d_name), *dash = strrchr(stem, '-');
+        if (dash) {
+            *dash = 0;
+            dash = strrchr(stem, '-');
+        }
+        if (dash && strcmp(dash + 1, pid) != 0)
+            unlinkat(dirfd(directory), entry->d_name, 0);
+        free(stem);
+    }
+    if (directory)
+        closedir(directory);
+}

@@ -1,0 +1,83 @@
+/*
+ * A recording: a folder that `umbra record` leaves and the other verbs open.
+ *
+ *      umbra.data/
+ *          recording       first line "umbra recording 1", then lines NAME<tab>VALUE:
+ *              command, began, instance, meeting (meeting_place.h), pid, status
+ *          traces/         what call_trace_service wrote
+ *          images/PATH     the instrumented file that took the place of PATH (recorded_image.h)
+ *          files           a line for each program and library that was met:
+ *              instrumented<tab>PATH<tab>IMAGE
+ *              left<tab>PATH<tab>REASON
+ *
+ * It is opened once, and all that is in it is found below that descriptor (front/files/below.h):
+ * where others may rename things, its path may lead elsewhere at any time. What it holds may be
+ * anybody's: what is no regular file, or too large, is as if it were not there, and lines are shown
+ * without control characters.
+ */
+#ifndef UMBRA_FRONT_RECORDING_H
+#define UMBRA_FRONT_RECORDING_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "front/base/words.h"
+
+#define RECORDING_DEFAULT    "umbra.data"
+#define RECORDING_OLD        ".old" /* behind the name of the one before */
+#define RECORDING_FIRST_LINE "umbra recording 1\n"
+
+struct recording {
+    char *name;    /* as the user gave it */
+    char *folder;  /* absolute: for what is shown, and for other programs to read */
+    int directory; /* itself; while it is made, with a lock that its recorders hold */
+};
+
+/* Opens one, or ends the process with a message. */
+void recording_open(struct recording *recording, const char *name);
+void recording_free(struct recording *recording);
+
+/* To be called when this process has other mounts: a file of one of these cannot be linked, nor
+   bound, to a place that was opened among the mounts before. If the path leads elsewhere by now,
+   the descriptor stays, and nothing can be bound from there. */
+void recording_find_again(struct recording *recording);
+
+/* Whether somebody records into it now. */
+bool recording_goes_on(const struct recording *recording);
+
+/* Whether there is one in that folder, below a directory that is open or AT_FDCWD. */
+bool recording_is_in(int directory, const char *folder);
+
+/* A name for the user to see: without slashes at its end, and absolute. To be freed. */
+char *recording_name(const char *name);
+char *recording_folder(const char *name);
+
+/* A path within, to be freed. */
+char *recording_path(const struct recording *recording, const char *name);
+
+/* The same for this process and those that inherit recording->directory: whatever is renamed, it
+   leads there. */
+char *recording_own_path(const struct recording *recording, const char *name);
+
+/* Adds a line to `recording`; what would end it becomes '?'. */
+void recording_note(const struct recording *recording, const char *name, const char *value);
+/* The last value of that name, to be freed; null if there is none. */
+char *recording_value(const struct recording *recording, const char *name);
+
+/* Adds --path-map=PATH=IMAGE for each file that was instrumented. */
+void recording_add_path_maps(const struct recording *recording, struct words *words);
+
+/* How many of `files` say that, of different paths. */
+size_t recording_count_files(const struct recording *recording, const char *what);
+
+/* Adds the paths of which `files` says that, each once. */
+void recording_list_files(const struct recording *recording, const char *what, struct words *paths);
+
+/* Shows those that were left alone. */
+void recording_show_left(const struct recording *recording, FILE *stream);
+
+/* The traces in it. With pid, those of other processes are removed first. */
+size_t recording_count_traces(const struct recording *recording);
+void recording_keep_process(const struct recording *recording, const char *pid);
+
+#endif

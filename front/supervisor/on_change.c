@@ -1,0 +1,84 @@
+#include "front/supervisor/on_change.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "front/calls/rights.h"
+
+static void unbind(const struct waiting_call *call, int name, const struct known_file *copy,
+                   bool is_run)
+{
+    if (tracee_sees_ours(call->pid))
+        placing_undo(&call->watch->placing, name, copy, is_run);
+}
+
+/* Whether the caller may write to the original. */
+static bool may_write(const struct waiting_call *call, int flags, const struct known_file *copy,
+                      const struct stat *status)
+{
+    struct tracee_look caller;
+    bool may;
+
+    if (!call_may_be_served(call, &caller) || !call_reaches(call, &caller, flags, F_OK, status) ||
+        !rights_take(&caller))
+        return false;
+    may = rights_allow(copy->original, W_OK);
+    rights_give_back();
+    return may;
+}
+
+bool on_write(const struct waiting_call *call, int name, int flags, const struct known_file *copy,
+              const struct stat *status)
+{
+    const bool is_run = tracee_runs_somewhere(status);
+
+    if (is_run && may_write(call, flags, copy, status) && call_end(call, ETXTBSY))
+        return true;
+    unbind(call, name, copy, is_run);
+    return false;
+}
+
+/* O_NOFOLLOW unless the kernel follows a link that the path ends with. */
+static int change_flags(const struct waiting_call *call)
+{
+    const struct watched_call *watched = call->watched;
+    const uint64_t flags = watched->flags < 0 ? 0 : call->data->args[watched->flags];
+    bool follows = false;
+
+    switch (watched->follow) {
+    case FOLLOW_NEVER:
+        break;
+    case FOLLOW_ALWAYS:
+        follows = !(flags & AT_SYMLINK_NOFOLLOW);
+        break;
+    case FOLLOW_IF_ASKED:
+        follows = flags & AT_SYMLINK_FOLLOW;
+        break;
+    }
+    return follows ? 0 : O_NOFOLLOW;
+}
+
+bool on_change(const struct waiting_call *call)
+{
+    const struct watched_call *watched = call->watched;
+    const bool writes = watched->number == SYS_creat || watched->number == SYS_truncate;
+    const int flags = change_flags(call);
+    bool is_answered = false;
+    struct stat status;
+
+    for (size_t i = 0; i < CALL_PATHS && watched->paths[i].path >= 0; i++) {
+        const int name = call_open_path(call, i, flags);
+        const struct known_file *copy;
+        if (name < 0)
+            continue;
+        copy = fstat(name, &status) == 0 ? known_copy(&call->watch->placing.files, &status) : NULL;
+        if (copy && writes)
+            is_answered = on_write(call, name, flags, copy, &status);
+        else if (copy)
+            unbind(call, name, copy, tracee_runs_somewhere(&status));
+        close(name);
+    }
+    return is_answered;
+}

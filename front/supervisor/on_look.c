@@ -1,0 +1,86 @@
+#include "front/supervisor/on_look.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "front/calls/rights.h"
+
+#define STAT_FLAGS   (AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH | AT_STATX_SYNC_TYPE)
+#define ACCESS_FLAGS (AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)
+
+static int look_flags(const struct waiting_call *call)
+{
+    return call->watched->flags < 0 ? 0 : (int)call->data->args[call->watched->flags];
+}
+
+/* Else the call fails, EINVAL. */
+static bool has_known_flags(const struct waiting_call *call, int known)
+{
+    const int flags = look_flags(call);
+
+    return !(flags & ~known) && (flags & AT_STATX_SYNC_TYPE) != AT_STATX_SYNC_TYPE;
+}
+
+static bool tell_of(const struct waiting_call *call, int original)
+{
+    const uint64_t buffer = call->data->args[call->watched->buffer];
+    struct statx extended;
+    struct stat plain;
+    int flags;
+
+    if (call->watched->kind == CALL_STAT)
+        return fstat(original, &plain) == 0 && call_is_waiting(call) &&
+               tracee_write(call->pid, buffer, &plain, sizeof(plain));
+    flags = AT_EMPTY_PATH | (int)(call->data->args[2] & AT_STATX_SYNC_TYPE);
+    return statx(original, "", flags, (unsigned)call->data->args[3], &extended) == 0 &&
+           call_is_waiting(call) && tracee_write(call->pid, buffer, &extended, sizeof(extended));
+}
+
+bool on_stat(const struct waiting_call *call)
+{
+    const bool follows = call->data->nr != SYS_lstat && !(look_flags(call) & AT_SYMLINK_NOFOLLOW);
+    const int flags = follows ? 0 : O_NOFOLLOW;
+    const int name = has_known_flags(call, STAT_FLAGS) ? call_open_path(call, 0, flags) : -1;
+    const struct known_file *copy;
+    struct tracee_look caller;
+    struct stat status;
+    bool is_answered = false;
+
+    if (name < 0)
+        return false;
+    copy = fstat(name, &status) == 0 ? known_copy(&call->watch->placing.files, &status) : NULL;
+    if (copy && call_may_be_served(call, &caller) &&
+        call_reaches(call, &caller, flags, F_OK, &status) && tell_of(call, copy->original))
+        is_answered = call_end(call, 0);
+    close(name);
+    return is_answered;
+}
+
+/* The kernel would find the copy, which is mounted read-only. */
+bool on_access(const struct waiting_call *call)
+{
+    const int flags = look_flags(call);
+    const int follow = flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0;
+    const int name = has_known_flags(call, ACCESS_FLAGS) ? call_open_path(call, 0, follow) : -1;
+    const struct known_file *copy;
+    struct tracee_look caller;
+    struct stat status;
+    int error = 0;
+
+    if (name < 0)
+        return false;
+    copy = fstat(name, &status) == 0 ? known_copy(&call->watch->placing.files, &status) : NULL;
+    close(name);
+    if (!copy || !call_may_be_served(call, &caller))
+        return false;
+    if (!(flags & AT_EACCESS))
+        tracee_become_real(&caller);
+    if (!call_reaches(call, &caller, follow, F_OK, &status) || !rights_take(&caller))
+        return false;
+    if (!rights_allow(copy->original, (int)call->data->args[call->watched->which.argument]))
+        error = errno;
+    rights_give_back();
+    return call_end(call, error);
+}

@@ -1,0 +1,508 @@
+#include "front/tool/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "front/base/say.h"
+#include "front/base/tools.h"
+#include "front/cache/cache.h"
+#include "front/recording/meeting_place.h"
+#include "front/recording/new_recording.h"
+#include "front/supervisor/supervisor.h"
+#include "front/tool/inside.h"
+#include "support/memory.h"
+
+#define STATUS_NOT_FOUND 127
+#define STATUS_SIGNALED  128
+
+enum option_code {
+    OPTION_INSTRUMENT = 1, /* handed on, as it is */
+    OPTION_HOW,
+    OPTION_SERVICE,
+    OPTION_LEAVE,
+    OPTION_OUTPUT,
+    OPTION_CHILDREN,
+    OPTION_IN_PLACE,
+    OPTION_VERBOSE,
+    OPTION_QUIET,
+};
+
+static const struct option option_table[] = {
+    {"include", required_argument, NULL, OPTION_INSTRUMENT},
+    {"exclude", required_argument, NULL, OPTION_INSTRUMENT},
+    {"filter", required_argument, NULL, OPTION_INSTRUMENT},
+    {"instrument-imports", no_argument, NULL, OPTION_INSTRUMENT},
+    {"how", required_argument, NULL, OPTION_HOW},
+    {"leave", required_argument, NULL, OPTION_LEAVE},
+    {"mode", required_argument, NULL, OPTION_SERVICE},
+    {"timing", required_argument, NULL, OPTION_SERVICE},
+    {"node-limit", required_argument, NULL, OPTION_SERVICE},
+    {"slices", required_argument, NULL, OPTION_SERVICE},
+    {"samples", required_argument, NULL, OPTION_SERVICE},
+    {"max-trace-size", required_argument, NULL, OPTION_SERVICE},
+    {"ring-size", required_argument, NULL, OPTION_SERVICE},
+    {"max-events-size", required_argument, NULL, OPTION_SERVICE},
+    {"keep-newest", no_argument, NULL, OPTION_SERVICE},
+    {"paused", no_argument, NULL, OPTION_SERVICE},
+    {"output", required_argument, NULL, OPTION_OUTPUT},
+    {"children", required_argument, NULL, OPTION_CHILDREN},
+    {"in-place", required_argument, NULL, OPTION_IN_PLACE},
+    {"verbose", no_argument, NULL, OPTION_VERBOSE},
+    {"quiet", no_argument, NULL, OPTION_QUIET},
+    {NULL, 0, NULL, 0},
+};
+
+struct options {
+    struct words instrument, service, leave;
+    const char *output;
+    bool children, in_place, is_verbose, is_quiet;
+    char **program; /* and its arguments */
+};
+
+/* --- the command line --- */
+
+const struct option *record_options(void)
+{
+    return option_table;
+}
+
+static bool read_yes(const char *name, const char *value)
+{
+    if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
+        say_and_exit(STATUS_USAGE, "--%s=%s: expected yes or no", name, value);
+    return *value == 'y';
+}
+
+/* A filter's path must lead there from anywhere. */
+static void hand_on(struct words *words, const char *name, const char *value)
+{
+    const bool is_path = value && !strcmp(name, "filter");
+    char *path = is_path ? realpath(value, NULL) : NULL;
+
+    if (is_path && (!path || access(path, R_OK) < 0))
+        say_and_exit(STATUS_USAGE, "--filter=%s: cannot be read: %s", value, strerror(errno));
+    if (value)
+        words_print(words, "--%s=%s", name, path ? path : value);
+    else
+        words_print(words, "--%s", name);
+    free(path);
+}
+
+static void require_how(const char *value)
+{
+    if (strcmp(value, "prologue") != 0 && strcmp(value, "copy") != 0 && strcmp(value, "auto") != 0)
+        say_and_exit(STATUS_USAGE, "--how=%s: expected prologue, copy or auto", value);
+}
+
+static void take_option(struct options *options, int code, const char *name)
+{
+    switch (code) {
+    case OPTION_INSTRUMENT:
+        hand_on(&options->instrument, name, optarg);
+        break;
+    case OPTION_HOW:
+        require_how(optarg);
+        hand_on(&options->instrument, name, optarg);
+        break;
+    case OPTION_SERVICE:
+        hand_on(&options->service, name, optarg);
+        break;
+    case OPTION_LEAVE:
+        words_add(&options->leave, optarg);
+        break;
+    case 'o':
+    case OPTION_OUTPUT:
+        options->output = optarg;
+        break;
+    case OPTION_CHILDREN:
+        options->children = read_yes("children", optarg);
+        break;
+    case OPTION_IN_PLACE:
+        options->in_place = read_yes("in-place", optarg);
+        break;
+    case OPTION_VERBOSE:
+        options->is_verbose = true;
+        break;
+    case OPTION_QUIET:
+        options->is_quiet = true;
+        break;
+    }
+}
+
+static void read_options(struct options *options, int count, char **arguments)
+{
+    int code, which;
+
+    *options = (struct options){.output = RECORDING_DEFAULT, .children = true, .in_place = true};
+    opterr = 0;
+    while ((code = getopt_long(count, arguments, "+o:", option_table, &which)) >= 0) {
+        if (code == '?')
+            say_wrong_option("record", arguments[optind - 1]);
+        take_option(options, code, code == 'o' ? "o" : option_table[which].name);
+    }
+    options->program = arguments + optind;
+    if (!*options->program)
+        say_and_exit(STATUS_USAGE,
+                     "record: expected a program, found none: umbra record [OPTION…] -- PROGRAM "
+                     "[ARGUMENT…]");
+}
+
+/* --- the program --- */
+
+static bool can_be_run(const char *path)
+{
+    struct stat status;
+
+    return access(path, X_OK) == 0 && stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* As execvp finds it; to be freed. Null if it is nowhere. */
+static char *find_program(const char *name)
+{
+    const char *folders = getenv("PATH");
+
+    if (strchr(name, '/'))
+        return can_be_run(name) ? memory_copy_string(name) : NULL;
+    if (!folders)
+        folders = "/bin:/usr/bin";
+    for (;;) {
+        const size_t length = strcspn(folders, ":");
+        char *path = memory_print("%.*s%s%s", (int)length, folders, length ? "/" : "./", name);
+        if (can_be_run(path))
+            return path;
+        free(path);
+        if (!folders[length])
+            return NULL;
+        folders += length + 1;
+    }
+}
+
+static char *require_program(const char *name)
+{
+    char *path = find_program(name);
+    struct stat status;
+
+    if (path)
+        return path;
+    if (strchr(name, '/') && stat(name, &status) == 0)
+        say_and_exit(STATUS_NOT_FOUND - 1, "%s: cannot be executed: %s", name,
+                     S_ISDIR(status.st_mode) ? "it is a folder" : strerror(EACCES));
+    say_and_exit(STATUS_NOT_FOUND, "%s: there is no such program", name);
+}
+
+/* --- running it --- */
+
+static volatile sig_atomic_t running; /* call_trace_service */
+static volatile sig_atomic_t key;     /* SIGINT or SIGQUIT, if it came */
+
+static void note_key(int number)
+{
+    key = number;
+}
+
+static void pass_on(int number)
+{
+    if (running)
+        kill(running, number);
+}
+
+static void heed_key(int number)
+{
+    if (signal(number, note_key) == SIG_IGN)
+        signal(number, SIG_IGN);
+}
+
+/* What a key ends is to look so to a shell: its loop ends only if its command dies of the key. */
+static void end_as(int status)
+{
+    if (!key || status != STATUS_SIGNALED + key)
+        return;
+    setrlimit(RLIMIT_CORE, &(const struct rlimit){0, 0});
+    signal(key, SIG_DFL);
+    raise(key);
+}
+
+/* A key's signals reach the program by themselves; this process stays to tell the end. */
+static void set_signals(void)
+{
+    heed_key(SIGINT);
+    heed_key(SIGQUIT);
+    signal(SIGTERM, pass_on);
+    signal(SIGHUP, pass_on);
+}
+
+static void make_command(struct words *words, const struct options *options,
+                         const struct inside *inside, const char *instance)
+{
+    const struct recording *recording = inside->recording;
+
+    words_add(words, tools_find()->service);
+    words_add(words, "start");
+    words_add(words, "--quiet");
+    words_print(words, "--instance-id=%s", instance);
+    words_print(words, "--trace-dir=/proc/self/fd/%d/traces", recording->directory);
+    words_add_all(words, options->service.list);
+    words_add(words, "--");
+    inside_command(words, inside);
+    words_add_all(words, options->program);
+}
+
+/* Returns false with errno if there can be no process. */
+static bool run_command(char *const *command, int *result)
+{
+    struct sigaction interrupt, quit;
+    int status = 0;
+    pid_t child;
+
+    sigaction(SIGINT, NULL, &interrupt);
+    sigaction(SIGQUIT, NULL, &quit);
+    set_signals();
+    say_command(command);
+    child = fork();
+    if (child == 0) {
+        sigaction(SIGINT, &interrupt, NULL);
+        sigaction(SIGQUIT, &quit, NULL);
+        signal(SIGTERM, SIG_DFL);
+        signal(SIGHUP, SIG_DFL);
+        execv(command[0], command);
+        _exit(STATUS_NOT_FOUND);
+    }
+    running = child;
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    running = 0;
+    *result = WIFSIGNALED(status) ? STATUS_SIGNALED + WTERMSIG(status) : WEXITSTATUS(status);
+    return child > 0;
+}
+
+/* Whatever hinders us: the program is run, as it is. */
+static _Noreturn void run_unrecorded(const struct options *options, const char *path, mode_t mask,
+                                     const char *why)
+{
+    say("%s; %s is run as it is, and not recorded", why, *options->program);
+    umask(mask);
+    execvp(path, options->program);
+    say_and_exit(errno == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_FOUND - 1, "%s: cannot be run: %s",
+                 *options->program, strerror(errno));
+}
+
+/* --- before and after --- */
+
+static void note_beginning(const struct recording *recording, const struct options *options,
+                           const char *instance)
+{
+    const time_t now = time(NULL);
+    char *command = NULL, date[32];
+    size_t size;
+    FILE *text = open_memstream(&command, &size);
+
+    strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+    for (char **word = options->program; text && *word; word++)
+        fprintf(text, "%s%s", word == options->program ? "" : " ", *word);
+    if (text)
+        fclose(text);
+    recording_note(recording, "command", command ? command : *options->program);
+    recording_note(recording, "began", date);
+    recording_note(recording, "instance", instance);
+    free(command);
+}
+
+static void note_end(const struct recording *recording, int status)
+{
+    char *text = memory_print("%d", status);
+
+    recording_note(recording, "status", text);
+    free(text);
+}
+
+/* A report's page is of times. */
+static bool has_times(const struct options *options)
+{
+    bool has = true;
+
+    for (size_t i = 0; i < options->service.count; i++)
+        if (!strncmp(options->service.list[i], "--timing=", 9))
+            has = strcmp(options->service.list[i] + 9, "none") != 0;
+    return has;
+}
+
+static void tell(const struct recording *recording, const struct options *options)
+{
+    const char *text = has_times(options) ? "" : " --text";
+    const size_t traces = recording_count_traces(recording);
+    const size_t left = recording_count_files(recording, "left");
+    char *quoted;
+
+    if (options->is_quiet)
+        return;
+    quoted = say_quoted(recording->name);
+    if (options->is_verbose)
+        recording_show_left(recording, stderr);
+    else if (left)
+        say("%zu file%s left as %s: umbra ls --left %s", left, left == 1 ? " was" : "s were",
+            left == 1 ? "it is" : "they are", quoted);
+    if (!traces)
+        say("%s: no process was recorded", recording->name);
+    else if (!strcmp(recording->name, RECORDING_DEFAULT))
+        say("%zu process%s recorded in %s; to see it: umbra report%s", traces,
+            traces == 1 ? "" : "es", recording->name, text);
+    else
+        say("%zu process%s recorded in %s; to see it: umbra report%s %s", traces,
+            traces == 1 ? "" : "es", recording->name, text, quoted);
+    free(quoted);
+}
+
+static void keep_program_alone(const struct recording *recording)
+{
+    char *pid = recording_value(recording, "pid");
+
+    if (pid)
+        recording_keep_process(recording, pid);
+    free(pid);
+}
+
+/* --- one recording --- */
+
+struct run {
+    struct options options;
+    struct new_recording made;
+    struct cache cache;
+    struct inside inside;
+    char *path;       /* of the program */
+    int begun;        /* a byte comes when the program begins */
+    pid_t supervisor; /* 0: none */
+};
+
+/* Null, or why there can be none, to be freed. Ours inherit the recording's descriptor, and the
+   program does not. */
+static char *prepare(struct run *run)
+{
+    char *why;
+
+    if (access("/proc/self/fd", X_OK) < 0)
+        return memory_print("/proc: %s: without it nothing can be recorded; mount it",
+                            strerror(errno));
+    why = new_recording_make(&run->made, run->options.output);
+    if (!why)
+        fcntl(run->made.recording.directory, F_SETFD, 0);
+    return why;
+}
+
+static bool begin_supervisor(struct run *run)
+{
+    const struct supervisor_wish wish = {&run->made.recording, &run->cache, &run->options.leave,
+                                         !run->options.children, run->options.is_verbose};
+    char *apart = recording_own_path(&run->made.recording, "cache");
+
+    cache_open(&run->cache, &run->options.instrument, apart);
+    free(apart);
+    run->supervisor = supervisor_start(&wish, &run->inside.socket);
+    return run->supervisor > 0;
+}
+
+/* It ends by itself if nobody speaks to it. The program would have a child that is not its own. */
+static void await_supervisor(const struct run *run)
+{
+    if (run->supervisor > 0)
+        waitpid(run->supervisor, NULL, 0);
+}
+
+/* Both ends. The program's is closed by `umbra inside`. */
+static bool open_pipe(struct run *run)
+{
+    int ends[2];
+
+    if (pipe2(ends, O_NONBLOCK) < 0)
+        return false;
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    run->begun = ends[0];
+    run->inside.begun = ends[1];
+    return true;
+}
+
+static bool has_begun(const struct run *run)
+{
+    char byte;
+
+    return read(run->begun, &byte, 1) == 1;
+}
+
+/* Returns false with errno if there can be no process. */
+static bool start(struct run *run, const char *instance, int *status)
+{
+    struct words command = {0};
+    bool ok;
+
+    if (!open_pipe(run) || (run->options.in_place && !begin_supervisor(run)))
+        return false;
+    make_command(&command, &run->options, &run->inside, instance);
+    ok = run_command(command.list, status);
+    if (run->inside.socket >= 0)
+        close(run->inside.socket);
+    close(run->inside.begun);
+    words_free(&command);
+    return ok;
+}
+
+/* Nothing began. Of a wrong option call_trace_service has said so, and a key or a signal was meant
+   for the program, too: all else is no reason not to run it. */
+static int end_without(struct run *run, int status)
+{
+    await_supervisor(run);
+    new_recording_take_back(&run->made);
+    if (status == STATUS_USAGE || status > STATUS_SIGNALED || key) {
+        say("nothing was run, and no recording was made");
+        return status;
+    }
+    run_unrecorded(&run->options, run->path, run->inside.mask,
+                   "the processes that record cannot be run");
+}
+
+int record_main(int count, char **arguments)
+{
+    struct run run = {.inside = {.socket = -1}};
+    const struct recording *recording = &run.made.recording;
+    char *instance, *why;
+    int status = 0;
+
+    read_options(&run.options, count, arguments);
+    if (run.options.is_verbose)
+        say_commands();
+    run.path = require_program(*run.options.program);
+    run.inside.mask = umask(077);
+    why = prepare(&run);
+    if (why)
+        run_unrecorded(&run.options, run.path, run.inside.mask, why);
+    instance = memory_print("umbra-record-%d", (int)getpid());
+    note_beginning(recording, &run.options, instance);
+    meeting_place_choose(recording, instance);
+    run.inside.path = run.path;
+    run.inside.options = run.options.instrument;
+    run.inside.leave = run.options.leave;
+    run.inside.recording = recording;
+    if (!start(&run, instance, &status)) {
+        why = memory_print("a process cannot be started: %s", strerror(errno));
+        await_supervisor(&run);
+        new_recording_take_back(&run.made);
+        run_unrecorded(&run.options, run.path, run.inside.mask, why);
+    }
+    if (!has_begun(&run))
+        return end_without(&run, status);
+    note_end(recording, status);
+    meeting_place_leave(recording);
+    if (!run.options.children)
+        keep_program_alone(recording);
+    tell(recording, &run.options);
+    end_as(status);
+    return status;
+}

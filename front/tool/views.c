@@ -1,0 +1,341 @@
+#include "front/tool/views.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "front/base/say.h"
+#include "front/base/tools.h"
+#include "front/files/below.h"
+#include "front/recording/meeting_place.h"
+#include "front/recording/recording.h"
+#include "support/memory.h"
+#include "support/whole_file.h"
+
+#define MOST_RECORDINGS 2
+
+/* What is no recording and none of ours is the grinder's option. */
+struct asked {
+    const char *recordings[MOST_RECORDINGS];
+    size_t count;
+    struct words options;
+    const char *mode, *format, *output; /* what the grinder's options say; null: nothing */
+    bool is_text, is_split;
+};
+
+static const char *value_of(const char *word, const char *option)
+{
+    const size_t length = strlen(option);
+
+    return !strncmp(word, option, length) && word[length] == '=' ? word + length + 1 : NULL;
+}
+
+static void take_option(struct asked *asked, const char *word)
+{
+    const char *value;
+
+    if (!strcmp(word, "--verbose")) {
+        say_commands();
+        return;
+    }
+    if (!strcmp(word, "--text")) {
+        asked->is_text = true;
+        return;
+    }
+    if (!strcmp(word, "--split"))
+        asked->is_split = true;
+    else if ((value = value_of(word, "--mode")))
+        asked->mode = value;
+    else if ((value = value_of(word, "--output-format")))
+        asked->format = value;
+    else if ((value = value_of(word, "--output-file")))
+        asked->output = value;
+    words_add(&asked->options, word);
+}
+
+static void read_arguments(struct asked *asked, size_t most, char **arguments)
+{
+    const char *verb = *arguments++;
+    bool is_option = true;
+
+    *asked = (struct asked){0};
+    for (; *arguments; arguments++) {
+        if (is_option && !strcmp(*arguments, "--"))
+            is_option = false;
+        else if (is_option && **arguments == '-')
+            take_option(asked, *arguments);
+        else if (asked->count < most)
+            asked->recordings[asked->count++] = *arguments;
+        else
+            say_and_exit(STATUS_USAGE,
+                         "%s: expected %zu recording%s at most, found another: %s; an option's "
+                         "value stands behind =",
+                         verb, most, most == 1 ? "" : "s", *arguments);
+    }
+}
+
+static const char *recording_or_default(const struct asked *asked)
+{
+    return asked->count ? asked->recordings[0] : RECORDING_DEFAULT;
+}
+
+static void add_traces(struct words *words, const struct recording *recording)
+{
+    if (!recording_count_traces(recording))
+        say_and_exit(STATUS_FAILED,
+                     "%s: no process was recorded; what was left as it is, and why: umbra ls "
+                     "--left %s",
+                     recording->name, say_quoted(recording->name));
+    words_print(words, "%s/traces", recording->folder);
+}
+
+static int become(struct words *words)
+{
+    tool_become(words->list);
+    say("%s: cannot be run: %s", words->list[0], strerror(errno));
+    return STATUS_FAILED;
+}
+
+/* --- report --- */
+
+/* A desktop session is there, and somebody who looks. */
+static bool can_be_shown(void)
+{
+    const char *x = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
+
+    return isatty(STDOUT_FILENO) && ((x && *x) || (wayland && *wayland));
+}
+
+static void show(const char *page)
+{
+    char *const command[] = {"/usr/bin/xdg-open", (char *)page, NULL};
+    char ignored[1024];
+
+    if (can_be_shown() && access(command[0], X_OK) == 0)
+        tool_run_silently(command, ignored, sizeof(ignored));
+}
+
+#define PAGE "report.html"
+
+static void show_page(const char *page)
+{
+    printf("%s\n", page);
+    fflush(stdout);
+    show(page);
+}
+
+/* Where the user says. */
+static int write_page_to(struct words *words, const char *page)
+{
+    const int status = tool_run(words->list);
+
+    if (strcmp(page, "-") != 0 && access(page, F_OK) == 0)
+        show_page(page);
+    return status;
+}
+
+static void say_unwritten(const char *page)
+{
+    say("%s: cannot be written: %s", page, strerror(errno));
+}
+
+/* In the recording, which may be another user's: what is there is replaced, and never written to.
+ */
+static int write_page_in(struct words *words, const struct recording *recording, const char *page)
+{
+    struct whole_file file;
+    int status;
+
+    if (whole_file_begin_in(&file, recording->directory, PAGE, 0600) < 0) {
+        say_unwritten(page);
+        return STATUS_FAILED;
+    }
+    status = tool_run_to(words->list, file.fd);
+    if (status != 0) {
+        whole_file_abandon(&file);
+    } else if (whole_file_commit(&file) == 0) {
+        show_page(page);
+    } else {
+        say_unwritten(page);
+        status = STATUS_FAILED;
+    }
+    close(file.fd);
+    return status;
+}
+
+/* A folder in the recording, that is this user's. Returns its descriptor, or -1 with errno. */
+static int open_folder_of_pages(const struct recording *recording)
+{
+    struct stat status;
+    int folder;
+
+    mkdirat(recording->directory, PAGE, 0700);
+    folder = below_open(recording->directory, PAGE, O_RDONLY | O_DIRECTORY, 0);
+    if (folder >= 0 && fstat(folder, &status) == 0 && status.st_uid == geteuid())
+        return folder;
+    if (folder >= 0) {
+        close(folder);
+        errno = EPERM;
+    }
+    return -1;
+}
+
+static int write_pages_in(struct words *words, const struct recording *recording, const char *page)
+{
+    const int folder = open_folder_of_pages(recording);
+    int status;
+
+    if (folder < 0) {
+        say_unwritten(page);
+        return STATUS_FAILED;
+    }
+    fcntl(folder, F_SETFD, 0);
+    words_print(words, "--output-file=/proc/self/fd/%d/", folder);
+    status = tool_run(words->list);
+    close(folder);
+    if (status == 0)
+        show_page(page);
+    return status;
+}
+
+static int write_page(struct words *words, const struct recording *recording,
+                      const struct asked *asked)
+{
+    char *page = memory_print("%s/" PAGE, recording->name);
+    int status;
+
+    add_traces(words, recording);
+    if (asked->output) {
+        status = write_page_to(words, asked->output);
+    } else if (asked->is_split) {
+        status = write_pages_in(words, recording, page);
+    } else {
+        words_add(words, "--output-file=-");
+        status = write_page_in(words, recording, page);
+    }
+    free(page);
+    return status;
+}
+
+/* The keeper writes what there is every five seconds, or less often. */
+static void tell_if_it_goes_on(const struct recording *recording)
+{
+    char *status = recording_value(recording, "status"), *quoted = say_quoted(recording->name);
+
+    if (!status && recording_goes_on(recording))
+        say("%s: is still being recorded; this is how it was some seconds ago, and umbra top %s "
+            "shows it as it is",
+            recording->name, quoted);
+    free(quoted);
+    free(status);
+}
+
+int report_main(int count, char **arguments)
+{
+    struct recording recording;
+    struct words words = {0};
+    struct asked asked;
+    const char *mode;
+
+    (void)count;
+    read_arguments(&asked, 1, arguments);
+    if (asked.is_text && (asked.mode || asked.format))
+        say_and_exit(STATUS_USAGE,
+                     "report: --text stands for --mode=summary; give one of them, and "
+                     "no --output-format");
+    recording_open(&recording, recording_or_default(&asked));
+    tell_if_it_goes_on(&recording);
+    mode = asked.mode      ? asked.mode
+           : asked.is_text ? "summary"
+           : asked.format  ? "profile"
+                           : "report";
+    words_add(&words, tools_find()->grinder);
+    if (!asked.mode)
+        words_print(&words, "--mode=%s", mode);
+    recording_add_path_maps(&recording, &words);
+    words_add_all(&words, asked.options.list);
+    if (!strcmp(mode, "report"))
+        return write_page(&words, &recording, &asked);
+    add_traces(&words, &recording);
+    return become(&words);
+}
+
+/* --- top --- */
+
+/* The grinder has them, too, but call_trace_service gives them itself. */
+static bool is_of_service(const char *option)
+{
+    return value_of(option, "--interval") || value_of(option, "--count") ||
+           !strcmp(option, "--once");
+}
+
+static void require_service(const struct recording *recording, const char *instance)
+{
+    char *option = memory_print("--instance-id=%s", instance);
+    char *const command[] = {tools_find()->service, "status", option, NULL};
+    char ignored[1024];
+
+    if (tool_run_silently(command, ignored, sizeof(ignored)) != 0)
+        say_and_exit(STATUS_FAILED,
+                     "%s: none of its programs runs any more; to see it: umbra report %s",
+                     recording->name, say_quoted(recording->name));
+    free(option);
+}
+
+int top_main(int count, char **arguments)
+{
+    struct recording recording;
+    struct words words = {0}, of_grinder = {0};
+    struct asked asked;
+    char *instance;
+
+    (void)count;
+    read_arguments(&asked, 1, arguments);
+    recording_open(&recording, recording_or_default(&asked));
+    instance = recording_value(&recording, "instance");
+    meeting_place_find(&recording);
+    require_service(&recording, instance ? instance : "default");
+    words_add(&words, tools_find()->service);
+    words_add(&words, "top");
+    words_print(&words, "--instance-id=%s", instance ? instance : "default");
+    for (size_t i = 0; i < asked.options.count; i++)
+        words_add(is_of_service(asked.options.list[i]) ? &words : &of_grinder,
+                  asked.options.list[i]);
+    recording_add_path_maps(&recording, &of_grinder);
+    if (of_grinder.count)
+        words_add(&words, "--");
+    words_add_all(&words, of_grinder.list);
+    return become(&words);
+}
+
+/* --- diff --- */
+
+int diff_main(int count, char **arguments)
+{
+    struct recording recordings[MOST_RECORDINGS];
+    struct words words = {0};
+    struct asked asked;
+
+    (void)count;
+    read_arguments(&asked, MOST_RECORDINGS, arguments);
+    if (asked.count == 1)
+        say_and_exit(STATUS_USAGE, "diff: expected two recordings, found one: umbra diff BEFORE "
+                                   "AFTER; without any, it is " RECORDING_DEFAULT RECORDING_OLD
+                                   " and " RECORDING_DEFAULT);
+    recording_open(&recordings[0],
+                   asked.count ? asked.recordings[0] : RECORDING_DEFAULT RECORDING_OLD);
+    recording_open(&recordings[1], asked.count ? asked.recordings[1] : RECORDING_DEFAULT);
+    words_add(&words, tools_find()->grinder);
+    words_add(&words, "--mode=diff");
+    for (size_t i = 0; i < MOST_RECORDINGS; i++)
+        recording_add_path_maps(&recordings[i], &words);
+    words_add_all(&words, asked.options.list);
+    for (size_t i = 0; i < MOST_RECORDINGS; i++)
+        add_traces(&words, &recordings[i]);
+    return become(&words);
+}
