@@ -109,9 +109,10 @@ if unshare --user --map-root-user true; then
 fi
 
 # A bind of the root is another root: what is mounted on the one is not seen in the other.
-mkdir covered other
-echo 'what is below' >covered/hello
-cat >roots.sh <<END
+if [[ $(stat -c %d /) == "$(stat -c %d .)" ]]; then # else a bind of it has nothing of this folder
+    mkdir covered other
+    echo 'what is below' >covered/hello
+    cat >roots.sh <<END
 mount -t tmpfs tmpfs covered
 cp hello covered/hello
 chmod 755 covered/hello
@@ -120,9 +121,10 @@ mount --bind / other
 chroot other /bin/cat "$work/covered/hello"
 chroot other /bin/stat -c %s "$work/covered/hello"
 END
-unshare -m sh roots.sh >roots.native 2>&1
-"$umbra" record -o roots.data -- sh roots.sh >roots.recorded 2>&1
-sed -i '/^umbra: /d' roots.recorded
-diff roots.native roots.recorded || fail "a bind of the root"
-contains roots.native '^what is below$'
-contains roots.data/files "^instrumented	$work/covered/hello	"
+    unshare -m sh roots.sh >roots.native 2>&1
+    "$umbra" record -o roots.data -- sh roots.sh >roots.recorded 2>&1
+    sed -i '/^umbra: /d' roots.recorded
+    diff roots.native roots.recorded || fail "a bind of the root"
+    contains roots.native '^what is below$'
+    contains roots.data/files "^instrumented	$work/covered/hello	"
+fi
