@@ -1,7 +1,7 @@
 #!/bin/bash
 # What is handed on: the archive of the sources builds Debian's package, which has all that is installed and
 # works from where it lies; and a zip for Windows.
-# needs: debhelper dpkg-dev fakeroot git gcc-mingw-w64-x86-64 lintian unzip wine wine64
+# needs: build-essential debhelper dpkg-dev fakeroot git gcc-mingw-w64-x86-64 lintian unzip wine wine64
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/wine.sh"
 

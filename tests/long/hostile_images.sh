@@ -59,7 +59,9 @@ shift
 for ((i = 0; i < $(ls "$folder" | wc -l); i++)); do
     status=0
     "$@" "./$folder/$i" >"$OUT/printed" 2>/dev/null </dev/null || status=$?
-    # What a broken table makes the dynamic linker do goes by what lies behind it: that may differ.
+    # What a broken table makes the dynamic linker do goes by what lies behind it: that may differ, as
+    # whether it refuses to load a library or dies of it.
+    ! grep -qsx 'not loaded' "$OUT/printed" || status=1
     case $status in
         1 | 12[67] | 1[3-9]? | 2??) echo "$i: fails" ;;
         *) echo "$i: status $status $(cksum <"$OUT/printed")" ;;
