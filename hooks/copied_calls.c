@@ -119,11 +119,9 @@ FROM_ASSEMBLY uint64_t umbra_slow_copy_entry(uint64_t *slot, uint64_t key)
 /* The frame at a slot, if its end is to be counted; and the thread's time then. */
 static struct shadow_entry *frame_that_ends(struct thread *thread, uint64_t slot)
 {
-    uint64_t ticks = session_ticks();
-
     if (session.state != SESSION_RUNNING || thread->busy)
         return 0;
-    thread->now = ticks - thread->stopped;
+    thread->now = session_ticks() - thread->stopped;
     return shadow_of_frame(thread, slot);
 }
 

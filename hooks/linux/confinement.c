@@ -155,7 +155,7 @@ void umbra_before_syscall(uint64_t number, uint64_t operation, uint64_t flags, u
 void umbra_before_prctl(uint64_t operation, uint64_t mode, uint64_t program)
 {
     thread_begin_in_child(); /* which could not begin a session later */
-    if (operation == PR_SET_TSC && mode == PR_TSC_SIGSEGV)
+    if (operation == PR_SET_TSC && mode == PR_TSC_SIGSEGV && !session.counts_only)
         agent_life_leave();
     else if (operation == PR_SET_SECCOMP && mode == SECCOMP_MODE_STRICT)
         before_strict_mode();

@@ -12,7 +12,7 @@
  * From then on such calls fail within the agent (thunkstash/linux/syscalls.h), as if the kernel had
  * no memory or no answer: contexts that are known are counted on, and what cannot be recorded is
  * counted as dropped or skipped. Where the processor's clock is not to be read any more (strict
- * mode, PR_SET_TSC), recording ends.
+ * mode, and PR_SET_TSC unless calls are only counted), recording ends.
  *
  * The dynamic linker finds the agent's prctl and syscall before the C library's, as it finds its
  * mlockall (locked_memory.h). A filter that is installed by an instruction of the program's own is
