@@ -203,7 +203,7 @@ kept "instrument is killed" instrument.data
 contains instrument.data/files "^left	$work/slow	instrument was killed \(signal 9\)$"
 
 # --- at random moments; who is not there yet, or any more, is not killed
-roles=(worker supervisor keeper service front)
+roles=(worker worker worker supervisor keeper service front)
 seed=${SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
 RANDOM=$seed
 echo "seed $seed, ${ROUNDS:=10} recordings"

@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <utlist.h>
@@ -393,25 +394,45 @@ void notifications_serve(struct notifications *notifications, int listener,
     keep(pool, notification_new(pool));
 }
 
+#define DEATH_TRIES    200
+#define DEATH_PAUSE_US 10000
+
 /* What was answered is answered no more. */
 static void let_go_on_in_hand(struct pool *pool)
 {
     for (size_t i = 0; i <= MOST_WORKERS; i++) {
         struct slot *slot = &pool->calls->slots[i];
         const struct notification left = {.pool = pool, .call = (struct seccomp_notif *)slot->call};
-        if (slot->is_taken)
+        if (slot->is_taken && left.call->id)
             let_go_on(&left);
-        slot->is_taken = false;
     }
 }
 
-void notifications_let_go_on(struct notifications *notifications, int listener)
+/*
+ * The threads of a process that was killed end one after the other. Until the last has, one may
+ * still receive a call, also the one that poll has told of here: then receiving it would wait for
+ * another. A thread that does not end is stuck in a call that it has had in hand for long.
+ */
+static void outlive(struct pool *pool, pid_t dying)
+{
+    for (int tries = 0; dying > 0 && tries < DEATH_TRIES; tries++) {
+        let_go_on_in_hand(pool);
+        if (waitpid(dying, NULL, WNOHANG) != 0)
+            break;
+        usleep(DEATH_PAUSE_US);
+    }
+    let_go_on_in_hand(pool);
+    for (size_t i = 0; i <= MOST_WORKERS; i++)
+        pool->calls->slots[i].is_taken = false;
+}
+
+void notifications_let_go_on(struct notifications *notifications, int listener, pid_t dying)
 {
     struct pool pool = {.calls = notifications, .listener = listener};
     struct pollfd event = {listener, POLLIN, 0};
     struct notification *own;
 
-    let_go_on_in_hand(&pool);
+    outlive(&pool, dying);
     own = notification_new(&pool);
     do {
         event.revents = 0;

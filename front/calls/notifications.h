@@ -16,6 +16,7 @@
 
 #include <linux/seccomp.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 #define NOTIFICATION_SECONDS      5   /* of handling, after which a call goes on */
 #define NOTIFICATION_LONG_SECONDS 900 /* of one that has said that it takes long */
@@ -58,7 +59,7 @@ void notifications_serve(struct notifications *notifications, int listener,
                          const struct notification_handlers *handlers);
 
 /* Lets all calls go on, in this thread alone: first those that a process which served had in hand
-   when it died. Returns likewise. */
-void notifications_let_go_on(struct notifications *notifications, int listener);
+   when it died: `dying`, a child that is dead or about to be, or -1. Returns likewise. */
+void notifications_let_go_on(struct notifications *notifications, int listener, pid_t dying);
 
 #endif

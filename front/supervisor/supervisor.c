@@ -131,7 +131,7 @@ static void supervise(const struct supervisor_wish *wish, int socket)
     close(socket);
     if (worker > 0)
         lifeline_wait(lifeline);
-    notifications_let_go_on(calls, watch.listener);
+    notifications_let_go_on(calls, watch.listener, worker);
 }
 
 pid_t supervisor_start(const struct supervisor_wish *wish, int *program)
