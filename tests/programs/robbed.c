@@ -8,6 +8,7 @@
  * function is at a fixed address and not hooked itself, and says so without any other function.
  */
 #define _GNU_SOURCE
+#include "bare_call.h"
 #include "program.h"
 
 #include <string.h>
@@ -17,17 +18,6 @@
 
 #define ROUNDS 300
 #define STATUS 66
-
-static long call_system(long number, long a, long b, long c)
-{
-    long result;
-
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c)
-                     : "rcx", "r11", "memory");
-    return result;
-}
 
 COUNTED void stolen(void)
 {

@@ -7,6 +7,7 @@
  * by the system call alone, of which nothing tells the agent.
  */
 #define _GNU_SOURCE
+#include "bare_call.h"
 #include "program.h"
 
 #include <signal.h>
@@ -21,19 +22,9 @@
 
 #define STATUS 66
 
-/* The child's functions call none that is hooked, so none of the C library's in a static program. */
+/* The child's functions call none that is hooked, so none of the C library's in a static program.
+ */
 #define WITHIN static inline __attribute__((always_inline))
-
-WITHIN long call_system(long number, long a, long b, long c)
-{
-    long result;
-
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c)
-                     : "rcx", "r11", "memory");
-    return result;
-}
 
 COUNTED void stolen(void)
 {
@@ -76,7 +67,8 @@ COUNTED int take_over(uid_t user)
     char *at = maps;
     int found = 0;
 
-    if (call_system(SYS_setresgid, user, user, user) || call_system(SYS_setresuid, user, user, user))
+    if (call_system(SYS_setresgid, user, user, user) ||
+        call_system(SYS_setresuid, user, user, user))
         return 99;
     file = call_system(SYS_open, (long)"/proc/self/maps", 0, 0);
     while ((size = call_system(SYS_read, file, (long)at, 4096)) > 0)
