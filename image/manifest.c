@@ -65,17 +65,23 @@ bool manifest_find(struct manifest_place *place, const struct bounded_file *file
     return false;
 }
 
-bool manifest_is_in(const struct bounded_file *file)
+bool manifest_locate(struct manifest_place *place, const struct bounded_file *file)
 {
-    struct manifest_place place;
     struct loaded_ranges ranges;
     bool is_found;
 
     if (!loaded_ranges_read(&ranges, file))
         return false;
-    is_found = manifest_find(&place, file, &ranges);
+    is_found = manifest_find(place, file, &ranges);
     loaded_ranges_free(&ranges);
     return is_found;
+}
+
+bool manifest_is_in(const struct bounded_file *file)
+{
+    struct manifest_place place;
+
+    return manifest_locate(&place, file);
 }
 
 /* Whether a table of `count` items lies behind the head, and within the manifest. */

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "image/loaded_ranges.h"
 #include "image/manifest.h"
 
 /* The head alone: of a large image the rest is megabytes. */
@@ -12,14 +11,9 @@ static bool read_head(struct image_manifest *head, uint64_t *offset,
                       const struct bounded_file *file)
 {
     struct manifest_place place;
-    struct loaded_ranges ranges;
-    bool is_found;
 
-    if (!loaded_ranges_read(&ranges, file))
-        return false;
-    is_found = manifest_find(&place, file, &ranges);
-    loaded_ranges_free(&ranges);
-    if (!is_found || bounded_file_read(file, head, sizeof(*head), place.offset) < 0)
+    if (!manifest_locate(&place, file) ||
+        bounded_file_read(file, head, sizeof(*head), place.offset) < 0)
         return false;
     *offset = place.offset;
     return head->magic == MANIFEST_MAGIC && head->version == IMAGE_VERSION;
