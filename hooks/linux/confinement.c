@@ -1,11 +1,15 @@
 #include "hooks/linux/confinement.h"
 
+#include <asm/prctl.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 
 #include "hooks/agent_life.h"
 #include "hooks/linux/filter_program.h"
@@ -51,24 +55,24 @@ static const struct {
     {SYS_geteuid, {0}},
     {SYS_getresuid, {ANY, ANY, ANY}},
     {SYS_capget, {ANY, ANY}},
-    {SYS_getrlimit, {3, ANY}},
-    {SYS_arch_prctl, {0x1003, ANY}},
+    {SYS_getrlimit, {RLIMIT_STACK, ANY}},
+    {SYS_arch_prctl, {ARCH_GET_FS, ANY}},
     {SYS_tgkill, {1, 1, 0}},
     {SYS_process_vm_readv, {1, ANY, 1, ANY, 1, 0}},
     {SYS_prctl, {PR_GET_NAME, ANY}},
     {SYS_prctl, {PR_GET_DUMPABLE}},
-    {SYS_openat, {(uint64_t)-100, ANY, 02000000, 0}},
+    {SYS_openat, {(uint64_t)AT_FDCWD, ANY, O_RDONLY | O_CLOEXEC, 0}},
     {SYS_read, {3, ANY, PAGE}},
     {SYS_close, {3}},
     {SYS_fstat, {3, ANY}},
-    {SYS_newfstatat, {(uint64_t)-100, ANY, ANY, 0x100}},
+    {SYS_newfstatat, {(uint64_t)AT_FDCWD, ANY, ANY, AT_SYMLINK_NOFOLLOW}},
     {SYS_readlink, {ANY, ANY, PAGE}},
     {SYS_poll, {ANY, 1, 50}},
-    {SYS_socket, {1, 5, 0}},
+    {SYS_socket, {AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0}},
     {SYS_connect, {3, ANY, 110}},
-    {SYS_getsockopt, {3, 1, 17, ANY, ANY}},
-    {SYS_sendto, {3, ANY, 32, 0x4000, 0, 0}},
-    {SYS_recvmsg, {3, ANY, 0x40000000}},
+    {SYS_getsockopt, {3, SOL_SOCKET, SO_PEERCRED, ANY, ANY}},
+    {SYS_sendto, {3, ANY, 32, MSG_NOSIGNAL, 0, 0}},
+    {SYS_recvmsg, {3, ANY, MSG_CMSG_CLOEXEC}},
 };
 
 #define CALLS (sizeof calls / sizeof *calls)
@@ -115,12 +119,24 @@ static void get_ready_for(const struct sock_fprog *whole)
         session_get_ready();
 }
 
+static void forbid_all(void)
+{
+    for (uint32_t i = 0; i < CALLS; i++)
+        if (calls[i].number != SYS_read)
+            syscall_forbid(calls[i].number);
+}
+
+/* What cannot be looked at, for want of memory, may forbid anything. */
 static void look_at(uint64_t address)
 {
     struct sock_filter *program = pages_take(ROOM);
     struct sock_fprog whole;
 
-    if (program && copy(address, &whole, sizeof whole) && whole.len <= BPF_MAXINSNS &&
+    if (!program) {
+        forbid_all();
+        return;
+    }
+    if (copy(address, &whole, sizeof whole) && whole.len <= BPF_MAXINSNS &&
         copy((uint64_t)whole.filter, program, whole.len * sizeof *program)) {
         whole.filter = program;
         get_ready_for(&whole);
@@ -128,8 +144,7 @@ static void look_at(uint64_t address)
             if (!is_allowed(answer_to(&whole, i)))
                 syscall_forbid(calls[i].number);
     }
-    if (program)
-        pages_give_back(program, ROOM);
+    pages_give_back(program, ROOM);
 }
 
 /* No call but read, write, exit and the return from a handler; and the processor's clock is not to
@@ -137,9 +152,7 @@ static void look_at(uint64_t address)
 static void before_strict_mode(void)
 {
     agent_life_leave();
-    for (uint32_t i = 0; i < CALLS; i++)
-        if (calls[i].number != SYS_read)
-            syscall_forbid(calls[i].number);
+    forbid_all();
 }
 
 void umbra_before_syscall(uint64_t number, uint64_t operation, uint64_t flags, uint64_t program)
