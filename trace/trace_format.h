@@ -62,7 +62,7 @@
 #include <stdint.h>
 
 #define TRACE_MAGIC        "UMBRATRC"
-#define TRACE_VERSION      4
+#define TRACE_VERSION      5
 #define TRACE_HEADER_SIZE  4096u
 #define TRACE_BLOCK_SIZE   4096u
 #define TRACE_UNIT         64u
@@ -203,6 +203,13 @@ struct trace_header {
         uint64_t on_entry, on_leaf, on_exit, on_leave, on_jump;
         uint64_t thread; /* where a thread has its state's address, from the thread pointer; or 0 */
     } copies;
+
+    /* Where the trace's first byte is in the process, from which addresses in links count
+       (struct trace_link); 0: there are no links. Written before the first of them. */
+    uint64_t base;
+    /* What copied bodies with contexts beside their frames go by (docs/copies.md): the agent's slow
+       path, and where a thread has its words for them, from the thread pointer. */
+    uint64_t on_site, frames;
 };
 
 enum trace_block_kind {
@@ -210,6 +217,7 @@ enum trace_block_kind {
     TRACE_BLOCK_NODES = 2,   /* further nodes of a thread */
     TRACE_BLOCK_MODULES = 3, /* struct trace_module, one behind the other */
     TRACE_BLOCK_STACK = 4,   /* how deep a thread's stack was: stack_format.h */
+    TRACE_BLOCK_LINKS = 5,   /* struct trace_links, one behind the other */
 };
 
 /* Unit 0 of each block. */
@@ -276,7 +284,8 @@ struct trace_node {
     uint64_t exits;    /* returns, and jumps to another function in place of a return */
     uint64_t ticks;    /* from entry to end, callees and probes included, of all that ended: each
                           timed one as often as calls it stands for */
-    uint64_t passed;   /* untimed calls of a leaf: entered, and taken for returned */
+    uint64_t passed;   /* untimed calls of a leaf: entered, and taken for returned. Where the trace
+                          has a base, of any other function: the address of its links, or 0 */
     uint32_t next;     /* adaptive timing only, to `timed` */
     uint8_t gap;       /* 0: the context's calls are never timed */
     uint8_t mask;   /* the next gap is mask / 2 + 1 + (random & mask), mask being 2^n - 1 */
@@ -313,10 +322,65 @@ struct trace_module {
     char path[]; /* of the file that is mapped */
 };
 
+/*
+ * Calls that copied bodies count themselves (docs/copies.md). The context of a function that calls
+ * others has *links*, one for each place that it calls from:
+ *
+ *      0     4      8       10      12       14  16        24
+ *      +-----+------+-------+-------+--------+---+---------+---+------------------+-------------------+
+ *      | key | node | first | count | chunks | 0 | entered | 0 | count trace_link | chunks addresses  |
+ *      +-----+------+-------+-------+--------+---+---------+---+------------------+-------------------+
+ *
+ * In a block they begin behind unit 0, each at a multiple of 16 bytes; the first one whose node is 0
+ * ends them. A function with more places than TRACE_LINKS_INLINE has the rest in chunks, which are
+ * records of this kind themselves: `first` tells the number of their first link.
+ *
+ * A link counts calls of `callee`, which is an address in the process: less header.base, the offset
+ * in the trace of a struct trace_links, whose node is meant; or, with bit 0 set, of a trace_node.
+ * Words of call sites that go by pointers lie among the links: their `callee` is code, and no address
+ * in the trace. So a link whose callee is neither says nothing.
+ *
+ *      calls through a link   =  word + armed                        modulo 2^32
+ *      calls of a context     =  calls + passed of its node, of which passed is 0 where it is an address,
+ *                                + entered of its links
+ *                                + calls through all links that lead to it
+ *
+ * Such calls are taken for returned, as passed ones are: copies do not see the ends of calls.
+ */
+struct trace_link {
+    uint64_t callee;
+    int32_t word; /* counts up; not negative: the call takes the slow path */
+    uint32_t armed;
+};
+
+#define TRACE_LINKS_INLINE 64
+#define TRACE_LINKS_CHUNK  32
+
+struct trace_links {
+    uint32_t key;  /* what copies know their own contexts by */
+    uint32_t node; /* index; 0: not committed. Stored last */
+    uint16_t first;
+    uint16_t count;
+    uint16_t chunks; /* addresses behind the links: of chunk 0, 1, … or 0 */
+    uint16_t reserved;
+    uint64_t entered; /* calls that came through no link, and have no record */
+    uint64_t unused;
+    struct trace_link links[];
+};
+
+/* What of a node's `passed` is a number of calls. */
+static inline uint64_t trace_node_passed(const struct trace_header *header,
+                                         const struct trace_node *node)
+{
+    return header->base && !(node->function & TRACE_FUNCTION_LEAF) ? 0 : node->passed;
+}
+
 _Static_assert(sizeof(struct trace_header) <= TRACE_HEADER_SIZE, "header fits its page");
 _Static_assert(sizeof(struct trace_block) == TRACE_UNIT, "block header is a unit");
 _Static_assert(sizeof(struct trace_thread) == 2 * TRACE_UNIT, "thread record is two units");
 _Static_assert(sizeof(struct trace_node) == TRACE_UNIT, "node is a unit");
 _Static_assert(sizeof(struct trace_module) == 2 * TRACE_UNIT, "module record is two units");
+_Static_assert(sizeof(struct trace_link) == 16, "link");
+_Static_assert(sizeof(struct trace_links) == 32, "links");
 
 #endif
