@@ -1,6 +1,7 @@
 #include "hooks/agent_life.h"
 
 #include "hooks/calibrate.h"
+#include "hooks/frames.h"
 #include "hooks/guard.h"
 #include "hooks/modules.h"
 #include "hooks/session.h"
@@ -37,6 +38,7 @@ void agent_life_end(void)
     session_leave(SESSION_CLOSED);
     threads_cut(self);
     if (self && self->begun == session.number) {
+        frames_stop();
         thread_suspend(self, here, session_ticks());
         thread_end(self, here, TRACE_THREAD_ENDED);
         thread_publish(self);

@@ -30,6 +30,7 @@
  */
 #include "hooks/calibrate.h"
 
+#include "hooks/frames.h"
 #include "hooks/guard.h"
 #include "hooks/session.h"
 #include "hooks/shadow.h"
@@ -243,6 +244,7 @@ static void measure(enum kind kind, uint32_t *whole, uint32_t *inside)
     if (!stand_in_make(&in, kind))
         return;
     thread_set_current(&in.thread);
+    frames_begin(&in.thread);
     for (int round = -WARM_UP; round < ROUNDS; round++) {
         int at = round < 0 ? 0 : round;
 

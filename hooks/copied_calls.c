@@ -61,7 +61,7 @@ static struct trace_node *context_of(struct thread *thread, const struct entry *
     struct shadow_entry *caller;
 
     if (from)
-        return tree_child(thread, slow_path_tail_caller(thread, from), from->site | TRACE_SITE_TAIL,
+        return tree_child(thread, tree_tail_caller(thread, from), from->site | TRACE_SITE_TAIL,
                           entry->function);
     caller = shadow_caller(thread, entry->slot);
     return tree_child(thread, caller ? shadow_node(caller) : thread->own.top->node, entry->site,

@@ -24,6 +24,8 @@
 #include "hooks/invocation.h"
 
 #include "hooks/events.h"
+#include "hooks/notes.h"
+#include "hooks/links.h"
 #include "hooks/session.h"
 #include "hooks/shadow_entry.h"
 #include "thunkstash/pages.h"
@@ -77,7 +79,7 @@ void invocation_begin(struct record *record, struct trace_node *node, uint64_t r
     record->ret = ret;
     record->body = body;
     record->node = node;
-    record->weight = session.is_adaptive ? invocation_choose(node, calls + node->passed) : 1;
+    record->weight = session.is_adaptive ? invocation_choose(node, links_calls(node) + 1) : 1;
     record->t0 = record->weight ? now : session.header->tick;
     __atomic_store_n(&record->mark, calls, __ATOMIC_RELEASE);
     __atomic_store_n(&record->slot, slot + SLOT_BIAS, __ATOMIC_RELEASE);
@@ -110,7 +112,7 @@ void invocation_notice(const struct thread *thread, struct trace_node *node, uin
 {
     const struct trace_header *header = session.header;
     uint64_t begin = (tick & ~TRACE_TICK_FLAG) - thread->stopped + header->ticks_per_second / 2000;
-    uint32_t number = (uint32_t)(node->calls + node->passed + 1), ahead = node->next - number;
+    uint32_t number = (uint32_t)(links_calls(node) + 1), ahead = node->next - number;
 
     if (session.counts_only || header->tick == tick || header->tick_before == tick ||
         (int64_t)(now - begin) < 0)
@@ -221,6 +223,7 @@ static void unwind_top(struct thread *thread, uint64_t now)
         finish(thread, top, now);
     else
         raise_to(&top->node->exits, ~top->slot);
+    note_restore(thread, top);
     stash_pop(&thread->own);
 }
 
@@ -372,7 +375,7 @@ bool invocation_replace(struct record *record, struct trace_node *node)
     uint64_t calls = node->calls + 1;
 
     if (!session.is_adaptive || record->t0 != session.header->tick ||
-        invocation_is_chosen(node, calls + node->passed))
+        invocation_is_chosen(node, links_calls(node) + 1))
         return false;
     count_end(record, &record->node->exits, MARK_LEAVING);
     __atomic_store_n(&record->mark, 0, __ATOMIC_RELEASE);

@@ -3,6 +3,7 @@
 #include "hooks/agent.h"
 #include "hooks/generated.h"
 #include "hooks/events.h"
+#include "hooks/frames.h"
 #include "hooks/guard.h"
 #include "hooks/hook_word.h"
 #include "hooks/invocation.h"
@@ -165,11 +166,6 @@ static struct record *push_other(struct thread *thread)
     return stash_push(&thread->other, 0);
 }
 
-struct trace_node *slow_path_tail_caller(const struct thread *thread, struct trace_node *node)
-{
-    return node->site & TRACE_SITE_TAIL ? tree_parent(thread, node) : node;
-}
-
 /*
  * The function was entered by a jump out of an invocation of this thread, whose thunk is where it
  * will return to: that invocation ends, and its record serves the new one. Its context is below
@@ -182,7 +178,7 @@ struct trace_node *slow_path_tail_caller(const struct thread *thread, struct tra
  */
 static bool tail_call(struct thread *thread, struct record *record, uint64_t body)
 {
-    struct trace_node *node = tree_child(thread, slow_path_tail_caller(thread, record->node),
+    struct trace_node *node = tree_child(thread, tree_tail_caller(thread, record->node),
                                          record->ret | TRACE_SITE_TAIL, slow_path_function(body));
     uint64_t slot = record_slot(record);
 
@@ -203,7 +199,7 @@ static bool tail_call_at_once(const uint64_t *slot, uint64_t body)
 
     if (!top || record_slot(top) != (uint64_t)slot || *slot != record_thunk(top) + THUNK_RETURN)
         return false;
-    node = tree_find(thread, slow_path_tail_caller(thread, top->node), (uint64_t)slot,
+    node = tree_find(thread, tree_tail_caller(thread, top->node), (uint64_t)slot,
                      top->ret | TRACE_SITE_TAIL, body, slow_path_function(body));
     return node && invocation_replace(top, node);
 }
@@ -259,7 +255,7 @@ static struct destination begin_jumped_to(struct thread *thread, struct record *
                                           struct trace_node *from, const uint64_t *slot,
                                           uint64_t body)
 {
-    struct trace_node *node = tree_child(thread, slow_path_tail_caller(thread, from),
+    struct trace_node *node = tree_child(thread, tree_tail_caller(thread, from),
                                          from->site | TRACE_SITE_TAIL, slow_path_function(body));
 
     if (!node)
@@ -273,8 +269,11 @@ struct record *slow_path_push(struct thread *thread, uint64_t slot)
 {
     struct call call = {thread, slot};
     struct reclaim reclaim = {is_over, &call};
+    struct record *record = stash_push(&thread->own, &reclaim);
 
-    return stash_push(&thread->own, &reclaim);
+    if (record)
+        note_keep(record);
+    return record;
 }
 
 static struct destination entry_on_own_stack(struct thread *thread, uint64_t *slot, uint64_t body)
@@ -282,21 +281,31 @@ static struct destination entry_on_own_stack(struct thread *thread, uint64_t *sl
     struct stash *stash = &thread->own;
     struct record *top, *record;
     struct shadow_entry *caller;
-    struct trace_node *jumped_from;
+    struct trace_node *jumped_from, *noted;
     struct destination destination;
+    bool is_jump;
 
     invocations_unwind(thread, (uint64_t)slot, (uint64_t)slot, thread->now);
     top = stash->top;
     if (record_slot(top) == (uint64_t)slot) {
         if (*slot == record_thunk(top) + THUNK_RETURN) {
-            return tail_call(thread, top, body) ? pass(body) : count_as_dropped(thread, body);
+            if (!tail_call(thread, top, body))
+                return count_as_dropped(thread, body);
+            if (frame_is_body(body))
+                frame_begin(thread, top, (uint64_t)slot, body);
+            return pass(body);
         }
         invocations_unwind(thread, (uint64_t)slot + 1, (uint64_t)slot, thread->now);
     }
     jumped_from = slow_path_jumped_from(thread, (uint64_t)slot);
     thread->jump = 0;
+    if (frame_is_body(body) && frame_enter(thread, slot, body))
+        return pass(body);
     caller = shadow_caller(thread, (uint64_t)slot);
     top = stash->top;
+    noted = frame_noted_caller(thread, (uint64_t)slot, &is_jump);
+    if (noted && is_jump)
+        jumped_from = noted;
     record = slow_path_push(thread, (uint64_t)slot);
     if (!record) {
         thread->entry->skipped++;
@@ -305,10 +314,16 @@ static struct destination entry_on_own_stack(struct thread *thread, uint64_t *sl
 
     destination = jumped_from
                       ? begin_jumped_to(thread, record, jumped_from, slot, body)
-                      : begin(thread, record, caller ? shadow_node(caller) : top->node, slot, body);
-    if (destination.is_thunk)
+                      : begin(thread, record,
+                              noted    ? noted
+                              : caller ? shadow_node(caller)
+                                       : top->node,
+                              slot, body);
+    if (destination.is_thunk) {
         stack_note(thread, (uint64_t)slot);
-    else
+        if (frame_is_body(body))
+            frame_begin(thread, record, (uint64_t)slot, body);
+    } else
         stash_pop(stash);
     return destination;
 }
@@ -400,6 +415,7 @@ static void exit_on_own_stack(struct thread *thread, struct record *record)
 {
     invocations_unwind_above(thread, record, thread->now);
     invocation_end(thread, record, thread->now, true);
+    note_restore(thread, record);
     stash_pop(&thread->own);
 }
 

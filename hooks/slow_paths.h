@@ -10,7 +10,8 @@
 /* Where an entry goes on: rax and rdx of the System V convention. */
 struct destination {
     uint64_t address;
-    uint64_t is_thunk; /* else: the body, with the stack pointer at the slot */
+    uint64_t is_thunk; /* 1; else: the body, with the stack pointer at the slot. Out of a copy:
+                          DESTINATION_IN_CALL, if the call was made */
 };
 
 /* slot: the stack pointer at the function's entry; body: as in image_manifest.h. */
@@ -27,9 +28,6 @@ struct record *slow_path_push(struct thread *thread, uint64_t slot);
 
 /* Outside of a slow path: stacks lie within the own one, as a frame of a copied body shows. */
 void slow_path_lose_order(struct thread *thread);
-
-/* The context below which a tail call out of another one is. */
-struct trace_node *slow_path_tail_caller(const struct thread *thread, struct trace_node *node);
 
 /* The context of the frame of a copied body that has ended by a jump to what is called now, with this
    slot; else null. Whoever takes it sets thread.jump to 0. */

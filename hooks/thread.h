@@ -49,6 +49,8 @@ struct call_site {
     uint32_t function;
 };
 
+struct frame_words;
+
 struct thread {
     /* Hot: layout.h has the offsets. */
     uint64_t stack_low;  /* of the own stack, the part that was in use already: deeper calls */
@@ -86,6 +88,13 @@ struct thread {
     char *shadow_pages;      /* null: nothing is reserved */
     uint64_t shadow_low;     /* what the reserved pages begin with: an address of the stack */
     uint64_t shadow_covered; /* the lowest one whose entry can be used */
+
+    struct frame_words *frames; /* frames.h */
+    char *frame_pages;          /* the shadow of contexts beside frames; null: nothing is reserved */
+    uint64_t frame_low;         /* what it begins with: an address of the stack */
+    uint64_t frame_covered;     /* the lowest one whose word can be used */
+    struct trace_block *links;  /* where links are taken from */
+    char *links_next;           /* what of it is free */
 
     /* A parked invocation that goes on is counted as unwound no more: what its slow path does last,
        and the next one again if that one was left (invocation.c). */

@@ -5,10 +5,18 @@
 #include <stdint.h>
 
 struct thread;
+struct frame_words;
 
 /* The calling thread's state; null before its first hook. */
 struct thread *thread_current(void);
 void thread_set_current(struct thread *thread);
+
+/* What copies with contexts beside their frames know of the calling thread (frame_format.h); null where
+   the platform has no such copies. */
+struct frame_words *frame_words(void);
+
+/* Where that is, from the thread pointer: the same in all threads. */
+uint64_t frame_words_offset(void);
 
 /* Once, before the first thread begins: what is to be called in a thread that ends, with its state
    and the stack pointer above which its frames may still be in use. */

@@ -1,6 +1,7 @@
 #include "hooks/thread.h"
 
 #include "hooks/events.h"
+#include "hooks/frames.h"
 #include "hooks/guard.h"
 #include "hooks/hook_word.h"
 #include "hooks/invocation.h"
@@ -193,6 +194,7 @@ static bool thread_give_back(struct thread *thread)
         thread_end(thread, UINT64_MAX, TRACE_THREAD_ENDED);
     stash_release(&thread->own);
     shadow_release(thread);
+    frames_release(thread);
     is_live = has_live_elsewhere(thread);
     if (thread->other_begun && !is_live)
         stash_release(&thread->other);
@@ -261,6 +263,7 @@ static bool thread_set_up(struct thread *thread, uint32_t tid)
     thread->own_low = bounds.low;
     thread->own_size = bounds.size;
     stack_begin(thread);
+    frames_begin(thread);
     thread->entry->tid = tid;
     thread->entry->start_ticks = ticks_now();
     thread->entry->state = TRACE_THREAD_RUNNING;

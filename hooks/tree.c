@@ -26,6 +26,11 @@ struct trace_node *tree_parent(const struct thread *thread, const struct trace_n
     return node_at(thread, node->parent);
 }
 
+struct trace_node *tree_tail_caller(const struct thread *thread, struct trace_node *node)
+{
+    return node->site & TRACE_SITE_TAIL ? tree_parent(thread, node) : node;
+}
+
 static uint64_t last_place(const struct thread *thread)
 {
     return thread->table_mask / sizeof *thread->table;

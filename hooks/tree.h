@@ -22,6 +22,9 @@ uint64_t tree_open_calls(const struct thread *thread);
 /* The context that this one was called from; not for a root. */
 struct trace_node *tree_parent(const struct thread *thread, const struct trace_node *node);
 
+/* The context below which a tail call out of this one is: in a chain of jumps, below the first. */
+struct trace_node *tree_tail_caller(const struct thread *thread, struct trace_node *node);
+
 /* The context of a call of `function` from `site` out of the context `caller`; made if it is new.
    Null: no room in the trace. */
 struct trace_node *tree_child(struct thread *thread, struct trace_node *caller, uint64_t site,

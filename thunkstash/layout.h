@@ -80,6 +80,7 @@
 #define RECORD_NODE   32
 #define RECORD_WEIGHT 40
 #define RECORD_MARK   48
+#define RECORD_BELOW  56
 
 #define SLOT_FREE      0xffffffffffffffff
 #define SLOT_PARKED    0

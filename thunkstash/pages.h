@@ -14,6 +14,9 @@ void pages_give_back(void *pages, uint64_t size);
 void *pages_reserve(uint64_t size);
 bool pages_commit(void *pages, uint64_t size);
 
+/* A child made by fork finds them zeroed. False: the kernel (Linux before 4.14) cannot do that. */
+bool pages_wipe_on_fork(void *pages, uint64_t size);
+
 /* The same, but a child made by fork finds it zeroed. Null too where the kernel (Linux before
    4.14) cannot do that. */
 void *pages_take_wiped_on_fork(uint64_t size);

@@ -49,6 +49,8 @@
  */
 #include "hooks/linux/hooks.inc"
 
+#include "trace/frame_format.h"
+
 #define SLOT rsp
 #include "hooks/entry.inc"
 
@@ -116,6 +118,13 @@ umbra_enter:                                /* the same, for the agent itself */
     enter_thunk_by_depth THUNK_SIZE
     .endm
 
+/* The record rsi keeps the note of the copy that is waiting (frames.h). Clobbers rcx. */
+    .macro keep_note
+    mov     rcx, [rip + umbra_thread@gottpoff]
+    mov     rcx, fs:[rcx + SLOT_FRAMES + FRAMES_NOTE]
+    mov     [rsi + RECORD_BELOW], rcx
+    .endm
+
 /* Entry of a call while recording: every call timed, or, adaptive, those whose turn it is. */
     .macro entry_hook name, adaptive, events
     hidden_function \name
@@ -130,6 +139,16 @@ umbra_enter:                                /* the same, for the agent itself */
     cmp     [rsi + RECORD_SLOT], rsp        /* is the invocation on top still live, and */
     jbe     no_call_from_top\@              /* is this not a tail call from it? */
 
+    .if \adaptive
+    cmp     word ptr [rcx], FRAME_BODY_JUMP /* a copy, which wants a context beside its frame? */
+    je      copied\@
+uncopied\@:
+    mov     rdx, [rip + umbra_thread@gottpoff]
+    mov     rdx, fs:[rdx + SLOT_FRAMES + FRAMES_NOTE]     /* or is a copy waiting, more recently? */
+    cmp     rdx, [rsi + RECORD_SLOT]
+    jbe     noted\@
+unnoted\@:
+    .endif
     cmp     [rdi + THREAD_JUMP], rsp        /* has a copied body jumped here? */
     je      slow_entry\@
     mov     rdx, [rdi + THREAD_CALLER]      /* or has one called, more recently? */
@@ -148,6 +167,7 @@ umbra_enter:                                /* the same, for the agent itself */
     .endif
     take_record slow_entry\@
     .if \adaptive
+    keep_note
     sub     edx, [rax + NODE_NEXT]
     jns     choose\@
 untimed\@:
@@ -171,6 +191,78 @@ noted\@:
     enter_thunk_of_record
     .endif
 
+    .if \adaptive
+copied\@:                                   /* a leaf has none */
+    cmp     dword ptr [rcx + STUB_INDEX], 0
+    js      uncopied\@
+    mov     rdx, [rip + umbra_thread@gottpoff]
+    lea     rax, [rsp + 8]                  /* called by the copy that is waiting? */
+    cmp     fs:[rdx + SLOT_FRAMES + FRAMES_NOTE], rax
+    jne     slow_entry\@
+    lea     rsi, [rax - 8]
+    sub     rsi, fs:[rdx + SLOT_FRAMES + FRAMES_LOW]
+    cmp     rsi, fs:[rdx + SLOT_FRAMES + FRAMES_SIZE]
+    jae     slow_entry\@
+    add     rsi, fs:[rdx + SLOT_FRAMES + FRAMES_SHADOW]
+    mov     rax, [rsi]
+    mov     edx, eax
+    and     edx, FRAME_OUT_BITS
+    cmp     edx, FRAME_CALLED_OUT
+    jne     slow_entry\@
+    mov     eax, [rax - FRAME_CALLED_OUT + LINKS_NODE]
+    shl     rax, 6
+    add     rax, [rdi + THREAD_TRACE]
+    mov     eax, [rax + NODE_CONTEXT]
+    key_of_callee
+    hinted_context copied_search\@, [rsp]
+    mov     rdx, [rsp]
+    cmp     [rax + NODE_SITE], rdx
+    jne     copied_site\@
+copied_found\@:
+    mov     rdx, [rax + NODE_PASSED]        /* its links */
+    test    rdx, rdx
+    jz      slow_entry\@
+    mov     rdi, [rdx + LINKS_ENTERED]
+    add     edi, [rax + NODE_CALLS]
+    inc     edi
+    sub     edi, [rax + NODE_NEXT]
+    jns     slow_entry\@                    /* it is to be timed */
+    inc     qword ptr [rdx + LINKS_ENTERED]
+    mov     [rsi], rdx
+    mov     [rsp - 64], rcx
+    restore_flags_and_work_registers
+    jmp     [rsp - 64]
+
+copied_site\@:
+    mov     rdx, [rax + NODE_PARENT]
+copied_search\@:
+    search_context slow_entry\@
+    jmp     copied_found\@
+
+noted\@:                                    /* the context beside the slot of its call */
+    cmp     rdx, -1
+    je      unnoted\@
+    lea     rax, [rdx - 8]
+    cmp     rax, rsp
+    jb      slow_entry\@
+    mov     rdx, [rip + umbra_thread@gottpoff]
+    sub     rax, fs:[rdx + SLOT_FRAMES + FRAMES_LOW]
+    cmp     rax, fs:[rdx + SLOT_FRAMES + FRAMES_SIZE]
+    jae     slow_entry\@
+    add     rax, fs:[rdx + SLOT_FRAMES + FRAMES_SHADOW]
+    mov     rax, [rax]
+    mov     edx, eax
+    and     edx, FRAME_OUT_BITS
+    cmp     edx, FRAME_CALLED_OUT
+    jne     slow_entry\@
+    mov     eax, [rax - FRAME_CALLED_OUT + LINKS_NODE]
+    shl     rax, 6
+    add     rax, [rdi + THREAD_TRACE]
+    mov     eax, [rax + NODE_CONTEXT]
+    key_of_callee
+    jmp     8b
+    .endif
+
     .if \events
 event\@:                                    /* a fresh segment, or a new base */
     mov     [rsp - 64], rsi
@@ -188,6 +280,7 @@ leaf\@:                                     /* no thunk unless it is timed */
     put_off_if_never leaf\@
     mov     rsi, [rdi + THREAD_TOP]
     take_record slow_entry\@
+    keep_note
     add     edx, [rax + NODE_PASSED]
     jmp     4f
 choose\@:                                   /* timed, for a gap of calls; the next gap */

@@ -1,8 +1,17 @@
 /* Exit of every recorded call: entry.S tells the way of a call, and what it costs. */
 #include "hooks/linux/hooks.inc"
 
+#include "trace/frame_format.h"
+
 #define SLOT rsp
 #include "hooks/entry.inc"
+
+/* The note is again what it was when the record rcx began. Clobbers rax, rsi. */
+    .macro restore_note
+    mov     rax, [rip + umbra_thread@gottpoff]
+    mov     rsi, [rcx + RECORD_BELOW]
+    mov     fs:[rax + SLOT_FRAMES + FRAMES_NOTE], rsi
+    .endm
 
 /* A recorded call has returned: rax = its record, the program's rax at [rsp - 16]. */
     .macro exit_hook name, adaptive, events
@@ -31,6 +40,7 @@
     jne     noticed\@
     mov     rsi, [rcx + RECORD_NODE]
     count_exit
+    restore_note
     .else
     mov     rsi, [rcx + RECORD_NODE]
     sub     rdx, [rdi + THREAD_STOPPED]
@@ -69,6 +79,7 @@ noticed\@:                                  /* timed; else a tick went by: it ma
     mov     [rsp - 40], rdx
     add_timed_call [rcx+RECORD_NODE], [rcx+RECORD_T0], [rcx+RECORD_WEIGHT]
     count_exit
+    restore_note
     mov     rdx, [rsp - 40]
     jmp     1b
     add_long_timed_call

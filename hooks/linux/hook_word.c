@@ -2,20 +2,26 @@
 
 #include "hooks/memory.h"
 #include "hooks/session.h"
+#include "hooks/thread_slot.h"
 #include "thunkstash/linux/linux_pages.h"
+#include "trace/frame_format.h"
 
 #define MOST_PAGES 4096
-
-extern _Thread_local struct thread *umbra_thread
-    __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* The same in all threads. */
 static uint64_t thread_offset(void)
 {
-    uint64_t pointer;
+    return frame_words_offset() - SLOT_FRAMES;
+}
 
-    __asm__("mov %%fs:0, %0" : "=r"(pointer));
-    return (uint64_t)&umbra_thread - pointer;
+extern void umbra_site(void) __attribute__((visibility("hidden")));
+extern void umbra_site_by_stub(void) __attribute__((visibility("hidden")));
+extern void umbra_site_pass(void) __attribute__((visibility("hidden")));
+
+static void set_sites(struct trace_header *header, void (*on_site)(void))
+{
+    header->on_site = (uint64_t)on_site;
+    header->frames = frame_words_offset();
 }
 
 extern void umbra_record_unless_paused(void) __attribute__((visibility("hidden")));
@@ -84,6 +90,7 @@ void hook_words_begin(void *entry)
     header->copies = session.has_events    ? hooks_events()
                      : session.is_adaptive ? hooks_adaptive()
                                            : hooks_exact();
+    set_sites(header, session.is_adaptive ? umbra_site : umbra_site_by_stub);
     __atomic_store_n(&header->entry, (uint64_t)entry, __ATOMIC_SEQ_CST);
     do {
         paused = __atomic_load_n(&header->paused, __ATOMIC_SEQ_CST);
@@ -111,6 +118,7 @@ static void fill_private(char *page, bool is_recorded)
     struct trace_header *header = (struct trace_header *)page;
 
     header->copies = is_recorded ? hooks_unless_paused() : no_copy_hooks();
+    set_sites(header, is_recorded ? umbra_site_by_stub : umbra_site_pass);
     __atomic_store_n(&header->hook, is_recorded ? (uint64_t)umbra_record_unless_paused : 0,
                      __ATOMIC_RELEASE);
 }
@@ -157,6 +165,7 @@ void hook_word_prepare(uint64_t *word)
     struct trace_header *header = (struct trace_header *)((char *)word - IMAGE_HOOK_IN_PAGE);
 
     header->copies = no_copy_hooks();
+    set_sites(header, umbra_site_pass);
 }
 
 void hook_word_pass(struct image_header *image)

@@ -1,13 +1,19 @@
 #include "hooks/thread_slot.h"
 
+#include "trace/frame_format.h"
+
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #define KEYS_WITHOUT_CALLOC 32 /* glibc keeps the first keys' values in the thread's descriptor */
 
-/* entry.S reads it, too. */
-_Thread_local struct thread *umbra_thread
-    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+/* The hooks in assembly, and copies, read and write it, too: embedded_agent.h has what lies where. */
+_Thread_local struct {
+    struct thread *thread;
+    uint64_t mark;
+    struct frame_words frames;
+} umbra_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* The C library's, if it is there; looked up by the dynamic linker. */
 #pragma weak pthread_key_create
@@ -18,12 +24,12 @@ static void (*notice_end)(struct thread *thread, uint64_t stack_pointer);
 
 struct thread *thread_current(void)
 {
-    return umbra_thread;
+    return umbra_thread.thread;
 }
 
 void thread_set_current(struct thread *thread)
 {
-    umbra_thread = thread;
+    umbra_thread.thread = thread;
 }
 
 static void value_is_destroyed(void *thread)
@@ -46,3 +52,19 @@ void thread_end_watch(struct thread *thread)
     if (has_end_key)
         pthread_setspecific(end_key, thread);
 }
+
+struct frame_words *frame_words(void)
+{
+    return &umbra_thread.frames;
+}
+
+/* Before a static program has its thread-local storage, too. */
+uint64_t frame_words_offset(void)
+{
+    uint64_t offset;
+
+    __asm__("mov umbra_thread@gottpoff(%%rip), %0" : "=r"(offset));
+    return offset + SLOT_FRAMES;
+}
+
+_Static_assert(offsetof(typeof(umbra_thread), frames) == SLOT_FRAMES, "frames");

@@ -49,3 +49,14 @@ void thread_slot_detach(void)
     notice_end(thread, UINT64_MAX);
     thread_leave(thread);
 }
+
+/* PE images are not copied. */
+struct frame_words *frame_words(void)
+{
+    return 0;
+}
+
+uint64_t frame_words_offset(void)
+{
+    return 0;
+}

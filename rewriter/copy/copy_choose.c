@@ -286,5 +286,5 @@ void copy_plan_make(struct copy_plan *plan, const struct patch_plan *patches,
     spread_doubts(&planning);
     copy_trampolines_settle(&planning);
     copy_tables_settle(&planning);
-    free(planning.family);
+    plan->families = planning.family;
 }

@@ -3,10 +3,12 @@
 #include "rewriter/code/decode_plain.h"
 #include "rewriter/copy/copy_depth.h"
 #include "rewriter/copy/copy_survey.h"
+#include "rewriter/copy/frame_code.h"
 #include "rewriter/patch/import_sites.h"
 #include "support/memory.h"
 #include "support/progress.h"
 #include "support/sorted.h"
+#include "trace/frame_format.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +30,7 @@ struct emission {
     ZydisDecoder decoder;
     struct copy_slots slots;
     struct copy_depth depth;
+    struct frame_code *frames; /* null: contexts do not lie beside frames */
     size_t part;
 };
 
@@ -142,51 +145,88 @@ static void put_mark(struct emission *emission)
         copy_put_mark(emission->writer, (uint32_t)emission->depth.now + sizeof(uint64_t));
 }
 
+static void put_site(struct emission *emission, const struct source *source,
+                     const struct function *callee, bool is_tail)
+{
+    struct frame_place place = {
+        .slot = copy_slot_at(&emission->slots, source->at->address),
+        .part = (uint32_t)emission->part,
+        .is_tail = is_tail,
+        .is_out = !callee,
+        .is_to_leaf = callee && callee->is_leaf,
+    };
+
+    frame_code_put_site(emission->frames, &place);
+}
+
+/* The copied function that a call or jump leads to, if it is to be counted here; else null. */
+static const struct function *counted(const struct emission *emission,
+                                      const struct function *function)
+{
+    const struct function *callee = copied(emission, function);
+
+    return emission->frames && callee &&
+                   !frame_code_has_room(emission->frames, (uint32_t)emission->part)
+               ? NULL
+               : callee;
+}
+
 static void emit_call(struct emission *emission, const struct source *source)
 {
     const struct instruction *at = source->at;
     const struct function *callee = NULL;
 
     if (at->flow == FLOW_CALL)
-        callee = copied(emission, function_list_at(emission->patches->functions, at->target));
+        callee = counted(emission, function_list_at(emission->patches->functions, at->target));
+    if (emission->frames)
+        put_site(emission, source, callee, false);
     if (callee)
         copy_put_entry_branch(emission->writer, X86_CALL, callee->address);
     else
         put_leaving(emission->writer, source);
     copy_note_site(emission->writer, at->address + at->length);
-    put_mark(emission);
+    if (!emission->frames)
+        put_mark(emission);
 }
 
 static void emit_indirect_exit(struct emission *emission, const struct source *source)
 {
-    copy_put_leaving(emission->writer, false);
+    if (emission->frames)
+        put_site(emission, source, NULL, true);
+    else
+        copy_put_leaving(emission->writer, false);
     put_leaving(emission->writer, source);
 }
 
 static void emit_exit(struct emission *emission, const struct source *source)
 {
     const struct function *callee =
-        copied(emission, copy_way_callee(emission->patches->functions, source->at->target));
+        counted(emission, copy_way_callee(emission->patches->functions, source->at->target));
 
-    copy_put_leaving(emission->writer, callee != NULL);
+    if (emission->frames)
+        put_site(emission, source, callee, true);
+    else
+        copy_put_leaving(emission->writer, callee != NULL);
     if (callee)
         copy_put_entry_branch(emission->writer, X86_JUMP, callee->address);
     else
         put_leaving(emission->writer, source);
 }
 
-/* Puts a short branch over an exit: `opcode`, with the distance that is not known yet. */
+/* Puts a branch over an exit: `opcode`, with the distance of 32 bits that is not known yet. */
 static void emit_exit_behind(struct emission *emission, const struct source *source,
                              const void *opcode, size_t size)
 {
     struct buffer *code = &emission->writer->stubs->code;
+    uint32_t distance = 0;
     size_t from;
 
     copy_put(emission->writer, opcode, size);
-    copy_put(emission->writer, "", 1);
+    copy_put(emission->writer, &distance, sizeof distance);
     from = code->size;
     emit_exit(emission, source);
-    code->bytes[from - 1] = (uint8_t)(code->size - from);
+    distance = (uint32_t)(code->size - from);
+    memcpy(code->bytes + from - sizeof distance, &distance, sizeof distance);
 }
 
 /* jcc target: jcc target; or, if that is an exit, jncc next; exit; next: */
@@ -194,7 +234,7 @@ static void emit_condition(struct emission *emission, const struct source *sourc
 {
     uint8_t condition = source->at->zydis.opcode & 0x0f;
     const uint8_t near[] = {0x0f, (uint8_t)(0x80 | condition)};
-    const uint8_t over[] = {(uint8_t)(0x70 | (condition ^ 1))};
+    const uint8_t over[] = {0x0f, (uint8_t)(0x80 | (condition ^ 1))};
 
     if (is_exit)
         emit_exit_behind(emission, source, over, sizeof over);
@@ -202,12 +242,12 @@ static void emit_condition(struct emission *emission, const struct source *sourc
         copy_put_branch(emission->writer, near, sizeof near, source->at->target);
 }
 
-/* loop +2; jmp next; jmp target; next: */
+/* loop +2; jmp next; jmp target; next: or, if that is an exit, loop +5; jmp next; exit; next: */
 static void emit_loop(struct emission *emission, const struct source *source, bool is_exit)
 {
     copy_put(emission->writer, source->bytes, source->at->length - 1u);
     if (is_exit) {
-        emit_exit_behind(emission, source, "\x02\xeb", 2);
+        emit_exit_behind(emission, source, "\x05\xe9", 2);
         return;
     }
     copy_put(emission->writer, "\x02\xeb\x05", 3);
@@ -256,7 +296,8 @@ static bool is_of_leaf(const struct emission *emission)
 /* ret, which may have a prefix, or what ends all. */
 static void emit_end(struct emission *emission, const struct source *source)
 {
-    if (source->at->zydis.mnemonic == ZYDIS_MNEMONIC_RET && !is_of_leaf(emission))
+    if (source->at->zydis.mnemonic == ZYDIS_MNEMONIC_RET && !emission->frames &&
+        !is_of_leaf(emission))
         copy_put_exit(emission->writer);
     else
         put_same(emission->writer, source);
@@ -365,14 +406,17 @@ static bool emit_instructions(struct emission *emission, const struct function *
 }
 
 /* Returns the offset of the copy; what enters it, if it is a function's, is there. */
-static size_t begin_copy(struct copy_writer *writer, const struct function *function, uint32_t part)
+static size_t begin_copy(struct emission *emission, const struct function *function, uint32_t part)
 {
-    struct buffer *code = &writer->stubs->code;
+    struct buffer *code = &emission->writer->stubs->code;
     size_t start = buffer_align(code, COPY_ALIGNMENT, INT3);
 
     if (function->reason == PATCH_FRAGMENT)
         return start;
-    copy_put_entry(writer, function, part);
+    if (emission->frames)
+        frame_code_put_key(emission->frames, part);
+    else
+        copy_put_entry(emission->writer, function, part);
     return start;
 }
 
@@ -381,7 +425,7 @@ static bool emit_part(struct emission *emission, uint32_t part)
     const struct function *function = &emission->patches->functions->items[part];
     struct copy_writer *writer = emission->writer;
     struct copy_set *set = writer->set;
-    size_t size, start = begin_copy(writer, function, part);
+    size_t size, start = begin_copy(emission, function, part);
     const uint8_t *bytes = code_at(emission->patches->code, function->address, &size);
     struct copy copy = {
         .address = writer->stubs->address + start, .function = part, .first_move = set->move_count};
@@ -427,15 +471,16 @@ static uint64_t branch_address(const struct copy_set *set, const struct function
 }
 
 static uint64_t entry_address(const struct copy_set *set, const struct function_list *functions,
-                              uint64_t original)
+                              uint64_t original, bool has_frames)
 {
     const struct function *function = function_list_at(functions, original);
     const struct copy *copy = copy_set_of(set, (uint32_t)(function - functions->items));
 
-    return copy->address + copy->body - copy_entry_distance(function);
+    return copy->address + copy->body - (has_frames ? 0 : copy_entry_distance(function));
 }
 
-static void resolve_branches(struct copy_writer *writer, const struct function_list *functions)
+static void resolve_branches(struct copy_writer *writer, const struct function_list *functions,
+                             bool has_frames)
 {
     const struct copy_fields *fields = &writer->fields;
     const struct copy_set *set = writer->set;
@@ -448,7 +493,7 @@ static void resolve_branches(struct copy_writer *writer, const struct function_l
 
         while (next > copy->address + copy->size)
             copy++;
-        target = branch->is_entry ? entry_address(set, functions, branch->target)
+        target = branch->is_entry ? entry_address(set, functions, branch->target, has_frames)
                                   : branch_address(set, functions, copy, branch->target);
         distance = (uint32_t)((target ? target : branch->target) - next);
         memcpy(writer->stubs->code.bytes + branch->field, &distance, sizeof distance);
@@ -465,7 +510,8 @@ static void put_jump_at(struct stub_segment *stubs, size_t offset, uint64_t targ
 
 /* The stub of what is copied leads to the outer entry; its body, to the copy's first instruction.
  */
-static void bind_stubs(struct copy_writer *writer, const struct function_list *functions)
+static void bind_stubs(struct copy_writer *writer, const struct function_list *functions,
+                       bool has_frames)
 {
     for (size_t i = 0; i < writer->set->count; i++) {
         const struct copy *copy = &writer->set->items[i];
@@ -473,8 +519,10 @@ static void bind_stubs(struct copy_writer *writer, const struct function_list *f
 
         if (function->reason == PATCH_FRAGMENT)
             continue;
-        put_jump_at(writer->stubs, function->stub, copy->address);
-        put_jump_at(writer->stubs, function->body, copy->address + copy->body);
+        if (!has_frames)
+            put_jump_at(writer->stubs, function->stub, copy->address);
+        put_jump_at(writer->stubs, function->body + (has_frames ? 1u : 0u),
+                    copy->address + copy->body);
     }
 }
 
@@ -490,7 +538,9 @@ bool copies_append(struct copy_writer *writer, const struct copy_plan *plan,
     bool is_done = true;
 
     decoder_init(&emission.decoder);
-    if (plan->count) {
+    if (plan->count && plan->has_frames) {
+        emission.frames = frame_code_begin(writer, plan, patches->functions);
+    } else if (plan->count) {
         buffer_align(&writer->stubs->code, SHARED_ALIGNMENT, INT3);
         copy_put_shared(writer);
     }
@@ -499,11 +549,13 @@ bool copies_append(struct copy_writer *writer, const struct copy_plan *plan,
         if (copy_plan_has(plan, i))
             is_done = emit_part(&emission, (uint32_t)i);
     }
+    if (emission.frames)
+        frame_code_end(emission.frames);
     free(emission.redirects);
     copy_depth_free(&emission.depth);
     if (!is_done)
         return fail(failure, path, "expected less than 2 GB of address space");
-    resolve_branches(writer, patches->functions);
-    bind_stubs(writer, patches->functions);
+    resolve_branches(writer, patches->functions, plan->has_frames);
+    bind_stubs(writer, patches->functions, plan->has_frames);
     return true;
 }

@@ -356,11 +356,11 @@ static void test_tail_calls(void **state)
     copied_plan(&copied);
     copied_store(&copied);
     jump = copy_at(&copied, 2); /* jne over it */
-    assert_memory_equal(bytes_at(&copied, jump), "\x75\x0b", 2);
-    assert_int_equal(copy_at(&copied, 4), jump + 13);
-    assert_hook(&copied, jump + 2, HOOK_CALL, WORD(copies.on_jump));
-    assert_int_equal(*bytes_at(&copied, jump + 8), 0xe9);
-    assert_int_equal(lead(&copied, jump + 8, 5), entry_of(&copied, 1));
+    assert_memory_equal(bytes_at(&copied, jump), "\x0f\x85\x0b\0\0\0", 6);
+    assert_int_equal(copy_at(&copied, 4), jump + 17);
+    assert_hook(&copied, jump + 6, HOOK_CALL, WORD(copies.on_jump));
+    assert_int_equal(*bytes_at(&copied, jump + 12), 0xe9);
+    assert_int_equal(lead(&copied, jump + 12, 5), entry_of(&copied, 1));
     jump = copy_at(&copied, 8);
     assert_hook(&copied, jump, HOOK_CALL, WORD(copies.on_jump));
     assert_int_equal(*bytes_at(&copied, jump + 6), 0xe9);

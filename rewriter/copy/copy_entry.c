@@ -90,9 +90,8 @@ void copy_fields_bind(const struct copy_fields *fields, struct stub_segment *stu
     }
 }
 
-/* An instruction whose operand is a word of the hook word's page, and `behind` zeros. */
-static void put_with_word(struct copy_writer *writer, const void *opcode, size_t size, size_t word,
-                          size_t behind)
+void copy_put_with_word(struct copy_writer *writer, const void *opcode, size_t size, size_t word,
+                        size_t behind)
 {
     struct copy_fields *fields = &writer->fields;
 
@@ -108,7 +107,7 @@ static void put_with_word(struct copy_writer *writer, const void *opcode, size_t
 
 static void put_hook_call(struct copy_writer *writer, size_t word)
 {
-    put_with_word(writer, "\xff\x15", 2, word, 0);
+    copy_put_with_word(writer, "\xff\x15", 2, word, 0);
 }
 
 static void put_word_operand(struct copy_writer *writer, const struct copy_hole *hole,
@@ -122,13 +121,19 @@ static void put_word_operand(struct copy_writer *writer, const struct copy_hole 
         (struct copy_operand){field, hole->value, (uint8_t)hole->behind, hole->kind == HOLE_IMAGE};
 }
 
-static void put_header_distance(struct copy_writer *writer, uint32_t field)
+static void note_header_distance(struct copy_writer *writer, uint32_t field)
 {
     struct copy_fields *fields = &writer->fields;
 
     fields->headers = memory_grow(fields->headers, fields->header_count, &fields->header_room,
                                   sizeof *fields->headers);
     fields->headers[fields->header_count++] = field;
+}
+
+void copy_put_header_distance(struct copy_writer *writer)
+{
+    note_header_distance(writer, (uint32_t)writer->stubs->code.size);
+    put_word(writer, 0);
 }
 
 /* What the holes of a function's code are filled in with. */
@@ -149,7 +154,7 @@ static void fill_hole(struct copy_writer *writer, const struct copy_hole *hole, 
         put_word_operand(writer, hole, field);
         return;
     case HOLE_HEADER:
-        put_header_distance(writer, field);
+        note_header_distance(writer, field);
         return;
     case HOLE_STUB:
         value = (uint32_t)(with->stub + PATCH_JUMP_SIZE - next);

@@ -51,6 +51,11 @@ void copy_put_relative(struct copy_writer *writer, const void *opcode, size_t si
 void copy_put_branch(struct copy_writer *writer, const void *opcode, size_t size, uint64_t target);
 /* Likewise, to where the copy of a function is entered. */
 void copy_put_entry_branch(struct copy_writer *writer, uint8_t opcode, uint64_t function);
+/* An instruction whose operand is a word of the hook word's page, and `behind` zeros. */
+void copy_put_with_word(struct copy_writer *writer, const void *opcode, size_t size, size_t word,
+                        size_t behind);
+/* The distance of the image header from here. */
+void copy_put_header_distance(struct copy_writer *writer);
 /* That the next byte is a return address, which stands for one of the original. */
 void copy_note_site(struct copy_writer *writer, uint64_t original);
 

@@ -16,6 +16,22 @@ bool copy_plan_is_table_jump(const struct copy_plan *plan, uint64_t jump)
     return place < plan->table_count && plan->tables[place].table.jump == jump;
 }
 
+uint32_t copy_plan_family(const struct copy_plan *plan, uint32_t part)
+{
+    while (plan->families[part] != part)
+        part = plan->families[part];
+    return part;
+}
+
+uint32_t frame_key_of(const struct copy_plan *plan, uint32_t part)
+{
+    unsigned bits = 1;
+
+    while (plan->count >> bits)
+        bits++;
+    return (bits < 32 ? plan->salt << bits : 0) | copy_plan_family(plan, part);
+}
+
 void copy_plan_free(struct copy_plan *plan)
 {
     free(plan->doubts);
@@ -24,5 +40,6 @@ void copy_plan_free(struct copy_plan *plan)
     free(plan->words);
     free(plan->trampolines);
     free(plan->occupied.words);
+    free(plan->families);
     *plan = (struct copy_plan){0};
 }

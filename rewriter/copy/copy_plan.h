@@ -48,6 +48,9 @@ struct copy_plan {
     size_t trampoline_count, trampoline_room;
     struct address_set occupied; /* bytes of code that are overwritten otherwise, and trampolines */
     bool is_poisoned;            /* what is copied is overwritten with int3, for tests */
+    bool has_frames;             /* contexts lie beside frames: frame_code.h */
+    uint32_t salt;               /* of the image: it is in the keys of its contexts */
+    uint32_t *families;          /* of each part: the one that stands for its family */
 };
 
 void copy_plan_free(struct copy_plan *plan);
@@ -60,6 +63,13 @@ static inline size_t copy_trampoline_size(const struct copy_trampoline *trampoli
 
 /* Whether a function, by its place in the list, is copied. */
 bool copy_plan_has(const struct copy_plan *plan, size_t function);
+
+/* The part that stands for those that are copied with this one. */
+uint32_t copy_plan_family(const struct copy_plan *plan, uint32_t part);
+
+/* What the contexts of a part's functions are known by: of its family, and most likely of this image
+   alone. */
+uint32_t frame_key_of(const struct copy_plan *plan, uint32_t part);
 
 /* Whether a table is known by that indirect jump. */
 bool copy_plan_is_table_jump(const struct copy_plan *plan, uint64_t jump);

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#define MOST_DEPTH (1 << 20) /* bytes of a frame */
+
 #define TABLE_ENTRIES      (1u << 26) /* in all, that are looked at */
 #define X86_OPERAND_WIDTH  0x66
 #define X86_RETURN_POPPING 0xc2 /* ret n */
@@ -78,6 +80,12 @@ static enum flow_doubt survey_jump(struct copy_survey *survey, uint32_t part, ui
     }
 }
 
+/* The context beside a frame can be found where a call is made. */
+static bool is_near(struct return_slot slot)
+{
+    return slot.base != RETURN_SLOT_UNKNOWN && slot.offset >= 0 && slot.offset <= MOST_DEPTH;
+}
+
 static enum flow_doubt survey_branch(struct copy_survey *survey, uint32_t part,
                                      const struct instruction *at, struct copy_slots *slots)
 {
@@ -89,9 +97,11 @@ static enum flow_doubt survey_branch(struct copy_survey *survey, uint32_t part,
     case FLOW_LOOP:
         return survey_jump(survey, part, at->target, slot);
     case FLOW_CALL:
-        return copy_way_of_call(survey->patches->functions, part, at->target) == COPY_WAY_INSIDE
-                   ? FLOW_UNMOVABLE
-                   : FLOW_CERTAIN;
+        if (copy_way_of_call(survey->patches->functions, part, at->target) == COPY_WAY_INSIDE)
+            return FLOW_UNMOVABLE;
+        /* fall through */
+    case FLOW_INDIRECT_CALL:
+        return survey->plan->has_frames && !is_near(slot) ? FLOW_STACK : FLOW_CERTAIN;
     default:
         return FLOW_CERTAIN;
     }

@@ -17,6 +17,7 @@ struct chosen_functions {
 enum rewrite_how {
     REWRITE_PROLOGUE, /* by a jump in each function's prologue */
     REWRITE_COPY,     /* also in copies of the functions' bodies: docs/copies.md */
+    REWRITE_FRAMES,   /* likewise, with contexts beside their frames */
     REWRITE_AUTO,     /* what is best for the format */
 };
 

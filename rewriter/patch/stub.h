@@ -34,6 +34,7 @@ struct stub_moves {
     uint8_t to[PATCH_MAX_DISPLACED + 1];
     bool has_call;
     bool is_copied; /* nothing was displaced: the body is a jump to what is not known yet */
+    bool has_frames; /* likewise, with a prefix: FRAME_BODY_JUMP */
     uint8_t call;   /* where it was */
 };
 

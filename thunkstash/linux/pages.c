@@ -208,11 +208,16 @@ bool pages_commit(void *pages, uint64_t size)
     return !syscall_failed(SYSCALL3(mprotect, pages, size, PROT_READ | PROT_WRITE));
 }
 
+bool pages_wipe_on_fork(void *pages, uint64_t size)
+{
+    return !syscall_failed(SYSCALL3(madvise, pages, size, MADV_WIPEONFORK));
+}
+
 void *pages_take_wiped_on_fork(uint64_t size)
 {
     void *pages = pages_take(size);
 
-    if (pages && syscall_failed(SYSCALL3(madvise, pages, size, MADV_WIPEONFORK))) {
+    if (pages && !pages_wipe_on_fork(pages, size)) {
         pages_give_back(pages, size);
         return 0;
     }

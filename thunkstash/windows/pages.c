@@ -40,6 +40,12 @@ bool pages_commit(void *pages, uint64_t size)
 }
 
 /* There is no fork. */
+bool pages_wipe_on_fork(void *pages, uint64_t size)
+{
+    (void)pages, (void)size;
+    return true;
+}
+
 void *pages_take_wiped_on_fork(uint64_t size)
 {
     return pages_take(size);

@@ -1,0 +1,175 @@
+#include "hooks/frames.h"
+
+#include "hooks/invocation.h"
+#include "hooks/links.h"
+#include "hooks/session.h"
+#include "hooks/system.h"
+#include "hooks/tree.h"
+#include "thunkstash/pages.h"
+#include "trace/image_manifest.h"
+
+#define PAGE        4096
+#define AT_ONCE     65536 /* bytes of stack */
+#define MARGIN      64    /* bytes of the shadow below the lowest stack pointer that is served */
+#define MOST_STACK  (1ull << 30) /* bytes of a stack that can have a shadow: the outermost ones */
+#define LIMIT_SHARE 4096         /* likewise, of the process's addresses, if these are limited */
+
+static uint64_t high(const struct thread *thread)
+{
+    return thread->own_low + thread->own_size;
+}
+
+static uint64_t lower(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t page_above(uint64_t address)
+{
+    return (address + PAGE - 1) / PAGE * PAGE;
+}
+
+void frames_begin(struct thread *thread)
+{
+    thread->frames = frame_words();
+    if (thread->frames)
+        *thread->frames = (struct frame_words){.note = NO_NOTE};
+}
+
+void frames_stop(void)
+{
+    if (frame_words())
+        frame_words()->size = 0;
+}
+
+void frames_release(struct thread *thread)
+{
+    if (thread->frame_pages)
+        pages_give_back(thread->frame_pages, page_above(high(thread)) - thread->frame_low);
+    thread->frame_pages = 0;
+}
+
+static bool reserve(struct thread *thread)
+{
+    uint64_t most = lower(MOST_STACK, system_address_limit() / LIMIT_SHARE);
+    uint64_t size = page_above(lower(thread->own_size, most));
+
+    thread->frame_pages = pages_reserve(size);
+    if (!thread->frame_pages)
+        return false;
+    thread->frame_covered = page_above(high(thread));
+    thread->frame_low = thread->frame_covered - size;
+    return true;
+}
+
+uint64_t *frame_word(const struct thread *thread, uint64_t slot)
+{
+    return (uint64_t *)(thread->frame_pages + (slot - thread->frame_low));
+}
+
+bool frames_has_word(const struct thread *thread, uint64_t slot)
+{
+    return thread->frame_pages && slot >= thread->frame_covered + MARGIN && slot < high(thread);
+}
+
+/* Makes the shadow beside the stack from `lowest` on usable, and lets copies use it. False: there
+   is no room. */
+bool frames_cover(struct thread *thread, uint64_t lowest)
+{
+    uint64_t from;
+
+    if (!frames_has_word(thread, lowest)) {
+        if (!thread->frame_pages && !reserve(thread))
+            return false;
+        if (lowest < thread->frame_low + MARGIN || lowest >= high(thread))
+            return false;
+        from = (lowest - MARGIN) / PAGE * PAGE;
+        from = from - thread->frame_low > AT_ONCE ? from - AT_ONCE : thread->frame_low;
+        if (!pages_commit(frame_word(thread, from), thread->frame_covered - from) ||
+            !pages_wipe_on_fork(frame_word(thread, from), thread->frame_covered - from))
+            return false;
+        thread->frame_covered = from;
+    }
+    thread->frames->low = thread->frame_covered + MARGIN;
+    thread->frames->shadow = (uint64_t)frame_word(thread, thread->frames->low);
+    __atomic_store_n(&thread->frames->size, high(thread) - thread->frames->low, __ATOMIC_RELEASE);
+    return true;
+}
+
+const struct frame_key *frame_key_before(uint64_t copy)
+{
+    return (const struct frame_key *)(copy - FRAME_KEY_SIZE);
+}
+
+static uint64_t copy_of(uint64_t body)
+{
+    return body + 6 + (uint64_t) * (const int32_t *)(body + 2);
+}
+
+uint32_t frame_function(const struct frame_key *key)
+{
+    const struct image_header *image =
+        (const struct image_header *)((uint64_t)key + (uint64_t)key->header);
+
+    return image->first_function + key->index;
+}
+
+bool frame_is_body(uint64_t body)
+{
+    return *(const uint16_t *)body == FRAME_BODY_JUMP;
+}
+
+struct trace_node *frame_noted_caller(const struct thread *thread, uint64_t slot, bool *is_jump)
+{
+    uint64_t noted, word;
+
+    *is_jump = false;
+    if (!session.is_adaptive || !thread->frames || thread->frames->note == NO_NOTE)
+        return 0;
+    noted = thread->frames->note - sizeof noted;
+    if (noted < slot || noted >= record_slot(thread->own.top) || !frames_has_word(thread, noted))
+        return 0;
+    word = *frame_word(thread, noted);
+    if (!word || !frame_links_in(word)->node)
+        return 0;
+    *is_jump = noted == slot && (word & FRAME_OUT_BITS) == FRAME_JUMPED_OUT;
+    return links_node(thread, frame_links_in(word));
+}
+
+struct trace_node *frame_child(struct thread *thread, struct trace_node *caller, bool is_jump,
+                               uint64_t site, const struct frame_key *key)
+{
+    if (!is_jump)
+        return tree_child(thread, caller, site, frame_function(key));
+    return tree_child(thread, tree_tail_caller(thread, caller), caller->site | TRACE_SITE_TAIL,
+                      frame_function(key));
+}
+
+bool frame_enter(struct thread *thread, const uint64_t *slot, uint64_t body)
+{
+    const struct frame_key *key = frame_key_before(copy_of(body));
+    struct trace_node *caller, *node;
+    struct trace_links *links;
+    bool is_jump;
+
+    if (key->index & STUB_LEAF || !session.is_adaptive ||
+        thread->frames->note != (uint64_t)(slot + 1) || !frames_cover(thread, (uint64_t)slot))
+        return false;
+    caller = frame_noted_caller(thread, (uint64_t)slot, &is_jump);
+    node = caller ? frame_child(thread, caller, is_jump, *slot, key) : 0;
+    links = node ? links_of(thread, node, key) : 0;
+    if (!links || (!session.counts_only && invocation_is_chosen(node, links_calls(node) + 1)))
+        return false;
+    links->entered++;
+    *frame_word(thread, (uint64_t)slot) = (uint64_t)links;
+    return true;
+}
+
+void frame_begin(struct thread *thread, const struct record *record, uint64_t slot, uint64_t body)
+{
+    const struct frame_key *key = frame_key_before(copy_of(body));
+
+    if (key->index & STUB_LEAF || !session.is_adaptive || !frames_cover(thread, slot))
+        return;
+    *frame_word(thread, slot) = (uint64_t)links_of(thread, record->node, key);
+}

@@ -1,0 +1,75 @@
+/*
+ * Contexts beside frames: calls that copied bodies count themselves (docs/copies.md).
+ *
+ * Each word of a thread's own stack has a word in its *shadow*, a fixed distance away. Where a
+ * copy's return address is in the stack, the links of its context (struct trace_links) are in the
+ * shadow:
+ *
+ *      stack                     shadow
+ *      | return |  S  ------>    | context of the frame |        S - low + shadow
+ *
+ * The caller writes it before it calls. So what comes here is what copies cannot do themselves:
+ * first calls, those that are to be timed, frames deeper than the shadow goes yet, those that came
+ * otherwise.
+ *
+ * A copy that calls anything else leaves a *note*: 8 above the slot of that call; in the shadow
+ * beside the slot is the caller's context, with FRAME_CALLED_OUT. Whoever is entered at that slot
+ * was called by it. Whoever is entered below it was called by something unknown, which it has
+ * called: that call gets a record, which keeps the note and puts it back when it ends. Thus the
+ * note is that of the innermost copy that is waiting, whoever has called the code that runs now.
+ *
+ * On any other stack, and with exact timing, copies count nothing: they call each other by way of
+ * the stubs.
+ */
+#ifndef UMBRA_HOOKS_FRAMES_H
+#define UMBRA_HOOKS_FRAMES_H
+
+#include "hooks/notes.h"
+#include "trace/frame_format.h"
+
+/* A thread begins, or a child made by fork goes on: nothing is counted in copies yet. */
+void frames_begin(struct thread *thread);
+/* No more calls of the calling thread are counted in copies. Others, which may be gone, and their
+   words with them, go on: such calls are in no balance. */
+void frames_stop(void);
+/* Gives the shadow back. */
+void frames_release(struct thread *thread);
+
+/* A function that is copied in this way. */
+bool frame_is_body(uint64_t body);
+
+/* A call of one, with its slot there. True: it has its context now, and was counted, without a
+ * record. */
+bool frame_enter(struct thread *thread, const uint64_t *slot, uint64_t body);
+/* It has a record; its frame gets the record's context. */
+void frame_begin(struct thread *thread, const struct record *record, uint64_t slot, uint64_t body);
+
+/* The context of the copy that called what is entered at `slot`, if it did so after the newest
+   record of the own stack began; else null. is_jump: by a jump, out of the function that had that
+   slot. */
+struct trace_node *frame_noted_caller(const struct thread *thread, uint64_t slot, bool *is_jump);
+
+/* Makes the shadow beside the stack from `lowest` on usable, and lets copies use it. False: there
+   is no room. */
+bool frames_cover(struct thread *thread, uint64_t lowest);
+
+/* The word beside a slot can be used; and which it is. */
+bool frames_has_word(const struct thread *thread, uint64_t slot);
+uint64_t *frame_word(const struct thread *thread, uint64_t slot);
+
+/* The key in front of a copy, and the number of its function. */
+const struct frame_key *frame_key_before(uint64_t copy);
+uint32_t frame_function(const struct frame_key *key);
+
+/* The context of a call of that function out of another context; is_jump: of a jump. Null: no room.
+ */
+struct trace_node *frame_child(struct thread *thread, struct trace_node *caller, bool is_jump,
+                               uint64_t site, const struct frame_key *key);
+
+/* The context that a word of the shadow is of, whoever wrote it. */
+static inline struct trace_links *frame_links_in(uint64_t word)
+{
+    return (struct trace_links *)(word & ~(uint64_t)FRAME_OUT_BITS);
+}
+
+#endif

@@ -1,0 +1,131 @@
+#include "hooks/links.h"
+
+#include "hooks/session.h"
+#include "trace/image_manifest.h"
+
+#define ONCE_AROUND 0x7fffffffu /* calls that a link counts before it hands them on */
+
+struct trace_node *links_node(const struct thread *thread, const struct trace_links *links)
+{
+    return (struct trace_node *)(thread->trace + (uint64_t)links->node * TRACE_UNIT);
+}
+
+bool links_is_leaf(const struct trace_node *node)
+{
+    return node->function & TRACE_FUNCTION_LEAF;
+}
+
+static struct trace_links *links_there(const struct trace_node *node)
+{
+    return (struct trace_links *)node->passed;
+}
+
+uint64_t links_calls(const struct trace_node *node)
+{
+    if (links_is_leaf(node) || !session.header->base)
+        return node->calls + node->passed;
+    return node->calls + (node->passed ? links_there(node)->entered : 0);
+}
+
+static void add(struct trace_node *node, uint32_t calls)
+{
+    if (links_is_leaf(node))
+        node->passed += calls;
+    else
+        links_there(node)->entered += calls;
+}
+
+void links_count(struct trace_node *node)
+{
+    add(node, 1);
+}
+
+/* Zeroed, of the thread's: null if the trace is full. */
+static struct trace_links *links_take(struct thread *thread, uint64_t size)
+{
+    char *end = (char *)thread->links + TRACE_BLOCK_SIZE;
+    struct trace_block *block;
+    struct trace_links *links;
+
+    size = (size + 15) / 16 * 16;
+    if (!thread->links || (uint64_t)(end - thread->links_next) < size) {
+        block = session_block(thread->entry->ordinal);
+        if (!block)
+            return 0;
+        session.header->base = (uint64_t)session.trace;
+        block->used = TRACE_BLOCK_UNITS;
+        block_commit(block, TRACE_BLOCK_LINKS);
+        thread->links = block;
+        thread->links_next = (char *)block + TRACE_UNIT;
+    }
+    links = (struct trace_links *)thread->links_next;
+    thread->links_next += size;
+    return links;
+}
+
+static uint32_t chunks_of(uint32_t links)
+{
+    return links > TRACE_LINKS_INLINE
+               ? (links - TRACE_LINKS_INLINE + TRACE_LINKS_CHUNK - 1) / TRACE_LINKS_CHUNK
+               : 0;
+}
+
+struct trace_links *links_of(struct thread *thread, struct trace_node *node,
+                             const struct frame_key *key)
+{
+    struct trace_links *links = links_there(node);
+    uint32_t count = (key->links < TRACE_LINKS_INLINE ? key->links : TRACE_LINKS_INLINE);
+
+    if (links)
+        return links;
+    links = links_take(thread, sizeof *links + count * sizeof *links->links +
+                                   chunks_of(key->links) * sizeof(uint64_t));
+    if (!links)
+        return 0;
+    links->key = key->key;
+    links->count = (uint16_t)count;
+    links->chunks = (uint16_t)chunks_of(key->links);
+    __atomic_store_n(&links->node, trace_index(node), __ATOMIC_RELEASE);
+    node->passed = (uint64_t)links;
+    return links;
+}
+
+struct trace_link *links_at(struct thread *thread, struct trace_links *links, uint32_t number)
+{
+    struct trace_links **chunk;
+    uint32_t behind = number - TRACE_LINKS_INLINE;
+
+    if (number < TRACE_LINKS_INLINE)
+        return &links->links[number];
+    chunk = (struct trace_links **)&links->links[TRACE_LINKS_INLINE] + behind / TRACE_LINKS_CHUNK;
+    if (!*chunk) {
+        struct trace_links *fresh =
+            links_take(thread, sizeof *links + TRACE_LINKS_CHUNK * sizeof *links->links);
+
+        if (!fresh)
+            return 0;
+        fresh->key = links->key;
+        fresh->first = (uint16_t)(number - behind % TRACE_LINKS_CHUNK);
+        fresh->count = TRACE_LINKS_CHUNK;
+        __atomic_store_n(&fresh->node, links->node, __ATOMIC_RELEASE);
+        *chunk = fresh;
+    }
+    return &(*chunk)->links[behind % TRACE_LINKS_CHUNK];
+}
+
+void link_hand_on(struct trace_link *link, struct trace_node *node)
+{
+    add(node, (uint32_t)link->word + link->armed);
+    link->word = 0;
+    link->armed = 0;
+}
+
+void link_arm(struct trace_link *link, const struct trace_node *node)
+{
+    uint32_t ahead = node->next - (uint32_t)links_calls(node);
+
+    if ((int32_t)ahead <= 0)
+        ahead = session.counts_only ? ONCE_AROUND : 1;
+    link->armed = ahead;
+    link->word = -(int32_t)ahead;
+}

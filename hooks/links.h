@@ -1,0 +1,35 @@
+/* The links of contexts, in the trace: calls that copied bodies count themselves. trace_format.h
+   draws them, frames.h says what they are for. */
+#ifndef UMBRA_HOOKS_LINKS_H
+#define UMBRA_HOOKS_LINKS_H
+
+#include "hooks/thread.h"
+#include "trace/frame_format.h"
+
+/* The links of a context of the function that has this key; made if there are none. Null: no room.
+ */
+struct trace_links *links_of(struct thread *thread, struct trace_node *node,
+                             const struct frame_key *key);
+
+/* Its link of that number. Null: no room. */
+struct trace_link *links_at(struct thread *thread, struct trace_links *links, uint32_t number);
+
+/* The context that they are of. */
+struct trace_node *links_node(const struct thread *thread, const struct trace_links *links);
+
+/* A context of a function without links. */
+bool links_is_leaf(const struct trace_node *node);
+
+/* How many of a context's calls were counted, but for those that links have not handed on yet. */
+uint64_t links_calls(const struct trace_node *node);
+
+/* One more call, which has no record. */
+void links_count(struct trace_node *node);
+
+/* What a link has counted is handed on to its context. */
+void link_hand_on(struct trace_link *link, struct trace_node *node);
+
+/* It takes the slow path when the turn of a call of its context comes. */
+void link_arm(struct trace_link *link, const struct trace_node *node);
+
+#endif

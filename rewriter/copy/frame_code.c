@@ -1,0 +1,377 @@
+#include "rewriter/copy/frame_code.h"
+
+#include "support/memory.h"
+#include "trace/frame_format.h"
+#include "trace/image_manifest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_JUMPS 4 /* to a site's slow path */
+#define NO_FIELD   0
+#define MOST_LINKS 8192 /* a family: its record is to fit into a block of the trace */
+
+enum reg { RCX = 1, RDX = 2, RSP = 4, RBP = 5, RSI = 6, RDI = 7, R10 = 10, R11 = 11 };
+
+/* The two that a site works with. */
+struct scratch {
+    uint8_t a, b;
+    bool saves_a, saves_b;
+};
+
+/* What is put behind all copies for a site. */
+struct slow_site {
+    uint32_t jumps[MOST_JUMPS]; /* fields of the jumps there, as offsets */
+    uint32_t counted;           /* that of the one that has counted the call already; or NO_FIELD */
+    uint64_t call;              /* address of the call itself */
+    struct scratch scratch;
+    struct frame_site site; /* own, link and flags */
+    uint32_t part;
+    uint32_t displacement; /* of the link's word, from b */
+};
+
+struct frame_code {
+    struct copy_writer *writer;
+    const struct copy_plan *plan;
+    const struct function_list *functions;
+    uint32_t *links; /* of each family, by the part that stands for it: how many it has */
+    uint64_t *keys;  /* of each function: where its key is */
+    struct slow_site *slow;
+    size_t slow_count, slow_room;
+};
+
+struct frame_code *frame_code_begin(struct copy_writer *writer, const struct copy_plan *plan,
+                                    const struct function_list *functions)
+{
+    struct frame_code *code = memory_zeroed(1, sizeof *code);
+
+    *code = (struct frame_code){
+        .writer = writer,
+        .plan = plan,
+        .functions = functions,
+        .links = memory_zeroed(functions->count, sizeof *code->links),
+        .keys = memory_zeroed(functions->count, sizeof *code->keys),
+    };
+    return code;
+}
+
+static struct buffer *bytes_of(struct frame_code *code)
+{
+    return &code->writer->stubs->code;
+}
+
+static void put8(struct frame_code *code, unsigned byte)
+{
+    uint8_t low = (uint8_t)byte;
+
+    copy_put(code->writer, &low, 1);
+}
+
+static void put32(struct frame_code *code, uint32_t word)
+{
+    copy_put(code->writer, &word, sizeof word);
+}
+
+/* `opcode` with a 64-bit register operand, and a memory operand: base and displacement. */
+static void put_memory(struct frame_code *code, uint8_t rex, uint8_t opcode, unsigned reg,
+                       unsigned base, int32_t displacement)
+{
+    bool is_byte = displacement >= INT8_MIN && displacement <= INT8_MAX;
+
+    put8(code, 0x40u | rex | (reg >= 8 ? 4u : 0) | (base >= 8 ? 1u : 0));
+    put8(code, opcode);
+    put8(code, (is_byte ? 0x40u : 0x80u) | (reg & 7u) << 3 | (base & 7u));
+    if ((base & 7) == RSP)
+        put8(code, 0x24);
+    if (is_byte)
+        put8(code, (unsigned)displacement);
+    else
+        put32(code, (uint32_t)displacement);
+}
+
+#define WIDE       8 /* REX.W */
+#define LOAD       0x8b
+#define STORE      0x89
+#define ADD_LOAD   0x03
+#define SUB_LOAD   0x2b
+#define CMP_LOAD   0x3b
+#define GROUP_5    0xff /* inc, dec: by `reg` */
+#define IN_THREAD  0x64 /* prefix: fs */
+#define TAKES_WORD 0x81 /* cmp, or: by `reg`, with 32 bits behind it */
+
+static void put_thread(struct frame_code *code, uint8_t opcode, unsigned reg, unsigned base,
+                       int32_t displacement)
+{
+    put8(code, IN_THREAD);
+    put_memory(code, WIDE, opcode, reg, base, displacement);
+}
+
+static void put_registers(struct frame_code *code, uint8_t opcode, unsigned reg, unsigned rm)
+{
+    put8(code, 0x40u | WIDE | (reg >= 8 ? 4u : 0) | (rm >= 8 ? 1u : 0));
+    put8(code, opcode);
+    put8(code, 0xc0u | (reg & 7u) << 3 | (rm & 7u));
+}
+
+static void put_load_frames(struct frame_code *code, unsigned reg)
+{
+    const uint8_t opcode[] = {(uint8_t)(0x40u | WIDE | (reg >= 8 ? 4u : 0)), LOAD,
+                              (uint8_t)(5u | (reg & 7u) << 3)};
+
+    copy_put_with_word(code->writer, opcode, sizeof opcode, offsetof(struct trace_header, frames),
+                       0);
+}
+
+/* A jump on a condition to the slow path. */
+static void put_slow_jump(struct frame_code *code, uint8_t condition, uint32_t *field)
+{
+    put8(code, 0x0f);
+    put8(code, 0x80u | condition);
+    *field = (uint32_t)bytes_of(code)->size;
+    put32(code, 0);
+}
+
+#define IF_NEGATIVE_NOT 9
+#define IF_ZERO         4
+#define IF_NOT_ZERO     5
+#define IF_NOT_BELOW    3
+
+/* Those of the scratch registers that are alive are kept where nothing lives at a call. */
+static struct scratch choose_scratch(uint16_t dead)
+{
+    static const uint8_t order[] = {R11, R10, 9, 8, RCX, RSI, RDI, RDX, 0};
+    struct scratch scratch = {R11, R10, true, true};
+    unsigned found = 0;
+
+    for (size_t i = 0; i < sizeof order && found < 2; i++) {
+        if (!(dead >> order[i] & 1))
+            continue;
+        if (found++ == 0) {
+            scratch.a = order[i];
+            scratch.saves_a = false;
+            scratch.b = scratch.a == R11 ? R10 : R11;
+        } else {
+            scratch.b = order[i];
+            scratch.saves_b = false;
+        }
+    }
+    return scratch;
+}
+
+#define SAVED_A (-24)
+#define SAVED_B (-32)
+
+static void put_saves(struct frame_code *code, const struct scratch *scratch)
+{
+    if (scratch->saves_a)
+        put_memory(code, WIDE, STORE, scratch->a, RSP, SAVED_A);
+    if (scratch->saves_b)
+        put_memory(code, WIDE, STORE, scratch->b, RSP, SAVED_B);
+}
+
+static void put_restores(struct frame_code *code, const struct scratch *scratch)
+{
+    if (scratch->saves_b)
+        put_memory(code, WIDE, LOAD, scratch->b, RSP, SAVED_B);
+    if (scratch->saves_a)
+        put_memory(code, WIDE, LOAD, scratch->a, RSP, SAVED_A);
+}
+
+/* Returns the field to fill in with the distance of the call. */
+static size_t put_hook_test(struct frame_code *code)
+{
+    copy_put_with_word(code->writer, "\x48\x83\x3d", 3, offsetof(struct trace_header, hook), 1);
+    copy_put(code->writer, "\x0f\x84\0\0\0\0", 6); /* je call */
+    return bytes_of(code)->size - sizeof(uint32_t);
+}
+
+/* a: the shadow of where the stack pointer is; b: the context of the caller. */
+static void put_own_context(struct frame_code *code, const struct frame_place *place,
+                            struct slow_site *slow)
+{
+    unsigned a = slow->scratch.a, b = slow->scratch.b;
+    uint32_t key = frame_key_of(code->plan, place->part);
+
+    put_load_frames(code, b);
+    put_registers(code, STORE, RSP, a);
+    put_thread(code, SUB_LOAD, a, b, FRAMES_LOW);
+    put_thread(code, CMP_LOAD, a, b, FRAMES_SIZE);
+    put_slow_jump(code, IF_NOT_BELOW, &slow->jumps[0]);
+    put_thread(code, ADD_LOAD, a, b, FRAMES_SHADOW);
+    if (place->slot.base == RETURN_SLOT_RBP) {
+        put_registers(code, STORE, RBP, b);
+        put_registers(code, SUB_LOAD, b, RSP);
+        put_registers(code, ADD_LOAD, b, a);
+        put_memory(code, WIDE, LOAD, b, b, slow->site.own);
+    } else {
+        put_memory(code, WIDE, LOAD, b, a, slow->site.own);
+    }
+    put_registers(code, 0x85, b, b);
+    put_slow_jump(code, IF_ZERO, &slow->jumps[1]);
+    put_memory(code, 0, TAKES_WORD, 7, b, LINKS_KEY);
+    put32(code, key);
+    put_slow_jump(code, IF_NOT_ZERO, &slow->jumps[2]);
+}
+
+/* Leaves in b what the link's displacement counts from. */
+static int32_t put_link_place(struct frame_code *code, struct slow_site *slow)
+{
+    uint32_t link = slow->site.link, chunk;
+    unsigned b = slow->scratch.b;
+
+    if (link < TRACE_LINKS_INLINE)
+        return (int32_t)(LINKS_FIRST + LINK_SIZE * link);
+    chunk = (link - TRACE_LINKS_INLINE) / TRACE_LINKS_CHUNK;
+    put_memory(code, WIDE, LOAD, b, b,
+               (int32_t)(LINKS_FIRST + LINK_SIZE * TRACE_LINKS_INLINE + sizeof(uint64_t) * chunk));
+    put_registers(code, 0x85, b, b);
+    put_slow_jump(code, IF_ZERO, &slow->jumps[3]);
+    return (int32_t)(LINKS_FIRST + LINK_SIZE * ((link - TRACE_LINKS_INLINE) % TRACE_LINKS_CHUNK));
+}
+
+static void put_count(struct frame_code *code, const struct frame_place *place,
+                      struct slow_site *slow)
+{
+    unsigned a = slow->scratch.a, b = slow->scratch.b;
+    int32_t link = put_link_place(code, slow);
+
+    slow->displacement = (uint32_t)link + LINK_WORD;
+    put_memory(code, 0, GROUP_5, 0, b, link + LINK_WORD);
+    put_slow_jump(code, IF_NEGATIVE_NOT, &slow->counted);
+    if (place->is_to_leaf)
+        return;
+    put_memory(code, WIDE, LOAD, b, b, link + LINK_CALLEE);
+    put_memory(code, WIDE, STORE, b, a, place->is_tail ? 0 : -8);
+}
+
+static void put_note(struct frame_code *code, const struct frame_place *place,
+                     const struct scratch *scratch)
+{
+    unsigned a = scratch->a, b = scratch->b;
+
+    put8(code, 0x48u | (b >= 8 ? 1u : 0)); /* or b, n */
+    put8(code, 0x83);
+    put8(code, 0xc8u | (b & 7));
+    put8(code, place->is_tail ? FRAME_JUMPED_OUT : FRAME_CALLED_OUT);
+    put_memory(code, WIDE, STORE, b, a, place->is_tail ? 0 : -8);
+    put_load_frames(code, b);
+    if (!place->is_tail) {
+        put_thread(code, STORE, RSP, b, FRAMES_NOTE);
+        return;
+    }
+    put_memory(code, WIDE, 0x8d, a, RSP, 8);
+    put_thread(code, STORE, a, b, FRAMES_NOTE);
+}
+
+static uint8_t flags_of(const struct frame_place *place)
+{
+    return (uint8_t)((place->is_tail ? FRAME_SITE_TAIL : 0) | (place->is_out ? FRAME_SITE_OUT : 0) |
+                     (place->slot.base == RETURN_SLOT_RBP ? FRAME_SITE_RBP : 0));
+}
+
+bool frame_code_has_room(const struct frame_code *code, uint32_t part)
+{
+    return code->links[copy_plan_family(code->plan, part)] < MOST_LINKS;
+}
+
+void frame_code_put_site(struct frame_code *code, const struct frame_place *place)
+{
+    struct slow_site slow = {
+        .scratch = choose_scratch(place->dead),
+        .part = place->part,
+        .site = {.own = (int32_t)place->slot.offset, .flags = flags_of(place)},
+    };
+    uint32_t *links = &code->links[copy_plan_family(code->plan, place->part)];
+    size_t over = put_hook_test(code);
+    uint32_t distance;
+
+    if (!place->is_out)
+        slow.site.link = (uint16_t)(*links)++;
+    put_saves(code, &slow.scratch);
+    put_own_context(code, place, &slow);
+    if (place->is_out)
+        put_note(code, place, &slow.scratch);
+    else
+        put_count(code, place, &slow);
+    put_restores(code, &slow.scratch);
+    slow.call = copy_here(code->writer);
+    distance = (uint32_t)(bytes_of(code)->size - over - sizeof distance);
+    memcpy(bytes_of(code)->bytes + over, &distance, sizeof distance);
+    code->slow = memory_grow(code->slow, code->slow_count, &code->slow_room, sizeof *code->slow);
+    code->slow[code->slow_count++] = slow;
+}
+
+void frame_code_put_key(struct frame_code *code, uint32_t part)
+{
+    const struct function *function = &code->functions->items[part];
+    uint64_t body = code->writer->stubs->address + function->body;
+    struct frame_key key = {.index = part | (function->is_leaf ? STUB_LEAF : 0),
+                            .key = frame_key_of(code->plan, part)};
+
+    code->keys[part] = copy_here(code->writer);
+    key.body = (int32_t)(body - code->keys[part]);
+    copy_put_header_distance(code->writer);
+    copy_put(code->writer, (const uint8_t *)&key + sizeof key.header,
+             sizeof key - sizeof key.header);
+}
+
+/* All jumps there lead here. */
+static void land(struct frame_code *code, uint32_t field)
+{
+    uint32_t distance;
+
+    if (field == NO_FIELD)
+        return;
+    distance = (uint32_t)(bytes_of(code)->size - field - sizeof distance);
+    memcpy(bytes_of(code)->bytes + field, &distance, sizeof distance);
+}
+
+/* The function that a part is one of. */
+static uint64_t key_of_part(const struct frame_code *code, uint32_t part)
+{
+    const struct function *function = &code->functions->items[part];
+
+    if (!code->keys[part] && function->owner)
+        part = function->owner - 1;
+    if (!code->keys[part])
+        part = copy_plan_family(code->plan, part);
+    return code->keys[part];
+}
+
+static void put_slow_site(struct frame_code *code, struct slow_site *slow)
+{
+    if (slow->counted != NO_FIELD) {
+        land(code, slow->counted);
+        put_memory(code, 0, GROUP_5, 1, slow->scratch.b, (int32_t)slow->displacement);
+    }
+    for (size_t i = 0; i < MOST_JUMPS; i++)
+        land(code, slow->jumps[i]);
+    put_restores(code, &slow->scratch);
+    copy_put_with_word(code->writer, "\xff\x15", 2, offsetof(struct trace_header, on_site), 0);
+    slow->site.call = (int32_t)(slow->call - copy_here(code->writer));
+    slow->site.self = (int32_t)(key_of_part(code, slow->part) - copy_here(code->writer));
+    copy_put(code->writer, &slow->site, sizeof slow->site);
+}
+
+static void fill_in_links(struct frame_code *code)
+{
+    for (uint32_t part = 0; part < code->functions->count; part++) {
+        size_t at = code->keys[part] - code->writer->stubs->address;
+        uint32_t links = code->links[copy_plan_family(code->plan, part)];
+
+        if (code->keys[part])
+            memcpy(bytes_of(code)->bytes + at + offsetof(struct frame_key, links), &links,
+                   sizeof links);
+    }
+}
+
+void frame_code_end(struct frame_code *code)
+{
+    for (size_t i = 0; i < code->slow_count; i++)
+        put_slow_site(code, &code->slow[i]);
+    fill_in_links(code);
+    free(code->slow);
+    free(code->links);
+    free(code->keys);
+    free(code);
+}

@@ -1,0 +1,77 @@
+/*
+ * What stands in front of calls in copies with contexts beside their frames (docs/copies.md): the
+ * caller counts the call, and writes the callee's context beside the callee's frame.
+ *
+ *          cmp  qword [hook word], 0       is anything recorded?
+ *          je   call
+ *          mov  [rsp - 24], a              two registers, unless they are dead here
+ *          mov  [rsp - 32], b
+ *          mov  b, [frames]                where the thread has its words
+ *          mov  a, rsp
+ *          sub  a, fs:[b + LOW]
+ *          cmp  a, fs:[b + SIZE]           on its own stack, as far as the shadow goes?
+ *          jae  slow
+ *          add  a, fs:[b + SHADOW]
+ *          mov  b, [a + own]               the caller's context
+ *          test b, b
+ *          jz   slow
+ *          cmp  dword [b + KEY], key       whatever happened to the stack: this is a context of it
+ *          jne  slow
+ *          inc  dword [b + link + WORD]
+ *          jns  counted                    the first one, or one that is to be timed
+ *          mov  b, [b + link + CALLEE]
+ *          mov  [a - 8], b                 not for a leaf, which calls nobody
+ *          mov  b, [rsp - 32]
+ *          mov  a, [rsp - 24]
+ *  call:   call copy of callee
+ *
+ * Behind all copies of the image, for each call:
+ *
+ *  counted:  dec  dword [b + link + WORD]
+ *  slow:     mov  b, [rsp - 32]
+ *            mov  a, [rsp - 24]
+ *            call [on_site]                which goes on at `call` itself
+ *            struct frame_site
+ *
+ * What is not copied is called with a note of who calls, in place of the count:
+ *
+ *          or   b, CALLED_OUT
+ *          mov  [a - 8], b
+ *          mov  b, [frames]
+ *          mov  fs:[b + NOTE], rsp
+ *
+ * A jump that leaves the function is the same, but that its own frame becomes that of the function
+ * it leads to: its slot is where the stack pointer is.
+ */
+#ifndef UMBRA_REWRITER_FRAME_CODE_H
+#define UMBRA_REWRITER_FRAME_CODE_H
+
+#include "rewriter/code/code.h"
+#include "rewriter/copy/copy_entry.h"
+#include "rewriter/copy/copy_plan.h"
+
+/* A call, or a jump that leaves. */
+struct frame_place {
+    struct return_slot slot; /* known */
+    uint32_t part;           /* that it is in: place in the function list */
+    uint16_t dead;           /* registers that nobody reads any more: bit 0 is rax */
+    bool is_tail;
+    bool is_out;     /* not to a copy */
+    bool is_to_leaf; /* to a copy that calls nobody */
+};
+
+struct frame_code;
+
+struct frame_code *frame_code_begin(struct copy_writer *writer, const struct copy_plan *plan,
+                                    const struct function_list *functions);
+/* Appends the slow paths, and fills in what was not known before. */
+void frame_code_end(struct frame_code *code);
+
+/* Whether one more of the calls of a part can be counted. */
+bool frame_code_has_room(const struct frame_code *code, uint32_t part);
+/* The key of a function: its copy's first instruction follows. */
+void frame_code_put_key(struct frame_code *code, uint32_t part);
+/* What stands in front of the call, which is to follow. */
+void frame_code_put_site(struct frame_code *code, const struct frame_place *place);
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * What copies with contexts beside their frames (docs/copies.md) and the agent know of each other:
+ * for assembly, too.
+ *
+ * In front of the first instruction of a copied function:
+ *
+ *      0        4       8      12    16      20
+ *      +--------+-------+------+-----+-------+------- -+
+ *      | header | index | body | key | links | 0 …     |  FRAME_KEY_SIZE bytes
+ *      +--------+-------+------+-----+-------+---------+
+ *
+ * header and body are distances from here: of the image header, and of the stub's body. index is as
+ * in a stub (STUB_INDEX). key is what the function's contexts are known by, and links how many call
+ * sites have one: of all parts that jump into one another's middles together.
+ *
+ * Where a call takes the slow path, `call [on_site]` stands with this behind it:
+ *
+ *      0      4     8        12     14      15
+ *      +------+-----+--------+------+-------+---+
+ *      | call | own | self   | link | flags | 0 |
+ *      +------+-----+--------+------+-------+---+
+ *
+ * call: distance from here to the call, or jump, itself; own: how far the slot of the function's
+ * own return address is above the stack pointer there, or above rbp (FRAME_SITE_RBP); self:
+ * distance to the function's own key; link: number of the site's link.
+ */
+#ifndef UMBRA_FRAME_FORMAT_H
+#define UMBRA_FRAME_FORMAT_H
+
+#define FRAME_KEY_SIZE 32
+
+/* The stub's body of such a function: a jump to its copy, with a prefix that is of no effect and
+   that nothing else has in front of this one. */
+#define FRAME_BODY_JUMP 0xe93e
+
+#define FRAME_SITE_TAIL                                                                            \
+    1 /* a jump out of the function, whose return address is on top of the stack */
+#define FRAME_SITE_RBP 2
+#define FRAME_SITE_OUT                                                                             \
+    4 /* not to a copy: what is called is told who calls, and nothing is counted */
+
+#define SLOT_FRAMES 16 /* from where the thread has its state's address */
+
+/* Of each thread, from header.frames on. */
+#define FRAMES_LOW                                                                                 \
+    0 /* of its own stack, where the shadow begins; what is below takes the slow path */
+#define FRAMES_SIZE   8  /* bytes of it; 0: nothing is counted in copies */
+#define FRAMES_SHADOW 16 /* where the shadow begins */
+#define FRAMES_NOTE   24 /* the note: 8 above the slot of the last call out of a copy */
+
+/* A word of the shadow: the address of the links of the context of the frame whose return address
+   is there. Or, of a call out of a copy, those of its caller, and one of these. */
+#define FRAME_CALLED_OUT 1
+#define FRAME_JUMPED_OUT 3
+#define FRAME_OUT_BITS   7
+
+/* Fields of struct trace_links and struct trace_link. */
+#define LINKS_KEY     0
+#define LINKS_NODE    4
+#define LINKS_ENTERED 16
+#define LINKS_FIRST   32
+#define LINK_SIZE     16
+#define LINK_CALLEE   0
+#define LINK_WORD     8
+
+#ifndef __ASSEMBLER__
+
+#include <stdint.h>
+
+struct frame_key {
+    int32_t header;
+    uint32_t index;
+    int32_t body;
+    uint32_t key, links;
+    uint32_t reserved[3];
+};
+
+struct frame_site {
+    int32_t call, own, self;
+    uint16_t link;
+    uint8_t flags, reserved;
+};
+
+struct frame_words {
+    uint64_t low, size, shadow, note;
+};
+
+_Static_assert(sizeof(struct frame_key) == FRAME_KEY_SIZE, "key");
+_Static_assert(sizeof(struct frame_site) == 16, "site");
+
+#endif
+#endif
