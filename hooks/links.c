@@ -90,11 +90,25 @@ struct trace_links *links_of(struct thread *thread, struct trace_node *node,
     return links;
 }
 
+struct trace_links *links_of_leaf(struct thread *thread, const struct trace_node *node,
+                                  const struct frame_key *key)
+{
+    struct trace_links *links = links_take(thread, sizeof *links);
+
+    if (!links)
+        return 0;
+    links->key = key->key;
+    __atomic_store_n(&links->node, trace_index(node), __ATOMIC_RELEASE);
+    return links;
+}
+
 struct trace_link *links_at(struct thread *thread, struct trace_links *links, uint32_t number)
 {
     struct trace_links **chunk;
     uint32_t behind = number - TRACE_LINKS_INLINE;
 
+    if (links->first)
+        return &links->links[number - links->first];
     if (number < TRACE_LINKS_INLINE)
         return &links->links[number];
     chunk = (struct trace_links **)&links->links[TRACE_LINKS_INLINE] + behind / TRACE_LINKS_CHUNK;
@@ -129,3 +143,11 @@ void link_arm(struct trace_link *link, const struct trace_node *node)
     link->armed = ahead;
     link->word = -(int32_t)ahead;
 }
+
+_Static_assert(sizeof(struct pointer_links) == POINTER_LINKS * LINK_SIZE, "four links");
+_Static_assert(offsetof(struct pointer_links, targets) == POINTER_TARGET, "targets");
+_Static_assert(offsetof(struct pointer_links, links) == POINTER_LINK, "links");
+_Static_assert(offsetof(struct pointer_links, go) == POINTER_GO, "go");
+_Static_assert(offsetof(struct trace_links, entered) == LINKS_ENTERED, "entered");
+_Static_assert(offsetof(struct trace_links, links) == LINKS_FIRST, "links");
+_Static_assert(sizeof(struct trace_link) == LINK_SIZE, "link");

@@ -11,8 +11,19 @@
 struct trace_links *links_of(struct thread *thread, struct trace_node *node,
                              const struct frame_key *key);
 
-/* Its link of that number. Null: no room. */
+/* Its link of that number; `links` may also be the chunk that has it. Null: no room. */
 struct trace_link *links_at(struct thread *thread, struct trace_links *links, uint32_t number);
+
+/* What a site that calls by a pointer has in place of four links: frame_format.h draws it. */
+struct pointer_links {
+    uint64_t targets[2]; /* 0: none */
+    struct trace_link links[2];
+    uint64_t go[2];
+};
+
+/* A record that links can lead to, of a context that has none itself. Null: no room. */
+struct trace_links *links_of_leaf(struct thread *thread, const struct trace_node *node,
+                                  const struct frame_key *key);
 
 /* The context that they are of. */
 struct trace_node *links_node(const struct thread *thread, const struct trace_links *links);

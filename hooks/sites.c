@@ -12,6 +12,7 @@
 #include "trace/image_manifest.h"
 
 #define CALL_SIZE 5
+#define SAVED_R11 80 /* bytes below the stack pointer: linux/sites.S */
 
 /* A call in a copy that comes here. */
 struct site_call {
@@ -23,6 +24,7 @@ struct site_call {
     uint64_t ret;     /* that it is to return to */
     uint64_t callee;  /* the copy that it leads to */
     uint64_t pointer; /* the stack pointer where it is made */
+    uint64_t pointee; /* of a call by a pointer: what it leads to */
 };
 
 /*
@@ -131,15 +133,34 @@ static struct destination count_call(const struct site_call *call)
     return destination;
 }
 
+/* What a site by a pointer has counted of calls to this target is handed on. The function that is
+   entered arms the link anew (frames.c). */
+static void hand_on_target(const struct site_call *call, struct pointer_links *site)
+{
+    for (unsigned i = 0; site && i < 2; i++) {
+        struct trace_link *link = &site->links[i];
+
+        if (site->targets[i] == call->pointee && link->callee)
+            link_hand_on(link, links_node(call->thread, (const struct trace_links *)link->callee));
+    }
+}
+
 static struct destination note_call(const struct site_call *call)
 {
-    const struct trace_links *from = own_links(call);
+    struct trace_links *from = own_links(call);
     bool is_jump = call->site->flags & FRAME_SITE_TAIL;
+    uint64_t *word = frame_word(call->thread, call->slot);
 
     if (!from)
         return go_on(call);
-    *frame_word(call->thread, call->slot) =
-        (uint64_t)from | (is_jump ? FRAME_JUMPED_OUT : FRAME_CALLED_OUT);
+    *word = (uint64_t)from | (is_jump ? FRAME_JUMPED_OUT : FRAME_CALLED_OUT);
+    if (call->site->flags & FRAME_SITE_POINTER) {
+        hand_on_target(call,
+                       (struct pointer_links *)links_at(call->thread, from, call->site->link));
+        *word |= FRAME_OUT_LINKED;
+        word[-1] = call->site->link;
+        word[-2] = call->pointee;
+    }
     call->thread->frames->note = call->slot + sizeof(uint64_t);
     return go_on(call);
 }
@@ -177,6 +198,7 @@ FROM_ASSEMBLY struct destination umbra_slow_site(uint64_t pointer, const struct 
     struct site_call call = {
         .site = site,
         .pointer = pointer,
+        .pointee = *(const uint64_t *)(pointer - SAVED_R11),
         .slot = is_jump ? pointer : pointer - sizeof(uint64_t),
         .own = (site->flags & FRAME_SITE_RBP ? frame : pointer) + (uint64_t)site->own,
         .at = (uint64_t)site + (uint64_t)site->call,

@@ -13,6 +13,18 @@
  * in a stub (STUB_INDEX). key is what the function's contexts are known by, and links how many call
  * sites have one: of all parts that jump into one another's middles together.
  *
+ * A site that calls by a pointer has four links' room: two targets that it knows, what their contexts
+ * are, and where to go on:
+ *
+ *      0          8          16     32     48     56
+ *      +----------+----------+------+------+------+------+
+ *      | target 0 | target 1 | link | link | go 0 | go 1 |
+ *      +----------+----------+------+------+------+------+
+ *
+ * go is the target itself, or, in the same image, its copy. Of a target that is not known, and where
+ * there is room for one, the site tells in the two words of the shadow below the slot of the call: the
+ * number of its first link, and the target.
+ *
  * Where a call takes the slow path, `call [on_site]` stands with this behind it:
  *
  *      0      4     8        12     14      15
@@ -28,22 +40,24 @@
 #define UMBRA_FRAME_FORMAT_H
 
 #define FRAME_KEY_SIZE 32
+#define KEY_BODY       8
+#define KEY_KEY        12
 
 /* The stub's body of such a function: a jump to its copy, with a prefix that is of no effect and
    that nothing else has in front of this one. */
 #define FRAME_BODY_JUMP 0xe93e
 
-#define FRAME_SITE_TAIL                                                                            \
-    1 /* a jump out of the function, whose return address is on top of the stack */
-#define FRAME_SITE_RBP 2
-#define FRAME_SITE_OUT                                                                             \
-    4 /* not to a copy: what is called is told who calls, and nothing is counted */
+/* flags: a jump out of the function, whose return address is on top of the stack; own counts from rbp;
+   not to a copy: what is called is told who calls; by a pointer, which is in r11. */
+#define FRAME_SITE_TAIL    1
+#define FRAME_SITE_RBP     2
+#define FRAME_SITE_OUT     4
+#define FRAME_SITE_POINTER 8
 
 #define SLOT_FRAMES 16 /* from where the thread has its state's address */
 
 /* Of each thread, from header.frames on. */
-#define FRAMES_LOW                                                                                 \
-    0 /* of its own stack, where the shadow begins; what is below takes the slow path */
+#define FRAMES_LOW    0  /* of its own stack, where the shadow begins */
 #define FRAMES_SIZE   8  /* bytes of it; 0: nothing is counted in copies */
 #define FRAMES_SHADOW 16 /* where the shadow begins */
 #define FRAMES_NOTE   24 /* the note: 8 above the slot of the last call out of a copy */
@@ -52,9 +66,15 @@
    is there. Or, of a call out of a copy, those of its caller, and one of these. */
 #define FRAME_CALLED_OUT 1
 #define FRAME_JUMPED_OUT 3
+#define FRAME_OUT_LINKED 4 /* likewise, by a pointer for whose target the site has room */
 #define FRAME_OUT_BITS   7
 
 /* Fields of struct trace_links and struct trace_link. */
+#define POINTER_LINKS  4
+#define POINTER_TARGET 0  /* and 8 */
+#define POINTER_LINK   16 /* and 32 */
+#define POINTER_GO     48 /* and 56 */
+
 #define LINKS_KEY     0
 #define LINKS_NODE    4
 #define LINKS_ENTERED 16

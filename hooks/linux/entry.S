@@ -193,12 +193,10 @@ noted\@:
 
     .if \adaptive
 copied\@:                                   /* a leaf has none */
-    cmp     dword ptr [rcx + STUB_INDEX], 0
-    js      uncopied\@
     mov     rdx, [rip + umbra_thread@gottpoff]
     lea     rax, [rsp + 8]                  /* called by the copy that is waiting? */
     cmp     fs:[rdx + SLOT_FRAMES + FRAMES_NOTE], rax
-    jne     slow_entry\@
+    jne     copied_else\@
     lea     rsi, [rax - 8]
     sub     rsi, fs:[rdx + SLOT_FRAMES + FRAMES_LOW]
     cmp     rsi, fs:[rdx + SLOT_FRAMES + FRAMES_SIZE]
@@ -207,8 +205,11 @@ copied\@:                                   /* a leaf has none */
     mov     rax, [rsi]
     mov     edx, eax
     and     edx, FRAME_OUT_BITS
+    jz      copied_known\@
     cmp     edx, FRAME_CALLED_OUT
     jne     slow_entry\@
+    cmp     dword ptr [rcx + STUB_INDEX], 0
+    js      copied_leaf\@
     mov     eax, [rax - FRAME_CALLED_OUT + LINKS_NODE]
     shl     rax, 6
     add     rax, [rdi + THREAD_TRACE]
@@ -233,6 +234,24 @@ copied_found\@:
     restore_flags_and_work_registers
     jmp     [rsp - 64]
 
+copied_known\@:                             /* by a site that knows it: is it this function's? */
+    test    rax, rax
+    jz      slow_entry\@
+    movsxd  rdx, dword ptr [rcx + 2]
+    mov     edx, [rcx + rdx + 6 - FRAME_KEY_SIZE + KEY_KEY]
+    cmp     [rax + LINKS_KEY], edx
+    jne     slow_entry\@
+    mov     [rsp - 64], rcx
+    restore_flags_and_work_registers
+    jmp     [rsp - 64]
+
+copied_else\@:
+    cmp     dword ptr [rcx + STUB_INDEX], 0
+    jns     slow_entry\@
+copied_leaf\@:
+    mov     rsi, [rdi + THREAD_TOP]
+    jmp     uncopied\@
+
 copied_site\@:
     mov     rdx, [rax + NODE_PARENT]
 copied_search\@:
@@ -252,10 +271,11 @@ noted\@:                                    /* the context beside the slot of it
     add     rax, fs:[rdx + SLOT_FRAMES + FRAMES_SHADOW]
     mov     rax, [rax]
     mov     edx, eax
-    and     edx, FRAME_OUT_BITS
+    and     edx, FRAME_JUMPED_OUT
     cmp     edx, FRAME_CALLED_OUT
     jne     slow_entry\@
-    mov     eax, [rax - FRAME_CALLED_OUT + LINKS_NODE]
+    and     rax, -8
+    mov     eax, [rax + LINKS_NODE]
     shl     rax, 6
     add     rax, [rdi + THREAD_TRACE]
     mov     eax, [rax + NODE_CONTEXT]

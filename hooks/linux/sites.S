@@ -12,7 +12,6 @@
 
 #define SITE_CALL  0
 #define SITE_FLAGS 14
-#define KEY_BODY   8
 #define CALL_SIZE  5
 #define STUB_FRAME 41
 

@@ -21,6 +21,7 @@
 #define X86_CALL          0xe8
 #define X86_JUMP          0xe9
 #define X86_ADDRESS_WIDTH 0x67
+#define PLT_STUB_SIZE     16
 
 struct emission {
     struct copy_writer *writer;
@@ -145,10 +146,81 @@ static void put_mark(struct emission *emission)
         copy_put_mark(emission->writer, (uint32_t)emission->depth.now + sizeof(uint64_t));
 }
 
-static void put_site(struct emission *emission, const struct source *source,
+/* The slot that a stub of the linker's jumps through; 0: it is none. */
+static uint64_t slot_of_plt(const struct emission *emission, uint64_t target)
+{
+    const struct function *function = function_list_at(emission->patches->functions, target);
+    size_t size;
+    const uint8_t *bytes = code_at(emission->patches->code, target, &size);
+    int32_t distance;
+
+    if (!bytes || !function || function->reason != PATCH_PLT || size < PLT_STUB_SIZE)
+        return 0;
+    if (memcmp(bytes, "\xf3\x0f\x1e\xfa", 4) == 0) /* endbr64 */
+        bytes += 4, target += 4;
+    if (*bytes == 0xf2) /* bnd */
+        bytes++, target++;
+    if (bytes[0] != 0xff || bytes[1] != 0x25)
+        return 0;
+    memcpy(&distance, bytes + 2, sizeof distance);
+    return target + 6 + (uint64_t)(int64_t)distance;
+}
+
+/* mov r11, [slot] */
+static void put_load_slot(struct copy_writer *writer, uint64_t slot)
+{
+    copy_put_relative(writer, "\x4c\x8b\x1d", 3, slot);
+}
+
+/* mov r11, with the operand of an indirect call or jump. */
+static void put_load_operand(struct copy_writer *writer, const struct source *source)
+{
+    const struct instruction *at = source->at;
+    const ZydisDecodedInstruction *zydis = &at->zydis;
+    uint8_t modrm_at = zydis->raw.modrm.offset;
+    uint8_t modrm = (uint8_t)((source->bytes[modrm_at] & 0xc7) | (3 << 3));
+    uint8_t rex = (uint8_t)(0x4c | zydis->raw.rex.X << 1 | zydis->raw.rex.B);
+    uint32_t distance;
+
+    for (uint8_t i = 0; i + 1 < modrm_at; i++) /* a segment, or narrow addresses */
+        if (source->bytes[i] == 0x64 || source->bytes[i] == 0x65 ||
+            source->bytes[i] == X86_ADDRESS_WIDTH)
+            copy_put(writer, source->bytes + i, 1);
+    copy_put(writer, &rex, 1);
+    copy_put(writer, "\x8b", 1);
+    copy_put(writer, &modrm, 1);
+    copy_put(writer, source->bytes + modrm_at + 1, at->length - modrm_at - 1u);
+    if (!at->is_rip_based)
+        return;
+    distance = (uint32_t)(source->target - copy_here(writer));
+    memcpy(writer->stubs->code.bytes + writer->stubs->code.size - sizeof distance, &distance,
+           sizeof distance);
+}
+
+/* Puts what a call or jump leads to into r11, if it goes by a pointer. */
+static bool put_load_pointer(struct emission *emission, const struct source *source)
+{
+    bool is_indirect =
+        source->at->flow == FLOW_INDIRECT_CALL || source->at->flow == FLOW_INDIRECT_JUMP;
+    uint64_t slot = 0;
+
+    if (source->import || !frame_code_has_room(emission->frames, (uint32_t)emission->part))
+        return false;
+    if (!is_indirect && source->target == source->at->target)
+        slot = slot_of_plt(emission, source->target);
+    if (is_indirect)
+        put_load_operand(emission->writer, source);
+    else if (slot)
+        put_load_slot(emission->writer, slot);
+    return is_indirect || slot;
+}
+
+/* What stands in front of a call, or of a jump that leaves. True: it is to go to r11. */
+static bool put_site(struct emission *emission, const struct source *source,
                      const struct function *callee, bool is_tail)
 {
     struct frame_place place = {
+        .is_pointer = !callee && put_load_pointer(emission, source),
         .slot = copy_slot_at(&emission->slots, source->at->address),
         .part = (uint32_t)emission->part,
         .is_tail = is_tail,
@@ -157,6 +229,7 @@ static void put_site(struct emission *emission, const struct source *source,
     };
 
     frame_code_put_site(emission->frames, &place);
+    return place.is_pointer;
 }
 
 /* The copied function that a call or jump leads to, if it is to be counted here; else null. */
@@ -175,12 +248,15 @@ static void emit_call(struct emission *emission, const struct source *source)
 {
     const struct instruction *at = source->at;
     const struct function *callee = NULL;
+    bool is_pointer = false;
 
     if (at->flow == FLOW_CALL)
         callee = counted(emission, function_list_at(emission->patches->functions, at->target));
     if (emission->frames)
-        put_site(emission, source, callee, false);
-    if (callee)
+        is_pointer = put_site(emission, source, callee, false);
+    if (is_pointer)
+        copy_put(emission->writer, "\x41\xff\xd3", 3); /* call r11 */
+    else if (callee)
         copy_put_entry_branch(emission->writer, X86_CALL, callee->address);
     else
         put_leaving(emission->writer, source);
@@ -189,25 +265,38 @@ static void emit_call(struct emission *emission, const struct source *source)
         put_mark(emission);
 }
 
+static void put_pointer_jump(struct copy_writer *writer)
+{
+    copy_put(writer, "\x41\xff\xe3", 3); /* jmp r11 */
+}
+
 static void emit_indirect_exit(struct emission *emission, const struct source *source)
 {
+    bool is_pointer = false;
+
     if (emission->frames)
-        put_site(emission, source, NULL, true);
+        is_pointer = put_site(emission, source, NULL, true);
     else
         copy_put_leaving(emission->writer, false);
-    put_leaving(emission->writer, source);
+    if (is_pointer)
+        put_pointer_jump(emission->writer);
+    else
+        put_leaving(emission->writer, source);
 }
 
 static void emit_exit(struct emission *emission, const struct source *source)
 {
     const struct function *callee =
         counted(emission, copy_way_callee(emission->patches->functions, source->at->target));
+    bool is_pointer = false;
 
     if (emission->frames)
-        put_site(emission, source, callee, true);
+        is_pointer = put_site(emission, source, callee, true);
     else
         copy_put_leaving(emission->writer, callee != NULL);
-    if (callee)
+    if (is_pointer)
+        put_pointer_jump(emission->writer);
+    else if (callee)
         copy_put_entry_branch(emission->writer, X86_JUMP, callee->address);
     else
         put_leaving(emission->writer, source);

@@ -27,7 +27,10 @@ struct slow_site {
     struct scratch scratch;
     struct frame_site site; /* own, link and flags */
     uint32_t part;
-    uint32_t displacement; /* of the link's word, from b */
+    uint32_t
+        displacement; /* of the link's word, from b; of a call by a pointer, of its first link */
+    uint32_t second;  /* of a call by a pointer: field of the jump where it is not target 0 */
+    uint64_t join;    /* likewise: where to go on with a target that is known */
 };
 
 struct frame_code {
@@ -91,6 +94,7 @@ static void put_memory(struct frame_code *code, uint8_t rex, uint8_t opcode, uns
 
 #define WIDE       8 /* REX.W */
 #define LOAD       0x8b
+#define LEA        0x8d
 #define STORE      0x89
 #define ADD_LOAD   0x03
 #define SUB_LOAD   0x2b
@@ -137,19 +141,22 @@ static void put_slow_jump(struct frame_code *code, uint8_t condition, uint32_t *
 #define IF_NOT_BELOW    3
 
 /* Those of the scratch registers that are alive are kept where nothing lives at a call. */
-static struct scratch choose_scratch(uint16_t dead)
+static struct scratch choose_scratch(uint16_t dead, bool is_pointer)
 {
     static const uint8_t order[] = {R11, R10, 9, 8, RCX, RSI, RDI, RDX, 0};
-    struct scratch scratch = {R11, R10, true, true};
+    uint8_t first = is_pointer ? R10 : R11, other = is_pointer ? 9 : R10;
+    struct scratch scratch = {first, other, true, true};
     unsigned found = 0;
 
+    if (is_pointer)
+        dead &= (uint16_t) ~(1u << R11);
     for (size_t i = 0; i < sizeof order && found < 2; i++) {
         if (!(dead >> order[i] & 1))
             continue;
         if (found++ == 0) {
             scratch.a = order[i];
             scratch.saves_a = false;
-            scratch.b = scratch.a == R11 ? R10 : R11;
+            scratch.b = scratch.a == first ? other : first;
         } else {
             scratch.b = order[i];
             scratch.saves_b = false;
@@ -229,6 +236,12 @@ static int32_t put_link_place(struct frame_code *code, struct slow_site *slow)
     return (int32_t)(LINKS_FIRST + LINK_SIZE * ((link - TRACE_LINKS_INLINE) % TRACE_LINKS_CHUNK));
 }
 
+/* Where the shadow of the callee's slot is, from a. */
+static int32_t callee_place(bool is_tail)
+{
+    return is_tail ? 0 : -8;
+}
+
 static void put_count(struct frame_code *code, const struct frame_place *place,
                       struct slow_site *slow)
 {
@@ -241,31 +254,69 @@ static void put_count(struct frame_code *code, const struct frame_place *place,
     if (place->is_to_leaf)
         return;
     put_memory(code, WIDE, LOAD, b, b, link + LINK_CALLEE);
-    put_memory(code, WIDE, STORE, b, a, place->is_tail ? 0 : -8);
+    put_memory(code, WIDE, STORE, b, a, callee_place(place->is_tail));
+}
+
+static void put_note_word(struct frame_code *code, bool is_tail, const struct scratch *scratch)
+{
+    unsigned a = scratch->a, b = scratch->b;
+
+    put_load_frames(code, b);
+    if (!is_tail) {
+        put_thread(code, STORE, RSP, b, FRAMES_NOTE);
+        return;
+    }
+    put_memory(code, WIDE, LEA, a, RSP, 8);
+    put_thread(code, STORE, a, b, FRAMES_NOTE);
+}
+
+static void put_or(struct frame_code *code, unsigned reg, uint8_t bits)
+{
+    put8(code, 0x48u | (reg >= 8 ? 1u : 0));
+    put8(code, 0x83);
+    put8(code, 0xc8u | (reg & 7));
+    put8(code, bits);
 }
 
 static void put_note(struct frame_code *code, const struct frame_place *place,
                      const struct scratch *scratch)
 {
-    unsigned a = scratch->a, b = scratch->b;
+    put_or(code, scratch->b, place->is_tail ? FRAME_JUMPED_OUT : FRAME_CALLED_OUT);
+    put_memory(code, WIDE, STORE, scratch->b, scratch->a, callee_place(place->is_tail));
+    put_note_word(code, place->is_tail, scratch);
+}
 
-    put8(code, 0x48u | (b >= 8 ? 1u : 0)); /* or b, n */
-    put8(code, 0x83);
-    put8(code, 0xc8u | (b & 7));
-    put8(code, place->is_tail ? FRAME_JUMPED_OUT : FRAME_CALLED_OUT);
-    put_memory(code, WIDE, STORE, b, a, place->is_tail ? 0 : -8);
-    put_load_frames(code, b);
-    if (!place->is_tail) {
-        put_thread(code, STORE, RSP, b, FRAMES_NOTE);
-        return;
-    }
-    put_memory(code, WIDE, 0x8d, a, RSP, 8);
-    put_thread(code, STORE, a, b, FRAMES_NOTE);
+/* To target `number`, which is the one in r11. */
+static void put_known_target(struct frame_code *code, const struct slow_site *slow, unsigned number,
+                             int32_t place, uint32_t *counted)
+{
+    unsigned a = slow->scratch.a, b = slow->scratch.b;
+    int32_t first = (int32_t)slow->displacement;
+    int32_t link = first + POINTER_LINK + LINK_SIZE * (int32_t)number;
+
+    put_memory(code, 0, GROUP_5, 0, b, link + LINK_WORD);
+    put_slow_jump(code, IF_NEGATIVE_NOT, counted);
+    put_memory(code, WIDE, LOAD, R11, b, link + LINK_CALLEE);
+    put_memory(code, WIDE, STORE, R11, a, place);
+    put_memory(code, WIDE, LOAD, R11, b, first + POINTER_GO + 8 * (int32_t)number);
+}
+
+static void put_pointer(struct frame_code *code, const struct frame_place *place,
+                        struct slow_site *slow)
+{
+    slow->displacement = (uint32_t)put_link_place(code, slow);
+    put_memory(code, WIDE, CMP_LOAD, R11, slow->scratch.b,
+               (int32_t)slow->displacement + POINTER_TARGET);
+    put_slow_jump(code, IF_NOT_ZERO, &slow->second);
+    put_known_target(code, slow, 0, callee_place(place->is_tail), &slow->counted);
+    slow->join = copy_here(code->writer);
+    put_note_word(code, place->is_tail, &slow->scratch);
 }
 
 static uint8_t flags_of(const struct frame_place *place)
 {
     return (uint8_t)((place->is_tail ? FRAME_SITE_TAIL : 0) | (place->is_out ? FRAME_SITE_OUT : 0) |
+                     (place->is_pointer ? FRAME_SITE_POINTER : 0) |
                      (place->slot.base == RETURN_SLOT_RBP ? FRAME_SITE_RBP : 0));
 }
 
@@ -277,7 +328,7 @@ bool frame_code_has_room(const struct frame_code *code, uint32_t part)
 void frame_code_put_site(struct frame_code *code, const struct frame_place *place)
 {
     struct slow_site slow = {
-        .scratch = choose_scratch(place->dead),
+        .scratch = choose_scratch(place->dead, place->is_pointer),
         .part = place->part,
         .site = {.own = (int32_t)place->slot.offset, .flags = flags_of(place)},
     };
@@ -285,11 +336,15 @@ void frame_code_put_site(struct frame_code *code, const struct frame_place *plac
     size_t over = put_hook_test(code);
     uint32_t distance;
 
-    if (!place->is_out)
-        slow.site.link = (uint16_t)(*links)++;
+    if (place->is_pointer)
+        *links = (*links + POINTER_LINKS - 1) / POINTER_LINKS * POINTER_LINKS;
+    slow.site.link = (uint16_t)*links;
+    *links += place->is_pointer ? POINTER_LINKS : !place->is_out;
     put_saves(code, &slow.scratch);
     put_own_context(code, place, &slow);
-    if (place->is_out)
+    if (place->is_pointer)
+        put_pointer(code, place, &slow);
+    else if (place->is_out)
         put_note(code, place, &slow.scratch);
     else
         put_count(code, place, &slow);
@@ -338,9 +393,78 @@ static uint64_t key_of_part(const struct frame_code *code, uint32_t part)
     return code->keys[part];
 }
 
+static void put_jump_to(struct frame_code *code, uint64_t target)
+{
+    copy_put_relative(code->writer, "\xe9", 1, target);
+}
+
+/* A short jump over what is not known yet how long it is; land_short goes behind that. */
+static size_t put_short_jump(struct frame_code *code, uint8_t opcode)
+{
+    put8(code, opcode);
+    put8(code, 0);
+    return bytes_of(code)->size;
+}
+
+static void land_short(struct frame_code *code, size_t from)
+{
+    bytes_of(code)->bytes[from - 1] = (uint8_t)(bytes_of(code)->size - from);
+}
+
+#define JUMP_NOT_EQUAL 0x75
+#define JUMP           0xeb
+
+/* Where r11 is not target 0. */
+static void put_second(struct frame_code *code, const struct slow_site *slow, uint32_t *counted)
+{
+    unsigned a = slow->scratch.a, b = slow->scratch.b;
+    int32_t first = (int32_t)slow->displacement;
+    bool is_tail = slow->site.flags & FRAME_SITE_TAIL;
+    int32_t place = callee_place(is_tail);
+    uint8_t bits = is_tail ? FRAME_JUMPED_OUT : FRAME_CALLED_OUT;
+    size_t unknown, full, told;
+
+    put_memory(code, WIDE, CMP_LOAD, R11, b, first + POINTER_TARGET + 8);
+    unknown = put_short_jump(code, JUMP_NOT_EQUAL);
+    put_known_target(code, slow, 1, place, counted);
+    put_jump_to(code, slow->join);
+    land_short(code, unknown);
+    put_memory(code, WIDE, 0x83, 7, b, first + POINTER_TARGET + 8); /* cmp qword [..], 0 */
+    put8(code, 0);
+    full = put_short_jump(code, JUMP_NOT_EQUAL);
+    put_memory(code, WIDE, 0xc7, 0, a, place - 8); /* mov qword [..], link */
+    put32(code, slow->site.link);
+    put_memory(code, WIDE, STORE, R11, a, place - 16);
+    put_or(code, b, bits | FRAME_OUT_LINKED);
+    told = put_short_jump(code, JUMP);
+    land_short(code, full);
+    put_or(code, b, bits);
+    land_short(code, told);
+    put_memory(code, WIDE, STORE, b, a, place);
+    put_jump_to(code, slow->join);
+}
+
+static void put_pointer_slow(struct frame_code *code, const struct slow_site *slow)
+{
+    uint32_t counted = NO_FIELD;
+    int32_t first = (int32_t)slow->displacement;
+    size_t over;
+
+    land(code, slow->second);
+    put_second(code, slow, &counted);
+    land(code, counted);
+    put_memory(code, 0, GROUP_5, 1, slow->scratch.b, first + POINTER_LINK + LINK_SIZE + LINK_WORD);
+    over = put_short_jump(code, JUMP);
+    land(code, slow->counted);
+    put_memory(code, 0, GROUP_5, 1, slow->scratch.b, first + POINTER_LINK + LINK_WORD);
+    land_short(code, over);
+}
+
 static void put_slow_site(struct frame_code *code, struct slow_site *slow)
 {
-    if (slow->counted != NO_FIELD) {
+    if (slow->site.flags & FRAME_SITE_POINTER) {
+        put_pointer_slow(code, slow);
+    } else if (slow->counted != NO_FIELD) {
         land(code, slow->counted);
         put_memory(code, 0, GROUP_5, 1, slow->scratch.b, (int32_t)slow->displacement);
     }

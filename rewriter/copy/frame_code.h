@@ -40,6 +40,24 @@
  *          mov  b, [frames]
  *          mov  fs:[b + NOTE], rsp
  *
+ * A call by a pointer, which is in r11 by then, compares it with two targets that it knows:
+ *
+ *          cmp  r11, [b + TARGET 0]
+ *          jne  second
+ *          inc  dword [b + LINK 0 + WORD]
+ *          jns  counted
+ *          mov  r11, [b + LINK 0 + CALLEE]
+ *          mov  [a - 8], r11
+ *          mov  r11, [b + GO 0]
+ *  join:   mov  b, [frames]
+ *          mov  fs:[b + NOTE], rsp
+ *          ...
+ *  call:   call r11
+ *
+ * and behind all copies
+ *
+ *  second: likewise with target 1; what is not known gets a note of who calls
+ *
  * A jump that leaves the function is the same, but that its own frame becomes that of the function
  * it leads to: its slot is where the stack pointer is.
  */
@@ -57,6 +75,7 @@ struct frame_place {
     uint16_t dead;           /* registers that nobody reads any more: bit 0 is rax */
     bool is_tail;
     bool is_out;     /* not to a copy */
+    bool is_pointer; /* out, to what r11 leads to */
     bool is_to_leaf; /* to a copy that calls nobody */
 };
 
