@@ -2,12 +2,11 @@
 
 #include "rewriter/code/decode_plain.h"
 #include "rewriter/flow/flow_flags.h"
+#include "rewriter/flow/flow_imports.h"
 #include "support/memory.h"
 #include "support/sorted.h"
 
 #include <stdlib.h>
-
-#define PLT_INSTRUCTIONS 2 /* that a jump through a slot is among */
 
 struct finding {
     struct flow_results *results;
@@ -106,41 +105,15 @@ static bool is_joined(const struct asking *asking, uint64_t address)
     return false;
 }
 
-/* The slot that a stub of the procedure linkage table jumps through; 0 if it is none. */
-static uint64_t slot_of_stub(const struct finding *finding, uint64_t address)
-{
-    const struct flow_source *source = finding->source;
-    const struct function *function = function_list_at(source->functions, address);
-    struct instruction at;
-    size_t room;
-    const uint8_t *bytes = code_at(source->code, address, &room);
-
-    if (!bytes || !function || function->reason != PATCH_PLT)
-        return 0;
-    for (int i = 0; i < PLT_INSTRUCTIONS; i++) {
-        if (!instruction_decode(&finding->decoder, address, bytes, room, &at))
-            return 0;
-        if (at.flow == FLOW_INDIRECT_JUMP && at.is_rip_based)
-            return at.operand;
-        address += at.length;
-        bytes += at.length;
-        room -= at.length;
-    }
-    return 0;
-}
-
 /* Called through a slot: what the loader may put there, if that is the image's own. Whether there
    is such an import at all. */
 static bool mark_import(const struct asking *asking, uint64_t slot)
 {
-    const struct flow_source *source = asking->finding->source;
-    size_t place = partition_point(i, source->import_count, source->imports[i].slot < slot);
+    const struct flow_pointer *import = flow_import_at(asking->finding->source, slot);
 
-    if (place == source->import_count || source->imports[place].slot != slot)
-        return false;
-    if (source->imports[place].target)
-        mark(asking->finding, source->imports[place].target, asking->result);
-    return true;
+    if (import && import->target)
+        mark(asking->finding, import->target, asking->result);
+    return import != NULL;
 }
 
 static void note_call(const struct asking *asking, uint64_t address, uint64_t slot)
@@ -167,7 +140,7 @@ static void mark_callee(const struct asking *asking, const struct instruction *a
     bool is_import;
 
     if (is_direct)
-        slot = slot_of_stub(asking->finding, at->target);
+        slot = flow_stub_slot(asking->finding->source, &asking->finding->decoder, at->target);
     else if (at->is_rip_based)
         slot = at->operand;
     is_import = slot && mark_import(asking, slot);

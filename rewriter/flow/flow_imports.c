@@ -1,0 +1,36 @@
+#include "rewriter/flow/flow_imports.h"
+
+#include "support/sorted.h"
+
+#define PLT_INSTRUCTIONS 2 /* that a jump through a slot is among */
+
+uint64_t flow_stub_slot(const struct flow_source *source, const ZydisDecoder *decoder,
+                        uint64_t address)
+{
+    const struct function *function = function_list_below(source->functions, address);
+    struct instruction at;
+    size_t room;
+    const uint8_t *bytes = code_at(source->code, address, &room);
+
+    if (!bytes || !function || function->reason != PATCH_PLT)
+        return 0;
+    for (int i = 0; i < PLT_INSTRUCTIONS; i++) {
+        if (!instruction_decode(decoder, address, bytes, room, &at))
+            return 0;
+        if (at.flow == FLOW_INDIRECT_JUMP && at.is_rip_based)
+            return at.operand;
+        address += at.length;
+        bytes += at.length;
+        room -= at.length;
+    }
+    return 0;
+}
+
+const struct flow_pointer *flow_import_at(const struct flow_source *source, uint64_t slot)
+{
+    size_t place = partition_point(i, source->import_count, source->imports[i].slot < slot);
+
+    return place < source->import_count && source->imports[place].slot == slot
+               ? &source->imports[place]
+               : NULL;
+}
