@@ -262,6 +262,21 @@ static void examine_all(struct planning *planning)
     copy_survey_end(&planning->survey);
 }
 
+static void find_registers(struct planning *planning)
+{
+    struct copy_plan *plan = planning->plan;
+    struct flow_table *tables = memory_zeroed(plan->table_count, sizeof *tables);
+
+    for (size_t i = 0; i < plan->table_count; i++)
+        tables[i] = plan->tables[i].table;
+    flow_registers_find(&plan->registers,
+                        &(struct flow_registers_scope){.source = &planning->source,
+                                                       .doubts = plan->doubts,
+                                                       .tables = tables,
+                                                       .table_count = plan->table_count});
+    free(tables);
+}
+
 void copy_plan_make(struct copy_plan *plan, const struct patch_plan *patches,
                     struct copy_source *source)
 {
@@ -287,4 +302,6 @@ void copy_plan_make(struct copy_plan *plan, const struct patch_plan *patches,
     copy_trampolines_settle(&planning);
     copy_tables_settle(&planning);
     plan->families = planning.family;
+    if (plan->has_frames)
+        find_registers(&planning);
 }

@@ -223,6 +223,9 @@ static bool put_site(struct emission *emission, const struct source *source,
         .is_pointer = !callee && put_load_pointer(emission, source),
         .slot = copy_slot_at(&emission->slots, source->at->address),
         .part = (uint32_t)emission->part,
+        .dead = source->at->flow == FLOW_CONDITION
+                    ? flow_registers_dead_taken(&emission->plan->registers, source->at->address)
+                    : flow_registers_dead(&emission->plan->registers, source->at->address),
         .is_tail = is_tail,
         .is_out = !callee,
         .is_to_leaf = callee && callee->is_leaf,

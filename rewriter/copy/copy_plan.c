@@ -41,5 +41,6 @@ void copy_plan_free(struct copy_plan *plan)
     free(plan->trampolines);
     free(plan->occupied.words);
     free(plan->families);
+    flow_registers_free(&plan->registers);
     *plan = (struct copy_plan){0};
 }

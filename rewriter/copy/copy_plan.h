@@ -20,6 +20,7 @@
 #define UMBRA_REWRITER_COPY_PLAN_H
 
 #include "rewriter/copy/copy_source.h"
+#include "rewriter/flow/flow_registers.h"
 
 /* In `doubts`: it is neither hooked nor a part of what is. */
 #define COPY_NO_PART 0xff
@@ -51,6 +52,7 @@ struct copy_plan {
     bool has_frames;             /* contexts lie beside frames: frame_code.h */
     uint32_t salt;               /* of the image: it is in the keys of its contexts */
     uint32_t *families;          /* of each part: the one that stands for its family */
+    struct flow_registers registers; /* that are dead at calls; with frames */
 };
 
 void copy_plan_free(struct copy_plan *plan);
