@@ -101,9 +101,14 @@ const struct frame_key *frame_key_before(uint64_t copy)
     return (const struct frame_key *)(copy - FRAME_KEY_SIZE);
 }
 
-static uint64_t copy_of(uint64_t body)
+uint64_t frame_copy_of(uint64_t body)
 {
     return body + 6 + (uint64_t) * (const int32_t *)(body + 2);
+}
+
+const struct image_header *frame_image(const struct frame_key *key)
+{
+    return (const struct image_header *)((uint64_t)key + (uint64_t)key->header);
 }
 
 uint32_t frame_function(const struct frame_key *key)
@@ -132,7 +137,7 @@ struct trace_node *frame_noted_caller(const struct thread *thread, uint64_t slot
     word = *frame_word(thread, noted);
     if (!word || !frame_links_in(word)->node)
         return 0;
-    *is_jump = noted == slot && (word & FRAME_JUMPED_OUT) == FRAME_JUMPED_OUT;
+    *is_jump = noted == slot && (word & FRAME_OUT_BITS) == FRAME_JUMPED_OUT;
     return links_node(thread, frame_links_in(word));
 }
 
@@ -145,73 +150,6 @@ struct trace_node *frame_child(struct thread *thread, struct trace_node *caller,
                       frame_function(key));
 }
 
-/* The image that the function of a key is in, and its first address. */
-static const struct image_header *image_of(const struct frame_key *key)
-{
-    return (const struct image_header *)((uint64_t)key + (uint64_t)key->header);
-}
-
-static uint64_t base_of(const struct image_header *image)
-{
-    return (uint64_t)image - image->header_rva;
-}
-
-/* An address leads to the function of this key at once: it is its own, or its stub's. */
-static bool leads_to(uint64_t address, const struct frame_key *key)
-{
-    const struct image_header *image = image_of(key);
-    const struct image_manifest *manifest =
-        (const struct image_manifest *)(base_of(image) + image->manifest_rva);
-    const struct manifest_function *function =
-        (const struct manifest_function *)((const char *)manifest + manifest->functions) +
-        (key->index & ~STUB_LEAF);
-
-    return address == base_of(image) + function->rva ||
-           address == base_of(image) + function->stub_rva;
-}
-
-/* Which of its targets a site is to know this one as; null: it has no room. */
-static struct trace_link *place_for(struct pointer_links *site, uint64_t target, unsigned *at)
-{
-    for (*at = 0; *at < 2; ++*at)
-        if (site->targets[*at] == target || !site->targets[*at])
-            return &site->links[*at];
-    return 0;
-}
-
-/*
- * The site of a call by a pointer has told its link and its target: it knows what that leads to
- * from now on. In the same image it goes on in the copy, which cannot be gone while the site is
- * there. In another one it goes by the function's own entry, which looks whether the context is its
- * own.
- */
-static void learn(struct thread *thread, const uint64_t *slot, const uint64_t *word,
-                  struct trace_node *node, const struct frame_key *key)
-{
-    struct trace_links *caller = frame_links_in(*word);
-    struct pointer_links *site =
-        (struct pointer_links *)links_at(thread, caller, (uint32_t)word[-1]);
-    const struct image_header *image = image_of(key);
-    bool is_same = *slot - base_of(image) < image->image_size;
-    uint64_t target = word[-2];
-    struct trace_link *link;
-    unsigned at;
-
-    if (!site || !leads_to(target, key) || (links_is_leaf(node) && !is_same))
-        return;
-    link = place_for(site, target, &at);
-    if (!link)
-        return;
-    if (!link->callee)
-        link->callee = (uint64_t)(links_is_leaf(node) ? links_of_leaf(thread, node, key)
-                                                      : links_of(thread, node, key));
-    if (!link->callee)
-        return;
-    link_arm(link, node);
-    site->go[at] = is_same ? (uint64_t)key + FRAME_KEY_SIZE : target;
-    __atomic_store_n(&site->targets[at], target, __ATOMIC_RELEASE);
-}
-
 /* The call is one of a copy's, which is waiting for it. */
 static bool is_from_copy(const struct thread *thread, const uint64_t *slot)
 {
@@ -220,7 +158,7 @@ static bool is_from_copy(const struct thread *thread, const uint64_t *slot)
 
 bool frame_enter(struct thread *thread, const uint64_t *slot, uint64_t body)
 {
-    const struct frame_key *key = frame_key_before(copy_of(body));
+    const struct frame_key *key = frame_key_before(frame_copy_of(body));
     struct trace_node *caller, *node;
     bool is_jump, is_chosen;
     uint64_t *word;
@@ -237,8 +175,6 @@ bool frame_enter(struct thread *thread, const uint64_t *slot, uint64_t body)
     is_chosen = !session.counts_only && invocation_is_chosen(node, links_calls(node) + 1);
     if (!is_chosen)
         links_count(node);
-    if (*word & FRAME_OUT_LINKED)
-        learn(thread, slot, word, node, key);
     if (!is_chosen && !links_is_leaf(node))
         *word = node->passed;
     return !is_chosen;
@@ -246,7 +182,7 @@ bool frame_enter(struct thread *thread, const uint64_t *slot, uint64_t body)
 
 void frame_begin(struct thread *thread, const struct record *record, uint64_t slot, uint64_t body)
 {
-    const struct frame_key *key = frame_key_before(copy_of(body));
+    const struct frame_key *key = frame_key_before(frame_copy_of(body));
 
     if (key->index & STUB_LEAF || !session.is_adaptive || !frames_cover(thread, slot))
         return;

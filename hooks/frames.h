@@ -25,6 +25,8 @@
 #define UMBRA_HOOKS_FRAMES_H
 
 #include "hooks/notes.h"
+
+struct image_header;
 #include "trace/frame_format.h"
 
 /* A thread begins, or a child made by fork goes on: nothing is counted in copies yet. */
@@ -56,6 +58,12 @@ bool frames_cover(struct thread *thread, uint64_t lowest);
 /* The word beside a slot can be used; and which it is. */
 bool frames_has_word(const struct thread *thread, uint64_t slot);
 uint64_t *frame_word(const struct thread *thread, uint64_t slot);
+
+/* The copy that a stub's body leads to. */
+uint64_t frame_copy_of(uint64_t body);
+
+/* The image that the function of a key is in. */
+const struct image_header *frame_image(const struct frame_key *key);
 
 /* The key in front of a copy, and the number of its function. */
 const struct frame_key *frame_key_before(uint64_t copy);

@@ -5,26 +5,34 @@
 #include "hooks/frames.h"
 #include "hooks/invocation.h"
 #include "hooks/links.h"
+#include "hooks/memory.h"
 #include "hooks/session.h"
 #include "hooks/slow_paths.h"
 #include "hooks/stack.h"
 #include "hooks/tree.h"
 #include "trace/image_manifest.h"
 
-#define CALL_SIZE 5
-#define SAVED_R11 80 /* bytes below the stack pointer: linux/sites.S */
+#define CALL_SIZE         5
+#define POINTER_CALL_SIZE 3          /* call r11 */
+#define ENDBR64           0xfa1e0ff3 /* as a word */
+#define SHORT_JUMP        0xeb
+#define NEAR_JUMP         0xe9
+#define SAVED_R11         80 /* bytes below the stack pointer: linux/sites.S */
+
+static const uint8_t stub_begins[] = {0x48, 0x89, 0x4c, 0x24, 0xe8, 0x48, 0x8b, 0x0d};
 
 /* A call in a copy that comes here. */
 struct site_call {
     struct thread *thread;
     const struct frame_site *site;
-    uint64_t slot;    /* of the call */
-    uint64_t own;     /* of the frame that makes it */
-    uint64_t at;      /* address of the call itself */
-    uint64_t ret;     /* that it is to return to */
-    uint64_t callee;  /* the copy that it leads to */
-    uint64_t pointer; /* the stack pointer where it is made */
-    uint64_t pointee; /* of a call by a pointer: what it leads to */
+    const struct frame_key *self; /* of the function that makes it */
+    uint64_t slot;                /* of the call */
+    uint64_t own;                 /* of the frame that makes it */
+    uint64_t at;                  /* address of the call itself */
+    uint64_t ret;                 /* that it is to return to */
+    uint64_t callee;              /* the copy that it leads to */
+    uint64_t pointer;             /* the stack pointer where it is made */
+    uint64_t pointee;             /* of a call by a pointer: what it leads to */
 };
 
 /*
@@ -34,8 +42,7 @@ struct site_call {
 static struct trace_links *adopt(const struct site_call *call)
 {
     struct thread *thread = call->thread;
-    const struct frame_key *key =
-        (const struct frame_key *)((uint64_t)call->site + (uint64_t)call->site->self);
+    const struct frame_key *key = call->self;
     struct trace_node *caller, *node;
     bool is_jump;
 
@@ -51,12 +58,10 @@ static struct trace_links *adopt(const struct site_call *call)
 
 static struct trace_links *own_links(const struct site_call *call)
 {
-    const struct frame_key *key =
-        (const struct frame_key *)((uint64_t)call->site + (uint64_t)call->site->self);
     uint64_t *word = frame_word(call->thread, call->own);
     struct trace_links *links = frame_links_in(*word);
 
-    if (links && !(*word & FRAME_OUT_BITS) && links->key == key->key)
+    if (links && !(*word & FRAME_OUT_BITS) && links->key == call->self->key)
         return links;
     links = adopt(call);
     *word = (uint64_t)links;
@@ -94,6 +99,25 @@ static struct destination go_on(const struct site_call *call)
     return (struct destination){call->at, false};
 }
 
+static uint64_t base_of(const struct image_header *image)
+{
+    return (uint64_t)image - image->header_rva;
+}
+
+/* An address leads to the function of this key at once: it is its own, or its stub's. */
+static bool leads_to(uint64_t address, const struct frame_key *key)
+{
+    const struct image_header *image = frame_image(key);
+    const struct image_manifest *manifest =
+        (const struct image_manifest *)(base_of(image) + image->manifest_rva);
+    const struct manifest_function *function =
+        (const struct manifest_function *)((const char *)manifest + manifest->functions) +
+        (key->index & ~STUB_LEAF);
+
+    return address == base_of(image) + function->rva ||
+           address == base_of(image) + function->stub_rva;
+}
+
 /* A timed call has a record and a thunk, as any other. */
 static struct destination begin_timed(const struct site_call *call, struct trace_node *node)
 {
@@ -107,83 +131,218 @@ static struct destination begin_timed(const struct site_call *call, struct trace
     return (struct destination){record_thunk(record), true};
 }
 
-static struct destination count_call(const struct site_call *call)
+/* The call is one of this context, and counted, by this link from now on. */
+static struct destination count_one(const struct site_call *call, struct trace_link *link,
+                                    struct trace_node *node)
 {
-    struct thread *thread = call->thread;
-    struct trace_links *from = own_links(call);
-    struct trace_link *link = from ? links_at(thread, from, call->site->link) : 0;
-    struct trace_node *node = link ? callee_of(call, from, link) : 0;
-    uint64_t *word = frame_word(thread, call->slot);
     struct destination destination = go_on(call);
 
-    *word = 0;
-    if (!node) {
-        thread->entry->dropped++;
-        return destination;
-    }
     link_hand_on(link, node);
-    if (!(call->site->flags & FRAME_SITE_TAIL) && !session.counts_only &&
-        invocation_is_chosen(node, links_calls(node) + 1))
+    if (call->site->flags & FRAME_SITE_TAIL) /* a jump is not timed */
+        node->gap = 0;
+    if (!session.counts_only && invocation_is_chosen(node, links_calls(node) + 1))
         destination = begin_timed(call, node);
     if (!destination.is_thunk)
         links_count(node);
     link_arm(link, node);
-    if (!links_is_leaf(node))
-        *word = link->callee;
     return destination;
 }
 
-/* What a site by a pointer has counted of calls to this target is handed on. The function that is
-   entered arms the link anew (frames.c). */
-static void hand_on_target(const struct site_call *call, struct pointer_links *site)
+static struct destination count_as_dropped(const struct site_call *call)
 {
-    for (unsigned i = 0; site && i < 2; i++) {
-        struct trace_link *link = &site->links[i];
-
-        if (site->targets[i] == call->pointee && link->callee)
-            link_hand_on(link, links_node(call->thread, (const struct trace_links *)link->callee));
-    }
+    *frame_word(call->thread, call->slot) = 0;
+    call->thread->entry->dropped++;
+    return go_on(call);
 }
 
-static struct destination note_call(const struct site_call *call)
+static uint64_t out_of(const struct site_call *call, const struct trace_links *from)
 {
-    struct trace_links *from = own_links(call);
-    bool is_jump = call->site->flags & FRAME_SITE_TAIL;
-    uint64_t *word = frame_word(call->thread, call->slot);
+    return (uint64_t)from |
+           (call->site->flags & FRAME_SITE_TAIL ? FRAME_JUMPED_OUT : FRAME_CALLED_OUT);
+}
 
-    if (!from)
-        return go_on(call);
-    *word = (uint64_t)from | (is_jump ? FRAME_JUMPED_OUT : FRAME_CALLED_OUT);
-    if (call->site->flags & FRAME_SITE_POINTER) {
-        hand_on_target(call,
-                       (struct pointer_links *)links_at(call->thread, from, call->site->link));
-        *word |= FRAME_OUT_LINKED;
-        word[-1] = call->site->link;
-        word[-2] = call->pointee;
-    }
+/* Goes on with the call, which leads out of copies, or may. */
+static struct destination note_call(const struct site_call *call, const struct trace_links *from)
+{
+    *frame_word(call->thread, call->slot) = out_of(call, from);
     call->thread->frames->note = call->slot + sizeof(uint64_t);
     return go_on(call);
+}
+
+/* The call is made here, to an address. */
+static struct destination go_to(const struct site_call *call, uint64_t address)
+{
+    if (call->site->flags & FRAME_SITE_TAIL)
+        return (struct destination){address, false};
+    *(uint64_t *)call->slot = call->ret;
+    return (struct destination){address, DESTINATION_IN_CALL};
+}
+
+/* What the site's name is bound to: not to this image's own function, or not bound yet. */
+static uint64_t bound_elsewhere(const struct site_call *call)
+{
+    const struct frame_bound_site *bound = (const struct frame_bound_site *)call->site;
+    uint64_t target;
+
+    if (!(call->site->flags & FRAME_SITE_BOUND))
+        return 0;
+    target = *(const uint64_t *)((uint64_t)bound + (uint64_t)bound->slot);
+    return leads_to(target, frame_key_before(call->callee)) ? 0 : target;
+}
+
+static struct destination count_call(const struct site_call *call, struct trace_links *from)
+{
+    struct trace_link *link = links_at(call->thread, from, call->site->link);
+    struct trace_node *node;
+    uint64_t elsewhere = link && !link->callee ? bound_elsewhere(call) : 0;
+    struct destination destination;
+
+    if (elsewhere) {
+        note_call(call, from);
+        return go_to(call, elsewhere);
+    }
+    node = link ? callee_of(call, from, link) : 0;
+    if (!node)
+        return count_as_dropped(call);
+    destination = count_one(call, link, node);
+    if (!links_is_leaf(node))
+        *frame_word(call->thread, call->slot) = link->callee;
+    return call->site->flags & FRAME_SITE_BOUND && !destination.is_thunk ? go_to(call, call->callee)
+                                                                         : destination;
+}
+
+/* The key of the copied function that is entered at an address, which is code; or null. */
+static const struct frame_key *key_at(uint64_t address)
+{
+    const uint8_t *code = (const uint8_t *)address;
+
+    if (*(const uint32_t *)code == ENDBR64)
+        code += sizeof(uint32_t);
+    if (*code == SHORT_JUMP)
+        code += 2 + (int8_t)code[1];
+    if (*code == NEAR_JUMP)
+        code += CALL_SIZE + *(const int32_t *)(code + 1);
+    if (memcmp(code, stub_begins, sizeof stub_begins) != 0 ||
+        !frame_is_body((uint64_t)code + STUB_FRAME_SIZE))
+        return 0;
+    return frame_key_before(frame_copy_of((uint64_t)code + STUB_FRAME_SIZE));
+}
+
+static bool is_in(const struct image_header *image, uint64_t address)
+{
+    return address - base_of(image) < image->image_size;
+}
+
+/* A link for a target that is new to a site: its context, or, of what is not copied, null with
+   link->callee set. Of what is not to be known yet, that is 0. */
+static struct trace_node *meet(const struct site_call *call, struct trace_links *from,
+                               struct trace_link *link)
+{
+    const struct frame_key *key = key_at(call->pointee);
+    const struct image_header *own = frame_image(call->self);
+    bool is_jump = call->site->flags & FRAME_SITE_TAIL, is_same = is_in(own, call->pointee);
+    struct trace_links *links;
+    struct trace_node *node;
+
+    if (key && !leads_to(call->pointee, key))
+        key = 0;
+    if (!key && is_same) /* it may be what binds a name */
+        return 0;
+    if (!key || (key->index & STUB_LEAF && !is_same)) {
+        link->callee = out_of(call, from);
+        link->word = INT32_MIN;
+        return 0;
+    }
+    node = frame_child(call->thread, links_node(call->thread, from), is_jump, call->ret, key);
+    if (!node)
+        return 0;
+    links = links_is_leaf(node) ? links_of_leaf(call->thread, node, key)
+                                : links_of(call->thread, node, key);
+    link->callee = (uint64_t)links;
+    return links ? node : 0;
+}
+
+/* The target's place at the site; a free one, if there is; else 2. */
+static unsigned place_of(const struct pointer_links *site, uint64_t target)
+{
+    unsigned at = 0;
+
+    while (at < 2 && site->targets[at] && site->targets[at] != target)
+        at++;
+    return at;
+}
+
+static struct destination point_call(struct site_call *call, struct trace_links *from)
+{
+    struct pointer_links *site =
+        (struct pointer_links *)links_at(call->thread, from, call->site->link);
+    unsigned at = site ? place_of(site, call->pointee) : 2;
+    struct destination destination = note_call(call, from);
+    struct trace_link *link;
+    struct trace_node *node = 0;
+    bool is_new;
+
+    if (at == 2)
+        return destination;
+    link = &site->links[at];
+    is_new = !site->targets[at];
+    if (is_new)
+        node = meet(call, from, link);
+    else if (!(link->callee & FRAME_OUT_BITS))
+        node = links_node(call->thread, frame_links_in(link->callee));
+    else
+        link->word = INT32_MIN;
+    if (node) {
+        const struct frame_key *key = key_at(call->pointee);
+
+        call->callee = (uint64_t)key + FRAME_KEY_SIZE;
+        destination = count_one(call, link, node);
+        *frame_word(call->thread, call->slot) = link->callee;
+        if (!destination.is_thunk)
+            destination = go_to(call, call->callee);
+    }
+    if (is_new && link->callee) {
+        site->go[at] =
+            node && is_in(frame_image(call->self), call->pointee) ? call->callee : call->pointee;
+        __atomic_store_n(&site->targets[at], call->pointee, __ATOMIC_RELEASE);
+    }
+    return destination;
 }
 
 /* The callee's stub leads to the hook, which finds out all by itself. */
 static struct destination go_by_stub(const struct site_call *call)
 {
     const struct frame_key *key = frame_key_before(call->callee);
-    struct destination destination = {0};
 
-    if (call->site->flags & FRAME_SITE_OUT)
+    if (call->site->flags & (FRAME_SITE_OUT | FRAME_SITE_BOUND))
         return go_on(call);
-    destination.address = (uint64_t)key + (uint64_t)key->body - STUB_FRAME_SIZE;
-    if (!(call->site->flags & FRAME_SITE_TAIL)) {
-        *(uint64_t *)call->slot = call->ret;
-        destination.is_thunk = DESTINATION_IN_CALL;
-    }
-    return destination;
+    return go_to(call, (uint64_t)key + (uint64_t)key->body - STUB_FRAME_SIZE);
 }
 
-static uint64_t branch_target(uint64_t at)
+static struct destination record_call(struct site_call *call)
 {
-    return at + CALL_SIZE + (uint64_t) * (const int32_t *)(at + 1);
+    struct trace_links *from = own_links(call);
+
+    if (!from)
+        return count_as_dropped(call);
+    if (call->site->flags & FRAME_SITE_POINTER)
+        return point_call(call, from);
+    return call->site->flags & FRAME_SITE_OUT ? note_call(call, from) : count_call(call, from);
+}
+
+static bool is_by_register(const struct frame_site *site)
+{
+    return site->flags & (FRAME_SITE_POINTER | FRAME_SITE_BOUND);
+}
+
+/* The copy that the site calls. */
+static uint64_t copy_called(const struct site_call *call)
+{
+    const struct frame_bound_site *bound = (const struct frame_bound_site *)call->site;
+
+    return call->site->flags & FRAME_SITE_BOUND
+               ? (uint64_t)(bound + 1) + (uint64_t)bound->copy
+               : call->at + CALL_SIZE + (uint64_t) * (const int32_t *)(call->at + 1);
 }
 
 /*
@@ -197,6 +356,7 @@ FROM_ASSEMBLY struct destination umbra_slow_site(uint64_t pointer, const struct 
     bool is_jump = site->flags & FRAME_SITE_TAIL;
     struct site_call call = {
         .site = site,
+        .self = (const struct frame_key *)((uint64_t)site + (uint64_t)site->self),
         .pointer = pointer,
         .pointee = *(const uint64_t *)(pointer - SAVED_R11),
         .slot = is_jump ? pointer : pointer - sizeof(uint64_t),
@@ -207,9 +367,9 @@ FROM_ASSEMBLY struct destination umbra_slow_site(uint64_t pointer, const struct 
 
     if (session_is_paused() || session.state != SESSION_RUNNING)
         return go_on(&call);
-    call.ret = call.at + CALL_SIZE;
+    call.ret = call.at + (is_by_register(site) ? POINTER_CALL_SIZE : CALL_SIZE);
     if (!(site->flags & FRAME_SITE_OUT))
-        call.callee = branch_target(call.at);
+        call.callee = copy_called(&call);
     call.thread =
         slow_path_enter((uint64_t *)call.slot, __builtin_frame_address(0), session_ticks());
     if (!call.thread)
@@ -220,7 +380,7 @@ FROM_ASSEMBLY struct destination umbra_slow_site(uint64_t pointer, const struct 
         destination = go_by_stub(&call);
     } else {
         invocations_unwind(call.thread, call.slot, 0, call.thread->now);
-        destination = site->flags & FRAME_SITE_OUT ? note_call(&call) : count_call(&call);
+        destination = record_call(&call);
     }
     thread_publish(call.thread);
     return destination;

@@ -13,17 +13,16 @@
  * in a stub (STUB_INDEX). key is what the function's contexts are known by, and links how many call
  * sites have one: of all parts that jump into one another's middles together.
  *
- * A site that calls by a pointer has four links' room: two targets that it knows, what their contexts
- * are, and where to go on:
+ * A site that calls by a pointer has four links' room: two targets that it knows, what is written
+ * beside the callee's slot for each, and where to go on:
  *
  *      0          8          16     32     48     56
  *      +----------+----------+------+------+------+------+
  *      | target 0 | target 1 | link | link | go 0 | go 1 |
  *      +----------+----------+------+------+------+------+
  *
- * go is the target itself, or, in the same image, its copy. Of a target that is not known, and where
- * there is room for one, the site tells in the two words of the shadow below the slot of the call: the
- * number of its first link, and the target.
+ * go is the target itself, or, in the same image, its copy. Of a target that is not copied the link
+ * counts nothing: it leads to the caller's own context, as a call out of a copy.
  *
  * Where a call takes the slow path, `call [on_site]` stands with this behind it:
  *
@@ -31,10 +30,16 @@
  *      +------+-----+--------+------+-------+---+
  *      | call | own | self   | link | flags | 0 |
  *      +------+-----+--------+------+-------+---+
+ *      0      4
+ *      +------+------+
+ *      | slot | copy |                             only with FRAME_SITE_BOUND
+ *      +------+------+
  *
  * call: distance from here to the call, or jump, itself; own: how far the slot of the function's
  * own return address is above the stack pointer there, or above rbp (FRAME_SITE_RBP); self:
- * distance to the function's own key; link: number of the site's link.
+ * distance to the function's own key; link: number of the site's link; slot: distance from that first line to a word that the
+ * dynamic linker binds by name; copy: distance from what follows it to the copy that is called if it
+ * binds the name to this image's own function. r11 is what it is bound to.
  */
 #ifndef UMBRA_FRAME_FORMAT_H
 #define UMBRA_FRAME_FORMAT_H
@@ -48,11 +53,13 @@
 #define FRAME_BODY_JUMP 0xe93e
 
 /* flags: a jump out of the function, whose return address is on top of the stack; own counts from rbp;
-   not to a copy: what is called is told who calls; by a pointer, which is in r11. */
+   not to a copy: what is called is told who calls; by a pointer, which is in r11; to a copy, if the
+   dynamic linker binds the function's name to this image's own. */
 #define FRAME_SITE_TAIL    1
 #define FRAME_SITE_RBP     2
 #define FRAME_SITE_OUT     4
 #define FRAME_SITE_POINTER 8
+#define FRAME_SITE_BOUND   16
 
 #define SLOT_FRAMES 16 /* from where the thread has its state's address */
 
@@ -66,8 +73,7 @@
    is there. Or, of a call out of a copy, those of its caller, and one of these. */
 #define FRAME_CALLED_OUT 1
 #define FRAME_JUMPED_OUT 3
-#define FRAME_OUT_LINKED 4 /* likewise, by a pointer for whose target the site has room */
-#define FRAME_OUT_BITS   7
+#define FRAME_OUT_BITS   3
 
 /* Fields of struct trace_links and struct trace_link. */
 #define POINTER_LINKS  4
@@ -99,6 +105,11 @@ struct frame_site {
     int32_t call, own, self;
     uint16_t link;
     uint8_t flags, reserved;
+};
+
+struct frame_bound_site {
+    struct frame_site site;
+    int32_t slot, copy;
 };
 
 struct frame_words {

@@ -72,7 +72,7 @@
     hidden_function umbra_site_by_stub
     .cfi_startproc
     load_call
-    test    byte ptr [rax + SITE_FLAGS], FRAME_SITE_OUT
+    test    byte ptr [rax + SITE_FLAGS], FRAME_SITE_OUT | FRAME_SITE_BOUND
     jnz     2f
     test    byte ptr [rax + SITE_FLAGS], FRAME_SITE_TAIL
     lea     rcx, [rcx + CALL_SIZE]

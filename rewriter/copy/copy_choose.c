@@ -302,6 +302,11 @@ void copy_plan_make(struct copy_plan *plan, const struct patch_plan *patches,
     copy_trampolines_settle(&planning);
     copy_tables_settle(&planning);
     plan->families = planning.family;
-    if (plan->has_frames)
-        find_registers(&planning);
+    if (!plan->has_frames)
+        return;
+    find_registers(&planning);
+    plan->import_count = planning.source.import_count;
+    plan->imports = memory_zeroed(plan->import_count, sizeof *plan->imports);
+    for (size_t i = 0; i < plan->import_count; i++)
+        plan->imports[i] = planning.source.imports[i];
 }

@@ -4,6 +4,7 @@
 #include "rewriter/copy/copy_depth.h"
 #include "rewriter/copy/copy_survey.h"
 #include "rewriter/copy/frame_code.h"
+#include "rewriter/flow/flow_imports.h"
 #include "rewriter/patch/import_sites.h"
 #include "support/memory.h"
 #include "support/progress.h"
@@ -21,7 +22,6 @@
 #define X86_CALL          0xe8
 #define X86_JUMP          0xe9
 #define X86_ADDRESS_WIDTH 0x67
-#define PLT_STUB_SIZE     16
 
 struct emission {
     struct copy_writer *writer;
@@ -146,26 +146,6 @@ static void put_mark(struct emission *emission)
         copy_put_mark(emission->writer, (uint32_t)emission->depth.now + sizeof(uint64_t));
 }
 
-/* The slot that a stub of the linker's jumps through; 0: it is none. */
-static uint64_t slot_of_plt(const struct emission *emission, uint64_t target)
-{
-    const struct function *function = function_list_at(emission->patches->functions, target);
-    size_t size;
-    const uint8_t *bytes = code_at(emission->patches->code, target, &size);
-    int32_t distance;
-
-    if (!bytes || !function || function->reason != PATCH_PLT || size < PLT_STUB_SIZE)
-        return 0;
-    if (memcmp(bytes, "\xf3\x0f\x1e\xfa", 4) == 0) /* endbr64 */
-        bytes += 4, target += 4;
-    if (*bytes == 0xf2) /* bnd */
-        bytes++, target++;
-    if (bytes[0] != 0xff || bytes[1] != 0x25)
-        return 0;
-    memcpy(&distance, bytes + 2, sizeof distance);
-    return target + 6 + (uint64_t)(int64_t)distance;
-}
-
 /* mov r11, [slot] */
 static void put_load_slot(struct copy_writer *writer, uint64_t slot)
 {
@@ -197,44 +177,6 @@ static void put_load_operand(struct copy_writer *writer, const struct source *so
            sizeof distance);
 }
 
-/* Puts what a call or jump leads to into r11, if it goes by a pointer. */
-static bool put_load_pointer(struct emission *emission, const struct source *source)
-{
-    bool is_indirect =
-        source->at->flow == FLOW_INDIRECT_CALL || source->at->flow == FLOW_INDIRECT_JUMP;
-    uint64_t slot = 0;
-
-    if (source->import || !frame_code_has_room(emission->frames, (uint32_t)emission->part))
-        return false;
-    if (!is_indirect && source->target == source->at->target)
-        slot = slot_of_plt(emission, source->target);
-    if (is_indirect)
-        put_load_operand(emission->writer, source);
-    else if (slot)
-        put_load_slot(emission->writer, slot);
-    return is_indirect || slot;
-}
-
-/* What stands in front of a call, or of a jump that leaves. True: it is to go to r11. */
-static bool put_site(struct emission *emission, const struct source *source,
-                     const struct function *callee, bool is_tail)
-{
-    struct frame_place place = {
-        .is_pointer = !callee && put_load_pointer(emission, source),
-        .slot = copy_slot_at(&emission->slots, source->at->address),
-        .part = (uint32_t)emission->part,
-        .dead = source->at->flow == FLOW_CONDITION
-                    ? flow_registers_dead_taken(&emission->plan->registers, source->at->address)
-                    : flow_registers_dead(&emission->plan->registers, source->at->address),
-        .is_tail = is_tail,
-        .is_out = !callee,
-        .is_to_leaf = callee && callee->is_leaf,
-    };
-
-    frame_code_put_site(emission->frames, &place);
-    return place.is_pointer;
-}
-
 /* The copied function that a call or jump leads to, if it is to be counted here; else null. */
 static const struct function *counted(const struct emission *emission,
                                       const struct function *function)
@@ -245,6 +187,80 @@ static const struct function *counted(const struct emission *emission,
                    !frame_code_has_room(emission->frames, (uint32_t)emission->part)
                ? NULL
                : callee;
+}
+
+/* The slot that a call or jump goes through, by a stub of the linker's or by itself; 0: none. */
+static uint64_t slot_of(const struct emission *emission, const struct source *source)
+{
+    const struct flow_source imports = {.code = emission->patches->code,
+                                        .functions = emission->patches->functions};
+    const struct instruction *at = source->at;
+
+    if (at->flow == FLOW_INDIRECT_CALL || at->flow == FLOW_INDIRECT_JUMP)
+        return at->is_rip_based ? source->target : 0;
+    return source->target == at->target ? flow_stub_slot(&imports, &emission->decoder, at->target)
+                                        : 0;
+}
+
+/* The copied function of this image that such a slot is bound to, unless another image has one of its
+   name; or null. */
+static const struct function *bound_to(const struct emission *emission, uint64_t slot)
+{
+    const struct copy_plan *plan = emission->plan;
+    const struct flow_source source = {.imports = plan->imports,
+                                       .import_count = plan->import_count};
+    const struct flow_pointer *import = slot ? flow_import_at(&source, slot) : NULL;
+
+    return import && import->target
+               ? counted(emission, function_list_at(emission->patches->functions, import->target))
+               : NULL;
+}
+
+/* Puts what a call or jump leads to into r11, if it goes by a pointer. */
+static void put_pointer(struct emission *emission, const struct source *source,
+                        struct frame_place *place)
+{
+    bool is_indirect =
+        source->at->flow == FLOW_INDIRECT_CALL || source->at->flow == FLOW_INDIRECT_JUMP;
+    uint64_t slot = slot_of(emission, source);
+    const struct function *own = bound_to(emission, slot);
+
+    if (source->import || (!is_indirect && !slot) ||
+        !frame_code_has_room(emission->frames, (uint32_t)emission->part))
+        return;
+    if (is_indirect)
+        put_load_operand(emission->writer, source);
+    else
+        put_load_slot(emission->writer, slot);
+    place->is_pointer = !own;
+    if (!own)
+        return;
+    place->slot_bound = slot;
+    place->callee = own->address;
+    place->is_out = false;
+    place->is_to_leaf = own->is_leaf;
+}
+
+/* What stands in front of a call, or of a jump that leaves. True: it is to go to r11. */
+static bool put_site(struct emission *emission, const struct source *source,
+                     const struct function *callee, bool is_tail)
+{
+    const struct flow_registers *registers = &emission->plan->registers;
+    uint64_t address = source->at->address;
+    struct frame_place place = {
+        .slot = copy_slot_at(&emission->slots, address),
+        .part = (uint32_t)emission->part,
+        .dead = source->at->flow == FLOW_CONDITION ? flow_registers_dead_taken(registers, address)
+                                                   : flow_registers_dead(registers, address),
+        .is_tail = is_tail,
+        .is_out = !callee,
+        .is_to_leaf = callee && callee->is_leaf,
+    };
+
+    if (!callee)
+        put_pointer(emission, source, &place);
+    frame_code_put_site(emission->frames, &place);
+    return place.is_pointer || place.slot_bound;
 }
 
 static void emit_call(struct emission *emission, const struct source *source)
@@ -260,7 +276,7 @@ static void emit_call(struct emission *emission, const struct source *source)
     if (is_pointer)
         copy_put(emission->writer, "\x41\xff\xd3", 3); /* call r11 */
     else if (callee)
-        copy_put_entry_branch(emission->writer, X86_CALL, callee->address);
+        copy_put_entry(emission->writer, "\xe8", 1, callee->address);
     else
         put_leaving(emission->writer, source);
     copy_note_site(emission->writer, at->address + at->length);
@@ -300,7 +316,7 @@ static void emit_exit(struct emission *emission, const struct source *source)
     if (is_pointer)
         put_pointer_jump(emission->writer);
     else if (callee)
-        copy_put_entry_branch(emission->writer, X86_JUMP, callee->address);
+        copy_put_entry(emission->writer, "\xe9", 1, callee->address);
     else
         put_leaving(emission->writer, source);
 }
@@ -508,7 +524,7 @@ static size_t begin_copy(struct emission *emission, const struct function *funct
     if (emission->frames)
         frame_code_put_key(emission->frames, part);
     else
-        copy_put_entry(emission->writer, function, part);
+        copy_put_front(emission->writer, function, part);
     return start;
 }
 
@@ -583,7 +599,7 @@ static void resolve_branches(struct copy_writer *writer, const struct function_l
         uint64_t next = writer->stubs->address + branch->field + sizeof(uint32_t), target;
         uint32_t distance;
 
-        while (next > copy->address + copy->size)
+        while (!branch->is_entry && next > copy->address + copy->size)
             copy++;
         target = branch->is_entry ? entry_address(set, functions, branch->target, has_frames)
                                   : branch_address(set, functions, copy, branch->target);

@@ -56,9 +56,9 @@ void copy_put_branch(struct copy_writer *writer, const void *opcode, size_t size
     put_branch(writer, (struct copy_branch){.target = target});
 }
 
-void copy_put_entry_branch(struct copy_writer *writer, uint8_t opcode, uint64_t function)
+void copy_put_entry(struct copy_writer *writer, const void *opcode, size_t size, uint64_t function)
 {
-    copy_put(writer, &opcode, 1);
+    copy_put(writer, opcode, size);
     put_branch(writer, (struct copy_branch){.is_entry = true, .target = function});
 }
 
@@ -187,7 +187,7 @@ static const struct copy_code *front_of(const struct function *function)
     return function->is_leaf ? &copy_front_of_leaf : &copy_front;
 }
 
-void copy_put_entry(struct copy_writer *writer, const struct function *function, uint32_t index)
+void copy_put_front(struct copy_writer *writer, const struct function *function, uint32_t index)
 {
     const struct copy_code *front = front_of(function);
     uint64_t here = copy_here(writer);

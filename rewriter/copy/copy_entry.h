@@ -50,7 +50,7 @@ void copy_put_relative(struct copy_writer *writer, const void *opcode, size_t si
                        uint64_t target);
 void copy_put_branch(struct copy_writer *writer, const void *opcode, size_t size, uint64_t target);
 /* Likewise, to where the copy of a function is entered. */
-void copy_put_entry_branch(struct copy_writer *writer, uint8_t opcode, uint64_t function);
+void copy_put_entry(struct copy_writer *writer, const void *opcode, size_t size, uint64_t function);
 /* An instruction whose operand is a word of the hook word's page, and `behind` zeros. */
 void copy_put_with_word(struct copy_writer *writer, const void *opcode, size_t size, size_t word,
                         size_t behind);
@@ -63,7 +63,7 @@ void copy_note_site(struct copy_writer *writer, uint64_t original);
 void copy_put_shared(struct copy_writer *writer);
 
 /* What stands in front of a function's first instruction: first what its stub leads to. */
-void copy_put_entry(struct copy_writer *writer, const struct function *function, uint32_t index);
+void copy_put_front(struct copy_writer *writer, const struct function *function, uint32_t index);
 /* How far in front of the first instruction that stands which calls in copies lead to. */
 uint64_t copy_entry_distance(const struct function *function);
 

@@ -41,6 +41,7 @@ void copy_plan_free(struct copy_plan *plan)
     free(plan->trampolines);
     free(plan->occupied.words);
     free(plan->families);
+    free(plan->imports);
     flow_registers_free(&plan->registers);
     *plan = (struct copy_plan){0};
 }

@@ -52,6 +52,8 @@ struct copy_plan {
     bool has_frames;             /* contexts lie beside frames: frame_code.h */
     uint32_t salt;               /* of the image: it is in the keys of its contexts */
     uint32_t *families;          /* of each part: the one that stands for its family */
+    struct flow_pointer *imports; /* as in flow_source */
+    size_t import_count;
     struct flow_registers registers; /* that are dead at calls; with frames */
 };
 

@@ -31,6 +31,7 @@ struct slow_site {
         displacement; /* of the link's word, from b; of a call by a pointer, of its first link */
     uint32_t second;  /* of a call by a pointer: field of the jump where it is not target 0 */
     uint64_t join;    /* likewise: where to go on with a target that is known */
+    uint64_t bound_slot, bound_callee; /* of the place */
 };
 
 struct frame_code {
@@ -92,16 +93,17 @@ static void put_memory(struct frame_code *code, uint8_t rex, uint8_t opcode, uns
         put32(code, (uint32_t)displacement);
 }
 
-#define WIDE       8 /* REX.W */
-#define LOAD       0x8b
-#define LEA        0x8d
-#define STORE      0x89
-#define ADD_LOAD   0x03
-#define SUB_LOAD   0x2b
-#define CMP_LOAD   0x3b
-#define GROUP_5    0xff /* inc, dec: by `reg` */
-#define IN_THREAD  0x64 /* prefix: fs */
-#define TAKES_WORD 0x81 /* cmp, or: by `reg`, with 32 bits behind it */
+#define WIDE         8 /* REX.W */
+#define LOAD         0x8b
+#define LEA          0x8d
+#define STORE        0x89
+#define ADD_LOAD     0x03
+#define SUB_LOAD     0x2b
+#define CMP_LOAD     0x3b
+#define GROUP_5      0xff /* inc, dec: by `reg` */
+#define IN_THREAD    0x64 /* prefix: fs */
+#define GROUP_8_BITS 0x83 /* cmp, or: by `reg`, with 8 bits behind it */
+#define TAKES_WORD   0x81 /* cmp, or: by `reg`, with 32 bits behind it */
 
 static void put_thread(struct frame_code *code, uint8_t opcode, unsigned reg, unsigned base,
                        int32_t displacement)
@@ -317,6 +319,7 @@ static uint8_t flags_of(const struct frame_place *place)
 {
     return (uint8_t)((place->is_tail ? FRAME_SITE_TAIL : 0) | (place->is_out ? FRAME_SITE_OUT : 0) |
                      (place->is_pointer ? FRAME_SITE_POINTER : 0) |
+                     (place->slot_bound ? FRAME_SITE_BOUND : 0) |
                      (place->slot.base == RETURN_SLOT_RBP ? FRAME_SITE_RBP : 0));
 }
 
@@ -328,7 +331,9 @@ bool frame_code_has_room(const struct frame_code *code, uint32_t part)
 void frame_code_put_site(struct frame_code *code, const struct frame_place *place)
 {
     struct slow_site slow = {
-        .scratch = choose_scratch(place->dead, place->is_pointer),
+        .scratch = choose_scratch(place->dead, place->is_pointer || place->slot_bound),
+        .bound_slot = place->slot_bound,
+        .bound_callee = place->callee,
         .part = place->part,
         .site = {.own = (int32_t)place->slot.offset, .flags = flags_of(place)},
     };
@@ -348,6 +353,8 @@ void frame_code_put_site(struct frame_code *code, const struct frame_place *plac
         put_note(code, place, &slow.scratch);
     else
         put_count(code, place, &slow);
+    if (place->slot_bound)
+        copy_put_entry(code->writer, "\x4c\x8d\x1d", 3, place->callee); /* lea r11, [copy] */
     put_restores(code, &slow.scratch);
     slow.call = copy_here(code->writer);
     distance = (uint32_t)(bytes_of(code)->size - over - sizeof distance);
@@ -412,34 +419,29 @@ static void land_short(struct frame_code *code, size_t from)
 }
 
 #define JUMP_NOT_EQUAL 0x75
+#define JUMP_EQUAL     0x74
 #define JUMP           0xeb
 
-/* Where r11 is not target 0. */
-static void put_second(struct frame_code *code, const struct slow_site *slow, uint32_t *counted)
+/* Where r11 is not target 0. *unknown: a short jump, where it is none and there is room for it. */
+static void put_second(struct frame_code *code, const struct slow_site *slow, uint32_t *counted,
+                       size_t *unknown)
 {
     unsigned a = slow->scratch.a, b = slow->scratch.b;
     int32_t first = (int32_t)slow->displacement;
     bool is_tail = slow->site.flags & FRAME_SITE_TAIL;
     int32_t place = callee_place(is_tail);
     uint8_t bits = is_tail ? FRAME_JUMPED_OUT : FRAME_CALLED_OUT;
-    size_t unknown, full, told;
+    size_t other;
 
     put_memory(code, WIDE, CMP_LOAD, R11, b, first + POINTER_TARGET + 8);
-    unknown = put_short_jump(code, JUMP_NOT_EQUAL);
+    other = put_short_jump(code, JUMP_NOT_EQUAL);
     put_known_target(code, slow, 1, place, counted);
     put_jump_to(code, slow->join);
-    land_short(code, unknown);
-    put_memory(code, WIDE, 0x83, 7, b, first + POINTER_TARGET + 8); /* cmp qword [..], 0 */
+    land_short(code, other);
+    put_memory(code, WIDE, GROUP_8_BITS, 7, b, first + POINTER_TARGET + 8); /* cmp qword [..], 0 */
     put8(code, 0);
-    full = put_short_jump(code, JUMP_NOT_EQUAL);
-    put_memory(code, WIDE, 0xc7, 0, a, place - 8); /* mov qword [..], link */
-    put32(code, slow->site.link);
-    put_memory(code, WIDE, STORE, R11, a, place - 16);
-    put_or(code, b, bits | FRAME_OUT_LINKED);
-    told = put_short_jump(code, JUMP);
-    land_short(code, full);
+    *unknown = put_short_jump(code, JUMP_EQUAL);
     put_or(code, b, bits);
-    land_short(code, told);
     put_memory(code, WIDE, STORE, b, a, place);
     put_jump_to(code, slow->join);
 }
@@ -448,16 +450,17 @@ static void put_pointer_slow(struct frame_code *code, const struct slow_site *sl
 {
     uint32_t counted = NO_FIELD;
     int32_t first = (int32_t)slow->displacement;
-    size_t over;
+    size_t over, unknown;
 
     land(code, slow->second);
-    put_second(code, slow, &counted);
+    put_second(code, slow, &counted, &unknown);
     land(code, counted);
     put_memory(code, 0, GROUP_5, 1, slow->scratch.b, first + POINTER_LINK + LINK_SIZE + LINK_WORD);
     over = put_short_jump(code, JUMP);
     land(code, slow->counted);
     put_memory(code, 0, GROUP_5, 1, slow->scratch.b, first + POINTER_LINK + LINK_WORD);
     land_short(code, over);
+    land_short(code, unknown);
 }
 
 static void put_slow_site(struct frame_code *code, struct slow_site *slow)
@@ -475,6 +478,10 @@ static void put_slow_site(struct frame_code *code, struct slow_site *slow)
     slow->site.call = (int32_t)(slow->call - copy_here(code->writer));
     slow->site.self = (int32_t)(key_of_part(code, slow->part) - copy_here(code->writer));
     copy_put(code->writer, &slow->site, sizeof slow->site);
+    if (!slow->bound_slot)
+        return;
+    put32(code, (uint32_t)(slow->bound_slot - (copy_here(code->writer) - sizeof slow->site)));
+    copy_put_entry(code->writer, "", 0, slow->bound_callee);
 }
 
 static void fill_in_links(struct frame_code *code)

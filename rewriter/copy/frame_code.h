@@ -76,6 +76,9 @@ struct frame_place {
     bool is_tail;
     bool is_out;     /* not to a copy */
     bool is_pointer; /* out, to what r11 leads to */
+    uint64_t
+        slot_bound;  /* to a copy, if the word there is bound to `callee`; r11 is that word. Or 0 */
+    uint64_t callee; /* likewise: the function's address */
     bool is_to_leaf; /* to a copy that calls nobody */
 };
 
