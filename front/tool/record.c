@@ -20,6 +20,7 @@
 #include "front/recording/new_recording.h"
 #include "front/supervisor/supervisor.h"
 #include "front/tool/inside.h"
+#include "front/tool/unrecorded.h"
 #include "support/memory.h"
 
 #define STATUS_NOT_FOUND 127
@@ -336,6 +337,24 @@ static bool has_times(const struct options *options)
     return has;
 }
 
+/* why: no process was recorded. */
+static void tell_nothing(const struct recording *recording, const char *why,
+                         enum new_recording_end end)
+{
+    const char *name = recording->name;
+    char *quoted = say_quoted(name);
+
+    if (end == NEW_RECORDING_GONE)
+        say("no process was recorded: %s; %s is the earlier recording", why, name);
+    else if (end == NEW_RECORDING_FAILED)
+        say("no process was recorded: %s; the earlier recording keeps its name, this one is %s: "
+            "umbra ls --left %s",
+            why, name, quoted);
+    else
+        say("%s: no process was recorded: %s", name, why);
+    free(quoted);
+}
+
 static void tell(const struct recording *recording, const struct options *options)
 {
     const char *text = has_times(options) ? "" : " --text";
@@ -351,9 +370,7 @@ static void tell(const struct recording *recording, const struct options *option
     else if (left)
         say("%zu file%s left as %s: umbra ls --left %s", left, left == 1 ? " was" : "s were",
             left == 1 ? "it is" : "they are", quoted);
-    if (!traces)
-        say("%s: no process was recorded", recording->name);
-    else if (!strcmp(recording->name, RECORDING_DEFAULT))
+    if (!strcmp(recording->name, RECORDING_DEFAULT))
         say("%zu process%s recorded in %s; to see it: umbra report%s", traces,
             traces == 1 ? "" : "es", recording->name, text);
     else
@@ -454,6 +471,24 @@ static bool start(struct run *run, const char *instance, int *status)
     return ok;
 }
 
+static void conclude(struct run *run)
+{
+    const struct recording *recording = &run->made.recording;
+    enum new_recording_end end;
+    char *why = NULL;
+
+    if (recording_count_traces(recording) == 0)
+        why = unrecorded_find_why(recording, run->path);
+    if (why && run->options.is_verbose)
+        recording_show_left(recording, stderr);
+    end = new_recording_end(&run->made);
+    if (why && !run->options.is_quiet)
+        tell_nothing(recording, why, end);
+    else if (!why)
+        tell(recording, &run->options);
+    free(why);
+}
+
 /* Nothing began. Of a wrong option call_trace_service has said so, and a key or a signal was meant
    for the program, too: all else is no reason not to run it. */
 static int end_without(struct run *run, int status)
@@ -502,7 +537,7 @@ int record_main(int count, char **arguments)
     meeting_place_leave(recording);
     if (!run.options.children)
         keep_program_alone(recording);
-    tell(recording, &run.options);
+    conclude(&run);
     end_as(status);
     return status;
 }

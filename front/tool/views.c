@@ -86,11 +86,16 @@ static const char *recording_or_default(const struct asked *asked)
 
 static void add_traces(struct words *words, const struct recording *recording)
 {
-    if (!recording_count_traces(recording))
-        say_and_exit(STATUS_FAILED,
-                     "%s: no process was recorded; what was left as it is, and why: umbra ls "
-                     "--left %s",
-                     recording->name, say_quoted(recording->name));
+    const char *separator = ": ";
+    char *why;
+
+    if (!recording_count_traces(recording)) {
+        why = recording_value(recording, "why");
+        if (!why)
+            separator = "; what was left as it is, and why: umbra ls --left ";
+        say_and_exit(STATUS_FAILED, "%s: no process was recorded%s%s", recording->name, separator,
+                     why ? why : say_quoted(recording->name));
+    }
     words_print(words, "%s/traces", recording->folder);
 }
 
