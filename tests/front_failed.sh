@@ -85,7 +85,11 @@ echo '-- a program that is there, but cannot be run'
 printf 'int main(void) { return 0; }\n' | gcc -x c - -Wl,--dynamic-linker=/no/linker -o unlinked
 umbra record -o unlinked.data -- ./unlinked 2>said && status=0 || status=$?
 equal 'its status' "$status" 127
-contains said '^umbra: unlinked.data: no process was recorded: ./unlinked: cannot be run: the dynamic linker or'
+contains said '^umbra: unlinked.data: no process was recorded: ./unlinked: cannot be run: the dynamic linker that it names is not there$'
+printf '#!/no/interpreter\n' >script
+umbra record --quiet -o unlinked.data -- ./script 2>said && status=0 || status=$?
+equal 'a script without interpreter' "$status $(<said)" \
+    '127 umbra: ./script: cannot be run: its first line names /no/interpreter, which is not there or needs what is not there'
 
 echo '-- no room'
 mkdir small

@@ -181,7 +181,7 @@ if unshare -Urm mount -t tmpfs none small 2>/dev/null; then
     # shellcheck disable=SC2016
     unshare -Urm sh -c 'mount -t tmpfs -o size=8k none small
         "$1" report room.data --output-file=small/page.html' sh "$umbra" >said 2>&1 || true
-    contains said '^grinder: small/page.html: cannot be written: No space left on device$'
+    contains said '^umbra report: small/page.html: cannot be written: No space left on device$'
 fi
 
 # A function that is not to be hooked.

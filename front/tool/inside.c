@@ -127,10 +127,6 @@ int inside_main(int count, char **arguments)
     umask(mask);
     execvp(path, arguments); /* a text without #! goes to the shell, as from a shell */
     error = errno;
-    why = error == ENOENT && access(path, F_OK) == 0
-              ? "the dynamic linker or interpreter that it names is not there"
-              : strerror(error);
-    say("%s: cannot be run: %s", arguments[0], why);
-    unrecorded_note(&recording, arguments[0], why);
+    unrecorded_tell(&recording, arguments[0], path, error);
     return error == ENOENT ? 127 : STATUS_NOT_RUN;
 }

@@ -121,6 +121,11 @@ static void take_option(struct options *options, int code, const char *name)
     case OPTION_LEAVE:
         words_add(&options->leave, optarg);
         break;
+    case 'F':
+        hand_on(&options->service, name, optarg);
+        break;
+    case 'g': /* who calls whom is always recorded */
+        break;
     case 'o':
     case OPTION_OUTPUT:
         options->output = optarg;
@@ -131,13 +136,37 @@ static void take_option(struct options *options, int code, const char *name)
     case OPTION_IN_PLACE:
         options->in_place = read_yes("in-place", optarg);
         break;
+    case 'v':
     case OPTION_VERBOSE:
         options->is_verbose = true;
         break;
+    case 'q':
     case OPTION_QUIET:
         options->is_quiet = true;
         break;
     }
+}
+
+/* What perf record is asked for, and Umbra cannot do. */
+#define OF_OTHERS "pae"
+
+static _Noreturn void refuse_option(const char *word)
+{
+    static const struct {
+        const char *option, *what;
+    } known[] = {
+        {"-p", "Umbra records a program from its beginning, and joins none that runs"},
+        {"--pid", "Umbra records a program from its beginning, and joins none that runs"},
+        {"-a", "Umbra records a program and what that runs, not the whole system"},
+        {"-e", "Umbra records calls and their times, no events of the processor"},
+        {"--event", "Umbra records calls and their times, no events of the processor"},
+    };
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+        if (!strncmp(word, known[i].option, strlen(known[i].option)))
+            say_and_exit(STATUS_USAGE, "record: %s: %s: umbra record -- PROGRAM [ARGUMENT…]",
+                         known[i].option, known[i].what);
+    say_wrong_option("record", word);
 }
 
 static void read_options(struct options *options, int count, char **arguments)
@@ -146,10 +175,12 @@ static void read_options(struct options *options, int count, char **arguments)
 
     *options = (struct options){.output = RECORDING_DEFAULT, .children = true, .in_place = true};
     opterr = 0;
-    while ((code = getopt_long(count, arguments, "+o:", option_table, &which)) >= 0) {
+    while ((code = getopt_long(count, arguments, "+o:qvgF:p:ae:", option_table, &which)) >= 0) {
         if (code == '?')
-            say_wrong_option("record", arguments[optind - 1]);
-        take_option(options, code, code == 'o' ? "o" : option_table[which].name);
+            refuse_option(arguments[optind - 1]);
+        if (strchr(OF_OTHERS, code))
+            refuse_option((char[]){'-', (char)code, 0});
+        take_option(options, code, code < ' ' ? option_table[which].name : "samples");
     }
     options->program = arguments + optind;
     if (!*options->program)
@@ -268,14 +299,13 @@ static bool run_command(char *const *command, int *result)
     sigaction(SIGINT, NULL, &interrupt);
     sigaction(SIGQUIT, NULL, &quit);
     set_signals();
-    say_command(command);
     child = fork();
     if (child == 0) {
         sigaction(SIGINT, &interrupt, NULL);
         sigaction(SIGQUIT, &quit, NULL);
         signal(SIGTERM, SIG_DFL);
         signal(SIGHUP, SIG_DFL);
-        execv(command[0], command);
+        tool_become(command);
         _exit(STATUS_NOT_FOUND);
     }
     running = child;

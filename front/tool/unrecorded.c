@@ -8,18 +8,11 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "front/base/say.h"
 #include "front/files/image_kind.h"
 #include "support/memory.h"
 
 #define MOST_INTERPRETERS 5 /* of a script whose interpreter is a script; the kernel's limit */
-
-void unrecorded_note(const struct recording *recording, const char *program, const char *why)
-{
-    char *text = memory_print("%s: cannot be run: %s", program, why);
-
-    recording_note(recording, "why", text);
-    free(text);
-}
 
 static bool look_at(const char *path, struct image_look *look)
 {
@@ -29,6 +22,31 @@ static bool look_at(const char *path, struct image_look *look)
     if (name >= 0)
         close(name);
     return is;
+}
+
+/* Of what is there, and the kernel says ENOENT; to be freed. */
+static char *find_missing(const char *path)
+{
+    struct image_look look;
+
+    if (look_at(path, &look) && look.kind == IMAGE_KIND_SCRIPT)
+        return memory_print("its first line names %s, which is not there or needs what is not "
+                            "there",
+                            look.interpreter);
+    return memory_copy_string("the dynamic linker that it names is not there");
+}
+
+void unrecorded_tell(const struct recording *recording, const char *program, const char *path,
+                     int error)
+{
+    char *why = error == ENOENT && access(path, F_OK) == 0 ? find_missing(path)
+                                                           : memory_copy_string(strerror(error));
+    char *text = memory_print("%s: cannot be run: %s", program, why);
+
+    say("%s", text);
+    recording_note(recording, "why", text);
+    free(why);
+    free(text);
 }
 
 /* Without links, as `files` has it; to be freed. */

@@ -4,8 +4,10 @@
 
 #include "front/recording/recording.h"
 
-/* Notes that the program cannot be run, and why. */
-void unrecorded_note(const struct recording *recording, const char *program, const char *why);
+/* Says that the program at that path cannot be executed, and why; error: its errno. The recording
+   keeps it. */
+void unrecorded_tell(const struct recording *recording, const char *program, const char *path,
+                     int error);
 
 /* "PATH: REASON", of the program at that path, or of the interpreter if it is a script; to be
    freed. The recording keeps it, and other verbs show it. */
