@@ -81,6 +81,36 @@ contains said '^umbra record: --timing=often: expected '
 grinder --mode=profile --nosuch x 2>said && fail 'a wrong option' || true
 contains said '^grinder: --nosuch: unknown option; see grinder --help$'
 
+echo '-- a function without a name, in a program that is linked to a fixed address'
+cat >fixed.c <<'END_OF_SOURCE'
+#include <stdio.h>
+__attribute__((noinline, noclone)) static int first(int n) { volatile int x = n; return x + 1; }
+__attribute__((noinline, noclone)) static int second(int n) { volatile int x = n; return first(x) + 2; }
+int main(int count, char **arguments) { (void)arguments; return printf("%d\n", second(count)) < 0; }
+END_OF_SOURCE
+gcc -O1 -no-pie fixed.c -o fixed
+address=0x$(nm fixed | sed -n 's/^0*\(.*\) t second$/\1/p')
+strip fixed
+base=0x400000
+# functions_of OPTION…: of the program, that a recording with these options has
+functions_of()
+{
+    umbra record -q -o fixed.data "$@" -- ./fixed >out
+    umbra report fixed.data --output-format=tsv -o - | grep -o 'fixed!0x[0-9a-f]*' | sort || true
+}
+functions_of >all
+grep -qx "fixed!$address" all || fail "the report does not have fixed!$address: $(<all)"
+instrument --list fixed | grep -q "^$address	" || fail "--list does not have $address"
+grep -vx "fixed!$address" all >others
+for pattern in "fixed!$address" "$address" "$(printf '%#x' $((address - base)))" "fixed!$(printf '%#x' $((address - base)))" \
+    "$address-$(printf '%#x' $((address + 1)))"; do
+    functions_of --exclude="$pattern" >left
+    diff others left || fail "--exclude=$pattern"
+done
+functions_of --exclude="other!$address" >left
+diff all left || fail 'of another module'
+equal 'the module by its name' "$(functions_of --exclude=module:fixed)" ''
+
 ((EUID == 0)) || { echo 'skipped: another user, for want of rights'; exit 0; }
 echo "-- nothing is written into another's recording"
 chown -R 65534:65534 umbra.data
