@@ -111,6 +111,15 @@ functions_of --exclude="other!$address" >left
 diff all left || fail 'of another module'
 equal 'the module by its name' "$(functions_of --exclude=module:fixed)" ''
 
+echo '-- patterns that match nothing'
+umbra record -o pattern.data --exclude=main --exclude=nosuch --exclude="fixed!0x1" -- ./hello >out 2>said
+equal 'what matches nothing' "$(grep 'matches nothing' said)" "umbra: --exclude=nosuch matches nothing in what was recorded
+umbra: --exclude=fixed!0x1 matches nothing in what was recorded"
+umbra record -o pattern.data --include=main --include='fput*' -- ./hello >out 2>said
+equal 'all match' "$(grep -c 'matches nothing' said)" 0
+umbra record -o pattern.data --exclude='*' -- ./hello >out 2>said
+equal 'one that matches all' "$(grep -c 'matches nothing' said)" 0
+
 ((EUID == 0)) || { echo 'skipped: another user, for want of rights'; exit 0; }
 echo "-- nothing is written into another's recording"
 chown -R 65534:65534 umbra.data

@@ -20,6 +20,7 @@
 #include "front/recording/new_recording.h"
 #include "front/supervisor/supervisor.h"
 #include "front/tool/inside.h"
+#include "front/tool/unmatched.h"
 #include "front/tool/unrecorded.h"
 #include "support/memory.h"
 
@@ -511,6 +512,8 @@ static void conclude(struct run *run)
         why = unrecorded_find_why(recording, run->path);
     if (why && run->options.is_verbose)
         recording_show_left(recording, stderr);
+    if (!run->options.is_quiet)
+        unmatched_tell(recording, &run->options.instrument);
     end = new_recording_end(&run->made);
     if (why && !run->options.is_quiet)
         tell_nothing(recording, why, end);
