@@ -145,6 +145,11 @@ static const struct poptOption table[] = {
     POPT_TABLEEND,
 };
 
+static bool is_by_umbra(void)
+{
+    return strcmp(message_own_name(), "grinder") != 0;
+}
+
 __attribute__((format(printf, 1, 2), noreturn)) static void wrong_usage(const char *format, ...)
 {
     char text[512];
@@ -153,7 +158,7 @@ __attribute__((format(printf, 1, 2), noreturn)) static void wrong_usage(const ch
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    message("%s; see grinder --help", text);
+    message("%s; see %s --help", text, is_by_umbra() ? "umbra --help and grinder" : "grinder");
     exit(WRONG_USAGE);
 }
 

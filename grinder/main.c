@@ -164,6 +164,7 @@ int main(int argc, const char **argv)
     int result = 0, status;
 
     give_large_arrays_back();
+    message_name(argv[0]);
     options_read(&options, argc, argv);
     if (options.quiet)
         progress_disable();

@@ -84,9 +84,9 @@ static int run_profile(const struct options *options, const struct profile *prof
     int result;
 
     if (needs_events(options, format) && !profile_has_events(profile)) {
-        message("%s%s needs a call-trace recording (call_trace_service start --mode=calltrace); "
-                "%s is a profile",
+        message("%s%s needs a call-trace recording (%s --mode=calltrace); %s is a profile",
                 format->needs_events ? "--output-format=" : "--from or --to of ", format->name,
+                strcmp(message_own_name(), "grinder") ? "umbra record" : "call_trace_service start",
                 options->traces[0]);
         return FAILED;
     }

@@ -292,7 +292,8 @@ static void open_nothing_but(const char *const *readable, const char *output)
         return;
     for (; *readable; readable++)
         allow(rules, *readable, READING & known);
-    allow(rules, output, (READING | WRITING) & known);
+    if (output)
+        allow(rules, output, (READING | WRITING) & known);
     allow(rules, "/dev/null", (READING | WRITING) & known);
     syscall(SYS_landlock_restrict_self, rules, 0);
     close(rules);

@@ -21,7 +21,7 @@ void confine_reader(void);
 /*
  * For a tool that rewrites a file of somebody else's. From now on this process and its children
  * open nothing but `readable`, files and folders, up to a null, and what is in the folder `output`,
- * where they make and remove files (Landlock, Linux 5.13 and later). They execute nothing, have no
+ * where they make and remove files; null: none (Landlock, Linux 5.13 and later). They execute nothing, have no
  * network, and change or watch no other process and no mount (seccomp). Nobody gets rights to a
  * file by them: fchmod to a mode by which its group or others may write, or set-uid, does nothing.
  * Memory, code in it included, and child processes remain. What the kernel has not is left out.

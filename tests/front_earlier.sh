@@ -23,7 +23,7 @@ echo 'mark	first' >>umbra.data/recording
 record 3
 echo 'mark	second' >>umbra.data/recording
 record 2 --node-limit=many
-contains said '^call_trace_service: --node-limit=many: expected a number'
+contains said '^umbra record: --node-limit=many: expected a number'
 contains said '^umbra: nothing was run, and no recording was made$'
 record 2 --filter=none.txt
 equal 'no filter' "$(<said)" 'umbra: --filter=none.txt: cannot be read: No such file or directory'

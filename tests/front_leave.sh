@@ -19,6 +19,7 @@ ln -s libone.so link.so
 # left OPTION…: what is instrumented and what is left of the three files
 left()
 {
+    rm -rf leave.data*
     local status=0
     umbra record --quiet -o leave.data "$@" -- ./user 2>said || status=$?
     equal "status with $*: $(<said)" "$status" 9

@@ -100,11 +100,11 @@ mkdir $'new\nline'
 cp "$(type -P true)" $'new\nline/true'
 refused umbra record -o left.data -- $'./new\nline/true'
 refused umbra record --include=none -o left.data -- perl -e 0
-contains said '^umbra: left\.data: no process was recorded$'
-refused umbra report left.data
-equal 'report of nothing' "$(<said)" 'umbra: left.data: no process was recorded; what was left as it is, and why: umbra ls --left left.data
+contains said '^umbra: no process was recorded: /usr/bin/perl: no function in it is to be hooked; '
+refused umbra report left.data.failed
+equal 'report of nothing' "$(<said)" 'umbra: left.data.failed: no process was recorded: /usr/bin/perl: no function in it is to be hooked
 1'
-refused umbra ls --left left.data.old
+refused umbra ls --left left.data
 contains said '/new\?line/true: left as it is: its path has control characters$'
 refused umbra top instrumented/umbra.data
 equal 'top of what has ended' "$(<said)" 'umbra: instrumented/umbra.data: none of its programs runs any more; to see it: umbra report instrumented/umbra.data
@@ -181,7 +181,7 @@ if unshare -Urm mount -t tmpfs none small 2>/dev/null; then
     # shellcheck disable=SC2016
     unshare -Urm sh -c 'mount -t tmpfs -o size=8k none small
         "$1" report room.data --output-file=small/page.html' sh "$umbra" >said 2>&1 || true
-    contains said '^grinder: small/page.html: cannot be written: No space left on device$'
+    contains said '^umbra report: small/page.html: cannot be written: No space left on device$'
 fi
 
 # A function that is not to be hooked.

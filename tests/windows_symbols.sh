@@ -159,7 +159,7 @@ lld-link /debug /nodefaultlib /entry:visible /subsystem:console msvc.obj /out:ot
 mv other.pdb msvc.pdb
 grind msvc.exe 0x1000
 contains problems 'msvc\.pdb: is of another build: expected [0-9A-F]+1, found [0-9A-F]+1'
-contains callgrind 'fn=.*instr-msvc\.exe!0x1000$'
+contains callgrind 'fn=.*instr-msvc\.exe!0x140001000$'
 
 # What stripping took away from the instrumented image is in the original.
 "$BUILD/grinder/windows_sample" "$work/mingw.exe" instr.exe trace.bin "Z:$work\\instr.exe" \

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "front/base/say.h"
+#include "front/base/words.h"
 #include "support/memory.h"
 
 #define STATUS_NOT_RUN  126
@@ -83,6 +84,30 @@ const struct tools *tools_find(void)
     return &tools;
 }
 
+static const char *spoken_name;
+
+void tools_speak_as(const char *name)
+{
+    spoken_name = name;
+}
+
+/* Returns only if that fails, with errno. */
+static void execute(char *const *arguments)
+{
+    const struct tools *tools = tools_find();
+    struct words renamed = {0};
+
+    if (!spoken_name ||
+        (strcmp(arguments[0], tools->grinder) != 0 && strcmp(arguments[0], tools->service) != 0)) {
+        execv(arguments[0], arguments);
+        return;
+    }
+    words_add(&renamed, spoken_name);
+    words_add_all(&renamed, arguments + 1);
+    execv(arguments[0], renamed.list);
+    words_free(&renamed);
+}
+
 static int status_of(pid_t child)
 {
     int status;
@@ -96,7 +121,7 @@ static int status_of(pid_t child)
 void tool_become(char *const *arguments)
 {
     say_command(arguments);
-    execv(arguments[0], arguments);
+    execute(arguments);
 }
 
 int tool_run(char *const *arguments)
@@ -114,7 +139,7 @@ int tool_run_to(char *const *arguments, int output)
         return STATUS_NOT_RUN;
     if (!child) {
         if (output == STDOUT_FILENO || dup2(output, STDOUT_FILENO) >= 0)
-            execv(arguments[0], arguments);
+            execute(arguments);
         _exit(STATUS_NOT_RUN);
     }
     return status_of(child);
@@ -218,8 +243,8 @@ static void keep_to(const struct tool_limits *limits)
 
 /* Returns false if it cannot be started. Between fork and exec nothing is called that another
    thread may have in hand. */
-static bool begin_silently(struct running_tool *tool, char *const *arguments,
-                           const int *inherited, const struct tool_limits *limits)
+static bool begin_silently(struct running_tool *tool, char *const *arguments, const int *inherited,
+                           const struct tool_limits *limits)
 {
     int ends[2];
 
@@ -307,8 +332,8 @@ static bool run_within(struct running_tool *tool, unsigned seconds)
     return has_ended;
 }
 
-int tool_run_limited(char *const *arguments, const int *inherited,
-                     const struct tool_limits *limits, char *text, size_t size)
+int tool_run_limited(char *const *arguments, const int *inherited, const struct tool_limits *limits,
+                     char *text, size_t size)
 {
     struct running_tool tool = {.from = -1, .ended = -1, .pid = -1, .text = text, .size = size};
     bool has_ended = true;

@@ -22,6 +22,10 @@ struct tools {
 /* Absolute paths of all of them; ends the process with a message if one is missing. */
 const struct tools *tools_find(void);
 
+/* From now on the grinder and call_trace_service are run under that name, "umbra report": it is
+   their argument 0, and what they say begins with it. Lasts. */
+void tools_speak_as(const char *name);
+
 /* Runs it and returns its exit status, 128 + N after signal N. */
 int tool_run(char *const *arguments);
 

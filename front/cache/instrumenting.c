@@ -104,7 +104,7 @@ static enum instrumenting judge(int status, char *said, const char *path, const 
     if (status == 0 && !hooks_nothing(said))
         return INSTRUMENTING_DONE;
     if (status == 0)
-        snprintf(reason, INSTRUMENTING_REASON_SIZE, "no function in it is to be hooked");
+        snprintf(reason, INSTRUMENTING_REASON_SIZE, INSTRUMENTING_NOTHING);
     else if (why)
         snprintf(reason, INSTRUMENTING_REASON_SIZE, "%s", why);
     else if (status > STATUS_SIGNALED)

@@ -11,6 +11,7 @@
 #include "front/base/words.h"
 
 #define INSTRUMENTING_REASON_SIZE 512
+#define INSTRUMENTING_NOTHING     "no function in it is to be hooked" /* a reason */
 
 enum instrumenting {
     INSTRUMENTING_DONE,

@@ -238,6 +238,30 @@ static bool is_linker(const char *path)
     return name && !strncmp(name, "/ld-", 4) && strstr(name, ".so");
 }
 
+bool tracee_find_place(pid_t pid, uint64_t instruction, struct tracee_place *place)
+{
+    char path[64], *line = NULL;
+    bool found = false;
+    size_t size = 0;
+    FILE *maps;
+
+    snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+    maps = fopen(path, "re");
+    while (maps && !found && getline(&line, &size, maps) > 0) {
+        uint64_t begin, end, offset, inode;
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %" SCNu64, &begin, &end,
+                   &offset, &inode) != 4 ||
+            instruction < begin || instruction >= end)
+            continue;
+        found = true;
+        *place = (struct tracee_place){offset + (instruction - begin), (ino_t)inode};
+    }
+    free(line);
+    if (maps)
+        fclose(maps);
+    return found;
+}
+
 bool tracee_find_linker(pid_t pid, uint64_t instruction, struct tracee_linker *linker)
 {
     char path[64], *line = NULL;

@@ -50,6 +50,15 @@ struct tracee_linker {
    process has mappings. */
 bool tracee_find_linker(pid_t pid, uint64_t instruction, struct tracee_linker *linker);
 
+/* Where in a file an instruction is. */
+struct tracee_place {
+    uint64_t offset;
+    ino_t inode;
+};
+
+/* Likewise. */
+bool tracee_find_place(pid_t pid, uint64_t instruction, struct tracee_place *place);
+
 #define TRACEE_MOST_GROUPS 1024
 
 /* What the kernel says of it, as seen from here. */

@@ -1,6 +1,7 @@
 #include "front/files/image_kind.h"
 
 #include <elf.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,6 +12,20 @@ static int is_ours(const Elf64_Ehdr *header)
     return !memcmp(header->e_ident, ELFMAG, SELFMAG) && header->e_ident[EI_CLASS] == ELFCLASS64 &&
            header->e_ident[EI_DATA] == ELFDATA2LSB && header->e_machine == EM_X86_64 &&
            (header->e_type == ET_EXEC || header->e_type == ET_DYN);
+}
+
+/* What else has the mark of ELF. */
+static const char *why_foreign(const Elf64_Ehdr *header)
+{
+    const unsigned machine = header->e_machine;
+
+    if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || is_ours(header))
+        return NULL;
+    if (machine == EM_386 && header->e_ident[EI_CLASS] == ELFCLASS32)
+        return "it is of 32 bits (i386), and only programs of 64 bits for x86-64 are instrumented";
+    if (machine == EM_X86_64 && header->e_ident[EI_CLASS] == ELFCLASS32)
+        return "it is of 32 bits (x32), and only programs of 64 bits for x86-64 are instrumented";
+    return "it is for another processor, and only programs for x86-64 are instrumented";
 }
 
 static void trim(char *text)
@@ -49,6 +64,9 @@ void image_look_at(struct image_look *look, int file)
     *look = (struct image_look){.kind = IMAGE_KIND_OTHER};
     if (size >= (ssize_t)sizeof(head.header) && is_ours(&head.header))
         look->kind = IMAGE_KIND_ELF;
+    else if (size >= (ssize_t)offsetof(Elf64_Ehdr, e_entry) &&
+             (look->why = why_foreign(&head.header)))
+        look->kind = IMAGE_KIND_FOREIGN;
     else if (size > 2 && is_script(look, head.line))
         look->kind = IMAGE_KIND_SCRIPT;
 }

@@ -3,6 +3,7 @@
  *
  *      7f 'E' 'L' 'F'   64 bit, x86-64, ET_EXEC or ET_DYN     to be instrumented
  *      '#' '!' …        a script: the kernel executes the file named there, with one argument
+ *      7f 'E' 'L' 'F'   else                                  a program for another processor
  *      anything else                                          none of ours
  */
 #ifndef UMBRA_FRONT_IMAGE_KIND_H
@@ -14,12 +15,14 @@ enum image_kind {
     IMAGE_KIND_OTHER,
     IMAGE_KIND_ELF,
     IMAGE_KIND_SCRIPT,
+    IMAGE_KIND_FOREIGN,
 };
 
 struct image_look {
     enum image_kind kind;
     char interpreter[SCRIPT_LINE_SIZE]; /* of a script */
     char argument[SCRIPT_LINE_SIZE];    /* what stands behind it in its line; "" if nothing does */
+    const char *why;                    /* of a foreign program: what it is */
 };
 
 /* Of an open file. */

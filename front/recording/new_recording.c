@@ -15,7 +15,8 @@
 #include "support/memory.h"
 #include "support/temporary.h"
 
-#define OLDER "older"
+#define OLDER  "older"
+#define FAILED ".failed" /* behind the name, of a recording of no process */
 
 #define HELD_TRIES    50
 #define HELD_PAUSE_US 20000
@@ -49,11 +50,16 @@ static bool is_plain_name(const char *base)
 
 static void require_recording(int parent, const char *base, const char *name, const char *suffix)
 {
-    if (!is_plain_name(base) || (is_there(parent, base) && !recording_is_in(parent, base)))
+    if (is_plain_name(base) && (!is_there(parent, base) || recording_is_in(parent, base)))
+        return;
+    if (is_plain_name(base) && errno == EACCES)
         say_and_exit(STATUS_FAILED,
-                     "%s%s: expected a recording or nothing there, found something else; name "
-                     "another place with -o",
-                     name, suffix);
+                     "%s%s: what is there cannot be read: %s; name another place with -o", name,
+                     suffix, strerror(errno));
+    say_and_exit(STATUS_FAILED,
+                 "%s%s: expected a recording or nothing there, found something else; name "
+                 "another place with -o",
+                 name, suffix);
 }
 
 /* While it lasts, umbra record and the supervisor have a lock on the folder: both keep the
@@ -67,6 +73,18 @@ static bool is_held(int parent, const char *base)
         return false;
     is = flock(directory, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
     close(directory);
+    return is;
+}
+
+/* A recording of no process. */
+static bool is_empty(int parent, const char *base)
+{
+    const struct recording there = {.directory =
+                                        openat(parent, base, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    const bool is = there.directory >= 0 && recording_count_traces(&there) == 0;
+
+    if (there.directory >= 0)
+        close(there.directory);
     return is;
 }
 
@@ -196,6 +214,11 @@ static void move_aside(const struct new_recording *new)
 {
     char *old = name_of_old(new);
 
+    if (new->earlier_is_empty) {
+        move_into(new, new->base);
+        free(old);
+        return;
+    }
     if (is_there(new->parent, old))
         move_into(new, old);
     if (renameat(new->parent, new->base, new->parent, old) < 0) {
@@ -220,6 +243,7 @@ static void look_at_earlier(struct new_recording *new)
                      "%s: is being recorded by another umbra record, or a program that it left "
                      "still runs; name another place with -o",
                      name);
+    new->earlier_is_empty = new->has_earlier &&is_empty(new->parent, new->base);
     free(old);
 }
 
@@ -252,8 +276,6 @@ void new_recording_begin(const struct recording *recording)
     char *pid = memory_print("%d", (int)getpid());
 
     recording_note(recording, "pid", pid);
-    if (is_there(recording->directory, OLDER))
-        temporary_remove(recording->directory, OLDER);
     free(pid);
 }
 
@@ -267,19 +289,107 @@ static bool is_still_named(const struct new_recording *new)
     return is;
 }
 
-void new_recording_take_back(const struct new_recording *new)
+/* What was there before is there again, and the new one has its first name. Returns false after a
+   message if the new one holds what could not be put back. */
+static bool give_back(const struct new_recording *new, const char *temporary)
 {
-    char *temporary = name_of_new(new), *old = name_of_old(new);
+    const char *older = new->base;
+    char *old = name_of_old(new);
+    bool ok;
 
     if (is_still_named(new))
         renameat(new->parent, new->base, new->parent, temporary);
-    if (new->has_earlier && renameat(new->parent, old, new->parent, new->base) < 0)
-        say("%s: cannot be renamed to %s: %s", old, new->base, strerror(errno));
-    if (is_there(new->recording.directory, OLDER) &&
-        renameat(new->recording.directory, OLDER, new->parent, old) < 0)
-        say("%s: cannot be put back: %s", old, strerror(errno));
-    else
+    if (new->has_earlier && !new->earlier_is_empty) {
+        older = old;
+        if (renameat(new->parent, old, new->parent, new->base) < 0)
+            say("%s: cannot be renamed to %s: %s", old, new->base, strerror(errno));
+    }
+    ok = !is_there(new->recording.directory, OLDER) ||
+         renameat(new->recording.directory, OLDER, new->parent, older) == 0;
+    if (!ok)
+        say("%s: cannot be put back: %s", older, strerror(errno));
+    free(old);
+    return ok;
+}
+
+void new_recording_take_back(const struct new_recording *new)
+{
+    char *temporary = name_of_new(new);
+
+    if (give_back(new, temporary))
         discard(new, temporary);
     free(temporary);
-    free(old);
+}
+
+/* --- the end --- */
+
+/* Those who record have the descriptor and its lock from here: with another one their lock is
+   seen. */
+static bool is_let_go(const struct new_recording *new)
+{
+    const int again = openat(new->recording.directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool is = again >= 0 && dup3(again, new->recording.directory, O_CLOEXEC) >= 0;
+
+    if (again >= 0)
+        close(again);
+    for (int tries = 0; is && flock(new->recording.directory, LOCK_EX | LOCK_NB) < 0; tries++) {
+        is = tries < HELD_TRIES;
+        usleep(HELD_PAUSE_US);
+    }
+    return is;
+}
+
+static void remove_older(const struct new_recording *new)
+{
+    if (is_there(new->recording.directory, OLDER))
+        temporary_remove(new->recording.directory, OLDER);
+}
+
+/* An earlier one that failed goes, and nothing else. */
+static bool make_room(const struct new_recording *new, const char *failed)
+{
+    const int directory = new->recording.directory;
+
+    if (!is_there(new->parent, failed))
+        return true;
+    if (renameat(new->parent, failed, directory, OLDER) < 0)
+        return false;
+    if (recording_is_in(directory, OLDER)) {
+        temporary_remove(directory, OLDER);
+        return true;
+    }
+    renameat(directory, OLDER, new->parent, failed);
+    return false;
+}
+
+static bool become_failed(struct new_recording *new, const char *temporary)
+{
+    char *failed = memory_print("%s" FAILED, new->base), *name = new->recording.name;
+    const bool is =
+        make_room(new, failed) && renameat(new->parent, temporary, new->parent, failed) == 0;
+
+    free(failed);
+    if (!is) {
+        discard(new, temporary);
+        return false;
+    }
+    new->recording.name = memory_print("%s" FAILED, name);
+    free(new->recording.folder);
+    new->recording.folder = recording_folder(new->recording.name);
+    free(name);
+    return true;
+}
+
+enum new_recording_end new_recording_end(struct new_recording *new)
+{
+    const bool has_failed = recording_count_traces(&new->recording) == 0;
+    char *temporary = name_of_new(new);
+    enum new_recording_end end = NEW_RECORDING_STAYS;
+
+    if (!has_failed || !new->has_earlier || new->earlier_is_empty)
+        remove_older(new);
+    else if (is_let_go(new) && give_back(new, temporary))
+        end = become_failed(new, temporary) ? NEW_RECORDING_FAILED : NEW_RECORDING_GONE;
+    free(temporary);
+    return end;
 }

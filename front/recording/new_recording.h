@@ -1,14 +1,21 @@
 /*
  * The making of a recording, and what becomes of an earlier one of the same name:
  *
- *                      NAME        NAME.old    in NAME/older
- *      before          B           A
- *      made            new         B           A
- *      begun           new         B           (removed)
- *      taken back      B           A
+ *                                      NAME    NAME.old    in NAME/older   NAME.failed
+ *      before                          B       A
+ *      made                            new     B           A
+ *      ended, a process was recorded   new     B           (removed)
+ *      ended, and none was             B       A                           new
+ *      taken back                      B       A
  *
- * So what cannot be run, for the value of an option as an example, costs no earlier recording. The
- * new one is made as NAME.new-PID first: if there is no room for it, nothing has been moved.
+ * So what cannot be run, for the value of an option as an example, or cannot be recorded costs no
+ * earlier recording. The new one is made as NAME.new-PID first: if there is no room for it, nothing
+ * has been moved. If B itself has no process, it is worth nothing and gives its place:
+ *
+ *      before                          B       A
+ *      made                            new     A           B
+ *      ended                           new     A           (removed)
+ *      taken back                      B       A
  *
  * All of these are names in one directory, which is opened once. Where others may rename things,
  * they may have put something else under each: so what is removed has been moved into the new
@@ -26,6 +33,7 @@ struct new_recording {
     int parent; /* the directory that it is made in */
     char *base; /* its name there */
     bool has_earlier;
+    bool earlier_is_empty; /* it has no process */
 };
 
 /*
@@ -37,6 +45,16 @@ char *new_recording_make(struct new_recording *new, const char *name);
 
 /* Called in the process that becomes the program. */
 void new_recording_begin(const struct recording *recording);
+
+enum new_recording_end {
+    NEW_RECORDING_STAYS,
+    NEW_RECORDING_FAILED, /* the earlier one has its name again; recording.name is this one's */
+    NEW_RECORDING_GONE,   /* likewise; something else has the name that this one would have */
+};
+
+/* Called when the program has ended. One without a process stays if there was no earlier one that
+   had any, or if it is still in use: what the program left behind runs on. */
+enum new_recording_end new_recording_end(struct new_recording *new);
 
 /* Removes it; what was there before new_recording_make is there again. */
 void new_recording_take_back(const struct new_recording *new);

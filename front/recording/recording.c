@@ -47,6 +47,7 @@ char *recording_folder(const char *name)
     return memory_print("%s/%s", folder, name);
 }
 
+/* errno is EACCES if nobody lets us see. */
 static bool has_first_line(int directory)
 {
     const int file = below_open_file(directory, "recording");
@@ -55,6 +56,7 @@ static bool has_first_line(int directory)
 
     if (file < 0)
         return false;
+    errno = 0;
     has = read(file, line, sizeof(line) - 1) == sizeof(line) - 1 &&
           !strcmp(line, RECORDING_FIRST_LINE);
     close(file);
@@ -66,19 +68,43 @@ bool recording_is_in(int directory, const char *folder)
     const int opened = openat(directory, folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
     const bool is = opened >= 0 && has_first_line(opened);
 
+    const int error = errno;
+
     if (opened >= 0)
         close(opened);
+    errno = error;
     return is;
+}
+
+/* errno says why it cannot be read. */
+static _Noreturn void refuse(const char *name)
+{
+    const int error = errno;
+    struct stat status;
+
+    if (error == EACCES && stat(name, &status) == 0 && status.st_uid != geteuid())
+        say_and_exit(STATUS_FAILED,
+                     "%s: cannot be read: %s; it is of user %u: read it as that user or as root",
+                     name, strerror(error), (unsigned)status.st_uid);
+    if (error == EACCES)
+        say_and_exit(STATUS_FAILED, "%s: cannot be read: %s; chmod u+rwX makes it readable", name,
+                     strerror(error));
+    say_and_exit(STATUS_FAILED, "%s: %s; make a recording with: umbra record -- PROGRAM", name,
+                 strerror(error));
 }
 
 void recording_open(struct recording *recording, const char *name)
 {
+    bool is;
+
     *recording = (struct recording){.name = recording_name(name)};
     recording->directory = open(recording->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (recording->directory < 0 && errno != ENOTDIR)
-        say_and_exit(STATUS_FAILED, "%s: %s; make a recording with: umbra record -- PROGRAM",
-                     recording->name, strerror(errno));
-    if (recording->directory < 0 || !has_first_line(recording->directory))
+        refuse(recording->name);
+    is = recording->directory >= 0 && has_first_line(recording->directory);
+    if (!is && errno == EACCES)
+        refuse(recording->name);
+    if (!is)
         say_and_exit(STATUS_FAILED,
                      "%s: expected a folder that umbra record made, found something else; traces "
                      "are for the grinder",
@@ -295,7 +321,37 @@ static void show_left(void *owner, const char *name, char *rest)
 
 void recording_show_left(const struct recording *recording, FILE *stream)
 {
+    char *why = recording_value(recording, "why");
+
     each_line(recording, "files", show_left, stream);
+    if (why)
+        fprintf(stream, "umbra: %s: no process was recorded: %s\n", recording->name, why);
+    free(why);
+}
+
+struct wanted_reason {
+    const char *path; /* null: any */
+    char *reason;     /* the first that was found */
+};
+
+static void take_reason(void *owner, const char *name, char *rest)
+{
+    struct wanted_reason *wanted = owner;
+    char *tab = strchr(rest, '\t');
+
+    if (wanted->reason || strcmp(name, "left") != 0 || !tab)
+        return;
+    *tab = 0;
+    if (!wanted->path || !strcmp(wanted->path, rest))
+        wanted->reason = memory_print("%s: %s", rest, tab + 1);
+}
+
+char *recording_why_left(const struct recording *recording, const char *path)
+{
+    struct wanted_reason wanted = {.path = path};
+
+    each_line(recording, "files", take_reason, &wanted);
+    return wanted.reason;
 }
 
 /* The pid in NAME-PID-N.bin; null if it is no trace's name. */

@@ -3,7 +3,8 @@
  *
  *      umbra.data/
  *          recording       first line "umbra recording 1", then lines NAME<tab>VALUE:
- *              command, began, instance, meeting (meeting_place.h), pid, status
+ *              command, began, instance, meeting (meeting_place.h), pid, status,
+ *              why (no process was recorded)
  *          traces/         what call_trace_service wrote
  *          images/PATH     the instrumented file that took the place of PATH (recorded_image.h)
  *          files           a line for each program and library that was met:
@@ -45,7 +46,8 @@ void recording_find_again(struct recording *recording);
 /* Whether somebody records into it now. */
 bool recording_goes_on(const struct recording *recording);
 
-/* Whether there is one in that folder, below a directory that is open or AT_FDCWD. */
+/* Whether there is one in that folder, below a directory that is open or AT_FDCWD. If not, errno is
+   EACCES if that cannot be seen for want of rights. */
 bool recording_is_in(int directory, const char *folder);
 
 /* A name for the user to see: without slashes at its end, and absolute. To be freed. */
@@ -73,7 +75,11 @@ size_t recording_count_files(const struct recording *recording, const char *what
 /* Adds the paths of which `files` says that, each once. */
 void recording_list_files(const struct recording *recording, const char *what, struct words *paths);
 
-/* Shows those that were left alone. */
+/* Why the file of that path was left alone, or with null the first that was: "PATH: REASON". To be
+   freed; null if `files` says nothing of it. */
+char *recording_why_left(const struct recording *recording, const char *path);
+
+/* Shows those that were left alone, and why no process was recorded. */
 void recording_show_left(const struct recording *recording, FILE *stream);
 
 /* The traces in it. With pid, those of other processes are removed first. */

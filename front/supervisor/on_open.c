@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "front/calls/rights.h"
+#include "front/supervisor/embedded_agent.h"
 #include "front/supervisor/on_change.h"
 
 static int open_again(int name, int flags)
@@ -67,6 +68,14 @@ static bool loads(const struct waiting_call *call, int flags)
     return true;
 }
 
+/* Of a static program that opens itself. */
+static bool is_own_agent(const struct waiting_call *call, int name, const struct known_file *copy,
+                         int flags)
+{
+    return opens_as_linker(flags) &&
+           embedded_agent_has(name, copy->original, call->pid, call->data->instruction_pointer);
+}
+
 static bool is_elf(int name)
 {
     struct image_look look;
@@ -105,7 +114,7 @@ bool on_open(const struct waiting_call *call)
         copy = known_copy(files, &status);
         if (copy && writes)
             is_answered = on_write(call, name, flags & O_NOFOLLOW, copy, &status);
-        else if (copy && !loads(call, flags))
+        else if (copy && !loads(call, flags) && !is_own_agent(call, name, copy, flags))
             is_answered = hand_over(call, copy, &status, flags);
         else if (!copy && !writes && !known_is_left(files, &status))
             on_open_other(call, name, flags, &status);

@@ -51,12 +51,21 @@ static void leave(struct placing *placing, const struct stat *status, const char
         recorded_image_note(placing->recording, "left", path, reason);
 }
 
+static void leave_named(struct placing *placing, int name, const struct stat *status,
+                        const char *reason)
+{
+    char path[PATH_MAX];
+
+    if (find_path(name, path))
+        leave(placing, status, path, reason);
+}
+
 /* The copy takes the place of what name stands for. */
 static void put_in_place(struct placing *placing, int name, const struct stat *status,
                          const char *path, int copy)
 {
     const struct recording *recording = placing->recording;
-    char *image = recorded_image_keep(recording, path, copy);
+    char *image = recorded_image_keep(recording, path, copy), reason[CACHE_REASON_SIZE];
     struct stat copied;
     const int file = image ? recorded_image_open(recording, image, copy, &copied) : -1;
     const int original = file >= 0 ? fcntl(name, F_DUPFD_CLOEXEC, 0) : -1;
@@ -65,7 +74,9 @@ static void put_in_place(struct placing *placing, int name, const struct stat *s
         known_add_copy(&placing->files, &copied, original, image);
         recorded_image_note(recording, "instrumented", path, image);
     } else {
-        leave(placing, status, path, strerror(errno));
+        snprintf(reason, sizeof(reason), "its copy cannot be put in its place: %s",
+                 strerror(errno));
+        leave(placing, status, path, reason);
         if (original >= 0)
             close(original);
     }
@@ -180,14 +191,15 @@ void placing_take(struct placing *placing, struct notification *notification, in
         return;
     file = regular_file_take(name, "");
     if (file < 0) {
-        char path[PATH_MAX];
-        if (status.st_mode & 0111 && find_path(name, path))
-            leave(placing, &status, path, "it cannot be read");
+        if (status.st_mode & 0111)
+            leave_named(placing, name, &status, "it cannot be read");
         return;
     }
     image_look_at(look, file);
     if (look->kind == IMAGE_KIND_ELF)
         instrument_once(placing, notification, name, file, &status);
+    else if (look->kind == IMAGE_KIND_FOREIGN)
+        leave_named(placing, name, &status, look->why);
     close(file);
 }
 

@@ -15,6 +15,7 @@
 #include "front/files/bind_mount.h"
 #include "front/recording/new_recording.h"
 #include "front/tool/shadow.h"
+#include "front/tool/unrecorded.h"
 #include "support/memory.h"
 
 #define STATUS_NOT_RUN 126
@@ -103,7 +104,7 @@ int inside_main(int count, char **arguments)
     struct recording recording;
     struct words options = {0}, leave = {0};
     const char *why = NULL, *path;
-    int socket, at;
+    int socket, at, error;
     mode_t mask;
 
     at = take_list(&options, AT_LISTS, count, arguments);
@@ -125,6 +126,7 @@ int inside_main(int count, char **arguments)
     fcntl(recording.directory, F_SETFD, FD_CLOEXEC);
     umask(mask);
     execvp(path, arguments); /* a text without #! goes to the shell, as from a shell */
-    say("%s: cannot be run: %s", arguments[0], strerror(errno));
-    return errno == ENOENT ? 127 : STATUS_NOT_RUN;
+    error = errno;
+    unrecorded_tell(&recording, arguments[0], path, error);
+    return error == ENOENT ? 127 : STATUS_NOT_RUN;
 }

@@ -50,7 +50,7 @@ static bool show_all(const char *folder)
     DIR *directory;
     struct dirent *entry;
 
-    if (recording_is_in(AT_FDCWD, folder)) {
+    if (recording_is_in(AT_FDCWD, folder) || errno == EACCES) {
         show(folder);
         return true;
     }

@@ -9,12 +9,14 @@
 #include <unistd.h>
 
 #include "front/base/say.h"
+#include "front/base/tools.h"
 #include "front/cache/cache_limit.h"
 #include "front/tool/bisect.h"
 #include "front/tool/inside.h"
 #include "front/tool/list.h"
 #include "front/tool/record.h"
 #include "front/tool/views.h"
+#include "support/memory.h"
 
 static const char help[] =
     "umbra VERB [OPTION]... - profiles any installed program, as it is\n"
@@ -59,11 +61,13 @@ static const char help[] =
     "  --max-events-size=BYTES\n"
     "  --keep-newest\n"
     "  --paused\n"
-    "  --quiet                 say nothing at the end\n"
+    "  -q, --quiet             say nothing at the end\n"
+    "  (perf's -F HZ is --samples=HZ; -g needs no option)\n"
     "Of report; all other options are the grinder's (grinder --help):\n"
     "  --text                  print the summary instead of writing the page\n"
     "  --output-format=NAME    a profile in that format of the grinder's\n"
-    "  --output-file=FILE      where to write (default: report.html in the recording)\n"
+    "  -o, --output-file=FILE  where to write, - for standard output (default:\n"
+    "                          report.html or profile.SUFFIX in the recording)\n"
     "Of ls:\n"
     "  --left                  what a recording left as it was, and why\n"
     "Of cache:\n"
@@ -75,9 +79,9 @@ static const char help[] =
     "                          files $UMBRA_STDOUT and $UMBRA_STDERR (default: if its\n"
     "                          status is not the one it has natively)\n"
     "Of all:\n"
-    "  --verbose               show the commands that are run\n"
-    "  --help                  this page\n"
-    "  --version               the version\n"
+    "  -v, --verbose           show the commands that are run\n"
+    "  -h, --help              this page; umbra help, too\n"
+    "  -V, --version           the version\n"
     "Exit status: of record the program's, 128 + N if signal N killed it, 127 if there\n"
     "is none, 1 if nothing could be run; else 0, 1 for failure, 2 for wrong usage.\n";
 
@@ -120,10 +124,10 @@ static const struct verb {
 };
 
 /* In front of the program's own words. */
-static bool asks_for(const char *option, int count, char **arguments)
+static bool asks_for(const char *option, const char *letter, int count, char **arguments)
 {
     for (int i = 1; i < count && arguments[i][0] == '-' && strcmp(arguments[i], "--"); i++)
-        if (!strcmp(arguments[i], option))
+        if (!strcmp(arguments[i], option) || !strcmp(arguments[i], letter))
             return true;
     return false;
 }
@@ -140,10 +144,11 @@ static int show_version(void)
 
 static int run_verb(const struct verb *verb, int count, char **arguments)
 {
-    if (asks_for("--help", count, arguments))
+    if (asks_for("--help", "-h", count, arguments))
         return show_help();
-    if (asks_for("--version", count, arguments))
+    if (asks_for("--version", "-V", count, arguments))
         return show_version();
+    tools_speak_as(memory_print("umbra %s", verb->name));
     return verb->run(count, arguments);
 }
 
@@ -165,10 +170,15 @@ int main(int count, char **arguments)
     open_standard_descriptors();
     if (count > 1 && !strcmp(arguments[1], "inside"))
         return inside_main(count, arguments);
-    if (asks_for("--help", count, arguments))
+    if (asks_for("--help", "-h", count, arguments) || (count > 1 && !strcmp(arguments[1], "help")))
         return show_help();
-    if (asks_for("--version", count, arguments))
+    if (asks_for("--version", "-V", count, arguments))
         return show_version();
+    if (count > 1 && *arguments[1] == '-')
+        say_and_exit(STATUS_USAGE,
+                     "%s: expected a verb in front of it: record, report, top, diff, ls, cache or "
+                     "bisect; to record a program: umbra record -- PROGRAM",
+                     arguments[1]);
     if (count < 2)
         say_and_exit(STATUS_USAGE,
                      "expected a verb: record, report, top, diff, ls, cache or bisect; umbra "

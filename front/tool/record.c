@@ -20,6 +20,8 @@
 #include "front/recording/new_recording.h"
 #include "front/supervisor/supervisor.h"
 #include "front/tool/inside.h"
+#include "front/tool/unmatched.h"
+#include "front/tool/unrecorded.h"
 #include "support/memory.h"
 
 #define STATUS_NOT_FOUND 127
@@ -120,6 +122,11 @@ static void take_option(struct options *options, int code, const char *name)
     case OPTION_LEAVE:
         words_add(&options->leave, optarg);
         break;
+    case 'F':
+        hand_on(&options->service, name, optarg);
+        break;
+    case 'g': /* who calls whom is always recorded */
+        break;
     case 'o':
     case OPTION_OUTPUT:
         options->output = optarg;
@@ -130,13 +137,37 @@ static void take_option(struct options *options, int code, const char *name)
     case OPTION_IN_PLACE:
         options->in_place = read_yes("in-place", optarg);
         break;
+    case 'v':
     case OPTION_VERBOSE:
         options->is_verbose = true;
         break;
+    case 'q':
     case OPTION_QUIET:
         options->is_quiet = true;
         break;
     }
+}
+
+/* What perf record is asked for, and Umbra cannot do. */
+#define OF_OTHERS "pae"
+
+static _Noreturn void refuse_option(const char *word)
+{
+    static const struct {
+        const char *option, *what;
+    } known[] = {
+        {"-p", "Umbra records a program from its beginning, and joins none that runs"},
+        {"--pid", "Umbra records a program from its beginning, and joins none that runs"},
+        {"-a", "Umbra records a program and what that runs, not the whole system"},
+        {"-e", "Umbra records calls and their times, no events of the processor"},
+        {"--event", "Umbra records calls and their times, no events of the processor"},
+    };
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+        if (!strncmp(word, known[i].option, strlen(known[i].option)))
+            say_and_exit(STATUS_USAGE, "record: %s: %s: umbra record -- PROGRAM [ARGUMENT…]",
+                         known[i].option, known[i].what);
+    say_wrong_option("record", word);
 }
 
 static void read_options(struct options *options, int count, char **arguments)
@@ -145,10 +176,12 @@ static void read_options(struct options *options, int count, char **arguments)
 
     *options = (struct options){.output = RECORDING_DEFAULT, .children = true, .in_place = true};
     opterr = 0;
-    while ((code = getopt_long(count, arguments, "+o:", option_table, &which)) >= 0) {
+    while ((code = getopt_long(count, arguments, "+o:qvgF:p:ae:", option_table, &which)) >= 0) {
         if (code == '?')
-            say_wrong_option("record", arguments[optind - 1]);
-        take_option(options, code, code == 'o' ? "o" : option_table[which].name);
+            refuse_option(arguments[optind - 1]);
+        if (strchr(OF_OTHERS, code))
+            refuse_option((char[]){'-', (char)code, 0});
+        take_option(options, code, code < ' ' ? option_table[which].name : "samples");
     }
     options->program = arguments + optind;
     if (!*options->program)
@@ -267,14 +300,13 @@ static bool run_command(char *const *command, int *result)
     sigaction(SIGINT, NULL, &interrupt);
     sigaction(SIGQUIT, NULL, &quit);
     set_signals();
-    say_command(command);
     child = fork();
     if (child == 0) {
         sigaction(SIGINT, &interrupt, NULL);
         sigaction(SIGQUIT, &quit, NULL);
         signal(SIGTERM, SIG_DFL);
         signal(SIGHUP, SIG_DFL);
-        execv(command[0], command);
+        tool_become(command);
         _exit(STATUS_NOT_FOUND);
     }
     running = child;
@@ -336,6 +368,24 @@ static bool has_times(const struct options *options)
     return has;
 }
 
+/* why: no process was recorded. */
+static void tell_nothing(const struct recording *recording, const char *why,
+                         enum new_recording_end end)
+{
+    const char *name = recording->name;
+    char *quoted = say_quoted(name);
+
+    if (end == NEW_RECORDING_GONE)
+        say("no process was recorded: %s; %s is the earlier recording", why, name);
+    else if (end == NEW_RECORDING_FAILED)
+        say("no process was recorded: %s; the earlier recording keeps its name, this one is %s: "
+            "umbra ls --left %s",
+            why, name, quoted);
+    else
+        say("%s: no process was recorded: %s", name, why);
+    free(quoted);
+}
+
 static void tell(const struct recording *recording, const struct options *options)
 {
     const char *text = has_times(options) ? "" : " --text";
@@ -351,9 +401,7 @@ static void tell(const struct recording *recording, const struct options *option
     else if (left)
         say("%zu file%s left as %s: umbra ls --left %s", left, left == 1 ? " was" : "s were",
             left == 1 ? "it is" : "they are", quoted);
-    if (!traces)
-        say("%s: no process was recorded", recording->name);
-    else if (!strcmp(recording->name, RECORDING_DEFAULT))
+    if (!strcmp(recording->name, RECORDING_DEFAULT))
         say("%zu process%s recorded in %s; to see it: umbra report%s", traces,
             traces == 1 ? "" : "es", recording->name, text);
     else
@@ -454,6 +502,26 @@ static bool start(struct run *run, const char *instance, int *status)
     return ok;
 }
 
+static void conclude(struct run *run)
+{
+    const struct recording *recording = &run->made.recording;
+    enum new_recording_end end;
+    char *why = NULL;
+
+    if (recording_count_traces(recording) == 0)
+        why = unrecorded_find_why(recording, run->path);
+    if (why && run->options.is_verbose)
+        recording_show_left(recording, stderr);
+    if (!run->options.is_quiet)
+        unmatched_tell(recording, &run->options.instrument);
+    end = new_recording_end(&run->made);
+    if (why && !run->options.is_quiet)
+        tell_nothing(recording, why, end);
+    else if (!why)
+        tell(recording, &run->options);
+    free(why);
+}
+
 /* Nothing began. Of a wrong option call_trace_service has said so, and a key or a signal was meant
    for the program, too: all else is no reason not to run it. */
 static int end_without(struct run *run, int status)
@@ -502,7 +570,7 @@ int record_main(int count, char **arguments)
     meeting_place_leave(recording);
     if (!run.options.children)
         keep_program_alone(recording);
-    tell(recording, &run.options);
+    conclude(&run);
     end_as(status);
     return status;
 }

@@ -45,6 +45,8 @@ static char *instrument(struct shadow *shadow, const char *path)
         image_look_at(&look, file);
     if (file < 0)
         snprintf(reason, sizeof(reason), "%s", regular_file_error());
+    else if (look.kind == IMAGE_KIND_FOREIGN)
+        snprintf(reason, sizeof(reason), "%s", look.why);
     else if (look.kind == IMAGE_KIND_ELF && leave_matches(shadow->leave, original))
         snprintf(reason, sizeof(reason), LEAVE_REASON);
     else if (look.kind == IMAGE_KIND_ELF && !image_is_never_instrumented(original) &&

@@ -22,7 +22,7 @@
 /* What is no recording and none of ours is the grinder's option. */
 struct asked {
     const char *recordings[MOST_RECORDINGS];
-    size_t count;
+    size_t count, most;
     struct words options;
     const char *mode, *format, *output; /* what the grinder's options say; null: nothing */
     bool is_text, is_split;
@@ -35,12 +35,23 @@ static const char *value_of(const char *word, const char *option)
     return !strncmp(word, option, length) && word[length] == '=' ? word + length + 1 : NULL;
 }
 
+static void take_recording(struct asked *asked, const char *verb, const char *name)
+{
+    if (asked->count >= asked->most)
+        say_and_exit(STATUS_USAGE,
+                     "%s: expected %zu recording%s at most, found another: %s; an option's value "
+                     "stands behind =",
+                     verb, asked->most, asked->most == 1 ? "" : "s", name);
+    asked->recordings[asked->count++] = name;
+}
+
 static void take_option(struct asked *asked, const char *word)
 {
     const char *value;
 
     if (!strcmp(word, "--verbose")) {
         say_commands();
+        words_add(&asked->options, word);
         return;
     }
     if (!strcmp(word, "--text")) {
@@ -58,24 +69,53 @@ static void take_option(struct asked *asked, const char *word)
     words_add(&asked->options, word);
 }
 
+/* A letter: what perf, or another verb, has under it. Returns the last word of it. */
+static char **take_letter(struct asked *asked, const char *verb, char **arguments)
+{
+    const char letter = arguments[0][1];
+    char *value = arguments[0] + 2, *option;
+
+    if (strchr("qv", letter) && !*value) {
+        take_option(asked, letter == 'q' ? "--quiet" : "--verbose");
+        return arguments;
+    }
+    if (letter == 'g' && !*value) /* who calls whom is always there */
+        return arguments;
+    if (letter == 'p')
+        say_and_exit(STATUS_USAGE,
+                     "%s: -p: expected a recording: what runs is seen if it was begun with umbra "
+                     "record -- PROGRAM; of its processes --process=PID chooses one",
+                     verb);
+    if (!strchr("oi", letter))
+        say_wrong_option(verb, arguments[0]);
+    if (!*value)
+        value = *++arguments;
+    if (!value)
+        say_and_exit(STATUS_USAGE, "%s: -%c: expected a path behind it, found none", verb, letter);
+    if (letter == 'i') {
+        take_recording(asked, verb, value);
+        return arguments;
+    }
+    option = memory_print("--output-file=%s", value);
+    take_option(asked, option);
+    return arguments;
+}
+
 static void read_arguments(struct asked *asked, size_t most, char **arguments)
 {
     const char *verb = *arguments++;
     bool is_option = true;
 
-    *asked = (struct asked){0};
+    *asked = (struct asked){.most = most};
     for (; *arguments; arguments++) {
         if (is_option && !strcmp(*arguments, "--"))
             is_option = false;
-        else if (is_option && **arguments == '-')
+        else if (is_option && !strncmp(*arguments, "--", 2))
             take_option(asked, *arguments);
-        else if (asked->count < most)
-            asked->recordings[asked->count++] = *arguments;
+        else if (is_option && **arguments == '-' && arguments[0][1])
+            arguments = take_letter(asked, verb, arguments);
         else
-            say_and_exit(STATUS_USAGE,
-                         "%s: expected %zu recording%s at most, found another: %s; an option's "
-                         "value stands behind =",
-                         verb, most, most == 1 ? "" : "s", *arguments);
+            take_recording(asked, verb, *arguments);
     }
 }
 
@@ -86,11 +126,16 @@ static const char *recording_or_default(const struct asked *asked)
 
 static void add_traces(struct words *words, const struct recording *recording)
 {
-    if (!recording_count_traces(recording))
-        say_and_exit(STATUS_FAILED,
-                     "%s: no process was recorded; what was left as it is, and why: umbra ls "
-                     "--left %s",
-                     recording->name, say_quoted(recording->name));
+    const char *separator = ": ";
+    char *why;
+
+    if (!recording_count_traces(recording)) {
+        why = recording_value(recording, "why");
+        if (!why)
+            separator = "; what was left as it is, and why: umbra ls --left ";
+        say_and_exit(STATUS_FAILED, "%s: no process was recorded%s%s", recording->name, separator,
+                     why ? why : say_quoted(recording->name));
+    }
     words_print(words, "%s/traces", recording->folder);
 }
 
@@ -222,6 +267,82 @@ static int write_page(struct words *words, const struct recording *recording,
     return status;
 }
 
+/* --- a profile in another format --- */
+
+/* As grinder/formats/format.c has them. */
+static const struct suffix {
+    const char *format, *suffix;
+} suffixes[] = {
+    {"folded", "folded"},    {"flamegraph", "svg"},
+    {"pprof", "pb.gz"},      {"speedscope", "speedscope.json"},
+    {"tsv", "tsv"},          {"tsv-edges", "edges.tsv"},
+    {"json", "json"},        {"chrome", "trace.json"},
+    {"perfetto", "pftrace"}, {"firefox", "firefox.json"},
+};
+
+/* In the recording; to be freed. A name that the grinder does not know it refuses itself. */
+static char *profile_name(const char *format)
+{
+    if (!format || !strcmp(format, "callgrind"))
+        return memory_copy_string("callgrind.out");
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++)
+        if (!strcmp(suffixes[i].format, format))
+            return memory_print("profile.%s", suffixes[i].suffix);
+    return memory_print("profile.%s", "out");
+}
+
+/* Says where it is, if the grinder has written it. There is one file for each thread with --split.
+ */
+static int write_profile_to(struct words *words, const char *path, const char *shown, bool is_split)
+{
+    char *first = memory_print("%s%s", path, is_split ? "-01" : "");
+    struct stat before = {0}, after;
+    int status;
+
+    stat(first, &before);
+    status = tool_run(words->list);
+    if (stat(first, &after) == 0 && (S_ISREG(after.st_mode) && after.st_ino != before.st_ino))
+        printf("%s%s\n", shown, is_split ? "-*" : "");
+    free(first);
+    return status;
+}
+
+/* What somebody else may change is not written into. */
+static bool is_own(const struct recording *recording)
+{
+    struct stat status;
+
+    return fstat(recording->directory, &status) == 0 && status.st_uid == geteuid();
+}
+
+static int write_profile(struct words *words, const struct recording *recording,
+                         const struct asked *asked)
+{
+    char *name = profile_name(asked->format), *path, *shown;
+    int status;
+
+    if (asked->output && !strcmp(asked->output, "-"))
+        return add_traces(words, recording), become(words);
+    if (!asked->output && !is_own(recording))
+        say_and_exit(STATUS_FAILED, "%s: is another user's; say where to write: -o FILE, or -o -",
+                     recording->name);
+    if (!asked->output) {
+        fcntl(recording->directory, F_SETFD, 0);
+        path = memory_print("/proc/self/fd/%d/%s", recording->directory, name);
+        shown = memory_print("%s/%s", recording->name, name);
+        words_print(words, "--output-file=%s", path);
+    } else {
+        path = memory_copy_string(asked->output);
+        shown = memory_copy_string(asked->output);
+    }
+    add_traces(words, recording);
+    status = write_profile_to(words, path, shown, asked->is_split);
+    free(path);
+    free(shown);
+    free(name);
+    return status;
+}
+
 /* The keeper writes what there is every five seconds, or less often. */
 static void tell_if_it_goes_on(const struct recording *recording)
 {
@@ -261,6 +382,8 @@ int report_main(int count, char **arguments)
     words_add_all(&words, asked.options.list);
     if (!strcmp(mode, "report"))
         return write_page(&words, &recording, &asked);
+    if (!strcmp(mode, "profile"))
+        return write_profile(&words, &recording, &asked);
     add_traces(&words, &recording);
     return become(&words);
 }

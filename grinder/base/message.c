@@ -2,11 +2,24 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "support/utf8.h"
 #include "support/progress.h"
 
 static bool is_muted;
+static const char *own_name = "grinder";
+
+void message_name(const char *argument)
+{
+    if (argument && !strncmp(argument, "umbra ", 6))
+        own_name = argument;
+}
+
+const char *message_own_name(void)
+{
+    return own_name;
+}
 
 void message_mute(bool on)
 {
@@ -25,5 +38,5 @@ void message(const char *format, ...)
     va_end(arguments);
     utf8_sanitise(text);
     progress_clear();
-    fprintf(stderr, "grinder: %s\n", text);
+    fprintf(stderr, "%s: %s\n", own_name, text);
 }

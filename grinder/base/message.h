@@ -1,10 +1,15 @@
-/* What the grinder says to its user, on standard error: one line, "grinder: " in front. */
+/* What the grinder says to its user, on standard error: one line, "grinder: " in front, or the
+   command that it was run by ("umbra report: "). */
 #ifndef UMBRA_GRINDER_MESSAGE_H
 #define UMBRA_GRINDER_MESSAGE_H
 
 #include <stdbool.h>
 
 __attribute__((format(printf, 1, 2))) void message(const char *format, ...);
+
+/* argument: 0 of the command line. "umbra VERB" is the name from here on. */
+void message_name(const char *argument);
+const char *message_own_name(void);
 
 /* While it is on, nothing is said: for work that is done again afterwards. */
 void message_mute(bool on);

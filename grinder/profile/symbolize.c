@@ -1,5 +1,6 @@
 #include "grinder/profile/symbolize.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +53,8 @@ static char *name_without_symbol(const struct image *image, const struct functio
     if (image->problem || function->index >= image->manifest.function_count)
         snprintf(name, sizeof(name), "%.400s!#%u", image_name(image), function->index);
     else
-        snprintf(name, sizeof(name), "%.400s!0x%x", image_name(image), function->rva);
+        snprintf(name, sizeof(name), "%.400s!%#" PRIx64, image_name(image),
+                 address_of_rva(image, function->rva));
     return demangle(name);
 }
 

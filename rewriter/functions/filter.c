@@ -45,12 +45,21 @@ static bool read_addresses(struct filter_rule *rule, const char *text)
     return true;
 }
 
+/* Behind "module!", if that is there. */
+static const char *addresses_in(const char *pattern)
+{
+    const char *mark = strrchr(pattern, '!');
+
+    return mark && mark > pattern ? mark + 1 : pattern;
+}
+
 bool filter_add(struct filter *filter, bool is_include, const char *pattern)
 {
     struct filter_rule rule = {
         .scopes = FILTER_FUNCTION | FILTER_SOURCE | FILTER_MODULE,
         .is_include = is_include,
     };
+    const char *addresses;
 
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
         size_t length = strlen(prefixes[i].prefix);
@@ -61,9 +70,12 @@ bool filter_add(struct filter *filter, bool is_include, const char *pattern)
         pattern += length;
         break;
     }
+    addresses = addresses_in(pattern);
     if (!*pattern ||
-        (read_addresses(&rule, pattern) && strchr(pattern, '-') && rule.to <= rule.from))
+        (read_addresses(&rule, addresses) && strchr(addresses, '-') && rule.to <= rule.from))
         return false;
+    if (rule.scopes == FILTER_ADDRESS && addresses > pattern)
+        rule.module = memory_print("%.*s", (int)(addresses - pattern - 1), pattern);
     rule.pattern = memory_zeroed(strlen(pattern) + 1, 1);
     strcpy(rule.pattern, pattern);
     filter->rules = memory_grow(filter->rules, filter->count, &filter->room, sizeof rule);
@@ -129,8 +141,10 @@ bool filter_read(struct filter *filter, const char *path, struct failure *failur
 
 void filter_free(struct filter *filter)
 {
-    for (size_t i = 0; i < filter->count; i++)
+    for (size_t i = 0; i < filter->count; i++) {
         free(filter->rules[i].pattern);
+        free(filter->rules[i].module);
+    }
     free(filter->rules);
     *filter = (struct filter){0};
 }
@@ -168,21 +182,26 @@ size_t filter_match_path(struct filter *filter, enum filter_scope scope, const c
     return whole > part ? whole : part;
 }
 
-size_t filter_match_address(struct filter *filter, uint64_t address, uint64_t end)
+static bool is_called(const char *name, const char *module)
 {
-    size_t last = 0;
+    return name && (!strcmp(name, module) || fnmatch(module, name, 0) == 0);
+}
 
-    for (size_t i = 0; i < filter->count; i++) {
-        struct filter_rule *rule = &filter->rules[i];
-        bool is_in_range = rule->from <= address && address < rule->to;
-        bool is_it = rule->from == address || (address < rule->from && rule->from < end);
+bool filter_rule_is_of(const struct filter_rule *rule, const char *path, const char *name)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
 
-        if (!(rule->scopes & FILTER_ADDRESS) || !(rule->to ? is_in_range : is_it))
-            continue;
-        rule->has_matched = true;
-        last = i + 1;
-    }
-    return last;
+    if (!(rule->scopes & FILTER_ADDRESS))
+        return false;
+    return !rule->module || is_called(name, rule->module) || is_called(path, rule->module) ||
+           is_called(slash ? slash + 1 : NULL, rule->module);
+}
+
+bool filter_rule_has(const struct filter_rule *rule, uint64_t address, uint64_t end)
+{
+    if (rule->to)
+        return rule->from <= address && address < rule->to;
+    return rule->from == address || (address < rule->from && rule->from < end);
 }
 
 bool filter_is_excluded(const struct filter *filter, size_t rule)

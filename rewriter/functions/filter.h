@@ -14,7 +14,11 @@
  *      0x1234              the function that begins there or has that address in it
  *      0x1000-0x2000       functions that begin there: 0x1000 or later, before 0x2000
  *
- * is no pattern but an address, as --list shows them. So functions without a name can be chosen.
+ *      gawk!0x1234         likewise, in the module of that name alone
+ *
+ * is no pattern but an address, as --list and the grinder show them. So functions without a name can be
+ * chosen. Where no function has it in an image that is linked to a fixed address, it is taken for one that
+ * counts from the image's beginning.
  */
 #ifndef UMBRA_REWRITER_FILTER_H
 #define UMBRA_REWRITER_FILTER_H
@@ -33,6 +37,7 @@ enum filter_scope {
 
 struct filter_rule {
     char *pattern;
+    char *module;      /* FILTER_ADDRESS: of that module alone; null: of any */
     unsigned scopes;   /* set of enum filter_scope */
     uint64_t from, to; /* FILTER_ADDRESS; to 0: a single one */
     bool is_include;
@@ -57,8 +62,10 @@ bool filter_has_scope(const struct filter *filter, enum filter_scope scope);
 size_t filter_match(struct filter *filter, enum filter_scope scope, const char *name);
 /* Likewise for a path, whole and its last part. */
 size_t filter_match_path(struct filter *filter, enum filter_scope scope, const char *path);
-/* Likewise for a function that begins at `address` and ends before `end`. */
-size_t filter_match_address(struct filter *filter, uint64_t address, uint64_t end);
+/* Whether the rule is of addresses, and of that module; path and name may be null. */
+bool filter_rule_is_of(const struct filter_rule *rule, const char *path, const char *name);
+/* Then whether it has a function that begins at `address` and ends before `end`. */
+bool filter_rule_has(const struct filter_rule *rule, uint64_t address, uint64_t end);
 /* What a function is whose last matching rule has that number. */
 bool filter_is_excluded(const struct filter *filter, size_t rule);
 

@@ -23,7 +23,11 @@ static void match_module(struct verdicts *verdicts, const struct image *image)
 {
     const char *name = image->format->module_name(image);
     size_t rule = filter_match_path(verdicts->filter, FILTER_MODULE, image->input->path);
+    char *path = realpath(image->input->path, NULL);
 
+    if (path)
+        raise_to(&rule, filter_match_path(verdicts->filter, FILTER_MODULE, path));
+    free(path);
     if (name)
         raise_to(&rule, filter_match(verdicts->filter, FILTER_MODULE, name));
     for (size_t i = 0; i < verdicts->functions->count; i++)
@@ -52,14 +56,37 @@ static void match_names(struct verdicts *verdicts, const struct image *image)
     image->format->visit_names(image, match_name, verdicts);
 }
 
-static void match_addresses(struct verdicts *verdicts)
+/* Whether a rule of addresses matches a function; they count from `origin`. */
+static bool match_rule(struct verdicts *verdicts, size_t number, uint64_t origin)
 {
+    const struct filter_rule *rule = &verdicts->filter->rules[number - 1];
+    bool has_matched = false;
+
     for (size_t i = 0; i < verdicts->functions->count; i++) {
         const struct function *function = &verdicts->functions->items[i];
 
-        raise_to(&verdicts->rules[i],
-                 filter_match_address(verdicts->filter, function->address, function->end));
+        if (!filter_rule_has(rule, function->address - origin, function->end - origin))
+            continue;
+        has_matched = true;
+        raise_to(&verdicts->rules[i], number);
     }
+    return has_matched;
+}
+
+/* As linked, or else from the image's beginning. */
+static void match_addresses(struct verdicts *verdicts, const struct image *image)
+{
+    const char *name = image->format->module_name(image);
+    char *path = realpath(image->input->path, NULL);
+
+    for (size_t i = 0; i < verdicts->filter->count; i++) {
+        struct filter_rule *rule = &verdicts->filter->rules[i];
+
+        if (filter_rule_is_of(rule, path, name) &&
+            (match_rule(verdicts, i + 1, 0) || match_rule(verdicts, i + 1, image->base)))
+            rule->has_matched = true;
+    }
+    free(path);
 }
 
 static int by_address(const void *left, const void *right)
@@ -94,7 +121,7 @@ void exclude_functions(struct image *image, struct filter *filter)
         image->format->read_debug_names(image, false);
     match_names(&verdicts, image);
     if (filter_has_scope(filter, FILTER_ADDRESS))
-        match_addresses(&verdicts);
+        match_addresses(&verdicts, image);
     if (filter_has_scope(filter, FILTER_SOURCE))
         source_rules_match(filter, image->input->path, functions, verdicts.rules);
     for (size_t i = 0; i < functions->count; i++)

@@ -78,10 +78,12 @@ static bool rewrite(struct options *options, struct failure *failure)
 /* To what rewriting it takes: a hostile file may take this process over. */
 static void confine_to(const struct options *options)
 {
-    const char *readable[] = {options->file, options->agent, "/usr/lib/debug", "/proc/self", NULL};
+    const char *readable[] = {options->file, "/usr/lib/debug", "/proc/self", options->agent, NULL};
     char folder[PATH_MAX];
 
-    if (path_beside(folder, options->output, "."))
+    if (options->verb == VERB_LIST)
+        confine_tool(readable, NULL);
+    else if (path_beside(folder, options->output, "."))
         confine_tool(readable, folder);
 }
 
@@ -123,6 +125,8 @@ static bool run(struct options *options, struct failure *failure)
         say_check_stdout();
         return true;
     case VERB_LIST:
+        if (options->confined)
+            confine_to(options);
         return list(options, failure);
     case VERB_VERIFY:
         return verify_file(options->file, failure);

@@ -141,8 +141,8 @@ static enum options_outcome check_verb(void)
     if ((given.how || given.poison) && given.verb != VERB_REWRITE && given.verb != VERB_LIST &&
         given.verb != VERB_BISECT)
         return wrong("--how and --poison are for instrumenting", NULL);
-    if (given.confined && given.verb != VERB_REWRITE)
-        return wrong("--confined is for instrumenting", NULL);
+    if (given.confined && given.verb != VERB_REWRITE && given.verb != VERB_LIST)
+        return wrong("--confined is for instrumenting and for --list", NULL);
     if (given.poison && given.how == REWRITE_PROLOGUE)
         return wrong("--poison is for --how=copy", NULL);
     if (given.filter.count && given.verb != VERB_REWRITE && given.verb != VERB_LIST &&

@@ -17,6 +17,13 @@
 
 static char *log_path;
 static int log_file = -1;
+static const char *own_name = "call_trace_service";
+
+void message_name(const char *argument)
+{
+    if (argument && !strncmp(argument, "umbra ", 6))
+        own_name = argument;
+}
 
 static size_t write_start(char *line, size_t size)
 {
@@ -26,7 +33,7 @@ static size_t write_start(char *line, size_t size)
     char date[32];
 
     if (!utc || !strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", utc))
-        return (size_t)snprintf(line, size, "call_trace_service: ");
+        return (size_t)snprintf(line, size, "%s: ", own_name);
     return (size_t)snprintf(line, size, "%s.%03uZ call_trace_service[%d]: ", date,
                             (unsigned)(now / 1000000 % 1000), (int)getpid());
 }

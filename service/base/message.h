@@ -15,6 +15,10 @@
  */
 void message(const char *format, ...) __attribute__((format(SERVICE_PRINTF, 1, 2)));
 
+/* argument: 0 of the command line. "umbra VERB" stands for "call_trace_service" on standard error from
+   here on; lasts. */
+void message_name(const char *argument);
+
 /* From here on messages go to that file. Returns false after one message on standard error. */
 bool message_open_log(const char *path);
 

@@ -177,6 +177,7 @@ int main(int argc, char **argv)
     struct options options;
     int status;
 
+    message_name(argv[0]);
     process_begin(&argc, &argv);
     if (!options_parse(&options, argc, argv))
         return EXIT_USAGE;

@@ -1,0 +1,120 @@
+#include "front/tool/unrecorded.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "front/base/say.h"
+#include "front/files/image_kind.h"
+#include "support/memory.h"
+
+#define MOST_INTERPRETERS 5 /* of a script whose interpreter is a script; the kernel's limit */
+
+static bool look_at(const char *path, struct image_look *look)
+{
+    const int name = open(path, O_PATH | O_CLOEXEC);
+    const bool is = name >= 0 && image_look_at_path(look, name);
+
+    if (name >= 0)
+        close(name);
+    return is;
+}
+
+/* Of what is there, and the kernel says ENOENT; to be freed. */
+static char *find_missing(const char *path)
+{
+    struct image_look look;
+
+    if (look_at(path, &look) && look.kind == IMAGE_KIND_SCRIPT)
+        return memory_print("its first line names %s, which is not there or needs what is not "
+                            "there",
+                            look.interpreter);
+    return memory_copy_string("the dynamic linker that it names is not there");
+}
+
+void unrecorded_tell(const struct recording *recording, const char *program, const char *path,
+                     int error)
+{
+    char *why = error == ENOENT && access(path, F_OK) == 0 ? find_missing(path)
+                                                           : memory_copy_string(strerror(error));
+    char *text = memory_print("%s: cannot be run: %s", program, why);
+
+    say("%s", text);
+    recording_note(recording, "why", text);
+    free(why);
+    free(text);
+}
+
+/* Without links, as `files` has it; to be freed. */
+static char *find_executed(const char *path)
+{
+    struct image_look look;
+    char *executed = memory_copy_string(path), *real;
+
+    for (int i = 0; i < MOST_INTERPRETERS && look_at(executed, &look); i++) {
+        if (look.kind != IMAGE_KIND_SCRIPT)
+            break;
+        free(executed);
+        executed = memory_copy_string(look.interpreter);
+    }
+    real = realpath(executed, NULL);
+    if (!real)
+        return executed;
+    free(executed);
+    return real;
+}
+
+static bool is_instrumented(const struct recording *recording, const char *path)
+{
+    struct words paths = {0};
+    bool is = false;
+
+    recording_list_files(recording, "instrumented", &paths);
+    for (size_t i = 0; i < paths.count; i++)
+        is = is || !strcmp(paths.list[i], path);
+    words_free(&paths);
+    return is;
+}
+
+/* Then `files` has not all that was to be written. */
+static bool is_full(const struct recording *recording)
+{
+    struct statvfs system;
+
+    return fstatvfs(recording->directory, &system) == 0 && system.f_bavail == 0;
+}
+
+/* Of a program that was executed. */
+static char *find_reason(const struct recording *recording, const char *path)
+{
+    char *executed = find_executed(path), *why = recording_why_left(recording, executed);
+
+    if (!why && is_full(recording))
+        why =
+            memory_print("%s: there is no room for the recording: %s", executed, strerror(ENOSPC));
+    if (!why && is_instrumented(recording, executed))
+        why = memory_print("%s: it was instrumented, but no hook in it was reached", executed);
+    if (!why)
+        why = recording_why_left(recording, NULL);
+    if (!why)
+        why = memory_print("%s: nothing that it executed or loaded is a program or library that "
+                           "can be instrumented",
+                           executed);
+    free(executed);
+    return why;
+}
+
+char *unrecorded_find_why(const struct recording *recording, const char *path)
+{
+    char *why = recording_value(recording, "why");
+
+    if (why)
+        return why;
+    why = find_reason(recording, path);
+    recording_note(recording, "why", why);
+    return why;
+}
