@@ -368,6 +368,15 @@ struct trace_links {
     struct trace_link links[];
 };
 
+/* Bytes of a record, up to where the next one begins. */
+static inline uint32_t trace_links_size(const struct trace_links *links)
+{
+    uint32_t size = sizeof(*links) + links->count * (uint32_t)sizeof(struct trace_link) +
+                    links->chunks * (uint32_t)sizeof(uint64_t);
+
+    return (size + 15) / 16 * 16;
+}
+
 /* What of a node's `passed` is a number of calls. */
 static inline uint64_t trace_node_passed(const struct trace_header *header,
                                          const struct trace_node *node)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "support/regular_file.h"
+#include "trace/link_sums.h"
 
 #define CHUNK_BLOCKS 256u
 #define CHUNK_SIZE   (CHUNK_BLOCKS * (uint64_t)TRACE_BLOCK_SIZE)
@@ -148,6 +149,16 @@ err:
     return -1;
 }
 
+/* What blocks are read with. */
+struct reading {
+    const struct trace_file *file;
+    const struct trace_visitor *visitor;
+    struct link_sums sums;
+    struct trace_error *error;
+};
+
+typedef int visit_function(struct reading *reading, struct trace_block *block, uint64_t at);
+
 static int visit_thread(const struct trace_file *file, const struct trace_visitor *visitor,
                         const struct trace_block *block, uint64_t at, struct trace_error *error)
 {
@@ -170,17 +181,32 @@ static int visit_thread(const struct trace_file *file, const struct trace_visito
     return 0;
 }
 
-/* What a block of nodes or a thread's first block holds: nodes from unit `from` on. */
-static int visit_nodes(const struct trace_file *file, const struct trace_visitor *visitor,
-                       const struct trace_block *block, uint64_t at, uint32_t from,
-                       struct trace_error *error)
+/* `passed` of nodes becomes all calls that have no record. */
+static void add_links(const struct reading *reading, struct trace_node *nodes, uint32_t first,
+                      uint32_t count)
 {
+    for (uint32_t i = 0; i < count; i++)
+        if (nodes[i].context)
+            nodes[i].passed = trace_node_passed(&reading->file->header, &nodes[i]) +
+                              link_sums_of(&reading->sums, first + i);
+}
+
+/* What a block of nodes or a thread's first block holds: nodes from unit `from` on. */
+static int visit_nodes(const struct reading *reading, struct trace_block *block, uint64_t at,
+                       uint32_t from)
+{
+    const struct trace_visitor *visitor = reading->visitor;
+    struct trace_node *nodes = (struct trace_node *)(block + from);
+    uint32_t first = (uint32_t)(at / TRACE_UNIT) + from;
+
     if (!block->thread)
-        return fail(error, file, "block at %" PRIu64 ": expected nodes of a thread, found thread 0",
-                    at);
-    if (block->used > from && visitor->nodes)
-        visitor->nodes(visitor->user, block->thread, (uint32_t)(at / TRACE_UNIT) + from,
-                       (const struct trace_node *)(block + from), block->used - from);
+        return fail(reading->error, reading->file,
+                    "block at %" PRIu64 ": expected nodes of a thread, found thread 0", at);
+    if (block->used <= from || !visitor->nodes)
+        return 0;
+    if (reading->file->header.base)
+        add_links(reading, nodes, first, block->used - from);
+    visitor->nodes(visitor->user, block->thread, first, nodes, block->used - from);
     return 0;
 }
 
@@ -265,31 +291,94 @@ static int visit_stack(const struct trace_file *file, const struct trace_visitor
     return 0;
 }
 
-static int visit_block(const struct trace_file *file, const struct trace_visitor *visitor,
-                       const struct trace_block *block, uint64_t at, struct trace_error *error)
+static int block_check(const struct reading *reading, const struct trace_block *block, uint64_t at)
 {
-    if (!block->kind)
-        return 0;
     if (block->used > TRACE_BLOCK_UNITS)
-        return fail(error, file,
+        return fail(reading->error, reading->file,
                     "block at %" PRIu64 ": expected up to %u units in use, found %" PRIu32, at,
                     TRACE_BLOCK_UNITS, block->used);
+    return 0;
+}
+
+static int visit_block(struct reading *reading, struct trace_block *block, uint64_t at)
+{
+    const struct trace_file *file = reading->file;
+    const struct trace_visitor *visitor = reading->visitor;
+    struct trace_error *error = reading->error;
+
+    if (!block->kind)
+        return 0;
+    if (block_check(reading, block, at) < 0)
+        return -1;
     switch (block->kind) {
     case TRACE_BLOCK_THREAD:
         if (block->used < 3)
             return 0;
         if (visit_thread(file, visitor, block, at, error) < 0)
             return -1;
-        return visit_nodes(file, visitor, block, at, 3, error);
+        return visit_nodes(reading, block, at, 3);
     case TRACE_BLOCK_NODES:
-        return visit_nodes(file, visitor, block, at, 1, error);
+        return visit_nodes(reading, block, at, 1);
     case TRACE_BLOCK_MODULES:
         return visit_modules(file, visitor, block, at, error);
     case TRACE_BLOCK_STACK:
         return visit_stack(file, visitor, block, at, error);
+    case TRACE_BLOCK_LINKS:
+        return 0; /* sum_links has read them */
     }
     return fail(error, file, "block at %" PRIu64 ": expected a kind of 1 to %d, found %" PRIu32, at,
-                TRACE_BLOCK_STACK, block->kind);
+                TRACE_BLOCK_LINKS, block->kind);
+}
+
+static int links_check(const struct reading *reading, const struct trace_links *links,
+                       uint32_t room, uint64_t at)
+{
+    const struct trace_file *file = reading->file;
+    uint32_t most = links->first ? TRACE_LINKS_CHUNK : TRACE_LINKS_INLINE;
+
+    if (links->node < TRACE_BLOCK_UNITS || links->node % TRACE_BLOCK_UNITS == 0 ||
+        links->node >= file->header.capacity / TRACE_UNIT)
+        return fail(reading->error, file,
+                    "links record at %" PRIu64 ": expected the index of a node within %" PRIu64
+                    ", found %" PRIu32,
+                    at, file->header.capacity / TRACE_UNIT, links->node);
+    if (links->first && (links->first < TRACE_LINKS_INLINE || links->chunks))
+        return fail(reading->error, file,
+                    "links record at %" PRIu64 ": expected the first link or one behind %u, "
+                    "without chunks, found %u with %u chunks",
+                    at, TRACE_LINKS_INLINE, links->first, links->chunks);
+    if (links->count > most)
+        return fail(reading->error, file,
+                    "links record at %" PRIu64 ": expected up to %" PRIu32 " links, found %u", at,
+                    most, links->count);
+    if (trace_links_size(links) > room)
+        return fail(reading->error, file,
+                    "links record at %" PRIu64 ": expected it to end within its block of %" PRIu32
+                    " bytes more, found %" PRIu32 " bytes",
+                    at, room, trace_links_size(links));
+    return 0;
+}
+
+/* Blocks of other kinds are passed over. */
+static int sum_links(struct reading *reading, struct trace_block *block, uint64_t at)
+{
+    uint32_t done = TRACE_UNIT;
+
+    if (block->kind != TRACE_BLOCK_LINKS)
+        return 0;
+    if (block_check(reading, block, at) < 0)
+        return -1;
+    while (done + sizeof(struct trace_links) <= TRACE_BLOCK_SIZE) {
+        const struct trace_links *links = (const struct trace_links *)((char *)block + done);
+        if (!links->node)
+            break;
+        if (links_check(reading, links, TRACE_BLOCK_SIZE - done, at + done) < 0)
+            return -1;
+        if (!link_sums_add(&reading->sums, links, at + done))
+            return fail(reading->error, reading->file, "out of memory");
+        done += trace_links_size(links);
+    }
+    return 0;
 }
 
 /* Where the next data at or behind `at` is, rounded down to a block; `end` if there is none. */
@@ -304,28 +393,47 @@ static uint64_t skip_hole(const struct trace_file *file, uint64_t at)
     return (uint64_t)data - (uint64_t)data % TRACE_BLOCK_SIZE;
 }
 
+/* Calls visit for each block. */
+static int read_blocks(struct reading *reading, struct trace_block *chunk, visit_function *visit)
+{
+    const struct trace_file *file = reading->file;
+    uint64_t at = TRACE_HEADER_SIZE;
+
+    while ((at = skip_hole(file, at)) < file->end) {
+        uint64_t size = file->end - at < CHUNK_SIZE ? file->end - at : CHUNK_SIZE;
+        if (read_fully(file->fd, chunk, size, at) < 0)
+            return fail(reading->error, file, "block at %" PRIu64 " cannot be read: %s", at,
+                        why_unread());
+        for (uint64_t done = 0; done < size; done += TRACE_BLOCK_SIZE)
+            if (visit(reading, chunk + done / TRACE_UNIT, at + done) < 0)
+                return -1;
+        at += size;
+    }
+    return 0;
+}
+
+static int read_links(struct reading *reading, struct trace_block *chunk)
+{
+    if (read_blocks(reading, chunk, sum_links) < 0)
+        return -1;
+    if (!link_sums_settle(&reading->sums))
+        return fail(reading->error, reading->file, "out of memory");
+    return 0;
+}
+
 int trace_file_read(struct trace_file *file, const struct trace_visitor *visitor,
                     struct trace_error *error)
 {
-    uint64_t at = TRACE_HEADER_SIZE;
+    struct reading reading = {.file = file, .visitor = visitor, .error = error};
     struct trace_block *chunk = aligned_alloc(TRACE_UNIT, CHUNK_SIZE);
     int result = -1;
 
     if (!chunk)
         return fail(error, file, "out of memory");
-    while ((at = skip_hole(file, at)) < file->end) {
-        uint64_t size = file->end - at < CHUNK_SIZE ? file->end - at : CHUNK_SIZE;
-        if (read_fully(file->fd, chunk, size, at) < 0) {
-            fail(error, file, "block at %" PRIu64 " cannot be read: %s", at, why_unread());
-            goto err;
-        }
-        for (uint64_t done = 0; done < size; done += TRACE_BLOCK_SIZE)
-            if (visit_block(file, visitor, chunk + done / TRACE_UNIT, at + done, error) < 0)
-                goto err;
-        at += size;
-    }
-    result = 0;
-err:
+    link_sums_begin(&reading.sums, file->header.base, file->end);
+    if (!(file->header.base && visitor->nodes) || !read_links(&reading, chunk))
+        result = read_blocks(&reading, chunk, visit_block);
+    link_sums_free(&reading.sums);
     free(chunk);
     return result;
 }

@@ -6,9 +6,14 @@
  * what was checked cannot change afterwards, a file that shrinks is no SIGBUS, and memory does
  * not grow with the file. Holes of a sparse file are skipped without being read.
  *
- * What is checked here: every field of the header, block, thread, module and stack records, and
- * that strings end. Links between nodes (parent, context, root), function numbers and stack entries
- * need the whole file and are the caller's to check; they are handed over as they stand.
+ * Where the trace has a base, nodes are handed over with all of their calls: the file is gone over
+ * for its links first (link_sums.h), and what these count is among `passed`, which is then a number
+ * of calls in every node. So nobody else needs to know of links.
+ *
+ * What is checked here: every field of the header, block, thread, module, stack and links records,
+ * and that strings end. References between nodes (parent, context, root), function numbers and
+ * stack entries need the whole file and are the caller's to check; they are handed over as they
+ * stand.
  */
 #ifndef UMBRA_TRACE_READER_H
 #define UMBRA_TRACE_READER_H
@@ -37,7 +42,7 @@ struct trace_visitor {
     void *user;
     void (*thread)(void *user, const struct trace_thread *thread);
     /* count units of a block of thread's nodes, the first with the index first. Nodes that were
-       not committed (context 0) are among them. */
+       not committed (context 0) are among them. `passed` is a number of calls, links' included. */
     void (*nodes)(void *user, uint32_t thread, uint32_t first, const struct trace_node *nodes,
                   uint32_t count);
     void (*module)(void *user, const struct trace_module *module);

@@ -72,6 +72,18 @@ static struct trace_stack *add_stack(struct trace_sample *sample)
     return trace_sample_add_stack(sample, 1, depths, nodes, 2);
 }
 
+/* Contexts 69 and 70 call each other. */
+static void add_links(struct trace_sample *sample)
+{
+    size_t first = trace_sample_add_links(sample, 69, TRACE_LINKS_INLINE + 1);
+    size_t second = trace_sample_add_links(sample, 70, 2);
+
+    trace_sample_call(sample, first, 0, second, 30);
+    trace_sample_call(sample, first, TRACE_LINKS_INLINE, second, 40);
+    trace_sample_call(sample, second, 0, first, 50);
+    trace_sample_call_node(sample, second, 1, 71, 60);
+}
+
 /* 0 or -1, as reading said. */
 static int read_sample(const struct trace_sample *sample, struct counts *counts,
                        struct trace_file *file, struct trace_error *error)
@@ -204,7 +216,7 @@ static void an_unknown_block_is_refused(void **state)
     (void)state;
     build(&sample);
     ((struct trace_block *)(sample.bytes + 4096))->kind = 8;
-    expect_refusal(&sample, "block at 4096: expected a kind of 1 to 4, found 8");
+    expect_refusal(&sample, "block at 4096: expected a kind of 1 to 5, found 8");
 }
 
 static void a_path_without_end_is_refused(void **state)
@@ -304,6 +316,7 @@ static void damage_is_read_or_refused(void **state)
 
     (void)state;
     add_stack(&sample);
+    add_links(&sample);
     for (int round = 0; round < 3000; round++) {
         uint8_t bytes[64 * 1024];
         assert_true(sample.size <= sizeof(bytes));

@@ -181,6 +181,101 @@ struct trace_stack *trace_sample_add_stack(struct trace_sample *sample, uint32_t
     return stack;
 }
 
+/* Zeroed; committed by its node. */
+static size_t add_links_record(struct trace_sample *sample, const struct trace_links *record)
+{
+    uint32_t size = trace_links_size(record);
+    size_t at;
+
+    assert(size <= TRACE_BLOCK_SIZE - TRACE_UNIT && "a record fits a block");
+    if (!sample->links_block || sample->links_end + size > sample->links_block + TRACE_BLOCK_SIZE) {
+        sample->links_block = add_block(sample, TRACE_BLOCK_LINKS, 1);
+        sample->links_end = sample->links_block + TRACE_UNIT;
+        block_at(sample, sample->links_block)->used = TRACE_BLOCK_UNITS;
+        trace_sample_header(sample)->base = TRACE_SAMPLE_BASE;
+    }
+    at = sample->links_end;
+    sample->links_end += size;
+    memcpy(sample->bytes + at, record, sizeof(*record));
+    return at;
+}
+
+struct trace_links *trace_sample_links(struct trace_sample *sample, size_t links)
+{
+    return (struct trace_links *)(sample->bytes + links);
+}
+
+/* The addresses of chunks. */
+static uint64_t *chunks_of(struct trace_sample *sample, size_t links)
+{
+    struct trace_links *record = trace_sample_links(sample, links);
+
+    return (uint64_t *)&record->links[record->count];
+}
+
+static uint32_t at_most(uint32_t number, uint32_t most)
+{
+    return number < most ? number : most;
+}
+
+static size_t add_chunk(struct trace_sample *sample, uint32_t node, uint32_t first, uint32_t count)
+{
+    const struct trace_links record = {
+        .key = node, .node = node, .first = (uint16_t)first, .count = (uint16_t)count};
+
+    return add_links_record(sample, &record);
+}
+
+size_t trace_sample_add_links(struct trace_sample *sample, uint32_t node, uint32_t places)
+{
+    uint32_t inner = at_most(places, TRACE_LINKS_INLINE), first = inner;
+    struct trace_links record = {.key = node, .node = node, .count = (uint16_t)inner};
+    size_t at;
+
+    record.chunks = (uint16_t)((places - inner + TRACE_LINKS_CHUNK - 1) / TRACE_LINKS_CHUNK);
+    at = add_links_record(sample, &record);
+    for (uint32_t i = 0; first < places; i++, first += TRACE_LINKS_CHUNK) {
+        size_t chunk = add_chunk(sample, node, first, at_most(places - first, TRACE_LINKS_CHUNK));
+        chunks_of(sample, at)[i] = TRACE_SAMPLE_BASE + chunk;
+    }
+    if (!(trace_sample_node(sample, node)->function & TRACE_FUNCTION_LEAF))
+        trace_sample_node(sample, node)->passed = TRACE_SAMPLE_BASE + at;
+    return at;
+}
+
+struct trace_link *trace_sample_link(struct trace_sample *sample, size_t links, uint32_t place)
+{
+    struct trace_links *record = trace_sample_links(sample, links);
+
+    if (place >= TRACE_LINKS_INLINE) {
+        uint32_t behind = place - TRACE_LINKS_INLINE;
+        uint64_t chunk = chunks_of(sample, links)[behind / TRACE_LINKS_CHUNK];
+        record = trace_sample_links(sample, chunk - TRACE_SAMPLE_BASE);
+        place = behind % TRACE_LINKS_CHUNK;
+    }
+    assert(place < record->count && "there is such a place");
+    return &record->links[place];
+}
+
+/* Its turn comes in 7 calls. */
+static void count_link(struct trace_link *link, uint64_t callee, uint32_t calls)
+{
+    *link = (struct trace_link){.callee = callee, .word = -7, .armed = calls + 7};
+}
+
+void trace_sample_call(struct trace_sample *sample, size_t links, uint32_t place, size_t callee,
+                       uint32_t calls)
+{
+    count_link(trace_sample_link(sample, links, place), TRACE_SAMPLE_BASE + callee, calls);
+}
+
+void trace_sample_call_node(struct trace_sample *sample, size_t links, uint32_t place,
+                            uint32_t callee, uint32_t calls)
+{
+    count_link(trace_sample_link(sample, links, place),
+               (TRACE_SAMPLE_BASE + (uint64_t)callee * TRACE_UNIT) | 1, calls);
+}
+
 int trace_sample_open(const struct trace_sample *sample, char path[64])
 {
     int fd = memfd_create("trace", 0);

@@ -13,6 +13,8 @@ struct trace_sample {
     size_t thread_blocks[64]; /* offset of each thread's last block, by ordinal */
     size_t thread_at[64];     /* offset of its record */
     size_t module_block;      /* offset; 0 if there is none yet */
+    size_t links_block;       /* likewise */
+    size_t links_end;         /* of the records in it */
 };
 
 /* A process that ended through exit(), with a clock of a tick a nanosecond and free probes. */
@@ -42,6 +44,25 @@ struct trace_stack *trace_sample_add_stack(struct trace_sample *sample, uint32_t
 void trace_sample_add_module(struct trace_sample *sample, const char *path, uint64_t base,
                              uint64_t size, uint32_t first_function, uint32_t function_count,
                              uint64_t original_hash);
+
+/* Where a trace with links was in its process. */
+#define TRACE_SAMPLE_BASE 0x7f5500000000ull
+
+/* The links of a context, for that many places that it calls from, in chunks where they are many;
+   returns the offset of the record that begins them. A function that is no leaf has their address
+   for `passed`. */
+size_t trace_sample_add_links(struct trace_sample *sample, uint32_t node, uint32_t places);
+struct trace_links *trace_sample_links(struct trace_sample *sample, size_t links);
+
+/* The link of a place, in whatever chunk it is; valid until something is added. */
+struct trace_link *trace_sample_link(struct trace_sample *sample, size_t links, uint32_t place);
+
+/* Through the link of a place, that many calls of the context that has the links callee. */
+void trace_sample_call(struct trace_sample *sample, size_t links, uint32_t place, size_t callee,
+                       uint32_t calls);
+/* The same of a context without links. */
+void trace_sample_call_node(struct trace_sample *sample, size_t links, uint32_t place,
+                            uint32_t callee, uint32_t calls);
 
 /* Puts the trace into a new file in memory and its path, good in this process and its children
    until the descriptor is closed, into path. Returns the descriptor. */

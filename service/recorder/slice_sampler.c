@@ -189,11 +189,19 @@ static bool compare(struct slice_sampler *sampler, uint32_t index, const struct 
     return true;
 }
 
-static bool look_at_block(struct slice_sampler *sampler, const unsigned char *bytes,
-                          uint32_t first_unit)
+/* After the nodes: it is there before a node has the address of its links. */
+static bool read_base(struct slice_sampler *sampler)
+{
+    uint64_t *base = &sampler->header.base;
+
+    return *base ||
+           file_read_at(sampler->file, base, sizeof(*base), offsetof(struct trace_header, base));
+}
+
+static bool look_at_block(struct slice_sampler *sampler, unsigned char *bytes, uint32_t first_unit)
 {
     const struct trace_block *block = (const struct trace_block *)bytes;
-    const struct trace_node *units = (const struct trace_node *)bytes;
+    struct trace_node *units = (struct trace_node *)bytes;
     uint32_t used = block->used < TRACE_BLOCK_UNITS ? block->used : TRACE_BLOCK_UNITS;
     uint32_t unit = block->kind == TRACE_BLOCK_THREAD ? 3 : 1;
 
@@ -204,6 +212,7 @@ static bool look_at_block(struct slice_sampler *sampler, const unsigned char *by
     for (; unit < used; unit++) {
         if (!units[unit].context)
             continue;
+        units[unit].passed = trace_node_passed(&sampler->header, &units[unit]);
         if (!sampler->nodes[first_unit + unit].thread)
             meet(sampler, first_unit + unit, &units[unit], block->thread);
         if (!compare(sampler, first_unit + unit, &units[unit]))
@@ -250,7 +259,7 @@ static bool look_at_blocks(struct slice_sampler *sampler, uint64_t used)
 {
     for (uint64_t offset = TRACE_HEADER_SIZE; offset < used;) {
         uint64_t size = used - offset < BUFFER_SIZE ? used - offset : BUFFER_SIZE;
-        if (!file_read_at(sampler->file, sampler->buffer, size, offset))
+        if (!file_read_at(sampler->file, sampler->buffer, size, offset) || !read_base(sampler))
             return false;
         for (uint64_t at = 0; at + TRACE_BLOCK_SIZE <= size; at += TRACE_BLOCK_SIZE)
             if (!look_at_block(sampler, sampler->buffer + at,

@@ -18,6 +18,8 @@
  *
  * The last rule finds what left without a return (longjmp, exceptions), which no node counts: such
  * invocations are noted as gone. Coroutines break the rule; theirs count when they end.
+ *
+ * Calls that links count (struct trace_links) are not among the calls of a look yet.
  */
 #ifndef UMBRA_SERVICE_SLICE_SAMPLER_H
 #define UMBRA_SERVICE_SLICE_SAMPLER_H

@@ -140,6 +140,27 @@ static void callees_take_from_their_callers(void **state)
     end(&fixture);
 }
 
+/* As where bodies are copied: PHASE and LEAF get links while the recording goes on. */
+static void the_address_of_links_is_no_number_of_calls(void **state)
+{
+    struct fixture fixture;
+
+    (void)state;
+    begin(&fixture);
+    look(&fixture, 100);
+    fixture.leaf = trace_sample_add_node(&fixture.sample, 1, fixture.phase, 0x2000,
+                                         LEAF | TRACE_FUNCTION_LEAF, 5, 60);
+    trace_sample_node(&fixture.sample, fixture.leaf)->passed = 30;
+    trace_sample_add_links(&fixture.sample, fixture.phase, 1);
+    publish(&fixture);
+    look(&fixture, 200);
+    expect(&fixture, LEAF, 60, 60, 35);
+    expect(&fixture, PHASE, 40, 100, 0);
+    look(&fixture, 300);
+    expect(&fixture, PHASE, 100, 100, 0);
+    end(&fixture);
+}
+
 static void what_left_without_a_return_is_not_credited(void **state)
 {
     struct fixture fixture;
@@ -191,6 +212,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(open_invocations_are_credited_until_they_end),
         cmocka_unit_test(callees_take_from_their_callers),
+        cmocka_unit_test(the_address_of_links_is_no_number_of_calls),
         cmocka_unit_test(what_left_without_a_return_is_not_credited),
         cmocka_unit_test(recursion_counts_once),
         cmocka_unit_test(what_is_no_trace_yet_is_nothing),

@@ -26,17 +26,24 @@ struct figures {
     uint64_t contexts, calls, timed, with_times, with_turn, put_off;
 };
 
-static void hasten(struct trace_node *node)
+static uint64_t calls_of(const struct trace_header *header, const struct trace_node *node)
 {
-    node->next = (uint32_t)(node->calls + node->passed) + CALLS_LEFT;
+    return node->calls + trace_node_passed(header, node);
 }
 
-static void look_at(const struct trace_node *node, struct figures *figures)
+static void hasten(const struct trace_header *header, struct trace_node *node)
 {
-    int32_t ahead = (int32_t)(node->next - (uint32_t)(node->calls + node->passed));
+    node->next = (uint32_t)calls_of(header, node) + CALLS_LEFT;
+}
+
+static void look_at(const struct trace_header *header, const struct trace_node *node,
+                    struct figures *figures)
+{
+    uint64_t calls = calls_of(header, node);
+    int32_t ahead = (int32_t)(node->next - (uint32_t)calls);
 
     figures->contexts++;
-    figures->calls += node->calls + node->passed;
+    figures->calls += calls;
     figures->timed += node->timed;
     figures->with_times += node->ticks || node->gap;
     figures->with_turn += ahead <= 0;
@@ -58,9 +65,9 @@ static void walk(char *trace, uint64_t size, bool hastens, struct figures *figur
             continue;
         for (uint32_t i = first; i < block->used && i < TRACE_BLOCK_UNITS; i++) {
             if (nodes[i].context && hastens)
-                hasten(&nodes[i]);
+                hasten(header, &nodes[i]);
             if (nodes[i].context)
-                look_at(&nodes[i], figures);
+                look_at(header, &nodes[i], figures);
         }
     }
 }
