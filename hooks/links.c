@@ -151,3 +151,6 @@ _Static_assert(offsetof(struct pointer_links, go) == POINTER_GO, "go");
 _Static_assert(offsetof(struct trace_links, entered) == LINKS_ENTERED, "entered");
 _Static_assert(offsetof(struct trace_links, links) == LINKS_FIRST, "links");
 _Static_assert(sizeof(struct trace_link) == LINK_SIZE, "link");
+
+_Static_assert(LINKS_INLINE == TRACE_LINKS_INLINE, "inline");
+_Static_assert(offsetof(struct trace_link, armed) == LINK_ARMED, "armed");

@@ -88,6 +88,8 @@
 #define LINK_SIZE     16
 #define LINK_CALLEE   0
 #define LINK_WORD     8
+#define LINK_ARMED    12
+#define LINKS_INLINE  64
 
 #ifndef __ASSEMBLER__
 

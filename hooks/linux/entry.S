@@ -227,12 +227,30 @@ copied_found\@:
     add     edi, [rax + NODE_CALLS]
     inc     edi
     sub     edi, [rax + NODE_NEXT]
-    jns     slow_entry\@                    /* it is to be timed */
+    jns     copied_timed\@
     inc     qword ptr [rdx + LINKS_ENTERED]
     mov     [rsi], rdx
     mov     [rsp - 64], rcx
     restore_flags_and_work_registers
     jmp     [rsp - 64]
+
+copied_timed\@:                             /* it is to be timed: a record, as any other call's */
+    cmp     byte ptr [rax + NODE_GAP], 0
+    je      slow_entry\@
+    mov     [rsp - 96], rsi
+    mov     [rsp - 104], rdx
+    mov     rdi, [rip + umbra_thread@gottpoff]
+    mov     rdi, fs:[rdi]
+    mov     rsi, [rdi + THREAD_TOP]
+    take_record slow_entry\@
+    keep_note
+    mov     rcx, [rsp - 96]
+    mov     rdi, [rsp - 104]
+    mov     [rcx], rdi
+    add     edx, [rdi + LINKS_ENTERED]
+    mov     rdi, [rip + umbra_thread@gottpoff]
+    mov     rdi, fs:[rdi]
+    jmp     4f
 
 copied_known\@:                             /* by a site that knows it: is it this function's? */
     test    rax, rax

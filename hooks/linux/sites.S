@@ -11,13 +11,112 @@
 #include "trace/frame_format.h"
 
 #define SITE_CALL  0
+#define SITE_OWN   4
+#define SITE_SELF  8
+#define SITE_LINK  12
 #define SITE_FLAGS 14
 #define CALL_SIZE  5
 #define STUB_FRAME 41
 
+    .macro restore_work_registers
+    mov     rdi, [rsp - 40]
+    mov     rsi, [rsp - 32]
+    mov     rdx, [rsp - 24]
+    mov     rcx, [rsp - 16]
+    mov     rax, [rsp - 8]
+    .endm
+
+/*
+ * The turn of a call that is to be timed, of a context that is known: what its link has counted is
+ * handed on, and the call goes by the stub, with a note of who calls. So the entry hook times it, or
+ * finds that it is not its turn yet. The link fires again after as many calls as this time. All else to
+ * \otherwise.
+ */
+    .macro hand_on_turn otherwise
+    mov     rax, [rsp]                      /* the site */
+    test    byte ptr [rax + SITE_FLAGS], FRAME_SITE_TAIL | FRAME_SITE_OUT | FRAME_SITE_POINTER | FRAME_SITE_BOUND
+    jnz     \otherwise
+    movsxd  rcx, dword ptr [rax + SITE_OWN]
+    lea     rdx, [rsp + 8]
+    test    byte ptr [rax + SITE_FLAGS], FRAME_SITE_RBP
+    cmovnz  rdx, rbp
+    add     rcx, rdx                        /* the slot of its function */
+    mov     rdi, [rip + umbra_thread@gottpoff]
+    mov     rsi, rsp                        /* that of the call */
+    sub     rcx, fs:[rdi + SLOT_FRAMES + FRAMES_LOW]
+    sub     rsi, fs:[rdi + SLOT_FRAMES + FRAMES_LOW]
+    cmp     rcx, fs:[rdi + SLOT_FRAMES + FRAMES_SIZE]
+    jae     \otherwise
+    cmp     rsi, fs:[rdi + SLOT_FRAMES + FRAMES_SIZE]
+    jae     \otherwise
+    add     rcx, fs:[rdi + SLOT_FRAMES + FRAMES_SHADOW]
+    add     rsi, fs:[rdi + SLOT_FRAMES + FRAMES_SHADOW]
+    mov     rcx, [rcx]                      /* its context */
+    test    rcx, rcx
+    jz      \otherwise
+    test    cl, FRAME_OUT_BITS
+    jnz     \otherwise
+    movsxd  rdx, dword ptr [rax + SITE_SELF]
+    mov     edx, [rax + rdx + KEY_KEY]
+    cmp     [rcx + LINKS_KEY], edx
+    jne     \otherwise
+    movzx   edx, word ptr [rax + SITE_LINK]
+    cmp     edx, LINKS_INLINE
+    jae     \otherwise
+    shl     edx, 4
+    lea     rdx, [rcx + rdx + LINKS_FIRST]
+    cmp     dword ptr [rdx + LINK_WORD], -1
+    jne     \otherwise
+    mov     rdi, fs:[rdi]
+    mov     rax, [rdx + LINK_CALLEE]
+    test    al, 1
+    jnz     leaf\@
+    test    rax, rax
+    jz      \otherwise
+    mov     [rsp - 48], rax
+    mov     eax, [rax + LINKS_NODE]
+    shl     rax, 6
+    add     rax, [rdi + THREAD_TRACE]
+    cmp     byte ptr [rax + NODE_GAP], 0
+    je      \otherwise
+    movzx   eax, byte ptr [rax + NODE_GAP]
+    mov     [rsp - 56], rax
+    mov     edi, [rdx + LINK_ARMED]
+    dec     edi
+    mov     rax, [rsp - 48]
+    add     [rax + LINKS_ENTERED], rdi
+    mov     eax, [rsp - 56]
+    jmp     arm\@
+leaf\@:
+    mov     edi, [rdx + LINK_ARMED]
+    dec     edi
+    cmp     byte ptr [rax - 1 + NODE_GAP], 0
+    je      \otherwise
+    add     [rax - 1 + NODE_PASSED], rdi
+    movzx   eax, byte ptr [rax - 1 + NODE_GAP]
+arm\@:
+    mov     [rdx + LINK_ARMED], eax
+    neg     eax
+    mov     [rdx + LINK_WORD], eax
+    or      rcx, FRAME_CALLED_OUT
+    mov     [rsi], rcx
+    mov     rdi, [rip + umbra_thread@gottpoff]
+    lea     rax, [rsp + 8]
+    mov     fs:[rdi + SLOT_FRAMES + FRAMES_NOTE], rax
+    .endm
+
 /* Calls are counted, some are timed: umbra_slow_site says where it goes on. */
     hidden_function umbra_site
     .cfi_startproc
+    mov     [rsp - 8], rax
+    mov     [rsp - 16], rcx
+    mov     [rsp - 24], rdx
+    mov     [rsp - 32], rsi
+    mov     [rsp - 40], rdi
+    hand_on_turn 1f
+    restore_work_registers
+    jmp     umbra_site_by_stub
+1:  restore_work_registers
     .irp    register, rax, rcx, rdx, rsi, rdi, r8, r9, r10, r11
     push_register \register
     .endr
@@ -32,12 +131,12 @@
     pop_register \register
     .endr
     .cfi_remember_state
-    jnz     1f
+    jnz     2f
     lea     rsp, [rsp + 8]
     .cfi_adjust_cfa_offset -8
     jmp     [rsp - 88]
     .cfi_restore_state
-1:  jmp     [rsp - 80]                      /* the return address is in the slot */
+2:  jmp     [rsp - 80]                      /* the return address is in the slot */
     .cfi_endproc
     .size   umbra_site, . - umbra_site
 

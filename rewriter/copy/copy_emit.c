@@ -224,8 +224,10 @@ static void put_pointer(struct emission *emission, const struct source *source,
         source->at->flow == FLOW_INDIRECT_CALL || source->at->flow == FLOW_INDIRECT_JUMP;
     uint64_t slot = slot_of(emission, source);
     const struct function *own = bound_to(emission, slot);
+    const struct function *import =
+        slot ? function_list_at(emission->patches->functions, slot) : NULL;
 
-    if (source->import || (!is_indirect && !slot) ||
+    if (source->import || (import && import->is_import) || (!is_indirect && !slot) ||
         !frame_code_has_room(emission->frames, (uint32_t)emission->part))
         return;
     if (is_indirect)
