@@ -70,6 +70,18 @@ expect 0 "" --mode=profile whole.bin
 [ -f callgrind.out.4242 ] || fail "expected callgrind.out.4242"
 [ -z "$(find . -name '.*-??????')" ] || fail "expected no temporary files"
 
+# Calls that copied bodies counted in links are calls like others, and taken for returned.
+expect 0 "totals: 6152 calls 3 functions" --mode=summary links.bin
+grep -qE "^ +1 +6152 +6152 +0 +0 .* holds +main$" output || fail "expected links to balance: $(cat output)"
+grep -qE "^ +4620 .*unknown!#3$" output || fail "expected 4000, 600 and 20 calls of the leaf"
+grep -qE "^ +1531 .*unknown!#2$" output || fail "expected 1 + 1000, 500 and 30 calls"
+expect 0 "" --mode=profile --output-file=- links.bin
+grep -qx "calls=1531 0" output || fail "expected the calls of both sites"
+grep -qx "totals: 6152" output || fail "expected the totals of the summary"
+expect 0 "6152 calls since the start" --mode=top links.bin
+expect 0 "" --mode=diff --weight=calls whole.bin links.bin
+grep -q "4620" output || fail "expected the leaf's calls in the difference: $(cat output)"
+
 # Somebody else's reader agrees.
 if command -v callgrind_annotate >/dev/null; then
     callgrind_annotate split-02 >annotated 2>&1

@@ -37,6 +37,7 @@
  *
  *      entries of a thread  =  sum of calls and passed of its nodes
  *      exits   of a thread  =  sum of exits and passed of its nodes
+ *                              (and in both, calls that links count: see struct trace_links)
  *      entries = exits + unwound + live          always
  *
  * Folding. When a thread holds node_limit nodes, new contexts are kept by caller and callee only.

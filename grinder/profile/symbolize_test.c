@@ -3,6 +3,7 @@
  * instrument would have put it there, plays the instrumented image.
  */
 #include <elf.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "grinder/formats/format.h"
 #include "grinder/image/image_file.h"
 #include "grinder/image/symbols.h"
 #include "grinder/profile/symbolize.h"
@@ -28,13 +30,13 @@
 /* The linker's: where this image begins. */
 extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
 
-static void *return_address;
+static void *return_addresses[2]; /* of the callee, by its argument */
 
 enum { CALLEE_LINE = __LINE__ + 2 };
 
 __attribute__((noinline)) int symbolize_test_callee(int n)
 {
-    return_address = __builtin_return_address(0);
+    return_addresses[n] = __builtin_return_address(0);
     return n;
 }
 
@@ -42,13 +44,14 @@ enum { CALLER_LINE = __LINE__ + 2, CALL_LINE = __LINE__ + 4 };
 
 __attribute__((noinline)) int symbolize_test_caller(int n)
 {
-    n += symbolize_test_callee(n);
+    n += symbolize_test_callee(0);
+    n += symbolize_test_callee(1);
     return n * 2;
 }
 
 static char folder[] = "/tmp/symbolize_test.XXXXXX";
 static char image_path[64], debug_dir[64];
-static uint32_t callee_rva, caller_rva, site_rva;
+static uint32_t callee_rva, caller_rva, site_rvas[2];
 
 static uint32_t rva_of(uintptr_t address)
 {
@@ -133,7 +136,8 @@ static int make_folder(void **state)
     snprintf(debug_dir, sizeof(debug_dir), "%s/debug", folder);
     snprintf(image_path, sizeof(image_path), "%s/image", folder);
     symbolize_test_caller(1);
-    site_rva = rva_of((uintptr_t)return_address);
+    for (int i = 0; i < 2; i++)
+        site_rvas[i] = rva_of((uintptr_t)return_addresses[i]);
     caller_rva = rva_of((uintptr_t)symbolize_test_caller);
     callee_rva = rva_of((uintptr_t)symbolize_test_callee);
     make_manifest();
@@ -169,7 +173,7 @@ static void grind(struct ground *ground, uint64_t hash)
     trace_sample_add_thread(&sample, "main");
     trace_sample_add_module(&sample, image_path, BASE, 1 << 30, 11, 3, hash);
     caller = trace_sample_add_node(&sample, 1, trace_sample_thread(&sample, 1)->root, 0, 11, 1, 9);
-    trace_sample_add_node(&sample, 1, caller, BASE + site_rva, 12, 1, 5);
+    trace_sample_add_node(&sample, 1, caller, BASE + site_rvas[0], 12, 1, 5);
     trace_sample_add_node(&sample, 1, caller, 0x1000, 13, 1, 1);
     ground_begin_with(ground, &sample, false, debug_dir);
 }
@@ -212,6 +216,63 @@ static void names_and_lines_come_from_the_image(void **state)
     expect_name(&ground, NAMELESS, "image!0x3");
     expect_lines(&ground);
     ground_free(&ground);
+}
+
+/* Of the caller's links, one leads to each context of the callee, and one to the third function. */
+static void grind_links(struct ground *ground)
+{
+    struct trace_sample sample;
+    uint32_t caller, callee, leaf;
+    size_t links;
+
+    trace_sample_begin(&sample, 7, "./image");
+    trace_sample_header(&sample)->timing = TRACE_TIMING_NONE;
+    trace_sample_add_thread(&sample, "main");
+    trace_sample_add_module(&sample, image_path, BASE, 1 << 30, 11, 3, HASH);
+    caller = trace_sample_add_node(&sample, 1, trace_sample_thread(&sample, 1)->root, 0, 11, 1, 0);
+    links = trace_sample_add_links(&sample, caller, 3);
+    for (uint32_t i = 0; i < 2; i++) {
+        callee = trace_sample_add_node(&sample, 1, caller, BASE + site_rvas[i], 12, 1, 0);
+        trace_sample_call(&sample, links, i, trace_sample_add_links(&sample, callee, 0),
+                          1000 + 500 * i);
+    }
+    leaf = trace_sample_add_node(&sample, 1, caller, BASE + site_rvas[1], 13 | TRACE_FUNCTION_LEAF,
+                                 0, 0);
+    trace_sample_call_node(&sample, links, 2, leaf, 40);
+    ground_begin_with(ground, &sample, false, debug_dir);
+}
+
+/* A line of the callgrind text: calls from there, as many as costs. */
+static void expect_calls(const char *text, uint64_t calls, uint32_t callee_line, int line)
+{
+    char wanted[128];
+
+    snprintf(wanted, sizeof(wanted), "calls=%" PRIu64 " %" PRIu32 "\n%d %" PRIu64 "\n", calls,
+             callee_line, line, calls);
+    if (!strstr(text, wanted))
+        fail_msg("expected\n%s\nin\n%s", wanted, text);
+}
+
+static void calls_of_links_have_their_sites(void **state)
+{
+    struct ground ground;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    uint32_t callee_line;
+
+    (void)state;
+    grind_links(&ground);
+    callee_line = place_of_function(&ground.images, CALLEE).line;
+    callgrind_write(stream, &(struct view){.profile = &ground.profile,
+                                           .images = &ground.images,
+                                           .count = ground.profile.part_count});
+    fclose(stream);
+    expect_calls(text, 1001, callee_line, CALL_LINE);
+    expect_calls(text, 1501, callee_line, CALL_LINE + 1);
+    expect_calls(text, 40, 0, CALL_LINE + 1);
+    ground_free(&ground);
+    free(text);
 }
 
 static void names_and_lines_come_from_a_linked_debug_file(void **state)
@@ -394,6 +455,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(names_and_lines_come_from_the_image, make_image),
+        cmocka_unit_test_setup(calls_of_links_have_their_sites, make_image),
         cmocka_unit_test_setup(names_and_lines_come_from_a_linked_debug_file, make_image),
         cmocka_unit_test_setup(names_and_lines_come_from_a_debug_file_by_build_id, make_image),
         cmocka_unit_test_setup(a_debug_file_with_another_checksum_is_no_debug_file, make_image),

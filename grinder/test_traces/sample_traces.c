@@ -36,6 +36,34 @@ static void begin(struct trace_sample *sample)
     }
 }
 
+/* As of copied bodies, which count calls themselves: of 1 + 1000 calls of function 2 from one place
+   of main, and 500 from another, one was timed; of a leaf below each, none. */
+static void write_links(void)
+{
+    struct trace_sample sample;
+    uint32_t main, first, second, leaf;
+    size_t links, first_links, second_links;
+
+    trace_sample_begin(&sample, 4244, "./copied");
+    trace_sample_header(&sample)->timing = TRACE_TIMING_NONE;
+    trace_sample_add_thread(&sample, "main");
+    main = trace_sample_add_node(&sample, 1, trace_sample_thread(&sample, 1)->root, 0, 1, 1, 0);
+    first = trace_sample_add_node(&sample, 1, main, 0x1010, 2, 1, 0);
+    second = trace_sample_add_node(&sample, 1, main, 0x1020, 2, 0, 0);
+    leaf = trace_sample_add_node(&sample, 1, first, 0x1030, 3 | TRACE_FUNCTION_LEAF, 0, 0);
+    links = trace_sample_add_links(&sample, main, 3);
+    first_links = trace_sample_add_links(&sample, first, 1);
+    second_links = trace_sample_add_links(&sample, second, 1);
+    trace_sample_call(&sample, links, 0, first_links, 1000);
+    trace_sample_call(&sample, links, 2, second_links, 500);
+    trace_sample_call_node(&sample, first_links, 0, leaf, 4000);
+    leaf = trace_sample_add_node(&sample, 1, second, 0x1030, 3 | TRACE_FUNCTION_LEAF, 0, 0);
+    trace_sample_node(&sample, leaf)->passed = 20; /* called by who knows what */
+    trace_sample_call_node(&sample, second_links, 0, leaf, 600);
+    trace_sample_links(&sample, second_links)->entered = 30;
+    write_sample(&sample, "links");
+}
+
 int main(int argc, char **argv)
 {
     struct trace_sample sample;
@@ -64,6 +92,8 @@ int main(int argc, char **argv)
     trace_sample_thread(&sample, 1)->state = TRACE_THREAD_RUNNING;
     trace_sample_node(&sample, trace_sample_thread(&sample, 1)->root + 1)->exits = 0;
     write_sample(&sample, "killed");
+
+    write_links();
 
     trace_sample_begin(&sample, 4243, "./nothing");
     trace_sample_header(&sample)->state = TRACE_PREPARED;

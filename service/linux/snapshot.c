@@ -12,13 +12,14 @@
  *
  *      1  threads     unwound, state       ─┐ ends
  *      2  nodes       exits, ticks, …      ─┘
- *      3  nodes       calls, links           of all nodes committed by now: no end of passes 1 and
+ *      3  nodes       calls, callers         of all nodes committed by now: no end of passes 1 and
  *                                            2 is of a node, or a call, that is not among them
- *      4  stacks      as they stand: their checks tell what changed meanwhile (stack_format.h)
- *      5  callers     of nodes in the copy, and nodes of stacks, that were committed after pass 3
+ *      4  links       calls that they count  of all records committed by now
+ *      5  stacks      as they stand: their checks tell what changed meanwhile (stack_format.h)
+ *      6  callers     of nodes in the copy, and nodes of stacks, that were committed after pass 3
  *                     had been there
- *      6  modules     of all functions that nodes name
- *      7  header
+ *      7  modules     of all functions that nodes name
+ *      8  header      with the base that links count from: it was written before the first of them
  *
  * A commit mark is read before what it is the mark of: blocks are read twice, marks taken from the
  * first and contents from the second reading (the kernel copies a page in no promised order, but
@@ -26,6 +27,13 @@
  * to have ended does not change any more: its equation holds exactly. Of a node or thread that
  * pass 3 sees first, no ends are known and none are counted. Blocks that are handed out meanwhile
  * stay holes, which readers pass over.
+ *
+ * A call that a link counts is taken for returned: it stands on both sides of the equation, and no
+ * order of reading breaks that. Links are read behind the nodes since nodes are committed before
+ * their links are. Still, a link may lead to a node, or to a record, that was committed after its
+ * pass had been there; readers find nothing there, and the next snapshot has its calls. What a link
+ * hands on to its context while both are read may be in neither reading, or in both: a context's
+ * calls can be off by what its links counted since they were armed.
  */
 #include "service/recorder/snapshot.h"
 
@@ -241,6 +249,43 @@ static bool copy_calls(struct snapshot *snapshot)
     return true;
 }
 
+/* Bytes of the block up to the end of its last committed record. */
+static uint32_t committed_links(const union block *block)
+{
+    uint32_t used = TRACE_UNIT;
+
+    while (used + sizeof(struct trace_links) <= sizeof(*block)) {
+        struct trace_links links;
+        memcpy(&links, (const char *)block + used, sizeof(links));
+        if (!links.node || trace_links_size(&links) > sizeof(*block) - used)
+            break;
+        used += trace_links_size(&links);
+    }
+    return used;
+}
+
+static bool copy_links(const struct snapshot *snapshot)
+{
+    uint64_t used = read_used(snapshot);
+    union block block, marks;
+
+    for (uint64_t at = TRACE_HEADER_SIZE; at < used; at += TRACE_BLOCK_SIZE) {
+        uint32_t end;
+        if (!file_read_at(snapshot->from, &marks.head, sizeof(marks.head), at))
+            return false;
+        if (marks.head.kind != TRACE_BLOCK_LINKS)
+            continue;
+        if (!file_read_at(snapshot->from, &marks, sizeof(marks), at) ||
+            !file_read_at(snapshot->from, &block, sizeof(block), at))
+            return false;
+        end = committed_links(&marks);
+        memset((char *)&block + end, 0, sizeof(block) - end);
+        if (!file_write_at(snapshot->to, &block, sizeof(block), at))
+            return false;
+    }
+    return true;
+}
+
 /* Those of threads that are in the copy. */
 static bool is_wanted_stack(const struct snapshot *snapshot, const struct trace_block *head)
 {
@@ -396,7 +441,7 @@ static bool copy_passes(struct snapshot *snapshot)
     uint64_t used;
 
     if (!read_threads(snapshot) || !copy_ends(snapshot) || !copy_calls(snapshot) ||
-        !copy_stacks(snapshot))
+        !copy_links(snapshot) || !copy_stacks(snapshot))
         return false;
     used = read_used(snapshot);
     if (!copy_callers(snapshot, used))

@@ -37,6 +37,19 @@ static void begin(struct trace_sample *sample)
     }
 }
 
+/* Two contexts that call each other and a leaf from many places. */
+static void add_links(struct trace_sample *sample)
+{
+    size_t first = trace_sample_add_links(sample, 69, TRACE_LINKS_INLINE + TRACE_LINKS_CHUNK + 1);
+    size_t second = trace_sample_add_links(sample, 70, 3);
+
+    for (uint32_t place = 0; place <= TRACE_LINKS_INLINE + TRACE_LINKS_CHUNK; place += 8)
+        trace_sample_call(sample, first, place, second, 30 + place);
+    trace_sample_call(sample, second, 0, first, 50);
+    trace_sample_call_node(sample, second, 2, 71, 60);
+    trace_sample_links(sample, second)->entered = 9;
+}
+
 int main(int argument_count, char **arguments)
 {
     const uint32_t depths[] = {20, 30, 40, 45, 60}, nodes[] = {68, 69, 70, 69, 70};
@@ -51,6 +64,9 @@ int main(int argument_count, char **arguments)
     trace_sample_add_stack(&sample, 1, depths, nodes, 5);
     trace_sample_add_stack(&sample, 2, depths, nodes, 3);
     write_sample(&sample, "stacks");
+    begin(&sample);
+    add_links(&sample);
+    write_sample(&sample, "links");
     begin(&sample);
     trace_sample_header(&sample)->state = TRACE_RUNNING;
     trace_sample_thread(&sample, 1)->state = TRACE_THREAD_RUNNING;
