@@ -127,11 +127,18 @@ struct trace_link *links_at(struct thread *thread, struct trace_links *links, ui
     return &(*chunk)->links[behind % TRACE_LINKS_CHUNK];
 }
 
+/* Both halves at once: nobody sees calls that were not made. */
+static void store(struct trace_link *link, uint32_t ahead)
+{
+    uint64_t both = (uint64_t)ahead << 32 | (uint32_t) - (int32_t)ahead;
+
+    __asm__ volatile("movq %1, %0" : "=m"(*(char(*)[sizeof both])&link->word) : "r"(both));
+}
+
 void link_hand_on(struct trace_link *link, struct trace_node *node)
 {
     add(node, (uint32_t)link->word + link->armed);
-    link->word = 0;
-    link->armed = 0;
+    store(link, 0);
 }
 
 void link_arm(struct trace_link *link, const struct trace_node *node)
@@ -140,8 +147,7 @@ void link_arm(struct trace_link *link, const struct trace_node *node)
 
     if ((int32_t)ahead <= 0)
         ahead = session.counts_only ? ONCE_AROUND : 1;
-    link->armed = ahead;
-    link->word = -(int32_t)ahead;
+    store(link, ahead);
 }
 
 _Static_assert(sizeof(struct pointer_links) == POINTER_LINKS * LINK_SIZE, "four links");

@@ -3,6 +3,7 @@
  * that are to be timed, frames deeper than the shadow goes yet, frames that came otherwise.
  */
 #include "hooks/frames.h"
+#include "hooks/guard.h"
 #include "hooks/invocation.h"
 #include "hooks/links.h"
 #include "hooks/memory.h"
@@ -365,8 +366,8 @@ FROM_ASSEMBLY struct destination umbra_slow_site(uint64_t pointer, const struct 
     };
     struct destination destination;
 
-    if (session_is_paused() || session.state != SESSION_RUNNING)
-        return go_on(&call);
+    if ((session_is_paused() && !guard_forked()) || session.state != SESSION_RUNNING)
+        return go_on(&call); /* but a parent that is gone stays paused */
     call.ret = call.at + (is_by_register(site) ? POINTER_CALL_SIZE : CALL_SIZE);
     if (!(site->flags & FRAME_SITE_OUT))
         call.callee = copy_called(&call);
