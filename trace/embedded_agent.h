@@ -31,7 +31,7 @@
 #define EMBEDDED_LOCK_SYMBOL  "umbra_mlockall_call" /* for the system call mlockall */
 #define EMBEDDING_SYMBOL      "umbra_embedding"
 #define EMBEDDED_TLS_MARK     0x31534c5441524255ull /* "UBRATLS1", little endian */
-#define EMBEDDED_TLS_SIZE     48                    /* all three */
+#define EMBEDDED_TLS_SIZE     80                    /* all three */
 
 /* In the agent's data. Zero in a libhooks.so that is loaded as a library. Addresses as linked. */
 struct embedding {

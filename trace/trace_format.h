@@ -209,8 +209,9 @@ struct trace_header {
        (struct trace_link); 0: there are no links. Written before the first of them. */
     uint64_t base;
     /* What copied bodies with contexts beside their frames go by (docs/copies.md): the agent's slow
-       path, and where a thread has its words for them, from the thread pointer. */
-    uint64_t on_site, frames;
+       path, and where a thread has its words for them, from the thread pointer: 0 in a pause, and
+       `words` else, in step with `hook` and `entry`. */
+    uint64_t on_site, frames, words;
 };
 
 enum trace_block_kind {

@@ -16,12 +16,17 @@ static uint64_t thread_offset(void)
 
 extern void umbra_site(void) __attribute__((visibility("hidden")));
 extern void umbra_site_by_stub(void) __attribute__((visibility("hidden")));
-extern void umbra_site_pass(void) __attribute__((visibility("hidden")));
 
-static void set_sites(struct trace_header *header, void (*on_site)(void))
+/* Words that say that nothing is to be counted in copies. */
+static uint64_t idle_words_offset(void)
+{
+    return frame_words_offset() + sizeof(struct frame_words);
+}
+
+static void set_sites(struct trace_header *header, void (*on_site)(void), uint64_t words)
 {
     header->on_site = (uint64_t)on_site;
-    header->frames = frame_words_offset();
+    header->words = header->frames = words;
 }
 
 extern void umbra_record_unless_paused(void) __attribute__((visibility("hidden")));
@@ -90,10 +95,14 @@ void hook_words_begin(void *entry)
     header->copies = session.has_events    ? hooks_events()
                      : session.is_adaptive ? hooks_adaptive()
                                            : hooks_exact();
-    set_sites(header, session.is_adaptive ? umbra_site : umbra_site_by_stub);
+    if (session.is_adaptive)
+        set_sites(header, umbra_site, frame_words_offset());
+    else
+        set_sites(header, umbra_site_by_stub, idle_words_offset());
     __atomic_store_n(&header->entry, (uint64_t)entry, __ATOMIC_SEQ_CST);
     do {
         paused = __atomic_load_n(&header->paused, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&header->frames, paused ? 0 : header->words, __ATOMIC_SEQ_CST);
         __atomic_store_n(&header->hook, paused ? 0 : (uint64_t)entry, __ATOMIC_SEQ_CST);
     } while (__atomic_load_n(&header->paused, __ATOMIC_SEQ_CST) != paused);
 }
@@ -118,7 +127,7 @@ static void fill_private(char *page, bool is_recorded)
     struct trace_header *header = (struct trace_header *)page;
 
     header->copies = is_recorded ? hooks_unless_paused() : no_copy_hooks();
-    set_sites(header, is_recorded ? umbra_site_by_stub : umbra_site_pass);
+    set_sites(header, umbra_site_by_stub, is_recorded ? idle_words_offset() : 0);
     __atomic_store_n(&header->hook, is_recorded ? (uint64_t)umbra_record_unless_paused : 0,
                      __ATOMIC_RELEASE);
 }
@@ -165,7 +174,6 @@ void hook_word_prepare(uint64_t *word)
     struct trace_header *header = (struct trace_header *)((char *)word - IMAGE_HOOK_IN_PAGE);
 
     header->copies = no_copy_hooks();
-    set_sites(header, umbra_site_pass);
 }
 
 void hook_word_pass(struct image_header *image)

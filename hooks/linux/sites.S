@@ -160,13 +160,6 @@ arm\@:
     .cfi_adjust_cfa_offset 8
     .endm
 
-    hidden_function umbra_site_pass
-    .cfi_startproc
-    load_call
-    go_to_call
-    .cfi_endproc
-    .size   umbra_site_pass, . - umbra_site_pass
-
 /* Each call is recorded by its stub, which is called or jumped to in place of the copy. */
     hidden_function umbra_site_by_stub
     .cfi_startproc

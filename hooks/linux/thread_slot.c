@@ -12,7 +12,7 @@
 _Thread_local struct {
     struct thread *thread;
     uint64_t mark;
-    struct frame_words frames;
+    struct frame_words frames, idle; /* the latter are 0 for good */
 } umbra_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* The C library's, if it is there; looked up by the dynamic linker. */

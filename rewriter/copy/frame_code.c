@@ -84,6 +84,10 @@ static void put_memory(struct frame_code *code, uint8_t rex, uint8_t opcode, uns
 
     put8(code, 0x40u | rex | (reg >= 8 ? 4u : 0) | (base >= 8 ? 1u : 0));
     put8(code, opcode);
+    if (!displacement && (base & 7) != RBP) {
+        put8(code, (reg & 7u) << 3 | (base & 7u));
+        return;
+    }
     put8(code, (is_byte ? 0x40u : 0x80u) | (reg & 7u) << 3 | (base & 7u));
     if ((base & 7) == RSP)
         put8(code, 0x24);
@@ -96,6 +100,7 @@ static void put_memory(struct frame_code *code, uint8_t rex, uint8_t opcode, uns
 #define WIDE         8 /* REX.W */
 #define LOAD         0x8b
 #define LEA          0x8d
+#define TEST         0x85
 #define STORE        0x89
 #define ADD_LOAD     0x03
 #define SUB_LOAD     0x2b
@@ -186,12 +191,22 @@ static void put_restores(struct frame_code *code, const struct scratch *scratch)
         put_memory(code, WIDE, LOAD, scratch->a, RSP, SAVED_A);
 }
 
-/* Returns the field to fill in with the distance of the call. */
-static size_t put_hook_test(struct frame_code *code)
+/* b: where the thread has its words, if anything is recorded. Returns what the jump on to the call, if
+   it is not, counts its distance from. */
+static size_t put_words_test(struct frame_code *code, unsigned b, bool is_short)
 {
-    copy_put_with_word(code->writer, "\x48\x83\x3d", 3, offsetof(struct trace_header, hook), 1);
-    copy_put(code->writer, "\x0f\x84\0\0\0\0", 6); /* je call */
-    return bytes_of(code)->size - sizeof(uint32_t);
+    put_load_frames(code, b);
+    put_registers(code, TEST, b, b);
+    copy_put(code->writer, is_short ? "\x74\0" : "\x0f\x84\0\0\0\0", is_short ? 2 : 6);
+    return bytes_of(code)->size;
+}
+
+static void land_words_test(struct frame_code *code, size_t from, bool is_short)
+{
+    uint32_t distance = (uint32_t)(bytes_of(code)->size - from);
+
+    memcpy(bytes_of(code)->bytes + from - (is_short ? 1 : sizeof distance), &distance,
+           is_short ? 1 : sizeof distance);
 }
 
 /* a: the shadow of where the stack pointer is; b: the context of the caller. */
@@ -201,7 +216,6 @@ static void put_own_context(struct frame_code *code, const struct frame_place *p
     unsigned a = slow->scratch.a, b = slow->scratch.b;
     uint32_t key = frame_key_of(code->plan, place->part);
 
-    put_load_frames(code, b);
     put_registers(code, STORE, RSP, a);
     put_thread(code, SUB_LOAD, a, b, FRAMES_LOW);
     put_thread(code, CMP_LOAD, a, b, FRAMES_SIZE);
@@ -215,7 +229,7 @@ static void put_own_context(struct frame_code *code, const struct frame_place *p
     } else {
         put_memory(code, WIDE, LOAD, b, a, slow->site.own);
     }
-    put_registers(code, 0x85, b, b);
+    put_registers(code, TEST, b, b);
     put_slow_jump(code, IF_ZERO, &slow->jumps[1]);
     put_memory(code, 0, TAKES_WORD, 7, b, LINKS_KEY);
     put32(code, key);
@@ -233,7 +247,7 @@ static int32_t put_link_place(struct frame_code *code, struct slow_site *slow)
     chunk = (link - TRACE_LINKS_INLINE) / TRACE_LINKS_CHUNK;
     put_memory(code, WIDE, LOAD, b, b,
                (int32_t)(LINKS_FIRST + LINK_SIZE * TRACE_LINKS_INLINE + sizeof(uint64_t) * chunk));
-    put_registers(code, 0x85, b, b);
+    put_registers(code, TEST, b, b);
     put_slow_jump(code, IF_ZERO, &slow->jumps[3]);
     return (int32_t)(LINKS_FIRST + LINK_SIZE * ((link - TRACE_LINKS_INLINE) % TRACE_LINKS_CHUNK));
 }
@@ -338,14 +352,15 @@ void frame_code_put_site(struct frame_code *code, const struct frame_place *plac
         .site = {.own = (int32_t)place->slot.offset, .flags = flags_of(place)},
     };
     uint32_t *links = &code->links[copy_plan_family(code->plan, place->part)];
-    size_t over = put_hook_test(code);
-    uint32_t distance;
+    bool is_short = !place->is_pointer; /* less than 128 bytes */
+    size_t over;
 
     if (place->is_pointer)
         *links = (*links + POINTER_LINKS - 1) / POINTER_LINKS * POINTER_LINKS;
     slow.site.link = (uint16_t)*links;
     *links += place->is_pointer ? POINTER_LINKS : !place->is_out;
     put_saves(code, &slow.scratch);
+    over = put_words_test(code, slow.scratch.b, is_short);
     put_own_context(code, place, &slow);
     if (place->is_pointer)
         put_pointer(code, place, &slow);
@@ -355,10 +370,9 @@ void frame_code_put_site(struct frame_code *code, const struct frame_place *plac
         put_count(code, place, &slow);
     if (place->slot_bound)
         copy_put_entry(code->writer, "\x4c\x8d\x1d", 3, place->callee); /* lea r11, [copy] */
+    land_words_test(code, over, is_short);
     put_restores(code, &slow.scratch);
     slow.call = copy_here(code->writer);
-    distance = (uint32_t)(bytes_of(code)->size - over - sizeof distance);
-    memcpy(bytes_of(code)->bytes + over, &distance, sizeof distance);
     code->slow = memory_grow(code->slow, code->slow_count, &code->slow_room, sizeof *code->slow);
     code->slow[code->slow_count++] = slow;
 }

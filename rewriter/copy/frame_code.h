@@ -2,11 +2,11 @@
  * What stands in front of calls in copies with contexts beside their frames (docs/copies.md): the
  * caller counts the call, and writes the callee's context beside the callee's frame.
  *
- *          cmp  qword [hook word], 0       is anything recorded?
- *          je   call
  *          mov  [rsp - 24], a              two registers, unless they are dead here
  *          mov  [rsp - 32], b
  *          mov  b, [frames]                where the thread has its words
+ *          test b, b
+ *          jz   back                       nothing is recorded
  *          mov  a, rsp
  *          sub  a, fs:[b + LOW]
  *          cmp  a, fs:[b + SIZE]           on its own stack, as far as the shadow goes?
@@ -21,7 +21,7 @@
  *          jns  counted                    the first one, or one that is to be timed
  *          mov  b, [b + link + CALLEE]
  *          mov  [a - 8], b                 not for a leaf, which calls nobody
- *          mov  b, [rsp - 32]
+ *  back:   mov  b, [rsp - 32]
  *          mov  a, [rsp - 24]
  *  call:   call copy of callee
  *

@@ -221,6 +221,13 @@ static void unmap_header(const struct trace_file *file, struct trace_header *hea
         file_unmap(header, TRACE_HEADER_SIZE);
 }
 
+/* What calls go by from now on: 0, nothing is recorded. */
+static void let_record(struct trace_header *header, uint64_t entry)
+{
+    __atomic_store_n(&header->frames, entry ? header->words : 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&header->hook, entry, __ATOMIC_SEQ_CST);
+}
+
 /* In step with hooks/linux/hook_word.c, as trace_format.h has it. */
 bool trace_file_pause(struct trace_file *file, bool paused)
 {
@@ -233,7 +240,7 @@ bool trace_file_pause(struct trace_file *file, bool paused)
     __atomic_store_n(&header->paused, paused, __ATOMIC_SEQ_CST);
     entry = __atomic_load_n(&header->entry, __ATOMIC_SEQ_CST);
     if (entry)
-        __atomic_store_n(&header->hook, paused ? 0 : entry, __ATOMIC_SEQ_CST);
+        let_record(header, paused ? 0 : entry);
     unmap_header(file, header);
     return true;
 }
@@ -289,7 +296,7 @@ static void end_pause_of_children(const struct trace_file *file)
 
     if (!header)
         return;
-    __atomic_store_n(&header->hook, header->entry, __ATOMIC_SEQ_CST);
+    let_record(header, header->entry);
     unmap_header(file, header);
 }
 
