@@ -156,6 +156,17 @@ static bool is_from_copy(const struct thread *thread, const uint64_t *slot)
     return session.is_adaptive && thread->frames && thread->frames->note == (uint64_t)(slot + 1);
 }
 
+bool frame_is_counted(const struct thread *thread, const uint64_t *slot, uint64_t body)
+{
+    uint64_t word;
+
+    if (!thread || !is_from_copy(thread, slot) || !frames_has_word(thread, (uint64_t)slot))
+        return false;
+    word = *frame_word(thread, (uint64_t)slot);
+    return word && !(word & FRAME_OUT_BITS) &&
+           frame_links_in(word)->key == frame_key_before(frame_copy_of(body))->key;
+}
+
 bool frame_enter(struct thread *thread, const uint64_t *slot, uint64_t body)
 {
     const struct frame_key *key = frame_key_before(frame_copy_of(body));

@@ -397,6 +397,8 @@ FROM_ASSEMBLY struct destination umbra_slow_entry(uint64_t *slot, uint64_t body)
 
     if (session_is_paused() && !guard_forked()) /* a parent that is gone stays paused */
         return pass(body);
+    if (frame_is_body(body) && frame_is_counted(thread_current(), slot, body))
+        return pass(body);
     if (tail_call_at_once(slot, body))
         return pass(body);
     thread = slow_path_enter(slot, __builtin_frame_address(0), session_ticks());

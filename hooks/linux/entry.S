@@ -353,6 +353,9 @@ no_call_from_top\@:
     .ifeq \events
     jne     slow_entry\@                    /* its frame is gone; else a tail call */
     .if \adaptive
+    cmp     word ptr [rcx], FRAME_BODY_JUMP /* which the copy that jumped may have counted */
+    je      jumped\@
+unjumped\@:
     same_tick slow_entry\@
     .endif
     tail_call_context slow_entry\@
@@ -365,6 +368,23 @@ no_call_from_top\@:
     replace_invocation
     restore_flags_and_work_registers
     jmp     [rsp - 64]
+
+    .if \adaptive
+jumped\@:
+    mov     rdx, [rip + umbra_thread@gottpoff]
+    lea     rax, [rsp + 8]
+    cmp     fs:[rdx + SLOT_FRAMES + FRAMES_NOTE], rax
+    jne     unjumped\@
+    mov     rax, rsp
+    sub     rax, fs:[rdx + SLOT_FRAMES + FRAMES_LOW]
+    cmp     rax, fs:[rdx + SLOT_FRAMES + FRAMES_SIZE]
+    jae     slow_entry\@
+    add     rax, fs:[rdx + SLOT_FRAMES + FRAMES_SHADOW]
+    mov     rax, [rax]
+    test    al, FRAME_OUT_BITS
+    jz      copied_known\@
+    jmp     unjumped\@
+    .endif
     .endif
 slow_entry\@:
     mov     rdi, rsp

@@ -1,0 +1,550 @@
+#!/bin/bash
+# Contexts beside frames: programs that do what is hard on them, recorded with copies that count
+# their own calls and with prologues, and compared context by context (tests/campaigns/tree_compare.c).
+# They do the same as natively, too.
+# needs: g++
+. "$(dirname "$0")/lib.sh"
+
+rm -r instrumented # a link to one of these
+mkdir prologue frames
+options=()
+
+# hooked NAME…: prologue/NAME and frames/NAME from native/NAME.
+hooked()
+{
+    local name how
+    for name; do
+        for how in prologue frames; do
+            instrument "native/$name" -o "$how/$name" --overwrite --how=$how >/dev/null
+        done
+    done
+}
+
+# one HOW TIMING COMMAND…: leaves a folder HOW.TIMING of traces.
+one()
+{
+    local how=$1 timing=$2
+    shift 2
+    rm -rf "$how.$timing"
+    ln -sfn "$how" instrumented
+    run instrumented "$BUILD/service/call_trace_service" start --timing="$timing" --samples=0 \
+        --slices=0 "${options[@]}" --trace-dir="$work/$how.$timing" -- "$@"
+    compare_runs "$*, $how, $timing"
+    rm -rf traces
+    ln -sfn "$how.$timing" traces
+    balanced
+}
+
+natively()
+{
+    run native "$@"
+    [[ $(<native.status) != 99 ]] || { cat native.stderr >&2; fail "$1 itself is broken"; }
+}
+
+# runs COMMAND…: does the same as natively, with each timing, and without a service. Trees are not
+# compared.
+runs()
+{
+    natively "$@"
+    ln -sfn frames instrumented
+    run instrumented "$@"
+    compare_runs "$*, without a service"
+    one frames none "$@"
+    one frames adaptive "$@"
+    one frames exact "$@"
+}
+
+# same_tree COMMAND…: and has the same contexts with as many calls.
+same_tree()
+{
+    runs "$@"
+    one prologue none "$@"
+    compare_trees "$*" none
+    compare_trees "$*" adaptive
+    compare_trees "$*" exact
+}
+
+compare_trees()
+{
+    "$BUILD/tests/campaigns/tree_compare" --ignore-ends prologue.none "frames.$2" >differences ||
+        { cat differences >&2; fail "$1, $2: contexts differ"; }
+    echo "$1, $2: $(tail -n 1 differences)"
+}
+
+# made NAME OPTION…: native/NAME and both hooked ones from a source on standard input.
+made()
+{
+    local name=$1
+    shift
+    cat >"$name.$language"
+    build "$name" "$work/$name.$language" -w "$@"
+    hooked "$name"
+}
+
+language=c
+
+# Calls of every kind.
+{
+    for ((i = 0; i < 600; i++)); do
+        echo "__attribute__((noipa)) static long w$i(long x) { return x * $i + probe(x & 7); }"
+    done
+    echo "__attribute__((noipa)) long wide(long x) { long s = 0;"
+    for ((i = 0; i < 600; i++)); do
+        echo "s += w$i(x + s);"
+    done
+    echo "return s; }"
+    echo "__attribute__((noipa)) long wide_pointers(long (**f)(long), long x) { long s = 0;"
+    for ((i = 0; i < 200; i++)); do
+        echo "s += f[(x + $i) & 7](s & 7); s ^= w$i(x);"
+    done
+    echo "return s; }"
+} >wide.h
+cat >calls.c <<'SOURCE'
+#include <alloca.h>
+#include <immintrin.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef DEPTH
+#define DEPTH 100000
+#endif
+#define NOINLINE __attribute__((noipa))
+
+static volatile long sink;
+
+NOINLINE static long leaf(long x) { return x * 3 + 1; }
+NOINLINE static long probe(long x) { return leaf(x) + (x ? probe(x - 1) : 0); }
+#include "wide.h"
+
+NOINLINE static long deep(long n)
+{
+    volatile char room[40];
+    room[n % 40] = (char)n;
+    if (n == 0)
+        return leaf(1);
+    return deep(n - 1) + room[n % 40] + leaf(n);
+}
+
+NOINLINE static long with_alloca(long n)
+{
+    char *room = alloca((size_t)(n * 37 % 9000) + 16);
+    memset(room, (int)n, 16);
+    long s = leaf(room[3]);
+    if (n > 0)
+        s += with_alloca(n - 1);
+    return s + probe(room[7] & 3);
+}
+
+NOINLINE static long vla(long n)
+{
+    long s = 0;
+    for (long i = 1; i < n; i++) {
+        volatile char room[i * 13];
+        room[i] = (char)i;
+        s += probe(room[i] & 7);
+    }
+    return s;
+}
+
+NOINLINE static double aligned(double x, int n)
+{
+    __attribute__((aligned(64))) volatile double v[16];
+    v[n & 15] = x;
+    if ((unsigned long)v % 64)
+        abort();
+    sink += leaf(n);
+    return n ? aligned(x * 0.5 + 1, n - 1) + v[n & 15] : v[0] + (double)probe(3);
+}
+
+NOINLINE static long sum(int n, ...)
+{
+    va_list list;
+    long s = 0;
+    va_start(list, n);
+    for (int i = 0; i < n; i++)
+        s += va_arg(list, long) + leaf(i);
+    va_end(list);
+    return s + probe(n & 3);
+}
+
+NOINLINE static double sum_doubles(int n, ...)
+{
+    va_list list;
+    double s = 0;
+    va_start(list, n);
+    for (int i = 0; i < n; i++)
+        s += va_arg(list, double);
+    va_end(list);
+    return s + (double)probe(2);
+}
+
+NOINLINE static long many(long a, long b, long c, long d, long e, long f, long g, long h, long i,
+                          double x, double y, long double z)
+{
+    if (a > 0)
+        return many(a - 1, c, b, e, d, g, f, i, h, y, x, z + 1) + leaf(a) * 3;
+    return a + b * 2 + c * 3 + d * 4 + e * 5 + f * 6 + g * 7 + h * 8 + i * 9 + (long)(x * 10) +
+           (long)(y * 11) + (long)(z * 12) + probe(2);
+}
+
+struct big {
+    long words[40];
+};
+
+NOINLINE static struct big bigger(struct big b, long n)
+{
+    b.words[n % 40] += leaf(n);
+    if (n > 0)
+        return bigger(b, n - 1);
+    sink += probe(4);
+    return b;
+}
+
+NOINLINE static long double quad(long double x, int n)
+{
+    return n ? quad(x * 1.0625L, n - 1) + (long double)leaf(n) : x + (long double)probe(3);
+}
+
+NOINLINE static __int128 wide_int(__int128 x, int n)
+{
+    return n ? wide_int(x * 7 + 1, n - 1) ^ leaf(n) : x + probe(3);
+}
+
+NOINLINE static _Complex double complicated(_Complex double x, int n)
+{
+    return n ? complicated(x * x + 0.25, n - 1) + (double)leaf(n) : x + (double)probe(3);
+}
+
+NOINLINE static long call_it(long (*f)(long), long n)
+{
+    long s = 0;
+    for (long i = 0; i < n; i++)
+        s += f(i);
+    return s;
+}
+
+NOINLINE static long nested(long n)
+{
+    long total = 0;
+    __attribute__((noipa)) long inner(long i)
+    {
+        total += leaf(i);
+        if (i & 1)
+            return total;
+        return probe(i & 3);
+    }
+    for (long i = 0; i < n; i++)
+        inner(i);
+    return total + call_it(inner, n);
+}
+
+__attribute__((noipa, target("avx2"))) static __m256d vector(__m256d x, int n)
+{
+    volatile __m256d kept = x;
+    if (n == 0) {
+        sink += probe(2);
+        return kept;
+    }
+    return vector(kept * 0.5 + 1.0, n - 1) + kept * (double)leaf(n);
+}
+
+__attribute__((noipa, target("avx2"))) static double vectors(void)
+{
+    __m256d x = {1, 2, 3, 4};
+    x = vector(x, 20);
+    return x[0] + x[1] + x[2] + x[3];
+}
+
+__attribute__((noipa, regparm(3))) static long six(long a, long b, long c, long d, long e, long f)
+{
+    return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + probe(a & 3);
+}
+
+/* where gcc knows what registers leaf functions spare */
+__attribute__((noinline, noclone)) static long spare(long a) { return a * 5 + 3; }
+__attribute__((noinline, noclone)) static long sparing(long a, long b) { return spare(a) ^ spare(b) ^ b; }
+__attribute__((noinline, noclone)) static long spared(long a, long b, long c, long d, long e, long f)
+{
+    long s = sparing(a, b);
+    s += a * b + c * d + e * f;
+    s += sparing(c, d) + a + b + c;
+    s ^= spare(s);
+    return s + a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f;
+}
+NOINLINE static int order(const void *a, const void *b)
+{
+    return *(const long *)a < *(const long *)b ? -1 : *(const long *)a > *(const long *)b;
+}
+
+int main(int argc, char **argv)
+{
+    long (*targets[8])(long) = {probe, leaf, w0, w1, w2, w3, w4, w5};
+    struct big b = {{0}};
+    long numbers[50];
+
+    printf("deep %ld\n", deep(DEPTH));
+    for (int i = 0; i < 20; i++)
+        sink += deep(i * 500);
+    printf("deep again %ld %ld\n", deep(DEPTH), sink);
+    printf("alloca %ld %ld\n", with_alloca(300), with_alloca(20));
+    printf("vla %ld\n", vla(200));
+    printf("aligned %g\n", aligned(2, 30));
+    printf("varargs %ld %g\n", sum(9, 1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L, 9L),
+           sum_doubles(10, 1., 2., 3., 4., 5., 6., 7., 8., 9., 10.));
+    printf("many %ld\n", many(20, 1, 2, 3, 4, 5, 6, 7, 8, 1.5, 2.5, 3.5L));
+    b = bigger(b, 100);
+    printf("big %ld %ld\n", b.words[7], b.words[39]);
+    printf("quad %Lg %ld\n", quad(1.5L, 40), (long)(wide_int(3, 100) >> 60));
+    printf("complex %g\n", __real__ complicated(0.1 + 0.2i, 12));
+    printf("nested %ld\n", nested(50));
+    printf("vectors %g\n", vectors());
+    for (int i = 0; i < 30; i++) {
+        printf("wide %ld\n", wide(i));
+        printf("wide pointers %ld\n", wide_pointers(targets, i));
+    }
+    for (long i = 0; i < 50; i++)
+        numbers[i] = i * 7919 % 101;
+    qsort(numbers, 50, sizeof *numbers, order);
+    printf("sorted %ld %ld\n", numbers[0], numbers[49]);
+    for (long i = 0; i < 1000; i++)
+        sink += spared(i, i + 1, i * 2, i ^ 5, i - 7, i * i) + six(i, 1, 2, 3, 4, 5);
+    printf("spared %ld\n", sink);
+    return 3;
+}
+SOURCE
+while read -r name flags; do
+    # shellcheck disable=SC2086
+    build "$name" "$work/calls.c" -w -I"$work" -z execstack $flags
+    hooked "$name"
+    same_tree "./$name"
+done <<'EOL'
+calls
+calls_0 -O0 -DDEPTH=40000
+calls_3 -O3 -fipa-ra -fcf-protection
+calls_frame -Os -fno-omit-frame-pointer
+calls_realign -mstackrealign -mavx2
+calls_noplt -fno-plt -no-pie
+EOL
+
+# Jumps that leave, of every kind, and pointers, between images.
+cat >other.c <<'SOURCE'
+#define NOINLINE __attribute__((noipa))
+#include "other.h"
+
+NOINLINE long o_leaf(long x) { return x * 5 + 2; }
+NOINLINE long o_named(long x) { return x + 1000 + o_leaf(x); } /* may be interposed */
+NOINLINE long o_calls_named(long x) { return o_named(x) * 2 + o_leaf(x); }
+NOINLINE long o_jumps_named(long x) { o_leaf(x); return o_named(x ^ 1); }
+NOINLINE long o_jumps_if(long x)
+{
+    if (x & 1)
+        return o_named(x);
+    o_leaf(x);
+    return o_leaf(x) + 1;
+}
+NOINLINE long o_back(fn *f, long n) { return n ? f(f, n - 1) : o_leaf(n); }
+NOINLINE long o_apply(long (*f)(long), long n)
+{
+    long s = 0;
+    for (long i = 0; i < n; i++)
+        s += f(i);
+    return s;
+}
+NOINLINE long o_apply_jump(long (*f)(long), long n) { o_leaf(n); return f(n); }
+NOINLINE long o_twice(long x) { return o_leaf(x) + o_calls_named(x); }
+long (*o_pointer(int i))(long)
+{
+    static long (*const all[])(long) = {o_leaf, o_named, o_calls_named, o_jumps_named, o_jumps_if, o_twice};
+    return all[i % 6];
+}
+SOURCE
+cat >other.h <<'SOURCE'
+typedef long fn(void *, long);
+long o_leaf(long), o_named(long), o_calls_named(long), o_jumps_named(long), o_jumps_if(long);
+long o_back(fn *, long), o_apply(long (*)(long), long), o_apply_jump(long (*)(long), long), o_twice(long);
+long (*o_pointer(int))(long);
+SOURCE
+cat >foreign.c <<'SOURCE'
+#include "foreign.h"
+#define NOINLINE __attribute__((noipa))
+NOINLINE long f_leaf(long x) { return x * 9 + 4; }
+NOINLINE long f_apply(long (*f)(long), long n)
+{
+    long s = 0;
+    for (long i = 0; i < n; i++)
+        s += f(i);
+    return s;
+}
+NOINLINE long f_jump(long (*f)(long), long n) { f_leaf(n); return f(n); }
+NOINLINE long f_again(long (*f)(long (*)(long), long), long (*g)(long), long n) { return f(g, n) + 1; }
+SOURCE
+cat >foreign.h <<'SOURCE'
+long f_leaf(long), f_apply(long (*)(long), long), f_jump(long (*)(long), long);
+long f_again(long (*)(long (*)(long), long), long (*)(long), long);
+SOURCE
+cat >inter.c <<'SOURCE'
+long o_leaf(long);
+__attribute__((noipa)) static long helper(long x) { return o_leaf(x) + 7; }
+__attribute__((noipa)) long o_named(long x) { return x * 100000 + helper(x); }
+SOURCE
+cat >jumping.c <<'SOURCE'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "other.h"
+#include "foreign.h"
+
+#define NOINLINE __attribute__((noipa))
+static volatile long sink;
+static long mutual = 10000000;
+
+NOINLINE static long leaf(long x) { sink++; return x * 3 + 1; }
+NOINLINE static long plain(long x) { return leaf(x) + leaf(x + 1); }
+NOINLINE static long g(long n, long s);
+NOINLINE static long f(long n, long s) { if (!n) return plain(s); return g(n - 1, s + n); }
+NOINLINE static long g(long n, long s) { if (!n) return leaf(s); return f(n - 1, s ^ n); }
+
+NOINLINE static long pf(long n, long s, void **next);
+typedef long step(long, long, void **);
+NOINLINE static long pg(long n, long s, void **next)
+{
+    if (n == 0)
+        return plain(s);
+    leaf(n);
+    return ((step *)next[n % 3])(n - 1, s + n, next);
+}
+NOINLINE static long pf(long n, long s, void **next)
+{
+    if (n == 0)
+        return leaf(s);
+    return ((step *)next[n % 2])(n - 1, s ^ n, next);
+}
+NOINLINE static long ph(long n, long s, void **next)
+{
+    volatile char room[100];
+    room[n % 100] = 1;
+    if (n == 0)
+        return o_leaf(s);
+    return pg(n - 1, plain(s) & 0xffff, next) + 1;
+}
+
+NOINLINE static long chain5(long x) { return leaf(x); }
+NOINLINE static long chain4(long x) { if (x & 1) return chain5(x); return plain(x); }
+NOINLINE static long chain3(long x) { plain(x); return chain4(x + 1); }
+NOINLINE static long chain2(long x) { if (x % 3 == 0) return o_calls_named(x); return chain3(x); }
+NOINLINE static long chain1(long x) { if (x % 5 == 0) return f_leaf(x); return chain2(x); }
+NOINLINE static long to_foreign(long x) { leaf(x); return f_apply(plain, x); }
+NOINLINE static long to_foreign_jump(long x) { leaf(x); return f_jump(chain1, x); }
+NOINLINE static long to_other_jump(long x) { plain(x); return o_apply_jump(chain2, x); }
+NOINLINE static long to_other_named(long x) { plain(x); return o_jumps_named(x); }
+NOINLINE static long to_abs(long x) { plain(x); return labs(x); }
+NOINLINE static long to_libc(long x) { plain(x); return atol("77"); }
+
+NOINLINE static long bounce(fn *self, long n) { leaf(n); return o_back(self, n); }
+NOINLINE static long bounce_not(fn *self, long n) { return o_back(self, n) + leaf(n); }
+
+NOINLINE static long deep_jump(long n) { if (n == 0) return f(10, 3); return deep_jump(n - 1) + chain1(n); }
+
+NOINLINE static long at_site(long (**t)(long), int count, int rounds)
+{
+    long s = 0;
+    for (int i = 0; i < rounds; i++)
+        s += t[i % count](i & 15);
+    return s;
+}
+NOINLINE static long one_of(long (*t)(long), long x) { leaf(x); return t(x); }
+NOINLINE static long one_of_calls(long (*t)(long), long x) { return t(x) + 1; }
+NOINLINE static long at_jump(long (**t)(long), int count, int rounds)
+{
+    long s = 0;
+    for (int i = 0; i < rounds; i++)
+        s += one_of(t[i % count], i & 15) - one_of_calls(t[i * 7 % count], i & 7);
+    return s;
+}
+struct object { long (**table)(long); };
+NOINLINE static long virtual(struct object *o, int i, long x) { return o->table[i](x) + o->table[i + 1](x); }
+
+NOINLINE static long library(const char *path, long x)
+{
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    long (*work)(long), s = 0;
+    if (!handle) { printf("%s\n", dlerror()); exit(99); }
+    work = (long (*)(long))dlsym(handle, "work");
+    for (int i = 0; i < 30; i++)
+        s += one_of_calls(work, x + i) + one_of(work, i);
+    dlclose(handle);
+    return s;
+}
+
+int main(int argc, char **argv)
+{
+    void *next[3] = {pg, pf, ph};
+    long (*t[])(long) = {plain, leaf, chain1, chain2, o_leaf, o_named, o_twice, f_leaf, labs, to_foreign,
+                         to_foreign_jump, to_other_jump, to_abs, to_libc, chain4};
+    struct object o = {t};
+
+    printf("mutual %ld\n", f(mutual, 1));
+    printf("pointers %ld\n", pf(100000, 1, next));
+    for (long i = 0; i < 300; i++)
+        sink += chain1(i);
+    printf("chains %ld\n", sink);
+    for (long i = 0; i < 40; i++)
+        sink += to_foreign(i) + to_foreign_jump(i) + to_other_jump(i) + to_other_named(i) + to_abs(i) + to_libc(i);
+    printf("out %ld\n", sink);
+    printf("bounce %ld %ld\n", bounce((fn *)bounce, 20000), bounce_not((fn *)bounce_not, 2000));
+    printf("deep %ld\n", deep_jump(20000));
+    for (int count = 1; count <= 15; count++)
+        printf("%d targets: %ld %ld\n", count, at_site(t, count, 200), at_jump(t, count, 200));
+    for (int i = 0; i < 14; i++)
+        for (int k = 0; k < 20; k++)
+            sink += virtual(&o, i, k);
+    printf("virtual %ld\n", sink);
+    for (int i = 0; i < 60; i++) {
+        sink += o_calls_named(i) + o_jumps_named(i) + o_jumps_if(i) + o_twice(i) + o_named(i);
+        sink += o_apply(o_pointer(i), 10) + o_apply(plain, 10) + f_apply(o_pointer(i), 5);
+        sink += o_apply(t[i % 15], 3) + f_again(o_apply, t[i % 15], 3) + f_again(f_apply, plain, 3);
+        sink += o_pointer(i)(i) + o_pointer(i + 1)(i);
+    }
+    printf("others %ld\n", sink);
+    for (int i = 2; i < argc; i++)
+        printf("library %ld\n", library(argv[i], i));
+    return 5;
+}
+SOURCE
+for n in 1 2; do
+    { echo "__attribute__((noipa)) static long h(long x) { return x * $n; }"
+      ((n == 1)) || echo "__attribute__((noipa)) static long h2(long x) { return h(x + 3) - h(x); }"
+      ((n == 1)) || echo "__attribute__((noipa)) long work(long x) { return h2(x) + h(x); }"
+      ((n == 2)) || echo "__attribute__((noipa)) long work(long x) { return h(x) + 17; }"; } >lib$n.c
+    build work$n.so "$work/lib$n.c" -shared -fPIC
+done
+for name in other inter; do
+    build lib$name.so "$work/$name.c" -w -shared -fPIC -I"$work"
+done
+build libforeign.so "$work/foreign.c" -w -shared -fPIC -I"$work"
+hooked libother.so libinter.so work1.so work2.so
+for how in prologue frames; do
+    cp native/libforeign.so $how
+done
+while read -r name flags; do
+    rm -f native/libother.so
+    # shellcheck disable=SC2086
+    build libother.so "$work/other.c" -w -shared -fPIC -I"$work" $flags
+    hooked libother.so
+    # shellcheck disable=SC2086,SC2016
+    build "$name" "$work/jumping.c" -w -I"$work" -Wl,-rpath,'$ORIGIN' $flags -Lnative -lother -lforeign
+    hooked "$name"
+    same_tree "./$name" x
+    same_tree "./$name" x ./work1.so ./work2.so ./work1.so ./work2.so
+    [[ $name == jumping ]] || continue
+    same_tree env LD_BIND_NOW=1 "./$name" x
+    same_tree env LD_PRELOAD=./libinter.so "./$name" x
+    same_tree env LD_BIND_NOW=1 LD_PRELOAD=./libinter.so "./$name" x
+done <<'EOL'
+jumping -Wl,-z,lazy
+jumping_3 -O3 -fno-plt -fcf-protection -Wl,-z,lazy
+jumping_frame -O1 -foptimize-sibling-calls -fno-omit-frame-pointer
+EOL
