@@ -1,16 +1,8 @@
 /* Which of some functions are copied, and what their copies are, byte for byte. */
-#include "rewriter/code/code_classify.h"
-#include "rewriter/code/code_discover.h"
-#include "rewriter/copy/copy_choose.h"
-#include "rewriter/copy/copy_emit.h"
-
 #include "rewriter/copy/copy_code.h"
+#include "rewriter/copy/copy_sample.h"
 #include "trace/copy_offsets.h"
-#include "rewriter/copy/copy_write.h"
-#include "rewriter/patch/patch_decide.h"
-#include "rewriter/patch/patch_write.h"
 #include "trace/image_offsets.h"
-#include "trace/trace_format.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,163 +11,10 @@
 
 #include <cmocka.h>
 
-#define BASE  0x1000u
-#define SIZE  512u
-#define STUBS 0x100000u
-#define TABLE 0x8000u
-#define HOOK  0x200000u
-#define IMAGE 0x1ff000u /* its header */
-
-/* The return address lies on top of the stack throughout. */
-static void unwind_begin(void *context, const struct function *function)
-{
-    (void)context;
-    (void)function;
-}
-
-static struct return_slot unwind_slot_at(void *context, uint64_t address)
-{
-    const struct return_slot *slot = context;
-
-    (void)address;
-    return *slot;
-}
-
-struct copied {
-    uint8_t bytes[SIZE];
-    uint8_t data[64];
-    struct code_range range, data_range;
-    struct code code;
-    struct code_map map;
-    struct function_list functions;
-    struct patch_plan patches;
-    struct copy_plan plan;
-    struct copy_source source;
-    struct return_slot slot;
-    struct stub_segment stubs;
-    struct copy_set set;
-    struct copy_writer writer;
-};
-
-static void copied_begin(struct copied *copied)
-{
-    memset(copied, 0, sizeof *copied);
-    memset(copied->bytes, 0xf4, SIZE); /* hlt: no padding */
-    copied->range = (struct code_range){BASE, copied->bytes, SIZE};
-    memset(copied->data, 0x7f, sizeof copied->data); /* no entries of a table */
-    copied->data_range = (struct code_range){TABLE, copied->data, sizeof copied->data};
-    copied->slot = (struct return_slot){.base = RETURN_SLOT_RSP, .until = UINT64_MAX};
-    copied->code = (struct code){
-        .ranges = &copied->range,
-        .range_count = 1,
-        .data = &copied->data_range,
-        .data_count = 1,
-        .unwind = {&copied->slot, unwind_begin, unwind_slot_at},
-    };
-    code_map_init(&copied->map, &copied->code);
-}
-
-static void add_function(struct copied *copied, uint64_t offset, const char *bytes, size_t size)
-{
-    memcpy(copied->bytes + offset, bytes, size);
-    function_list_add(&copied->functions, (struct function){
-                                              .address = BASE + offset,
-                                              .end = BASE + offset + size,
-                                              .evidence = EVIDENCE_SYMBOL | EVIDENCE_EXTENT,
-                                          });
-}
-
-#define ADD(copied, offset, text) add_function(copied, offset, text, sizeof text - 1)
-
-static void copied_plan(struct copied *copied)
-{
-    function_list_settle(&copied->functions);
-    code_discover(&copied->code, &copied->functions, &copied->map);
-    code_classify(&copied->map, &copied->functions);
-    copied->patches = (struct patch_plan){
-        .code = &copied->code,
-        .functions = &copied->functions,
-        .map = &copied->map,
-        .base = BASE,
-        .end = STUBS,
-    };
-    patch_decide(&copied->patches);
-    copy_plan_make(&copied->plan, &copied->patches, &copied->source);
-}
-
-static void copied_emit(struct copied *copied)
-{
-    struct stub_moves *moves = calloc(copied->functions.count, sizeof *moves);
-    struct failure failure;
-
-    for (size_t i = 0; i < copied->functions.count; i++)
-        moves[i].is_copied = copy_plan_has(&copied->plan, i);
-    copied->stubs.address = STUBS;
-    assert_true(patch_stubs_append(&copied->stubs, &copied->patches, "test", moves, &failure));
-    copied->writer = (struct copy_writer){.stubs = &copied->stubs, .set = &copied->set};
-    assert_true(copies_append(&copied->writer, &copied->plan, &copied->patches, "test", &failure));
-    free(moves);
-}
-
-static void copied_store(struct copied *copied)
-{
-    copied_emit(copied);
-    copies_store(&copied->writer, &copied->plan, &copied->patches,
-                 &(struct stub_targets){IMAGE, HOOK});
-}
-
-static void copied_end(struct copied *copied)
-{
-    copy_fields_free(&copied->writer.fields);
-    copy_set_free(&copied->set);
-    free(copied->stubs.code.bytes);
-    copy_plan_free(&copied->plan);
-    copy_source_free(&copied->source);
-    patch_plan_free(&copied->patches);
-    code_map_free(&copied->map);
-    function_list_free(&copied->functions);
-}
-
 static void assert_doubt(const struct copied *copied, size_t function, enum flow_doubt doubt)
 {
     assert_string_equal(flow_doubt_word(copied->plan.doubts[function]), flow_doubt_word(doubt));
 }
-
-static uint64_t copy_at(const struct copied *copied, uint64_t offset)
-{
-    uint64_t address = copy_address(&copied->set, &copied->functions, BASE + offset);
-
-    assert_int_not_equal(address, 0);
-    return address;
-}
-
-static const uint8_t *bytes_at(const struct copied *copied, uint64_t address)
-{
-    assert_true(address - STUBS < copied->stubs.code.size);
-    return copied->stubs.code.bytes + (address - STUBS);
-}
-
-static int32_t word_at(const struct copied *copied, uint64_t address)
-{
-    int32_t word;
-
-    memcpy(&word, bytes_at(copied, address), sizeof word);
-    return word;
-}
-
-/* Where a branch that ends with its distance at `address` + size leads. */
-static uint64_t lead(const struct copied *copied, uint64_t address, uint64_t size)
-{
-    return address + size + (uint64_t)(int64_t)word_at(copied, address + size - 4);
-}
-
-/* Of a word in the page of the hook word. */
-static uint64_t page_word(size_t word)
-{
-    return HOOK - offsetof(struct trace_header, hook) + word;
-}
-
-#define WORD(name) page_word(offsetof(struct trace_header, name))
 
 /* Where the copy of a function is entered, by calls of other copies. */
 static uint64_t entry_of(const struct copied *copied, uint32_t function)
