@@ -124,15 +124,19 @@ bool frame_is_body(uint64_t body)
     return *(const uint16_t *)body == FRAME_BODY_JUMP;
 }
 
+uint64_t frame_noted_slot(const struct thread *thread)
+{
+    if (!session.is_adaptive || !thread->frames || thread->frames->note == NO_NOTE)
+        return NO_NOTE;
+    return thread->frames->note - sizeof(uint64_t);
+}
+
 struct trace_node *frame_noted_caller(const struct thread *thread, uint64_t slot, bool *is_jump)
 {
-    uint64_t noted, word;
+    uint64_t noted = frame_noted_slot(thread), word;
 
     *is_jump = false;
-    if (!session.is_adaptive || !thread->frames || thread->frames->note == NO_NOTE)
-        return 0;
-    noted = thread->frames->note - sizeof noted;
-    if (noted < slot || noted >= record_slot(thread->own.top) || !frames_has_word(thread, noted))
+    if (noted < slot || noted > record_slot(thread->own.top) || !frames_has_word(thread, noted))
         return 0;
     word = *frame_word(thread, noted);
     if (!word || !frame_links_in(word)->node)

@@ -49,6 +49,8 @@ bool frame_enter(struct thread *thread, const uint64_t *slot, uint64_t body);
 /* It has a record; its frame gets the record's context. */
 void frame_begin(struct thread *thread, const struct record *record, uint64_t slot, uint64_t body);
 
+/* The slot of the last call out of a copy, or NO_NOTE. */
+uint64_t frame_noted_slot(const struct thread *thread);
 /* The context of the copy that called what is entered at `slot`, if it did so after the newest
    record of the own stack began; else null. is_jump: by a jump, out of the function that had that
    slot. */

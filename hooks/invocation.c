@@ -223,7 +223,6 @@ static void unwind_top(struct thread *thread, uint64_t now)
         finish(thread, top, now);
     else
         raise_to(&top->node->exits, ~top->slot);
-    note_restore(thread, top);
     stash_pop(&thread->own);
 }
 
@@ -305,6 +304,7 @@ static void hand_over(const struct thread *thread, const struct record *top)
 static void leave_top(struct thread *thread, uint64_t entered, uint64_t now)
 {
     hand_over(thread, thread->own.top);
+    note_unwind(thread, thread->own.top, entered);
     if (entered != STACK_IS_GONE && invocation_may_go_on(thread, thread->own.top, entered))
         park_top(thread, now);
     else

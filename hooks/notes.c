@@ -4,9 +4,11 @@
 
 void note_keep(struct record *record)
 {
-    const struct frame_words *words = frame_words();
+    struct frame_words *words = frame_words();
 
     record->below = words ? (struct record *)words->note : 0;
+    if (words)
+        words->note = NO_NOTE;
 }
 
 /* The words of another thread may be gone. */
@@ -14,4 +16,16 @@ void note_restore(const struct thread *thread, const struct record *record)
 {
     if (session.is_adaptive && thread->frames && thread == thread_current())
         thread->frames->note = (uint64_t)record->below;
+}
+
+void note_unwind(const struct thread *thread, const struct record *record, uint64_t entered)
+{
+    uint64_t *note = thread->frames ? &thread->frames->note : 0, noted;
+
+    if (!session.is_adaptive || !note || thread != thread_current())
+        return;
+    noted = *note - sizeof *note;
+    if (*note == NO_NOTE ||
+        (noted <= record_slot(record) && (!entered || noted != entered)))
+        *note = (uint64_t)record->below;
 }

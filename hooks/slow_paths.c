@@ -276,6 +276,15 @@ struct record *slow_path_push(struct thread *thread, uint64_t slot)
     return record;
 }
 
+/* A copy above the newest records has called since they began: they are over. */
+static void unwind_below_note(struct thread *thread, uint64_t slot)
+{
+    uint64_t noted = frame_noted_slot(thread);
+
+    if (noted >= slot && noted != NO_NOTE)
+        invocations_unwind(thread, noted, slot, thread->now);
+}
+
 static struct destination entry_on_own_stack(struct thread *thread, uint64_t *slot, uint64_t body)
 {
     struct stash *stash = &thread->own;
@@ -297,6 +306,7 @@ static struct destination entry_on_own_stack(struct thread *thread, uint64_t *sl
         }
         invocations_unwind(thread, (uint64_t)slot + 1, (uint64_t)slot, thread->now);
     }
+    unwind_below_note(thread, (uint64_t)slot);
     jumped_from = slow_path_jumped_from(thread, (uint64_t)slot);
     thread->jump = 0;
     if (frame_is_body(body) && frame_enter(thread, slot, body))
@@ -323,8 +333,10 @@ static struct destination entry_on_own_stack(struct thread *thread, uint64_t *sl
         stack_note(thread, (uint64_t)slot);
         if (frame_is_body(body))
             frame_begin(thread, record, (uint64_t)slot, body);
-    } else
+    } else {
+        note_restore(thread, record);
         stash_pop(stash);
+    }
     return destination;
 }
 

@@ -548,3 +548,190 @@ jumping -Wl,-z,lazy
 jumping_3 -O3 -fno-plt -fcf-protection -Wl,-z,lazy
 jumping_frame -O1 -foptimize-sibling-calls -fno-omit-frame-pointer
 EOL
+language=cpp
+
+# Calls out of foreign code, and ways out of it.
+made callbacks <<'SOURCE'
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <execinfo.h>
+#include <unwind.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdexcept>
+#include <string>
+#include <search.h>
+#include <ftw.h>
+
+#define NOINLINE __attribute__((noipa))
+static volatile long sink;
+static jmp_buf places[200];
+static int depth;
+
+NOINLINE static long tip(long x) { sink = sink + 1; return x * 3 + 1; }
+NOINLINE static long plain(long x) { return tip(x) + tip(x + 1); }
+struct guard { long x; NOINLINE ~guard() { plain(x); } };
+
+NOINLINE static int order(const void *a, const void *b)
+{
+    plain(3);
+    return *(const long *)a < *(const long *)b ? -1 : *(const long *)a > *(const long *)b;
+}
+NOINLINE static int order_deep(const void *a, const void *b)
+{
+    long numbers[6] = {5, 3, 1, 2, 6, 4};
+    qsort(numbers, 6, sizeof *numbers, order);
+    return order(a, b);
+}
+NOINLINE static int order_throws(const void *a, const void *b)
+{
+    if (tip(0) && ++depth % 7 == 0)
+        throw std::runtime_error("order");
+    return order(a, b);
+}
+NOINLINE static int order_jumps(const void *a, const void *b)
+{
+    if (tip(0) && ++depth % 9 == 0)
+        longjmp(places[0], depth);
+    return order(a, b);
+}
+NOINLINE static long sorts(int (*by)(const void *, const void *), int n)
+{
+    long numbers[64];
+    for (long i = 0; i < 64; i++)
+        numbers[i] = i * 7919 % 101;
+    guard g{n};
+    qsort(numbers, n, sizeof *numbers, by);
+    return numbers[0] + plain(numbers[1]);
+}
+NOINLINE static long tries(int (*by)(const void *, const void *), int n)
+{
+    try {
+        return sorts(by, n);
+    } catch (const std::exception &e) {
+        plain(n);
+        return -1;
+    }
+}
+NOINLINE static long rethrows(int (*by)(const void *, const void *), int n, int level)
+{
+    guard g{level};
+    try {
+        return level ? rethrows(by, n, level - 1) + tip(level) : sorts(by, n);
+    } catch (...) {
+        plain(level);
+        if (level < 5)
+            throw;
+        return -level;
+    }
+}
+NOINLINE static long jumps(int n)
+{
+    volatile long s = 0;
+    for (volatile int i = 0; i < n; i++) {
+        if (setjmp(places[0]) == 0)
+            s += sorts(order_jumps, 40);
+        s += plain(i);
+    }
+    return s;
+}
+NOINLINE static long inner(int n, int back) { if (n == 0) longjmp(places[back], 1); return inner(n - 1, back) + plain(n); }
+NOINLINE static long outer(int n, int back)
+{
+    volatile long s = 0;
+    if (n == 0)
+        return inner(20, back);
+    if (setjmp(places[n]) == 0)
+        s += outer(n - 1, back);
+    return s + plain(n);
+}
+/* a level is left in the middle of a loop, again and again */
+NOINLINE static long loops(void)
+{
+    volatile long s = 0;
+    for (volatile int k = 0; k < 10; k++)
+        for (volatile int i = 1; i < 50; i++) {
+            volatile char room[64];
+            room[i] = (char)i;
+            s += outer(i, 1 + i / 2) + room[i];
+            tip(s);
+        }
+    return s;
+}
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+NOINLINE static void begin_once(void) { plain(1); sorts(order, 5); }
+static void *root;
+NOINLINE static void walk(const void *node, VISIT when, int level) { plain(level + when); }
+NOINLINE static void at_end(void) { plain(7); sorts(order, 4); printf("end %ld\n", (long)sink); fflush(stdout); }
+NOINLINE static long unwinds(int n)
+{
+    void *frames[200];
+    if (n == 0)
+        return backtrace(frames, 200) > 30;
+    return unwinds(n - 1) + plain(n);
+}
+NOINLINE static _Unwind_Reason_Code seen(struct _Unwind_Context *, void *count) { plain(2); return ++*(long *)count == 16 ? _URC_END_OF_STACK : _URC_NO_REASON; }
+NOINLINE static long walks(int n)
+{
+    long count = 0;
+    if (n == 0) {
+        _Unwind_Backtrace(seen, &count);
+        return count > 15;
+    }
+    return walks(n - 1) + tip(n);
+}
+NOINLINE static long thrower(int n) { guard g{n}; if (n == 0) throw 5L; return thrower(n - 1) + plain(n); }
+NOINLINE static long catcher(int n) { try { return thrower(n); } catch (long x) { return plain(x); } }
+struct base { virtual long work(long) = 0; virtual ~base() {} };
+struct one : base { NOINLINE long work(long x) override { return plain(x); } NOINLINE ~one() { tip(1); } };
+struct two : base { NOINLINE long work(long x) override { if (x % 5 == 0) throw x; return tip(x); } };
+struct three : two { NOINLINE long work(long x) override { return two::work(x) + 1; } };
+NOINLINE static long work_all(base **all, int n)
+{
+    long s = 0;
+    for (int i = 0; i < n; i++)
+        try { s += all[i % 3]->work(i); } catch (long x) { s += plain(x); }
+    return s;
+}
+NOINLINE static void no_throw(long n) noexcept(false) { if (n % 3 == 0) throw std::string("x"); plain(n); }
+NOINLINE static void tail_throw(long n) { tip(n); return no_throw(n); }
+NOINLINE static long tails(int n) { long s = 0; for (int i = 0; i < n; i++) try { tail_throw(i); s++; } catch (std::string &) { s += tip(i); } return s; }
+
+int main(int argc, char **argv)
+{
+    atexit(at_end);
+    printf("sorts %ld %ld\n", sorts(order, 60), sorts(order_deep, 20));
+    for (int i = 0; i < 300; i++)
+        sink = sink + tries(order_throws, 10 + i % 50) + rethrows(order_throws, 30, i % 8 % 6 + (i % 8 > 5 ? 5 : 5));
+    printf("throws %ld\n", (long)sink);
+    printf("jumps %ld\n", jumps(100));
+    printf("loops %ld\n", loops());
+    for (int i = 0; i < 3; i++)
+        pthread_once(&once, begin_once);
+    for (long i = 0; i < 30; i++)
+        tsearch((void *)(i * 7 % 31 + 1), &root, [](const void *a, const void *b) { return (int)((long)a - (long)b + tip(0) * 0); });
+    twalk(root, (__action_fn_t)walk);
+    printf("unwinds %ld %ld\n", unwinds(40), walks(20));
+    for (int i = 0; i < 3000; i++)
+        sink = sink + catcher(i % 30);
+    base *all[3] = {new one, new two, new three};
+    printf("virtual %ld tails %ld\n", work_all(all, 1000), tails(1000));
+    for (base *b : all)
+        delete b;
+    std::string s = "hello, world, and all";
+    std::sort(s.begin(), s.end(), [](char a, char b) { return tip(a) < tip(b); });
+    printf("%s\n", s.c_str());
+    if (argc > 1)
+        exit(argc);
+    return 4;
+}
+SOURCE
+same_tree ./callbacks
+for flags in "-O0" "-O2 -fno-omit-frame-pointer -fcf-protection"; do
+    # shellcheck disable=SC2086
+    build callbacks "$work/callbacks.cpp" -w $flags
+    hooked callbacks
+    same_tree ./callbacks
+done

@@ -118,11 +118,13 @@ umbra_enter:                                /* the same, for the agent itself */
     enter_thunk_by_depth THUNK_SIZE
     .endm
 
-/* The record rsi keeps the note of the copy that is waiting (frames.h). Clobbers rcx. */
+/* The record rsi keeps the note of the copy that is waiting (notes.h). Clobbers rcx, rdi. */
     .macro keep_note
-    mov     rcx, [rip + umbra_thread@gottpoff]
-    mov     rcx, fs:[rcx + SLOT_FRAMES + FRAMES_NOTE]
+    mov     rdi, [rip + umbra_thread@gottpoff]
+    mov     rcx, fs:[rdi + SLOT_FRAMES + FRAMES_NOTE]
     mov     [rsi + RECORD_BELOW], rcx
+    mov     qword ptr fs:[rdi + SLOT_FRAMES + FRAMES_NOTE], -1
+    mov     rdi, fs:[rdi]
     .endm
 
 /* Entry of a call while recording: every call timed, or, adaptive, those whose turn it is. */
@@ -147,6 +149,8 @@ uncopied\@:
     mov     rdx, fs:[rdx + SLOT_FRAMES + FRAMES_NOTE]     /* or is a copy waiting, more recently? */
     cmp     rdx, [rsi + RECORD_SLOT]
     jbe     noted\@
+    inc     rdx                             /* a copy above the record on top? */
+    jnz     slow_entry\@
 unnoted\@:
     .endif
     cmp     [rdi + THREAD_JUMP], rsp        /* has a copied body jumped here? */
