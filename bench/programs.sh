@@ -1,5 +1,6 @@
 # The programs that benchmarks run. To be sourced by bash, with `top`, `build` (see build.sh), `work`
-# (a folder of the script's own) and `quick` (empty, or for smaller programs) set.
+# (a folder of the script's own) and `quick` (empty, or for smaller programs) set; `how` too, if they are
+# to be instrumented so.
 
 sources=$top/bench/workloads
 optimize=(-O2 -g -pthread -fno-inline -fno-optimize-sibling-calls)
@@ -11,7 +12,7 @@ note()
 
 instrument()
 {
-    "$build/rewriter/instrument" --agent="$build/hooks/libhooks.so" --overwrite "$@" >/dev/null
+    "$build/rewriter/instrument" --agent="$build/hooks/libhooks.so" --overwrite ${how:+--how="$how"} "$@" >/dev/null
 }
 
 # compile FILE SOURCE OPTION…
