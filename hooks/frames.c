@@ -187,6 +187,8 @@ bool frame_enter(struct thread *thread, const uint64_t *slot, uint64_t body)
         caller = tree_parent(thread, caller);
     }
     node = caller ? frame_child(thread, caller, is_jump, *slot, key) : 0;
+    if (node) /* the hook in assembly finds it from now on */
+        tree_hint(thread, node, (uint64_t)slot, body);
     if (!node || (!links_is_leaf(node) && !links_of(thread, node, key)))
         return false;
     is_chosen = !session.counts_only && invocation_is_chosen(node, links_calls(node) + 1);

@@ -210,10 +210,10 @@ copied\@:                                   /* a leaf has none */
     mov     edx, eax
     and     edx, FRAME_OUT_BITS
     jz      copied_known\@
-    cmp     edx, FRAME_CALLED_OUT
-    jne     slow_entry\@
     cmp     dword ptr [rcx + STUB_INDEX], 0
     js      copied_leaf\@
+    cmp     edx, FRAME_CALLED_OUT
+    jne     copied_by_jump\@
     mov     eax, [rax - FRAME_CALLED_OUT + LINKS_NODE]
     shl     rax, 6
     add     rax, [rdi + THREAD_TRACE]
@@ -237,6 +237,21 @@ copied_found\@:
     mov     [rsp - 64], rcx
     restore_flags_and_work_registers
     jmp     [rsp - 64]
+
+copied_by_jump\@:                           /* out of its caller's frame; in a chain, below the first */
+    mov     edx, [rax - FRAME_JUMPED_OUT + LINKS_NODE]
+    shl     rdx, 6
+    add     rdx, [rdi + THREAD_TRACE]
+    mov     eax, [rdx + NODE_CONTEXT]
+    cmp     qword ptr [rdx + NODE_SITE], 0
+    cmovs   eax, [rdx + NODE_PARENT]
+    key_of_callee
+    hinted_context slow_entry\@, [rsp]
+    mov     rdx, [rsp]
+    bts     rdx, SITE_TAIL_BIT
+    cmp     [rax + NODE_SITE], rdx
+    jne     slow_entry\@
+    jmp     copied_found\@
 
 copied_timed\@:                             /* it is to be timed: a record, as any other call's */
     cmp     byte ptr [rax + NODE_GAP], 0
