@@ -108,7 +108,7 @@ as_with_prologues()
 ./calls >native.out || true
 recorded_by prologue none
 contains prologue.contexts '^sorted;compare;other;leaf [0-9]'
-for timing in none exact; do
+for timing in none adaptive exact; do
     echo "-- $timing"
     as_with_prologues "$timing"
 done

@@ -124,13 +124,13 @@ static void put_registers(struct frame_code *code, uint8_t opcode, unsigned reg,
     put8(code, 0xc0u | (reg & 7u) << 3 | (rm & 7u));
 }
 
-static void put_load_frames(struct frame_code *code, unsigned reg)
+/* Loads a word of the trace's header. */
+static void put_load_header(struct frame_code *code, unsigned reg, size_t word)
 {
     const uint8_t opcode[] = {(uint8_t)(0x40u | WIDE | (reg >= 8 ? 4u : 0)), LOAD,
                               (uint8_t)(5u | (reg & 7u) << 3)};
 
-    copy_put_with_word(code->writer, opcode, sizeof opcode, offsetof(struct trace_header, frames),
-                       0);
+    copy_put_with_word(code->writer, opcode, sizeof opcode, word, 0);
 }
 
 /* A jump on a condition to the slow path. */
@@ -195,7 +195,7 @@ static void put_restores(struct frame_code *code, const struct scratch *scratch)
    it is not, counts its distance from. */
 static size_t put_words_test(struct frame_code *code, unsigned b, bool is_short)
 {
-    put_load_frames(code, b);
+    put_load_header(code, b, offsetof(struct trace_header, frames));
     put_registers(code, TEST, b, b);
     copy_put(code->writer, is_short ? "\x74\0" : "\x0f\x84\0\0\0\0", is_short ? 2 : 6);
     return bytes_of(code)->size;
@@ -273,11 +273,12 @@ static void put_count(struct frame_code *code, const struct frame_place *place,
     put_memory(code, WIDE, STORE, b, a, callee_place(place->is_tail));
 }
 
+/* By `words`: a pause since the site's first test has made `frames` 0. */
 static void put_note_word(struct frame_code *code, bool is_tail, const struct scratch *scratch)
 {
     unsigned a = scratch->a, b = scratch->b;
 
-    put_load_frames(code, b);
+    put_load_header(code, b, offsetof(struct trace_header, words));
     if (!is_tail) {
         put_thread(code, STORE, RSP, b, FRAMES_NOTE);
         return;

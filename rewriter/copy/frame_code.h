@@ -37,7 +37,7 @@
  *
  *          or   b, CALLED_OUT
  *          mov  [a - 8], b
- *          mov  b, [frames]
+ *          mov  b, [words]                 as [frames], but never 0
  *          mov  fs:[b + NOTE], rsp
  *
  * A call by a pointer, which is in r11 by then, compares it with two targets that it knows:
@@ -49,7 +49,7 @@
  *          mov  r11, [b + LINK 0 + CALLEE]
  *          mov  [a - 8], r11
  *          mov  r11, [b + GO 0]
- *  join:   mov  b, [frames]
+ *  join:   mov  b, [words]
  *          mov  fs:[b + NOTE], rsp
  *          ...
  *  call:   call r11

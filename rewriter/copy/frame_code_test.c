@@ -50,7 +50,7 @@ struct machine {
     uint64_t registers[REGISTERS], rip;
     bool is_zero; /* the flag */
     uint64_t until;
-    unsigned steps;
+    unsigned steps, pause_at; /* pause_at: recording is paused after so many steps; 0: it is not */
 };
 static struct machine machine;
 static gregset_t host;
@@ -58,6 +58,11 @@ static bool is_running;
 
 static _Thread_local struct frame_words words;
 static _Thread_local uint64_t thread_pointer_word;
+
+static uint64_t *word(uint64_t address)
+{
+    return (uint64_t *)address;
+}
 
 static void load(greg_t *into)
 {
@@ -81,6 +86,8 @@ static void on_trap(int number, siginfo_t *info, void *context)
     for (int i = 0; i < REGISTERS; i++)
         machine.registers[i] = (uint64_t)now[gregs[i]];
     machine.rip = (uint64_t)now[REG_RIP];
+    if (machine.pause_at && machine.steps + 1 == machine.pause_at)
+        *word(WORD(frames)) = 0;
     if (machine.rip != machine.until && machine.rip != SLOW && ++machine.steps < MOST_STEPS)
         return;
     is_running = false;
@@ -94,11 +101,6 @@ static void run_until(uint64_t until)
     machine.steps = 0;
     __asm__ volatile("int3" ::: "memory");
     assert_true(machine.steps < MOST_STEPS);
-}
-
-static uint64_t *word(uint64_t address)
-{
-    return (uint64_t *)address;
 }
 
 static uint64_t *shadow(uint64_t slot)
@@ -164,7 +166,7 @@ static void put_image(struct scene *scene)
     memcpy((void *)(uintptr_t)TABLE, scene->copied.data, sizeof scene->copied.data);
     memcpy((void *)(uintptr_t)STUBS, scene->copied.stubs.code.bytes, scene->copied.stubs.code.size);
     *word(WORD(on_site)) = SLOW;
-    *word(WORD(frames)) = from_thread_pointer(&words);
+    *word(WORD(words)) = *word(WORD(frames)) = from_thread_pointer(&words);
     words = (struct frame_words){.low = STACK, .size = STACK_SIZE, .shadow = SHADOW, .note = 1};
 }
 
@@ -222,6 +224,7 @@ static void set_link(const struct scene *scene, int32_t count)
 static void stand_at(struct scene *scene, uint64_t offset)
 {
     find_site(scene, offset);
+    machine.pause_at = 0;
     for (uint64_t i = 0; i < REGISTERS; i++)
         machine.registers[i] = 0x1111111111111111u * i + 0x0f00;
     machine.registers[RSP] = POINTER;
@@ -635,18 +638,34 @@ static void test_a_conditional_tail_call_counts_only_if_it_is_one(void **state)
 
 /* --- Calls out of copies --- */
 
+static void begin_call_out(struct scene *scene)
+{
+    begin_scene(scene);
+    ADD(&scene->copied, 0, CALLER_OF_40);
+    ADD(&scene->copied, 0x40, "\xc3"); /* too short for a hook */
+    copied_plan(&scene->copied);
+    assert_false(copy_plan_has(&scene->copied.plan, 1));
+    set_dead(scene, 4, 0);
+    place_scene(scene, 4);
+}
+
+static void begin_jump_out(struct scene *scene)
+{
+    begin_scene(scene);
+    scene->copied.slot.offset = 0;
+    ADD(&scene->copied, 0, JUMPS_TO_40);
+    ADD(&scene->copied, 0x40, "\xc3");
+    copied_plan(&scene->copied);
+    set_dead(scene, 8, 0);
+    place_scene(scene, 8);
+}
+
 static void test_a_call_out_leaves_a_note(void **state)
 {
     struct scene scene;
 
     (void)state;
-    begin_scene(&scene);
-    ADD(&scene.copied, 0, CALLER_OF_40);
-    ADD(&scene.copied, 0x40, "\xc3"); /* too short for a hook */
-    copied_plan(&scene.copied);
-    assert_false(copy_plan_has(&scene.copied.plan, 1));
-    set_dead(&scene, 4, 0);
-    place_scene(&scene, 4);
+    begin_call_out(&scene);
     run_until(scene.call);
     assert_at_call(&scene, 0);
     assert_int_equal(*shadow(POINTER - 8), OWN | FRAME_CALLED_OUT);
@@ -667,13 +686,7 @@ static void test_a_jump_out_leaves_a_note_at_its_own_slot(void **state)
     struct scene scene;
 
     (void)state;
-    begin_scene(&scene);
-    scene.copied.slot.offset = 0;
-    ADD(&scene.copied, 0, JUMPS_TO_40);
-    ADD(&scene.copied, 0x40, "\xc3");
-    copied_plan(&scene.copied);
-    set_dead(&scene, 8, 0);
-    place_scene(&scene, 8);
+    begin_jump_out(&scene);
     run_until(scene.call);
     assert_at_call(&scene, 0);
     assert_int_equal(*shadow(POINTER), OWN | FRAME_JUMPED_OUT);
@@ -866,6 +879,55 @@ static void test_a_jump_by_a_pointer(void **state)
     run_again(&scene);
     assert_at_call(&scene, ONLY_R11);
     assert_int_equal(*shadow(POINTER), OWN | FRAME_JUMPED_OUT);
+    copied_end(&scene.copied);
+}
+
+/* A pause may come between any two instructions: nothing but the thread's words is written then. */
+static void assert_may_be_paused(struct scene *scene, uint16_t dead)
+{
+    uint64_t frames = *word(WORD(frames));
+    unsigned steps;
+
+    run_again(scene);
+    steps = machine.steps;
+    for (unsigned i = 1; i <= steps; i++) {
+        const uint64_t *control = (const uint64_t *)__builtin_thread_pointer();
+        uint64_t before[4];
+
+        memcpy(before, control, sizeof before);
+        *word(WORD(frames)) = frames;
+        *shadow(scene->own) = OWN;
+        scene->begun.pause_at = i;
+        run_again(scene);
+        scene->begun.pause_at = 0;
+        assert_memory_equal(control, before, sizeof before);
+        assert_at_call(scene, dead);
+    }
+}
+
+static void test_a_pause_amid_a_site(void **state)
+{
+    struct pointer_links *links;
+    struct scene scene;
+
+    (void)state;
+    begin_call(&scene, 0);
+    set_link(&scene, -1000);
+    assert_may_be_paused(&scene, 0);
+    copied_end(&scene.copied);
+    begin_call_out(&scene);
+    assert_may_be_paused(&scene, 0);
+    copied_end(&scene.copied);
+    begin_jump_out(&scene);
+    assert_may_be_paused(&scene, 0);
+    copied_end(&scene.copied);
+    links = begin_pointer(&scene, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        links->links[i].word = -1000;
+        scene.begun.registers[RAX] = links->targets[i];
+        assert_may_be_paused(&scene, ONLY_R11);
+        *word(WORD(frames)) = *word(WORD(words));
+    }
     copied_end(&scene.copied);
 }
 
@@ -1065,11 +1127,10 @@ static void name_address(char *text, size_t room, const struct scene *scene)
     const struct {
         uint64_t address;
         const char *name;
-    } names[] = {{WORD(frames), "frames"},
-                 {WORD(on_site), "on_site"},
-                 {scene->back, "back"},
-                 {scene->call, "call"},
-                 {body_of(scene, scene->copied.functions.count > 1), "copy"}};
+    } names[] = {
+        {WORD(frames), "frames"},   {WORD(words), "words"},
+        {WORD(on_site), "on_site"}, {scene->back, "back"},
+        {scene->call, "call"},      {body_of(scene, scene->copied.functions.count > 1), "copy"}};
     char *figures = strstr(text, "0x0000000020");
     uint64_t address = figures ? strtoull(figures, NULL, 16) : 0;
 
@@ -1255,7 +1316,7 @@ static void test_the_text_of_a_call_by_a_pointer(void **state)
         "mov r11, [r9+0x70]",
         "mov [r10-0x08], r11",
         "mov r11, [r9+0x90]",
-        "mov r9, [frames]",
+        "mov r9, [words]",
         "mov fs:[r9+0x18], rsp",
         "mov r9, [rsp-0x20]",
         "mov r10, [rsp-0x18]",
@@ -1309,6 +1370,7 @@ int main(void)
         cmocka_unit_test(test_a_call_by_a_pointer_out_of_no_context),
         cmocka_unit_test(test_registers_of_calls_by_pointers),
         cmocka_unit_test(test_a_jump_by_a_pointer),
+        cmocka_unit_test(test_a_pause_amid_a_site),
         cmocka_unit_test(test_operands_of_calls_by_pointers),
         cmocka_unit_test(test_a_call_through_a_stub_of_the_linker),
         cmocka_unit_test(test_a_call_through_a_slot_of_the_loader),
