@@ -17,8 +17,8 @@
 #define ENDBR64           0xfa1e0ff3 /* as a word */
 #define SHORT_JUMP        0xeb
 #define NEAR_JUMP         0xe9
-#define NEAR_FRAMES       65536      /* bytes of stack that are looked through for a caller */
-#define SAVED_R11         80 /* bytes below the stack pointer: linux/sites.S */
+#define NEAR_FRAMES       65536 /* bytes of stack that are looked through for a caller */
+#define SAVED_R11         80    /* bytes below the stack pointer: linux/sites.S */
 
 static const uint8_t stub_begins[] = {0x48, 0x89, 0x4c, 0x24, 0xe8, 0x48, 0x8b, 0x0d};
 
@@ -309,6 +309,17 @@ static unsigned place_of(const struct pointer_links *site, uint64_t target)
     return at;
 }
 
+/* The link is of a function of an image that is gone: another one lies in its place. */
+static bool is_replaced(const struct site_call *call, const struct trace_link *link)
+{
+    const struct frame_key *key;
+
+    if (link->callee & FRAME_OUT_BITS)
+        return false;
+    key = key_at(call->pointee);
+    return !key || key->key != frame_links_in(link->callee)->key;
+}
+
 static struct destination point_call(struct site_call *call, struct trace_links *from)
 {
     struct pointer_links *site =
@@ -322,7 +333,9 @@ static struct destination point_call(struct site_call *call, struct trace_links 
     if (at == 2)
         return destination;
     link = &site->links[at];
-    is_new = !site->targets[at];
+    is_new = !site->targets[at] || is_replaced(call, link);
+    if (is_new && site->targets[at])
+        link_hand_on(link, links_node(call->thread, frame_links_in(link->callee)));
     if (is_new)
         node = meet(call, from, link);
     else if (!(link->callee & FRAME_OUT_BITS))
