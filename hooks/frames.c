@@ -163,12 +163,24 @@ static bool is_from_copy(const struct thread *thread, const uint64_t *slot)
 bool frame_is_counted(const struct thread *thread, const uint64_t *slot, uint64_t body)
 {
     uint64_t word;
+    struct trace_links *links;
+    struct trace_node *node, *parent;
 
     if (!thread || !is_from_copy(thread, slot) || !frames_has_word(thread, (uint64_t)slot))
         return false;
     word = *frame_word(thread, (uint64_t)slot);
-    return word && !(word & FRAME_OUT_BITS) &&
-           frame_links_in(word)->key == frame_key_before(frame_copy_of(body))->key;
+    links = frame_links_in(word);
+    if (!word || word & FRAME_OUT_BITS)
+        return false;
+    if (links->key == frame_key_before(frame_copy_of(body))->key)
+        return true;
+    links->entered--; /* an image lies where one was, whose function the site knows */
+    node = links_node(thread, links);
+    parent = tree_parent(thread, node);
+    if (parent != thread->root && parent->passed)
+        *frame_word(thread, (uint64_t)slot) =
+            parent->passed | (node->site & TRACE_SITE_TAIL ? FRAME_JUMPED_OUT : FRAME_CALLED_OUT);
+    return false;
 }
 
 bool frame_enter(struct thread *thread, const uint64_t *slot, uint64_t body)

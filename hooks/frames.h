@@ -40,8 +40,8 @@ void frames_release(struct thread *thread);
 /* A function that is copied in this way. */
 bool frame_is_body(uint64_t body);
 
-/* A call or jump to one, which its site, in a copy of another image, has counted already: no more is
-   to be done. */
+/* A call or jump to one, which its site, in a copy of another image, has counted already: no more
+   is to be done. If it was counted as one of another function, that is taken back. */
 bool frame_is_counted(const struct thread *thread, const uint64_t *slot, uint64_t body);
 /* A call of one, with its slot there. True: it has its context now, and was counted, without a
  * record. */

@@ -70,14 +70,13 @@ static uint32_t chunks_of(uint32_t links)
                : 0;
 }
 
-struct trace_links *links_of(struct thread *thread, struct trace_node *node,
-                             const struct frame_key *key)
+/* Links of a node's for all places that the function calls from. */
+static struct trace_links *links_make(struct thread *thread, const struct trace_node *node,
+                                      const struct frame_key *key)
 {
-    struct trace_links *links = links_there(node);
     uint32_t count = (key->links < TRACE_LINKS_INLINE ? key->links : TRACE_LINKS_INLINE);
+    struct trace_links *links;
 
-    if (links)
-        return links;
     links = links_take(thread, sizeof *links + count * sizeof *links->links +
                                    chunks_of(key->links) * sizeof(uint64_t));
     if (!links)
@@ -86,7 +85,34 @@ struct trace_links *links_of(struct thread *thread, struct trace_node *node,
     links->count = (uint16_t)count;
     links->chunks = (uint16_t)chunks_of(key->links);
     __atomic_store_n(&links->node, trace_index(node), __ATOMIC_RELEASE);
+    return links;
+}
+
+struct trace_links *links_of(struct thread *thread, struct trace_node *node,
+                             const struct frame_key *key)
+{
+    struct trace_links *links = links_there(node);
+
+    if (!links)
+        links = links_make(thread, node, key);
     node->passed = (uint64_t)links;
+    return links;
+}
+
+struct trace_links *links_of_adopted(struct thread *thread, const struct trace_node *caller,
+                                     const struct frame_key *key)
+{
+    struct trace_links *links = thread->adopted;
+
+    while (links && (links->node != trace_index(caller) || links->key != key->key))
+        links = (struct trace_links *)links->before;
+    if (links)
+        return links;
+    links = links_make(thread, caller, key);
+    if (links) {
+        links->before = (uint64_t)thread->adopted;
+        thread->adopted = links;
+    }
     return links;
 }
 

@@ -10,6 +10,10 @@
  */
 struct trace_links *links_of(struct thread *thread, struct trace_node *node,
                              const struct frame_key *key);
+/* Of a frame of the function that has no context of its own, as its call was not recorded: what it
+   calls is below `caller`. */
+struct trace_links *links_of_adopted(struct thread *thread, const struct trace_node *caller,
+                                     const struct frame_key *key);
 
 /* Its link of that number; `links` may also be the chunk that has it. Null: no room. */
 struct trace_link *links_at(struct thread *thread, struct trace_links *links, uint32_t number);

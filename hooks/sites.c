@@ -18,7 +18,8 @@
 #define ENDBR64           0xfa1e0ff3 /* as a word */
 #define SHORT_JUMP        0xeb
 #define NEAR_JUMP         0xe9
-#define SAVED_R11         80 /* bytes below the stack pointer: linux/sites.S */
+#define NEAR_FRAMES       65536 /* bytes of stack that are looked through for a caller */
+#define SAVED_R11         80    /* bytes below the stack pointer: linux/sites.S */
 
 static const uint8_t stub_begins[] = {0x48, 0x89, 0x4c, 0x24, 0xe8, 0x48, 0x8b, 0x0d};
 
@@ -36,25 +37,49 @@ struct site_call {
     uint64_t pointee;             /* of a call by a pointer: what it leads to */
 };
 
+/* The nearest frame above the slot that has a context of its own, and was called from where that
+   says: not above what is known to be waiting. Null: none is near. */
+static struct trace_node *nearest_above(const struct thread *thread, uint64_t slot)
+{
+    uint64_t end = slot + NEAR_FRAMES, top = record_slot(thread->own.top);
+    uint64_t noted = frame_noted_slot(thread);
+
+    end = end < top ? end : top;
+    if (noted > slot && noted < end)
+        end = noted;
+    for (slot += sizeof slot; slot < end && frames_has_word(thread, slot); slot += sizeof slot) {
+        uint64_t word = *frame_word(thread, slot);
+        struct trace_node *node;
+
+        if (!word || word & FRAME_OUT_BITS)
+            continue;
+        node = links_node(thread, frame_links_in(word));
+        if ((node->site & TRACE_SITE_ADDRESS) == *(const uint64_t *)slot)
+            return node;
+    }
+    return 0;
+}
+
 /*
  * A frame whose word is not of its function: it began while nothing was recorded, or in a parent.
- * Who called it is whoever is waiting now.
+ * Who called it is whoever is waiting now; what it calls is theirs.
  */
 static struct trace_links *adopt(const struct site_call *call)
 {
     struct thread *thread = call->thread;
     const struct frame_key *key = call->self;
-    struct trace_node *caller, *node;
+    struct trace_node *caller;
     bool is_jump;
 
     if (record_slot(thread->own.top) == call->own &&
         thread->own.top->node->function == frame_function(key))
         return links_of(thread, thread->own.top->node, key);
-    caller = frame_noted_caller(thread, call->own, &is_jump);
+    caller = nearest_above(thread, call->own);
+    if (!caller)
+        caller = frame_noted_caller(thread, call->own, &is_jump);
     if (!caller)
         caller = thread->own.top->node;
-    node = tree_child(thread, caller, *(const uint64_t *)call->own, frame_function(key));
-    return node ? links_of(thread, node, key) : 0;
+    return links_of_adopted(thread, caller, key);
 }
 
 static struct trace_links *own_links(const struct site_call *call)
@@ -69,13 +94,25 @@ static struct trace_links *own_links(const struct site_call *call)
     return links;
 }
 
+/* The context of a call. A jump out of a frame that has none is its caller's call. */
+static struct trace_node *child_of(const struct site_call *call, const struct trace_links *from,
+                                   const struct frame_key *key)
+{
+    struct trace_node *node = links_node(call->thread, from);
+    bool is_jump = call->site->flags & FRAME_SITE_TAIL;
+    bool is_own = (node->function & TRACE_FUNCTION_NUMBER) ==
+                  (frame_function(call->self) & TRACE_FUNCTION_NUMBER);
+    uint64_t site = is_jump && !is_own ? *(const uint64_t *)call->slot : call->ret;
+
+    return frame_child(call->thread, node, is_jump && is_own, site, key);
+}
+
 /* The link's context; made if there is none yet. Null: no room. */
 static struct trace_node *callee_of(const struct site_call *call, const struct trace_links *from,
                                     struct trace_link *link)
 {
     struct thread *thread = call->thread;
     const struct frame_key *key = frame_key_before(call->callee);
-    bool is_jump = call->site->flags & FRAME_SITE_TAIL;
     struct trace_node *node;
     struct trace_links *links;
 
@@ -83,7 +120,7 @@ static struct trace_node *callee_of(const struct site_call *call, const struct t
         return (struct trace_node *)(link->callee - 1);
     if (link->callee)
         return links_node(thread, (const struct trace_links *)link->callee);
-    node = frame_child(thread, links_node(thread, from), is_jump, call->ret, key);
+    node = child_of(call, from, key);
     if (!node)
         return 0;
     if (links_is_leaf(node)) {
@@ -241,7 +278,7 @@ static struct trace_node *meet(const struct site_call *call, struct trace_links 
 {
     const struct frame_key *key = key_at(call->pointee);
     const struct image_header *own = frame_image(call->self);
-    bool is_jump = call->site->flags & FRAME_SITE_TAIL, is_same = is_in(own, call->pointee);
+    bool is_same = is_in(own, call->pointee);
     struct trace_links *links;
     struct trace_node *node;
 
@@ -254,7 +291,7 @@ static struct trace_node *meet(const struct site_call *call, struct trace_links 
         link->word = INT32_MIN;
         return 0;
     }
-    node = frame_child(call->thread, links_node(call->thread, from), is_jump, call->ret, key);
+    node = child_of(call, from, key);
     if (!node)
         return 0;
     links = links_is_leaf(node) ? links_of_leaf(call->thread, node, key)
@@ -273,6 +310,17 @@ static unsigned place_of(const struct pointer_links *site, uint64_t target)
     return at;
 }
 
+/* The link is of a function of an image that is gone: another one lies in its place. */
+static bool is_replaced(const struct site_call *call, const struct trace_link *link)
+{
+    const struct frame_key *key;
+
+    if (link->callee & FRAME_OUT_BITS)
+        return false;
+    key = key_at(call->pointee);
+    return !key || key->key != frame_links_in(link->callee)->key;
+}
+
 static struct destination point_call(struct site_call *call, struct trace_links *from)
 {
     struct pointer_links *site =
@@ -286,7 +334,9 @@ static struct destination point_call(struct site_call *call, struct trace_links 
     if (at == 2)
         return destination;
     link = &site->links[at];
-    is_new = !site->targets[at];
+    is_new = !site->targets[at] || is_replaced(call, link);
+    if (is_new && site->targets[at])
+        link_hand_on(link, links_node(call->thread, frame_links_in(link->callee)));
     if (is_new)
         node = meet(call, from, link);
     else if (!(link->callee & FRAME_OUT_BITS))

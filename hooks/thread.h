@@ -95,6 +95,7 @@ struct thread {
     uint64_t frame_covered;     /* the lowest one whose word can be used */
     struct trace_block *links;  /* where links are taken from */
     char *links_next;           /* what of it is free */
+    struct trace_links *adopted; /* the newest of links_of_adopted; `before` leads on */
 
     /* A parked invocation that goes on is counted as unwound no more: what its slow path does last,
        and the next one again if that one was left (invocation.c). */

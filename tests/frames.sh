@@ -735,3 +735,295 @@ for flags in "-O0" "-O2 -fno-omit-frame-pointer -fcf-protection"; do
     hooked callbacks
     same_tree ./callbacks
 done
+language=c
+
+# Stacks, threads, signals, processes: what it does is the same; trees where they can be.
+made stacks -ldl <<'SOURCE'
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noipa))
+extern char **environ;
+static __thread volatile long sink;
+
+NOINLINE static long leaf(long x) { sink++; return x * 3 + 1; }
+NOINLINE static long plain(long x) { return leaf(x) + leaf(x + 1); }
+NOINLINE static int order(const void *a, const void *b)
+{
+    plain(3);
+    return *(const long *)a < *(const long *)b ? -1 : *(const long *)a > *(const long *)b;
+}
+NOINLINE static long sorts(int n)
+{
+    long numbers[64];
+    for (long i = 0; i < 64; i++)
+        numbers[i] = i * 7919 % 101;
+    qsort(numbers, n, sizeof *numbers, order);
+    return numbers[0] + plain(numbers[1]);
+}
+NOINLINE static long by_pointer(long (*f)(long), long x) { return f(x) + 1; }
+NOINLINE static long deep(long n, long (*f)(long)) { return n ? deep(n - 1, f) + leaf(n) : by_pointer(f, n); }
+
+/* threads */
+NOINLINE static void cleaned(void *x) { plain((long)x); }
+NOINLINE static void leaves(long n) { if (n == 0) pthread_exit((void *)7); leaves(n - 1); plain(n); }
+NOINLINE static void *threaded(void *x)
+{
+    long n = (long)x;
+    for (int i = 0; i < 300; i++)
+        deep(i % 40 + n, i & 1 ? plain : (long (*)(long))sorts);
+    pthread_cleanup_push(cleaned, x);
+    if (n & 1)
+        leaves(n * 10);
+    if (n == 4)
+        for (;;) { pthread_testcancel(); leaf(1); }
+    pthread_cleanup_pop(1);
+    return x;
+}
+NOINLINE static void *threads_begin(void *x)
+{
+    pthread_t threads[6];
+    void *result;
+    for (long i = 0; i < 6; i++) {
+        if (i == 4) continue;
+        pthread_create(&threads[i], NULL, threaded, (void *)i);
+        pthread_join(threads[i], &result);
+        printf("thread %ld: %ld\n", i, (long)result);
+    }
+    for (long i = 0; i < 6; i++)
+        if (i != 4)
+            pthread_create(&threads[i], NULL, threaded, (void *)2);
+    for (long i = 0; i < 6; i++)
+        if (i != 4)
+            pthread_join(threads[i], &result);
+    return x;
+}
+static void cancel(void)
+{
+    pthread_t thread;
+    void *result;
+    pthread_create(&thread, NULL, threaded, (void *)4);
+    usleep(20000);
+    pthread_cancel(thread);
+    pthread_join(thread, &result);
+    printf("cancelled %d\n", result == PTHREAD_CANCELED);
+}
+
+/* coroutines */
+static ucontext_t mains, coroutines[4];
+static int turn;
+NOINLINE static long yields(long n)
+{
+    if (n) { long s = yields(n - 1); return s + leaf(n); }
+    int me = turn;
+    swapcontext(&coroutines[me], &mains);
+    return plain(me);
+}
+NOINLINE static void coroutine(void)
+{
+    for (int i = 0; i < 20; i++) {
+        yields(i);
+        sorts(10 + i);
+        deep(i, plain);
+    }
+}
+static char *stack_of(int i)
+{
+    return mmap(NULL, 1 << 17, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+NOINLINE static void run_all(int rounds)
+{
+    for (int i = 0; i < rounds; i++) {
+        turn = i % 4;
+        swapcontext(&mains, &coroutines[turn]);
+        plain(i);
+    }
+}
+NOINLINE static void *run_thread(void *rounds) { run_all((long)rounds); return 0; }
+NOINLINE static void coroutines_begin(char *memory)
+{
+    for (int i = 0; i < 4; i++) {
+        getcontext(&coroutines[i]);
+        coroutines[i].uc_stack.ss_sp = memory ? memory + i * 40000 : stack_of(i);
+        coroutines[i].uc_stack.ss_size = memory ? 40000 : 1 << 17;
+        coroutines[i].uc_link = &mains;
+        makecontext(&coroutines[i], coroutine, 0);
+    }
+}
+NOINLINE static void coroutines_run(int moves)
+{
+    pthread_t thread;
+    coroutines_begin(NULL);
+    run_all(33);
+    if (moves) {
+        pthread_create(&thread, NULL, run_thread, (void *)22);
+        pthread_join(thread, NULL);
+    }
+    run_all(17);
+}
+NOINLINE static void coroutines_inside(void)
+{
+    char memory[4 * 40000];
+    coroutines_begin(memory);
+    run_all(70);
+    plain(memory[0] & 0);
+}
+
+/* signals */
+static jmp_buf out;
+static volatile int ticks;
+NOINLINE static void handler(int signal) { int e = errno; ticks++; deep(5, plain); sorts(6); errno = e; }
+NOINLINE static void jumps_out(int signal) { plain(1); siglongjmp(out, 1); }
+NOINLINE static void nests(int signal) { plain(2); if (signal == SIGUSR1) raise(SIGUSR2); leaf(1); }
+static void handle(int signal, void (*f)(int), int flags)
+{
+    struct sigaction action = {.sa_handler = f, .sa_flags = flags};
+    sigaction(signal, &action, NULL);
+}
+NOINLINE static void signals(void)
+{
+    static char alternate[65536];
+    stack_t stack = {.ss_sp = alternate, .ss_size = sizeof alternate};
+    struct itimerspec often = {{0, 100000}, {0, 100000}};
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
+    timer_t timer;
+    long s = 0;
+    sigaltstack(&stack, NULL);
+    timer_create(CLOCK_MONOTONIC, &event, &timer);
+    for (int flags = 0; flags < 2; flags++) {
+        handle(SIGALRM, handler, flags ? SA_ONSTACK : 0);
+        timer_settime(timer, 0, &often, NULL);
+        int until = ticks + 100;
+        while (ticks < until)
+            s += deep(30, plain) - deep(30, plain) + sorts(20) - sorts(20);
+        timer_settime(timer, 0, &(struct itimerspec){0}, NULL);
+        handle(SIGUSR1, nests, flags ? SA_ONSTACK : 0);
+        handle(SIGUSR2, nests, flags ? SA_ONSTACK | SA_NODEFER : 0);
+        for (int i = 0; i < 50; i++) { raise(SIGUSR1); s += sorts(4) - sorts(4); }
+        handle(SIGUSR1, jumps_out, SA_NODEFER | (flags ? SA_ONSTACK : 0));
+        for (volatile int i = 0; i < 200; i++) {
+            if (sigsetjmp(out, 1) == 0) { deep(i % 20, (long (*)(long))raise == 0 ? plain : plain); raise(SIGUSR1); }
+            s += sorts(5) - sorts(5) + deep(3, plain) - deep(3, plain);
+        }
+        handle(SIGALRM, jumps_out, SA_NODEFER | (flags ? SA_ONSTACK : 0));
+        timer_settime(timer, 0, &(struct itimerspec){{0}, {0, 50000}}, NULL);
+        for (volatile int i = 0; i < 100; i++)
+            if (sigsetjmp(out, 1) == 0) {
+                timer_settime(timer, 0, &(struct itimerspec){{0}, {0, 50000 + i * 777}}, NULL);
+                for (;;)
+                    deep(60, (long (*)(long))sorts) ;
+            }
+    }
+    timer_delete(timer);
+    printf("signals %ld\n", s);
+}
+
+/* processes */
+NOINLINE static long forks(long n)
+{
+    if (n == 0) {
+        fflush(stdout);
+        pid_t child = fork();
+        if (child) {
+            int status;
+            waitpid(child, &status, 0);
+            printf("child %d\n", status);
+            return 0;
+        }
+        deep(50, plain);
+        return 1;
+    }
+    long child = forks(n - 1);
+    plain(n);
+    sorts((int)n % 30 + 2);
+    return child;
+}
+NOINLINE static long raw(long n, int flags)
+{
+    if (n == 0) {
+        fflush(stdout);
+        long child = syscall(SYS_clone, flags | SIGCHLD, 0, 0, 0, 0);
+        if (child) {
+            int status;
+            waitpid((pid_t)child, &status, 0);
+            printf("raw child %d\n", status);
+            return 0;
+        }
+        deep(50, plain);
+        return 1;
+    }
+    long child = raw(n - 1, flags);
+    plain(n);
+    sorts((int)n % 30 + 2);
+    return child;
+}
+NOINLINE static void spawns(void)
+{
+    char *arguments[] = {"sh", "-c", "exit 6", NULL};
+    int status;
+    for (int i = 0; i < 3; i++) {
+        pid_t child = vfork();
+        if (child == 0) {
+            execve("/bin/sh", arguments, environ);
+            _exit(9);
+        }
+        plain(1);
+        waitpid(child, &status, 0);
+        printf("vfork %d\n", status);
+        posix_spawn(&child, "/bin/sh", NULL, NULL, arguments, environ);
+        sorts(4);
+        waitpid(child, &status, 0);
+        printf("spawn %d\n", status);
+    }
+}
+NOINLINE static void at_end(void) { plain(1); sorts(9); }
+NOINLINE static long ends(long n) { if (n == 0) { sorts(3); exit(11); } return ends(n - 1) + plain(n); }
+
+int main(int argc, char **argv)
+{
+    const char *what = argv[1];
+    if (!strcmp(what, "threads")) threads_begin(0);
+    if (!strcmp(what, "cancel")) cancel();
+    if (!strcmp(what, "coroutines")) coroutines_run(0);
+    if (!strcmp(what, "moving")) coroutines_run(1);
+    if (!strcmp(what, "inside")) coroutines_inside();
+    if (!strcmp(what, "signals")) signals();
+    if (!strcmp(what, "fork")) { if (forks(100)) { sorts(7); exit(3); } sorts(8); forks(3); }
+    if (!strcmp(what, "raw")) { if (raw(100, 0)) { sorts(7); exit(3); } sorts(8); }
+    if (!strcmp(what, "spawns")) spawns();
+    if (!strcmp(what, "end")) { atexit(at_end); ends(50); }
+    sorts(20);
+    plain(4);
+    printf("%s\n", what);
+    return 2;
+}
+SOURCE
+for what in threads coroutines moving fork raw spawns end; do
+    same_tree ./stacks $what
+done
+for what in cancel inside signals; do
+    runs ./stacks $what
+done
+
+# Pauses, with frames that go on behind them, and libraries that come and go in each other's place.
+build amid_pauses amid_pauses.c
+build plugin_one plugin.c -shared -fPIC
+build plugin_three plugin.c -shared -fPIC -DPLUGIN_FACTOR=3
+build plugins plugins.c
+hooked amid_pauses plugin_one plugin_three plugins
+SERVICE=$BUILD/service/call_trace_service runs ./amid_pauses
+contains summary '^  paused +11 times'
+same_tree ./plugins ./plugin_one ./plugin_three

@@ -366,7 +366,7 @@ struct trace_links {
     uint16_t chunks; /* addresses behind the links: of chunk 0, 1, … or 0 */
     uint16_t reserved;
     uint64_t entered; /* calls that came through no link, and have no record */
-    uint64_t unused;
+    uint64_t before;  /* the agent's own; nothing to readers */
     struct trace_link links[];
 };
 
