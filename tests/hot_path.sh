@@ -44,6 +44,6 @@ at_most "exact, a leaf" leaf 135 160
 at_most "exact, a call" loop 136 150
 at_most "exact, a tail call" jump 220 285
 recorded --timing=adaptive
-at_most "adaptive, a leaf" leaf 68 106
-at_most "adaptive, a call" loop 134 150
-at_most "adaptive, a tail call" jump 217 286
+at_most "adaptive, a leaf" leaf 76 106
+at_most "adaptive, a call" loop 150 150
+at_most "adaptive, a tail call" jump 235 286
