@@ -25,7 +25,6 @@ void note_unwind(const struct thread *thread, const struct record *record, uint6
     if (!session.is_adaptive || !note || thread != thread_current())
         return;
     noted = *note - sizeof *note;
-    if (*note == NO_NOTE ||
-        (noted <= record_slot(record) && (!entered || noted != entered)))
+    if (*note == NO_NOTE || (noted <= record_slot(record) && (!entered || noted != entered)))
         *note = (uint64_t)record->below;
 }

@@ -7,9 +7,9 @@
 
 #define NO_NOTE UINT64_MAX
 
-/* A record of the own stack begins: it keeps the note, and there is none until what it called leaves
-   one. So one of a place above the newest record's says that this is over. When the record ends,
-   the note is again what it was. */
+/* A record of the own stack begins: it keeps the note, and there is none until what it called
+   leaves one. So one of a place above the newest record's says that this is over. When the record
+   ends, the note is again what it was. */
 void note_keep(struct record *record);
 void note_restore(const struct thread *thread, const struct record *record);
 /* Likewise, when it is seen to be over without a return: unless a copy has left another note since,
