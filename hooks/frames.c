@@ -194,7 +194,8 @@ bool frame_enter(struct thread *thread, const uint64_t *slot, uint64_t body)
         return false;
     word = frame_word(thread, (uint64_t)slot);
     caller = frame_noted_caller(thread, (uint64_t)slot, &is_jump);
-    if (caller && !(*word & FRAME_OUT_BITS)) { /* of another function: an image lies where one was */
+    if (caller &&
+        !(*word & FRAME_OUT_BITS)) { /* of another function: an image lies where one was */
         frame_links_in(*word)->entered--;
         caller = tree_parent(thread, caller);
     }

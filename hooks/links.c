@@ -158,7 +158,7 @@ static void store(struct trace_link *link, uint32_t ahead)
 {
     uint64_t both = (uint64_t)ahead << 32 | (uint32_t) - (int32_t)ahead;
 
-    __asm__ volatile("movq %1, %0" : "=m"(*(char(*)[sizeof both])&link->word) : "r"(both));
+    __asm__ volatile("movq %1, %0" : "=m"(*(char(*)[sizeof both]) & link->word) : "r"(both));
 }
 
 void link_hand_on(struct trace_link *link, struct trace_node *node)

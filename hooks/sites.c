@@ -19,7 +19,7 @@
 #define SHORT_JUMP        0xeb
 #define NEAR_JUMP         0xe9
 #define NEAR_FRAMES       4096 /* bytes of stack that are looked through for a caller */
-#define SAVED_R11         80    /* bytes below the stack pointer: linux/sites.S */
+#define SAVED_R11         80   /* bytes below the stack pointer: linux/sites.S */
 
 static const uint8_t stub_begins[] = {0x48, 0x89, 0x4c, 0x24, 0xe8, 0x48, 0x8b, 0x0d};
 

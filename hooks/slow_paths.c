@@ -322,13 +322,12 @@ static struct destination entry_on_own_stack(struct thread *thread, uint64_t *sl
         return pass(body);
     }
 
-    destination = jumped_from
-                      ? begin_jumped_to(thread, record, jumped_from, slot, body)
-                      : begin(thread, record,
-                              noted    ? noted
-                              : caller ? shadow_node(caller)
-                                       : top->node,
-                              slot, body);
+    destination = jumped_from ? begin_jumped_to(thread, record, jumped_from, slot, body)
+                              : begin(thread, record,
+                                      noted    ? noted
+                                      : caller ? shadow_node(caller)
+                                               : top->node,
+                                      slot, body);
     if (destination.is_thunk) {
         stack_note(thread, (uint64_t)slot);
         if (frame_is_body(body))

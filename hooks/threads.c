@@ -86,7 +86,8 @@ void thread_suspend(struct thread *thread, uint64_t slot, uint64_t ticks)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     thread->top = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if ((int64_t)(ticks - (thread->stopped + thread->now)) < 0) /* read before a handler's slow path */
+    if ((int64_t)(ticks - (thread->stopped + thread->now)) <
+        0) /* read before a handler's slow path */
         ticks = session_ticks();
     thread->now = ticks - thread->stopped;
     thread->readable = 0;

@@ -8,7 +8,8 @@
 
 #define KEYS_WITHOUT_CALLOC 32 /* glibc keeps the first keys' values in the thread's descriptor */
 
-/* The hooks in assembly, and copies, read and write it, too: embedded_agent.h has what lies where. */
+/* The hooks in assembly, and copies, read and write it, too: embedded_agent.h has what lies where.
+ */
 _Thread_local struct {
     struct thread *thread;
     uint64_t mark;

@@ -202,8 +202,8 @@ static uint64_t slot_of(const struct emission *emission, const struct source *so
                                         : 0;
 }
 
-/* The copied function of this image that such a slot is bound to, unless another image has one of its
-   name; or null. */
+/* The copied function of this image that such a slot is bound to, unless another image has one of
+   its name; or null. */
 static const struct function *bound_to(const struct emission *emission, uint64_t slot)
 {
     const struct copy_plan *plan = emission->plan;

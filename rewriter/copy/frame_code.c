@@ -191,8 +191,8 @@ static void put_restores(struct frame_code *code, const struct scratch *scratch)
         put_memory(code, WIDE, LOAD, scratch->a, RSP, SAVED_A);
 }
 
-/* b: where the thread has its words, if anything is recorded. Returns what the jump on to the call, if
-   it is not, counts its distance from. */
+/* b: where the thread has its words, if anything is recorded. Returns what the jump on to the call,
+   if it is not, counts its distance from. */
 static size_t put_words_test(struct frame_code *code, unsigned b, bool is_short)
 {
     put_load_header(code, b, offsetof(struct trace_header, frames));

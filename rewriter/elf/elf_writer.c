@@ -239,8 +239,7 @@ static bool note_changes(struct elf_layout *layout, const struct elf_writer_sour
     elf_copy_exports_find(layout, &elf->functions, source->copies);
     if (!layout->embedding)
         elf_tables_plan(layout, source->agent);
-    return check_code(layout, source, failure) &&
-           check_copies(layout, source->copies, failure) &&
+    return check_code(layout, source, failure) && check_copies(layout, source->copies, failure) &&
            elf_copies_note(changes, layout, source->copies, failure) &&
            elf_tables_note(layout, changes, failure) &&
            elf_redirect_note(changes, layout, source->plan, failure);
