@@ -479,6 +479,29 @@ static void test_a_frame_by_rbp(void **state)
     copied_end(&scene.copied);
 }
 
+static void test_a_frame_by_rbp_on_another_stack(void **state)
+{
+    static const uint64_t others[] = {0, STACK - 16, STACK + STACK_SIZE - 8, 0x7fff00000000,
+                                      UINT64_MAX - 7};
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene);
+    scene.copied.slot.base = RETURN_SLOT_RBP;
+    scene.copied.slot.offset = 8;
+    ADD(&scene.copied, 0, CALLER_OF_40);
+    ADD(&scene.copied, 0x40, NO_LEAF);
+    copied_plan(&scene.copied);
+    set_dead(&scene, 4, 0);
+    place_scene(&scene, 4);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        scene.begun.registers[RBP] = others[i];
+        run_again(&scene);
+        assert_slow(&scene, FRAME_SITE_RBP, 0);
+    }
+    copied_end(&scene.copied);
+}
+
 static void test_a_frame_as_large_as_can_be(void **state)
 {
     struct scene scene;
@@ -1358,6 +1381,7 @@ int main(void)
         cmocka_unit_test(test_a_link_counts_as_long_as_it_is_negative),
         cmocka_unit_test(test_a_call_of_a_leaf_is_a_count_alone),
         cmocka_unit_test(test_a_frame_by_rbp),
+        cmocka_unit_test(test_a_frame_by_rbp_on_another_stack),
         cmocka_unit_test(test_a_frame_as_large_as_can_be),
         cmocka_unit_test(test_each_call_has_a_link_of_its_own),
         cmocka_unit_test(test_a_tail_call_gives_its_frame_to_the_callee),
