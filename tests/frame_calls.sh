@@ -1,0 +1,92 @@
+#!/bin/bash
+# Contexts beside frames, in calls that are not as compilers' are: they do the same as natively.
+. "$(dirname "$0")/lib.sh"
+
+# both COMMAND…: natively and instrumented, alone and recorded.
+both()
+{
+    local timing
+    run native "$@"
+    run instrumented "$@"
+    compare_runs "$*"
+    for timing in none adaptive exact; do
+        rm -rf traces
+        run instrumented "$BUILD/service/call_trace_service" start --timing=$timing --samples=0 \
+            --slices=0 --trace-dir="$work/traces" -- "$@"
+        compare_runs "$*, $timing"
+        balanced
+    done
+}
+
+# A coroutine, on a stack of its own, runs a function on the thread's stack. The frame of what
+# changes stacks is known by rbp, and is on the other one.
+cat >stacks.c <<'SOURCE'
+#include <stdio.h>
+#include <sys/mman.h>
+
+void on_stack(void (*function)(void), void *stack);
+__asm__(".text\n .globl on_stack\n .type on_stack, @function\n"
+        "on_stack: .cfi_startproc\n push %rbp\n .cfi_def_cfa_offset 16\n .cfi_offset 6, -16\n"
+        "mov %rsp, %rbp\n .cfi_def_cfa_register 6\n mov %rsi, %rsp\n call *%rdi\n"
+        "mov %rbp, %rsp\n pop %rbp\n .cfi_def_cfa 7, 8\n ret\n .cfi_endproc\n"
+        ".size on_stack, . - on_stack\n");
+
+static char *below;
+static volatile int sum;
+
+__attribute__((noipa)) static void add(int i) { sum += i; if (sum < 0) puts("negative"); }
+__attribute__((noipa)) static void work(void) { for (int i = 0; i < 3; i++) add(i); }
+__attribute__((noipa)) static void coroutine(void)
+{
+    for (int i = 0; i < 3; i++)
+        on_stack(work, below);
+    work();
+}
+
+int main(void)
+{
+    char *stack = mmap(0, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    below = (char *)(((unsigned long)__builtin_frame_address(0) - 8192) & ~15ul);
+    for (int i = 0; i < 100; i++)
+        on_stack(coroutine, stack + (1 << 20));
+    printf("%d\n", sum);
+}
+SOURCE
+build stacks "$work/stacks.c"
+instrumented stacks --how=frames
+both ./stacks
+
+# A call by a pointer that finds thread-local storage keeps all registers but rax, r11 too.
+cat >storage.c <<'SOURCE'
+static __thread long own = 7;
+
+long use(long *p, long a)
+{
+    register long kept __asm__("r11");
+
+    __asm__ volatile("lea (%1, %1), %0" : "=r"(kept) : "r"(a));
+    own += a;
+    __asm__ volatile("" : "+r"(kept));
+    return kept + own + p[0];
+}
+SOURCE
+cat >user.c <<'SOURCE'
+#include <stdio.h>
+
+long use(long *p, long a);
+
+int main(void)
+{
+    long sum = 0;
+
+    for (long i = 0; i < 10; i++)
+        sum += use(&i, i);
+    printf("%ld\n", sum);
+}
+SOURCE
+build libstorage.so "$work/storage.c" -shared -fPIC -mtls-dialect=gnu2
+build user "$work/user.c" -Lnative -lstorage "-Wl,-rpath,\$ORIGIN"
+instrumented libstorage.so --how=frames
+instrumented user --how=frames
+both ./user
