@@ -90,3 +90,53 @@ build user "$work/user.c" -Lnative -lstorage "-Wl,-rpath,\$ORIGIN"
 instrumented libstorage.so --how=frames
 instrumented user --how=frames
 both ./user
+
+# A call of what is no code, or of code that cannot be read, ends as natively: at that address.
+cat >nowhere.c <<'SOURCE'
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+static volatile int faults;
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+    greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+
+    (void)number;
+    if (registers[REG_RIP] != (greg_t)info->si_addr)
+        _Exit(99);
+    faults++;
+    registers[REG_RIP] = *(greg_t *)registers[REG_RSP];
+    registers[REG_RSP] += 8;
+    registers[REG_RAX] = 42;
+}
+
+typedef long function(long);
+__attribute__((noipa)) static long real(long x) { if (x > 1000) puts("big"); return x + 1; }
+static function *volatile table[4] = {real, 0, 0, real};
+
+__attribute__((noipa)) static long all(long n)
+{
+    long sum = 0;
+
+    for (long i = 0; i < n; i++)
+        sum += table[i & 1](i) + table[2 | (i & 1)](i);
+    return sum;
+}
+
+int main(void)
+{
+    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
+
+    sigaction(SIGSEGV, &action, 0);
+    table[2] = (function *)mmap(0, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    printf("%ld\n", all(10));
+    printf("%d\n", faults);
+}
+SOURCE
+build nowhere "$work/nowhere.c"
+instrumented nowhere --how=frames
+both ./nowhere
