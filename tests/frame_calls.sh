@@ -1,5 +1,5 @@
 #!/bin/bash
-# Contexts beside frames, in calls that are not as compilers' are: they do the same as natively.
+# Contexts beside frames, in calls that are not as usual: they do the same as natively.
 . "$(dirname "$0")/lib.sh"
 
 # both COMMAND…: natively and instrumented, alone and recorded.
@@ -140,3 +140,29 @@ SOURCE
 build nowhere "$work/nowhere.c"
 instrumented nowhere --how=frames
 both ./nowhere
+
+# Assembly gives flags to what it calls.
+cat >flags.c <<'SOURCE'
+#include <stdio.h>
+
+long is_five(long x);
+__asm__(".text\n .globl is_five\n .type is_five, @function\n"
+        "is_five: .cfi_startproc\n sub $8, %rsp\n .cfi_adjust_cfa_offset 8\n cmp $5, %rdi\n"
+        "call zero_flag\n add $8, %rsp\n .cfi_adjust_cfa_offset -8\n ret\n .cfi_endproc\n"
+        ".size is_five, . - is_five\n"
+        ".globl zero_flag\n .type zero_flag, @function\n"
+        "zero_flag: .cfi_startproc\n sete %al\n movzbl %al, %eax\n nop\n nop\n ret\n .cfi_endproc\n"
+        ".size zero_flag, . - zero_flag\n");
+
+int main(void)
+{
+    long sum = 0;
+
+    for (long i = 0; i < 10; i++)
+        sum += is_five(i) * i;
+    printf("%ld\n", sum);
+}
+SOURCE
+build flags "$work/flags.c"
+instrumented flags --how=frames
+both ./flags

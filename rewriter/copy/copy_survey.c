@@ -86,6 +86,12 @@ static bool is_near(struct return_slot slot)
     return slot.base != RETURN_SLOT_UNKNOWN && slot.offset >= 0 && slot.offset <= MOST_DEPTH;
 }
 
+/* What stands in front of a call changes flags: that is for assembly whose callee is given some. */
+static bool is_given_flags(const struct copy_survey *survey, uint64_t target)
+{
+    return survey->plan->has_frames && flow_flags_fate(survey->source, target) == FLAGS_READ;
+}
+
 static enum flow_doubt survey_branch(struct copy_survey *survey, uint32_t part,
                                      const struct instruction *at, struct copy_slots *slots)
 {
@@ -99,6 +105,8 @@ static enum flow_doubt survey_branch(struct copy_survey *survey, uint32_t part,
     case FLOW_CALL:
         if (copy_way_of_call(survey->patches->functions, part, at->target) == COPY_WAY_INSIDE)
             return FLOW_UNMOVABLE;
+        if (is_given_flags(survey, at->target))
+            return FLOW_FLAGS;
         /* fall through */
     case FLOW_INDIRECT_CALL:
         return survey->plan->has_frames && !is_near(slot) ? FLOW_STACK : FLOW_CERTAIN;
