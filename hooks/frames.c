@@ -29,17 +29,27 @@ static uint64_t page_above(uint64_t address)
     return (address + PAGE - 1) / PAGE * PAGE;
 }
 
+/* Copies count nothing from here on. A signal handler may run between any two of the stores that
+   follow, and must not find a place with another stack's, or an older, distance. */
+static void stop(struct frame_words *words)
+{
+    __atomic_store_n(&words->size, 0, __ATOMIC_RELEASE);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
 void frames_begin(struct thread *thread)
 {
     thread->frames = frame_words();
-    if (thread->frames)
-        *thread->frames = (struct frame_words){.note = NO_NOTE};
+    if (!thread->frames)
+        return;
+    stop(thread->frames);
+    *thread->frames = (struct frame_words){.note = NO_NOTE};
 }
 
 void frames_stop(void)
 {
     if (frame_words())
-        frame_words()->size = 0;
+        stop(frame_words());
 }
 
 void frames_release(struct thread *thread)
@@ -72,6 +82,20 @@ bool frames_has_word(const struct thread *thread, uint64_t slot)
     return thread->frame_pages && slot >= thread->frame_covered + MARGIN && slot < high(thread);
 }
 
+/* Where copies find what is covered. */
+static void tell_copies(const struct thread *thread)
+{
+    struct frame_words *words = thread->frames;
+    uint64_t low = thread->frame_covered + MARGIN;
+
+    if (words->size && words->low == low)
+        return;
+    stop(words);
+    words->low = low;
+    words->shadow = (uint64_t)frame_word(thread, low);
+    __atomic_store_n(&words->size, high(thread) - low, __ATOMIC_RELEASE);
+}
+
 /* Makes the shadow beside the stack from `lowest` on usable, and lets copies use it. False: there
    is no room. */
 bool frames_cover(struct thread *thread, uint64_t lowest)
@@ -90,9 +114,7 @@ bool frames_cover(struct thread *thread, uint64_t lowest)
             return false;
         thread->frame_covered = from;
     }
-    thread->frames->low = thread->frame_covered + MARGIN;
-    thread->frames->shadow = (uint64_t)frame_word(thread, thread->frames->low);
-    __atomic_store_n(&thread->frames->size, high(thread) - thread->frames->low, __ATOMIC_RELEASE);
+    tell_copies(thread);
     return true;
 }
 

@@ -40,27 +40,31 @@ void links_count(struct trace_node *node)
     add(node, 1);
 }
 
-/* Zeroed, of the thread's: null if the trace is full. */
+/* Zeroed, of the thread's: null if the trace is full. It is nobody's yet, and the next one takes it
+   again if this one is left by a longjmp out of a handler. */
 static struct trace_links *links_take(struct thread *thread, uint64_t size)
 {
-    char *end = (char *)thread->links + TRACE_BLOCK_SIZE;
+    uint64_t room = -(uint64_t)thread->links_next % TRACE_BLOCK_SIZE; /* 0 in none */
     struct trace_block *block;
-    struct trace_links *links;
 
-    size = (size + 15) / 16 * 16;
-    if (!thread->links || (uint64_t)(end - thread->links_next) < size) {
+    if (room < size) {
         block = session_block(thread->entry->ordinal);
         if (!block)
             return 0;
         session.header->base = (uint64_t)session.trace;
         block->used = TRACE_BLOCK_UNITS;
         block_commit(block, TRACE_BLOCK_LINKS);
-        thread->links = block;
         thread->links_next = (char *)block + TRACE_UNIT;
     }
-    links = (struct trace_links *)thread->links_next;
-    thread->links_next += size;
-    return links;
+    return (struct trace_links *)thread->links_next;
+}
+
+/* Readers find the next record behind this one: it is whole before it is taken. */
+static void commit(struct thread *thread, struct trace_links *links, uint32_t node)
+{
+    __atomic_store_n(&links->node, node, __ATOMIC_RELEASE);
+    __atomic_store_n(&thread->links_next, (char *)links + trace_links_size(links),
+                     __ATOMIC_RELEASE);
 }
 
 static uint32_t chunks_of(uint32_t links)
@@ -82,9 +86,10 @@ static struct trace_links *links_make(struct thread *thread, const struct trace_
     if (!links)
         return 0;
     links->key = key->key;
+    links->first = 0;
     links->count = (uint16_t)count;
     links->chunks = (uint16_t)chunks_of(key->links);
-    __atomic_store_n(&links->node, trace_index(node), __ATOMIC_RELEASE);
+    commit(thread, links, trace_index(node));
     return links;
 }
 
@@ -124,7 +129,8 @@ struct trace_links *links_of_leaf(struct thread *thread, const struct trace_node
     if (!links)
         return 0;
     links->key = key->key;
-    __atomic_store_n(&links->node, trace_index(node), __ATOMIC_RELEASE);
+    links->first = links->count = links->chunks = 0;
+    commit(thread, links, trace_index(node));
     return links;
 }
 
@@ -147,7 +153,8 @@ struct trace_link *links_at(struct thread *thread, struct trace_links *links, ui
         fresh->key = links->key;
         fresh->first = (uint16_t)(number - behind % TRACE_LINKS_CHUNK);
         fresh->count = TRACE_LINKS_CHUNK;
-        __atomic_store_n(&fresh->node, links->node, __ATOMIC_RELEASE);
+        fresh->chunks = 0;
+        commit(thread, fresh, links->node);
         *chunk = fresh;
     }
     return &(*chunk)->links[behind % TRACE_LINKS_CHUNK];

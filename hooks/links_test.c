@@ -1,5 +1,6 @@
 /* Links of contexts: where they are in the trace, and what is counted where. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -392,6 +393,80 @@ static void what_is_counted_alone_is_handed_on_before_it_runs_over(void **state)
     }
 }
 
+#define TRAP_FLAG  0x100
+#define MOST_STEPS 2000
+
+static int steps_left;
+static sigjmp_buf left;
+
+static void on_step(int number)
+{
+    (void)number;
+    if (!steps_left--)
+        siglongjmp(left, 1);
+}
+
+static void set_trap_flag(void)
+{
+    __asm__ volatile("pushfq; orq %0, (%%rsp); popfq" ::"i"(TRAP_FLAG) : "memory", "cc");
+}
+
+static void clear_trap_flag(void)
+{
+    __asm__ volatile("pushfq; andq %0, (%%rsp); popfq" ::"i"(~TRAP_FLAG) : "memory", "cc");
+}
+
+/* Whether a handler has left the making of a record of `count` links after some instructions. */
+static bool is_left_after(int steps, struct trace_node *node, uint32_t count)
+{
+    steps_left = steps;
+    if (sigsetjmp(left, 1))
+        return true;
+    set_trap_flag();
+    make(node, count);
+    clear_trap_flag();
+    return false;
+}
+
+static bool is_of(const struct trace_links *links, uint32_t number)
+{
+    const char *at = (const char *)block_at(number) + TRACE_UNIT;
+
+    while (((const struct trace_links *)at)->node && at != (const char *)links)
+        at += trace_links_size((const struct trace_links *)at);
+    return at == (const char *)links;
+}
+
+static void a_handler_may_leave_anywhere(void **state)
+{
+    struct sigaction action = {.sa_handler = on_step}, before;
+    struct trace_links *links;
+    bool is_left = true;
+    int steps;
+
+    (void)state;
+    sigaction(SIGTRAP, &action, &before);
+    for (steps = 0; is_left && steps < MOST_STEPS; steps++) {
+        begin(state);
+        make(node_of(1), 60);
+        make(node_of(2), 60);
+        make(node_of(3), 60);
+        make(node_of(4), 10);
+        is_left = is_left_after(steps, node_of(5), steps % 2 ? 60 : 5); /* 60: in a fresh block */
+        links = make(node_of(6), 7);
+        assert_int_equal(links->node, trace_index(trace + 6 * TRACE_UNIT));
+        assert_int_equal(links->count, 7);
+        assert_int_equal(links->first, 0);
+        assert_true(is_of(links, (uint32_t)(((char *)links - trace) / TRACE_BLOCK_SIZE) -
+                                     NODE_BLOCKS));
+        assert_true((char *)links < trace + (NODE_BLOCKS + block_count) * TRACE_BLOCK_SIZE);
+        for (uint32_t i = 0; i < links->count; i++)
+            assert_int_equal(links->links[i].callee, 0);
+    }
+    sigaction(SIGTRAP, &before, NULL);
+    assert_in_range(steps, 20, MOST_STEPS - 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -408,6 +483,7 @@ int main(void)
         cmocka_unit_test_setup(a_link_takes_the_slow_path_when_a_turn_comes, begin),
         cmocka_unit_test_setup(a_turn_that_is_past_comes_at_once, begin),
         cmocka_unit_test_setup(what_is_counted_alone_is_handed_on_before_it_runs_over, begin),
+        cmocka_unit_test_setup(a_handler_may_leave_anywhere, begin),
     };
 
     return cmocka_run_group_tests_name("links", tests, NULL, NULL);

@@ -11,6 +11,7 @@
 #include "hooks/slow_paths.h"
 #include "hooks/stack.h"
 #include "hooks/tree.h"
+#include "thunkstash/pages.h"
 #include "trace/image_manifest.h"
 
 #define CALL_SIZE         5
@@ -21,7 +22,8 @@
 #define NEAR_FRAMES       4096 /* bytes of stack that are looked through for a caller */
 #define SAVED_R11         80   /* bytes below the stack pointer: linux/sites.S */
 
-static const uint8_t stub_begins[] = {0x48, 0x89, 0x4c, 0x24, 0xe8, 0x48, 0x8b, 0x0d};
+static const uint8_t stub_begins[sizeof(uint64_t)] = {0x48, 0x89, 0x4c, 0x24,
+                                                      0xe8, 0x48, 0x8b, 0x0d};
 
 /* A call in a copy that comes here. */
 struct site_call {
@@ -249,7 +251,8 @@ static struct destination count_call(const struct site_call *call, struct trace_
                                                                          : destination;
 }
 
-/* The key of the copied function that is entered at an address, which is code; or null. */
+/* The key of the copied function that is entered at an address, which is code that can be read; or
+   null. */
 static const struct frame_key *key_at(uint64_t address)
 {
     const uint8_t *code = (const uint8_t *)address;
@@ -271,12 +274,31 @@ static bool is_in(const struct image_header *image, uint64_t address)
     return address - base_of(image) < image->image_size;
 }
 
+/* Likewise at any address: a program may call what is no code, and make up for that, or code that
+   can be executed only. */
+static const struct frame_key *key_if_code(uint64_t address)
+{
+    uint64_t code, jump = address;
+
+    if (!pages_read_own(address, &code))
+        return 0;
+    if ((uint32_t)code == ENDBR64 && !pages_read_own(jump += sizeof(uint32_t), &code))
+        return 0;
+    if ((uint8_t)code == SHORT_JUMP &&
+        !pages_read_own(jump += 2 + (uint64_t)(int8_t)(code >> 8), &code))
+        return 0;
+    if ((uint8_t)code == NEAR_JUMP &&
+        !pages_read_own(jump + CALL_SIZE + (uint64_t)(int32_t)(code >> 8), &code))
+        return 0;
+    return memcmp(&code, stub_begins, sizeof code) == 0 ? key_at(address) : 0;
+}
+
 /* A link for a target that is new to a site: its context, or, of what is not copied, null with
    link->callee set. Of what is not to be known yet, that is 0. */
 static struct trace_node *meet(const struct site_call *call, struct trace_links *from,
                                struct trace_link *link)
 {
-    const struct frame_key *key = key_at(call->pointee);
+    const struct frame_key *key = key_if_code(call->pointee);
     const struct image_header *own = frame_image(call->self);
     bool is_same = is_in(own, call->pointee);
     struct trace_links *links;

@@ -93,8 +93,7 @@ struct thread {
     char *frame_pages;          /* the shadow of contexts beside frames; null: nothing is reserved */
     uint64_t frame_low;         /* what it begins with: an address of the stack */
     uint64_t frame_covered;     /* the lowest one whose word can be used */
-    struct trace_block *links;  /* where links are taken from */
-    char *links_next;           /* what of it is free */
+    char *links_next;           /* where links are taken from: up to the end of its block. Or null */
     struct trace_links *adopted; /* the newest of links_of_adopted; `before` leads on */
 
     /* A parked invocation that goes on is counted as unwound no more: what its slow path does last,

@@ -23,10 +23,14 @@ static uint64_t idle_words_offset(void)
     return frame_words_offset() + sizeof(struct frame_words);
 }
 
-static void set_sites(struct trace_header *header, void (*on_site)(void), uint64_t words)
+/* A site that is under way, as in what a signal handler of a child has interrupted, goes on with
+   `words`: it is never 0 any more. */
+static void set_sites(struct trace_header *header, void (*on_site)(void), uint64_t words,
+                      bool is_recorded)
 {
     header->on_site = (uint64_t)on_site;
-    header->words = header->frames = words;
+    header->words = words;
+    header->frames = is_recorded ? words : 0;
 }
 
 extern void umbra_record_unless_paused(void) __attribute__((visibility("hidden")));
@@ -96,9 +100,9 @@ void hook_words_begin(void *entry)
                      : session.is_adaptive ? hooks_adaptive()
                                            : hooks_exact();
     if (session.is_adaptive)
-        set_sites(header, umbra_site, frame_words_offset());
+        set_sites(header, umbra_site, frame_words_offset(), true);
     else
-        set_sites(header, umbra_site_by_stub, idle_words_offset());
+        set_sites(header, umbra_site_by_stub, idle_words_offset(), true);
     __atomic_store_n(&header->entry, (uint64_t)entry, __ATOMIC_SEQ_CST);
     do {
         paused = __atomic_load_n(&header->paused, __ATOMIC_SEQ_CST);
@@ -127,7 +131,7 @@ static void fill_private(char *page, bool is_recorded)
     struct trace_header *header = (struct trace_header *)page;
 
     header->copies = is_recorded ? hooks_unless_paused() : no_copy_hooks();
-    set_sites(header, umbra_site_by_stub, is_recorded ? idle_words_offset() : 0);
+    set_sites(header, umbra_site_by_stub, idle_words_offset(), is_recorded);
     __atomic_store_n(&header->hook, is_recorded ? (uint64_t)umbra_record_unless_paused : 0,
                      __ATOMIC_RELEASE);
 }

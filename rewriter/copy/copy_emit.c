@@ -22,6 +22,7 @@
 #define X86_CALL          0xe8
 #define X86_JUMP          0xe9
 #define X86_ADDRESS_WIDTH 0x67
+#define R11               11
 
 struct emission {
     struct copy_writer *writer;
@@ -216,6 +217,16 @@ static const struct function *bound_to(const struct emission *emission, uint64_t
                : NULL;
 }
 
+/* r11 can be what an indirect call or jump leads to: it is that already, or nobody reads it any
+   more. What finds thread-local storage, which `call [rax]` may be, keeps it. */
+static bool is_r11_free(const struct source *source, uint16_t dead)
+{
+    const ZydisDecodedInstruction *zydis = &source->at->zydis;
+    unsigned base = zydis->raw.modrm.rm | zydis->raw.rex.B << 3;
+
+    return dead >> R11 & 1 || (zydis->raw.modrm.mod == 3 && base == R11);
+}
+
 /* Puts what a call or jump leads to into r11, if it goes by a pointer. */
 static void put_pointer(struct emission *emission, const struct source *source,
                         struct frame_place *place)
@@ -228,6 +239,7 @@ static void put_pointer(struct emission *emission, const struct source *source,
         slot ? function_list_at(emission->patches->functions, slot) : NULL;
 
     if (source->import || (import && import->is_import) || (!is_indirect && !slot) ||
+        (is_indirect && !is_r11_free(source, place->dead)) ||
         !frame_code_has_room(emission->frames, (uint32_t)emission->part))
         return;
     if (is_indirect)

@@ -5,12 +5,15 @@
 #include "support/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define MOST_DEPTH (1 << 20) /* bytes of a frame */
 
 #define TABLE_ENTRIES      (1u << 26) /* in all, that are looked at */
 #define X86_OPERAND_WIDTH  0x66
 #define X86_RETURN_POPPING 0xc2 /* ret n */
+#define X86_RETURN         0xc3
+#define X86_CALL           0xe8
 
 void copy_survey_begin(struct copy_survey *survey, const struct copy_plan *plan,
                        const struct patch_plan *patches, const struct flow_source *source)
@@ -86,6 +89,12 @@ static bool is_near(struct return_slot slot)
     return slot.base != RETURN_SLOT_UNKNOWN && slot.offset >= 0 && slot.offset <= MOST_DEPTH;
 }
 
+/* What stands in front of a call changes flags: that is for assembly whose callee is given some. */
+static bool is_given_flags(const struct copy_survey *survey, uint64_t target)
+{
+    return survey->plan->has_frames && flow_flags_fate(survey->source, target) == FLAGS_READ;
+}
+
 static enum flow_doubt survey_branch(struct copy_survey *survey, uint32_t part,
                                      const struct instruction *at, struct copy_slots *slots)
 {
@@ -99,6 +108,8 @@ static enum flow_doubt survey_branch(struct copy_survey *survey, uint32_t part,
     case FLOW_CALL:
         if (copy_way_of_call(survey->patches->functions, part, at->target) == COPY_WAY_INSIDE)
             return FLOW_UNMOVABLE;
+        if (is_given_flags(survey, at->target))
+            return FLOW_FLAGS;
         /* fall through */
     case FLOW_INDIRECT_CALL:
         return survey->plan->has_frames && !is_near(slot) ? FLOW_STACK : FLOW_CERTAIN;
@@ -152,6 +163,26 @@ static enum flow_doubt survey_instruction(struct copy_survey *survey, uint32_t p
     return survey_branch(survey, part, at, slots);
 }
 
+/* mov r10d, n; then mov r11d, n, or xor r11d, r11d */
+static bool is_morestack_setup(const uint8_t *end, size_t before)
+{
+    return (before >= 12 && end[-12] == 0x41 && end[-11] == 0xba && end[-6] == 0x41 &&
+            end[-5] == 0xbb) ||
+           (before >= 9 && end[-9] == 0x41 && end[-8] == 0xba &&
+            memcmp(end - 3, "\x45\x31\xdb", 3) == 0);
+}
+
+/*
+ * In functions with split stacks (gcc -fsplit-stack): the callee goes on one byte behind the place
+ * that it would return to, where a `ret` is. What stands for it in a copy is longer, but for copies
+ * with contexts beside frames.
+ */
+static bool is_morestack_call(const uint8_t *bytes, size_t offset, size_t length, size_t size)
+{
+    return bytes[offset] == X86_CALL && offset + length < size &&
+           bytes[offset + length] == X86_RETURN && is_morestack_setup(bytes + offset, offset);
+}
+
 enum flow_doubt copy_survey_part(struct copy_survey *survey, const struct flow *flow, uint32_t part)
 {
     const struct function *function = &survey->patches->functions->items[part];
@@ -168,6 +199,9 @@ enum flow_doubt copy_survey_part(struct copy_survey *survey, const struct flow *
 
         doubt = survey_instruction(survey, part, &at, bytes + offset, function->end - at.address,
                                    &slots);
+        if (!survey->plan->has_frames && at.length &&
+            is_morestack_call(bytes, offset, at.length, function->end - function->address))
+            doubt = FLOW_UNMOVABLE;
         at.address += at.length;
     }
     for (size_t i = 0; !doubt && i < flow->table_count; i++)

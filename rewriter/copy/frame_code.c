@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_JUMPS 4 /* to a site's slow path */
+#define MOST_JUMPS 5 /* to a site's slow path */
 #define NO_FIELD   0
 #define MOST_LINKS 8192 /* a family: its record is to fit into a block of the trace */
 
@@ -209,6 +209,17 @@ static void land_words_test(struct frame_code *code, size_t from, bool is_short)
            is_short ? 1 : sizeof distance);
 }
 
+/* rbp may be on another stack than rsp: a function can change stacks, and have its frame by rbp. */
+static void put_frame_test(struct frame_code *code, struct slow_site *slow)
+{
+    unsigned a = slow->scratch.a, b = slow->scratch.b;
+
+    put_memory(code, WIDE, LEA, a, RBP, slow->site.own);
+    put_thread(code, SUB_LOAD, a, b, FRAMES_LOW);
+    put_thread(code, CMP_LOAD, a, b, FRAMES_SIZE);
+    put_slow_jump(code, IF_NOT_BELOW, &slow->jumps[4]);
+}
+
 /* a: the shadow of where the stack pointer is; b: the context of the caller. */
 static void put_own_context(struct frame_code *code, const struct frame_place *place,
                             struct slow_site *slow)
@@ -216,6 +227,8 @@ static void put_own_context(struct frame_code *code, const struct frame_place *p
     unsigned a = slow->scratch.a, b = slow->scratch.b;
     uint32_t key = frame_key_of(code->plan, place->part);
 
+    if (place->slot.base == RETURN_SLOT_RBP)
+        put_frame_test(code, slow);
     put_registers(code, STORE, RSP, a);
     put_thread(code, SUB_LOAD, a, b, FRAMES_LOW);
     put_thread(code, CMP_LOAD, a, b, FRAMES_SIZE);
@@ -353,7 +366,8 @@ void frame_code_put_site(struct frame_code *code, const struct frame_place *plac
         .site = {.own = (int32_t)place->slot.offset, .flags = flags_of(place)},
     };
     uint32_t *links = &code->links[copy_plan_family(code->plan, place->part)];
-    bool is_short = !place->is_pointer; /* less than 128 bytes */
+    bool is_short = !place->is_pointer && /* less than 128 bytes */
+                    (place->is_out || place->slot.base != RETURN_SLOT_RBP);
     size_t over;
 
     if (place->is_pointer)

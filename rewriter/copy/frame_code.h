@@ -25,6 +25,14 @@
  *          mov  a, [rsp - 24]
  *  call:   call copy of callee
  *
+ * A function whose frame is known by rbp looks first whether that is on its own stack, too: it may
+ * have changed stacks since.
+ *
+ *          lea  a, [rbp + own]
+ *          sub  a, fs:[b + LOW]
+ *          cmp  a, fs:[b + SIZE]
+ *          jae  slow
+ *
  * Behind all copies of the image, for each call:
  *
  *  counted:  dec  dword [b + link + WORD]

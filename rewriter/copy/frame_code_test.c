@@ -479,6 +479,29 @@ static void test_a_frame_by_rbp(void **state)
     copied_end(&scene.copied);
 }
 
+static void test_a_frame_by_rbp_on_another_stack(void **state)
+{
+    static const uint64_t others[] = {0, STACK - 16, STACK + STACK_SIZE - 8, 0x7fff00000000,
+                                      UINT64_MAX - 7};
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene);
+    scene.copied.slot.base = RETURN_SLOT_RBP;
+    scene.copied.slot.offset = 8;
+    ADD(&scene.copied, 0, CALLER_OF_40);
+    ADD(&scene.copied, 0x40, NO_LEAF);
+    copied_plan(&scene.copied);
+    set_dead(&scene, 4, 0);
+    place_scene(&scene, 4);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        scene.begun.registers[RBP] = others[i];
+        run_again(&scene);
+        assert_slow(&scene, FRAME_SITE_RBP, 0);
+    }
+    copied_end(&scene.copied);
+}
+
 static void test_a_frame_as_large_as_can_be(void **state)
 {
     struct scene scene;
@@ -714,7 +737,7 @@ static struct pointer_links *begin_pointer(struct scene *scene, uint16_t dead)
     ADD(&scene->copied, 0, "\x48\x83\xec\x08\xe8\x37\x00\x00\x00\xff\xd0\x48\x83\xc4\x08\xc3");
     ADD(&scene->copied, 0x40, NO_LEAF);
     copied_plan(&scene->copied);
-    set_dead(scene, 9, dead);
+    set_dead(scene, 9, dead | 1u << R11);
     place_scene(scene, 9);
     scene->link = POINTER_LINKS;
     scene->begun.registers[RAX] = ELSEWHERE;
@@ -861,7 +884,7 @@ static void test_a_jump_by_a_pointer(void **state)
     scene.copied.slot.offset = 0;
     ADD(&scene.copied, 0, "\x31\xc0\x31\xd2\x31\xc9\xff\xe6"); /* …; jmp rsi */
     copied_plan(&scene.copied);
-    set_dead(&scene, 6, 0);
+    set_dead(&scene, 6, ONLY_R11);
     place_scene(&scene, 6);
     *links = (struct pointer_links){.targets = {OUTSIDE}, .links = {{CALLEE, -10, 0}}};
     links->go[0] = OUTSIDE;
@@ -931,6 +954,29 @@ static void test_a_pause_amid_a_site(void **state)
     copied_end(&scene.copied);
 }
 
+/* Calls that find thread-local storage keep all registers but rax. */
+static void test_a_call_by_a_pointer_while_r11_is_alive(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene);
+    ADD(&scene.copied, 0, "\x0f\x1f\x44\x00\x00\xff\x10\xc3"); /* nop; call [rax] */
+    copied_plan(&scene.copied);
+    set_dead(&scene, 5, (uint16_t)~ONLY_R11 & 0x0fc6);
+    place_scene(&scene, 5);
+    scene.begun.registers[RAX] = OTHER;
+    *word(OTHER) = OUTSIDE;
+    run_again(&scene);
+    assert_at_call(&scene, (uint16_t)~ONLY_R11 & 0x0fc6);
+    assert_int_equal(*shadow(POINTER - 8), OWN | FRAME_CALLED_OUT);
+    assert_int_equal(words.note, POINTER);
+    run_until(OUTSIDE);
+    assert_int_equal(machine.rip, OUTSIDE);
+    assert_int_equal(machine.registers[R11], scene.begun.registers[R11]);
+    copied_end(&scene.copied);
+}
+
 /* What r11 is at a call, which is all that the code at 0 does. */
 static void assert_operand(const char *call, size_t size, uint64_t expected)
 {
@@ -943,7 +989,7 @@ static void assert_operand(const char *call, size_t size, uint64_t expected)
     copied_add(&scene.copied, 0, code, size + 6);
     copied_plan(&scene.copied);
     assert_string_equal(flow_doubt_word(scene.copied.plan.doubts[0]), "certain");
-    set_dead(&scene, 5, 0);
+    set_dead(&scene, 5, ONLY_R11);
     place_scene(&scene, 5);
     scene.begun.registers[RAX] = 5;
     scene.begun.registers[RCX] = OTHER;
@@ -1013,7 +1059,7 @@ static uint64_t begin_bound(struct scene *scene, const char *code, size_t size, 
     scene->copied.source.import_count = 1;
     copied_plan(&scene->copied);
     assert_true(copy_plan_has(&scene->copied.plan, 0));
-    set_dead(scene, call, 0);
+    set_dead(scene, call, has_stub ? 0 : ONLY_R11);
     place_scene(scene, call);
     set_link(scene, -10);
     *word(SLOT) = ELSEWHERE; /* the first call made sure that it leads to the function at 0x40 */
@@ -1358,6 +1404,7 @@ int main(void)
         cmocka_unit_test(test_a_link_counts_as_long_as_it_is_negative),
         cmocka_unit_test(test_a_call_of_a_leaf_is_a_count_alone),
         cmocka_unit_test(test_a_frame_by_rbp),
+        cmocka_unit_test(test_a_frame_by_rbp_on_another_stack),
         cmocka_unit_test(test_a_frame_as_large_as_can_be),
         cmocka_unit_test(test_each_call_has_a_link_of_its_own),
         cmocka_unit_test(test_a_tail_call_gives_its_frame_to_the_callee),
@@ -1371,6 +1418,7 @@ int main(void)
         cmocka_unit_test(test_registers_of_calls_by_pointers),
         cmocka_unit_test(test_a_jump_by_a_pointer),
         cmocka_unit_test(test_a_pause_amid_a_site),
+        cmocka_unit_test(test_a_call_by_a_pointer_while_r11_is_alive),
         cmocka_unit_test(test_operands_of_calls_by_pointers),
         cmocka_unit_test(test_a_call_through_a_stub_of_the_linker),
         cmocka_unit_test(test_a_call_through_a_slot_of_the_loader),
