@@ -428,6 +428,12 @@ static bool is_left_after(int steps, struct trace_node *node, uint32_t count)
     return false;
 }
 
+static uint32_t number_of_block(const struct trace_links *links)
+{
+    return (uint32_t)(((const char *)links - trace) / TRACE_BLOCK_SIZE) - NODE_BLOCKS;
+}
+
+/* Readers find it in that block. */
 static bool is_of(const struct trace_links *links, uint32_t number)
 {
     const char *at = (const char *)block_at(number) + TRACE_UNIT;
@@ -457,8 +463,7 @@ static void a_handler_may_leave_anywhere(void **state)
         assert_int_equal(links->node, trace_index(trace + 6 * TRACE_UNIT));
         assert_int_equal(links->count, 7);
         assert_int_equal(links->first, 0);
-        assert_true(is_of(links, (uint32_t)(((char *)links - trace) / TRACE_BLOCK_SIZE) -
-                                     NODE_BLOCKS));
+        assert_true(is_of(links, number_of_block(links)));
         assert_true((char *)links < trace + (NODE_BLOCKS + block_count) * TRACE_BLOCK_SIZE);
         for (uint32_t i = 0; i < links->count; i++)
             assert_int_equal(links->links[i].callee, 0);

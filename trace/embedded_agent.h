@@ -18,7 +18,7 @@
  * from the thread pointer so stay what its code has them for:
  *
  *      thread pointer - tls_slot                                thread pointer
- *      | slot | mark | frame_words | zeros up to the alignment | .tdata | .tbss |
+ *      | slot | mark | frame_words | idle ones | zeros up to the alignment | .tdata | .tbss |
  *
  * The mark tells the agent that the C library has set up thread-local storage, and as it was told.
  */
@@ -31,7 +31,7 @@
 #define EMBEDDED_LOCK_SYMBOL  "umbra_mlockall_call" /* for the system call mlockall */
 #define EMBEDDING_SYMBOL      "umbra_embedding"
 #define EMBEDDED_TLS_MARK     0x31534c5441524255ull /* "UBRATLS1", little endian */
-#define EMBEDDED_TLS_SIZE     80                    /* all three */
+#define EMBEDDED_TLS_SIZE     80                    /* all four */
 
 /* In the agent's data. Zero in a libhooks.so that is loaded as a library. Addresses as linked. */
 struct embedding {
