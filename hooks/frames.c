@@ -216,11 +216,8 @@ bool frame_enter(struct thread *thread, const uint64_t *slot, uint64_t body)
         return false;
     word = frame_word(thread, (uint64_t)slot);
     caller = frame_noted_caller(thread, (uint64_t)slot, &is_jump);
-    if (caller &&
-        !(*word & FRAME_OUT_BITS)) { /* of another function: an image lies where one was */
-        frame_links_in(*word)->entered--;
+    if (caller && !(*word & FRAME_OUT_BITS)) /* of another function: see above */
         caller = tree_parent(thread, caller);
-    }
     node = caller ? frame_child(thread, caller, is_jump, *slot, key) : 0;
     if (node) /* the hook in assembly finds it from now on */
         tree_hint(thread, node, (uint64_t)slot, body);

@@ -73,31 +73,30 @@
     jnz     leaf\@
     test    rax, rax
     jz      \otherwise
-    mov     [rsp - 48], rax
-    mov     eax, [rax + LINKS_NODE]
+    add     rax, LINKS_ENTERED
+    mov     [rsp - 48], rax                 /* where its calls are counted */
+    mov     eax, [rax - LINKS_ENTERED + LINKS_NODE]
     shl     rax, 6
     add     rax, [rdi + THREAD_TRACE]
-    cmp     byte ptr [rax + NODE_GAP], 0
-    je      \otherwise
-    movzx   eax, byte ptr [rax + NODE_GAP]
-    mov     [rsp - 56], rax
-    mov     edi, [rdx + LINK_ARMED]
-    dec     edi
-    mov     rax, [rsp - 48]
-    add     [rax + LINKS_ENTERED], rdi
-    mov     eax, [rsp - 56]
     jmp     arm\@
 leaf\@:
+    dec     rax
+    lea     rdi, [rax + NODE_PASSED]
+    mov     [rsp - 48], rdi
+arm\@:                                      /* the link begins anew before its calls are handed on, so
+                                               that a handler's calls by it are added to nothing twice */
+    movzx   edi, byte ptr [rax + NODE_GAP]
+    test    edi, edi
+    jz      \otherwise
+    mov     rax, rdi
+    shl     rdi, 32
+    neg     eax
+    or      rax, rdi
     mov     edi, [rdx + LINK_ARMED]
     dec     edi
-    cmp     byte ptr [rax - 1 + NODE_GAP], 0
-    je      \otherwise
-    add     [rax - 1 + NODE_PASSED], rdi
-    movzx   eax, byte ptr [rax - 1 + NODE_GAP]
-arm\@:
-    mov     [rdx + LINK_ARMED], eax
-    neg     eax
-    mov     [rdx + LINK_WORD], eax
+    mov     [rdx + LINK_WORD], rax
+    mov     rax, [rsp - 48]
+    add     [rax], rdi
     or      rcx, FRAME_CALLED_OUT
     mov     [rsi], rcx
     mov     rdi, [rip + umbra_thread@gottpoff]

@@ -70,7 +70,8 @@ bool rewrite_image(struct image *image, const struct rewrite_options *options,
 
     if ((!format->make_room || format->make_room(image, failure)) &&
         image_analyse(image, options, &plan, &copies, failure)) {
-        copies.salt = (uint32_t)source.original_hash;
+        copies.salt = /* which functions are copied numbers their links */
+            (uint32_t)(source.original_hash ^ XXH3_64bits(copies.doubts, copies.count));
         *result = count(image);
         is_done = require_hooked(image, options, result, failure) &&
                   write_image(image, &source, output, expected, failure);
