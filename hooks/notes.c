@@ -11,11 +11,19 @@ void note_keep(struct record *record)
         words->note = NO_NOTE;
 }
 
+/* Bridges, which the stash puts in place of parked records, have a record there. */
+static uint64_t note_of(const struct thread *thread, const struct record *record)
+{
+    uint64_t kept = (uint64_t)record->below;
+
+    return kept - thread->own_low <= thread->own_size ? kept : NO_NOTE;
+}
+
 /* The words of another thread may be gone. */
 void note_restore(const struct thread *thread, const struct record *record)
 {
     if (session.is_adaptive && thread->frames && thread == thread_current())
-        thread->frames->note = (uint64_t)record->below;
+        thread->frames->note = note_of(thread, record);
 }
 
 void note_unwind(const struct thread *thread, const struct record *record, uint64_t entered)
@@ -26,5 +34,5 @@ void note_unwind(const struct thread *thread, const struct record *record, uint6
         return;
     noted = *note - sizeof *note;
     if (*note == NO_NOTE || (noted <= record_slot(record) && (!entered || noted != entered)))
-        *note = (uint64_t)record->below;
+        *note = note_of(thread, record);
 }

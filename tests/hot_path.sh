@@ -45,5 +45,5 @@ at_most "exact, a call" loop 136 150
 at_most "exact, a tail call" jump 220 285
 recorded --timing=adaptive
 at_most "adaptive, a leaf" leaf 76 106
-at_most "adaptive, a call" loop 150 150
-at_most "adaptive, a tail call" jump 235 286
+at_most "adaptive, a call" loop 153 153
+at_most "adaptive, a tail call" jump 238 286

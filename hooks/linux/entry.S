@@ -118,13 +118,18 @@ umbra_enter:                                /* the same, for the agent itself */
     enter_thunk_by_depth THUNK_SIZE
     .endm
 
-/* The record rsi keeps the note of the copy that is waiting (notes.h). Clobbers rcx, rdi. */
-    .macro keep_note
+/*
+ * [rsp - 80]: the note of the copy that is waiting (notes.h), which a record that begins now keeps. From
+ * here on there is none, before the record is the top: a note above the top says that it is over.
+ * Clobbers rdx.
+ */
+    .macro take_note
+    mov     [rsp - 88], rdi
     mov     rdi, [rip + umbra_thread@gottpoff]
-    mov     rcx, fs:[rdi + SLOT_FRAMES + FRAMES_NOTE]
-    mov     [rsi + RECORD_BELOW], rcx
+    mov     rdx, fs:[rdi + SLOT_FRAMES + FRAMES_NOTE]
     mov     qword ptr fs:[rdi + SLOT_FRAMES + FRAMES_NOTE], -1
-    mov     rdi, fs:[rdi]
+    mov     [rsp - 80], rdx
+    mov     rdi, [rsp - 88]
     .endm
 
 /* Entry of a call while recording: every call timed, or, adaptive, those whose turn it is. */
@@ -169,9 +174,8 @@ unnoted\@:
     cmp     dword ptr [rax + NODE_FUNCTION], 0
     js      leaf\@
     .endif
-    take_record slow_entry\@
+    take_record slow_entry\@, \adaptive
     .if \adaptive
-    keep_note
     sub     edx, [rax + NODE_NEXT]
     jns     choose\@
 untimed\@:
@@ -261,8 +265,7 @@ copied_timed\@:                             /* it is to be timed: a record, as a
     mov     rdi, [rip + umbra_thread@gottpoff]
     mov     rdi, fs:[rdi]
     mov     rsi, [rdi + THREAD_TOP]
-    take_record slow_entry\@
-    keep_note
+    take_record slow_entry\@, 1
     mov     rcx, [rsp - 96]
     mov     rdi, [rsp - 104]
     mov     [rcx], rdi
@@ -336,8 +339,7 @@ leaf\@:                                     /* no thunk unless it is timed */
 3:  add     edx, [rax + NODE_CALLS]
     put_off_if_never leaf\@
     mov     rsi, [rdi + THREAD_TOP]
-    take_record slow_entry\@
-    keep_note
+    take_record slow_entry\@, 1
     add     edx, [rax + NODE_PASSED]
     jmp     4f
 choose\@:                                   /* timed, for a gap of calls; the next gap */
