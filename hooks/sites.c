@@ -35,7 +35,6 @@ struct site_call {
     uint64_t at;                  /* address of the call itself */
     uint64_t ret;                 /* that it is to return to */
     uint64_t callee;              /* the copy that it leads to */
-    uint64_t pointer;             /* the stack pointer where it is made */
     uint64_t pointee;             /* of a call by a pointer: what it leads to */
 };
 
@@ -430,7 +429,6 @@ FROM_ASSEMBLY struct destination umbra_slow_site(uint64_t pointer, const struct 
     struct site_call call = {
         .site = site,
         .self = (const struct frame_key *)((uint64_t)site + (uint64_t)site->self),
-        .pointer = pointer,
         .pointee = *(const uint64_t *)(pointer - SAVED_R11),
         .slot = is_jump ? pointer : pointer - sizeof(uint64_t),
         .own = (site->flags & FRAME_SITE_RBP ? frame : pointer) + (uint64_t)site->own,

@@ -238,7 +238,14 @@ static bool is_linker(const char *path)
     return name && !strncmp(name, "/ld-", 4) && strstr(name, ".so");
 }
 
-bool tracee_find_place(pid_t pid, uint64_t instruction, struct tracee_place *place)
+/* A line of /proc/PID/maps. */
+struct mapping {
+    uint64_t begin, end, offset, inode;
+    bool is_linker;
+};
+
+/* The mapping that an instruction is in; false if there is none. */
+static bool find_mapping(pid_t pid, uint64_t instruction, struct mapping *mapping)
 {
     char path[64], *line = NULL;
     bool found = false;
@@ -248,13 +255,15 @@ bool tracee_find_place(pid_t pid, uint64_t instruction, struct tracee_place *pla
     snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
     maps = fopen(path, "re");
     while (maps && !found && getline(&line, &size, maps) > 0) {
-        uint64_t begin, end, offset, inode;
-        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %" SCNu64, &begin, &end,
-                   &offset, &inode) != 4 ||
-            instruction < begin || instruction >= end)
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %" SCNu64, &mapping->begin,
+                   &mapping->end, &mapping->offset, &mapping->inode) != 4 ||
+            instruction >= mapping->end)
             continue;
+        if (instruction < mapping->begin)
+            break;
+        line[strcspn(line, "\n")] = 0;
+        mapping->is_linker = is_linker(line);
         found = true;
-        *place = (struct tracee_place){offset + (instruction - begin), (ino_t)inode};
     }
     free(line);
     if (maps)
@@ -262,30 +271,25 @@ bool tracee_find_place(pid_t pid, uint64_t instruction, struct tracee_place *pla
     return found;
 }
 
+bool tracee_find_place(pid_t pid, uint64_t instruction, struct tracee_place *place)
+{
+    struct mapping mapping;
+
+    if (!find_mapping(pid, instruction, &mapping))
+        return false;
+    *place = (struct tracee_place){mapping.offset + (instruction - mapping.begin),
+                                   (ino_t)mapping.inode};
+    return true;
+}
+
 bool tracee_find_linker(pid_t pid, uint64_t instruction, struct tracee_linker *linker)
 {
-    char path[64], *line = NULL;
-    bool found = false;
-    size_t size = 0;
-    FILE *maps;
+    struct mapping mapping;
 
-    snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-    maps = fopen(path, "re");
-    while (maps && !found && getline(&line, &size, maps) > 0) {
-        uint64_t begin, end;
-        if (sscanf(line, "%" SCNx64 "-%" SCNx64, &begin, &end) != 2 || instruction >= end)
-            continue;
-        if (instruction < begin)
-            break;
-        line[strcspn(line, "\n")] = 0;
-        found = is_linker(line);
-        *linker = (struct tracee_linker){begin, end};
-        break;
-    }
-    free(line);
-    if (maps)
-        fclose(maps);
-    return found;
+    if (!find_mapping(pid, instruction, &mapping))
+        return false;
+    *linker = (struct tracee_linker){mapping.begin, mapping.end};
+    return mapping.is_linker;
 }
 
 /* `Groups:\t4 24 27 ` */

@@ -132,6 +132,15 @@ umbra_enter:                                /* the same, for the agent itself */
     mov     rdi, [rsp - 88]
     .endm
 
+/* \slot becomes the place in the shadow beside it, or, if there is none, on to \none. rdx: where the
+   thread has its slot in thread-local storage. */
+    .macro shadow_of slot, none
+    sub     \slot, fs:[rdx + SLOT_FRAMES + FRAMES_LOW]
+    cmp     \slot, fs:[rdx + SLOT_FRAMES + FRAMES_SIZE]
+    jae     \none
+    add     \slot, fs:[rdx + SLOT_FRAMES + FRAMES_SHADOW]
+    .endm
+
 /* Entry of a call while recording: every call timed, or, adaptive, those whose turn it is. */
     .macro entry_hook name, adaptive, events
     hidden_function \name
@@ -200,16 +209,13 @@ noted\@:
     .endif
 
     .if \adaptive
-copied\@:                                   /* a leaf has none */
+copied\@:
     mov     rdx, [rip + umbra_thread@gottpoff]
     lea     rax, [rsp + 8]                  /* called by the copy that is waiting? */
     cmp     fs:[rdx + SLOT_FRAMES + FRAMES_NOTE], rax
     jne     copied_else\@
     lea     rsi, [rax - 8]
-    sub     rsi, fs:[rdx + SLOT_FRAMES + FRAMES_LOW]
-    cmp     rsi, fs:[rdx + SLOT_FRAMES + FRAMES_SIZE]
-    jae     slow_entry\@
-    add     rsi, fs:[rdx + SLOT_FRAMES + FRAMES_SHADOW]
+    shadow_of rsi, slow_entry\@
     mov     rax, [rsi]
     mov     edx, eax
     and     edx, FRAME_OUT_BITS
@@ -305,13 +311,10 @@ noted\@:                                    /* the context beside the slot of it
     cmp     rax, rsp
     jb      slow_entry\@
     mov     rdx, [rip + umbra_thread@gottpoff]
-    sub     rax, fs:[rdx + SLOT_FRAMES + FRAMES_LOW]
-    cmp     rax, fs:[rdx + SLOT_FRAMES + FRAMES_SIZE]
-    jae     slow_entry\@
-    add     rax, fs:[rdx + SLOT_FRAMES + FRAMES_SHADOW]
+    shadow_of rax, slow_entry\@
     mov     rax, [rax]
     mov     edx, eax
-    and     edx, FRAME_JUMPED_OUT
+    and     edx, FRAME_OUT_BITS
     cmp     edx, FRAME_CALLED_OUT
     jne     slow_entry\@
     and     rax, -8
