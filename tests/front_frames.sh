@@ -101,6 +101,7 @@ recorded_by()
 as_with_prologues()
 {
     recorded_by frames "$1"
+    [[ $1 == exact ]] || counted_in_copies frames.data/traces/*.bin || fail "$1: no call was counted in a copy"
     diff prologue.contexts frames.contexts >differences ||
         fail "$1: contexts differ: $(<differences)"
 }

@@ -116,6 +116,17 @@ umbra()
     "$BUILD/front/umbra" "$@"
 }
 
+# counted_in_copies TRACE…: whether copies with contexts beside frames have counted calls in one of them;
+# else these were recorded as with prologues.
+counted_in_copies()
+{
+    local trace
+    for trace; do # header.base, from which links count
+        [[ $(od -An -t u8 -j 3392 -N 8 "$trace") -eq 0 ]] || return 0
+    done
+    return 1
+}
+
 # build NAME SOURCE… [OPTION…]: native/NAME from the sources in programs/. CC, CXX and RUSTC may be
 # set; without options it is -O2 -g.
 build()

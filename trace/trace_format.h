@@ -387,7 +387,7 @@ static inline uint64_t trace_node_passed(const struct trace_header *header,
 }
 
 _Static_assert(sizeof(struct trace_header) <= TRACE_HEADER_SIZE, "header fits its page");
-_Static_assert(__builtin_offsetof(struct trace_header, base) == 3392, "tests/frames.sh");
+_Static_assert(__builtin_offsetof(struct trace_header, base) == 3392, "tests/lib.sh");
 _Static_assert(sizeof(struct trace_block) == TRACE_UNIT, "block header is a unit");
 _Static_assert(sizeof(struct trace_thread) == 2 * TRACE_UNIT, "thread record is two units");
 _Static_assert(sizeof(struct trace_node) == TRACE_UNIT, "node is a unit");
