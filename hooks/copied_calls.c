@@ -8,6 +8,7 @@
 #include "hooks/session.h"
 #include "hooks/shadow.h"
 #include "hooks/slow_paths.h"
+#include "hooks/live_calls.h"
 #include "hooks/stack.h"
 #include "hooks/tree.h"
 #include "trace/image_manifest.h"
@@ -87,7 +88,11 @@ static bool begin(struct thread *thread, const struct entry *entry)
     if (!count(thread, entry, node))
         return false;
     thread->jump = 0;
-    stack_note(thread, entry->slot);
+    {
+        struct live_call top = live_call_of_top(thread);
+
+        stack_note(thread, entry->slot, &top);
+    }
     return true;
 }
 

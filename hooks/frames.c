@@ -82,11 +82,18 @@ bool frames_has_word(const struct thread *thread, uint64_t slot)
     return thread->frame_pages && slot >= thread->frame_covered + MARGIN && slot < high(thread);
 }
 
-/* Where copies find what is covered. */
-static void tell_copies(const struct thread *thread)
+/* Where copies find what is covered, and was in use: a stack pointer in a copy that is lower is a
+   new peak, and so is a slot, as this is lower by half of what stack pointers are aligned to at
+   calls. */
+void frames_tell_depth(struct thread *thread)
 {
     struct frame_words *words = thread->frames;
     uint64_t low = thread->frame_covered + MARGIN;
+
+    if (!thread->frame_pages)
+        return;
+    if (low < thread->peak.lowest)
+        low = thread->peak.lowest;
 
     if (words->size && words->low == low)
         return;
@@ -114,7 +121,7 @@ bool frames_cover(struct thread *thread, uint64_t lowest)
             return false;
         thread->frame_covered = from;
     }
-    tell_copies(thread);
+    frames_tell_depth(thread);
     return true;
 }
 
@@ -205,7 +212,8 @@ bool frame_is_counted(const struct thread *thread, const uint64_t *slot, uint64_
     return false;
 }
 
-bool frame_enter(struct thread *thread, const uint64_t *slot, uint64_t body)
+bool frame_enter(struct thread *thread, const uint64_t *slot, uint64_t body,
+                 struct trace_node **entered)
 {
     const struct frame_key *key = frame_key_before(frame_copy_of(body));
     struct trace_node *caller, *node;
@@ -228,6 +236,7 @@ bool frame_enter(struct thread *thread, const uint64_t *slot, uint64_t body)
         links_count(node);
     if (!is_chosen && !links_is_leaf(node))
         *word = node->passed;
+    *entered = node;
     return !is_chosen;
 }
 

@@ -43,9 +43,10 @@ bool frame_is_body(uint64_t body);
 /* A call or jump to one, which its site, in a copy of another image, has counted already: no more
    is to be done. If it was counted as one of another function, that is taken back. */
 bool frame_is_counted(const struct thread *thread, const uint64_t *slot, uint64_t body);
-/* A call of one, with its slot there. True: it has its context now, and was counted, without a
- * record. */
-bool frame_enter(struct thread *thread, const uint64_t *slot, uint64_t body);
+/* A call of one, with its slot there. True: it has its context now, which is in *node, and was
+   counted, without a record. */
+bool frame_enter(struct thread *thread, const uint64_t *slot, uint64_t body,
+                 struct trace_node **node);
 /* It has a record; its frame gets the record's context. */
 void frame_begin(struct thread *thread, const struct record *record, uint64_t slot, uint64_t body);
 
@@ -59,6 +60,8 @@ struct trace_node *frame_noted_caller(const struct thread *thread, uint64_t slot
 /* Makes the shadow beside the stack from `lowest` on usable, and lets copies use it. False: there
    is no room. */
 bool frames_cover(struct thread *thread, uint64_t lowest);
+/* Copies come to the slow path below the deepest place that was noted (stack.h). */
+void frames_tell_depth(struct thread *thread);
 
 /* The word beside a slot can be used; and which it is. */
 bool frames_has_word(const struct thread *thread, uint64_t slot);

@@ -6,6 +6,7 @@
 #include "hooks/guard.h"
 #include "hooks/invocation.h"
 #include "hooks/links.h"
+#include "hooks/live_calls.h"
 #include "hooks/memory.h"
 #include "hooks/session.h"
 #include "hooks/slow_paths.h"
@@ -36,6 +37,7 @@ struct site_call {
     uint64_t ret;                 /* that it is to return to */
     uint64_t callee;              /* the copy that it leads to */
     uint64_t pointee;             /* of a call by a pointer: what it leads to */
+    struct trace_node *node; /* the context of the call, once it is counted; null: it leads out */
 };
 
 /* The nearest frame above the slot that has a context of its own, and was called from where that
@@ -166,16 +168,16 @@ static struct destination begin_timed(const struct site_call *call, struct trace
         return go_on(call);
     *(uint64_t *)call->slot = call->ret;
     invocation_begin(record, node, call->ret, call->callee, call->slot, call->thread->now);
-    stack_note(call->thread, call->slot);
     return (struct destination){record_thunk(record), true};
 }
 
 /* The call is one of this context, and counted, by this link from now on. */
-static struct destination count_one(const struct site_call *call, struct trace_link *link,
+static struct destination count_one(struct site_call *call, struct trace_link *link,
                                     struct trace_node *node)
 {
     struct destination destination = go_on(call);
 
+    call->node = node;
     link_hand_on(link, node);
     if (call->site->flags & FRAME_SITE_TAIL) /* a jump is not timed */
         node->gap = 0;
@@ -229,7 +231,7 @@ static uint64_t bound_elsewhere(const struct site_call *call)
     return leads_to(target, frame_key_before(call->callee)) ? 0 : target;
 }
 
-static struct destination count_call(const struct site_call *call, struct trace_links *from)
+static struct destination count_call(struct site_call *call, struct trace_links *from)
 {
     struct trace_link *link = links_at(call->thread, from, call->site->link);
     struct trace_node *node;
@@ -391,15 +393,39 @@ static struct destination go_by_stub(const struct site_call *call)
     return go_to(call, (uint64_t)key + (uint64_t)key->body - STUB_FRAME_SIZE);
 }
 
+/* A call out takes the stack to where its caller's frame ends. What it calls is asked for itself.
+ */
+static void note_depth(const struct site_call *call, const struct trace_links *from,
+                       bool is_recorded)
+{
+    struct thread *thread = call->thread;
+    uint64_t lowest = call->node ? call->slot : call->slot + sizeof(uint64_t);
+    struct live_call innermost;
+
+    if (is_recorded)
+        innermost = live_call_of_top(thread);
+    else if (call->node)
+        innermost = live_call_of_frame(thread, call->slot, call->node);
+    else
+        innermost = live_call_of_frame(thread, call->own, links_node(thread, from));
+    stack_note(thread, lowest, &innermost);
+    frames_tell_depth(thread);
+}
+
 static struct destination record_call(struct site_call *call)
 {
     struct trace_links *from = own_links(call);
+    struct destination destination;
 
     if (!from)
         return count_as_dropped(call);
     if (call->site->flags & FRAME_SITE_POINTER)
-        return point_call(call, from);
-    return call->site->flags & FRAME_SITE_OUT ? note_call(call, from) : count_call(call, from);
+        destination = point_call(call, from);
+    else
+        destination =
+            call->site->flags & FRAME_SITE_OUT ? note_call(call, from) : count_call(call, from);
+    note_depth(call, from, destination.is_thunk == 1);
+    return destination;
 }
 
 static bool is_by_register(const struct frame_site *site)
@@ -450,7 +476,8 @@ FROM_ASSEMBLY struct destination umbra_slow_site(uint64_t pointer, const struct 
         !frames_has_word(call.thread, call.own)) {
         destination = go_by_stub(&call);
     } else {
-        invocations_unwind(call.thread, call.slot, 0, call.thread->now);
+        /* whatever is within the frame that calls is over */
+        invocations_unwind(call.thread, call.own, 0, call.thread->now);
         destination = record_call(&call);
     }
     thread_publish(call.thread);

@@ -7,6 +7,7 @@
 #include "hooks/guard.h"
 #include "hooks/hook_word.h"
 #include "hooks/invocation.h"
+#include "hooks/live_calls.h"
 #include "hooks/modules.h"
 #include "hooks/session.h"
 #include "hooks/shadow.h"
@@ -285,6 +286,15 @@ static void unwind_below_note(struct thread *thread, uint64_t slot)
         invocations_unwind(thread, noted, slot, thread->now);
 }
 
+/* frame: the context of the call, if it has no record. */
+static void note_depth(struct thread *thread, const uint64_t *slot, struct trace_node *frame)
+{
+    struct live_call call =
+        frame ? live_call_of_frame(thread, (uint64_t)slot, frame) : live_call_of_top(thread);
+
+    stack_note(thread, (uint64_t)slot, &call);
+}
+
 static struct destination entry_on_own_stack(struct thread *thread, uint64_t *slot, uint64_t body)
 {
     struct stash *stash = &thread->own;
@@ -309,8 +319,10 @@ static struct destination entry_on_own_stack(struct thread *thread, uint64_t *sl
     unwind_below_note(thread, (uint64_t)slot);
     jumped_from = slow_path_jumped_from(thread, (uint64_t)slot);
     thread->jump = 0;
-    if (frame_is_body(body) && frame_enter(thread, slot, body))
+    if (frame_is_body(body) && frame_enter(thread, slot, body, &noted)) {
+        note_depth(thread, slot, noted);
         return pass(body);
+    }
     caller = shadow_caller(thread, (uint64_t)slot);
     top = stash->top;
     noted = frame_noted_caller(thread, (uint64_t)slot, &is_jump);
@@ -329,7 +341,7 @@ static struct destination entry_on_own_stack(struct thread *thread, uint64_t *sl
                                                : top->node,
                                       slot, body);
     if (destination.is_thunk) {
-        stack_note(thread, (uint64_t)slot);
+        note_depth(thread, slot, 0);
         if (frame_is_body(body))
             frame_begin(thread, record, (uint64_t)slot, body);
     } else {

@@ -1,7 +1,7 @@
 #include "hooks/stack.h"
 
+#include "hooks/live_calls.h"
 #include "hooks/session.h"
-#include "hooks/shadow.h"
 #include "hooks/thread.h"
 
 static struct trace_stack *block_at(const struct thread *thread, const struct stack_copy *copy,
@@ -62,44 +62,6 @@ static bool make_room(struct thread *thread, struct stack_copy *copy, uint32_t c
     return true;
 }
 
-/* One of the thread's calls: a frame of a copied body; else a record, the sentinel at last. */
-struct call {
-    struct shadow_entry *frame;
-    uint64_t slot; /* of the frame, or of the next one; NO_CALLER: there is none */
-    const struct record *record;
-};
-
-/* A record whose call is ending has no slot any more; it is the top. */
-static struct shadow_entry *newer_frame(const struct thread *thread, const struct call *call)
-{
-    bool is_newer = record_is_sentinel(call->record) ||
-                    (record_is_live(call->record) && call->slot < record_slot(call->record));
-
-    return call->slot != NO_CALLER && is_newer ? shadow_at(thread, call->slot) : 0;
-}
-
-static struct call innermost_call(const struct thread *thread)
-{
-    struct call call = {.slot = thread->caller, .record = thread->own.top};
-
-    call.frame = newer_frame(thread, &call);
-    return call;
-}
-
-static bool is_call(const struct call *call)
-{
-    return call->frame || !record_is_sentinel(call->record);
-}
-
-static void go_to_caller(const struct thread *thread, struct call *call)
-{
-    if (call->frame)
-        call->slot = shadow_below(call->frame);
-    else
-        call->record = stash_below(call->record);
-    call->frame = newer_frame(thread, call);
-}
-
 static uint32_t depth_of(const struct thread *thread, uint64_t slot)
 {
     uint64_t depth = thread->own_low + thread->own_size - slot;
@@ -107,36 +69,14 @@ static uint32_t depth_of(const struct thread *thread, uint64_t slot)
     return (uint32_t)((depth + STACK_DEPTH_UNIT - 1) / STACK_DEPTH_UNIT);
 }
 
-static struct trace_stack_entry entry_of_frame(const struct thread *thread, const struct call *call)
+/* What a record counts tells its call from others; a frame is told by its context and its place. */
+static struct trace_stack_entry entry_of(const struct thread *thread, const struct live_call *call)
 {
-    const struct shadow_entry *frame = call->frame;
-
     return (struct trace_stack_entry){
-        .depth = shadow_is_live(frame) ? depth_of(thread, call->slot) : 0,
-        .node = trace_index(shadow_node(frame)),
-        .number = shadow_is_timed(frame) ? (uint32_t)frame->time : 0,
+        .depth = call->slot ? depth_of(thread, call->slot) : 0,
+        .node = trace_index(call->node ? call->node : thread->root),
+        .number = call->record ? (uint32_t)call->record->mark : 0,
     };
-}
-
-static struct trace_stack_entry entry_of(const struct thread *thread, const struct call *call)
-{
-    const struct record *record = call->record;
-
-    if (call->frame)
-        return entry_of_frame(thread, call);
-    return (struct trace_stack_entry){
-        .depth = record_is_live(record) ? depth_of(thread, record_slot(record)) : 0,
-        .node = trace_index(record->node),
-        .number = (uint32_t)record->mark,
-    };
-}
-
-/* Frames that are not timed have no number, and tell themselves where they are noted. */
-static bool may_be_noted(const struct thread *thread, const struct stack_copy *copy,
-                         const struct call *call)
-{
-    return !call->frame || shadow_is_timed(call->frame) ||
-           shadow_is_noted(call->frame, number_of(thread, copy));
 }
 
 static bool is_same(const struct trace_stack_entry *was, const struct trace_stack_entry *is)
@@ -149,13 +89,27 @@ struct extent {
     uint32_t noted, newer;
 };
 
-/* A call that is noted still lives, and so do those above it: positions are what they were. */
-static struct extent find_noted(const struct thread *thread, const struct stack_copy *copy)
+/* The slot of the innermost one of the first `count` calls in a copy that is above this one's; or
+   0. Frames are looked for there first. */
+static uint64_t noted_above(const struct thread *thread, const struct stack_copy *copy,
+                            uint32_t count, const struct live_call *call)
 {
-    struct call call = innermost_call(thread);
+    uint32_t depth = call->slot ? depth_of(thread, call->slot) : UINT32_MAX, noted = 0;
+
+    while (count && (!noted || noted >= depth))
+        noted = entry_at(thread, copy, --count)->depth;
+    return noted && noted < depth
+               ? thread->own_low + thread->own_size - (uint64_t)noted * STACK_DEPTH_UNIT
+               : 0;
+}
+
+/* A call that is noted still lives, and so do those above it: positions are what they were. */
+static struct extent find_noted(const struct thread *thread, const struct stack_copy *copy,
+                                struct live_call call)
+{
     struct extent extent = {copy->count, 0};
 
-    for (; is_call(&call); go_to_caller(thread, &call), extent.newer++) {
+    for (; call.node; extent.newer++) {
         struct trace_stack_entry is = entry_of(thread, &call);
         const struct trace_stack_entry *was = 0;
 
@@ -164,8 +118,9 @@ static struct extent find_noted(const struct thread *thread, const struct stack_
             if (was->depth && was->depth <= is.depth)
                 break;
         }
-        if (was && extent.noted && is_same(was, &is) && may_be_noted(thread, copy, &call))
+        if (was && extent.noted && is_same(was, &is))
             return extent;
+        live_call_go_up(thread, &call, noted_above(thread, copy, extent.noted, &call));
     }
     extent.noted = 0;
     return extent;
@@ -180,18 +135,16 @@ static void publish(struct thread *thread, struct stack_copy *copy, uint32_t cou
 }
 
 static void write_entries(struct thread *thread, struct stack_copy *copy, uint32_t from,
-                          uint32_t count)
+                          uint32_t count, struct live_call call)
 {
-    struct call call = innermost_call(thread);
     struct trace_stack_entry *entry;
     uint32_t check = from ? entry_at(thread, copy, from - 1)->check : 0;
 
     for (uint32_t position = count; position > from; position--) {
         if (stack_is_kept(position - 1, count))
             *entry_at(thread, copy, position - 1) = entry_of(thread, &call);
-        if (call.frame)
-            shadow_note(call.frame, number_of(thread, copy));
-        go_to_caller(thread, &call);
+        if (position > from + 1)
+            live_call_go_up(thread, &call, 0);
     }
     for (uint32_t position = from; position < count; position++) {
         if (!stack_is_kept(position, count))
@@ -204,11 +157,12 @@ static void write_entries(struct thread *thread, struct stack_copy *copy, uint32
 }
 
 /* The first `noted` ones of count calls are in the copy already. */
-static void complete(struct thread *thread, struct stack_copy *copy, uint32_t noted, uint32_t count)
+static void complete(struct thread *thread, struct stack_copy *copy, uint32_t noted, uint32_t count,
+                     const struct live_call *innermost)
 {
     if (noted < copy->count)
         publish(thread, copy, noted);
-    write_entries(thread, copy, noted, count);
+    write_entries(thread, copy, noted, count, *innermost);
     publish(thread, copy, count);
 }
 
@@ -221,19 +175,19 @@ static void make_current(struct thread *thread, uint32_t number)
     peak->current = number;
 }
 
-static void note_chain(struct thread *thread, uint64_t lowest)
+static void note_chain(struct thread *thread, uint64_t lowest, const struct live_call *innermost)
 {
     struct stack_peak *peak = &thread->peak;
     uint32_t number = peak->current;
-    struct extent found = find_noted(thread, &peak->copies[number]);
+    struct extent found = find_noted(thread, &peak->copies[number], *innermost);
 
     if (found.noted < peak->copies[number].count && found.newer > STACK_IN_PLACE) {
         number = !number;
-        found = find_noted(thread, &peak->copies[number]);
+        found = find_noted(thread, &peak->copies[number], *innermost);
     }
     if (!make_room(thread, &peak->copies[number], found.noted + found.newer, lowest))
         return;
-    complete(thread, &peak->copies[number], found.noted, found.noted + found.newer);
+    complete(thread, &peak->copies[number], found.noted, found.noted + found.newer, innermost);
     if (number != peak->current)
         make_current(thread, number);
 }
@@ -242,13 +196,13 @@ static void note_chain(struct thread *thread, uint64_t lowest)
  * A handler may interrupt this, which makes no recorded calls then, and may leave by longjmp: the
  * copies' counts say what can be relied on the next time.
  */
-void stack_note(struct thread *thread, uint64_t stack_pointer)
+void stack_note(struct thread *thread, uint64_t stack_pointer, const struct live_call *innermost)
 {
     struct stack_peak *peak = &thread->peak;
 
     if (stack_pointer >= peak->lowest)
         return;
-    note_chain(thread, stack_pointer);
+    note_chain(thread, stack_pointer, innermost);
     if (peak->copies[0].block_count)
         __atomic_store_n(&head_of(thread, &peak->copies[0])->lowest, stack_pointer,
                          __ATOMIC_RELEASE);

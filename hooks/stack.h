@@ -21,12 +21,12 @@
 #include <stdint.h>
 
 struct thread;
+struct live_call;
 
 /* The thread's stack is known. */
 void stack_begin(struct thread *thread);
 
-/* In a slow path: a call was entered with this stack pointer: the innermost frame, or the
-   top of `own`. */
-void stack_note(struct thread *thread, uint64_t stack_pointer);
+/* In a slow path: the stack goes down to here. innermost: the call that has it. */
+void stack_note(struct thread *thread, uint64_t stack_pointer, const struct live_call *innermost);
 
 #endif

@@ -2,8 +2,9 @@
  * How deep a thread's stack was, and by which calls: blocks of kind TRACE_BLOCK_STACK.
  *
  * The stack is measured where recorded functions are entered: what counts is the address of the
- * return address, and the lowest one so far is the thread's peak. Each time it is passed, the
- * thread's live calls are noted, the outermost first: the *chain*.
+ * return address, and the lowest one so far is the thread's peak. So does the stack pointer where a
+ * copied body calls something that is not recorded. Each time the peak is passed, the thread's live
+ * calls are noted, the outermost first: the *chain*.
  *
  *      stack, high to low      position    entry
  *      high  +------------+
@@ -75,7 +76,7 @@ struct trace_stack {
 struct trace_stack_entry {
     uint32_t depth;  /* of the return address, in STACK_DEPTH_UNITs; 0: this call was ending */
     uint32_t node;   /* index of its context */
-    uint32_t number; /* of this call among the node's; of a frame of a copied body its time, or 0 */
+    uint32_t number; /* of this call among the node's; of a frame of a copied body 0 */
     uint32_t check;
 };
 
