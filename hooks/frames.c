@@ -243,8 +243,12 @@ bool frame_enter(struct thread *thread, const uint64_t *slot, uint64_t body,
 void frame_begin(struct thread *thread, const struct record *record, uint64_t slot, uint64_t body)
 {
     const struct frame_key *key = frame_key_before(frame_copy_of(body));
+    struct trace_links *links;
 
     if (key->index & STUB_LEAF || !session.is_adaptive || !frames_cover(thread, slot))
         return;
-    *frame_word(thread, slot) = (uint64_t)links_of(thread, record->node, key);
+    links = links_of(thread, record->node, key);
+    *frame_word(thread, slot) = (uint64_t)links;
+    if (links && record->weight)
+        links_stop_at_jumps(thread, links);
 }

@@ -18,6 +18,7 @@
 #define THREAD_STOPPED    48
 #define THREAD_JUMP_NODE  144
 #define DESTINATION_IN_CALL 2 /* of struct destination.is_thunk */
+#define DESTINATION_BEHIND  4
 #define THREAD_EVENT_NEXT 72 /* of call-trace mode */
 #define THREAD_EVENT_END  80
 #define THREAD_EVENT_BASE 88

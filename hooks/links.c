@@ -163,15 +163,52 @@ struct trace_link *links_at(struct thread *thread, struct trace_links *links, ui
 /* Both halves at once: nobody sees calls that were not made. */
 static void store(struct trace_link *link, uint32_t ahead)
 {
-    uint64_t both = (uint64_t)ahead << 32 | (uint32_t) - (int32_t)ahead;
+    uint64_t armed = ahead | (link->armed & TRACE_LINK_JUMP);
+    uint64_t both = armed << 32 | (uint32_t) - (int32_t)ahead;
 
     __asm__ volatile("movq %1, %0" : "=m"(*(char(*)[sizeof both]) & link->word) : "r"(both));
 }
 
 void link_hand_on(struct trace_link *link, struct trace_node *node)
 {
-    add(node, (uint32_t)link->word + link->armed);
+    add(node, (uint32_t)link->word + (link->armed & ~TRACE_LINK_JUMP));
     store(link, 0);
+}
+
+void link_is_jump(struct trace_links *links, struct trace_link *link)
+{
+    links->jumps = 1;
+    link->armed |= TRACE_LINK_JUMP;
+}
+
+static struct trace_node *callee_of(const struct thread *thread, const struct trace_link *link)
+{
+    return link->callee & 1 ? (struct trace_node *)(link->callee - 1)
+                            : links_node(thread, (const struct trace_links *)link->callee);
+}
+
+static void stop_at_jumps(const struct thread *thread, struct trace_links *links)
+{
+    for (uint32_t i = 0; i < links->count; i++) {
+        struct trace_link *link = &links->links[i];
+
+        if (!(link->armed & TRACE_LINK_JUMP))
+            continue;
+        link_hand_on(link, callee_of(thread, link));
+        store(link, 1);
+    }
+}
+
+void links_stop_at_jumps(const struct thread *thread, struct trace_links *links)
+{
+    struct trace_links **chunks = (struct trace_links **)&links->links[links->count];
+
+    if (!links->jumps)
+        return;
+    stop_at_jumps(thread, links);
+    for (uint32_t i = 0; i < links->chunks; i++)
+        if (chunks[i])
+            stop_at_jumps(thread, chunks[i]);
 }
 
 void link_arm(struct trace_link *link, const struct trace_node *node)
@@ -188,6 +225,7 @@ _Static_assert(offsetof(struct pointer_links, targets) == POINTER_TARGET, "targe
 _Static_assert(offsetof(struct pointer_links, links) == POINTER_LINK, "links");
 _Static_assert(offsetof(struct pointer_links, go) == POINTER_GO, "go");
 _Static_assert(offsetof(struct trace_links, entered) == LINKS_ENTERED, "entered");
+_Static_assert(offsetof(struct trace_links, jumps) == LINKS_JUMPS, "jumps");
 _Static_assert(offsetof(struct trace_links, links) == LINKS_FIRST, "links");
 _Static_assert(sizeof(struct trace_link) == LINK_SIZE, "link");
 

@@ -44,6 +44,12 @@ void links_count(struct trace_node *node);
 /* What a link has counted is handed on to its context. */
 void link_hand_on(struct trace_link *link, struct trace_node *node);
 
+/* It counts jumps out of the function that the links are of, and leads to a context. */
+void link_is_jump(struct trace_links *links, struct trace_link *link);
+/* A frame of the context has a record, which ends where the function jumps: the next jump by each
+   link takes the slow path. */
+void links_stop_at_jumps(const struct thread *thread, struct trace_links *links);
+
 /* It takes the slow path when the turn of a call of its context comes. */
 void link_arm(struct trace_link *link, const struct trace_node *node);
 

@@ -162,29 +162,52 @@ static bool leads_to(uint64_t address, const struct frame_key *key)
 /* A timed call has a record and a thunk, as any other. */
 static struct destination begin_timed(const struct site_call *call, struct trace_node *node)
 {
-    struct record *record = slow_path_push(call->thread, call->slot);
+    bool is_jump = call->site->flags & FRAME_SITE_TAIL;
+    uint64_t *slot = (uint64_t *)call->slot, ret = is_jump ? *slot : call->ret;
+    struct record *record = record_of_return(ret) ? 0 : slow_path_push(call->thread, call->slot);
 
     if (!record)
         return go_on(call);
-    *(uint64_t *)call->slot = call->ret;
-    invocation_begin(record, node, call->ret, call->callee, call->slot, call->thread->now);
-    return (struct destination){record_thunk(record), true};
+    *slot = ret;
+    invocation_begin(record, node, ret, call->callee, call->slot, call->thread->now);
+    if (!links_is_leaf(node))
+        links_stop_at_jumps(call->thread, (struct trace_links *)node->passed);
+    return (struct destination){record_thunk(record), true | (is_jump ? DESTINATION_BEHIND : 0)};
+}
+
+/* The frame that a jump leaves has a record: that is the next one's from here on, and the call is
+   counted with it. */
+static bool take_over_record(const struct site_call *call, struct trace_node *node)
+{
+    struct thread *thread = call->thread;
+    struct record *record = thread->own.top;
+
+    if (!(call->site->flags & FRAME_SITE_TAIL) || record_slot(record) != call->slot ||
+        *(uint64_t *)call->slot != record_thunk(record) + THUNK_RETURN)
+        return false;
+    invocation_end(thread, record, thread->now, true);
+    invocation_begin(record, node, record->ret, call->callee, call->slot, thread->now);
+    if (record->weight && !links_is_leaf(node))
+        links_stop_at_jumps(thread, (struct trace_links *)node->passed);
+    return true;
 }
 
 /* The call is one of this context, and counted, by this link from now on. */
-static struct destination count_one(struct site_call *call, struct trace_link *link,
-                                    struct trace_node *node)
+static struct destination count_one(struct site_call *call, struct trace_links *from,
+                                    struct trace_link *link, struct trace_node *node)
 {
     struct destination destination = go_on(call);
 
     call->node = node;
     link_hand_on(link, node);
-    if (call->site->flags & FRAME_SITE_TAIL) /* a jump is not timed */
-        node->gap = 0;
-    if (!session.counts_only && invocation_is_chosen(node, links_calls(node) + 1))
-        destination = begin_timed(call, node);
-    if (!destination.is_thunk)
-        links_count(node);
+    if (call->site->flags & FRAME_SITE_TAIL)
+        link_is_jump(from, link);
+    if (!take_over_record(call, node)) {
+        if (!session.counts_only && invocation_is_chosen(node, links_calls(node) + 1))
+            destination = begin_timed(call, node);
+        if (!destination.is_thunk)
+            links_count(node);
+    }
     link_arm(link, node);
     return destination;
 }
@@ -245,7 +268,7 @@ static struct destination count_call(struct site_call *call, struct trace_links 
     node = link ? callee_of(call, from, link) : 0;
     if (!node)
         return count_as_dropped(call);
-    destination = count_one(call, link, node);
+    destination = count_one(call, from, link, node);
     if (!links_is_leaf(node))
         *frame_word(call->thread, call->slot) = link->callee;
     return call->site->flags & FRAME_SITE_BOUND && !destination.is_thunk ? go_to(call, call->callee)
@@ -370,7 +393,7 @@ static struct destination point_call(struct site_call *call, struct trace_links 
         const struct frame_key *key = key_at(call->pointee);
 
         call->callee = (uint64_t)key + FRAME_KEY_SIZE;
-        destination = count_one(call, link, node);
+        destination = count_one(call, from, link, node);
         *frame_word(call->thread, call->slot) = link->callee;
         if (!destination.is_thunk)
             destination = go_to(call, call->callee);
@@ -424,7 +447,7 @@ static struct destination record_call(struct site_call *call)
     else
         destination =
             call->site->flags & FRAME_SITE_OUT ? note_call(call, from) : count_call(call, from);
-    note_depth(call, from, destination.is_thunk == 1);
+    note_depth(call, from, destination.is_thunk & true);
     return destination;
 }
 

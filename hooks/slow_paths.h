@@ -11,7 +11,9 @@
 struct destination {
     uint64_t address;
     uint64_t is_thunk; /* 1; else: the body, with the stack pointer at the slot. Out of a copy:
-                          DESTINATION_IN_CALL, if the call was made */
+                          DESTINATION_IN_CALL, if the call was made; or DESTINATION_BEHIND, if it
+                          is a jump, and the thunk is to make the call: the stack pointer is 8 above
+                          the slot */
 };
 
 /* slot: the stack pointer at the function's entry; body: as in image_manifest.h. */

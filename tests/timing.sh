@@ -43,6 +43,15 @@ for timing in exact adaptive; do
     equal "calls of spin_1us" "$(calls_of spin_1us)" 100000
     equal "calls of rarely_slow" "$(calls_of rarely_slow)" 1000000
 done
+# Copies see no ends: of a call that is slow once in a million they know nothing, of jumps all.
+instrumented spins --overwrite --how=frames
+timed adaptive spins
+counted_in_copies traces/*.bin || fail "no call was counted in a copy"
+while read -r name ns; do
+    [[ $name == rarely_slow ]] || near "$name, in copies" "$(self_ns "$name")" "$ns" 10
+done <instrumented.stderr
+instrumented spins --overwrite
+timed adaptive spins
 # a million calls of one context: one of 64 is timed on average, of 128 once there were 1,024
 gcc -O2 -D_GNU_SOURCE -I"$TESTS/.." -o rarity "$TESTS/campaigns/rarity.c" "$TESTS"/../trace/{trace_reader,link_sums}.c "$TESTS/../support/regular_file.c"
 read -r calls timed rarity < <(./rarity traces/*.bin)

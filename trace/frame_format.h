@@ -83,6 +83,7 @@
 
 #define LINKS_KEY     0
 #define LINKS_NODE    4
+#define LINKS_JUMPS   14
 #define LINKS_ENTERED 16
 #define LINKS_FIRST   32
 #define LINK_SIZE     16

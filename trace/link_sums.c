@@ -54,7 +54,7 @@ static bool count(struct link_sum_list *list, uint64_t key, uint64_t calls)
 static bool count_link(struct link_sums *sums, const struct trace_link *link)
 {
     uint64_t target = link->callee - sums->base;
-    uint32_t calls = (uint32_t)link->word + link->armed;
+    uint32_t calls = (uint32_t)link->word + (link->armed & ~TRACE_LINK_JUMP);
 
     if (target >= sums->end)
         return true;

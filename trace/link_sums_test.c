@@ -138,8 +138,19 @@ static void a_link_counts_modulo_2_to_32(void **state)
     link->word = -0x0f;
     expect_passed(&calls, 0, 1, 40);
     begin(&calls, 1);
-    trace_sample_call(&calls.sample, calls.main_links, 0, calls.work_links, 0xfffffff0);
-    expect_passed(&calls, 0, 0xfffffff0, 40);
+    trace_sample_call(&calls.sample, calls.main_links, 0, calls.work_links, 0x7ffffff0);
+    expect_passed(&calls, 0, 0x7ffffff0, 40);
+}
+
+static void that_it_counts_jumps_is_no_call(void **state)
+{
+    struct calls calls;
+
+    (void)state;
+    begin(&calls, 1);
+    trace_sample_call(&calls.sample, calls.main_links, 0, calls.work_links, 5);
+    trace_sample_link(&calls.sample, calls.main_links, 0)->armed |= TRACE_LINK_JUMP;
+    expect_passed(&calls, 0, 5, 40);
 }
 
 /* Words of a site that calls by a pointer: targets, and where to go on. */
@@ -259,6 +270,7 @@ int main(void)
         cmocka_unit_test(calls_through_links_are_added),
         cmocka_unit_test(links_in_chunks_are_added),
         cmocka_unit_test(a_link_counts_modulo_2_to_32),
+        cmocka_unit_test(that_it_counts_jumps_is_no_call),
         cmocka_unit_test(what_leads_nowhere_says_nothing),
         cmocka_unit_test(a_record_that_is_not_committed_ends_its_block),
         cmocka_unit_test(links_of_nodes_that_are_not_there_are_passed_over),

@@ -330,7 +330,7 @@ struct trace_module {
  *
  *      0     4      8       10      12       14  16        24
  *      +-----+------+-------+-------+--------+---+---------+---+------------------+-------------------+
- *      | key | node | first | count | chunks | 0 | entered | 0 | count trace_link | chunks addresses  |
+ *      | key | node | first | count | chunks | j | entered | 0 | count trace_link | chunks addresses  |
  *      +-----+------+-------+-------+--------+---+---------+---+------------------+-------------------+
  *
  * In a block they begin behind unit 0, each at a multiple of 16 bytes; the first one whose node is 0
@@ -342,18 +342,22 @@ struct trace_module {
  * Words of call sites that go by pointers lie among the links: their `callee` is code, and no address
  * in the trace. So a link whose callee is neither says nothing.
  *
- *      calls through a link   =  word + armed                        modulo 2^32
+ *      calls through a link   =  word + armed, without its highest bit        modulo 2^32
  *      calls of a context     =  calls + passed of its node, of which passed is 0 where it is an address,
  *                                + entered of its links
  *                                + calls through all links that lead to it
  *
  * Such calls are taken for returned, as passed ones are: copies do not see the ends of calls.
+ *
+ * j: links of this context count jumps out of its function. These have the highest bit of `armed` set.
  */
 struct trace_link {
     uint64_t callee;
     int32_t word; /* counts up; not negative: the call takes the slow path */
-    uint32_t armed;
+    uint32_t armed; /* TRACE_LINK_JUMP, and what word was when it was negative last */
 };
+
+#define TRACE_LINK_JUMP 0x80000000u
 
 #define TRACE_LINKS_INLINE 64
 #define TRACE_LINKS_CHUNK  32
@@ -364,7 +368,7 @@ struct trace_links {
     uint16_t first;
     uint16_t count;
     uint16_t chunks; /* addresses behind the links: of chunk 0, 1, … or 0 */
-    uint16_t reserved;
+    uint16_t jumps;   /* 1: see above */
     uint64_t entered; /* calls that came through no link, and have no record */
     uint64_t before;  /* the agent's own; nothing to readers */
     struct trace_link links[];

@@ -125,15 +125,22 @@ arm\@:                                      /* the link begins anew before its c
     cld
     call    umbra_slow_site
     mov     [rsp - 8], rax
-    test    edx, DESTINATION_IN_CALL
+    and     edx, DESTINATION_IN_CALL | DESTINATION_BEHIND
+    cmp     edx, DESTINATION_IN_CALL
     .irp    register, r11, r10, r9, r8, rdi, rsi, rdx, rcx, rax
     pop_register \register
     .endr
     .cfi_remember_state
-    jnz     2f
+    je      2f
+    ja      3f
     lea     rsp, [rsp + 8]
     .cfi_adjust_cfa_offset -8
     jmp     [rsp - 88]
+    .cfi_restore_state
+    .cfi_remember_state
+3:  lea     rsp, [rsp + 16]
+    .cfi_adjust_cfa_offset -16
+    jmp     [rsp - 96]
     .cfi_restore_state
 2:  jmp     [rsp - 80]                      /* the return address is in the slot */
     .cfi_endproc
