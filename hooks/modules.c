@@ -12,6 +12,7 @@
 
 /* What was recorded, kept apart from the trace: a fork's child writes it again. */
 static struct trace_module **known;
+static const struct image_header **images; /* of each, its header; or null */
 static uint32_t known_count;
 static uint32_t next_function = 1;
 static struct trace_block *block; /* where records are written */
@@ -71,7 +72,8 @@ static void *keep(uint64_t size)
     return room - size;
 }
 
-static void add_module(const struct trace_module *record, const char *path)
+static void add_module(const struct trace_module *record, const char *path,
+                       const struct image_header *image)
 {
     uint64_t length = text_length(path);
     struct trace_module *module;
@@ -80,7 +82,9 @@ static void add_module(const struct trace_module *record, const char *path)
         length = LOADED_PATH - 1;
     if (!known)
         known = pages_take(MOST_MODULES * sizeof *known);
-    module = known && known_count < MOST_MODULES ? keep(sizeof *module + length + 1) : 0;
+    if (!images)
+        images = pages_take(MOST_MODULES * sizeof *images);
+    module = known && images && known_count < MOST_MODULES ? keep(sizeof *module + length + 1) : 0;
     if (!module)
         return;
     *module = *record;
@@ -89,6 +93,7 @@ static void add_module(const struct trace_module *record, const char *path)
     text_copy(module->path, length + 1, path);
     generated_note_module(path, record->base, record->size);
     known[known_count] = module;
+    images[known_count] = image;
     __atomic_store_n(&known_count, known_count + 1, __ATOMIC_RELEASE);
     write_record(module);
 }
@@ -111,12 +116,27 @@ bool modules_hold(uint64_t address)
     return false;
 }
 
+/* The newest one that was known to be there; what lies there now may be another. */
+const struct image_header *module_image(uint64_t address)
+{
+    uint64_t magic;
+
+    for (uint32_t i = __atomic_load_n(&known_count, __ATOMIC_ACQUIRE); i-- > 0;)
+        if (address - known[i]->base < known[i]->size)
+            return images[i] && pages_read_own((uint64_t)&images[i]->magic, &magic) &&
+                           magic == IMAGE_MAGIC &&
+                           images[i]->first_function == known[i]->first_function
+                       ? images[i]
+                       : 0;
+    return 0;
+}
+
 static void scan_module(const struct loaded *loaded)
 {
     struct trace_module record = {.base = loaded->base, .size = loaded->size};
 
     if (!is_known(loaded->base, loaded->path))
-        add_module(&record, loaded->path);
+        add_module(&record, loaded->path, 0);
 }
 
 void modules_scan(void)
@@ -128,6 +148,7 @@ void modules_scan(void)
    each walk reads all of /proc/self/maps. */
 static struct {
     const struct trace_module *record;
+    const struct image_header *image;
     bool is_found;
 } registering;
 
@@ -138,7 +159,7 @@ static void scan_or_register(const struct loaded *loaded)
         return;
     }
     registering.is_found = true;
-    add_module(registering.record, loaded->path);
+    add_module(registering.record, loaded->path, registering.image);
 }
 
 static const char *last_part(const char *path)
@@ -171,21 +192,23 @@ static const char *path_met(uint64_t base, const char *original_path)
 
 /* The walk may show it elsewhere: of a small file that lld linked, several segments begin in the
    first page. */
-static void add_registered(const struct trace_module *record, const char *original_path)
+static void add_registered(const struct trace_module *record, const char *original_path,
+                           const struct image_header *image)
 {
     const char *path = path_met(record->base, original_path);
 
     if (path) {
-        add_module(record, path);
+        add_module(record, path, image);
         return;
     }
     registering.record = record;
+    registering.image = image;
     registering.is_found = false;
     loaded_each(scan_or_register);
     if (registering.is_found)
         return;
     path = loaded_path(record->base);
-    add_module(record, path ? path : original_path);
+    add_module(record, path ? path : original_path, image);
 }
 
 void module_register(struct image_header *image)
@@ -206,7 +229,7 @@ void module_register(struct image_header *image)
         record.build_id_size = sizeof record.build_id;
     memcpy(record.build_id, (const char *)manifest + manifest->build_id, record.build_id_size);
     next_function += manifest->function_count;
-    add_registered(&record, (const char *)manifest + manifest->original_path);
+    add_registered(&record, (const char *)manifest + manifest->original_path, image);
     generated_note(image);
     __atomic_store_n(&image->first_function, record.first_function, __ATOMIC_RELEASE);
 }

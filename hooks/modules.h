@@ -15,6 +15,10 @@ void modules_scan(void);
 /* Whether an address is within a file that had a record when last seen. Needs no guard. */
 bool modules_hold(uint64_t address);
 
+/* The instrumented image that has an address, and has been called; or null. May be called in a signal
+   handler. */
+const struct image_header *module_image(uint64_t address);
+
 /* Writes all records again, into a new session's trace. */
 void modules_rewrite(void);
 

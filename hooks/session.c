@@ -54,13 +54,16 @@ static void begin_timing(bool is_fork)
 
     if (!is_fork) {
         session.has_events = session.ring != 0;
-        session.counts_only = header->timing == TRACE_TIMING_NONE && !session.has_events;
+        session.is_sampled = header->timing == TRACE_TIMING_SAMPLES && !session.has_events;
+        session.counts_only =
+            session.is_sampled || (header->timing == TRACE_TIMING_NONE && !session.has_events);
         session.is_adaptive =
             session.counts_only || (header->timing == TRACE_TIMING_ADAPTIVE && !session.has_events);
     } else if (!session.has_events) {
         leave_ring();
     }
-    header->timing = session.counts_only   ? TRACE_TIMING_NONE
+    header->timing = session.is_sampled    ? TRACE_TIMING_SAMPLES
+                     : session.counts_only ? TRACE_TIMING_NONE
                      : session.is_adaptive ? TRACE_TIMING_ADAPTIVE
                                            : TRACE_TIMING_EXACT;
     header->tick = session.counts_only ? TICK_THAT_STANDS : header->tick | TRACE_TICK_FLAG;

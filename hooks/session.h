@@ -37,6 +37,7 @@ struct session {
     bool has_events;  /* call-trace mode, likewise */
     bool is_adaptive; /* how calls are timed; the same for all sessions of a process */
     bool counts_only; /* likewise: as with adaptive timing, but none is timed */
+    bool is_sampled;  /* likewise: counts_only, and threads take samples (sampler.h) */
     struct probe_costs costs;
 };
 

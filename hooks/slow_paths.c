@@ -154,6 +154,13 @@ static struct record *caller_on_other_stack(struct thread *thread, uint64_t slot
     return search.found;
 }
 
+struct trace_node *slow_path_context_elsewhere(struct thread *thread, uint64_t stack_pointer)
+{
+    const struct record *caller = caller_on_other_stack(thread, stack_pointer);
+
+    return caller ? caller->node : thread->root;
+}
+
 /* A record from the stash of foreign stacks. */
 static struct record *push_other(struct thread *thread)
 {

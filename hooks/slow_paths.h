@@ -35,6 +35,10 @@ void slow_path_lose_order(struct thread *thread);
    slot; else null. Whoever takes it sets thread.jump to 0. */
 struct trace_node *slow_path_jumped_from(const struct thread *thread, uint64_t slot);
 
+/* The context of the innermost call on another stack than the thread's own, or on one without order;
+   the root, if none is known. */
+struct trace_node *slow_path_context_elsewhere(struct thread *thread, uint64_t stack_pointer);
+
 bool slow_path_on_own_stack(const struct thread *thread, const uint64_t *slot);
 
 /* Likewise, but not on a stack for signal handlers within it. */

@@ -110,6 +110,7 @@ struct thread {
     uint32_t table_used;
     uint64_t table_room; /* entries that the table can grow to, where it is */
     uint32_t tid;
+    int sampler; /* sampler.h: the timer's number + 1; 0: there is none */
     struct thread *next; /* all threads of the process, the ended ones too until they are reused */
 };
 
@@ -128,6 +129,9 @@ void threads_cut(struct thread *self);
 
 /* Right before the session ends: what is live of those. */
 void threads_recount(void);
+
+/* Calls visit for each thread of the process, under the guard. */
+void threads_each(void (*visit)(struct thread *thread));
 
 /* Has thread_notice_end called in each thread that ends from now on, where the system allows it. */
 void threads_prepare(void);

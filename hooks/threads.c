@@ -7,6 +7,7 @@
 #include "hooks/invocation.h"
 #include "hooks/memory.h"
 #include "hooks/modules.h"
+#include "hooks/sampler.h"
 #include "hooks/session.h"
 #include "hooks/shadow.h"
 #include "hooks/stack.h"
@@ -193,6 +194,7 @@ static bool thread_give_back(struct thread *thread)
 {
     bool is_live;
 
+    sampler_end(thread);
     if (thread->begun == session.number && thread->entry->state == TRACE_THREAD_RUNNING)
         thread_end(thread, UINT64_MAX, TRACE_THREAD_ENDED);
     stash_release(&thread->own);
@@ -304,6 +306,8 @@ struct thread *thread_begin(void)
     thread_set_current(thread);
     if (thread)
         thread_end_watch(thread);
+    if (thread)
+        sampler_begin(thread);
     return thread;
 }
 
@@ -335,6 +339,15 @@ static bool stop_counting(const struct thread *self)
         is_busy |= __atomic_load_n(&thread->busy, __ATOMIC_ACQUIRE) != 0;
     }
     return is_busy;
+}
+
+void threads_each(void (*visit)(struct thread *thread))
+{
+    struct guard guard = guard_take();
+
+    for (struct thread *thread = threads; thread; thread = thread->next)
+        visit(thread);
+    guard_release(guard);
 }
 
 /*

@@ -49,7 +49,7 @@ uint64_t tree_open_calls(const struct thread *thread)
     return count;
 }
 
-static struct trace_node *find(struct thread *thread, uint64_t site, uint32_t parent,
+static struct trace_node *find(const struct thread *thread, uint64_t site, uint32_t parent,
                                uint32_t function)
 {
     uint32_t hash = tree_hash(site, parent, function);
@@ -203,6 +203,14 @@ struct trace_node *tree_find(struct thread *thread, const struct trace_node *cal
     if (node)
         *hint = trace_index(node);
     return node;
+}
+
+struct trace_node *tree_known(const struct thread *thread, const struct trace_node *caller,
+                              uint64_t site, uint32_t function)
+{
+    struct trace_node *node = find(thread, site, caller->context, function);
+
+    return node ? node : find(thread, site, caller->context, function | TRACE_FUNCTION_LEAF);
 }
 
 struct trace_node *tree_child(struct thread *thread, struct trace_node *caller, uint64_t site,

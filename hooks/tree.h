@@ -30,6 +30,11 @@ struct trace_node *tree_tail_caller(const struct thread *thread, struct trace_no
 struct trace_node *tree_child(struct thread *thread, struct trace_node *caller, uint64_t site,
                               uint32_t function);
 
+/* The context of a call of the function from a return address, if there is one: with a look at the
+   thread's table alone. */
+struct trace_node *tree_known(const struct thread *thread, const struct trace_node *caller,
+                              uint64_t site, uint32_t function);
+
 /* Has the hot path find this context, of a call to `body` with its return address at `slot`. */
 void tree_hint(struct thread *thread, const struct trace_node *node, uint64_t slot, uint64_t body);
 

@@ -110,11 +110,15 @@ enum trace_system {
  *
  * None: calls are counted and no clock is read. Nodes are as with adaptive timing, but for `gap`,
  * which is 0, and `next`, which lies ahead of all calls: `ticks` and `timed` are 0.
+ *
+ * Samples: as with none, but `ticks` are processor time that threads found themselves to have spent
+ * in the context itself, without its callees, a period or several at a time; `timed` tells how often.
  */
 enum trace_timing {
     TRACE_TIMING_EXACT = 0,
     TRACE_TIMING_ADAPTIVE = 1,
     TRACE_TIMING_NONE = 2,
+    TRACE_TIMING_SAMPLES = 3,
 };
 
 #define TRACE_TICK_FLAG  (1ull << 63) /* set in every tick: tells it from a time */
@@ -157,7 +161,7 @@ struct trace_header {
                             /* 0 when it was started by exec */
     uint32_t system;        /* enum trace_system */
     uint32_t timing; /* enum trace_timing: asked for by the service; the agent says what it did */
-    uint32_t reserved;
+    uint32_t sampling_hz; /* with TRACE_TIMING_SAMPLES: by the service. Periods a second */
     uint64_t
         thunks; /* where in the address space the thunks are: hooks' code, as a sample sees it */
     uint64_t thunks_size;
@@ -253,7 +257,9 @@ struct trace_thread {
     uint32_t folded;    /* of these, contexts that were folded */
     uint64_t live;      /* invocations not ended, as counted at `end_ticks` */
     uint64_t inherited; /* returns from calls made before a fork: recorded by the parent */
-    uint64_t reserved[2];
+    uint64_t in_hooks;  /* with TRACE_TIMING_SAMPLES: processor time in the agent, in ticks */
+    uint32_t is_sampled; /* likewise: 1, if the thread takes samples */
+    uint32_t reserved;
 };
 
 /* Bits above the 47 of a user-space address. */

@@ -28,6 +28,9 @@
  * them. All costs are local to a caller and its callee; counts are exact, so are the corrections'
  * numbers.
  *
+ * Where threads take samples (TRACE_TIMING_SAMPLES), a node's ticks are self time already, its raw
+ * time is that and its children's, and nothing is taken out.
+ *
  * Negative self time does not appear. What a context lacks, since its callees' estimates or the
  * costs come to more than its own estimate, is taken from its caller, so that the self times of a
  * thread still add up to its raw time less all costs. Only where the callees take far more than
@@ -213,8 +216,11 @@ static void descend(struct walk *walk, uint32_t slot)
 }
 
 /* Raw time: what it says itself, or what its callees do. */
-static double raw_ticks(const struct context *context, const struct level *level)
+static double raw_ticks(const struct walk *walk, const struct context *context,
+                        const struct level *level)
 {
+    if (walk->tree->header.timing == TRACE_TIMING_SAMPLES)
+        return context->ticks + level->ticks;
     return context->ticks < level->ticks * (1 - MOST_LACK) ? level->ticks : context->ticks;
 }
 
@@ -225,7 +231,8 @@ static void note_children_of_fold(struct walk *walk, const struct context *conte
 
     if (!context->fold)
         return;
-    fold->children_ticks = done->ticks + done->outer + done->lack;
+    if (walk->tree->header.timing != TRACE_TIMING_SAMPLES)
+        fold->children_ticks = done->ticks + done->outer + done->lack;
     fold->measuring_ticks += done->outer + done->lack;
     fold->events += (double)done->own_calls;
 }
@@ -236,7 +243,7 @@ static void ascend(struct walk *walk)
     struct level done = walk->levels[--walk->level_count];
     struct level *above = walk->level_count ? &walk->levels[walk->level_count - 1] : NULL;
     const struct context *context = &walk->tree->contexts[done.slot];
-    double raw = raw_ticks(context, &done), self = raw - done.ticks;
+    double raw = raw_ticks(walk, context, &done), self = raw - done.ticks;
     double net = self - done.outer - done.lack - inner_cost(walk, context);
     double events = (double)(context->calls + done.own_calls);
     uint64_t own_ns = context->fold ? whole(ns_of_ticks(walk, net))

@@ -81,7 +81,7 @@ static void load_node(struct loader *loader, uint32_t unit, const struct trace_n
     struct tree *tree = loader->tree;
     size_t slot = tree->context_count;
     bool is_adaptive = tree->header.timing == TRACE_TIMING_ADAPTIVE;
-    bool is_exact = !is_adaptive && tree->header.timing != TRACE_TIMING_NONE;
+    bool is_exact = tree->header.timing == TRACE_TIMING_EXACT;
 
     tree->contexts =
         memory_grow(tree->contexts, slot, &loader->context_room, sizeof(*tree->contexts));
@@ -303,6 +303,9 @@ int tree_read(struct tree *tree, const char *path, struct images *images, struct
     if (trace_file_open(&file, path, error) < 0)
         return -1;
     *tree = (struct tree){.path = path, .header = file.header, .missing_bytes = file.missing};
+    if (tree->header.timing == TRACE_TIMING_SAMPLES)
+        tree->header.probe_inner = tree->header.probe_timed = tree->header.probe_untimed =
+            tree->header.probe_passed = 0; /* nothing was timed */
     loader_begin(&loader, tree, &file);
     if (trace_file_read(&file, &visitor, error) < 0)
         goto err;

@@ -99,6 +99,8 @@ static const char *timing_of(const struct trace_header *header)
         return "adaptive: counts are exact, times of short and frequent calls estimated";
     case TRACE_TIMING_NONE:
         return "none: counts are exact, there are no times";
+    case TRACE_TIMING_SAMPLES:
+        return "samples: counts are exact, times are of the processor, by samples";
     default:
         return "exact";
     }

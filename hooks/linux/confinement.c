@@ -10,10 +10,12 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "hooks/agent_life.h"
 #include "hooks/linux/filter_program.h"
 #include "hooks/memory.h"
+#include "hooks/sampler.h"
 #include "hooks/session.h"
 #include "hooks/thread.h"
 #include "thunkstash/linux/linux_pages.h"
@@ -44,6 +46,11 @@ static const struct {
     {SYS_munlock, {ANY, PAGE}},
     {SYS_munlockall, {0}},
     {SYS_msync, {ANY, PAGE, MS_INVALIDATE}},
+    {SYS_rt_sigaction, {SIGURG, 0, ANY, 8}},
+    {SYS_rt_sigreturn, {0}},
+    {SYS_timer_create, {CLOCK_THREAD_CPUTIME_ID, ANY, ANY}},
+    {SYS_timer_settime, {1, 0, ANY, 0}},
+    {SYS_timer_delete, {1}},
     {SYS_rt_sigprocmask, {SIG_SETMASK, ANY, ANY, 8}},
     {SYS_rt_sigprocmask, {SIG_BLOCK, 0, ANY, 8}},
     {SYS_rt_sigprocmask, {(uint64_t)-1, ANY, 0, 8}},
@@ -133,6 +140,7 @@ static void look_at(uint64_t address)
     struct sock_fprog whole;
 
     if (!program) {
+        sampler_stop();
         forbid_all();
         return;
     }
@@ -140,6 +148,8 @@ static void look_at(uint64_t address)
         copy((uint64_t)whole.filter, program, whole.len * sizeof *program)) {
         whole.filter = program;
         get_ready_for(&whole);
+        if (forbids(&whole, SYS_rt_sigreturn)) /* no handler could return */
+            sampler_stop();
         for (uint32_t i = 0; i < CALLS; i++)
             if (!is_allowed(answer_to(&whole, i)))
                 syscall_forbid(calls[i].number);
@@ -151,6 +161,7 @@ static void look_at(uint64_t address)
    be read. */
 static void before_strict_mode(void)
 {
+    sampler_stop();
     agent_life_leave();
     forbid_all();
 }

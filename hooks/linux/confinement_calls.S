@@ -7,51 +7,12 @@
  * So the C library's function is called from where the program calls it, and is recorded so if it is
  * hooked. Where that function is is looked up once.
  */
-#include "hooks/linux/hooks.inc"
+#include "hooks/linux/calls.inc"
 
 #include <sys/syscall.h>
 
 #define PR_SET_SECCOMP 22
 #define PR_SET_TSC     26
-
-    /* Calls C between a call and the function that it is of: keeps what arguments are in. */
-    .macro call_before function
-    push_register rax
-    push_register rdi
-    push_register rsi
-    push_register rdx
-    push_register rcx
-    push_register r8
-    push_register r9
-    call    \function
-    mov     r11, rax
-    pop_register r9
-    pop_register r8
-    pop_register rcx
-    pop_register rdx
-    pop_register rsi
-    pop_register rdi
-    pop_register rax
-    .endm
-
-    .macro exported_function name
-    .balign 64
-    .globl  \name
-    .type   \name, @function
-\name:
-    .endm
-
-    /* On to the C library's, which \find knows; if there is none, to \none. */
-    .macro go_to_next place, find, none
-    mov     r11, [rip + \place]
-    test    r11, r11
-    jnz     1f
-    call_before \find
-    test    r11, r11
-    jz      \none
-    mov     [rip + \place], r11
-1:  jmp     r11
-    .endm
 
     exported_function prctl
     .cfi_startproc

@@ -62,6 +62,8 @@ void samples_open(struct recorder *recorder)
 
     if (settings->timing == TRACE_TIMING_NONE)
         strcpy(recorder->why_no_samples, "--timing=none");
+    else if (settings->timing == TRACE_TIMING_SAMPLES)
+        strcpy(recorder->why_no_samples, "programs take them themselves");
     else if (!settings->samples || settings->records_events)
         snprintf(recorder->why_no_samples, sizeof(recorder->why_no_samples), "--%s",
                  settings->samples ? "mode=calltrace" : "samples=0");

@@ -300,6 +300,7 @@ static bool make_trace(struct session *session, const struct session_process *pr
         .fork_of_pid = process->fork_of_pid,
         .system = process->system,
         .timing = recorder->settings->timing,
+        .sampling_hz = recorder->settings->samples,
         .tick = tick_clock_now() | TRACE_TICK_FLAG,
         .paused = recorder->is_paused,
     };

@@ -94,7 +94,8 @@ static void begin(struct session *session, const struct trace_header *header)
     struct slices *slices;
 
     session->slices = NULL;
-    if (!session->recorder->settings->slices || header->timing == TRACE_TIMING_NONE)
+    if (!session->recorder->settings->slices || header->timing == TRACE_TIMING_NONE ||
+        header->timing == TRACE_TIMING_SAMPLES)
         return;
     slices = calloc(1, sizeof(*slices));
     if (!slices)

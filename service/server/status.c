@@ -35,7 +35,8 @@ static void say_recording(struct client *client)
 {
     static const char *const timings[] = {[TRACE_TIMING_EXACT] = "exact",
                                           [TRACE_TIMING_ADAPTIVE] = "adaptive",
-                                          [TRACE_TIMING_NONE] = "none"};
+                                          [TRACE_TIMING_NONE] = "none",
+                                          [TRACE_TIMING_SAMPLES] = "samples"};
     const struct recorder *recorder = &client->service->recorder;
 
     client_send(client, "ticks_per_second\t%" PRIu64, tick_clock_frequency(&recorder->clock));

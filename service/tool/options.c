@@ -340,7 +340,8 @@ static bool find_timing(const char *name, enum trace_timing *timing)
 {
     static const char *const names[] = {[TRACE_TIMING_EXACT] = "exact",
                                         [TRACE_TIMING_ADAPTIVE] = "adaptive",
-                                        [TRACE_TIMING_NONE] = "none"};
+                                        [TRACE_TIMING_NONE] = "none",
+                                        [TRACE_TIMING_SAMPLES] = "samples"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         if (strcmp(names[i], name))
@@ -349,6 +350,21 @@ static bool find_timing(const char *name, enum trace_timing *timing)
         return true;
     }
     return false;
+}
+
+/* Programs sample themselves. */
+static bool choose_own_samples(struct options *options, const struct raw_options *raw)
+{
+    if (raw->values[OPTION_SLICES] && options->recording.slices) {
+        message("--slices: with --timing=samples there are none");
+        return false;
+    }
+    if (!options->recording.samples) {
+        message("--samples=0: with --timing=samples all times are samples");
+        return false;
+    }
+    options->recording.slices = 0;
+    return true;
 }
 
 /* Slices and samples are times. */
@@ -372,13 +388,15 @@ static bool choose_timing(struct options *options, const struct raw_options *raw
 
     options->recording.timing = records_events ? TRACE_TIMING_EXACT : TRACE_TIMING_ADAPTIVE;
     if (given && !find_timing(given, &options->recording.timing)) {
-        message("--timing=%s: expected adaptive, exact or none", given);
+        message("--timing=%s: expected adaptive, exact, samples or none", given);
         return false;
     }
     if (records_events && options->recording.timing != TRACE_TIMING_EXACT) {
         message("--timing=%s: with --mode=calltrace each call is timed", given);
         return false;
     }
+    if (options->recording.timing == TRACE_TIMING_SAMPLES)
+        return choose_own_samples(options, raw);
     return options->recording.timing != TRACE_TIMING_NONE || choose_no_times(options, raw);
 }
 

@@ -1,0 +1,171 @@
+#include "hooks/executed.h"
+
+#include "hooks/frames.h"
+#include "hooks/links.h"
+#include "hooks/modules.h"
+#include "hooks/tree.h"
+#include "support/sorted.h"
+#include "trace/image_manifest.h"
+
+#define MOST_FRAME   (1u << 20) /* bytes: no copy's frame is larger */
+#define LEAF_FRAME   512        /* bytes of a leaf's frame that are looked through */
+#define MOST_CALLERS 8          /* frames above a leaf that may be its caller's */
+
+static const struct manifest_copy *copy_at(const struct image_manifest *manifest, uint32_t rva)
+{
+    const struct manifest_copy *copies =
+        (const struct manifest_copy *)((const char *)manifest + manifest->copies);
+    size_t behind = partition_point(i, manifest->copy_count, copies[i].rva <= rva);
+
+    return behind && rva - copies[behind - 1].rva < copies[behind - 1].size ? &copies[behind - 1]
+                                                                            : 0;
+}
+
+/* The place of the function whose original has the address; of a hole between two, the one before.
+   UINT32_MAX: none. */
+static uint32_t function_at(const struct image_manifest *manifest, uint32_t rva)
+{
+    const struct manifest_function *functions =
+        (const struct manifest_function *)((const char *)manifest + manifest->functions);
+    size_t behind = partition_point(i, manifest->function_count, functions[i].rva <= rva);
+
+    return behind ? (uint32_t)behind - 1 : UINT32_MAX;
+}
+
+struct executed executed_at(uint64_t address)
+{
+    const struct image_header *image = module_image(address);
+    struct executed executed = {0};
+    const struct image_manifest *manifest;
+    const struct manifest_copy *copy;
+    uint32_t rva, place;
+
+    if (!image)
+        return executed;
+    rva = (uint32_t)(address - ((uint64_t)image - image->header_rva));
+    manifest =
+        (const struct image_manifest *)((uint64_t)image - image->header_rva + image->manifest_rva);
+    executed.is_added = image->added_rva && rva >= image->added_rva;
+    copy = executed.is_added ? copy_at(manifest, rva) : 0;
+    executed.is_copy = copy != 0;
+    place = copy ? copy->function : executed.is_added ? UINT32_MAX : function_at(manifest, rva);
+    if (place != UINT32_MAX)
+        executed.function = image->first_function + place;
+    return executed;
+}
+
+static uint32_t number_of(const struct trace_node *node)
+{
+    return node->function & TRACE_FUNCTION_NUMBER;
+}
+
+/* A call, and where its return address is. */
+struct place {
+    uint64_t slot;
+    struct trace_node *node;
+};
+
+/* The innermost call that a record, or a note, tells of: that of a function that has called what is
+   not recorded. */
+static struct place newest_known(const struct thread *thread, uint64_t stack_pointer)
+{
+    const struct record *top = thread->own.top;
+    uint64_t noted = frame_noted_slot(thread);
+    struct place place = {record_slot(top), top->node};
+    uint64_t word;
+
+    if (!record_is_live(top))
+        place.slot = thread->own_low + thread->own_size;
+    if (noted < stack_pointer || noted >= place.slot || !frames_has_word(thread, noted))
+        return place;
+    word = *frame_word(thread, noted);
+    if (frame_links_in(word) && frame_links_in(word)->node)
+        place = (struct place){noted, links_node(thread, frame_links_in(word))};
+    return place;
+}
+
+/* The context of the frame whose slot this may be; or null. *record: the newest one not below it.
+ */
+static struct trace_node *frame_at(const struct thread *thread, uint64_t slot,
+                                   const struct record **record)
+{
+    uint64_t word = *frame_word(thread, slot);
+    struct trace_node *node;
+
+    while (!record_is_sentinel(*record) &&
+           (!record_is_live(*record) || record_slot(*record) < slot))
+        *record = stash_below(*record);
+    if (record_slot(*record) == slot &&
+        *(const uint64_t *)slot == record_thunk(*record) + THUNK_RETURN)
+        return (*record)->node;
+    if (!word || word & FRAME_OUT_BITS)
+        return 0;
+    node = links_node(thread, frame_links_in(word));
+    return (node->site & TRACE_SITE_ADDRESS) == *(const uint64_t *)slot ? node : 0;
+}
+
+/* The function is a leaf, or has just been entered: its context is told by where it was called
+   from, which lies not far above the stack pointer. */
+static struct trace_node *find_leaf(const struct thread *thread, const struct place *caller,
+                                    uint32_t function, uint64_t stack_pointer)
+{
+    uint64_t slot = stack_pointer;
+    uint64_t end = caller->slot < slot + LEAF_FRAME ? caller->slot : slot + LEAF_FRAME;
+
+    for (; slot < end; slot += sizeof slot) {
+        struct trace_node *node =
+            tree_known(thread, caller->node, *(const uint64_t *)slot, function);
+
+        if (node)
+            return node;
+    }
+    return 0;
+}
+
+/*
+ * The context of a copy that is executed now: of the nearest frame of that function, or of one that
+ * it has jumped from. A leaf has no frame, but its caller has. Words of frames that are gone may
+ * lie between; they tell of nobody who has called the leaf.
+ */
+static struct trace_node *context_of_copy(const struct thread *thread, uint32_t function,
+                                          uint64_t stack_pointer)
+{
+    const struct record *record = thread->own.top;
+    struct trace_node *nearest = 0;
+    unsigned callers = 0;
+
+    for (uint64_t slot = stack_pointer;
+         slot < stack_pointer + MOST_FRAME && frames_has_word(thread, slot); slot += sizeof slot) {
+        struct place place = {slot, frame_at(thread, slot, &record)};
+        struct trace_node *leaf;
+
+        if (!place.node)
+            continue;
+        if (number_of(place.node) == function)
+            return place.node;
+        leaf = callers++ < MOST_CALLERS ? find_leaf(thread, &place, function, stack_pointer) : 0;
+        if (leaf)
+            return leaf;
+        nearest = nearest ? nearest : place.node;
+    }
+    return nearest;
+}
+
+struct trace_node *executed_context(const struct thread *thread, uint64_t instruction,
+                                    uint64_t stack_pointer)
+{
+    struct executed executed = executed_at(instruction);
+    struct trace_node *node = 0, *leaf;
+    struct place place;
+
+    stack_pointer = (stack_pointer + 7) & ~7ull;
+    if (executed.is_copy)
+        node = context_of_copy(thread, executed.function, stack_pointer);
+    if (node)
+        return node;
+    if (executed.function && number_of(thread->own.top->node) == executed.function)
+        return thread->own.top->node;
+    place = newest_known(thread, stack_pointer);
+    leaf = executed.function ? find_leaf(thread, &place, executed.function, stack_pointer) : 0;
+    return leaf ? leaf : place.node;
+}

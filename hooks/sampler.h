@@ -1,0 +1,35 @@
+/*
+ * Times from samples (enum trace_timing): a thread's time is that of its processor, and whose it is,
+ * the thread says itself, a thousand times a second of that time.
+ *
+ *      timer on the thread's processor time
+ *              |  a signal, which the thread takes when it is about to run on in user mode
+ *      context of the call that was interrupted (executed.h)
+ *              |
+ *      node->ticks += the periods that went by since the last signal
+ *
+ * So each period counts once, for one context: times add up to the thread's processor time, whatever
+ * the calls cost. Linux sends such signals where it looks at the clock, 250 times a second on many
+ * machines, and says how many periods each stands for. A thread gets one only as it runs, so none of
+ * its system calls is interrupted.
+ *
+ * The signal is SIGURG, which is ignored where nobody has a handler for it, so a program that resets
+ * its handlers loses samples and nothing else. A program that wants it for itself gets it: then there
+ * are no more samples.
+ */
+#ifndef UMBRA_HOOKS_SAMPLER_H
+#define UMBRA_HOOKS_SAMPLER_H
+
+#include "hooks/thread.h"
+
+/* The calling thread, which has just begun, takes samples from now on, if the session wants it and
+   the system allows it. */
+void sampler_begin(struct thread *thread);
+
+/* A thread that is gone, or is about to, takes none any more. */
+void sampler_end(struct thread *thread);
+
+/* No thread of the process does. */
+void sampler_stop(void);
+
+#endif

@@ -1,0 +1,198 @@
+/*
+ * Functions that compute for as long as they are told, of their thread's processor time, and say on
+ * standard error for how long each of them did. How: the argument.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ALONE __attribute__((noipa))
+
+static volatile long sink;
+
+static long long now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return time.tv_sec * 1000000000ll + time.tv_nsec;
+}
+
+/* Calls nothing and has a loop. */
+ALONE long turn(long n)
+{
+    long sum = 1;
+
+    for (long i = 0; i < n; i++)
+        sum = sum * 3 + i;
+    return sum;
+}
+
+static long turns_of_ms; /* that turn makes in a millisecond */
+
+static void measure(void)
+{
+    long long least = 1ll << 60;
+
+    for (int i = 0; i < 5; i++) {
+        long long begin = now();
+
+        sink += turn(1000000);
+        if (now() - begin < least)
+            least = now() - begin;
+    }
+    turns_of_ms = 1000000ll * 1000000 / least;
+}
+
+/* Its own loop; what it calls is a thousandth of that. */
+ALONE void shallow(long ms)
+{
+    for (long i = 0; i < ms * turns_of_ms; i++)
+        sink = sink * 3 + i;
+    sink += turn(1);
+}
+
+/* Calls turn a hundred times a millisecond. */
+ALONE void caller(long ms)
+{
+    for (long i = 0; i < ms * 100; i++)
+        sink += turn(turns_of_ms / 100);
+}
+
+ALONE void recursive(long depth, long ms)
+{
+    char room[100];
+
+    room[depth % 100] = 1;
+    if (depth)
+        recursive(depth - 1, ms);
+    else
+        caller(ms);
+    sink += room[depth % 100];
+}
+
+/* A million calls of a few nanoseconds, one of 400 ms. */
+ALONE void rarely_slow(long i)
+{
+    if (i == 777777)
+        caller(400);
+    sink += i;
+}
+
+static int order(const void *left, const void *right)
+{
+    sink += turn(turns_of_ms / 1000);
+    return *(const int *)left - *(const int *)right;
+}
+
+/* The C library calls back. */
+ALONE void sorted(void)
+{
+    static int numbers[30000];
+
+    for (size_t i = 0; i < 30000; i++)
+        numbers[i] = (int)(i * 7919 % 30011);
+    qsort(numbers, 30000, sizeof *numbers, order);
+}
+
+/* Most of it in the kernel. */
+ALONE void reading(long ms)
+{
+    static char buffer[1 << 20];
+    FILE *zero = fopen("/dev/zero", "r");
+    long long end = now() + ms * 1000000ll;
+
+    setvbuf(zero, NULL, _IONBF, 0);
+    while (now() < end)
+        sink += (long)fread(buffer, 1, sizeof buffer, zero);
+    fclose(zero);
+}
+
+ALONE void sleeping(void)
+{
+    for (int i = 0; i < 100; i++) {
+        sink += turn(2 * turns_of_ms);
+        if (poll(NULL, 0, 2) < 0 && errno == EINTR)
+            exit(3);
+    }
+}
+
+static void *thread(void *argument)
+{
+    (void)argument;
+    caller(400);
+    return NULL;
+}
+
+static void say(const char *what, long long ns)
+{
+    fprintf(stderr, "%s %lld\n", what, ns);
+}
+
+static volatile int urgent;
+
+static void on_urgent(int number)
+{
+    urgent += number;
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "";
+    long long begin, end;
+    pthread_t other;
+
+    measure();
+    if (!strcmp(how, "reset")) { /* as daemons do */
+        for (int i = 1; i < 65; i++)
+            signal(i, SIG_DFL);
+        caller(50);
+        return 0;
+    }
+    if (!strcmp(how, "urgent")) {
+        signal(SIGURG, on_urgent);
+        caller(100);
+        if (urgent)
+            return 4;
+        raise(SIGURG);
+        return urgent == SIGURG ? 0 : 5;
+    }
+    if (!strcmp(how, "blocked")) {
+        sigset_t all;
+
+        sigfillset(&all);
+        sigprocmask(SIG_SETMASK, &all, NULL);
+        caller(50);
+        return 0;
+    }
+    begin = now();
+    shallow(400);
+    say("shallow", now() - begin);
+    begin = now();
+    recursive(50, 400);
+    say("recursive", now() - begin);
+    begin = now();
+    for (long i = 0; i < 1000000; i++)
+        rarely_slow(i);
+    end = now();
+    say("rarely_slow", end - begin);
+    begin = now();
+    sorted();
+    say("sorted", now() - begin);
+    begin = now();
+    reading(400);
+    say("reading", now() - begin);
+    begin = now();
+    sleeping();
+    say("sleeping", now() - begin);
+    pthread_create(&other, NULL, thread, NULL);
+    pthread_join(other, NULL);
+    say("main", now());
+    return 0;
+}
