@@ -16,7 +16,7 @@ struct copy_move {
 
 /* Of a function or of a fragment; it keeps the order of the original's instructions. */
 struct copy {
-    uint64_t address; /* of the copy: where it is entered */
+    uint64_t address; /* of the copy: a function's key, then its first instruction */
     uint32_t size;
     uint32_t function; /* place in the function list */
     size_t first_move, move_count;
@@ -34,7 +34,6 @@ struct copy_set {
     size_t count, room;
     struct copy_move *moves;
     size_t move_count, move_room;
-    uint64_t shared; /* address of the code that they share: copy_code.h; 0: there are none */
     struct copy_site *sites; /* ascending by copy */
     size_t site_count, site_room;
 };

@@ -130,7 +130,7 @@ static void put_load_header(struct frame_code *code, unsigned reg, size_t word)
     const uint8_t opcode[] = {(uint8_t)(0x40u | WIDE | (reg >= 8 ? 4u : 0)), LOAD,
                               (uint8_t)(5u | (reg & 7u) << 3)};
 
-    copy_put_with_word(code->writer, opcode, sizeof opcode, word, 0);
+    copy_put_with_word(code->writer, opcode, sizeof opcode, word);
 }
 
 /* A jump on a condition to the slow path. */
@@ -503,7 +503,7 @@ static void put_slow_site(struct frame_code *code, struct slow_site *slow)
     for (size_t i = 0; i < MOST_JUMPS; i++)
         land(code, slow->jumps[i]);
     put_restores(code, &slow->scratch);
-    copy_put_with_word(code->writer, "\xff\x15", 2, offsetof(struct trace_header, on_site), 0);
+    copy_put_with_word(code->writer, "\xff\x15", 2, offsetof(struct trace_header, on_site));
     slow->site.call = (int32_t)(slow->call - copy_here(code->writer));
     slow->site.self = (int32_t)(key_of_part(code, slow->part) - copy_here(code->writer));
     copy_put(code->writer, &slow->site, sizeof slow->site);

@@ -1,5 +1,5 @@
 /*
- * What stands in front of calls in copies with contexts beside their frames (docs/copies.md): the
+ * What stands in front of calls in copies (docs/copies.md): the
  * caller counts the call, and writes the callee's context beside the callee's frame.
  *
  *          mov  [rsp - 24], a              two registers, unless they are dead here
@@ -73,8 +73,8 @@
 #define UMBRA_REWRITER_FRAME_CODE_H
 
 #include "rewriter/code/code.h"
-#include "rewriter/copy/copy_entry.h"
 #include "rewriter/copy/copy_plan.h"
+#include "rewriter/copy/copy_writer.h"
 
 /* A call, or a jump that leaves. */
 struct frame_place {

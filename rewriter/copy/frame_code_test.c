@@ -128,7 +128,6 @@ static void begin_scene(struct scene *scene)
 {
     memset(scene, 0, sizeof *scene);
     copied_begin(&scene->copied);
-    scene->copied.plan.has_frames = true;
     scene->copied.plan.salt = 0x5a17;
     scene->copied.slot.offset = 24;
 }
