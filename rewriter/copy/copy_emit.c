@@ -252,6 +252,7 @@ static bool put_site(struct emission *emission, const struct source *source,
     struct frame_place place = {
         .slot = copy_slot_at(&emission->slots, address),
         .part = (uint32_t)emission->part,
+        .original = address,
         .dead = source->at->flow == FLOW_CONDITION ? flow_registers_dead_taken(registers, address)
                                                    : flow_registers_dead(registers, address),
         .is_tail = is_tail,
@@ -401,12 +402,6 @@ static void emit_instruction(struct emission *emission, const struct instruction
     }
 }
 
-static void add_move(struct copy_set *set, size_t from, size_t to)
-{
-    set->moves = memory_grow(set->moves, set->move_count, &set->move_room, sizeof *set->moves);
-    set->moves[set->move_count++] = (struct copy_move){(uint32_t)from, (uint32_t)to};
-}
-
 /* Whether all could be decoded, as it could before. */
 static bool emit_instructions(struct emission *emission, const struct function *function,
                               const uint8_t *bytes, size_t start)
@@ -418,7 +413,7 @@ static bool emit_instructions(struct emission *emission, const struct function *
         size_t offset = at.address - function->address, room = function->end - at.address;
         uint64_t address = at.address;
 
-        add_move(writer->set, offset, offset ? writer->stubs->code.size - start : 0);
+        copy_set_add_move(writer->set, offset, offset ? writer->stubs->code.size - start : 0);
         at.length = 0;
         if (room >= PLAIN_ROOM)
             at.length = (uint8_t)plain_length(bytes + offset, PLAIN_MIND_RIP);
@@ -430,7 +425,8 @@ static bool emit_instructions(struct emission *emission, const struct function *
             return false;
         emit_instruction(emission, &at, bytes + offset);
     }
-    add_move(writer->set, function->end - function->address, writer->stubs->code.size - start);
+    copy_set_add_move(writer->set, function->end - function->address,
+                      writer->stubs->code.size - start);
     return true;
 }
 

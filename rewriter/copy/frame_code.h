@@ -80,6 +80,7 @@
 struct frame_place {
     struct return_slot slot; /* known */
     uint32_t part;           /* that it is in: place in the function list */
+    uint64_t original;       /* address in the original */
     uint16_t dead;           /* registers that nobody reads any more: bit 0 is rax */
     bool is_tail;
     bool is_out;     /* not to a copy */
