@@ -1,5 +1,5 @@
 #!/bin/bash
-# Contexts beside frames, in calls that are not as usual: they do the same as natively.
+# Calls that copies count and that are not as usual do the same as natively.
 . "$(dirname "$0")/lib.sh"
 
 # both COMMAND…: natively and instrumented, alone and recorded.

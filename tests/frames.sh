@@ -1,5 +1,5 @@
 #!/bin/bash
-# Contexts beside frames: programs that do what is hard on them, recorded with copies that count
+# Calls that copies count: programs that do what is hard on their contexts, recorded with copies that count
 # their own calls and with prologues, and compared context by context (tests/campaigns/tree_compare.c).
 # They do the same as natively, too.
 # needs: g++

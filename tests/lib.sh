@@ -116,8 +116,7 @@ umbra()
     "$BUILD/front/umbra" "$@"
 }
 
-# counted_in_copies TRACE…: whether copies with contexts beside frames have counted calls in one of them;
-# else these were recorded as with prologues.
+# counted_in_copies TRACE…: whether copies have counted calls in one of them; else these were recorded as with prologues.
 counted_in_copies()
 {
     local trace

@@ -527,8 +527,7 @@ static void bind_stubs(struct copy_writer *writer, const struct function_list *f
         const struct function *function = &functions->items[copy->function];
 
         if (function->reason != PATCH_FRAGMENT)
-            put_jump_at(writer->stubs, function->body + STUB_COPY_JUMP,
-                        copy->address + copy->body);
+            put_jump_at(writer->stubs, function->body + STUB_COPY_JUMP, copy->address + copy->body);
     }
 }
 

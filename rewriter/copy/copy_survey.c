@@ -30,7 +30,8 @@ static bool is_direct_jump(const struct instruction *at)
     return at->flow == FLOW_JUMP || at->flow == FLOW_CONDITION || at->flow == FLOW_LOOP;
 }
 
-/* Whether an instruction does elsewhere what it does where it is, once its distances are adjusted. */
+/* Whether an instruction does elsewhere what it does where it is, once its distances are adjusted.
+ */
 static bool is_movable(const struct instruction *at)
 {
     const ZydisDecodedInstruction *zydis = &at->zydis;

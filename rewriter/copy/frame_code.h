@@ -1,6 +1,6 @@
 /*
- * What stands in front of calls in copies (docs/copies.md): the
- * caller counts the call, and writes the callee's context beside the callee's frame.
+ * What stands in front of calls in copies (docs/copies.md): the caller counts the call, and writes
+ * the callee's context beside the callee's frame.
  *
  *          mov  [rsp - 24], a              two registers, unless they are dead here
  *          mov  [rsp - 32], b

@@ -99,7 +99,8 @@ struct flow_source {
 };
 
 /* Analyses a function or a fragment, by itself: FLOW_ENTERED, flags that others read, and what comes
-   behind FLOW_FLAGS are others' to find (copy/, flow_keepers.h). Of one that is not certain there are neither tables nor labels. */
+   behind FLOW_FLAGS are others' to find (copy/, flow_keepers.h). Of one that is not certain there
+   are neither tables nor labels. */
 void flow_read(struct flow *flow, const struct flow_source *source,
                const struct function *function);
 void flow_free(struct flow *flow);

@@ -75,9 +75,7 @@ static enum options_outcome take_how(const char *word)
     static const struct {
         const char *word;
         enum rewrite_how how;
-    } words[] = {{"prologue", REWRITE_PROLOGUE},
-                 {"copy", REWRITE_COPY},
-                 {"auto", REWRITE_AUTO}};
+    } words[] = {{"prologue", REWRITE_PROLOGUE}, {"copy", REWRITE_COPY}, {"auto", REWRITE_AUTO}};
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(word, words[i].word) == 0) {
