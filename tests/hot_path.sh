@@ -41,10 +41,10 @@ recorded --paused
 at_most "paused, a leaf" leaf 5 3
 at_most "paused, a call" loop 6 3
 recorded --timing=exact
-at_most "exact, a leaf" leaf 135 162
-at_most "exact, a call" loop 136 162
-at_most "exact, a tail call" jump 220 273
+at_most "exact, a leaf" leaf 130 157
+at_most "exact, a call" loop 131 157
+at_most "exact, a tail call" jump 215 268
 recorded --timing=adaptive
-at_most "adaptive, a leaf" leaf 76 15
-at_most "adaptive, a call" loop 153 17
-at_most "adaptive, a tail call" jump 238 34
+at_most "adaptive, a leaf" leaf 71 15
+at_most "adaptive, a call" loop 148 17
+at_most "adaptive, a tail call" jump 233 34

@@ -38,7 +38,7 @@ within()
 [[ ${UMBRA_TEST_HOW:-prologue} == prologue ]] && shadow=0 page=0 || shadow=65536 page=4096
 more_of 65536 threads 100
 within "memory of a thread at rest" "$share" $((57 * 1024 + page))
-within "addresses of a thread" "$space" $((8192 * 1024 + 28672 + shadow))
+within "addresses of a thread" "$space" $((8192 * 1024 + 12288 + shadow))
 
 # 64 in a block of 63, and of places of 8 in the table 1 1/3 to 2 2/3; where there are copies, 32 and a
 # link of 16 for each of two calls

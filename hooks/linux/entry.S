@@ -167,11 +167,6 @@ uncopied\@:
     jnz     slow_entry\@
 unnoted\@:
     .endif
-    cmp     [rdi + THREAD_JUMP], rsp        /* has a copied body jumped here? */
-    je      slow_entry\@
-    mov     rdx, [rdi + THREAD_CALLER]      /* or has one called, more recently? */
-    cmp     rdx, [rsi + RECORD_SLOT]
-    jb      from_copy\@
     callee_key                              /* the context (parent, call site, function) */
 8:  hinted_context search\@, [rsp]
     mov     rdx, [rsp]
@@ -353,21 +348,6 @@ choose\@:                                   /* timed, for a gap of calls; the ne
 4:  choose_gap [rsi + RECORD_WEIGHT]
     jmp     2b
     .endif
-
-from_copy\@:                                /* its frame's context, if it is live */
-    cmp     rdx, rsp
-    jbe     slow_entry\@
-    mov     rax, [rdi + THREAD_SHADOW]
-    test    rax, rax                        /* none yet, or none to be had */
-    jz      slow_entry\@
-    lea     rax, [rax + SHADOW_SCALE * rdx]
-    mov     rdx, [rdx]
-    cmp     rdx, [rax + SHADOW_RET]
-    jne     slow_entry\@
-    mov     rax, [rax + SHADOW_NODE]
-    mov     eax, [rax + NODE_CONTEXT]
-    key_of_callee
-    jmp     8b
 
 other_site\@:                               /* of the same key */
     mov     rdx, [rax + NODE_PARENT]
