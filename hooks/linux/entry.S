@@ -345,7 +345,7 @@ leaf\@:                                     /* no thunk unless it is timed */
 choose\@:                                   /* timed, for a gap of calls; the next gap */
     add     edx, [rax + NODE_NEXT]
     put_off_if_never untimed\@
-4:  choose_gap [rsi + RECORD_WEIGHT]
+4:  choose_gap
     jmp     2b
     .endif
 
