@@ -36,10 +36,8 @@ FROM_ASSEMBLY void *umbra_first_call(uint64_t body)
     struct guard guard;
     void *hook = 0;
 
-    if (!agent_begun() || image->version != IMAGE_VERSION) {
-        hook_word_pass(image);
+    if (!agent_begun() || image->version != IMAGE_VERSION)
         return (void *)umbra_pass;
-    }
     thread_begin_in_child(); /* an image is noted in the trace, and the parent's is not here */
     guard = guard_take();
     if (session.state == SESSION_RUNNING)

@@ -121,7 +121,7 @@ counted_in_copies()
 {
     local trace
     for trace; do # header.base, from which links count
-        [[ $(od -An -t u8 -j 3392 -N 8 "$trace") -eq 0 ]] || return 0
+        [[ $(od -An -t u8 -j 3344 -N 8 "$trace") -eq 0 ]] || return 0
     done
     return 1
 }

@@ -28,17 +28,6 @@ static void set_sites(struct trace_header *header, void (*on_site)(void), uint64
 }
 
 extern void umbra_record_unless_paused(void) __attribute__((visibility("hidden")));
-extern void umbra_copy_entry(void) __attribute__((visibility("hidden")));
-extern void umbra_copy_entry_first(void) __attribute__((visibility("hidden")));
-extern void umbra_copy_pass(void) __attribute__((visibility("hidden")));
-
-/* Copied bodies are entered by way of the hooks. */
-static struct trace_copy_hooks hooks_of_copies(void (*entry)(void))
-{
-    uint64_t enter = (uint64_t)entry, nothing = (uint64_t)umbra_copy_pass;
-
-    return (struct trace_copy_hooks){enter, enter, nothing, nothing, nothing, 0};
-}
 
 /* entry.S: where that one goes on. */
 void *umbra_session_entry __attribute__((visibility("hidden")));
@@ -71,7 +60,6 @@ void hook_words_begin(void *entry)
     uint32_t paused;
 
     umbra_session_entry = entry;
-    header->copies = hooks_of_copies(umbra_copy_entry);
     if (session.is_adaptive)
         set_sites(header, umbra_site, frame_words_offset(), true);
     else
@@ -96,7 +84,6 @@ static void fill_private(char *page, bool is_recorded)
 {
     struct trace_header *header = (struct trace_header *)page;
 
-    header->copies = hooks_of_copies(is_recorded ? umbra_copy_entry : umbra_copy_entry_first);
     set_sites(header, umbra_site_by_stub, idle_words_offset(), is_recorded);
     __atomic_store_n(&header->hook, is_recorded ? (uint64_t)umbra_record_unless_paused : 0,
                      __ATOMIC_RELEASE);
@@ -137,18 +124,6 @@ void hook_word_bind(struct image_header *image, void *hook)
         return;
     }
     fill_private((char *)page, hook != 0);
-}
-
-void hook_word_prepare(uint64_t *word)
-{
-    struct trace_header *header = (struct trace_header *)((char *)word - IMAGE_HOOK_IN_PAGE);
-
-    header->copies = hooks_of_copies(umbra_copy_entry_first);
-}
-
-void hook_word_pass(struct image_header *image)
-{
-    hook_word_prepare((uint64_t *)((uint64_t)image - image->header_rva + image->hook_rva));
 }
 
 static bool is_of_trace(uint64_t page, uint64_t created)
