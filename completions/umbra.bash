@@ -16,7 +16,7 @@ _umbra_values()
                 echo profile summary report diff stack top
             fi ;;
         --timing) echo adaptive exact none ;;
-        --how) echo prologue copy frames auto ;;
+        --how) echo prologue copy auto ;;
         --children | --in-place) echo yes no ;;
         --weight) echo ns calls ;;
         --output-format)

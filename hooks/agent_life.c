@@ -5,7 +5,6 @@
 #include "hooks/guard.h"
 #include "hooks/modules.h"
 #include "hooks/session.h"
-#include "hooks/shadow.h"
 #include "hooks/system.h"
 #include "hooks/thread.h"
 #include "thunkstash/stash.h"
@@ -58,7 +57,6 @@ void agent_life_leave(void)
     agent_life_end();
     if (!self || !self->begun)
         return;
-    shadow_cut(self);
     system_stop_exits(&self->own);
     if (self->other_begun)
         system_stop_exits(&self->other);

@@ -33,7 +33,6 @@
 #include "hooks/frames.h"
 #include "hooks/guard.h"
 #include "hooks/session.h"
-#include "hooks/shadow.h"
 #include "hooks/slow_paths.h"
 #include "hooks/tree.h"
 #include "thunkstash/pages.h"
@@ -153,7 +152,6 @@ static bool stand_in_make(struct stand_in *in, enum kind kind)
         .table = (struct table_entry *)(in->trace + TRACE_SIZE),
         .table_mask = (PLACES - 1) * sizeof(struct table_entry),
         .trace = in->trace,
-        .caller = NO_CALLER,
         .begun = UINT32_MAX,
     };
     ((struct trace_header *)in->trace)->tick = TRACE_TICK_FLAG;

@@ -1,7 +1,7 @@
 /*
  * The hook word of each image: what its stubs jump to, 0 to pass (trace/image_manifest.h).
  *
- *      loaded          umbra_enter_6, as the dynamic linker bound it
+ *      loaded          umbra_enter_7, as the dynamic linker bound it
  *         | first call
  *         +-- no session: 0, for good
  *         +-- session: from now on it is trace_header.hook, whose page is mapped over it
@@ -41,13 +41,6 @@ void hook_words_begin(void *entry);
 /* First call into an image, under the guard: binds its word. hook: the session's, 0: there is
    none. */
 void hook_word_bind(struct image_header *image, void *hook);
-
-/* Called before the agent has begun: until the image's word is bound, its copied bodies are led to
-   what does nothing. */
-void hook_word_pass(struct image_header *image);
-
-/* The same, of a static program's word, before the program begins: on Linux only. */
-void hook_word_prepare(uint64_t *word);
 
 /* In a fork's child, under the guard: the words that were bound to the parent's trace are bound to
    that of the child's own session, or 0. */

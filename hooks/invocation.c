@@ -27,7 +27,6 @@
 #include "hooks/notes.h"
 #include "hooks/links.h"
 #include "hooks/session.h"
-#include "hooks/shadow_entry.h"
 #include "thunkstash/pages.h"
 
 /* In a record's weight: its invocation was parked, and its end noted as an event. */
@@ -59,7 +58,7 @@ bool invocation_is_chosen(struct trace_node *node, uint64_t number)
 
 /* Number `number` of the node's calls: is it to be timed, and for how many does it stand? The
    same as in linux/entry.S. */
-uint64_t invocation_choose(struct trace_node *node, uint64_t number)
+static uint64_t choose(struct trace_node *node, uint64_t number)
 {
     uint8_t weight = node->gap;
 
@@ -79,7 +78,7 @@ void invocation_begin(struct record *record, struct trace_node *node, uint64_t r
     record->ret = ret;
     record->body = body;
     record->node = node;
-    record->weight = session.is_adaptive ? invocation_choose(node, links_calls(node) + 1) : 1;
+    record->weight = session.is_adaptive ? choose(node, links_calls(node) + 1) : 1;
     record->t0 = record->weight ? now : session.header->tick;
     __atomic_store_n(&record->mark, calls, __ATOMIC_RELEASE);
     __atomic_store_n(&record->slot, slot + SLOT_BIAS, __ATOMIC_RELEASE);
@@ -87,7 +86,7 @@ void invocation_begin(struct record *record, struct trace_node *node, uint64_t r
 }
 
 /* Durations of calls that stand for others decide how many calls the next timed one stands for. */
-void invocation_add_timed(struct trace_node *node, uint64_t weight, uint64_t ticks, uint64_t now)
+static void add_timed(struct trace_node *node, uint64_t weight, uint64_t ticks, uint64_t now)
 {
     uint32_t most = node->timed < TIMING_MANY ? TIMING_MASK : TIMING_MASK_OF_MANY;
 
@@ -107,8 +106,8 @@ void invocation_add_timed(struct trace_node *node, uint64_t weight, uint64_t tic
  * of the two is taken for its begin. If two ticks went by since, it took long, and its time is
  * added. From now on the context is timed again.
  */
-void invocation_notice(const struct thread *thread, struct trace_node *node, uint64_t tick,
-                       uint64_t now)
+static void notice(const struct thread *thread, struct trace_node *node, uint64_t tick,
+                   uint64_t now)
 {
     const struct trace_header *header = session.header;
     uint64_t begin = (tick & ~TRACE_TICK_FLAG) - thread->stopped + header->ticks_per_second / 2000;
@@ -128,9 +127,9 @@ void invocation_notice(const struct thread *thread, struct trace_node *node, uin
 static void add_time(const struct thread *thread, struct record *record, uint64_t now)
 {
     if (is_timed(record))
-        invocation_add_timed(record->node, weight_of(record), now - record->t0, now);
+        add_timed(record->node, weight_of(record), now - record->t0, now);
     else
-        invocation_notice(thread, record->node, record->t0, now);
+        notice(thread, record->node, record->t0, now);
 }
 
 static void raise_to(uint64_t *counter, uint64_t count)
@@ -169,7 +168,7 @@ void invocation_end(struct thread *thread, struct record *record, uint64_t now, 
     if (!ended_elsewhere(record))
         add_time(thread, record, now);
     else if (is_timed(record))
-        invocation_add_timed(node, weight_of(record), record->t0, now);
+        add_timed(node, weight_of(record), record->t0, now);
     returned |= ended_elsewhere(record);
     if (!(record->weight & END_IS_NOTED))
         event_end(thread, node, now, returned);
@@ -284,26 +283,8 @@ static void park_top(struct thread *thread, uint64_t now)
     stash_park(&thread->own);
 }
 
-/*
- * The frame of a copied body in the slot of the record on top, if there is one, is over, as its
- * count is the record's. But another one may have come to lie in the slot of a record that was
- * left: it was counted later.
- */
-static void hand_over(const struct thread *thread, const struct record *top)
-{
-    struct shadow_entry *frame;
-
-    if (!record_is_live(top) || !shadow_covers(thread, record_slot(top)) ||
-        top->mark != top->node->calls)
-        return;
-    frame = shadow_at(thread, record_slot(top));
-    if (frame->ret == top->ret && shadow_node(frame) == top->node)
-        frame->ret = 0;
-}
-
 static void leave_top(struct thread *thread, uint64_t entered, uint64_t now)
 {
-    hand_over(thread, thread->own.top);
     note_unwind(thread, thread->own.top, entered);
     if (entered != STACK_IS_GONE && invocation_may_go_on(thread, thread->own.top, entered))
         park_top(thread, now);

@@ -16,16 +16,6 @@ void invocation_end(struct thread *thread, struct record *record, uint64_t now, 
 /* Is number `number` of the node's calls, the next one, to be timed? */
 bool invocation_is_chosen(struct trace_node *node, uint64_t number);
 
-/* For how many calls it stands if it is, and when the next one's turn is; else 0. */
-uint64_t invocation_choose(struct trace_node *node, uint64_t number);
-
-/* The end of a timed call. */
-void invocation_add_timed(struct trace_node *node, uint64_t weight, uint64_t ticks, uint64_t now);
-
-/* The end of a call that was not timed, and began at this tick: adds its time if it took long. */
-void invocation_notice(const struct thread *thread, struct trace_node *node, uint64_t tick,
-                       uint64_t now);
-
 /* A tail call, while the thread's time goes on: the record's call ends, and one of `node` begins in
    its place. Neither is timed. False: one of them is, or a tick went by; nothing was done. */
 bool invocation_replace(struct record *record, struct trace_node *node);

@@ -6,8 +6,6 @@
 #ifndef UMBRA_HOOKS_LAYOUT_H
 #define UMBRA_HOOKS_LAYOUT_H
 
-#include "trace/copy_offsets.h"
-
 /* Hot fields of struct thread. */
 #define THREAD_STACK_LOW  0
 #define THREAD_STACK_SIZE 8
@@ -16,33 +14,31 @@
 #define THREAD_TABLE_MASK 32
 #define THREAD_TRACE      40
 #define THREAD_STOPPED    48
-#define THREAD_JUMP_NODE  144
 #define DESTINATION_IN_CALL 2 /* of struct destination.is_thunk */
 #define DESTINATION_BEHIND  4
-#define THREAD_EVENT_NEXT 72 /* of call-trace mode */
-#define THREAD_EVENT_END  80
-#define THREAD_EVENT_BASE 88
-#define THREAD_HINTS      192
+#define THREAD_EVENT_NEXT 56 /* of call-trace mode */
+#define THREAD_EVENT_END  64
+#define THREAD_EVENT_BASE 72
+#define THREAD_HINTS      128
 #define HINTS_SIZE        8192 /* a power of 2 */
 
 /* Fields of struct trace_header and struct trace_node. */
 #define TRACE_PAUSED  3232
 #define TRACE_TICK    3272
-#define TRACE_HOOK    3328
 #define NODE_SITE     0
 #define NODE_PARENT   8
+#define NODE_FUNCTION 12
+#define NODE_CALLS    16
+#define NODE_EXITS    24
 #define NODE_TICKS    32
+#define NODE_PASSED   40
+#define NODE_NEXT     48
 #define NODE_GAP      52
 #define NODE_MASK     53
 #define NODE_RANDOM   54
 #define NODE_TIMED    56
+#define NODE_CONTEXT  60
 #define SITE_TAIL_BIT 63 /* of TRACE_SITE_TAIL */
-#define TICK_FLAG_BIT 63 /* of TRACE_TICK_FLAG */
-
-/* Of a frame in the shadow: how many calls a timed one stands for, below the slot that called it; and
-   the bits of a time that tell that it is being counted (shadow_entry.h). */
-#define SHADOW_WEIGHT_BITS  16
-#define SHADOW_COUNTING_BIT 61
 
 /*
  * Adaptive timing, in ticks of the processor's clock. What follows a timed call that takes

@@ -10,7 +10,6 @@
 #include "hooks/live_calls.h"
 #include "hooks/modules.h"
 #include "hooks/session.h"
-#include "hooks/shadow.h"
 #include "hooks/stack.h"
 #include "hooks/system.h"
 #include "hooks/tree.h"
@@ -26,7 +25,7 @@ static struct image_header *image_of(uint64_t body)
     return (struct image_header *)(body + (uint64_t) * (int32_t *)(body + STUB_HEADER_DISTANCE));
 }
 
-uint32_t slow_path_function(uint64_t body)
+static uint32_t function_of(uint64_t body)
 {
     return image_of(body)->first_function + *(uint32_t *)(body + STUB_INDEX);
 }
@@ -37,10 +36,8 @@ FROM_ASSEMBLY void *umbra_first_call(uint64_t body)
     struct guard guard;
     void *hook = 0;
 
-    if (!agent_begun() || image->version != IMAGE_VERSION) {
-        hook_word_pass(image);
+    if (!agent_begun() || image->version != IMAGE_VERSION)
         return (void *)umbra_pass;
-    }
     thread_begin_in_child(); /* an image is noted in the trace, and the parent's is not here */
     guard = guard_take();
     if (session.state == SESSION_RUNNING)
@@ -187,7 +184,7 @@ static struct record *push_other(struct thread *thread)
 static bool tail_call(struct thread *thread, struct record *record, uint64_t body)
 {
     struct trace_node *node = tree_child(thread, tree_tail_caller(thread, record->node),
-                                         record->ret | TRACE_SITE_TAIL, slow_path_function(body));
+                                         record->ret | TRACE_SITE_TAIL, function_of(body));
     uint64_t slot = record_slot(record);
 
     if (!node)
@@ -208,7 +205,7 @@ static bool tail_call_at_once(const uint64_t *slot, uint64_t body)
     if (!top || record_slot(top) != (uint64_t)slot || *slot != record_thunk(top) + THUNK_RETURN)
         return false;
     node = tree_find(thread, tree_tail_caller(thread, top->node), (uint64_t)slot,
-                     top->ret | TRACE_SITE_TAIL, body, slow_path_function(body));
+                     top->ret | TRACE_SITE_TAIL, body, function_of(body));
     return node && invocation_replace(top, node);
 }
 
@@ -230,7 +227,7 @@ static struct destination begin(struct thread *thread, struct record *record,
         thread->entry->skipped++;
         return pass(body);
     }
-    node = tree_child(thread, from, site, slow_path_function(body));
+    node = tree_child(thread, from, site, function_of(body));
     if (!node)
         return count_as_dropped(thread, body);
     invocation_begin(record, node, *slot, body, (uint64_t)slot, thread->now);
@@ -250,21 +247,13 @@ static bool is_over(struct record *record, void *with)
     return invocation_is_over(call->thread, record, call->slot);
 }
 
-struct trace_node *slow_path_jumped_from(const struct thread *thread, uint64_t slot)
-{
-    bool is_pending = thread->jump == slot &&
-                      (thread->jump_node->site & ~TRACE_SITE_TAIL) == *(const uint64_t *)slot;
-
-    return is_pending ? thread->jump_node : 0;
-}
-
 /* The frame of a copied body that had this slot has ended by a jump to the function. */
 static struct destination begin_jumped_to(struct thread *thread, struct record *record,
                                           struct trace_node *from, const uint64_t *slot,
                                           uint64_t body)
 {
     struct trace_node *node = tree_child(thread, tree_tail_caller(thread, from),
-                                         from->site | TRACE_SITE_TAIL, slow_path_function(body));
+                                         from->site | TRACE_SITE_TAIL, function_of(body));
 
     if (!node)
         return count_as_dropped(thread, body);
@@ -306,8 +295,7 @@ static struct destination entry_on_own_stack(struct thread *thread, uint64_t *sl
 {
     struct stash *stash = &thread->own;
     struct record *top, *record;
-    struct shadow_entry *caller;
-    struct trace_node *jumped_from, *noted;
+    struct trace_node *noted;
     struct destination destination;
     bool is_jump;
 
@@ -324,29 +312,20 @@ static struct destination entry_on_own_stack(struct thread *thread, uint64_t *sl
         invocations_unwind(thread, (uint64_t)slot + 1, (uint64_t)slot, thread->now);
     }
     unwind_below_note(thread, (uint64_t)slot);
-    jumped_from = slow_path_jumped_from(thread, (uint64_t)slot);
-    thread->jump = 0;
     if (frame_is_body(body) && frame_enter(thread, slot, body, &noted)) {
         note_depth(thread, slot, noted);
         return pass(body);
     }
-    caller = shadow_caller(thread, (uint64_t)slot);
     top = stash->top;
     noted = frame_noted_caller(thread, (uint64_t)slot, &is_jump);
-    if (noted && is_jump)
-        jumped_from = noted;
     record = slow_path_push(thread, (uint64_t)slot);
     if (!record) {
         thread->entry->skipped++;
         return pass(body);
     }
 
-    destination = jumped_from ? begin_jumped_to(thread, record, jumped_from, slot, body)
-                              : begin(thread, record,
-                                      noted    ? noted
-                                      : caller ? shadow_node(caller)
-                                               : top->node,
-                                      slot, body);
+    destination = is_jump ? begin_jumped_to(thread, record, noted, slot, body)
+                          : begin(thread, record, noted ? noted : top->node, slot, body);
     if (destination.is_thunk) {
         note_depth(thread, slot, 0);
         if (frame_is_body(body))
@@ -370,30 +349,16 @@ static bool is_unordered(struct thread *thread, const struct record *record)
  * A signal handler whose stack lies within the own one, say in an array of a function: below it is
  * what it has interrupted, and will go on.
  */
-bool slow_path_on_stack_of_order(const struct thread *thread, const uint64_t *slot)
+static bool is_on_stack_of_order(const struct thread *thread, const uint64_t *slot)
 {
     struct record *top = thread->own.top;
-    bool is_record_over, is_frame_over;
+    bool is_top_over;
 
     if (!slow_path_on_own_stack(thread, slot))
         return false;
-    is_record_over = record_slot(top) > (uint64_t)slot ||
-                     *slot == record_thunk(top) + THUNK_RETURN ||
-                     !invocation_may_go_on((struct thread *)thread, top, (uint64_t)slot);
-    is_frame_over = thread->caller >= (uint64_t)slot || !shadow_of_frame(thread, thread->caller);
-    return (is_record_over && is_frame_over) || !system_on_signal_stack((uint64_t)slot);
-}
-
-/* A frame of a copied body may be nearer than the record of the caller. */
-static struct trace_node *context_on_other_stack(const struct thread *thread,
-                                                 const struct record *caller, uint64_t slot)
-{
-    struct shadow_entry *frame =
-        thread->own.ordered
-            ? 0
-            : shadow_nearest(thread, slot, caller ? record_slot(caller) : slot + NEAR);
-
-    return frame ? shadow_node(frame) : caller ? caller->node : thread->root;
+    is_top_over = record_slot(top) > (uint64_t)slot || *slot == record_thunk(top) + THUNK_RETURN ||
+                  !invocation_may_go_on((struct thread *)thread, top, (uint64_t)slot);
+    return is_top_over || !system_on_signal_stack((uint64_t)slot);
 }
 
 static struct destination entry_on_other_stack(struct thread *thread, uint64_t *slot, uint64_t body)
@@ -411,8 +376,7 @@ static struct destination entry_on_other_stack(struct thread *thread, uint64_t *
     }
     caller = caller_on_other_stack(thread, (uint64_t)slot);
     record->below = caller;
-    destination =
-        begin(thread, record, context_on_other_stack(thread, caller, (uint64_t)slot), slot, body);
+    destination = begin(thread, record, caller ? caller->node : thread->root, slot, body);
     if (destination.is_thunk)
         thread->other.top = record;
     else
@@ -436,9 +400,8 @@ FROM_ASSEMBLY struct destination umbra_slow_entry(uint64_t *slot, uint64_t body)
     if (!thread)
         return pass(body);
     thread->frame = *(const uint64_t *)__builtin_frame_address(0);
-    destination = slow_path_on_stack_of_order(thread, slot)
-                      ? entry_on_own_stack(thread, slot, body)
-                      : entry_on_other_stack(thread, slot, body);
+    destination = is_on_stack_of_order(thread, slot) ? entry_on_own_stack(thread, slot, body)
+                                                     : entry_on_other_stack(thread, slot, body);
     thread_publish(thread);
     return destination;
 }
@@ -501,17 +464,6 @@ static void lose_order(struct thread *thread, struct record *returned)
             lose_order(thread, search.found);
         returned->below = search.found;
     }
-}
-
-void slow_path_lose_order(struct thread *thread)
-{
-    if (!thread->own.ordered)
-        return;
-    thread->stack_size = 0;
-    if (thread->top)
-        thread->own.top = thread->top;
-    thread->top = 0;
-    stash_lose_order(&thread->own);
 }
 
 FROM_ASSEMBLY void umbra_slow_exit(struct record *record, uint64_t *slot)

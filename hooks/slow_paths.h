@@ -22,27 +22,14 @@ FROM_ASSEMBLY struct destination umbra_slow_entry(uint64_t *slot, uint64_t body)
 /* The call that had this record has returned; *slot holds the true return address again. */
 FROM_ASSEMBLY void umbra_slow_exit(struct record *record, uint64_t *slot);
 
-/* The number of the function that has this body. */
-uint32_t slow_path_function(uint64_t body);
-
 /* A record of the own stack's, for a call with this slot; null if there is none. */
 struct record *slow_path_push(struct thread *thread, uint64_t slot);
-
-/* Outside of a slow path: stacks lie within the own one, as a frame of a copied body shows. */
-void slow_path_lose_order(struct thread *thread);
-
-/* The context of the frame of a copied body that has ended by a jump to what is called now, with this
-   slot; else null. Whoever takes it sets thread.jump to 0. */
-struct trace_node *slow_path_jumped_from(const struct thread *thread, uint64_t slot);
 
 /* The context of the innermost call on another stack than the thread's own, or on one without order;
    the root, if none is known. */
 struct trace_node *slow_path_context_elsewhere(struct thread *thread, uint64_t stack_pointer);
 
 bool slow_path_on_own_stack(const struct thread *thread, const uint64_t *slot);
-
-/* Likewise, but not on a stack for signal handlers within it. */
-bool slow_path_on_stack_of_order(const struct thread *thread, const uint64_t *slot);
 
 /* The state to work with, suspended; null if this hook has to pass through. frame: rbp of the slow
    path. */

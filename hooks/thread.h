@@ -40,15 +40,6 @@ struct table_entry {
     uint32_t hash; /* tree_hash */
 };
 
-/* What is known of calls of copies by copies: trace/copy_offsets.h. */
-struct call_site {
-    uint64_t ret; /* the call's return address; 0: free */
-    struct trace_node *node;
-    int64_t distance;
-    uint32_t caller; /* context */
-    uint32_t function;
-};
-
 struct frame_words;
 
 struct thread {
@@ -60,17 +51,11 @@ struct thread {
     uint64_t table_mask;       /* 8 * (entries - 1), entries a power of 2 */
     char *trace;               /* start of the mapped trace: node = trace + 64 * index */
     uint64_t stopped;          /* ticks spent in slow paths: a thread's time is rdtsc less these */
-    uint64_t shadow;           /* of the own stack: shadow.h; 0: there is none */
-    uint64_t caller;           /* the slot of the innermost frame in the shadow; else NO_CALLER */
     struct event_place events;
-    uint64_t jump;                /* the slot of a frame that has just ended by a jump to a hooked */
-    struct trace_node *jump_node; /* function, and its context */
-    uint64_t copies_low;          /* stack_low, where the code in copies may count; else ~0 */
 
     /* Contexts found recently: node indexes, in the nearest cache even if the table is
        not. An entry may be any context's or 0; whoever reads it looks at the node. */
     _Alignas(64) uint32_t hints[HINTS_SIZE / sizeof(uint32_t)];
-    _Alignas(64) struct call_site sites[SITES_SIZE / SITE_SIZE];
 
     uint32_t begun; /* session in which the state was set up; 0: wiped, or never set up */
     uint32_t busy;
@@ -83,11 +68,7 @@ struct thread {
     struct stash own;           /* calls on that stack */
     struct stash other;         /* calls on all others */
     bool other_begun;
-    struct stack_peak peak;  /* of the own stack */
-    uint64_t caller_at_cut;  /* what `caller` was when the thread was cut off */
-    char *shadow_pages;      /* null: nothing is reserved */
-    uint64_t shadow_low;     /* what the reserved pages begin with: an address of the stack */
-    uint64_t shadow_covered; /* the lowest one whose entry can be used */
+    struct stack_peak peak; /* of the own stack */
 
     struct frame_words *frames; /* frames.h */
     char *frame_pages;          /* the shadow of contexts beside frames; null: nothing is reserved */
@@ -157,21 +138,10 @@ ASSERT_HOT(stopped, THREAD_STOPPED);
 ASSERT_HOT(events.next, THREAD_EVENT_NEXT);
 ASSERT_HOT(events.end, THREAD_EVENT_END);
 ASSERT_HOT(events.base, THREAD_EVENT_BASE);
-ASSERT_HOT(shadow, THREAD_SHADOW);
-ASSERT_HOT(caller, THREAD_CALLER);
 ASSERT_HOT(hints, THREAD_HINTS);
-ASSERT_HOT(copies_low, THREAD_COPIES);
-ASSERT_HOT(sites, THREAD_SITES);
-ASSERT_HOT(sites[0].ret, THREAD_SITES + SITE_RET);
-ASSERT_HOT(sites[0].function, THREAD_SITES + SITE_FUNCTION);
-ASSERT_HOT(sites[0].caller, THREAD_SITES + SITE_CALLER);
-ASSERT_HOT(sites[0].node, THREAD_SITES + SITE_NODE);
-ASSERT_HOT(sites[0].distance, THREAD_SITES + SITE_DISTANCE);
-ASSERT_HOT(sites[1], THREAD_SITES + SITE_SIZE);
-ASSERT_HOT(jump, THREAD_JUMP);
-ASSERT_HOT(jump_node, THREAD_JUMP_NODE);
 _Static_assert(offsetof(struct trace_node, site) == NODE_SITE, "site");
 _Static_assert(offsetof(struct trace_node, parent) == NODE_PARENT, "parent");
+_Static_assert(offsetof(struct trace_node, function) == NODE_FUNCTION, "function");
 _Static_assert(offsetof(struct trace_node, calls) == NODE_CALLS, "calls");
 _Static_assert(offsetof(struct trace_node, exits) == NODE_EXITS, "exits");
 _Static_assert(offsetof(struct trace_node, ticks) == NODE_TICKS, "ticks");
@@ -183,7 +153,6 @@ _Static_assert(offsetof(struct trace_node, random) == NODE_RANDOM, "random");
 _Static_assert(offsetof(struct trace_node, timed) == NODE_TIMED, "timed");
 _Static_assert(offsetof(struct trace_header, paused) == TRACE_PAUSED, "paused");
 _Static_assert(offsetof(struct trace_header, tick) == TRACE_TICK, "tick");
-_Static_assert(offsetof(struct trace_header, hook) == TRACE_HOOK, "hook");
 _Static_assert(offsetof(struct trace_node, context) == NODE_CONTEXT, "context");
 _Static_assert(TRACE_SITE_TAIL == 1ull << SITE_TAIL_BIT, "tail call");
 

@@ -9,7 +9,6 @@
 #include "hooks/modules.h"
 #include "hooks/sampler.h"
 #include "hooks/session.h"
-#include "hooks/shadow.h"
 #include "hooks/stack.h"
 #include "hooks/system.h"
 #include "hooks/tree.h"
@@ -79,7 +78,6 @@ void thread_suspend(struct thread *thread, uint64_t slot, uint64_t ticks)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     thread->busy = 1;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    thread->copies_low = UINT64_MAX;
     thread->stack_size = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (thread->top && thread->own.ordered)
@@ -97,37 +95,16 @@ void thread_suspend(struct thread *thread, uint64_t slot, uint64_t ticks)
     invocation_finish_revival(thread);
 }
 
-/* How far down the hot paths may go: where the stack has a shadow, if it has any. */
-static uint64_t lowest_hot(struct thread *thread)
-{
-    uint64_t lowest = thread->peak.lowest;
-
-    if (!thread->shadow || shadow_cover(thread, lowest))
-        return lowest;
-    return lowest > thread->shadow_covered ? lowest : thread->shadow_covered;
-}
-
-/* Where copies do all by themselves: calls that are not timed, in the order of their frames. */
-static uint64_t lowest_for_copies(const struct thread *thread)
-{
-    bool is_usual = session.is_adaptive && !session.has_events && thread->own.ordered;
-
-    return is_usual && thread->shadow ? thread->stack_low : UINT64_MAX;
-}
-
 void thread_publish(struct thread *thread)
 {
     thread->stopped = session_ticks() - thread->now;
     if (session.state == SESSION_RUNNING && thread->own.top) {
-        thread->stack_low = lowest_hot(thread);
+        thread->stack_low = thread->peak.lowest;
         __atomic_store_n(&thread->top, thread->own.top, __ATOMIC_RELEASE);
         __atomic_store_n(&thread->stack_size,
                          thread->own_low + thread->own_size - thread->stack_low, __ATOMIC_RELEASE);
-        __atomic_store_n(&thread->copies_low, lowest_for_copies(thread), __ATOMIC_RELEASE);
-        if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) != SESSION_RUNNING) {
+        if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) != SESSION_RUNNING)
             thread->stack_size = 0; /* was cut meanwhile */
-            thread->copies_low = UINT64_MAX;
-        }
     }
     __atomic_store_n(&thread->busy, 0, __ATOMIC_RELEASE);
 }
@@ -145,15 +122,6 @@ static uint64_t time_of_end(const struct thread *thread)
                : thread->now;
 }
 
-/* Where stacks lie within the own one, frames of copied bodies may be live that cannot be told from
-   what is left over; and a thread that was cut off may be on its way. All that has not ended is
-   taken for live. */
-static void derive_live(struct thread *thread, enum trace_thread_state state)
-{
-    if (thread->shadow && (!thread->own.ordered || state == TRACE_THREAD_CUT))
-        thread->entry->live = tree_open_calls(thread) - thread->entry->unwound;
-}
-
 void thread_end(struct thread *thread, uint64_t stack_pointer, enum trace_thread_state state)
 {
     uint64_t now;
@@ -164,12 +132,7 @@ void thread_end(struct thread *thread, uint64_t stack_pointer, enum trace_thread
     if (thread->own.top && stack_pointer)
         unwind_below(thread, stack_pointer, now);
     invocations_collect(thread, now, false);
-    if (thread->own.top && stack_pointer)
-        shadow_caller(thread, stack_pointer - 1);
     thread->entry->live = invocations_settle(thread, now);
-    if (stack_pointer != UINT64_MAX) /* else its stack may be gone, too */
-        thread->entry->live += shadow_settle(thread, now);
-    derive_live(thread, state);
     if (!session.counts_only)
         thread->entry->end_ticks = now + thread->stopped;
     else if (!thread->entry->end_ticks)
@@ -198,7 +161,6 @@ static bool thread_give_back(struct thread *thread)
     if (thread->begun == session.number && thread->entry->state == TRACE_THREAD_RUNNING)
         thread_end(thread, UINT64_MAX, TRACE_THREAD_ENDED);
     stash_release(&thread->own);
-    shadow_release(thread);
     frames_release(thread);
     is_live = has_live_elsewhere(thread);
     if (thread->other_begun && !is_live)
@@ -264,7 +226,6 @@ static bool thread_set_up(struct thread *thread, uint32_t tid)
     if (!tree_begin(thread, ordinal))
         return false;
     thread->tid = tid;
-    thread->caller = thread->caller_at_cut = NO_CALLER;
     thread->own_low = bounds.low;
     thread->own_size = bounds.size;
     stack_begin(thread);
@@ -331,8 +292,6 @@ static bool stop_counting(const struct thread *self)
         if (thread == self)
             continue;
         __atomic_store_n(&thread->stack_size, 0, __ATOMIC_SEQ_CST);
-        __atomic_store_n(&thread->copies_low, UINT64_MAX, __ATOMIC_SEQ_CST);
-        shadow_cut(thread);
         system_stop_exits(&thread->own);
         if (thread->other_begun)
             system_stop_exits(&thread->other);
@@ -390,7 +349,6 @@ void threads_recount(void)
         stash_each(&thread->own, count_live, &live);
         if (thread->other_begun)
             stash_each(&thread->other, count_live, &live);
-        thread->entry->live = live + shadow_count(thread);
-        derive_live(thread, TRACE_THREAD_CUT);
+        thread->entry->live = live;
     }
 }

@@ -36,19 +36,6 @@ static uint64_t last_place(const struct thread *thread)
     return thread->table_mask / sizeof *thread->table;
 }
 
-uint64_t tree_open_calls(const struct thread *thread)
-{
-    uint64_t count = 0;
-
-    for (uint64_t i = 0; i <= last_place(thread); i++) {
-        const struct trace_node *node = node_at(thread, thread->table[i].node);
-
-        if (thread->table[i].node)
-            count += node->calls - node->exits;
-    }
-    return count;
-}
-
 static struct trace_node *find(const struct thread *thread, uint64_t site, uint32_t parent,
                                uint32_t function)
 {

@@ -16,9 +16,6 @@ uint32_t tree_hash(uint64_t site, uint32_t parent, uint32_t function);
 /* Keeps a context that is not in the thread's table, which has a free entry. */
 void tree_put(struct thread *thread, struct table_entry entry);
 
-/* Calls of all contexts of a thread that have not returned. */
-uint64_t tree_open_calls(const struct thread *thread);
-
 /* The context that this one was called from; not for a root. */
 struct trace_node *tree_parent(const struct thread *thread, const struct trace_node *node);
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Hand-written functions hand flags over where their bodies are copied as they did: as results, by calls,
-# jumps, pointers, and across images.
+# Hand-written functions hand flags over where bodies are copied as they did: as results, by calls, jumps,
+# pointers, and across images.
 . "$(dirname "$0")/lib.sh"
 
 for options in '' '-no-pie' '-Wl,-z,now'; do
@@ -34,12 +34,11 @@ not_copied()
             "$(awk -F '\t' -v name="$function" '$5 == name { print $3, $6 }' list)" "hooked flags"
     done
 }
-not_copied flags pick pick_bare pick_at_end pick_in_call pick_by_pointer pick_by_pointer_bare pick_by_jump \
-    pick_by_condition pick_by_call keeps keeps_too takes takes_in_call takes_in_fact is_taken \
-    ask_by_jump_with_flags ask_by_condition_with_flags
-not_copied libflags.so pick_in_library pick_by_own_name
-# Flags that only callers have set, and that nobody is handed, bar nothing.
-for function in main ask_by_argument; do
+not_copied flags ask ask_by_pointer ask_library ask_across keeps keeps_too takes takes_in_call \
+    ask_by_argument ask_by_argument_in_call ask_by_jump_with_flags ask_by_condition_with_flags
+not_copied libflags.so ask_by_own_name ask_by_own_slot
+# Flags that a function leaves, or is given, bar it from nothing: nothing stands where it begins and ends.
+for function in main pick pick_bare pick_by_jump pick_by_condition pick_by_call takes_in_fact is_taken; do
     equal "$function" "$(instrument --list --how=copy native/flags |
         awk -F '\t' -v name="$function" '$5 == name { print $4 }')" copied
 done

@@ -65,9 +65,6 @@ contains <(readelf --wide --section-headers instrumented/names) "\\[ *$(<section
 build names copy_names.c
 instrumented names --how=copy
 strip -o stripped instrumented/names
-build static copy_names.c -static -Wno-all
-instrumented static --how=copy
-equal "symbols of alpha in a static program" "$(nm instrumented/static | grep -c ' alpha$')" 2
 build counted copy_names.c -Wl,--emit-relocs
 instrumented counted --how=copy
 equal "symbols of alpha that relocations count" "$(nm instrumented/counted | grep -c ' alpha$')" 1

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Contexts beside frames, in calls that are not as usual: they do the same as natively.
+# Calls that copies count and that are not as usual do the same as natively.
 . "$(dirname "$0")/lib.sh"
 
 # both COMMAND…: natively and instrumented, alone and recorded.
@@ -54,7 +54,7 @@ int main(void)
 }
 SOURCE
 build stacks "$work/stacks.c"
-instrumented stacks --how=frames
+instrumented stacks --how=copy
 both ./stacks
 
 # A call by a pointer that finds thread-local storage keeps all registers but rax, r11 too.
@@ -87,8 +87,8 @@ int main(void)
 SOURCE
 build libstorage.so "$work/storage.c" -shared -fPIC -mtls-dialect=gnu2
 build user "$work/user.c" -Lnative -lstorage "-Wl,-rpath,\$ORIGIN"
-instrumented libstorage.so --how=frames
-instrumented user --how=frames
+instrumented libstorage.so --how=copy
+instrumented user --how=copy
 both ./user
 
 # A call of what is no code, or of code that cannot be read, ends as natively: at that address.
@@ -138,7 +138,7 @@ int main(void)
 }
 SOURCE
 build nowhere "$work/nowhere.c"
-instrumented nowhere --how=frames
+instrumented nowhere --how=copy
 both ./nowhere
 
 # Assembly gives flags to what it calls.
@@ -164,5 +164,5 @@ int main(void)
 }
 SOURCE
 build flags "$work/flags.c"
-instrumented flags --how=frames
+instrumented flags --how=copy
 both ./flags

@@ -1,20 +1,20 @@
 #!/bin/bash
-# Contexts beside frames: programs that do what is hard on them, recorded with copies that count
+# Calls that copies count: programs that do what is hard on their contexts, recorded with copies that count
 # their own calls and with prologues, and compared context by context (tests/campaigns/tree_compare.c).
 # They do the same as natively, too.
 # needs: g++
 . "$(dirname "$0")/lib.sh"
 
 rm -r instrumented # a link to one of these
-mkdir prologue frames
+mkdir prologue copy
 options=()
 
-# hooked NAME…: prologue/NAME and frames/NAME from native/NAME.
+# hooked NAME…: prologue/NAME and copy/NAME from native/NAME.
 hooked()
 {
     local name how
     for name; do
-        for how in prologue frames; do
+        for how in prologue copy; do
             instrument "native/$name" -o "$how/$name" --overwrite --how=$how >/dev/null
         done
     done
@@ -46,12 +46,12 @@ natively()
 runs()
 {
     natively "$@"
-    ln -sfn frames instrumented
+    ln -sfn copy instrumented
     run instrumented "$@"
     compare_runs "$*, without a service"
-    one frames none "$@"
-    one frames adaptive "$@"
-    one frames exact "$@"
+    one copy none "$@"
+    one copy adaptive "$@"
+    one copy exact "$@"
 }
 
 # same_tree COMMAND…: and has the same contexts with as many calls.
@@ -59,8 +59,8 @@ same_tree()
 {
     runs "$@"
     one prologue none "$@"
-    counted_in_copies frames.none/*.bin || fail "$*, none: no call was counted in a copy"
-    counted_in_copies frames.adaptive/*.bin || fail "$*, adaptive: no call was counted in a copy"
+    counted_in_copies copy.none/*.bin || fail "$*, none: no call was counted in a copy"
+    counted_in_copies copy.adaptive/*.bin || fail "$*, adaptive: no call was counted in a copy"
     compare_trees "$*" none
     compare_trees "$*" adaptive
     compare_trees "$*" exact
@@ -68,7 +68,7 @@ same_tree()
 
 compare_trees()
 {
-    "$BUILD/tests/campaigns/tree_compare" --ignore-ends prologue.none "frames.$2" >differences ||
+    "$BUILD/tests/campaigns/tree_compare" --ignore-ends prologue.none "copy.$2" >differences ||
         { cat differences >&2; fail "$1, $2: contexts differ"; }
     echo "$1, $2: $(tail -n 1 differences)"
 }
@@ -528,7 +528,7 @@ for name in other inter; do
 done
 build libforeign.so "$work/foreign.c" -w -shared -fPIC -I"$work"
 hooked libother.so libinter.so work1.so work2.so
-for how in prologue frames; do
+for how in prologue copy; do
     cp native/libforeign.so $how
 done
 while read -r name flags; do

@@ -1,5 +1,5 @@
 #!/bin/bash
-# umbra record --how=frames: callers of copies count, and each context has the calls that it has with
+# umbra record --how=copy: callers of copies count, and each context has the calls that it has with
 # hooks in prologues: by name, through pointers, from the C library, in threads, after longjmp and fork.
 # The cache keeps what is instrumented in one way apart from the other.
 # needs: gcc
@@ -100,9 +100,9 @@ recorded_by()
 # as_with_prologues TIMING
 as_with_prologues()
 {
-    recorded_by frames "$1"
-    [[ $1 == exact ]] || counted_in_copies frames.data/traces/*.bin || fail "$1: no call was counted in a copy"
-    diff prologue.contexts frames.contexts >differences ||
+    recorded_by copy "$1"
+    [[ $1 == exact ]] || counted_in_copies copy.data/traces/*.bin || fail "$1: no call was counted in a copy"
+    diff prologue.contexts copy.contexts >differences ||
         fail "$1: contexts differ: $(<differences)"
 }
 
@@ -122,7 +122,7 @@ umbra cache >said
 contains said ': 2 files,'
 
 echo '-- what is no way is refused, by name'
-umbra record --how=frame -o none.data -- ./calls 2>said && fail 'it is not refused'
-equal 'it is refused' "$(<said)" 'umbra: --how=frame: expected prologue, copy, frames or auto'
-instrument --how=frame calls -o none 2>said && fail 'instrument does not refuse it'
-contains said 'frame: expected --how=copy, frames, prologue or auto'
+umbra record --how=copies -o none.data -- ./calls 2>said && fail 'it is not refused'
+equal 'it is refused' "$(<said)" 'umbra: --how=copies: expected prologue, copy or auto'
+instrument --how=copies calls -o none 2>said && fail 'instrument does not refuse it'
+contains said 'copies: expected --how=copy, prologue or auto'

@@ -23,7 +23,7 @@ int main(int count, char **arguments)
     return called(count) == 2 ? 7 : 1;
 }
 END_OF_SOURCE
-for how in '' --how=copy --how=frames; do
+for how in '' --how=copy; do
     for kind in '-static' '-static-pie'; do
         # shellcheck disable=SC2086
         gcc -O1 $kind reads.c -o reads

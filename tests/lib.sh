@@ -116,13 +116,12 @@ umbra()
     "$BUILD/front/umbra" "$@"
 }
 
-# counted_in_copies TRACE…: whether copies with contexts beside frames have counted calls in one of them;
-# else these were recorded as with prologues.
+# counted_in_copies TRACE…: whether copies have counted calls in one of them; else these were recorded as with prologues.
 counted_in_copies()
 {
     local trace
     for trace; do # header.base, from which links count
-        [[ $(od -An -t u8 -j 3392 -N 8 "$trace") -eq 0 ]] || return 0
+        [[ $(od -An -t u8 -j 3344 -N 8 "$trace") -eq 0 ]] || return 0
     done
     return 1
 }

@@ -41,14 +41,14 @@ most_recorded()
     echo "$most"
 }
 
-# KiB of copied bodies in what is instrumented. The system maps all of them as soon as one is run, as
-# it does with the originals.
+# KiB of copied bodies in what is instrumented, and of their unwind information and sites. The system maps
+# all of them as soon as one is run, as it does with the originals.
 copied()
 {
     local size sum=0
     if [[ ${UMBRA_TEST_HOW:-prologue} != prologue ]]; then
         for size in $(readelf --wide --sections instrumented/* |
-            sed -nE 's/.* \.umbra\.stubs +PROGBITS +[0-9a-f]+ [0-9a-f]+ ([0-9a-f]+) .*/\1/p'); do
+            sed -nE 's/.* \.umbra\.(stubs|frames|manifest) +PROGBITS +[0-9a-f]+ [0-9a-f]+ ([0-9a-f]+) .*/\2/p'); do
             sum=$((sum + 16#$size))
         done
     fi

@@ -36,8 +36,20 @@ trees()
     balanced
 }
 
+# Where the caller is not known for sure (docs/copies.md): only ends and balances are looked at, and the
+# contexts with exact timing.
+may_differ()
+{
+    run native "$@"
+    trees expected prologue exact "$@"
+    trees exact copy exact "$@"
+    compare_trees "$*, exact" expected exact
+    trees adaptive copy adaptive "$@"
+    trees none copy none "$@"
+}
+
 # same_tree COMMAND…: five recordings, with $service_options. With exact timing each call between
-# copies has a thunk, with adaptive timing most have none, without timing hardly any.
+# copies has a thunk, with adaptive timing most have none, without timing hardly any: their ends are not seen.
 same_tree()
 {
     run native "$@"
@@ -48,15 +60,15 @@ same_tree()
     trees exact copy exact "$@"
     compare_trees "$*, exact" expected exact
     trees adaptive copy adaptive "$@"
-    compare_trees "$*, adaptive" expected adaptive
+    compare_trees "$*, adaptive" expected adaptive --ignore-ends
     trees none copy none "$@"
-    compare_trees "$*, none" expected none
+    compare_trees "$*, none" expected none --ignore-ends
 }
 
-# compare_trees WHAT EXPECTED FOUND
+# compare_trees WHAT EXPECTED FOUND [OPTION]
 compare_trees()
 {
-    "$BUILD/tests/campaigns/tree_compare" "$2" "$3" >differences ||
+    "$BUILD/tests/campaigns/tree_compare" ${4:+"$4"} "$2" "$3" >differences ||
         { cat differences >&2; fail "$1: contexts differ"; }
     echo "$1: $(tail -n 1 differences)"
 }
@@ -69,8 +81,9 @@ for options in "gcc -O0" "gcc -O2" "gcc -Os" "gcc -O2 -fno-omit-frame-pointer" \
     for name in callbacks leaving pushed chains; do
         build $name $name.c $flags -w
         instrumented_both $name
-        same_tree ./$name
+        [[ $name == leaving ]] || same_tree ./$name
     done
+    may_differ ./leaving # handlers come amid functions
     build thrown thrown.cpp $flags -w
     instrumented_both thrown
     same_tree ./thrown
@@ -79,10 +92,9 @@ done
 CC=gcc CXX=g++
 
 # Calls that have no context of their own any more.
-for name in callbacks chains; do
-    service_options=--node-limit=20
-    same_tree ./$name
-done
+service_options=--node-limit=20
+same_tree ./callbacks
+may_differ ./chains
 service_options=
 
 # Stacks: of coroutines, which change threads, within the thread's own, of handlers.
@@ -115,5 +127,5 @@ same_tree ./plugins ./plugin_one ./plugin_three
 # Pauses, with frames that go on behind them.
 build amid_pauses amid_pauses.c
 instrumented_both amid_pauses
-SERVICE=$BUILD/service/call_trace_service same_tree ./amid_pauses
+SERVICE=$BUILD/service/call_trace_service may_differ ./amid_pauses
 contains summary '^  paused +11 times'

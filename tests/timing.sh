@@ -44,7 +44,7 @@ for timing in exact adaptive; do
     equal "calls of rarely_slow" "$(calls_of rarely_slow)" 1000000
 done
 # Copies see no ends: of a call that is slow once in a million they know nothing, of jumps all.
-instrumented spins --overwrite --how=frames
+instrumented spins --overwrite --how=copy
 timed adaptive spins
 counted_in_copies traces/*.bin || fail "no call was counted in a copy"
 while read -r name ns; do

@@ -25,7 +25,7 @@ same_counts()
     rm -rf traces
     ln -sfn none traces
     balanced
-    "$BUILD/tests/campaigns/tree_compare" exact none >differences ||
+    "$BUILD/tests/campaigns/tree_compare" "${compared[@]}" exact none >differences ||
         { cat differences >&2; fail "$*: contexts differ from those of exact timing"; }
     untimed none/*.bin
     echo "$*: $(tail -n 1 differences)"
@@ -116,7 +116,7 @@ without_clock()
     exec 3>&-
     contains said '^round 1: '
     ./untimed traces/*.bin >figures
-    contains figures ' 0 timed, 0 with times, 0 past their turn, [1-9][0-9]+ far from it$'
+    contains figures ' 0 timed, 0 with times, 0 past their turn, [1-9][0-9]* far from it$'
     echo "$1: $(<figures)"
     balanced
     clockless_counts "$1"
@@ -125,7 +125,10 @@ without_clock()
 for how in prologue copy; do
     instrumented clockless --how=$how
     without_clock "$how"
-    for name in callbacks chains leaving forks carried tail_calls deep thrown; do
+    names=(callbacks chains forks carried tail_calls deep thrown) compared=()
+    # Copies do not see ends, nor amid which function a handler comes (docs/copies.md).
+    if [[ $how == prologue ]]; then names+=(leaving); else compared=(--ignore-ends); fi
+    for name in "${names[@]}"; do
         instrumented $name --how=$how
         same_counts ./$name
     done

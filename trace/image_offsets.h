@@ -12,10 +12,4 @@
 #define STUB_HEADER_DISTANCE (-13) /* int32 */
 #define STUB_INDEX           (-9)  /* uint32: place in the manifest */
 
-/* From a copied function's key (docs/copies.md). */
-#define COPY_HEADER 0  /* int32: distance to the image header */
-#define COPY_INDEX  4  /* uint32: as STUB_INDEX */
-#define COPY_BODY   8  /* int32: distance to the stub's body */
-#define COPY_START  12 /* uint32: distance to the first instruction */
-
 #endif

@@ -63,7 +63,7 @@
 #include <stdint.h>
 
 #define TRACE_MAGIC        "UMBRATRC"
-#define TRACE_VERSION      5
+#define TRACE_VERSION      6
 #define TRACE_HEADER_SIZE  4096u
 #define TRACE_BLOCK_SIZE   4096u
 #define TRACE_UNIT         64u
@@ -203,18 +203,12 @@ struct trace_header {
     uint64_t hook __attribute__((aligned(64)));
     uint64_t entry;
 
-    /* The agent's routines that copied bodies call (docs/copies.md). */
-    struct trace_copy_hooks {
-        uint64_t on_entry, on_leaf, on_exit, on_leave, on_jump;
-        uint64_t thread; /* where a thread has its state's address, from the thread pointer; or 0 */
-    } copies;
-
     /* Where the trace's first byte is in the process, from which addresses in links count
        (struct trace_link); 0: there are no links. Written before the first of them. */
     uint64_t base;
-    /* What copied bodies with contexts beside their frames go by (docs/copies.md): the agent's slow
-       path, and where a thread has its words for them, from the thread pointer: 0 in a pause, and
-       `words` else, in step with `hook` and `entry`. */
+    /* What copied bodies go by (docs/copies.md): the agent's slow path, and where a thread has its
+       words for them, from the thread pointer: 0 in a pause, and `words` else, in step with `hook` and
+       `entry`. */
     uint64_t on_site, frames, words;
 };
 
@@ -397,7 +391,7 @@ static inline uint64_t trace_node_passed(const struct trace_header *header,
 }
 
 _Static_assert(sizeof(struct trace_header) <= TRACE_HEADER_SIZE, "header fits its page");
-_Static_assert(__builtin_offsetof(struct trace_header, base) == 3392, "tests/lib.sh");
+_Static_assert(__builtin_offsetof(struct trace_header, base) == 3344, "tests/lib.sh");
 _Static_assert(sizeof(struct trace_block) == TRACE_UNIT, "block header is a unit");
 _Static_assert(sizeof(struct trace_thread) == 2 * TRACE_UNIT, "thread record is two units");
 _Static_assert(sizeof(struct trace_node) == TRACE_UNIT, "node is a unit");

@@ -49,7 +49,6 @@ static const char help[] =
     "  --instrument-imports    also hook calls to functions of other images\n"
     "  --how=WAY               hook functions in their prologue (default), or copy their\n"
     "                          bodies where that is certain: copy; instrument --help\n"
-    "                          (experimental: frames, which counts in callers)\n"
     "  --mode=MODE             profile (default), or calltrace: each call with times;\n"
     "                          report: a mode of the grinder\n"
     "  --timing=WAY            time calls: adaptive (default), exact (all) or none\n"

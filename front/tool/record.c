@@ -102,12 +102,12 @@ static void hand_on(struct words *words, const char *name, const char *value)
 
 static void require_how(const char *value)
 {
-    static const char *const ways[] = {"prologue", "copy", "frames", "auto"};
+    static const char *const ways[] = {"prologue", "copy", "auto"};
 
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
         if (!strcmp(value, ways[i]))
             return;
-    say_and_exit(STATUS_USAGE, "--how=%s: expected prologue, copy, frames or auto", value);
+    say_and_exit(STATUS_USAGE, "--how=%s: expected prologue, copy or auto", value);
 }
 
 static void take_option(struct options *options, int code, const char *name)

@@ -1,5 +1,4 @@
 #include "hooks/agent.h"
-#include "hooks/hook_word.h"
 
 #include <asm/prctl.h>
 #include <stdint.h>
@@ -37,8 +36,8 @@ static const uint64_t *behind(char *const *environment)
 /*
  * Before anything else in the process. The stack holds the count of arguments, these, a null, the
  * environment. Returns the program's own entry point. Nothing here may need relocation itself.
- * Where whoever executes the program is not to be trusted, the hook word stays 0: of the agent,
- * nothing but the return that copied bodies end with ever runs again.
+ * Where whoever executes the program is not to be trusted, the hook word stays 0: nothing of the
+ * agent ever runs again.
  */
 HIDDEN uint64_t umbra_embedded_start(const uint64_t *stack)
 {
@@ -49,7 +48,6 @@ HIDDEN uint64_t umbra_embedded_start(const uint64_t *stack)
     for (uint64_t i = 0; i < embedding.pointer_count; i++)
         *(uint64_t *)(pointers[i] + moved) += moved;
     initial_environment = (char *const *)(stack + 1 + stack[0] + 1);
-    hook_word_prepare(hook_word);
     if (trust_vector(behind(initial_environment)))
         *hook_word = embedding.hook + moved;
     /* The kernel makes a segment without bytes writable, whatever its flags are. */

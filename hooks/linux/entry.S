@@ -71,9 +71,9 @@
 
 /* First call into an image since it was loaded: the entry hook as the dynamic linker binds it. */
     .balign 64
-    .globl  umbra_enter_6
-    .type   umbra_enter_6, @function
-umbra_enter_6:
+    .globl  umbra_enter_7
+    .type   umbra_enter_7, @function
+umbra_enter_7:
     .globl  umbra_enter
     .hidden umbra_enter
 umbra_enter:                                /* the same, for the agent itself */
@@ -88,7 +88,7 @@ umbra_enter:                                /* the same, for the agent itself */
     mov     rax, [rsp - 72]
     jmp     [rsp - 64]
     .cfi_endproc
-    .size   umbra_enter_6, . - umbra_enter_6
+    .size   umbra_enter_7, . - umbra_enter_7
 
 /* The hook of images over whose hook word the trace could not be mapped (hook_word.h). */
     hidden_function umbra_record_unless_paused
@@ -167,11 +167,6 @@ uncopied\@:
     jnz     slow_entry\@
 unnoted\@:
     .endif
-    cmp     [rdi + THREAD_JUMP], rsp        /* has a copied body jumped here? */
-    je      slow_entry\@
-    mov     rdx, [rdi + THREAD_CALLER]      /* or has one called, more recently? */
-    cmp     rdx, [rsi + RECORD_SLOT]
-    jb      from_copy\@
     callee_key                              /* the context (parent, call site, function) */
 8:  hinted_context search\@, [rsp]
     mov     rdx, [rsp]
@@ -350,24 +345,9 @@ leaf\@:                                     /* no thunk unless it is timed */
 choose\@:                                   /* timed, for a gap of calls; the next gap */
     add     edx, [rax + NODE_NEXT]
     put_off_if_never untimed\@
-4:  choose_gap [rsi + RECORD_WEIGHT]
+4:  choose_gap
     jmp     2b
     .endif
-
-from_copy\@:                                /* its frame's context, if it is live */
-    cmp     rdx, rsp
-    jbe     slow_entry\@
-    mov     rax, [rdi + THREAD_SHADOW]
-    test    rax, rax                        /* none yet, or none to be had */
-    jz      slow_entry\@
-    lea     rax, [rax + SHADOW_SCALE * rdx]
-    mov     rdx, [rdx]
-    cmp     rdx, [rax + SHADOW_RET]
-    jne     slow_entry\@
-    mov     rax, [rax + SHADOW_NODE]
-    mov     eax, [rax + NODE_CONTEXT]
-    key_of_callee
-    jmp     8b
 
 other_site\@:                               /* of the same key */
     mov     rdx, [rax + NODE_PARENT]

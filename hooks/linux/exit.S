@@ -77,7 +77,7 @@ noticed\@:                                  /* timed; else a tick went by: it ma
     test    rax, rax
     js      slow_exit\@
     mov     [rsp - 40], rdx
-    add_timed_call [rcx+RECORD_NODE], [rcx+RECORD_T0], [rcx+RECORD_WEIGHT]
+    add_timed_call
     count_exit
     restore_note
     mov     rdx, [rsp - 40]

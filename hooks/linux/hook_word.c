@@ -8,12 +8,6 @@
 
 #define MOST_PAGES 4096
 
-/* The same in all threads. */
-static uint64_t thread_offset(void)
-{
-    return frame_words_offset() - SLOT_FRAMES;
-}
-
 extern void umbra_site(void) __attribute__((visibility("hidden")));
 extern void umbra_site_by_stub(void) __attribute__((visibility("hidden")));
 
@@ -34,36 +28,6 @@ static void set_sites(struct trace_header *header, void (*on_site)(void), uint64
 }
 
 extern void umbra_record_unless_paused(void) __attribute__((visibility("hidden")));
-/* What copied bodies call (copies.S), where calls are recorded in this way. */
-#define COPY_HOOKS(way, has_frames, exit, leave, jump)                                             \
-    extern void umbra_copy_entry_##way(void) __attribute__((visibility("hidden")));                \
-    extern void umbra_copy_leaf_##way(void) __attribute__((visibility("hidden")));                 \
-                                                                                                   \
-    static struct trace_copy_hooks hooks_##way(void)                                               \
-    {                                                                                              \
-        return (struct trace_copy_hooks){                                                          \
-            .on_entry = (uint64_t)umbra_copy_entry_##way,                                          \
-            .on_leaf = (uint64_t)umbra_copy_leaf_##way,                                            \
-            .on_exit = (uint64_t)(exit),                                                           \
-            .on_leave = (uint64_t)(leave),                                                         \
-            .on_jump = (uint64_t)(jump),                                                           \
-            .thread = (has_frames) ? thread_offset() : 0,                                          \
-        };                                                                                         \
-    }
-
-extern void umbra_copy_entry_first(void) __attribute__((visibility("hidden")));
-extern void umbra_copy_pass(void) __attribute__((visibility("hidden")));
-extern void umbra_copy_exit_adaptive(void) __attribute__((visibility("hidden")));
-extern void umbra_copy_exit_exact(void) __attribute__((visibility("hidden")));
-extern void umbra_copy_leave_adaptive(void) __attribute__((visibility("hidden")));
-extern void umbra_copy_jump_adaptive(void) __attribute__((visibility("hidden")));
-extern void umbra_copy_leave_exact(void) __attribute__((visibility("hidden")));
-extern void umbra_copy_jump_exact(void) __attribute__((visibility("hidden")));
-COPY_HOOKS(adaptive, true, umbra_copy_exit_adaptive, umbra_copy_leave_adaptive,
-           umbra_copy_jump_adaptive)
-COPY_HOOKS(exact, true, umbra_copy_exit_exact, umbra_copy_leave_exact, umbra_copy_jump_exact)
-COPY_HOOKS(events, false, umbra_copy_pass, umbra_copy_pass, umbra_copy_pass)
-COPY_HOOKS(unless_paused, false, umbra_copy_pass, umbra_copy_pass, umbra_copy_pass)
 
 /* entry.S: where that one goes on. */
 void *umbra_session_entry __attribute__((visibility("hidden")));
@@ -96,9 +60,6 @@ void hook_words_begin(void *entry)
     uint32_t paused;
 
     umbra_session_entry = entry;
-    header->copies = session.has_events    ? hooks_events()
-                     : session.is_adaptive ? hooks_adaptive()
-                                           : hooks_exact();
     if (session.is_adaptive)
         set_sites(header, umbra_site, frame_words_offset(), true);
     else
@@ -118,19 +79,11 @@ static bool share(uint64_t page)
     return trace && pages_replace((void *)page, trace, IMAGE_HOOK_PAGE);
 }
 
-static struct trace_copy_hooks no_copy_hooks(void)
-{
-    uint64_t first = (uint64_t)umbra_copy_entry_first, nothing = (uint64_t)umbra_copy_pass;
-
-    return (struct trace_copy_hooks){first, first, nothing, nothing, nothing, 0};
-}
-
 /* What a page has that the trace does not lie over. */
 static void fill_private(char *page, bool is_recorded)
 {
     struct trace_header *header = (struct trace_header *)page;
 
-    header->copies = is_recorded ? hooks_unless_paused() : no_copy_hooks();
     set_sites(header, umbra_site_by_stub, idle_words_offset(), is_recorded);
     __atomic_store_n(&header->hook, is_recorded ? (uint64_t)umbra_record_unless_paused : 0,
                      __ATOMIC_RELEASE);
@@ -171,18 +124,6 @@ void hook_word_bind(struct image_header *image, void *hook)
         return;
     }
     fill_private((char *)page, hook != 0);
-}
-
-void hook_word_prepare(uint64_t *word)
-{
-    struct trace_header *header = (struct trace_header *)((char *)word - IMAGE_HOOK_IN_PAGE);
-
-    header->copies = no_copy_hooks();
-}
-
-void hook_word_pass(struct image_header *image)
-{
-    hook_word_prepare((uint64_t *)((uint64_t)image - image->header_rva + image->hook_rva));
 }
 
 static bool is_of_trace(uint64_t page, uint64_t created)

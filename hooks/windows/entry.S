@@ -147,7 +147,7 @@ thunk_frame:                                /* thunkstash/windows/range.c has th
     .seh_endproc
 
 /* First call into an image since it was loaded: the entry hook as the loader binds it. */
-    leaf_begin umbra_enter_6
+    leaf_begin umbra_enter_7
     save_flags_and_work_registers
     mov     [rsp - 88], rcx
     lea     rdi, [rip + umbra_pass]
@@ -237,7 +237,7 @@ leaf\@:                                     /* no thunk unless it is timed */
 choose\@:                                   /* timed, for a gap of calls */
     add     edx, [rax + NODE_NEXT]
     put_off_if_never untimed\@
-5:  choose_gap [rsi + RECORD_WEIGHT]
+5:  choose_gap
     jmp     2b
     .endif
 
@@ -333,7 +333,7 @@ entry_is_slow:
 noticed\@:                                  /* timed; else a tick went by: it may have taken long */
     test    rax, rax
     js      slow\@
-    add_timed_call [rcx+RECORD_NODE], [rcx+RECORD_T0], [rcx+RECORD_WEIGHT]
+    add_timed_call
     jmp     1b
     add_long_timed_call
     .endif

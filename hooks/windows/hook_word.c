@@ -15,11 +15,6 @@ void hook_word_bind(struct image_header *image, void *hook)
     __atomic_store_n(&image->entry_hook, (uint64_t)hook, __ATOMIC_RELEASE);
 }
 
-void hook_word_pass(struct image_header *image)
-{
-    (void)image;
-}
-
 void hook_words_begin_in_child(void)
 {
 }

@@ -13,19 +13,12 @@
  *      lua5.4: 7210 calls and exits; one dead at 6513 (90.3%), two at 5701 (79.1%)
  *
  * -lv: also a line for each.
- *
- * flow_check -r FILE...: which functions' flags are results instead, how that is known
- * (flow_results.h), and what reads flags behind calls whose targets are not known:
- *
- *      libx264.so.164: 12 of 3714 functions return flags: 10 called, 2 handed-on; 0 calls of
- * unknown ones 2f9a10 called x264_8_trellis_bnode_0
  */
 #include "rewriter/base/input_file.h"
 #include "rewriter/code/decode.h"
 #include "rewriter/copy/copy_choose.h"
 #include "rewriter/elf/elf_copies.h"
 #include "rewriter/flow/flow_registers.h"
-#include "rewriter/flow/flow_results.h"
 #include "rewriter/patch/patch_decide.h"
 #include "support/memory.h"
 
@@ -128,44 +121,6 @@ static void check(const char *path, const struct elf_image *elf, const struct el
     getrusage(RUSAGE_SELF, &usage);
     printf("%.2f s, and %.2f s for pointers and landing pads; peak %ld MB\n", now() - read,
            read - begin, usage.ru_maxrss >> 10);
-    copy_source_free(&pointers);
-}
-
-static void print_results(const char *path, const struct flow_results *results,
-                          const struct function_list *functions)
-{
-    size_t counts[FLOW_RESULTS] = {0}, sum = 0;
-
-    for (size_t i = 0; i < functions->count; i++)
-        counts[results->items[i]]++;
-    for (int i = 1; i < FLOW_RESULTS; i++)
-        sum += counts[i];
-    printf("%s: %zu of %zu functions return flags:", path, sum, functions->count);
-    for (int i = 1; i < FLOW_RESULTS; i++)
-        printf(" %zu %s%s", counts[i], flow_result_word(i), i + 1 < FLOW_RESULTS ? "," : ";");
-    printf(" %zu calls of unknown ones\n", results->call_count);
-    for (size_t i = 0; i < functions->count; i++)
-        if (results->items[i])
-            printf("  %" PRIx64 " %s %s\n", functions->items[i].address,
-                   flow_result_word(results->items[i]),
-                   functions->items[i].name ? functions->items[i].name : "");
-    for (size_t i = 0; i < results->call_count; i++)
-        printf("  %" PRIx64 " behind a call %s\n", results->calls[i].address,
-               results->calls[i].slot ? "of an import" : "by a pointer");
-}
-
-static void check_results(const char *path, const struct elf_image *elf,
-                          const struct elf_code *code, const struct patch_plan *plan)
-{
-    struct copy_source pointers = {0};
-    struct flow_results results;
-    struct flow_source source;
-
-    elf_copies_source(&pointers, code, elf);
-    source = copy_source_settle(&pointers, plan);
-    flow_results_find(&results, &source);
-    print_results(path, &results, &code->functions);
-    flow_results_free(&results);
     copy_source_free(&pointers);
 }
 
@@ -313,9 +268,7 @@ static bool check_file(const char *path, const char *option)
                                .end = image.end};
     if (code.functions.count && !code.map.is_exhausted) {
         patch_decide(&plan);
-        if (strcmp(option, "-r") == 0)
-            check_results(path, &image, &code, &plan);
-        else if (option[1] == 'l')
+        if (option[1] == 'l')
             check_registers(path, &image, &code, &plan, strcmp(option, "-lv") == 0);
         else
             check(path, &image, &code, &plan, strcmp(option, "-v") == 0);

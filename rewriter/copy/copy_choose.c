@@ -2,7 +2,7 @@
 
 #include "rewriter/copy/copy_tables.h"
 #include "rewriter/copy/copy_trampolines.h"
-#include "rewriter/flow/flow_results.h"
+#include "rewriter/flow/flow_keepers.h"
 #include "support/memory.h"
 #include "support/progress.h"
 #include "support/sorted.h"
@@ -25,7 +25,6 @@ static void find_parts(struct copy_plan *plan, const struct function_list *funct
 {
     plan->count = functions->count;
     plan->doubts = memory_zeroed(functions->count, sizeof *plan->doubts);
-    plan->is_joined = memory_zeroed(functions->count, sizeof *plan->is_joined);
     for (size_t i = 0; i < functions->count; i++)
         if (!is_part(functions, &functions->items[i]))
             plan->doubts[i] = COPY_NO_PART;
@@ -88,16 +87,14 @@ static const struct function *entered_by(const struct copy_plan *plan,
     return to;
 }
 
-/* What stands in place of `ret` changes flags. */
-static void doubt_results(struct planning *planning)
+static void doubt_keepers(struct planning *planning)
 {
-    struct flow_results results;
+    bool *is_keeper = flow_keepers_find(&planning->source);
 
-    flow_results_find(&results, &planning->source);
     for (size_t i = 0; i < planning->plan->count; i++)
-        if (results.items[i] != RESULT_NONE)
+        if (is_keeper[i])
             doubt_part(planning->plan, i, FLOW_FLAGS);
-    flow_results_free(&results);
+    free(is_keeper);
 }
 
 /* Jumps from code that is no part of what may be copied. */
@@ -187,7 +184,6 @@ static void join_families(struct planning *planning)
         uint32_t part = (uint32_t)(to - functions->items);
 
         family_join(planning, link->part, part);
-        planning->plan->is_joined[part] = true;
         if (planning->plan->doubts[part] == FLOW_CERTAIN &&
             !address_set_has(&survey->starts, link->target))
             doubt_part(planning->plan, link->part, FLOW_MISALIGNED);
@@ -293,7 +289,7 @@ void copy_plan_make(struct copy_plan *plan, const struct patch_plan *patches,
     doubt_overlaps(plan, functions);
     doubt_called(plan, patches);
     doubt_entered(plan, patches);
-    doubt_results(&planning);
+    doubt_keepers(&planning);
     copy_trampolines_begin(plan, patches);
     examine_all(&planning);
     doubt_redirected(&planning);
@@ -302,8 +298,6 @@ void copy_plan_make(struct copy_plan *plan, const struct patch_plan *patches,
     copy_trampolines_settle(&planning);
     copy_tables_settle(&planning);
     plan->families = planning.family;
-    if (!plan->has_frames)
-        return;
     find_registers(&planning);
     plan->import_count = planning.source.import_count;
     plan->imports = memory_zeroed(plan->import_count, sizeof *plan->imports);

@@ -1,7 +1,6 @@
 #include "rewriter/copy/copy_emit.h"
 
 #include "rewriter/code/decode_plain.h"
-#include "rewriter/copy/copy_depth.h"
 #include "rewriter/copy/copy_survey.h"
 #include "rewriter/copy/frame_code.h"
 #include "rewriter/flow/flow_imports.h"
@@ -14,10 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COPY_ALIGNMENT   16
-#define SHARED_ALIGNMENT 64
-#define COPY_LIMIT       (3u << 29) /* bytes of stubs and copies */
-#define INT3             0xcc
+#define COPY_ALIGNMENT 16
+#define COPY_LIMIT     (3u << 29) /* bytes of stubs and copies */
+#define INT3           0xcc
 
 #define X86_CALL          0xe8
 #define X86_JUMP          0xe9
@@ -31,8 +29,7 @@ struct emission {
     struct redirect *redirects; /* ascending by field */
     ZydisDecoder decoder;
     struct copy_slots slots;
-    struct copy_depth depth;
-    struct frame_code *frames; /* null: contexts do not lie beside frames */
+    struct frame_code *frames;
     size_t part;
 };
 
@@ -140,13 +137,6 @@ static const struct function *copied(const struct emission *emission,
                : NULL;
 }
 
-/* How far the function's own slot is above that of what it calls, if that is the same each time. */
-static void put_mark(struct emission *emission)
-{
-    if (emission->depth.now != DEPTH_UNKNOWN)
-        copy_put_mark(emission->writer, (uint32_t)emission->depth.now + sizeof(uint64_t));
-}
-
 /* mov r11, [slot] */
 static void put_load_slot(struct copy_writer *writer, uint64_t slot)
 {
@@ -184,10 +174,8 @@ static const struct function *counted(const struct emission *emission,
 {
     const struct function *callee = copied(emission, function);
 
-    return emission->frames && callee &&
-                   !frame_code_has_room(emission->frames, (uint32_t)emission->part)
-               ? NULL
-               : callee;
+    return callee && frame_code_has_room(emission->frames, (uint32_t)emission->part) ? callee
+                                                                                     : NULL;
 }
 
 /* The slot that a call or jump goes through, by a stub of the linker's or by itself; 0: none. */
@@ -264,6 +252,7 @@ static bool put_site(struct emission *emission, const struct source *source,
     struct frame_place place = {
         .slot = copy_slot_at(&emission->slots, address),
         .part = (uint32_t)emission->part,
+        .original = address,
         .dead = source->at->flow == FLOW_CONDITION ? flow_registers_dead_taken(registers, address)
                                                    : flow_registers_dead(registers, address),
         .is_tail = is_tail,
@@ -281,21 +270,16 @@ static void emit_call(struct emission *emission, const struct source *source)
 {
     const struct instruction *at = source->at;
     const struct function *callee = NULL;
-    bool is_pointer = false;
 
     if (at->flow == FLOW_CALL)
         callee = counted(emission, function_list_at(emission->patches->functions, at->target));
-    if (emission->frames)
-        is_pointer = put_site(emission, source, callee, false);
-    if (is_pointer)
+    if (put_site(emission, source, callee, false))
         copy_put(emission->writer, "\x41\xff\xd3", 3); /* call r11 */
     else if (callee)
         copy_put_entry(emission->writer, "\xe8", 1, callee->address);
     else
         put_leaving(emission->writer, source);
     copy_note_site(emission->writer, at->address + at->length);
-    if (!emission->frames)
-        put_mark(emission);
 }
 
 static void put_pointer_jump(struct copy_writer *writer)
@@ -305,13 +289,7 @@ static void put_pointer_jump(struct copy_writer *writer)
 
 static void emit_indirect_exit(struct emission *emission, const struct source *source)
 {
-    bool is_pointer = false;
-
-    if (emission->frames)
-        is_pointer = put_site(emission, source, NULL, true);
-    else
-        copy_put_leaving(emission->writer, false);
-    if (is_pointer)
+    if (put_site(emission, source, NULL, true))
         put_pointer_jump(emission->writer);
     else
         put_leaving(emission->writer, source);
@@ -321,13 +299,8 @@ static void emit_exit(struct emission *emission, const struct source *source)
 {
     const struct function *callee =
         counted(emission, copy_way_callee(emission->patches->functions, source->at->target));
-    bool is_pointer = false;
 
-    if (emission->frames)
-        is_pointer = put_site(emission, source, callee, true);
-    else
-        copy_put_leaving(emission->writer, callee != NULL);
-    if (is_pointer)
+    if (put_site(emission, source, callee, true))
         put_pointer_jump(emission->writer);
     else if (callee)
         copy_put_entry(emission->writer, "\xe9", 1, callee->address);
@@ -400,31 +373,6 @@ static bool is_indirect_exit(struct emission *emission, const struct instruction
            copy_slot_serves_jump(copy_slot_at(&emission->slots, at->address));
 }
 
-/* A leaf ends unnoticed, unless what has a frame may go on in it:
- *
- *      f:  ...                 leaf:  ...
- *          jmp  1f             1:     lea  eax, [rdi + 1]
- *                                     ret
- */
-static bool is_of_leaf(const struct emission *emission)
-{
-    const struct function_list *functions = emission->patches->functions;
-    const struct function *function = &functions->items[emission->part];
-
-    return function->is_leaf && function->reason != PATCH_FRAGMENT &&
-           !emission->plan->is_joined[emission->part];
-}
-
-/* ret, which may have a prefix, or what ends all. */
-static void emit_end(struct emission *emission, const struct source *source)
-{
-    if (source->at->zydis.mnemonic == ZYDIS_MNEMONIC_RET && !emission->frames &&
-        !is_of_leaf(emission))
-        copy_put_exit(emission->writer);
-    else
-        put_same(emission->writer, source);
-}
-
 static void emit_instruction(struct emission *emission, const struct instruction *at,
                              const uint8_t *bytes)
 {
@@ -451,47 +399,6 @@ static void emit_instruction(struct emission *emission, const struct instruction
     default:
         put_same(emission->writer, &source);
         break;
-    case FLOW_END:
-        emit_end(emission, &source);
-        break;
-    }
-}
-
-static void add_move(struct copy_set *set, size_t from, size_t to)
-{
-    set->moves = memory_grow(set->moves, set->move_count, &set->move_room, sizeof *set->moves);
-    set->moves[set->move_count++] = (struct copy_move){(uint32_t)from, (uint32_t)to};
-}
-
-static void follow_depth(struct copy_depth *depth, const struct function *function,
-                         const struct instruction *at, const uint8_t *bytes)
-{
-    size_t target = at->target - function->address;
-
-    switch (at->flow) {
-    case FLOW_CALL:
-    case FLOW_INDIRECT_CALL:
-        depth->body = depth->now;
-        break;
-    case FLOW_CONDITION:
-    case FLOW_LOOP:
-        copy_depth_branch(depth, target);
-        break;
-    case FLOW_JUMP:
-        copy_depth_branch(depth, target);
-        copy_depth_end(depth);
-        break;
-    case FLOW_INDIRECT_JUMP:
-        if (depth->now) /* by a table, not a tail call */
-            depth->body = depth->now;
-        copy_depth_end(depth);
-        break;
-    case FLOW_END:
-        copy_depth_end(depth);
-        break;
-    default:
-        copy_depth_pass(depth, bytes, at->length);
-        break;
     }
 }
 
@@ -501,44 +408,36 @@ static bool emit_instructions(struct emission *emission, const struct function *
 {
     struct copy_writer *writer = emission->writer;
     struct instruction at = {.address = function->address};
-    struct copy_depth *depth = &emission->depth;
 
-    copy_depth_begin(depth, function->end - function->address);
     for (; at.address < function->end; at.address += at.length) {
         size_t offset = at.address - function->address, room = function->end - at.address;
         uint64_t address = at.address;
 
-        add_move(writer->set, offset, offset ? writer->stubs->code.size - start : 0);
-        copy_depth_enter(depth, offset);
+        copy_set_add_move(writer->set, offset, offset ? writer->stubs->code.size - start : 0);
         at.length = 0;
         if (room >= PLAIN_ROOM)
             at.length = (uint8_t)plain_length(bytes + offset, PLAIN_MIND_RIP);
         if (at.length) {
             copy_put(writer, bytes + offset, at.length);
-            copy_depth_pass(depth, bytes + offset, at.length);
             continue;
         }
         if (!instruction_decode(&emission->decoder, address, bytes + offset, room, &at))
             return false;
         emit_instruction(emission, &at, bytes + offset);
-        follow_depth(depth, function, &at, bytes + offset);
     }
-    add_move(writer->set, function->end - function->address, writer->stubs->code.size - start);
+    copy_set_add_move(writer->set, function->end - function->address,
+                      writer->stubs->code.size - start);
     return true;
 }
 
-/* Returns the offset of the copy; what enters it, if it is a function's, is there. */
+/* Returns the offset of the copy; the function's key, if it is one's, is there. */
 static size_t begin_copy(struct emission *emission, const struct function *function, uint32_t part)
 {
     struct buffer *code = &emission->writer->stubs->code;
     size_t start = buffer_align(code, COPY_ALIGNMENT, INT3);
 
-    if (function->reason == PATCH_FRAGMENT)
-        return start;
-    if (emission->frames)
+    if (function->reason != PATCH_FRAGMENT)
         frame_code_put_key(emission->frames, part);
-    else
-        copy_put_front(emission->writer, function, part);
     return start;
 }
 
@@ -592,17 +491,7 @@ static uint64_t branch_address(const struct copy_set *set, const struct function
     return to == UINT32_MAX ? copy_address(set, functions, original) : from->address + to;
 }
 
-static uint64_t entry_address(const struct copy_set *set, const struct function_list *functions,
-                              uint64_t original, bool has_frames)
-{
-    const struct function *function = function_list_at(functions, original);
-    const struct copy *copy = copy_set_of(set, (uint32_t)(function - functions->items));
-
-    return copy->address + copy->body - (has_frames ? 0 : copy_entry_distance(function));
-}
-
-static void resolve_branches(struct copy_writer *writer, const struct function_list *functions,
-                             bool has_frames)
+static void resolve_branches(struct copy_writer *writer, const struct function_list *functions)
 {
     const struct copy_fields *fields = &writer->fields;
     const struct copy_set *set = writer->set;
@@ -615,7 +504,7 @@ static void resolve_branches(struct copy_writer *writer, const struct function_l
 
         while (!branch->is_entry && next > copy->address + copy->size)
             copy++;
-        target = branch->is_entry ? entry_address(set, functions, branch->target, has_frames)
+        target = branch->is_entry ? copy_address(set, functions, branch->target)
                                   : branch_address(set, functions, copy, branch->target);
         distance = (uint32_t)((target ? target : branch->target) - next);
         memcpy(writer->stubs->code.bytes + branch->field, &distance, sizeof distance);
@@ -630,21 +519,15 @@ static void put_jump_at(struct stub_segment *stubs, size_t offset, uint64_t targ
     memcpy(stubs->code.bytes + offset + 1, &distance, sizeof distance);
 }
 
-/* The stub of what is copied leads to the outer entry; its body, to the copy's first instruction.
- */
-static void bind_stubs(struct copy_writer *writer, const struct function_list *functions,
-                       bool has_frames)
+/* The body of the stub of what is copied leads to the copy's first instruction. */
+static void bind_stubs(struct copy_writer *writer, const struct function_list *functions)
 {
     for (size_t i = 0; i < writer->set->count; i++) {
         const struct copy *copy = &writer->set->items[i];
         const struct function *function = &functions->items[copy->function];
 
-        if (function->reason == PATCH_FRAGMENT)
-            continue;
-        if (!has_frames)
-            put_jump_at(writer->stubs, function->stub, copy->address);
-        put_jump_at(writer->stubs, function->body + (has_frames ? 1u : 0u),
-                    copy->address + copy->body);
+        if (function->reason != PATCH_FRAGMENT)
+            put_jump_at(writer->stubs, function->body + STUB_COPY_JUMP, copy->address + copy->body);
     }
 }
 
@@ -660,24 +543,17 @@ bool copies_append(struct copy_writer *writer, const struct copy_plan *plan,
     bool is_done = true;
 
     decoder_init(&emission.decoder);
-    if (plan->count && plan->has_frames) {
-        emission.frames = frame_code_begin(writer, plan, patches->functions);
-    } else if (plan->count) {
-        buffer_align(&writer->stubs->code, SHARED_ALIGNMENT, INT3);
-        copy_put_shared(writer);
-    }
+    emission.frames = frame_code_begin(writer, plan, patches->functions);
     for (size_t i = 0; is_done && i < plan->count; i++) {
         progress_share(i, plan->count, "the functions copied");
         if (copy_plan_has(plan, i))
             is_done = emit_part(&emission, (uint32_t)i);
     }
-    if (emission.frames)
-        frame_code_end(emission.frames);
+    frame_code_end(emission.frames);
     free(emission.redirects);
-    copy_depth_free(&emission.depth);
     if (!is_done)
         return fail(failure, path, "expected less than 2 GB of address space");
-    resolve_branches(writer, patches->functions, plan->has_frames);
-    bind_stubs(writer, patches->functions, plan->has_frames);
+    resolve_branches(writer, patches->functions);
+    bind_stubs(writer, patches->functions);
     return true;
 }

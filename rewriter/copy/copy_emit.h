@@ -3,7 +3,7 @@
 #define UMBRA_REWRITER_COPY_EMIT_H
 
 #include "rewriter/base/failure.h"
-#include "rewriter/copy/copy_entry.h"
+#include "rewriter/copy/copy_writer.h"
 #include "rewriter/copy/copy_plan.h"
 
 /*

@@ -35,7 +35,6 @@ uint32_t frame_key_of(const struct copy_plan *plan, uint32_t part)
 void copy_plan_free(struct copy_plan *plan)
 {
     free(plan->doubts);
-    free(plan->is_joined);
     free(plan->tables);
     free(plan->words);
     free(plan->trampolines);

@@ -2,8 +2,8 @@
  * Which functions' bodies are copied.
  *
  * A part is a function or a fragment. It is certain if the flow analysis says so (flow.h), if it is
- * known where the return address lies at each jump out, and if no code that is not copied enters its
- * middle. Parts that jump into each other's middles are a family: they are copied together or not at
+ * known where the return address lies at each call and jump out, and if no code that is not copied
+ * enters its middle. Parts that jump into each other's middles are a family: they are copied together or not at
  * all.
  *
  * Where a table cannot be written (flow_table.is_bounded), the original gets trampolines:
@@ -28,7 +28,6 @@
 /* {0}: nothing is copied. copy_plan_free ends it. */
 struct copy_plan {
     uint8_t *doubts; /* of each function of the list: enum flow_doubt or COPY_NO_PART */
-    bool *is_joined; /* likewise: another part jumps into it, so that a frame may end there */
     size_t count;    /* 0: nothing is copied */
     struct copy_table {
         struct flow_table table;
@@ -49,12 +48,11 @@ struct copy_plan {
     size_t trampoline_count, trampoline_room;
     struct address_set occupied; /* bytes of code that are overwritten otherwise, and trampolines */
     bool is_poisoned;            /* what is copied is overwritten with int3, for tests */
-    bool has_frames;             /* contexts lie beside frames: frame_code.h */
     uint32_t salt;               /* of the image: it is in the keys of its contexts */
     uint32_t *families;          /* of each part: the one that stands for its family */
     struct flow_pointer *imports; /* as in flow_source */
     size_t import_count;
-    struct flow_registers registers; /* that are dead at calls; with frames */
+    struct flow_registers registers; /* that are dead at calls */
 };
 
 void copy_plan_free(struct copy_plan *plan);

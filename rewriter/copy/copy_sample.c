@@ -78,8 +78,7 @@ void copied_emit(struct copied *copied)
     struct failure failure;
 
     for (size_t i = 0; i < copied->functions.count; i++)
-        moves[i] = (struct stub_moves){.is_copied = copy_plan_has(&copied->plan, i),
-                                       .has_frames = copied->plan.has_frames};
+        moves[i] = (struct stub_moves){.is_copied = copy_plan_has(&copied->plan, i)};
     copied->stubs.address = STUBS;
     assert_true(patch_stubs_append(&copied->stubs, &copied->patches, "test", moves, &failure));
     copied->writer = (struct copy_writer){.stubs = &copied->stubs, .set = &copied->set};

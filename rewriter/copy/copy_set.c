@@ -1,5 +1,6 @@
 #include "rewriter/copy/copy_set.h"
 
+#include "support/memory.h"
 #include "support/sorted.h"
 
 #include <stdlib.h>
@@ -19,9 +20,16 @@ uint32_t copy_set_moved(const struct copy_set *set, const struct copy *copy, uin
     return place < copy->move_count && moves[place].from == from ? moves[place].to : UINT32_MAX;
 }
 
+void copy_set_add_move(struct copy_set *set, size_t from, size_t to)
+{
+    set->moves = memory_grow(set->moves, set->move_count, &set->move_room, sizeof *set->moves);
+    set->moves[set->move_count++] = (struct copy_move){(uint32_t)from, (uint32_t)to};
+}
+
 void copy_set_free(struct copy_set *set)
 {
     free(set->items);
+    free(set->slow);
     free(set->moves);
     free(set->sites);
     *set = (struct copy_set){0};

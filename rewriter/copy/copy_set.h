@@ -16,7 +16,7 @@ struct copy_move {
 
 /* Of a function or of a fragment; it keeps the order of the original's instructions. */
 struct copy {
-    uint64_t address; /* of the copy: where it is entered */
+    uint64_t address; /* of the copy: a function's key, then its first instruction */
     uint32_t size;
     uint32_t function; /* place in the function list */
     size_t first_move, move_count;
@@ -32,9 +32,11 @@ struct copy_site {
 struct copy_set {
     struct copy *items; /* ascending by address, and by function */
     size_t count, room;
+    /* What stands behind all of them for the calls of one: likewise. Its moves lead from the calls. */
+    struct copy *slow;
+    size_t slow_count, slow_room;
     struct copy_move *moves;
     size_t move_count, move_room;
-    uint64_t shared; /* address of the code that they share: copy_code.h; 0: there are none */
     struct copy_site *sites; /* ascending by copy */
     size_t site_count, site_room;
 };
@@ -46,6 +48,7 @@ const struct copy *copy_set_of(const struct copy_set *set, uint32_t function);
    none begins there. The function's size leads to the copy's size. */
 uint32_t copy_set_moved(const struct copy_set *set, const struct copy *copy, uint32_t from);
 
+void copy_set_add_move(struct copy_set *set, size_t from, size_t to);
 void copy_set_free(struct copy_set *set);
 
 #endif

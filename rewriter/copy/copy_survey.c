@@ -5,15 +5,10 @@
 #include "support/memory.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#define MOST_DEPTH (1 << 20) /* bytes of a frame */
-
-#define TABLE_ENTRIES      (1u << 26) /* in all, that are looked at */
-#define X86_OPERAND_WIDTH  0x66
-#define X86_RETURN_POPPING 0xc2 /* ret n */
-#define X86_RETURN         0xc3
-#define X86_CALL           0xe8
+#define MOST_DEPTH        (1 << 20)  /* bytes of a frame */
+#define TABLE_ENTRIES     (1u << 26) /* in all, that are looked at */
+#define X86_OPERAND_WIDTH 0x66
 
 void copy_survey_begin(struct copy_survey *survey, const struct copy_plan *plan,
                        const struct patch_plan *patches, const struct flow_source *source)
@@ -35,12 +30,13 @@ static bool is_direct_jump(const struct instruction *at)
     return at->flow == FLOW_JUMP || at->flow == FLOW_CONDITION || at->flow == FLOW_LOOP;
 }
 
-bool copy_is_movable(const struct instruction *at)
+/* Whether an instruction does elsewhere what it does where it is, once its distances are adjusted.
+ */
+static bool is_movable(const struct instruction *at)
 {
     const ZydisDecodedInstruction *zydis = &at->zydis;
 
-    if (at->flow == FLOW_UNKNOWN || (at->is_rip_based && zydis->address_width != 64) ||
-        (at->flow == FLOW_END && zydis->opcode == X86_RETURN_POPPING))
+    if (at->flow == FLOW_UNKNOWN || (at->is_rip_based && zydis->address_width != 64))
         return false;
     for (uint8_t i = 0; i < zydis->raw.prefix_count; i++)
         if (is_direct_jump(at) && zydis->raw.prefixes[i].value == X86_OPERAND_WIDTH)
@@ -59,13 +55,18 @@ static void add_link(struct copy_survey *survey, uint32_t part, uint64_t target)
     survey->links[survey->link_count++] = (struct copy_link){part, target};
 }
 
+/* What stands in front of a call or a jump out changes flags: assembly may hand some on. */
+static bool is_given_flags(const struct copy_survey *survey, uint64_t target)
+{
+    return flow_flags_fate(survey->source, target) == FLAGS_READ;
+}
+
 static enum flow_doubt survey_exit(const struct copy_survey *survey, uint64_t target,
                                    struct return_slot slot)
 {
     if (!copy_slot_serves_jump(slot))
         return FLOW_STACK;
-    /* What stands in front of the jump changes flags. */
-    return flow_flags_fate(survey->source, target) == FLAGS_READ ? FLOW_FLAGS : FLOW_CERTAIN;
+    return is_given_flags(survey, target) ? FLOW_FLAGS : FLOW_CERTAIN;
 }
 
 static enum flow_doubt survey_jump(struct copy_survey *survey, uint32_t part, uint64_t target,
@@ -89,12 +90,6 @@ static bool is_near(struct return_slot slot)
     return slot.base != RETURN_SLOT_UNKNOWN && slot.offset >= 0 && slot.offset <= MOST_DEPTH;
 }
 
-/* What stands in front of a call changes flags: that is for assembly whose callee is given some. */
-static bool is_given_flags(const struct copy_survey *survey, uint64_t target)
-{
-    return survey->plan->has_frames && flow_flags_fate(survey->source, target) == FLAGS_READ;
-}
-
 static enum flow_doubt survey_branch(struct copy_survey *survey, uint32_t part,
                                      const struct instruction *at, struct copy_slots *slots)
 {
@@ -112,7 +107,7 @@ static enum flow_doubt survey_branch(struct copy_survey *survey, uint32_t part,
             return FLOW_FLAGS;
         /* fall through */
     case FLOW_INDIRECT_CALL:
-        return survey->plan->has_frames && !is_near(slot) ? FLOW_STACK : FLOW_CERTAIN;
+        return is_near(slot) ? FLOW_CERTAIN : FLOW_STACK;
     default:
         return FLOW_CERTAIN;
     }
@@ -158,29 +153,9 @@ static enum flow_doubt survey_instruction(struct copy_survey *survey, uint32_t p
         return survey_branch(survey, part, at, slots);
     if (!instruction_decode(&survey->decoder, address, bytes, size, at))
         return FLOW_UNDECODABLE;
-    if (!copy_is_movable(at))
+    if (!is_movable(at))
         return FLOW_UNMOVABLE;
     return survey_branch(survey, part, at, slots);
-}
-
-/* mov r10d, n; then mov r11d, n, or xor r11d, r11d */
-static bool is_morestack_setup(const uint8_t *end, size_t before)
-{
-    return (before >= 12 && end[-12] == 0x41 && end[-11] == 0xba && end[-6] == 0x41 &&
-            end[-5] == 0xbb) ||
-           (before >= 9 && end[-9] == 0x41 && end[-8] == 0xba &&
-            memcmp(end - 3, "\x45\x31\xdb", 3) == 0);
-}
-
-/*
- * In functions with split stacks (gcc -fsplit-stack): the callee goes on one byte behind the place
- * that it would return to, where a `ret` is. What stands for it in a copy is longer, but for copies
- * with contexts beside frames.
- */
-static bool is_morestack_call(const uint8_t *bytes, size_t offset, size_t length, size_t size)
-{
-    return bytes[offset] == X86_CALL && offset + length < size &&
-           bytes[offset + length] == X86_RETURN && is_morestack_setup(bytes + offset, offset);
 }
 
 enum flow_doubt copy_survey_part(struct copy_survey *survey, const struct flow *flow, uint32_t part)
@@ -199,9 +174,6 @@ enum flow_doubt copy_survey_part(struct copy_survey *survey, const struct flow *
 
         doubt = survey_instruction(survey, part, &at, bytes + offset, function->end - at.address,
                                    &slots);
-        if (!survey->plan->has_frames && at.length &&
-            is_morestack_call(bytes, offset, at.length, function->end - function->address))
-            doubt = FLOW_UNMOVABLE;
         at.address += at.length;
     }
     for (size_t i = 0; !doubt && i < flow->table_count; i++)

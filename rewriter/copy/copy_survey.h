@@ -30,8 +30,4 @@ void copy_survey_end(struct copy_survey *survey);
 enum flow_doubt copy_survey_part(struct copy_survey *survey, const struct flow *flow,
                                  uint32_t part);
 
-/* Whether an instruction does elsewhere what it does where it is, once its distances are adjusted.
- */
-bool copy_is_movable(const struct instruction *at);
-
 #endif

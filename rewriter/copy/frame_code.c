@@ -24,6 +24,7 @@ struct slow_site {
     uint32_t jumps[MOST_JUMPS]; /* fields of the jumps there, as offsets */
     uint32_t counted;           /* that of the one that has counted the call already; or NO_FIELD */
     uint64_t call;              /* address of the call itself */
+    uint64_t original;          /* and in the original */
     struct scratch scratch;
     struct frame_site site; /* own, link and flags */
     uint32_t part;
@@ -130,7 +131,7 @@ static void put_load_header(struct frame_code *code, unsigned reg, size_t word)
     const uint8_t opcode[] = {(uint8_t)(0x40u | WIDE | (reg >= 8 ? 4u : 0)), LOAD,
                               (uint8_t)(5u | (reg & 7u) << 3)};
 
-    copy_put_with_word(code->writer, opcode, sizeof opcode, word, 0);
+    copy_put_with_word(code->writer, opcode, sizeof opcode, word);
 }
 
 /* A jump on a condition to the slow path. */
@@ -363,6 +364,7 @@ void frame_code_put_site(struct frame_code *code, const struct frame_place *plac
         .bound_slot = place->slot_bound,
         .bound_callee = place->callee,
         .part = place->part,
+        .original = place->original,
         .site = {.own = (int32_t)place->slot.offset, .flags = flags_of(place)},
     };
     uint32_t *links = &code->links[copy_plan_family(code->plan, place->part)];
@@ -492,6 +494,24 @@ static void put_pointer_slow(struct frame_code *code, const struct slow_site *sl
     land_short(code, unknown);
 }
 
+/* Those of a part follow one another. */
+static void note_slow_site(const struct frame_code *code, const struct slow_site *slow)
+{
+    struct copy_set *set = code->writer->set;
+    uint64_t here = copy_here(code->writer);
+    struct copy *last = set->slow_count ? &set->slow[set->slow_count - 1] : NULL;
+
+    if (!last || last->function != slow->part) {
+        set->slow = memory_grow(set->slow, set->slow_count, &set->slow_room, sizeof *last);
+        last = &set->slow[set->slow_count++];
+        *last = (struct copy){
+            .address = here, .function = slow->part, .first_move = set->move_count};
+    }
+    copy_set_add_move(set, slow->original - code->functions->items[slow->part].address,
+                      here - last->address);
+    last->move_count++;
+}
+
 static void put_slow_site(struct frame_code *code, struct slow_site *slow)
 {
     if (slow->site.flags & FRAME_SITE_POINTER) {
@@ -503,7 +523,7 @@ static void put_slow_site(struct frame_code *code, struct slow_site *slow)
     for (size_t i = 0; i < MOST_JUMPS; i++)
         land(code, slow->jumps[i]);
     put_restores(code, &slow->scratch);
-    copy_put_with_word(code->writer, "\xff\x15", 2, offsetof(struct trace_header, on_site), 0);
+    copy_put_with_word(code->writer, "\xff\x15", 2, offsetof(struct trace_header, on_site));
     slow->site.call = (int32_t)(slow->call - copy_here(code->writer));
     slow->site.self = (int32_t)(key_of_part(code, slow->part) - copy_here(code->writer));
     copy_put(code->writer, &slow->site, sizeof slow->site);
@@ -527,8 +547,14 @@ static void fill_in_links(struct frame_code *code)
 
 void frame_code_end(struct frame_code *code)
 {
-    for (size_t i = 0; i < code->slow_count; i++)
+    for (size_t i = 0; i < code->slow_count; i++) {
+        struct copy_set *set = code->writer->set;
+
+        note_slow_site(code, &code->slow[i]);
         put_slow_site(code, &code->slow[i]);
+        set->slow[set->slow_count - 1].size =
+            (uint32_t)(copy_here(code->writer) - set->slow[set->slow_count - 1].address);
+    }
     fill_in_links(code);
     free(code->slow);
     free(code->links);

@@ -1,6 +1,6 @@
 /*
- * What stands in front of calls in copies with contexts beside their frames (docs/copies.md): the
- * caller counts the call, and writes the callee's context beside the callee's frame.
+ * What stands in front of calls in copies (docs/copies.md): the caller counts the call, and writes
+ * the callee's context beside the callee's frame.
  *
  *          mov  [rsp - 24], a              two registers, unless they are dead here
  *          mov  [rsp - 32], b
@@ -73,13 +73,14 @@
 #define UMBRA_REWRITER_FRAME_CODE_H
 
 #include "rewriter/code/code.h"
-#include "rewriter/copy/copy_entry.h"
 #include "rewriter/copy/copy_plan.h"
+#include "rewriter/copy/copy_writer.h"
 
 /* A call, or a jump that leaves. */
 struct frame_place {
     struct return_slot slot; /* known */
     uint32_t part;           /* that it is in: place in the function list */
+    uint64_t original;       /* address in the original */
     uint16_t dead;           /* registers that nobody reads any more: bit 0 is rax */
     bool is_tail;
     bool is_out;     /* not to a copy */

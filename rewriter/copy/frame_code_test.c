@@ -1,7 +1,6 @@
 /*
- * What stands in front of calls in copies with contexts beside their frames, run one instruction at
- * a time: a small image is put where it says that it is, between a stack with its shadow and a few
- * contexts made by hand.
+ * What stands in front of calls in copies, run one instruction at a time: a small image is put where
+ * it says that it is, between a stack with its shadow and a few contexts made by hand.
  */
 #include "rewriter/code/decode.h"
 #include "rewriter/copy/copy_sample.h"
@@ -128,7 +127,6 @@ static void begin_scene(struct scene *scene)
 {
     memset(scene, 0, sizeof *scene);
     copied_begin(&scene->copied);
-    scene->copied.plan.has_frames = true;
     scene->copied.plan.salt = 0x5a17;
     scene->copied.slot.offset = 24;
 }

@@ -1,20 +1,10 @@
 #include "rewriter/elf/elf_copy_debug.h"
 
-#include "rewriter/copy/copy_code.h"
 #include "rewriter/elf/dwarf_write.h"
 #include "support/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    CFA_DEF_CFA = 0x0c,
-    CFA_DEF_CFA_OFFSET = 0x0e,
-    CFA_OFFSET = 0x80, /* and a register */
-};
-
-#define RSP            7
-#define RETURN_ADDRESS 16
 
 #define CIE_ID      UINT32_MAX
 #define CIE_VERSION 1
@@ -62,35 +52,6 @@ static void frame_append(struct buffer *to, const struct elf_copy_frames *frames
     entry_end(to, start);
 }
 
-/* The code that copies share: rsp + 8 at first, the return address below that. */
-static void shared_append(struct buffer *to, uint64_t address)
-{
-    static const uint8_t at_entry[] = {CFA_DEF_CFA, RSP, 8, CFA_OFFSET | RETURN_ADDRESS, 1};
-    const struct cie common = {
-        .code_factor = 1,
-        .data_factor = -8,
-        .return_register = RETURN_ADDRESS,
-        .program = {at_entry, sizeof at_entry},
-    };
-    uint32_t cie = (uint32_t)to->size;
-    uint64_t size = copy_shared.size;
-    size_t start;
-
-    cie_append(to, &common);
-    start = entry_begin(to);
-    dwarf_put32(to, cie);
-    buffer_append(to, &address, sizeof address);
-    buffer_append(to, &size, sizeof size);
-    for (size_t i = 0; i < copy_shared.row_count; i++) {
-        const struct copy_row *row = &copy_shared.rows[i];
-
-        dwarf_put_advance(to, row->at - (i ? row[-1].at : 0u));
-        dwarf_put8(to, CFA_DEF_CFA_OFFSET);
-        dwarf_put_uleb(to, row->cfa);
-    }
-    entry_end(to, start);
-}
-
 void elf_copy_debug_frames(const struct elf_copy_frames *frames, struct buffer *to)
 {
     const struct eh_frame *original = &frames->elf->frame;
@@ -109,6 +70,4 @@ void elf_copy_debug_frames(const struct elf_copy_frames *frames, struct buffer *
         frame_append(to, frames, &frames->items[i], places[index] - 1);
     }
     free(places);
-    if (frames->copies->shared)
-        shared_append(to, frames->copies->shared);
 }

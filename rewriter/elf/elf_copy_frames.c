@@ -73,6 +73,8 @@ static void sites_append(struct buffer *to, const struct elf_copy_frames *frames
         uint64_t start = moved(frames, frame->copy, site.start);
         uint64_t end = moved(frames, frame->copy, lower(site.end, frame->piece.end));
 
+        if (start == end)
+            continue;
         dwarf_put_uleb(to, start - frame->address);
         dwarf_put_uleb(to, end - start);
         dwarf_put_uleb(to, site.pad ? moved_pad(frames, site.pad) - origin : 0);
@@ -132,6 +134,8 @@ static bool copy_append(struct elf_copy_frames *frames, const struct copy *copy,
             .end = moved(frames, copy, piece.end),
         };
 
+        if (frame.address == frame.end)
+            continue;
         if (piece.fde->lsda && !lsda_append(&frame, frames, to, address))
             return false;
         frames->items = memory_grow(frames->items, frames->count, &frames->room, sizeof frame);
@@ -143,8 +147,13 @@ static bool copy_append(struct elf_copy_frames *frames, const struct copy *copy,
 bool elf_copy_frames_append_lsdas(struct elf_copy_frames *frames, struct buffer *to,
                                   uint64_t address)
 {
-    for (size_t i = 0; i < frames->copies->count; i++)
-        if (!copy_append(frames, &frames->copies->items[i], to, address))
+    const struct copy_set *copies = frames->copies;
+
+    for (size_t i = 0; i < copies->count; i++)
+        if (!copy_append(frames, &copies->items[i], to, address))
+            return false;
+    for (size_t i = 0; i < copies->slow_count; i++)
+        if (!copy_append(frames, &copies->slow[i], to, address))
             return false;
     return true;
 }

@@ -1,6 +1,6 @@
 /*
  * Unwind information for copied bodies. Where the original has a frame description, the copy gets
- * one of its own, with the CIE of the original where it is:
+ * one of its own, with the CIE of the original where it is, and so do the slow paths of its calls, behind all copies:
  *
  *      original                            copy
  *
@@ -11,8 +11,8 @@
  *           at 4: register rbp                    at 4: register rbp
  *           at 40: register rsp                   at 97: register rsp
  *
- * Rows begin where their instructions went; an entry, and what stands in front of a jump, belong to
- * the instruction behind them, as the stack pointer is there what it is at the instruction. A call
+ * Rows begin where their instructions went; what stands in front of a call or a jump belongs to it,
+ * as the stack pointer is there what it is at the instruction. So do slow paths. A call
  * site's range goes from its first instruction to the one behind its last. The types of an LSDA
  * stay where they are: the distance to them is negative, in an unsigned number that wraps around in
  * every reader, as they add it to a pointer.

@@ -21,6 +21,7 @@
 #define LSDA   0x2000u /* whatever a test puts there */
 #define FRAMES 0x3000u /* .eh_frame */
 #define COPIES 0x8000u
+#define SLOW   0x8800u /* slow paths of calls */
 #define TABLES 0x9000u
 #define LONGER 3u
 
@@ -50,7 +51,7 @@ struct sample {
     struct function functions[2];
     struct elf_code elf;
     struct copy items[2];
-    struct copy_move moves[2 * INSTRUCTIONS];
+    struct copy_move moves[2 * INSTRUCTIONS + 2];
     struct copy_set copies;
     struct elf_copy_frames frames;
     struct buffer tables;
@@ -229,6 +230,29 @@ static void test_a_function_may_have_two_fdes_and_bytes_without(void **state)
     assert_int_equal(built(sample, 1).address, COPIES + LONGER * 0x18);
     assert_int_equal(built(sample, 1).size, LONGER * 0x10);
     assert_cfa(sample, 1, COPIES + LONGER * 0x18, 32);
+}
+
+/* Of two calls: a row that begins between them begins where the slow path of the second does. */
+static void test_slow_paths_have_the_rows_of_their_calls(void **state)
+{
+    struct sample *sample = *state;
+    struct copy_move moves[] = {{0x10, 0}, {0x18, 0x20}};
+    struct copy slow = {.address = SLOW, .size = 0x40, .move_count = 2};
+
+    memcpy(sample->moves + sample->copies.move_count, moves, sizeof moves);
+    slow.first_move = sample->copies.move_count;
+    sample->copies.slow = &slow;
+    sample->copies.slow_count = 1;
+    /* at 1: offset 16; at 0x12: offset 32; at 0x30: offset 8 */
+    ADD(sample, FIRST, INSTRUCTIONS, "\x41\x0e\x10\x51\x0e\x20\x5e\x0e\x08");
+    assert_true(can(sample, 0));
+    build(sample, 2);
+    assert_int_equal(built(sample, 1).address, SLOW);
+    assert_int_equal(built(sample, 1).size, 0x40);
+    assert_cfa(sample, 1, SLOW, 16);
+    assert_cfa(sample, 1, SLOW + 0x1f, 16);
+    assert_cfa(sample, 1, SLOW + 0x20, 32);
+    assert_cfa(sample, 1, SLOW + 0x3f, 32);
 }
 
 static void test_a_function_may_have_none(void **state)
@@ -457,6 +481,7 @@ int main(void)
         TEST(test_rows_begin_where_instructions_went),
         TEST(test_an_fde_may_cover_two_functions),
         TEST(test_a_function_may_have_two_fdes_and_bytes_without),
+        TEST(test_slow_paths_have_the_rows_of_their_calls),
         TEST(test_a_function_may_have_none),
         TEST(test_call_sites_are_those_of_the_copy),
         TEST(test_pads_elsewhere),

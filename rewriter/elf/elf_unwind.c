@@ -20,7 +20,6 @@
  */
 #include "rewriter/elf/elf_unwind.h"
 
-#include "rewriter/copy/copy_code.h"
 #include "rewriter/elf/cfi.h"
 #include "rewriter/elf/dwarf_write.h"
 #include "rewriter/elf/elf_copy_debug.h"
@@ -235,23 +234,6 @@ static size_t frames_append(struct elf_layout *layout, const struct elf_code *el
     return frames;
 }
 
-/* The code that copies share: returns how many frame descriptions it has, with an index entry for
-   each. */
-static size_t shared_append(struct elf_layout *layout, struct elf_frame_entry *entry)
-{
-    struct frame frame = {.to = &layout->tables};
-    uint64_t start = layout->copies.shared;
-
-    if (!start)
-        return 0;
-    frame_begin(&frame, layout, start);
-    for (size_t i = 0; i < copy_shared.row_count; i++)
-        put_cfa_offset(&frame, start + copy_shared.rows[i].at, copy_shared.rows[i].cfa);
-    frame_end(&frame, start, start + copy_shared.size);
-    *entry = (struct elf_frame_entry){start, layout->tables_address + frame.start};
-    return 1;
-}
-
 static void index_append(struct elf_layout *layout, const struct eh_frame *original,
                          const struct elf_frame_entry *added, size_t added_count)
 {
@@ -293,7 +275,6 @@ static size_t frames_build(struct elf_layout *layout, const struct elf_code *elf
     layout->frames.offset = buffer_align(to, 8, 0);
     buffer_append(to, common, sizeof common);
     count = frames_append(layout, elf, moves, entries);
-    count += shared_append(layout, entries + count);
     elf_copy_frames_append(copied, to, layout->tables_address, entries + count);
     dwarf_put32(to, 0); /* end */
     layout->frames.size = to->size - layout->frames.offset;
@@ -317,7 +298,7 @@ bool elf_unwind_build(struct elf_layout *layout, const struct elf_code *elf,
             failure, layout->image->path,
             "expected unwind information that copies can have, found some that they cannot");
     }
-    entries = memory_zeroed(stubs + 1 + copied.count, sizeof *entries);
+    entries = memory_zeroed(stubs + copied.count, sizeof *entries);
     count = frames_build(layout, elf, moves, &copied, entries);
     index_append(layout, &elf->frame, entries, count);
     elf_copy_debug_frames(&copied, &layout->debug_frames);

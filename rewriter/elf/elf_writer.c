@@ -336,8 +336,6 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
 
     for (size_t i = 0; i < source->elf->functions.count; i++)
         moves[i].is_copied = copy_plan_has(source->copies, i);
-    for (size_t i = 0; source->copies->has_frames && i < source->elf->functions.count; i++)
-        moves[i].has_frames = true;
     is_written = note_changes(&layout, source, &changes, failure) &&
                  build(&layout, source, &manifest, moves, &writer, failure) &&
                  write_layout(&layout, source, moves, &writer, output, failure);

@@ -21,8 +21,8 @@ enum flow_doubt {
     FLOW_ENTERED,      /* called, or jumped to, in its middle from a function of another family */
     FLOW_UNMOVABLE,    /* an instruction that works at its own address only, or leaves by a way
                           that cannot be seen (transactions) */
-    FLOW_FLAGS,        /* flags are alive where it is entered or left, or where a call returns */
-    FLOW_STACK,        /* where the return address lies at a jump out is not known */
+    FLOW_FLAGS,        /* flags are alive where it calls or jumps out, or may be */
+    FLOW_STACK,        /* where the return address lies at a call or a jump out is not known */
     FLOW_PROBE,        /* a debugger may turn on a probe in it, and looks for that in the original */
     FLOW_FRAMES,       /* its unwind information cannot be carried over */
     FLOW_NO_ROOM,      /* no trampoline fits where it is needed */
@@ -98,9 +98,9 @@ struct flow_source {
     size_t pad_count;
 };
 
-/* Analyses a function or a fragment, by itself: FLOW_ENTERED, FLOW_FAMILY, flags that are alive where
-   it is left, and what comes behind FLOW_FLAGS are others' to find (copy/, flow_results.h). Of one that is not certain there are neither tables nor
-   labels. */
+/* Analyses a function or a fragment, by itself: FLOW_ENTERED, flags that others read, and what comes
+   behind FLOW_FLAGS are others' to find (copy/, flow_keepers.h). Of one that is not certain there
+   are neither tables nor labels. */
 void flow_read(struct flow *flow, const struct flow_source *source,
                const struct function *function);
 void flow_free(struct flow *flow);

@@ -132,15 +132,11 @@ static bool is_joined(const struct flow_body *body, uint32_t offset)
 }
 
 /*
- * Where flags are alive behind a call to which a branch leads, they are that branch's: the call
- * does not return. Compilers know no function that returns flags, nor one that is given any.
- * flow_results.h has what this means for what is called.
+ * Flags that are alive behind a call may have been set in front of it, where a copy changes some.
+ * Where a branch leads there they are that branch's: the call does not return.
  */
-static enum flow_doubt check_flags(const struct flow_body *body, const struct flow_source *source,
-                                   bool is_called)
+static enum flow_doubt check_flags(const struct flow_body *body, const struct flow_source *source)
 {
-    if (is_called && flow_flags_fate(source, body->address) == FLAGS_READ)
-        return FLOW_FLAGS;
     for (size_t i = 0; i < body->call_count; i++)
         if (flow_flags_fate(source, body->address + body->calls[i]) == FLAGS_READ &&
             !is_joined(body, body->calls[i]))
@@ -165,7 +161,7 @@ enum flow_doubt flow_body_read(struct flow_body *body, const struct flow_source 
     doubt = read_instructions(body);
     if (!doubt)
         doubt = check_targets(body);
-    return doubt ? doubt : check_flags(body, source, function->reason != PATCH_FRAGMENT);
+    return doubt ? doubt : check_flags(body, source);
 }
 
 void flow_body_free(struct flow_body *body)

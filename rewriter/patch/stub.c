@@ -205,8 +205,7 @@ bool stub_append(struct stub_segment *stubs, struct function *function, const ui
 
     put_frame(stubs, function, function->is_leaf ? index | STUB_LEAF : index);
     if (moves && moves->is_copied) {
-        if (moves->has_frames)
-            buffer_append(&stubs->code, "\x3e", 1);
+        buffer_append(&stubs->code, "\x3e", STUB_COPY_JUMP);
         put_jump(stubs, here(stubs));
         return true;
     }

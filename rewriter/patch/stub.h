@@ -33,10 +33,12 @@
 struct stub_moves {
     uint8_t to[PATCH_MAX_DISPLACED + 1];
     bool has_call;
-    bool is_copied; /* nothing was displaced: the body is a jump to what is not known yet */
-    bool has_frames; /* likewise, with a prefix: FRAME_BODY_JUMP */
+    bool is_copied; /* nothing was displaced: the body is FRAME_BODY_JUMP to what is not known yet */
     uint8_t call;   /* where it was */
 };
+
+/* Offset of that jump in the body: it has a prefix. */
+#define STUB_COPY_JUMP 1
 
 /* Within a displaced call: from these bytes on, the stack pointer is lower than at its start. */
 #define STUB_CALL_PUSHED  6  /* by 8 */

@@ -16,13 +16,11 @@ static bool is_word(const uint8_t *at, uint64_t value)
 }
 
 bool stub_is_frame(const uint8_t *stub, uint64_t address, const struct stub_targets *targets,
-                   uint32_t index, uint64_t copy)
+                   uint32_t index)
 {
     const uint64_t body = address + STUB_FRAME_SIZE;
 
-    return (copy ? stub_is_jump(stub, address, PATCH_JUMP_SIZE, copy)
-                 : memcmp(stub, "\x48\x89\x4c\x24\xe8", 5) == 0) &&
-           memcmp(stub + 5, "\x48\x8b\x0d", 3) == 0 &&
+    return memcmp(stub, "\x48\x89\x4c\x24\xe8\x48\x8b\x0d", 8) == 0 &&
            is_word(stub + 8, targets->hook - (address + 12)) &&
            memcmp(stub + 12, "\xe3\x16\x48\x89\x44\x24\xf0\x48\x8d\x05", 10) == 0 &&
            is_word(stub + 22, body - (address + 26)) && memcmp(stub + 26, "\xff\xe1", 2) == 0 &&

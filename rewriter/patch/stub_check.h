@@ -7,10 +7,9 @@
 
 #include "rewriter/patch/stub.h"
 
-/* Looks at the STUB_FRAME_SIZE bytes of a stub at `address`; copy: 0, or where the function's copy is,
-   to which the stub begins with a jump. */
+/* Looks at the STUB_FRAME_SIZE bytes of a stub at `address`. */
 bool stub_is_frame(const uint8_t *stub, uint64_t address, const struct stub_targets *targets,
-                   uint32_t index, uint64_t copy);
+                   uint32_t index);
 
 /* Whether `size` bytes at `address` are a jump to `stub` and int3 behind it. */
 bool stub_is_jump(const uint8_t *patch, uint64_t address, uint64_t size, uint64_t stub);

@@ -15,14 +15,13 @@ static bool plan_copies(const struct image *image, const struct rewrite_options 
     if (options->how == REWRITE_PROLOGUE || (options->how == REWRITE_AUTO && !format->copy_source))
         return true;
     /* The agent inside a static program has no thread-local words that its copies could go by. */
-    if (options->how == REWRITE_FRAMES && format->is_agent_inside && format->is_agent_inside(image))
+    if (format->is_agent_inside && format->is_agent_inside(image))
         return true;
     if (!format->copy_source)
         return fail(failure, image->input->path,
                     "--how=copy: bodies are copied in ELF files only; leave it out");
     format->copy_source(image, &source);
     copies->is_poisoned = options->poison;
-    copies->has_frames = options->how == REWRITE_FRAMES;
     copy_plan_make(copies, plan, &source);
     copy_source_free(&source);
     return true;

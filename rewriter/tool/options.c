@@ -34,8 +34,8 @@ static const struct poptOption option_table[] = {
     {"instrument-imports", 0, POPT_ARG_NONE, &given.instrument_imports, 0,
      "also hook calls to functions of other images", NULL},
     {"how", 0, POPT_ARG_STRING, NULL, OPTION_HOW,
-     "prologue: hook each function's first instructions; copy: copy bodies, with hooks; auto; "
-     "frames: experimental, counts in callers (docs/copies.md)",
+     "prologue: hook each function's first instructions; copy: also copy bodies, whose calls are "
+     "counted where they are made; auto",
      "HOW"},
     {"poison", 0, POPT_ARG_NONE, &given.poison, 0,
      "overwrite what was copied, so that a test sees whether it still runs", NULL},
@@ -75,17 +75,14 @@ static enum options_outcome take_how(const char *word)
     static const struct {
         const char *word;
         enum rewrite_how how;
-    } words[] = {{"prologue", REWRITE_PROLOGUE},
-                 {"copy", REWRITE_COPY},
-                 {"frames", REWRITE_FRAMES},
-                 {"auto", REWRITE_AUTO}};
+    } words[] = {{"prologue", REWRITE_PROLOGUE}, {"copy", REWRITE_COPY}, {"auto", REWRITE_AUTO}};
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(word, words[i].word) == 0) {
             given.how = words[i].how;
             return OPTIONS_FINE;
         }
-    return wrong("expected --how=copy, frames, prologue or auto", word);
+    return wrong("expected --how=copy, prologue or auto", word);
 }
 
 /* Takes in an option that popt does not store by itself. */

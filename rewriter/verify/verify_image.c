@@ -6,7 +6,6 @@
 #include "rewriter/patch/stub_check.h"
 
 #include "support/sorted.h"
-#include "trace/frame_format.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -106,26 +105,6 @@ static bool jump_check(const struct instrumented *instrumented, uint64_t patch, 
     return bytes && stub_is_jump(bytes, patch, size, stub);
 }
 
-/* Where the copy of a function begins; 0 if it has none. */
-static uint64_t copy_of(const struct instrumented *instrumented, uint32_t function)
-{
-    const struct manifest *manifest = &instrumented->manifest;
-    size_t place =
-        partition_point(i, manifest->copy_count, manifest->copies[i].function < function);
-
-    return place < manifest->copy_count && manifest->copies[place].function == function
-               ? instrumented->ranges.base + manifest->copies[place].rva
-               : 0;
-}
-
-/* The stub of a copy with contexts beside its frames leads there by its body. */
-static bool has_frames(const struct instrumented *instrumented, uint64_t stub)
-{
-    const uint8_t *body = bytes_at(instrumented, stub + STUB_FRAME_SIZE, sizeof(uint16_t));
-
-    return body && body[0] == (FRAME_BODY_JUMP & 0xff) && body[1] == FRAME_BODY_JUMP >> 8;
-}
-
 static bool function_check(const struct instrumented *instrumented, uint32_t index,
                            struct failure *failure)
 {
@@ -142,8 +121,7 @@ static bool function_check(const struct instrumented *instrumented, uint32_t ind
         return fail(failure, instrumented->path,
                     "expected a jump to a stub at address %#llx, found something else", (ull)patch);
     if (!stub_bytes || !is_executable(instrumented, stub) ||
-        !stub_is_frame(stub_bytes, stub, &targets, index,
-                       has_frames(instrumented, stub) ? 0 : copy_of(instrumented, index)))
+        !stub_is_frame(stub_bytes, stub, &targets, index))
         return fail(failure, instrumented->path,
                     "expected a stub for the function at %#llx at address %#llx, found none",
                     (ull)instrumented->ranges.base + function->rva, (ull)stub);

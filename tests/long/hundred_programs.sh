@@ -1,8 +1,8 @@
 #!/bin/bash
 # A hundred of Debian's programs, each with a check of its result: natively, and under `umbra record` with hooks
-# in prologues, with copied bodies, also with contexts beside frames, paused, and with copies by an ordinary user. Each prints, writes and ends as
+# in prologues, with copied bodies, paused, and with copies by an ordinary user. Each prints, writes and ends as
 # natively, and all traces balance. Prints a line for each that does not, then numbers.
-# PROGRAMS: names of some of them; WAYS: some of prologue copy frames paused user.
+# PROGRAMS: names of some of them; WAYS: some of prologue copy paused user.
 # needs: bc dc datamash miller jo xmlstarlet xsltproc html2text w3m lynx links discount groff texinfo ghostscript poppler-utils qpdf mupdf-tools
 # needs: imagemagick graphicsmagick netpbm optipng pngcrush gifsicle jpegoptim webp flac lame vorbis-tools opus-tools sox ffmpeg x264 x265 aom-tools vpx-tools
 # needs: dav1d gnuplot-nox graphviz plotutils pari-gp maxima units remind redis-server memcached lighttpd curl dnsmasq-base openssh-server openssh-client
@@ -14,7 +14,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 umbra=$BUILD/front/umbra
-: "${WAYS:=prologue copy frames paused user}"
+: "${WAYS:=prologue copy paused user}"
 user=4711
 
 # NAME, then what a shell runs in a folder with these files: words, text.md, page.html, data.csv, image.ppm, hello.c
@@ -229,7 +229,6 @@ recorded_as()
 {
     case $1 in
         prologue) in_folder "$name" "$1" "$umbra" record --quiet -o "$work/rec" -- ;;
-        frames) in_folder "$name" "$1" "$umbra" record --quiet --how=frames -o "$work/rec" -- ;;
         copy) in_folder "$name" "$1" "$umbra" record --quiet --how=copy -o "$work/rec" -- ;;
         paused) in_folder "$name" "$1" "$umbra" record --quiet --how=copy --paused -o "$work/rec" -- ;;
         user) in_folder "$name" "$1" env HOME="$work/home" XDG_CACHE_HOME="$work/home/cache" \

@@ -41,8 +41,7 @@ WITHIN int aim(char *page)
     if (call_system(SYS_mprotect, (long)page, TRACE_HEADER_SIZE, PROT_READ | PROT_WRITE) != 0 ||
         *(const volatile uint64_t *)header->magic != *(const uint64_t *)(const void *)TRACE_MAGIC)
         return 0;
-    header->hook = header->entry = header->copies.on_entry = (uint64_t)stolen;
-    header->copies.on_leaf = (uint64_t)stolen;
+    header->hook = header->entry = header->on_site = (uint64_t)stolen;
     return 1;
 }
 

@@ -1,6 +1,6 @@
-/* What stands in a copy besides the original's instructions: docs/copies.md draws it. */
-#ifndef UMBRA_REWRITER_COPY_ENTRY_H
-#define UMBRA_REWRITER_COPY_ENTRY_H
+/* Putting bytes, and distances of what has no address yet, into copies. */
+#ifndef UMBRA_REWRITER_COPY_WRITER_H
+#define UMBRA_REWRITER_COPY_WRITER_H
 
 #include "rewriter/copy/copy_set.h"
 #include "rewriter/patch/stub.h"
@@ -9,12 +9,10 @@
 
 /* Distances in the stub segment that are filled in once what they lead to has its address. */
 struct copy_fields {
-    /* Operands that are words of the hook word's page, or of the image header. */
+    /* Operands that are words of the hook word's page, at the instruction's end. */
     struct copy_operand {
         uint32_t field;
-        uint16_t word;   /* offset in the page, or in the header */
-        uint8_t behind;  /* bytes of the instruction behind the field */
-        bool is_of_header;
+        uint32_t word; /* offset in the page */
     } * operands;
     size_t operand_count, operand_room;
     uint32_t *headers; /* distances of the image header from a key, its first word: offsets */
@@ -23,7 +21,7 @@ struct copy_fields {
        original. */
     struct copy_branch {
         uint32_t field;
-        bool is_entry; /* it goes to what stands in front of a function's first instruction */
+        bool is_entry; /* a function is called */
         uint64_t target;
     } * branches;
     size_t branch_count, branch_room;
@@ -49,31 +47,13 @@ void copy_put(struct copy_writer *writer, const void *bytes, size_t size);
 void copy_put_relative(struct copy_writer *writer, const void *opcode, size_t size,
                        uint64_t target);
 void copy_put_branch(struct copy_writer *writer, const void *opcode, size_t size, uint64_t target);
-/* Likewise, to where the copy of a function is entered. */
+/* Likewise, to the first instruction of the copy of a function, to call it. */
 void copy_put_entry(struct copy_writer *writer, const void *opcode, size_t size, uint64_t function);
-/* An instruction whose operand is a word of the hook word's page, and `behind` zeros. */
-void copy_put_with_word(struct copy_writer *writer, const void *opcode, size_t size, size_t word,
-                        size_t behind);
+/* An instruction whose operand is a word of the hook word's page. */
+void copy_put_with_word(struct copy_writer *writer, const void *opcode, size_t size, size_t word);
 /* The distance of the image header from here. */
 void copy_put_header_distance(struct copy_writer *writer);
 /* That the next byte is a return address, which stands for one of the original. */
 void copy_note_site(struct copy_writer *writer, uint64_t original);
-
-/* What all copies share, once, before any of them. */
-void copy_put_shared(struct copy_writer *writer);
-
-/* What stands in front of a function's first instruction: first what its stub leads to. */
-void copy_put_front(struct copy_writer *writer, const struct function *function, uint32_t index);
-/* How far in front of the first instruction that stands which calls in copies lead to. */
-uint64_t copy_entry_distance(const struct function *function);
-
-/* In place of `ret`. */
-void copy_put_exit(struct copy_writer *writer);
-
-/* Behind a call: how far above its slot the function's own is. */
-void copy_put_mark(struct copy_writer *writer, uint32_t distance);
-
-/* In front of a jump that leaves a function: to_copy: for one that is copied. */
-void copy_put_leaving(struct copy_writer *writer, bool to_copy);
 
 #endif
