@@ -32,6 +32,29 @@ static uint32_t function_at(const struct image_manifest *manifest, uint32_t rva)
     return behind ? (uint32_t)behind - 1 : UINT32_MAX;
 }
 
+/* The place of the function whose stub has the address: they stand in the order of their functions,
+   some of which have none. UINT32_MAX: none. */
+static uint32_t function_of_stub(const struct image_manifest *manifest, uint32_t rva)
+{
+    const struct manifest_function *functions =
+        (const struct manifest_function *)((const char *)manifest + manifest->functions);
+    uint32_t low = 0, high = manifest->function_count, found = UINT32_MAX;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2, at = middle;
+
+        while (at < high && !functions[at].stub_rva)
+            at++;
+        if (at < high && functions[at].stub_rva <= rva) {
+            found = at;
+            low = at + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return found;
+}
+
 struct executed executed_at(uint64_t address)
 {
     const struct image_header *image = module_image(address);
@@ -48,7 +71,9 @@ struct executed executed_at(uint64_t address)
     executed.is_added = image->added_rva && rva >= image->added_rva;
     copy = executed.is_added ? copy_at(manifest, rva) : 0;
     executed.is_copy = copy != 0;
-    place = copy ? copy->function : executed.is_added ? UINT32_MAX : function_at(manifest, rva);
+    place = copy                ? copy->function
+            : executed.is_added ? function_of_stub(manifest, rva)
+                                : function_at(manifest, rva);
     if (place != UINT32_MAX)
         executed.function = image->first_function + place;
     return executed;

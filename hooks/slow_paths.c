@@ -6,6 +6,7 @@
 #include "hooks/frames.h"
 #include "hooks/guard.h"
 #include "hooks/hook_word.h"
+#include "hooks/interrupted.h"
 #include "hooks/invocation.h"
 #include "hooks/live_calls.h"
 #include "hooks/modules.h"
@@ -295,7 +296,7 @@ static struct destination entry_on_own_stack(struct thread *thread, uint64_t *sl
 {
     struct stash *stash = &thread->own;
     struct record *top, *record;
-    struct trace_node *noted;
+    struct trace_node *noted, *interrupted;
     struct destination destination;
     bool is_jump;
 
@@ -318,6 +319,7 @@ static struct destination entry_on_own_stack(struct thread *thread, uint64_t *sl
     }
     top = stash->top;
     noted = frame_noted_caller(thread, (uint64_t)slot, &is_jump);
+    interrupted = session.is_adaptive ? interrupted_context(thread, slot) : 0;
     record = slow_path_push(thread, (uint64_t)slot);
     if (!record) {
         thread->entry->skipped++;
@@ -325,7 +327,11 @@ static struct destination entry_on_own_stack(struct thread *thread, uint64_t *sl
     }
 
     destination = is_jump ? begin_jumped_to(thread, record, noted, slot, body)
-                          : begin(thread, record, noted ? noted : top->node, slot, body);
+                          : begin(thread, record,
+                                  interrupted ? interrupted
+                                  : noted     ? noted
+                                              : top->node,
+                                  slot, body);
     if (destination.is_thunk) {
         note_depth(thread, slot, 0);
         if (frame_is_body(body))

@@ -1029,3 +1029,8 @@ hooked amid_pauses plugin_one plugin_three plugins
 SERVICE=$BUILD/service/call_trace_service runs ./amid_pauses
 contains summary '^  paused +11 times'
 same_tree ./plugins ./plugin_one ./plugin_three
+
+# Handlers are called by whoever is interrupted: a copy, one that has been called from below, a leaf.
+build interrupted_calls interrupted_calls.c
+hooked interrupted_calls
+same_tree ./interrupted_calls

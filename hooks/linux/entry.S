@@ -159,6 +159,9 @@ umbra_enter:                                /* the same, for the agent itself */
     cmp     word ptr [rcx], FRAME_BODY_JUMP /* a copy, which wants a context beside its frame? */
     je      copied\@
 uncopied\@:
+    mov     rdx, [rip + umbra_handler_return]
+    cmp     rdx, [rsp]                      /* whoever was interrupted has called */
+    je      slow_entry\@
     mov     rdx, [rip + umbra_thread@gottpoff]
     mov     rdx, fs:[rdx + SLOT_FRAMES + FRAMES_NOTE]     /* or is a copy waiting, more recently? */
     cmp     rdx, [rsi + RECORD_SLOT]

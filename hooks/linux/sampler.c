@@ -7,6 +7,7 @@
 
 #include "hooks/executed.h"
 #include "hooks/guard.h"
+#include "hooks/hooks_code.h"
 #include "hooks/memory.h"
 #include "hooks/session.h"
 #include "hooks/slow_paths.h"
@@ -25,18 +26,10 @@ struct kernel_action {
     uint64_t mask;
 };
 
-extern const char umbra_code_begin[] __attribute__((visibility("hidden")));
-extern const char umbra_code_end[] __attribute__((visibility("hidden")));
 extern void umbra_signal_return(void) __attribute__((visibility("hidden")));
 
 static uint64_t period_ns;
 static bool is_stopped;
-
-static bool is_hook(uint64_t address)
-{
-    return address - (uint64_t)umbra_code_begin < (uint64_t)(umbra_code_end - umbra_code_begin) ||
-           address - stash_range() < STASH_RANGE_SIZE;
-}
 
 /* Of what the thread has done since the last sample. */
 static void count(struct thread *thread, uint64_t ticks, uint64_t instruction, uint64_t pointer)
@@ -44,7 +37,7 @@ static void count(struct thread *thread, uint64_t ticks, uint64_t instruction, u
     struct trace_node *node;
 
     if (thread->busy ||
-        is_hook(instruction)) { /* copies count by themselves: that is not told apart */
+        hooks_code_has(instruction)) { /* copies count by themselves: that is not told apart */
         thread->entry->in_hooks += ticks;
         return;
     }

@@ -1,0 +1,44 @@
+#include "hooks/interrupted.h"
+
+#include <ucontext.h>
+
+#include "hooks/executed.h"
+#include "hooks/hooks_code.h"
+#include "hooks/slow_paths.h"
+#include "thunkstash/pages.h"
+
+#define SIGNAL_RETURN 0x0f0000000fc0c748ull /* mov rax, 15; and the first byte of syscall */
+
+uint64_t umbra_handler_return = 1;
+
+/* Addresses that were looked at, and are of something else: most calls that come here are. */
+static bool is_signal_return(uint64_t address)
+{
+    static uint64_t other;
+    uint64_t code;
+
+    if (address == umbra_handler_return)
+        return true;
+    if (address == other)
+        return false;
+    if (!pages_read_own(address, &code) || code != SIGNAL_RETURN) {
+        other = address;
+        return false;
+    }
+    umbra_handler_return = address;
+    return true;
+}
+
+struct trace_node *interrupted_context(const struct thread *thread, const uint64_t *slot)
+{
+    const ucontext_t *context = (const ucontext_t *)(slot + 1);
+    uint64_t instruction, pointer;
+
+    if (!is_signal_return(*slot))
+        return 0;
+    instruction = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+    pointer = (uint64_t)context->uc_mcontext.gregs[REG_RSP];
+    if (!slow_path_on_own_stack(thread, (const uint64_t *)pointer) || hooks_code_has(instruction))
+        return 0;
+    return executed_context(thread, instruction, pointer);
+}
