@@ -65,6 +65,8 @@ static const char help[] =
     "  --interval=SECONDS    top: the time between refreshes (2)\n"
     "  --count=N             top: end after N refreshes\n"
     "  --once                top: print one table and end, as without a terminal\n"
+    "  --feed=DESCRIPTOR     top: a socket that brings the traces of programs that come\n"
+    "                        later, from call_trace_service top\n"
     "  --debug-dir=DIR       look for separate debug files here too; may be repeated\n"
     "  --no-debuginfod       ask no server for debug files, though DEBUGINFOD_URLS names some\n"
     "  --path-map=FROM=TO    files that traces name below FROM are below TO here;\n"
@@ -102,6 +104,7 @@ enum {
     INTERVAL,
     TIMES,
     ONCE,
+    FEED,
     TOP,
     DEBUG_DIR,
     NO_DEBUGINFOD,
@@ -132,6 +135,7 @@ static const struct poptOption table[] = {
     {"interval", 0, POPT_ARG_STRING, NULL, INTERVAL, NULL, NULL},
     {"count", 0, POPT_ARG_STRING, NULL, TIMES, NULL, NULL},
     {"once", 0, POPT_ARG_NONE, NULL, ONCE, NULL, NULL},
+    {"feed", 0, POPT_ARG_STRING, NULL, FEED, NULL, NULL},
     {"top", 0, POPT_ARG_STRING, NULL, TOP, NULL, NULL},
     {"debug-dir", 0, POPT_ARG_STRING, NULL, DEBUG_DIR, NULL, NULL},
     {"no-debuginfod", 0, POPT_ARG_NONE, NULL, NO_DEBUGINFOD, NULL, NULL},
@@ -271,6 +275,9 @@ static bool apply_selection(struct options *options, int option, const char *arg
     case ONCE:
         options->once = true;
         return true;
+    case FEED:
+        options->feed = (int)number("--feed", argument);
+        return true;
     case TOP:
         options->top = number("--top", argument);
         return true;
@@ -405,7 +412,7 @@ void options_read(struct options *options, int argc, const char **argv)
     int option;
 
     context = poptGetContext("grinder", argc, argv, table, 0);
-    *options = (struct options){.top = 20, .interval = 2, .to_ns = UINT64_MAX};
+    *options = (struct options){.top = 20, .interval = 2, .feed = -1, .to_ns = UINT64_MAX};
     options->debug_dirs = memory_zeroed(1, sizeof(*options->debug_dirs));
     options->path_maps = memory_zeroed(1, sizeof(*options->path_maps));
     options->jit_maps = memory_zeroed(1, sizeof(*options->jit_maps));

@@ -197,6 +197,7 @@ static int run_top(const struct options *options)
         .times = options->times,
         .interval = options->interval,
         .rows = options->top,
+        .feed = options->feed,
         .traces = (const char *const *)options->traces,
         .debug_dirs = (const char *const *)options->debug_dirs,
         .path_maps = (const char *const *)options->path_maps,

@@ -26,6 +26,7 @@ struct options {
     double interval;         /* seconds between refreshes of top */
     size_t times;            /* of these; 0: no end */
     bool once;
+    int feed;                      /* of top: a socket that brings traces; -1: none */
     size_t top;                    /* functions in the summary, changes in the table of a diff */
     char **debug_dirs, **patterns; /* end with null */
     char **path_maps;              /* of recorded_path_map; ends with null */

@@ -430,6 +430,8 @@ int top_main(int count, char **arguments)
         words_add(is_of_service(asked.options.list[i]) ? &words : &of_grinder,
                   asked.options.list[i]);
     recording_add_path_maps(&recording, &of_grinder);
+    if (is_own(&recording))
+        recording_add_coming_path_map(&recording, &of_grinder);
     if (of_grinder.count)
         words_add(&words, "--");
     words_add_all(&words, of_grinder.list);
