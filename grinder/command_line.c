@@ -51,6 +51,8 @@ static const char help[] =
     "  --merge, --merged     profile: all threads of all traces in one part\n"
     "  --split               profile: one file per thread, FILE-01, FILE-02 …;\n"
     "                        report: a folder\n"
+    "  --largest             summary, report: of several processes the one that took most,\n"
+    "                        behind a list of all\n"
     "  --process=PATTERN     only processes of that pid, or whose executable, or the name it\n"
     "                        was run as, matches\n"
     "  --thread=PATTERN      only threads of that tid or ordinal, or whose name matches\n"
@@ -96,6 +98,7 @@ enum {
     MERGED,
     THREAD_PARTS,
     SPLIT,
+    LARGEST,
     PROCESS,
     THREAD,
     FUNCTION,
@@ -127,6 +130,7 @@ static const struct poptOption table[] = {
     {"merged", 0, POPT_ARG_NONE, NULL, MERGED, NULL, NULL},
     {"thread-parts", 0, POPT_ARG_NONE, NULL, THREAD_PARTS, NULL, NULL},
     {"split", 0, POPT_ARG_NONE, NULL, SPLIT, NULL, NULL},
+    {"largest", 0, POPT_ARG_NONE, NULL, LARGEST, NULL, NULL},
     {"process", 0, POPT_ARG_STRING, NULL, PROCESS, NULL, NULL},
     {"thread", 0, POPT_ARG_STRING, NULL, THREAD, NULL, NULL},
     {"function", 0, POPT_ARG_STRING, NULL, FUNCTION, NULL, NULL},
@@ -315,6 +319,9 @@ static void apply(struct options *options, int option, const char *argument)
         break;
     case SPLIT:
         options->split = true;
+        break;
+    case LARGEST:
+        options->largest = true;
         break;
     case DEBUG_DIR:
         options->debug_dirs = append(options->debug_dirs, memory_copy_string(argument));
