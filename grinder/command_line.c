@@ -51,7 +51,10 @@ static const char help[] =
     "  --merge, --merged     profile: all threads of all traces in one part\n"
     "  --split               profile: one file per thread, FILE-01, FILE-02 …;\n"
     "                        report: a folder\n"
-    "  --process=PATTERN     only processes of that pid, or whose executable matches\n"
+    "  --largest             summary, report: of several processes the one that took most,\n"
+    "                        behind a list of all\n"
+    "  --process=PATTERN     only processes of that pid, or whose executable, or the name it\n"
+    "                        was run as, matches\n"
     "  --thread=PATTERN      only threads of that tid or ordinal, or whose name matches\n"
     "  --function=PATTERN    only functions whose name matches, and all they call\n"
     "                        (these three may be repeated: one of them has to match)\n"
@@ -65,6 +68,8 @@ static const char help[] =
     "  --interval=SECONDS    top: the time between refreshes (2)\n"
     "  --count=N             top: end after N refreshes\n"
     "  --once                top: print one table and end, as without a terminal\n"
+    "  --feed=DESCRIPTOR     top: a socket that brings the traces of programs that come\n"
+    "                        later, from call_trace_service top\n"
     "  --debug-dir=DIR       look for separate debug files here too; may be repeated\n"
     "  --no-debuginfod       ask no server for debug files, though DEBUGINFOD_URLS names some\n"
     "  --path-map=FROM=TO    files that traces name below FROM are below TO here;\n"
@@ -93,6 +98,7 @@ enum {
     MERGED,
     THREAD_PARTS,
     SPLIT,
+    LARGEST,
     PROCESS,
     THREAD,
     FUNCTION,
@@ -102,6 +108,7 @@ enum {
     INTERVAL,
     TIMES,
     ONCE,
+    FEED,
     TOP,
     DEBUG_DIR,
     NO_DEBUGINFOD,
@@ -123,6 +130,7 @@ static const struct poptOption table[] = {
     {"merged", 0, POPT_ARG_NONE, NULL, MERGED, NULL, NULL},
     {"thread-parts", 0, POPT_ARG_NONE, NULL, THREAD_PARTS, NULL, NULL},
     {"split", 0, POPT_ARG_NONE, NULL, SPLIT, NULL, NULL},
+    {"largest", 0, POPT_ARG_NONE, NULL, LARGEST, NULL, NULL},
     {"process", 0, POPT_ARG_STRING, NULL, PROCESS, NULL, NULL},
     {"thread", 0, POPT_ARG_STRING, NULL, THREAD, NULL, NULL},
     {"function", 0, POPT_ARG_STRING, NULL, FUNCTION, NULL, NULL},
@@ -132,6 +140,7 @@ static const struct poptOption table[] = {
     {"interval", 0, POPT_ARG_STRING, NULL, INTERVAL, NULL, NULL},
     {"count", 0, POPT_ARG_STRING, NULL, TIMES, NULL, NULL},
     {"once", 0, POPT_ARG_NONE, NULL, ONCE, NULL, NULL},
+    {"feed", 0, POPT_ARG_STRING, NULL, FEED, NULL, NULL},
     {"top", 0, POPT_ARG_STRING, NULL, TOP, NULL, NULL},
     {"debug-dir", 0, POPT_ARG_STRING, NULL, DEBUG_DIR, NULL, NULL},
     {"no-debuginfod", 0, POPT_ARG_NONE, NULL, NO_DEBUGINFOD, NULL, NULL},
@@ -271,6 +280,9 @@ static bool apply_selection(struct options *options, int option, const char *arg
     case ONCE:
         options->once = true;
         return true;
+    case FEED:
+        options->feed = (int)number("--feed", argument);
+        return true;
     case TOP:
         options->top = number("--top", argument);
         return true;
@@ -307,6 +319,9 @@ static void apply(struct options *options, int option, const char *argument)
         break;
     case SPLIT:
         options->split = true;
+        break;
+    case LARGEST:
+        options->largest = true;
         break;
     case DEBUG_DIR:
         options->debug_dirs = append(options->debug_dirs, memory_copy_string(argument));
@@ -405,7 +420,7 @@ void options_read(struct options *options, int argc, const char **argv)
     int option;
 
     context = poptGetContext("grinder", argc, argv, table, 0);
-    *options = (struct options){.top = 20, .interval = 2, .to_ns = UINT64_MAX};
+    *options = (struct options){.top = 20, .interval = 2, .feed = -1, .to_ns = UINT64_MAX};
     options->debug_dirs = memory_zeroed(1, sizeof(*options->debug_dirs));
     options->path_maps = memory_zeroed(1, sizeof(*options->path_maps));
     options->jit_maps = memory_zeroed(1, sizeof(*options->jit_maps));

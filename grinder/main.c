@@ -13,12 +13,14 @@
  */
 #include <inttypes.h>
 #include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "grinder/base/message.h"
 #include "grinder/command_line.h"
 #include "grinder/mode.h"
 #include "grinder/profile/images.h"
+#include "grinder/profile/process_list.h"
 #include "grinder/profile/profile.h"
 #include "grinder/profile/symbolize.h"
 #include "grinder/profile/traces.h"
@@ -133,6 +135,48 @@ static void choose_functions(char **const sides[], size_t count, struct images *
     symbolize_forget(images);
 }
 
+static void begin_images(struct images *images, const struct options *options)
+{
+    images_begin(images);
+    images->path_maps = (const char *const *)options->path_maps;
+    images->jit_maps = (const char *const *)options->jit_maps;
+}
+
+/* What all processes took, and the choice of one. Their trees are read once more for that; what is
+   wrong with them is said now. Returns -1 if something is. */
+static int choose_largest(char *const *traces, struct options *options, char pid[16])
+{
+    const size_t count = traces_count(traces);
+    struct images images; /* of all: what is shown has those of one process */
+    int result = 0;
+
+    begin_images(&images, options);
+
+    for (size_t i = 0; i < count; i++) {
+        struct profile one = {.merged = true, .selection = &options->selection};
+        progress_show(i + 1, count, traces[i]);
+        if (add_trace(traces[i], &one, &images) < 0)
+            result = -1;
+        if (one.process_count)
+            process_list_add(options->processes, &one.processes[0]);
+        profile_free(&one);
+    }
+    progress_clear();
+    images_free(&images);
+    if (options->processes->count < 2)
+        return result;
+    options->shown = process_list_largest(options->processes);
+    snprintf(pid, 16, "%" PRIu32, options->shown);
+    patterns_add(&options->selection.processes, pid);
+    return result;
+}
+
+static void list_processes(const struct options *options, const struct profile *profile)
+{
+    for (size_t i = 0; i < profile->process_count && !options->shown; i++)
+        process_list_add(options->processes, &profile->processes[i]);
+}
+
 /* Names everything and shows it. Returns the exit status. */
 static int show(const struct options *options, const struct profile *profiles,
                 struct images *images)
@@ -159,7 +203,9 @@ int main(int argc, const char **argv)
     struct profile profiles[MODE_SIDES] = {{0}};
     char **sides[MODE_SIDES] = {NULL};
     struct options options;
+    struct process_list processes = {0};
     struct images images;
+    char pid[16];
     size_t count;
     int result = 0, status;
 
@@ -173,13 +219,17 @@ int main(int argc, const char **argv)
         options_free(&options);
         return status;
     }
-    images_begin(&images);
-    images.path_maps = (const char *const *)options.path_maps;
-    images.jit_maps = (const char *const *)options.jit_maps;
+    begin_images(&images, &options);
     count = options.mode->sides;
     for (size_t side = 0; side < count; side++) {
         const char *one[] = {options.traces[side], NULL};
         sides[side] = traces_of(count == 1 ? (const char *const *)options.traces : one, &result);
+    }
+    options.processes = &processes;
+    if (options.largest && count == 1 && !options.selection.processes.count) {
+        result |= choose_largest(sides[0], &options, pid);
+        if (!options.shown)
+            process_list_free(&processes);
     }
     if (options.selection.functions.count)
         choose_functions(sides, count, &images, &options, &options.selection);
@@ -195,6 +245,7 @@ int main(int argc, const char **argv)
     }
     if (selection_check(&options.selection) < 0)
         result = -1;
+    list_processes(&options, &profiles[0]);
     status = mode_choose_weight(&options, profiles);
     if (!status)
         status = show(&options, profiles, &images);
@@ -204,6 +255,7 @@ int main(int argc, const char **argv)
         profile_free(&profiles[side]);
         traces_free(sides[side]);
     }
+    process_list_free(&processes);
     images_free(&images);
     options_free(&options);
     return status;

@@ -12,6 +12,7 @@
 #include "grinder/formats/peak_format.h"
 #include "grinder/report/report_write.h"
 #include "grinder/views/diff.h"
+#include "grinder/views/process_tree.h"
 #include "grinder/views/summary.h"
 #include "grinder/views/top.h"
 #include "support/memory.h"
@@ -108,6 +109,7 @@ static int run_summary(const struct options *options, const struct profile *prof
 
     if (output_open(&output, options->output ? options->output : "-") < 0)
         return EXIT_FAILURE;
+    process_tree_write(output.stream, options->processes, options->shown);
     result = event_summary_write(output.stream, profile);
     summary_write(output.stream, profile, images, options->top);
     return output_commit(&output) < 0 || result < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
@@ -119,6 +121,8 @@ static int run_report(const struct options *options, const struct profile *profi
     const struct report report = {
         .profile = profile,
         .images = images,
+        .processes = options->processes,
+        .shown = options->shown,
         .path_maps = (const char *const *)options->path_maps,
         .source_roots = (const char *const *)options->source_roots,
         .verbose = options->verbose,
@@ -197,6 +201,7 @@ static int run_top(const struct options *options)
         .times = options->times,
         .interval = options->interval,
         .rows = options->top,
+        .feed = options->feed,
         .traces = (const char *const *)options->traces,
         .debug_dirs = (const char *const *)options->debug_dirs,
         .path_maps = (const char *const *)options->path_maps,

@@ -10,6 +10,7 @@
 #include "grinder/profile/selection.h"
 
 struct mode;
+struct process_list;
 
 struct options {
     const struct mode *mode;
@@ -19,6 +20,9 @@ struct options {
     bool has_weight; /* it was given */
     bool merged; /* all threads are one part */
     bool split;  /* a file a part */
+    bool largest; /* of several processes, the one that took most */
+    struct process_list *processes; /* all that were asked for, of summary and report */
+    uint32_t shown;                 /* pid of the largest; 0: all of them */
     bool quiet, verbose;
     bool has_threshold;
     double threshold;        /* percent */
@@ -26,6 +30,7 @@ struct options {
     double interval;         /* seconds between refreshes of top */
     size_t times;            /* of these; 0: no end */
     bool once;
+    int feed;                      /* of top: a socket that brings traces; -1: none */
     size_t top;                    /* functions in the summary, changes in the table of a diff */
     char **debug_dirs, **patterns; /* end with null */
     char **path_maps;              /* of recorded_path_map; ends with null */

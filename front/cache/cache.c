@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "front/base/making_line.h"
 #include "front/base/say.h"
 #include "front/cache/cached_image.h"
 #include "front/cache/instrumenting.h"
@@ -254,8 +255,10 @@ static enum cached make_in(struct cache *cache, int images, int part,
                            const struct original *original, int *file,
                            char reason[CACHE_REASON_SIZE])
 {
+    const int place = making_line_add(original->path);
     enum cached cached = instrument(cache, part, original->file, reason);
 
+    making_line_remove(place);
     if (cached == CACHED && (*file = settle(images, part, original, reason)) < 0)
         cached = CACHED_FAILED;
     if (cached == CACHED_LEFT)

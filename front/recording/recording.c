@@ -261,6 +261,11 @@ void recording_add_path_maps(const struct recording *recording, struct words *wo
     each_line(recording, "files", add_map, &maps);
 }
 
+void recording_add_coming_path_map(const struct recording *recording, struct words *words)
+{
+    words_print(words, "--path-map=/=%s/images/", recording->folder);
+}
+
 struct wanted_files {
     const char *what;
     struct words paths;

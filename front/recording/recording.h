@@ -69,6 +69,10 @@ char *recording_value(const struct recording *recording, const char *name);
 /* Adds --path-map=PATH=IMAGE for each file that was instrumented. */
 void recording_add_path_maps(const struct recording *recording, struct words *words);
 
+/* Adds the one for files that will be instrumented while it goes on. What it leads to cannot be
+   looked at now: for recordings of this user alone. */
+void recording_add_coming_path_map(const struct recording *recording, struct words *words);
+
 /* How many of `files` say that, of different paths. */
 size_t recording_count_files(const struct recording *recording, const char *what);
 

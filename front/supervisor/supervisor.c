@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/pidfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "front/base/making_line.h"
 #include "front/calls/lifeline.h"
 #include "front/calls/listener.h"
 #include "front/calls/loaders.h"
@@ -86,13 +88,14 @@ static void detach(const struct supervisor_wish *wish)
         close(nothing);
 }
 
-static void work(struct notifications *calls, struct watch *watch)
+static void work(struct notifications *calls, struct watch *watch, int terminal, int owner)
 {
     const struct notification_handlers handlers = {handle, pass, watch};
 
     watch->placing.files = known_files_new();
     watch->loaders = loaders_new();
     raise_descriptor_limit();
+    making_line_begin(terminal, owner);
     notifications_serve(calls, watch->listener, &handlers);
 }
 
@@ -107,6 +110,7 @@ static void supervise(const struct supervisor_wish *wish, int socket)
     };
     struct notifications *calls = notifications_new();
     struct lifeline *lifeline = lifeline_new();
+    const int owner = wish->terminal >= 0 ? pidfd_open(getppid(), 0) : -1;
     pid_t worker;
     char byte = 0;
 
@@ -122,13 +126,15 @@ static void supervise(const struct supervisor_wish *wish, int socket)
         lifeline_hold(lifeline);
         if (write(socket, &byte, 1) == 1) {
             close(socket);
-            work(calls, &watch);
+            work(calls, &watch, wish->terminal, owner);
         }
         _exit(0);
     }
     if (worker < 0 && write(socket, &byte, 1) < 0)
         return;
     close(socket);
+    close(owner);
+    close(wish->terminal);
     if (worker > 0)
         lifeline_wait(lifeline);
     notifications_let_go_on(calls, watch.listener, worker);

@@ -61,6 +61,7 @@ struct supervisor_wish {
     const struct words *leave; /* patterns: front/files/leave.h */
     bool only_program;         /* what other processes execute is left alone */
     bool is_verbose;           /* keeps standard error for the commands it runs */
+    int terminal;              /* front/base/making_line.h; -1: none */
 };
 
 /*

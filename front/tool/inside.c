@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "front/base/making_line.h"
 #include "front/base/say.h"
 #include "front/base/tools.h"
 #include "front/calls/listener.h"
@@ -21,15 +22,16 @@
 #define STATUS_NOT_RUN 126
 
 /*
- *      umbra inside SOCKET BEGUN UMASK NAME FOLDER DIRECTORY PATH COUNT OPTION… COUNT PATTERN…
- *             ARGUMENT…
+ *      umbra inside SOCKET BEGUN UMASK PROGRESS NAME FOLDER DIRECTORY PATH COUNT OPTION…
+ *             COUNT PATTERN… ARGUMENT…
  *
- * SOCKET, BEGUN and DIRECTORY are descriptors.
+ * SOCKET, BEGUN and DIRECTORY are descriptors. PROGRESS is 1 if it is to be shown.
  */
 enum {
     AT_SOCKET = 2,
     AT_BEGUN,
     AT_UMASK,
+    AT_PROGRESS,
     AT_NAME,
     AT_FOLDER,
     AT_DIRECTORY,
@@ -50,6 +52,7 @@ void inside_command(struct words *words, const struct inside *inside)
     words_print(words, "%d", inside->socket);
     words_print(words, "%d", inside->begun);
     words_print(words, "%o", (unsigned)inside->mask);
+    words_add(words, inside->shows_progress ? "1" : "0");
     words_add(words, inside->recording->name);
     words_add(words, inside->recording->folder);
     words_print(words, "%d", inside->recording->directory);
@@ -105,12 +108,14 @@ int inside_main(int count, char **arguments)
     struct words options = {0}, leave = {0};
     const char *why = NULL, *path;
     int socket, at, error;
+    bool shows_progress;
     mode_t mask;
 
     at = take_list(&options, AT_LISTS, count, arguments);
     at = take_list(&leave, at, count, arguments);
     socket = atoi(arguments[AT_SOCKET]);
     mask = (mode_t)strtoul(arguments[AT_UMASK], NULL, 8);
+    shows_progress = *arguments[AT_PROGRESS] == '1';
     recording = (struct recording){.name = arguments[AT_NAME],
                                    .folder = arguments[AT_FOLDER],
                                    .directory = atoi(arguments[AT_DIRECTORY])};
@@ -121,8 +126,11 @@ int inside_main(int count, char **arguments)
         why = begin_in_place(socket);
         close(socket);
     }
-    if (socket < 0 || why)
+    if (socket < 0 || why) {
+        if (shows_progress)
+            making_line_begin(making_line_open(), -1);
         shadow_execute(&recording, &options, &leave, path, why, arguments, mask);
+    }
     fcntl(recording.directory, F_SETFD, FD_CLOEXEC);
     umask(mask);
     execvp(path, arguments); /* a text without #! goes to the shell, as from a shell */

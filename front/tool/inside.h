@@ -25,6 +25,7 @@ struct inside {
     const struct recording *recording; /* its descriptor is inherited */
     struct words options;              /* of instrument */
     struct words leave;                /* patterns: front/files/leave.h */
+    bool shows_progress;               /* on a terminal: front/base/making_line.h */
     const char *path;                  /* of the program */
 };
 

@@ -61,7 +61,7 @@ static const char help[] =
     "  --max-events-size=BYTES\n"
     "  --keep-newest\n"
     "  --paused\n"
-    "  -q, --quiet             say nothing at the end\n"
+    "  -q, --quiet             no progress on the terminal, and no word at the end\n"
     "  (perf's -F HZ is --samples=HZ; -g needs no option)\n"
     "Of report; all other options are the grinder's (grinder --help):\n"
     "  --text                  print the summary instead of writing the page\n"

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "front/base/making_line.h"
 #include "front/base/say.h"
 #include "front/base/tools.h"
 #include "front/cache/cache.h"
@@ -452,13 +453,17 @@ static char *prepare(struct run *run)
 
 static bool begin_supervisor(struct run *run)
 {
-    const struct supervisor_wish wish = {&run->made.recording, &run->cache, &run->options.leave,
-                                         !run->options.children, run->options.is_verbose};
+    const int terminal = run->inside.shows_progress ? making_line_open() : -1;
+    const struct supervisor_wish wish = {&run->made.recording,    &run->cache,
+                                         &run->options.leave,     !run->options.children,
+                                         run->options.is_verbose, terminal};
     char *apart = recording_own_path(&run->made.recording, "cache");
 
     cache_open(&run->cache, &run->options.instrument, apart);
     free(apart);
     run->supervisor = supervisor_start(&wish, &run->inside.socket);
+    if (terminal >= 0)
+        close(terminal);
     return run->supervisor > 0;
 }
 
@@ -561,6 +566,7 @@ int record_main(int count, char **arguments)
     run.inside.path = run.path;
     run.inside.options = run.options.instrument;
     run.inside.leave = run.options.leave;
+    run.inside.shows_progress = !run.options.is_quiet && !run.options.is_verbose;
     run.inside.recording = recording;
     if (!start(&run, instance, &status)) {
         why = memory_print("a process cannot be started: %s", strerror(errno));

@@ -26,6 +26,7 @@ struct asked {
     struct words options;
     const char *mode, *format, *output; /* what the grinder's options say; null: nothing */
     bool is_text, is_split;
+    bool chooses_processes; /* or takes all of them together */
 };
 
 static const char *value_of(const char *word, const char *option)
@@ -58,6 +59,8 @@ static void take_option(struct asked *asked, const char *word)
         asked->is_text = true;
         return;
     }
+    if (value_of(word, "--process") || !strncmp(word, "--merge", 7))
+        asked->chooses_processes = true;
     if (!strcmp(word, "--split"))
         asked->is_split = true;
     else if ((value = value_of(word, "--mode")))
@@ -378,6 +381,8 @@ int report_main(int count, char **arguments)
     words_add(&words, tools_find()->grinder);
     if (!asked.mode)
         words_print(&words, "--mode=%s", mode);
+    if (!asked.chooses_processes && (!strcmp(mode, "report") || !strcmp(mode, "summary")))
+        words_add(&words, "--largest");
     recording_add_path_maps(&recording, &words);
     words_add_all(&words, asked.options.list);
     if (!strcmp(mode, "report"))
@@ -430,6 +435,8 @@ int top_main(int count, char **arguments)
         words_add(is_of_service(asked.options.list[i]) ? &words : &of_grinder,
                   asked.options.list[i]);
     recording_add_path_maps(&recording, &of_grinder);
+    if (is_own(&recording))
+        recording_add_coming_path_map(&recording, &of_grinder);
     if (of_grinder.count)
         words_add(&words, "--");
     words_add_all(&words, of_grinder.list);

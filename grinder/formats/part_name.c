@@ -4,18 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "grinder/profile/own_name.h"
 #include "support/utf8.h"
-
-static const char *file_name(const struct trace_header *header)
-{
-    const char *slash = strrchr(header->exe, '/'), *other = strrchr(header->exe, '\\');
-
-    if (other && (!slash || other > slash))
-        slash = other;
-    if (!header->exe[0])
-        return "process";
-    return slash ? slash + 1 : header->exe;
-}
 
 static bool has_pid(const struct profile *profile, uint32_t pid)
 {
@@ -40,15 +30,16 @@ static bool is_exec(const struct profile *profile, const struct trace_header *he
 void process_name(char name[PART_NAME_SIZE], const struct profile *profile, size_t process)
 {
     const struct trace_header *header = &profile->processes[process].header;
-    char origin[64] = "";
+    char origin[64] = "", own[OWN_NAME_SIZE];
 
+    own_name(own, header);
     if (header->fork_of_pid)
         snprintf(origin, sizeof(origin), " (fork of %" PRIu32 ")", header->fork_of_pid);
     else if (is_exec(profile, header))
         snprintf(origin, sizeof(origin), " (exec by %" PRIu32 ")", header->pid);
     else if (header->ppid && has_pid(profile, header->ppid))
         snprintf(origin, sizeof(origin), " (child of %" PRIu32 ")", header->ppid);
-    snprintf(name, PART_NAME_SIZE, "%.300s %" PRIu32 "%s", file_name(header), header->pid, origin);
+    snprintf(name, PART_NAME_SIZE, "%s %" PRIu32 "%s", own, header->pid, origin);
     utf8_sanitise(name);
 }
 

@@ -87,7 +87,6 @@ static void write_build_id(struct writer *writer, const struct image *image,
     mapping->build_id = write_string(writer, text);
 }
 
-/* The first mapping is taken for the program's own: image 1, the first that was entered. */
 static void write_mapping(struct writer *writer, uint32_t number)
 {
     const struct image *image = &writer->view->images->images[number];
@@ -102,6 +101,30 @@ static void write_mapping(struct writer *writer, uint32_t number)
     fields.n_mapping = 1;
     fields.mapping = &mappings;
     write_fields(writer, &fields);
+}
+
+/* The program's own; 0 if that is not instrumented. */
+static uint32_t own_image(const struct view *view)
+{
+    const char *exe =
+        view->profile->processes[view->profile->parts[view->first].process].header.exe;
+
+    for (uint32_t i = 1; i < view->images->count; i++)
+        if (!strcmp(view->images->images[i].path, exe))
+            return i;
+    return 0;
+}
+
+/* go tool pprof takes the first one for the program's own, and names the profile by it. */
+static void write_mappings(struct writer *writer)
+{
+    const uint32_t own = writer->view->count ? own_image(writer->view) : 0;
+
+    if (own)
+        write_mapping(writer, own);
+    for (uint32_t i = 1; i < writer->view->images->count; i++)
+        if (i != own)
+            write_mapping(writer, i);
 }
 
 static int64_t file_string(struct writer *writer, const struct place *place)
@@ -222,8 +245,7 @@ void pprof_write(FILE *stream, const struct view *view)
     write_times(writer);
     for (size_t i = 0; i < LABELS; i++)
         keys[i] = write_string(writer, labels[i]);
-    for (uint32_t i = 1; i < view->images->count; i++)
-        write_mapping(writer, i);
+    write_mappings(writer);
     for (size_t i = view->first; i < view->first + view->count; i++)
         write_part(writer, &view->profile->parts[i], keys);
     gzip_stream_end(&writer->sink.gzip);

@@ -100,6 +100,7 @@ static struct sample_facts sample_facts(const struct tree *tree)
         facts.in_functions += tree->threads[i].samples.in_functions;
         facts.in_hooks += tree->threads[i].samples.in_hooks;
         facts.elsewhere += tree->threads[i].samples.elsewhere;
+        facts.cpu_ns += tree->threads[i].samples.cpu_ns;
     }
     return facts;
 }

@@ -69,6 +69,7 @@ struct module_facts {
 /* Samples of all threads, selected or not. */
 struct sample_facts {
     uint64_t in_functions, in_hooks, elsewhere;
+    uint64_t cpu_ns; /* that they stand for */
 };
 
 struct process {

@@ -210,6 +210,9 @@ static void add_thread(struct finder *finder, struct thread_samples *thread,
         }
     }
     add_up(thread);
+    thread->cpu_ns =
+        (uint64_t)((double)(thread->in_functions + thread->in_hooks + thread->elsewhere) *
+                   period_ns);
     if (thread->in_functions)
         thread->period_ns = period_ns * (double)(thread->in_functions + thread->elsewhere) /
                             (double)thread->in_functions;

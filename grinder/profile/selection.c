@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "grinder/base/message.h"
+#include "grinder/profile/own_name.h"
 #include "support/memory.h"
 
 void patterns_add(struct patterns *patterns, const char *text)
@@ -33,15 +34,24 @@ static bool matches(const struct pattern *pattern, const char *name, uint32_t id
     return fnmatch(pattern->text, name, 0) == 0;
 }
 
-/* Every pattern is tried, so that all that match something are known. */
-static bool any_matches(struct patterns *patterns, const char *name, const char *other_name,
-                        uint32_t id, uint32_t other_id)
+static bool matches_one(const struct pattern *pattern, const char *const *names, uint32_t id,
+                        uint32_t other_id)
+{
+    for (; *names; names++)
+        if (matches(pattern, *names, id, other_id))
+            return true;
+    return false;
+}
+
+/* Every pattern is tried, so that all that match something are known. names end with null. */
+static bool any_matches(struct patterns *patterns, const char *const *names, uint32_t id,
+                        uint32_t other_id)
 {
     bool found = patterns->count == 0;
 
     for (size_t i = 0; i < patterns->count; i++) {
         struct pattern *pattern = &patterns->patterns[i];
-        if (!matches(pattern, name, id, other_id) && !matches(pattern, other_name, id, other_id))
+        if (!matches_one(pattern, names, id, other_id))
             continue;
         pattern->matched = true;
         found = true;
@@ -60,13 +70,17 @@ static const char *last_part(const char *path)
 
 bool selection_has_process(struct selection *selection, const struct trace_header *header)
 {
-    return any_matches(&selection->processes, header->exe, last_part(header->exe), header->pid,
-                       header->pid);
+    char name[OWN_NAME_SIZE];
+
+    own_name(name, header);
+    return any_matches(&selection->processes,
+                       (const char *const[]){header->exe, last_part(header->exe), name, NULL},
+                       header->pid, header->pid);
 }
 
 bool selection_has_thread(struct selection *selection, const struct trace_thread *thread)
 {
-    return any_matches(&selection->threads, thread->name, thread->name, thread->tid,
+    return any_matches(&selection->threads, (const char *const[]){thread->name, NULL}, thread->tid,
                        thread->ordinal);
 }
 

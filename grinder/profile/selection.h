@@ -2,7 +2,8 @@
  * What of the traces is wanted: --process, --thread and --function, each a list of patterns of
  * which one has to match; an empty list takes everything.
  *
- *      process     pid, or a glob for the path of its executable or the name alone
+ *      process     pid, or a glob for the path of its executable, for the last part of that, or
+ *                  for what it was run as (own_name.h)
  *      thread      tid or ordinal, or a glob for its name
  *      function    a glob for its whole name, or for what stands before its arguments; a pattern
  *                  that is the name needs no escapes

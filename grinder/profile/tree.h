@@ -65,6 +65,7 @@ struct thread_samples {
     size_t count;
     uint64_t in_functions, in_hooks, elsewhere;
     double period_ns; /* time that one in a function stands for */
+    uint64_t cpu_ns;  /* processor time that all of them stand for */
 };
 
 struct tree_thread {

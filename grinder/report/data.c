@@ -4,6 +4,8 @@
  *
  *      { "creator": "umbra grinder 0.1.0", "title": "fib",
  *        "processes": { "name": […], "command": […], "trace": […], "ns": […] },
+ *        "tree":      { "depth", "pid", "command", "wall", "cpu", "calls", "folded", "shown" }
+ *                     processes of the recording; folded: how many the last one stands for
  *        "modules":   [ path, … ]                            [0] is the unknown one
  *        "files":     { "path": […], "state": […] }          [0] likewise; enum report_file_state
  *        "functions": { "name", "module", "file", "line", "chunk" }         [0] is the root
@@ -27,6 +29,7 @@
 #include <string.h>
 
 #include "grinder/formats/part_name.h"
+#include "grinder/profile/own_name.h"
 #include "grinder/profile/symbolize.h"
 
 static const char levels[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -112,6 +115,70 @@ static void write_processes(FILE *stream, const struct column_source *source)
     fputs("\"processes\":", stream);
     write_columns(stream, columns, source->report->profile->process_count, source);
     fputs(",\n", stream);
+}
+
+static void write_numbers(FILE *stream, const char *name, const struct process_row *rows,
+                          size_t count, uint64_t (*number)(const struct process_row *row))
+{
+    fprintf(stream, "\"%s\":[", name);
+    for (size_t i = 0; i < count; i++)
+        fprintf(stream, "%s%" PRIu64, i ? "," : "", number(&rows[i]));
+    fputs("],", stream);
+}
+
+static uint64_t row_depth(const struct process_row *row)
+{
+    return row->depth;
+}
+
+static uint64_t row_pid(const struct process_row *row)
+{
+    return row->process.pid;
+}
+
+static uint64_t row_wall(const struct process_row *row)
+{
+    const struct listed_process *process = &row->process;
+
+    return !row->folded && process->end_ns > process->begin_ns ? process->end_ns - process->begin_ns
+                                                               : 0;
+}
+
+static uint64_t row_cpu(const struct process_row *row)
+{
+    return row->process.cpu_ns;
+}
+
+static uint64_t row_calls(const struct process_row *row)
+{
+    return row->process.calls;
+}
+
+static uint64_t row_folded(const struct process_row *row)
+{
+    return row->folded;
+}
+
+/* 0 of what is not known. */
+static void write_tree(FILE *stream, const struct report *report)
+{
+    size_t count;
+    struct process_row *rows = process_list_rows(report->processes, &count);
+
+    fputs("\"tree\":{", stream);
+    write_numbers(stream, "depth", rows, count, row_depth);
+    write_numbers(stream, "pid", rows, count, row_pid);
+    write_numbers(stream, "wall", rows, count, row_wall);
+    write_numbers(stream, "cpu", rows, count, row_cpu);
+    write_numbers(stream, "calls", rows, count, row_calls);
+    write_numbers(stream, "folded", rows, count, row_folded);
+    fprintf(stream, "\"shown\":%" PRIu32 ",\"command\":[", report->shown);
+    for (size_t i = 0; i < count; i++) {
+        fputs(i ? "," : "", stream);
+        page_write_text(stream, rows[i].folded ? "" : rows[i].process.command);
+    }
+    fputs("]},\n", stream);
+    free(rows);
 }
 
 /* Modules, files, functions. */
@@ -374,9 +441,16 @@ static void write_slices(FILE *stream, const struct slices *slices, size_t parts
 
 static void write_title(FILE *stream, const struct profile *profile)
 {
-    char name[PART_NAME_SIZE];
+    const struct trace_header *header = &profile->processes[0].header;
+    char name[PART_NAME_SIZE], own[OWN_NAME_SIZE];
 
-    process_name(name, profile, 0);
+    for (size_t i = 1; i < profile->process_count; i++) {
+        const struct trace_header *other = &profile->processes[i].header;
+        if (other->pid == header->pid && other->created_ns > header->created_ns)
+            header = other; /* what it became by exec */
+    }
+    own_name(own, header);
+    snprintf(name, sizeof(name), "%s %" PRIu32, own, header->pid);
     fputs("\"title\":", stream);
     page_write_text(stream, name);
     fputs(",\n", stream);
@@ -391,6 +465,7 @@ void data_write(FILE *stream, const struct report *report, const struct report_f
     fputs("{\"creator\":\"umbra grinder " UMBRA_VERSION "\",", stream);
     write_title(stream, profile);
     write_processes(stream, &source);
+    write_tree(stream, report);
     write_functions(stream, &source);
     fputs("\"parts\":[", stream);
     for (size_t i = 0; i < profile->part_count; i++) {

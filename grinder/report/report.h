@@ -3,11 +3,14 @@
 #define UMBRA_GRINDER_REPORT_H
 
 #include "grinder/profile/images.h"
+#include "grinder/profile/process_list.h"
 #include "grinder/profile/profile.h"
 
 struct report {
     const struct profile *profile; /* symbolized */
     const struct images *images;
+    struct process_list *processes; /* of the whole recording */
+    uint32_t shown;                 /* the pid whose profile this is; 0: of all */
     const char *const *path_maps;
     const char *const *source_roots; /* likewise: --source-root */
     bool verbose, quiet;             /* what is said of the files whose text is in it */

@@ -117,11 +117,24 @@ function module_view(module) {
   main.querySelector(".rows").style.maxHeight = "none";
 }
 
+/* Of the whole recording; the page may be of one of them. */
+function process_tree() {
+  const tree = data.tree;
+  if (tree.pid.length < 2) return "";
+  const rows = tree.pid.map((pid, i) => {
+    const command = tree.folded[i] ? `${format_count(tree.folded[i])} more, each less than 1%` : escape_html(tree.command[i]);
+    const time = ns => ns ? format_time(ns) : "";
+    return `<tr${pid && pid === tree.shown ? " class=shown" : ""}><td title="${escape_html(tree.command[i])}" style="padding-left:${tree.depth[i] + 0.5}em">${command}</td><td>${tree.folded[i] ? "" : pid}</td><td>${time(tree.wall[i])}</td><td>${time(tree.cpu[i])}</td><td>${format_count(tree.calls[i])}</td></tr>`;
+  });
+  const note = tree.shown ? `<div class=note>This page is of the marked one, which took most; umbra report --process=PID|NAME is of another.</div>` : "";
+  return `<div class=head-row><h2>Processes</h2></div><table class=processes><tr><th>Command</th><th>PID</th><th>Wall</th><th>CPU</th><th>Calls</th></tr>${rows.join("")}</table>${note}`;
+}
+
 function overview() {
   const hottest = model.functions.slice().sort((a, b) => model.self[b] - model.self[a]).slice(0, 12);
   const duration = Math.max(...data.processes.ns);
   trail([escape_html(data.processes.command[data.parts[model.part_numbers[0]].process])]);
-  main.innerHTML = `<div class=page><h1>${escape_html(data.title)}</h1><div class=place>${escape_html(data.processes.trace.join(", "))}</div><div class=facts>${fact(format_time(duration), "from start to end")}${fact(format_time(model.ns), "in recorded functions")}${fact(format_count(model.call_count), "calls")}${fact(format_count(model.functions.length), "functions that ran")}${fact(format_count(model.part_numbers.length), model.part_numbers.length === 1 ? "thread" : "threads")}</div>${data.slices ? "" : timeline(null)}<div class=head-row><h2>Who calls whom</h2><span class=choice><button data-graph=functions>Functions</button><button data-graph=files>Files</button><button data-graph=modules>Modules</button></span></div><div class=graph></div>${function_table("Most time in themselves", hottest.map(f => ({ f, calls: model.calls[f], self: model.self[f], total: model.total[f] })), model.ns)}${embedded()}</div>`;
+  main.innerHTML = `<div class=page><h1>${escape_html(data.title)}</h1><div class=place>${escape_html(data.processes.trace.join(", "))}</div>${process_tree()}<div class=facts>${fact(format_time(duration), "from start to end")}${fact(format_time(model.ns), "in recorded functions")}${fact(format_count(model.call_count), "calls")}${fact(format_count(model.functions.length), "functions that ran")}${fact(format_count(model.part_numbers.length), model.part_numbers.length === 1 ? "thread" : "threads")}</div>${data.slices ? "" : timeline(null)}<div class=head-row><h2>Who calls whom</h2><span class=choice><button data-graph=functions>Functions</button><button data-graph=files>Files</button><button data-graph=modules>Modules</button></span></div><div class=graph></div>${function_table("Most time in themselves", hottest.map(f => ({ f, calls: model.calls[f], self: model.self[f], total: model.total[f] })), model.ns)}${embedded()}</div>`;
   main.querySelector(".rows").style.maxHeight = "none";
   if (main.querySelector(".embedded")) list_embedded(main.querySelector(".embedded"));
   const draw = view => {

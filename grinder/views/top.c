@@ -1,6 +1,7 @@
 /*
  * A refresh reads every trace into a tree and adds it to a profile, as the other modes do, and
- * throws both away. What is kept is what each function had come to, by its number in images, which
+ * throws both away; but the trace of a process that has ended stays in a profile of its own and is
+ * not read again. What is kept is what each function had come to, by its number in images, which
  * stays the same: the differences to the next refresh are what is shown.
  *
  *      refresh n-1     calls 1000  self 5 ms ─┐
@@ -26,6 +27,7 @@
 #include "grinder/profile/traces.h"
 #include "grinder/profile/tree_load.h"
 #include "grinder/views/screen.h"
+#include "grinder/views/trace_feed.h"
 #include "support/memory.h"
 #include "support/progress.h"
 
@@ -42,15 +44,26 @@ struct row {
     uint64_t all_calls;
 };
 
+struct source {
+    char *path;
+    int file; /* that it is the path of, from the feed; else -1 */
+    bool has_ended;
+};
+
 struct top {
     const struct top_options *options;
+    struct source *sources;
+    size_t source_count, source_room;
+    struct trace_feed feed;
     struct images images;
+    struct profile past;      /* of processes that have ended */
+    struct reading *sums;     /* by function: what it has come to; with as many as readings */
     size_t named;             /* functions of images that have their names */
     struct reading *readings; /* by function */
     size_t reading_room;
     struct row *rows;
     size_t row_count, row_room;
-    size_t traces;           /* that could be read */
+    size_t traces;           /* that could be read, this time or before their processes' end */
     double read_at, seconds; /* of the last refresh; that its figures are of; 0: since the start */
     bool by_calls;
     bool has_times; /* all of them */
@@ -64,22 +77,54 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* One that is gone, or does not hang together in this moment, is left out of this refresh. */
-static void read_traces(struct top *top, char *const *traces, struct profile *profile)
+/* Takes the path over, and file. */
+static void add_source(struct top *top, char *path, int file)
+{
+    top->sources =
+        memory_grow(top->sources, top->source_count, &top->source_room, sizeof(*top->sources));
+    top->sources[top->source_count++] = (struct source){path, file, false};
+}
+
+/* What came since the last refresh. */
+static void add_new_sources(struct top *top)
+{
+    int file;
+
+    while ((file = trace_feed_next(&top->feed)) >= 0)
+        add_source(top, memory_print("/proc/self/fd/%d", file), file);
+}
+
+/* Its trace is complete, and was when it was read. */
+static bool has_ended(const struct trace_header *header)
+{
+    return header->end == TRACE_END_GONE || header->end == TRACE_END_EXEC;
+}
+
+/* A trace that is gone, or does not hang together in this moment, is left out of this refresh. */
+static void read_source(struct top *top, struct source *source, struct profile *profile)
 {
     struct trace_error error;
     struct tree tree;
 
-    top->traces = 0;
-    for (; *traces; traces++) {
-        if (tree_load(&tree, *traces, &top->images, &error) < 0) {
-            message("%s", error.text);
-            continue;
-        }
-        profile_add(profile, &tree, &top->images);
-        tree_free(&tree);
-        top->traces++;
+    if (tree_load(&tree, source->path, &top->images, &error) < 0) {
+        message("%s", error.text);
+        return;
     }
+    source->has_ended = has_ended(&tree.header);
+    profile_add(source->has_ended ? &top->past : profile, &tree, &top->images);
+    tree_free(&tree);
+    if (source->has_ended && source->file >= 0) {
+        close(source->file);
+        source->file = -1;
+    }
+}
+
+static void read_sources(struct top *top, struct profile *profile)
+{
+    for (size_t i = 0; i < top->source_count; i++)
+        if (!top->sources[i].has_ended)
+            read_source(top, &top->sources[i], profile);
+    top->traces = top->past.process_count + profile->process_count;
 }
 
 /* All functions get their names anew: that is done only if there are more. */
@@ -101,14 +146,15 @@ static uint64_t more(uint64_t now, uint64_t before)
 }
 
 /* Never lower than before: a trace that was left out this time comes back. */
-static void note(struct top *top, uint32_t function, const struct costs *costs)
+static void note(struct top *top, uint32_t function)
 {
+    const struct reading *sum = &top->sums[function];
     struct reading *reading = &top->readings[function];
     struct row row = {
         .function = function,
-        .calls = more(costs->calls, reading->calls),
-        .self_ns = more(costs->self_ns, reading->self_ns),
-        .all_calls = costs->calls,
+        .calls = more(sum->calls, reading->calls),
+        .self_ns = more(sum->self_ns, reading->self_ns),
+        .all_calls = sum->calls,
     };
 
     reading->calls += row.calls;
@@ -131,6 +177,20 @@ static void make_room(struct top *top, size_t count)
     free(top->readings);
     top->readings = readings;
     top->reading_room = 2 * count;
+    free(top->sums);
+    top->sums = memory_zeroed(top->reading_room, sizeof(*top->sums));
+}
+
+static void add_up(struct top *top, const struct profile *profile)
+{
+    const struct cost_table *functions =
+        profile->part_count ? &profile->parts[0].functions : &(const struct cost_table){0};
+
+    for (size_t i = 0; i < functions->keys.count; i++) {
+        struct reading *sum = &top->sums[functions->keys.pairs[i].a];
+        sum->calls += functions->costs[i].calls;
+        sum->self_ns += functions->costs[i].self_ns;
+    }
 }
 
 static int compare(uint64_t a, uint64_t b, const struct row *left, const struct row *right)
@@ -160,26 +220,35 @@ static void sort(struct top *top)
           top->by_calls || !top->has_times ? compare_calls : compare_self);
 }
 
-static void refresh(struct top *top, char *const *traces)
+static void make_rows(struct top *top, const struct profile *profile)
+{
+    const size_t count = images_function_count(&top->images) + 1;
+
+    make_room(top, count);
+    memset(top->sums, 0, count * sizeof(*top->sums));
+    add_up(top, &top->past);
+    add_up(top, profile);
+    top->row_count = 0;
+    for (size_t i = 0; i < count; i++)
+        note(top, (uint32_t)i);
+    if (top->row_count)
+        sort(top);
+}
+
+static void refresh(struct top *top)
 {
     struct profile profile = {.merged = true};
     double last = top->read_at;
-    const struct cost_table *functions;
 
     message_mute(true); /* whether it balances is for --mode=summary to say */
-    read_traces(top, traces, &profile);
+    add_new_sources(top);
+    read_sources(top, &profile);
     top->read_at = now();
     top->seconds = last > 0 ? top->read_at - last : 0;
-    top->has_times = profile_has_times(&profile);
+    top->has_times = profile_has_times(&profile) && profile_has_times(&top->past);
     name_functions(top);
     message_mute(false);
-    make_room(top, images_function_count(&top->images) + 1);
-    top->row_count = 0;
-    functions = profile.part_count ? &profile.parts[0].functions : NULL;
-    for (size_t i = 0; functions && i < functions->keys.count; i++)
-        note(top, (uint32_t)functions->keys.pairs[i].a, &functions->costs[i]);
-    if (top->row_count)
-        sort(top);
+    make_rows(top, &profile);
     profile_free(&profile);
 }
 
@@ -283,13 +352,13 @@ static bool wait_for_next(struct top *top, double until)
     }
 }
 
-static void run_on_screen(struct top *top, char *const *traces)
+static void run_on_screen(struct top *top)
 {
     const struct top_options *options = top->options;
 
     screen_begin();
     for (size_t i = 1;; i++) {
-        refresh(top, traces);
+        refresh(top);
         show_page(top);
         if (i == options->times || !wait_for_next(top, top->read_at + options->interval))
             break;
@@ -298,13 +367,13 @@ static void run_on_screen(struct top *top, char *const *traces)
 }
 
 /* Without a terminal: all that was since the start or, with --count, one table after the other. */
-static void run_plainly(struct top *top, char *const *traces)
+static void run_plainly(struct top *top)
 {
     const struct top_options *options = top->options;
     size_t times = options->once || !options->times ? 1 : options->times;
 
     for (size_t i = 1; i <= times; i++) {
-        refresh(top, traces);
+        refresh(top);
         write_table(top, options->rows, 1 << 20, end_plain_line);
         fflush(stdout);
         if (i < times)
@@ -314,21 +383,31 @@ static void run_plainly(struct top *top, char *const *traces)
 
 int top_run(const struct top_options *options)
 {
-    struct top top = {.options = options, .by_calls = options->by_calls};
+    struct top top = {.options = options,
+                      .by_calls = options->by_calls,
+                      .past = {.merged = true},
+                      .feed = {.socket = options->feed}};
     int result = 0;
     char **traces = traces_of(options->traces, &result);
 
+    for (char **trace = traces; *trace; trace++)
+        add_source(&top, memory_copy_string(*trace), -1);
     progress_disable();
     images_begin(&top.images);
     top.images.path_maps = options->path_maps;
     if (options->once || !isatty(STDOUT_FILENO))
-        run_plainly(&top, traces);
+        run_plainly(&top);
     else
-        run_on_screen(&top, traces);
+        run_on_screen(&top);
     if (!top.traces)
         message("top: no trace could be read");
     result |= !top.traces || ferror(stdout);
+    profile_free(&top.past);
     images_free(&top.images);
+    for (size_t i = 0; i < top.source_count; i++)
+        free(top.sources[i].path);
+    free(top.sources);
+    free(top.sums);
     free(top.readings);
     free(top.rows);
     traces_free(traces);

@@ -11,6 +11,7 @@ struct top_options {
     size_t times;    /* refreshes; 0: no end */
     double interval; /* seconds between them */
     size_t rows;     /* of a table that is not on a terminal */
+    int feed;        /* a socket: trace_feed.h; -1: none */
     const char *const *traces, *const *debug_dirs, *const *path_maps; /* each ends with null */
 };
 

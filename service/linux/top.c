@@ -8,8 +8,9 @@
 #include <unistd.h>
 
 #include "service/base/message.h"
+#include "service/linux/top_feed.h"
 
-#define MOST_OPTIONS 6
+#define MOST_OPTIONS 7
 #define OPTION_SIZE  32
 
 /* Beside this executable or, as in a build directory, in a folder beside its own. */
@@ -29,9 +30,10 @@ static void run_neighbour(char **arguments)
     }
 }
 
-int top_run(const struct options *options, char *const *traces)
+int top_run(const struct options *options, char *const *traces, uint32_t last)
 {
-    char interval[OPTION_SIZE], times[OPTION_SIZE];
+    char interval[OPTION_SIZE], times[OPTION_SIZE], feed[OPTION_SIZE];
+    const int feeding = top_feed_start(options, last);
     size_t count = 0, handed_on = 0, at = 0;
     char **arguments;
 
@@ -46,6 +48,7 @@ int top_run(const struct options *options, char *const *traces)
     }
     snprintf(interval, sizeof(interval), "--interval=%.3f", options->interval_ms / 1000.0);
     snprintf(times, sizeof(times), "--count=%u", options->times);
+    snprintf(feed, sizeof(feed), "--feed=%d", feeding);
     arguments[at++] = "grinder";
     arguments[at++] = "--mode=top";
     arguments[at++] = interval;
@@ -53,6 +56,8 @@ int top_run(const struct options *options, char *const *traces)
         arguments[at++] = times;
     if (options->is_once)
         arguments[at++] = "--once";
+    if (feeding >= 0)
+        arguments[at++] = feed;
     for (size_t i = 0; i < handed_on; i++)
         arguments[at++] = options->command[i];
     arguments[at++] = "--";

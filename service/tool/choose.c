@@ -32,12 +32,21 @@ static bool is_number(const char *line, enum show_list_field number, uint32_t wa
     return !wanted || strtoul(field, NULL, 10) == wanted;
 }
 
-/* Keeps of the table the sessions that run and are meant. */
-static int find(const struct options *options, struct table *table)
+static uint32_t number_of(const char *line)
+{
+    char field[FIELD_SIZE];
+
+    table_field(line, SHOW_LIST_NUMBER, field, sizeof(field));
+    return (uint32_t)strtoul(field, NULL, 10);
+}
+
+/* Keeps of the table the sessions that run and are meant. *last: the number of the last of all. */
+static int find(const struct options *options, struct table *table, uint32_t *last)
 {
     size_t kept = 0;
     int status = control_sessions(options, table);
 
+    *last = table->count ? number_of(table->lines[table->count - 1]) : 0;
     for (size_t i = 0; i < table->count; i++) {
         char *line = table->lines[i];
         if (is_running(line) && is_number(line, SHOW_LIST_NUMBER, options->session) &&
@@ -60,14 +69,6 @@ static int say_how_many(const struct options *options, size_t count)
         message("snapshot: expected one running session, found %zu%s", count,
                 count ? ": choose one with --session=N or --pid=PID; see list" : "");
     return 1;
-}
-
-static uint32_t number_of(const char *line)
-{
-    char field[FIELD_SIZE];
-
-    table_field(line, SHOW_LIST_NUMBER, field, sizeof(field));
-    return (uint32_t)strtoul(field, NULL, 10);
 }
 
 /* Where the copy is to be: the folder, opened, and the name in it. */
@@ -116,7 +117,8 @@ static int copy(const struct options *options, const char *line)
 int choose_snapshot(const struct options *options)
 {
     struct table sessions = {0};
-    int status = find(options, &sessions);
+    uint32_t last;
+    int status = find(options, &sessions, &last);
 
     if (!status)
         status = sessions.count == 1 ? copy(options, sessions.lines[0])
@@ -150,7 +152,8 @@ static void open_traces(const struct options *options, struct table *sessions)
 int choose_top(const struct options *options)
 {
     struct table sessions = {0};
-    int status = find(options, &sessions);
+    uint32_t last;
+    int status = find(options, &sessions, &last);
     char **paths;
 
     if (!status)
@@ -158,7 +161,7 @@ int choose_top(const struct options *options)
     paths = status ? NULL : calloc(sessions.count + 1, sizeof(*paths));
     if (paths && sessions.count) {
         memcpy(paths, sessions.lines, sessions.count * sizeof(*paths));
-        status = top_run(options, paths);
+        status = top_run(options, paths, last);
     } else if (paths) {
         message("top: expected a running session, found none");
         status = 1;
