@@ -47,8 +47,11 @@ static const char help[] =
     "  --weight=WEIGHT       ns (this is the default) or calls: the figure that folded,\n"
     "                        flamegraph, speedscope and firefox show and that diff\n"
     "                        compares; calls if the recording has no times\n"
-    "  --thread-parts        profile: one part per thread (this is the default)\n"
-    "  --merge, --merged     profile: all threads of all traces in one part\n"
+    "  --thread-parts        profile: one part per thread (this is the default, but for\n"
+    "                        callgrind: kcachegrind takes such a file, callgrind_annotate\n"
+    "                        does not)\n"
+    "  --merge, --merged     profile: all threads of all traces in one part (this is the\n"
+    "                        default of callgrind)\n"
     "  --split               profile: one file per thread, FILE-01, FILE-02 …;\n"
     "                        report: a folder\n"
     "  --process=PATTERN     only processes of that pid, or whose executable matches\n"
@@ -301,9 +304,11 @@ static void apply(struct options *options, int option, const char *argument)
         break;
     case MERGED:
         options->merged = true;
+        options->thread_parts = false;
         break;
     case THREAD_PARTS:
         options->merged = false;
+        options->thread_parts = true;
         break;
     case SPLIT:
         options->split = true;

@@ -184,7 +184,7 @@ int main(int argc, const char **argv)
     if (options.selection.functions.count)
         choose_functions(sides, count, &images, &options, &options.selection);
     for (size_t side = 0; side < count; side++) {
-        profiles[side].merged = options.merged || options.mode->merges;
+        profiles[side].merged = mode_merges(&options);
         profiles[side].keeps_stacks =
             options.mode->needs_stacks && options.mode->needs_stacks(&options);
         profiles[side].keeps_nodes = mode_reads_events(&options);

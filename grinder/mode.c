@@ -236,6 +236,16 @@ int mode_choose_weight(struct options *options, const struct profile *profiles)
     return FAILED;
 }
 
+bool mode_merges(const struct options *options)
+{
+    const struct mode *mode = options->mode;
+
+    if (options->merged || mode->merges)
+        return true;
+    return mode->run == run_profile && format_of(options->format)->takes_one_part &&
+           !options->thread_parts && !options->split;
+}
+
 bool mode_reads_stacks(const struct options *options)
 {
     return options->mode->run == run_stack;

@@ -33,6 +33,9 @@ int mode_choose_weight(struct options *options, const struct profile *profiles);
 /* Whether what is to be done needs a call-trace recording's events. */
 bool mode_reads_events(const struct options *options);
 
+/* Whether all threads are to be one part. */
+bool mode_merges(const struct options *options);
+
 /* Whether it needs what the traces have of the threads' stacks. */
 bool mode_reads_stacks(const struct options *options);
 

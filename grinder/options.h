@@ -16,9 +16,10 @@ struct options {
     char *output; /* null: the mode's default */
     char *format; /* likewise; one that the mode has */
     enum weight weight;
-    bool has_weight; /* it was given */
-    bool merged; /* all threads are one part */
-    bool split;  /* a file a part */
+    bool has_weight;   /* it was given */
+    bool merged;       /* all threads are one part: asked for */
+    bool thread_parts; /* each thread is one: asked for */
+    bool split;        /* a file a part */
     bool quiet, verbose;
     bool has_threshold;
     double threshold;        /* percent */

@@ -35,7 +35,8 @@ struct format {
     const char *name;
     const char *suffix; /* of the file it is written to by default */
     bool needs_stacks;
-    bool needs_events; /* has time lines, and nothing else */
+    bool needs_events;   /* has time lines, and nothing else */
+    bool takes_one_part; /* some readers do: a file has one unless it is told otherwise */
     /* Errors stay in the stream. */
     void (*write)(FILE *stream, const struct view *view);
     /* Instead of write, for formats that have time lines: of all processes of the profile that have
