@@ -42,6 +42,7 @@ void images_free(struct images *images)
     for (size_t i = 0; i < images->numbers.count; i++) {
         free(images->functions[i].name);
         free(images->functions[i].symbol);
+        free(images->functions[i].aliases);
     }
     free(images->images);
     free(images->functions);

@@ -44,6 +44,7 @@ struct function {
     uint32_t rva;   /* 0 if the image has a problem */
     char *name;     /* printable, never null once symbolize was called */
     char *symbol;   /* as the symbol table or the map has it; null if the name was made up */
+    char *aliases;  /* its other symbols, each with its zero, a zero behind the last; or null */
 };
 
 struct images {

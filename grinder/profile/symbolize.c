@@ -93,8 +93,10 @@ static void name_functions(struct images *images, uint32_t number,
         }
         if (!image->problem)
             import = manifest_import_name(&image->manifest, function->index);
-        if (!image->problem && function->rva)
+        if (!image->problem && function->rva) {
             symbol = symbol_table_find(symbols, address_of_rva(image, function->rva));
+            function->aliases = symbol_table_aliases(symbols, address_of_rva(image, function->rva));
+        }
         if (import && !(symbol && strchr(symbol, '!')))
             symbol = import;
         if (symbol)
@@ -160,7 +162,9 @@ void symbolize_forget(struct images *images)
     for (size_t i = 0; i < images_function_count(images); i++) {
         free(images->functions[i].name);
         free(images->functions[i].symbol);
+        free(images->functions[i].aliases);
         images->functions[i].name = images->functions[i].symbol = NULL;
+        images->functions[i].aliases = NULL;
     }
     for (size_t i = 0; i < images->count; i++) {
         line_table_free(&images->images[i].lines);
