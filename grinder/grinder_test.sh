@@ -61,7 +61,7 @@ expect 0 "totals: 180000000 ns 5385076 calls" --mode=summary whole.bin
 grep -q "^ *5385074 .*unknown!#2" output || fail "expected the calls of both threads"
 expect 0 "" --mode=profile --merged --output-file=- whole.bin
 grep -q "^totals: 180000000 5385076$" output || fail "expected merged totals as in the summary"
-expect 0 "" --mode=profile --output-file=parts whole.bin
+expect 0 "" --mode=profile --thread-parts --output-file=parts whole.bin
 [ "$(grep -c "^totals: 90000000 2692538$" parts)" -eq 2 ] || fail "expected two parts"
 grep -qx "desc: Trigger: worker" parts || fail "expected the worker's part by its name"
 expect 0 "" --mode=profile --split --output-file=split whole.bin

@@ -89,6 +89,10 @@ all_equal()
     equal "$what: callgrind" "$(gawk '/^totals:/ { ns += $2; calls += $3 }
         END { printf "%d %d\n", ns, calls }' profile/callgrind)" "$ns $calls"
 
+    [[ $* == *--merge* ]] || grind callgrind --thread-parts "$@"
+    equal "$what: callgrind, by thread" "$(gawk '/^totals:/ { ns += $2; calls += $3 }
+        END { printf "%d %d\n", ns, calls }' profile/callgrind)" "$ns $calls"
+
     grind folded "$@"
     equal "$what: folded" "$(gawk '{ sum += $NF } END { printf "%d\n", sum }' profile/folded)" "$ns"
     grind folded --weight=calls "$@"
@@ -210,7 +214,7 @@ equal "tids in pprof" "$(pprof_tids)" "$(jq '.threads | length' <(grinder --mode
     --output-format=firefox --output-file=- "$traces"))"
 
 # Parts say where their process came from.
-grind callgrind
+grind callgrind --thread-parts
 contains profile/callgrind "^desc: Trigger: formats $child \(fork of $parent\): formats"
 grind folded
 contains profile/folded "^formats $child \(fork of $parent\);formats;.*space::parse"

@@ -225,7 +225,7 @@ balanced()
     [[ -s ${traces[0]} ]] || fail "no trace was left"
     grinder --mode=summary "${traces[@]}" >summary 2>problems ||
         { cat problems >&2; fail "the traces are not whole"; }
-    grinder --mode=profile --output-file=callgrind "${traces[@]}"
+    grinder --mode=profile --thread-parts --output-file=callgrind "${traces[@]}"
 }
 
 # completed FOLDER: returns when the service has completed all traces there: until then each is a

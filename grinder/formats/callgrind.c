@@ -5,7 +5,9 @@
  *      version: 1
  *      creator: …
  *                                  one such header a part, "events:" last: with the next
- *      pid: 1234                   "pid:" behind it KCachegrind begins a new part
+ *      pid: 1234                   "pid:" behind it KCachegrind begins a new part;
+ *                                  callgrind_annotate takes files of one part only: of more it
+ *                                  calls headers malformed, and the last part's summary the total
  *      cmd: ./fib 30
  *      part: 1
  *      thread: 1

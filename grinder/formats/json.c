@@ -2,19 +2,25 @@
  * All of a profile in one JSON object.
  *
  *      { "creator": "umbra grinder 0.1.0",
+ *        "version": 1,
  *        "processes": [ { "pid": 4711, "ppid": 1, "fork_of_pid": 0, "command": "./fib 30",
  *                         "executable": "/home/me/fib", "trace": "traces/….bin" }, … ],
- *        "functions": [ { "name": "main", "module": "/home/me/fib", "file": …, "line": 12 }, … ],
+ *        "functions": [ { "name": "fib(int)", "symbol": "_Z3fibi", "module": "/home/me/fib",
+ *                         "build_id": "93ac61…", "address": "0x1139", "offset": "0x1139",
+ *                         "size": 42, "file": …, "line": 12 }, … ],
  *        "parts": [ { "name": "fib 4711: main", "pid": 4711, "tid": 4711, "thread": "main",
  *                     "calls": 3, "ns": 5000,
  *                     "functions": [ {"function": 1, "calls": 1, "self_ns": 10,
  *                                     "total_ns": 5000} ],
- *                     "edges": [ {"caller": 0, "callee": 1, "file": null, "line": null,
- *                                 "calls": 1, "self_ns": 10, "total_ns": 5000} ] }, … ] }
+ *                     "edges": [ {"caller": 1, "callee": 2, "return_address": "0x1170",
+ *                                 "file": null, "line": null, "calls": 1, "self_ns": 10,
+ *                                 "total_ns": 5000} ] }, … ] }
  *
- * A function's number is its place in "functions", of which the first is the root. What is not
- * known is null, as are times where none were recorded; so are pid, tid and thread of merged
- * parts. Integers are exact up to 2^64.
+ * docs/profile.schema.json says it in full. A function's number is its place in "functions", of
+ * which the first is the root. An edge is in the caller's module; there is one for each return
+ * address, caller and callee. location.h says what address and offset are. What is not known is
+ * null, as are times where none were recorded; so are pid, tid and thread of merged parts. Integers
+ * are exact up to 2^64.
  */
 #include "grinder/formats/format.h"
 
@@ -22,6 +28,7 @@
 
 #include "grinder/formats/json_text.h"
 #include "grinder/formats/part_name.h"
+#include "grinder/profile/location.h"
 #include "grinder/profile/symbolize.h"
 
 static void write_place(FILE *stream, const struct place *place)
@@ -63,17 +70,45 @@ static void write_process(FILE *stream, const struct process *process)
     putc('}', stream);
 }
 
+/* A string, as `instrument --list --json` has it: a number of JSON may be rounded at 2^53. */
+static void write_address(FILE *stream, const char *key, uint64_t address)
+{
+    if (address)
+        fprintf(stream, "\"%s\":\"%#" PRIx64 "\",", key, address);
+    else
+        fprintf(stream, "\"%s\":null,", key);
+}
+
+static void write_location(FILE *stream, const struct location *location)
+{
+    char build_id[BUILD_ID_TEXT] = "";
+
+    if (location->module)
+        location_build_id(build_id, location->module);
+    json_write_text(stream, "module", location->module ? location->module->path : NULL);
+    putc(',', stream);
+    json_write_text(stream, "build_id", *build_id ? build_id : NULL);
+    putc(',', stream);
+    write_address(stream, "address", location->address);
+    write_address(stream, "offset", location->offset);
+    if (location->size)
+        fprintf(stream, "\"size\":%" PRIu64 ",", location->size);
+    else
+        fputs("\"size\":null,", stream);
+}
+
 static void write_function(FILE *stream, const struct images *images, uint32_t number)
 {
     const struct function *function = &images->functions[number];
+    struct location location = location_of_function(images, number);
     struct place place = place_of_function(images, number);
 
     putc('{', stream);
     json_write_text(stream, "name", function->name);
     putc(',', stream);
-    json_write_text(stream, "module",
-                    function->image ? images->images[function->image].path : NULL);
+    json_write_text(stream, "symbol", function->symbol);
     putc(',', stream);
+    write_location(stream, &location);
     write_place(stream, &place);
     putc('}', stream);
 }
@@ -94,10 +129,12 @@ static void write_thread(FILE *stream, const struct profile *profile, const stru
 
 static void write_edge(FILE *stream, const struct images *images, const struct pair *key)
 {
+    struct location returns = location_of_return(images, key->b);
     struct place site = place_of_site(images, key->b);
 
     fprintf(stream, "{\"caller\":%" PRIu32 ",\"callee\":%" PRIu32 ",", (uint32_t)(key->a >> 32),
             (uint32_t)key->a);
+    write_address(stream, "return_address", returns.address);
     write_place(stream, &site);
 }
 
@@ -129,7 +166,9 @@ static void write_part(FILE *stream, const struct view *view, const struct part 
 
 void json_write(FILE *stream, const struct view *view)
 {
-    fputs("{\"creator\":\"umbra grinder " UMBRA_VERSION "\",\n\"processes\":[", stream);
+    fprintf(stream, "{\"creator\":\"umbra grinder " UMBRA_VERSION "\",\n\"version\":%d,\n",
+            FORMAT_VERSION);
+    fputs("\"processes\":[", stream);
     for (size_t i = 0; i < view->profile->process_count; i++) {
         fputs(i ? ",\n" : "\n", stream);
         write_process(stream, &view->profile->processes[i]);

@@ -4,14 +4,22 @@
  *      pid   tid   thread  function  module          file           line  calls  self_ns  total_ns
  *      4711  4711  main    fib       /home/me/fib    /home/me/fib.c 12    3      900      2000
  *
- * Of merged parts pid, tid and thread are empty. What is not known is empty, as are times where none
- * were recorded. Text that a spreadsheet would take for a formula has a ' in front. calls and self_ns
- * add up to all there is; total_ns has each function's callees in it.
+ *      … symbol   build_id  address  offset  size  version
+ *      … _Z3fibi  93ac61…   0x1139   0x1139  42    1
+ *
+ * A call edge has build_id and address of caller and callee, and the return_address of the call, in
+ * the caller's module. docs/profile.schema.json says it in full, location.h what address and offset
+ * are.
+ *
+ * Of merged parts pid, tid and thread are empty. What is not known is empty, as are times where
+ * none were recorded. Text that a spreadsheet would take for a formula has a ' in front. calls and
+ * self_ns add up to all there is; total_ns has each function's callees in it.
  */
 #include "grinder/formats/format.h"
 
 #include <inttypes.h>
 
+#include "grinder/profile/location.h"
 #include "grinder/profile/symbolize.h"
 #include "support/utf8.h"
 
@@ -54,15 +62,58 @@ static void write_place(FILE *stream, const struct place *place)
 static void write_costs(FILE *stream, const struct profile *profile, const struct costs *costs)
 {
     if (profile_has_times(profile))
-        fprintf(stream, "%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", costs->calls, costs->self_ns,
+        fprintf(stream, "%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t", costs->calls, costs->self_ns,
                 costs->total_ns);
     else
-        fprintf(stream, "%" PRIu64 "\t\t\n", costs->calls);
+        fprintf(stream, "%" PRIu64 "\t\t\t", costs->calls);
+}
+
+static void write_address(FILE *stream, uint64_t address)
+{
+    if (address)
+        fprintf(stream, "%#" PRIx64, address);
+    putc('\t', stream);
+}
+
+static void write_module(FILE *stream, const struct location *location)
+{
+    char build_id[BUILD_ID_TEXT] = "";
+
+    if (location->module)
+        location_build_id(build_id, location->module);
+    fprintf(stream, "%s\t", build_id);
+    write_address(stream, location->address);
+}
+
+static void write_function_location(FILE *stream, const struct images *images, uint32_t function)
+{
+    const struct location location = location_of_function(images, function);
+    const char *symbol = images->functions[function].symbol;
+
+    write_text(stream, symbol ? symbol : "");
+    write_module(stream, &location);
+    write_address(stream, location.offset);
+    if (location.size)
+        fprintf(stream, "%" PRIu64, location.size);
+    fprintf(stream, "\t%d\n", FORMAT_VERSION);
+}
+
+static void write_edge_location(FILE *stream, const struct images *images, const struct pair *key)
+{
+    const struct location caller = location_of_function(images, (uint32_t)(key->a >> 32));
+    const struct location callee = location_of_function(images, (uint32_t)key->a);
+
+    write_module(stream, &caller);
+    write_module(stream, &callee);
+    write_address(stream, location_of_return(images, key->b).address);
+    fprintf(stream, "%d\n", FORMAT_VERSION);
 }
 
 void tsv_write(FILE *stream, const struct view *view)
 {
-    fputs("pid\ttid\tthread\tfunction\tmodule\tfile\tline\tcalls\tself_ns\ttotal_ns\n", stream);
+    fputs("pid\ttid\tthread\tfunction\tmodule\tfile\tline\tcalls\tself_ns\ttotal_ns\t"
+          "symbol\tbuild_id\taddress\toffset\tsize\tversion\n",
+          stream);
     for (size_t i = view->first; i < view->first + view->count; i++) {
         const struct part *part = &view->profile->parts[i];
         const struct cost_table *table = &part->functions;
@@ -73,6 +124,7 @@ void tsv_write(FILE *stream, const struct view *view)
             write_function(stream, view->images, function);
             write_place(stream, &place);
             write_costs(stream, view->profile, &table->costs[j]);
+            write_function_location(stream, view->images, function);
         }
     }
 }
@@ -80,7 +132,8 @@ void tsv_write(FILE *stream, const struct view *view)
 void tsv_edges_write(FILE *stream, const struct view *view)
 {
     fputs("pid\ttid\tthread\tcaller\tcaller_module\tcallee\tcallee_module\tfile\tline\tcalls\t"
-          "self_ns\ttotal_ns\n",
+          "self_ns\ttotal_ns\tcaller_build_id\tcaller_address\tcallee_build_id\t"
+          "callee_address\treturn_address\tversion\n",
           stream);
     for (size_t i = view->first; i < view->first + view->count; i++) {
         const struct part *part = &view->profile->parts[i];
@@ -93,6 +146,7 @@ void tsv_edges_write(FILE *stream, const struct view *view)
             write_function(stream, view->images, (uint32_t)key->a);
             write_place(stream, &site);
             write_costs(stream, view->profile, &table->costs[j]);
+            write_edge_location(stream, view->images, key);
         }
     }
 }

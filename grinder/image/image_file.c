@@ -121,12 +121,19 @@ int image_file_has_section(const struct image_file *image, const char *name)
     return 0;
 }
 
+static const struct bounded_file *file_of(const struct image_file *image)
+{
+    return image->format == IMAGE_PE ? &image->pe.file : &image->elf.file;
+}
+
+bool image_file_ranges(const struct image_file *image, struct loaded_ranges *ranges)
+{
+    return loaded_ranges_read(ranges, file_of(image));
+}
+
 int image_file_manifest(const struct image_file *image, struct manifest *manifest, const char **why)
 {
-    const struct bounded_file *file =
-        image->format == IMAGE_PE ? &image->pe.file : &image->elf.file;
-
-    switch (manifest_load(manifest, file)) {
+    switch (manifest_load(manifest, file_of(image))) {
     case MANIFEST_WHOLE:
         return 0;
     case MANIFEST_MISSING:

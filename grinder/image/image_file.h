@@ -10,6 +10,7 @@
 #include "grinder/image/pe_file.h"
 #include "grinder/image/symbols.h"
 #include "image/elf_file.h"
+#include "image/loaded_ranges.h"
 #include "image/manifest.h"
 
 enum image_format {
@@ -47,6 +48,9 @@ char *image_file_fetch_debug(const struct image_file *image, const char *name);
    free. */
 int image_file_manifest(const struct image_file *image, struct manifest *manifest,
                         const char **why);
+
+/* False, with nothing to free, if its headers make no sense. */
+bool image_file_ranges(const struct image_file *image, struct loaded_ranges *ranges);
 
 /* Adds the functions that the file has names for, on Windows also slots of imports. Exports without
    one are called by number, with the module's name in front. */

@@ -1,5 +1,6 @@
 #include "grinder/image/symbols.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,27 @@ void symbol_table_own(struct symbol_table *table, void *strings)
 
 /* Longer names that begin alike are not told apart: a hostile file may hold many of them. */
 #define COMPARED 1024
+/* Bytes of a function's aliases after which no more are kept: likewise. */
+#define MAX_ALIASES 16384
+
+/* __x and _X. What begins with _Z or _R is mangled, and nobody's in particular. */
+static bool is_reserved(const char *name)
+{
+    return name[0] == '_' && (name[1] == '_' || (name[1] >= 'A' && name[1] <= 'Z')) &&
+           name[1] != 'Z' && name[1] != 'R';
+}
+
+/* enum symbol_rank, with the reserved among the weak and global ones in front of the others. */
+static int place_of(const struct symbol *symbol)
+{
+    const int others = RANK_GLOBAL - RANK_WEAK + 1;
+
+    if (symbol->rank < RANK_WEAK)
+        return (int)symbol->rank;
+    if (symbol->rank <= RANK_GLOBAL && is_reserved(symbol->name))
+        return (int)symbol->rank;
+    return (int)symbol->rank + others;
+}
 
 /* By address, the best name first; among equals the alphabet decides, so that runs agree. */
 static int compare_symbols(const void *left, const void *right)
@@ -31,8 +53,8 @@ static int compare_symbols(const void *left, const void *right)
 
     if (a->address != b->address)
         return a->address < b->address ? -1 : 1;
-    if (a->rank != b->rank)
-        return (int)b->rank - (int)a->rank;
+    if (place_of(a) != place_of(b))
+        return place_of(b) - place_of(a);
     return a->name == b->name ? 0 : strncmp(a->name, b->name, COMPARED);
 }
 
@@ -42,13 +64,47 @@ void symbol_table_sort(struct symbol_table *table)
         qsort(table->symbols, table->count, sizeof(*table->symbols), compare_symbols);
 }
 
+static size_t first_at(const struct symbol_table *table, uint64_t address)
+{
+    return partition_point(i, table->count, table->symbols[i].address < address);
+}
+
 const char *symbol_table_find(const struct symbol_table *table, uint64_t address)
 {
-    size_t found = partition_point(i, table->count, table->symbols[i].address < address);
+    size_t found = first_at(table, address);
 
     if (found == table->count || table->symbols[found].address != address)
         return NULL;
     return table->symbols[found].name;
+}
+
+struct text {
+    char *bytes;
+    size_t size, room;
+};
+
+static void add_bytes(struct text *text, const char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        text->bytes = memory_grow(text->bytes, text->size, &text->room, 1);
+        text->bytes[text->size++] = bytes[i];
+    }
+}
+
+char *symbol_table_aliases(const struct symbol_table *table, uint64_t address)
+{
+    struct text aliases = {0};
+
+    for (size_t i = first_at(table, address) + 1;
+         i < table->count && table->symbols[i].address == address && aliases.size < MAX_ALIASES;
+         i++) {
+        const char *name = table->symbols[i].name;
+        if (strlen(name) < COMPARED && strcmp(name, table->symbols[i - 1].name) != 0)
+            add_bytes(&aliases, name, strlen(name) + 1);
+    }
+    if (aliases.bytes)
+        add_bytes(&aliases, "", 1);
+    return aliases.bytes;
 }
 
 void symbol_table_free(struct symbol_table *table)

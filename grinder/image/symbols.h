@@ -5,7 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of several names at one address, the highest is shown. */
+/* Of several names at one address, the highest is shown. Of global and weak ones, though, those
+   that C reserves for the implementation (__libc_malloc, _IO_printf) come last: malloc is what
+   people call it. */
 enum symbol_rank {
     RANK_ORDINAL, /* an export that has a number only */
     RANK_LABEL,   /* of no type, as assembly has them */
@@ -45,5 +47,9 @@ void symbol_table_free(struct symbol_table *table);
 
 /* The name of the function that begins at address, null if there is none. */
 const char *symbol_table_find(const struct symbol_table *table, uint64_t address);
+
+/* The others, but for those longer than a name is: each with its zero, a zero behind the last. To
+   be freed; null if there are none. */
+char *symbol_table_aliases(const struct symbol_table *table, uint64_t address);
 
 #endif

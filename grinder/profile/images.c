@@ -33,13 +33,17 @@ void images_free(struct images *images)
         free(images->images[i].path);
         free(images->images[i].file);
         manifest_free(&images->images[i].manifest);
+        loaded_ranges_free(&images->images[i].ranges);
         line_table_free(&images->images[i].lines);
         if (images->images[i].jit)
             jit_map_free(images->images[i].jit);
         free(images->images[i].jit);
     }
-    for (size_t i = 0; i < images->numbers.count; i++)
+    for (size_t i = 0; i < images->numbers.count; i++) {
         free(images->functions[i].name);
+        free(images->functions[i].symbol);
+        free(images->functions[i].aliases);
+    }
     free(images->images);
     free(images->functions);
     pair_index_free(&images->numbers);
@@ -61,6 +65,8 @@ static void read_manifest(struct image *image)
         image->manifest.function_count != image->function_count) {
         image->problem = "has changed since it was recorded";
         manifest_free(&image->manifest);
+    } else {
+        image_file_ranges(&file, &image->ranges);
     }
 err:
     image_file_close(&file);

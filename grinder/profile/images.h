@@ -17,6 +17,7 @@
 #include "grinder/image/recorded_path.h"
 #include "grinder/symbols/jit_map.h"
 #include "grinder/symbols/lines.h"
+#include "image/loaded_ranges.h"
 #include "image/manifest.h"
 #include "trace/trace_format.h"
 
@@ -30,6 +31,7 @@ struct image {
     uint32_t function_count; /* as the trace says */
     const char *problem;     /* why there is no manifest; null if there is one */
     struct manifest manifest;
+    struct loaded_ranges ranges; /* of the file; empty if there is no manifest */
     bool is_jit;
     struct jit_map *jit;     /* of code made at run time, owned; else null */
     struct line_table lines; /* symbolize fills it */
@@ -41,6 +43,8 @@ struct function {
     uint32_t index; /* place in the image's manifest */
     uint32_t rva;   /* 0 if the image has a problem */
     char *name;     /* printable, never null once symbolize was called */
+    char *symbol;   /* as the symbol table or the map has it; null if the name was made up */
+    char *aliases;  /* its other symbols, each with its zero, a zero behind the last; or null */
 };
 
 struct images {

@@ -6,6 +6,7 @@
 
 #include "grinder/base/message.h"
 #include "grinder/profile/own_name.h"
+#include "grinder/symbols/demangle.h"
 #include "support/memory.h"
 
 void patterns_add(struct patterns *patterns, const char *text)
@@ -85,21 +86,51 @@ bool selection_has_thread(struct selection *selection, const struct trace_thread
 }
 
 /* A function's name may be all digits; a pattern of them then is that name. */
-static bool function_matches(struct patterns *patterns, const char *name)
+static bool name_matches(struct patterns *patterns, const char *name)
 {
-    char *bare = memory_copy_string(name);
     bool found = false;
 
-    bare[strcspn(bare, "(")] = 0;
     for (size_t i = 0; i < patterns->count; i++) {
         struct pattern *pattern = &patterns->patterns[i];
-        if (strcmp(pattern->text, name) != 0 && fnmatch(pattern->text, name, 0) != 0 &&
-            fnmatch(pattern->text, bare, 0) != 0)
+        if (strcmp(pattern->text, name) != 0 && fnmatch(pattern->text, name, 0) != 0)
             continue;
         pattern->matched = true;
         found = true;
     }
-    free(bare);
+    return found;
+}
+
+/* Frees the name. */
+static bool own_name_matches(struct patterns *patterns, char *name)
+{
+    bool found = name_matches(patterns, name);
+
+    free(name);
+    return found;
+}
+
+/* As it stands in the symbol table, as it is shown, and without arguments. */
+static bool symbol_matches(struct patterns *patterns, const char *symbol)
+{
+    bool found = name_matches(patterns, symbol);
+
+    found |= own_name_matches(patterns, demangle(symbol));
+    found |= own_name_matches(patterns, demangle_bare(symbol));
+    return found;
+}
+
+/* Every name is tried, so that all patterns that match something are known. */
+static bool function_matches(struct patterns *patterns, const struct function *function)
+{
+    bool found = name_matches(patterns, function->name);
+    char *bare = memory_copy_string(function->name);
+
+    bare[strcspn(bare, "(")] = 0;
+    found |= own_name_matches(patterns, bare);
+    if (function->symbol)
+        found |= symbol_matches(patterns, function->symbol);
+    for (const char *alias = function->aliases; alias && *alias; alias += strlen(alias) + 1)
+        found |= symbol_matches(patterns, alias);
     return found;
 }
 
@@ -112,7 +143,7 @@ void selection_choose_functions(struct selection *selection, const struct images
     selection->chosen = memory_zeroed(count, 1);
     selection->chosen_count = count;
     for (size_t i = 1; i < count; i++)
-        selection->chosen[i] = function_matches(&selection->functions, images->functions[i].name);
+        selection->chosen[i] = function_matches(&selection->functions, &images->functions[i]);
 }
 
 /* A process that still records may have entered functions since they were chosen. */

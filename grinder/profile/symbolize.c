@@ -88,17 +88,23 @@ static void name_functions(struct images *images, uint32_t number,
             continue;
         if (image->jit) {
             function->name = memory_copy_string(image->jit->codes[function->index].name);
+            function->symbol = memory_copy_string(function->name);
             continue;
         }
         if (!image->problem)
             import = manifest_import_name(&image->manifest, function->index);
-        if (!image->problem && function->rva)
+        if (!image->problem && function->rva) {
             symbol = symbol_table_find(symbols, address_of_rva(image, function->rva));
-        if (import) {
-            function->name = name_of_import(symbol && strchr(symbol, '!') ? symbol : import);
-            continue;
+            function->aliases = symbol_table_aliases(symbols, address_of_rva(image, function->rva));
         }
-        function->name = symbol ? demangle(symbol) : name_without_symbol(image, function);
+        if (import && !(symbol && strchr(symbol, '!')))
+            symbol = import;
+        if (symbol)
+            function->symbol = memory_copy_string(symbol);
+        if (import)
+            function->name = name_of_import(symbol);
+        else
+            function->name = symbol ? demangle(symbol) : name_without_symbol(image, function);
     }
 }
 
@@ -155,7 +161,10 @@ void symbolize_forget(struct images *images)
 {
     for (size_t i = 0; i < images_function_count(images); i++) {
         free(images->functions[i].name);
-        images->functions[i].name = NULL;
+        free(images->functions[i].symbol);
+        free(images->functions[i].aliases);
+        images->functions[i].name = images->functions[i].symbol = NULL;
+        images->functions[i].aliases = NULL;
     }
     for (size_t i = 0; i < images->count; i++) {
         line_table_free(&images->images[i].lines);

@@ -8,7 +8,7 @@
  *                     processes of the recording; folded: how many the last one stands for
  *        "modules":   [ path, … ]                            [0] is the unknown one
  *        "files":     { "path": […], "state": […] }          [0] likewise; enum report_file_state
- *        "functions": { "name", "module", "file", "line", "chunk" }         [0] is the root
+ *        "functions": { "name", "aliases", "module", "file", "line", "chunk" }   [0] is the root
  *        "parts": [ { "name", "process", "calls", "ns",
  *                     "functions": { "id", "calls", "self", "total" }
  *                     "edges":     { "from", "to", "at", "file", "line", "calls", "self", "total" }
@@ -31,6 +31,7 @@
 #include "grinder/formats/part_name.h"
 #include "grinder/profile/own_name.h"
 #include "grinder/profile/symbolize.h"
+#include "support/memory.h"
 
 static const char levels[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 #define TOP_LEVEL 63
@@ -203,6 +204,28 @@ static void write_function_name(FILE *stream, const struct column_source *source
     page_write_text(stream, source->report->images->functions[i].name);
 }
 
+static bool is_mangled(const char *symbol)
+{
+    return !strncmp(symbol, "_Z", 2) || !strncmp(symbol, "_R", 2);
+}
+
+/* Words to find it by. Of mangled names most would be demangled to the function's own. */
+static void write_function_aliases(FILE *stream, const struct column_source *source, size_t i)
+{
+    const char *aliases = source->report->images->functions[i].aliases, *alias;
+    char *words, *end;
+    size_t size = 0;
+
+    for (alias = aliases; alias && *alias; alias += strlen(alias) + 1)
+        size += strlen(alias) + 1;
+    words = end = memory_zeroed(size + 1, 1);
+    for (alias = aliases; alias && *alias; alias += strlen(alias) + 1)
+        if (!is_mangled(alias))
+            end += sprintf(end, "%s%s", end > words ? " " : "", alias);
+    page_write_text(stream, words);
+    free(words);
+}
+
 static void write_function_module(FILE *stream, const struct column_source *source, size_t i)
 {
     fprintf(stream, "%" PRIu32, source->report->images->functions[i].image);
@@ -229,9 +252,13 @@ static void write_functions(FILE *stream, const struct column_source *source)
     static const struct column file_columns[] = {
         {"path", write_file_path}, {"state", write_file_state}, {NULL, NULL}};
     static const struct column columns[] = {
-        {"name", write_function_name},   {"module", write_function_module},
-        {"file", write_function_file},   {"line", write_function_line},
-        {"chunk", write_function_chunk}, {NULL, NULL},
+        {"name", write_function_name},
+        {"aliases", write_function_aliases},
+        {"module", write_function_module},
+        {"file", write_function_file},
+        {"line", write_function_line},
+        {"chunk", write_function_chunk},
+        {NULL, NULL},
     };
 
     write_column(stream, "modules", 0, source->report->images->count, source, write_module);

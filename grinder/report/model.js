@@ -27,7 +27,7 @@ const FILE_MISSING = 0, FILE_READ = 1, FILE_NO_ROOM = 2, FILE_CHANGED = 3, FILE_
 const base_name = path => path.replace(/.*[\/\\](?=.)/, "");
 const file_name = data.files.path.map(path => path ? base_name(path) : "");
 const module_name = data.modules.map(path => path ? base_name(path) : "unknown module");
-const lower = { functions: functions.name.map(name => name.toLowerCase()) };
+const lower = { functions: functions.name.map((name, f) => (name + " " + functions.aliases[f]).toLowerCase()) };
 
 const sum_into = (to, ids, from) => { for (let i = 0; i < ids.length; i++) to[ids[i]] += from[i]; };
 

@@ -12,29 +12,39 @@
 /* A longer name is not demangled: back references let the result grow exponentially. */
 #define MAX_MANGLED 4096u
 
-/* Null if there is no readable form. */
-static char *readable_form(const char *name)
+/* Null if there is no readable form. parameters: 0 or DMGL_PARAMS. */
+static char *readable_form(const char *name, int parameters)
 {
     if (strlen(name) > MAX_MANGLED)
         return NULL;
     if (*name == '_')
-        return cplus_demangle(name, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
+        return cplus_demangle(name, DMGL_AUTO | DMGL_ANSI | parameters);
     return *name == '?' ? undecorate(name) : NULL;
+}
+
+static char *readable(const char *symbol, int parameters)
+{
+    char *name = memory_copy_string(symbol);
+    char *version = *name == '?' ? NULL : strchr(name, '@');
+    char *form;
+
+    if (version && version > name)
+        *version = 0;
+    form = readable_form(name, parameters);
+    if (form) {
+        free(name);
+        name = form;
+    }
+    utf8_sanitise(name);
+    return name;
 }
 
 char *demangle(const char *symbol)
 {
-    char *name = memory_copy_string(symbol);
-    char *version = *name == '?' ? NULL : strchr(name, '@');
-    char *readable;
+    return readable(symbol, DMGL_PARAMS);
+}
 
-    if (version && version > name)
-        *version = 0;
-    readable = readable_form(name);
-    if (readable) {
-        free(name);
-        name = readable;
-    }
-    utf8_sanitise(name);
-    return name;
+char *demangle_bare(const char *symbol)
+{
+    return readable(symbol, 0);
 }
