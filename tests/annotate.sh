@@ -74,7 +74,7 @@ equal "calls of work" "$(calls_of work one)" $((50 * 100))
 # The same by the front, whose file lies in the recording.
 umbra record --output=umbra.data -- native/formats 200 20 >said 2>&1
 umbra report --merge --output-format=callgrind umbra.data >said
-umbra report --text umbra.data >summary
+umbra report --text --merge umbra.data >summary
 whole=$(sed -n 's/^totals: \([0-9]*\) ns \([0-9]*\) calls .*/\1 \2/p' summary)
 annotated "$(<said)"
 all_of_it "umbra report"

@@ -45,6 +45,6 @@ at_most "exact, a leaf" leaf 130 157
 at_most "exact, a call" loop 131 157
 at_most "exact, a tail call" jump 215 268
 recorded --timing=adaptive
-at_most "adaptive, a leaf" leaf 71 15
-at_most "adaptive, a call" loop 148 17
-at_most "adaptive, a tail call" jump 233 34
+at_most "adaptive, a leaf" leaf 74 15
+at_most "adaptive, a call" loop 151 17
+at_most "adaptive, a tail call" jump 236 34

@@ -4,7 +4,6 @@
 
 #include "hooks/executed.h"
 #include "hooks/hooks_code.h"
-#include "hooks/slow_paths.h"
 #include "thunkstash/pages.h"
 
 #define SIGNAL_RETURN 0x0f0000000fc0c748ull /* mov rax, 15; and the first byte of syscall */
@@ -38,7 +37,7 @@ struct trace_node *interrupted_context(const struct thread *thread, const uint64
         return 0;
     instruction = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
     pointer = (uint64_t)context->uc_mcontext.gregs[REG_RSP];
-    if (!slow_path_on_own_stack(thread, (const uint64_t *)pointer) || hooks_code_has(instruction))
+    if (pointer - thread->own_low >= thread->own_size || hooks_code_has(instruction))
         return 0;
     return executed_context(thread, instruction, pointer);
 }
