@@ -90,6 +90,7 @@ struct thread {
     struct trace_node *root;
     uint32_t table_used;
     uint64_t table_room; /* entries that the table can grow to, where it is */
+    uint32_t node_limit; /* contexts it may have before they fold */
     uint32_t tid;
     int sampler; /* sampler.h: the timer's number + 1; 0: there is none */
     struct thread *next; /* all threads of the process, the ended ones too until they are reused */

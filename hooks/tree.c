@@ -2,11 +2,15 @@
 
 #include "hooks/memory.h"
 #include "hooks/session.h"
+#include "hooks/system.h"
 #include "thunkstash/pages.h"
 
-#define FIRST_TABLE_SIZE 512   /* entries: one page */
-#define LEAST_ROOM       65536 /* entries: folded nodes are as many as pairs of functions are */
-#define ROOM_FOR_A_NODE  16    /* entries a node of the limit, folded ones not counted */
+#define FIRST_TABLE_SIZE 512       /* entries: one page */
+#define LEAST_ROOM       (1 << 20) /* entries: folded nodes are as many as pairs of functions are */
+#define ROOM_FOR_A_NODE  4         /* entries a node of the limit, folded ones not counted */
+#define MOST_IF_LIMITED                                                                            \
+    65536              /* nodes of a thread whose process may not have addresses as it likes */
+#define FOLDED_SHARE 4 /* of what a trace may grow to: contexts fold past one in so many */
 
 /* The same as in entry.S. */
 uint32_t tree_hash(uint64_t site, uint32_t parent, uint32_t function)
@@ -58,7 +62,10 @@ static bool table_take(struct thread *thread)
 {
     uint64_t room = LEAST_ROOM;
 
-    while (room < (uint64_t)ROOM_FOR_A_NODE * session.node_limit)
+    thread->node_limit = session.node_limit;
+    if (system_address_limit() != UINT64_MAX && thread->node_limit > MOST_IF_LIMITED)
+        thread->node_limit = MOST_IF_LIMITED;
+    while (room < (uint64_t)ROOM_FOR_A_NODE * thread->node_limit)
         room *= 2;
     thread->table = pages_reserve(room * sizeof *thread->table);
     thread->table_room = room;
@@ -192,6 +199,13 @@ struct trace_node *tree_find(struct thread *thread, const struct trace_node *cal
     return node;
 }
 
+/* The thread has as many contexts as it may; or all threads have, by what the trace takes. */
+static bool is_to_fold(const struct thread *thread)
+{
+    return thread->entry->nodes >= thread->node_limit ||
+           session.header->used >= session.capacity / FOLDED_SHARE;
+}
+
 struct trace_node *tree_known(const struct thread *thread, const struct trace_node *caller,
                               uint64_t site, uint32_t function)
 {
@@ -207,7 +221,7 @@ struct trace_node *tree_child(struct thread *thread, struct trace_node *caller, 
 
     if (node)
         return node;
-    if (thread->entry->nodes >= session.node_limit)
+    if (is_to_fold(thread))
         return add_folded(thread, caller, site, function);
     return node_add(thread, site, caller->context, function, 0);
 }

@@ -40,7 +40,8 @@
  *                              (and in both, calls that links count: see struct trace_links)
  *      entries = exits + unwound + live          always
  *
- * Folding. When a thread holds node_limit nodes, new contexts are kept by caller and callee only.
+ * Folding. When a thread holds node_limit nodes, or the trace takes a quarter of its capacity, new
+ * contexts are kept by caller and callee only.
  * Each function g that has a part in one gets a *representative*: a node with parent 0, the flag
  * TRACE_SITE_FOLDED for its site, and no figures of its own. A new context (f, site, g) is a node
  * below f's representative, and its `context` is g's representative: what it calls hangs below

@@ -17,7 +17,7 @@ const char help_text[] =
     "Of start and spawn:\n"
     "  --trace-dir=DIR         where traces go, made if missing (default: traces)\n"
     "  --node-limit=N          calling contexts a thread may have before further ones\n"
-    "                          are kept by caller and callee only (default: 65536)\n"
+    "                          are kept by caller and callee only (default: 1048576)\n"
     "  --slices=N              time slices, for grinder --mode=report; 0: none (200)\n"
     "  --samples=HZ            samples a second of processor time; 0: none (1000)\n"
     "  --max-trace-size=BYTES  what a trace may grow to; K, M, G may follow (1G)\n"

@@ -17,8 +17,9 @@
 #define OPTIONS_MIN_RING_SIZE     (1ull << 20)
 #define OPTIONS_MAX_RING_SIZE     (4ull << 30)
 
-/* Calling contexts a thread may have before they fold: --node-limit. 64 bytes each. */
-#define OPTIONS_DEFAULT_NODE_LIMIT 65536u
+/* Calling contexts a thread may have before they fold: --node-limit. Those of a process also do once
+   they take a quarter of what its trace may. */
+#define OPTIONS_DEFAULT_NODE_LIMIT (1u << 20)
 
 #define OPTIONS_DEFAULT_INTERVAL 2.0 /* seconds, of top */
 
