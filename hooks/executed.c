@@ -66,8 +66,7 @@ struct executed executed_at(uint64_t address)
     if (!image)
         return executed;
     rva = (uint32_t)(address - ((uint64_t)image - image->header_rva));
-    manifest =
-        (const struct image_manifest *)((uint64_t)image - image->header_rva + image->manifest_rva);
+    manifest = module_manifest(image);
     executed.is_added = image->added_rva && rva >= image->added_rva;
     copy = executed.is_added ? copy_at(manifest, rva) : 0;
     executed.is_copy = copy != 0;

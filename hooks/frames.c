@@ -1,5 +1,6 @@
 #include "hooks/frames.h"
 
+#include "hooks/executed.h"
 #include "hooks/invocation.h"
 #include "hooks/links.h"
 #include "hooks/session.h"
@@ -160,9 +161,39 @@ uint64_t frame_noted_slot(const struct thread *thread)
     return thread->frames->note - sizeof(uint64_t);
 }
 
+/* What a slot holds: the return address that is the call site of the node; or the address in the
+   thunk of the call's record. */
+static bool is_called_from_site(uint64_t slot, const struct trace_node *node)
+{
+    const struct record *record = record_of_return(*(const uint64_t *)slot);
+    uint64_t ret = record ? record->ret : *(const uint64_t *)slot;
+
+    return ret == (node->site & TRACE_SITE_ADDRESS);
+}
+
+static bool is_called_by_copy(uint64_t slot)
+{
+    uint64_t ret = *(const uint64_t *)slot;
+
+    return record_of_return(ret) || executed_at(ret - 1).is_copy;
+}
+
+/*
+ * The note's word is of a call that is not over, as far as its slot shows. Code that is not
+ * recorded may come to call where a copy had called before: then the note is still there, and the
+ * word too, or that of a call which another copy has made from there since.
+ */
+static bool is_noted(uint64_t noted, uint64_t word, const struct trace_node *node)
+{
+    if ((word & FRAME_OUT_BITS) == FRAME_CALLED_OUT)
+        return is_called_by_copy(noted);
+    return is_called_from_site(noted, node);
+}
+
 struct trace_node *frame_noted_caller(const struct thread *thread, uint64_t slot, bool *is_jump)
 {
     uint64_t noted = frame_noted_slot(thread), word;
+    struct trace_node *node;
 
     *is_jump = false;
     if (noted < slot || noted > record_slot(thread->own.top) || !frames_has_word(thread, noted))
@@ -170,8 +201,11 @@ struct trace_node *frame_noted_caller(const struct thread *thread, uint64_t slot
     word = *frame_word(thread, noted);
     if (!word || !frame_links_in(word)->node)
         return 0;
+    node = links_node(thread, frame_links_in(word));
+    if (!is_noted(noted, word, node))
+        return 0;
     *is_jump = noted == slot && (word & FRAME_OUT_BITS) == FRAME_JUMPED_OUT;
-    return links_node(thread, frame_links_in(word));
+    return node;
 }
 
 struct trace_node *frame_child(struct thread *thread, struct trace_node *caller, bool is_jump,
@@ -201,12 +235,14 @@ bool frame_is_counted(const struct thread *thread, const uint64_t *slot, uint64_
     links = frame_links_in(word);
     if (!word || word & FRAME_OUT_BITS)
         return false;
+    node = links_node(thread, links);
+    if (!is_called_from_site((uint64_t)slot, node))
+        return false;
     if (links->key == frame_key_before(frame_copy_of(body))->key)
         return true;
     links->entered--; /* an image lies where one was, whose function the site knows */
-    node = links_node(thread, links);
     parent = tree_parent(thread, node);
-    if (parent != thread->root && parent->passed)
+    if (parent != thread->root && !links_is_leaf(parent) && parent->passed)
         *frame_word(thread, (uint64_t)slot) =
             parent->passed | (node->site & TRACE_SITE_TAIL ? FRAME_JUMPED_OUT : FRAME_CALLED_OUT);
     return false;

@@ -19,6 +19,12 @@ bool modules_hold(uint64_t address);
    handler. */
 const struct image_header *module_image(uint64_t address);
 
+static inline const struct image_manifest *module_manifest(const struct image_header *image)
+{
+    return (const struct image_manifest *)((uint64_t)image - image->header_rva +
+                                           image->manifest_rva);
+}
+
 /* Writes all records again, into a new session's trace. */
 void modules_rewrite(void);
 

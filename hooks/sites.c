@@ -2,12 +2,14 @@
  * Calls in copies that count themselves, where they are not as usual: the first from a place, those
  * that are to be timed, frames deeper than the shadow goes yet, frames that came otherwise.
  */
+#include "hooks/executed.h"
 #include "hooks/frames.h"
 #include "hooks/guard.h"
 #include "hooks/invocation.h"
 #include "hooks/links.h"
 #include "hooks/live_calls.h"
 #include "hooks/memory.h"
+#include "hooks/modules.h"
 #include "hooks/session.h"
 #include "hooks/slow_paths.h"
 #include "hooks/stack.h"
@@ -149,8 +151,7 @@ static uint64_t base_of(const struct image_header *image)
 static bool leads_to(uint64_t address, const struct frame_key *key)
 {
     const struct image_header *image = frame_image(key);
-    const struct image_manifest *manifest =
-        (const struct image_manifest *)(base_of(image) + image->manifest_rva);
+    const struct image_manifest *manifest = module_manifest(image);
     const struct manifest_function *function =
         (const struct manifest_function *)((const char *)manifest + manifest->functions) +
         (key->index & ~STUB_LEAF);
@@ -159,12 +160,20 @@ static bool leads_to(uint64_t address, const struct frame_key *key)
            address == base_of(image) + function->stub_rva;
 }
 
+/* The return address of a frame that jumps may be one that a code generator looks for
+   (generated.h): unless a copy has made the call. */
+static bool may_have_thunk(const struct site_call *call, uint64_t ret)
+{
+    return !(call->site->flags & FRAME_SITE_TAIL) || executed_at(ret - 1).is_copy;
+}
+
 /* A timed call has a record and a thunk, as any other. */
 static struct destination begin_timed(const struct site_call *call, struct trace_node *node)
 {
     bool is_jump = call->site->flags & FRAME_SITE_TAIL;
     uint64_t *slot = (uint64_t *)call->slot, ret = is_jump ? *slot : call->ret;
-    struct record *record = record_of_return(ret) ? 0 : slow_path_push(call->thread, call->slot);
+    struct record *record =
+        may_have_thunk(call, ret) ? slow_path_push(call->thread, call->slot) : 0;
 
     if (!record)
         return go_on(call);
@@ -490,8 +499,8 @@ FROM_ASSEMBLY struct destination umbra_slow_site(uint64_t pointer, const struct 
     call.ret = call.at + (is_by_register(site) ? POINTER_CALL_SIZE : CALL_SIZE);
     if (!(site->flags & FRAME_SITE_OUT))
         call.callee = copy_called(&call);
-    call.thread =
-        slow_path_enter((uint64_t *)call.slot, __builtin_frame_address(0), session_ticks());
+    call.thread = slow_path_enter((uint64_t *)call.slot, __builtin_frame_address(0),
+                                  session_ticks(), !(site->flags & FRAME_SITE_OUT));
     if (!call.thread)
         return go_on(&call);
     if (!session.is_adaptive || !slow_path_on_own_stack(call.thread, (uint64_t *)call.slot) ||

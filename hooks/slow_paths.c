@@ -96,7 +96,7 @@ static void suspend(struct thread *thread, const uint64_t *slot, const uint64_t 
     thread->busy_frame = (uint64_t)&frame[1];
 }
 
-struct thread *slow_path_enter(uint64_t *slot, const uint64_t *frame, uint64_t ticks)
+struct thread *slow_path_enter(uint64_t *slot, const uint64_t *frame, uint64_t ticks, bool is_call)
 {
     struct thread *thread = thread_current();
 
@@ -110,7 +110,7 @@ struct thread *slow_path_enter(uint64_t *slot, const uint64_t *frame, uint64_t t
         return 0;
     }
     if (thread->busy && !is_abandoned(thread, slot)) {
-        if (thread->entry)
+        if (thread->entry && is_call)
             thread->entry->skipped++;
         return 0;
     }
@@ -401,7 +401,7 @@ FROM_ASSEMBLY struct destination umbra_slow_entry(uint64_t *slot, uint64_t body)
         return pass(body);
     if (tail_call_at_once(slot, body))
         return pass(body);
-    thread = slow_path_enter(slot, __builtin_frame_address(0), session_ticks());
+    thread = slow_path_enter(slot, __builtin_frame_address(0), session_ticks(), true);
 
     if (!thread)
         return pass(body);

@@ -32,8 +32,8 @@ struct trace_node *slow_path_context_elsewhere(struct thread *thread, uint64_t s
 bool slow_path_on_own_stack(const struct thread *thread, const uint64_t *slot);
 
 /* The state to work with, suspended; null if this hook has to pass through. frame: rbp of the slow
-   path. */
-struct thread *slow_path_enter(uint64_t *slot, const uint64_t *frame, uint64_t ticks);
+   path; is_call: what passes is a call that is recorded nowhere else. */
+struct thread *slow_path_enter(uint64_t *slot, const uint64_t *frame, uint64_t ticks, bool is_call);
 
 /* Returns the hook that calls into the body's image go through from now on. */
 FROM_ASSEMBLY void *umbra_first_call(uint64_t body);

@@ -77,6 +77,12 @@ contains()
     grep -Eq -- "$2" "$1" || { cat "$1" >&2; fail "nothing in $1 matches '$2'"; }
 }
 
+# by_copies: what is instrumented has copied bodies, as tests/run --how=copy wants it.
+by_copies()
+{
+    [[ ${UMBRA_TEST_HOW:-prologue} != prologue ]]
+}
+
 # UMBRA_TEST_HOW may be set around a script: how what it instruments is hooked, where it does not say so
 # itself. Files that cannot be hooked that way, PE ones, are as without.
 how_options()

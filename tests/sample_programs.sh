@@ -29,4 +29,5 @@ build longjmps "$samples/longjmps.c"
 instrumented longjmps
 recorded longjmps
 equal "calls of descend" "$(calls_of descend)" 1100000
-equal "calls that a longjmp ended" "$(summed unwound)" 1100000
+# copies do not see the ends of calls
+by_copies || equal "calls that a longjmp ended" "$(summed unwound)" 1100000

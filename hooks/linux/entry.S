@@ -280,9 +280,17 @@ copied_timed\@:                             /* it is to be timed: a record, as a
     mov     rdi, fs:[rdi]
     jmp     4f
 
-copied_known\@:                             /* by a site that knows it: is it this function's? */
-    test    rax, rax
+copied_known\@:                             /* by a site that knows it, unless note and word were left by */
+    test    rax, rax                        /* calls that are over */
     jz      slow_entry\@
+    mov     edx, [rax + LINKS_NODE]
+    shl     rdx, 6
+    add     rdx, [rdi + THREAD_TRACE]
+    mov     rdx, [rdx + NODE_SITE]
+    xor     rdx, [rsp]
+    shl     rdx, 8                          /* without its flags */
+    jnz     slow_entry\@
+known\@:                                    /* is it this function's? */
     movsxd  rdx, dword ptr [rcx + 2]
     mov     edx, [rcx + rdx + 6 - FRAME_KEY_SIZE + KEY_KEY]
     cmp     [rax + LINKS_KEY], edx
@@ -391,8 +399,11 @@ jumped\@:
     add     rax, fs:[rdx + SLOT_FRAMES + FRAMES_SHADOW]
     mov     rax, [rax]
     test    al, FRAME_OUT_BITS
-    jz      copied_known\@
+    jz      jumped_known\@
     jmp     unjumped\@
+jumped_known\@:
+    test    rax, rax
+    jnz     known\@
     .endif
     .endif
 slow_entry\@:

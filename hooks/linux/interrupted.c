@@ -10,7 +10,15 @@
 
 uint64_t umbra_handler_return = 1;
 
-/* Addresses that were looked at, and are of something else: most calls that come here are. */
+#define MOST_FLAGS 16 /* of uc_flags: the kernel sets the lowest bits */
+
+/* What the kernel puts there begins so; where it does not, the address need not be looked at. */
+static bool may_be_context(const struct thread *thread, const ucontext_t *context)
+{
+    return (uint64_t)(context + 1) - thread->own_low < thread->own_size &&
+           context->uc_flags < MOST_FLAGS && !context->uc_link;
+}
+
 static bool is_signal_return(uint64_t address)
 {
     static uint64_t other;
@@ -33,7 +41,7 @@ struct trace_node *interrupted_context(const struct thread *thread, const uint64
     const ucontext_t *context = (const ucontext_t *)(slot + 1);
     uint64_t instruction, pointer;
 
-    if (!is_signal_return(*slot))
+    if (!may_be_context(thread, context) || !is_signal_return(*slot))
         return 0;
     instruction = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
     pointer = (uint64_t)context->uc_mcontext.gregs[REG_RSP];
