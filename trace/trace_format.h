@@ -211,6 +211,26 @@ struct trace_header {
        words for them, from the thread pointer: 0 in a pause, and `words` else, in step with `hook` and
        `entry`. */
     uint64_t on_site, frames, words;
+    uint32_t signals; /* enum trace_signals: atomic, both write it */
+    uint32_t reserved_for_signals;
+};
+
+/*
+ * With TRACE_TIMING_SAMPLES: whether the service has the kernel send the agent's signal to threads as
+ * they use processor time (service/recorder/cpu_signals.h), beside the timers they have themselves.
+ *
+ *      agent      NONE ---> WANTED       it handles the signal
+ *      service    WANTED ---> SENT       from here on; where it may not, it stays WANTED
+ *      agent      any ---> UNWANTED      the program wants the signal; if they were SENT, waits for
+ *      service    UNWANTED ---> OVER     no more are sent
+ *      service    SENT ---> OVER         likewise: it leaves the process
+ */
+enum trace_signals {
+    TRACE_SIGNALS_NONE = 0,
+    TRACE_SIGNALS_WANTED = 1,
+    TRACE_SIGNALS_SENT = 2,
+    TRACE_SIGNALS_UNWANTED = 3,
+    TRACE_SIGNALS_OVER = 4,
 };
 
 enum trace_block_kind {
@@ -236,6 +256,11 @@ enum trace_thread_state {
                           /* and some of these calls may have returned since */
 };
 
+enum trace_sampled { /* both, if it has both */
+    TRACE_SAMPLED_BY_TIMER = 1, /* of its own */
+    TRACE_SAMPLED_BY_PERF = 2,  /* by signals that the service sends */
+};
+
 /* Units 1 and 2 of a thread's first block. */
 struct trace_thread {
     uint32_t tid;     /* as the kernel numbers it */
@@ -253,7 +278,7 @@ struct trace_thread {
     uint64_t live;      /* invocations not ended, as counted at `end_ticks` */
     uint64_t inherited; /* returns from calls made before a fork: recorded by the parent */
     uint64_t in_hooks;  /* with TRACE_TIMING_SAMPLES: processor time in the agent, in ticks */
-    uint32_t is_sampled; /* likewise: 1, if the thread takes samples */
+    uint32_t is_sampled; /* likewise: enum trace_sampled, or 0: the thread takes no samples */
     uint32_t reserved;
 };
 

@@ -51,6 +51,8 @@ static const struct {
     {SYS_timer_create, {CLOCK_THREAD_CPUTIME_ID, ANY, ANY}},
     {SYS_timer_settime, {1, 0, ANY, 0}},
     {SYS_timer_delete, {1}},
+    {SYS_clock_gettime, {CLOCK_THREAD_CPUTIME_ID, ANY}},
+    {SYS_nanosleep, {ANY, 0}},
     {SYS_rt_sigprocmask, {SIG_SETMASK, ANY, ANY, 8}},
     {SYS_rt_sigprocmask, {SIG_BLOCK, 0, ANY, 8}},
     {SYS_rt_sigprocmask, {(uint64_t)-1, ANY, 0, 8}},

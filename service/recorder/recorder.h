@@ -48,6 +48,8 @@ struct recorder {
     struct event_timer tick_timer;
     struct event_timer sweep_timer; /* for processes whose end no descriptor tells */
     int64_t sweep_pause_ms;
+    struct event_timer signals_timer; /* own_samples.h */
+    int64_t signals_pause_ms;
     struct trace_dir trace_dir;
     struct trace_dir *adopted_dirs; /* of sessions that were another service's */
     struct keeper *keeper;          /* null: none, as on Windows */
