@@ -22,8 +22,10 @@
  *      timer                                     ^                     3 P to the caller of that
  *                                                                      system call
  *
- * A page fault is no call that a handler could see. Its time waits until it is more than four of the
- * timer's signals stand for, and goes to where the timer finds the thread then.
+ * A page fault is no call that a handler could see. But the kernel counts them. A microsecond for each
+ * is kept apart from what system calls took, and goes to where the timer finds the thread while there
+ * are many. What is left when it is more than eight of the timer's signals stand for goes to where
+ * that finds the thread.
  *
  * The signal is SIGURG, which is ignored where nobody has a handler for it, so a program that resets
  * its handlers loses samples and nothing else. A program that wants it for itself gets it: then there

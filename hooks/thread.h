@@ -96,6 +96,8 @@ struct thread {
     struct {     /* likewise, in ns of the thread's processor time */
         uint64_t seen; /* what is accounted for; 0: the clock cannot be read */
         uint64_t owed; /* of that, what was spent in the kernel, and is nobody's yet */
+        uint64_t of_faults; /* of that, what page faults took, by their number; maybe more */
+        uint64_t faults;    /* of pages, so far */
         uint32_t has_perf;
         uint32_t lone_ticks; /* of the timer, since perf's last signal */
     } samples;

@@ -124,6 +124,8 @@ enum trace_timing {
 
 #define TRACE_TICK_FLAG  (1ull << 63) /* set in every tick: tells it from a time */
 #define TRACE_MOST_GAP   191
+#define TRACE_WILLING_WORDS 16
+
 #define TRACE_COST_SHIFT 8 /* probe costs are in 256ths of a tick of the processor's clock */
 
 struct trace_header {
@@ -213,6 +215,9 @@ struct trace_header {
     uint64_t on_site, frames, words;
     uint32_t signals; /* enum trace_signals: atomic, both write it */
     uint32_t reserved_for_signals;
+    /* Threads that are to get them, by the agent: bit tid % 1024. One that has blocked the signal as
+       it began is not among them: it may wait for signals by sigwait(3). */
+    uint64_t willing[TRACE_WILLING_WORDS];
 };
 
 /*

@@ -52,6 +52,7 @@ static const struct {
     {SYS_timer_settime, {1, 0, ANY, 0}},
     {SYS_timer_delete, {1}},
     {SYS_clock_gettime, {CLOCK_THREAD_CPUTIME_ID, ANY}},
+    {SYS_getrusage, {(uint64_t)RUSAGE_THREAD, ANY}},
     {SYS_nanosleep, {ANY, 0}},
     {SYS_rt_sigprocmask, {SIG_SETMASK, ANY, ANY, 8}},
     {SYS_rt_sigprocmask, {SIG_BLOCK, 0, ANY, 8}},

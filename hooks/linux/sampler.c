@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <ucontext.h>
 
@@ -18,9 +19,11 @@
 #define SET_SIZE    8               /* bytes of the kernel's sets of signals */
 #define SA_RESTORER 0x04000000
 
-#define MOST_LONE_TICKS 8   /* of the timer in user mode, without a signal of perf's */
-#define MOST_OWED       4   /* times what a signal of the timer's stands for */
-#define LONGEST_WAIT_MS 200 /* for the service, which looks every 16 ms at least */
+#define MOST_LONE_TICKS 8    /* of the timer in user mode, without a signal of perf's */
+#define FAULT_NS        1000 /* that one takes, or so */
+#define MANY_FAULTS     64   /* since the signal before: the timer's is of one */
+#define MOST_OWED       8    /* times what a signal of the timer's stands for */
+#define LONGEST_WAIT_MS 200  /* for the service, which looks every 16 ms at least */
 
 /* As the kernel has them. */
 struct kernel_action {
@@ -88,8 +91,37 @@ static uint64_t take_owed(struct thread *thread)
 {
     uint64_t owed = thread->samples.owed;
 
-    thread->samples.owed = 0;
+    thread->samples.owed = thread->samples.of_faults = 0;
     return owed;
+}
+
+/* Of what is owed, what page faults took, the rest, or both. */
+static uint64_t take_part(struct thread *thread, bool is_fault, bool is_call)
+{
+    uint64_t owed = thread->samples.owed, taken = 0;
+    uint64_t of_faults = thread->samples.of_faults < owed ? thread->samples.of_faults : owed;
+
+    if (is_fault) {
+        taken += of_faults;
+        thread->samples.of_faults = 0;
+    }
+    if (is_call)
+        taken += owed - of_faults;
+    thread->samples.owed -= taken;
+    return taken;
+}
+
+/* Page faults of the thread since the signal before. */
+static uint64_t new_faults(struct thread *thread)
+{
+    struct rusage usage;
+    uint64_t before = thread->samples.faults;
+
+    if (syscall_failed(SYSCALL2(getrusage, RUSAGE_THREAD, &usage)))
+        return 0;
+    thread->samples.faults = (uint64_t)usage.ru_minflt;
+    thread->samples.of_faults += (thread->samples.faults - before) * FAULT_NS;
+    return thread->samples.faults - before;
 }
 
 /* A period in user mode is over. What went by before that was in the kernel, but for scatter. */
@@ -98,6 +130,7 @@ static uint64_t of_perf(struct thread *thread)
     uint64_t ns = unseen(thread, period_ns);
     uint64_t own = ns < period_ns + period_ns / 2 ? ns : period_ns;
 
+    new_faults(thread);
     thread->entry->is_sampled |= TRACE_SAMPLED_BY_PERF;
     thread->samples.has_perf = 1;
     thread->samples.lone_ticks = 0;
@@ -116,9 +149,11 @@ static bool comes_from_system_call(const mcontext_t *registers)
 static uint64_t of_timer(struct thread *thread, uint64_t ns, bool is_call)
 {
     uint64_t passed = unseen(thread, thread->samples.has_perf ? 0 : ns);
+    bool is_fault = new_faults(thread) >= MANY_FAULTS;
 
-    if (thread->samples.has_perf && !is_call && ++thread->samples.lone_ticks > MOST_LONE_TICKS)
-        thread->samples.has_perf = 0; /* it sends no more, unless all that is page faults */
+    if (thread->samples.has_perf && !is_call && !is_fault &&
+        ++thread->samples.lone_ticks > MOST_LONE_TICKS)
+        thread->samples.has_perf = 0; /* it sends no more */
     if (!thread->samples.has_perf) {
         see(thread, passed);
         return passed + take_owed(thread);
@@ -126,7 +161,8 @@ static uint64_t of_timer(struct thread *thread, uint64_t ns, bool is_call)
     passed -= passed % period_ns;
     see(thread, passed);
     thread->samples.owed += passed;
-    return is_call || thread->samples.owed > MOST_OWED * ns ? take_owed(thread) : 0;
+    return thread->samples.owed > MOST_OWED * ns ? take_owed(thread)
+                                                 : take_part(thread, is_fault, is_call);
 }
 
 static void on_signal(int number, siginfo_t *info, void *with)
@@ -234,11 +270,17 @@ void sampler_give_up(void)
     sampler_stop();
 }
 
-/* Unless it was said before. */
-static void want_signals(void)
+static uint64_t *willing_word(const struct thread *thread)
+{
+    return &session.header->willing[thread->tid / 64 % TRACE_WILLING_WORDS];
+}
+
+/* For this thread; for the process, unless it was said before. */
+static void want_signals(const struct thread *thread)
 {
     uint32_t none = TRACE_SIGNALS_NONE;
 
+    __atomic_fetch_or(willing_word(thread), 1ull << thread->tid % 64, __ATOMIC_RELAXED);
     __atomic_compare_exchange_n(&session.header->signals, &none, TRACE_SIGNALS_WANTED, false,
                                 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
@@ -267,8 +309,10 @@ void sampler_begin(struct thread *thread)
     if (is_blocked() || !take_signal())
         return;
     thread->samples.seen = processor_time();
-    thread->samples.owed = thread->samples.has_perf = thread->samples.lone_ticks = 0;
+    thread->samples.has_perf = thread->samples.lone_ticks = 0;
+    new_faults(thread);
+    take_owed(thread);
     if (start_timer(thread))
         thread->entry->is_sampled = TRACE_SAMPLED_BY_TIMER;
-    want_signals();
+    want_signals(thread);
 }

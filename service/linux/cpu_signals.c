@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -14,6 +15,7 @@
 #include <uthash.h>
 
 #include "service/base/process.h"
+#include "trace/trace_format.h"
 
 #define DESCRIPTORS_SHARE 4 /* of all we may have, one in so many */
 
@@ -27,6 +29,7 @@ struct thread_signals {
 struct cpu_signals {
     pid_t pid;
     int watch;
+    const uint64_t *willing;
     struct perf_event_attr attributes;
     struct thread_signals *threads;
     unsigned round;
@@ -51,31 +54,50 @@ static void drop(struct cpu_signals *signals, struct thread_signals *thread)
     free(thread);
 }
 
-static bool is_blocked_in(FILE *status)
-{
-    char line[256];
-    unsigned long long blocked = ~0ull;
+/* What a thread is called where its process is, and whether it blocks the signal. */
+struct thread_status {
+    uint32_t tid;
+    bool is_blocked;
+};
 
-    while (fgets(line, sizeof(line), status)) {
-        if (sscanf(line, "SigBlk: %llx", &blocked) == 1)
-            break;
+static struct thread_status read_lines(FILE *file)
+{
+    struct thread_status status = {.is_blocked = true};
+    char line[256];
+    unsigned long long blocked;
+
+    while (fgets(line, sizeof(line), file)) {
+        const char *last = strrchr(line, '\t');
+
+        if (!strncmp(line, "NSpid:", 6) && last) /* in each namespace, the innermost last */
+            status.tid = (uint32_t)strtoul(last, NULL, 10);
+        else if (sscanf(line, "SigBlk: %llx", &blocked) == 1)
+            status.is_blocked = blocked >> (SIGURG - 1) & 1;
     }
-    return blocked >> (SIGURG - 1) & 1;
+    return status;
 }
 
-/* One that is gone, too. */
-static bool is_blocked(pid_t pid, pid_t tid)
+static bool is_willing(const struct cpu_signals *signals, uint32_t tid)
 {
-    char path[64];
-    FILE *status;
-    bool is_blocked;
+    const uint64_t *word = &signals->willing[tid / 64 % TRACE_WILLING_WORDS];
 
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
-    status = fopen(path, "re");
-    is_blocked = !status || is_blocked_in(status);
-    if (status)
-        fclose(status);
-    return is_blocked;
+    return __atomic_load_n(word, __ATOMIC_RELAXED) >> tid % 64 & 1;
+}
+
+/* False of one that is gone, too. */
+static bool is_to_get_them(const struct cpu_signals *signals, pid_t tid)
+{
+    struct thread_status status;
+    char path[64];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)signals->pid, (int)tid);
+    file = fopen(path, "re");
+    if (!file)
+        return false;
+    status = read_lines(file);
+    fclose(file);
+    return !status.is_blocked && is_willing(signals, status.tid);
 }
 
 static bool send_to(int fd, pid_t tid)
@@ -118,7 +140,7 @@ static bool add(struct cpu_signals *signals, pid_t tid)
     }
     open_events++;
     HASH_ADD_INT(signals->threads, tid, thread);
-    if (!process_is_gone(signals->pid, signals->watch) && !is_blocked(signals->pid, tid) &&
+    if (!process_is_gone(signals->pid, signals->watch) && is_to_get_them(signals, tid) &&
         !ioctl(thread->fd, PERF_EVENT_IOC_ENABLE, 0))
         return true;
     drop(signals, thread);
@@ -132,7 +154,7 @@ static bool look_at(struct cpu_signals *signals, pid_t tid)
 
     HASH_FIND_INT(signals->threads, &tid, thread);
     if (!thread)
-        return !is_blocked(signals->pid, tid) ? (add(signals, tid), true) : false;
+        return is_to_get_them(signals, tid) && (add(signals, tid), true);
     thread->round = signals->round;
     return true;
 }
@@ -178,7 +200,8 @@ static bool is_allowed(const struct cpu_signals *signals)
     return fd >= 0;
 }
 
-struct cpu_signals *cpu_signals_begin(pid_t pid, int watch, uint32_t period_ns)
+struct cpu_signals *cpu_signals_begin(pid_t pid, int watch, const uint64_t *willing,
+                                      uint32_t period_ns)
 {
     struct cpu_signals *signals = calloc(1, sizeof(*signals));
     int error;
@@ -187,6 +210,7 @@ struct cpu_signals *cpu_signals_begin(pid_t pid, int watch, uint32_t period_ns)
         return NULL;
     signals->pid = pid;
     signals->watch = watch;
+    signals->willing = willing;
     signals->attributes = (struct perf_event_attr){
         .type = PERF_TYPE_SOFTWARE,
         .size = sizeof(signals->attributes),

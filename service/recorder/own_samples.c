@@ -38,10 +38,12 @@ static void begin_signals(struct session *session)
     const struct recorder_settings *settings = session->recorder->settings;
 
     session->signals =
-        cpu_signals_begin(session->pid, session->source.fd, 1000000000u / settings->samples);
+        cpu_signals_begin(session->pid, session->source.fd, session->trace.header->willing,
+                          1000000000u / settings->samples);
     if (session->signals && !change(session, TRACE_SIGNALS_WANTED, TRACE_SIGNALS_SENT))
         end_signals(session);
-    else if (!session->signals && settings->is_verbose)
+    else if (!session->signals &&
+             (settings->is_verbose || settings->sample_source == SAMPLE_SOURCE_PERF))
         message("pid %d: its threads are sampled by their timers, not by perf: %s",
                 (int)session->pid, strerror(errno));
     session->has_asked_for_signals = true;
@@ -109,7 +111,9 @@ static void begin(struct session *session, const struct trace_header *header)
 {
     struct recorder *recorder = session->recorder;
 
-    if (header->timing != TRACE_TIMING_SAMPLES || session->is_tcp || !session->trace.header)
+    if (header->timing != TRACE_TIMING_SAMPLES ||
+        recorder->settings->sample_source == SAMPLE_SOURCE_TIMER || session->is_tcp ||
+        !session->trace.header)
         return;
     session->takes_samples = true;
     recorder->signals_timer.due = look_at_all;

@@ -20,6 +20,7 @@ const char help_text[] =
     "                          are kept by caller and callee only (default: 1048576)\n"
     "  --slices=N              time slices, for grinder --mode=report; 0: none (200)\n"
     "  --samples=HZ            samples a second of processor time; 0: none (1000)\n"
+    "  --samples=perf|timer|no what takes them with --timing=samples (perf, timer)\n"
     "  --max-trace-size=BYTES  what a trace may grow to; K, M, G may follow (1G)\n"
     "  --mode=MODE             profile (default): a calling-context tree per thread;\n"
     "                          calltrace: also each call and its end, with times\n"

@@ -4,9 +4,10 @@
 #include <errno.h>
 #include <stddef.h>
 
-struct cpu_signals *cpu_signals_begin(pid_t pid, int watch, uint32_t period_ns)
+struct cpu_signals *cpu_signals_begin(pid_t pid, int watch, const uint64_t *willing,
+                                      uint32_t period_ns)
 {
-    (void)pid, (void)watch, (void)period_ns;
+    (void)pid, (void)watch, (void)willing, (void)period_ns;
     errno = ENOSYS;
     return NULL;
 }
