@@ -8,10 +8,24 @@
  *              |
  *      node->ticks += the periods that went by since the last signal
  *
- * So each period counts once, for one context: times add up to the thread's processor time, whatever
+ * So all time counts once, for one context: times add up to the thread's processor time, whatever
  * the calls cost. Linux sends such signals where it looks at the clock, 250 times a second on many
- * machines, and says how many periods each stands for. A thread gets one only as it runs, so none of
- * its system calls is interrupted.
+ * machines. A thread gets one only as it runs, so none of its system calls is interrupted.
+ *
+ * Where the kernel allows it, the service has perf send the same signal each period
+ * (trace_format.h, enum trace_signals). It is only sent out of user mode, as else it would interrupt
+ * system calls. So what perf passes over is time in the kernel, and that is left to the timer, which
+ * reaches a thread as it comes out of the kernel:
+ *
+ *      processor time   user  user  kernel kernel kernel user  user
+ *      perf              P     P      -      -      -     P     P      each to the context it finds
+ *      timer                                     ^                     3 P to the caller of that
+ *                                                                      system call
+ *
+ * A page fault is no call that a handler could see. But the kernel counts them. A microsecond for each
+ * is kept apart from what system calls took, and goes to where the timer finds the thread while there
+ * are many. What is left when it is more than eight of the timer's signals stand for goes to where
+ * that finds the thread.
  *
  * The signal is SIGURG, which is ignored where nobody has a handler for it, so a program that resets
  * its handlers loses samples and nothing else. A program that wants it for itself gets it: then there
@@ -31,5 +45,8 @@ void sampler_end(struct thread *thread);
 
 /* No thread of the process does. */
 void sampler_stop(void);
+
+/* Likewise, and the service sends no signal any more: the program wants to handle them itself. */
+void sampler_give_up(void);
 
 #endif

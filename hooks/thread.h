@@ -93,6 +93,14 @@ struct thread {
     uint32_t node_limit; /* contexts it may have before they fold */
     uint32_t tid;
     int sampler; /* sampler.h: the timer's number + 1; 0: there is none */
+    struct {     /* likewise, in ns of the thread's processor time */
+        uint64_t seen; /* what is accounted for; 0: the clock cannot be read */
+        uint64_t owed; /* of that, what was spent in the kernel, and is nobody's yet */
+        uint64_t of_faults; /* of that, what page faults took, by their number; maybe more */
+        uint64_t faults;    /* of pages, so far */
+        uint32_t has_perf;
+        uint32_t lone_ticks; /* of the timer, since perf's last signal */
+    } samples;
     struct thread *next; /* all threads of the process, the ended ones too until they are reused */
 };
 

@@ -10,7 +10,7 @@ build sampled sampled.c -pthread
 sampled()
 {
     rm -rf traces
-    run instrumented "$BUILD/service/call_trace_service" start --timing=samples \
+    run instrumented "$BUILD/service/call_trace_service" start --timing=samples --samples="$source" \
         --trace-dir="$work/traces" -- ./sampled "$@"
     equal "status of sampled $*" "$(<instrumented.status)" 0
     balanced
@@ -33,6 +33,9 @@ near()
 }
 
 for how in prologue copy; do
+    # what else either does, timing_perf.sh tells
+    source=timer
+    [[ $how = prologue ]] || source=1000
     instrumented sampled --overwrite --how=$how
     sampled all
     if [[ $how = copy ]]; then

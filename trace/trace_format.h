@@ -124,6 +124,8 @@ enum trace_timing {
 
 #define TRACE_TICK_FLAG  (1ull << 63) /* set in every tick: tells it from a time */
 #define TRACE_MOST_GAP   191
+#define TRACE_WILLING_WORDS 16
+
 #define TRACE_COST_SHIFT 8 /* probe costs are in 256ths of a tick of the processor's clock */
 
 struct trace_header {
@@ -211,6 +213,29 @@ struct trace_header {
        words for them, from the thread pointer: 0 in a pause, and `words` else, in step with `hook` and
        `entry`. */
     uint64_t on_site, frames, words;
+    uint32_t signals; /* enum trace_signals: atomic, both write it */
+    uint32_t reserved_for_signals;
+    /* Threads that are to get them, by the agent: bit tid % 1024. One that has blocked the signal as
+       it began is not among them: it may wait for signals by sigwait(3). */
+    uint64_t willing[TRACE_WILLING_WORDS];
+};
+
+/*
+ * With TRACE_TIMING_SAMPLES: whether the service has the kernel send the agent's signal to threads as
+ * they use processor time (service/recorder/cpu_signals.h), beside the timers they have themselves.
+ *
+ *      agent      NONE ---> WANTED       it handles the signal
+ *      service    WANTED ---> SENT       from here on; where it may not, it stays WANTED
+ *      agent      any ---> UNWANTED      the program wants the signal; if they were SENT, waits for
+ *      service    UNWANTED ---> OVER     no more are sent
+ *      service    SENT ---> OVER         likewise: it leaves the process
+ */
+enum trace_signals {
+    TRACE_SIGNALS_NONE = 0,
+    TRACE_SIGNALS_WANTED = 1,
+    TRACE_SIGNALS_SENT = 2,
+    TRACE_SIGNALS_UNWANTED = 3,
+    TRACE_SIGNALS_OVER = 4,
 };
 
 enum trace_block_kind {
@@ -236,6 +261,11 @@ enum trace_thread_state {
                           /* and some of these calls may have returned since */
 };
 
+enum trace_sampled { /* both, if it has both */
+    TRACE_SAMPLED_BY_TIMER = 1, /* of its own */
+    TRACE_SAMPLED_BY_PERF = 2,  /* by signals that the service sends */
+};
+
 /* Units 1 and 2 of a thread's first block. */
 struct trace_thread {
     uint32_t tid;     /* as the kernel numbers it */
@@ -253,7 +283,7 @@ struct trace_thread {
     uint64_t live;      /* invocations not ended, as counted at `end_ticks` */
     uint64_t inherited; /* returns from calls made before a fork: recorded by the parent */
     uint64_t in_hooks;  /* with TRACE_TIMING_SAMPLES: processor time in the agent, in ticks */
-    uint32_t is_sampled; /* likewise: 1, if the thread takes samples */
+    uint32_t is_sampled; /* likewise: enum trace_sampled, or 0: the thread takes no samples */
     uint32_t reserved;
 };
 

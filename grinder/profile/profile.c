@@ -84,6 +84,7 @@ static struct thread_facts thread_facts(const struct tree_thread *thread)
         .record = thread->record,
         .entries = thread->entries,
         .exits = thread->exits,
+        .timed = thread->timed,
         .live = cost_live(thread),
         .live_is_derived = cost_live_is_derived(thread),
     };

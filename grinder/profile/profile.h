@@ -54,6 +54,7 @@ struct thread_facts {
     uint64_t entries;
     uint64_t exits;
     uint64_t live;
+    uint64_t timed;        /* calls; with TRACE_TIMING_SAMPLES: samples */
     uint64_t self_ns;      /* of all its contexts that were selected */
     uint64_t measuring_ns; /* what was taken out of these */
     bool live_is_derived;  /* from the counting equation, as nobody counted */

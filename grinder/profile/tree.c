@@ -218,6 +218,7 @@ static void find_functions(struct loader *loader)
             thread->contexts++;
             thread->entries += loader->tree->contexts[slot].calls;
             thread->exits += loader->tree->contexts[slot].exits;
+            thread->timed += loader->tree->contexts[slot].timed;
             if (loader->links[slot].function)
                 number_function(loader->tree, loader->images, slot, loader->links[slot].function);
             if (is_representative(loader, slot))

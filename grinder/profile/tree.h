@@ -74,6 +74,7 @@ struct tree_thread {
     uint32_t first_fold; /* 0 if none */
     uint64_t entries;    /* of all its nodes, lost ones included */
     uint64_t exits;
+    uint64_t timed;    /* calls; with TRACE_TIMING_SAMPLES: samples */
     uint64_t contexts; /* committed nodes, root and representatives included */
     struct thread_samples samples;
 };

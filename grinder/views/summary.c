@@ -92,6 +92,65 @@ static void write_samples(FILE *stream, const struct sample_facts *samples)
                 (double)samples->elsewhere * scale);
 }
 
+/* What threads have taken themselves. */
+struct own_samples {
+    uint64_t count;
+    double function_ns, hook_ns;
+    size_t by_perf, by_timers, by_none; /* threads */
+};
+
+static struct own_samples own_samples(const struct process *process)
+{
+    struct own_samples samples = {0};
+
+    for (size_t i = 0; i < process->thread_count; i++) {
+        const struct thread_facts *facts = &process->threads[i];
+        uint32_t how = facts->record.is_sampled;
+
+        samples.count += facts->timed;
+        samples.function_ns += (double)facts->self_ns;
+        samples.hook_ns +=
+            (double)facts->record.in_hooks * 1e9 / (double)process->header.ticks_per_second;
+        samples.by_perf += how & TRACE_SAMPLED_BY_PERF ? 1 : 0;
+        samples.by_timers += how == TRACE_SAMPLED_BY_TIMER && facts->timed;
+        samples.by_none += !how;
+    }
+    return samples;
+}
+
+static void write_unsampled(FILE *stream, const struct process *process)
+{
+    const char *between = " ";
+
+    fputs("  UNSAMPLED thread", stream);
+    for (size_t i = 0; i < process->thread_count; i++) {
+        if (process->threads[i].record.is_sampled)
+            continue;
+        fprintf(stream, "%s%" PRIu32, between, process->threads[i].record.ordinal);
+        between = ", ";
+    }
+    fputs(": no times of what it did\n", stream);
+}
+
+static void write_own_samples(FILE *stream, const struct process *process)
+{
+    struct own_samples samples = own_samples(process);
+    double ns = samples.function_ns + samples.hook_ns;
+
+    fprintf(stream, "  samples   %" PRIu64, samples.count);
+    if (samples.by_perf && samples.by_timers)
+        fprintf(stream, ", by perf in %zu threads, by timers in %zu", samples.by_perf,
+                samples.by_timers);
+    else if (samples.by_perf || samples.by_timers)
+        fprintf(stream, ", by %s", samples.by_perf ? "perf" : "timers");
+    if (ns > 0)
+        fprintf(stream, ": %.1f%% of %.6f s in functions, %.1f%% in hooks",
+                100 * samples.function_ns / ns, ns / 1e9, 100 * samples.hook_ns / ns);
+    putc('\n', stream);
+    if (samples.by_none)
+        write_unsampled(stream, process);
+}
+
 static const char *timing_of(const struct trace_header *header)
 {
     switch (header->timing) {
@@ -129,7 +188,9 @@ static void write_process(FILE *stream, const struct process *process, bool has_
         fprintf(stream, "  duration  %.6f s\n", (double)ticks / (double)header->ticks_per_second);
     fprintf(stream, "  timing    %s\n", timing_of(header));
     write_samples(stream, &process->samples);
-    if (has_times)
+    if (header->timing == TRACE_TIMING_SAMPLES)
+        write_own_samples(stream, process);
+    else if (has_times)
         write_measuring(stream, process);
     if (header->skipped)
         fprintf(stream, "  skipped   %" PRIu64 " calls in threads that had no state yet\n",

@@ -106,12 +106,33 @@ static void without_times_there_are_counts_alone(void **state)
     free(text);
 }
 
+static void samples_of_threads_are_told_with_how_they_were_taken(void **state)
+{
+    struct trace_sample sample;
+    char *text;
+
+    (void)state;
+    build(&sample);
+    trace_sample_header(&sample)->timing = TRACE_TIMING_SAMPLES;
+    trace_sample_header(&sample)->ticks_per_second = 1000;
+    trace_sample_thread(&sample, 1)->is_sampled = TRACE_SAMPLED_BY_TIMER | TRACE_SAMPLED_BY_PERF;
+    trace_sample_thread(&sample, 1)->in_hooks = 500;
+    trace_sample_thread(&sample, 2)->is_sampled = 0;
+    text = summary(&sample);
+    /* ticks are self times: 1000 + 500 + 16 in functions */
+    expect_line(text, "\n  samples   0, by perf: 75.2% of 2.016000 s in functions, 24.8% in hooks\n"
+                      "  UNSAMPLED thread 2: no times of what it did\n");
+    assert_null(strstr(text, "taken out"));
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_measuring_is_told_of_processes_threads_and_functions),
         cmocka_unit_test(what_costs_nothing_is_no_measuring),
         cmocka_unit_test(without_times_there_are_counts_alone),
+        cmocka_unit_test(samples_of_threads_are_told_with_how_they_were_taken),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

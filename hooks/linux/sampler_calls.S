@@ -16,7 +16,7 @@
     test    rsi, rsi
     jz      2f
     .endif
-    call_before sampler_stop
+    call_before sampler_give_up
 2:  go_to_next next_\name, umbra_next_\name, 3f
 3:  mov     rax, -1
     ret

@@ -25,12 +25,20 @@ struct call_trace_work;
 struct keeper;
 struct session;
 
+/* Who has threads take samples, with TRACE_TIMING_SAMPLES. */
+enum sample_source {
+    SAMPLE_SOURCE_ANY,  /* perf where the kernel allows it, and the threads' timers */
+    SAMPLE_SOURCE_PERF, /* likewise, and a message where it does not */
+    SAMPLE_SOURCE_TIMER,
+};
+
 /* How it records. Strings are the caller's. */
 struct recorder_settings {
     const char *trace_dir;
-    uint32_t node_limit;     /* calling contexts a thread may have before they fold */
-    uint32_t slices;         /* 0: none are taken */
-    uint32_t samples;        /* in a second of a thread's processor time; likewise */
+    uint32_t node_limit; /* calling contexts a thread may have before they fold */
+    uint32_t slices;     /* 0: none are taken */
+    uint32_t samples;    /* in a second of a thread's processor time; likewise */
+    enum sample_source sample_source;
     uint64_t max_trace_size; /* a multiple of TRACE_BLOCK_SIZE */
     bool records_events;     /* call-trace mode */
     struct event_policy events;
@@ -48,6 +56,8 @@ struct recorder {
     struct event_timer tick_timer;
     struct event_timer sweep_timer; /* for processes whose end no descriptor tells */
     int64_t sweep_pause_ms;
+    struct event_timer signals_timer; /* own_samples.h */
+    int64_t signals_pause_ms;
     struct trace_dir trace_dir;
     struct trace_dir *adopted_dirs; /* of sessions that were another service's */
     struct keeper *keeper;          /* null: none, as on Windows */

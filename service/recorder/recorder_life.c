@@ -47,6 +47,7 @@ void recorder_close(struct recorder *recorder)
 {
     event_timer_clear(recorder->loop, &recorder->tick_timer);
     event_timer_clear(recorder->loop, &recorder->sweep_timer);
+    event_timer_clear(recorder->loop, &recorder->signals_timer);
     keeper_close(recorder->keeper);
     call_trace_close(recorder);
     samples_close(recorder);

@@ -13,6 +13,7 @@
 #include "service/recorder/trace_file.h"
 
 struct call_trace;
+struct cpu_signals;
 struct recorder;
 struct samples;
 struct slices;
@@ -35,6 +36,11 @@ struct session {
     struct call_trace *events; /* null unless it is in call-trace mode */
     struct slices *slices;     /* null if it has none */
     struct samples *samples;   /* likewise */
+    /* own_samples.h */
+    struct cpu_signals *signals; /* null: it is sent none */
+    bool takes_samples, has_asked_for_signals;
+    uint32_t threads_seen; /* trace_header.thread_count */
+    unsigned looks_left;   /* at threads that have none yet */
 };
 
 /* Writes the file beside its trace, with that suffix instead of ".bin", or says why it cannot.

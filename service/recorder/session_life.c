@@ -13,6 +13,7 @@
 #include "service/base/tcp.h"
 #include "service/recorder/call_trace.h"
 #include "service/recorder/keeper.h"
+#include "service/recorder/own_samples.h"
 #include "service/recorder/samples.h"
 #include "service/recorder/slices.h"
 #include "service/recorder/ticker.h"
@@ -26,7 +27,8 @@
 #define SHORTEST_SWEEP_MS 1
 #define LONGEST_SWEEP_MS  500
 
-static const struct session_part *const parts[] = {&call_trace_part, &slices_part, &samples_part};
+static const struct session_part *const parts[] = {&call_trace_part, &slices_part, &samples_part,
+                                                   &own_samples_part};
 
 #define PART_COUNT (sizeof(parts) / sizeof(*parts))
 

@@ -19,7 +19,7 @@ const char help_text[] =
     "  --node-limit=N          calling contexts a thread may have before further ones\n"
     "                          are kept by caller and callee only (default: 1048576)\n"
     "  --slices=N              time slices, for grinder --mode=report; 0: none (200)\n"
-    "  --samples=HZ            samples a second of processor time; 0: none (1000)\n"
+    "  --samples=HZ            a second of processor time (1000); or perf, timer, no\n"
     "  --max-trace-size=BYTES  what a trace may grow to; K, M, G may follow (1G)\n"
     "  --mode=MODE             profile (default): a calling-context tree per thread;\n"
     "                          calltrace: also each call and its end, with times\n"

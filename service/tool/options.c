@@ -283,14 +283,28 @@ static bool choose_slices(struct options *options, const char *given)
     return true;
 }
 
+static bool parse_samples(const char *given, uint64_t *samples, enum sample_source *source)
+{
+    const char *rest = "";
+
+    if (!strcmp(given, "perf"))
+        *source = SAMPLE_SOURCE_PERF;
+    else if (!strcmp(given, "timer"))
+        *source = SAMPLE_SOURCE_TIMER;
+    else if (!strcmp(given, "no"))
+        *samples = 0;
+    else
+        return parse_number(given, samples, &rest) && !*rest && *samples <= OPTIONS_MAX_SAMPLES;
+    return true;
+}
+
 static bool choose_samples(struct options *options, const char *given)
 {
     uint64_t samples = OPTIONS_DEFAULT_SAMPLES;
-    const char *rest = "";
 
-    if (given &&
-        (!parse_number(given, &samples, &rest) || *rest || samples > OPTIONS_MAX_SAMPLES)) {
-        message("--samples=%s: expected a number from 0 to %u", given, OPTIONS_MAX_SAMPLES);
+    if (given && !parse_samples(given, &samples, &options->recording.sample_source)) {
+        message("--samples=%s: expected a number from 0 to %u, perf, timer or no", given,
+                OPTIONS_MAX_SAMPLES);
         return false;
     }
     options->recording.samples = (uint32_t)samples;
@@ -360,7 +374,8 @@ static bool choose_own_samples(struct options *options, const struct raw_options
         return false;
     }
     if (!options->recording.samples) {
-        message("--samples=0: with --timing=samples all times are samples");
+        message("--samples=%s: with --timing=samples all times are samples",
+                raw->values[OPTION_SAMPLES]);
         return false;
     }
     options->recording.slices = 0;
@@ -397,6 +412,10 @@ static bool choose_timing(struct options *options, const struct raw_options *raw
     }
     if (options->recording.timing == TRACE_TIMING_SAMPLES)
         return choose_own_samples(options, raw);
+    if (options->recording.sample_source == SAMPLE_SOURCE_TIMER) {
+        message("--samples=timer: expected --timing=samples, where threads have timers");
+        return false;
+    }
     return options->recording.timing != TRACE_TIMING_NONE || choose_no_times(options, raw);
 }
 

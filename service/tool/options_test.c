@@ -152,6 +152,14 @@ static void test_no_times(void **state)
     assert_int_equal(options.recording.samples, 250);
     assert_int_equal(options.recording.slices, 0);
     assert_false(PARSE(&options, "start", "--timing=samples", "--samples=0"));
+    assert_false(PARSE(&options, "start", "--timing=samples", "--samples=no"));
+    assert_true(PARSE(&options, "start", "--timing=samples", "--samples=timer"));
+    assert_int_equal(options.recording.sample_source, SAMPLE_SOURCE_TIMER);
+    assert_int_equal(options.recording.samples, 1000);
+    assert_true(PARSE(&options, "start", "--timing=samples", "--samples=perf"));
+    assert_int_equal(options.recording.sample_source, SAMPLE_SOURCE_PERF);
+    assert_false(PARSE(&options, "start", "--samples=timer"));
+    assert_true(PARSE(&options, "start", "--samples=no") && options.recording.samples == 0);
     assert_false(PARSE(&options, "start", "--timing=samples", "--slices=10"));
     assert_false(PARSE(&options, "start", "--mode=calltrace", "--timing=samples"));
 }

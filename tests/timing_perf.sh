@@ -1,0 +1,117 @@
+#!/bin/bash
+# With --timing=samples, threads are sampled by perf where the kernel allows it, and else by their own
+# timers: as root and as an ordinary user, before and after a fork, in threads, in what a program
+# executes, and in one that has closed all descriptors. Who waits for signals gets none of them. Time in
+# the kernel is its caller's.
+# alone: what it times would wait for the others
+# needs: util-linux
+. "$(dirname "$0")/lib.sh"
+
+build family sampled_family.c -pthread
+build faults sampled_kernel.c
+cp "$BUILD/service/call_trace_service" "$AGENT" .
+AGENT=$work/libhooks.so
+for name in family faults; do
+    instrument native/$name -o instrumented/$name
+done
+chmod 0711 "$work"
+
+# may_perf [COMMAND-PREFIX…]: whether the kernel lets this user
+may_perf()
+{
+    mkdir -m 0700 probe
+    chown "$owner" probe
+    "$@" ./call_trace_service start --timing=samples --samples=perf --trace-dir=probe -- \
+        instrumented/faults 20 >/dev/null 2>said || fail "a probe failed: $(<said)"
+    rm -rf probe
+    ! grep -q 'sampled by their timers' said
+}
+
+# sampled SOURCE PROGRAM ARGUMENT…: in traces/, `summary` and `functions`
+sampled()
+{
+    local source=$1 status=0
+    shift
+    rm -rf traces told
+    mkdir -m 0700 traces told
+    chown "$owner" traces told
+    "${as[@]}" ./call_trace_service start --timing=samples --samples="$source" --trace-dir=traces -- \
+        "$work/instrumented/$1" "${@:2}" >told.out 2>told.err || status=$?
+    equal "status of $* by $source: $(<told.err)" $status 0
+    grinder --mode=summary traces/*.bin >summary
+    ! grep -q BROKEN summary || fail "unbalanced: $(<summary)"
+    grinder --mode=profile --merge --output-format=tsv --output-file=- traces/*.bin >functions
+}
+
+# ns FIELD FUNCTION
+ns()
+{
+    awk -F '\t' -v field="$1" -v name="$2" '
+        NR == 1 { for (i = 1; i <= NF; i++) { if ($i == field) at = i; if ($i == "function") f = i } next }
+        $f == name { print $at }' functions
+}
+
+# near WHAT FOUND EXPECTED SLACK_MS: within 10% and the slack
+near()
+{
+    awk -v a="$2" -v b="$3" -v slack="$4e6" \
+        'BEGIN { exit !(a > b * 0.9 - slack && a < b * 1.1 + slack) }' ||
+        fail "$1: $2 ns, should be about $3"
+}
+
+# family SOURCE SLACK_MS: what each function took, in whichever process and thread
+family()
+{
+    local name expected
+    sampled "$1" family told/times
+    equal 'functions that told their times' "$(sort -u told/times | wc -l)" 5
+    equal 'traces' "$(ls traces/*.bin | wc -l)" 3
+    while read -r name expected; do
+        near "$name by $1" "$(ns total_ns "$name")" "$expected" "$2"
+    done <told/times
+    # the one that blocks all signals
+    contains summary '^  UNSAMPLED thread 3: no times of what it did$'
+}
+
+# in_kernel SOURCE: system calls and page faults, which the kernel takes most of the time for
+in_kernel()
+{
+    local name expected
+    sampled "$1" faults 300
+    while read -r name expected; do
+        near "$name by $1" "$(ns total_ns "$name")" "$expected" 90
+    done <told.out
+}
+
+check()
+{
+    family timer 15
+    contains summary ', by timers: '
+    ! grep -q 'by perf' summary || fail 'perf, which was not asked for'
+    in_kernel timer
+    if ! may_perf "${as[@]}"; then
+        echo "skipped: $(<said)"
+        return
+    fi
+    family 1000 6
+    equal 'processes that perf has sampled' "$(grep -c '^  samples .*, by perf' summary)" 3
+    family 4000 6
+    # 600 ms; timers alone would give 150 to 600
+    awk '/^  samples/ { sum += $2 } END { exit !(sum > 1000) }' summary ||
+        fail "too few samples: $(grep '^  samples' summary)"
+    in_kernel 1000
+    contains summary ', by perf'
+}
+
+owner=$(id -u):$(id -g) as=()
+check
+if ((EUID == 0)); then
+    user=$((20000 + $$ % 20000))
+    owner=$user:$user as=(setpriv --reuid=$user --regid=$user --clear-groups)
+    mkdir -m 0700 run-of-user
+    chown "$owner" run-of-user
+    XDG_RUNTIME_DIR=$work/run-of-user
+    check
+else
+    echo 'skipped: only root can be an ordinary user as well'
+fi
