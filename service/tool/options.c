@@ -353,18 +353,11 @@ static bool find_timing(const char *name, enum trace_timing *timing)
 }
 
 /* Programs sample themselves. */
-static bool choose_own_samples(struct options *options, const struct raw_options *raw)
+static bool choose_own_samples(const struct options *options)
 {
-    if (raw->values[OPTION_SLICES] && options->recording.slices) {
-        message("--slices: with --timing=samples there are none");
-        return false;
-    }
-    if (!options->recording.samples) {
+    if (!options->recording.samples)
         message("--samples=0: with --timing=samples all times are samples");
-        return false;
-    }
-    options->recording.slices = 0;
-    return true;
+    return options->recording.samples;
 }
 
 /* Slices and samples are times. */
@@ -396,7 +389,7 @@ static bool choose_timing(struct options *options, const struct raw_options *raw
         return false;
     }
     if (options->recording.timing == TRACE_TIMING_SAMPLES)
-        return choose_own_samples(options, raw);
+        return choose_own_samples(options);
     return options->recording.timing != TRACE_TIMING_NONE || choose_no_times(options, raw);
 }
 
