@@ -173,7 +173,9 @@ void profile_add(struct profile *profile, struct tree *tree, const struct images
         profile->untimed = tree->path;
     else
         profile->timed = tree->path;
-    if (tree->header.timing != TRACE_TIMING_NONE && tree->header.timing != TRACE_TIMING_SAMPLES)
+    if (tree->header.timing == TRACE_TIMING_SAMPLES)
+        profile->sampled = tree->path;
+    else if (tree->header.timing != TRACE_TIMING_NONE)
         profile->clocked = tree->path;
     if (profile->keeps_nodes && event_files_exist(tree->path))
         process->nodes = tree_nodes(tree, &process->node_count);
