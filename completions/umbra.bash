@@ -15,7 +15,7 @@ _umbra_values()
             else
                 echo profile summary report diff stack top
             fi ;;
-        --timing) echo adaptive exact none ;;
+        --timing) echo adaptive exact samples none ;;
         --how) echo prologue copy auto ;;
         --children | --in-place) echo yes no ;;
         --weight) echo ns calls ;;

@@ -210,6 +210,20 @@ static int run_top(const struct options *options)
     return top_run(&top);
 }
 
+static void warn_of_kinds(const struct options *options, const struct profile *profiles)
+{
+    const char *sampled = NULL, *clocked = NULL;
+
+    for (size_t side = 0; side < options->mode->sides; side++) {
+        sampled = sampled ? sampled : profiles[side].sampled;
+        clocked = clocked ? clocked : profiles[side].clocked;
+    }
+    if (sampled && clocked && options->mode->run != run_stack)
+        message("%s has times of the processor (--timing=samples), %s has times of the clock, "
+                "waiting included: their calls compare, their times do not",
+                sampled, clocked);
+}
+
 int mode_choose_weight(struct options *options, const struct profile *profiles)
 {
     const struct mode *mode = options->mode;
@@ -220,6 +234,8 @@ int mode_choose_weight(struct options *options, const struct profile *profiles)
         timed = timed ? timed : profiles[side].timed;
         untimed = untimed ? untimed : profiles[side].untimed;
     }
+    if (!asks_for_calls)
+        warn_of_kinds(options, profiles);
     if (!untimed || mode->run == run_stack)
         return 0;
     if (!mode->needs_times && (asks_for_calls || (!options->has_weight && !timed))) {

@@ -35,6 +35,9 @@
  * recording ended first. So figures of a slice are estimates, and may be negative; over all
  * slices they add up to those of the invocations that ended, and what was credited to those that
  * did not.
+ *
+ * With TRACE_TIMING_SAMPLES, whose ticks grow while a function runs, figures of a slice are what was
+ * sampled in it, and over all slices they add up to the trace's.
  */
 #ifndef UMBRA_SLICE_FORMAT_H
 #define UMBRA_SLICE_FORMAT_H

@@ -14,7 +14,7 @@
  *      desc: Trigger: worker       KCachegrind shows this as the part's name; of several processes
  *                                  it is that of part_name.h
  *      positions: line
- *      event: ns : Nanoseconds
+ *      event: ns : Nanoseconds             or, by samples, CPU nanoseconds
  *      events: ns Calls
  *      summary: 5000 3
  *
@@ -148,14 +148,13 @@ static void write_function(struct writer *writer, uint32_t function, const struc
 
 static void write_events(const struct writer *writer)
 {
-    fputs(profile_has_times(writer->profile) ? "positions: line\n"
-                                               "event: ns : Nanoseconds\n"
-                                               "event: Calls : Calls\n"
-                                               "events: ns Calls\n"
-                                             : "positions: line\n"
-                                               "event: Calls : Calls\n"
-                                               "events: Calls\n",
-          writer->stream);
+    bool has_times = profile_has_times(writer->profile);
+
+    fputs("positions: line\n", writer->stream);
+    if (has_times)
+        fprintf(writer->stream, "event: ns : %s\n",
+                profile_is_sampled(writer->profile) ? "CPU nanoseconds" : "Nanoseconds");
+    fprintf(writer->stream, "event: Calls : Calls\nevents: %sCalls\n", has_times ? "ns " : "");
 }
 
 #define COMPARE(a, b)                                                                              \

@@ -357,7 +357,9 @@ void flamegraph_write(FILE *stream, const struct view *view)
             (struct flame){.stacks = &part->stacks, .name = profile->merged ? NULL : names[i]};
     }
     snprintf(title, sizeof(title), "%.400s by %s", profile->processes[0].header.command,
-             view->weight == WEIGHT_NS ? "time" : "calls");
+             view->weight == WEIGHT_CALLS  ? "calls"
+             : profile_is_sampled(profile) ? "CPU time"
+                                           : "time");
     flamegraph_write_flames(stream, view->images, flames, view->count, view->weight,
                             profile_has_times(profile), title);
     free(flames);

@@ -4,7 +4,8 @@
  *      { "creator": "umbra grinder 0.1.0",
  *        "version": 1,
  *        "processes": [ { "pid": 4711, "ppid": 1, "fork_of_pid": 0, "command": "./fib 30",
- *                         "executable": "/home/me/fib", "trace": "traces/….bin" }, … ],
+ *                         "executable": "/home/me/fib", "trace": "traces/….bin",
+ *                         "timing": "samples" }, … ],
  *        "functions": [ { "name": "fib(int)", "symbol": "_Z3fibi", "module": "/home/me/fib",
  *                         "build_id": "93ac61…", "address": "0x1139", "offset": "0x1139",
  *                         "size": 42, "file": …, "line": 12 }, … ],
@@ -56,6 +57,20 @@ static void write_costs(FILE *stream, const struct profile *profile, const struc
     putc('}', stream);
 }
 
+static const char *timing_name(const struct trace_header *header)
+{
+    switch (header->timing) {
+    case TRACE_TIMING_EXACT:
+        return "exact";
+    case TRACE_TIMING_ADAPTIVE:
+        return "adaptive";
+    case TRACE_TIMING_SAMPLES:
+        return "samples";
+    default:
+        return "none";
+    }
+}
+
 static void write_process(FILE *stream, const struct process *process)
 {
     const struct trace_header *header = &process->header;
@@ -67,6 +82,8 @@ static void write_process(FILE *stream, const struct process *process)
     json_write_text(stream, "executable", header->exe);
     putc(',', stream);
     json_write_text(stream, "trace", process->trace_path);
+    putc(',', stream);
+    json_write_text(stream, "timing", timing_name(header));
     putc('}', stream);
 }
 

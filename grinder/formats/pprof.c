@@ -6,10 +6,10 @@
  * nothing else, and memory does not grow with the profile. A string's number is its place among
  * all strings written so far.
  *
- * Two figures a sample, calls and, where times are known, nanoseconds; "process", "thread" and, as
- * threads share names, "tid" as labels of parts that are not merged. Locations and functions have
- * the same ids: a frame is a function, and its line the one where that begins. Id of function n is
- * n + 1.
+ * Two figures a sample, calls and, where times are known, nanoseconds ("time"; "cpu" where they are
+ * of the processor); "process", "thread" and, as threads share names, "tid" as labels of parts that
+ * are not merged. Locations and functions have the same ids: a frame is a function, and its line
+ * the one where that begins. Id of function n is n + 1.
  */
 #include "grinder/formats/format.h"
 
@@ -241,7 +241,7 @@ void pprof_write(FILE *stream, const struct view *view)
     write_string(writer, "");
     write_value_type(writer, "calls", "count");
     if (profile_has_times(view->profile))
-        write_value_type(writer, "time", "nanoseconds");
+        write_value_type(writer, profile_is_sampled(view->profile) ? "cpu" : "time", "nanoseconds");
     write_times(writer);
     for (size_t i = 0; i < LABELS; i++)
         keys[i] = write_string(writer, labels[i]);

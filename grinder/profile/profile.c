@@ -93,9 +93,23 @@ static struct thread_facts thread_facts(const struct tree_thread *thread)
     return facts;
 }
 
+/* Of a trace whose threads sample themselves: in functions, outside of them, and in the agent. */
+static uint64_t sampled_ns(const struct tree *tree)
+{
+    double ticks = 0;
+
+    if (tree->header.timing != TRACE_TIMING_SAMPLES)
+        return 0;
+    for (size_t i = 0; i < tree->context_count; i++)
+        ticks += tree->contexts[i].ticks;
+    for (size_t i = 0; i < tree->thread_count; i++)
+        ticks += (double)tree->threads[i].record.in_hooks;
+    return (uint64_t)(ticks * 1e9 / (double)tree->header.ticks_per_second);
+}
+
 static struct sample_facts sample_facts(const struct tree *tree)
 {
-    struct sample_facts facts = {0};
+    struct sample_facts facts = {.cpu_ns = sampled_ns(tree)};
 
     for (size_t i = 0; i < tree->thread_count; i++) {
         facts.in_functions += tree->threads[i].samples.in_functions;
@@ -160,6 +174,10 @@ void profile_add(struct profile *profile, struct tree *tree, const struct images
         profile->untimed = tree->path;
     else
         profile->timed = tree->path;
+    if (tree->header.timing == TRACE_TIMING_SAMPLES)
+        profile->sampled = tree->path;
+    else if (tree->header.timing != TRACE_TIMING_NONE)
+        profile->clocked = tree->path;
     if (profile->keeps_nodes && event_files_exist(tree->path))
         process->nodes = tree_nodes(tree, &process->node_count);
     if (profile->keeps_stacks && !process->nodes)

@@ -100,12 +100,21 @@ struct profile {
     size_t part_count, part_room;
     /* Of a trace that has times, and of one that has none; null: there is no such. Borrowed. */
     const char *timed, *untimed;
+    /* Likewise of one whose times are of the processor, by samples, and of one whose times are of
+       the clock, waiting included. */
+    const char *sampled, *clocked;
 };
 
 /* Whether the figures in ns are known. If not, calls alone are shown. */
 static inline bool profile_has_times(const struct profile *profile)
 {
     return !profile->untimed;
+}
+
+/* Whether they are times of the processor, by samples: what calls cost is not among them. */
+static inline bool profile_is_sampled(const struct profile *profile)
+{
+    return profile->sampled && !profile->untimed && !profile->clocked;
 }
 
 /* Adds a trace, or what is selected of its threads; its folds are used up. */

@@ -2,7 +2,9 @@
  * The data of a page: one JSON object, tables by column, so that 50,000 functions are a handful of
  * arrays. What is referred to by number is the place in its table; -1 and 0 stand for none.
  *
- *      { "creator": "umbra grinder 0.1.0", "title": "fib",
+ *      { "creator": "umbra grinder 0.1.0",
+ *        "sampled": whether times are of the processor, by samples
+ *        "title": "fib",
  *        "processes": { "name": […], "command": […], "trace": […], "ns": […] },
  *        "tree":      { "depth", "pid", "command", "wall", "cpu", "calls", "folded", "shown" }
  *                     processes of the recording; folded: how many the last one stands for
@@ -372,12 +374,12 @@ static float peak_of(const struct slice_row *row)
     return peak;
 }
 
-/* A trace of a function shows: what is not nothing is at least level 1. */
+/* The nearest; but a trace of a function shows: what is not nothing is at least level 1. */
 static int level_of(float value, float peak)
 {
     if (!(value > 0))
         return 0;
-    return (int)fminf(TOP_LEVEL, 1 + value / peak * (TOP_LEVEL - 1));
+    return (int)fmaxf(1, fminf(TOP_LEVEL, roundf(value / peak * TOP_LEVEL)));
 }
 
 /* Levels from first on, those at the end that are 0 left out. */
@@ -478,7 +480,7 @@ static void write_title(FILE *stream, const struct profile *profile)
     }
     own_name(own, header);
     snprintf(name, sizeof(name), "%s %" PRIu32, own, header->pid);
-    fputs("\"title\":", stream);
+    fprintf(stream, "\"sampled\":%s,\n\"title\":", profile_is_sampled(profile) ? "true" : "false");
     page_write_text(stream, name);
     fputs(",\n", stream);
 }

@@ -83,7 +83,7 @@ function spark(slices) {
 
 function timeline(slices) {
   if (!data.slices) return "<p class=note>No time slices lie beside the traces, so nothing is known of when this ran.</p>";
-  if (!slices) return "<p class=note>Too short to show up in any time slice.</p>";
+  if (!slices) return `<p class=note>${data.sampled ? "No sample was taken of it." : "Too short to show up in any time slice."}</p>`;
   const peak = Math.max(...slices.total);
   const legend = `<b class=ink-self>self</b> on <b class=ink-total>total</b>, at most ${format_share(peak, data.slices.ns)}% of ${format_time(data.slices.ns)} a bar`;
   const end = format_time(data.slices.ns * columns) + (data.slices.cut ? ", not the whole run" : "");

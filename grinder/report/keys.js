@@ -92,6 +92,7 @@ function fill_threads() {
 }
 
 $("title").textContent = data.title;
+if (data.sampled) $("times").textContent = "Times are of the processor, by samples; waiting is not among them.";
 if (!data.slices) document.body.classList.add("untimed");
 list = new Virtual($("list"), 28, list_row);
 $("list").onclick = event => {

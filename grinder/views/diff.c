@@ -64,6 +64,8 @@ void diff_begin(struct diff *diff, const struct profile profiles[SIDES],
 
     *diff = (struct diff){.images = images, .weight = weight};
     diff->has_times = profile_has_times(&profiles[BEFORE]) && profile_has_times(&profiles[AFTER]);
+    diff->is_sampled =
+        profile_is_sampled(&profiles[BEFORE]) && profile_is_sampled(&profiles[AFTER]);
     diff->same = match_functions(images);
     diff->changes = memory_zeroed(count, sizeof(*diff->changes));
     for (int side = 0; side < SIDES; side++) {

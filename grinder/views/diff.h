@@ -22,7 +22,7 @@ struct diff {
     struct change *changes; /* the largest change of the weight first */
     size_t count;
     enum weight weight;
-    bool has_times; /* both recordings */
+    bool has_times, is_sampled; /* both recordings */
 };
 
 struct diff_format {

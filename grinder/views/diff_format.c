@@ -64,7 +64,11 @@ static void write_table(FILE *stream, const struct diff *diff, size_t top)
     fprintf(stream, "%12s %12s %13s  ", "calls before", "after", "change");
     if (diff->has_times)
         fprintf(stream, "%14s %14s %15s  ", "self ns before", "after", "change");
-    fprintf(stream, "%9s  %s\n", diff->weight == WEIGHT_NS ? "of all ns" : "of calls", "function");
+    fprintf(stream, "%9s  %s\n",
+            diff->weight == WEIGHT_CALLS ? "of calls"
+            : diff->is_sampled           ? "of CPU ns"
+                                         : "of all ns",
+            "function");
     for (size_t i = 0; i < diff->count && i < top; i++)
         write_row(stream, diff, diff->changes[i].costs,
                   diff->images->functions[diff->changes[i].function].name);

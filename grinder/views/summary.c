@@ -213,10 +213,12 @@ static const char *balance(const struct thread_facts *facts)
 /* The name comes last: it may hold spaces. */
 static void write_threads(FILE *stream, const struct process *process, bool has_times)
 {
+    bool is_sampled = process->header.timing == TRACE_TIMING_SAMPLES;
+
     fprintf(stream, "\n  %6s %14s %14s %10s %8s %10s %10s %9s %9s ", "thread", "entries", "exits",
             "unwound", "live", "skipped", "dropped", "nodes", "folded");
     if (has_times)
-        fprintf(stream, "%15s %6s  ", "ns", "meas%");
+        fprintf(stream, is_sampled ? "%15s  " : "%15s  meas%%  ", is_sampled ? "CPU ns" : "ns");
     fprintf(stream, "%-7s  %s\n", "balance", "name");
     for (size_t i = 0; i < process->thread_count; i++) {
         const struct thread_facts *facts = &process->threads[i];
@@ -227,8 +229,11 @@ static void write_threads(FILE *stream, const struct process *process, bool has_
                 record->ordinal, facts->entries, facts->exits, record->unwound, facts->live,
                 record->skipped, record->dropped, record->nodes, record->folded);
         if (has_times)
-            fprintf(stream, "%15" PRIu64 " %6.1f  ", facts->self_ns,
-                    measuring_share(facts->self_ns, facts->measuring_ns));
+            fprintf(stream, "%15" PRIu64 " ", facts->self_ns);
+        if (has_times && !is_sampled)
+            fprintf(stream, "%6.1f ", measuring_share(facts->self_ns, facts->measuring_ns));
+        if (has_times)
+            putc(' ', stream);
         fprintf(stream, "%-7s  ", balance(facts));
         utf8_write_plain(stream, record->name);
         putc('\n', stream);
@@ -312,18 +317,20 @@ static int compare_total(const void *left, const void *right)
 }
 
 static void write_hottest(FILE *stream, const struct part *part, const struct images *images,
-                          const struct hot *hot, size_t count, const char *title)
+                          const struct hot *hot, size_t count, const char *title, bool takes_out)
 {
-    fprintf(stream, "%s\n%14s %16s %7s %16s %7s %6s  %s\n", title, "calls", "self ns", "self%",
-            "inclusive ns", "incl%", "meas%", "function");
+    fprintf(stream, "%s\n%14s %16s %7s %16s %7s ", title, "calls", "self ns", "self%",
+            "inclusive ns", "incl%");
+    fprintf(stream, "%s function\n", takes_out ? " meas% " : "");
     for (size_t i = 0; i < count; i++) {
         const struct costs *costs = &hot[i].costs;
         double scale = part->ns ? 100.0 / (double)part->ns : 0;
-        fprintf(stream, "%14" PRIu64 " %16" PRIu64 " %7.2f %16" PRIu64 " %7.2f %6.1f  %s\n",
-                costs->calls, costs->self_ns, (double)costs->self_ns * scale, costs->total_ns,
-                (double)costs->total_ns * scale,
-                measuring_share(costs->self_ns, costs->measuring_ns),
-                images->functions[hot[i].function].name);
+        fprintf(stream, "%14" PRIu64 " %16" PRIu64 " %7.2f %16" PRIu64 " %7.2f ", costs->calls,
+                costs->self_ns, (double)costs->self_ns * scale, costs->total_ns,
+                (double)costs->total_ns * scale);
+        if (takes_out)
+            fprintf(stream, "%6.1f ", measuring_share(costs->self_ns, costs->measuring_ns));
+        fprintf(stream, " %s\n", images->functions[hot[i].function].name);
     }
     putc('\n', stream);
 }
@@ -346,9 +353,10 @@ static void write_most_called(FILE *stream, const struct part *part, const struc
     putc('\n', stream);
 }
 
-static void write_functions(FILE *stream, const struct part *part, const struct images *images,
-                            size_t top, bool has_times)
+static void write_functions(FILE *stream, const struct profile *profile, const struct part *part,
+                            const struct images *images, size_t top)
 {
+    bool has_times = profile_has_times(profile), is_sampled = profile_is_sampled(profile);
     size_t count = part->functions.keys.count;
     struct hot *hot = memory_zeroed(count, sizeof(*hot));
 
@@ -358,9 +366,15 @@ static void write_functions(FILE *stream, const struct part *part, const struct 
         top = count;
     qsort(hot, count, sizeof(*hot), has_times ? compare_self : compare_calls);
     if (has_times) {
-        write_hottest(stream, part, images, hot, top, "hottest functions by self time");
+        write_hottest(stream, part, images, hot, top,
+                      is_sampled ? "hottest functions by self time (CPU)"
+                                 : "hottest functions by self time",
+                      !is_sampled);
         qsort(hot, count, sizeof(*hot), compare_total);
-        write_hottest(stream, part, images, hot, top, "hottest functions by inclusive time");
+        write_hottest(stream, part, images, hot, top,
+                      is_sampled ? "hottest functions by inclusive time (CPU)"
+                                 : "hottest functions by inclusive time",
+                      !is_sampled);
     } else {
         write_most_called(stream, part, images, hot, top);
     }
@@ -380,12 +394,12 @@ void summary_write(FILE *stream, const struct profile *profile, const struct ima
         write_inherited(stream, &profile->processes[i]);
         write_modules(stream, &profile->processes[i], images);
     }
-    write_functions(stream, part, images, top, has_times);
+    write_functions(stream, profile, part, images, top);
     fputs("totals: ", stream);
     if (has_times)
         fprintf(stream, "%" PRIu64 " ns ", part->ns);
     fprintf(stream, "%" PRIu64 " calls %zu functions", part->calls, part->functions.keys.count);
-    if (has_times)
+    if (has_times && !profile_is_sampled(profile))
         fprintf(stream, " %.1f%% measuring", measuring_share(part->ns, part->measuring_ns));
     putc('\n', stream);
 }

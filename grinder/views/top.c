@@ -7,7 +7,8 @@
  *      refresh n-1     calls 1000  self 5 ms ─┐
  *      refresh n       calls 1500  self 9 ms ─┴> 500 calls, 4 ms of so many seconds
  *
- * An invocation's time is in its trace when it ends: what has not ended yet shows as its callees'
+ * Of a recording by samples, times are of the processor, as they went by. Of others, an
+ * invocation's time is in its trace when it ends: what has not ended yet shows as its callees'
  * time, and then, all at once, as its own.
  */
 #include "grinder/views/top.h"
@@ -66,7 +67,7 @@ struct top {
     size_t traces;           /* that could be read, this time or before their processes' end */
     double read_at, seconds; /* of the last refresh; that its figures are of; 0: since the start */
     bool by_calls;
-    bool has_times; /* all of them */
+    bool has_times, is_sampled; /* all of them */
 };
 
 static double now(void)
@@ -246,6 +247,7 @@ static void refresh(struct top *top)
     top->read_at = now();
     top->seconds = last > 0 ? top->read_at - last : 0;
     top->has_times = profile_has_times(&profile) && profile_has_times(&top->past);
+    top->is_sampled = top->has_times && !profile.clocked && !top->past.clocked && top->traces;
     name_functions(top);
     message_mute(false);
     make_rows(top, &profile);
@@ -298,7 +300,8 @@ static void write_table(const struct top *top, size_t rows, int columns, void (*
     int length;
 
     if (top->has_times)
-        snprintf(times, sizeof(times), "%.3f ms", (double)all_ns / 1e6);
+        snprintf(times, sizeof(times), "%.3f ms%s", (double)all_ns / 1e6,
+                 top->is_sampled ? " of CPU" : "");
     length = snprintf(line, sizeof(line), "%zu program%s, %zu functions, %s and %" PRIu64 " calls ",
                       top->traces, top->traces == 1 ? "" : "s", top->row_count, times,
                       sum_of(top, true));

@@ -13,20 +13,23 @@
 enum slice_node_flags {
     NODE_OUTERMOST = 1, /* no caller is of the same function */
     NODE_UNROOTED = 2,  /* below a representative: who is under way there is not known */
+    NODE_REPRESENTATIVE = 4,
 };
 
 struct slice_node {
     uint64_t calls, passed, exits, ticks; /* as last seen */
     int64_t raw;                          /* of this look: growth of ticks and of credit */
-    int64_t spent;    /* of this look: what probes took of it, those of callees included */
+    int64_t below;    /* of this look: what probes took of it, those of callees included; or, with
+                         TRACE_TIMING_SAMPLES, growth of callees' ticks */
     int64_t credit;   /* not yet in ticks */
     uint64_t gone;    /* invocations that ended, but are not among exits */
     uint64_t entered; /* in this look */
     uint32_t timed;
-    uint32_t caller; /* whose ticks these are within: the parent, or of a tail call its caller */
+    uint32_t caller; /* whose ticks these are within: the parent, or of a tail call its caller;
+                        with samples, whose total: the parent */
     uint32_t function;
-    uint32_t flags : 2;
-    uint32_t thread : 30;            /* 0: not seen yet */
+    uint32_t flags : 3;
+    uint32_t thread : 29;            /* 0: not seen yet */
     uint16_t child_changed, through; /* look at which one was called; at which it was open */
 };
 
@@ -51,6 +54,11 @@ size_t slice_sampler_size(const struct slice_sampler *sampler)
     return BUFFER_SIZE + sampler->room * sizeof(*sampler->nodes) +
            sampler->open_room * sizeof(*sampler->open) +
            sampler->entry_room * sizeof(*sampler->entries);
+}
+
+static bool is_sampled(const struct slice_sampler *sampler)
+{
+    return sampler->header.timing == TRACE_TIMING_SAMPLES;
 }
 
 /* At least count elements, new ones zero. */
@@ -85,14 +93,30 @@ static bool add_entry(struct slice_sampler *sampler, const struct slice_node *no
     return true;
 }
 
-/* time went by in node, and not in its caller itself. */
-static bool add_time(struct slice_sampler *sampler, const struct slice_node *node, int64_t time,
-                     uint64_t calls)
+/* The node's time went by in it, and not in its caller itself. */
+static bool add_calls(struct slice_sampler *sampler, const struct slice_node *node)
 {
+    int64_t time = node->raw - node->below;
     int64_t total = node->flags & NODE_OUTERMOST ? time : 0;
 
-    return add_entry(sampler, node, time, total, calls) &&
+    if (node->function)
+        sampler->nodes[node->caller].below += node->below;
+    if (!time && !node->entered)
+        return true;
+    return add_entry(sampler, node, time, total, node->entered) &&
            (!time || add_entry(sampler, &sampler->nodes[node->caller], -time, 0, 0));
+}
+
+/* Callees were added before. A representative has no total (grinder/profile/cost.c). */
+static bool add_samples(struct slice_sampler *sampler, const struct slice_node *node)
+{
+    int64_t all = node->raw + node->below;
+    bool has_total = node->flags & NODE_OUTERMOST && !(node->flags & NODE_REPRESENTATIVE);
+
+    sampler->nodes[node->caller].below += all;
+    if (!all && !node->entered)
+        return true;
+    return add_entry(sampler, node, node->raw, has_total ? all : 0, node->entered);
 }
 
 static uint32_t outermost(const struct slice_sampler *sampler, uint32_t caller, uint32_t function)
@@ -117,11 +141,11 @@ static void meet(struct slice_sampler *sampler, uint32_t index, const struct tra
 
     node->thread = thread;
     node->function = seen->function & TRACE_FUNCTION_NUMBER;
-    if (seen->site & TRACE_SITE_TAIL)
+    if (seen->site & TRACE_SITE_TAIL && !is_sampled(sampler))
         parent = sampler->nodes[parent].caller;
     node->caller = parent;
     if (!parent && node->function)
-        node->flags |= NODE_UNROOTED;
+        node->flags |= NODE_UNROOTED | NODE_REPRESENTATIVE;
     node->flags |= sampler->nodes[parent].flags & NODE_UNROOTED;
     node->flags |= outermost(sampler, parent, node->function);
 }
@@ -152,8 +176,8 @@ static void count_cost(struct slice_sampler *sampler, struct slice_node *node,
                     (calls - timed) * (header->probe_untimed - inner) +
                     passed * (header->probe_passed - inner);
 
-    node->spent += ended * inner / (1 << TRACE_COST_SHIFT);
-    sampler->nodes[node->caller].spent += outer / (1 << TRACE_COST_SHIFT);
+    node->below += ended * inner / (1 << TRACE_COST_SHIFT);
+    sampler->nodes[node->caller].below += outer / (1 << TRACE_COST_SHIFT);
 }
 
 static bool compare(struct slice_sampler *sampler, uint32_t index, const struct trace_node *seen)
@@ -164,7 +188,8 @@ static bool compare(struct slice_sampler *sampler, uint32_t index, const struct 
 
     if (called || returned)
         sampler->nodes[node->caller].child_changed = (uint16_t)sampler->look;
-    count_cost(sampler, node, seen);
+    if (!is_sampled(sampler))
+        count_cost(sampler, node, seen);
     node->raw = (int64_t)(seen->ticks - node->ticks);
     node->entered = seen->calls - node->calls + seen->passed - node->passed;
     node->calls = seen->calls;
@@ -172,6 +197,8 @@ static bool compare(struct slice_sampler *sampler, uint32_t index, const struct 
     node->exits = seen->exits;
     node->ticks = seen->ticks;
     node->timed = seen->timed;
+    if (is_sampled(sampler))
+        return true;
     if (ended) {
         node->raw -= node->credit;
         node->credit = 0;
@@ -243,13 +270,10 @@ static bool add_nodes(struct slice_sampler *sampler, uint64_t count)
 {
     while (count-- > 0) {
         struct slice_node *node = &sampler->nodes[count];
-        int64_t time = node->raw - node->spent;
-        if (node->thread && (time || node->entered) &&
-            !add_time(sampler, node, time, node->entered))
+        if (node->thread &&
+            !(is_sampled(sampler) ? add_samples(sampler, node) : add_calls(sampler, node)))
             return false;
-        if (node->thread && node->function)
-            sampler->nodes[node->caller].spent += node->spent;
-        node->raw = node->spent = 0;
+        node->raw = node->below = 0;
         node->entered = 0;
     }
     return true;

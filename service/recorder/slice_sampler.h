@@ -19,6 +19,11 @@
  * The last rule finds what left without a return (longjmp, exceptions), which no node counts: such
  * invocations are noted as gone. Coroutines break the rule; theirs count when they end.
  *
+ * With TRACE_TIMING_SAMPLES none of that is needed: ticks grow while a context is executed.
+ *
+ *      self of a function = growth of its nodes' ticks
+ *      total              = that, and that of all nodes below its outermost ones
+ *
  * Calls that links count (struct trace_links) are not among the calls of a look yet.
  */
 #ifndef UMBRA_SERVICE_SLICE_SAMPLER_H

@@ -194,6 +194,66 @@ static void recursion_counts_once(void **state)
     end(&fixture);
 }
 
+static void growth(struct fixture *fixture, uint32_t index, uint64_t ticks)
+{
+    trace_sample_node(&fixture->sample, index)->ticks += ticks;
+}
+
+/* Nothing is credited, nothing taken out, and what a tail call leads to is below its caller. */
+static void samples_are_of_the_context_itself(void **state)
+{
+    struct fixture fixture;
+    uint32_t inner;
+
+    (void)state;
+    begin(&fixture);
+    trace_sample_header(&fixture.sample)->timing = TRACE_TIMING_SAMPLES;
+    trace_sample_header(&fixture.sample)->probe_inner = 5 << TRACE_COST_SHIFT;
+    fixture.leaf = trace_sample_add_node(&fixture.sample, 1, fixture.phase,
+                                         0x2000 | TRACE_SITE_TAIL, LEAF, 5, 60);
+    inner = trace_sample_add_node(&fixture.sample, 1, fixture.phase, 0x2000, PHASE, 1, 7);
+    growth(&fixture, fixture.main, 1);
+    growth(&fixture, fixture.phase, 10);
+    publish(&fixture);
+    look(&fixture, 100);
+    expect(&fixture, MAIN, 1, 78, 1);
+    expect(&fixture, PHASE, 17, 77, 2);
+    expect(&fixture, LEAF, 60, 60, 5);
+    look(&fixture, 200);
+    expect(&fixture, MAIN, 0, 0, 0);
+    expect(&fixture, PHASE, 0, 0, 0);
+    growth(&fixture, inner, 100);
+    ends(&fixture, fixture.phase, 0);
+    publish(&fixture);
+    look(&fixture, 300);
+    expect(&fixture, MAIN, 0, 100, 0);
+    expect(&fixture, PHASE, 100, 100, 0);
+    expect(&fixture, LEAF, 0, 0, 0);
+    end(&fixture);
+}
+
+/* main's calls below its representative count for the functions, which have no total there twice.
+ */
+static void samples_below_a_representative_count_once(void **state)
+{
+    struct fixture fixture;
+    uint32_t folded, representative;
+
+    (void)state;
+    begin(&fixture);
+    trace_sample_header(&fixture.sample)->timing = TRACE_TIMING_SAMPLES;
+    representative = trace_sample_add_node(&fixture.sample, 1, 0, TRACE_SITE_FOLDED, OTHER, 0, 0);
+    folded = trace_sample_add_node(&fixture.sample, 1, fixture.phase, 0x3000, OTHER, 1, 20);
+    fixture.leaf = trace_sample_add_node(&fixture.sample, 1, representative, 0x2000, LEAF, 5, 60);
+    trace_sample_node(&fixture.sample, folded)->context = representative;
+    publish(&fixture);
+    look(&fixture, 100);
+    expect(&fixture, MAIN, 0, 20, 1);
+    expect(&fixture, OTHER, 20, 20, 1);
+    expect(&fixture, LEAF, 60, 60, 5);
+    end(&fixture);
+}
+
 static void what_is_no_trace_yet_is_nothing(void **state)
 {
     struct fixture fixture;
@@ -215,6 +275,8 @@ int main(void)
         cmocka_unit_test(the_address_of_links_is_no_number_of_calls),
         cmocka_unit_test(what_left_without_a_return_is_not_credited),
         cmocka_unit_test(recursion_counts_once),
+        cmocka_unit_test(samples_are_of_the_context_itself),
+        cmocka_unit_test(samples_below_a_representative_count_once),
         cmocka_unit_test(what_is_no_trace_yet_is_nothing),
     };
 

@@ -94,8 +94,7 @@ static void begin(struct session *session, const struct trace_header *header)
     struct slices *slices;
 
     session->slices = NULL;
-    if (!session->recorder->settings->slices || header->timing == TRACE_TIMING_NONE ||
-        header->timing == TRACE_TIMING_SAMPLES)
+    if (!session->recorder->settings->slices || header->timing == TRACE_TIMING_NONE)
         return;
     slices = calloc(1, sizeof(*slices));
     if (!slices)

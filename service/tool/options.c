@@ -367,19 +367,12 @@ static bool find_timing(const char *name, enum trace_timing *timing)
 }
 
 /* Programs sample themselves. */
-static bool choose_own_samples(struct options *options, const struct raw_options *raw)
+static bool choose_own_samples(const struct options *options, const struct raw_options *raw)
 {
-    if (raw->values[OPTION_SLICES] && options->recording.slices) {
-        message("--slices: with --timing=samples there are none");
-        return false;
-    }
-    if (!options->recording.samples) {
+    if (!options->recording.samples)
         message("--samples=%s: with --timing=samples all times are samples",
                 raw->values[OPTION_SAMPLES]);
-        return false;
-    }
-    options->recording.slices = 0;
-    return true;
+    return options->recording.samples;
 }
 
 /* Slices and samples are times. */

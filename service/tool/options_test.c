@@ -150,7 +150,7 @@ static void test_no_times(void **state)
     assert_true(PARSE(&options, "start", "--timing=samples", "--samples=250"));
     assert_int_equal(options.recording.timing, TRACE_TIMING_SAMPLES);
     assert_int_equal(options.recording.samples, 250);
-    assert_int_equal(options.recording.slices, 0);
+    assert_int_equal(options.recording.slices, OPTIONS_DEFAULT_SLICES);
     assert_false(PARSE(&options, "start", "--timing=samples", "--samples=0"));
     assert_false(PARSE(&options, "start", "--timing=samples", "--samples=no"));
     assert_true(PARSE(&options, "start", "--timing=samples", "--samples=timer"));
@@ -160,7 +160,8 @@ static void test_no_times(void **state)
     assert_int_equal(options.recording.sample_source, SAMPLE_SOURCE_PERF);
     assert_false(PARSE(&options, "start", "--samples=timer"));
     assert_true(PARSE(&options, "start", "--samples=no") && options.recording.samples == 0);
-    assert_false(PARSE(&options, "start", "--timing=samples", "--slices=10"));
+    assert_true(PARSE(&options, "start", "--timing=samples", "--slices=10"));
+    assert_int_equal(options.recording.slices, 10);
     assert_false(PARSE(&options, "start", "--mode=calltrace", "--timing=samples"));
 }
 
