@@ -37,7 +37,8 @@
 #include "hooks/thread.h"
 
 /* The calling thread, which has just begun, takes samples from now on, if the session wants it and
-   the system allows it. */
+   the system allows it. One that has the signal blocked, as each has that pthread_create has just
+   made, waits for it: see thread_take_samples. */
 void sampler_begin(struct thread *thread);
 
 /* A thread that is gone, or is about to, takes none any more. */

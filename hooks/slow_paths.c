@@ -115,6 +115,8 @@ struct thread *slow_path_enter(uint64_t *slot, const uint64_t *frame, uint64_t t
         return 0;
     }
     suspend(thread, slot, frame, ticks);
+    if (thread->sampler_waits)
+        thread_take_samples(thread);
     return thread;
 }
 

@@ -101,11 +101,17 @@ struct thread {
         uint32_t has_perf;
         uint32_t lone_ticks; /* of the timer, since perf's last signal */
     } samples;
+    uint32_t sampler_waits; /* how many slow paths it took with the signal blocked; 0: it does not
+                               wait for the signal */
     struct thread *next; /* all threads of the process, the ended ones too until they are reused */
 };
 
 /* Sets up the calling thread, in a fresh session too. Null: it cannot be recorded. */
 struct thread *thread_begin(void);
+
+/* The calling thread, in a slow path, waits for the sampler's signal (sampler.h): looks whether it can
+   have it by now. At first each time, for copies take few slow paths, later ever less often. */
+void thread_take_samples(struct thread *thread);
 
 /* In a fork's child that has not begun a session of its own: begins one. Else nothing. */
 void thread_begin_in_child(void);

@@ -14,6 +14,8 @@
 #include "hooks/tree.h"
 #include "thunkstash/pages.h"
 
+#define LOOKS_FOR_SIGNAL 256 /* slow paths that look each time */
+
 /* Stands in while a thread's state is made: always busy. */
 static struct thread in_the_making = {.begun = UINT32_MAX, .busy = 1, .busy_slot = UINT64_MAX};
 
@@ -270,6 +272,14 @@ struct thread *thread_begin(void)
     if (thread)
         sampler_begin(thread);
     return thread;
+}
+
+void thread_take_samples(struct thread *thread)
+{
+    thread->sampler_waits++;
+    if (thread->sampler_waits < LOOKS_FOR_SIGNAL ||
+        !(thread->sampler_waits & (thread->sampler_waits - 1)))
+        sampler_begin(thread);
 }
 
 void thread_begin_in_child(void)

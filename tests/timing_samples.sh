@@ -47,6 +47,7 @@ for how in prologue copy; do
     done <instrumented.stderr
     near "shallow itself, $how" "$(ns self_ns shallow)" "$(awk '/^shallow/ { print $2 }' instrumented.stderr)"
     near "thread, $how" "$(ns total_ns thread)" 400000000
+    near "masked, $how" "$(ns total_ns masked)" 400000000
     # what is sampled is never more than what was spent
     awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "self_ns") at = i; next } { sum += $at }
         END { exit !(sum < 4e9) }' functions || fail "the sum of the times is too large"

@@ -230,6 +230,7 @@ void sampler_end(struct thread *thread)
     if (thread->sampler)
         SYSCALL1(timer_delete, thread->sampler - 1);
     thread->sampler = 0;
+    thread->sampler_waits = 0;
 }
 
 static bool signals_are(uint32_t state)
@@ -305,8 +306,13 @@ void sampler_begin(struct thread *thread)
 {
     if (!session.is_sampled || is_stopped || !session.header->sampling_hz)
         return;
+    if (is_blocked()) {
+        thread->sampler_waits += !thread->sampler_waits;
+        return;
+    }
+    thread->sampler_waits = 0;
     period_ns = 1000000000u / session.header->sampling_hz;
-    if (is_blocked() || !take_signal())
+    if (!take_signal())
         return;
     thread->samples.seen = processor_time();
     thread->samples.has_perf = thread->samples.lone_ticks = 0;

@@ -130,6 +130,15 @@ static void *thread(void *argument)
     return NULL;
 }
 
+/* Begins with all signals blocked, as each thread does in the C library's own code. */
+static void *masked(void *argument)
+{
+    sink += turn(1);
+    pthread_sigmask(SIG_SETMASK, argument, NULL);
+    caller(400);
+    return NULL;
+}
+
 static void say(const char *what, long long ns)
 {
     fprintf(stderr, "%s %lld\n", what, ns);
@@ -146,6 +155,7 @@ int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
     long long begin, end;
+    sigset_t all, none;
     pthread_t other;
 
     measure();
@@ -164,8 +174,6 @@ int main(int argc, char **argv)
         return urgent == SIGURG ? 0 : 5;
     }
     if (!strcmp(how, "blocked")) {
-        sigset_t all;
-
         sigfillset(&all);
         sigprocmask(SIG_SETMASK, &all, NULL);
         caller(50);
@@ -193,6 +201,11 @@ int main(int argc, char **argv)
     say("sleeping", now() - begin);
     pthread_create(&other, NULL, thread, NULL);
     pthread_join(other, NULL);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &none);
+    pthread_create(&other, NULL, masked, &none);
+    pthread_join(other, NULL);
+    pthread_sigmask(SIG_SETMASK, &none, NULL);
     say("main", now());
     return 0;
 }
