@@ -9,12 +9,18 @@ import re
 import statistics
 import sys
 
-LINE = "{:<10} {:>8} {:>8} {:>6} {:>6}  {:>5} {:>5} {:>5}  {:>5} {:>5} {:>5}  {:>7} {:>5}"
+LINE = "{:<10} {:>8} {:>8} {:>6} {:>6} {:>6}  {:>5} {:>5} {:>5}  {:>5} {:>5} {:>5}  {:>7} {:>5}"
 
 
 def cpu(path):
     with open(path, encoding="ascii") as file:
         return sum(map(float, file.read().split()))
+
+
+def read_all(path):
+    """Seconds in functions and in hooks, of all processes."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return sum(float(s) for s in re.findall(r"^  measuring .*% of ([0-9.]+) s", file.read(), re.M))
 
 
 def read_functions(path):
@@ -95,6 +101,8 @@ def main():
     slow = statistics.median(cpu(f"{folder}/recorded.{i}") for i in rounds)
     ratio = statistics.median(sum(times.values()) / 1e9 / cpu(f"{folder}/recorded.{i}")
                               for i, times in enumerate(recorded))
+    with_hooks = statistics.median(
+        read_all(f"{folder}/summary.{i}") / cpu(f"{folder}/recorded.{i}") for i in rounds)
     figures = []
     for of in (lambda function: function), (lambda function: function[0]):
         figures += [distance(shares(total(recorded), of), shares(total(perf), of)),
@@ -103,6 +111,7 @@ def main():
     same = agreed & first_five(total(recorded))
     none = sum(counts[None] for counts in perf) / sum(sum(counts.values()) for counts in perf)
     print(LINE.format(program, f"{native:.3f}", f"{slow:.3f}", f"{slow / native:.2f}", f"{ratio:.3f}",
+                      f"{with_hooks:.3f}",
                       *(f"{figure:.3f}" for figure in figures), f"{len(same)}/{len(agreed)}",
                       f"{none:.3f}"), flush=True)
     if "--functions" in options:
@@ -113,7 +122,7 @@ def main():
 
 
 if sys.argv[1:] == ["--head"]:
-    print(LINE.format("", "native", "recorded", "slower", "sum", "funct", "perf", "ours", "modul", "perf",
+    print(LINE.format("", "native", "recorded", "slower", "sum", "hooks", "funct", "perf", "ours", "modul", "perf",
                       "ours", "top 5", "none"))
 else:
     main()
