@@ -20,7 +20,7 @@ def cpu(path):
 def read_all(path):
     """Seconds in functions and in hooks, of all processes."""
     with open(path, encoding="utf-8", errors="replace") as file:
-        return sum(float(s) for s in re.findall(r"^  measuring .*% of ([0-9.]+) s", file.read(), re.M))
+        return sum(float(s) for s in re.findall(r"^  samples .*% of ([0-9.]+) s", file.read(), re.M))
 
 
 def read_functions(path):
