@@ -1,6 +1,6 @@
 #include "hooks/frames.h"
 
-#include "hooks/executed.h"
+#include "hooks/code_at.h"
 #include "hooks/invocation.h"
 #include "hooks/links.h"
 #include "hooks/session.h"
@@ -175,7 +175,7 @@ static bool is_called_by_copy(uint64_t slot)
 {
     uint64_t ret = *(const uint64_t *)slot;
 
-    return record_of_return(ret) || executed_at(ret - 1).is_copy;
+    return record_of_return(ret) || code_at(ret - 1).is_copy;
 }
 
 /*

@@ -2,7 +2,7 @@
  * Calls in copies that count themselves, where they are not as usual: the first from a place, those
  * that are to be timed, frames deeper than the shadow goes yet, frames that came otherwise.
  */
-#include "hooks/executed.h"
+#include "hooks/code_at.h"
 #include "hooks/frames.h"
 #include "hooks/guard.h"
 #include "hooks/invocation.h"
@@ -164,7 +164,7 @@ static bool leads_to(uint64_t address, const struct frame_key *key)
    (generated.h): unless a copy has made the call. */
 static bool may_have_thunk(const struct site_call *call, uint64_t ret)
 {
-    return !(call->site->flags & FRAME_SITE_TAIL) || executed_at(ret - 1).is_copy;
+    return !(call->site->flags & FRAME_SITE_TAIL) || code_at(ret - 1).is_copy;
 }
 
 /* A timed call has a record and a thunk, as any other. */

@@ -1,0 +1,71 @@
+#include "hooks/code_at.h"
+
+#include "hooks/modules.h"
+#include "support/sorted.h"
+
+static const struct manifest_copy *copy_at(const struct image_manifest *manifest, uint32_t rva)
+{
+    const struct manifest_copy *copies =
+        (const struct manifest_copy *)((const char *)manifest + manifest->copies);
+    size_t behind = partition_point(i, manifest->copy_count, copies[i].rva <= rva);
+
+    return behind && rva - copies[behind - 1].rva < copies[behind - 1].size ? &copies[behind - 1]
+                                                                            : 0;
+}
+
+/* The place of the function whose original has the address; of a hole between two, the one before.
+   UINT32_MAX: none. */
+static uint32_t function_at(const struct image_manifest *manifest, uint32_t rva)
+{
+    const struct manifest_function *functions =
+        (const struct manifest_function *)((const char *)manifest + manifest->functions);
+    size_t behind = partition_point(i, manifest->function_count, functions[i].rva <= rva);
+
+    return behind ? (uint32_t)behind - 1 : UINT32_MAX;
+}
+
+/* The place of the function whose stub has the address: they stand in the order of their functions,
+   some of which have none. UINT32_MAX: none. */
+static uint32_t function_of_stub(const struct image_manifest *manifest, uint32_t rva)
+{
+    const struct manifest_function *functions =
+        (const struct manifest_function *)((const char *)manifest + manifest->functions);
+    uint32_t low = 0, high = manifest->function_count, found = UINT32_MAX;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2, at = middle;
+
+        while (at < high && !functions[at].stub_rva)
+            at++;
+        if (at < high && functions[at].stub_rva <= rva) {
+            found = at;
+            low = at + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return found;
+}
+
+struct code_at code_at(uint64_t address)
+{
+    const struct image_header *image = module_image(address);
+    struct code_at found = {0};
+    const struct image_manifest *manifest;
+    const struct manifest_copy *copy;
+    uint32_t rva, place;
+
+    if (!image)
+        return found;
+    rva = (uint32_t)(address - ((uint64_t)image - image->header_rva));
+    manifest = module_manifest(image);
+    found.is_added = image->added_rva && rva >= image->added_rva;
+    copy = found.is_added ? copy_at(manifest, rva) : 0;
+    found.is_copy = copy != 0;
+    place = copy             ? copy->function
+            : found.is_added ? function_of_stub(manifest, rva)
+                             : function_at(manifest, rva);
+    if (place != UINT32_MAX)
+        found.function = image->first_function + place;
+    return found;
+}

@@ -1,0 +1,17 @@
+/* Whose code is at an address. */
+#ifndef UMBRA_HOOKS_CODE_AT_H
+#define UMBRA_HOOKS_CODE_AT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct code_at {
+    uint32_t function; /* number, without its flags; 0: of no function that is known */
+    bool is_copy;
+    bool is_added; /* in what `instrument` has added to an image: a copy, a stub */
+};
+
+/* May be called in a signal handler. */
+struct code_at code_at(uint64_t address);
+
+#endif
