@@ -171,11 +171,29 @@ static bool is_called_from_site(uint64_t slot, const struct trace_node *node)
     return ret == (node->site & TRACE_SITE_ADDRESS);
 }
 
+#define RETURNS_KNOWN 512
+#define RETURN_HASH   0x9e3779b97f4a7c15ull
+
+/* Whether a return address lies in a copy. What was found is kept, twice each address and a bit: where a
+   library is replaced, a note is believed as if it had stayed. */
+static bool is_in_copy(uint64_t ret)
+{
+    static uint64_t known[RETURNS_KNOWN];
+    uint64_t *place = &known[ret * RETURN_HASH >> 32 & (RETURNS_KNOWN - 1)];
+    uint64_t found = __atomic_load_n(place, __ATOMIC_RELAXED);
+
+    if (found >> 1 != ret) {
+        found = ret << 1 | code_at(ret - 1).is_copy;
+        __atomic_store_n(place, found, __ATOMIC_RELAXED);
+    }
+    return found & 1;
+}
+
 static bool is_called_by_copy(uint64_t slot)
 {
     uint64_t ret = *(const uint64_t *)slot;
 
-    return record_of_return(ret) || code_at(ret - 1).is_copy;
+    return record_of_return(ret) || is_in_copy(ret);
 }
 
 /*

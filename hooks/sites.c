@@ -14,6 +14,7 @@
 #include "hooks/slow_paths.h"
 #include "hooks/stack.h"
 #include "hooks/tree.h"
+#include "support/sorted.h"
 #include "thunkstash/pages.h"
 #include "trace/image_manifest.h"
 
@@ -326,6 +327,19 @@ static const struct frame_key *key_if_code(uint64_t address)
     return memcmp(&code, stub_begins, sizeof code) == 0 ? key_at(address) : 0;
 }
 
+/* A hooked function begins at an address of the image. */
+static bool is_entry(const struct image_header *image, uint64_t address)
+{
+    const struct image_manifest *manifest = module_manifest(image);
+    const struct manifest_function *functions =
+        (const struct manifest_function *)((const char *)manifest + manifest->functions);
+    uint32_t rva = (uint32_t)(address - base_of(image));
+    size_t place = partition_point(i, manifest->function_count, functions[i].rva < rva);
+
+    return place < manifest->function_count && functions[place].rva == rva &&
+           functions[place].stub_rva;
+}
+
 /* A link for a target that is new to a site: its context, or, of what is not copied, null with
    link->callee set. Of what is not to be known yet, that is 0. */
 static struct trace_node *meet(const struct site_call *call, struct trace_links *from,
@@ -339,7 +353,7 @@ static struct trace_node *meet(const struct site_call *call, struct trace_links 
 
     if (key && !leads_to(call->pointee, key))
         key = 0;
-    if (!key && is_same) /* it may be what binds a name */
+    if (!key && is_same && !is_entry(own, call->pointee)) /* it may be what binds a name */
         return 0;
     if (!key || (key->index & STUB_LEAF && !is_same)) {
         link->callee = out_of(call, from);

@@ -46,5 +46,5 @@ at_most "exact, a call" loop 131 157
 at_most "exact, a tail call" jump 215 268
 recorded --timing=adaptive
 at_most "adaptive, a leaf" leaf 74 15
-at_most "adaptive, a call" loop 151 17
-at_most "adaptive, a tail call" jump 236 34
+at_most "adaptive, a call" loop 153 17
+at_most "adaptive, a tail call" jump 238 34

@@ -180,6 +180,8 @@ unnoted\@:
     .if \adaptive
     cmp     dword ptr [rax + NODE_FUNCTION], 0
     js      leaf\@
+    cmp     word ptr [rcx], FRAME_BODY_JUMP
+    je      copied_record\@
     .endif
     take_record slow_entry\@, \adaptive
     .if \adaptive
@@ -299,9 +301,36 @@ known\@:                                    /* is it this function's? */
     restore_flags_and_work_registers
     jmp     [rsp - 64]
 
+/* A copy that was not called by one: its record, and its context beside its frame. */
+copied_record\@:
+    mov     rdx, [rax + NODE_PASSED]        /* its links */
+    test    rdx, rdx
+    jz      slow_entry\@
+    mov     esi, [rdx + LINKS_ENTERED]
+    add     esi, [rax + NODE_CALLS]
+    inc     esi
+    sub     esi, [rax + NODE_NEXT]
+    js      3f
+    cmp     word ptr [rdx + LINKS_JUMPS], 0 /* timed, and to end where it jumps */
+    jne     slow_entry\@
+3:  mov     [rsp - 104], rdx
+    mov     rdx, [rip + umbra_thread@gottpoff]
+    mov     rsi, rsp
+    shadow_of rsi, slow_entry\@
+    mov     [rsp - 96], rsi
+    mov     rsi, [rdi + THREAD_TOP]
+    take_record slow_entry\@, 1
+    mov     rdi, [rsp - 104]
+    mov     rcx, [rsp - 96]
+    mov     [rcx], rdi
+    add     edx, [rdi + LINKS_ENTERED]
+    mov     rdi, [rip + umbra_thread@gottpoff]
+    mov     rdi, fs:[rdi]
+    sub     edx, [rax + NODE_NEXT]
+    js      untimed\@
+    jmp     choose\@
+
 copied_else\@:
-    cmp     dword ptr [rcx + STUB_INDEX], 0
-    jns     slow_entry\@
 copied_leaf\@:
     mov     rsi, [rdi + THREAD_TOP]
     jmp     uncopied\@
