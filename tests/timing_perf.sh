@@ -73,13 +73,14 @@ family()
     contains summary '^  UNSAMPLED thread 3: no times of what it did$'
 }
 
-# in_kernel SOURCE: system calls and page faults, which the kernel takes most of the time for
+# in_kernel SOURCE SLACK_MS: system calls and page faults, which the kernel takes most of the time for. With
+# perf, which sees user mode alone, page faults are told from system calls by their number, roughly.
 in_kernel()
 {
     local name expected
     sampled "$1" faults 300
     while read -r name expected; do
-        near "$name by $1" "$(ns total_ns "$name")" "$expected" 90
+        near "$name by $1" "$(ns total_ns "$name")" "$expected" "$2"
     done <told.out
 }
 
@@ -88,7 +89,7 @@ check()
     family timer 15
     contains summary ', by timers: '
     ! grep -q 'by perf' summary || fail 'perf, which was not asked for'
-    in_kernel timer
+    in_kernel timer 90
     if ! may_perf "${as[@]}"; then
         echo "skipped: $(<said)"
         return
@@ -99,7 +100,7 @@ check()
     # 600 ms; timers alone would give 150 to 600
     awk '/^  samples/ { sum += $2 } END { exit !(sum > 1000) }' summary ||
         fail "too few samples: $(grep '^  samples' summary)"
-    in_kernel 1000
+    in_kernel 1000 200
     contains summary ', by perf'
 }
 

@@ -19,6 +19,13 @@
 #define SET_SIZE    8               /* bytes of the kernel's sets of signals */
 #define SA_RESTORER 0x04000000
 
+/* Signals that an instruction raises. All others wait until the handler has returned, so that none
+   of the program's handlers leaves it by longjmp, with the signal blocked. */
+#define RAISED                                                                                     \
+    (1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGFPE - 1) | 1ull << (SIGILL - 1) |  \
+     1ull << (SIGTRAP - 1) | 1ull << (SIGSYS - 1))
+
+#define LEAST_STACK     6144 /* of an alternate one: what the kernel puts there has up to 3.4 KiB */
 #define MOST_LONE_TICKS 8    /* of the timer in user mode, without a signal of perf's */
 #define FAULT_NS        1000 /* that one takes, or so */
 #define MANY_FAULTS     64   /* since the signal before: the timer's is of one */
@@ -37,6 +44,7 @@ extern void umbra_signal_return(void) __attribute__((visibility("hidden")));
 
 static uint64_t period_ns;
 static bool is_stopped;
+static long owner; /* the process that the timers are of */
 
 /* Of what the thread has done since the last sample. */
 static void count(struct thread *thread, uint64_t ticks, uint64_t instruction, uint64_t pointer)
@@ -190,15 +198,19 @@ static bool take_signal(void)
 {
     struct kernel_action own = {.handler = on_signal,
                                 .flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK | SA_RESTORER,
-                                .restorer = umbra_signal_return};
+                                .restorer = umbra_signal_return,
+                                .mask = ~RAISED};
     struct kernel_action old = {0};
 
     if (syscall_failed(SYSCALL4(rt_sigaction, SIGNAL, 0, &old, SET_SIZE)))
         return false;
     if (old.handler == on_signal)
         return true;
-    return old.handler == (void *)SIG_DFL &&
-           !syscall_failed(SYSCALL4(rt_sigaction, SIGNAL, &own, 0, SET_SIZE));
+    if (old.handler != (void *)SIG_DFL) { /* who has not asked the C library for it */
+        sampler_stop();
+        return false;
+    }
+    return !syscall_failed(SYSCALL4(rt_sigaction, SIGNAL, &own, 0, SET_SIZE));
 }
 
 /* A thread that has it blocked would get one signal at last, at another time. */
@@ -208,6 +220,15 @@ static bool is_blocked(void)
 
     return syscall_failed(SYSCALL4(rt_sigprocmask, SIG_BLOCK, 0, &blocked, SET_SIZE)) ||
            blocked >> (SIGNAL - 1) & 1;
+}
+
+/* The thread's alternate stack would be run over. */
+static bool has_small_stack(void)
+{
+    stack_t stack = {0};
+
+    return syscall_failed(SYSCALL2(sigaltstack, 0, &stack)) ||
+           (!(stack.ss_flags & SS_DISABLE) && stack.ss_size < LEAST_STACK);
 }
 
 static bool start_timer(struct thread *thread)
@@ -253,9 +274,11 @@ void sampler_stop(void)
 
     if (!session.is_sampled || is_stopped)
         return;
-    is_stopped = true;
-    refuse_signals();
-    threads_each(sampler_end);
+    if (owner == SYSCALL0(getpid)) { /* not its child, which shares its memory (vfork) */
+        is_stopped = true;
+        refuse_signals();
+        threads_each(sampler_end);
+    }
     if (!syscall_failed(SYSCALL4(rt_sigaction, SIGNAL, 0, &old, SET_SIZE)) &&
         old.handler == on_signal)
         SYSCALL4(rt_sigaction, SIGNAL, &none, 0, SET_SIZE);
@@ -265,7 +288,7 @@ void sampler_give_up(void)
 {
     const struct timespec wait = {0, 1000000};
 
-    if (session.is_sampled && !is_stopped && refuse_signals())
+    if (session.is_sampled && !is_stopped && owner == SYSCALL0(getpid) && refuse_signals())
         for (int i = 0; i < LONGEST_WAIT_MS && signals_are(TRACE_SIGNALS_UNWANTED); i++)
             SYSCALL2(nanosleep, &wait, 0);
     sampler_stop();
@@ -312,7 +335,8 @@ void sampler_begin(struct thread *thread)
     }
     thread->sampler_waits = 0;
     period_ns = 1000000000u / session.header->sampling_hz;
-    if (!take_signal())
+    owner = SYSCALL0(getpid);
+    if (has_small_stack() || !take_signal())
         return;
     thread->samples.seen = processor_time();
     thread->samples.has_perf = thread->samples.lone_ticks = 0;
