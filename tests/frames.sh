@@ -324,10 +324,9 @@ while read -r name flags; do
 done <<'EOL'
 calls
 calls_0 -O0 -DDEPTH=40000
-calls_3 -O3 -fipa-ra -fcf-protection
+calls_3 -O3 -fipa-ra -fcf-protection -fno-plt -no-pie
 calls_frame -Os -fno-omit-frame-pointer
 calls_realign -mstackrealign -mavx2
-calls_noplt -fno-plt -no-pie
 EOL
 
 # Jumps that leave, of every kind, and pointers, between images.
@@ -542,8 +541,6 @@ while read -r name flags; do
     same_tree "./$name" x
     same_tree "./$name" x ./work1.so ./work2.so ./work1.so ./work2.so
     [[ $name == jumping ]] || continue
-    same_tree env LD_BIND_NOW=1 "./$name" x
-    same_tree env LD_PRELOAD=./libinter.so "./$name" x
     same_tree env LD_BIND_NOW=1 LD_PRELOAD=./libinter.so "./$name" x
 done <<'EOL'
 jumping -Wl,-z,lazy

@@ -187,7 +187,7 @@ kill -9 "$(find_role program)"
 front_ended "the program is killed" 137
 until_so "the end of all processes" nobody_is_left
 kept "the program is killed" program.data
-"$umbra" report --text --top=1000 program.data >shown 2>problems
+"$umbra" report --text --process="*" --top=1000 program.data >shown 2>problems
 contains shown '^  state +killed by signal 9, SIGKILL'
 contains shown ' say$'
 

@@ -9,7 +9,7 @@ unset LD_LIBRARY_PATH
 
 # A library for which instrument takes longer than the line waits.
 python3 - >big.c <<'END'
-for i in range(12000):
+for i in range(30000):
     print(f"int f{i}(int a, int b) {{ if (a > {i}) return b * {i}; for (int k = 0; k < a; k++) b ^= k * {i % 97}; return b; }}")
 END
 gcc -O0 -shared -fPIC big.c -o libbig.so

@@ -73,7 +73,7 @@ compare_trees()
     echo "$1: $(tail -n 1 differences)"
 }
 
-for options in "gcc -O0" "gcc -O2" "gcc -Os" "gcc -O2 -fno-omit-frame-pointer" \
+for options in "gcc -O0" "gcc -O2" "gcc -O2 -fno-omit-frame-pointer" \
     "gcc -O3 -fcf-protection" "clang -O2"; do
     read -r CC flags <<<"$options"
     CXX=${CC/gcc/g++}

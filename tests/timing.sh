@@ -68,4 +68,4 @@ done
 status=0
 call_trace_service start --timing=rough 2>refusal || status=$?
 equal "status for an unknown timing" "$status" 2
-contains refusal 'expected adaptive, exact or none'
+contains refusal 'expected adaptive, exact, samples or none'
