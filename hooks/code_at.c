@@ -17,8 +17,7 @@ static const struct manifest_copy *copy_at(const struct image_manifest *manifest
    UINT32_MAX: none. */
 static uint32_t function_at(const struct image_manifest *manifest, uint32_t rva)
 {
-    const struct manifest_function *functions =
-        (const struct manifest_function *)((const char *)manifest + manifest->functions);
+    const struct manifest_function *functions = module_functions(manifest);
     size_t behind = partition_point(i, manifest->function_count, functions[i].rva <= rva);
 
     return behind ? (uint32_t)behind - 1 : UINT32_MAX;
@@ -28,8 +27,7 @@ static uint32_t function_at(const struct image_manifest *manifest, uint32_t rva)
    some of which have none. UINT32_MAX: none. */
 static uint32_t function_of_stub(const struct image_manifest *manifest, uint32_t rva)
 {
-    const struct manifest_function *functions =
-        (const struct manifest_function *)((const char *)manifest + manifest->functions);
+    const struct manifest_function *functions = module_functions(manifest);
     uint32_t low = 0, high = manifest->function_count, found = UINT32_MAX;
 
     while (low < high) {
@@ -45,6 +43,16 @@ static uint32_t function_of_stub(const struct image_manifest *manifest, uint32_t
         }
     }
     return found;
+}
+
+bool code_is_entry(const struct image_header *image, uint64_t address)
+{
+    const struct image_manifest *manifest = module_manifest(image);
+    uint32_t rva = (uint32_t)(address - ((uint64_t)image - image->header_rva));
+    uint32_t place = function_at(manifest, rva);
+    const struct manifest_function *function = &module_functions(manifest)[place];
+
+    return place != UINT32_MAX && function->rva == rva && function->stub_rva;
 }
 
 struct code_at code_at(uint64_t address)

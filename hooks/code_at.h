@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct image_header;
+
 struct code_at {
     uint32_t function; /* number, without its flags; 0: of no function that is known */
     bool is_copy;
@@ -13,5 +15,8 @@ struct code_at {
 
 /* May be called in a signal handler. */
 struct code_at code_at(uint64_t address);
+
+/* Does a hooked function of the image begin at an address of the image? */
+bool code_is_entry(const struct image_header *image, uint64_t address);
 
 #endif

@@ -5,9 +5,8 @@
 #include "hooks/links.h"
 #include "hooks/tree.h"
 
-#define MOST_FRAME   (1u << 20) /* bytes: no copy's frame is larger */
-#define LEAF_FRAME   512        /* bytes of a leaf's frame that are looked through */
-#define MOST_CALLERS 8          /* frames above a leaf that may be its caller's */
+#define LEAF_FRAME   512 /* bytes of a leaf's frame that are looked through */
+#define MOST_CALLERS 8   /* frames above a leaf that may be its caller's */
 
 static uint32_t number_of(const struct trace_node *node)
 {
@@ -44,19 +43,13 @@ static struct place newest_known(const struct thread *thread, uint64_t stack_poi
 static struct trace_node *frame_at(const struct thread *thread, uint64_t slot,
                                    const struct record **record)
 {
-    uint64_t word = *frame_word(thread, slot);
-    struct trace_node *node;
-
     while (!record_is_sentinel(*record) &&
            (!record_is_live(*record) || record_slot(*record) < slot))
         *record = stash_below(*record);
     if (record_slot(*record) == slot &&
         *(const uint64_t *)slot == record_thunk(*record) + THUNK_RETURN)
         return (*record)->node;
-    if (!word || word & FRAME_OUT_BITS)
-        return 0;
-    node = links_node(thread, frame_links_in(word));
-    return (node->site & TRACE_SITE_ADDRESS) == *(const uint64_t *)slot ? node : 0;
+    return frame_context_at(thread, slot);
 }
 
 /* The function is a leaf, or has just been entered: its context is told by where it was called
@@ -90,7 +83,7 @@ static struct trace_node *context_of_copy(const struct thread *thread, uint32_t 
     unsigned callers = 0;
 
     for (uint64_t slot = stack_pointer;
-         slot < stack_pointer + MOST_FRAME && frames_has_word(thread, slot); slot += sizeof slot) {
+         slot < stack_pointer + FRAME_MOST && frames_has_word(thread, slot); slot += sizeof slot) {
         struct place place = {slot, frame_at(thread, slot, &record)};
         struct trace_node *leaf;
 

@@ -83,6 +83,17 @@ bool frames_has_word(const struct thread *thread, uint64_t slot)
     return thread->frame_pages && slot >= thread->frame_covered + MARGIN && slot < high(thread);
 }
 
+struct trace_node *frame_context_at(const struct thread *thread, uint64_t slot)
+{
+    uint64_t word = *frame_word(thread, slot);
+    struct trace_node *node;
+
+    if (!word || word & FRAME_OUT_BITS)
+        return 0;
+    node = links_node(thread, frame_links_in(word));
+    return (node->site & TRACE_SITE_ADDRESS) == *(const uint64_t *)slot ? node : 0;
+}
+
 /* Where copies find what is covered, and was in use: a stack pointer in a copy that is lower is a
    new peak, and so is a slot, as this is lower by half of what stack pointers are aligned to at
    calls. */
@@ -174,8 +185,8 @@ static bool is_called_from_site(uint64_t slot, const struct trace_node *node)
 #define RETURNS_KNOWN 512
 #define RETURN_HASH   0x9e3779b97f4a7c15ull
 
-/* Whether a return address lies in a copy. What was found is kept, twice each address and a bit: where a
-   library is replaced, a note is believed as if it had stayed. */
+/* Whether a return address lies in a copy. What was found is kept, twice each address and a bit:
+   where a library is replaced, a note is believed as if it had stayed. */
 static bool is_in_copy(uint64_t ret)
 {
     static uint64_t known[RETURNS_KNOWN];

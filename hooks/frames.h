@@ -67,6 +67,13 @@ void frames_tell_depth(struct thread *thread);
 bool frames_has_word(const struct thread *thread, uint64_t slot);
 uint64_t *frame_word(const struct thread *thread, uint64_t slot);
 
+/* No copy's frame is larger. */
+#define FRAME_MOST (1u << 20) /* bytes */
+
+/* The context of the frame whose return address is at a slot that has a word, as both show: the word is
+   of a context, and the return address its call site. Null: there is none, or it has a record's thunk. */
+struct trace_node *frame_context_at(const struct thread *thread, uint64_t slot);
+
 /* The copy that a stub's body leads to. */
 uint64_t frame_copy_of(uint64_t body);
 

@@ -4,8 +4,6 @@
 #include "hooks/links.h"
 #include "hooks/tree.h"
 
-#define MOST_FRAME (1u << 20) /* bytes: no copy's frame is larger */
-
 static struct live_call of_record(const struct record *record)
 {
     return (struct live_call){
@@ -42,26 +40,20 @@ static struct trace_node *caller_of(const struct thread *thread, struct trace_no
     return caller == thread->root ? 0 : caller;
 }
 
-static bool is_frame_of(const struct thread *thread, uint64_t slot, const struct trace_node *node)
-{
-    return *frame_word(thread, slot) == node->passed &&
-           *(const uint64_t *)slot == (node->site & TRACE_SITE_ADDRESS);
-}
-
 /* Where the frame of a context is, between two slots; or 0. */
 static uint64_t find_frame(const struct thread *thread, const struct trace_node *node,
                            uint64_t above, uint64_t end, uint64_t likely)
 {
     if (!node || links_is_leaf(node) || !node->passed)
         return 0;
-    if (end - above > MOST_FRAME)
-        end = above + MOST_FRAME;
+    if (end - above > FRAME_MOST)
+        end = above + FRAME_MOST;
     if (likely > above && likely < end && frames_has_word(thread, likely) &&
-        is_frame_of(thread, likely, node))
+        frame_context_at(thread, likely) == node)
         return likely;
     for (uint64_t slot = above + sizeof slot; slot < end && frames_has_word(thread, slot);
          slot += sizeof slot)
-        if (is_frame_of(thread, slot, node))
+        if (frame_context_at(thread, slot) == node)
             return slot;
     return 0;
 }

@@ -29,10 +29,15 @@ uint32_t trace_index(const void *unit)
     return (uint32_t)((const struct trace_node *)unit - nodes);
 }
 
-uint64_t *frame_word(const struct thread *with, uint64_t slot)
+struct trace_node *frame_context_at(const struct thread *with, uint64_t slot)
 {
+    uint64_t at = (slot - (uint64_t)stack) / sizeof(uint64_t);
+
     (void)with;
-    return &shadow[(slot - (uint64_t)stack) / sizeof(uint64_t)];
+    for (uint32_t i = 1; i < node_count; i++)
+        if (nodes[i].passed == shadow[at] && (nodes[i].site & TRACE_SITE_ADDRESS) == stack[at])
+            return &nodes[i];
+    return NULL;
 }
 
 bool frames_has_word(const struct thread *with, uint64_t slot)

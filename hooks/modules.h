@@ -19,6 +19,13 @@ bool modules_hold(uint64_t address);
    handler. */
 const struct image_header *module_image(uint64_t address);
 
+/* Ascending by rva: function_count of them. */
+static inline const struct manifest_function *
+module_functions(const struct image_manifest *manifest)
+{
+    return (const struct manifest_function *)((const char *)manifest + manifest->functions);
+}
+
 static inline const struct image_manifest *module_manifest(const struct image_header *image)
 {
     return (const struct image_manifest *)((uint64_t)image - image->header_rva +

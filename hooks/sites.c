@@ -14,7 +14,6 @@
 #include "hooks/slow_paths.h"
 #include "hooks/stack.h"
 #include "hooks/tree.h"
-#include "support/sorted.h"
 #include "thunkstash/pages.h"
 #include "trace/image_manifest.h"
 
@@ -54,13 +53,9 @@ static struct trace_node *nearest_above(const struct thread *thread, uint64_t sl
     if (noted > slot && noted < end)
         end = noted;
     for (slot += sizeof slot; slot < end && frames_has_word(thread, slot); slot += sizeof slot) {
-        uint64_t word = *frame_word(thread, slot);
-        struct trace_node *node;
+        struct trace_node *node = frame_context_at(thread, slot);
 
-        if (!word || word & FRAME_OUT_BITS)
-            continue;
-        node = links_node(thread, frame_links_in(word));
-        if ((node->site & TRACE_SITE_ADDRESS) == *(const uint64_t *)slot)
+        if (node)
             return node;
     }
     return 0;
@@ -153,9 +148,7 @@ static bool leads_to(uint64_t address, const struct frame_key *key)
 {
     const struct image_header *image = frame_image(key);
     const struct image_manifest *manifest = module_manifest(image);
-    const struct manifest_function *function =
-        (const struct manifest_function *)((const char *)manifest + manifest->functions) +
-        (key->index & ~STUB_LEAF);
+    const struct manifest_function *function = &module_functions(manifest)[key->index & ~STUB_LEAF];
 
     return address == base_of(image) + function->rva ||
            address == base_of(image) + function->stub_rva;
@@ -327,19 +320,6 @@ static const struct frame_key *key_if_code(uint64_t address)
     return memcmp(&code, stub_begins, sizeof code) == 0 ? key_at(address) : 0;
 }
 
-/* A hooked function begins at an address of the image. */
-static bool is_entry(const struct image_header *image, uint64_t address)
-{
-    const struct image_manifest *manifest = module_manifest(image);
-    const struct manifest_function *functions =
-        (const struct manifest_function *)((const char *)manifest + manifest->functions);
-    uint32_t rva = (uint32_t)(address - base_of(image));
-    size_t place = partition_point(i, manifest->function_count, functions[i].rva < rva);
-
-    return place < manifest->function_count && functions[place].rva == rva &&
-           functions[place].stub_rva;
-}
-
 /* A link for a target that is new to a site: its context, or, of what is not copied, null with
    link->callee set. Of what is not to be known yet, that is 0. */
 static struct trace_node *meet(const struct site_call *call, struct trace_links *from,
@@ -353,7 +333,7 @@ static struct trace_node *meet(const struct site_call *call, struct trace_links 
 
     if (key && !leads_to(call->pointee, key))
         key = 0;
-    if (!key && is_same && !is_entry(own, call->pointee)) /* it may be what binds a name */
+    if (!key && is_same && !code_is_entry(own, call->pointee)) /* it may be what binds a name */
         return 0;
     if (!key || (key->index & STUB_LEAF && !is_same)) {
         link->callee = out_of(call, from);

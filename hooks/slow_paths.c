@@ -154,11 +154,15 @@ static struct record *caller_on_other_stack(struct thread *thread, uint64_t slot
     return search.found;
 }
 
+static struct trace_node *context_of_caller(const struct thread *thread,
+                                            const struct record *caller)
+{
+    return caller ? caller->node : thread->root;
+}
+
 struct trace_node *slow_path_context_elsewhere(struct thread *thread, uint64_t stack_pointer)
 {
-    const struct record *caller = caller_on_other_stack(thread, stack_pointer);
-
-    return caller ? caller->node : thread->root;
+    return context_of_caller(thread, caller_on_other_stack(thread, stack_pointer));
 }
 
 /* A record from the stash of foreign stacks. */
@@ -384,7 +388,7 @@ static struct destination entry_on_other_stack(struct thread *thread, uint64_t *
     }
     caller = caller_on_other_stack(thread, (uint64_t)slot);
     record->below = caller;
-    destination = begin(thread, record, caller ? caller->node : thread->root, slot, body);
+    destination = begin(thread, record, context_of_caller(thread, caller), slot, body);
     if (destination.is_thunk)
         thread->other.top = record;
     else

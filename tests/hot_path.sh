@@ -41,9 +41,9 @@ recorded --paused
 at_most "paused, a leaf" leaf 5 3
 at_most "paused, a call" loop 6 3
 recorded --timing=exact
-at_most "exact, a leaf" leaf 130 157
-at_most "exact, a call" loop 131 157
-at_most "exact, a tail call" jump 215 268
+at_most "exact, a leaf" leaf 131 158
+at_most "exact, a call" loop 132 158
+at_most "exact, a tail call" jump 217 271
 recorded --timing=adaptive
 at_most "adaptive, a leaf" leaf 74 15
 at_most "adaptive, a call" loop 153 17

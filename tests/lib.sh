@@ -231,7 +231,31 @@ balanced()
     [[ -s ${traces[0]} ]] || fail "no trace was left"
     grinder --mode=summary "${traces[@]}" >summary 2>problems ||
         { cat problems >&2; fail "the traces are not whole"; }
+    # no thread takes eleven days
+    ! grep -E '^ +[0-9]+( +[0-9]+){7} +[0-9]{16}' summary || fail "a call took less than nothing"
     grinder --mode=profile --thread-parts --output-file=callgrind "${traces[@]}"
+}
+
+# near WHAT FOUND EXPECTED PERCENT [SLACK_MS]: times in ns
+near()
+{
+    awk -v a="$2" -v b="$3" -v part="$4" -v slack="${5:-0}e6" \
+        'BEGIN { exit !(a > b * (1 - part / 100) - slack && a < b * (1 + part / 100) + slack) }' ||
+        fail "$1: $2 ns, should be within $4%${5:+ and $5 ms} of $3"
+}
+
+# self_ns FUNCTION: as the summary has it
+self_ns()
+{
+    awk -v name="$1" '$NF == name { print $2; exit }' summary
+}
+
+# cell FIELD FUNCTION: of the table `functions` (--output-format=tsv)
+cell()
+{
+    awk -F '\t' -v field="$1" -v name="$2" '
+        NR == 1 { for (i = 1; i <= NF; i++) { if ($i == field) at = i; if ($i == "function") f = i } next }
+        $f == name { print $at }' functions
 }
 
 # completed FOLDER: returns when the service has completed all traces there: until then each is a

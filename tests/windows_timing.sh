@@ -8,20 +8,6 @@
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/wine.sh"
 
-# near WHAT FOUND EXPECTED PERCENT
-near()
-{
-    awk -v a="$2" -v b="$3" -v percent="$4" \
-        'BEGIN { exit !(a > b * (1 - percent / 100) && a < b * (1 + percent / 100)) }' ||
-        fail "$1: $2 ns, should be within $4% of $3"
-}
-
-# self_ns FUNCTION: as the summary has it
-self_ns()
-{
-    awk -v name="$1" '$NF == name { print $2; exit }' summary
-}
-
 windows_tools
 wine_begins
 AGENT=$WINDOWS/hooks/hooks.dll

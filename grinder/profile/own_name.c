@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *last_part(const char *path)
+const char *own_name_of_path(const char *path)
 {
     const char *slash = strrchr(path, '/'), *other = strrchr(path, '\\');
 
@@ -32,7 +32,7 @@ static bool begins_with_path_to(const char *command, const char *name)
 
 void own_name(char name[OWN_NAME_SIZE], const struct trace_header *header)
 {
-    const char *of_file = last_part(header->exe), *command = header->command;
+    const char *of_file = own_name_of_path(header->exe), *command = header->command;
     char *end;
 
     snprintf(name, OWN_NAME_SIZE, "%.255s", *of_file ? of_file : "process");

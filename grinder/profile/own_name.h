@@ -6,6 +6,9 @@
 
 #define OWN_NAME_SIZE 256
 
+/* The last part of a path, of Linux or Windows. */
+const char *own_name_of_path(const char *path);
+
 /*
  * The last part of argument 0, which a link may have given it, and which a file with several names
  * goes by:

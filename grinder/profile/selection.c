@@ -60,22 +60,13 @@ static bool any_matches(struct patterns *patterns, const char *const *names, uin
     return found;
 }
 
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/'), *other = strrchr(path, '\\');
-
-    if (other && (!slash || other > slash))
-        slash = other;
-    return slash ? slash + 1 : path;
-}
-
 bool selection_has_process(struct selection *selection, const struct trace_header *header)
 {
     char name[OWN_NAME_SIZE];
 
     own_name(name, header);
     return any_matches(&selection->processes,
-                       (const char *const[]){header->exe, last_part(header->exe), name, NULL},
+                       (const char *const[]){header->exe, own_name_of_path(header->exe), name, NULL},
                        header->pid, header->pid);
 }
 

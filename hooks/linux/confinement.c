@@ -1,7 +1,6 @@
 #include "hooks/linux/confinement.h"
 
 #include <asm/prctl.h>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
@@ -188,16 +187,4 @@ void umbra_before_prctl(uint64_t operation, uint64_t mode, uint64_t program)
         before_strict_mode();
     else if (operation == PR_SET_SECCOMP && mode == SECCOMP_MODE_FILTER)
         look_at(program);
-}
-
-#pragma weak dlsym
-
-void *umbra_next_prctl(void)
-{
-    return dlsym ? dlsym(RTLD_NEXT, "prctl") : 0;
-}
-
-void *umbra_next_syscall(void)
-{
-    return dlsym ? dlsym(RTLD_NEXT, "syscall") : 0;
 }

@@ -29,8 +29,4 @@ void umbra_before_prctl(uint64_t operation, uint64_t mode, uint64_t program)
 void umbra_before_syscall(uint64_t number, uint64_t operation, uint64_t flags, uint64_t program)
     __attribute__((visibility("hidden")));
 
-/* The C library's function, or null: then the system call is made as it stands. */
-void *umbra_next_prctl(void) __attribute__((visibility("hidden")));
-void *umbra_next_syscall(void) __attribute__((visibility("hidden")));
-
 #endif

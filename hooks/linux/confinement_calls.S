@@ -21,7 +21,7 @@
     cmp     edi, PR_SET_TSC
     jne     2f
 1:  call_before umbra_before_prctl
-2:  go_to_next next_prctl, umbra_next_prctl, 3f
+2:  go_to_next prctl, 3f
 3:  mov     eax, SYS_prctl
     mov     r10, rcx
     syscall
@@ -34,7 +34,7 @@
     cmp     rdi, SYS_seccomp
     jne     2f
     call_before umbra_before_syscall
-2:  go_to_next next_syscall, umbra_next_syscall, 3f
+2:  go_to_next syscall, 3f
 3:  mov     rax, rdi
     mov     rdi, rsi
     mov     rsi, rdx
@@ -46,12 +46,5 @@
     ret
     .cfi_endproc
     .size   syscall, . - syscall
-
-    .bss
-    .balign 8
-next_prctl:
-    .zero   8
-next_syscall:
-    .zero   8
 
     .section .note.GNU-stack, "", @progbits

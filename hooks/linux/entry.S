@@ -141,6 +141,21 @@ umbra_enter:                                /* the same, for the agent itself */
     add     \slot, fs:[rdx + SLOT_FRAMES + FRAMES_SHADOW]
     .endm
 
+/* As take_record, of a copy's call: rsi is the place in the shadow beside its slot, which gets its links,
+   rdx. edx becomes the call's number among all of its context's. Clobbers rcx. */
+    .macro take_record_of_copy slow
+    mov     [rsp - 96], rsi
+    mov     [rsp - 104], rdx
+    mov     rsi, [rdi + THREAD_TOP]
+    take_record \slow, 1
+    mov     rcx, [rsp - 96]
+    mov     rdi, [rsp - 104]
+    mov     [rcx], rdi
+    add     edx, [rdi + LINKS_ENTERED]
+    mov     rdi, [rip + umbra_thread@gottpoff]
+    mov     rdi, fs:[rdi]
+    .endm
+
 /* Entry of a call while recording: every call timed, or, adaptive, those whose turn it is. */
     .macro entry_hook name, adaptive, events
     hidden_function \name
@@ -221,7 +236,7 @@ copied\@:
     and     edx, FRAME_OUT_BITS
     jz      copied_known\@
     cmp     dword ptr [rcx + STUB_INDEX], 0
-    js      copied_leaf\@
+    js      copied_else\@
     cmp     edx, FRAME_CALLED_OUT
     jne     copied_by_jump\@
     mov     eax, [rax - FRAME_CALLED_OUT + LINKS_NODE]
@@ -268,18 +283,9 @@ copied_timed\@:                             /* it is to be timed: a record, as a
     je      slow_entry\@
     cmp     word ptr [rdx + LINKS_JUMPS], 0 /* which end its record */
     jne     slow_entry\@
-    mov     [rsp - 96], rsi
-    mov     [rsp - 104], rdx
     mov     rdi, [rip + umbra_thread@gottpoff]
     mov     rdi, fs:[rdi]
-    mov     rsi, [rdi + THREAD_TOP]
-    take_record slow_entry\@, 1
-    mov     rcx, [rsp - 96]
-    mov     rdi, [rsp - 104]
-    mov     [rcx], rdi
-    add     edx, [rdi + LINKS_ENTERED]
-    mov     rdi, [rip + umbra_thread@gottpoff]
-    mov     rdi, fs:[rdi]
+    take_record_of_copy slow_entry\@
     jmp     4f
 
 copied_known\@:                             /* by a site that knows it, unless note and word were left by */
@@ -317,21 +323,13 @@ copied_record\@:
     mov     rdx, [rip + umbra_thread@gottpoff]
     mov     rsi, rsp
     shadow_of rsi, slow_entry\@
-    mov     [rsp - 96], rsi
-    mov     rsi, [rdi + THREAD_TOP]
-    take_record slow_entry\@, 1
-    mov     rdi, [rsp - 104]
-    mov     rcx, [rsp - 96]
-    mov     [rcx], rdi
-    add     edx, [rdi + LINKS_ENTERED]
-    mov     rdi, [rip + umbra_thread@gottpoff]
-    mov     rdi, fs:[rdi]
+    mov     rdx, [rsp - 104]
+    take_record_of_copy slow_entry\@
     sub     edx, [rax + NODE_NEXT]
     js      untimed\@
     jmp     choose\@
 
 copied_else\@:
-copied_leaf\@:
     mov     rsi, [rdi + THREAD_TOP]
     jmp     uncopied\@
 

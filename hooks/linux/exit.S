@@ -53,6 +53,13 @@ noted\@:
     mov     rsi, [rcx + RECORD_NODE]
     .endif
     sub     rdx, [rcx + RECORD_T0]
+    .if \events
+    jae     2f                              /* a handler's slow path came after the clock was read */
+    xor     edx, edx
+2:
+    .else
+    jb      slow_exit\@                     /* likewise: it is read again */
+    .endif
     add     [rsi + NODE_TICKS], rdx
     count_exit
     mov     rdx, [rsp - 40]

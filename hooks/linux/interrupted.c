@@ -7,10 +7,9 @@
 #include "thunkstash/pages.h"
 
 #define SIGNAL_RETURN 0x0f0000000fc0c748ull /* mov rax, 15; and the first byte of syscall */
+#define MOST_FLAGS    16                    /* of uc_flags: the kernel sets the lowest bits */
 
 uint64_t umbra_handler_return = 1;
-
-#define MOST_FLAGS 16 /* of uc_flags: the kernel sets the lowest bits */
 
 /* What the kernel puts there begins so; where it does not, the address need not be looked at. */
 static bool may_be_context(const struct thread *thread, const ucontext_t *context)
@@ -19,6 +18,7 @@ static bool may_be_context(const struct thread *thread, const ucontext_t *contex
            context->uc_flags < MOST_FLAGS && !context->uc_link;
 }
 
+/* The last address that is something else is kept, too: reading code takes a system call. */
 static bool is_signal_return(uint64_t address)
 {
     static uint64_t other;

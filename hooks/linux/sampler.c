@@ -1,14 +1,13 @@
 #include "hooks/sampler.h"
 
-#include <dlfcn.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <ucontext.h>
 
 #include "hooks/executed.h"
 #include "hooks/guard.h"
 #include "hooks/hooks_code.h"
+#include "hooks/linux/sampler_time.h"
 #include "hooks/memory.h"
 #include "hooks/session.h"
 #include "hooks/slow_paths.h"
@@ -26,10 +25,6 @@
      1ull << (SIGTRAP - 1) | 1ull << (SIGSYS - 1))
 
 #define LEAST_STACK     6144 /* of an alternate one: what the kernel puts there has up to 3.4 KiB */
-#define MOST_LONE_TICKS 8    /* of the timer in user mode, without a signal of perf's */
-#define FAULT_NS        1000 /* that one takes, or so */
-#define MANY_FAULTS     64   /* since the signal before: the timer's is of one */
-#define MOST_OWED       8    /* times what a signal of the timer's stands for */
 #define LONGEST_WAIT_MS 200  /* for the service, which looks every 16 ms at least */
 
 /* As the kernel has them. */
@@ -46,13 +41,13 @@ static uint64_t period_ns;
 static bool is_stopped;
 static long owner; /* the process that the timers are of */
 
-/* Of what the thread has done since the last sample. */
+/* Of what the thread has done since the last sample. Sites in copies are taken for their function.
+ */
 static void count(struct thread *thread, uint64_t ticks, uint64_t instruction, uint64_t pointer)
 {
     struct trace_node *node;
 
-    if (thread->busy ||
-        hooks_code_has(instruction)) { /* copies count by themselves: that is not told apart */
+    if (thread->busy || hooks_code_has(instruction)) {
         thread->entry->in_hooks += ticks;
         return;
     }
@@ -69,108 +64,10 @@ static bool is_ours(const siginfo_t *info)
                                      : info->si_code == POLL_IN;
 }
 
-/* The calling thread's; 0: it is not to be read. */
-static uint64_t processor_time(void)
-{
-    struct timespec time;
-
-    if (syscall_failed(SYSCALL2(clock_gettime, CLOCK_THREAD_CPUTIME_ID, &time)))
-        return 0;
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
-/* The time since the last look. If the clock cannot be read: what the signal itself stands for. */
-static uint64_t unseen(struct thread *thread, uint64_t otherwise)
-{
-    uint64_t now = processor_time();
-
-    if (!now || !thread->samples.seen)
-        return otherwise;
-    return now > thread->samples.seen ? now - thread->samples.seen : 0;
-}
-
-static void see(struct thread *thread, uint64_t ns)
-{
-    if (thread->samples.seen)
-        thread->samples.seen += ns;
-}
-
-static uint64_t take_owed(struct thread *thread)
-{
-    uint64_t owed = thread->samples.owed;
-
-    thread->samples.owed = thread->samples.of_faults = 0;
-    return owed;
-}
-
-/* Of what is owed, what page faults took, the rest, or both. */
-static uint64_t take_part(struct thread *thread, bool is_fault, bool is_call)
-{
-    uint64_t owed = thread->samples.owed, taken = 0;
-    uint64_t of_faults = thread->samples.of_faults < owed ? thread->samples.of_faults : owed;
-
-    if (is_fault) {
-        taken += of_faults;
-        thread->samples.of_faults = 0;
-    }
-    if (is_call)
-        taken += owed - of_faults;
-    thread->samples.owed -= taken;
-    return taken;
-}
-
-/* Page faults of the thread since the signal before. */
-static uint64_t new_faults(struct thread *thread)
-{
-    struct rusage usage;
-    uint64_t before = thread->samples.faults;
-
-    if (syscall_failed(SYSCALL2(getrusage, RUSAGE_THREAD, &usage)))
-        return 0;
-    thread->samples.faults = (uint64_t)usage.ru_minflt;
-    thread->samples.of_faults += (thread->samples.faults - before) * FAULT_NS;
-    return thread->samples.faults - before;
-}
-
-/* A period in user mode is over. What went by before that was in the kernel, but for scatter. */
-static uint64_t of_perf(struct thread *thread)
-{
-    uint64_t ns = unseen(thread, period_ns);
-    uint64_t own = ns < period_ns + period_ns / 2 ? ns : period_ns;
-
-    new_faults(thread);
-    thread->entry->is_sampled |= TRACE_SAMPLED_BY_PERF;
-    thread->samples.has_perf = 1;
-    thread->samples.lone_ticks = 0;
-    thread->samples.owed += ns - own;
-    see(thread, ns);
-    return own;
-}
-
 /* The instruction that calls the kernel leaves its return address in rcx. */
 static bool comes_from_system_call(const mcontext_t *registers)
 {
     return registers->gregs[REG_RCX] == registers->gregs[REG_RIP];
-}
-
-/* ns: what the signal stands for. With perf, that is none but for what was spent in the kernel. */
-static uint64_t of_timer(struct thread *thread, uint64_t ns, bool is_call)
-{
-    uint64_t passed = unseen(thread, thread->samples.has_perf ? 0 : ns);
-    bool is_fault = new_faults(thread) >= MANY_FAULTS;
-
-    if (thread->samples.has_perf && !is_call && !is_fault &&
-        ++thread->samples.lone_ticks > MOST_LONE_TICKS)
-        thread->samples.has_perf = 0; /* it sends no more */
-    if (!thread->samples.has_perf) {
-        see(thread, passed);
-        return passed + take_owed(thread);
-    }
-    passed -= passed % period_ns;
-    see(thread, passed);
-    thread->samples.owed += passed;
-    return thread->samples.owed > MOST_OWED * ns ? take_owed(thread)
-                                                 : take_part(thread, is_fault, is_call);
 }
 
 static void on_signal(int number, siginfo_t *info, void *with)
@@ -183,11 +80,12 @@ static void on_signal(int number, siginfo_t *info, void *with)
     if (!is_ours(info) || !thread || thread->begun != session.number ||
         session.state != SESSION_RUNNING || guard_forked())
         return;
-    ns = info->si_code == SI_TIMER ? of_timer(thread, (1 + (uint64_t)info->si_overrun) * period_ns,
-                                              comes_from_system_call(&context->uc_mcontext))
-                                   : of_perf(thread);
+    ns = info->si_code == SI_TIMER
+             ? sampler_time_of_timer(thread, period_ns, 1 + (uint64_t)info->si_overrun,
+                                     comes_from_system_call(&context->uc_mcontext))
+             : sampler_time_of_perf(thread, period_ns);
     if (session_is_paused())
-        take_owed(thread);
+        sampler_time_take_owed(thread);
     else if (ns)
         count(thread, ns * (session.header->ticks_per_second / 1000) / 1000000, instruction,
               (uint64_t)context->uc_mcontext.gregs[REG_RSP]);
@@ -309,22 +207,6 @@ static void want_signals(const struct thread *thread)
                                 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-#pragma weak dlsym
-
-/* The C library's functions; or null. */
-void *umbra_next_sigaction(void) __attribute__((visibility("hidden")));
-void *umbra_next_signal(void) __attribute__((visibility("hidden")));
-
-void *umbra_next_sigaction(void)
-{
-    return dlsym ? dlsym(RTLD_NEXT, "sigaction") : 0;
-}
-
-void *umbra_next_signal(void)
-{
-    return dlsym ? dlsym(RTLD_NEXT, "signal") : 0;
-}
-
 void sampler_begin(struct thread *thread)
 {
     if (!session.is_sampled || is_stopped || !session.header->sampling_hz)
@@ -338,10 +220,7 @@ void sampler_begin(struct thread *thread)
     owner = SYSCALL0(getpid);
     if (has_small_stack() || !take_signal())
         return;
-    thread->samples.seen = processor_time();
-    thread->samples.has_perf = thread->samples.lone_ticks = 0;
-    new_faults(thread);
-    take_owed(thread);
+    sampler_time_begin(thread);
     if (start_timer(thread))
         thread->entry->is_sampled = TRACE_SAMPLED_BY_TIMER;
     want_signals(thread);

@@ -17,17 +17,11 @@
     jz      2f
     .endif
     call_before sampler_give_up
-2:  go_to_next next_\name, umbra_next_\name, 3f
+2:  go_to_next \name, 3f
 3:  mov     rax, -1
     ret
     .cfi_endproc
     .size   \name, . - \name
-
-    .bss
-    .balign 8
-next_\name:
-    .zero   8
-    .text
     .endm
 
     signal_function sigaction, is_asked

@@ -32,6 +32,13 @@ static void end_signals(struct session *session)
     session->signals = NULL;
 }
 
+static const char *what_to_do(int error)
+{
+    return error == EACCES || error == EPERM
+               ? ": have kernel.perf_event_paranoid at 2 or below, or be content with 250 a second"
+               : "";
+}
+
 /* Said before the first is sent, so that a process that wants none any more waits for that. */
 static void begin_signals(struct session *session)
 {
@@ -44,8 +51,8 @@ static void begin_signals(struct session *session)
         end_signals(session);
     else if (!session->signals &&
              (settings->is_verbose || settings->sample_source == SAMPLE_SOURCE_PERF))
-        message("pid %d: its threads are sampled by their timers, not by perf: %s",
-                (int)session->pid, strerror(errno));
+        message("pid %d: its threads are sampled by their timers, not by perf: %s%s",
+                (int)session->pid, strerror(errno), what_to_do(errno));
     session->has_asked_for_signals = true;
 }
 

@@ -2,37 +2,21 @@
  * Functions that compute for as long as they are told, of their thread's processor time, and say on
  * standard error for how long each of them did. How: the argument.
  */
+#include "computing.h"
+
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
-#include <time.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
-
-#define ALONE __attribute__((noipa))
-
-static volatile long sink;
-
-static long long now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return time.tv_sec * 1000000000ll + time.tv_nsec;
-}
-
-/* Calls nothing and has a loop. */
-ALONE long turn(long n)
-{
-    long sum = 1;
-
-    for (long i = 0; i < n; i++)
-        sum = sum * 3 + i;
-    return sum;
-}
 
 static long turns_of_ms; /* that turn makes in a millisecond */
 
@@ -151,6 +135,21 @@ static void on_urgent(int number)
     urgent += number;
 }
 
+/* Of system calls, the return from a handler would end the program. */
+static int forbid_returns(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigreturn, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
@@ -172,6 +171,12 @@ int main(int argc, char **argv)
             return 4;
         raise(SIGURG);
         return urgent == SIGURG ? 0 : 5;
+    }
+    if (!strcmp(how, "forbidden")) {
+        if (forbid_returns())
+            return 6;
+        caller(100);
+        return 0;
     }
     if (!strcmp(how, "blocked")) {
         sigfillset(&all);

@@ -4,6 +4,8 @@
  * for signals meanwhile, all of which it blocks: one that comes ends it with status 3. What each
  * function took of its thread's processor time goes to the file of the first argument, a line each.
  */
+#include "computing.h"
+
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -11,31 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#define ALONE __attribute__((noipa))
-#define MS    150
+#define MS 150
 
-static volatile long sink;
 static const char *file;
-
-static long long now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return time.tv_sec * 1000000000ll + time.tv_nsec;
-}
-
-ALONE long turn(long n)
-{
-    long sum = 1;
-
-    for (long i = 0; i < n; i++)
-        sum = sum * 3 + i;
-    return sum;
-}
 
 static void say(const char *name, long long ns)
 {

@@ -2,32 +2,21 @@
  * Computes, calls the kernel and faults on pages by turns, a few ms each, for as many ms of
  * processor time as the argument says of each. Prints for how long each did.
  */
+#include "computing.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
-#define ALONE __attribute__((noipa))
-
-static volatile long sink;
-
-static long long now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return time.tv_sec * 1000000000ll + time.tv_nsec;
-}
-
-ALONE void computing(long long ns)
+ALONE static void computing(long long ns)
 {
     for (long long end = now() + ns; now() < end;)
         for (long i = 0; i < 20000; i++)
             sink = sink * 3 + i;
 }
 
-ALONE void reading(long long ns)
+ALONE static void reading(long long ns)
 {
     static char buffer[1 << 17];
     static FILE *zero;
@@ -40,7 +29,7 @@ ALONE void reading(long long ns)
         sink += (long)fread(buffer, 1, sizeof buffer, zero);
 }
 
-ALONE void faulting(long long ns)
+ALONE static void faulting(long long ns)
 {
     const size_t size = 1 << 18;
 
