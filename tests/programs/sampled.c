@@ -98,11 +98,12 @@ ALONE void reading(long ms)
     fclose(zero);
 }
 
+/* By turns of other lengths than those of the kernel's clock: else its ticks might all come in the sleeps. */
 ALONE void sleeping(void)
 {
     for (int i = 0; i < 100; i++) {
-        sink += turn(2 * turns_of_ms);
-        if (poll(NULL, 0, 2) < 0 && errno == EINTR)
+        sink += turn((1 + i % 3) * turns_of_ms);
+        if (poll(NULL, 0, 1 + i * 7 % 5) < 0 && errno == EINTR)
             exit(3);
     }
 }
