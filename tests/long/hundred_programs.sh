@@ -1,8 +1,9 @@
 #!/bin/bash
 # A hundred of Debian's programs, each with a check of its result: natively, and under `umbra record` with hooks
-# in prologues, with copied bodies, paused, and with copies by an ordinary user. Each prints, writes and ends as
+# in prologues, with copied bodies, paused, and with both by an ordinary user. Each prints, writes and ends as
 # natively, and all traces balance. Prints a line for each that does not, then numbers.
-# PROGRAMS: names of some of them; WAYS: some of prologue copy paused user.
+# PROGRAMS: names of some of them; WAYS: some of prologue copy paused user prologue_user, or others: samples (times
+# from samples, of copies) and samples_timer (likewise, by timers).
 # needs: bc dc datamash miller jo xmlstarlet xsltproc html2text w3m lynx links discount groff texinfo ghostscript poppler-utils qpdf mupdf-tools
 # needs: imagemagick graphicsmagick netpbm optipng pngcrush gifsicle jpegoptim webp flac lame vorbis-tools opus-tools sox ffmpeg x264 x265 aom-tools vpx-tools
 # needs: dav1d gnuplot-nox graphviz plotutils pari-gp maxima units remind redis-server memcached lighttpd curl dnsmasq-base openssh-server openssh-client
@@ -14,7 +15,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 umbra=$BUILD/front/umbra
-: "${WAYS:=prologue copy paused user}"
+: "${WAYS:=prologue copy paused user prologue_user}"
 user=4711
 
 # NAME, then what a shell runs in a folder with these files: words, text.md, page.html, data.csv, image.ppm, hello.c
@@ -225,15 +226,24 @@ in_folder()
     cut -d' ' -f3- "$name.$way.files" >>"$name.$way"
 }
 
+recorded_by_user()
+{
+    in_folder "$name" "$way" env HOME="$work/home" XDG_CACHE_HOME="$work/home/cache" \
+        XDG_RUNTIME_DIR="$work/home/run" setpriv --reuid=$user --regid=$user --clear-groups \
+        "$umbra" record --quiet --how="$1" -o "$work/home/rec" --
+}
+
 recorded_as()
 {
     case $1 in
         prologue) in_folder "$name" "$1" "$umbra" record --quiet -o "$work/rec" -- ;;
         copy) in_folder "$name" "$1" "$umbra" record --quiet --how=copy -o "$work/rec" -- ;;
         paused) in_folder "$name" "$1" "$umbra" record --quiet --how=copy --paused -o "$work/rec" -- ;;
-        user) in_folder "$name" "$1" env HOME="$work/home" XDG_CACHE_HOME="$work/home/cache" \
-            XDG_RUNTIME_DIR="$work/home/run" setpriv --reuid=$user --regid=$user --clear-groups \
-            "$umbra" record --quiet --how=copy -o "$work/home/rec" -- ;;
+        samples) in_folder "$name" "$1" "$umbra" record --quiet --how=copy --timing=samples -o "$work/rec" -- ;;
+        samples_timer) in_folder "$name" "$1" "$umbra" record --quiet --how=copy --timing=samples --samples=timer \
+            -o "$work/rec" -- ;;
+        user) recorded_by_user copy ;;
+        prologue_user) recorded_by_user prologue ;;
     esac
 }
 
@@ -257,7 +267,7 @@ touch began
 chmod 755 "$work"
 export XDG_CACHE_HOME=$work/cache
 mkdir -m 700 home home/run home/cache
-chown -R $user home 2>/dev/null || WAYS=${WAYS/user/}
+chown -R $user home 2>/dev/null || WAYS=${WAYS/ user/} WAYS=${WAYS/ prologue_user/}
 table >table
 failures=0 tried=0
 while read -r name body; do
@@ -273,7 +283,7 @@ while read -r name body; do
     fi
     for way in $WAYS; do
         expected=$name.native recording=rec
-        if [[ $way == user ]]; then
+        if [[ $way == *user ]]; then
             native_as user
             expected=$name.native.user recording=home/rec
         fi
