@@ -239,6 +239,11 @@ bool pages_touch(void *pages, uint64_t size, uint32_t at)
     return true;
 }
 
+bool pages_populate(void *pages, uint64_t size)
+{
+    return !syscall_failed(SYSCALL3(madvise, pages, size, MADV_POPULATE_WRITE));
+}
+
 bool pages_copy(uint64_t address, void *copy, uint64_t size)
 {
     struct iovec to = {copy, size}, from = {(void *)address, size};
