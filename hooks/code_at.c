@@ -3,14 +3,61 @@
 #include "hooks/modules.h"
 #include "support/sorted.h"
 
+static const struct manifest_copy *copies_of(const struct image_manifest *manifest)
+{
+    return (const struct manifest_copy *)((const char *)manifest + manifest->copies);
+}
+
 static const struct manifest_copy *copy_at(const struct image_manifest *manifest, uint32_t rva)
 {
-    const struct manifest_copy *copies =
-        (const struct manifest_copy *)((const char *)manifest + manifest->copies);
+    const struct manifest_copy *copies = copies_of(manifest);
     size_t behind = partition_point(i, manifest->copy_count, copies[i].rva <= rva);
 
     return behind && rva - copies[behind - 1].rva < copies[behind - 1].size ? &copies[behind - 1]
                                                                             : 0;
+}
+
+static bool is_counting_in(const struct image_manifest *manifest, const struct manifest_copy *copy,
+                           uint32_t rva)
+{
+    const struct manifest_stretch *stretches =
+        (const struct manifest_stretch *)((const char *)manifest + manifest->stretches);
+    uint32_t last = copy - copies_of(manifest) + 1 < manifest->copy_count ? copy[1].counted
+                                                                          : manifest->stretch_count;
+    uint32_t at = copy->rva;
+
+    for (uint32_t i = copy->counted; i < last && at <= rva; i++) {
+        at += stretches[i].gap;
+        if (rva >= at && rva - at < stretches[i].size)
+            return true;
+        at += stretches[i].size;
+    }
+    return false;
+}
+
+/* What stands behind all copies are the slow paths of what counts. */
+static bool is_behind_copies(const struct image_manifest *manifest, uint32_t rva)
+{
+    const struct manifest_copy *last = copies_of(manifest) + manifest->copy_count - 1;
+
+    return manifest->copy_count && rva >= last->rva + last->size;
+}
+
+bool code_is_counting(uint64_t address)
+{
+    const struct image_header *image = module_image(address);
+    const struct image_manifest *manifest;
+    const struct manifest_copy *copy;
+    uint32_t rva;
+
+    if (!image)
+        return false;
+    rva = (uint32_t)(address - ((uint64_t)image - image->header_rva));
+    manifest = module_manifest(image);
+    if (!image->added_rva || rva < image->added_rva)
+        return false;
+    copy = copy_at(manifest, rva);
+    return copy ? is_counting_in(manifest, copy, rva) : is_behind_copies(manifest, rva);
 }
 
 /* The place of the function whose original has the address; of a hole between two, the one before.

@@ -16,6 +16,9 @@ struct code_at {
 /* May be called in a signal handler. */
 struct code_at code_at(uint64_t address);
 
+/* Is this code that `instrument` has put in to count calls? */
+bool code_is_counting(uint64_t address);
+
 /* Does a hooked function of the image begin at an address of the image? */
 bool code_is_entry(const struct image_header *image, uint64_t address);
 

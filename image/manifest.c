@@ -92,7 +92,8 @@ static bool fits(const struct image_manifest *head, uint32_t offset, uint32_t co
 
 static bool tables_fit(const struct image_manifest *head)
 {
-    return (head->functions | head->changes | head->imports | head->copies | head->sites) %
+    return (head->functions | head->changes | head->imports | head->copies | head->sites |
+            head->stretches) %
                    sizeof(uint32_t) ==
                0 &&
            fits(head, head->functions, head->function_count, sizeof(struct manifest_function)) &&
@@ -100,6 +101,7 @@ static bool tables_fit(const struct image_manifest *head)
            fits(head, head->imports, head->import_count, sizeof(struct manifest_import)) &&
            fits(head, head->copies, head->copy_count, sizeof(struct manifest_copy)) &&
            fits(head, head->sites, head->site_count, sizeof(struct manifest_site)) &&
+           fits(head, head->stretches, head->stretch_count, sizeof(struct manifest_stretch)) &&
            (!head->build_id || fits(head, head->build_id, head->build_id_size, 1));
 }
 
@@ -168,6 +170,23 @@ static bool sites_fit(const struct manifest *manifest)
     return true;
 }
 
+static bool stretches_fit(const struct manifest *manifest)
+{
+    for (uint32_t i = 0; i < manifest->copy_count; i++) {
+        const struct manifest_copy *copy = &manifest->copies[i];
+        uint32_t end = i + 1 < manifest->copy_count ? copy[1].counted : manifest->stretch_count;
+        uint64_t at = 0;
+
+        if (copy->counted > end || end > manifest->stretch_count)
+            return false;
+        for (uint32_t k = copy->counted; k < end; k++)
+            at += (uint64_t)manifest->stretches[k].gap + manifest->stretches[k].size;
+        if (at > copy->size)
+            return false;
+    }
+    return true;
+}
+
 static bool items_fit(const struct manifest *manifest)
 {
     for (uint32_t i = 0; i < manifest->function_count; i++)
@@ -176,7 +195,8 @@ static bool items_fit(const struct manifest *manifest)
     for (uint32_t i = 0; i < manifest->change_count; i++)
         if (manifest->changes[i].size == 0 || manifest->changes[i].size > MANIFEST_CHANGE_SIZE)
             return false;
-    return imports_fit(manifest) && copies_fit(manifest) && sites_fit(manifest);
+    return imports_fit(manifest) && copies_fit(manifest) && sites_fit(manifest) &&
+           stretches_fit(manifest);
 }
 
 static enum manifest_state head_read(struct image_manifest *head, const struct bounded_file *file,
@@ -227,11 +247,13 @@ enum manifest_state manifest_read(struct manifest *manifest, const struct bounde
         .imports = table(bytes, head.imports, head.import_count),
         .copies = table(bytes, head.copies, head.copy_count),
         .sites = table(bytes, head.sites, head.site_count),
+        .stretches = table(bytes, head.stretches, head.stretch_count),
         .function_count = head.function_count,
         .change_count = head.change_count,
         .import_count = head.import_count,
         .copy_count = head.copy_count,
         .site_count = head.site_count,
+        .stretch_count = head.stretch_count,
     };
     manifest->hooked = count_hooked(manifest);
     if (items_fit(manifest))

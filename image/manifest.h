@@ -16,7 +16,8 @@ struct manifest {
     const struct manifest_import *imports; /* ascending by function */
     const struct manifest_copy *copies;    /* ascending by rva and by function */
     const struct manifest_site *sites;     /* ascending by copy */
-    uint32_t function_count, change_count, import_count, copy_count, site_count;
+    const struct manifest_stretch *stretches;
+    uint32_t function_count, change_count, import_count, copy_count, site_count, stretch_count;
     uint32_t hooked; /* functions that are */
 };
 
@@ -49,7 +50,7 @@ bool manifest_is_in(const struct bounded_file *file);
 /*
  * Copies out the manifest at that offset, which has no more bytes than room; manifest_free frees
  * it. If it is whole, each function's patch_size and change's size fits its `original`, each
- * import is of a function and has a name, and copies and sites are as the manifest's drawing says;
+ * import is of a function and has a name, and copies, sites and stretches are as the manifest's drawing says;
  * what else they refer to is not looked at. Else there is nothing to free.
  */
 enum manifest_state manifest_read(struct manifest *manifest, const struct bounded_file *file,

@@ -179,7 +179,7 @@ static void copies_are_in_order_and_of_a_function(void **state)
     expect_refusal_of(&added->copies[0].size, 0);
     expect_refusal_of(&added->copies[0].rva, UINT32_MAX - 62);
     head->copy_count = 2;
-    added->copies[1] = (struct manifest_copy){SAMPLE_COPY + 64, 1, 1};
+    added->copies[1] = (struct manifest_copy){SAMPLE_COPY + 64, 1, 1, 2};
     assert_int_equal(load(&manifest), MANIFEST_WHOLE);
     assert_int_equal(manifest_copy_at(&manifest, SAMPLE_COPY + 64)->function, 1);
     manifest_free(&manifest);
@@ -202,6 +202,21 @@ static void sites_are_in_order_and_in_a_copy(void **state)
     expect_refusal_of(&head->copy_count, 0);
 }
 
+static void what_counts_is_in_a_copy(void **state)
+{
+    struct sample_added *added = &image.added;
+    struct manifest manifest;
+
+    (void)state;
+    expect_refusal_of(&added->copies[0].counted, 3);
+    expect_refusal_of(&head->stretch_count, UINT32_MAX / sizeof added->stretches[0]);
+    added->stretches[1].size++;
+    expect(MANIFEST_MALFORMED);
+    added->copies[0].counted = 1;
+    assert_int_equal(load(&manifest), MANIFEST_WHOLE);
+    manifest_free(&manifest);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +229,7 @@ int main(void)
         cmocka_unit_test_setup(imports_have_a_function_and_a_name, make_image),
         cmocka_unit_test_setup(copies_are_in_order_and_of_a_function, make_image),
         cmocka_unit_test_setup(sites_are_in_order_and_in_a_copy, make_image),
+        cmocka_unit_test_setup(what_counts_is_in_a_copy, make_image),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

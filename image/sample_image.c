@@ -60,6 +60,8 @@ void sample_image_make(struct sample_image *image, uint8_t original[SAMPLE_ADDED
         .copy_count = 1,
         .sites = OFFSET(sites),
         .site_count = 2,
+        .stretches = OFFSET(stretches),
+        .stretch_count = 2,
     };
     added->functions[0] = (struct manifest_function){
         .rva = SAMPLE_FUNCTION, .size = 32, .state = FUNCTION_HOOKED, .patch_size = sizeof(jump)};
@@ -69,6 +71,8 @@ void sample_image_make(struct sample_image *image, uint8_t original[SAMPLE_ADDED
         .file_offset = (uint32_t)change, .size = 2, .original = {image->bytes[change]}};
     added->imports[0] = (struct manifest_import){.function = 1, .name = OFFSET(name)};
     added->copies[0] = (struct manifest_copy){.rva = SAMPLE_COPY, .size = 64, .function = 0};
+    added->stretches[0] = (struct manifest_stretch){8, 7};
+    added->stretches[1] = (struct manifest_stretch){20, 29};
     added->sites[0] = (struct manifest_site){SAMPLE_COPY + 20, SAMPLE_FUNCTION + 10};
     added->sites[1] = (struct manifest_site){SAMPLE_COPY + 64, SAMPLE_FUNCTION + 10};
     strcpy(added->name, "read");

@@ -27,6 +27,7 @@ struct sample_added {
     struct manifest_import imports[1];
     struct manifest_copy copies[2]; /* of the function; the second is not counted */
     struct manifest_site sites[2];  /* of the same call in it */
+    struct manifest_stretch stretches[2];
     char name[8], path[16];
 };
 

@@ -14,6 +14,7 @@
  *      |       manifest_change [change_count]
  *      |       manifest_copy [copy_count]
  *      |       manifest_site [site_count]
+ *      |       manifest_stretch [stretch_count]
  *      |       manifest_import [import_count]
  *      |       strings
  *      +-----------------------+
@@ -57,7 +58,7 @@
  * at the return address, all else as the caller left it, flags included, which is why the stub
  * tests with jrcxz. Going on to `body` with both restored is the original function.
  *
- * The hook word of an ELF image is bound by the dynamic linker to the agent's umbra_enter_7. From
+ * The hook word of an ELF image is bound by the dynamic linker to the agent's umbra_enter_8. From
  * the first call on, where the process is recorded, the first page of its trace lies over the page
  * (hooks/hook_word.h), and the word is trace_header.hook, the same for all images of the process:
  *
@@ -79,10 +80,10 @@
 #include "trace/trace_format.h"
 
 #define IMAGE_MAGIC   0x314547414d494255ull /* "UBIMAGE1", little endian */
-#define IMAGE_VERSION 7
+#define IMAGE_VERSION 8
 /* What the hook word is bound to at load time. Ends in IMAGE_VERSION, so that the loader refuses an
    image with an agent that expects other stubs. */
-#define IMAGE_HOOK_SYMBOL "umbra_enter_7"
+#define IMAGE_HOOK_SYMBOL "umbra_enter_8"
 #define IMAGE_AGENT_NAME  "libhooks.so"
 #define IMAGE_PE_AGENT_NAME                                                                        \
     "hooks.dll" /* exports IMAGE_HOOK_SYMBOL; its import slot is entry_hook */
@@ -100,7 +101,7 @@
 /* Writable, one an image; zero but for what is marked. */
 struct image_header {
     uint64_t magic;          /* set: IMAGE_MAGIC */
-    uint64_t entry_hook;     /* of a PE image, the hook word: bound to umbra_enter_7 by the loader;
+    uint64_t entry_hook;     /* of a PE image, the hook word: bound to umbra_enter_8 by the loader;
                                 the agent then stores the hook that serves the session's state, 0
                                 if there is none. Of an ELF image 0 */
     uint32_t first_function; /* number of function 0, given by the agent; 0 before */
@@ -145,6 +146,8 @@ struct image_manifest {
     uint32_t copy_count;
     uint32_t sites; /* offset of the first manifest_site from here */
     uint32_t site_count;
+    uint32_t stretches; /* offset of the first manifest_stretch from here */
+    uint32_t stretch_count;
 };
 
 /* Ascending by rva, one for every function that was found. 32 bytes. */
@@ -200,10 +203,10 @@ struct manifest_import {
 /*
  * The copy of a function's or fragment's body: docs/copies.md.
  *
- *       0     4      8          12
- *      +-----+------+----------+
- *      | rva | size | function |
- *      +-----+------+----------+
+ *       0     4      8          12        16
+ *      +-----+------+----------+---------+
+ *      | rva | size | function | counted |
+ *      +-----+------+----------+---------+
  *
  * Ascending by rva and by function; none overlaps another.
  */
@@ -211,6 +214,21 @@ struct manifest_copy {
     uint32_t rva;      /* of the copy's first byte */
     uint32_t size;     /* bytes of the copy, at least 1 */
     uint32_t function; /* place among the manifest_functions */
+    uint32_t counted;  /* place of its first manifest_stretch; it has those up to the next copy's */
+};
+
+/*
+ * Code in a copy that stands in front of a call or jump and counts it: whoever executes it is not in
+ * the function (frame_code.h of the rewriter).
+ *
+ *      | gap | size | gap | size |
+ *      ^ copy's rva   ^ end of the one before
+ *
+ * A gap that is too long for 16 bits takes more of them, with sizes of 0.
+ */
+struct manifest_stretch {
+    uint16_t gap;  /* bytes of the copy's own in front of it */
+    uint16_t size; /* bytes */
 };
 
 /*
@@ -238,7 +256,8 @@ _Static_assert(offsetof(struct image_header, hook_rva) == IMAGE_HOOK_RVA, "pass_
 _Static_assert(sizeof(struct manifest_function) == 32, "manifest entry");
 _Static_assert(sizeof(struct manifest_change) == 16, "manifest change");
 _Static_assert(sizeof(struct manifest_import) == 8, "manifest import");
-_Static_assert(sizeof(struct manifest_copy) == 12, "manifest copy");
+_Static_assert(sizeof(struct manifest_copy) == 16, "manifest copy");
+_Static_assert(sizeof(struct manifest_stretch) == 4, "manifest stretch");
 _Static_assert(sizeof(struct manifest_site) == 8, "manifest site");
 
 #endif

@@ -4,6 +4,7 @@
 #include <time.h>
 #include <ucontext.h>
 
+#include "hooks/code_at.h"
 #include "hooks/executed.h"
 #include "hooks/guard.h"
 #include "hooks/hooks_code.h"
@@ -41,13 +42,12 @@ static uint64_t period_ns;
 static bool is_stopped;
 static long owner; /* the process that the timers are of */
 
-/* Of what the thread has done since the last sample. Sites in copies are taken for their function.
- */
+/* Of what the thread has done since the last sample. */
 static void count(struct thread *thread, uint64_t ticks, uint64_t instruction, uint64_t pointer)
 {
     struct trace_node *node;
 
-    if (thread->busy || hooks_code_has(instruction)) {
+    if (thread->busy || hooks_code_has(instruction) || code_is_counting(instruction)) {
         thread->entry->in_hooks += ticks;
         return;
     }

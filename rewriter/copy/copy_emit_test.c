@@ -79,6 +79,10 @@ static void test_call_of_a_copied_function(void **state)
     assert_branch_before(&copied, 9, 0xe8, copy_at(&copied, 0x40));
     assert_true(has_site(&copied, copy_at(&copied, 9), 9));
     assert_branch_before(&copied, 0x4b, 0xe8, copy_at(&copied, 0x40));
+    assert_int_equal(copied.set.stretch_count, 2);
+    assert_int_equal(copied.set.stretches[0].address, copy_at(&copied, 4));
+    assert_int_equal(copied.set.stretches[0].address + copied.set.stretches[0].size,
+                     copy_at(&copied, 9) - 5);
     assert_int_equal(*bytes_at(&copied, copy_at(&copied, 13)), 0xc3);
     copied_end(&copied);
 }

@@ -26,11 +26,20 @@ void copy_set_add_move(struct copy_set *set, size_t from, size_t to)
     set->moves[set->move_count++] = (struct copy_move){(uint32_t)from, (uint32_t)to};
 }
 
+void copy_set_add_stretch(struct copy_set *set, uint64_t address, uint64_t end)
+{
+    set->stretches = memory_grow(set->stretches, set->stretch_count, &set->stretch_room,
+                                 sizeof *set->stretches);
+    set->stretches[set->stretch_count++] =
+        (struct copy_stretch){address, (uint32_t)(end - address)};
+}
+
 void copy_set_free(struct copy_set *set)
 {
     free(set->items);
     free(set->slow);
     free(set->moves);
     free(set->sites);
+    free(set->stretches);
     *set = (struct copy_set){0};
 }

@@ -28,6 +28,12 @@ struct copy_site {
     uint64_t copy, original;
 };
 
+/* What stands in front of a call, or a jump, in a copy, and counts it. */
+struct copy_stretch {
+    uint64_t address;
+    uint32_t size;
+};
+
 /* {0} is an empty one; copy_set_free ends it. */
 struct copy_set {
     struct copy *items; /* ascending by address, and by function */
@@ -39,6 +45,8 @@ struct copy_set {
     size_t move_count, move_room;
     struct copy_site *sites; /* ascending by copy */
     size_t site_count, site_room;
+    struct copy_stretch *stretches; /* ascending by address */
+    size_t stretch_count, stretch_room;
 };
 
 /* The copy of a function; null if it has none. */
@@ -49,6 +57,7 @@ const struct copy *copy_set_of(const struct copy_set *set, uint32_t function);
 uint32_t copy_set_moved(const struct copy_set *set, const struct copy *copy, uint32_t from);
 
 void copy_set_add_move(struct copy_set *set, size_t from, size_t to);
+void copy_set_add_stretch(struct copy_set *set, uint64_t address, uint64_t end);
 void copy_set_free(struct copy_set *set);
 
 #endif

@@ -370,6 +370,7 @@ void frame_code_put_site(struct frame_code *code, const struct frame_place *plac
     uint32_t *links = &code->links[copy_plan_family(code->plan, place->part)];
     bool is_short = !place->is_pointer && /* less than 128 bytes */
                     (place->is_out || place->slot.base != RETURN_SLOT_RBP);
+    uint64_t begin = copy_here(code->writer);
     size_t over;
 
     if (place->is_pointer)
@@ -390,6 +391,7 @@ void frame_code_put_site(struct frame_code *code, const struct frame_place *plac
     land_words_test(code, over, is_short);
     put_restores(code, &slow.scratch);
     slow.call = copy_here(code->writer);
+    copy_set_add_stretch(code->writer->set, begin, slow.call);
     code->slow = memory_grow(code->slow, code->slow_count, &code->slow_room, sizeof *code->slow);
     code->slow[code->slow_count++] = slow;
 }

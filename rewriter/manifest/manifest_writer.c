@@ -18,10 +18,45 @@ static size_t import_count(const struct function_list *functions, size_t *name_b
     return count;
 }
 
+/* Puts those of a copy, from *stretch on, which is the next one's then. Returns how many there are;
+   none is put where there is no room (null). */
+static size_t put_stretches(const struct copy_set *copies, const struct copy *copy, size_t *stretch,
+                            struct manifest_stretch *room)
+{
+    uint64_t at = copy->address;
+    size_t count = 0;
+
+    for (; *stretch < copies->stretch_count; ++*stretch) {
+        const struct copy_stretch *next = &copies->stretches[*stretch];
+
+        if (next->address >= copy->address + copy->size)
+            break;
+        for (; next->address - at > UINT16_MAX; at += UINT16_MAX, count++)
+            if (room)
+                room[count] = (struct manifest_stretch){UINT16_MAX, 0};
+        if (room)
+            room[count] =
+                (struct manifest_stretch){(uint16_t)(next->address - at), (uint16_t)next->size};
+        at = next->address + next->size;
+        count++;
+    }
+    return count;
+}
+
+static size_t stretch_count(const struct copy_set *copies)
+{
+    size_t count = 0, stretch = 0;
+
+    for (size_t i = 0; i < copies->count; i++)
+        count += put_stretches(copies, &copies->items[i], &stretch, NULL);
+    return count;
+}
+
 static size_t copies_size(const struct copy_set *copies)
 {
     return copies ? copies->count * sizeof(struct manifest_copy) +
-                        copies->site_count * sizeof(struct manifest_site)
+                        copies->site_count * sizeof(struct manifest_site) +
+                        stretch_count(copies) * sizeof(struct manifest_stretch)
                   : 0;
 }
 
@@ -77,16 +112,24 @@ static void put_copies(const struct manifest_source *source, struct image_manife
     static const struct copy_set none = {0};
     const struct copy_set *copies = source->copies ? source->copies : &none;
 
+    struct manifest_stretch *stretches;
+    size_t stretch = 0;
+
     head->copies = (uint32_t)*at;
     head->copy_count = (uint32_t)copies->count;
+    head->stretches = head->copies + head->copy_count * (uint32_t)sizeof(struct manifest_copy);
+    stretches = (struct manifest_stretch *)(manifest + head->stretches);
     for (size_t i = 0; i < copies->count; i++) {
         const struct copy *copy = &copies->items[i];
 
         put(manifest, at,
             &(struct manifest_copy){(uint32_t)(copy->address - source->base), copy->size,
-                                    copy->function},
+                                    copy->function, head->stretch_count},
             sizeof(struct manifest_copy));
+        head->stretch_count +=
+            (uint32_t)put_stretches(copies, copy, &stretch, stretches + head->stretch_count);
     }
+    *at += head->stretch_count * sizeof *stretches;
     head->sites = (uint32_t)*at;
     head->site_count = (uint32_t)copies->site_count;
     for (size_t i = 0; i < copies->site_count; i++)

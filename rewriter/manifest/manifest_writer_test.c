@@ -38,11 +38,17 @@ static const struct change_list changes = {.items = change_items, .count = 2};
 
 static struct copy copy_items[] = {
     {.address = 0x600000, .size = 40, .function = 0},
-    {.address = 0x600030, .size = 8, .function = 1},
+    {.address = 0x600030, .size = 0x20000, .function = 1},
 };
 static struct copy_site copy_sites[] = {{0x600010, 0x401008}, {0x600020, 0x401008}};
-static const struct copy_set copies = {
-    .items = copy_items, .count = 2, .sites = copy_sites, .site_count = 2};
+/* The second is far behind the first one's end, and in the second copy. */
+static struct copy_stretch copy_stretches[] = {{0x600004, 12}, {0x600014, 12}, {0x620000, 7}};
+static const struct copy_set copies = {.items = copy_items,
+                                       .count = 2,
+                                       .sites = copy_sites,
+                                       .site_count = 2,
+                                       .stretches = copy_stretches,
+                                       .stretch_count = 3};
 
 static const struct manifest_source source = {
     .code = &code,
@@ -69,6 +75,8 @@ static uint8_t *written(void)
 
 static void test_what_is_written_is_read(void **state)
 {
+    static const struct manifest_stretch expected[] = {
+        {4, 12}, {4, 12}, {UINT16_MAX, 0}, {0x1ffd0 - UINT16_MAX, 7}};
     uint8_t *to = written();
     struct bounded_file file = bounded_file_of(to, manifest_size(&source));
     struct manifest manifest;
@@ -101,6 +109,10 @@ static void test_what_is_written_is_read(void **state)
     assert_int_equal(manifest_copy_at(&manifest, 0x200030)->function, 1);
     assert_int_equal(manifest.site_count, 2);
     assert_int_equal(manifest_original_site(&manifest, 0x200020), 0x1008);
+    assert_int_equal(manifest.copies[0].counted, 0);
+    assert_int_equal(manifest.copies[1].counted, 2);
+    assert_int_equal(manifest.stretch_count, 4);
+    assert_memory_equal(manifest.stretches, expected, sizeof expected);
     manifest_free(&manifest);
     free(to);
 }
