@@ -19,17 +19,32 @@ struct place {
     struct trace_node *node;
 };
 
+/* The record on top. The stash knows it while a slow path runs; else the hooks have it. */
+static const struct record *top_of(const struct thread *thread)
+{
+    return thread->top ? thread->top : thread->own.top;
+}
+
+/* The innermost call that has a record: the one on top may be over. Or the root. */
+static struct place newest_recorded(const struct thread *thread)
+{
+    const struct record *record = top_of(thread);
+
+    while (!record_is_live(record) && !record_is_sentinel(record))
+        record = stash_below(record);
+    return (struct place){record_is_live(record) ? record_slot(record)
+                                                 : thread->own_low + thread->own_size,
+                          record->node};
+}
+
 /* The innermost call that a record, or a note, tells of: that of a function that has called what is
    not recorded. */
 static struct place newest_known(const struct thread *thread, uint64_t stack_pointer)
 {
-    const struct record *top = thread->own.top;
     uint64_t noted = frame_noted_slot(thread);
-    struct place place = {record_slot(top), top->node};
+    struct place place = newest_recorded(thread);
     uint64_t word;
 
-    if (!record_is_live(top))
-        place.slot = thread->own_low + thread->own_size;
     if (noted < stack_pointer || noted >= place.slot || !frames_has_word(thread, noted))
         return place;
     word = *frame_word(thread, noted);
@@ -78,7 +93,7 @@ static struct trace_node *find_leaf(const struct thread *thread, const struct pl
 static struct trace_node *context_of_copy(const struct thread *thread, uint32_t function,
                                           uint64_t stack_pointer)
 {
-    const struct record *record = thread->own.top;
+    const struct record *record = top_of(thread);
     struct trace_node *nearest = 0;
     unsigned callers = 0;
 
@@ -111,8 +126,9 @@ struct trace_node *executed_context(const struct thread *thread, uint64_t instru
         node = context_of_copy(thread, executed.function, stack_pointer);
     if (node)
         return node;
-    if (executed.function && number_of(thread->own.top->node) == executed.function)
-        return thread->own.top->node;
+    place = newest_recorded(thread);
+    if (executed.function && number_of(place.node) == executed.function)
+        return place.node;
     place = newest_known(thread, stack_pointer);
     leaf = executed.function ? find_leaf(thread, &place, executed.function, stack_pointer) : 0;
     return leaf ? leaf : place.node;
