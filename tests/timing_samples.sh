@@ -37,6 +37,7 @@ for how in prologue copy; do
         near "$name, $how" "$(cell total_ns "$name")" "$expected" 15 12
     done <instrumented.stderr
     near "shallow itself, $how" "$(cell self_ns shallow)" "$(took shallow)" 15 12
+    near "probed itself, $how" "$(cell self_ns probed)" "$(took probed)" 15 12
     near "thread, $how" "$(cell total_ns thread)" 400000000 15 12
     near "masked, $how" "$(cell total_ns masked)" 400000000 15 12
     # what is sampled is never more than what was spent, but for what a signal of 4 ms stands for

@@ -69,6 +69,34 @@ ALONE void rarely_slow(long i)
     sink += i;
 }
 
+/* A probe makes that a function is not copied. */
+#define PROBE(name)                                                                                \
+    __asm__ volatile("1: nop\n"                                                                    \
+                     ".pushsection .note.stapsdt, \"?\", \"note\"\n"                               \
+                     ".balign 4\n"                                                                 \
+                     ".4byte 3f - 2f, 5f - 4f, 3\n"                                                \
+                     "2: .asciz \"stapsdt\"\n"                                                     \
+                     "3: .balign 4\n"                                                              \
+                     "4: .8byte 1b, 0, 0\n"                                                        \
+                     ".asciz \"sampled\", \"" name "\", \"\"\n"                                    \
+                     "5: .balign 4\n"                                                              \
+                     ".popsection")
+
+ALONE void newcomer(void)
+{
+    PROBE("newcomer");
+    sink += turn(10);
+}
+
+/* Goes on after a first call, of a function with a record above its own. */
+ALONE void probed(long ms)
+{
+    PROBE("probed");
+    newcomer();
+    for (long i = 0; i < ms * turns_of_ms; i++)
+        sink = sink * 3 + i;
+}
+
 static int order(const void *left, const void *right)
 {
     sink += turn(turns_of_ms / 1000);
@@ -98,7 +126,8 @@ ALONE void reading(long ms)
     fclose(zero);
 }
 
-/* By turns of other lengths than those of the kernel's clock: else its ticks might all come in the sleeps. */
+/* By turns of other lengths than those of the kernel's clock: else its ticks might all come in the
+ * sleeps. */
 ALONE void sleeping(void)
 {
     for (int i = 0; i < 100; i++) {
@@ -199,6 +228,9 @@ int main(int argc, char **argv)
     begin = now();
     sorted();
     say("sorted", now() - begin);
+    begin = now();
+    probed(200);
+    say("probed", now() - begin);
     begin = now();
     reading(400);
     say("reading", now() - begin);
