@@ -60,13 +60,22 @@ views()
     grind tsv >tsv
     equal tsv "$(column self_ns tsv) $(column calls tsv)" "$ns $calls"
     # In tsv as in the summary: 0, not nothing.
-    gawk -F '\t' '$4 == "clock_gettime" || $4 == "main" { found += $9 == "0" } END { exit !found }' tsv ||
+    gawk -F '\t' '$8 > 0 { found += $9 == "0" } END { exit !found }' tsv ||
         fail "tsv: what no sample met has no 0"
+    # Ranges hold the time; where there is no sample they begin with 0.
+    gawk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        { self = $at["self_ns"] + 0; low = $at["self_low_ns"] + 0; high = $at["self_high_ns"] + 0; n = $at["samples"] + 0 }
+        low > self || high < self || (n ? low <= 0 : low || !high) { print; bad = 1 }
+        { samples += n } END { exit bad || !samples }' tsv || fail "tsv: a range is wrong"
     grind tsv-edges >edges
     equal tsv-edges "$(column calls edges)" "$calls"
     grind json >json
     equal json "$(jq '[.parts[].functions[].self_ns] | add' json) $(jq '[.parts[].functions[].calls] | add' json)" \
         "$ns $calls"
+    equal "samples in json" "$(jq '[.parts[].functions[].samples] | add' json)" "$(column samples tsv)"
+    equal "ranges in json" "$(jq '[.parts[].functions[], .parts[].edges[] |
+        select(.self_range_ns[0] > .self_ns or .self_range_ns[1] < .self_ns or
+            .total_range_ns[0] > .total_ns or .total_range_ns[1] < .total_ns)] | length' json)" 0
     equal "timing in json" "$(jq -r '.processes[].timing' json | sort -u)" samples
     equal "edges in json" "$(jq '[.parts[].edges[].calls] | add' json)" "$calls"
 

@@ -17,6 +17,9 @@
  *                                 "file": null, "line": null, "calls": 1, "self_ns": 10,
  *                                 "total_ns": 5000} ] }, … ] }
  *
+ * Where times are made of samples, functions and edges have "samples", and "self_range_ns" and
+ * "total_range_ns", lowest and highest: sample_range.h.
+ *
  * docs/profile.schema.json says it in full. A function's number is its place in "functions", of
  * which the first is the root. An edge is in the caller's module; there is one for each return
  * address, caller and callee. location.h says what address and offset are. What is not known is
@@ -49,11 +52,27 @@ static void write_ns(FILE *stream, const struct profile *profile, const char *ke
         fprintf(stream, ",\"%s\":null", key);
 }
 
-static void write_costs(FILE *stream, const struct profile *profile, const struct costs *costs)
+static void write_range(FILE *stream, const char *key, struct sample_range range)
+{
+    fprintf(stream, ",\"%s\":[%" PRIu64 ",%" PRIu64 "]", key, range.low_ns, range.high_ns);
+}
+
+/* Only where times are made of samples. */
+static void write_samples(FILE *stream, const struct part *part, const struct costs *costs)
+{
+    fprintf(stream, ",\"samples\":%" PRIu64, costs->samples);
+    write_range(stream, "self_range_ns", part_range(part, costs->self_ns, costs->samples));
+    write_range(stream, "total_range_ns", part_range(part, costs->total_ns, costs->total_samples));
+}
+
+static void write_costs(FILE *stream, const struct profile *profile, const struct part *part,
+                        const struct costs *costs)
 {
     fprintf(stream, ",\"calls\":%" PRIu64, costs->calls);
     write_ns(stream, profile, "self_ns", costs->self_ns);
     write_ns(stream, profile, "total_ns", costs->total_ns);
+    if (profile_is_sampled(profile))
+        write_samples(stream, part, costs);
     putc('}', stream);
 }
 
@@ -170,13 +189,13 @@ static void write_part(FILE *stream, const struct view *view, const struct part 
     for (size_t i = 0; i < part->functions.keys.count; i++) {
         fprintf(stream, "%s\n{\"function\":%" PRIu64, i ? "," : "",
                 part->functions.keys.pairs[i].a);
-        write_costs(stream, view->profile, &part->functions.costs[i]);
+        write_costs(stream, view->profile, part, &part->functions.costs[i]);
     }
     fputs("],\n\"edges\":[", stream);
     for (size_t i = 0; i < part->edges.keys.count; i++) {
         fputs(i ? ",\n" : "\n", stream);
         write_edge(stream, view->images, &part->edges.keys.pairs[i]);
-        write_costs(stream, view->profile, &part->edges.costs[i]);
+        write_costs(stream, view->profile, part, &part->edges.costs[i]);
     }
     fputs("]}", stream);
 }

@@ -4,15 +4,19 @@
  *      pid   tid   thread  function  module          file           line  calls  self_ns  total_ns
  *      4711  4711  main    fib       /home/me/fib    /home/me/fib.c 12    3      900      2000
  *
- *      … symbol   build_id  address  offset  size  version
- *      … _Z3fibi  93ac61…   0x1139   0x1139  42    1
+ *      … symbol   build_id  address  offset  size
+ *      … _Z3fibi  93ac61…   0x1139   0x1139  42
+ *
+ *      … samples  self_low_ns  self_high_ns  total_low_ns  total_high_ns  version
+ *      … 2        250          3280          820           5000           1
  *
  * A call edge has build_id and address of caller and callee, and the return_address of the call, in
  * the caller's module. docs/profile.schema.json says it in full, location.h what address and offset
  * are.
  *
  * Of merged parts pid, tid and thread are empty. What is not known is empty, as are times where
- * none were recorded. Text that a spreadsheet would take for a formula has a ' in front. calls and
+ * none were recorded, and samples and ranges (sample_range.h) where times are not made of samples.
+ * Text that a spreadsheet would take for a formula has a ' in front. calls and
  * self_ns add up to all there is; total_ns has each function's callees in it.
  */
 #include "grinder/formats/format.h"
@@ -22,6 +26,8 @@
 #include "grinder/profile/location.h"
 #include "grinder/profile/symbolize.h"
 #include "support/utf8.h"
+
+#define SAMPLE_COLUMNS "samples\tself_low_ns\tself_high_ns\ttotal_low_ns\ttotal_high_ns\t"
 
 static void write_text(FILE *stream, const char *text)
 {
@@ -68,6 +74,24 @@ static void write_costs(FILE *stream, const struct profile *profile, const struc
         fprintf(stream, "%" PRIu64 "\t\t\t", costs->calls);
 }
 
+static void write_range(FILE *stream, struct sample_range range)
+{
+    fprintf(stream, "\t%" PRIu64 "\t%" PRIu64, range.low_ns, range.high_ns);
+}
+
+/* The last columns but one. */
+static void write_samples(FILE *stream, const struct profile *profile, const struct part *part,
+                          const struct costs *costs)
+{
+    if (!profile_is_sampled(profile)) {
+        fputs("\t\t\t\t\t", stream);
+        return;
+    }
+    fprintf(stream, "\t%" PRIu64, costs->samples);
+    write_range(stream, part_range(part, costs->self_ns, costs->samples));
+    write_range(stream, part_range(part, costs->total_ns, costs->total_samples));
+}
+
 static void write_address(FILE *stream, uint64_t address)
 {
     if (address)
@@ -95,24 +119,29 @@ static void write_function_location(FILE *stream, const struct images *images, u
     write_address(stream, location.offset);
     if (location.size)
         fprintf(stream, "%" PRIu64, location.size);
-    fprintf(stream, "\t%d\n", FORMAT_VERSION);
 }
 
 static void write_edge_location(FILE *stream, const struct images *images, const struct pair *key)
 {
     const struct location caller = location_of_function(images, (uint32_t)(key->a >> 32));
     const struct location callee = location_of_function(images, (uint32_t)key->a);
+    const struct location returns = location_of_return(images, key->b);
 
     write_module(stream, &caller);
     write_module(stream, &callee);
-    write_address(stream, location_of_return(images, key->b).address);
-    fprintf(stream, "%d\n", FORMAT_VERSION);
+    if (returns.address)
+        fprintf(stream, "%#" PRIx64, returns.address);
+}
+
+static void write_version(FILE *stream)
+{
+    fprintf(stream, "\t%d\n", FORMAT_VERSION);
 }
 
 void tsv_write(FILE *stream, const struct view *view)
 {
     fputs("pid\ttid\tthread\tfunction\tmodule\tfile\tline\tcalls\tself_ns\ttotal_ns\t"
-          "symbol\tbuild_id\taddress\toffset\tsize\tversion\n",
+          "symbol\tbuild_id\taddress\toffset\tsize\t" SAMPLE_COLUMNS "version\n",
           stream);
     for (size_t i = view->first; i < view->first + view->count; i++) {
         const struct part *part = &view->profile->parts[i];
@@ -125,6 +154,8 @@ void tsv_write(FILE *stream, const struct view *view)
             write_place(stream, &place);
             write_costs(stream, view->profile, &table->costs[j]);
             write_function_location(stream, view->images, function);
+            write_samples(stream, view->profile, part, &table->costs[j]);
+            write_version(stream);
         }
     }
 }
@@ -133,7 +164,7 @@ void tsv_edges_write(FILE *stream, const struct view *view)
 {
     fputs("pid\ttid\tthread\tcaller\tcaller_module\tcallee\tcallee_module\tfile\tline\tcalls\t"
           "self_ns\ttotal_ns\tcaller_build_id\tcaller_address\tcallee_build_id\t"
-          "callee_address\treturn_address\tversion\n",
+          "callee_address\treturn_address\t" SAMPLE_COLUMNS "version\n",
           stream);
     for (size_t i = view->first; i < view->first + view->count; i++) {
         const struct part *part = &view->profile->parts[i];
@@ -147,6 +178,8 @@ void tsv_edges_write(FILE *stream, const struct view *view)
             write_place(stream, &site);
             write_costs(stream, view->profile, &table->costs[j]);
             write_edge_location(stream, view->images, key);
+            write_samples(stream, view->profile, part, &table->costs[j]);
+            write_version(stream);
         }
     }
 }

@@ -94,6 +94,7 @@ struct level {
     double lack;  /* what they lack */
     uint64_t ns;  /* of all callees */
     uint64_t calls;
+    uint64_t samples;
     double tail_ticks;  /* raw, of those that ran after it, by a tail call */
     uint64_t own_calls; /* of the callees themselves */
 };
@@ -237,6 +238,12 @@ static void note_children_of_fold(struct walk *walk, const struct context *conte
     fold->events += (double)done->own_calls;
 }
 
+/* Those of a context of a thread that samples itself. */
+static uint64_t own_samples(const struct walk *walk, const struct context *context)
+{
+    return walk->tree->header.timing == TRACE_TIMING_SAMPLES ? context->timed : 0;
+}
+
 /* The context on top is complete: reports it and adds it to the one above. */
 static void ascend(struct walk *walk)
 {
@@ -255,6 +262,8 @@ static void ascend(struct walk *walk)
         .total_ns = own_ns + done.ns,
         .total_calls = context->calls + done.calls,
         .edge_calls = context->site & CONTEXT_JIT ? done.own_calls : context->calls,
+        .samples = own_samples(walk, context),
+        .total_samples = own_samples(walk, context) + done.samples,
     };
 
     walk->depth_of[context->function] -= done.visited;
@@ -273,6 +282,7 @@ static void ascend(struct walk *walk)
         above->lack -= net;
     above->ns += cost.total_ns;
     above->calls += cost.total_calls;
+    above->samples += cost.total_samples;
     above->own_calls += context->calls;
     if (context->fold) {
         walk->tree->folds[context->fold].folded_ticks += net;

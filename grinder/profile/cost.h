@@ -12,6 +12,8 @@ struct cost {
     uint64_t measuring_ns; /* what was taken out of that, as the cost of measuring */
     uint64_t total_ns;     /* self and callees */
     uint64_t total_calls;  /* entries of the context and all below it */
+    uint64_t samples;      /* that its self time is made of; 0 unless threads sample themselves */
+    uint64_t total_samples; /* those, and of all below it */
     uint64_t edge_calls;   /* calls; of code made at run time, those made from it (jit_callers.h) */
     bool outermost;        /* no context above is one of the same function */
 };

@@ -22,9 +22,11 @@ static void add_cost(struct costs *sum, const struct cost *cost)
     sum->calls += cost->calls;
     sum->self_ns += cost->self_ns;
     sum->measuring_ns += cost->measuring_ns;
+    sum->samples += cost->samples;
     if (cost->outermost) {
         sum->total_ns += cost->total_ns;
         sum->total_calls += cost->total_calls;
+        sum->total_samples += cost->total_samples;
     }
 }
 
@@ -55,6 +57,7 @@ static void add_context(void *user, const struct tree *tree, const struct contex
     part->ns += cost->self_ns;
     part->measuring_ns += cost->measuring_ns;
     part->calls += cost->calls;
+    part->samples += cost->samples;
 }
 
 /* Overlapping intervals of folded contexts can add up to more than there was. */

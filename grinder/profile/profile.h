@@ -18,6 +18,7 @@
 #include "grinder/profile/cost.h"
 #include "grinder/profile/images.h"
 #include "grinder/profile/peak.h"
+#include "grinder/profile/sample_range.h"
 #include "grinder/profile/selection.h"
 #include "grinder/profile/stacks.h"
 #include "grinder/profile/tree.h"
@@ -29,6 +30,7 @@ struct costs {
     uint64_t measuring_ns;
     uint64_t total_ns;
     uint64_t total_calls;
+    uint64_t samples, total_samples; /* of self_ns and total_ns: where these are made of samples */
 };
 
 /* Costs by a pair of keys. */
@@ -47,6 +49,7 @@ struct part {
     uint64_t ns;                 /* sum of self_ns */
     uint64_t measuring_ns;
     uint64_t calls;
+    uint64_t samples;
 };
 
 struct thread_facts {
@@ -115,6 +118,12 @@ static inline bool profile_has_times(const struct profile *profile)
 static inline bool profile_is_sampled(const struct profile *profile)
 {
     return profile->sampled && !profile->untimed && !profile->clocked;
+}
+
+/* How wide a time of the part is, where times are made of samples. */
+static inline struct sample_range part_range(const struct part *part, uint64_t ns, uint64_t samples)
+{
+    return sample_range(ns, samples, part->ns, part->samples);
 }
 
 /* Adds a trace, or what is selected of its threads; its folds are used up. */
