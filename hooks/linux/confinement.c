@@ -54,6 +54,8 @@ static const struct {
     {SYS_clock_gettime, {CLOCK_THREAD_CPUTIME_ID, ANY}},
     {SYS_getrusage, {(uint64_t)RUSAGE_THREAD, ANY}},
     {SYS_nanosleep, {ANY, 0}},
+    {SYS_rt_sigtimedwait, {ANY, ANY, ANY, 8}},
+    {SYS_rt_tgsigqueueinfo, {1, 1, SIGURG, ANY}},
     {SYS_rt_sigprocmask, {SIG_SETMASK, ANY, ANY, 8}},
     {SYS_rt_sigprocmask, {SIG_BLOCK, 0, ANY, 8}},
     {SYS_rt_sigprocmask, {(uint64_t)-1, ANY, 0, 8}},

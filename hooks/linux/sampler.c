@@ -1,5 +1,6 @@
 #include "hooks/sampler.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <time.h>
 #include <ucontext.h>
@@ -25,8 +26,8 @@
     (1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGFPE - 1) | 1ull << (SIGILL - 1) |  \
      1ull << (SIGTRAP - 1) | 1ull << (SIGSYS - 1))
 
-#define LEAST_STACK     6144 /* of an alternate one: what the kernel puts there has up to 3.4 KiB */
-#define LONGEST_WAIT_MS 200  /* for the service, which looks every 16 ms at least */
+#define STATUS_SIZE     512 /* what stands in front of TracerPid has less */
+#define LONGEST_WAIT_MS 200 /* for the service, which looks every 16 ms at least */
 
 /* As the kernel has them. */
 struct kernel_action {
@@ -126,7 +127,7 @@ static bool has_small_stack(void)
     stack_t stack = {0};
 
     return syscall_failed(SYSCALL2(sigaltstack, 0, &stack)) ||
-           (!(stack.ss_flags & SS_DISABLE) && stack.ss_size < LEAST_STACK);
+           (!(stack.ss_flags & SS_DISABLE) && stack.ss_size < SAMPLER_STACK);
 }
 
 static bool start_timer(struct thread *thread)
@@ -135,10 +136,11 @@ static bool start_timer(struct thread *thread)
                              .sigev_signo = SIGNAL,
                              .sigev_value.sival_ptr = (void *)OURS};
     struct itimerspec each = {{0, (long)period_ns}, {0, (long)period_ns}};
-    int timer;
+    int timer = thread->sampler - 1;
 
     event._sigev_un._tid = (int)thread->tid;
-    if (syscall_failed(SYSCALL3(timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &timer)))
+    if (!thread->sampler &&
+        syscall_failed(SYSCALL3(timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &timer)))
         return false;
     thread->sampler = timer + 1;
     return !syscall_failed(SYSCALL4(timer_settime, timer, 0, &each, 0));
@@ -182,13 +184,26 @@ void sampler_stop(void)
         SYSCALL4(rt_sigaction, SIGNAL, &none, 0, SET_SIZE);
 }
 
-void sampler_give_up(void)
+/* From here on, none is under way, either: it would have come by now. */
+static void do_without_perf(void)
 {
     const struct timespec wait = {0, 1000000};
 
-    if (session.is_sampled && !is_stopped && owner == SYSCALL0(getpid) && refuse_signals())
+    if (refuse_signals())
         for (int i = 0; i < LONGEST_WAIT_MS && signals_are(TRACE_SIGNALS_UNWANTED); i++)
             SYSCALL2(nanosleep, &wait, 0);
+}
+
+/* Not of a child that shares memory with the process (vfork). */
+static bool is_sampling(void)
+{
+    return session.is_sampled && !is_stopped && owner && owner == SYSCALL0(getpid);
+}
+
+void sampler_give_up(void)
+{
+    if (is_sampling())
+        do_without_perf();
     sampler_stop();
 }
 
@@ -197,31 +212,133 @@ static uint64_t *willing_word(const struct thread *thread)
     return &session.header->willing[thread->tid / 64 % TRACE_WILLING_WORDS];
 }
 
+static uint64_t willing_bit(const struct thread *thread)
+{
+    return 1ull << thread->tid % 64;
+}
+
 /* For this thread; for the process, unless it was said before. */
 static void want_signals(const struct thread *thread)
 {
     uint32_t none = TRACE_SIGNALS_NONE;
 
-    __atomic_fetch_or(willing_word(thread), 1ull << thread->tid % 64, __ATOMIC_RELAXED);
+    __atomic_fetch_or(willing_word(thread), willing_bit(thread), __ATOMIC_RELAXED);
     __atomic_compare_exchange_n(&session.header->signals, &none, TRACE_SIGNALS_WANTED, false,
                                 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/* Whoever traces the process would see it stop at each signal. */
+static bool is_traced(void)
+{
+    static const char key[] = "\nTracerPid:\t";
+    char status[STATUS_SIZE] = "";
+    long file = SYSCALL4(openat, AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC, 0);
+
+    if (syscall_failed(file))
+        return false;
+    SYSCALL3(read, file, status, sizeof status - 1);
+    SYSCALL1(close, file);
+    for (const char *at = status; *at; at++)
+        if (!memcmp(at, key, sizeof key - 1))
+            return at[sizeof key - 1] != '0';
+    return false;
+}
+
+/* Once in each process. */
+static void begin_process(void)
+{
+    owner = SYSCALL0(getpid);
+    period_ns = 1000000000u / session.header->sampling_hz;
+    is_stopped |= is_traced();
+}
+
+/* Nothing hinders the thread. */
+static void begin(struct thread *thread)
+{
+    thread->sampler_waits = 0;
+    if (owner != SYSCALL0(getpid))
+        begin_process();
+    if (is_stopped || !take_signal())
+        return;
+    sampler_time_begin(thread);
+    if (start_timer(thread))
+        thread->entry->is_sampled |= TRACE_SAMPLED_BY_TIMER;
+    want_signals(thread);
 }
 
 void sampler_begin(struct thread *thread)
 {
     if (!session.is_sampled || is_stopped || !session.header->sampling_hz)
         return;
-    if (is_blocked()) {
+    if (is_blocked() || has_small_stack())
         thread->sampler_waits += !thread->sampler_waits;
+    else
+        begin(thread);
+}
+
+bool sampler_has_signal(void)
+{
+    struct kernel_action now = {0};
+
+    return session.is_sampled && !is_stopped &&
+           !syscall_failed(SYSCALL4(rt_sigaction, SIGNAL, 0, &now, SET_SIZE)) &&
+           now.handler == on_signal;
+}
+
+bool sampler_may_wait(const struct thread *thread)
+{
+    return thread->sampler || thread->sampler_waits;
+}
+
+void sampler_pause(struct thread *thread)
+{
+    const struct itimerspec never = {{0, 0}, {0, 0}};
+
+    if (!thread->sampler || thread->sampler_waits || !is_sampling())
         return;
+    SYSCALL4(timer_settime, thread->sampler - 1, 0, &never, 0);
+    if (__atomic_fetch_and(willing_word(thread), ~willing_bit(thread), __ATOMIC_RELAXED) &
+        willing_bit(thread))
+        do_without_perf();
+    thread->sampler_waits = 1;
+}
+
+void sampler_resume(struct thread *thread)
+{
+    if (thread->sampler_waits && session.is_sampled && !is_stopped && !guard_forked() &&
+        (!owner || owner == SYSCALL0(getpid)) && !has_small_stack())
+        begin(thread);
+}
+
+void sampler_look_again(struct thread *thread)
+{
+    if (thread->sampler_waits)
+        thread->sampler_waits = 1;
+}
+
+/* In a handler that was entered with the signal blocked, perf's and the timer's may be pending.
+   Another's is sent again. */
+static void take_pending(const struct thread *thread)
+{
+    const uint64_t set = 1ull << (SIGNAL - 1);
+    const struct timespec no_time = {0, 0};
+    siginfo_t info;
+
+    for (int i = 0; i < 3; i++) {
+        if (SYSCALL4(rt_sigtimedwait, &set, &info, &no_time, SET_SIZE) != SIGNAL)
+            return;
+        if (!is_ours(&info)) {
+            SYSCALL4(rt_tgsigqueueinfo, owner, thread->tid, SIGNAL, &info);
+            return;
+        }
     }
-    thread->sampler_waits = 0;
-    period_ns = 1000000000u / session.header->sampling_hz;
-    owner = SYSCALL0(getpid);
-    if (has_small_stack() || !take_signal())
+}
+
+void sampler_leave(struct thread *thread)
+{
+    if (!thread->sampler || thread->sampler_waits || !is_sampling())
         return;
-    sampler_time_begin(thread);
-    if (start_timer(thread))
-        thread->entry->is_sampled = TRACE_SAMPLED_BY_TIMER;
-    want_signals(thread);
+    sampler_pause(thread);
+    sampler_end(thread);
+    take_pending(thread);
 }
