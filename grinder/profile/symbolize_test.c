@@ -86,6 +86,7 @@ static void make_manifest(void)
                                             .imports = sizeof(manifest),
                                             .copies = sizeof(manifest),
                                             .sites = sizeof(manifest),
+                                            .stretches = sizeof(manifest),
                                             .original_hash = HASH};
     manifest.functions[0] = (struct manifest_function){.rva = caller_rva, .state = FUNCTION_HOOKED};
     manifest.functions[1] = (struct manifest_function){.rva = callee_rva, .state = FUNCTION_HOOKED};
