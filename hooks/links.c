@@ -134,15 +134,13 @@ struct trace_links *links_of_leaf(struct thread *thread, const struct trace_node
     return links;
 }
 
-struct trace_link *links_at(struct thread *thread, struct trace_links *links, uint32_t number)
+struct trace_links *links_with(struct thread *thread, struct trace_links *links, uint32_t number)
 {
     struct trace_links **chunk;
     uint32_t behind = number - TRACE_LINKS_INLINE;
 
-    if (links->first)
-        return &links->links[number - links->first];
-    if (number < TRACE_LINKS_INLINE)
-        return &links->links[number];
+    if (links->first || number < TRACE_LINKS_INLINE)
+        return links;
     chunk = (struct trace_links **)&links->links[TRACE_LINKS_INLINE] + behind / TRACE_LINKS_CHUNK;
     if (!*chunk) {
         struct trace_links *fresh =
@@ -157,7 +155,19 @@ struct trace_link *links_at(struct thread *thread, struct trace_links *links, ui
         commit(thread, fresh, links->node);
         *chunk = fresh;
     }
-    return &(*chunk)->links[behind % TRACE_LINKS_CHUNK];
+    return *chunk;
+}
+
+struct trace_link *links_at(struct thread *thread, struct trace_links *links, uint32_t number)
+{
+    struct trace_links *with = links_with(thread, links, number);
+
+    return with ? &with->links[number - with->first] : 0;
+}
+
+uint32_t link_calls(const struct trace_link *link)
+{
+    return (uint32_t)link->word + (link->armed & ~TRACE_LINK_JUMP);
 }
 
 /* Both halves at once: nobody sees calls that were not made. */
@@ -171,7 +181,7 @@ static void store(struct trace_link *link, uint32_t ahead)
 
 void link_hand_on(struct trace_link *link, struct trace_node *node)
 {
-    add(node, (uint32_t)link->word + (link->armed & ~TRACE_LINK_JUMP));
+    add(node, link_calls(link));
     store(link, 0);
 }
 
@@ -226,6 +236,7 @@ _Static_assert(offsetof(struct pointer_links, links) == POINTER_LINK, "links");
 _Static_assert(offsetof(struct pointer_links, go) == POINTER_GO, "go");
 _Static_assert(offsetof(struct trace_links, entered) == LINKS_ENTERED, "entered");
 _Static_assert(offsetof(struct trace_links, jumps) == LINKS_JUMPS, "jumps");
+_Static_assert(offsetof(struct trace_links, unknown) == LINKS_UNKNOWN, "unknown");
 _Static_assert(offsetof(struct trace_links, links) == LINKS_FIRST, "links");
 _Static_assert(sizeof(struct trace_link) == LINK_SIZE, "link");
 

@@ -17,6 +17,11 @@ struct trace_links *links_of_adopted(struct thread *thread, const struct trace_n
 
 /* Its link of that number; `links` may also be the chunk that has it. Null: no room. */
 struct trace_link *links_at(struct thread *thread, struct trace_links *links, uint32_t number);
+/* Likewise, the record that it is in: `links`, or a chunk. */
+struct trace_links *links_with(struct thread *thread, struct trace_links *links, uint32_t number);
+
+/* Calls that the link has counted since link_hand_on. */
+uint32_t link_calls(const struct trace_link *link);
 
 /* What a site that calls by a pointer has in place of four links: frame_format.h draws it. */
 struct pointer_links {

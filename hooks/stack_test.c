@@ -177,7 +177,7 @@ static void pop(uint32_t count)
 
 static struct live_call live_call_at(uint32_t count)
 {
-    const struct call *call = &calls[count - 1];
+    const struct call *call = calls + count - (count > 0);
 
     if (!count)
         return (struct live_call){0};
@@ -423,7 +423,7 @@ static void check_that_no_chain_is_torn(enum kind of)
     noted_count = 0;
     sigaction(SIGTRAP, &action, NULL);
     random_calls(200 / LESS, 3, step_through_note);
-    for (int i = 0; i < 20 / LESS && !steps_of_second; i++) /* not every chance leads there */
+    for (int i = 0; i < 200 / LESS && !steps_of_second; i++) /* not every chance leads there */
         random_calls(25, 60 / LESS, step_through_note);
     printf("%lu steps, %lu with a chain that is cut, %lu in the second copy\n", steps_seen,
            steps_cut, steps_of_second);

@@ -33,9 +33,19 @@ build probed probed.c probed_amd64.S
 same_stops 'break -probe-stap umbra_test:late' probed 3
 same_stops 'break -probe-stap umbra_test:early' probed 3
 for function in probed_late probed_early; do
-    equal "$function" "$(instrument --list --how=copy native/probed |
-        awk -F '\t' -v name=$function '$5 == name { print $6 }')" probe
+    equal "$function" "$(instrument --list instrumented/probed |
+        awk -F '\t' -v name=$function '$5 == name { print $4 }')" copied
 done
+
+echo '-- the notes lead to the copies, and back'
+readelf --notes native/probed | grep -c Location >count
+equal "notes" "$(readelf --notes instrumented/probed | grep -c Location)" "$(<count)"
+readelf --notes native/probed | grep Location | sort >native.notes
+readelf --notes instrumented/probed | grep Location | sort >instrumented.notes
+equal "notes of originals" "$(comm -12 native.notes instrumented.notes | wc -l)" 0
+instrument --verify instrumented/probed
+instrument --undo instrumented/probed -o undone
+cmp undone native/probed || fail "undone, it is not the original"
 
 cat >throws.cpp <<'END'
 #include <cstdio>

@@ -21,6 +21,10 @@
  *      | target 0 | target 1 | link | link | go 0 | go 1 |
  *      +----------+----------+------+------+------+------+
  *
+ * Other targets are counted down in the links' `unknown`, in the record of links that has the site: each time
+ * that is negative, the call takes the slow path, which looks whether the target that is called now should be
+ * one that is known, in place of the one that is called less.
+ *
  * go is the target itself, or, in the same image, its copy. Of a target that is not copied the link
  * counts nothing: it leads to the caller's own context, as a call out of a copy.
  *
@@ -84,6 +88,7 @@
 #define LINKS_KEY     0
 #define LINKS_NODE    4
 #define LINKS_JUMPS   14
+#define LINKS_UNKNOWN 15
 #define LINKS_ENTERED 16
 #define LINKS_FIRST   32
 #define LINK_SIZE     16

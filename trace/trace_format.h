@@ -64,7 +64,7 @@
 #include <stdint.h>
 
 #define TRACE_MAGIC        "UMBRATRC"
-#define TRACE_VERSION      6
+#define TRACE_VERSION      7
 #define TRACE_HEADER_SIZE  4096u
 #define TRACE_BLOCK_SIZE   4096u
 #define TRACE_UNIT         64u
@@ -399,7 +399,8 @@ struct trace_links {
     uint16_t first;
     uint16_t count;
     uint16_t chunks; /* addresses behind the links: of chunk 0, 1, … or 0 */
-    uint16_t jumps;   /* 1: see above */
+    uint8_t jumps;    /* 1: see above */
+    uint8_t unknown;  /* the agent's own; nothing to readers */
     uint64_t entered; /* calls that came through no link, and have no record */
     uint64_t before;  /* the agent's own; nothing to readers */
     struct trace_link links[];

@@ -196,7 +196,7 @@ static void another_version_is_refused(void **state)
     (void)state;
     build(&sample);
     trace_sample_header(&sample)->version = 9;
-    expect_refusal(&sample, "expected trace version 6, found 9");
+    expect_refusal(&sample, "expected trace version 7, found 9");
 }
 
 static void an_overfull_block_is_refused(void **state)

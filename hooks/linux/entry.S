@@ -281,7 +281,7 @@ copied_by_jump\@:                           /* out of its caller's frame; in a c
 copied_timed\@:                             /* it is to be timed: a record, as any other call's */
     cmp     byte ptr [rax + NODE_GAP], 0
     je      slow_entry\@
-    cmp     word ptr [rdx + LINKS_JUMPS], 0 /* which end its record */
+    cmp     byte ptr [rdx + LINKS_JUMPS], 0 /* which end its record */
     jne     slow_entry\@
     mov     rdi, [rip + umbra_thread@gottpoff]
     mov     rdi, fs:[rdi]

@@ -106,6 +106,7 @@ static void put_memory(struct frame_code *code, uint8_t rex, uint8_t opcode, uns
 #define ADD_LOAD     0x03
 #define SUB_LOAD     0x2b
 #define CMP_LOAD     0x3b
+#define GROUP_4      0xfe /* inc, dec of a byte: by `reg` */
 #define GROUP_5      0xff /* inc, dec: by `reg` */
 #define IN_THREAD    0x64 /* prefix: fs */
 #define GROUP_8_BITS 0x83 /* cmp, or: by `reg`, with 8 bits behind it */
@@ -453,11 +454,13 @@ static void land_short(struct frame_code *code, size_t from)
 
 #define JUMP_NOT_EQUAL 0x75
 #define JUMP_EQUAL     0x74
+#define JUMP_NEGATIVE  0x78
 #define JUMP           0xeb
 
-/* Where r11 is not target 0. *unknown: a short jump, where it is none and there is room for it. */
+/* Where r11 is not target 0. unknown: short jumps, where it is none, and there is room for it or
+   another one's. */
 static void put_second(struct frame_code *code, const struct slow_site *slow, uint32_t *counted,
-                       size_t *unknown)
+                       size_t unknown[2])
 {
     unsigned a = slow->scratch.a, b = slow->scratch.b;
     int32_t first = (int32_t)slow->displacement;
@@ -473,7 +476,9 @@ static void put_second(struct frame_code *code, const struct slow_site *slow, ui
     land_short(code, other);
     put_memory(code, WIDE, GROUP_8_BITS, 7, b, first + POINTER_TARGET + 8); /* cmp qword [..], 0 */
     put8(code, 0);
-    *unknown = put_short_jump(code, JUMP_EQUAL);
+    unknown[0] = put_short_jump(code, JUMP_EQUAL);
+    put_memory(code, 0, GROUP_4, 1, b, LINKS_UNKNOWN);
+    unknown[1] = put_short_jump(code, JUMP_NEGATIVE);
     put_or(code, b, bits);
     put_memory(code, WIDE, STORE, b, a, place);
     put_jump_to(code, slow->join);
@@ -483,17 +488,18 @@ static void put_pointer_slow(struct frame_code *code, const struct slow_site *sl
 {
     uint32_t counted = NO_FIELD;
     int32_t first = (int32_t)slow->displacement;
-    size_t over, unknown;
+    size_t over, unknown[2];
 
     land(code, slow->second);
-    put_second(code, slow, &counted, &unknown);
+    put_second(code, slow, &counted, unknown);
     land(code, counted);
     put_memory(code, 0, GROUP_5, 1, slow->scratch.b, first + POINTER_LINK + LINK_SIZE + LINK_WORD);
     over = put_short_jump(code, JUMP);
     land(code, slow->counted);
     put_memory(code, 0, GROUP_5, 1, slow->scratch.b, first + POINTER_LINK + LINK_WORD);
     land_short(code, over);
-    land_short(code, unknown);
+    land_short(code, unknown[0]);
+    land_short(code, unknown[1]);
 }
 
 /* Those of a part follow one another. */
@@ -506,8 +512,8 @@ static void note_slow_site(const struct frame_code *code, const struct slow_site
     if (!last || last->function != slow->part) {
         set->slow = memory_grow(set->slow, set->slow_count, &set->slow_room, sizeof *last);
         last = &set->slow[set->slow_count++];
-        *last = (struct copy){
-            .address = here, .function = slow->part, .first_move = set->move_count};
+        *last =
+            (struct copy){.address = here, .function = slow->part, .first_move = set->move_count};
     }
     copy_set_add_move(set, slow->original - code->functions->items[slow->part].address,
                       here - last->address);

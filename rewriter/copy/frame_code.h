@@ -64,7 +64,12 @@
  *
  * and behind all copies
  *
- *  second: likewise with target 1; what is not known gets a note of who calls
+ *  second: likewise with target 1; what is not known gets a note of who calls:
+ *
+ *          cmp  qword [b + TARGET 1], 0
+ *          je   slow                       there is room for another one
+ *          dec  byte [b + UNKNOWN]
+ *          js   slow                       it may be better known than one of these two
  *
  * A jump that leaves the function is the same, but that its own frame becomes that of the function
  * it leads to: its slot is where the stack pointer is.

@@ -802,12 +802,31 @@ static void test_a_third_target_is_told_who_calls(void **state)
     (void)state;
     links = begin_pointer(&scene, 0);
     before = *links;
+    own_links()->unknown = 1;
     scene.begun.registers[RAX] = SLOW + 8;
     run_again(&scene);
     assert_at_call(&scene, ONLY_R11);
+    assert_int_equal(own_links()->unknown, 0);
     assert_int_equal(machine.registers[R11], SLOW + 8);
     assert_int_equal(*shadow(POINTER - 8), OWN | FRAME_CALLED_OUT);
     assert_int_equal(words.note, POINTER);
+    assert_memory_equal(links, &before, sizeof before);
+    copied_end(&scene.copied);
+}
+
+/* After some, one of them is looked at. */
+static void test_third_targets_take_the_slow_path_at_times(void **state)
+{
+    struct scene scene;
+    struct pointer_links *links, before;
+
+    (void)state;
+    links = begin_pointer(&scene, 0);
+    before = *links;
+    own_links()->unknown = 0;
+    scene.begun.registers[RAX] = SLOW + 8;
+    run_again(&scene);
+    assert_slow(&scene, BY_POINTER, ONLY_R11);
     assert_memory_equal(links, &before, sizeof before);
     copied_end(&scene.copied);
 }
@@ -895,6 +914,7 @@ static void test_a_jump_by_a_pointer(void **state)
     run_until(OUTSIDE);
     assert_kept(&scene, ONLY_R11, 0);
     links->targets[1] = ELSEWHERE;
+    own_links()->unknown = 1;
     *shadow(POINTER) = OWN;
     scene.begun.registers[RSI] = SLOW + 8;
     run_again(&scene);
@@ -1411,6 +1431,7 @@ int main(void)
         cmocka_unit_test(test_a_jump_out_leaves_a_note_at_its_own_slot),
         cmocka_unit_test(test_a_call_by_a_pointer_knows_two_targets),
         cmocka_unit_test(test_a_third_target_is_told_who_calls),
+        cmocka_unit_test(test_third_targets_take_the_slow_path_at_times),
         cmocka_unit_test(test_a_target_for_which_there_is_room_takes_the_slow_path),
         cmocka_unit_test(test_a_call_by_a_pointer_out_of_no_context),
         cmocka_unit_test(test_registers_of_calls_by_pointers),

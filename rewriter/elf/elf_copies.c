@@ -129,9 +129,6 @@ enum flow_doubt elf_copies_doubt(const struct elf_code *elf, const struct elf_im
         if (elf->locks.items[i].address >= function->address &&
             elf->locks.items[i].address < function->end)
             return FLOW_UNMOVABLE;
-    /* The notes lead to the originals. */
-    if (elf_probes_in(&elf->probes, function))
-        return FLOW_PROBE;
     return elf_copy_frames_can(elf, image, function) ? FLOW_CERTAIN : FLOW_FRAMES;
 }
 

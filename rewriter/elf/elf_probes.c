@@ -1,7 +1,7 @@
 #include "rewriter/elf/elf_probes.h"
 
+#include "rewriter/copy/copy_emit.h"
 #include "support/memory.h"
-#include "support/sorted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +17,13 @@ static void add(struct elf_probes *probes, const struct elf_image *image, const 
 {
     const Elf64_Shdr *base = elf_section(image, ".stapsdt.base");
     struct content content;
+    uint64_t moved;
 
     memcpy(&content, bytes, sizeof content);
+    moved = base ? base->sh_addr - content.base : 0;
     probes->items = memory_grow(probes->items, probes->count, &probes->room, sizeof *probes->items);
-    probes->items[probes->count++] = content.pc + (base ? base->sh_addr - content.base : 0);
+    probes->items[probes->count++] = (struct elf_probe){
+        content.pc + moved, (uint64_t)(bytes - image->bytes) + offsetof(struct content, pc), moved};
 }
 
 static uint64_t padded(uint64_t size)
@@ -52,9 +55,9 @@ static void read_notes(struct elf_probes *probes, const struct elf_image *image,
 
 static int by_address(const void *left, const void *right)
 {
-    const uint64_t *a = left, *b = right;
+    const struct elf_probe *a = left, *b = right;
 
-    return *a < *b ? -1 : *a > *b;
+    return a->address < b->address ? -1 : a->address > b->address;
 }
 
 void elf_probes_read(struct elf_probes *probes, const struct elf_image *image)
@@ -73,14 +76,37 @@ void elf_probes_read(struct elf_probes *probes, const struct elf_image *image)
 void elf_probes_note(const struct elf_probes *probes, struct code_map *map)
 {
     for (size_t i = 0; i < probes->count; i++)
-        address_set_add(&map->jumps, probes->items[i]);
+        address_set_add(&map->jumps, probes->items[i].address);
 }
 
-bool elf_probes_in(const struct elf_probes *probes, const struct function *function)
+bool elf_probes_note_moves(struct change_list *changes, const struct elf_probes *probes,
+                           const struct elf_image *image, const struct function_list *functions,
+                           const struct copy_plan *plan, struct failure *failure)
 {
-    size_t next = partition_point(i, probes->count, probes->items[i] < function->address);
+    for (size_t i = 0; i < probes->count; i++) {
+        const struct elf_probe *probe = &probes->items[i];
+        const struct function *function = function_list_owner(functions, probe->address);
 
-    return next < probes->count && probes->items[next] < function->end;
+        if (function && copy_plan_has(plan, (size_t)(function - functions->items)) &&
+            !change_list_add(changes, probe->field, image->bytes + probe->field, sizeof(uint64_t)))
+            return fail(failure, image->path,
+                        "expected its notes of probes in the first 4 GB of the file, found %#llx",
+                        (unsigned long long)probe->field);
+    }
+    return true;
+}
+
+void elf_probes_move(const struct elf_probes *probes, const struct elf_image *image,
+                     const struct function_list *functions, const struct copy_set *copies)
+{
+    for (size_t i = 0; i < probes->count; i++) {
+        const struct elf_probe *probe = &probes->items[i];
+        uint64_t copied = copy_address(copies, functions, probe->address);
+        uint64_t pc = copied - probe->moved;
+
+        if (copied)
+            memcpy(image->bytes + probe->field, &pc, sizeof pc);
+    }
 }
 
 void elf_probes_free(struct elf_probes *probes)

@@ -233,6 +233,8 @@ static bool note_changes(struct elf_layout *layout, const struct elf_writer_sour
 
     if (!elf_changes_collect(changes, source->image, source->plan, failure) ||
         !copies_note(changes, source->copies, source->plan, &file, failure) ||
+        !elf_probes_note_moves(changes, &elf->probes, source->image, &elf->functions,
+                               source->copies, failure) ||
         !import_sites_note(changes, &elf->functions, &elf->code, &elf->map, &file, failure) ||
         !elf_memory_locks_note(changes, &elf->locks, &elf->code, &file, failure))
         return false;
@@ -298,6 +300,7 @@ static bool write_layout(struct elf_layout *layout, const struct elf_writer_sour
     if (source->copies->count) {
         copies_store(writer, source->copies, source->plan, &targets);
         elf_copies_store(layout, source->copies, &elf->functions);
+        elf_probes_move(&elf->probes, layout->image, &elf->functions, &layout->copies);
     }
     import_sites_redirect(&elf->functions, &elf->code, &elf->map, &layout->stubs, moves);
     if (layout->embedding)

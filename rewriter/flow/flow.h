@@ -23,7 +23,6 @@ enum flow_doubt {
                           that cannot be seen (transactions) */
     FLOW_FLAGS,        /* flags are alive where it calls or jumps out, or may be */
     FLOW_STACK,        /* where the return address lies at a call or a jump out is not known */
-    FLOW_PROBE,        /* a debugger may turn on a probe in it, and looks for that in the original */
     FLOW_FRAMES,       /* its unwind information cannot be carried over */
     FLOW_NO_ROOM,      /* no trampoline fits where it is needed */
     FLOW_FAMILY,       /* another part of it is not certain */

@@ -20,7 +20,6 @@ const char *flow_doubt_word(enum flow_doubt doubt)
         [FLOW_UNMOVABLE] = "unmovable",
         [FLOW_FLAGS] = "flags",
         [FLOW_STACK] = "stack",
-        [FLOW_PROBE] = "probe",
         [FLOW_FRAMES] = "frames",
         [FLOW_NO_ROOM] = "no-room",
         [FLOW_FAMILY] = "family",
