@@ -24,6 +24,7 @@
 #define NEAR_JUMP         0xe9
 #define NEAR_FRAMES       4096 /* bytes of stack that are looked through for a caller */
 #define SAVED_R11         80   /* bytes below the stack pointer: linux/sites.S */
+#define LOOK_AFTER        128  /* calls of targets that are not known */
 
 static const uint8_t stub_begins[sizeof(uint64_t)] = {0x48, 0x89, 0x4c, 0x24,
                                                       0xe8, 0x48, 0x8b, 0x0d};
@@ -359,6 +360,55 @@ static unsigned place_of(const struct pointer_links *site, uint64_t target)
     return at;
 }
 
+/* Calls by the link since it was looked at last. Those that lead out of copies gain nothing by it.
+ */
+static uint32_t take_calls(const struct site_call *call, struct trace_link *link)
+{
+    struct trace_node *node;
+    uint32_t calls;
+
+    if (link->callee & FRAME_OUT_BITS)
+        return 0;
+    node = links_node(call->thread, frame_links_in(link->callee));
+    calls = link_calls(link);
+    link_hand_on(link, node);
+    link_arm(link, node);
+    return calls;
+}
+
+static bool gains_by_link(uint64_t target)
+{
+    const struct frame_key *key = key_if_code(target);
+
+    return key && !(key->index & STUB_LEAF) && leads_to(target, key);
+}
+
+/*
+ * Programs call by one pointer what they need to begin with, and then something else all the time.
+ * So after each LOOK_AFTER calls of targets that are not known, the one that is called now takes
+ * the place of the one that was called less than that since. Returns its place, which is free then;
+ * 2: both are called more.
+ */
+static unsigned yield_place(const struct site_call *call, struct trace_links *with,
+                            struct pointer_links *site)
+{
+    uint32_t calls[2];
+    unsigned less;
+
+    with->unknown = LOOK_AFTER - 1;
+    for (unsigned i = 0; i < 2; i++)
+        calls[i] = take_calls(call, &site->links[i]);
+    less = calls[1] < calls[0];
+    if (calls[less] >= LOOK_AFTER || !gains_by_link(call->pointee))
+        return 2;
+    __atomic_store_n(&site->targets[less], 0, __ATOMIC_RELEASE);
+    if (!(site->links[less].callee & FRAME_OUT_BITS))
+        link_hand_on(&site->links[less],
+                     links_node(call->thread, frame_links_in(site->links[less].callee)));
+    site->links[less] = (struct trace_link){0};
+    return less;
+}
+
 /* The link is of a function of an image that is gone: another one lies in its place. */
 static bool is_replaced(const struct site_call *call, const struct trace_link *link)
 {
@@ -372,14 +422,17 @@ static bool is_replaced(const struct site_call *call, const struct trace_link *l
 
 static struct destination point_call(struct site_call *call, struct trace_links *from)
 {
+    struct trace_links *with = links_with(call->thread, from, call->site->link);
     struct pointer_links *site =
-        (struct pointer_links *)links_at(call->thread, from, call->site->link);
+        with ? (struct pointer_links *)&with->links[call->site->link - with->first] : 0;
     unsigned at = site ? place_of(site, call->pointee) : 2;
     struct destination destination = note_call(call, from);
     struct trace_link *link;
     struct trace_node *node = 0;
     bool is_new;
 
+    if (site && at == 2)
+        at = yield_place(call, with, site);
     if (at == 2)
         return destination;
     link = &site->links[at];
