@@ -6,6 +6,7 @@
 #include "hooks/frames.h"
 #include "hooks/guard.h"
 #include "hooks/invocation.h"
+#include "hooks/lasting.h"
 #include "hooks/links.h"
 #include "hooks/live_calls.h"
 #include "hooks/memory.h"
@@ -321,6 +322,12 @@ static const struct frame_key *key_if_code(uint64_t address)
     return memcmp(&code, stub_begins, sizeof code) == 0 ? key_at(address) : 0;
 }
 
+/* What the site calls can be gone to at once: it is there as long as the site is. */
+static bool outlasts(const struct site_call *call, uint64_t target)
+{
+    return is_in(frame_image(call->self), target) || lasting_image_has(target);
+}
+
 /* A link for a target that is new to a site: its context, or, of what is not copied, null with
    link->callee set. Of what is not to be known yet, that is 0. */
 static struct trace_node *meet(const struct site_call *call, struct trace_links *from,
@@ -336,7 +343,9 @@ static struct trace_node *meet(const struct site_call *call, struct trace_links 
         key = 0;
     if (!key && is_same && !code_is_entry(own, call->pointee)) /* it may be what binds a name */
         return 0;
-    if (!key || (key->index & STUB_LEAF && !is_same)) {
+    if (key && !frame_image(key)->first_function) /* nobody has entered its image yet */
+        return 0;
+    if (!key || (key->index & STUB_LEAF && !outlasts(call, call->pointee))) {
         link->callee = out_of(call, from);
         link->word = INT32_MIN;
         return 0;
@@ -456,7 +465,7 @@ static struct destination point_call(struct site_call *call, struct trace_links 
     }
     if (is_new && link->callee) {
         site->go[at] =
-            node && is_in(frame_image(call->self), call->pointee) ? call->callee : call->pointee;
+            node && outlasts(call, call->pointee) ? call->callee : call->pointee;
         __atomic_store_n(&site->targets[at], call->pointee, __ATOMIC_RELEASE);
     }
     return destination;

@@ -25,7 +25,7 @@
  * that is negative, the call takes the slow path, which looks whether the target that is called now should be
  * one that is known, in place of the one that is called less.
  *
- * go is the target itself, or, in the same image, its copy. Of a target that is not copied the link
+ * go is the target itself, or, in the same image or one that cannot be unloaded, its copy. Of a target that is not copied the link
  * counts nothing: it leads to the caller's own context, as a call out of a copy.
  *
  * Where a call takes the slow path, `call [on_site]` stands with this behind it:

@@ -10,6 +10,7 @@
 #include "hooks/linux/locked_memory.h"
 #include "hooks/linux/maps.h"
 #include "hooks/linux/trust.h"
+#include "hooks/lasting.h"
 #include "hooks/memory.h"
 #include "hooks/resolver.h"
 #include "thunkstash/linux/linux_pages.h"
@@ -55,10 +56,11 @@ static void *map_thunks(void)
     return pages_map_file(own.path, own.offset, BLOCK_CODE_SIZE);
 }
 
-static void find_v8(void)
+static void look_at_images(void)
 {
     struct guard guard = guard_take();
 
+    lasting_images_find();
     if (resolver_set())
         generated_is_resolved();
     guard_release(guard);
@@ -85,7 +87,7 @@ bool agent_begin_in(char *const *environment)
     if (!guard_prepare())
         return false;
     if (agent_life_begin(environment, umbra_stash, map_thunks()))
-        find_v8();
+        look_at_images();
     else if (required && text_equal(required, "1"))
         refuse(AGENT_LIFE_REFUSAL);
     __atomic_store_n(&umbra_ready, 1, __ATOMIC_RELEASE);
