@@ -50,22 +50,4 @@ void sampler_stop(void);
 /* Likewise, and the service sends no signal any more: the program wants to handle them itself. */
 void sampler_give_up(void);
 
-/* Whether the process has the signal's handler. */
-bool sampler_has_signal(void);
-
-/* Bytes of an alternate stack that the handler has room on: what the kernel puts there has up to 3.4 KiB. */
-#define SAMPLER_STACK 6144
-
-/* Whether the thread takes samples, or waits until it can. */
-bool sampler_may_wait(const struct thread *thread);
-
-/* The calling thread, which is about to make that impossible, takes no samples, and none is under way. */
-void sampler_pause(struct thread *thread);
-/* It is about to let the signal through again. */
-void sampler_resume(struct thread *thread);
-/* Whatever hindered it may be gone: its next slow paths look. */
-void sampler_look_again(struct thread *thread);
-/* It takes none any more, and nobody finds one that is pending. */
-void sampler_leave(struct thread *thread);
-
 #endif

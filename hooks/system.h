@@ -38,6 +38,9 @@ struct stack_bounds system_own_stack(uint64_t pointer);
 /* How many bytes of addresses the process may have; UINT64_MAX: there is no limit. */
 uint64_t system_address_limit(void);
 
+/* Does a debugger or tracer see what signals the process gets? */
+bool system_is_traced(void);
+
 /* Does the calling thread, whose stack pointer this is, run on its alternate signal stack? */
 bool system_on_signal_stack(uint64_t pointer);
 

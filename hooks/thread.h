@@ -100,9 +100,11 @@ struct thread {
         uint64_t faults;    /* of pages, so far */
         uint32_t has_perf;
         uint32_t lone_ticks; /* of the timer, since perf's last signal */
+        uint32_t is_held;    /* the timer stands (hooks/linux/sampler_hold.h) */
+        uint64_t left;       /* while it does: of its period */
     } samples;
-    uint32_t sampler_waits; /* how many slow paths it took with the signal blocked; 0: it does not
-                               wait for the signal */
+    uint32_t sampler_waits; /* how many slow paths it took while it could not have the signal; 0: it
+                               does not wait for it */
     struct thread *next; /* all threads of the process, the ended ones too until they are reused */
 };
 

@@ -226,7 +226,8 @@ struct trace_header {
  *
  *      agent      NONE ---> WANTED       it handles the signal
  *      service    WANTED ---> SENT       from here on; where it may not, it stays WANTED
- *      agent      any ---> UNWANTED      the program wants the signal; if they were SENT, waits for
+ *      agent      NONE, WANTED -> OVER   the program wants the signal, or blocks it
+ *      agent      SENT ---> UNWANTED     likewise, and it waits for
  *      service    UNWANTED ---> OVER     no more are sent
  *      service    SENT ---> OVER         likewise: it leaves the process
  */

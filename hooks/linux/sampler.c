@@ -1,6 +1,5 @@
 #include "hooks/sampler.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <time.h>
 #include <ucontext.h>
@@ -9,10 +8,12 @@
 #include "hooks/executed.h"
 #include "hooks/guard.h"
 #include "hooks/hooks_code.h"
+#include "hooks/linux/sampler_hold.h"
 #include "hooks/linux/sampler_time.h"
 #include "hooks/memory.h"
 #include "hooks/session.h"
 #include "hooks/slow_paths.h"
+#include "hooks/system.h"
 #include "thunkstash/linux/syscalls.h"
 
 #define SIGNAL      SIGURG
@@ -26,8 +27,8 @@
     (1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGFPE - 1) | 1ull << (SIGILL - 1) |  \
      1ull << (SIGTRAP - 1) | 1ull << (SIGSYS - 1))
 
-#define STATUS_SIZE     512 /* what stands in front of TracerPid has less */
-#define LONGEST_WAIT_MS 200 /* for the service, which looks every 16 ms at least */
+#define LEAST_STACK     6144 /* of an alternate one: what the kernel puts there has up to 3.4 KiB */
+#define LONGEST_WAIT_MS 200  /* for the service, which looks every 16 ms at least */
 
 /* As the kernel has them. */
 struct kernel_action {
@@ -41,7 +42,9 @@ extern void umbra_signal_return(void) __attribute__((visibility("hidden")));
 
 static uint64_t period_ns;
 static bool is_stopped;
-static long owner; /* the process that the timers are of */
+static long owner;         /* the process that the timers are of */
+static uint32_t looked_at; /* session for which is_traced was found out */
+static bool is_traced;
 
 /* Of what the thread has done since the last sample. */
 static void count(struct thread *thread, uint64_t ticks, uint64_t instruction, uint64_t pointer)
@@ -112,8 +115,17 @@ static bool take_signal(void)
     return !syscall_failed(SYSCALL4(rt_sigaction, SIGNAL, &own, 0, SET_SIZE));
 }
 
+bool sampler_handles_signal(void)
+{
+    struct kernel_action action = {0};
+
+    return session.is_sampled &&
+           !syscall_failed(SYSCALL4(rt_sigaction, SIGNAL, 0, &action, SET_SIZE)) &&
+           action.handler == on_signal;
+}
+
 /* A thread that has it blocked would get one signal at last, at another time. */
-static bool is_blocked(void)
+bool sampler_is_blocked(void)
 {
     uint64_t blocked = 0;
 
@@ -121,13 +133,17 @@ static bool is_blocked(void)
            blocked >> (SIGNAL - 1) & 1;
 }
 
+bool sampler_is_small_stack(const stack_t *stack)
+{
+    return !(stack->ss_flags & SS_DISABLE) && stack->ss_size < LEAST_STACK;
+}
+
 /* The thread's alternate stack would be run over. */
 static bool has_small_stack(void)
 {
     stack_t stack = {0};
 
-    return syscall_failed(SYSCALL2(sigaltstack, 0, &stack)) ||
-           (!(stack.ss_flags & SS_DISABLE) && stack.ss_size < SAMPLER_STACK);
+    return syscall_failed(SYSCALL2(sigaltstack, 0, &stack)) || sampler_is_small_stack(&stack);
 }
 
 static bool start_timer(struct thread *thread)
@@ -136,11 +152,10 @@ static bool start_timer(struct thread *thread)
                              .sigev_signo = SIGNAL,
                              .sigev_value.sival_ptr = (void *)OURS};
     struct itimerspec each = {{0, (long)period_ns}, {0, (long)period_ns}};
-    int timer = thread->sampler - 1;
+    int timer;
 
     event._sigev_un._tid = (int)thread->tid;
-    if (!thread->sampler &&
-        syscall_failed(SYSCALL3(timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &timer)))
+    if (syscall_failed(SYSCALL3(timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &timer)))
         return false;
     thread->sampler = timer + 1;
     return !syscall_failed(SYSCALL4(timer_settime, timer, 0, &each, 0));
@@ -152,25 +167,75 @@ void sampler_end(struct thread *thread)
         SYSCALL1(timer_delete, thread->sampler - 1);
     thread->sampler = 0;
     thread->sampler_waits = 0;
+    thread->samples.is_held = 0;
 }
 
-static bool signals_are(uint32_t state)
+static uint32_t signals_state(void)
 {
-    return __atomic_load_n(&session.header->signals, __ATOMIC_ACQUIRE) == state;
+    return __atomic_load_n(&session.header->signals, __ATOMIC_ACQUIRE);
 }
 
-/* Returns whether they were sent so far. */
-static bool refuse_signals(void)
+/* From the service, for the whole process. */
+static void refuse_signals(void)
 {
-    return session.state == SESSION_RUNNING && !guard_forked() &&
-           __atomic_exchange_n(&session.header->signals, TRACE_SIGNALS_UNWANTED,
-                               __ATOMIC_ACQ_REL) == TRACE_SIGNALS_SENT;
+    uint32_t state;
+
+    if (session.state != SESSION_RUNNING || guard_forked())
+        return;
+    state = signals_state();
+    while (state < TRACE_SIGNALS_UNWANTED &&
+           !__atomic_compare_exchange_n(&session.header->signals, &state,
+                                        state == TRACE_SIGNALS_SENT ? TRACE_SIGNALS_UNWANTED
+                                                                    : TRACE_SIGNALS_OVER,
+                                        false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        ;
+}
+
+/* Likewise, and returns when no more are sent. */
+static void wait_for_last_signal(void)
+{
+    const struct timespec wait = {0, 1000000};
+
+    refuse_signals();
+    if (session.state == SESSION_RUNNING && !guard_forked())
+        for (int i = 0; i < LONGEST_WAIT_MS && signals_state() == TRACE_SIGNALS_UNWANTED; i++)
+            SYSCALL2(nanosleep, &wait, 0);
+}
+
+/* Of the signals that are pending and blocked, the program's own, which are pending no more, nor
+   are ours. Returns how many: the thread may have one, and the process. */
+static int take_pending(siginfo_t programs[2])
+{
+    const struct timespec at_once = {0, 0};
+    uint64_t pending = 0, set = 1ull << (SIGNAL - 1);
+    int found = 0;
+
+    if (syscall_failed(SYSCALL2(rt_sigpending, &pending, SET_SIZE)) || !(pending & set))
+        return 0;
+    while (found < 2 &&
+           !syscall_failed(SYSCALL4(rt_sigtimedwait, &set, &programs[found], &at_once, SET_SIZE)))
+        found += !is_ours(&programs[found]);
+    return found;
+}
+
+/* Sent by pthread_kill, it is the thread's, and else the process's. */
+static void put_back(const siginfo_t *programs, int count)
+{
+    long tid = SYSCALL0(gettid);
+
+    for (int i = 0; i < count; i++)
+        if (programs[i].si_code == SI_TKILL)
+            SYSCALL4(rt_tgsigqueueinfo, SYSCALL0(getpid), tid, SIGNAL, &programs[i]);
+        else
+            SYSCALL3(rt_sigqueueinfo, tid, SIGNAL, &programs[i]);
 }
 
 /* Nor is any such signal left: the kernel drops those of a number that is not handled. */
 void sampler_stop(void)
 {
-    struct kernel_action none = {.handler = (void *)SIG_DFL}, old = {0};
+    struct kernel_action none = {.handler = (void *)SIG_DFL};
+    siginfo_t programs[2];
+    int count;
 
     if (!session.is_sampled || is_stopped)
         return;
@@ -179,32 +244,65 @@ void sampler_stop(void)
         refuse_signals();
         threads_each(sampler_end);
     }
-    if (!syscall_failed(SYSCALL4(rt_sigaction, SIGNAL, 0, &old, SET_SIZE)) &&
-        old.handler == on_signal)
-        SYSCALL4(rt_sigaction, SIGNAL, &none, 0, SET_SIZE);
-}
-
-/* From here on, none is under way, either: it would have come by now. */
-static void do_without_perf(void)
-{
-    const struct timespec wait = {0, 1000000};
-
-    if (refuse_signals())
-        for (int i = 0; i < LONGEST_WAIT_MS && signals_are(TRACE_SIGNALS_UNWANTED); i++)
-            SYSCALL2(nanosleep, &wait, 0);
-}
-
-/* Not of a child that shares memory with the process (vfork). */
-static bool is_sampling(void)
-{
-    return session.is_sampled && !is_stopped && owner && owner == SYSCALL0(getpid);
+    if (!sampler_handles_signal())
+        return;
+    count = take_pending(programs);
+    SYSCALL4(rt_sigaction, SIGNAL, &none, 0, SET_SIZE);
+    put_back(programs, count);
 }
 
 void sampler_give_up(void)
 {
-    if (is_sampling())
-        do_without_perf();
+    if (session.is_sampled && !is_stopped && owner == SYSCALL0(getpid))
+        wait_for_last_signal();
     sampler_stop();
+}
+
+struct thread *sampler_thread(void)
+{
+    struct thread *thread = session.is_sampled && !is_stopped ? thread_current() : 0;
+
+    return thread && thread->sampler && thread->begun == session.number && !guard_forked() &&
+                   owner == SYSCALL0(getpid)
+               ? thread
+               : 0;
+}
+
+void sampler_hold(struct thread *thread)
+{
+    const struct itimerspec never = {{0, 0}, {0, 0}};
+    struct itimerspec left = {{0, 0}, {0, 0}};
+    siginfo_t programs[2];
+
+    wait_for_last_signal();
+    if (!thread->samples.is_held) {
+        SYSCALL4(timer_settime, thread->sampler - 1, 0, &never, &left);
+        thread->samples.left =
+            (uint64_t)left.it_value.tv_sec * 1000000000 + (uint64_t)left.it_value.tv_nsec;
+        thread->samples.is_held = 1;
+        thread->sampler_waits = 1;
+    }
+    put_back(programs, take_pending(programs));
+}
+
+/* is_due: the next signal is, at once. Else after what is left of the period. */
+static void go_on(struct thread *thread, bool is_due)
+{
+    uint64_t left = thread->samples.left ? thread->samples.left : 1;
+    struct itimerspec next = {{0, (long)period_ns},
+                              {(long)(left / 1000000000), (long)(left % 1000000000)}};
+
+    if (is_due) /* by a time that is over */
+        next.it_value = (struct timespec){0, 1};
+    thread->sampler_waits = 0;
+    thread->samples.is_held = 0;
+    SYSCALL4(timer_settime, thread->sampler - 1, is_due ? TIMER_ABSTIME : 0, &next, 0);
+}
+
+void sampler_release(struct thread *thread)
+{
+    if (!has_small_stack())
+        go_on(thread, sampler_time_is_late(thread, period_ns));
 }
 
 static uint64_t *willing_word(const struct thread *thread)
@@ -212,133 +310,46 @@ static uint64_t *willing_word(const struct thread *thread)
     return &session.header->willing[thread->tid / 64 % TRACE_WILLING_WORDS];
 }
 
-static uint64_t willing_bit(const struct thread *thread)
-{
-    return 1ull << thread->tid % 64;
-}
-
 /* For this thread; for the process, unless it was said before. */
 static void want_signals(const struct thread *thread)
 {
     uint32_t none = TRACE_SIGNALS_NONE;
 
-    __atomic_fetch_or(willing_word(thread), willing_bit(thread), __ATOMIC_RELAXED);
+    __atomic_fetch_or(willing_word(thread), 1ull << thread->tid % 64, __ATOMIC_RELAXED);
     __atomic_compare_exchange_n(&session.header->signals, &none, TRACE_SIGNALS_WANTED, false,
                                 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/* Whoever traces the process would see it stop at each signal. */
-static bool is_traced(void)
+/* A tracer would see each signal. */
+static bool has_tracer(void)
 {
-    static const char key[] = "\nTracerPid:\t";
-    char status[STATUS_SIZE] = "";
-    long file = SYSCALL4(openat, AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC, 0);
-
-    if (syscall_failed(file))
-        return false;
-    SYSCALL3(read, file, status, sizeof status - 1);
-    SYSCALL1(close, file);
-    for (const char *at = status; *at; at++)
-        if (!memcmp(at, key, sizeof key - 1))
-            return at[sizeof key - 1] != '0';
-    return false;
-}
-
-/* Once in each process. */
-static void begin_process(void)
-{
-    owner = SYSCALL0(getpid);
-    period_ns = 1000000000u / session.header->sampling_hz;
-    is_stopped |= is_traced();
-}
-
-/* Nothing hinders the thread. */
-static void begin(struct thread *thread)
-{
-    thread->sampler_waits = 0;
-    if (owner != SYSCALL0(getpid))
-        begin_process();
-    if (is_stopped || !take_signal())
-        return;
-    sampler_time_begin(thread);
-    if (start_timer(thread))
-        thread->entry->is_sampled |= TRACE_SAMPLED_BY_TIMER;
-    want_signals(thread);
+    if (looked_at != session.number) {
+        is_traced = system_is_traced();
+        looked_at = session.number;
+    }
+    return is_traced;
 }
 
 void sampler_begin(struct thread *thread)
 {
-    if (!session.is_sampled || is_stopped || !session.header->sampling_hz)
+    if (!session.is_sampled || is_stopped || !session.header->sampling_hz || has_tracer())
         return;
-    if (is_blocked() || has_small_stack())
+    if (sampler_is_blocked() || has_small_stack()) {
         thread->sampler_waits += !thread->sampler_waits;
-    else
-        begin(thread);
-}
-
-bool sampler_has_signal(void)
-{
-    struct kernel_action now = {0};
-
-    return session.is_sampled && !is_stopped &&
-           !syscall_failed(SYSCALL4(rt_sigaction, SIGNAL, 0, &now, SET_SIZE)) &&
-           now.handler == on_signal;
-}
-
-bool sampler_may_wait(const struct thread *thread)
-{
-    return thread->sampler || thread->sampler_waits;
-}
-
-void sampler_pause(struct thread *thread)
-{
-    const struct itimerspec never = {{0, 0}, {0, 0}};
-
-    if (!thread->sampler || thread->sampler_waits || !is_sampling())
         return;
-    SYSCALL4(timer_settime, thread->sampler - 1, 0, &never, 0);
-    if (__atomic_fetch_and(willing_word(thread), ~willing_bit(thread), __ATOMIC_RELAXED) &
-        willing_bit(thread))
-        do_without_perf();
-    thread->sampler_waits = 1;
-}
-
-void sampler_resume(struct thread *thread)
-{
-    if (thread->sampler_waits && session.is_sampled && !is_stopped && !guard_forked() &&
-        (!owner || owner == SYSCALL0(getpid)) && !has_small_stack())
-        begin(thread);
-}
-
-void sampler_look_again(struct thread *thread)
-{
-    if (thread->sampler_waits)
-        thread->sampler_waits = 1;
-}
-
-/* In a handler that was entered with the signal blocked, perf's and the timer's may be pending.
-   Another's is sent again. */
-static void take_pending(const struct thread *thread)
-{
-    const uint64_t set = 1ull << (SIGNAL - 1);
-    const struct timespec no_time = {0, 0};
-    siginfo_t info;
-
-    for (int i = 0; i < 3; i++) {
-        if (SYSCALL4(rt_sigtimedwait, &set, &info, &no_time, SET_SIZE) != SIGNAL)
-            return;
-        if (!is_ours(&info)) {
-            SYSCALL4(rt_tgsigqueueinfo, owner, thread->tid, SIGNAL, &info);
-            return;
-        }
     }
-}
-
-void sampler_leave(struct thread *thread)
-{
-    if (!thread->sampler || thread->sampler_waits || !is_sampling())
+    if (thread->sampler) {
+        go_on(thread, false);
         return;
-    sampler_pause(thread);
-    sampler_end(thread);
-    take_pending(thread);
+    }
+    thread->sampler_waits = 0;
+    period_ns = 1000000000u / session.header->sampling_hz;
+    owner = SYSCALL0(getpid);
+    if (!take_signal())
+        return;
+    sampler_time_begin(thread);
+    if (!start_timer(thread))
+        return;
+    thread->entry->is_sampled |= TRACE_SAMPLED_BY_TIMER;
+    want_signals(thread);
 }

@@ -1,88 +1,129 @@
-#include "hooks/linux/sampler_calls.h"
-
+/* What the agent does before the C library's functions of sampler_calls.S, which it leaves the
+   arguments of. What may not be readable is left to the kernel to complain about. */
+#include <setjmp.h>
 #include <signal.h>
-#include <stddef.h>
 
-#include "hooks/memory.h"
+#include "hooks/linux/sampler_hold.h"
 #include "hooks/sampler.h"
-#include "hooks/thread_slot.h"
 #include "thunkstash/linux/linux_pages.h"
 
-/* What the program hands over may be no memory: then the system call says so. */
-static bool holds_signal(uint64_t set)
-{
-    uint64_t signals = 0;
+#define SIGNAL SIGURG
+#define BIT    (1ull << (SIGNAL - 1))
 
-    return set && pages_read_own(set, &signals) && signals >> (SIGURG - 1) & 1;
+#define CALLED_BY_ASSEMBLY __attribute__((visibility("hidden")))
+
+CALLED_BY_ASSEMBLY bool umbra_is_sampler_action(void);
+CALLED_BY_ASSEMBLY void umbra_before_altstack(uint64_t stack);
+CALLED_BY_ASSEMBLY void umbra_after_altstack(void);
+CALLED_BY_ASSEMBLY void umbra_before_jump(const struct __jmp_buf_tag *to);
+CALLED_BY_ASSEMBLY void umbra_before_sigstack(uint64_t stack);
+CALLED_BY_ASSEMBLY void umbra_before_mask(int how, const uint64_t *set);
+CALLED_BY_ASSEMBLY void umbra_before_sigsetmask(int set);
+CALLED_BY_ASSEMBLY void umbra_before_sigrelse(int number);
+CALLED_BY_ASSEMBLY void umbra_before_look(void);
+CALLED_BY_ASSEMBLY void umbra_before_wait(uint64_t set);
+CALLED_BY_ASSEMBLY void umbra_before_signalfd(int file, uint64_t set);
+
+static bool has_signal(uint64_t set)
+{
+    uint64_t signals;
+
+    return pages_read_own(set, &signals) && signals & BIT;
 }
 
-void umbra_before_handler(void)
+bool umbra_is_sampler_action(void)
 {
-    sampler_give_up();
+    return sampler_handles_signal();
 }
 
-bool umbra_before_sigaction(uint64_t number, uint64_t action, uint64_t old)
+void umbra_before_altstack(uint64_t address)
 {
-    uint64_t word;
+    struct thread *thread = sampler_thread();
+    uint64_t words[3]; /* of a stack_t */
+    stack_t stack;
 
-    (void)number;
-    if (action) {
-        sampler_give_up();
-        return false;
-    }
-    if (!old || !sampler_has_signal() || !pages_read_own(old, &word))
-        return false;
-    memset((void *)old, 0, sizeof(struct sigaction)); /* SIG_DFL, nothing masked, no flags */
-    return true;
-}
-
-void umbra_before_mask(uint64_t how, uint64_t set)
-{
-    struct thread *thread = thread_current();
-    bool is_held;
-
-    if (!set || !thread || !sampler_may_wait(thread))
+    if (!thread)
         return;
-    is_held = holds_signal(set);
-    if (how == SIG_UNBLOCK ? is_held : how == SIG_SETMASK && !is_held)
-        sampler_resume(thread);
-    else if (is_held)
-        sampler_pause(thread);
+    for (uint32_t i = 0; i < 3; i++)
+        if (!pages_read_own(address + 8 * i, &words[i]))
+            return;
+    stack = (stack_t){.ss_flags = (int)words[1], .ss_size = words[2]};
+    if (sampler_is_small_stack(&stack))
+        sampler_hold(thread);
 }
 
-void umbra_before_wait(uint64_t set)
+void umbra_after_altstack(void)
 {
     struct thread *thread = thread_current();
 
-    if (thread && holds_signal(set))
-        sampler_leave(thread);
+    if (thread && thread->samples.is_held && sampler_thread())
+        sampler_begin(thread);
 }
 
-void umbra_before_pending(void)
+/* It does not say how large the stack is. */
+void umbra_before_sigstack(uint64_t address)
 {
-    struct thread *thread = thread_current();
+    struct thread *thread = address ? sampler_thread() : 0;
 
     if (thread)
-        sampler_leave(thread);
+        sampler_hold(thread);
 }
 
-void umbra_before_signalfd(uint64_t file, uint64_t set)
-{
-    (void)file;
-    if (holds_signal(set))
-        sampler_give_up();
-}
-
-void umbra_before_stack(uint64_t stack)
+static void before_unblock(void)
 {
     struct thread *thread = thread_current();
-    uint64_t flags = 0, size = 0;
 
-    if (!stack || !thread || !pages_read_own(stack + offsetof(stack_t, ss_flags), &flags) ||
-        !pages_read_own(stack + offsetof(stack_t, ss_size), &size))
-        return;
-    if (!((uint32_t)flags & SS_DISABLE) && size < SAMPLER_STACK)
-        sampler_pause(thread);
-    else
-        sampler_look_again(thread);
+    if (thread && thread->samples.is_held && sampler_thread())
+        sampler_release(thread);
+}
+
+void umbra_before_mask(int how, const uint64_t *set)
+{
+    if (how == (*set & BIT ? SIG_UNBLOCK : SIG_SETMASK))
+        before_unblock();
+}
+
+void umbra_before_sigsetmask(int set)
+{
+    if (!((uint32_t)set & BIT))
+        before_unblock();
+}
+
+void umbra_before_sigrelse(int number)
+{
+    if (number == SIGNAL)
+        before_unblock();
+}
+
+void umbra_before_jump(const struct __jmp_buf_tag *to)
+{
+    if (!(*(const uint64_t *)&to->__saved_mask & BIT))
+        before_unblock();
+}
+
+/* The thread looks at what is pending, lets it in for as long as a call takes, or takes it along to
+   another program. */
+void umbra_before_look(void)
+{
+    struct thread *thread = sampler_thread();
+
+    if (thread && !thread->samples.is_held && sampler_is_blocked())
+        sampler_hold(thread);
+}
+
+/* sigwait takes a signal that is not blocked as well. */
+void umbra_before_wait(uint64_t set)
+{
+    struct thread *thread = sampler_thread();
+
+    if (thread && !thread->samples.is_held && has_signal(set))
+        sampler_hold(thread);
+}
+
+/* Any thread may read from it, without a call that is watched. */
+void umbra_before_signalfd(int file, uint64_t set)
+{
+    (void)file;
+    if (sampler_thread() && has_signal(set))
+        sampler_give_up();
 }

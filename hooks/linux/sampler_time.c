@@ -6,10 +6,11 @@
 #include "hooks/session.h"
 #include "thunkstash/linux/syscalls.h"
 
-#define MOST_LONE_TICKS 8    /* of the timer in user mode, without a signal of perf's */
-#define FAULT_NS        1000 /* that one takes, or so */
-#define MANY_FAULTS     64   /* since the signal before: the timer's is of one */
-#define MOST_OWED       8    /* times what a signal of the timer's stands for */
+#define MOST_LONE_TICKS 8        /* of the timer in user mode, without a signal of perf's */
+#define FAULT_NS        1000     /* that one takes, or so */
+#define MANY_FAULTS     64       /* since the signal before: the timer's is of one */
+#define LATE_NS         20000000 /* more than signals of the timer lie apart */
+#define MOST_OWED       8        /* times what a signal of the timer's stands for */
 
 /* The calling thread's; 0: it is not to be read. */
 static uint64_t processor_time(void)
@@ -29,6 +30,11 @@ static uint64_t unseen(struct thread *thread, uint64_t otherwise)
     if (!now || !thread->samples.seen)
         return otherwise;
     return now > thread->samples.seen ? now - thread->samples.seen : 0;
+}
+
+bool sampler_time_is_late(struct thread *thread, uint64_t period_ns)
+{
+    return unseen(thread, 0) > period_ns + LATE_NS;
 }
 
 static void see(struct thread *thread, uint64_t ns)

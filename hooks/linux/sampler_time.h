@@ -19,6 +19,10 @@ uint64_t sampler_time_of_perf(struct thread *thread, uint64_t period_ns);
 uint64_t sampler_time_of_timer(struct thread *thread, uint64_t period_ns, uint64_t periods,
                                bool is_call);
 
+/* Whether much more time than a period is unaccounted for, because the thread's samples were held: then
+   it belongs to who lets them go on. */
+bool sampler_time_is_late(struct thread *thread, uint64_t period_ns);
+
 /* What is owed is nobody's any more: returns it. */
 uint64_t sampler_time_take_owed(struct thread *thread);
 

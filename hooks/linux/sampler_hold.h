@@ -1,0 +1,43 @@
+/*
+ * A thread whose samples are held gets no signal of the sampler's, and none is pending. So a program that
+ * has blocked the signal, and looks at what is pending or lets it in while it waits, finds what it would
+ * find without samples:
+ *
+ *      sigprocmask(SIG_BLOCK, …)     the thread goes on: a signal of ours may become pending, and comes in
+ *                                    as it is unblocked
+ *      ppoll, sigwait, execve, …     hold: the timer is stopped, what is pending of ours is dropped;
+ *              |                     perf's signals end for the whole process, at its first hold
+ *      sigprocmask(SIG_SETMASK, …)   release: what was left of the period begins
+ *
+ * Likewise while an alternate stack is too small for it. sampler_calls.c says which calls of the C library's
+ * lead here. Where a thread unblocks the signal in another way, as it does that returns from a handler in
+ * which it was held, or with a system call of its own, one of its next slow paths finds that
+ * (thread_take_samples).
+ */
+#ifndef UMBRA_HOOKS_LINUX_SAMPLER_HOLD_H
+#define UMBRA_HOOKS_LINUX_SAMPLER_HOLD_H
+
+#include <signal.h>
+
+#include "hooks/thread.h"
+
+/* The calling thread, if it is sampled or held. Null in a child of vfork, which shares its memory, and in
+   one of fork that has not begun a session of its own. */
+struct thread *sampler_thread(void);
+
+/* Of that thread. If it is held already, drops what is pending. */
+void sampler_hold(struct thread *thread);
+
+/* Of one that is held and about to unblock the signal. */
+void sampler_release(struct thread *thread);
+
+/* Whether the calling thread blocks the signal. */
+bool sampler_is_blocked(void);
+
+/* Whether the handler would run over this alternate stack. */
+bool sampler_is_small_stack(const stack_t *stack);
+
+/* Whether the process has the sampler's handler, which the program does not know of. */
+bool sampler_handles_signal(void);
+
+#endif

@@ -1,0 +1,60 @@
+#!/bin/bash
+# A program that looks at its signals closely finds none of the sampler's: pending, as an interruption, as a
+# stop that a tracer sees, as a handler, on an alternate stack.
+# alone: what it times would wait for the others
+. "$(dirname "$0")/lib.sh"
+
+build signal_sight signal_sight.c
+cp "$BUILD/service/call_trace_service" "$AGENT" .
+cases=(stacks waits descriptors late_handler questions handlers masks in_handlers times threads traced children
+    executes interrupted_calls)
+
+# sampled SOURCE ARGUMENT…
+sampled()
+{
+    rm -rf traces
+    run instrumented "$BUILD/service/call_trace_service" start --timing=samples --samples="$1" \
+        --trace-dir="$work/traces" -- ./signal_sight "${@:2}"
+}
+
+# sampled_for FUNCTION MS: that it was
+sampled_for()
+{
+    grinder --mode=profile --merge --output-format=tsv --output-file=- traces/*.bin >functions
+    near "$1, $how, $source" "$(cell total_ns "$1")" $(($2 * 1000000)) 20 30
+}
+
+for case in "${cases[@]}"; do
+    run native ./signal_sight "$case"
+    equal "status of $case" "$(<native.status)" 0
+    cp native.stdout "native.$case.stdout"
+done
+
+for how in prologue copy; do
+    instrumented signal_sight --how=$how
+    sources=(timer)
+    sampled 5000 computes
+    equal 'status of a probe' "$(<instrumented.status)" 0
+    if grep -q 'sampled by their timers' instrumented.stderr; then
+        echo "skipped: perf: $(<instrumented.stderr)"
+    else
+        sources+=(5000)
+    fi
+    for source in "${sources[@]}"; do
+        for case in ${ONLY:-"${cases[@]}"}; do
+            sampled "$source" "$case"
+            cp "native.$case.stdout" native.stdout
+            echo 0 >native.status
+            compare_runs "$case, $how, $source"
+            balanced
+            case $case in
+                stacks) sampled_for compute 660 ;;
+                times)
+                    sampled_for blocked 100
+                    sampled_for by_turns 400
+                    sampled_for jumps 405
+                    ;;
+            esac
+        done
+    done
+done
