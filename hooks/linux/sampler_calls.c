@@ -1,6 +1,5 @@
-/* What the agent does before the C library's functions of sampler_calls.S, which it leaves the
-   arguments of. What may not be readable is left to the kernel to complain about. */
-#include <setjmp.h>
+#include "hooks/linux/sampler_calls.h"
+
 #include <signal.h>
 
 #include "hooks/linux/sampler_hold.h"
@@ -9,20 +8,6 @@
 
 #define SIGNAL SIGURG
 #define BIT    (1ull << (SIGNAL - 1))
-
-#define CALLED_BY_ASSEMBLY __attribute__((visibility("hidden")))
-
-CALLED_BY_ASSEMBLY bool umbra_is_sampler_action(void);
-CALLED_BY_ASSEMBLY void umbra_before_altstack(uint64_t stack);
-CALLED_BY_ASSEMBLY void umbra_after_altstack(void);
-CALLED_BY_ASSEMBLY void umbra_before_jump(const struct __jmp_buf_tag *to);
-CALLED_BY_ASSEMBLY void umbra_before_sigstack(uint64_t stack);
-CALLED_BY_ASSEMBLY void umbra_before_mask(int how, const uint64_t *set);
-CALLED_BY_ASSEMBLY void umbra_before_sigsetmask(int set);
-CALLED_BY_ASSEMBLY void umbra_before_sigrelse(int number);
-CALLED_BY_ASSEMBLY void umbra_before_look(void);
-CALLED_BY_ASSEMBLY void umbra_before_wait(uint64_t set);
-CALLED_BY_ASSEMBLY void umbra_before_signalfd(int file, uint64_t set);
 
 static bool has_signal(uint64_t set)
 {

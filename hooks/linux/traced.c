@@ -1,7 +1,8 @@
+#include "hooks/system.h"
+
 #include <fcntl.h>
 
 #include "hooks/memory.h"
-#include "hooks/system.h"
 #include "thunkstash/linux/syscalls.h"
 
 #define STATUS_PART 1024 /* of /proc/self/status: the line is among its first ten */
