@@ -464,8 +464,7 @@ static struct destination point_call(struct site_call *call, struct trace_links 
             destination = go_to(call, call->callee);
     }
     if (is_new && link->callee) {
-        site->go[at] =
-            node && outlasts(call, call->pointee) ? call->callee : call->pointee;
+        site->go[at] = node && outlasts(call, call->pointee) ? call->callee : call->pointee;
         __atomic_store_n(&site->targets[at], call->pointee, __ATOMIC_RELEASE);
     }
     return destination;

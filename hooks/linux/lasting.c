@@ -78,7 +78,8 @@ static void note_needed(const char *name)
             images[i].lasts = true;
 }
 
-/* What an image needs stands behind it or before it: so all are looked at until no more are found. */
+/* What an image needs stands behind it or before it: so all are looked at until no more are found.
+ */
 void lasting_images_find(void)
 {
     bool is_done[MOST_IMAGES] = {false}, is_changed = true;
