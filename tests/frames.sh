@@ -32,7 +32,17 @@ one()
     compare_runs "$*, $how, $timing"
     rm -rf traces
     ln -sfn "$how.$timing" traces
-    balanced
+    "$balanced"
+}
+
+# Handlers that leave the agent's own hooks by longjmp, a hundred times a run, can leave a call that is counted
+# at its end and not at its entry: docs/agent.md. No more than three of some million.
+balanced=balanced
+nearly_balanced()
+{
+    grinder --mode=summary traces/*.bin >summary 2>problems || true
+    awk '/ (holds|BROKEN|derived)/ && NF > 8 { threads++; off = $2 - $3 - $4 - $5; if (off < -3 || off > 3) bad = 1 }
+        END { exit bad || !threads }' summary || { cat problems summary >&2; fail "the traces are not whole"; }
 }
 
 natively()
@@ -1013,9 +1023,12 @@ SOURCE
 for what in threads coroutines moving fork raw spawns end; do
     same_tree ./stacks $what
 done
-for what in cancel inside signals; do
+for what in cancel inside; do
     runs ./stacks $what
 done
+balanced=nearly_balanced
+runs ./stacks signals
+balanced=balanced
 
 # Pauses, with frames that go on behind them, and libraries that come and go in each other's place.
 build amid_pauses amid_pauses.c
