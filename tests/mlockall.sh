@@ -6,9 +6,10 @@
 . "$(dirname "$0")/lib.sh"
 
 # KiB. What is locked varies by a few pages: how far the stack has grown, the heap. What is resident
-# of the agent is its own code and data; of what it records, contexts, records, and state of threads.
+# of the agent is its own code and data, and of libraries the tables that it looks up functions in as it begins;
+# of what it records, contexts, records, and state of threads.
 LOCKED=32
-RESIDENT=640
+RESIDENT=768
 RECORDED=640
 WORK=8192
 THREAD=1024
