@@ -69,8 +69,8 @@ maxima    maxima --very-quiet -r 'print(factor(x^12-1)); print(integrate(1/(1+x^
 units     units -t '3 furlongs/fortnight' 'm/s'; units -t 100K tempC
 remind    remind -c1 -w80 dates.rem 2026-02-01
 redis     redis-server --port 0 --unixsocket $PWD/r.sock --save '' --daemonize yes --pidfile $PWD/r.pid >/dev/null; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do redis-cli -s r.sock ping >/dev/null 2>&1 && break; sleep 0.1; done; redis-cli -s r.sock eval 'for i=1,20000 do redis.call("zadd","z",i%97,i) end return redis.call("zcard","z")' 0; redis-cli -s r.sock zrange z 0 9; redis-cli -s r.sock shutdown nosave; echo down
-memcached memcached -u nobody -s $PWD/m.sock -d -P $PWD/m.pid; for i in 1 2 3 4 5 6 7 8 9 10; do [ -S m.sock ] && break; sleep 0.1; done; printf 'set a 0 0 5\r\nhello\r\nget a\r\nincr b 1\r\nquit\r\n' | socat - UNIX-CONNECT:m.sock; kill $(cat m.pid); rm -f m.pid m.sock
-lighttpd  lighttpd -f lighttpd.conf; for i in $(seq 100); do [ -S l.sock ] && [ -s l.pid ] && break; sleep 0.1; done; for i in 1 2 3 4 5 6 7 8; do curl -s --unix-socket l.sock http://x/words; done | cksum; p=$(cat l.pid); kill $p; while kill -0 $p 2>/dev/null; do sleep 0.05; done; rm -f l.sock l.pid
+memcached memcached -u nobody -s $PWD/m.sock -d -P $PWD/m.pid; for i in $(seq 100); do [ -S m.sock ] && [ -s m.pid ] && break; sleep 0.1; done; printf 'set a 0 0 5\r\nhello\r\nget a\r\nincr b 1\r\nquit\r\n' | socat - UNIX-CONNECT:m.sock; kill $(cat m.pid); rm -f m.pid m.sock
+lighttpd  sed -i "s|@|$PWD|" lighttpd.conf; lighttpd -f lighttpd.conf; for i in $(seq 100); do [ -S l.sock ] && [ -s l.pid ] && break; sleep 0.1; done; for i in 1 2 3 4 5 6 7 8; do curl -s --unix-socket l.sock http://x/words; done | cksum; p=$(cat l.pid); kill $p; while kill -0 $p 2>/dev/null; do sleep 0.05; done; rm -f l.sock l.pid
 dnsmasq   dnsmasq --test -C dnsmasq.conf 2>&1
 sshkeygen ssh-keygen -q -t ed25519 -N '' -f key -C c; ssh-keygen -l -f key.pub | cut -d' ' -f1,3-; ssh-keygen -Y sign -q -f key -n n words; ssh-keygen -Y check-novalidate -n n -s words.sig <words | cut -d' ' -f1-4; rm -f key* words.sig
 rsync     rsync -a --checksum tree/ copy/ && rsync -ai --delete --dry-run tree/ copy/; diff -r tree copy && echo same; rm -r copy
@@ -188,7 +188,7 @@ prepare()
     { echo 'digraph g {'; for ((i = 1; i < 60; i++)); do echo "n$i -> n$((i * 7 % 60)); n$((i / 2)) -> n$i;"; done; echo '}'; } >graph.dot
     for ((i = 0; i < 10; i++)); do echo "$i $((i * i))"; done >points
     printf 'REM Jan 5 MSG five\nREM 1 Feb 2026 *3 MSG three\n' >dates.rem
-    printf 'server.document-root = "%s"\nserver.bind = "%s/l.sock"\nserver.pid-file = "%s/l.pid"\n' "$PWD" "$PWD" "$PWD" >lighttpd.conf
+    printf 'server.document-root = "@"\nserver.bind = "@/l.sock"\nserver.pid-file = "@/l.pid"\n' >lighttpd.conf
     printf 'domain=x.test\naddress=/a.x.test/127.0.0.1\n' >dnsmasq.conf
     mkdir -p tree/a/b proj
     for ((i = 0; i < 20; i++)); do head -c $((i * 100)) words >tree/a/f$i; cp tree/a/f$i tree/a/b/; done
