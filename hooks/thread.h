@@ -103,6 +103,13 @@ struct thread {
         uint32_t is_held;    /* the timer stands (hooks/linux/sampler_hold.h) */
         uint64_t left;       /* while it does: of its period */
     } samples;
+    struct {                 /* waits.h */
+        uint64_t seen;           /* ticks, when the thread was looked at last; 0: it was not */
+        uint64_t seen_processor; /* and what it had of the processor, in ticks */
+        struct trace_wait **table; /* by node, open addressing; null: there are none yet */
+        uint32_t room, count;
+        struct trace_block *block; /* where the newest is */
+    } waits;
     uint32_t sampler_waits; /* how many slow paths it took while it could not have the signal; 0: it
                                does not wait for it */
     struct thread *next; /* all threads of the process, the ended ones too until they are reused */

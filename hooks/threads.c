@@ -12,6 +12,7 @@
 #include "hooks/stack.h"
 #include "hooks/system.h"
 #include "hooks/tree.h"
+#include "hooks/waits.h"
 #include "thunkstash/pages.h"
 
 #define LOOKS_FOR_SIGNAL 256 /* slow paths that look each time */
@@ -164,6 +165,7 @@ static bool thread_give_back(struct thread *thread)
         thread_end(thread, UINT64_MAX, TRACE_THREAD_ENDED);
     stash_release(&thread->own);
     frames_release(thread);
+    waits_release(thread);
     is_live = has_live_elsewhere(thread);
     if (thread->other_begun && !is_live)
         stash_release(&thread->other);

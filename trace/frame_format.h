@@ -72,6 +72,12 @@
 #define FRAMES_SIZE   8  /* bytes of it; 0: nothing is counted in copies */
 #define FRAMES_SHADOW 16 /* where the shadow begins */
 #define FRAMES_NOTE   24 /* the note: 8 above the slot of the last call out of a copy */
+#define FRAMES_WAIT   32 /* 32 bits: when the last system call of a copy began */
+
+/* Times of system calls are ticks without so many low bits; those that take up to so many of these,
+   which is some 50 us, are not looked at. */
+#define WAIT_SHIFT 10
+#define WAIT_SHORT 127
 
 /* A word of the shadow: the address of the links of the context of the frame whose return address
    is there. Or, of a call out of a copy, those of its caller, and one of these. */
@@ -122,6 +128,7 @@ struct frame_bound_site {
 
 struct frame_words {
     uint64_t low, size, shadow, note;
+    uint32_t wait, reserved;
 };
 
 _Static_assert(sizeof(struct frame_key) == FRAME_KEY_SIZE, "key");

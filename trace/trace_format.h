@@ -64,7 +64,7 @@
 #include <stdint.h>
 
 #define TRACE_MAGIC        "UMBRATRC"
-#define TRACE_VERSION      7
+#define TRACE_VERSION      8
 #define TRACE_HEADER_SIZE  4096u
 #define TRACE_BLOCK_SIZE   4096u
 #define TRACE_UNIT         64u
@@ -213,6 +213,9 @@ struct trace_header {
        words for them, from the thread pointer: 0 in a pause, and `words` else, in step with `hook` and
        `entry`. */
     uint64_t on_site, frames, words;
+    /* Likewise, around system calls: whether it is of interest how long they take, and where to go
+       with those that took long (rewriter/copy/wait_code.h). */
+    uint64_t waits, on_wait;
     uint32_t signals; /* enum trace_signals: atomic, both write it */
     uint32_t reserved_for_signals;
     /* Threads that are to get them, by the agent: bit tid % 1024. One that has blocked the signal as
@@ -245,6 +248,7 @@ enum trace_block_kind {
     TRACE_BLOCK_MODULES = 3, /* struct trace_module, one behind the other */
     TRACE_BLOCK_STACK = 4,   /* how deep a thread's stack was: stack_format.h */
     TRACE_BLOCK_LINKS = 5,   /* struct trace_links, one behind the other */
+    TRACE_BLOCK_WAITS = 6,   /* struct trace_wait, likewise, of a thread's contexts */
 };
 
 /* Unit 0 of each block. */
@@ -328,6 +332,26 @@ struct trace_node {
     uint32_t timed;   /* calls timed */
     uint32_t context; /* parent of what is called from here: see folding */
 };
+
+/*
+ * System calls of a context in which its thread waited, with TRACE_TIMING_SAMPLES and of copies: wall
+ * clock that was not processor time. One for each context that has waited; in a block they begin at unit
+ * 1, and the first one whose node is 0 ends them.
+ *
+ *      0      4       8       16        24      32
+ *      +------+-------+-------+---------+-------+
+ *      | node | count | ticks | longest | ended |
+ *      +------+-------+-------+---------+-------+
+ */
+struct trace_wait {
+    uint32_t node;    /* index; 0: not committed. Stored last */
+    uint32_t count;   /* system calls: those that took some 50 us or more */
+    uint64_t ticks;   /* of all of them */
+    uint64_t longest; /* of one */
+    uint64_t ended;   /* rdtsc when that one was over */
+};
+
+#define TRACE_WAITS_IN_BLOCK ((TRACE_BLOCK_SIZE - TRACE_UNIT) / 32)
 
 enum trace_module_flags {
     TRACE_MODULE_INSTRUMENTED = 1, /* has functions numbered first_function … + count - 1 */

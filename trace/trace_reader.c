@@ -291,6 +291,25 @@ static int visit_stack(const struct trace_file *file, const struct trace_visitor
     return 0;
 }
 
+static int visit_waits(const struct reading *reading, const struct trace_block *block, uint64_t at)
+{
+    const struct trace_wait *waits = (const struct trace_wait *)(block + 1);
+
+    if (!block->thread)
+        return fail(reading->error, reading->file,
+                    "block at %" PRIu64 ": expected waits of a thread, found thread 0", at);
+    for (uint32_t i = 0; i < TRACE_WAITS_IN_BLOCK && waits[i].node; i++) {
+        if (waits[i].longest > waits[i].ticks)
+            return fail(reading->error, reading->file,
+                        "wait record at %" PRIu64 ": expected the longest of %" PRIu64
+                        " ticks at most, found %" PRIu64,
+                        at + TRACE_UNIT + i * sizeof *waits, waits[i].ticks, waits[i].longest);
+        if (reading->visitor->wait)
+            reading->visitor->wait(reading->visitor->user, block->thread, &waits[i]);
+    }
+    return 0;
+}
+
 static int block_check(const struct reading *reading, const struct trace_block *block, uint64_t at)
 {
     if (block->used > TRACE_BLOCK_UNITS)
@@ -325,9 +344,11 @@ static int visit_block(struct reading *reading, struct trace_block *block, uint6
         return visit_stack(file, visitor, block, at, error);
     case TRACE_BLOCK_LINKS:
         return 0; /* sum_links has read them */
+    case TRACE_BLOCK_WAITS:
+        return visit_waits(reading, block, at);
     }
     return fail(error, file, "block at %" PRIu64 ": expected a kind of 1 to %d, found %" PRIu32, at,
-                TRACE_BLOCK_LINKS, block->kind);
+                TRACE_BLOCK_WAITS, block->kind);
 }
 
 static int links_check(const struct reading *reading, const struct trace_links *links,

@@ -10,7 +10,7 @@
  * for its links first (link_sums.h), and what these count is among `passed`, which is then a number
  * of calls in every node. So nobody else needs to know of links.
  *
- * What is checked here: every field of the header, block, thread, module, stack and links records,
+ * What is checked here: every field of the header, block, thread, module, stack, links and waits records,
  * and that strings end. References between nodes (parent, context, root), function numbers and
  * stack entries need the whole file and are the caller's to check; they are handed over as they
  * stand.
@@ -46,6 +46,8 @@ struct trace_visitor {
     void (*nodes)(void *user, uint32_t thread, uint32_t first, const struct trace_node *nodes,
                   uint32_t count);
     void (*module)(void *user, const struct trace_module *module);
+    /* Where a thread waited: of each context once. */
+    void (*wait)(void *user, uint32_t thread, const struct trace_wait *wait);
     /* STACK_BLOCK_ENTRIES entries, of which some were perhaps not written. */
     void (*stack)(void *user, const struct trace_stack *stack,
                   const struct trace_stack_entry *entries);

@@ -13,7 +13,7 @@
 
 struct counts {
     unsigned threads, nodes, modules, stacks;
-    uint64_t calls;
+    uint64_t calls, waits, waited;
 };
 
 static void count_thread(void *user, const struct trace_thread *thread)
@@ -38,6 +38,15 @@ static void count_module(void *user, const struct trace_module *module)
 {
     ((struct counts *)user)->modules++;
     assert_int_equal(strlen(module->path) < module->path_size, 1);
+}
+
+static void count_wait(void *user, uint32_t thread, const struct trace_wait *wait)
+{
+    struct counts *counts = user;
+
+    assert_int_not_equal(thread, 0);
+    counts->waits++;
+    counts->waited += wait->ticks;
 }
 
 static void count_stack(void *user, const struct trace_stack *stack,
@@ -88,7 +97,12 @@ static void add_links(struct trace_sample *sample)
 static int read_sample(const struct trace_sample *sample, struct counts *counts,
                        struct trace_file *file, struct trace_error *error)
 {
-    struct trace_visitor visitor = {counts, count_thread, count_nodes, count_module, count_stack};
+    struct trace_visitor visitor = {.user = counts,
+                                    .thread = count_thread,
+                                    .nodes = count_nodes,
+                                    .module = count_module,
+                                    .wait = count_wait,
+                                    .stack = count_stack};
     char path[64];
     int fd = trace_sample_open(sample, path);
     int result;
@@ -196,7 +210,7 @@ static void another_version_is_refused(void **state)
     (void)state;
     build(&sample);
     trace_sample_header(&sample)->version = 9;
-    expect_refusal(&sample, "expected trace version 7, found 9");
+    expect_refusal(&sample, "expected trace version 8, found 9");
 }
 
 static void an_overfull_block_is_refused(void **state)
@@ -209,6 +223,36 @@ static void an_overfull_block_is_refused(void **state)
     expect_refusal(&sample, "block at 4096: expected up to 64 units in use, found 65");
 }
 
+static void waits_are_read(void **state)
+{
+    struct trace_sample sample;
+    struct counts counts;
+    struct trace_file file;
+    struct trace_error error;
+    struct trace_wait *wait;
+
+    (void)state;
+    build(&sample);
+    trace_sample_add_wait(&sample, 1, 69, 3, 3000)[1] =
+        (struct trace_wait){.node = 70, .count = 1, .ticks = 100, .longest = 100};
+    assert_int_equal(read_sample(&sample, &counts, &file, &error), 0);
+    assert_int_equal(counts.waits, 2);
+    assert_int_equal(counts.waited, 3100);
+    wait = trace_sample_add_wait(&sample, 1, 71, 1, 5);
+    wait->longest = 6;
+    expect_refusal(&sample, "expected the longest of 5 ticks at most, found 6");
+}
+
+static void waits_of_no_thread_are_refused(void **state)
+{
+    struct trace_sample sample;
+
+    (void)state;
+    build(&sample);
+    trace_sample_add_wait(&sample, 0, 69, 3, 3000);
+    expect_refusal(&sample, "expected waits of a thread, found thread 0");
+}
+
 static void an_unknown_block_is_refused(void **state)
 {
     struct trace_sample sample;
@@ -216,7 +260,7 @@ static void an_unknown_block_is_refused(void **state)
     (void)state;
     build(&sample);
     ((struct trace_block *)(sample.bytes + 4096))->kind = 8;
-    expect_refusal(&sample, "block at 4096: expected a kind of 1 to 5, found 8");
+    expect_refusal(&sample, "block at 4096: expected a kind of 1 to 6, found 8");
 }
 
 static void a_path_without_end_is_refused(void **state)
@@ -345,6 +389,8 @@ int main(void)
         cmocka_unit_test(another_version_is_refused),
         cmocka_unit_test(an_overfull_block_is_refused),
         cmocka_unit_test(an_unknown_block_is_refused),
+        cmocka_unit_test(waits_are_read),
+        cmocka_unit_test(waits_of_no_thread_are_refused),
         cmocka_unit_test(a_path_without_end_is_refused),
         cmocka_unit_test(a_stack_is_read),
         cmocka_unit_test(a_stack_of_no_thread_is_refused),

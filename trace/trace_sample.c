@@ -200,6 +200,17 @@ static size_t add_links_record(struct trace_sample *sample, const struct trace_l
     return at;
 }
 
+struct trace_wait *trace_sample_add_wait(struct trace_sample *sample, uint32_t ordinal,
+                                         uint32_t node, uint32_t count, uint64_t ticks)
+{
+    size_t block = add_block(sample, TRACE_BLOCK_WAITS, ordinal);
+    struct trace_wait *wait = (struct trace_wait *)(sample->bytes + block + TRACE_UNIT);
+
+    block_at(sample, block)->used = TRACE_BLOCK_UNITS;
+    *wait = (struct trace_wait){node, count, ticks, ticks / count, ticks};
+    return wait;
+}
+
 struct trace_links *trace_sample_links(struct trace_sample *sample, size_t links)
 {
     return (struct trace_links *)(sample->bytes + links);

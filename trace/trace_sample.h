@@ -41,6 +41,10 @@ struct trace_stack *trace_sample_add_stack(struct trace_sample *sample, uint32_t
                                            const uint32_t *depths, const uint32_t *nodes,
                                            uint32_t count);
 
+/* A wait of a context, in a block of its own. */
+struct trace_wait *trace_sample_add_wait(struct trace_sample *sample, uint32_t ordinal,
+                                         uint32_t node, uint32_t count, uint64_t ticks);
+
 void trace_sample_add_module(struct trace_sample *sample, const char *path, uint64_t base,
                              uint64_t size, uint32_t first_function, uint32_t function_count,
                              uint64_t original_hash);

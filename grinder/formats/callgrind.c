@@ -14,7 +14,8 @@
  *      desc: Trigger: worker       KCachegrind shows this as the part's name; of several processes
  *                                  it is that of part_name.h
  *      positions: line
- *      event: ns : Nanoseconds             or, by samples, CPU nanoseconds
+ *      event: ns : Nanoseconds             or, by samples, CPU nanoseconds, and behind ns
+ *                                          Wait: what threads waited
  *      events: ns Calls
  *      summary: 5000 3
  *
@@ -68,10 +69,12 @@ struct writer {
 };
 
 /* The end of a line of costs. */
-static void write_costs(const struct writer *writer, uint64_t ns, uint64_t calls)
+static void write_costs(const struct writer *writer, uint64_t ns, uint64_t wait_ns, uint64_t calls)
 {
     if (profile_has_times(writer->profile))
         fprintf(writer->stream, " %" PRIu64, ns);
+    if (profile_is_sampled(writer->profile))
+        fprintf(writer->stream, " %" PRIu64, wait_ns);
     fprintf(writer->stream, " %" PRIu64 "\n", calls);
 }
 
@@ -126,7 +129,7 @@ static void write_call(struct writer *writer, const struct row *row, const struc
     write_function_name(writer, "cfn", row->callee);
     fprintf(writer->stream, "calls=%" PRIu64 " %" PRIu32 "\n", row->costs.calls, callee.line);
     fprintf(writer->stream, "%" PRIu32, row->site.line);
-    write_costs(writer, row->costs.total_ns, row->costs.total_calls);
+    write_costs(writer, row->costs.total_ns, row->costs.wait.total_ns, row->costs.total_calls);
 }
 
 static void write_function(struct writer *writer, uint32_t function, const struct costs *costs,
@@ -140,7 +143,7 @@ static void write_function(struct writer *writer, uint32_t function, const struc
     write_function_name(writer, "fn", function);
     writer->file = own.file_number;
     fprintf(writer->stream, "%" PRIu32, own.line);
-    write_costs(writer, costs->self_ns, costs->calls);
+    write_costs(writer, costs->self_ns, costs->wait.self_ns, costs->calls);
     for (size_t i = 0; i < row_count; i++)
         write_call(writer, &rows[i], &own);
     enter_file(writer, &own, &own);
@@ -154,7 +157,10 @@ static void write_events(const struct writer *writer)
     if (has_times)
         fprintf(writer->stream, "event: ns : %s\n",
                 profile_is_sampled(writer->profile) ? "CPU nanoseconds" : "Nanoseconds");
-    fprintf(writer->stream, "event: Calls : Calls\nevents: %sCalls\n", has_times ? "ns " : "");
+    if (profile_is_sampled(writer->profile))
+        fputs("event: Wait : Nanoseconds waited\n", writer->stream);
+    fprintf(writer->stream, "event: Calls : Calls\nevents: %s%sCalls\n", has_times ? "ns " : "",
+            profile_is_sampled(writer->profile) ? "Wait " : "");
 }
 
 #define COMPARE(a, b)                                                                              \
@@ -186,6 +192,7 @@ static size_t merge_rows(struct row *rows, size_t count)
         }
         rows[kept - 1].costs.calls += rows[i].costs.calls;
         rows[kept - 1].costs.total_ns += rows[i].costs.total_ns;
+        rows[kept - 1].costs.wait.total_ns += rows[i].costs.wait.total_ns;
         rows[kept - 1].costs.total_calls += rows[i].costs.total_calls;
     }
     return kept;
@@ -259,7 +266,7 @@ static void write_part_header(struct writer *writer, const struct part *part)
     write_header_text(writer, "desc: Trigger", name);
     write_events(writer);
     fputs("summary:", writer->stream);
-    write_costs(writer, part->ns, part->calls);
+    write_costs(writer, part->ns, part->wait_ns, part->calls);
 }
 
 void callgrind_write(FILE *stream, const struct view *view)
@@ -274,7 +281,7 @@ void callgrind_write(FILE *stream, const struct view *view)
     if (!view->count) {
         write_events(&writer);
         fputs("totals:", stream);
-        write_costs(&writer, 0, 0);
+        write_costs(&writer, 0, 0, 0);
     }
     for (size_t i = view->first; i < view->first + view->count; i++) {
         const struct part *part = &view->profile->parts[i];
@@ -282,7 +289,7 @@ void callgrind_write(FILE *stream, const struct view *view)
         write_part_header(&writer, part);
         write_functions(&writer, part);
         fputs("\ntotals:", stream);
-        write_costs(&writer, part->ns, part->calls);
+        write_costs(&writer, part->ns, part->wait_ns, part->calls);
     }
     free(writer.function_part);
     free(writer.file_part);

@@ -18,7 +18,8 @@
  *                                 "total_ns": 5000} ] }, … ] }
  *
  * Where times are made of samples, functions and edges have "samples", and "self_range_ns" and
- * "total_range_ns", lowest and highest: sample_range.h.
+ * "total_range_ns", lowest and highest: sample_range.h. And "waits", how many waits were noted,
+ * "wait_ns", "total_wait_ns" and "longest_wait_ns"; parts have "wait_ns".
  *
  * docs/profile.schema.json says it in full. A function's number is its place in "functions", of
  * which the first is the root. An edge is in the caller's module; there is one for each return
@@ -65,14 +66,25 @@ static void write_samples(FILE *stream, const struct part *part, const struct co
     write_range(stream, "total_range_ns", part_range(part, costs->total_ns, costs->total_samples));
 }
 
+/* Likewise. */
+static void write_waits(FILE *stream, const struct wait_cost *wait)
+{
+    fprintf(stream,
+            ",\"waits\":%" PRIu64 ",\"wait_ns\":%" PRIu64 ",\"total_wait_ns\":%" PRIu64
+            ",\"longest_wait_ns\":%" PRIu64,
+            wait->count, wait->self_ns, wait->total_ns, wait->longest_ns);
+}
+
 static void write_costs(FILE *stream, const struct profile *profile, const struct part *part,
                         const struct costs *costs)
 {
     fprintf(stream, ",\"calls\":%" PRIu64, costs->calls);
     write_ns(stream, profile, "self_ns", costs->self_ns);
     write_ns(stream, profile, "total_ns", costs->total_ns);
-    if (profile_is_sampled(profile))
+    if (profile_is_sampled(profile)) {
         write_samples(stream, part, costs);
+        write_waits(stream, &costs->wait);
+    }
     putc('}', stream);
 }
 
@@ -185,6 +197,8 @@ static void write_part(FILE *stream, const struct view *view, const struct part 
     write_thread(stream, view->profile, part);
     fprintf(stream, ",\"calls\":%" PRIu64, part->calls);
     write_ns(stream, view->profile, "ns", part->ns);
+    if (profile_is_sampled(view->profile))
+        fprintf(stream, ",\"wait_ns\":%" PRIu64, part->wait_ns);
     fputs(",\n\"functions\":[", stream);
     for (size_t i = 0; i < part->functions.keys.count; i++) {
         fprintf(stream, "%s\n{\"function\":%" PRIu64, i ? "," : "",

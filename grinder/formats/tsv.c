@@ -7,17 +7,20 @@
  *      … symbol   build_id  address  offset  size
  *      … _Z3fibi  93ac61…   0x1139   0x1139  42
  *
- *      … samples  self_low_ns  self_high_ns  total_low_ns  total_high_ns  version
- *      … 2        250          3280          820           5000           1
+ *      … samples  self_low_ns  self_high_ns  total_low_ns  total_high_ns
+ *      … 2        250          3280          820           5000
+ *
+ *      … waits  wait_ns  total_wait_ns  longest_wait_ns  version
+ *      … 2      410000   410000         300000           1
  *
  * A call edge has build_id and address of caller and callee, and the return_address of the call, in
  * the caller's module. docs/profile.schema.json says it in full, location.h what address and offset
  * are.
  *
  * Of merged parts pid, tid and thread are empty. What is not known is empty, as are times where
- * none were recorded, and samples and ranges (sample_range.h) where times are not made of samples.
- * Text that a spreadsheet would take for a formula has a ' in front. calls and
- * self_ns add up to all there is; total_ns has each function's callees in it.
+ * none were recorded, and samples, ranges (sample_range.h) and waits where times are not made of
+ * samples. Text that a spreadsheet would take for a formula has a ' in front. calls and self_ns add
+ * up to all there is; total_ns has each function's callees in it.
  */
 #include "grinder/formats/format.h"
 
@@ -28,6 +31,7 @@
 #include "support/utf8.h"
 
 #define SAMPLE_COLUMNS "samples\tself_low_ns\tself_high_ns\ttotal_low_ns\ttotal_high_ns\t"
+#define WAIT_COLUMNS   "waits\twait_ns\ttotal_wait_ns\tlongest_wait_ns\t"
 
 static void write_text(FILE *stream, const char *text)
 {
@@ -79,7 +83,16 @@ static void write_range(FILE *stream, struct sample_range range)
     fprintf(stream, "\t%" PRIu64 "\t%" PRIu64, range.low_ns, range.high_ns);
 }
 
-/* The last columns but one. */
+/* Behind them. */
+static void write_waits(FILE *stream, const struct profile *profile, const struct wait_cost *wait)
+{
+    if (profile_is_sampled(profile))
+        fprintf(stream, "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64, wait->count,
+                wait->self_ns, wait->total_ns, wait->longest_ns);
+    else
+        fputs("\t\t\t\t", stream);
+}
+
 static void write_samples(FILE *stream, const struct profile *profile, const struct part *part,
                           const struct costs *costs)
 {
@@ -141,7 +154,7 @@ static void write_version(FILE *stream)
 void tsv_write(FILE *stream, const struct view *view)
 {
     fputs("pid\ttid\tthread\tfunction\tmodule\tfile\tline\tcalls\tself_ns\ttotal_ns\t"
-          "symbol\tbuild_id\taddress\toffset\tsize\t" SAMPLE_COLUMNS "version\n",
+          "symbol\tbuild_id\taddress\toffset\tsize\t" SAMPLE_COLUMNS WAIT_COLUMNS "version\n",
           stream);
     for (size_t i = view->first; i < view->first + view->count; i++) {
         const struct part *part = &view->profile->parts[i];
@@ -155,6 +168,7 @@ void tsv_write(FILE *stream, const struct view *view)
             write_costs(stream, view->profile, &table->costs[j]);
             write_function_location(stream, view->images, function);
             write_samples(stream, view->profile, part, &table->costs[j]);
+            write_waits(stream, view->profile, &table->costs[j].wait);
             write_version(stream);
         }
     }
@@ -164,7 +178,7 @@ void tsv_edges_write(FILE *stream, const struct view *view)
 {
     fputs("pid\ttid\tthread\tcaller\tcaller_module\tcallee\tcallee_module\tfile\tline\tcalls\t"
           "self_ns\ttotal_ns\tcaller_build_id\tcaller_address\tcallee_build_id\t"
-          "callee_address\treturn_address\t" SAMPLE_COLUMNS "version\n",
+          "callee_address\treturn_address\t" SAMPLE_COLUMNS WAIT_COLUMNS "version\n",
           stream);
     for (size_t i = view->first; i < view->first + view->count; i++) {
         const struct part *part = &view->profile->parts[i];
@@ -179,6 +193,7 @@ void tsv_edges_write(FILE *stream, const struct view *view)
             write_costs(stream, view->profile, &table->costs[j]);
             write_edge_location(stream, view->images, key);
             write_samples(stream, view->profile, part, &table->costs[j]);
+            write_waits(stream, view->profile, &table->costs[j].wait);
             write_version(stream);
         }
     }

@@ -94,7 +94,7 @@ struct level {
     double lack;  /* what they lack */
     uint64_t ns;  /* of all callees */
     uint64_t calls;
-    uint64_t samples;
+    uint64_t samples, wait_ns;
     double tail_ticks;  /* raw, of those that ran after it, by a tail call */
     uint64_t own_calls; /* of the callees themselves */
 };
@@ -244,6 +244,17 @@ static uint64_t own_samples(const struct walk *walk, const struct context *conte
     return walk->tree->header.timing == TRACE_TIMING_SAMPLES ? context->timed : 0;
 }
 
+static struct wait_cost own_wait(const struct walk *walk, const struct context *context)
+{
+    const struct trace_wait *wait = &walk->tree->waits[context->wait];
+    uint64_t ns = whole(ns_of_ticks(walk, (double)wait->ticks));
+
+    return (struct wait_cost){.count = wait->count,
+                              .self_ns = ns,
+                              .longest_ns = whole(ns_of_ticks(walk, (double)wait->longest)),
+                              .total_ns = ns};
+}
+
 /* The context on top is complete: reports it and adds it to the one above. */
 static void ascend(struct walk *walk)
 {
@@ -264,8 +275,10 @@ static void ascend(struct walk *walk)
         .edge_calls = context->site & CONTEXT_JIT ? done.own_calls : context->calls,
         .samples = own_samples(walk, context),
         .total_samples = own_samples(walk, context) + done.samples,
+        .wait = own_wait(walk, context),
     };
 
+    cost.wait.total_ns += done.wait_ns;
     walk->depth_of[context->function] -= done.visited;
     cost.outermost = !walk->depth_of[context->function];
     if (!above) {
@@ -283,6 +296,7 @@ static void ascend(struct walk *walk)
     above->ns += cost.total_ns;
     above->calls += cost.total_calls;
     above->samples += cost.total_samples;
+    above->wait_ns += cost.wait.total_ns;
     above->own_calls += context->calls;
     if (context->fold) {
         walk->tree->folds[context->fold].folded_ticks += net;

@@ -6,6 +6,13 @@
 
 #include "grinder/profile/tree.h"
 
+/* Waits of a context that were noted (trace_wait), and of all below it. */
+struct wait_cost {
+    uint64_t count; /* of the context itself, as longest_ns */
+    uint64_t self_ns, longest_ns;
+    uint64_t total_ns;
+};
+
 struct cost {
     uint64_t calls;        /* entries of the context itself */
     uint64_t self_ns;      /* time between callees */
@@ -14,6 +21,7 @@ struct cost {
     uint64_t total_calls;  /* entries of the context and all below it */
     uint64_t samples;      /* that its self time is made of; 0 unless threads sample themselves */
     uint64_t total_samples; /* those, and of all below it */
+    struct wait_cost wait;
     uint64_t edge_calls;   /* calls; of code made at run time, those made from it (jit_callers.h) */
     bool outermost;        /* no context above is one of the same function */
 };

@@ -17,12 +17,23 @@ static struct costs *costs_of(struct cost_table *table, uint64_t a, uint64_t b)
     return &table->costs[number];
 }
 
+static void add_wait(struct wait_cost *sum, const struct wait_cost *wait, bool outermost)
+{
+    sum->count += wait->count;
+    sum->self_ns += wait->self_ns;
+    if (wait->longest_ns > sum->longest_ns)
+        sum->longest_ns = wait->longest_ns;
+    if (outermost)
+        sum->total_ns += wait->total_ns;
+}
+
 static void add_cost(struct costs *sum, const struct cost *cost)
 {
     sum->calls += cost->calls;
     sum->self_ns += cost->self_ns;
     sum->measuring_ns += cost->measuring_ns;
     sum->samples += cost->samples;
+    add_wait(&sum->wait, &cost->wait, cost->outermost);
     if (cost->outermost) {
         sum->total_ns += cost->total_ns;
         sum->total_calls += cost->total_calls;
@@ -58,6 +69,7 @@ static void add_context(void *user, const struct tree *tree, const struct contex
     part->measuring_ns += cost->measuring_ns;
     part->calls += cost->calls;
     part->samples += cost->samples;
+    part->wait_ns += cost->wait.self_ns;
 }
 
 /* Overlapping intervals of folded contexts can add up to more than there was. */
@@ -141,13 +153,15 @@ static uint64_t add_thread(struct profile *profile, struct tree *tree, const str
     size_t function_count = images_function_count(images);
     struct adding adding = {begin_part(profile, thread), stacks};
     struct cost_visitor visitor = {.user = &adding, .leave = add_context};
-    uint64_t self_before = adding.part->ns, measuring_before = adding.part->measuring_ns, visited;
+    uint64_t self_before = adding.part->ns, measuring_before = adding.part->measuring_ns;
+    uint64_t wait_before = adding.part->wait_ns, visited;
 
     if (profile->selection)
         visitor.chosen = selection_functions(profile->selection, function_count);
     visited = cost_walk(tree, &tree->threads[thread], function_count, &visitor);
     facts->self_ns = adding.part->ns - self_before;
     facts->measuring_ns = adding.part->measuring_ns - measuring_before;
+    facts->wait_ns = adding.part->wait_ns - wait_before;
     if (tree->fold_count > 1) {
         bound_totals(&adding.part->functions, adding.part);
         bound_totals(&adding.part->edges, adding.part);

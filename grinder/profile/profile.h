@@ -31,6 +31,7 @@ struct costs {
     uint64_t total_ns;
     uint64_t total_calls;
     uint64_t samples, total_samples; /* of self_ns and total_ns: where these are made of samples */
+    struct wait_cost wait;           /* likewise: self and total time that is not among those */
 };
 
 /* Costs by a pair of keys. */
@@ -50,6 +51,7 @@ struct part {
     uint64_t measuring_ns;
     uint64_t calls;
     uint64_t samples;
+    uint64_t wait_ns;
 };
 
 struct thread_facts {
@@ -60,6 +62,7 @@ struct thread_facts {
     uint64_t timed;        /* calls; with TRACE_TIMING_SAMPLES: samples */
     uint64_t self_ns;      /* of all its contexts that were selected */
     uint64_t measuring_ns; /* what was taken out of these */
+    uint64_t wait_ns;      /* of the same contexts */
     bool live_is_derived;  /* from the counting equation, as nobody counted */
     bool balanced;         /* entries = exits + unwound + live */
 };

@@ -19,7 +19,9 @@ struct loader {
     size_t run_room;
     uint32_t *run_of_block;
     size_t block_count;
-    size_t context_room, thread_room, module_room, fold_room;
+    size_t context_room, thread_room, module_room, fold_room, wait_room;
+    uint32_t *wait_threads; /* of tree.waits: ordinals */
+    size_t wait_thread_room;
     /* Until they are linked, by slot: the node's own words for these. */
     struct link *links;
     size_t link_room;
@@ -110,6 +112,19 @@ static void load_nodes(void *user, uint32_t thread, uint32_t first, const struct
     loader->run_of_block[first / TRACE_BLOCK_UNITS] = (uint32_t)tree->run_count++;
     for (uint32_t i = 0; i < count; i++)
         load_node(loader, first + i, &nodes[i]);
+}
+
+static void load_wait(void *user, uint32_t thread, const struct trace_wait *wait)
+{
+    struct loader *loader = user;
+    struct tree *tree = loader->tree;
+
+    tree->waits =
+        memory_grow(tree->waits, tree->wait_count, &loader->wait_room, sizeof(*tree->waits));
+    loader->wait_threads = memory_grow(loader->wait_threads, tree->wait_count,
+                                       &loader->wait_thread_room, sizeof(*loader->wait_threads));
+    loader->wait_threads[tree->wait_count] = thread;
+    tree->waits[tree->wait_count++] = *wait;
 }
 
 static const struct tree_run *run_of_unit(const struct loader *loader, uint32_t unit)
@@ -260,6 +275,16 @@ static void link_nodes(struct loader *loader)
     }
 }
 
+/* Those of contexts that are not there are nobody's. */
+static void place_waits(struct loader *loader)
+{
+    for (size_t i = 1; i < loader->tree->wait_count; i++) {
+        uint32_t slot = slot_of_unit(loader, loader->tree->waits[i].node, loader->wait_threads[i]);
+        if (slot)
+            loader->tree->contexts[slot].wait = (uint32_t)i;
+    }
+}
+
 static int find_roots(struct loader *loader, struct trace_error *error)
 {
     struct tree *tree = loader->tree;
@@ -292,13 +317,18 @@ static void loader_begin(struct loader *loader, struct tree *tree, const struct 
     tree->modules[tree->module_count++] = (struct tree_module){0};
     tree->folds = memory_grow(NULL, 0, &loader->fold_room, sizeof(*tree->folds));
     tree->folds[tree->fold_count++] = (struct fold){0};
+    load_wait(loader, 0, &(struct trace_wait){0});
 }
 
 int tree_read(struct tree *tree, const char *path, struct images *images, struct trace_error *error)
 {
     struct trace_file file;
     struct loader loader = {.images = images};
-    struct trace_visitor visitor = {&loader, load_thread, load_nodes, load_module, NULL};
+    struct trace_visitor visitor = {.user = &loader,
+                                    .thread = load_thread,
+                                    .nodes = load_nodes,
+                                    .module = load_module,
+                                    .wait = load_wait};
     int result = -1;
 
     if (trace_file_open(&file, path, error) < 0)
@@ -317,11 +347,13 @@ int tree_read(struct tree *tree, const char *path, struct images *images, struct
     qsort(tree->modules + 1, tree->module_count - 1, sizeof(*tree->modules), compare_modules);
     find_functions(&loader);
     link_nodes(&loader);
+    place_waits(&loader);
     result = 0;
 err:
     trace_file_close(&file);
     free(loader.run_of_block);
     free(loader.links);
+    free(loader.wait_threads);
     if (result < 0)
         tree_free(tree);
     return result;
@@ -389,6 +421,7 @@ void tree_free(struct tree *tree)
     free(tree->threads);
     free(tree->modules);
     free(tree->folds);
+    free(tree->waits);
     free(tree->runs);
     *tree = (struct tree){0};
 }

@@ -41,6 +41,7 @@ struct context {
     uint32_t function; /* as images.h numbers it; 0 for a root */
     uint32_t module;   /* the function's place in tree.modules; 0 for a root */
     uint32_t fold;     /* place in tree.folds of a folded context or a representative; 0 if none */
+    uint32_t wait;     /* place in tree.waits; 0: it has not waited */
 };
 
 /* A representative: its ticks are left to the walk. */
@@ -111,6 +112,8 @@ struct tree {
     size_t module_count;         /* [0] included */
     struct fold *folds;          /* [0] is none */
     size_t fold_count;           /* [0] included */
+    struct trace_wait *waits;    /* [0] is none: nothing */
+    size_t wait_count;           /* [0] included */
     struct tree_run *runs;       /* [0] is none; ascending */
     size_t run_count;            /* [0] included */
 };

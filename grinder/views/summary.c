@@ -95,7 +95,7 @@ static void write_samples(FILE *stream, const struct sample_facts *samples)
 /* What threads have taken themselves. */
 struct own_samples {
     uint64_t count;
-    double function_ns, hook_ns;
+    double function_ns, hook_ns, wait_ns;
     size_t by_perf, by_timers, by_none; /* threads */
 };
 
@@ -109,6 +109,7 @@ static struct own_samples own_samples(const struct process *process)
 
         samples.count += facts->timed;
         samples.function_ns += (double)facts->self_ns;
+        samples.wait_ns += (double)facts->wait_ns;
         samples.hook_ns +=
             (double)facts->record.in_hooks * 1e9 / (double)process->header.ticks_per_second;
         samples.by_perf += how & TRACE_SAMPLED_BY_PERF ? 1 : 0;
@@ -147,6 +148,9 @@ static void write_own_samples(FILE *stream, const struct process *process)
         fprintf(stream, ": %.1f%% of %.6f s in functions, %.1f%% in hooks",
                 100 * samples.function_ns / ns, ns / 1e9, 100 * samples.hook_ns / ns);
     putc('\n', stream);
+    if (samples.wait_ns > 0)
+        fprintf(stream, "  waiting   %.6f s in system calls that took more than 50 us\n",
+                samples.wait_ns / 1e9);
     if (samples.by_none)
         write_unsampled(stream, process);
 }
@@ -218,7 +222,9 @@ static void write_threads(FILE *stream, const struct process *process, bool has_
     fprintf(stream, "\n  %6s %14s %14s %10s %8s %10s %10s %9s %9s ", "thread", "entries", "exits",
             "unwound", "live", "skipped", "dropped", "nodes", "folded");
     if (has_times)
-        fprintf(stream, is_sampled ? "%15s  " : "%15s  meas%%  ", is_sampled ? "CPU ns" : "ns");
+        fprintf(stream, "%15s  ", is_sampled ? "CPU ns" : "ns");
+    if (has_times)
+        fprintf(stream, is_sampled ? "%15s  " : "%s  ", is_sampled ? "waited ns" : "meas%");
     fprintf(stream, "%-7s  %s\n", "balance", "name");
     for (size_t i = 0; i < process->thread_count; i++) {
         const struct thread_facts *facts = &process->threads[i];
@@ -232,6 +238,8 @@ static void write_threads(FILE *stream, const struct process *process, bool has_
             fprintf(stream, "%15" PRIu64 " ", facts->self_ns);
         if (has_times && !is_sampled)
             fprintf(stream, "%6.1f ", measuring_share(facts->self_ns, facts->measuring_ns));
+        if (has_times && is_sampled)
+            fprintf(stream, " %15" PRIu64 " ", facts->wait_ns);
         if (has_times)
             putc(' ', stream);
         fprintf(stream, "%-7s  ", balance(facts));
@@ -353,6 +361,36 @@ static void write_most_called(FILE *stream, const struct part *part, const struc
     putc('\n', stream);
 }
 
+static int compare_waits(const void *left, const void *right)
+{
+    const struct hot *a = left, *b = right;
+
+    return compare_hot(a->costs.wait.self_ns, b->costs.wait.self_ns, a, b);
+}
+
+static int compare_total_waits(const void *left, const void *right)
+{
+    const struct hot *a = left, *b = right;
+
+    return compare_hot(a->costs.wait.total_ns, b->costs.wait.total_ns, a, b);
+}
+
+static void write_waits(FILE *stream, const struct images *images, const struct hot *hot,
+                        size_t count, const char *title)
+{
+    fprintf(stream, "%s\n%14s %10s %16s %16s %16s  function\n", title, "calls", "waits",
+            "waited ns", "inclusive ns", "longest ns");
+    for (size_t i = 0; i < count && (hot[i].costs.wait.self_ns || hot[i].costs.wait.total_ns);
+         i++) {
+        const struct wait_cost *wait = &hot[i].costs.wait;
+        fprintf(stream,
+                "%14" PRIu64 " %10" PRIu64 " %16" PRIu64 " %16" PRIu64 " %16" PRIu64 "  %s\n",
+                hot[i].costs.calls, wait->count, wait->self_ns, wait->total_ns, wait->longest_ns,
+                images->functions[hot[i].function].name);
+    }
+    putc('\n', stream);
+}
+
 static void write_functions(FILE *stream, const struct profile *profile, const struct part *part,
                             const struct images *images, size_t top)
 {
@@ -375,6 +413,12 @@ static void write_functions(FILE *stream, const struct profile *profile, const s
                       is_sampled ? "hottest functions by inclusive time (CPU)"
                                  : "hottest functions by inclusive time",
                       !is_sampled);
+        if (part->wait_ns) {
+            qsort(hot, count, sizeof(*hot), compare_waits);
+            write_waits(stream, images, hot, top, "functions by time waited");
+            qsort(hot, count, sizeof(*hot), compare_total_waits);
+            write_waits(stream, images, hot, top, "functions by inclusive time waited");
+        }
     } else {
         write_most_called(stream, part, images, hot, top);
     }

@@ -126,6 +126,36 @@ static void samples_of_threads_are_told_with_how_they_were_taken(void **state)
     free(text);
 }
 
+static void waits_are_told_apart(void **state)
+{
+    struct trace_sample sample;
+    uint32_t below_root;
+    char *text;
+
+    (void)state;
+    build(&sample);
+    trace_sample_header(&sample)->timing = TRACE_TIMING_SAMPLES;
+    trace_sample_header(&sample)->ticks_per_second = 1000;
+    below_root = trace_sample_thread(&sample, 1)->root + 1;
+    trace_sample_add_wait(&sample, 1, below_root + 1, 2, 400);
+    trace_sample_add_wait(&sample, 1, below_root, 1, 100);
+    trace_sample_add_wait(&sample, 2, below_root, 1, 1000000); /* not its own: nobody's */
+    text = summary(&sample);
+    expect_line(text, "\n  waiting   0.500000 s in system calls that took more than 50 us\n");
+    expect_line(text, "      1500000000        500000000  holds    main\n");
+    expect_line(text,
+                "\nfunctions by time waited\n"
+                "         calls      waits        waited ns     inclusive ns       longest ns  "
+                "function\n"
+                "            20          2        400000000        400000000        200000000");
+    expect_line(text,
+                "\nfunctions by inclusive time waited\n"
+                "         calls      waits        waited ns     inclusive ns       longest ns  "
+                "function\n"
+                "             1          1        100000000        500000000        100000000");
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -133,6 +163,7 @@ int main(void)
         cmocka_unit_test(what_costs_nothing_is_no_measuring),
         cmocka_unit_test(without_times_there_are_counts_alone),
         cmocka_unit_test(samples_of_threads_are_told_with_how_they_were_taken),
+        cmocka_unit_test(waits_are_told_apart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

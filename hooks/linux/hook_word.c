@@ -10,6 +10,7 @@
 
 extern void umbra_site(void) __attribute__((visibility("hidden")));
 extern void umbra_site_by_stub(void) __attribute__((visibility("hidden")));
+extern void umbra_wait_is_over(void) __attribute__((visibility("hidden")));
 
 /* Words that say that nothing is to be counted in copies. */
 static uint64_t idle_words_offset(void)
@@ -18,11 +19,12 @@ static uint64_t idle_words_offset(void)
 }
 
 /* A site that is under way, as in what a signal handler of a child has interrupted, goes on with
-   `words`: it is never 0 any more. */
+   `words`, and what times a system call with `on_wait`: they are never 0 any more. */
 static void set_sites(struct trace_header *header, void (*on_site)(void), uint64_t words,
                       bool is_recorded)
 {
     header->on_site = (uint64_t)on_site;
+    header->on_wait = (uint64_t)umbra_wait_is_over;
     header->words = words;
     header->frames = is_recorded ? words : 0;
 }
@@ -64,6 +66,7 @@ void hook_words_begin(void *entry)
         set_sites(header, umbra_site, frame_words_offset(), true);
     else
         set_sites(header, umbra_site_by_stub, idle_words_offset(), true);
+    header->waits = session.is_sampled;
     __atomic_store_n(&header->entry, (uint64_t)entry, __ATOMIC_SEQ_CST);
     do {
         paused = __atomic_load_n(&header->paused, __ATOMIC_SEQ_CST);

@@ -14,6 +14,7 @@
 #include "hooks/session.h"
 #include "hooks/slow_paths.h"
 #include "hooks/system.h"
+#include "hooks/waits.h"
 #include "thunkstash/linux/syscalls.h"
 
 #define SIGNAL      SIGURG
@@ -88,6 +89,7 @@ static void on_signal(int number, siginfo_t *info, void *with)
              ? sampler_time_of_timer(thread, period_ns, 1 + (uint64_t)info->si_overrun,
                                      comes_from_system_call(&context->uc_mcontext))
              : sampler_time_of_perf(thread, period_ns);
+    waits_look(thread);
     if (session_is_paused())
         sampler_time_take_owed(thread);
     else if (ns)
@@ -332,6 +334,8 @@ static bool has_tracer(void)
 
 void sampler_begin(struct thread *thread)
 {
+    if (session.is_sampled)
+        waits_look(thread);
     if (!session.is_sampled || is_stopped || !session.header->sampling_hz || has_tracer())
         return;
     if (sampler_is_blocked() || has_small_stack()) {

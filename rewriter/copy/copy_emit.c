@@ -3,6 +3,8 @@
 #include "rewriter/code/decode_plain.h"
 #include "rewriter/copy/copy_survey.h"
 #include "rewriter/copy/frame_code.h"
+#include "rewriter/copy/wait_code.h"
+#include "rewriter/flow/flow_flags.h"
 #include "rewriter/flow/flow_imports.h"
 #include "rewriter/patch/import_sites.h"
 #include "support/memory.h"
@@ -402,6 +404,21 @@ static void emit_instruction(struct emission *emission, const struct instruction
     }
 }
 
+/* A system call that is timed: what does that changes flags. */
+static bool put_timed_syscall(struct emission *emission, const struct function *function,
+                              uint64_t address, const uint8_t *bytes)
+{
+    const struct flow_source source = {.code = emission->patches->code,
+                                       .functions = emission->patches->functions};
+
+    if (!wait_code_can_time(bytes, address - function->address,
+                            function->end - function->address) ||
+        flow_flags_fate(&source, address + SYSCALL_SIZE) == FLAGS_READ)
+        return false;
+    wait_code_put(emission->writer);
+    return true;
+}
+
 /* Whether all could be decoded, as it could before. */
 static bool emit_instructions(struct emission *emission, const struct function *function,
                               const uint8_t *bytes, size_t start)
@@ -415,6 +432,10 @@ static bool emit_instructions(struct emission *emission, const struct function *
 
         copy_set_add_move(writer->set, offset, offset ? writer->stubs->code.size - start : 0);
         at.length = 0;
+        if (put_timed_syscall(emission, function, address, bytes)) {
+            at.length = SYSCALL_SIZE;
+            continue;
+        }
         if (room >= PLAIN_ROOM)
             at.length = (uint8_t)plain_length(bytes + offset, PLAIN_MIND_RIP);
         if (at.length) {

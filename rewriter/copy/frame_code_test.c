@@ -1,6 +1,6 @@
 /*
- * What stands in front of calls in copies, run one instruction at a time: a small image is put where
- * it says that it is, between a stack with its shadow and a few contexts made by hand.
+ * What stands in front of calls in copies, run one instruction at a time: a small image is put
+ * where it says that it is, between a stack with its shadow and a few contexts made by hand.
  */
 #include "rewriter/code/decode.h"
 #include "rewriter/copy/copy_sample.h"
@@ -391,13 +391,16 @@ static void test_the_stack_has_two_ends(void **state)
 
     (void)state;
     begin_call(&scene, 0);
-    words = (struct frame_words){POINTER, STACK_SIZE, (uint64_t)shadow(POINTER), 1};
+    words = (struct frame_words){
+        .low = POINTER, .size = STACK_SIZE, .shadow = (uint64_t)shadow(POINTER), .note = 1};
     run_again(&scene);
     assert_at_call(&scene, 0);
-    words = (struct frame_words){POINTER + 1, STACK_SIZE, (uint64_t)shadow(POINTER) + 1, 1};
+    words = (struct frame_words){
+        .low = POINTER + 1, .size = STACK_SIZE, .shadow = (uint64_t)shadow(POINTER) + 1, .note = 1};
     run_again(&scene);
     assert_slow(&scene, 0, 0);
-    words = (struct frame_words){STACK, POINTER - STACK, SHADOW, 1};
+    words =
+        (struct frame_words){.low = STACK, .size = POINTER - STACK, .shadow = SHADOW, .note = 1};
     run_again(&scene);
     assert_slow(&scene, 0, 0);
     words.size++;

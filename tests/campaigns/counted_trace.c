@@ -78,7 +78,7 @@ bool counted_trace_holds(const char *path, const struct counted_thread *counted,
                          uint64_t *calls)
 {
     struct reading reading = {0};
-    const struct trace_visitor visitor = {&reading, read_thread, read_nodes, NULL, NULL};
+    const struct trace_visitor visitor = {.user = &reading, .thread = read_thread, .nodes = read_nodes};
     struct trace_file file;
     struct trace_error error;
     bool same = true;

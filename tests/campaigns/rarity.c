@@ -23,7 +23,7 @@ static void keep_most_called(void *user, uint32_t thread, uint32_t first,
 int main(int count, char **arguments)
 {
     struct trace_node most = {0};
-    const struct trace_visitor visitor = {&most, NULL, keep_most_called, NULL, NULL};
+    const struct trace_visitor visitor = {.user = &most, .nodes = keep_most_called};
     struct trace_file file;
     struct trace_error error;
     uint64_t calls;

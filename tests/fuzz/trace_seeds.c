@@ -68,6 +68,10 @@ int main(int argument_count, char **arguments)
     add_links(&sample);
     write_sample(&sample, "links");
     begin(&sample);
+    trace_sample_add_wait(&sample, 1, 69, 3, 3000);
+    trace_sample_add_wait(&sample, 2, 70, 1, 100);
+    write_sample(&sample, "waits");
+    begin(&sample);
     trace_sample_header(&sample)->state = TRACE_RUNNING;
     trace_sample_thread(&sample, 1)->state = TRACE_THREAD_RUNNING;
     write_sample(&sample, "running");
