@@ -72,6 +72,7 @@ static struct trace_node *frame_at(const struct thread *thread, uint64_t slot,
 static struct trace_node *find_leaf(const struct thread *thread, const struct place *caller,
                                     uint32_t function, uint64_t stack_pointer)
 {
+    struct trace_node *shared = tree_known(thread, caller->node, TRACE_SITE_SHARED, function);
     uint64_t slot = stack_pointer;
     uint64_t end = caller->slot < slot + LEAF_FRAME ? caller->slot : slot + LEAF_FRAME;
 
@@ -81,6 +82,8 @@ static struct trace_node *find_leaf(const struct thread *thread, const struct pl
 
         if (node)
             return node;
+        if (shared && frame_is_call_of(*(const uint64_t *)slot, function))
+            return shared;
     }
     return 0;
 }

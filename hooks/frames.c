@@ -3,6 +3,7 @@
 #include "hooks/code_at.h"
 #include "hooks/invocation.h"
 #include "hooks/links.h"
+#include "hooks/memory.h"
 #include "hooks/session.h"
 #include "hooks/system.h"
 #include "hooks/tree.h"
@@ -83,6 +84,73 @@ bool frames_has_word(const struct thread *thread, uint64_t slot)
     return thread->frame_pages && slot >= thread->frame_covered + MARGIN && slot < high(thread);
 }
 
+#define RETURNS_KNOWN 512
+#define RETURN_HASH   0x9e3779b97f4a7c15ull
+
+/* Whether a return address lies in a copy. What was found is kept, twice each address and a bit:
+   where a library is replaced, a note is believed as if it had stayed. */
+static bool is_in_copy(uint64_t ret)
+{
+    static uint64_t known[RETURNS_KNOWN];
+    uint64_t *place = &known[ret * RETURN_HASH >> 32 & (RETURNS_KNOWN - 1)];
+    uint64_t found = __atomic_load_n(place, __ATOMIC_RELAXED);
+
+    if (found >> 1 != ret) {
+        found = ret << 1 | code_at(ret - 1).is_copy;
+        __atomic_store_n(place, found, __ATOMIC_RELAXED);
+    }
+    return found & 1;
+}
+
+#define CALL_SIZE 5
+#define X86_CALL  0xe8
+
+/* Calls by pointers do not tell: they go by r11, in copies alone. */
+static bool is_by_pointer(const uint8_t *behind)
+{
+    return behind[-3] == 0x41 && behind[-2] == 0xff && behind[-1] == 0xd3;
+}
+
+bool frame_is_call_of(uint64_t ret, uint32_t function)
+{
+    const uint8_t *behind = (const uint8_t *)ret;
+    uint64_t called;
+    int32_t distance;
+
+    if (!is_in_copy(ret))
+        return false;
+    if (is_by_pointer(behind))
+        return true;
+    if (behind[-CALL_SIZE] != X86_CALL)
+        return false;
+    memcpy(&distance, behind - sizeof distance, sizeof distance);
+    called = ret + (uint64_t)(int64_t)distance;
+    return is_in_copy(called + 1) &&
+           ((frame_function(frame_key_before(called)) ^ function) & TRACE_FUNCTION_NUMBER) == 0;
+}
+
+/* A function that has jumped has left its return address to the next one. */
+static bool is_site_of(const struct thread *thread, uint64_t ret, struct trace_node *node)
+{
+    const struct trace_node *called = tree_tail_caller(thread, node);
+
+    return called->site & TRACE_SITE_SHARED ? frame_is_call_of(ret, called->function)
+                                            : ret == (called->site & TRACE_SITE_ADDRESS);
+}
+
+uint64_t frame_return_at(uint64_t slot)
+{
+    const struct record *record = record_of_return(*(const uint64_t *)slot);
+
+    return record ? record->ret : *(const uint64_t *)slot;
+}
+
+/* The slot is that of a call of the node's. */
+static bool is_called_from_site(const struct thread *thread, uint64_t slot, struct trace_node *node)
+{
+    return is_site_of(thread, frame_return_at(slot), node);
+}
+
 struct trace_node *frame_context_at(const struct thread *thread, uint64_t slot)
 {
     uint64_t word = *frame_word(thread, slot);
@@ -91,7 +159,7 @@ struct trace_node *frame_context_at(const struct thread *thread, uint64_t slot)
     if (!word || word & FRAME_OUT_BITS)
         return 0;
     node = links_node(thread, frame_links_in(word));
-    return (node->site & TRACE_SITE_ADDRESS) == *(const uint64_t *)slot ? node : 0;
+    return is_site_of(thread, *(const uint64_t *)slot, node) ? node : 0;
 }
 
 /* Where copies find what is covered, and was in use: a stack pointer in a copy that is lower is a
@@ -172,34 +240,6 @@ uint64_t frame_noted_slot(const struct thread *thread)
     return thread->frames->note - sizeof(uint64_t);
 }
 
-/* What a slot holds: the return address that is the call site of the node; or the address in the
-   thunk of the call's record. */
-static bool is_called_from_site(uint64_t slot, const struct trace_node *node)
-{
-    const struct record *record = record_of_return(*(const uint64_t *)slot);
-    uint64_t ret = record ? record->ret : *(const uint64_t *)slot;
-
-    return ret == (node->site & TRACE_SITE_ADDRESS);
-}
-
-#define RETURNS_KNOWN 512
-#define RETURN_HASH   0x9e3779b97f4a7c15ull
-
-/* Whether a return address lies in a copy. What was found is kept, twice each address and a bit:
-   where a library is replaced, a note is believed as if it had stayed. */
-static bool is_in_copy(uint64_t ret)
-{
-    static uint64_t known[RETURNS_KNOWN];
-    uint64_t *place = &known[ret * RETURN_HASH >> 32 & (RETURNS_KNOWN - 1)];
-    uint64_t found = __atomic_load_n(place, __ATOMIC_RELAXED);
-
-    if (found >> 1 != ret) {
-        found = ret << 1 | code_at(ret - 1).is_copy;
-        __atomic_store_n(place, found, __ATOMIC_RELAXED);
-    }
-    return found & 1;
-}
-
 static bool is_called_by_copy(uint64_t slot)
 {
     uint64_t ret = *(const uint64_t *)slot;
@@ -212,11 +252,12 @@ static bool is_called_by_copy(uint64_t slot)
  * recorded may come to call where a copy had called before: then the note is still there, and the
  * word too, or that of a call which another copy has made from there since.
  */
-static bool is_noted(uint64_t noted, uint64_t word, const struct trace_node *node)
+static bool is_noted(const struct thread *thread, uint64_t noted, uint64_t word,
+                     struct trace_node *node)
 {
     if ((word & FRAME_OUT_BITS) == FRAME_CALLED_OUT)
         return is_called_by_copy(noted);
-    return is_called_from_site(noted, node);
+    return is_called_from_site(thread, noted, node);
 }
 
 struct trace_node *frame_noted_caller(const struct thread *thread, uint64_t slot, bool *is_jump)
@@ -231,7 +272,7 @@ struct trace_node *frame_noted_caller(const struct thread *thread, uint64_t slot
     if (!word || !frame_links_in(word)->node)
         return 0;
     node = links_node(thread, frame_links_in(word));
-    if (!is_noted(noted, word, node))
+    if (!is_noted(thread, noted, word, node))
         return 0;
     *is_jump = noted == slot && (word & FRAME_OUT_BITS) == FRAME_JUMPED_OUT;
     return node;
@@ -242,8 +283,15 @@ struct trace_node *frame_child(struct thread *thread, struct trace_node *caller,
 {
     if (!is_jump)
         return tree_child(thread, caller, site, frame_function(key));
-    return tree_child(thread, tree_tail_caller(thread, caller), caller->site | TRACE_SITE_TAIL,
+    return tree_child(thread, tree_tail_caller(thread, caller), site | TRACE_SITE_TAIL,
                       frame_function(key));
+}
+
+struct trace_node *frame_shared_child(struct thread *thread, struct trace_node *caller,
+                                      bool is_jump, const struct frame_key *key)
+{
+    return tree_child(thread, is_jump ? tree_tail_caller(thread, caller) : caller,
+                      TRACE_SITE_SHARED | (is_jump ? TRACE_SITE_TAIL : 0), frame_function(key));
 }
 
 /* The call is one of a copy's, which is waiting for it. */
@@ -265,7 +313,7 @@ bool frame_is_counted(const struct thread *thread, const uint64_t *slot, uint64_
     if (!word || word & FRAME_OUT_BITS)
         return false;
     node = links_node(thread, links);
-    if (!is_called_from_site((uint64_t)slot, node))
+    if (!is_called_from_site(thread, (uint64_t)slot, node))
         return false;
     if (links->key == frame_key_before(frame_copy_of(body))->key)
         return true;
@@ -291,7 +339,7 @@ bool frame_enter(struct thread *thread, const uint64_t *slot, uint64_t body,
     caller = frame_noted_caller(thread, (uint64_t)slot, &is_jump);
     if (caller && !(*word & FRAME_OUT_BITS)) /* of another function: see above */
         caller = tree_parent(thread, caller);
-    node = caller ? frame_child(thread, caller, is_jump, *slot, key) : 0;
+    node = caller ? frame_child(thread, caller, is_jump, frame_return_at((uint64_t)slot), key) : 0;
     if (node) /* the hook in assembly finds it from now on */
         tree_hint(thread, node, (uint64_t)slot, body);
     if (!node || (!links_is_leaf(node) && !links_of(thread, node, key)))

@@ -84,10 +84,20 @@ const struct image_header *frame_image(const struct frame_key *key);
 const struct frame_key *frame_key_before(uint64_t copy);
 uint32_t frame_function(const struct frame_key *key);
 
-/* The context of a call of that function out of another context; is_jump: of a jump. Null: no room.
- */
+/* The context of a call of that function out of another context; is_jump: of a jump, and site is the
+   return address of the function that jumps. Null: no room. */
 struct trace_node *frame_child(struct thread *thread, struct trace_node *caller, bool is_jump,
                                uint64_t site, const struct frame_key *key);
+/* Likewise, from whatever place: what sites lead to where no call is timed (TRACE_SITE_SHARED). */
+struct trace_node *frame_shared_child(struct thread *thread, struct trace_node *caller,
+                                      bool is_jump, const struct frame_key *key);
+
+/* The return address that a slot is to hold: the call's record has it, if there is one. */
+uint64_t frame_return_at(uint64_t slot);
+
+/* Whether a return address is that of a call, in a copy, of the function of that number (with
+   TRACE_FUNCTION_LEAF), as far as the call tells which it calls. */
+bool frame_is_call_of(uint64_t ret, uint32_t function);
 
 /* The context that a word of the shadow is of, whoever wrote it. */
 static inline struct trace_links *frame_links_in(uint64_t word)

@@ -38,7 +38,8 @@
 #define NODE_RANDOM   54
 #define NODE_TIMED    56
 #define NODE_CONTEXT  60
-#define SITE_TAIL_BIT 63 /* of TRACE_SITE_TAIL */
+#define SITE_TAIL_BIT   63 /* of TRACE_SITE_TAIL */
+#define SITE_SHARED_BIT 60
 
 /*
  * Adaptive timing, in ticks of the processor's clock. What follows a timed call that takes

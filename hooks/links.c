@@ -4,6 +4,8 @@
 #include "trace/image_manifest.h"
 
 #define ONCE_AROUND 0x7fffffffu /* calls that a link counts before it hands them on */
+#define LINK_AHEAD  (1u << 30)  /* likewise, where it keeps them */
+#define MOST_KEPT   (1u << 29)  /* that and LINK_AHEAD fit into `armed` */
 
 struct trace_node *links_node(const struct thread *thread, const struct trace_links *links)
 {
@@ -179,10 +181,82 @@ static void store(struct trace_link *link, uint32_t ahead)
     __asm__ volatile("movq %1, %0" : "=m"(*(char(*)[sizeof both]) & link->word) : "r"(both));
 }
 
+/* Likewise, with what it has counted. */
+static void keep(struct trace_link *link, uint32_t calls)
+{
+    uint64_t armed = ((LINK_AHEAD + calls) & ~TRACE_LINK_JUMP) | (link->armed & TRACE_LINK_JUMP);
+    uint64_t both = armed << 32 | (uint32_t) - (int32_t)LINK_AHEAD;
+
+    __asm__ volatile("movq %1, %0" : "=m"(*(char(*)[sizeof both]) & link->word) : "r"(both));
+}
+
 void link_hand_on(struct trace_link *link, struct trace_node *node)
 {
     add(node, link_calls(link));
     store(link, 0);
+}
+
+static void commit_site(struct thread *thread, struct trace_site *record, uint32_t node)
+{
+    __atomic_store_n(&record->node, node, __ATOMIC_RELEASE);
+    __atomic_store_n(&thread->sites.count, thread->sites.count + 1, __ATOMIC_RELEASE);
+}
+
+static struct trace_site *next_site(const struct thread *thread, struct trace_list *list,
+                                    uint64_t site, uint32_t link)
+{
+    struct trace_site *record =
+        trace_list_next(thread->entry->ordinal, list, TRACE_BLOCK_SITES, sizeof *record);
+
+    if (record) {
+        record->site = site;
+        record->link = link;
+    }
+    return record;
+}
+
+void link_note_site(struct thread *thread, const struct trace_links *links,
+                    const struct trace_link *link, uint64_t site)
+{
+    uint64_t place = (uint64_t)((const char *)link - thread->trace) / sizeof *link;
+    struct trace_site *record = next_site(thread, &thread->sites, site, (uint32_t)place);
+
+    if (record)
+        commit_site(thread, record, links->node);
+}
+
+/* The link counts from 0 on. False: the trace is full. */
+static bool hand_on_from(struct thread *thread, const struct trace_links *links,
+                         struct trace_link *link, struct trace_node *node, uint64_t site)
+{
+    struct trace_site *record = next_site(thread, &thread->sites, site, TRACE_SITE_HANDED_ON);
+
+    if (!record)
+        return false;
+    record->calls = link_calls(link);
+    record->callee = trace_index(node);
+    link_hand_on(link, node);
+    commit_site(thread, record, links->node);
+    return true;
+}
+
+void link_hand_on_from(struct thread *thread, const struct trace_links *links,
+                       struct trace_link *link, struct trace_node *node, uint64_t site)
+{
+    if (link_calls(link) && !hand_on_from(thread, links, link, node, site))
+        link_hand_on(link, node);
+}
+
+uint32_t link_go_on(struct thread *thread, const struct trace_links *links, struct trace_link *link,
+                    struct trace_node *node, uint64_t site)
+{
+    bool is_armed = link->armed & ~TRACE_LINK_JUMP;
+    uint32_t since = is_armed ? (uint32_t)link->word + LINK_AHEAD : 0;
+
+    if (link_calls(link) >= MOST_KEPT)
+        hand_on_from(thread, links, link, node, site);
+    keep(link, link_calls(link));
+    return since;
 }
 
 void link_is_jump(struct trace_links *links, struct trace_link *link)

@@ -49,6 +49,21 @@ void links_count(struct trace_node *node);
 /* What a link has counted is handed on to its context. */
 void link_hand_on(struct trace_link *link, struct trace_node *node);
 
+/* Where calls are counted and none is timed (session.counts_only), contexts are shared by all places that
+   a function calls another from, and links keep what they count, so that each place's number is known.
+   These two are then in place of link_hand_on and link_arm. */
+
+/* Calls by the link, which is one of these, are made from a place. */
+void link_note_site(struct thread *thread, const struct trace_links *links,
+                    const struct trace_link *link, uint64_t site);
+/* It takes the slow path after LINK_AHEAD calls more. What it has counted it keeps, unless that is much:
+   then it is handed on, as calls of `node` from `site`. Returns how many there were since the last time. */
+uint32_t link_go_on(struct thread *thread, const struct trace_links *links, struct trace_link *link,
+                    struct trace_node *node, uint64_t site);
+/* It is to count something else: all is handed on. */
+void link_hand_on_from(struct thread *thread, const struct trace_links *links,
+                       struct trace_link *link, struct trace_node *node, uint64_t site);
+
 /* It counts jumps out of the function that the links are of, and leads to a context. */
 void link_is_jump(struct trace_links *links, struct trace_link *link);
 /* A frame of the context has a record, which ends where the function jumps: the next jump by each

@@ -399,6 +399,68 @@ static void what_is_counted_alone_is_handed_on_before_it_runs_over(void **state)
 static int steps_left;
 static sigjmp_buf left;
 
+static const struct trace_site *sites(void)
+{
+    return (const struct trace_site *)(thread.sites.block + 1);
+}
+
+/* Where contexts are shared by call sites. */
+static void a_link_keeps_what_it_has_counted(void **state)
+{
+    struct trace_node *node = node_of(5), *callee = node_of(6);
+    struct trace_links *links = make(node, 4), *others;
+    struct trace_link *link = links_at(&thread, links, 2);
+
+    (void)state;
+    session.counts_only = true;
+    others = make(callee, 1);
+    link_note_site(&thread, links, link, 0x401000);
+    assert_int_equal(sites()[0].site, 0x401000);
+    assert_int_equal(sites()[0].node, trace_index(node));
+    assert_int_equal(sites()[0].link, ((char *)link - trace) / sizeof *link);
+    link->callee = (uint64_t)others;
+    assert_int_equal(link_go_on(&thread, links, link, callee, 0x401000), 0);
+    link->word += 10;
+    link_is_jump(links, link);
+    assert_int_equal(link_go_on(&thread, links, link, callee, 0x401000), 10);
+    assert_true(link->armed & TRACE_LINK_JUMP);
+    link->word += 7;
+    assert_int_equal(link_calls(link), 17);
+    assert_int_equal(others->entered, 0);
+    link->word = -1; /* the next call comes here: 2^30 have been made since */
+    assert_int_equal(link_go_on(&thread, links, link, callee, 0x401000), (1u << 30) - 1);
+    assert_int_equal(link_calls(link), 0);
+    assert_int_equal(others->entered, 10 + (1u << 30) - 1);
+    assert_int_equal(sites()[1].link, TRACE_SITE_HANDED_ON);
+    assert_int_equal(sites()[1].calls, others->entered);
+    assert_int_equal(sites()[1].callee, trace_index(callee));
+    link->word += 3;
+    link_hand_on_from(&thread, links, link, callee, 0x401008);
+    assert_int_equal(link_calls(link), 0);
+    assert_int_equal(sites()[2].site, 0x401008);
+    assert_int_equal(sites()[2].calls, 3);
+    link_hand_on_from(&thread, links, link, callee, 0x401008); /* nothing */
+    assert_int_equal(thread.sites.count, 3);
+}
+
+/* Then the place is lost, and the number is not. */
+static void a_full_trace_has_no_places(void **state)
+{
+    struct trace_node *node = node_of(5), *callee = node_of(6);
+    struct trace_links *links = make(node, 4), *others = make(callee, 1);
+    struct trace_link *link = links_at(&thread, links, 0);
+
+    (void)state;
+    session.counts_only = true;
+    block_limit = block_count;
+    link_note_site(&thread, links, link, 0x401000);
+    link_go_on(&thread, links, link, callee, 0x401000);
+    link->word += 9;
+    link_hand_on_from(&thread, links, link, callee, 0x401000);
+    assert_int_equal(others->entered, 9);
+    assert_int_equal(thread.sites.count, 0);
+}
+
 static void on_step(int number)
 {
     (void)number;
@@ -488,6 +550,8 @@ int main(void)
         cmocka_unit_test_setup(a_link_takes_the_slow_path_when_a_turn_comes, begin),
         cmocka_unit_test_setup(a_turn_that_is_past_comes_at_once, begin),
         cmocka_unit_test_setup(what_is_counted_alone_is_handed_on_before_it_runs_over, begin),
+        cmocka_unit_test_setup(a_link_keeps_what_it_has_counted, begin),
+        cmocka_unit_test_setup(a_full_trace_has_no_places, begin),
         cmocka_unit_test_setup(a_handler_may_leave_anywhere, begin),
     };
 

@@ -105,9 +105,18 @@ static struct trace_node *child_of(const struct site_call *call, const struct tr
     bool is_jump = call->site->flags & FRAME_SITE_TAIL;
     bool is_own = (node->function & TRACE_FUNCTION_NUMBER) ==
                   (frame_function(call->self) & TRACE_FUNCTION_NUMBER);
-    uint64_t site = is_jump && !is_own ? *(const uint64_t *)call->slot : call->ret;
+    uint64_t site = is_jump ? frame_return_at(call->slot) : call->ret;
 
-    return frame_child(call->thread, node, is_jump && is_own, site, key);
+    return session.counts_only ? frame_shared_child(call->thread, node, is_jump && is_own, key)
+                               : frame_child(call->thread, node, is_jump && is_own, site, key);
+}
+
+/* The link, which has led to nobody yet, counts calls from here. A jump is of no place. */
+static void note_site(const struct site_call *call, const struct trace_links *from,
+                      const struct trace_link *link)
+{
+    if (session.counts_only && !(call->site->flags & FRAME_SITE_TAIL))
+        link_note_site(call->thread, from, link, call->ret);
 }
 
 /* The link's context; made if there is none yet. Null: no room. */
@@ -126,6 +135,7 @@ static struct trace_node *callee_of(const struct site_call *call, const struct t
     node = child_of(call, from, key);
     if (!node)
         return 0;
+    note_site(call, from, link);
     if (links_is_leaf(node)) {
         link->callee = (uint64_t)node | 1;
         return node;
@@ -208,13 +218,33 @@ static struct destination count_one(struct site_call *call, struct trace_links *
     if (call->site->flags & FRAME_SITE_TAIL)
         link_is_jump(from, link);
     if (!take_over_record(call, node)) {
-        if (!session.counts_only && invocation_is_chosen(node, links_calls(node) + 1))
+        if (invocation_is_chosen(node, links_calls(node) + 1))
             destination = begin_timed(call, node);
         if (!destination.is_thunk)
             links_count(node);
     }
     link_arm(link, node);
     return destination;
+}
+
+/* Likewise, where no call is timed. */
+static struct destination count_in_link(struct site_call *call, struct trace_links *from,
+                                        struct trace_link *link, struct trace_node *node)
+{
+    call->node = node;
+    if (call->site->flags & FRAME_SITE_TAIL)
+        link_is_jump(from, link);
+    link_go_on(call->thread, from, link, node, call->ret);
+    if (!take_over_record(call, node))
+        link->word++;
+    return go_on(call);
+}
+
+static struct destination count_by(struct site_call *call, struct trace_links *from,
+                                   struct trace_link *link, struct trace_node *node)
+{
+    return session.counts_only ? count_in_link(call, from, link, node)
+                               : count_one(call, from, link, node);
 }
 
 static struct destination count_as_dropped(const struct site_call *call)
@@ -273,7 +303,7 @@ static struct destination count_call(struct site_call *call, struct trace_links 
     node = link ? callee_of(call, from, link) : 0;
     if (!node)
         return count_as_dropped(call);
-    destination = count_one(call, from, link, node);
+    destination = count_by(call, from, link, node);
     if (!links_is_leaf(node))
         *frame_word(call->thread, call->slot) = link->callee;
     return call->site->flags & FRAME_SITE_BOUND && !destination.is_thunk ? go_to(call, call->callee)
@@ -356,7 +386,10 @@ static struct trace_node *meet(const struct site_call *call, struct trace_links 
     links = links_is_leaf(node) ? links_of_leaf(call->thread, node, key)
                                 : links_of(call->thread, node, key);
     link->callee = (uint64_t)links;
-    return links ? node : 0;
+    if (!links)
+        return 0;
+    note_site(call, from, link);
+    return node;
 }
 
 /* The target's place at the site; a free one, if there is; else 2. */
@@ -371,7 +404,8 @@ static unsigned place_of(const struct pointer_links *site, uint64_t target)
 
 /* Calls by the link since it was looked at last. Those that lead out of copies gain nothing by it.
  */
-static uint32_t take_calls(const struct site_call *call, struct trace_link *link)
+static uint32_t take_calls(const struct site_call *call, const struct trace_links *with,
+                           struct trace_link *link)
 {
     struct trace_node *node;
     uint32_t calls;
@@ -379,10 +413,24 @@ static uint32_t take_calls(const struct site_call *call, struct trace_link *link
     if (link->callee & FRAME_OUT_BITS)
         return 0;
     node = links_node(call->thread, frame_links_in(link->callee));
+    if (session.counts_only)
+        return link_go_on(call->thread, with, link, node, call->ret);
     calls = link_calls(link);
     link_hand_on(link, node);
     link_arm(link, node);
     return calls;
+}
+
+/* What a link has counted is handed on: it is to count something else. */
+static void leave_link(const struct site_call *call, const struct trace_links *with,
+                       struct trace_link *link)
+{
+    struct trace_node *node = links_node(call->thread, frame_links_in(link->callee));
+
+    if (session.counts_only)
+        link_hand_on_from(call->thread, with, link, node, call->ret);
+    else
+        link_hand_on(link, node);
 }
 
 static bool gains_by_link(uint64_t target)
@@ -406,14 +454,13 @@ static unsigned yield_place(const struct site_call *call, struct trace_links *wi
 
     with->unknown = LOOK_AFTER - 1;
     for (unsigned i = 0; i < 2; i++)
-        calls[i] = take_calls(call, &site->links[i]);
+        calls[i] = take_calls(call, with, &site->links[i]);
     less = calls[1] < calls[0];
     if (calls[less] >= LOOK_AFTER || !gains_by_link(call->pointee))
         return 2;
     __atomic_store_n(&site->targets[less], 0, __ATOMIC_RELEASE);
     if (!(site->links[less].callee & FRAME_OUT_BITS))
-        link_hand_on(&site->links[less],
-                     links_node(call->thread, frame_links_in(site->links[less].callee)));
+        leave_link(call, with, &site->links[less]);
     site->links[less] = (struct trace_link){0};
     return less;
 }
@@ -447,7 +494,7 @@ static struct destination point_call(struct site_call *call, struct trace_links 
     link = &site->links[at];
     is_new = !site->targets[at] || is_replaced(call, link);
     if (is_new && site->targets[at])
-        link_hand_on(link, links_node(call->thread, frame_links_in(link->callee)));
+        leave_link(call, with, link);
     if (is_new)
         node = meet(call, from, link);
     else if (!(link->callee & FRAME_OUT_BITS))
@@ -458,7 +505,7 @@ static struct destination point_call(struct site_call *call, struct trace_links 
         const struct frame_key *key = key_at(call->pointee);
 
         call->callee = (uint64_t)key + FRAME_KEY_SIZE;
-        destination = count_one(call, from, link, node);
+        destination = count_by(call, from, link, node);
         *frame_word(call->thread, call->slot) = link->callee;
         if (!destination.is_thunk)
             destination = go_to(call, call->callee);

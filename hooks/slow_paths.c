@@ -260,7 +260,7 @@ static struct destination begin_jumped_to(struct thread *thread, struct record *
                                           uint64_t body)
 {
     struct trace_node *node = tree_child(thread, tree_tail_caller(thread, from),
-                                         from->site | TRACE_SITE_TAIL, function_of(body));
+                                         *slot | TRACE_SITE_TAIL, function_of(body));
 
     if (!node)
         return count_as_dropped(thread, body);

@@ -29,6 +29,7 @@
 #include "hooks/stack_peak.h"
 #include "hooks/thread_slot.h"
 #include "hooks/ticks.h"
+#include "hooks/trace_list.h"
 #include "thunkstash/stash.h"
 #include "trace/trace_format.h"
 
@@ -107,9 +108,10 @@ struct thread {
         uint64_t seen;           /* ticks, when the thread was looked at last; 0: it was not */
         uint64_t seen_processor; /* and what it had of the processor, in ticks */
         struct trace_wait **table; /* by node, open addressing; null: there are none yet */
-        uint32_t room, count;
-        struct trace_block *block; /* where the newest is */
+        uint32_t room;
+        struct trace_list records;
     } waits;
+    struct trace_list sites; /* struct trace_site */
     uint32_t sampler_waits; /* how many slow paths it took while it could not have the signal; 0: it
                                does not wait for it */
     struct thread *next; /* all threads of the process, the ended ones too until they are reused */
@@ -179,5 +181,6 @@ _Static_assert(offsetof(struct trace_header, paused) == TRACE_PAUSED, "paused");
 _Static_assert(offsetof(struct trace_header, tick) == TRACE_TICK, "tick");
 _Static_assert(offsetof(struct trace_node, context) == NODE_CONTEXT, "context");
 _Static_assert(TRACE_SITE_TAIL == 1ull << SITE_TAIL_BIT, "tail call");
+_Static_assert(TRACE_SITE_SHARED == 1ull << SITE_SHARED_BIT, "shared");
 
 #endif

@@ -1,6 +1,5 @@
 #include "hooks/waits.h"
 
-#include "hooks/session.h"
 #include "thunkstash/pages.h"
 
 #define FIRST_ROOM 512         /* contexts: one page */
@@ -27,7 +26,7 @@ static bool make_room(struct thread *thread)
     uint32_t old = thread->waits.room, room = old ? 2 * old : FIRST_ROOM;
     struct trace_wait **table = thread->waits.table, **larger;
 
-    if (thread->waits.count < old / 2)
+    if (thread->waits.records.count < old / 2)
         return true;
     larger = pages_take(table_bytes(room));
     if (!larger)
@@ -42,23 +41,6 @@ static bool make_room(struct thread *thread)
     return true;
 }
 
-/* The next one of the thread's in the trace; null if that is full. */
-static struct trace_wait *take(struct thread *thread)
-{
-    struct trace_block *block = thread->waits.block;
-
-    if (!block || thread->waits.count % TRACE_WAITS_IN_BLOCK == 0) {
-        block = session_block(thread->entry->ordinal);
-        if (!block)
-            return 0;
-        block->used = TRACE_BLOCK_UNITS;
-        block_commit(block, TRACE_BLOCK_WAITS);
-        thread->waits.block = block;
-    }
-    return (struct trace_wait *)((char *)block + TRACE_UNIT) +
-           thread->waits.count++ % TRACE_WAITS_IN_BLOCK;
-}
-
 struct trace_wait *waits_of(struct thread *thread, uint32_t node)
 {
     struct trace_wait **place, *wait;
@@ -68,10 +50,12 @@ struct trace_wait *waits_of(struct thread *thread, uint32_t node)
     place = place_of(thread->waits.table, thread->waits.room, node);
     if (*place)
         return *place;
-    wait = take(thread);
+    wait = trace_list_next(thread->entry->ordinal, &thread->waits.records, TRACE_BLOCK_WAITS,
+                           sizeof *wait);
     if (!wait)
         return 0;
     __atomic_store_n(&wait->node, node, __ATOMIC_RELEASE);
+    thread->waits.records.count++;
     return *place = wait;
 }
 
@@ -80,5 +64,5 @@ void waits_release(struct thread *thread)
     if (thread->waits.table)
         pages_give_back(thread->waits.table, table_bytes(thread->waits.room));
     thread->waits.table = 0;
-    thread->waits.room = thread->waits.count = 0;
+    thread->waits.room = 0;
 }

@@ -18,6 +18,7 @@ void link_sums_free(struct link_sums *sums)
     free(sums->by_link.items);
     free(sums->by_node.items);
     free(sums->records);
+    free(sums->places);
     *sums = (struct link_sums){0};
 }
 
@@ -49,9 +50,23 @@ static bool count(struct link_sum_list *list, uint64_t key, uint64_t calls)
     return true;
 }
 
+static bool keep_place(struct link_sums *sums, uint64_t place, uint64_t target, uint32_t calls)
+{
+    struct link_at_place *places;
+
+    if (!sums->keeps_places || !calls || place > UINT32_MAX)
+        return true;
+    places = make_room(sums->places, sums->place_count, &sums->place_room, sizeof(*places));
+    if (!places)
+        return false;
+    sums->places = places;
+    places[sums->place_count++] = (struct link_at_place){(uint32_t)place, calls, target, false};
+    return true;
+}
+
 /* What leads nowhere in the trace counts nothing: it may be code, or a word of a site that calls
    by a pointer. */
-static bool count_link(struct link_sums *sums, const struct trace_link *link)
+static bool count_link(struct link_sums *sums, const struct trace_link *link, uint64_t place)
 {
     uint64_t target = link->callee - sums->base;
     uint32_t calls = (uint32_t)link->word + (link->armed & ~TRACE_LINK_JUMP);
@@ -59,9 +74,11 @@ static bool count_link(struct link_sums *sums, const struct trace_link *link)
     if (target >= sums->end)
         return true;
     if (!(target & TO_NODE))
-        return target % RECORD_ALIGN || count(&sums->by_link, target, calls);
+        return target % RECORD_ALIGN ||
+               (count(&sums->by_link, target, calls) && keep_place(sums, place, target, calls));
     target -= TO_NODE;
-    return target % TRACE_UNIT || count(&sums->by_node, target / TRACE_UNIT, calls);
+    return target % TRACE_UNIT || (count(&sums->by_node, target / TRACE_UNIT, calls) &&
+                                   keep_place(sums, place, target + TO_NODE, calls));
 }
 
 bool link_sums_add(struct link_sums *sums, const struct trace_links *links, uint64_t at)
@@ -74,7 +91,7 @@ bool link_sums_add(struct link_sums *sums, const struct trace_links *links, uint
     sums->records = records;
     records[sums->record_count++] = (struct link_record){at, links->node};
     for (uint32_t i = 0; i < links->count; i++)
-        if (!count_link(sums, &links->links[i]))
+        if (!count_link(sums, &links->links[i], (at + sizeof(*links)) / sizeof(*links->links) + i))
             return false;
     return count(&sums->by_node, links->node, links->entered);
 }
@@ -102,6 +119,32 @@ static void sort_and_join(struct link_sum_list *list)
     list->count = kept + 1;
 }
 
+static int compare_places(const void *left, const void *right)
+{
+    const struct link_at_place *a = left, *b = right;
+
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+static uint32_t node_of_target(const struct link_sums *sums, uint64_t target)
+{
+    size_t found = partition_point(i, sums->record_count, sums->records[i].at < target);
+
+    if (target & TO_NODE)
+        return (uint32_t)(target / TRACE_UNIT);
+    return found < sums->record_count && sums->records[found].at == target
+               ? sums->records[found].node
+               : 0;
+}
+
+static void settle_places(struct link_sums *sums)
+{
+    for (size_t i = 0; i < sums->place_count; i++)
+        sums->places[i].target = node_of_target(sums, sums->places[i].target);
+    if (sums->place_count)
+        qsort(sums->places, sums->place_count, sizeof(*sums->places), compare_places);
+}
+
 /* Both are in the order of the file. */
 bool link_sums_settle(struct link_sums *sums)
 {
@@ -118,7 +161,16 @@ bool link_sums_settle(struct link_sums *sums)
     }
     sums->by_link.count = 0;
     sort_and_join(&sums->by_node);
+    settle_places(sums);
     return true;
+}
+
+struct link_at_place *link_sums_at(const struct link_sums *sums, uint32_t place)
+{
+    size_t found = partition_point(i, sums->place_count, sums->places[i].place < place);
+
+    return found < sums->place_count && sums->places[found].place == place ? &sums->places[found]
+                                                                           : NULL;
 }
 
 uint64_t link_sums_of(const struct link_sums *sums, uint32_t node)

@@ -2,7 +2,8 @@
  * How many calls of each context were counted by links (struct trace_links): added up while the
  * records are gone over in the order of the file, and asked for by node afterwards.
  *
- * Holds 16 bytes for each record, and for each link that counts something and leads into the trace.
+ * Holds 16 bytes for each record, and for each link that counts something and leads into the trace; with
+ * places, twice as much.
  */
 #ifndef UMBRA_LINK_SUMS_H
 #define UMBRA_LINK_SUMS_H
@@ -23,7 +24,17 @@ struct link_sum_list {
     size_t count, room;
 };
 
+/* What the link at a place of the trace counts, in units of its size (struct trace_site). */
+struct link_at_place {
+    uint32_t place, calls;
+    uint64_t target; /* offset of a record, until they are settled; then the index of a node, or 0 */
+    bool is_told;    /* the reader's */
+};
+
 struct link_sums {
+    bool keeps_places; /* to be set at the begin */
+    struct link_at_place *places; /* ascending */
+    size_t place_count, place_room;
     uint64_t base, end;           /* of the trace, in the process; bytes of it that are there */
     struct link_sum_list by_link; /* until they are settled: by offset of a record */
     struct link_sum_list by_node; /* by index */
@@ -44,6 +55,9 @@ bool link_sums_add(struct link_sums *sums, const struct trace_links *links, uint
 
 /* When all have been added. False: out of memory. */
 bool link_sums_settle(struct link_sums *sums);
+
+/* The link at a place, once they are settled; null if it counts nothing. */
+struct link_at_place *link_sums_at(const struct link_sums *sums, uint32_t place);
 
 /* Calls of the node with that index, which links and `entered` counted. Modulo 2^64. */
 uint64_t link_sums_of(const struct link_sums *sums, uint32_t node);

@@ -249,6 +249,7 @@ enum trace_block_kind {
     TRACE_BLOCK_STACK = 4,   /* how deep a thread's stack was: stack_format.h */
     TRACE_BLOCK_LINKS = 5,   /* struct trace_links, one behind the other */
     TRACE_BLOCK_WAITS = 6,   /* struct trace_wait, likewise, of a thread's contexts */
+    TRACE_BLOCK_SITES = 7,   /* struct trace_site, likewise */
 };
 
 /* Unit 0 of each block. */
@@ -295,6 +296,7 @@ struct trace_thread {
 /* Bits above the 47 of a user-space address. */
 #define TRACE_SITE_TAIL    (1ull << 63) /* entered by a jump: the parent's invocation ended there */
 #define TRACE_SITE_FOLDED  (1ull << 62) /* a representative, see above */
+#define TRACE_SITE_SHARED  (1ull << 60) /* from any place of the caller's, and no address: trace_site */
 #define TRACE_SITE_ADDRESS ((1ull << 56) - 1)
 
 /* Bit above the number of a function: a leaf without loops, as the rewriter saw. */
@@ -351,7 +353,31 @@ struct trace_wait {
     uint64_t ended;   /* rdtsc when that one was over */
 };
 
-#define TRACE_WAITS_IN_BLOCK ((TRACE_BLOCK_SIZE - TRACE_UNIT) / 32)
+#define TRACE_IN_BLOCK(type) ((TRACE_BLOCK_SIZE - TRACE_UNIT) / sizeof(type))
+
+/*
+ * Where calls of contexts with TRACE_SITE_SHARED were made, which are those that links of their callers
+ * count, where calls are counted and none is timed. In a block like waits.
+ *
+ *      0      8      12     16      24       28
+ *      +------+------+------+-------+--------+---+
+ *      | site | node | link | calls | callee | 0 |
+ *      +------+------+------+-------+--------+---+
+ *
+ * Either what a link counts is of this place, or `calls` calls of `callee` were made there, which its link
+ * has handed on (`entered`). Calls of such a context that neither tells of were made from a place that is not known.
+ */
+struct trace_site {
+    uint64_t site; /* return address */
+    uint32_t node; /* the caller's context; 0: not committed. Stored last */
+    uint32_t link; /* where one of its links is in the trace, in units of its size; or
+                      TRACE_SITE_HANDED_ON: see `calls` */
+    uint64_t calls;
+    uint32_t callee; /* context */
+    uint32_t reserved;
+};
+
+#define TRACE_SITE_HANDED_ON UINT32_MAX
 
 enum trace_module_flags {
     TRACE_MODULE_INSTRUMENTED = 1, /* has functions numbered first_function … + count - 1 */

@@ -154,6 +154,8 @@ struct reading {
     const struct trace_file *file;
     const struct trace_visitor *visitor;
     struct link_sums sums;
+    struct trace_site *sites;
+    size_t site_count, site_room;
     struct trace_error *error;
 };
 
@@ -298,7 +300,7 @@ static int visit_waits(const struct reading *reading, const struct trace_block *
     if (!block->thread)
         return fail(reading->error, reading->file,
                     "block at %" PRIu64 ": expected waits of a thread, found thread 0", at);
-    for (uint32_t i = 0; i < TRACE_WAITS_IN_BLOCK && waits[i].node; i++) {
+    for (uint32_t i = 0; i < TRACE_IN_BLOCK(*waits) && waits[i].node; i++) {
         if (waits[i].longest > waits[i].ticks)
             return fail(reading->error, reading->file,
                         "wait record at %" PRIu64 ": expected the longest of %" PRIu64
@@ -308,6 +310,42 @@ static int visit_waits(const struct reading *reading, const struct trace_block *
             reading->visitor->wait(reading->visitor->user, block->thread, &waits[i]);
     }
     return 0;
+}
+
+static int keep_sites(struct reading *reading, const struct trace_block *block)
+{
+    const struct trace_site *sites = (const struct trace_site *)(block + 1);
+
+    for (uint32_t i = 0; i < TRACE_IN_BLOCK(*sites) && sites[i].node; i++) {
+        if (reading->site_count == reading->site_room) {
+            size_t room = reading->site_room ? 2 * reading->site_room : 128;
+            struct trace_site *grown = realloc(reading->sites, room * sizeof(*grown));
+
+            if (!grown)
+                return fail(reading->error, reading->file, "out of memory");
+            reading->sites = grown;
+            reading->site_room = room;
+        }
+        reading->sites[reading->site_count++] = sites[i];
+    }
+    return 0;
+}
+
+static void visit_sites(const struct reading *reading)
+{
+    const struct trace_visitor *visitor = reading->visitor;
+
+    for (size_t i = 0; visitor->site && i < reading->site_count; i++) {
+        const struct trace_site *site = &reading->sites[i];
+        struct link_at_place *link = link_sums_at(&reading->sums, site->link);
+
+        if (site->link == TRACE_SITE_HANDED_ON)
+            visitor->site(visitor->user, site->callee, site->site, site->calls);
+        else if (link && !link->is_told)
+            visitor->site(visitor->user, (uint32_t)link->target, site->site, link->calls);
+        if (link) /* its site may be there twice */
+            link->is_told = true;
+    }
 }
 
 static int block_check(const struct reading *reading, const struct trace_block *block, uint64_t at)
@@ -343,12 +381,13 @@ static int visit_block(struct reading *reading, struct trace_block *block, uint6
     case TRACE_BLOCK_STACK:
         return visit_stack(file, visitor, block, at, error);
     case TRACE_BLOCK_LINKS:
+    case TRACE_BLOCK_SITES:
         return 0; /* sum_links has read them */
     case TRACE_BLOCK_WAITS:
         return visit_waits(reading, block, at);
     }
     return fail(error, file, "block at %" PRIu64 ": expected a kind of 1 to %d, found %" PRIu32, at,
-                TRACE_BLOCK_WAITS, block->kind);
+                TRACE_BLOCK_SITES, block->kind);
 }
 
 static int links_check(const struct reading *reading, const struct trace_links *links,
@@ -385,10 +424,12 @@ static int sum_links(struct reading *reading, struct trace_block *block, uint64_
 {
     uint32_t done = TRACE_UNIT;
 
-    if (block->kind != TRACE_BLOCK_LINKS)
+    if (block->kind != TRACE_BLOCK_LINKS && block->kind != TRACE_BLOCK_SITES)
         return 0;
     if (block_check(reading, block, at) < 0)
         return -1;
+    if (block->kind == TRACE_BLOCK_SITES)
+        return keep_sites(reading, block);
     while (done + sizeof(struct trace_links) <= TRACE_BLOCK_SIZE) {
         const struct trace_links *links = (const struct trace_links *)((char *)block + done);
         if (!links->node)
@@ -452,9 +493,14 @@ int trace_file_read(struct trace_file *file, const struct trace_visitor *visitor
     if (!chunk)
         return fail(error, file, "out of memory");
     link_sums_begin(&reading.sums, file->header.base, file->end);
+    reading.sums.keeps_places = visitor->site && (file->header.timing == TRACE_TIMING_NONE ||
+                                                  file->header.timing == TRACE_TIMING_SAMPLES);
     if (!(file->header.base && visitor->nodes) || !read_links(&reading, chunk))
         result = read_blocks(&reading, chunk, visit_block);
+    if (!result)
+        visit_sites(&reading);
     link_sums_free(&reading.sums);
+    free(reading.sites);
     free(chunk);
     return result;
 }

@@ -46,6 +46,9 @@ struct trace_visitor {
     void (*nodes)(void *user, uint32_t thread, uint32_t first, const struct trace_node *nodes,
                   uint32_t count);
     void (*module)(void *user, const struct trace_module *module);
+    /* So many calls of a context with TRACE_SITE_SHARED were made from a place: `site` is a return
+       address. Behind all nodes. */
+    void (*site)(void *user, uint32_t node, uint64_t site, uint64_t calls);
     /* Where a thread waited: of each context once. */
     void (*wait)(void *user, uint32_t thread, const struct trace_wait *wait);
     /* STACK_BLOCK_ENTRIES entries, of which some were perhaps not written. */

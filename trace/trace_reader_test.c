@@ -13,7 +13,7 @@
 
 struct counts {
     unsigned threads, nodes, modules, stacks;
-    uint64_t calls, waits, waited;
+    uint64_t calls, waits, waited, sites, from_sites;
 };
 
 static void count_thread(void *user, const struct trace_thread *thread)
@@ -38,6 +38,16 @@ static void count_module(void *user, const struct trace_module *module)
 {
     ((struct counts *)user)->modules++;
     assert_int_equal(strlen(module->path) < module->path_size, 1);
+}
+
+static void count_site(void *user, uint32_t node, uint64_t site, uint64_t calls)
+{
+    struct counts *counts = user;
+
+    assert_int_equal(node, 70);
+    assert_in_range(site, 0x400100, 0x400200);
+    counts->sites++;
+    counts->from_sites += calls;
 }
 
 static void count_wait(void *user, uint32_t thread, const struct trace_wait *wait)
@@ -81,8 +91,8 @@ static struct trace_stack *add_stack(struct trace_sample *sample)
     return trace_sample_add_stack(sample, 1, depths, nodes, 2);
 }
 
-/* Contexts 69 and 70 call each other. */
-static void add_links(struct trace_sample *sample)
+/* Contexts 69 and 70 call each other. Returns the links of the first. */
+static size_t add_links(struct trace_sample *sample)
 {
     size_t first = trace_sample_add_links(sample, 69, TRACE_LINKS_INLINE + 1);
     size_t second = trace_sample_add_links(sample, 70, 2);
@@ -91,6 +101,7 @@ static void add_links(struct trace_sample *sample)
     trace_sample_call(sample, first, TRACE_LINKS_INLINE, second, 40);
     trace_sample_call(sample, second, 0, first, 50);
     trace_sample_call_node(sample, second, 1, 71, 60);
+    return first;
 }
 
 /* 0 or -1, as reading said. */
@@ -101,6 +112,7 @@ static int read_sample(const struct trace_sample *sample, struct counts *counts,
                                     .thread = count_thread,
                                     .nodes = count_nodes,
                                     .module = count_module,
+                                    .site = count_site,
                                     .wait = count_wait,
                                     .stack = count_stack};
     char path[64];
@@ -243,6 +255,34 @@ static void waits_are_read(void **state)
     expect_refusal(&sample, "expected the longest of 5 ticks at most, found 6");
 }
 
+static void places_of_calls_are_read(void **state)
+{
+    struct trace_sample sample;
+    struct counts counts;
+    struct trace_file file;
+    struct trace_error error;
+    size_t links;
+
+    (void)state;
+    build(&sample);
+    links = add_links(&sample);
+    trace_sample_header(&sample)->timing = TRACE_TIMING_NONE;
+    for (int i = 0; i < 2; i++) /* once is enough */
+        trace_sample_add_site(&sample, 1, 69, 0x400100, trace_sample_link(&sample, links, 0));
+    trace_sample_add_site(&sample, 1, 69, 0x400110,
+                          trace_sample_link(&sample, links, TRACE_LINKS_INLINE));
+    trace_sample_add_site(&sample, 1, 69, 0x400120, /* it has counted nothing */
+                          trace_sample_link(&sample, links, 1));
+    trace_sample_add_calls(&sample, 1, 69, 0x400100, 70, 1000);
+    assert_int_equal(read_sample(&sample, &counts, &file, &error), 0);
+    assert_int_equal(counts.sites, 3);
+    assert_int_equal(counts.from_sites, 30 + 40 + 1000);
+    trace_sample_header(&sample)->timing = TRACE_TIMING_ADAPTIVE; /* links have none of their own */
+    assert_int_equal(read_sample(&sample, &counts, &file, &error), 0);
+    assert_int_equal(counts.from_sites, 1000);
+    trace_sample_free(&sample);
+}
+
 static void waits_of_no_thread_are_refused(void **state)
 {
     struct trace_sample sample;
@@ -260,7 +300,7 @@ static void an_unknown_block_is_refused(void **state)
     (void)state;
     build(&sample);
     ((struct trace_block *)(sample.bytes + 4096))->kind = 8;
-    expect_refusal(&sample, "block at 4096: expected a kind of 1 to 6, found 8");
+    expect_refusal(&sample, "block at 4096: expected a kind of 1 to 7, found 8");
 }
 
 static void a_path_without_end_is_refused(void **state)
@@ -390,6 +430,7 @@ int main(void)
         cmocka_unit_test(an_overfull_block_is_refused),
         cmocka_unit_test(an_unknown_block_is_refused),
         cmocka_unit_test(waits_are_read),
+        cmocka_unit_test(places_of_calls_are_read),
         cmocka_unit_test(waits_of_no_thread_are_refused),
         cmocka_unit_test(a_path_without_end_is_refused),
         cmocka_unit_test(a_stack_is_read),

@@ -200,6 +200,36 @@ static size_t add_links_record(struct trace_sample *sample, const struct trace_l
     return at;
 }
 
+/* In a block of its own. */
+static void add_site(struct trace_sample *sample, uint32_t ordinal, const struct trace_site *site)
+{
+    size_t block = add_block(sample, TRACE_BLOCK_SITES, ordinal);
+
+    block_at(sample, block)->used = TRACE_BLOCK_UNITS;
+    memcpy(sample->bytes + block + TRACE_UNIT, site, sizeof(*site));
+}
+
+void trace_sample_add_site(struct trace_sample *sample, uint32_t ordinal, uint32_t node,
+                           uint64_t site, const struct trace_link *link)
+{
+    size_t offset = (size_t)((const uint8_t *)link - sample->bytes);
+
+    add_site(sample, ordinal,
+             &(struct trace_site){
+                 .site = site, .node = node, .link = (uint32_t)(offset / sizeof(*link))});
+}
+
+void trace_sample_add_calls(struct trace_sample *sample, uint32_t ordinal, uint32_t node,
+                            uint64_t site, uint32_t callee, uint64_t calls)
+{
+    add_site(sample, ordinal,
+             &(struct trace_site){.site = site,
+                                  .node = node,
+                                  .link = TRACE_SITE_HANDED_ON,
+                                  .calls = calls,
+                                  .callee = callee});
+}
+
 struct trace_wait *trace_sample_add_wait(struct trace_sample *sample, uint32_t ordinal,
                                          uint32_t node, uint32_t count, uint64_t ticks)
 {

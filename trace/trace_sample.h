@@ -41,6 +41,12 @@ struct trace_stack *trace_sample_add_stack(struct trace_sample *sample, uint32_t
                                            const uint32_t *depths, const uint32_t *nodes,
                                            uint32_t count);
 
+/* A place that calls are made from: of the link of a context, or, without one, so many of `callee`. */
+void trace_sample_add_site(struct trace_sample *sample, uint32_t ordinal, uint32_t node,
+                           uint64_t site, const struct trace_link *link);
+void trace_sample_add_calls(struct trace_sample *sample, uint32_t ordinal, uint32_t node,
+                            uint64_t site, uint32_t callee, uint64_t calls);
+
 /* A wait of a context, in a block of its own. */
 struct trace_wait *trace_sample_add_wait(struct trace_sample *sample, uint32_t ordinal,
                                          uint32_t node, uint32_t count, uint64_t ticks);

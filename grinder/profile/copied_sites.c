@@ -14,6 +14,7 @@ struct resolving {
     uint32_t *slots;        /* of these, by number */
     size_t slot_room;
     uint32_t *last_child; /* by slot; 0: not known */
+    uint32_t *merged;     /* likewise: what it is part of; 0: it stays */
 };
 
 static bool has_copies(const struct resolving *resolving, const struct tree_module *module)
@@ -51,17 +52,35 @@ static const struct tree_module *module_of(const struct resolving *resolving, ui
     return NULL;
 }
 
-static void resolve_site(const struct resolving *resolving, struct context *context)
+/* What a return address stands for in the original; context: what was called from there. */
+static uint64_t original_site(const struct resolving *resolving, const struct context *context,
+                              uint64_t address)
 {
-    uint64_t address = context->site & TRACE_SITE_ADDRESS;
     uint32_t caller = resolving->tree->contexts[context->parent].module;
     const struct tree_module *module = module_of(resolving, caller, address);
     uint64_t rva = module ? address - module->base : UINT32_MAX;
 
     if (rva >= UINT32_MAX)
-        return;
-    rva = manifest_original_site(&resolving->images->images[module->image].manifest, (uint32_t)rva);
-    context->site = (context->site & ~TRACE_SITE_ADDRESS) | (module->base + rva);
+        return address;
+    return module->base + manifest_original_site(&resolving->images->images[module->image].manifest,
+                                                 (uint32_t)rva);
+}
+
+static void resolve_sites(const struct resolving *resolving)
+{
+    struct tree *tree = resolving->tree;
+
+    for (uint32_t slot = 1; slot < tree->context_count; slot++) {
+        struct context *context = &tree->contexts[slot];
+
+        context->site = (context->site & ~TRACE_SITE_ADDRESS) |
+                        original_site(resolving, context, context->site & TRACE_SITE_ADDRESS);
+    }
+    for (size_t i = 0; i < tree->site_count; i++) {
+        struct tree_site *site = &tree->sites[i];
+
+        site->site = original_site(resolving, &tree->contexts[site->slot], site->site);
+    }
 }
 
 static void append_children(struct resolving *resolving, uint32_t to, uint32_t from)
@@ -77,6 +96,23 @@ static void append_children(struct resolving *resolving, uint32_t to, uint32_t f
     contexts[from].first_child = 0;
 }
 
+static void merge_waits(struct tree *tree, struct context *sum, const struct context *part)
+{
+    struct trace_wait *wait = &tree->waits[sum->wait];
+    const struct trace_wait *other = &tree->waits[part->wait];
+
+    if (!sum->wait)
+        sum->wait = part->wait;
+    if (sum->wait == part->wait)
+        return;
+    wait->count += other->count;
+    wait->ticks += other->ticks;
+    if (other->longest > wait->longest) {
+        wait->longest = other->longest;
+        wait->ended = other->ended;
+    }
+}
+
 static void merge(struct resolving *resolving, uint32_t to, uint32_t from)
 {
     struct context *sum = &resolving->tree->contexts[to];
@@ -87,6 +123,9 @@ static void merge(struct resolving *resolving, uint32_t to, uint32_t from)
     sum->passed += part->passed;
     sum->timed += part->timed;
     sum->ticks += part->ticks;
+    if (part->wait)
+        merge_waits(resolving->tree, sum, part);
+    resolving->merged[from] = to;
     append_children(resolving, to, from);
 }
 
@@ -170,20 +209,32 @@ static void merge_thread(struct resolving *resolving, struct tree_thread *thread
     tree->committed -= merged;
 }
 
+static void move_sites(const struct resolving *resolving)
+{
+    struct tree *tree = resolving->tree;
+
+    for (size_t i = 0; i < tree->site_count; i++)
+        while (resolving->merged[tree->sites[i].slot])
+            tree->sites[i].slot = resolving->merged[tree->sites[i].slot];
+    tree_sort_sites(tree);
+}
+
 void copied_sites_resolve(struct tree *tree, const struct images *images)
 {
     struct resolving resolving = {.tree = tree, .images = images};
 
     find_modules(&resolving);
     if (resolving.module_count) {
-        for (uint32_t slot = 1; slot < tree->context_count; slot++)
-            resolve_site(&resolving, &tree->contexts[slot]);
+        resolve_sites(&resolving);
         resolving.last_child = memory_zeroed(tree->context_count, sizeof(*resolving.last_child));
+        resolving.merged = memory_zeroed(tree->context_count, sizeof(*resolving.merged));
         for (size_t i = 0; i < tree->thread_count; i++)
             merge_thread(&resolving, &tree->threads[i]);
+        move_sites(&resolving);
     }
     free(resolving.modules);
     free(resolving.slots);
     free(resolving.last_child);
+    free(resolving.merged);
     pair_index_free(&resolving.same);
 }

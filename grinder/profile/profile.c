@@ -41,6 +41,64 @@ static void add_cost(struct costs *sum, const struct cost *cost)
     }
 }
 
+/* Of what belongs to `all` calls, the part of those behind the first `before`, up to `behind`: the
+   parts add up to all of it. */
+static uint64_t part_of(uint64_t figure, uint64_t before, uint64_t behind, uint64_t all)
+{
+    unsigned __int128 whole = figure;
+
+    return (uint64_t)(whole * behind / all) - (uint64_t)(whole * before / all);
+}
+
+static struct cost part_of_cost(const struct cost *cost, uint64_t before, uint64_t behind,
+                                uint64_t all)
+{
+    struct cost part = *cost;
+
+    part.calls = part.edge_calls = behind - before;
+    part.self_ns = part_of(cost->self_ns, before, behind, all);
+    part.measuring_ns = part_of(cost->measuring_ns, before, behind, all);
+    part.total_ns = part_of(cost->total_ns, before, behind, all);
+    part.total_calls = part_of(cost->total_calls, before, behind, all);
+    part.samples = part_of(cost->samples, before, behind, all);
+    part.total_samples = part_of(cost->total_samples, before, behind, all);
+    part.wait.count = part_of(cost->wait.count, before, behind, all);
+    part.wait.self_ns = part_of(cost->wait.self_ns, before, behind, all);
+    part.wait.total_ns = part_of(cost->wait.total_ns, before, behind, all);
+    return part;
+}
+
+/*
+ * A call edge for each place that the context was called from. How often is known of each; what
+ * calls from one of them took is its part of what all took, as its part of the calls. The rest of
+ * the calls was made from a place that is not known.
+ */
+static void add_shared_edges(struct part *part, uint64_t edge, const struct tree *tree,
+                             const struct context *context, const struct cost *cost)
+{
+    size_t count;
+    const struct tree_site *sites = tree_sites_of(tree, context, &count);
+    uint64_t all = cost->calls ? cost->calls : 1, before = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t behind =
+            sites[i].calls < cost->calls - before ? before + sites[i].calls : cost->calls;
+        struct cost own = part_of_cost(cost, before, behind, all);
+
+        if (behind > before)
+            add_cost(
+                costs_of(&part->edges, edge, tree_site_in_caller(tree, context, sites[i].site)),
+                &own);
+        before = behind;
+    }
+    if (before < all) {
+        struct cost own = part_of_cost(cost, before, all, all);
+
+        own.calls = own.edge_calls = cost->calls - before;
+        add_cost(costs_of(&part->edges, edge, 0), &own);
+    }
+}
+
 /* Where the contexts of a thread are added up. */
 struct adding {
     struct part *part;
@@ -58,7 +116,9 @@ static void add_context(void *user, const struct tree *tree, const struct contex
 
     edge.calls = cost->edge_calls;
     add_cost(costs_of(&part->functions, context->function, 0), cost);
-    if (context->parent)
+    if (context->parent && context->site & TRACE_SITE_SHARED)
+        add_shared_edges(part, caller << 32 | context->function, tree, context, cost);
+    else if (context->parent)
         add_cost(
             costs_of(&part->edges, caller << 32 | context->function, tree_call_site(tree, context)),
             &edge);

@@ -20,6 +20,7 @@ struct loader {
     uint32_t *run_of_block;
     size_t block_count;
     size_t context_room, thread_room, module_room, fold_room, wait_room;
+    size_t site_room;
     uint32_t *wait_threads; /* of tree.waits: ordinals */
     size_t wait_thread_room;
     /* Until they are linked, by slot: the node's own words for these. */
@@ -125,6 +126,16 @@ static void load_wait(void *user, uint32_t thread, const struct trace_wait *wait
                                        &loader->wait_thread_room, sizeof(*loader->wait_threads));
     loader->wait_threads[tree->wait_count] = thread;
     tree->waits[tree->wait_count++] = *wait;
+}
+
+static void load_site(void *user, uint32_t node, uint64_t site, uint64_t calls)
+{
+    struct loader *loader = user;
+    struct tree *tree = loader->tree;
+
+    tree->sites =
+        memory_grow(tree->sites, tree->site_count, &loader->site_room, sizeof(*tree->sites));
+    tree->sites[tree->site_count++] = (struct tree_site){node, site & TRACE_SITE_ADDRESS, calls};
 }
 
 static const struct tree_run *run_of_unit(const struct loader *loader, uint32_t unit)
@@ -285,6 +296,46 @@ static void place_waits(struct loader *loader)
     }
 }
 
+static int compare_sites(const void *left, const void *right)
+{
+    const struct tree_site *a = left, *b = right;
+
+    if (a->slot != b->slot)
+        return a->slot < b->slot ? -1 : 1;
+    return (a->site > b->site) - (a->site < b->site);
+}
+
+void tree_sort_sites(struct tree *tree)
+{
+    if (tree->site_count)
+        qsort(tree->sites, tree->site_count, sizeof(*tree->sites), compare_sites);
+}
+
+/* Of whichever thread: sites name nodes alone. */
+static uint32_t shared_slot_of_unit(const struct loader *loader, uint32_t unit)
+{
+    uint32_t slot = slot_of_unit(loader, unit, run_of_unit(loader, unit)->thread);
+
+    return loader->tree->contexts[slot].site & TRACE_SITE_SHARED ? slot : 0;
+}
+
+/* Those of nodes that are not there, or are not shared, are nobody's. */
+static void place_sites(struct loader *loader)
+{
+    struct tree *tree = loader->tree;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < tree->site_count; i++) {
+        struct tree_site site = tree->sites[i];
+
+        site.slot = shared_slot_of_unit(loader, site.slot);
+        if (site.slot)
+            tree->sites[kept++] = site;
+    }
+    tree->site_count = kept;
+    tree_sort_sites(tree);
+}
+
 static int find_roots(struct loader *loader, struct trace_error *error)
 {
     struct tree *tree = loader->tree;
@@ -328,6 +379,7 @@ int tree_read(struct tree *tree, const char *path, struct images *images, struct
                                     .thread = load_thread,
                                     .nodes = load_nodes,
                                     .module = load_module,
+                                    .site = load_site,
                                     .wait = load_wait};
     int result = -1;
 
@@ -348,6 +400,7 @@ int tree_read(struct tree *tree, const char *path, struct images *images, struct
     find_functions(&loader);
     link_nodes(&loader);
     place_waits(&loader);
+    place_sites(&loader);
     result = 0;
 err:
     trace_file_close(&file);
@@ -361,8 +414,26 @@ err:
 
 uint64_t tree_call_site(const struct tree *tree, const struct context *context)
 {
+    return tree_site_in_caller(tree, context, context->site);
+}
+
+const struct tree_site *tree_sites_of(const struct tree *tree, const struct context *context,
+                                      size_t *count)
+{
+    uint32_t slot = (uint32_t)(context - tree->contexts);
+    size_t first = partition_point(i, tree->site_count, tree->sites[i].slot < slot);
+    size_t behind = first;
+
+    while (behind < tree->site_count && tree->sites[behind].slot == slot)
+        behind++;
+    *count = behind - first;
+    return tree->sites + first;
+}
+
+uint64_t tree_site_in_caller(const struct tree *tree, const struct context *context, uint64_t site)
+{
     const struct tree_module *module = &tree->modules[tree->contexts[context->parent].module];
-    uint64_t address = (context->site & TRACE_SITE_ADDRESS) - 1;
+    uint64_t address = (site & TRACE_SITE_ADDRESS) - 1;
 
     if (!module->image || address < module->base || address - module->base >= module->size ||
         address - module->base > UINT32_MAX - module->rva)
@@ -422,6 +493,7 @@ void tree_free(struct tree *tree)
     free(tree->modules);
     free(tree->folds);
     free(tree->waits);
+    free(tree->sites);
     free(tree->runs);
     *tree = (struct tree){0};
 }

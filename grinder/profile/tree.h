@@ -90,6 +90,13 @@ struct tree_module {
     uint32_t rva;   /* of the base: 0, but for code made at run time */
 };
 
+/* Calls of a context that were made from a place of its caller's. */
+struct tree_site {
+    uint32_t slot;
+    uint64_t site; /* return address, without TRACE_SITE_ bits */
+    uint64_t calls;
+};
+
 /* Consecutive nodes of the file that went to consecutive slots. */
 struct tree_run {
     uint32_t first_unit;
@@ -112,6 +119,8 @@ struct tree {
     size_t module_count;         /* [0] included */
     struct fold *folds;          /* [0] is none */
     size_t fold_count;           /* [0] included */
+    struct tree_site *sites;     /* of contexts with TRACE_SITE_SHARED: ascending by slot */
+    size_t site_count;
     struct trace_wait *waits;    /* [0] is none: nothing */
     size_t wait_count;           /* [0] included */
     struct tree_run *runs;       /* [0] is none; ascending */
@@ -126,6 +135,17 @@ int tree_read(struct tree *tree, const char *path, struct images *images,
 /* Where the call to context was made: image << 32 | rva of the call's last byte, if that lies in
    the module of the calling function; else 0. */
 uint64_t tree_call_site(const struct tree *tree, const struct context *context);
+
+/* Likewise of one of the calls to it, which was made from that address. */
+uint64_t tree_site_in_caller(const struct tree *tree, const struct context *context,
+                             uint64_t site);
+
+/* Brings places into the order of their slots, after some have changed. */
+void tree_sort_sites(struct tree *tree);
+
+/* The first of *count places that calls of the context came from. */
+const struct tree_site *tree_sites_of(const struct tree *tree, const struct context *context,
+                                      size_t *count);
 
 /* What an event says by a node's index. */
 struct tree_node {

@@ -295,6 +295,8 @@ copied_known\@:                             /* by a site that knows it, unless n
     shl     rdx, 6
     add     rdx, [rdi + THREAD_TRACE]
     mov     rdx, [rdx + NODE_SITE]
+    bt      rdx, SITE_SHARED_BIT
+    jc      copied_shared\@
     xor     rdx, [rsp]
     shl     rdx, 8                          /* without its flags */
     jnz     slow_entry\@
@@ -306,6 +308,14 @@ known\@:                                    /* is it this function's? */
     mov     [rsp - 64], rcx
     restore_flags_and_work_registers
     jmp     [rsp - 64]
+
+copied_shared\@:                             /* by `call r11`, as copies call what is not theirs? */
+    mov     rdx, [rsp]
+    cmp     word ptr [rdx - 3], 0xff41
+    jne     slow_entry\@
+    cmp     byte ptr [rdx - 1], 0xd3
+    jne     slow_entry\@
+    jmp     known\@
 
 /* A copy that was not called by one: its record, and its context beside its frame. */
 copied_record\@:

@@ -1,7 +1,7 @@
 /*
  * Compares two recordings of the same program, context by context:
  *
- *      tree_compare [--ignore-ends] [--limit=N] EXPECTED FOUND
+ *      tree_compare [--ignore-ends] [--by-callee[=alone]] [--limit=N] EXPECTED FOUND
  *
  * Each is a trace, or a folder of the traces of one service. Processes are matched by the order in
  * which they began, threads by their ordinals. A context is the chain of call sites and functions
@@ -9,6 +9,10 @@
  * name and RVA, so it does not matter how an image was instrumented, and where it was loaded. Each
  * context has to have as many calls in both, and as many exits; each thread as many calls that were
  * unwound, live, skipped and dropped. --ignore-ends leaves out exits, unwound and live.
+ *
+ * With --by-callee a context is the chain of functions alone, and is to have as many calls from
+ * each call site, but for jumps: so are contexts recorded that their caller's call sites share.
+ * --by-callee=alone leaves call sites out.
  *
  *      a.bin  tree --+                                        calls, exits
  *                    +--> one table of contexts: the chain |  in a.bin    in b.bin
@@ -33,6 +37,7 @@
 #define NOWHERE   0u              /* in no module: number of its name */
 #define OF_FOLDED (1ull << 62)    /* in a site: the context, or what it is below, is folded */
 #define OF_TAIL   TRACE_SITE_TAIL /* likewise: entered by a jump */
+#define OF_SITE   (1ull << 60)    /* likewise: not a context, but a place that it is called from */
 
 enum { EXPECTED, FOUND, SIDES };
 
@@ -74,7 +79,7 @@ struct comparison {
     struct pair_index threads; /* process, ordinal */
     struct thread_pair *thread_pairs;
     size_t thread_room;
-    bool ignores_ends;
+    bool ignores_ends, is_by_callee, ignores_sites;
     uint64_t limit, differences;
 };
 
@@ -115,20 +120,30 @@ static const struct tree_module *module_of(const struct tree *tree, uint32_t cal
     return NULL;
 }
 
-static uint64_t site_of(struct comparison *comparison, const struct tree *tree,
-                        const struct context *context)
+static uint64_t flags_of(const struct context *context)
 {
-    uint64_t address = context->site & TRACE_SITE_ADDRESS;
-    uint64_t flags = (context->site & OF_TAIL) | (context->fold ? OF_FOLDED : 0);
+    return (context->site & (OF_TAIL | CONTEXT_JIT)) | (context->fold ? OF_FOLDED : 0);
+}
+
+static uint64_t address_in_image(struct comparison *comparison, const struct tree *tree,
+                                 const struct context *context, uint64_t site)
+{
+    uint64_t address = site & TRACE_SITE_ADDRESS;
     const struct tree_module *module =
         module_of(tree, tree->contexts[context->parent].module, address - 1);
 
-    if (context->site & CONTEXT_JIT)
-        return flags | CONTEXT_JIT;
-    if (!module || !context->parent)
-        return flags;
-    return flags | (uint64_t)number_of_name(comparison, module->path) << 32 |
+    if (!address || !module || !context->parent || context->site & CONTEXT_JIT)
+        return 0;
+    return (uint64_t)number_of_name(comparison, module->path) << 32 |
            (uint32_t)(address - module->base);
+}
+
+static uint64_t site_of(struct comparison *comparison, const struct tree *tree,
+                        const struct context *context)
+{
+    return flags_of(context) |
+           (comparison->is_by_callee ? 0
+                                     : address_in_image(comparison, tree, context, context->site));
 }
 
 static uint64_t function_of(struct comparison *comparison, int side, uint32_t number)
@@ -155,24 +170,67 @@ static struct context_pair *pair_at(struct comparison *comparison, uint32_t pare
     return &comparison->figures[*place];
 }
 
-/* Adds the context's figures to those of the same context; returns its place. */
-static uint32_t add_context(struct comparison *comparison, int side, const struct tree *tree,
-                            const struct context *context, uint32_t parent)
+static uint32_t link_of(struct comparison *comparison, int side, uint64_t site, uint32_t function)
 {
     size_t before = comparison->links.count;
-    uint32_t link = pair_index_add(&comparison->links, site_of(comparison, tree, context),
-                                   function_of(comparison, side, context->function));
-    struct context_pair *pair;
-    uint32_t place;
+    uint32_t link =
+        pair_index_add(&comparison->links, site, function_of(comparison, side, function));
 
     if (link == before) {
         comparison->link_names = memory_grow(comparison->link_names, link, &comparison->link_room,
                                              sizeof(*comparison->link_names));
-        comparison->link_names[link] = (struct link_name){side, context->function};
+        comparison->link_names[link] = (struct link_name){side, function};
     }
+    return link;
+}
+
+/* So many calls of the context that has that place. */
+static void add_site(struct comparison *comparison, int side, uint32_t place, uint64_t site,
+                     const struct context *context, uint64_t calls)
+{
+    uint32_t link = link_of(comparison, side, OF_SITE | site, context->function), own;
+
+    pair_at(comparison, place, link, place, &own)->sides[side].calls += calls;
+}
+
+static void add_sites(struct comparison *comparison, int side, const struct tree *tree,
+                      const struct context *context, uint32_t place)
+{
+    uint64_t rest = context->calls;
+    size_t count;
+    const struct tree_site *sites = tree_sites_of(tree, context, &count);
+
+    if (context->site & OF_TAIL || !rest)
+        return;
+    if (!(context->site & TRACE_SITE_SHARED)) {
+        add_site(comparison, side, place,
+                 address_in_image(comparison, tree, context, context->site), context, rest);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        add_site(comparison, side, place,
+                 address_in_image(comparison, tree, context, sites[i].site), context,
+                 sites[i].calls);
+        rest -= sites[i].calls;
+    }
+    if (rest)
+        add_site(comparison, side, place, 0, context, rest);
+}
+
+/* Adds the context's figures to those of the same context; returns its place. */
+static uint32_t add_context(struct comparison *comparison, int side, const struct tree *tree,
+                            const struct context *context, uint32_t parent)
+{
+    uint32_t link =
+        link_of(comparison, side, site_of(comparison, tree, context), context->function);
+    struct context_pair *pair;
+    uint32_t place;
+
     pair = pair_at(comparison, parent, link, parent, &place);
     pair->sides[side].calls += context->calls;
     pair->sides[side].exits += context->exits;
+    if (comparison->is_by_callee && !comparison->ignores_sites)
+        add_sites(comparison, side, tree, context, place);
     return place;
 }
 
@@ -277,8 +335,8 @@ static void print_site(const struct comparison *comparison, uint64_t site)
 
     if (site & CONTEXT_JIT)
         return;
-    printf(" (%s%s%s+%#x)", site & OF_FOLDED ? "folded, " : "", site & OF_TAIL ? "jump, " : "",
-           comparison->names[name], (uint32_t)site);
+    printf(" (%s%s%s%s+%#x)", site & OF_SITE ? "all from " : "", site & OF_FOLDED ? "folded, " : "",
+           site & OF_TAIL ? "jump, " : "", comparison->names[name], (uint32_t)site);
 }
 
 /* The chain, the innermost first. */
@@ -359,13 +417,17 @@ static int read_options(struct comparison *comparison, int count, char **argumen
     for (; i < count && !strncmp(arguments[i], "--", 2); i++) {
         if (!strcmp(arguments[i], "--ignore-ends"))
             comparison->ignores_ends = true;
+        else if (!strcmp(arguments[i], "--by-callee"))
+            comparison->is_by_callee = true;
+        else if (!strcmp(arguments[i], "--by-callee=alone"))
+            comparison->is_by_callee = comparison->ignores_sites = true;
         else if (!strncmp(arguments[i], "--limit=", 8))
             comparison->limit = strtoull(arguments[i] + 8, NULL, 10);
         else
             break;
     }
     if (count - i != 2)
-        fail("expected [--ignore-ends] [--limit=N] EXPECTED FOUND");
+        fail("expected [--ignore-ends] [--by-callee[=alone]] [--limit=N] EXPECTED FOUND");
     return i;
 }
 

@@ -54,6 +54,7 @@ int main(int argument_count, char **arguments)
 {
     const uint32_t depths[] = {20, 30, 40, 45, 60}, nodes[] = {68, 69, 70, 69, 70};
     struct trace_sample sample;
+    size_t links;
 
     if (argument_count != 2)
         return 2;
@@ -71,6 +72,14 @@ int main(int argument_count, char **arguments)
     trace_sample_add_wait(&sample, 1, 69, 3, 3000);
     trace_sample_add_wait(&sample, 2, 70, 1, 100);
     write_sample(&sample, "waits");
+    begin(&sample);
+    trace_sample_header(&sample)->timing = TRACE_TIMING_SAMPLES;
+    trace_sample_node(&sample, 70)->site = TRACE_SITE_SHARED;
+    links = trace_sample_add_links(&sample, 69, 2);
+    trace_sample_call_node(&sample, links, 1, 70, 60);
+    trace_sample_add_site(&sample, 1, 69, 0x400100, trace_sample_link(&sample, links, 1));
+    trace_sample_add_calls(&sample, 1, 69, 0x400200, 70, 5);
+    write_sample(&sample, "places");
     begin(&sample);
     trace_sample_header(&sample)->state = TRACE_RUNNING;
     trace_sample_thread(&sample, 1)->state = TRACE_THREAD_RUNNING;
