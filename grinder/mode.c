@@ -224,6 +224,20 @@ static void warn_of_kinds(const struct options *options, const struct profile *p
                 sampled, clocked);
 }
 
+/* The program computed for less than a period of samples: there is nothing to show by times. */
+static bool is_unmet(const struct options *options, const struct profile *profile)
+{
+    const struct format *format = options->format ? format_named(options->format) : NULL;
+    uint64_t ns = 0;
+
+    if (options->mode->sides > 1 || !format || !format->needs_stacks ||
+        !profile_is_sampled(profile))
+        return false;
+    for (size_t i = 0; i < profile->part_count; i++)
+        ns += profile->parts[i].ns;
+    return !ns;
+}
+
 int mode_choose_weight(struct options *options, const struct profile *profiles)
 {
     const struct mode *mode = options->mode;
@@ -236,6 +250,11 @@ int mode_choose_weight(struct options *options, const struct profile *profiles)
     }
     if (!asks_for_calls)
         warn_of_kinds(options, profiles);
+    if (!options->has_weight && is_unmet(options, profiles)) {
+        message("%s: no sample met it, as it computed for too short: shown by calls",
+                profiles->sampled);
+        options->weight = WEIGHT_CALLS;
+    }
     if (!untimed || mode->run == run_stack)
         return 0;
     if (!mode->needs_times && (asks_for_calls || (!options->has_weight && !timed))) {

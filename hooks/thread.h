@@ -124,6 +124,10 @@ struct thread *thread_begin(void);
    have it by now. At first each time, for copies take few slow paths, later ever less often. */
 void thread_take_samples(struct thread *thread);
 
+/* What the calling thread calls from here on is the agent's doing and is passed, until what this returns is
+   current again (thread_set_current). */
+struct thread *thread_pass_calls(void);
+
 /* In a fork's child that has not begun a session of its own: begins one. Else nothing. */
 void thread_begin_in_child(void);
 

@@ -17,7 +17,8 @@
 
 #define LOOKS_FOR_SIGNAL 256 /* slow paths that look each time */
 
-/* Stands in while a thread's state is made: always busy. */
+/* Stands in while a thread's state is made, or the agent calls the program's libraries: always
+ * busy. */
 static struct thread in_the_making = {.begun = UINT32_MAX, .busy = 1, .busy_slot = UINT64_MAX};
 
 static struct thread *threads; /* of this process; under the guard */
@@ -268,9 +269,9 @@ struct thread *thread_begin(void)
     if (session.state != SESSION_RUNNING || !thread || !thread_set_up(thread, tid))
         thread = 0;
     guard_release(guard);
-    thread_set_current(thread);
     if (thread)
         thread_end_watch(thread);
+    thread_set_current(thread);
     if (thread)
         sampler_begin(thread);
     return thread;
@@ -282,6 +283,14 @@ void thread_take_samples(struct thread *thread)
     if (thread->sampler_waits < LOOKS_FOR_SIGNAL ||
         !(thread->sampler_waits & (thread->sampler_waits - 1)))
         sampler_begin(thread);
+}
+
+struct thread *thread_pass_calls(void)
+{
+    struct thread *thread = thread_current();
+
+    thread_set_current(&in_the_making);
+    return thread;
 }
 
 void thread_begin_in_child(void)

@@ -14,10 +14,10 @@ annotated()
         fail "more than 100% of $1"
 }
 
-# total_of: of the last annotated: its ns and calls
+# total_of: of the last annotated: its ns and calls; waits, of samples, stand between these
 total_of()
 {
-    sed -n 's/ ([ 0-9.]*%)//g; s/^ *\([0-9,]*\) *\([0-9,]*\) *PROGRAM TOTALS.*/\1 \2/p' annotated | tr -d ,
+    sed -E -n 's/ \([ 0-9.]*%\)//g; s/^ *([0-9,]+)( +[0-9,]+)? +([0-9,]+) +PROGRAM TOTALS.*/\1 \3/p' annotated | tr -d ,
 }
 
 # functions_of: what its functions add up to
@@ -25,7 +25,7 @@ functions_of()
 {
     sed 's/([ 0-9.]*%)//g' annotated | awk '
         / file:function$/ { inside = 1; next }
-        inside && $1 ~ /^[0-9,.]+$/ { gsub(",", ""); ns += $1; calls += $2 }
+        inside && $1 ~ /^[0-9,.]+$/ { gsub(",", ""); ns += $1; calls += $3 ~ /^[0-9]+$/ ? $3 : $2 }
         END { printf "%d %d\n", ns, calls }'
 }
 

@@ -120,6 +120,27 @@ equal 'all match' "$(grep -c 'matches nothing' said)" 0
 umbra record -o pattern.data --exclude='*' -- ./hello >out 2>said
 equal 'one that matches all' "$(grep -c 'matches nothing' said)" 0
 
+echo '-- what is recorded by default'
+# default_is PATTERN OPTION…: of the summary
+default_is()
+{
+    umbra record -q -o default.data "${@:2}" -- ./hello >out
+    umbra report --text default.data >summary
+    contains summary "$1"
+}
+default_is '^  timing    samples'
+counted_in_copies default.data/traces/*.bin || fail 'no call was counted in a copy'
+# What the agent looks up as it begins is not recorded.
+! grep -E 'dlsym|setspecific' summary || fail "the agent's own calls are recorded"
+# No sample met it, perhaps: there is something to see, and it is said.
+umbra report --output-format=folded -o - default.data >folded 2>said
+[[ -s folded ]] || fail 'nothing is shown of a program without samples'
+grep -q '^  samples   0' summary && contains said 'no sample met it, as it computed for too short: shown by calls'
+default_is '^  timing    adaptive' --samples=0
+default_is '^  timing    exact' --mode=calltrace
+default_is '^  timing    adaptive' --timing=adaptive --how=prologue
+! counted_in_copies default.data/traces/*.bin || fail 'calls were counted in copies'
+
 ((EUID == 0)) || { echo 'skipped: another user, for want of rights'; exit 0; }
 echo "-- nothing is written into another's recording"
 chown -R 65534:65534 umbra.data

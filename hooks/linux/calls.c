@@ -1,3 +1,5 @@
+#include "hooks/thread.h"
+
 #include <dlfcn.h>
 
 #pragma weak dlsym
@@ -22,9 +24,12 @@ void *umbra_next_function(const char *name)
 
 __attribute__((constructor)) static void find_all(void)
 {
+    struct thread *thread = thread_pass_calls();
+
     for (const struct next_function *each = umbra_next_begin; each < umbra_next_end; each++)
         if (!*each->place)
             *each->place = umbra_next_function(each->name);
     if (dlerror)
         dlerror(); /* of those that this C library has not got, the program is told nothing */
+    thread_set_current(thread);
 }

@@ -29,7 +29,7 @@ struct session {
     uint32_t number;
     int64_t began_ms;
     uint64_t began_ns; /* since 1970 */
-    bool is_paused;
+    bool is_paused, has_ticks; /* ticker.h */
     struct trace_file trace;
     uint64_t agent;            /* its hash; 0: it takes no costs, nor are its own taken */
     struct costs costs;        /* what was given to it or taken from it last */

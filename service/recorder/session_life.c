@@ -283,9 +283,19 @@ static void end_previous(struct recorder *recorder, pid_t pid)
 /* It has begun, or goes on. */
 static void look_after(struct session *session)
 {
-    ticker_start(session->recorder);
+    if (session->has_ticks)
+        ticker_start(session->recorder);
     if (session->source.fd < 0 && !session->is_tcp)
         sweep_soon(session->recorder);
+}
+
+/* Threads of Windows programs take no samples: their calls are timed. */
+static enum trace_timing timing_of(const struct recorder *recorder, uint32_t system)
+{
+    enum trace_timing wanted = recorder->settings->timing;
+
+    return wanted == TRACE_TIMING_SAMPLES && system == TRACE_SYSTEM_WINDOWS ? TRACE_TIMING_ADAPTIVE
+                                                                            : wanted;
 }
 
 static bool make_trace(struct session *session, const struct session_process *process)
@@ -301,12 +311,13 @@ static bool make_trace(struct session *session, const struct session_process *pr
         .created_ns = system_clock_real_ns(),
         .fork_of_pid = process->fork_of_pid,
         .system = process->system,
-        .timing = recorder->settings->timing,
+        .timing = timing_of(recorder, process->system),
         .sampling_hz = recorder->settings->samples,
         .tick = tick_clock_now() | TRACE_TICK_FLAG,
         .paused = recorder->is_paused,
     };
 
+    session->has_ticks = header.timing == TRACE_TIMING_ADAPTIVE;
     session->agent = process->agent;
     give_costs(session, &header);
     memcpy(header.exe, process->description.exe, sizeof(header.exe));

@@ -23,14 +23,17 @@ static void tell_time(void *owner)
     if (!recorder->sessions)
         return;
     DL_FOREACH(recorder->sessions, session)
-    trace_file_write_ticks(&session->trace, ticks);
+    {
+        if (session->has_ticks)
+            trace_file_write_ticks(&session->trace, ticks);
+    }
     recorder->tick = ticks[1];
     set_timer(recorder);
 }
 
 void ticker_start(struct recorder *recorder)
 {
-    if (recorder->settings->timing != TRACE_TIMING_ADAPTIVE || recorder->tick_timer.is_set)
+    if (recorder->tick_timer.is_set)
         return;
     recorder->tick_timer = (struct event_timer){.due = tell_time, .owner = recorder};
     set_timer(recorder);

@@ -7,7 +7,7 @@
 
 struct recorder;
 
-/* To be called when a session begins: goes on as long as there is one. */
+/* To be called when a session begins that has ticks: goes on as long as there is any session. */
 void ticker_start(struct recorder *recorder);
 
 #endif
