@@ -512,7 +512,7 @@ int main(int count, char **arguments)
         fail(arguments[4]);
     umask(022);
     page = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    munmap(page + PAGE, PAGE);
+    mprotect(page + PAGE, PAGE, PROT_NONE); /* a hole might be filled */
     for (long i = 0; i < atol(arguments[2]); i++) {
         long result;
 
