@@ -44,11 +44,12 @@ bool tracee_read(pid_t pid, uint64_t address, void *bytes, size_t size)
     return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)size;
 }
 
-bool tracee_write(pid_t pid, uint64_t address, const void *bytes, size_t size)
+size_t tracee_write(pid_t pid, uint64_t address, const void *bytes, size_t size)
 {
     struct iovec here = {(void *)bytes, size}, there = {(void *)(uintptr_t)address, size};
+    const ssize_t written = process_vm_writev(pid, &here, 1, &there, 1, 0);
 
-    return process_vm_writev(pid, &here, 1, &there, 1, 0) == (ssize_t)size;
+    return written < 0 ? 0 : (size_t)written;
 }
 
 /* `self` is whoever looks. */
@@ -277,8 +278,8 @@ bool tracee_find_place(pid_t pid, uint64_t instruction, struct tracee_place *pla
 
     if (!find_mapping(pid, instruction, &mapping))
         return false;
-    *place = (struct tracee_place){mapping.offset + (instruction - mapping.begin),
-                                   (ino_t)mapping.inode};
+    *place =
+        (struct tracee_place){mapping.offset + (instruction - mapping.begin), (ino_t)mapping.inode};
     return true;
 }
 

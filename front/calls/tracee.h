@@ -15,8 +15,8 @@ bool tracee_string(pid_t pid, uint64_t address, char text[PATH_MAX]);
 
 /* What is there. */
 bool tracee_read(pid_t pid, uint64_t address, void *bytes, size_t size);
-/* Writes there. */
-bool tracee_write(pid_t pid, uint64_t address, const void *bytes, size_t size);
+/* Writes there, from the first byte on. Returns how many bytes it could. */
+size_t tracee_write(pid_t pid, uint64_t address, const void *bytes, size_t size);
 
 /* What a path means to it. */
 struct tracee_path {

@@ -23,19 +23,32 @@ static bool has_known_flags(const struct waiting_call *call, int known)
     return !(flags & ~known) && (flags & AT_STATX_SYNC_TYPE) != AT_STATX_SYNC_TYPE;
 }
 
-static bool tell_of(const struct waiting_call *call, int original)
+/* What the kernel says if it can write but a part: some of that may have been the path, so that the
+   call cannot be left to it any more. */
+static int error_of_write(size_t written, size_t size)
+{
+    return written == size ? 0 : EFAULT;
+}
+
+/* Writes what stat says of the original. -1: nothing was written; else what the call ends with. */
+static int tell_of(const struct waiting_call *call, int original)
 {
     const uint64_t buffer = call->data->args[call->watched->buffer];
     struct statx extended;
     struct stat plain;
+    size_t written = 0;
     int flags;
 
-    if (call->watched->kind == CALL_STAT)
-        return fstat(original, &plain) == 0 && call_is_waiting(call) &&
-               tracee_write(call->pid, buffer, &plain, sizeof(plain));
+    if (call->watched->kind == CALL_STAT) {
+        if (fstat(original, &plain) == 0 && call_is_waiting(call))
+            written = tracee_write(call->pid, buffer, &plain, sizeof(plain));
+        return written ? error_of_write(written, sizeof(plain)) : -1;
+    }
     flags = AT_EMPTY_PATH | (int)(call->data->args[2] & AT_STATX_SYNC_TYPE);
-    return statx(original, "", flags, (unsigned)call->data->args[3], &extended) == 0 &&
-           call_is_waiting(call) && tracee_write(call->pid, buffer, &extended, sizeof(extended));
+    if (statx(original, "", flags, (unsigned)call->data->args[3], &extended) == 0 &&
+        call_is_waiting(call))
+        written = tracee_write(call->pid, buffer, &extended, sizeof(extended));
+    return written ? error_of_write(written, sizeof(extended)) : -1;
 }
 
 bool on_stat(const struct waiting_call *call)
@@ -46,16 +59,16 @@ bool on_stat(const struct waiting_call *call)
     const struct known_file *copy;
     struct tracee_look caller;
     struct stat status;
-    bool is_answered = false;
+    int error = -1;
 
     if (name < 0)
         return false;
     copy = fstat(name, &status) == 0 ? known_copy(&call->watch->placing.files, &status) : NULL;
     if (copy && call_may_be_served(call, &caller) &&
-        call_reaches(call, &caller, flags, F_OK, &status) && tell_of(call, copy->original))
-        is_answered = call_end(call, 0);
+        call_reaches(call, &caller, flags, F_OK, &status))
+        error = tell_of(call, copy->original);
     close(name);
-    return is_answered;
+    return error >= 0 && call_end(call, error);
 }
 
 /* The kernel would find the copy, which is mounted read-only. */
