@@ -17,7 +17,8 @@
 /* Where the thread's waits in the context of that index are counted. Null: there is no room. */
 struct trace_wait *waits_of(struct thread *thread, uint32_t node);
 
-/* The calling thread, all: what went by until now is nobody's wait. */
+/* The calling thread, all: what went by until now is nobody's wait. Not to be called between a system call
+   of a copy and what notes its wait. */
 void waits_look(struct thread *thread);
 
 /* A thread that is gone: gives back what its waits are found by. */

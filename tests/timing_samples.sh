@@ -46,6 +46,7 @@ for how in prologue copy; do
         { sum += $at } END { exit !(sum < spent) }' functions || fail "the sum of the times is more than $spent ns"
 
     sampled urgent
+    contains summary "^  SAMPLES STOPPED in thread 1: "
     sampled reset
     sampled blocked
     sampled forbidden

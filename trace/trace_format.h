@@ -267,9 +267,10 @@ enum trace_thread_state {
                           /* and some of these calls may have returned since */
 };
 
-enum trace_sampled { /* both, if it has both */
+enum trace_sampled { /* a set */
     TRACE_SAMPLED_BY_TIMER = 1, /* of its own */
     TRACE_SAMPLED_BY_PERF = 2,  /* by signals that the service sends */
+    TRACE_SAMPLED_STOPPED = 4,  /* and no more: the program wanted the signal, or forbade what it takes */
 };
 
 /* Units 1 and 2 of a thread's first block. */

@@ -11,9 +11,10 @@
  *        "modules":   [ path, … ]                            [0] is the unknown one
  *        "files":     { "path": […], "state": […] }          [0] likewise; enum report_file_state
  *        "functions": { "name", "aliases", "module", "file", "line", "chunk" }   [0] is the root
- *        "parts": [ { "name", "process", "calls", "ns",
+ *        "parts": [ { "name", "process", "calls", "ns", "waited",
  *                     "functions": { "id", "calls", "self", "total" }
- *                     "edges":     { "from", "to", "at", "file", "line", "calls", "self", "total" }
+ *                     "waits":     { "id", "count", "self", "total", "longest" }   of those that
+ * waited "edges":     { "from", "to", "at", "file", "line", "calls", "self", "total" }
  *                   }, … ],
  *        "slices": null or
  *                  { "columns": at most 100, "ns": width of one, "cut": whether the end is missing,
@@ -343,6 +344,40 @@ static void write_edges(FILE *stream, const struct column_source *source)
     write_columns(stream, columns, source->part->edges.keys.count, source);
 }
 
+COST_ELEMENT(write_wait_count, functions, wait.count)
+COST_ELEMENT(write_wait_self, functions, wait.self_ns)
+COST_ELEMENT(write_wait_total, functions, wait.total_ns)
+COST_ELEMENT(write_wait_longest, functions, wait.longest_ns)
+
+/* Most functions do not wait. */
+static void write_waits(FILE *stream, const struct column_source *source)
+{
+    static const struct column columns[] = {
+        {"id", write_id},
+        {"count", write_wait_count},
+        {"self", write_wait_self},
+        {"total", write_wait_total},
+        {"longest", write_wait_longest},
+    };
+    const struct cost_table *functions = &source->part->functions;
+    const char *between = "";
+
+    fputs(",\n\"waits\":{", stream);
+    for (size_t c = 0; c < sizeof(columns) / sizeof(*columns); c++) {
+        fprintf(stream, "%s\"%s\":[", c ? "," : "", columns[c].name);
+        between = "";
+        for (size_t i = 0; i < functions->keys.count; i++) {
+            if (!functions->costs[i].wait.self_ns && !functions->costs[i].wait.total_ns)
+                continue;
+            fputs(between, stream);
+            columns[c].element(stream, source, i);
+            between = ",";
+        }
+        putc(']', stream);
+    }
+    putc('}', stream);
+}
+
 static void write_part(FILE *stream, const struct column_source *source)
 {
     static const struct column columns[] = {
@@ -354,9 +389,12 @@ static void write_part(FILE *stream, const struct column_source *source)
     part_name(name, source->report->profile, source->part);
     fputs("{\"name\":", stream);
     page_write_text(stream, name);
-    fprintf(stream, ",\"process\":%zu,\"calls\":%" PRIu64 ",\"ns\":%" PRIu64 ",\n\"functions\":",
-            source->part->process, source->part->calls, source->part->ns);
+    fprintf(stream,
+            ",\"process\":%zu,\"calls\":%" PRIu64 ",\"ns\":%" PRIu64 ",\"waited\":%" PRIu64
+            ",\n\"functions\":",
+            source->part->process, source->part->calls, source->part->ns, source->part->wait_ns);
     write_columns(stream, columns, source->part->functions.keys.count, source);
+    write_waits(stream, source);
     write_edges(stream, source);
     putc('}', stream);
 }

@@ -60,6 +60,19 @@ function merge_edges(parts) {
   return merged;
 }
 
+/* By function, of those that waited: most time, with what they called, first. */
+function merge_waits(parts) {
+  const found = new Map();
+  for (const { waits } of parts)
+    waits.id.forEach((f, i) => {
+      const sum = found.get(f) || { f, count: 0, self: 0, total: 0, longest: 0 };
+      sum.count += waits.count[i]; sum.self += waits.self[i]; sum.total += waits.total[i];
+      sum.longest = Math.max(sum.longest, waits.longest[i]);
+      found.set(f, sum);
+    });
+  return new Map([...found].sort(([, a], [, b]) => b.total - a.total || b.self - a.self));
+}
+
 /* Of a list of parts: figures by function, by file, by module. */
 function build_model(part_numbers) {
   const parts = part_numbers.map(number => data.parts[number]);
@@ -68,6 +81,7 @@ function build_model(part_numbers) {
     model[name] = new Float64Array(function_count);
     for (const part of parts) sum_into(model[name], part.functions.id, part.functions[name]);
   }
+  model.waits = merge_waits(parts);
   for (const part of parts) { model.ns += part.ns; model.call_count += part.calls; }
   model.edges_from = index_by(model.edges.from, function_count);
   model.edges_to = index_by(model.edges.to, function_count);

@@ -50,7 +50,7 @@ const percent = value => `<span class=quiet> ${format_share(value, model.ns)}%</
 
 function facts_of(figures, number) {
   const { calls, self, total } = figures;
-  return `<div class=facts>${fact(format_time(self[number]) + percent(self[number]), "self", "self")}${fact(format_time(total[number]) + percent(total[number]), figures === model ? "total" : "total, at least")}${fact(format_count(calls[number]), "calls")}${figures === model && calls[number] ? fact(format_time(total[number] / calls[number]), "total a call") : ""}</div>`;
+  return `<div class=facts>${fact(format_time(self[number]) + percent(self[number]), "self", "self")}${fact(format_time(total[number]) + percent(total[number]), figures === model ? "total" : "total, at least")}${fact(format_count(calls[number]), "calls")}${figures === model && calls[number] ? fact(format_time(total[number] / calls[number]), "total a call") : ""}${figures === model && model.waits.has(number) ? fact(format_time(model.waits.get(number).total), "waited") : ""}</div>`;
 }
 
 /* Rows of functions with figures; meter: of their total in whole. */
@@ -58,6 +58,13 @@ function function_table(title, rows, whole) {
   if (!rows.length) return `<section><h2>${title}</h2><p class=note>None.</p></section>`;
   const body = rows.slice(0, 300).map(row => `<tr><td>${row.f ? link(row.f) : "<span class=quiet>outside of what was recorded</span>"}</td><td>${format_count(row.calls)}</td><td class=self>${format_time(row.self)}</td><td>${format_time(row.total)}</td><td><span class=meter style="--s:${(100 * Math.min(1, row.self / whole || 0)).toFixed(1)}%;--t:${(100 * Math.min(1, row.total / whole || 0)).toFixed(1)}%"></span></td></tr>`).join("");
   return `<section><table><thead><tr><th><h2>${title}</h2></th><th class=n>Calls</th><th class=t>Self</th><th class=t>Total</th><th class=p></th></tr></thead></table><div class=rows><table><colgroup><col><col style="width:92px"><col style="width:82px"><col style="width:82px"><col class=p></colgroup><tbody>${body}</tbody></table></div></section>`;
+}
+
+/* Where threads waited: of a page without waits, nothing. */
+function wait_table() {
+  if (!model.waits.size) return "";
+  const body = [...model.waits.values()].slice(0, 24).map(row => `<tr><td>${row.f ? link(row.f) : "<span class=quiet>outside of what was recorded</span>"}</td><td>${format_count(row.count)}</td><td class=self>${format_time(row.self)}</td><td>${format_time(row.total)}</td><td>${format_time(row.longest)}</td></tr>`).join("");
+  return `<section><table class=waits><thead><tr><th><h2>Most time waited</h2></th><th class=n>Waits</th><th class=t>Self</th><th class=t>Total</th><th class=t>Longest</th></tr></thead><tbody>${body}</tbody></table></section>`;
 }
 
 const file_states = {
@@ -133,8 +140,9 @@ function process_tree() {
 function overview() {
   const hottest = model.functions.slice().sort((a, b) => model.self[b] - model.self[a]).slice(0, 12);
   const duration = Math.max(...data.processes.ns);
+  const waited = model.part_numbers.reduce((sum, number) => sum + data.parts[number].waited, 0);
   trail([escape_html(data.processes.command[data.parts[model.part_numbers[0]].process])]);
-  main.innerHTML = `<div class=page><h1>${escape_html(data.title)}</h1><div class=place>${escape_html(data.processes.trace.join(", "))}</div>${process_tree()}<div class=facts>${fact(format_time(duration), "from start to end")}${fact(format_time(model.ns), data.sampled ? "of CPU in recorded functions" : "in recorded functions")}${fact(format_count(model.call_count), "calls")}${fact(format_count(model.functions.length), "functions that ran")}${fact(format_count(model.part_numbers.length), model.part_numbers.length === 1 ? "thread" : "threads")}</div>${data.slices ? "" : timeline(null)}<div class=head-row><h2>Who calls whom</h2><span class=choice><button data-graph=functions>Functions</button><button data-graph=files>Files</button><button data-graph=modules>Modules</button></span></div><div class=graph></div>${function_table("Most time in themselves", hottest.map(f => ({ f, calls: model.calls[f], self: model.self[f], total: model.total[f] })), model.ns)}${embedded()}</div>`;
+  main.innerHTML = `<div class=page><h1>${escape_html(data.title)}</h1><div class=place>${escape_html(data.processes.trace.join(", "))}</div>${process_tree()}<div class=facts>${fact(format_time(duration), "from start to end")}${fact(format_time(model.ns), data.sampled ? "of CPU in recorded functions" : "in recorded functions")}${waited ? fact(format_time(waited), "waited") : ""}${fact(format_count(model.call_count), "calls")}${fact(format_count(model.functions.length), "functions that ran")}${fact(format_count(model.part_numbers.length), model.part_numbers.length === 1 ? "thread" : "threads")}</div>${data.slices ? "" : timeline(null)}<div class=head-row><h2>Who calls whom</h2><span class=choice><button data-graph=functions>Functions</button><button data-graph=files>Files</button><button data-graph=modules>Modules</button></span></div><div class=graph></div>${function_table("Most time in themselves", hottest.map(f => ({ f, calls: model.calls[f], self: model.self[f], total: model.total[f] })), model.ns)}${wait_table()}${embedded()}</div>`;
   main.querySelector(".rows").style.maxHeight = "none";
   if (main.querySelector(".embedded")) list_embedded(main.querySelector(".embedded"));
   const draw = view => {

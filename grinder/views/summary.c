@@ -96,7 +96,7 @@ static void write_samples(FILE *stream, const struct sample_facts *samples)
 struct own_samples {
     uint64_t count;
     double function_ns, hook_ns, wait_ns;
-    size_t by_perf, by_timers, by_none; /* threads */
+    size_t by_perf, by_timers, by_none, stopped; /* threads */
 };
 
 static struct own_samples own_samples(const struct process *process)
@@ -113,24 +113,51 @@ static struct own_samples own_samples(const struct process *process)
         samples.hook_ns +=
             (double)facts->record.in_hooks * 1e9 / (double)process->header.ticks_per_second;
         samples.by_perf += how & TRACE_SAMPLED_BY_PERF ? 1 : 0;
-        samples.by_timers += how == TRACE_SAMPLED_BY_TIMER && facts->timed;
+        samples.by_timers +=
+            (how & ~TRACE_SAMPLED_STOPPED) == TRACE_SAMPLED_BY_TIMER && facts->timed;
+        samples.stopped += how & TRACE_SAMPLED_STOPPED ? 1 : 0;
         samples.by_none += !how;
     }
     return samples;
 }
 
-static void write_unsampled(FILE *stream, const struct process *process)
+static bool is_unsampled(uint32_t how)
+{
+    return !how;
+}
+
+static bool has_stopped(uint32_t how)
+{
+    return how & TRACE_SAMPLED_STOPPED;
+}
+
+/* Their numbers. */
+static void write_sampled_threads(FILE *stream, const struct process *process,
+                                  bool (*is_meant)(uint32_t how))
 {
     const char *between = " ";
 
-    fputs("  UNSAMPLED thread", stream);
     for (size_t i = 0; i < process->thread_count; i++) {
-        if (process->threads[i].record.is_sampled)
+        if (!is_meant(process->threads[i].record.is_sampled))
             continue;
         fprintf(stream, "%s%" PRIu32, between, process->threads[i].record.ordinal);
         between = ", ";
     }
+}
+
+static void write_unsampled(FILE *stream, const struct process *process)
+{
+    fputs("  UNSAMPLED thread", stream);
+    write_sampled_threads(stream, process, is_unsampled);
     fputs(": no times of what it did\n", stream);
+}
+
+static void write_stopped(FILE *stream, const struct process *process)
+{
+    fputs("  SAMPLES STOPPED in thread", stream);
+    write_sampled_threads(stream, process, has_stopped);
+    fputs(": no times of what it did after the program asked for SIGURG, or forbade timers\n",
+          stream);
 }
 
 static void write_own_samples(FILE *stream, const struct process *process)
@@ -153,6 +180,8 @@ static void write_own_samples(FILE *stream, const struct process *process)
                 samples.wait_ns / 1e9);
     if (samples.by_none)
         write_unsampled(stream, process);
+    if (samples.stopped)
+        write_stopped(stream, process);
 }
 
 static const char *timing_of(const struct trace_header *header)

@@ -115,13 +115,17 @@ static void samples_of_threads_are_told_with_how_they_were_taken(void **state)
     build(&sample);
     trace_sample_header(&sample)->timing = TRACE_TIMING_SAMPLES;
     trace_sample_header(&sample)->ticks_per_second = 1000;
-    trace_sample_thread(&sample, 1)->is_sampled = TRACE_SAMPLED_BY_TIMER | TRACE_SAMPLED_BY_PERF;
+    trace_sample_thread(&sample, 1)->is_sampled =
+        TRACE_SAMPLED_BY_TIMER | TRACE_SAMPLED_BY_PERF | TRACE_SAMPLED_STOPPED;
     trace_sample_thread(&sample, 1)->in_hooks = 500;
     trace_sample_thread(&sample, 2)->is_sampled = 0;
     text = summary(&sample);
     /* ticks are self times: 1000 + 500 + 16 in functions */
-    expect_line(text, "\n  samples   0, by perf: 75.2% of 2.016000 s in functions, 24.8% in hooks\n"
-                      "  UNSAMPLED thread 2: no times of what it did\n");
+    expect_line(text,
+                "\n  samples   0, by perf: 75.2% of 2.016000 s in functions, 24.8% in hooks\n"
+                "  UNSAMPLED thread 2: no times of what it did\n"
+                "  SAMPLES STOPPED in thread 1: no times of what it did after the program asked "
+                "for SIGURG, or forbade timers\n");
     assert_null(strstr(text, "taken out"));
     free(text);
 }

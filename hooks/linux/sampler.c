@@ -89,7 +89,8 @@ static void on_signal(int number, siginfo_t *info, void *with)
              ? sampler_time_of_timer(thread, period_ns, 1 + (uint64_t)info->si_overrun,
                                      comes_from_system_call(&context->uc_mcontext))
              : sampler_time_of_perf(thread, period_ns);
-    waits_look(thread);
+    if (!comes_from_system_call(&context->uc_mcontext) && !code_is_counting(instruction))
+        waits_look(thread); /* else a wait may be over, and not noted yet */
     if (session_is_paused())
         sampler_time_take_owed(thread);
     else if (ns)
@@ -232,6 +233,13 @@ static void put_back(const siginfo_t *programs, int count)
             SYSCALL3(rt_sigqueueinfo, tid, SIGNAL, &programs[i]);
 }
 
+static void stop_thread(struct thread *thread)
+{
+    if (thread->sampler && thread->begun == session.number)
+        thread->entry->is_sampled |= TRACE_SAMPLED_STOPPED;
+    sampler_end(thread);
+}
+
 /* Nor is any such signal left: the kernel drops those of a number that is not handled. */
 void sampler_stop(void)
 {
@@ -244,7 +252,7 @@ void sampler_stop(void)
     if (owner == SYSCALL0(getpid)) { /* not its child, which shares its memory (vfork) */
         is_stopped = true;
         refuse_signals();
-        threads_each(sampler_end);
+        threads_each(stop_thread);
     }
     if (!sampler_handles_signal())
         return;
