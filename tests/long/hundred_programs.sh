@@ -2,8 +2,8 @@
 # A hundred of Debian's programs, each with a check of its result: natively, and under `umbra record` with hooks
 # in prologues, with copied bodies, paused, and with both by an ordinary user. Each prints, writes and ends as
 # natively, and all traces balance. Prints a line for each that does not, then numbers.
-# PROGRAMS: names of some of them; WAYS: some of prologue copy paused user prologue_user, or others: samples (times
-# from samples, of copies) and samples_timer (likewise, by timers).
+# PROGRAMS: names of some of them; WAYS: some of default prologue copy paused user prologue_user, or samples_timer
+# (by default, but sampled by timers). copy, paused and prologue time some calls, the others sample.
 # needs: bc dc datamash miller jo xmlstarlet xsltproc html2text w3m lynx links discount groff texinfo ghostscript poppler-utils qpdf mupdf-tools
 # needs: imagemagick graphicsmagick netpbm optipng pngcrush gifsicle jpegoptim webp flac lame vorbis-tools opus-tools sox ffmpeg x264 x265 aom-tools vpx-tools
 # needs: dav1d gnuplot-nox graphviz plotutils pari-gp maxima units remind redis-server memcached lighttpd curl dnsmasq-base openssh-server openssh-client
@@ -15,7 +15,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 umbra=$BUILD/front/umbra
-: "${WAYS:=prologue copy paused user prologue_user}"
+: "${WAYS:=default prologue copy paused user prologue_user}"
 user=4711
 
 # NAME, then what a shell runs in a folder with these files: words, text.md, page.html, data.csv, image.ppm, hello.c
@@ -236,11 +236,11 @@ recorded_by_user()
 recorded_as()
 {
     case $1 in
-        prologue) in_folder "$name" "$1" "$umbra" record --quiet -o "$work/rec" -- ;;
-        copy) in_folder "$name" "$1" "$umbra" record --quiet --how=copy -o "$work/rec" -- ;;
-        paused) in_folder "$name" "$1" "$umbra" record --quiet --how=copy --paused -o "$work/rec" -- ;;
-        samples) in_folder "$name" "$1" "$umbra" record --quiet --how=copy --timing=samples -o "$work/rec" -- ;;
-        samples_timer) in_folder "$name" "$1" "$umbra" record --quiet --how=copy --timing=samples --samples=timer \
+        default) in_folder "$name" "$1" "$umbra" record --quiet -o "$work/rec" -- ;;
+        prologue) in_folder "$name" "$1" "$umbra" record --quiet --how=prologue --timing=adaptive -o "$work/rec" -- ;;
+        copy) in_folder "$name" "$1" "$umbra" record --quiet --how=copy --timing=adaptive -o "$work/rec" -- ;;
+        paused) in_folder "$name" "$1" "$umbra" record --quiet --how=copy --timing=adaptive --paused -o "$work/rec" -- ;;
+        samples_timer) in_folder "$name" "$1" "$umbra" record --quiet --samples=timer \
             -o "$work/rec" -- ;;
         user) recorded_by_user copy ;;
         prologue_user) recorded_by_user prologue ;;
