@@ -84,49 +84,78 @@ bool frames_has_word(const struct thread *thread, uint64_t slot)
     return thread->frame_pages && slot >= thread->frame_covered + MARGIN && slot < high(thread);
 }
 
+/*
+ * What a return address is of, kept for those that were asked for lately: so that neither is it
+ * looked up each time, nor is code read that may be gone. Where a library is replaced, what was
+ * there is believed to have stayed.
+ *
+ *      63             17 16        0
+ *      +----------------+----------+
+ *      | return address |   call   |
+ *      +----------------+----------+
+ */
+enum known_call {
+    CALL_NOT_IN_COPY = 0,
+    CALL_OF_ANYBODY = 1, /* in a copy, by a pointer: by r11, in copies alone */
+    CALL_OF_NOBODY = 2,  /* in a copy, of what is none */
+    CALL_OF_COPY = 3,    /* and more: the number of the function, as far as there is room */
+};
+
+#define CALL_BITS     17
+#define CALL_NUMBERS  ((1u << CALL_BITS) - CALL_OF_COPY)
+#define ADDRESS_BITS  47
 #define RETURNS_KNOWN 512
 #define RETURN_HASH   0x9e3779b97f4a7c15ull
+#define CALL_SIZE     5
+#define X86_CALL      0xe8
 
-/* Whether a return address lies in a copy. What was found is kept, twice each address and a bit:
-   where a library is replaced, a note is believed as if it had stayed. */
-static bool is_in_copy(uint64_t ret)
+static uint32_t call_of_function(uint32_t function)
+{
+    return CALL_OF_COPY + (function & TRACE_FUNCTION_NUMBER) % CALL_NUMBERS;
+}
+
+static uint32_t look_at_call(uint64_t ret)
+{
+    const uint8_t *behind = (const uint8_t *)ret;
+    struct code_at called;
+    int32_t distance;
+
+    if (!code_at(ret - 1).is_copy)
+        return CALL_NOT_IN_COPY;
+    if (behind[-3] == 0x41 && behind[-2] == 0xff && behind[-1] == 0xd3) /* call r11 */
+        return CALL_OF_ANYBODY;
+    if (behind[-CALL_SIZE] != X86_CALL)
+        return CALL_OF_NOBODY;
+    memcpy(&distance, behind - sizeof distance, sizeof distance);
+    called = code_at(ret + (uint64_t)(int64_t)distance);
+    return called.is_copy ? call_of_function(called.function) : CALL_OF_NOBODY;
+}
+
+static uint32_t call_before(uint64_t ret)
 {
     static uint64_t known[RETURNS_KNOWN];
     uint64_t *place = &known[ret * RETURN_HASH >> 32 & (RETURNS_KNOWN - 1)];
     uint64_t found = __atomic_load_n(place, __ATOMIC_RELAXED);
 
-    if (found >> 1 != ret) {
-        found = ret << 1 | code_at(ret - 1).is_copy;
+    if (ret >> ADDRESS_BITS)
+        return CALL_NOT_IN_COPY;
+    if (found >> CALL_BITS != ret) {
+        found = ret << CALL_BITS | look_at_call(ret);
         __atomic_store_n(place, found, __ATOMIC_RELAXED);
     }
-    return found & 1;
+    return found & ((1u << CALL_BITS) - 1);
 }
 
-#define CALL_SIZE 5
-#define X86_CALL  0xe8
-
-/* Calls by pointers do not tell: they go by r11, in copies alone. */
-static bool is_by_pointer(const uint8_t *behind)
+static bool is_in_copy(uint64_t ret)
 {
-    return behind[-3] == 0x41 && behind[-2] == 0xff && behind[-1] == 0xd3;
+    return call_before(ret) != CALL_NOT_IN_COPY;
 }
 
 bool frame_is_call_of(uint64_t ret, uint32_t function)
 {
-    const uint8_t *behind = (const uint8_t *)ret;
-    uint64_t called;
-    int32_t distance;
+    uint32_t call = call_before(ret);
 
-    if (!is_in_copy(ret))
-        return false;
-    if (is_by_pointer(behind))
-        return true;
-    if (behind[-CALL_SIZE] != X86_CALL)
-        return false;
-    memcpy(&distance, behind - sizeof distance, sizeof distance);
-    called = ret + (uint64_t)(int64_t)distance;
-    return is_in_copy(called + 1) &&
-           ((frame_function(frame_key_before(called)) ^ function) & TRACE_FUNCTION_NUMBER) == 0;
+    return call == CALL_OF_ANYBODY || call == call_of_function(function);
 }
 
 /* A function that has jumped has left its return address to the next one. */
