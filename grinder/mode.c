@@ -251,7 +251,8 @@ int mode_choose_weight(struct options *options, const struct profile *profiles)
     if (!asks_for_calls)
         warn_of_kinds(options, profiles);
     if (!options->has_weight && is_unmet(options, profiles)) {
-        message("%s: no sample met it, as it computed for too short: shown by calls",
+        message("%s: no sample met it, as it computed for too short: shown by calls; "
+                "--timing=exact records the time of each call",
                 profiles->sampled);
         options->weight = WEIGHT_CALLS;
     }

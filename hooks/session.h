@@ -82,6 +82,12 @@ static inline uint64_t session_ticks(void)
     return session.counts_only ? TICK_THAT_STANDS : ticks_now();
 }
 
+/* Of a span of time, not of a date. */
+static inline uint64_t session_ticks_of_ns(uint64_t ns)
+{
+    return ns * (session.header->ticks_per_second / 1000) / 1000000;
+}
+
 /* Marks the trace as ended. */
 void session_end(void);
 

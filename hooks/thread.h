@@ -106,7 +106,7 @@ struct thread {
     } samples;
     struct {                 /* waits.h */
         uint64_t seen;           /* ticks, when the thread was looked at last; 0: it was not */
-        uint64_t seen_processor; /* and what it had of the processor, in ticks */
+        uint64_t seen_processor; /* and what it had of the processor, in ns */
         struct trace_wait **table; /* by node, open addressing; null: there are none yet */
         uint32_t room;
         struct trace_list records;

@@ -156,7 +156,8 @@ static void write_stopped(FILE *stream, const struct process *process)
 {
     fputs("  SAMPLES STOPPED in thread", stream);
     write_sampled_threads(stream, process, has_stopped);
-    fputs(": no times of what it did after the program asked for SIGURG, or forbade timers\n",
+    fputs(": no times of what it did after the program asked for SIGURG, or forbade timers; "
+          "--timing=exact has their times\n",
           stream);
 }
 

@@ -125,7 +125,7 @@ static void samples_of_threads_are_told_with_how_they_were_taken(void **state)
                 "\n  samples   0, by perf: 75.2% of 2.016000 s in functions, 24.8% in hooks\n"
                 "  UNSAMPLED thread 2: no times of what it did\n"
                 "  SAMPLES STOPPED in thread 1: no times of what it did after the program asked "
-                "for SIGURG, or forbade timers\n");
+                "for SIGURG, or forbade timers; --timing=exact has their times\n");
     assert_null(strstr(text, "taken out"));
     free(text);
 }

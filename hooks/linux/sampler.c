@@ -5,14 +5,13 @@
 #include <ucontext.h>
 
 #include "hooks/code_at.h"
-#include "hooks/executed.h"
 #include "hooks/guard.h"
 #include "hooks/hooks_code.h"
+#include "hooks/linux/current_context.h"
 #include "hooks/linux/sampler_hold.h"
 #include "hooks/linux/sampler_time.h"
 #include "hooks/memory.h"
 #include "hooks/session.h"
-#include "hooks/slow_paths.h"
 #include "hooks/system.h"
 #include "hooks/waits.h"
 #include "thunkstash/linux/syscalls.h"
@@ -56,9 +55,7 @@ static void count(struct thread *thread, uint64_t ticks, uint64_t instruction, u
         thread->entry->in_hooks += ticks;
         return;
     }
-    node = slow_path_on_own_stack(thread, (const uint64_t *)pointer) && thread->own.ordered
-               ? executed_context(thread, instruction, pointer)
-               : slow_path_context_elsewhere(thread, pointer);
+    node = current_context(thread, instruction, pointer);
     node->ticks += ticks;
     node->timed++;
 }
@@ -94,7 +91,7 @@ static void on_signal(int number, siginfo_t *info, void *with)
     if (session_is_paused())
         sampler_time_take_owed(thread);
     else if (ns)
-        count(thread, ns * (session.header->ticks_per_second / 1000) / 1000000, instruction,
+        count(thread, session_ticks_of_ns(ns), instruction,
               (uint64_t)context->uc_mcontext.gregs[REG_RSP]);
 }
 

@@ -12,8 +12,7 @@
 #define LATE_NS         20000000 /* more than signals of the timer lie apart */
 #define MOST_OWED       8        /* times what a signal of the timer's stands for */
 
-/* The calling thread's; 0: it is not to be read. */
-static uint64_t processor_time(void)
+uint64_t sampler_time_of_thread(void)
 {
     struct timespec time;
 
@@ -25,7 +24,7 @@ static uint64_t processor_time(void)
 /* The time since the last look. If the clock cannot be read: what the signal itself stands for. */
 static uint64_t unseen(struct thread *thread, uint64_t otherwise)
 {
-    uint64_t now = processor_time();
+    uint64_t now = sampler_time_of_thread();
 
     if (!now || !thread->samples.seen)
         return otherwise;
@@ -117,7 +116,7 @@ uint64_t sampler_time_of_timer(struct thread *thread, uint64_t period_ns, uint64
 
 void sampler_time_begin(struct thread *thread)
 {
-    thread->samples.seen = processor_time();
+    thread->samples.seen = sampler_time_of_thread();
     thread->samples.has_perf = thread->samples.lone_ticks = 0;
     new_faults(thread);
     sampler_time_take_owed(thread);

@@ -7,6 +7,9 @@
 
 #include "hooks/thread.h"
 
+/* Processor time of the calling thread in ns, as all here; 0: it is not to be read. */
+uint64_t sampler_time_of_thread(void);
+
 /* Of the calling thread, all: what went by before does not count. */
 void sampler_time_begin(struct thread *thread);
 

@@ -1,11 +1,11 @@
 #include "hooks/waits.h"
 
 #include <signal.h>
-#include <time.h>
 
-#include "hooks/executed.h"
 #include "hooks/frames.h"
 #include "hooks/guard.h"
+#include "hooks/linux/current_context.h"
+#include "hooks/linux/sampler_time.h"
 #include "hooks/session.h"
 #include "hooks/slow_paths.h"
 #include "hooks/system.h"
@@ -14,23 +14,12 @@
 #define SIGNAL_SET  8 /* bytes of the kernel's */
 #define ALL_SIGNALS (~0ull)
 
-/* In ticks of the wall clock; 0 if it cannot be read. */
-static uint64_t processor_ticks(void)
-{
-    struct timespec time;
-    uint64_t ns;
-
-    if (syscall_failed(SYSCALL2(clock_gettime, CLOCK_THREAD_CPUTIME_ID, &time)))
-        return 0;
-    ns = (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-    return ns * (session.header->ticks_per_second / 1000) / 1000000;
-}
-
-/* How much further the wall clock went than the thread, since the last look. */
+/* How much further the wall clock went than the thread, since the last look; in ticks. */
 static uint64_t look(struct thread *thread, uint64_t now)
 {
-    uint64_t processor = processor_ticks();
-    uint64_t wall = now - thread->waits.seen, ran = processor - thread->waits.seen_processor;
+    uint64_t processor = sampler_time_of_thread();
+    uint64_t wall = now - thread->waits.seen;
+    uint64_t ran = session_ticks_of_ns(processor - thread->waits.seen_processor);
     bool is_known = thread->waits.seen && processor && wall > ran;
 
     thread->waits.seen = processor ? now : 0;
@@ -49,13 +38,6 @@ static uint64_t taken(const struct thread *thread, uint64_t now)
     return (uint64_t)((uint32_t)(now >> WAIT_SHIFT) - thread->frames->wait) << WAIT_SHIFT;
 }
 
-static struct trace_node *context_of(struct thread *thread, uint64_t instruction, uint64_t pointer)
-{
-    return slow_path_on_own_stack(thread, (const uint64_t *)pointer) && thread->own.ordered
-               ? executed_context(thread, instruction, pointer)
-               : slow_path_context_elsewhere(thread, pointer);
-}
-
 static void note(struct thread *thread, uint64_t instruction, uint64_t pointer)
 {
     uint64_t now = ticks_now(), call = taken(thread, now), waited = look(thread, now);
@@ -64,7 +46,7 @@ static void note(struct thread *thread, uint64_t instruction, uint64_t pointer)
     waited = waited < call ? waited : call;
     if (waited < (uint64_t)WAIT_SHORT << WAIT_SHIFT || session_is_paused())
         return;
-    wait = waits_of(thread, trace_index(context_of(thread, instruction, pointer)));
+    wait = waits_of(thread, trace_index(current_context(thread, instruction, pointer)));
     if (!wait)
         return;
     wait->count++;

@@ -128,17 +128,24 @@ static void test_what_a_short_call_leaves(void **state)
     end(&scene);
 }
 
+/* Makes a system call that waits. */
+static void run_nap(const struct scene *scene)
+{
+    static const struct timespec time = {0, 2000000};
+
+    before[0] = SYS_nanosleep;
+    before[7] = (uint64_t)&time;
+    before[6] = 0;
+    wait_code_run(scene->pages);
+}
+
 static void test_a_wait_goes_to_the_agent(void **state)
 {
-    struct timespec time = {0, 2000000};
     struct scene scene;
 
     (void)state;
     begin(&scene);
-    before[0] = SYS_nanosleep;
-    before[7] = (uint64_t)&time;
-    before[6] = 0;
-    wait_code_run(scene.pages);
+    run_nap(&scene);
     assert_int_equal(after[0], 0);
     assert_int_equal(waits_seen, 1);
     assert_kept();
@@ -147,16 +154,12 @@ static void test_a_wait_goes_to_the_agent(void **state)
 
 static void test_nobody_wants_to_know(void **state)
 {
-    struct timespec time = {0, 2000000};
     struct scene scene;
 
     (void)state;
     begin(&scene);
     ((struct trace_header *)(scene.pages + PAGE))->waits = 0;
-    before[0] = SYS_nanosleep;
-    before[7] = (uint64_t)&time;
-    before[6] = 0;
-    wait_code_run(scene.pages);
+    run_nap(&scene);
     assert_int_equal(waits_seen, 0);
     assert_int_equal(words.wait, 0);
     assert_kept();

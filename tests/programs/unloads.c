@@ -49,7 +49,7 @@ int main(int count, char **arguments)
 {
     long sum = 0;
 
-    for (int i = 0; count == 2 && i < 100; i++) {
+    for (int i = 0; count == 2 && i < 300; i++) {
         void *library = dlopen(arguments[1], RTLD_NOW);
         long (*run)(long) = library ? (long (*)(long))dlsym(library, "run") : NULL;
 
