@@ -4,6 +4,7 @@
 #include "hooks/frames.h"
 #include "hooks/guard.h"
 #include "hooks/modules.h"
+#include "hooks/sampler.h"
 #include "hooks/session.h"
 #include "hooks/system.h"
 #include "hooks/thread.h"
@@ -34,6 +35,8 @@ void agent_life_end(void)
         return;
     guard = guard_take();
     modules_scan();
+    if (self)
+        sampler_settle(self);
     session_leave(SESSION_CLOSED);
     threads_cut(self);
     if (self && self->begun == session.number) {

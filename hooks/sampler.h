@@ -27,6 +27,10 @@
  * are many. What is left when it is more than eight of the timer's signals stand for goes to where
  * that finds the thread.
  *
+ * At a thread's end there is time that no sample stands for: less than a period in user mode, and what is
+ * owed. It goes to the contexts of the last SAMPLES_RECENT samples in equal parts, so that a thread of a few
+ * milliseconds has all of its time, too. trace_thread.processor_ns says what the thread's clock does.
+ *
  * The signal is SIGURG, which is ignored where nobody has a handler for it, so a program that resets
  * its handlers loses samples and nothing else. A program that wants it for itself gets it: then there
  * are no more samples.
@@ -43,6 +47,11 @@ void sampler_begin(struct thread *thread);
 
 /* A thread that is gone, or is about to, takes none any more. */
 void sampler_end(struct thread *thread);
+
+/* Accounts for what the thread had of the processor since its last sample, and for what is owed: they go to
+   the contexts of the last samples in equal parts. A thread other than the calling one may go on meanwhile:
+   then only trace_thread.processor_ns is brought up to date. */
+void sampler_settle(struct thread *thread);
 
 /* No thread of the process does. */
 void sampler_stop(void);

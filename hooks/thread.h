@@ -43,6 +43,8 @@ struct table_entry {
 
 struct frame_words;
 
+#define SAMPLES_RECENT 8
+
 struct thread {
     /* Hot: layout.h has the offsets. */
     uint64_t stack_low;  /* of the own stack, the part that was in use already: deeper calls */
@@ -103,6 +105,8 @@ struct thread {
         uint32_t lone_ticks; /* of the timer, since perf's last signal */
         uint32_t is_held;    /* the timer stands (hooks/linux/sampler_hold.h) */
         uint64_t left;       /* while it does: of its period */
+        struct trace_node *recent[SAMPLES_RECENT]; /* contexts of the last samples; null: the agent */
+        uint32_t taken; /* samples, modulo 2^32: number n is recent[n % SAMPLES_RECENT] */
     } samples;
     struct {                 /* waits.h */
         uint64_t seen;           /* ticks, when the thread was looked at last; 0: it was not */

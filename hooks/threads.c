@@ -57,6 +57,7 @@ void thread_notice_end(struct thread *thread, uint64_t stack_pointer)
 
     if (thread->begun != session.number || session.state != SESSION_RUNNING || thread->busy)
         return;
+    sampler_settle(thread);
     thread_suspend(thread, stack_pointer, session.counts_only ? session_ticks() : ticks);
     if (thread->own.top)
         unwind_below(thread, stack_pointer, thread->now);

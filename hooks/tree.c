@@ -237,9 +237,9 @@ bool tree_begin(struct thread *thread, uint32_t ordinal)
     thread->trace = session.trace;
     thread->block = block;
     thread->entry = (struct trace_thread *)((char *)block + TRACE_UNIT);
-    thread->root = (struct trace_node *)((char *)block + 3 * TRACE_UNIT);
+    thread->root = (struct trace_node *)((char *)block + TRACE_FIRST_NODE * TRACE_UNIT);
     thread->root->context = trace_index(thread->root);
-    block->used = 4;
+    block->used = TRACE_FIRST_NODE + 1;
     thread->entry->ordinal = ordinal;
     thread->entry->root = trace_index(thread->root);
     block_commit(block, TRACE_BLOCK_THREAD);

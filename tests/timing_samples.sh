@@ -53,6 +53,21 @@ for how in prologue copy; do
     same sampled urgent
 done
 
+echo '-- a short run has all of its time, whatever its samples met'
+build short_run short_run.c
+instrumented short_run --overwrite --how=copy
+for source in timer 1000; do
+    for i in 1 2 3 4 5; do
+        rm -rf traces
+        run instrumented "$BUILD/service/call_trace_service" start --timing=samples --samples="$source" \
+            --trace-dir="$work/traces" -- ./short_run
+        balanced
+        share=$(awk '$1 == "processor" { sub("%", "", $8); print $8 }' summary)
+        awk -v share="$share" 'BEGIN { exit !(share >= 98 && share <= 102) }' ||
+            fail "expected samples of all of the processor's time, found $share%"
+    done
+done
+
 echo '-- times without samples'
 run instrumented "$BUILD/service/call_trace_service" start --timing=samples --samples=0 -- true
 equal "status" "$(<instrumented.status)" 2

@@ -15,9 +15,9 @@
  *   4096  +-----------------------------+  <- TRACE_HEADER_SIZE
  *         | block 0  (4096 bytes)       |  first block of thread 1:
  *         |   unit 0  trace_block       |     what the block is
- *         |   unit 1  trace_thread      |     two units
- *         |   unit 3  trace_node (root) |     the root of the thread's calling-context tree
- *         |   unit 4  trace_node …      |
+ *         |   unit 1  trace_thread      |     three units
+ *         |   unit 4  trace_node (root) |     the root of the thread's calling-context tree
+ *         |   unit 5  trace_node …      |
  *   8192  +-----------------------------+
  *         | block 1: more nodes, or     |
  *         |   modules, or thread 2,     |
@@ -64,7 +64,7 @@
 #include <stdint.h>
 
 #define TRACE_MAGIC        "UMBRATRC"
-#define TRACE_VERSION      8
+#define TRACE_VERSION      9
 #define TRACE_HEADER_SIZE  4096u
 #define TRACE_BLOCK_SIZE   4096u
 #define TRACE_UNIT         64u
@@ -273,7 +273,7 @@ enum trace_sampled { /* a set */
     TRACE_SAMPLED_STOPPED = 4,  /* and no more: the program wanted the signal, or forbade what it takes */
 };
 
-/* Units 1 and 2 of a thread's first block. */
+/* Units 1 to 3 of a thread's first block. */
 struct trace_thread {
     uint32_t tid;     /* as the kernel numbers it */
     uint32_t ordinal; /* 1 for the first thread that was seen, and so on */
@@ -292,7 +292,13 @@ struct trace_thread {
     uint64_t in_hooks;  /* with TRACE_TIMING_SAMPLES: processor time in the agent, in ticks */
     uint32_t is_sampled; /* likewise: enum trace_sampled, or 0: the thread takes no samples */
     uint32_t reserved;
+    uint64_t processor_ns; /* likewise: of the thread, by its clock, while it was recorded, up to its end or
+                              its last sample: what `ticks` and `in_hooks` should add up to */
+    uint64_t unused[7];
 };
+
+/* Where the nodes of a thread's first block begin: the unit. */
+#define TRACE_FIRST_NODE 4u
 
 /* Bits above the 47 of a user-space address. */
 #define TRACE_SITE_TAIL    (1ull << 63) /* entered by a jump: the parent's invocation ended there */
@@ -477,7 +483,7 @@ static inline uint64_t trace_node_passed(const struct trace_header *header,
 _Static_assert(sizeof(struct trace_header) <= TRACE_HEADER_SIZE, "header fits its page");
 _Static_assert(__builtin_offsetof(struct trace_header, base) == 3344, "tests/lib.sh");
 _Static_assert(sizeof(struct trace_block) == TRACE_UNIT, "block header is a unit");
-_Static_assert(sizeof(struct trace_thread) == 2 * TRACE_UNIT, "thread record is two units");
+_Static_assert(sizeof(struct trace_thread) == (TRACE_FIRST_NODE - 1) * TRACE_UNIT, "three units");
 _Static_assert(sizeof(struct trace_node) == TRACE_UNIT, "node is a unit");
 _Static_assert(sizeof(struct trace_module) == 2 * TRACE_UNIT, "module record is two units");
 _Static_assert(sizeof(struct trace_link) == 16, "link");

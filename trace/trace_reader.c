@@ -369,11 +369,11 @@ static int visit_block(struct reading *reading, struct trace_block *block, uint6
         return -1;
     switch (block->kind) {
     case TRACE_BLOCK_THREAD:
-        if (block->used < 3)
+        if (block->used < TRACE_FIRST_NODE)
             return 0;
         if (visit_thread(file, visitor, block, at, error) < 0)
             return -1;
-        return visit_nodes(reading, block, at, 3);
+        return visit_nodes(reading, block, at, TRACE_FIRST_NODE);
     case TRACE_BLOCK_NODES:
         return visit_nodes(reading, block, at, 1);
     case TRACE_BLOCK_MODULES:

@@ -102,7 +102,7 @@ uint32_t trace_sample_add_thread(struct trace_sample *sample, const char *name)
     at = add_block(sample, TRACE_BLOCK_THREAD, ordinal);
     sample->thread_blocks[ordinal] = at;
     sample->thread_at[ordinal] = at + TRACE_UNIT;
-    block_at(sample, at)->used = 3;
+    block_at(sample, at)->used = TRACE_FIRST_NODE;
     thread = trace_sample_thread(sample, ordinal);
     thread->tid = trace_sample_header(sample)->pid + ordinal - 1;
     thread->ordinal = ordinal;

@@ -80,7 +80,7 @@ int main(int argc, char **argv)
     write_sample(&sample, "cut");
 
     begin(&sample);
-    trace_sample_header(&sample)->version = 9;
+    trace_sample_header(&sample)->version = TRACE_VERSION + 1;
     write_sample(&sample, "version");
 
     begin(&sample);

@@ -95,7 +95,7 @@ static void write_samples(FILE *stream, const struct sample_facts *samples)
 /* What threads have taken themselves. */
 struct own_samples {
     uint64_t count;
-    double function_ns, hook_ns, wait_ns;
+    double function_ns, hook_ns, wait_ns, processor_ns;
     size_t by_perf, by_timers, by_none, stopped; /* threads */
 };
 
@@ -110,6 +110,7 @@ static struct own_samples own_samples(const struct process *process)
         samples.count += facts->timed;
         samples.function_ns += (double)facts->self_ns;
         samples.wait_ns += (double)facts->wait_ns;
+        samples.processor_ns += (double)facts->record.processor_ns;
         samples.hook_ns +=
             (double)facts->record.in_hooks * 1e9 / (double)process->header.ticks_per_second;
         samples.by_perf += how & TRACE_SAMPLED_BY_PERF ? 1 : 0;
@@ -176,6 +177,9 @@ static void write_own_samples(FILE *stream, const struct process *process)
         fprintf(stream, ": %.1f%% of %.6f s in functions, %.1f%% in hooks",
                 100 * samples.function_ns / ns, ns / 1e9, 100 * samples.hook_ns / ns);
     putc('\n', stream);
+    if (samples.processor_ns > 0)
+        fprintf(stream, "  processor %.6f s by the threads' clocks, %.1f%% of it in samples\n",
+                samples.processor_ns / 1e9, 100 * ns / samples.processor_ns);
     if (samples.wait_ns > 0)
         fprintf(stream, "  waiting   %.6f s in system calls that took more than 50 us\n",
                 samples.wait_ns / 1e9);

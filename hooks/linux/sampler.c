@@ -46,18 +46,26 @@ static long owner;         /* the process that the timers are of */
 static uint32_t looked_at; /* session for which is_traced was found out */
 static bool is_traced;
 
+/* node: a context, or null: the agent. */
+static void credit(struct thread *thread, struct trace_node *node, uint64_t ticks)
+{
+    if (node)
+        node->ticks += ticks;
+    else
+        thread->entry->in_hooks += ticks;
+}
+
 /* Of what the thread has done since the last sample. */
 static void count(struct thread *thread, uint64_t ticks, uint64_t instruction, uint64_t pointer)
 {
-    struct trace_node *node;
+    struct trace_node *node = 0;
 
-    if (thread->busy || hooks_code_has(instruction) || code_is_counting(instruction)) {
-        thread->entry->in_hooks += ticks;
-        return;
+    if (!thread->busy && !hooks_code_has(instruction) && !code_is_counting(instruction)) {
+        node = current_context(thread, instruction, pointer);
+        node->timed++;
     }
-    node = current_context(thread, instruction, pointer);
-    node->ticks += ticks;
-    node->timed++;
+    credit(thread, node, ticks);
+    thread->samples.recent[thread->samples.taken++ % SAMPLES_RECENT] = node;
 }
 
 static bool is_ours(const siginfo_t *info)
@@ -76,23 +84,47 @@ static void on_signal(int number, siginfo_t *info, void *with)
 {
     const ucontext_t *context = with;
     struct thread *thread = thread_current();
-    uint64_t instruction = (uint64_t)context->uc_mcontext.gregs[REG_RIP], ns;
+    uint64_t instruction = (uint64_t)context->uc_mcontext.gregs[REG_RIP], ns, seen;
 
     (void)number;
     if (!is_ours(info) || !thread || thread->begun != session.number ||
         session.state != SESSION_RUNNING || guard_forked())
         return;
+    seen = thread->samples.seen;
     ns = info->si_code == SI_TIMER
              ? sampler_time_of_timer(thread, period_ns, 1 + (uint64_t)info->si_overrun,
                                      comes_from_system_call(&context->uc_mcontext))
              : sampler_time_of_perf(thread, period_ns);
     if (!comes_from_system_call(&context->uc_mcontext) && !code_is_counting(instruction))
         waits_look(thread); /* else a wait may be over, and not noted yet */
-    if (session_is_paused())
+    if (session_is_paused()) {
         sampler_time_take_owed(thread);
-    else if (ns)
+        return;
+    }
+    thread->entry->processor_ns += seen ? thread->samples.seen - seen : ns;
+    if (ns)
         count(thread, session_ticks_of_ns(ns), instruction,
               (uint64_t)context->uc_mcontext.gregs[REG_RSP]);
+}
+
+void sampler_settle(struct thread *thread)
+{
+    uint32_t recents = thread->samples.taken;
+    uint64_t ns, ticks;
+
+    if (!thread->sampler || thread->begun != session.number || guard_forked() ||
+        thread->tid != SYSCALL0(gettid))
+        return;
+    ns = sampler_time_take_rest(thread);
+    if (session_is_paused())
+        return;
+    thread->entry->processor_ns += ns;
+    if (!recents)
+        return;
+    recents = recents < SAMPLES_RECENT ? recents : SAMPLES_RECENT;
+    ticks = session_ticks_of_ns(ns + sampler_time_take_owed(thread));
+    for (uint32_t i = 0; i < recents; i++)
+        credit(thread, thread->samples.recent[i], ticks / recents);
 }
 
 /* Nobody else handles the signal. */
@@ -357,6 +389,7 @@ void sampler_begin(struct thread *thread)
     if (!take_signal())
         return;
     sampler_time_begin(thread);
+    thread->samples.taken = 0;
     if (!start_timer(thread))
         return;
     thread->entry->is_sampled |= TRACE_SAMPLED_BY_TIMER;

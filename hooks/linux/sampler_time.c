@@ -114,6 +114,14 @@ uint64_t sampler_time_of_timer(struct thread *thread, uint64_t period_ns, uint64
                                                  : take_part(thread, is_fault, is_call);
 }
 
+uint64_t sampler_time_take_rest(struct thread *thread)
+{
+    uint64_t ns = unseen(thread, 0);
+
+    see(thread, ns);
+    return ns;
+}
+
 void sampler_time_begin(struct thread *thread)
 {
     thread->samples.seen = sampler_time_of_thread();

@@ -26,6 +26,9 @@ uint64_t sampler_time_of_timer(struct thread *thread, uint64_t period_ns, uint64
    it belongs to who lets them go on. */
 bool sampler_time_is_late(struct thread *thread, uint64_t period_ns);
 
+/* What went by since the last look is accounted for: returns it. */
+uint64_t sampler_time_take_rest(struct thread *thread);
+
 /* What is owed is nobody's any more: returns it. */
 uint64_t sampler_time_take_owed(struct thread *thread);
 

@@ -11,6 +11,11 @@ void sampler_end(struct thread *thread)
     (void)thread;
 }
 
+void sampler_settle(struct thread *thread)
+{
+    (void)thread;
+}
+
 void sampler_stop(void)
 {
 }

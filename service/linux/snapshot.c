@@ -49,8 +49,7 @@
 #include "trace/stack_format.h"
 #include "trace/trace_format.h"
 
-#define FIRST_OF_THREAD 3u /* unit of a block's first node */
-#define FIRST_OF_NODES  1u
+#define FIRST_OF_NODES 1u
 
 union block {
     struct trace_block head;
@@ -105,7 +104,7 @@ static bool is_ordinal(const struct snapshot *snapshot, uint32_t ordinal)
 
 static uint32_t first_node(const struct trace_block *head)
 {
-    return head->kind == TRACE_BLOCK_THREAD  ? FIRST_OF_THREAD
+    return head->kind == TRACE_BLOCK_THREAD  ? TRACE_FIRST_NODE
            : head->kind == TRACE_BLOCK_NODES ? FIRST_OF_NODES
                                              : TRACE_BLOCK_UNITS;
 }

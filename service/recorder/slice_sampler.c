@@ -230,7 +230,7 @@ static bool look_at_block(struct slice_sampler *sampler, unsigned char *bytes, u
     const struct trace_block *block = (const struct trace_block *)bytes;
     struct trace_node *units = (struct trace_node *)bytes;
     uint32_t used = block->used < TRACE_BLOCK_UNITS ? block->used : TRACE_BLOCK_UNITS;
-    uint32_t unit = block->kind == TRACE_BLOCK_THREAD ? 3 : 1;
+    uint32_t unit = block->kind == TRACE_BLOCK_THREAD ? TRACE_FIRST_NODE : 1;
 
     if (block->kind != TRACE_BLOCK_THREAD && block->kind != TRACE_BLOCK_NODES)
         return true;

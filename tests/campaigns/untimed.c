@@ -59,7 +59,7 @@ static void walk(char *trace, uint64_t size, bool hastens, struct figures *figur
     for (uint64_t at = TRACE_HEADER_SIZE; at + TRACE_BLOCK_SIZE <= size; at += TRACE_BLOCK_SIZE) {
         const struct trace_block *block = (const struct trace_block *)(trace + at);
         struct trace_node *nodes = (struct trace_node *)(trace + at);
-        uint32_t first = block->kind == TRACE_BLOCK_THREAD ? 4 : 1; /* no root */
+        uint32_t first = block->kind == TRACE_BLOCK_THREAD ? TRACE_FIRST_NODE + 1 : 1; /* no root */
 
         if (block->kind != TRACE_BLOCK_THREAD && block->kind != TRACE_BLOCK_NODES)
             continue;
