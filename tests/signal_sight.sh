@@ -7,7 +7,7 @@
 build signal_sight signal_sight.c
 cp "$BUILD/service/call_trace_service" "$AGENT" .
 cases=(stacks waits descriptors late_handler questions handlers masks in_handlers times threads traced children
-    executes interrupted_calls)
+    executes interrupted_calls full_masks)
 
 # sampled SOURCE ARGUMENT…
 sampled()
@@ -49,6 +49,7 @@ for how in prologue copy; do
             balanced
             case $case in
                 stacks) sampled_for compute 660 ;;
+                full_masks) sampled_for in_full_mask 200 ;;
                 times)
                     sampled_for blocked 100
                     sampled_for by_turns 400

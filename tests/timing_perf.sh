@@ -53,7 +53,7 @@ family()
     while read -r name expected; do
         near "$name by $1" "$(cell total_ns "$name")" "$expected" 10 "$2"
     done <told/times
-    # the one that blocks all signals
+    # the one that has blocked SIGURG
     contains summary '^  UNSAMPLED thread 3: no times of what it did$'
 }
 

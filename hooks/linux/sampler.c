@@ -17,6 +17,7 @@
 #include "thunkstash/linux/syscalls.h"
 
 #define SIGNAL      SIGURG
+#define BIT         (1ull << (SIGNAL - 1))
 #define OURS        0x756d627261ull /* what our timers' signals say */
 #define SET_SIZE    8               /* bytes of the kernel's sets of signals */
 #define SA_RESTORER 0x04000000
@@ -43,6 +44,7 @@ extern void umbra_signal_return(void) __attribute__((visibility("hidden")));
 static uint64_t period_ns;
 static bool is_stopped;
 static long owner;         /* the process that the timers are of */
+static bool has_opened;    /* a mask, or whom it was forked by has: sampler_hold.h */
 static uint32_t looked_at; /* session for which is_traced was found out */
 static bool is_traced;
 
@@ -80,13 +82,52 @@ static bool comes_from_system_call(const mcontext_t *registers)
     return registers->gregs[REG_RCX] == registers->gregs[REG_RIP];
 }
 
+void sampler_end(struct thread *thread)
+{
+    if (thread->sampler)
+        SYSCALL1(timer_delete, thread->sampler - 1);
+    thread->sampler = 0;
+    thread->sampler_waits = 0;
+    thread->samples.is_held = 0;
+}
+
+static void stop_thread(struct thread *thread)
+{
+    if (thread->sampler && thread->begun == session.number)
+        thread->entry->is_sampled |= TRACE_SAMPLED_STOPPED;
+    sampler_end(thread);
+}
+
+/* Sent by pthread_kill, it is the thread's, and else the process's. */
+static void put_back(const siginfo_t *programs, int count)
+{
+    long tid = SYSCALL0(gettid);
+
+    for (int i = 0; i < count; i++)
+        if (programs[i].si_code == SI_TKILL)
+            SYSCALL4(rt_tgsigqueueinfo, SYSCALL0(getpid), tid, SIGNAL, &programs[i]);
+        else
+            SYSCALL3(rt_sigqueueinfo, tid, SIGNAL, &programs[i]);
+}
+
+/* Sent by somebody else to a thread whose mask was opened. */
+static void take_as_blocked(const siginfo_t *info, uint64_t *mask)
+{
+    if (!sampler_has_opened(*mask))
+        return;
+    *mask |= BIT;
+    put_back(info, 1); /* blocked in this handler: it stays pending */
+}
+
 static void on_signal(int number, siginfo_t *info, void *with)
 {
-    const ucontext_t *context = with;
+    ucontext_t *context = with;
     struct thread *thread = thread_current();
     uint64_t instruction = (uint64_t)context->uc_mcontext.gregs[REG_RIP], ns, seen;
 
     (void)number;
+    if (!is_ours(info))
+        take_as_blocked(info, (uint64_t *)&context->uc_sigmask);
     if (!is_ours(info) || !thread || thread->begun != session.number ||
         session.state != SESSION_RUNNING || guard_forked())
         return;
@@ -162,7 +203,37 @@ bool sampler_is_blocked(void)
     uint64_t blocked = 0;
 
     return syscall_failed(SYSCALL4(rt_sigprocmask, SIG_BLOCK, 0, &blocked, SET_SIZE)) ||
-           blocked >> (SIGNAL - 1) & 1;
+           blocked & BIT;
+}
+
+bool sampler_has_opened(uint64_t mask)
+{
+    return has_opened && !(mask & BIT) && sampler_mask_is_full(mask);
+}
+
+bool sampler_open_mask(void)
+{
+    const uint64_t set = BIT;
+    uint64_t blocked = 0;
+
+    if (syscall_failed(SYSCALL4(rt_sigprocmask, SIG_BLOCK, 0, &blocked, SET_SIZE)))
+        return false;
+    if (!(blocked & BIT))
+        return true;
+    if (!sampler_mask_is_full(blocked))
+        return false;
+    has_opened = true;
+    return !syscall_failed(SYSCALL4(rt_sigprocmask, SIG_UNBLOCK, &set, 0, SET_SIZE));
+}
+
+void sampler_close_mask(void)
+{
+    const uint64_t set = BIT;
+    uint64_t blocked = 0;
+
+    if (has_opened && !syscall_failed(SYSCALL4(rt_sigprocmask, SIG_BLOCK, 0, &blocked, SET_SIZE)) &&
+        sampler_has_opened(blocked))
+        SYSCALL4(rt_sigprocmask, SIG_BLOCK, &set, 0, SET_SIZE);
 }
 
 bool sampler_is_small_stack(const stack_t *stack)
@@ -191,15 +262,6 @@ static bool start_timer(struct thread *thread)
         return false;
     thread->sampler = timer + 1;
     return !syscall_failed(SYSCALL4(timer_settime, timer, 0, &each, 0));
-}
-
-void sampler_end(struct thread *thread)
-{
-    if (thread->sampler)
-        SYSCALL1(timer_delete, thread->sampler - 1);
-    thread->sampler = 0;
-    thread->sampler_waits = 0;
-    thread->samples.is_held = 0;
 }
 
 static uint32_t signals_state(void)
@@ -239,7 +301,7 @@ static void wait_for_last_signal(void)
 static int take_pending(siginfo_t programs[2])
 {
     const struct timespec at_once = {0, 0};
-    uint64_t pending = 0, set = 1ull << (SIGNAL - 1);
+    uint64_t pending = 0, set = BIT;
     int found = 0;
 
     if (syscall_failed(SYSCALL2(rt_sigpending, &pending, SET_SIZE)) || !(pending & set))
@@ -248,25 +310,6 @@ static int take_pending(siginfo_t programs[2])
            !syscall_failed(SYSCALL4(rt_sigtimedwait, &set, &programs[found], &at_once, SET_SIZE)))
         found += !is_ours(&programs[found]);
     return found;
-}
-
-/* Sent by pthread_kill, it is the thread's, and else the process's. */
-static void put_back(const siginfo_t *programs, int count)
-{
-    long tid = SYSCALL0(gettid);
-
-    for (int i = 0; i < count; i++)
-        if (programs[i].si_code == SI_TKILL)
-            SYSCALL4(rt_tgsigqueueinfo, SYSCALL0(getpid), tid, SIGNAL, &programs[i]);
-        else
-            SYSCALL3(rt_sigqueueinfo, tid, SIGNAL, &programs[i]);
-}
-
-static void stop_thread(struct thread *thread)
-{
-    if (thread->sampler && thread->begun == session.number)
-        thread->entry->is_sampled |= TRACE_SAMPLED_STOPPED;
-    sampler_end(thread);
 }
 
 /* Nor is any such signal left: the kernel drops those of a number that is not handled. */
@@ -375,7 +418,9 @@ void sampler_begin(struct thread *thread)
         waits_look(thread);
     if (!session.is_sampled || is_stopped || !session.header->sampling_hz || has_tracer())
         return;
-    if (sampler_is_blocked() || has_small_stack()) {
+    if (thread->tid != SYSCALL0(gettid)) /* a child of vfork, which has its own mask */
+        return;
+    if (!sampler_open_mask() || has_small_stack()) {
         thread->sampler_waits += !thread->sampler_waits;
         return;
     }

@@ -6,7 +6,7 @@
  *                      itself; one that asks what is there is told that there is none
  *      waits, looks    none of the sampler's is pending where the program looks; the thread's samples are
  *                      held (sampler_hold.h)
- *      masks, jumps    as the signal is unblocked, they go on
+ *      masks, jumps    as the signal is unblocked, they go on; masks that block everything are opened
  *      ptrace          a tracer sees no signal
  *
  * What each does before it goes on to the C library's, sampler_calls.c says.
@@ -61,20 +61,43 @@
     end_watched \name
     .endm
 
-    /* int how, const sigset_t *set: what does not unblock the signal goes on at once. */
+    /* int how, const sigset_t *set, sigset_t *old */
     .macro mask_function name
     watched_function \name
     test    rsi, rsi
-    jz      2f
+    jz      4f
     cmp     edi, SIG_BLOCK
-    je      2f
+    je      4f
     call_before umbra_before_mask
+4:  push_register rdi
+    push_register rsi
+    push_register rdx
+    call    2f
+    pop_register rdx
+    pop_register rsi
+    pop_register rdi
+    test    eax, eax
+    jnz     5f
+    call_before umbra_after_mask
+5:  ret
     end_watched \name
     .endm
 
     .macro always_watched name, function
     watched_function \name
     call_before \function
+    end_watched \name
+    .endm
+
+    /* Samples may go on behind it. */
+    .macro held_function name, function
+    watched_function \name
+    call_before \function
+    push_register rdi
+    call    2f
+    pop_register rdi
+    call_before umbra_after_hold
+    ret
     end_watched \name
     .endm
 
@@ -130,9 +153,9 @@
     waiting_function epoll_pwait, r8
     waiting_function epoll_pwait2, r8
 
-    always_watched sigwait, umbra_before_wait
-    always_watched sigwaitinfo, umbra_before_wait
-    always_watched sigtimedwait, umbra_before_wait
+    held_function sigwait, umbra_before_wait
+    held_function sigwaitinfo, umbra_before_wait
+    held_function sigtimedwait, umbra_before_wait
     always_watched signalfd, umbra_before_signalfd
 
     jump_function longjmp
@@ -140,27 +163,18 @@
     jump_function siglongjmp
     jump_function __longjmp_chk
 
-    /* A larger one is the thread's only afterwards. */
-    watched_function sigaltstack
-    call_before umbra_before_altstack
-    push_register rdi
-    call    5f
-    pop_register rdi
-    call_before umbra_after_altstack
-    ret
-5:
-    end_watched sigaltstack
+    held_function sigaltstack, umbra_before_altstack /* a larger one is the thread's only afterwards */
     always_watched sigstack, umbra_before_sigstack
 
-    always_watched execve, umbra_before_look
-    always_watched execv, umbra_before_look
-    always_watched execvp, umbra_before_look
-    always_watched execvpe, umbra_before_look
-    always_watched execl, umbra_before_look
-    always_watched execlp, umbra_before_look
-    always_watched execle, umbra_before_look
-    always_watched fexecve, umbra_before_look
-    always_watched execveat, umbra_before_look
+    always_watched execve, umbra_before_execute
+    always_watched execv, umbra_before_execute
+    always_watched execvp, umbra_before_execute
+    always_watched execvpe, umbra_before_execute
+    always_watched execl, umbra_before_execute
+    always_watched execlp, umbra_before_execute
+    always_watched execle, umbra_before_execute
+    always_watched fexecve, umbra_before_execute
+    always_watched execveat, umbra_before_execute
 
     watched_function ptrace
     cmp     edi, PTRACE_TRACEME

@@ -37,7 +37,7 @@ void umbra_before_altstack(uint64_t address)
         sampler_hold(thread);
 }
 
-void umbra_after_altstack(void)
+void umbra_after_hold(void)
 {
     struct thread *thread = thread_current();
 
@@ -68,6 +68,14 @@ void umbra_before_mask(int how, const uint64_t *set)
         before_unblock();
 }
 
+void umbra_after_mask(int how, const uint64_t *set, uint64_t *old)
+{
+    if (old && sampler_has_opened(*old))
+        *old |= BIT;
+    if (set && how != SIG_UNBLOCK && sampler_mask_is_full(*set) && sampler_thread())
+        sampler_open_mask();
+}
+
 void umbra_before_sigsetmask(int set)
 {
     if (!((uint32_t)set & BIT))
@@ -94,6 +102,12 @@ void umbra_before_look(void)
 
     if (thread && !thread->samples.is_held && sampler_is_blocked())
         sampler_hold(thread);
+}
+
+void umbra_before_execute(void)
+{
+    sampler_close_mask();
+    umbra_before_look();
 }
 
 /* sigwait takes a signal that is not blocked as well. */

@@ -34,6 +34,41 @@ void sampler_release(struct thread *thread);
 /* Whether the calling thread blocks the signal. */
 bool sampler_is_blocked(void);
 
+/*
+ * Libraries make threads that block all signals, so that handlers run in the program's own: that is not about
+ * this one, and such threads (xz -T2 has one) may do all the work. The agent *opens* a full mask for it, one
+ * that leaves at most MOST_OPEN of the 64 signals:
+ *
+ *      pthread_sigmask(SIG_SETMASK, all, old)   the signal is unblocked again behind it; `old` has it, where
+ *                                               all others are blocked
+ *      a thread begins with such a mask         its next slow path does the same (sampler_begin)
+ *      somebody else sends the signal           it is blocked, and sent again to whom it was sent
+ *      execve                                   it is blocked, for the other program
+ *
+ * So a full mask without this signal is one that was opened, and no thread needs to be remembered. The
+ * exception is a program that fills a mask and takes out SIGURG alone: it finds it blocked if it asks.
+ */
+#define MOST_OPEN 16
+
+/* Whether that is a mask to be opened, or was one: the signal itself does not count. */
+static inline bool sampler_mask_is_full(uint64_t mask)
+{
+    uint64_t open = ~mask;
+
+    for (int i = 0; i < MOST_OPEN; i++)
+        open &= open - 1; /* one less */
+    return !open;
+}
+
+/* Opens the calling thread's mask, if it is a full one that is closed. True: the signal is not blocked. */
+bool sampler_open_mask(void);
+
+/* Whether that mask was opened. */
+bool sampler_has_opened(uint64_t mask);
+
+/* The calling thread's is closed again, if it was. */
+void sampler_close_mask(void);
+
 /* Whether the handler would run over this alternate stack. */
 bool sampler_is_small_stack(const stack_t *stack);
 

@@ -83,7 +83,6 @@ static void *wait_for_signals(void *argument)
 
     (void)argument;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, NULL);
     for (int i = 0; i < 500; i++) {
         sink += turn(20000);
         if (sigtimedwait(&all, NULL, &none) >= 0)
@@ -92,13 +91,15 @@ static void *wait_for_signals(void *argument)
     return NULL;
 }
 
-static void with_all_signals_blocked(void)
+static void with_signals_blocked(void)
 {
-    sigset_t all, before;
+    sigset_t waited_for, before;
     pthread_t waiting;
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigemptyset(&waited_for);
+    sigaddset(&waited_for, SIGURG);
+    sigaddset(&waited_for, SIGTERM);
+    pthread_sigmask(SIG_SETMASK, &waited_for, &before);
     pthread_create(&waiting, NULL, wait_for_signals, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_join(waiting, NULL);
@@ -130,7 +131,7 @@ int main(int argc, char **argv)
     pthread_join(other, NULL);
     if (waitpid(child, &status, 0) < 0 || status)
         return 6;
-    with_all_signals_blocked();
+    with_signals_blocked();
     execl(argv[0], argv[0], file, "after", (char *)NULL);
     return 7;
 }

@@ -527,6 +527,61 @@ static void executes(const char *self)
     execl(self, self, "inherits", NULL);
 }
 
+ALONE void in_full_mask(void)
+{
+    compute(100);
+}
+
+static void say_mask(const char *when)
+{
+    sigset_t mask;
+    int blocked = 0;
+
+    pthread_sigmask(SIG_BLOCK, NULL, &mask);
+    for (int i = 1; i <= SIGRTMAX; i++)
+        blocked += sigismember(&mask, i) == 1;
+    printf("%s: %d blocked, SIGURG %d\n", when, blocked, sigismember(&mask, SIGURG));
+}
+
+static void *under_full_mask(void *with)
+{
+    in_full_mask();
+    say_mask("a thread");
+    return with;
+}
+
+/* All signals are blocked, as libraries do in their threads; the signal is the program's all the same. */
+static void full_masks(const char *self)
+{
+    sigset_t all, before;
+    pthread_t other;
+    pid_t child;
+
+    sigfillset(&all);
+    sigdelset(&all, SIGSEGV);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    say_mask("full");
+    in_full_mask();
+    pthread_create(&other, NULL, under_full_mask, NULL);
+    pthread_join(other, NULL);
+    fflush(stdout);
+    child = fork();
+    if (!child) {
+        kill(getppid(), SIGURG);
+        compute(20);
+        execl(self, self, "inherits", NULL);
+        _exit(1);
+    }
+    waitpid(child, NULL, 0);
+    compute(50);
+    look("sent by a child");
+    compute(50);
+    look("once");
+    pthread_sigmask(SIG_SETMASK, &before, &all);
+    say_mask("before");
+    printf("SIGURG was blocked: %d\n", sigismember(&all, SIGURG));
+}
+
 static void interrupted_calls(void)
 {
     struct sigaction action = {.sa_handler = on_alarm};
@@ -574,6 +629,8 @@ int main(int argc, char **argv)
         children();
     else if (!strcmp(how, "executes"))
         executes(argv[0]);
+    else if (!strcmp(how, "full_masks"))
+        full_masks(argv[0]);
     else if (!strcmp(how, "inherits"))
         say_inherited();
     else if (!strcmp(how, "interrupted_calls"))
