@@ -550,7 +550,8 @@ static void *under_full_mask(void *with)
     return with;
 }
 
-/* All signals are blocked, as libraries do in their threads; the signal is the program's all the same. */
+/* All signals are blocked, as libraries do in their threads; the signal is the program's all the
+ * same. */
 static void full_masks(const char *self)
 {
     sigset_t all, before;
