@@ -27,6 +27,7 @@
 #include "hooks/notes.h"
 #include "hooks/links.h"
 #include "hooks/session.h"
+#include "hooks/times.h"
 #include "thunkstash/pages.h"
 
 /* In a record's weight: its invocation was parked, and its end noted as an event. */
@@ -79,7 +80,9 @@ void invocation_begin(struct record *record, struct trace_node *node, uint64_t r
     record->body = body;
     record->node = node;
     record->weight = session.is_adaptive ? choose(node, links_calls(node) + 1) : 1;
-    record->t0 = record->weight ? now : session.header->tick;
+    record->t0 = times_has(node)  ? TRACE_TICK_FLAG | ticks_now()
+                 : record->weight ? now
+                                  : session.header->tick;
     __atomic_store_n(&record->mark, calls, __ATOMIC_RELEASE);
     __atomic_store_n(&record->slot, slot + SLOT_BIAS, __ATOMIC_RELEASE);
     node->calls = calls;
@@ -165,7 +168,9 @@ void invocation_end(struct thread *thread, struct record *record, uint64_t now, 
 {
     struct trace_node *node = record->node;
 
-    if (!ended_elsewhere(record))
+    if (times_are_of(record) && returned && !ended_elsewhere(record))
+        times_end(thread, record);
+    else if (!ended_elsewhere(record))
         add_time(thread, record, now);
     else if (is_timed(record))
         add_timed(node, weight_of(record), record->t0, now);
@@ -450,6 +455,8 @@ static void settle(struct record *record, void *with)
     if (record_is_parked(record)) /* its hook may not have counted it */
         raise_to(&record->node->calls, record->mark);
     settlement->live++;
+    if (times_are_of(record))
+        return;
     if (is_timed(record))
         record->weight = 1;
     add_time(settlement->thread, record, settlement->now);

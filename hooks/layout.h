@@ -38,6 +38,8 @@
 #define NODE_RANDOM   54
 #define NODE_TIMED    56
 #define NODE_CONTEXT  60
+#define FUNCTION_TIMED         0x40000000 /* TRACE_FUNCTION_ bits */
+#define FUNCTION_LEAF_OR_TIMED 0xc0000000
 #define SITE_TAIL_BIT   63 /* of TRACE_SITE_TAIL */
 #define SITE_SHARED_BIT 60
 

@@ -13,6 +13,7 @@
 #include "hooks/session.h"
 #include "hooks/stack.h"
 #include "hooks/system.h"
+#include "hooks/times.h"
 #include "hooks/tree.h"
 #include "thunkstash/pages.h"
 #include "trace/image_manifest.h"
@@ -193,11 +194,16 @@ static bool tail_call(struct thread *thread, struct record *record, uint64_t bod
     struct trace_node *node = tree_child(thread, tree_tail_caller(thread, record->node),
                                          record->ret | TRACE_SITE_TAIL, function_of(body));
     uint64_t slot = record_slot(record);
+    struct timed_call timed = {0};
 
     if (!node)
         return false;
+    if (times_are_of(record))
+        timed = times_leave(thread, record, node);
     invocation_end(thread, record, thread->now, true);
     invocation_begin(record, node, record->ret, body, slot, thread->now);
+    if (timed.context)
+        times_carry(thread, record, timed);
     event_entry(thread, node, thread->now);
     return true;
 }
@@ -209,11 +215,12 @@ static bool tail_call_at_once(const uint64_t *slot, uint64_t body)
     struct record *top = thread ? thread->top : 0;
     struct trace_node *node;
 
-    if (!top || record_slot(top) != (uint64_t)slot || *slot != record_thunk(top) + THUNK_RETURN)
+    if (!top || times_are_of(top) || record_slot(top) != (uint64_t)slot ||
+        *slot != record_thunk(top) + THUNK_RETURN)
         return false;
     node = tree_find(thread, tree_tail_caller(thread, top->node), (uint64_t)slot,
                      top->ret | TRACE_SITE_TAIL, body, function_of(body));
-    return node && invocation_replace(top, node);
+    return node && !times_has(node) && invocation_replace(top, node);
 }
 
 static struct destination count_as_dropped(struct thread *thread, uint64_t body)
@@ -481,7 +488,7 @@ static void lose_order(struct thread *thread, struct record *returned)
 FROM_ASSEMBLY void umbra_slow_exit(struct record *record, uint64_t *slot)
 {
     struct thread *thread = thread_current();
-    uint64_t ticks = session_ticks();
+    uint64_t ticks = session_ticks(), clock = ticks_now();
 
     if (session.state != SESSION_RUNNING)
         return;
@@ -499,6 +506,7 @@ FROM_ASSEMBLY void umbra_slow_exit(struct record *record, uint64_t *slot)
         return;
     }
     suspend(thread, slot, __builtin_frame_address(0), ticks);
+    thread->times.clock = clock;
     if (record_owner(record) == &thread->own && record_is_parked(record) &&
         record->parked == (uint64_t)slot)
         lose_order(thread, record);

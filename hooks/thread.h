@@ -43,6 +43,13 @@ struct table_entry {
 
 struct frame_words;
 
+#define TIMES_CARRIED 16
+
+struct timed_call {
+    const struct trace_node *context;
+    uint64_t begun; /* ticks */
+};
+
 #define SAMPLES_RECENT 8
 
 struct thread {
@@ -116,6 +123,16 @@ struct thread {
         struct trace_list records;
     } waits;
     struct trace_list sites; /* struct trace_site */
+    struct {                 /* times.h */
+        struct trace_times **table; /* by node and function, open addressing; null: there are none yet */
+        struct trace_list records;
+        uint64_t clock; /* ticks, as the slow path that ends a call began */
+        struct {
+            const struct record *record;
+            struct timed_call call; /* of the function that its own has jumped out of */
+        } carried[TIMES_CARRIED];
+        uint32_t carried_count; /* so far, modulo 2^32: number n is carried[n % TIMES_CARRIED] */
+    } times;
     uint32_t sampler_waits; /* how many slow paths it took while it could not have the signal; 0: it
                                does not wait for it */
     struct thread *next; /* all threads of the process, the ended ones too until they are reused */

@@ -12,6 +12,7 @@
 #include "hooks/stack.h"
 #include "hooks/system.h"
 #include "hooks/tree.h"
+#include "hooks/times.h"
 #include "hooks/waits.h"
 #include "thunkstash/pages.h"
 
@@ -168,6 +169,7 @@ static bool thread_give_back(struct thread *thread)
     stash_release(&thread->own);
     frames_release(thread);
     waits_release(thread);
+    times_release(thread);
     is_live = has_live_elsewhere(thread);
     if (thread->other_begun && !is_live)
         stash_release(&thread->other);

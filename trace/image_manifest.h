@@ -43,7 +43,7 @@
  *                          lea  rax, [rip + body]        48 8d 05 ........
  *                          jmp  rcx                      ff e1
  *                          .long header - body                              STUB_HEADER_DISTANCE
- *                          .long index                                      STUB_INDEX, STUB_LEAF
+ *                          .long index                                      STUB_INDEX, STUB_LEAF, STUB_TIMED
  *      off:                mov  rcx, [rsp - 24]          48 8b 4c 24 e8
  *      body:               the displaced instructions, fixed up
  *                          jmp  function + patched bytes
@@ -93,6 +93,7 @@
 #define MANIFEST_MAGIC    0x3149464e414d4255ull /* "UBMANFI1", little endian */
 /* Above STUB_INDEX, as TRACE_FUNCTION_LEAF: calls nothing and does not loop. May be left out. */
 #define STUB_LEAF           0x80000000u
+#define STUB_TIMED          0x40000000u /* likewise, as TRACE_FUNCTION_TIMED */
 #define STUB_FRAME_SIZE     41 /* from a stub to its body */
 #define GENERATED_ELSEWHERE 1  /* image_header.generated_size */
 #define IMAGE_HOOK_PAGE     4096

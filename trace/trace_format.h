@@ -63,6 +63,8 @@
 
 #include <stdint.h>
 
+#include "trace/time_buckets.h"
+
 #define TRACE_MAGIC        "UMBRATRC"
 #define TRACE_VERSION      9
 #define TRACE_HEADER_SIZE  4096u
@@ -250,6 +252,7 @@ enum trace_block_kind {
     TRACE_BLOCK_LINKS = 5,   /* struct trace_links, one behind the other */
     TRACE_BLOCK_WAITS = 6,   /* struct trace_wait, likewise, of a thread's contexts */
     TRACE_BLOCK_SITES = 7,   /* struct trace_site, likewise */
+    TRACE_BLOCK_TIMES = 8,   /* struct trace_times, likewise */
 };
 
 /* Unit 0 of each block. */
@@ -294,7 +297,8 @@ struct trace_thread {
     uint32_t reserved;
     uint64_t processor_ns; /* likewise: of the thread, by its clock, while it was recorded, up to its end or
                               its last sample: what `ticks` and `in_hooks` should add up to */
-    uint64_t unused[7];
+    uint64_t untold_times; /* calls of functions to be timed that there was no room for */
+    uint64_t unused[6];
 };
 
 /* Where the nodes of a thread's first block begin: the unit. */
@@ -306,9 +310,11 @@ struct trace_thread {
 #define TRACE_SITE_SHARED  (1ull << 60) /* from any place of the caller's, and no address: trace_site */
 #define TRACE_SITE_ADDRESS ((1ull << 56) - 1)
 
-/* Bit above the number of a function: a leaf without loops, as the rewriter saw. */
+/* Bits above the number of a function: a leaf without loops, as the rewriter saw; one whose calls are each
+   to be timed (struct trace_times). */
 #define TRACE_FUNCTION_LEAF   (1u << 31)
-#define TRACE_FUNCTION_NUMBER (TRACE_FUNCTION_LEAF - 1)
+#define TRACE_FUNCTION_TIMED  (1u << 30)
+#define TRACE_FUNCTION_NUMBER (TRACE_FUNCTION_TIMED - 1)
 
 /*
  *      0      8        12         16      24      32      40
@@ -326,7 +332,7 @@ struct trace_thread {
 struct trace_node {
     uint64_t site;     /* return address of the call, and TRACE_SITE_ bits */
     uint32_t parent;   /* index of the caller's context; 0 for a root or a representative */
-    uint32_t function; /* number, see trace_module, and TRACE_FUNCTION_LEAF; 0 for a root */
+    uint32_t function; /* number, see trace_module, and TRACE_FUNCTION_ bits; 0 for a root */
     uint64_t calls;    /* entries, passed ones apart */
     uint64_t exits;    /* returns, and jumps to another function in place of a return */
     uint64_t ticks;    /* from entry to end, callees and probes included, of all that ended: each
@@ -385,6 +391,26 @@ struct trace_site {
 };
 
 #define TRACE_SITE_HANDED_ON UINT32_MAX
+
+/*
+ * How long calls took of a context whose function is to be timed, from entry to return by the wall clock; or
+ * of all contexts of that function which have no record of their own: node 0. Where calls are counted and
+ * none else is timed. In a block like waits.
+ *
+ *      0      4          8       16      24        32              40
+ *      +------+----------+-------+-------+---------+---------------+-------------+
+ *      | node | function | count | ticks | longest | longest_ended | buckets …   |
+ *      +------+----------+-------+-------+---------+---------------+-------------+
+ */
+struct trace_times {
+    uint32_t node;     /* index, or 0 */
+    uint32_t function; /* number; 0: not committed. Stored last */
+    uint64_t count;    /* calls that returned */
+    uint64_t ticks;    /* of all of them */
+    uint64_t longest;  /* of one */
+    uint64_t longest_ended;         /* rdtsc when that one was over */
+    uint32_t buckets[TIME_BUCKETS]; /* calls: trace/time_buckets.h */
+};
 
 enum trace_module_flags {
     TRACE_MODULE_INSTRUMENTED = 1, /* has functions numbered first_function … + count - 1 */
@@ -483,6 +509,7 @@ static inline uint64_t trace_node_passed(const struct trace_header *header,
 _Static_assert(sizeof(struct trace_header) <= TRACE_HEADER_SIZE, "header fits its page");
 _Static_assert(__builtin_offsetof(struct trace_header, base) == 3344, "tests/lib.sh");
 _Static_assert(sizeof(struct trace_block) == TRACE_UNIT, "block header is a unit");
+_Static_assert(TRACE_IN_BLOCK(struct trace_times) == 1, "times fit a block");
 _Static_assert(sizeof(struct trace_thread) == (TRACE_FIRST_NODE - 1) * TRACE_UNIT, "three units");
 _Static_assert(sizeof(struct trace_node) == TRACE_UNIT, "node is a unit");
 _Static_assert(sizeof(struct trace_module) == 2 * TRACE_UNIT, "module record is two units");

@@ -312,6 +312,29 @@ static int visit_waits(const struct reading *reading, const struct trace_block *
     return 0;
 }
 
+/* A thread that runs on counts a call in its bucket last. */
+static int visit_times(const struct reading *reading, const struct trace_block *block, uint64_t at)
+{
+    const struct trace_times *times = (const struct trace_times *)(block + 1);
+    uint64_t calls = 0;
+
+    if (!block->thread)
+        return fail(reading->error, reading->file,
+                    "block at %" PRIu64 ": expected times of a thread, found thread 0", at);
+    if (!times->function)
+        return 0;
+    for (uint32_t i = 0; i < TIME_BUCKETS; i++)
+        calls += times->buckets[i];
+    if (calls > times->count || calls + 1 < times->count)
+        return fail(reading->error, reading->file,
+                    "times record at %" PRIu64 ": expected %" PRIu64
+                    " calls in its buckets, found %" PRIu64,
+                    at + TRACE_UNIT, times->count, calls);
+    if (reading->visitor->times)
+        reading->visitor->times(reading->visitor->user, block->thread, times);
+    return 0;
+}
+
 static int keep_sites(struct reading *reading, const struct trace_block *block)
 {
     const struct trace_site *sites = (const struct trace_site *)(block + 1);
@@ -385,9 +408,11 @@ static int visit_block(struct reading *reading, struct trace_block *block, uint6
         return 0; /* sum_links has read them */
     case TRACE_BLOCK_WAITS:
         return visit_waits(reading, block, at);
+    case TRACE_BLOCK_TIMES:
+        return visit_times(reading, block, at);
     }
     return fail(error, file, "block at %" PRIu64 ": expected a kind of 1 to %d, found %" PRIu32, at,
-                TRACE_BLOCK_SITES, block->kind);
+                TRACE_BLOCK_TIMES, block->kind);
 }
 
 static int links_check(const struct reading *reading, const struct trace_links *links,

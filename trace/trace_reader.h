@@ -51,6 +51,8 @@ struct trace_visitor {
     void (*site)(void *user, uint32_t node, uint64_t site, uint64_t calls);
     /* Where a thread waited: of each context once. */
     void (*wait)(void *user, uint32_t thread, const struct trace_wait *wait);
+    /* How long calls took, of each context of a function that is to be timed, and of all its others. */
+    void (*times)(void *user, uint32_t thread, const struct trace_times *times);
     /* STACK_BLOCK_ENTRIES entries, of which some were perhaps not written. */
     void (*stack)(void *user, const struct trace_stack *stack,
                   const struct trace_stack_entry *entries);

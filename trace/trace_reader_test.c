@@ -13,7 +13,7 @@
 
 struct counts {
     unsigned threads, nodes, modules, stacks;
-    uint64_t calls, waits, waited, sites, from_sites;
+    uint64_t calls, waits, waited, sites, from_sites, timed;
 };
 
 static void count_thread(void *user, const struct trace_thread *thread)
@@ -57,6 +57,12 @@ static void count_wait(void *user, uint32_t thread, const struct trace_wait *wai
     assert_int_not_equal(thread, 0);
     counts->waits++;
     counts->waited += wait->ticks;
+}
+
+static void count_times(void *user, uint32_t thread, const struct trace_times *times)
+{
+    assert_int_equal(thread, 1);
+    ((struct counts *)user)->timed = times->count;
 }
 
 static void count_stack(void *user, const struct trace_stack *stack,
@@ -114,6 +120,7 @@ static int read_sample(const struct trace_sample *sample, struct counts *counts,
                                     .module = count_module,
                                     .site = count_site,
                                     .wait = count_wait,
+                                    .times = count_times,
                                     .stack = count_stack};
     char path[64];
     int fd = trace_sample_open(sample, path);
@@ -293,14 +300,35 @@ static void waits_of_no_thread_are_refused(void **state)
     expect_refusal(&sample, "expected waits of a thread, found thread 0");
 }
 
+/* A thread that runs on may have counted a call that is not in its bucket yet. */
+static void times_of_calls_are_read(void **state)
+{
+    struct trace_sample sample;
+    struct counts counts;
+    struct trace_file file;
+    struct trace_error error;
+    struct trace_times *times;
+
+    (void)state;
+    build(&sample);
+    trace_sample_add_times(&sample, 1, 0, 0); /* not committed */
+    times = trace_sample_add_times(&sample, 1, 69, 3);
+    times->buckets[5] = 2;
+    times->buckets[TIME_BUCKETS - 1] = 1;
+    for (times->count = 3; times->count <= 4; times->count++)
+        assert_int_equal(read_sample(&sample, &counts, &file, &error), 0);
+    assert_int_equal(counts.timed, 4);
+    expect_refusal(&sample, "expected 5 calls in its buckets, found 3");
+}
+
 static void an_unknown_block_is_refused(void **state)
 {
     struct trace_sample sample;
 
     (void)state;
     build(&sample);
-    ((struct trace_block *)(sample.bytes + 4096))->kind = 8;
-    expect_refusal(&sample, "block at 4096: expected a kind of 1 to 7, found 8");
+    ((struct trace_block *)(sample.bytes + 4096))->kind = 9;
+    expect_refusal(&sample, "block at 4096: expected a kind of 1 to 8, found 9");
 }
 
 static void a_path_without_end_is_refused(void **state)
@@ -428,6 +456,7 @@ int main(void)
         cmocka_unit_test(another_file_is_refused),
         cmocka_unit_test(another_version_is_refused),
         cmocka_unit_test(an_overfull_block_is_refused),
+        cmocka_unit_test(times_of_calls_are_read),
         cmocka_unit_test(an_unknown_block_is_refused),
         cmocka_unit_test(waits_are_read),
         cmocka_unit_test(places_of_calls_are_read),

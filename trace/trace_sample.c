@@ -241,6 +241,17 @@ struct trace_wait *trace_sample_add_wait(struct trace_sample *sample, uint32_t o
     return wait;
 }
 
+struct trace_times *trace_sample_add_times(struct trace_sample *sample, uint32_t ordinal,
+                                           uint32_t node, uint32_t function)
+{
+    size_t block = add_block(sample, TRACE_BLOCK_TIMES, ordinal);
+    struct trace_times *times = (struct trace_times *)(sample->bytes + block + TRACE_UNIT);
+
+    block_at(sample, block)->used = TRACE_BLOCK_UNITS;
+    *times = (struct trace_times){.node = node, .function = function};
+    return times;
+}
+
 struct trace_links *trace_sample_links(struct trace_sample *sample, size_t links)
 {
     return (struct trace_links *)(sample->bytes + links);

@@ -51,6 +51,10 @@ void trace_sample_add_calls(struct trace_sample *sample, uint32_t ordinal, uint3
 struct trace_wait *trace_sample_add_wait(struct trace_sample *sample, uint32_t ordinal,
                                          uint32_t node, uint32_t count, uint64_t ticks);
 
+/* Times of a context, or of a function's others (node 0), likewise: none yet. */
+struct trace_times *trace_sample_add_times(struct trace_sample *sample, uint32_t ordinal,
+                                           uint32_t node, uint32_t function);
+
 void trace_sample_add_module(struct trace_sample *sample, const char *path, uint64_t base,
                              uint64_t size, uint32_t first_function, uint32_t function_count,
                              uint64_t original_hash);

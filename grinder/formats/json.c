@@ -21,6 +21,9 @@
  * "total_range_ns", lowest and highest: sample_range.h. And "waits", how many waits were noted,
  * "wait_ns", "total_wait_ns" and "longest_wait_ns"; parts have "wait_ns".
  *
+ * Functions whose calls were timed each (call_times.h) have "timed_calls", "p50_ns", "p90_ns",
+ * "p99_ns", "p999_ns", "longest_call_ns" and "longest_call_at_ns".
+ *
  * docs/profile.schema.json says it in full. A function's number is its place in "functions", of
  * which the first is the root. An edge is in the caller's module; there is one for each return
  * address, caller and callee. location.h says what address and offset are. What is not known is
@@ -85,7 +88,19 @@ static void write_costs(FILE *stream, const struct profile *profile, const struc
         write_samples(stream, part, costs);
         write_waits(stream, &costs->wait);
     }
-    putc('}', stream);
+}
+
+/* Only of functions whose calls were timed. */
+static void write_times(FILE *stream, const struct call_times *times)
+{
+    if (!times)
+        return;
+    fprintf(stream, ",\"timed_calls\":%" PRIu64, times->calls);
+    for (size_t i = 0; i < CALL_TIMES_QUANTILES; i++)
+        fprintf(stream, ",\"%s\":%" PRIu64, call_times_quantiles[i].key,
+                call_times_quantile_ns(times, call_times_quantiles[i].share));
+    fprintf(stream, ",\"longest_call_ns\":%.0f,\"longest_call_at_ns\":%.0f", times->longest_ns,
+            times->longest_at_ns);
 }
 
 static const char *timing_name(const struct trace_header *header)
@@ -204,12 +219,15 @@ static void write_part(FILE *stream, const struct view *view, const struct part 
         fprintf(stream, "%s\n{\"function\":%" PRIu64, i ? "," : "",
                 part->functions.keys.pairs[i].a);
         write_costs(stream, view->profile, part, &part->functions.costs[i]);
+        write_times(stream, call_times_of(&part->times, (uint32_t)part->functions.keys.pairs[i].a));
+        putc('}', stream);
     }
     fputs("],\n\"edges\":[", stream);
     for (size_t i = 0; i < part->edges.keys.count; i++) {
         fputs(i ? ",\n" : "\n", stream);
         write_edge(stream, view->images, &part->edges.keys.pairs[i]);
         write_costs(stream, view->profile, part, &part->edges.costs[i]);
+        putc('}', stream);
     }
     fputs("]}", stream);
 }

@@ -10,17 +10,21 @@
  *      … samples  self_low_ns  self_high_ns  total_low_ns  total_high_ns
  *      … 2        250          3280          820           5000
  *
- *      … waits  wait_ns  total_wait_ns  longest_wait_ns  version
- *      … 2      410000   410000         300000           1
+ *      … waits  wait_ns  total_wait_ns  longest_wait_ns
+ *      … 2      410000   410000         300000
+ *
+ *      … timed_calls  p50_ns  p90_ns  p99_ns  p999_ns  longest_call_ns  longest_call_at_ns  version
+ *      … 3            290     1100    1100    1100     1101             5000000             1
  *
  * A call edge has build_id and address of caller and callee, and the return_address of the call, in
  * the caller's module. docs/profile.schema.json says it in full, location.h what address and offset
  * are.
  *
  * Of merged parts pid, tid and thread are empty. What is not known is empty, as are times where
- * none were recorded, and samples, ranges (sample_range.h) and waits where times are not made of
- * samples. Text that a spreadsheet would take for a formula has a ' in front. calls and self_ns add
- * up to all there is; total_ns has each function's callees in it.
+ * none were recorded, times of functions whose calls were not timed each (call_times.h), and
+ * samples, ranges (sample_range.h) and waits where times are not made of samples. Text that a
+ * spreadsheet would take for a formula has a ' in front. calls and self_ns add up to all there is;
+ * total_ns has each function's callees in it.
  */
 #include "grinder/formats/format.h"
 
@@ -32,6 +36,8 @@
 
 #define SAMPLE_COLUMNS "samples\tself_low_ns\tself_high_ns\ttotal_low_ns\ttotal_high_ns\t"
 #define WAIT_COLUMNS   "waits\twait_ns\ttotal_wait_ns\tlongest_wait_ns\t"
+#define TIME_COLUMNS                                                                               \
+    "timed_calls\tp50_ns\tp90_ns\tp99_ns\tp999_ns\tlongest_call_ns\tlongest_call_at_ns\t"
 
 static void write_text(FILE *stream, const char *text)
 {
@@ -146,6 +152,18 @@ static void write_edge_location(FILE *stream, const struct images *images, const
         fprintf(stream, "%#" PRIx64, returns.address);
 }
 
+static void write_times(FILE *stream, const struct call_times *times)
+{
+    if (!times) {
+        fputs("\t\t\t\t\t\t\t", stream);
+        return;
+    }
+    fprintf(stream, "\t%" PRIu64, times->calls);
+    for (size_t i = 0; i < CALL_TIMES_QUANTILES; i++)
+        fprintf(stream, "\t%" PRIu64, call_times_quantile_ns(times, call_times_quantiles[i].share));
+    fprintf(stream, "\t%.0f\t%.0f", times->longest_ns, times->longest_at_ns);
+}
+
 static void write_version(FILE *stream)
 {
     fprintf(stream, "\t%d\n", FORMAT_VERSION);
@@ -154,7 +172,8 @@ static void write_version(FILE *stream)
 void tsv_write(FILE *stream, const struct view *view)
 {
     fputs("pid\ttid\tthread\tfunction\tmodule\tfile\tline\tcalls\tself_ns\ttotal_ns\t"
-          "symbol\tbuild_id\taddress\toffset\tsize\t" SAMPLE_COLUMNS WAIT_COLUMNS "version\n",
+          "symbol\tbuild_id\taddress\toffset\tsize\t" SAMPLE_COLUMNS WAIT_COLUMNS TIME_COLUMNS
+          "version\n",
           stream);
     for (size_t i = view->first; i < view->first + view->count; i++) {
         const struct part *part = &view->profile->parts[i];
@@ -169,6 +188,7 @@ void tsv_write(FILE *stream, const struct view *view)
             write_function_location(stream, view->images, function);
             write_samples(stream, view->profile, part, &table->costs[j]);
             write_waits(stream, view->profile, &table->costs[j].wait);
+            write_times(stream, call_times_of(&part->times, function));
             write_version(stream);
         }
     }

@@ -219,6 +219,11 @@ static uint64_t add_thread(struct profile *profile, struct tree *tree, const str
     if (profile->selection)
         visitor.chosen = selection_functions(profile->selection, function_count);
     visited = cost_walk(tree, &tree->threads[thread], function_count, &visitor);
+    for (size_t i = 0; i < tree->times_count; i++)
+        if (tree->times[i].thread == tree->threads[thread].record.ordinal &&
+            (!visitor.chosen || visitor.chosen[tree->times[i].function]))
+            call_times_add(&adding.part->times, tree->times[i].function, &tree->times[i].record,
+                           &tree->header);
     facts->self_ns = adding.part->ns - self_before;
     facts->measuring_ns = adding.part->measuring_ns - measuring_before;
     facts->wait_ns = adding.part->wait_ns - wait_before;
@@ -307,6 +312,7 @@ void profile_free(struct profile *profile)
     for (size_t i = 0; i < profile->part_count; i++) {
         free_table(&profile->parts[i].functions);
         free_table(&profile->parts[i].edges);
+        call_times_free(&profile->parts[i].times);
         stacks_free(&profile->parts[i].stacks);
     }
     free(profile->processes);

@@ -17,6 +17,7 @@
 #include "grinder/base/pair_index.h"
 #include "grinder/profile/cost.h"
 #include "grinder/profile/images.h"
+#include "grinder/profile/call_times.h"
 #include "grinder/profile/peak.h"
 #include "grinder/profile/sample_range.h"
 #include "grinder/profile/selection.h"
@@ -46,6 +47,7 @@ struct part {
     size_t thread;               /* place in its threads; meaningless in a merged part */
     struct cost_table functions; /* keys: function, 0 */
     struct cost_table edges;     /* keys: caller << 32 | callee, tree_call_site */
+    struct call_times_list times; /* of functions whose calls were timed */
     struct stack_tree stacks;    /* empty unless profile.keeps_stacks */
     uint64_t ns;                 /* sum of self_ns */
     uint64_t measuring_ns;

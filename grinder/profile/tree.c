@@ -20,7 +20,7 @@ struct loader {
     uint32_t *run_of_block;
     size_t block_count;
     size_t context_room, thread_room, module_room, fold_room, wait_room;
-    size_t site_room;
+    size_t site_room, times_room;
     uint32_t *wait_threads; /* of tree.waits: ordinals */
     size_t wait_thread_room;
     /* Until they are linked, by slot: the node's own words for these. */
@@ -128,6 +128,17 @@ static void load_wait(void *user, uint32_t thread, const struct trace_wait *wait
     tree->waits[tree->wait_count++] = *wait;
 }
 
+static void load_times(void *user, uint32_t thread, const struct trace_times *times)
+{
+    struct loader *loader = user;
+    struct tree *tree = loader->tree;
+
+    tree->times =
+        memory_grow(tree->times, tree->times_count, &loader->times_room, sizeof(*tree->times));
+    tree->times[tree->times_count++] =
+        (struct tree_times){.thread = thread, .function = times->function, .record = *times};
+}
+
 static void load_site(void *user, uint32_t node, uint64_t site, uint64_t calls)
 {
     struct loader *loader = user;
@@ -197,6 +208,25 @@ static void number_function(struct tree *tree, struct images *images, uint32_t s
     context->module = module_of_function(tree, function);
     module = &tree->modules[context->module];
     context->function = images_function(images, module->image, function - module->first_function);
+}
+
+/* Those of functions that no module has are dropped. */
+static void number_times(struct tree *tree, struct images *images)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < tree->times_count; i++) {
+        struct tree_times *times = &tree->times[i];
+        const struct tree_module *module =
+            &tree->modules[module_of_function(tree, times->function)];
+
+        if (!module->image)
+            continue;
+        times->function =
+            images_function(images, module->image, times->function - module->first_function);
+        tree->times[kept++] = *times;
+    }
+    tree->times_count = kept;
 }
 
 /* Null if there is no record of that thread. */
@@ -380,7 +410,8 @@ int tree_read(struct tree *tree, const char *path, struct images *images, struct
                                     .nodes = load_nodes,
                                     .module = load_module,
                                     .site = load_site,
-                                    .wait = load_wait};
+                                    .wait = load_wait,
+                                    .times = load_times};
     int result = -1;
 
     if (trace_file_open(&file, path, error) < 0)
@@ -401,6 +432,7 @@ int tree_read(struct tree *tree, const char *path, struct images *images, struct
     link_nodes(&loader);
     place_waits(&loader);
     place_sites(&loader);
+    number_times(tree, images);
     result = 0;
 err:
     trace_file_close(&file);
@@ -494,6 +526,7 @@ void tree_free(struct tree *tree)
     free(tree->folds);
     free(tree->waits);
     free(tree->sites);
+    free(tree->times);
     free(tree->runs);
     *tree = (struct tree){0};
 }

@@ -97,6 +97,13 @@ struct tree_site {
     uint64_t calls;
 };
 
+/* How long calls of a function took in a thread: of one context, or of several. */
+struct tree_times {
+    uint32_t thread;   /* ordinal */
+    uint32_t function; /* as images.h numbers it */
+    struct trace_times record;
+};
+
 /* Consecutive nodes of the file that went to consecutive slots. */
 struct tree_run {
     uint32_t first_unit;
@@ -123,6 +130,8 @@ struct tree {
     size_t site_count;
     struct trace_wait *waits;    /* [0] is none: nothing */
     size_t wait_count;           /* [0] included */
+    struct tree_times *times;
+    size_t times_count;
     struct tree_run *runs;       /* [0] is none; ascending */
     size_t run_count;            /* [0] included */
 };

@@ -162,6 +162,16 @@ static void write_stopped(FILE *stream, const struct process *process)
           stream);
 }
 
+static void write_untold_times(FILE *stream, const struct process *process)
+{
+    uint64_t untold = 0;
+
+    for (size_t i = 0; i < process->thread_count; i++)
+        untold += process->threads[i].record.untold_times;
+    if (untold)
+        fprintf(stream, "  UNTOLD    times of %" PRIu64 " calls, for want of room\n", untold);
+}
+
 static void write_own_samples(FILE *stream, const struct process *process)
 {
     struct own_samples samples = own_samples(process);
@@ -230,6 +240,7 @@ static void write_process(FILE *stream, const struct process *process, bool has_
         write_own_samples(stream, process);
     else if (has_times)
         write_measuring(stream, process);
+    write_untold_times(stream, process);
     if (header->skipped)
         fprintf(stream, "  skipped   %" PRIu64 " calls in threads that had no state yet\n",
                 header->skipped);
@@ -425,6 +436,28 @@ static void write_waits(FILE *stream, const struct images *images, const struct 
     putc('\n', stream);
 }
 
+static void write_times(FILE *stream, const struct images *images,
+                        const struct call_times_list *list)
+{
+    if (!list->count)
+        return;
+    fprintf(stream, "times of calls, of functions whose calls were timed each\n%14s",
+            "timed calls");
+    for (size_t i = 0; i < CALL_TIMES_QUANTILES; i++)
+        fprintf(stream, " %9s ns", call_times_quantiles[i].name);
+    fprintf(stream, " %16s %12s  function\n", "longest ns", "ended at s");
+    for (size_t i = 0; i < list->count; i++) {
+        const struct call_times *times = &list->items[i];
+        fprintf(stream, "%14" PRIu64, times->calls);
+        for (size_t j = 0; j < CALL_TIMES_QUANTILES; j++)
+            fprintf(stream, " %12" PRIu64,
+                    call_times_quantile_ns(times, call_times_quantiles[j].share));
+        fprintf(stream, " %16.0f %12.6f  %s\n", times->longest_ns, times->longest_at_ns / 1e9,
+                images->functions[times->function].name);
+    }
+    putc('\n', stream);
+}
+
 static void write_functions(FILE *stream, const struct profile *profile, const struct part *part,
                             const struct images *images, size_t top)
 {
@@ -473,6 +506,7 @@ void summary_write(FILE *stream, const struct profile *profile, const struct ima
         write_modules(stream, &profile->processes[i], images);
     }
     write_functions(stream, profile, part, images, top);
+    write_times(stream, images, &part->times);
     fputs("totals: ", stream);
     if (has_times)
         fprintf(stream, "%" PRIu64 " ns ", part->ns);

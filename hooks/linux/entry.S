@@ -193,8 +193,8 @@ unnoted\@:
 
 1:
     .if \adaptive
-    cmp     dword ptr [rax + NODE_FUNCTION], 0
-    js      leaf\@
+    test    dword ptr [rax + NODE_FUNCTION], FUNCTION_LEAF_OR_TIMED
+    jnz     leaf\@
     cmp     word ptr [rcx], FRAME_BODY_JUMP
     je      copied_record\@
     .endif
@@ -383,6 +383,8 @@ event\@:                                    /* a fresh segment, or a new base */
 
     .if \adaptive
 leaf\@:                                     /* no thunk unless it is timed */
+    test    dword ptr [rax + NODE_FUNCTION], FUNCTION_TIMED
+    jnz     slow_entry\@                    /* times.h */
     pass_leaf 3f
 3:  add     edx, [rax + NODE_CALLS]
     put_off_if_never leaf\@
@@ -415,6 +417,8 @@ unjumped\@:
     tail_call_context slow_entry\@
     mov     [rsp - 64], rcx
     .if \adaptive
+    test    dword ptr [rax + NODE_FUNCTION], FUNCTION_TIMED
+    jnz     slow_entry\@
     untimed_tail_call slow_entry\@
     .else
     end_of_timed_invocation

@@ -128,6 +128,8 @@ static enum flow_doubt examine(struct planning *planning, uint32_t part)
     enum flow_doubt doubt = format->doubt ? format->doubt(format->context, function) : FLOW_CERTAIN;
     struct flow flow = {0};
 
+    if (function->is_timed)
+        return FLOW_TIMED;
     if (!doubt && is_filled_in(format, function))
         doubt = FLOW_UNMOVABLE;
     if (doubt)

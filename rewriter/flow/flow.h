@@ -25,6 +25,7 @@ enum flow_doubt {
     FLOW_STACK,        /* where the return address lies at a call or a jump out is not known */
     FLOW_FRAMES,       /* its unwind information cannot be carried over */
     FLOW_NO_ROOM,      /* no trampoline fits where it is needed */
+    FLOW_TIMED,        /* its calls are to be timed, each of them: by the hooks of its prologue */
     FLOW_FAMILY,       /* another part of it is not certain */
     FLOW_DOUBTS
 };

@@ -22,6 +22,7 @@ const char *flow_doubt_word(enum flow_doubt doubt)
         [FLOW_STACK] = "stack",
         [FLOW_FRAMES] = "frames",
         [FLOW_NO_ROOM] = "no-room",
+        [FLOW_TIMED] = "timed",
         [FLOW_FAMILY] = "family",
     };
 

@@ -216,5 +216,8 @@ void filter_warn(const struct filter *filter)
     for (size_t i = 0; i < filter->count; i++)
         if (!filter->rules[i].has_matched)
             say_note("warning: --%s=%s matches nothing",
-                     filter->rules[i].is_include ? "include" : "exclude", filter->rules[i].pattern);
+                     filter->option                ? filter->option
+                     : filter->rules[i].is_include ? "include"
+                                                   : "exclude",
+                     filter->rules[i].pattern);
 }

@@ -48,6 +48,7 @@ struct filter_rule {
 struct filter {
     struct filter_rule *rules;
     size_t count, room;
+    const char *option; /* whose patterns they are; null: --include and --exclude */
 };
 
 /* False if the pattern, or the range of addresses, is empty. */

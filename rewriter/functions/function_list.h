@@ -41,6 +41,7 @@ struct function {
     bool is_import;   /* at the address of its slot; nothing is patched there */
     bool is_swept;
     bool has_indirect_jump;
+    bool is_timed; /* each of its calls is to be timed */
     bool is_leaf; /* no call, loop, jump out or system call, and short: code_leaf.c */
     /* Once planned and hooked: */
     uint8_t patch_offset; /* from address */

@@ -194,7 +194,7 @@ static void put_frame(struct stub_segment *stubs, struct function *function, uin
 
 void stub_append_import(struct stub_segment *stubs, struct function *import, uint32_t index)
 {
-    put_frame(stubs, import, index);
+    put_frame(stubs, import, import->is_timed ? index | STUB_TIMED : index);
     put_relative(stubs, "\xff\x25", 2, import->address);
 }
 
@@ -203,7 +203,10 @@ bool stub_append(struct stub_segment *stubs, struct function *function, const ui
 {
     bool is_adjusted;
 
-    put_frame(stubs, function, function->is_leaf ? index | STUB_LEAF : index);
+    put_frame(stubs, function,
+              function->is_timed  ? index | STUB_TIMED
+              : function->is_leaf ? index | STUB_LEAF
+                                  : index);
     if (moves && moves->is_copied) {
         buffer_append(&stubs->code, "\x3e", STUB_COPY_JUMP);
         put_jump(stubs, here(stubs));

@@ -27,7 +27,8 @@ bool stub_is_frame(const uint8_t *stub, uint64_t address, const struct stub_targ
            memcmp(stub + 36, "\x48\x8b\x4c\x24\xe8", 5) == 0 &&
            is_word(stub + STUB_FRAME_SIZE + STUB_HEADER_DISTANCE, targets->header - body) &&
            (is_word(stub + STUB_FRAME_SIZE + STUB_INDEX, index) ||
-            is_word(stub + STUB_FRAME_SIZE + STUB_INDEX, index | STUB_LEAF));
+            is_word(stub + STUB_FRAME_SIZE + STUB_INDEX, index | STUB_LEAF) ||
+            is_word(stub + STUB_FRAME_SIZE + STUB_INDEX, index | STUB_TIMED));
 }
 
 bool stub_is_jump(const uint8_t *patch, uint64_t address, uint64_t size, uint64_t stub)

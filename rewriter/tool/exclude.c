@@ -108,13 +108,14 @@ void exclude_others(struct function_list *functions, const struct chosen_functio
     }
 }
 
-void exclude_functions(struct image *image, struct filter *filter)
+/* To be freed. Null if there are no rules. */
+static size_t *last_rules(struct image *image, struct filter *filter)
 {
     struct function_list *functions = image->functions;
     struct verdicts verdicts = {.filter = filter, .functions = functions};
 
     if (!filter || filter->count == 0)
-        return;
+        return NULL;
     verdicts.rules = memory_zeroed(functions->count, sizeof *verdicts.rules);
     match_module(&verdicts, image);
     if (filter_has_scope(filter, FILTER_FUNCTION) && image->format->read_debug_names)
@@ -124,9 +125,25 @@ void exclude_functions(struct image *image, struct filter *filter)
         match_addresses(&verdicts, image);
     if (filter_has_scope(filter, FILTER_SOURCE))
         source_rules_match(filter, image->input->path, functions, verdicts.rules);
-    for (size_t i = 0; i < functions->count; i++)
-        if (functions->items[i].reason == PATCH_UNDECIDED &&
-            filter_is_excluded(filter, verdicts.rules[i]))
+    return verdicts.rules;
+}
+
+void exclude_functions(struct image *image, struct filter *filter)
+{
+    struct function_list *functions = image->functions;
+    size_t *rules = last_rules(image, filter);
+
+    for (size_t i = 0; rules && i < functions->count; i++)
+        if (functions->items[i].reason == PATCH_UNDECIDED && filter_is_excluded(filter, rules[i]))
             functions->items[i].reason = PATCH_EXCLUDED;
-    free(verdicts.rules);
+    free(rules);
+}
+
+void choose_timed(struct image *image, struct filter *times)
+{
+    size_t *rules = last_rules(image, times);
+
+    for (size_t i = 0; rules && i < image->functions->count; i++)
+        image->functions->items[i].is_timed = rules[i];
+    free(rules);
 }

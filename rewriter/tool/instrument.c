@@ -55,6 +55,7 @@ static bool rewrite(struct options *options, struct failure *failure)
         .how = options->how,
         .poison = options->poison,
         .filter = &options->filter,
+        .times = &options->times,
     };
     struct tree_result tree;
     struct rewrite_result result;
@@ -70,6 +71,7 @@ static bool rewrite(struct options *options, struct failure *failure)
         return false;
     rewrite_say_losses(options->file, &result);
     filter_warn(&options->filter);
+    filter_warn(&options->times);
     say_result("%s: %zu functions found, %zu hooked, %zu left alone", options->output, result.found,
                result.hooked, result.found - result.hooked);
     return true;
@@ -94,11 +96,13 @@ static bool list(struct options *options, struct failure *failure)
                                      .how = options->how,
                                      .as_summary = options->summary,
                                      .as_json = options->json,
-                                     .filter = &options->filter};
+                                     .filter = &options->filter,
+                                     .times = &options->times};
 
     if (!list_file(&wanted, failure))
         return false;
     filter_warn(&options->filter);
+    filter_warn(&options->times);
     return true;
 }
 

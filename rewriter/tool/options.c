@@ -12,12 +12,13 @@ enum {
     OPTION_INCLUDE = 1,
     OPTION_EXCLUDE,
     OPTION_FILTER,
+    OPTION_TIME,
     OPTION_OUTPUT,
     OPTION_AGENT,
     OPTION_HOW,
 };
 
-static struct options given;
+static struct options given = {.times.option = "time"};
 static int list, verify, undo, bisect, version;
 
 static const struct poptOption option_table[] = {
@@ -31,6 +32,8 @@ static const struct poptOption option_table[] = {
     {"exclude", 0, POPT_ARG_STRING, NULL, OPTION_EXCLUDE, "leave functions that match alone",
      "PATTERN"},
     {"filter", 0, POPT_ARG_STRING, NULL, OPTION_FILTER, "read patterns from a file", "FILE"},
+    {"time", 0, POPT_ARG_STRING, NULL, OPTION_TIME,
+     "have each call of functions that match timed: how long the slow ones take", "PATTERN"},
     {"instrument-imports", 0, POPT_ARG_NONE, &given.instrument_imports, 0,
      "also hook calls to functions of other images", NULL},
     {"how", 0, POPT_ARG_STRING, NULL, OPTION_HOW,
@@ -105,11 +108,14 @@ static enum options_outcome next_option(poptContext context, int option)
         say_problem("%s", failure.text);
         outcome = OPTIONS_UNREADABLE;
     } else if (option != OPTION_FILTER &&
-               !filter_add(&given.filter, option == OPTION_INCLUDE, text)) {
+               !filter_add(option == OPTION_TIME ? &given.times : &given.filter,
+                           option != OPTION_EXCLUDE, text)) {
         outcome =
             wrong(*text ? "expected a range that ends behind its beginning, found an empty one"
                         : "expected a pattern, found none",
-                  option == OPTION_INCLUDE ? "--include" : "--exclude");
+                  option == OPTION_TIME      ? "--time"
+                  : option == OPTION_INCLUDE ? "--include"
+                                             : "--exclude");
     }
     free(text);
     return outcome;
@@ -143,6 +149,8 @@ static enum options_outcome check_verb(void)
         return wrong("--confined is for instrumenting and for --list", NULL);
     if (given.poison && given.how == REWRITE_PROLOGUE)
         return wrong("--poison is for --how=copy", NULL);
+    if (given.times.count && given.verb != VERB_REWRITE && given.verb != VERB_LIST)
+        return wrong("--time is for instrumenting and for --list", NULL);
     if (given.filter.count && given.verb != VERB_REWRITE && given.verb != VERB_LIST &&
         given.verb != VERB_BISECT)
         return wrong("--include, --exclude and --filter are for instrumenting", NULL);
@@ -213,4 +221,5 @@ void options_free(struct options *options)
     free(options->output);
     free(options->agent);
     filter_free(&options->filter);
+    filter_free(&options->times);
 }

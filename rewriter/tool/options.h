@@ -28,7 +28,7 @@ struct options {
     int summary, json;
     enum rewrite_how how;
     int overwrite, bundle, confined, no_verify, instrument_imports, poison, quiet;
-    struct filter filter;
+    struct filter filter, times;
 };
 
 enum options_outcome options_read(struct options *options, int count, const char **arguments);

@@ -294,6 +294,8 @@ static bool fill(const char *directory, const void *context, void *result, struc
     link_table_free(&walk.links);
     if (is_fine && options->filter)
         filter_warn(options->filter);
+    if (is_fine && options->times)
+        filter_warn(options->times);
     return is_fine;
 }
 

@@ -1,0 +1,60 @@
+#!/bin/bash
+# --time: of functions that match, each call is timed; what half of them, and all but one in a thousand, took is
+# what the program has seen itself, within a sixteenth.
+# alone: what it times would wait for the others
+. "$(dirname "$0")/lib.sh"
+
+build timed_calls timed_calls.c -pthread
+timed=(--time=serves --time=function:jumps --time=thrown --time='aga*')
+
+# record HOW SERVICE-OPTION…
+record()
+{
+    instrumented timed_calls --overwrite --how="$1" "${timed[@]}"
+    rm -rf traces
+    run instrumented "$BUILD/service/call_trace_service" start "${@:2}" --trace-dir="$work/traces" -- \
+        ./timed_calls
+    equal "status" "$(<instrumented.status)" 0
+    balanced
+    grinder --mode=profile --merge --output-format=tsv --output-file=- traces/*.bin >functions
+}
+
+for how in prologue auto; do
+    for timing in samples none; do
+        echo "-- $how, timing $timing"
+        record $how --timing=$timing
+        while read -r name calls p50 p90 p99 p999 longest; do
+            equal "timed calls of $name" "$(cell timed_calls "$name")" "$calls"
+            near "$name p50" "$(cell p50_ns "$name")" "$p50" 6.25 0.001
+            near "$name p90" "$(cell p90_ns "$name")" "$p90" 6.25 0.001
+            # its setjmp is in what the program sees, and each interruption of that
+            [[ $name == thrown ]] && continue
+            near "$name p99" "$(cell p99_ns "$name")" "$p99" 6.25 0.001
+            near "$name p99.9" "$(cell p999_ns "$name")" "$p999" 6.25 0.001
+            near "longest $name" "$(cell longest_call_ns "$name")" "$longest" 1 0.001
+        done <instrumented.stderr
+        equal 'calls of a recursion in two threads' "$(cell timed_calls again)" 1111
+        equal 'calls of what is not timed' "$(cell timed_calls spin)" ''
+    done
+done
+
+echo '-- views'
+contains summary '^times of calls, of functions whose calls were timed each$'
+awk '$NF == "serves" && NF == 8 { exit !($1 == 2000 && $7 > 0.02) } END { exit !NR }' summary
+grinder --mode=profile --merge --output-format=json --output-file=- traces/*.bin >profile.json
+python3 - <<'PYTHON'
+import json
+profile = json.load(open('profile.json'))
+timed = {profile['functions'][f['function']]['name']: f for p in profile['parts'] for f in p['functions']
+         if 'timed_calls' in f}
+assert sorted(timed) == ['again', 'jumps', 'serves', 'thrown'], sorted(timed)
+f = timed['serves']
+assert f['p50_ns'] <= f['p90_ns'] <= f['p99_ns'] <= f['p999_ns'] <= f['longest_call_ns']
+PYTHON
+
+echo '-- what is not copied, and what matches nothing'
+instrument --list --how=auto "${timed[@]}" native/timed_calls >list
+awk -F '\t' '$5 ~ /^(serves|jumps|thrown|again)$/ { n += $6 == "timed" } END { exit n != 4 }' list ||
+    fail "not all four are listed as timed: $(grep timed list)"
+instrument --time=nobody native/timed_calls -o unmatched 2>said
+contains said 'warning: --time=nobody matches nothing'
