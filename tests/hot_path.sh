@@ -45,6 +45,6 @@ at_most "exact, a leaf" leaf 131 158
 at_most "exact, a call" loop 132 158
 at_most "exact, a tail call" jump 217 271
 recorded --timing=adaptive
-at_most "adaptive, a leaf" leaf 74 15
+at_most "adaptive, a leaf" leaf 75 15
 at_most "adaptive, a call" loop 153 17
-at_most "adaptive, a tail call" jump 238 34
+at_most "adaptive, a tail call" jump 240 34

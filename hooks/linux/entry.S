@@ -194,7 +194,7 @@ unnoted\@:
 1:
     .if \adaptive
     test    dword ptr [rax + NODE_FUNCTION], FUNCTION_LEAF_OR_TIMED
-    jnz     leaf\@
+    jnz     leaf_or_timed\@
     cmp     word ptr [rcx], FRAME_BODY_JUMP
     je      copied_record\@
     .endif
@@ -382,9 +382,9 @@ event\@:                                    /* a fresh segment, or a new base */
     .endif
 
     .if \adaptive
+leaf_or_timed\@:
+    jns     slow_entry\@                    /* each call is to be timed: times.h */
 leaf\@:                                     /* no thunk unless it is timed */
-    test    dword ptr [rax + NODE_FUNCTION], FUNCTION_TIMED
-    jnz     slow_entry\@                    /* times.h */
     pass_leaf 3f
 3:  add     edx, [rax + NODE_CALLS]
     put_off_if_never leaf\@
