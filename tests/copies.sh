@@ -85,7 +85,7 @@ same sqlite3 :memory: ".read $work/work.sql"
 # What is refused says so.
 instrument native/copied -o refused --how=both 2>said && fail "--how=both is taken"
 contains said '--how'
-instrument native/copied -o refused --poison 2>said && fail "--poison without copies is taken"
+instrument --how=prologue native/copied -o refused --poison 2>said && fail "--poison without copies is taken"
 contains said '--poison is for --how=copy'
 instrument --list --how=copy "$TESTS/fuzz/seeds/mingw.dll" >listed 2>said && fail "--how=copy of a DLL is taken"
 contains said 'bodies are copied in ELF files only'

@@ -4,6 +4,7 @@
 # reads and whose totals agree with the summary.
 # needs: lua5.4 sqlite3 xz-utils git python3.11 libpython3.11-testsuite valgrind
 . "$(dirname "$0")/lib.sh"
+SERVICE_OPTIONS=--timing=adaptive # a time for each function that is called
 export PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0
 
 # One merged part is what callgrind_annotate takes.

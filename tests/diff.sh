@@ -8,7 +8,7 @@
 recording()
 {
     instrumented "$1"
-    (cd instrumented && call_trace_service start --trace-dir="$work/$1" -- "./$1")
+    (cd instrumented && call_trace_service start --timing=adaptive --trace-dir="$work/$1" -- "./$1")
 }
 
 # diff_status STATUS ARGUMENT…: leaves changes and problems

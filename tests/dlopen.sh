@@ -21,7 +21,7 @@ equal "calls of plugin_run" "$(calls_of plugin_run)" $((2 * (100 + 100 + 40)))
 equal "calls of back" "$(calls_of back)" 0
 
 # What is known of calls of one library is not taken for calls of the other, which has its addresses.
-how=${UMBRA_TEST_HOW:-copy}
+how=${UMBRA_TEST_HOW:-auto}
 [[ $how == prologue ]] && exit
 build reloaded reloaded.c
 for name in plugin_one plugin_three reloaded; do

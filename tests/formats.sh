@@ -13,6 +13,8 @@ trace()
     local folder=$1
     shift
     rm -rf "$folder"
+    # times of each call, which most formats were made for; sampled_views.sh has the other kind
+    [[ $* == *--mode=calltrace* ]] || set -- --timing=adaptive "$@"
     (cd instrumented && call_trace_service start --trace-dir="$work/$folder" "$@")
 }
 

@@ -32,7 +32,7 @@ for file in native/functions instrumented/functions; do
     instrument --list "$file" >list
     harmless list
     columns=5 # of an original, also why bodies would not be copied
-    [[ $file == instrumented/* || ${UMBRA_TEST_HOW:-prologue} == prologue ]] || columns=6
+    [[ $file == instrumented/* || ${UMBRA_TEST_HOW:-auto} == prologue ]] || columns=6
     equal "columns of --list" "$(awk -F '\t' '{ print NF }' list | sort -u)" "$columns"
     equal "names that are fine" "$(cut -f 5 list | grep -c "$good$")" 1
     contains <(cut -f 3-5 list) $'^hooked\t[a-z-]*\tx.*\?u\?v\?w$'

@@ -16,7 +16,7 @@ added()
 at_most()
 {
     local found limit=$3
-    [[ ${UMBRA_TEST_HOW:-prologue} == prologue ]] || limit=$4
+    [[ ${UMBRA_TEST_HOW:-auto} == prologue ]] || limit=$4
     found=$(added "$2")
     ((found > 0)) || fail "$1: $found instructions added: not hooked?"
     ((found <= limit)) || fail "$1: $found instructions added to a call, expected at most $limit"

@@ -3,6 +3,7 @@
 # goes through a PLT stub, bound lazily or at load time, or straight through the GOT (-fno-plt).
 # needs: clang
 . "$(dirname "$0")/lib.sh"
+SERVICE_OPTIONS=--timing=adaptive # a time for each function that is called
 
 export INSTRUMENT_OPTIONS=--instrument-imports
 

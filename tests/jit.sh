@@ -2,6 +2,7 @@
 # Callers in code made at run time appear by name: from a perf map in /tmp, if it is the recorded
 # process's, from a jitdump that the program mapped, with lines, and from --jit-map. Totals stay.
 . "$(dirname "$0")/lib.sh"
+SERVICE_OPTIONS=--timing=adaptive # a time for each function that is called
 
 # calls CALLER CALLEE: how many the edges file says
 calls()

@@ -80,7 +80,7 @@ contains()
 # by_copies: what is instrumented has copied bodies, as tests/run --how=copy wants it.
 by_copies()
 {
-    [[ ${UMBRA_TEST_HOW:-prologue} != prologue ]]
+    [[ ${UMBRA_TEST_HOW:-auto} != prologue ]]
 }
 
 # UMBRA_TEST_HOW may be set around a script: how what it instruments is hooked, where it does not say so
@@ -212,14 +212,16 @@ recorded()
     record "$@"
 }
 
-# record NAME ARGUMENT…: the second half of recorded; the native run is the last one's.
+# record NAME ARGUMENT…: the second half of recorded; the native run is the last one's. SERVICE_OPTIONS may be
+# set, by a script.
 record()
 {
     local name=$1
     shift
     rm -rf traces
-    run instrumented "$BUILD/service/call_trace_service" start --trace-dir="$work/traces" -- \
-        "./$name" "$@"
+    # shellcheck disable=SC2086
+    run instrumented "$BUILD/service/call_trace_service" start ${SERVICE_OPTIONS:-} \
+        --trace-dir="$work/traces" -- "./$name" "$@"
     compare_runs "$name $* under a service"
     balanced
 }
@@ -349,7 +351,7 @@ state_of()
 # hooked_by WORD: what state_of says of a function that is hooked that way, and whose body can be copied.
 hooked_by()
 {
-    case ${UMBRA_TEST_HOW:-prologue} in
+    case ${UMBRA_TEST_HOW:-auto} in
         prologue) echo "hooked $1" ;;
         *) echo "hooked copied" ;;
     esac

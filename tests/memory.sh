@@ -7,6 +7,8 @@
 build footprint footprint.c
 instrumented footprint
 
+timing=
+
 # more_of NODE_LIMIT WHAT NUMBER: sets number, and what the recorded program has more than the native
 # one of each of them, in bytes: share (of memory), space (of addresses)
 more_of()
@@ -16,7 +18,7 @@ more_of()
     run native ./footprint "$@"
     equal "status of $* native" "$(<native.status)" 0
     rm -rf traces
-    run instrumented "$BUILD/service/call_trace_service" start --quiet --node-limit="$limit" \
+    run instrumented "$BUILD/service/call_trace_service" start $timing --quiet --node-limit="$limit" \
         --trace-dir="$work/traces" -- ./footprint "$@"
     equal "status of $* recorded" "$(<instrumented.status)" 0
     read -ra native <native.stdout
@@ -34,23 +36,25 @@ within()
 }
 
 # state 12 KiB, records 32, a block of contexts 4, one of stack depths 4, a page of table 4; 8 MiB of
-# addresses for the table. Where there are copies, a page of the shadow of its stack of 64 KiB.
-[[ ${UMBRA_TEST_HOW:-prologue} == prologue ]] && shadow=0 page=0 || shadow=65536 page=4096
+# addresses for the table; of waits, a block and a page of table. Where there are copies, a page of the
+# shadow of its stack of 64 KiB.
+[[ ${UMBRA_TEST_HOW:-auto} == prologue ]] && shadow=0 page=0 || shadow=65536 page=4096
 more_of 65536 threads 100
-within "memory of a thread at rest" "$share" $((57 * 1024 + page))
+within "memory of a thread at rest" "$share" $((65 * 1024 + page))
 within "addresses of a thread" "$space" $((8192 * 1024 + 12288 + shadow))
 
 # 64 in a block of 63, and of places of 8 in the table 1 1/3 to 2 2/3; where there are copies, 32 and a
 # link of 16 for each of two calls
+timing=--timing=adaptive # else places of calls share contexts
 more_of 200000 contexts 16
-[[ ${UMBRA_TEST_HOW:-prologue} == prologue ]] && links=0 || links=64
+[[ ${UMBRA_TEST_HOW:-auto} == prologue ]] && links=0 || links=64
 within "memory of a context" "$share" $((64 * 64 / 63 + 22 + 1 + links))
 within "trace of a context" $(($(stat -c %s traces/*.bin) / number)) $((66 + links))
 
 # a record of 64 in a block of 510, and up to two notes of 16 on how deep the stack was, 252 in a
 # block of 4 KiB; the thunks are the same pages for all
 more_of 1000 frames 50000
-[[ ${UMBRA_TEST_HOW:-prologue} == prologue ]] && call=64 || call=$((64 + 32)) # the shadow of its stack
+[[ ${UMBRA_TEST_HOW:-auto} == prologue ]] && call=64 || call=$((64 + 32)) # the shadow of its stack
 within "memory of a live call" "$share" $((call + 2 * 16 + 2))
 
 run native ./footprint threads 100

@@ -47,7 +47,7 @@ most_recorded()
 copied()
 {
     local size sum=0
-    if [[ ${UMBRA_TEST_HOW:-prologue} != prologue ]]; then
+    if [[ ${UMBRA_TEST_HOW:-auto} != prologue ]]; then
         for size in $(readelf --wide --sections instrumented/* |
             sed -nE 's/.* \.umbra\.(stubs|frames|manifest) +PROGBITS +[0-9a-f]+ [0-9a-f]+ ([0-9a-f]+) .*/\2/p'); do
             sum=$((sum + 16#$size))

@@ -4,6 +4,7 @@
 # nothing passed unrecorded. JavaScript functions are callers by name, and totals stay.
 # needs: nodejs
 . "$(dirname "$0")/lib.sh"
+SERVICE_OPTIONS=--timing=adaptive # a time for each function that is called
 
 NODE=$(readlink -f "${NODE:-$(command -v node)}")
 cp "$NODE" native/node

@@ -80,8 +80,11 @@ told()
 # sampled OPTION… -- COMMAND…: recorded; the traces balance
 sampled()
 {
+    local timing=--timing=adaptive
+    [[ $* == *--mode=calltrace* ]] && timing=
     rm -rf traces
-    run instrumented "$BUILD/service/call_trace_service" start --trace-dir="$work/traces" "$@"
+    # shellcheck disable=SC2086
+    run instrumented "$BUILD/service/call_trace_service" start $timing --trace-dir="$work/traces" "$@"
     equal "status of $*" "$(<instrumented.status)" 0
     balanced
 }
@@ -96,7 +99,7 @@ status_says()
 {
     local pattern=$1
     shift
-    "$@" spawn --trace-dir=traces
+    "$@" spawn --timing=adaptive --trace-dir=traces
     call_trace_service status >status
     call_trace_service status --json >status.json
     call_trace_service stop >/dev/null
@@ -105,7 +108,7 @@ status_says()
 }
 
 echo '-- where it is forbidden'
-run instrumented "$work/native/without_perf" "$BUILD/service/call_trace_service" start --verbose \
+run instrumented "$work/native/without_perf" "$BUILD/service/call_trace_service" start --timing=adaptive --verbose \
     --trace-dir="$work/traces" -- ./samples
 balanced
 no_samples "perf_event_open is forbidden"
@@ -119,7 +122,7 @@ no_samples --samples=0
 sampled --mode=calltrace -- ./samples
 no_samples --mode=calltrace
 
-call_trace_service spawn --trace-dir=traces
+call_trace_service spawn --timing=adaptive --trace-dir=traces
 call_trace_service status >status
 call_trace_service stop >/dev/null
 if grep -q '^samples: none' status; then

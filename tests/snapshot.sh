@@ -91,7 +91,7 @@ contains problems 'snapshot: no/such/copy: No such file'
 
 echo '-- top'
 call_trace_service top --once >top
-contains top '^2 programs, [0-9]+ functions, [0-9.]+ ms and [0-9]+ calls since the start$'
+contains top '^2 programs, [0-9]+ functions, [0-9.]+ ms of CPU and [0-9]+ calls since the start$'
 contains top '^ +[0-9.]+ +[0-9.]+ +- +[0-9]+  leaf$'
 call_trace_service top --count=2 --interval=0.3 >top
 equal "tables" "$(grep -c 'self%' top)" 2

@@ -18,7 +18,7 @@ timed()
 build spins spins.c
 objdump -d native/spins --disassemble=jumper | grep -q "jmp.*<jumped_to>" ||
     fail "the compiler made no jump of the call from jumper"
-instrumented spins
+instrumented spins --how=prologue
 for timing in exact adaptive; do
     timed "$timing" spins
     while read -r name ns; do
@@ -36,7 +36,7 @@ counted_in_copies traces/*.bin || fail "no call was counted in a copy"
 while read -r name ns; do
     [[ $name == rarely_slow ]] || near "$name, in copies" "$(self_ns "$name")" "$ns" 10
 done <instrumented.stderr
-instrumented spins --overwrite
+instrumented spins --overwrite --how=prologue
 timed adaptive spins
 # a million calls of one context: one of 64 is timed on average, of 128 once there were 1,024
 gcc -O2 -D_GNU_SOURCE -I"$TESTS/.." -o rarity "$TESTS/campaigns/rarity.c" "$TESTS"/../trace/{trace_reader,link_sums}.c "$TESTS/../support/regular_file.c"

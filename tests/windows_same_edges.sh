@@ -54,8 +54,8 @@ wine_begins
 for level in -O0 -O1 -O2; do
     gcc $level -g "$source" -o native/edges
     AGENT=$linux_agent
-    instrumented edges
-    recorded edges
+    UMBRA_TEST_HOW=prologue instrumented edges # copies do not say of which line a tail call is
+    SERVICE_OPTIONS=--timing=adaptive recorded edges
     edges_of linux
     mv native.stdout linux.stdout
 

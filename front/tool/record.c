@@ -175,26 +175,6 @@ static _Noreturn void refuse_option(const char *word)
     say_wrong_option("record", word);
 }
 
-static bool has_word(const struct words *words, const char *begin)
-{
-    for (size_t i = 0; i < words->count; i++)
-        if (!strncmp(words->list[i], begin, strlen(begin)))
-            return true;
-    return false;
-}
-
-/* Bodies are copied where that is certain, and times are from samples: unless they are not wanted,
-   or each call is to be an event. */
-static void choose_defaults(struct options *options)
-{
-    if (!has_word(&options->instrument, "--how="))
-        words_add(&options->instrument, "--how=auto");
-    if (!has_word(&options->service, "--timing=") &&
-        !has_word(&options->service, "--mode=calltrace") &&
-        !has_word(&options->service, "--samples=0"))
-        words_add(&options->service, "--timing=samples");
-}
-
 static void read_options(struct options *options, int count, char **arguments)
 {
     int code, which;
@@ -208,7 +188,6 @@ static void read_options(struct options *options, int count, char **arguments)
             refuse_option((char[]){'-', (char)code, 0});
         take_option(options, code, code < ' ' ? option_table[which].name : "samples");
     }
-    choose_defaults(options);
     options->program = arguments + optind;
     if (!*options->program)
         say_and_exit(STATUS_USAGE,

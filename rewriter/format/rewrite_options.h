@@ -15,9 +15,9 @@ struct chosen_functions {
 
 /* How calls come to be recorded: --how. */
 enum rewrite_how {
+    REWRITE_AUTO,     /* what is best for the format */
     REWRITE_PROLOGUE, /* by a jump in each function's prologue */
     REWRITE_COPY,     /* also in copies of the functions' bodies, by callers: docs/copies.md */
-    REWRITE_AUTO,     /* what is best for the format */
 };
 
 struct rewrite_options {

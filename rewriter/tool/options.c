@@ -20,6 +20,7 @@ enum {
 
 static struct options given = {.times.option = "time"};
 static int list, verify, undo, bisect, version;
+static bool has_how;
 
 static const struct poptOption option_table[] = {
     {NULL, 'o', POPT_ARG_STRING, NULL, OPTION_OUTPUT, "write the result there", "OUT"},
@@ -37,8 +38,8 @@ static const struct poptOption option_table[] = {
     {"instrument-imports", 0, POPT_ARG_NONE, &given.instrument_imports, 0,
      "also hook calls to functions of other images", NULL},
     {"how", 0, POPT_ARG_STRING, NULL, OPTION_HOW,
-     "prologue: hook each function's first instructions; copy: also copy bodies, whose calls are "
-     "counted where they are made; auto",
+     "auto (default): copy bodies where that is certain, and count their calls where they are "
+     "made; prologue: hook each function's first instructions; copy: refuse what has no copies",
      "HOW"},
     {"poison", 0, POPT_ARG_NONE, &given.poison, 0,
      "overwrite what was copied, so that a test sees whether it still runs", NULL},
@@ -83,6 +84,7 @@ static enum options_outcome take_how(const char *word)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(word, words[i].word) == 0) {
             given.how = words[i].how;
+            has_how = true;
             return OPTIONS_FINE;
         }
     return wrong("expected --how=copy, prologue or auto", word);
@@ -142,7 +144,7 @@ static enum options_outcome check_verb(void)
                      NULL);
     if (bisect && !given.command)
         return wrong("--bisect: expected -- and a command that fails", NULL);
-    if ((given.how || given.poison) && given.verb != VERB_REWRITE && given.verb != VERB_LIST &&
+    if ((has_how || given.poison) && given.verb != VERB_REWRITE && given.verb != VERB_LIST &&
         given.verb != VERB_BISECT)
         return wrong("--how and --poison are for instrumenting", NULL);
     if (given.confined && given.verb != VERB_REWRITE && given.verb != VERB_LIST)

@@ -26,7 +26,7 @@ const char help_text[] =
     "  --ring-size=BYTES       calltrace: memory for events not yet written (64M)\n"
     "  --max-events-size=BYTES calltrace: a program's events on disk; past it stop,\n"
     "  --keep-newest           or, with this, remove the oldest events\n"
-    "  --timing=WAY            adaptive (default), exact, samples or none\n"
+    "  --timing=WAY            samples (default), adaptive, exact or none\n"
     "  --paused                record nothing before `resume`\n"
     "  --log-file=FILE         append messages to FILE; SIGHUP opens it anew\n"
     "  --verbose               one line when a session begins and when it ends\n"

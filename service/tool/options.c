@@ -389,12 +389,20 @@ static bool choose_no_times(struct options *options, const struct raw_options *r
     return false;
 }
 
+/* Without samples, calls are timed. */
+static enum trace_timing default_timing(const struct options *options)
+{
+    return options->recording.records_events ? TRACE_TIMING_EXACT
+           : options->recording.samples      ? TRACE_TIMING_SAMPLES
+                                             : TRACE_TIMING_ADAPTIVE;
+}
+
 static bool choose_timing(struct options *options, const struct raw_options *raw)
 {
     const char *given = raw->values[OPTION_TIMING];
     bool records_events = options->recording.records_events;
 
-    options->recording.timing = records_events ? TRACE_TIMING_EXACT : TRACE_TIMING_ADAPTIVE;
+    options->recording.timing = default_timing(options);
     if (given && !find_timing(given, &options->recording.timing)) {
         message("--timing=%s: expected adaptive, exact, samples or none", given);
         return false;

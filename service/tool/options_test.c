@@ -126,6 +126,8 @@ static void test_timing(void **state)
 
     (void)state;
     assert_true(PARSE(&options, "start"));
+    assert_int_equal(options.recording.timing, TRACE_TIMING_SAMPLES);
+    assert_true(PARSE(&options, "start", "--samples=0"));
     assert_int_equal(options.recording.timing, TRACE_TIMING_ADAPTIVE);
     assert_true(PARSE(&options, "start", "--timing=exact"));
     assert_int_equal(options.recording.timing, TRACE_TIMING_EXACT);
@@ -158,7 +160,8 @@ static void test_no_times(void **state)
     assert_int_equal(options.recording.samples, 1000);
     assert_true(PARSE(&options, "start", "--timing=samples", "--samples=perf"));
     assert_int_equal(options.recording.sample_source, SAMPLE_SOURCE_PERF);
-    assert_false(PARSE(&options, "start", "--samples=timer"));
+    assert_true(PARSE(&options, "start", "--samples=timer"));
+    assert_false(PARSE(&options, "start", "--samples=timer", "--timing=adaptive"));
     assert_true(PARSE(&options, "start", "--samples=no") && options.recording.samples == 0);
     assert_true(PARSE(&options, "start", "--timing=samples", "--slices=10"));
     assert_int_equal(options.recording.slices, 10);

@@ -17,7 +17,7 @@
 
 #define ITSELF "/proc/self/exe" /* a path that exists, which the manifest is to name */
 
-static const struct rewrite_options options;
+static const struct rewrite_options options = {.how = REWRITE_PROLOGUE};
 static const struct rewrite_options copying = {.how = REWRITE_AUTO, .poison = true};
 
 static void silence(void)
