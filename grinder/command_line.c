@@ -168,7 +168,8 @@ __attribute__((format(printf, 1, 2), noreturn)) static void wrong_usage(const ch
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    message("%s; see %s --help", text, is_by_umbra() ? "umbra --help and grinder" : "grinder");
+    message("%s; see %s%sgrinder --help", text, is_by_umbra() ? message_own_name() : "",
+            is_by_umbra() ? " --help and " : "");
     exit(WRONG_USAGE);
 }
 

@@ -30,10 +30,43 @@ helped()
 }
 
 echo '-- help and version'
-for words in help -h 'record -h' 'report -h' 'ls -h' '--help' 'help record'; do
-    # shellcheck disable=SC2086
-    helped '^record \[OPTION' umbra $words
+# fits LINES: what was printed last does, on lines of 80 columns
+fits()
+{
+    (($(wc -l <out) <= $1)) || fail "help of more than $1 lines: $(wc -l <out)"
+    ! grep -E '.{81}' out || fail 'help of more than 80 columns'
+}
+for words in help -h --help; do
+    helped '^umbra VERB \[OPTION' umbra $words
+    fits 24
 done
+for verb in record report top diff ls cache bisect; do
+    contains out "^  $verb "
+done
+mv out overview
+for verb in record report top diff ls cache bisect; do
+    for words in "$verb --help" "$verb -h" "help $verb"; do
+        # shellcheck disable=SC2086
+        helped "^umbra $verb .*\[OPTION" umbra $words
+        contains out "^  umbra $verb( |$)"
+        fits 40
+    done
+done
+for words in 'record -o x --help' 'report x.data -h' 'ls . --help' 'bisect --check=true -h -- nosuch'; do
+    # shellcheck disable=SC2086
+    helped "^umbra ${words%% *} .*\[OPTION" umbra $words
+done
+umbra record --help >out
+contains out '^  --leave=PATTERN '
+! grep -e --text out || fail "record's help has an option of report"
+umbra report --help >out
+contains out '^  --text '
+! grep -e --leave out || fail "report's help has an option of record"
+umbra record -q -- /bin/echo --help -h >out
+equal "the program's own words" "$(<out)" '--help -h'
+answered 2 'nosuch: expected a verb: ' umbra help nosuch
+answered 2 'record: --nosuch: .*; see umbra record --help$' umbra record --nosuch
+answered 2 'bisect: --output=x: .*; see umbra bisect --help$' umbra bisect --output=x
 for words in -V 'record -V' '--version'; do
     # shellcheck disable=SC2086
     helped '^umbra [0-9]' umbra $words
@@ -73,7 +106,7 @@ equal 'by --mode' "$(umbra report --mode=profile)" umbra.data/callgrind.out
 equal 'nothing new is not said to be there' "$(umbra report --output-format=nosuch 2>said || true)" ''
 
 echo '-- who says so'
-contains said '^umbra report: --output-format: .* does not have nosuch; see umbra --help and grinder --help$'
+contains said '^umbra report: --output-format: .* does not have nosuch; see umbra report --help and grinder --help$'
 umbra report --output-format=chrome 2>said && fail 'a time line of a profile' || true
 contains said '^umbra report: .*needs a call-trace recording \(umbra record --mode=calltrace\)'
 umbra record --timing=often -- ./hello >out 2>said && fail 'a wrong option' || true

@@ -44,9 +44,9 @@ void say_and_exit(int status, const char *format, ...)
 void say_wrong_option(const char *verb, const char *word)
 {
     say_and_exit(STATUS_USAGE,
-                 "%s: %s: no such option, or its value is missing, or it takes none; see umbra "
+                 "%s: %s: no such option, or its value is missing, or it takes none; see umbra %s "
                  "--help",
-                 verb, word);
+                 verb, word, verb);
 }
 
 void say_commands(void)

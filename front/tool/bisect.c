@@ -1,6 +1,5 @@
 #include "front/tool/bisect.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -11,7 +10,7 @@
 
 #include "front/base/say.h"
 #include "front/tool/hooked_functions.h"
-#include "front/tool/record.h"
+#include "front/tool/options.h"
 #include "front/tool/trial.h"
 #include "support/memory.h"
 #include "support/narrowing.h"
@@ -30,59 +29,43 @@ struct bisect {
     const char *file;                  /* whose functions are looked at */
     struct hooked_functions functions; /* of it */
     char *filter;                      /* its path */
-    bool is_shown;                     /* each run */
+    bool is_quiet;
+    bool is_shown; /* each run */
 };
 
 /* --- the command line --- */
 
-static const struct option own_options[] = {
-    {"check", required_argument, NULL, 'c'},
-    {"verbose", no_argument, NULL, 'v'},
-};
-
-static bool is_own(const char *name)
+/* An option of record, which is handed on. */
+static void hand_on(struct trials *trials, const char *name)
 {
-    return !strcmp(name, "output") || !strcmp(name, "quiet") || !strcmp(name, "verbose");
+    if (optarg)
+        words_print(&trials->options, "--%s=%s", name, optarg);
+    else
+        words_print(&trials->options, "--%s", name);
 }
 
-/* record's, which are handed on, with code 0, and its own; to be freed. */
-static struct option *make_table(void)
+static void read_options(struct bisect *bisect, int count, char **arguments)
 {
-    const struct option *record = record_options();
-    const size_t own_count = sizeof(own_options) / sizeof(*own_options);
-    struct option *table;
-    size_t count = own_count;
-
-    for (size_t i = 0; record[i].name; i++)
-        count++;
-    table = memory_zeroed(count + 1, sizeof(*table));
-    memcpy(table, own_options, sizeof(own_options));
-    count = own_count;
-    for (; record->name; record++)
-        if (!is_own(record->name))
-            table[count++] = (struct option){record->name, record->has_arg, NULL, 0};
-    return table;
-}
-
-static void read_options(struct trials *trials, int count, char **arguments)
-{
-    struct option *table = make_table();
+    struct option *table = verb_getopt_table(VERB_BISECT);
+    char *letters = verb_getopt_letters(VERB_BISECT);
+    struct trials *trials = &bisect->trials;
     int code, which;
 
     opterr = 0;
-    while ((code = getopt_long(count, arguments, "+", table, &which)) >= 0) {
+    while ((code = getopt_long(count, arguments, letters, table, &which)) >= 0) {
         if (code == '?')
             say_wrong_option("bisect", arguments[optind - 1]);
-        else if (code == 'c')
+        else if (code == OPTION_CHECK)
             trials->check = optarg;
         else if (code == 'v')
             trials->is_verbose = true;
-        else if (optarg)
-            words_print(&trials->options, "--%s=%s", table[which].name, optarg);
+        else if (code == 'q')
+            bisect->is_quiet = true;
         else
-            words_print(&trials->options, "--%s", table[which].name);
+            hand_on(trials, table[which].name);
     }
     free(table);
+    free(letters);
     trials->program = arguments + optind;
     if (!*trials->program)
         say_and_exit(STATUS_USAGE,
@@ -440,10 +423,10 @@ int bisect_main(int count, char **arguments)
 {
     struct bisect bisect = {0};
 
-    read_options(&bisect.trials, count, arguments);
+    read_options(&bisect, count, arguments);
     if (bisect.trials.is_verbose)
         say_commands();
-    bisect.is_shown = bisect.trials.is_verbose || isatty(STDERR_FILENO);
+    bisect.is_shown = bisect.trials.is_verbose || (isatty(STDERR_FILENO) && !bisect.is_quiet);
     trials_begin(&bisect.trials);
     bisect.filter = memory_print("%s/filter", bisect.trials.folder);
     bisect.native = trial_natively(&bisect.trials);

@@ -3,19 +3,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "front/base/say.h"
 #include "front/recording/recording.h"
+#include "front/tool/options.h"
 #include "support/memory.h"
-
-static const struct option option_table[] = {
-    {"left", no_argument, NULL, 'l'},
-    {NULL, 0, NULL, 0},
-};
 
 static void show(const char *name)
 {
@@ -87,15 +82,19 @@ static int show_left(const char *name)
 
 int list_main(int count, char **arguments)
 {
+    struct option *table = verb_getopt_table(VERB_LS);
+    char *letters = verb_getopt_letters(VERB_LS);
     bool is_left = false, ok = true;
     int code;
 
     opterr = 0;
-    while ((code = getopt_long(count, arguments, "", option_table, NULL)) >= 0) {
-        if (code != 'l')
+    while ((code = getopt_long(count, arguments, letters, table, NULL)) >= 0) {
+        if (code == '?')
             say_wrong_option("ls", arguments[optind - 1]);
-        is_left = true;
+        is_left = is_left || code == OPTION_LEFT;
     }
+    free(table);
+    free(letters);
     if (is_left && count - optind > 1)
         say_and_exit(STATUS_USAGE, "ls: --left is of one recording");
     if (is_left)

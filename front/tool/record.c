@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,49 +20,13 @@
 #include "front/recording/new_recording.h"
 #include "front/supervisor/supervisor.h"
 #include "front/tool/inside.h"
+#include "front/tool/options.h"
 #include "front/tool/unmatched.h"
 #include "front/tool/unrecorded.h"
 #include "support/memory.h"
 
 #define STATUS_NOT_FOUND 127
 #define STATUS_SIGNALED  128
-
-enum option_code {
-    OPTION_INSTRUMENT = 1, /* handed on, as it is */
-    OPTION_HOW,
-    OPTION_SERVICE,
-    OPTION_LEAVE,
-    OPTION_OUTPUT,
-    OPTION_CHILDREN,
-    OPTION_IN_PLACE,
-    OPTION_VERBOSE,
-    OPTION_QUIET,
-};
-
-static const struct option option_table[] = {
-    {"include", required_argument, NULL, OPTION_INSTRUMENT},
-    {"exclude", required_argument, NULL, OPTION_INSTRUMENT},
-    {"filter", required_argument, NULL, OPTION_INSTRUMENT},
-    {"instrument-imports", no_argument, NULL, OPTION_INSTRUMENT},
-    {"how", required_argument, NULL, OPTION_HOW},
-    {"leave", required_argument, NULL, OPTION_LEAVE},
-    {"mode", required_argument, NULL, OPTION_SERVICE},
-    {"timing", required_argument, NULL, OPTION_SERVICE},
-    {"node-limit", required_argument, NULL, OPTION_SERVICE},
-    {"slices", required_argument, NULL, OPTION_SERVICE},
-    {"samples", required_argument, NULL, OPTION_SERVICE},
-    {"max-trace-size", required_argument, NULL, OPTION_SERVICE},
-    {"ring-size", required_argument, NULL, OPTION_SERVICE},
-    {"max-events-size", required_argument, NULL, OPTION_SERVICE},
-    {"keep-newest", no_argument, NULL, OPTION_SERVICE},
-    {"paused", no_argument, NULL, OPTION_SERVICE},
-    {"output", required_argument, NULL, OPTION_OUTPUT},
-    {"children", required_argument, NULL, OPTION_CHILDREN},
-    {"in-place", required_argument, NULL, OPTION_IN_PLACE},
-    {"verbose", no_argument, NULL, OPTION_VERBOSE},
-    {"quiet", no_argument, NULL, OPTION_QUIET},
-    {NULL, 0, NULL, 0},
-};
 
 struct options {
     struct words instrument, service, leave;
@@ -73,11 +36,6 @@ struct options {
 };
 
 /* --- the command line --- */
-
-const struct option *record_options(void)
-{
-    return option_table;
-}
 
 static bool read_yes(const char *name, const char *value)
 {
@@ -133,7 +91,6 @@ static void take_option(struct options *options, int code, const char *name)
     case 'g': /* who calls whom is always recorded */
         break;
     case 'o':
-    case OPTION_OUTPUT:
         options->output = optarg;
         break;
     case OPTION_CHILDREN:
@@ -143,11 +100,9 @@ static void take_option(struct options *options, int code, const char *name)
         options->in_place = read_yes("in-place", optarg);
         break;
     case 'v':
-    case OPTION_VERBOSE:
         options->is_verbose = true;
         break;
     case 'q':
-    case OPTION_QUIET:
         options->is_quiet = true;
         break;
     }
@@ -177,17 +132,21 @@ static _Noreturn void refuse_option(const char *word)
 
 static void read_options(struct options *options, int count, char **arguments)
 {
+    struct option *table = verb_getopt_table(VERB_RECORD);
+    char *letters = verb_getopt_letters(VERB_RECORD);
     int code, which;
 
     *options = (struct options){.output = RECORDING_DEFAULT, .children = true, .in_place = true};
     opterr = 0;
-    while ((code = getopt_long(count, arguments, "+o:qvgF:p:ae:", option_table, &which)) >= 0) {
+    while ((code = getopt_long(count, arguments, letters, table, &which)) >= 0) {
         if (code == '?')
             refuse_option(arguments[optind - 1]);
         if (strchr(OF_OTHERS, code))
             refuse_option((char[]){'-', (char)code, 0});
-        take_option(options, code, code < ' ' ? option_table[which].name : "samples");
+        take_option(options, code, code < ' ' ? table[which].name : "samples");
     }
+    free(table);
+    free(letters);
     options->program = arguments + optind;
     if (!*options->program)
         say_and_exit(STATUS_USAGE,
