@@ -58,3 +58,17 @@ awk -F '\t' '$5 ~ /^(serves|jumps|thrown|again)$/ { n += $6 == "timed" } END { e
     fail "not all four are listed as timed: $(grep timed list)"
 instrument --time=nobody native/timed_calls -o unmatched 2>said
 contains said 'warning: --time=nobody matches nothing'
+
+echo '-- umbra record'
+export XDG_CACHE_HOME=$work/cache
+umbra record --time=serves --time=nobody -o data -- native/timed_calls >/dev/null 2>said
+contains said '--time=nobody matches nothing in what was recorded'
+umbra report --text data >text
+awk '$NF == "serves" && $1 == 2000 && NF == 8 { found = 1 } END { exit !found }' text ||
+    fail "no times of serves: $(grep serves text)"
+for other in --timing=exact --timing=adaptive --mode=calltrace --samples=0; do
+    status=0
+    umbra record --time=serves $other -o refused -- native/timed_calls 2>said || status=$?
+    equal "status with $other" $status 2
+    contains said "--time is for recordings with --timing=samples or none: leave $other out"
+done

@@ -25,6 +25,8 @@ const struct verb_option verb_options[] = {
     {"exclude", 0, "PATTERN", NULL, RUNS, OPTION_INSTRUMENT, false,
      "leave functions that match alone"},
     {"filter", 0, "FILE", NULL, RUNS, OPTION_INSTRUMENT, false, "read patterns from a file"},
+    {"time", 0, "PATTERN", NULL, RUNS, OPTION_INSTRUMENT, false,
+     "time each call of functions that match: p50 to p99.9"},
     {"leave", 0, "PATTERN", NULL, RUNS, OPTION_LEAVE, false,
      "leave files that match; with ! in front: do not"},
     {"instrument-imports", 0, NULL, NULL, RUNS, OPTION_INSTRUMENT, false,

@@ -130,6 +130,30 @@ static _Noreturn void refuse_option(const char *word)
     say_wrong_option("record", word);
 }
 
+static bool has_word(const struct words *words, const char *begin)
+{
+    for (size_t i = 0; i < words->count; i++)
+        if (!strncmp(words->list[i], begin, strlen(begin)))
+            return true;
+    return false;
+}
+
+/* Where all calls are timed anyway, or some of them, there are no times of each. */
+static void refuse_times(const struct options *options)
+{
+    static const char *const clocked[] = {"--timing=exact", "--timing=adaptive", "--mode=calltrace",
+                                          "--samples=0", "--samples=no"};
+
+    if (!has_word(&options->instrument, "--time="))
+        return;
+    for (size_t i = 0; i < sizeof(clocked) / sizeof(*clocked); i++)
+        if (has_word(&options->service, clocked[i]))
+            say_and_exit(STATUS_USAGE,
+                         "record: --time is for recordings with --timing=samples or none: leave %s "
+                         "out",
+                         clocked[i]);
+}
+
 static void read_options(struct options *options, int count, char **arguments)
 {
     struct option *table = verb_getopt_table(VERB_RECORD);
@@ -147,6 +171,7 @@ static void read_options(struct options *options, int count, char **arguments)
     }
     free(table);
     free(letters);
+    refuse_times(options);
     options->program = arguments + optind;
     if (!*options->program)
         say_and_exit(STATUS_USAGE,
