@@ -12,11 +12,13 @@ PATH=$work/prefix/bin:$PATH
 build forks forks.c
 run native ./forks
 
-# Manual pages and completion are where man and bash look for them.
+# Manual pages and completion are where man and shells look for them.
 for tool in instrument call_trace_service grinder umbra; do
     [[ -s $work/prefix/share/man/man1/$tool.1 ]] || fail "no manual page of $tool"
     cmp "$work/prefix/share/bash-completion/completions/$tool" "$TESTS/../completions/umbra.bash"
+    cmp "$work/prefix/share/fish/vendor_completions.d/$tool.fish" "$TESTS/../completions/umbra.fish"
 done
+cmp "$work/prefix/share/zsh/site-functions/_umbra" "$TESTS/../completions/_umbra"
 
 # The agent's absolute path is written into the image.
 "$work/prefix/bin/instrument" native/forks -o instrumented/forks

@@ -32,7 +32,9 @@ for wanted in bin/{call_trace_service,grinder,instrument,umbra} \
     lib/x86_64-linux-gnu/umbra/{libhooks.so,hooks.dll,call_trace_service.exe} \
     lib/systemd/user/call_trace_service.{service,socket} \
     share/man/man1/{call_trace_service,grinder,instrument,umbra}.1.gz \
-    share/bash-completion/completions/{call_trace_service,grinder,instrument,umbra}; do
+    share/bash-completion/completions/{call_trace_service,grinder,instrument,umbra} \
+    share/fish/vendor_completions.d/{call_trace_service,grinder,instrument,umbra}.fish \
+    share/zsh/vendor-completions/_umbra; do
     grep -qx "./usr/$wanted" <<<"$files" || fail "not in the package: $wanted"
 done
 cmp root/usr/lib/systemd/user/call_trace_service.service "$top/samples/systemd/call_trace_service.service"
