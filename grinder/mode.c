@@ -104,6 +104,11 @@ static int run_profile(const struct options *options, const struct profile *prof
 static int run_summary(const struct options *options, const struct profile *profile,
                        const struct images *images)
 {
+    const struct summary summary = {
+        .profile = profile,
+        .images = images,
+        .top = options->top,
+    };
     struct output output;
     int result;
 
@@ -111,7 +116,7 @@ static int run_summary(const struct options *options, const struct profile *prof
         return EXIT_FAILURE;
     process_tree_write(output.stream, options->processes, options->shown);
     result = event_summary_write(output.stream, profile);
-    summary_write(output.stream, profile, images, options->top);
+    summary_write(output.stream, &summary);
     return output_commit(&output) < 0 || result < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

@@ -1,14 +1,30 @@
-/* --mode=summary: what each trace, process and thread came to, and the hottest functions. */
+/*
+ * --mode=summary: what each trace, process and thread came to, and the hottest functions. This is how
+ * programs read it, from a pipe or a file: whole numbers, in columns that stay. What people read
+ * on a terminal is in summary_screen.h.
+ */
 #ifndef UMBRA_GRINDER_SUMMARY_H
 #define UMBRA_GRINDER_SUMMARY_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "grinder/profile/images.h"
 #include "grinder/profile/profile.h"
+#include "grinder/views/hottest.h"
 
-/* Writes the summary of a merged, symbolized profile, with the top hottest functions. */
-void summary_write(FILE *stream, const struct profile *profile, const struct images *images,
-                   size_t top);
+struct summary {
+    const struct profile *profile; /* merged and symbolized */
+    const struct images *images;
+    size_t top; /* functions in a table */
+    bool has_order;
+    enum hot_order order; /* of the one table of functions, if has_order */
+};
+
+/* The tables of functions that there are to be of the part, in their order. Returns how many. */
+size_t summary_orders(const struct summary *summary, const struct part *part,
+                      enum hot_order orders[HOT_ORDERS]);
+
+void summary_write(FILE *stream, const struct summary *summary);
 
 #endif

@@ -43,7 +43,8 @@ static char *summary(struct trace_sample *sample)
 
     assert_non_null(stream);
     ground_begin(&ground, sample, true);
-    summary_write(stream, &ground.profile, &ground.images, 20);
+    summary_write(
+        stream, &(struct summary){.profile = &ground.profile, .images = &ground.images, .top = 20});
     fclose(stream);
     ground_free(&ground);
     return text;
