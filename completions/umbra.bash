@@ -30,6 +30,7 @@ _umbra_values()
         --timing) echo adaptive exact samples none ;;
         --how) echo prologue copy auto ;;
         --weight) echo ns calls ;;
+        --sort) echo self inclusive calls wait ;;
         --output-format)
             if [[ " ${COMP_WORDS[*]} " == *' --mode = diff '* ]]; then
                 echo table tsv folded flamegraph

@@ -65,7 +65,10 @@ static const char help[] =
     "                        calls) of a function, changed by more than PERCENT of the\n"
     "                        first recording\n"
     "  --top=N               summary, table of a diff, top without a terminal: show N\n"
-    "                        functions (20)\n"
+    "                        functions (20; summary on a terminal: 12)\n"
+    "  --sort=ORDER          summary: only the table of functions by self time, inclusive\n"
+    "                        time, calls or time waited: self, inclusive, calls, wait\n"
+    "  --no-pager            summary: on a terminal, write it there, however long it is\n"
     "  --interval=SECONDS    top: the time between refreshes (2)\n"
     "  --count=N             top: end after N refreshes\n"
     "  --once                top: print one table and end, as without a terminal\n"
@@ -111,6 +114,8 @@ enum {
     ONCE,
     FEED,
     TOP,
+    SORT,
+    NO_PAGER,
     DEBUG_DIR,
     NO_DEBUGINFOD,
     PATH_MAP,
@@ -143,6 +148,8 @@ static const struct poptOption table[] = {
     {"once", 0, POPT_ARG_NONE, NULL, ONCE, NULL, NULL},
     {"feed", 0, POPT_ARG_STRING, NULL, FEED, NULL, NULL},
     {"top", 0, POPT_ARG_STRING, NULL, TOP, NULL, NULL},
+    {"sort", 0, POPT_ARG_STRING, NULL, SORT, NULL, NULL},
+    {"no-pager", 0, POPT_ARG_NONE, NULL, NO_PAGER, NULL, NULL},
     {"debug-dir", 0, POPT_ARG_STRING, NULL, DEBUG_DIR, NULL, NULL},
     {"no-debuginfod", 0, POPT_ARG_NONE, NULL, NO_DEBUGINFOD, NULL, NULL},
     {"path-map", 0, POPT_ARG_STRING, NULL, PATH_MAP, NULL, NULL},
@@ -287,6 +294,15 @@ static bool apply_selection(struct options *options, int option, const char *arg
         return true;
     case TOP:
         options->top = number("--top", argument);
+        options->has_top = true;
+        return true;
+    case SORT:
+        options->has_sort = true;
+        if (!hot_order_named(argument, &options->sort))
+            wrong_usage("--sort: expected self, inclusive, calls or wait, found %s", argument);
+        return true;
+    case NO_PAGER:
+        options->no_pager = true;
         return true;
     }
     return false;
@@ -410,6 +426,12 @@ static void check(const struct options *options)
         wrong_usage("--split needs a file name, found --output-file=-");
     if (*options->source_roots && strcmp(options->mode->name, "report") != 0)
         wrong_usage("--source-root is for --mode=report");
+    if (options->has_sort && strcmp(options->mode->name, "summary") != 0)
+        wrong_usage("--sort is for the summary: %s",
+                    is_by_umbra() ? "umbra report --text" : "--mode=summary");
+    if (options->no_pager && strcmp(options->mode->name, "summary") != 0)
+        wrong_usage("--no-pager is for the summary: %s",
+                    is_by_umbra() ? "umbra report --text" : "--mode=summary");
     if (options->has_threshold && options->mode->sides == 1)
         wrong_usage("--threshold is for --mode=diff");
 }

@@ -12,8 +12,11 @@
 #include "grinder/formats/peak_format.h"
 #include "grinder/report/report_write.h"
 #include "grinder/views/diff.h"
+#include "grinder/views/fit.h"
 #include "grinder/views/process_tree.h"
 #include "grinder/views/summary.h"
+#include "grinder/views/summary_screen.h"
+#include "grinder/views/terminal.h"
 #include "grinder/views/top.h"
 #include "support/memory.h"
 
@@ -101,23 +104,89 @@ static int run_profile(const struct options *options, const struct profile *prof
     return result < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-static int run_summary(const struct options *options, const struct profile *profile,
-                       const struct images *images)
+static bool is_to_terminal(const struct options *options)
 {
-    const struct summary summary = {
-        .profile = profile,
-        .images = images,
-        .top = options->top,
-    };
+    return (!options->output || !strcmp(options->output, "-")) && isatty(STDOUT_FILENO);
+}
+
+/* 0 if the recording has what its functions are to be sorted by; -1 after a message. */
+static int check_sort(const struct options *options, const struct profile *profile)
+{
+    if (!options->has_sort || options->sort == HOT_CALLS)
+        return 0;
+    if (!profile_has_times(profile))
+        message("%s has no times to sort by: it was recorded with --timing=none; see --sort=calls",
+                profile->untimed);
+    else if (options->sort == HOT_WAIT && !profile_is_sampled(profile))
+        message("%s has no waits to sort by: they are measured with --timing=samples; elsewhere "
+                "waiting is in the times of --sort=self",
+                profile->clocked ? profile->clocked : options->traces[0]);
+    else
+        return 0;
+    return -1;
+}
+
+static int write_summary(const struct options *options, const struct summary *summary)
+{
     struct output output;
     int result;
 
     if (output_open(&output, options->output ? options->output : "-") < 0)
-        return EXIT_FAILURE;
-    process_tree_write(output.stream, options->processes, options->shown);
-    result = event_summary_write(output.stream, profile);
-    summary_write(output.stream, &summary);
-    return output_commit(&output) < 0 || result < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+        return -1;
+    if (process_tree_write(output.stream, options->processes, options->shown, PROCESS_TREE_COLUMNS,
+                           options->shown ? "; * is shown below, another with --process=PID|NAME"
+                                          : ""))
+        putc('\n', output.stream);
+    result = event_summary_write(output.stream, summary->profile, false);
+    summary_write(output.stream, summary);
+    return output_commit(&output) < 0 ? -1 : result;
+}
+
+static int show_summary(const struct options *options, const struct summary *summary)
+{
+    const struct terminal terminal = terminal_look();
+    char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+    int result;
+
+    if (!stream) {
+        message("no memory for the summary");
+        return -1;
+    }
+    result = summary_screen_write(stream, summary, &terminal);
+    fclose(stream);
+    if (!terminal.is_utf8)
+        fit_to_ascii(text);
+    if (terminal_show(&terminal, text, !options->no_pager) < 0)
+        result = -1;
+    free(text);
+    return result;
+}
+
+static int run_summary(const struct options *options, const struct profile *profile,
+                       const struct images *images)
+{
+    struct summary summary = {
+        .profile = profile,
+        .images = images,
+        .top = options->top,
+        .has_order = options->has_sort,
+        .order = options->sort,
+        .processes = options->processes,
+        .shown = options->shown,
+    };
+    int result;
+
+    if (check_sort(options, profile) < 0)
+        return FAILED;
+    if (is_to_terminal(options)) {
+        summary.top = options->has_top ? options->top : SUMMARY_SCREEN_TOP;
+        result = show_summary(options, &summary);
+    } else {
+        result = write_summary(options, &summary);
+    }
+    return result < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int run_report(const struct options *options, const struct profile *profile,
@@ -151,11 +220,6 @@ static int run_report(const struct options *options, const struct profile *profi
 static bool diff_has_format(const char *name)
 {
     return diff_format_named(name, true) != NULL;
-}
-
-static bool is_to_terminal(const struct options *options)
-{
-    return (!options->output || !strcmp(options->output, "-")) && isatty(STDOUT_FILENO);
 }
 
 static bool diff_needs_stacks(const struct options *options)

@@ -8,6 +8,7 @@
 
 #include "grinder/formats/format.h"
 #include "grinder/profile/selection.h"
+#include "grinder/views/hottest.h"
 
 struct mode;
 struct process_list;
@@ -32,6 +33,10 @@ struct options {
     bool once;
     int feed;                      /* of top: a socket that brings traces; -1: none */
     size_t top;                    /* functions in the summary, changes in the table of a diff */
+    bool has_top;                  /* it was given */
+    enum hot_order sort;           /* of the summary's functions */
+    bool has_sort;                 /* likewise */
+    bool no_pager;
     char **debug_dirs, **patterns; /* end with null */
     char **path_maps;              /* of recorded_path_map; ends with null */
     char **jit_maps;               /* end with null */

@@ -76,10 +76,16 @@ script -qec "$(printf '%q ' "$BUILD/grinder/grinder" --mode=top --count=1 "${pro
     </dev/null >/dev/null
 sed -E 's/\r$//; s/\x1b\[(\?1049[hl]|\?25[hl]|[HJK]|2J)//g; /^Script /d' typescript >text
 check plain text
-script -qec "$(printf '%q ' "$BUILD/grinder/grinder" --mode=summary "traces$bad/profile")" typescript \
-    </dev/null >/dev/null
-sed -E 's/\r$//; s/\r\x1b\[K//g; /^Script /d' typescript >text
+# On a terminal with colour, which is the only thing that is not plain there; and elsewhere than in UTF-8.
+TERM=xterm script -qec "$(printf '%q ' "$BUILD/grinder/grinder" --mode=summary --no-pager --top=1000 \
+    "traces$bad/profile")" typescript </dev/null >/dev/null
+contains typescript $'\x1b\\[1m'
+sed -E 's/\r$//; s/\r\x1b\[K//g; s/\x1b\[(0|1|31)m//g; /^Script /d' typescript >text
 check plain text
+TERM=xterm NO_COLOR=1 LC_ALL=C script -qec "$(printf '%q ' "$BUILD/grinder/grinder" --mode=summary --no-pager \
+    --quiet "traces$bad/profile")" typescript </dev/null >/dev/null
+sed -E 's/\r$//; /^Script /d' typescript >text
+! LC_ALL=C grep -q '[^ -~]' text || fail "not of ASCII: $(cat -v text)"
 for arguments in "--mode=summary nosuch$bad" "--mode=$bad x" "--$bad" "--mode=profile --weight=$bad x" \
     "--mode=summary --path-map=$bad x" "--mode=report --source-root=nosuch$bad ${profile[0]}" \
     "--mode=profile --output-file=nosuch/$bad ${profile[0]}" "--mode=profile --output-format=$bad x"; do

@@ -84,6 +84,11 @@ equal "modes" "$(completed grinder --mode = | paste -sd' ')" "diff profile repor
 equal "one option" "$(completed grinder --thres)" "--threshold="
 equal "formats" "$(completed grinder --mode = diff --output-format = f | paste -sd' ')" \
     "flamegraph folded"
+for order in $(completed grinder --sort =); do
+    grinder --mode=summary --sort="$order" nosuch 2>problems || true
+    contains problems '^grinder: nosuch: '
+done
+equal "orders" "$(completed grinder --sort = | paste -sd' ')" "calls inclusive self wait"
 # Every value it offers is one that the grinder takes: it gets as far as the trace.
 equal "formats of umbra report" "$(completed umbra report --output-format =)" \
     "$(completed grinder --mode = profile --output-format =)"

@@ -57,6 +57,21 @@ static void write_threads(FILE *stream, const struct process *process,
     putc('\n', stream);
 }
 
+/* On 64 columns, where names have no more than Linux keeps of them. */
+static void write_threads_narrowly(FILE *stream, const struct process *process,
+                                   const struct time_line_facts *facts, bool is_whole)
+{
+    fprintf(stream, "\n  %6s %12s %14s  %-7s  %s\n", "thread", "entered", "ns in calls", "balance",
+            "name");
+    for (size_t i = 0; i < process->thread_count; i++) {
+        fprintf(stream, "  %6" PRIu32 " %12" PRIu64 " %14" PRIu64 "  %-7s  ",
+                process->threads[i].record.ordinal, facts[i].entries, facts[i].ns,
+                balance(process, i, &facts[i], is_whole));
+        utf8_write_plain(stream, process->threads[i].record.name);
+        putc('\n', stream);
+    }
+}
+
 static void write_count(FILE *stream, const char *title, uint64_t count, const char *what)
 {
     if (count)
@@ -103,7 +118,7 @@ static int check_threads(const struct profile *profile, const struct process *pr
     return result;
 }
 
-static int write_process(FILE *stream, const struct profile *profile, size_t number)
+static int write_process(FILE *stream, const struct profile *profile, size_t number, bool is_narrow)
 {
     static const struct time_line_visitor nothing;
     const struct time_line_range always = {0, UINT64_MAX, 0};
@@ -118,19 +133,22 @@ static int write_process(FILE *stream, const struct profile *profile, size_t num
         message("%s", error.text);
     is_whole = !result && !(totals.dropped | totals.torn | totals.gone | totals.cut);
     write_totals(stream, process, &totals);
-    write_threads(stream, process, facts, is_whole);
+    if (is_narrow)
+        write_threads_narrowly(stream, process, facts, is_whole);
+    else
+        write_threads(stream, process, facts, is_whole);
     if (check_threads(profile, process, facts, is_whole) < 0)
         result = -1;
     free(facts);
     return result;
 }
 
-int event_summary_write(FILE *stream, const struct profile *profile)
+int event_summary_write(FILE *stream, const struct profile *profile, bool is_narrow)
 {
     int result = 0;
 
     for (size_t i = 0; i < profile->process_count; i++)
-        if (profile->processes[i].nodes && write_process(stream, profile, i) < 0)
+        if (profile->processes[i].nodes && write_process(stream, profile, i, is_narrow) < 0)
             result = -1;
     return result;
 }

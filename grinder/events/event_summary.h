@@ -2,16 +2,17 @@
 #ifndef UMBRA_GRINDER_EVENT_SUMMARY_H
 #define UMBRA_GRINDER_EVENT_SUMMARY_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "grinder/profile/profile.h"
 
 /*
- * Writes nothing for processes without events. Returns 0, or -1 after a message if some could not
- * be read or do not balance:
+ * Writes nothing for processes without events. A narrow table of threads has the columns alone that
+ * most look for. Returns 0, or -1 after a message if some could not be read or do not balance:
  * - what is left:         entries = ended + closed + open, exits + unwound = ended + orphans
  * - and if nothing was lost, of a process that is gone: the tree's entries, exits and unwound
  */
-int event_summary_write(FILE *stream, const struct profile *profile);
+int event_summary_write(FILE *stream, const struct profile *profile, bool is_narrow);
 
 #endif

@@ -1,5 +1,6 @@
 #include "grinder/views/screen.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -60,16 +61,25 @@ void screen_end(void)
     give_back();
 }
 
+/* What the terminal does not say the environment may. */
+static int size_of(unsigned short said, const char *variable, int otherwise)
+{
+    const char *text = getenv(variable);
+    const long value = text ? strtol(text, NULL, 10) : 0;
+
+    if (said)
+        return said;
+    return value > 0 && value <= USHRT_MAX ? (int)value : otherwise;
+}
+
 void screen_size(int *rows, int *columns)
 {
     struct winsize size = {0};
 
-    *rows = 24;
-    *columns = 80;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || !size.ws_row || !size.ws_col)
-        return;
-    *rows = size.ws_row;
-    *columns = size.ws_col;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
+        size = (struct winsize){0};
+    *rows = size_of(size.ws_row, "LINES", 24);
+    *columns = size_of(size.ws_col, "COLUMNS", 80);
 }
 
 void screen_home(void)

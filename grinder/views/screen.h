@@ -8,6 +8,7 @@
 void screen_begin(void);
 void screen_end(void);
 
+/* $LINES and $COLUMNS, or 24 and 80, where the terminal does not say. */
 void screen_size(int *rows, int *columns);
 
 /* To the upper left; what was there stays until it is written over. */

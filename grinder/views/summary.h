@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "grinder/profile/images.h"
+#include "grinder/profile/process_list.h"
 #include "grinder/profile/profile.h"
 #include "grinder/views/hottest.h"
 
@@ -19,6 +20,8 @@ struct summary {
     size_t top; /* functions in a table */
     bool has_order;
     enum hot_order order; /* of the one table of functions, if has_order */
+    struct process_list *processes; /* all that there were; may be null */
+    uint32_t shown;                 /* pid of the one whose profile it is; 0: of all of them */
 };
 
 /* The tables of functions that there are to be of the part, in their order. Returns how many. */
