@@ -50,6 +50,9 @@
  * Where the thread was sampled, self ns is what timing and samples say together (self_time.h): a
  * first walk finds what each function was timed at, a second one reports.
  *
+ * Times of calls add up to no more than the thread's life: else all of them are cut by the same
+ * share.
+ *
  * Rounding happens once, in self ns; all else is addition of integers. That is why the self times
  * of any grouping of contexts (function, thread, process) add up to exactly the same total, and
  * profile and summary agree to the nanosecond.
@@ -70,10 +73,12 @@
  *      self time of the representative = sum of the contexts folded into it, own callees taken out
  *                                        - sum of its children's raw time and outer costs
  *
- * It is settled when the whole thread was walked. Whether a context below a representative is
- * outermost is known up to the representative only, and what measuring cost below it is not taken
- * out of the contexts folded into it, so inclusive times of folded contexts are upper bounds; their
- * total_calls hold no more than their own calls.
+ * It is settled when the whole thread was walked. What some lack is taken from all others in equal
+ * parts. What folded contexts jumped to is below the representative, too; a walk before all others
+ * finds how much. Whether a context below a representative is outermost is known up to the
+ * representative only, and what measuring cost below it is not taken out of the contexts folded
+ * into it, so inclusive times of folded contexts are upper bounds; their total_calls hold no more
+ * than their own calls.
  */
 #include "grinder/profile/cost.h"
 
@@ -108,7 +113,11 @@ struct walk {
     size_t level_count, level_room;
     uint64_t live;                 /* upper bound for a node */
     struct self_times *self_times; /* null: nothing was sampled */
-    bool gathers;                  /* for self_times; nothing is reported yet */
+    bool finds_tails;              /* the walk before all others, where contexts are folded */
+    bool adds_up;                  /* the one before the last: adds up `sum` alone */
+    uint64_t sum;                  /* self times, in ns */
+    double scale; /* what is left of each, so that they do not exceed the thread's life */
+    bool gathers; /* for self_times; nothing is reported yet */
 };
 
 /*
@@ -181,11 +190,13 @@ static uint64_t self_ns(const struct walk *walk, uint32_t function, double net, 
 {
     struct timed_self timed = {ns_of_ticks(walk, net), events};
 
+    if (walk->finds_tails)
+        return 0;
     if (walk->gathers)
         self_times_note(walk->self_times, function, timed);
     else if (walk->self_times)
-        return whole(self_times_estimate(walk->self_times, function, timed));
-    return whole(timed.ns);
+        timed.ns = self_times_estimate(walk->self_times, function, timed);
+    return whole(timed.ns * walk->scale);
 }
 
 /* self: raw ticks, of which so much is left. */
@@ -236,6 +247,21 @@ static void note_children_of_fold(struct walk *walk, const struct context *conte
         fold->children_ticks = done->ticks + done->outer + done->lack;
     fold->measuring_ticks += done->outer + done->lack;
     fold->events += (double)done->own_calls;
+    if (walk->finds_tails)
+        fold->tail_ticks = done->tail_ticks;
+}
+
+/* What a folded context's function jumped to is below the representative, for all callers together.
+   Of the context's caller it is that part which the context has of all calls. */
+static double tail_of_folded(const struct walk *walk, const struct context *context)
+{
+    struct fold *fold = &walk->tree->folds[context->fold];
+
+    if (!context->fold || context->site & TRACE_SITE_TAIL)
+        return 0;
+    if (walk->finds_tails)
+        fold->calls += context->calls;
+    return fold->calls ? fold->tail_ticks * (double)context->calls / (double)fold->calls : 0;
 }
 
 /* Those of a context of a thread that samples itself. */
@@ -264,7 +290,7 @@ static void ascend(struct walk *walk)
     double raw = raw_ticks(walk, context, &done), self = raw - done.ticks;
     double net = self - done.outer - done.lack - inner_cost(walk, context);
     double events = (double)(context->calls + done.own_calls);
-    uint64_t own_ns = context->fold ? whole(ns_of_ticks(walk, net))
+    uint64_t own_ns = context->fold ? whole(ns_of_ticks(walk, net) * walk->scale)
                                     : self_ns(walk, context->function, net, events);
     struct cost cost = {
         .calls = context->calls,
@@ -285,13 +311,14 @@ static void ascend(struct walk *walk)
         note_children_of_fold(walk, context, &done);
         return;
     }
+    done.tail_ticks += tail_of_folded(walk, context);
     if (context->site & TRACE_SITE_TAIL) {
         above->tail_ticks += raw + done.tail_ticks;
     } else {
         above->ticks += raw + done.tail_ticks;
         above->outer += outer_cost(walk, context);
     }
-    if (net < 0)
+    if (net < 0 && !context->fold)
         above->lack -= net;
     above->ns += cost.total_ns;
     above->calls += cost.total_calls;
@@ -303,7 +330,8 @@ static void ascend(struct walk *walk)
         walk->tree->folds[context->fold].measuring_ticks += self - net;
         walk->tree->folds[context->fold].events += events;
     }
-    if (done.visited && !walk->gathers)
+    walk->sum += cost.self_ns;
+    if (done.visited && !walk->gathers && !walk->adds_up)
         walk->visitor->leave(walk->visitor->user, walk->tree, context, &cost);
 }
 
@@ -322,20 +350,43 @@ static void walk_below(struct walk *walk, uint32_t top)
     }
 }
 
-static void settle_fold(struct walk *walk, const struct fold *fold)
+static double net_of_fold(const struct fold *fold)
+{
+    return fold->folded_ticks - fold->children_ticks;
+}
+
+/* What is to be left of the folds that have time, so that those that lack some do not add to the
+ * sum. */
+static double share_of_folds(const struct tree *tree, const struct tree_thread *thread)
+{
+    double had = 0, lacked = 0;
+
+    for (uint32_t fold = thread->first_fold; fold; fold = tree->folds[fold].next) {
+        double net = net_of_fold(&tree->folds[fold]);
+        *(net > 0 ? &had : &lacked) += net;
+    }
+    return had + lacked > 0 ? (had + lacked) / had : 0;
+}
+
+static void settle_fold(struct walk *walk, const struct fold *fold, double share)
 {
     const struct context *context = &walk->tree->contexts[fold->slot];
-    double net = fold->folded_ticks - fold->children_ticks;
+    double net = net_of_fold(fold) * share;
     struct cost cost = {.self_ns = self_ns(walk, context->function, net, fold->events)};
 
-    if (walk->gathers || !is_chosen(walk, context))
+    walk->sum += cost.self_ns;
+    if (walk->gathers || walk->adds_up || !is_chosen(walk, context))
         return;
     cost.measuring_ns = measuring_ns(walk, net + fold->measuring_ticks, cost.self_ns);
     walk->visitor->leave(walk->visitor->user, walk->tree, context, &cost);
 }
 
-static void fold_begin(struct fold *fold)
+static void fold_begin(const struct walk *walk, struct fold *fold)
 {
+    if (walk->finds_tails) {
+        fold->tail_ticks = 0;
+        fold->calls = 0;
+    }
     fold->folded_ticks = fold->children_ticks = fold->measuring_ticks = fold->events = 0;
 }
 
@@ -343,24 +394,56 @@ static void fold_begin(struct fold *fold)
 static void walk_thread(struct walk *walk, const struct tree_thread *thread)
 {
     struct tree *tree = walk->tree;
+    double share;
 
     walk->contexts = 0;
     for (uint32_t fold = thread->first_fold; fold; fold = tree->folds[fold].next)
-        fold_begin(&tree->folds[fold]);
+        fold_begin(walk, &tree->folds[fold]);
     if (thread->root)
         walk_below(walk, thread->root);
     for (uint32_t fold = thread->first_fold; fold; fold = tree->folds[fold].next)
         walk_below(walk, tree->folds[fold].slot);
+    share = share_of_folds(tree, thread);
     for (uint32_t fold = thread->first_fold; fold; fold = tree->folds[fold].next)
-        settle_fold(walk, &tree->folds[fold]);
+        settle_fold(walk, &tree->folds[fold], share);
+}
+
+/*
+ * Times of calls are of the wall clock. Those of coroutines go on while others run, and what was
+ * estimated may be too much: so a thread's may add up to more than its life. Then all are cut by
+ * the same share.
+ */
+static void bound_sum(struct walk *walk, const struct tree_thread *thread)
+{
+    const struct trace_header *header = &walk->tree->header;
+    const uint64_t end = thread->record.end_ticks ? thread->record.end_ticks
+                         : header->end_ticks      ? header->end_ticks
+                                                  : header->end_seen_ticks;
+    double life;
+
+    if (header->timing == TRACE_TIMING_SAMPLES || header->timing == TRACE_TIMING_NONE ||
+        end <= thread->record.start_ticks || !thread->record.start_ticks)
+        return;
+    life = ns_of_ticks(walk, (double)(end - thread->record.start_ticks));
+    walk->adds_up = true;
+    walk->sum = 0;
+    walk_thread(walk, thread);
+    walk->adds_up = false;
+    if ((double)walk->sum > life)
+        walk->scale = life / (double)walk->sum;
 }
 
 uint64_t cost_walk(struct tree *tree, struct tree_thread *thread, size_t function_count,
                    const struct cost_visitor *visitor)
 {
-    struct walk walk = {.tree = tree, .visitor = visitor, .live = cost_live(thread)};
+    struct walk walk = {.tree = tree, .visitor = visitor, .live = cost_live(thread), .scale = 1};
 
     walk.depth_of = memory_zeroed(function_count, sizeof(*walk.depth_of));
+    if (thread->first_fold && tree->header.timing != TRACE_TIMING_SAMPLES) {
+        walk.finds_tails = walk.gathers = true;
+        walk_thread(&walk, thread);
+        walk.finds_tails = walk.gathers = false;
+    }
     /* Half of what timing a call costs may lie on either side of a clock reading. */
     walk.self_times = self_times_begin(&thread->samples, function_count,
                                        ns_of_ticks(&walk, cost_of(tree->header.probe_timed)) / 2);
@@ -369,6 +452,7 @@ uint64_t cost_walk(struct tree *tree, struct tree_thread *thread, size_t functio
         walk_thread(&walk, thread);
         walk.gathers = false;
     }
+    bound_sum(&walk, thread);
     walk_thread(&walk, thread);
     self_times_free(walk.self_times);
     free(walk.depth_of);

@@ -239,6 +239,48 @@ static void folded_contexts_share_what_they_call(void **state)
     ground_free(&ground);
 }
 
+/* As above, but print jumps to fib instead of calling it: fib's time is that of print's callers, by how often
+   each of them calls print. So print has all of its own. */
+static void what_folded_contexts_jump_to_is_their_callers(void **state)
+{
+    uint32_t main_node = begin(1000);
+    uint32_t parse = trace_sample_add_node(&sample, 1, main_node, 10, PARSE, 1, 500);
+    uint32_t body = trace_sample_add_fold(&sample, 1, PRINT);
+    uint32_t first = trace_sample_add_node(&sample, 1, main_node, 20, PRINT, 2, 100);
+    uint32_t second = trace_sample_add_node(&sample, 1, parse, 30, PRINT, 3, 200);
+
+    (void)state;
+    trace_sample_node(&sample, first)->context = body;
+    trace_sample_node(&sample, second)->context = body;
+    trace_sample_add_node(&sample, 1, body, 40 | TRACE_SITE_TAIL, FIB, 5, 250);
+    ground_begin(&ground, &sample, false);
+    assert_int_equal(ground_function(&ground, 0, PRINT).self_ns, 300);
+    assert_int_equal(ground_function(&ground, 0, FIB).self_ns, 250);
+    assert_int_equal(ground_function(&ground, 0, PARSE).self_ns, 500 - 200 - 150);
+    assert_int_equal(ground_function(&ground, 0, MAIN).self_ns, 1000 - 500 - 100 - 100);
+    assert_int_equal(ground.profile.parts[0].ns, 1000);
+    ground_free(&ground);
+}
+
+/* print's callees have 40 more than it has itself: fib, folded too, has that less. */
+static void what_a_fold_lacks_is_taken_from_the_others(void **state)
+{
+    uint32_t main_node = begin(1000);
+    uint32_t print = trace_sample_add_fold(&sample, 1, PRINT);
+    uint32_t fib = trace_sample_add_fold(&sample, 1, FIB);
+    uint32_t first = trace_sample_add_node(&sample, 1, main_node, 20, PRINT, 2, 500);
+    uint32_t second = trace_sample_add_node(&sample, 1, print, 30, FIB, 3, 540);
+
+    (void)state;
+    trace_sample_node(&sample, first)->context = print;
+    trace_sample_node(&sample, second)->context = fib;
+    ground_begin(&ground, &sample, false);
+    assert_int_equal(ground_function(&ground, 0, PRINT).self_ns, 0);
+    assert_int_equal(ground_function(&ground, 0, FIB).self_ns, 500);
+    assert_int_equal(ground.profile.parts[0].ns, 1000);
+    ground_free(&ground);
+}
+
 /* The same with probes, 3 inside and 5 outside: what is taken out of folded contexts is measuring,
    too. Raw, print has 300 less its callee's 250; its own calls are 5, its callee's 1. */
 static void folded_contexts_were_measured_too(void **state)
@@ -514,6 +556,8 @@ int main(void)
         cmocka_unit_test(a_tail_call_adds_to_the_caller_but_not_to_its_self_time),
         cmocka_unit_test(recursion_counts_inclusive_time_once),
         cmocka_unit_test(folded_contexts_share_what_they_call),
+        cmocka_unit_test(what_folded_contexts_jump_to_is_their_callers),
+        cmocka_unit_test(what_a_fold_lacks_is_taken_from_the_others),
         cmocka_unit_test(folded_contexts_were_measured_too),
         cmocka_unit_test(folded_recursion_adds_up),
         cmocka_unit_test(fib_past_the_limit_keeps_its_calls_and_time),

@@ -137,6 +137,8 @@ static void bound_totals(struct cost_table *table, const struct part *part)
 {
     for (size_t i = 0; i < table->keys.count; i++) {
         struct costs *costs = &table->costs[i];
+        if (costs->total_ns < costs->self_ns)
+            costs->total_ns = costs->self_ns;
         if (costs->total_ns > part->ns)
             costs->total_ns = part->ns;
     }

@@ -109,12 +109,13 @@ static void merged_threads_share_stacks(void **state)
 /* main -> parse was new past the limit, and what parse called is below its representative. */
 static void folded_contexts_are_pairs(void **state)
 {
-    uint32_t node, of_main, of_parse;
+    uint32_t node, main_node, of_main, of_parse;
 
     (void)state;
     trace_sample_begin(&sample, 7, "./program");
-    add_main(1, 1000);
+    main_node = add_main(1, 1000);
     of_main = trace_sample_add_fold(&sample, 1, MAIN);
+    trace_sample_node(&sample, main_node)->context = of_main;
     of_parse = trace_sample_add_fold(&sample, 1, PARSE);
     node = trace_sample_add_node(&sample, 1, of_main, 10, PARSE, 2, 600);
     trace_sample_node(&sample, node)->context = of_parse;

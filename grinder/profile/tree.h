@@ -52,6 +52,8 @@ struct fold {
     double children_ticks;  /* of the contexts below it */
     double measuring_ticks; /* what was taken out of the first, and is part of the second */
     double events;          /* calls of the first, and calls to the second and from the first */
+    double tail_ticks; /* of what its functions jumped to: their callers' */
+    uint64_t calls;    /* of the contexts folded into it that were not jumped to themselves */
 };
 
 /* A thread's samples: samples.h fills it in. */
