@@ -1,7 +1,7 @@
 #!/bin/bash
 # What people type by habit, from perf and others, is understood, or they are told what to type instead;
 # messages name the command that was typed; and it is said where a file was written.
-# needs: gcc
+# needs: gcc jq
 . "$(dirname "$0")/lib.sh"
 
 export XDG_CACHE_HOME=$work/cache
@@ -173,6 +173,31 @@ default_is '^  timing    adaptive' --samples=0
 default_is '^  timing    exact' --mode=calltrace
 default_is '^  timing    adaptive' --timing=adaptive --how=prologue
 ! counted_in_copies default.data/traces/*.bin || fail 'calls were counted in copies'
+
+echo '-- a list for programs'
+mkdir listed
+equal 'no recordings' "$(umbra ls --json listed | jq -c .)" '[]'
+umbra record -q -o listed/fine.data -- ./hello >out
+umbra record -q -o 'listed/a "quoted".data' -- sh -c 'exit 3 # "\' 'é' || true
+umbra ls --json listed >list
+equal 'names' "$(jq -c 'map(.path)' list)" "$(jq -cn --arg at "$work/listed" '[$at + "/a \"quoted\".data", $at + "/fine.data"]')"
+equal 'command' "$(jq -c '.[0].command' list)" '["sh","-c","exit 3 # \"\\","é"]'
+equal 'status' "$(jq -c 'map([.state, .status])' list)" '[["ended",3],["ended",0]]'
+equal 'processes' "$(jq -c 'map(.processes)' list)" '[1,1]'
+(($(jq '.[1].images' list) >= 2)) || fail "images: $(<list)"
+(($(jq '.[1].size' list) > $(du -B1 listed/fine.data/traces/*.bin | cut -f1))) || fail "size: $(<list)"
+equal 'as in the table' "$(jq -r '.[1].began' list)" "$(umbra ls listed/fine.data | sed -nE 's/^listed\S* +(\S+) .*/\1/p')"
+jq -e '.[1].began | fromdate' list >out || fail 'began is no date of ISO 8601'
+answered 2 'ls: --left and --json' umbra ls --left --json
+# What a recording holds may be anybody's.
+printf 'arguments\t["x"], "path": [1\nstatus\t0, "a": 1\nbegan\t"\n' >>listed/fine.data/recording
+equal 'hostile values' "$(umbra ls --json listed/fine.data | jq -c '.[0] | [.command, .status, .began]')" '[null,null,"\""]'
+for text in '' '[' '["' '["x\"]' '["x"' '["x",]' '["\n"]' '[x]' '["x"]]'; do
+    printf 'arguments\t%s\n' "$text" >>listed/fine.data/recording
+    equal "arguments $text" "$(umbra ls --json listed/fine.data | jq -c '.[0].command')" null
+done
+printf 'arguments\t[]\n' >>listed/fine.data/recording
+umbra ls --json listed/fine.data | jq -e . >out
 
 ((EUID == 0)) || { echo 'skipped: another user, for want of rights'; exit 0; }
 echo "-- nothing is written into another's recording"

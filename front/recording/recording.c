@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,8 @@
 #include "support/memory.h"
 #include "support/utf8.h"
 
-#define LARGEST (64 << 20) /* bytes of `recording` and of `files` that are read */
+#define LARGEST    (64 << 20) /* bytes of `recording` and of `files` that are read */
+#define DISK_BLOCK 512        /* bytes, of st_blocks */
 
 char *recording_path(const struct recording *recording, const char *name)
 {
@@ -211,6 +213,55 @@ char *recording_value(const struct recording *recording, const char *name)
     return wanted.value;
 }
 
+/* What utf8_write_json has written; null if text does not begin with a string. */
+static const char *behind_string(const char *text)
+{
+    if (*text++ != '"')
+        return NULL;
+    for (; *text && *text != '"'; text++)
+        if (*text == '\\' && *++text != '"' && *text != '\\')
+            return NULL;
+    return *text ? text + 1 : NULL;
+}
+
+/* It may be anybody's, and is copied into what other programs read. */
+static bool is_array_of_strings(const char *text)
+{
+    if (*text++ != '[')
+        return false;
+    while ((text = behind_string(text)) && *text == ',')
+        text++;
+    return text && !strcmp(text, "]");
+}
+
+char *recording_arguments(const struct recording *recording)
+{
+    char *text = recording_value(recording, "arguments");
+
+    if (text && is_array_of_strings(text))
+        return text;
+    free(text);
+    return NULL;
+}
+
+void recording_note_arguments(const struct recording *recording, char *const *words)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *array = open_memstream(&text, &size);
+
+    if (!array)
+        return;
+    for (size_t i = 0; words[i]; i++) {
+        putc(i ? ',' : '[', array);
+        utf8_write_json(array, words[i]);
+    }
+    putc(']', array);
+    if (fclose(array) == 0)
+        recording_note(recording, "arguments", text);
+    free(text);
+}
+
 struct maps {
     const struct recording *recording;
     struct words *words;
@@ -357,6 +408,23 @@ char *recording_why_left(const struct recording *recording, const char *path)
 
     each_line(recording, "files", take_reason, &wanted);
     return wanted.reason;
+}
+
+uint64_t recording_size(const struct recording *recording)
+{
+    char *path = recording_own_path(recording, ".");
+    char *const paths[] = {path, NULL};
+    FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
+    FTSENT *entry;
+    uint64_t size = 0;
+
+    while (tree && (entry = fts_read(tree)))
+        if (entry->fts_info == FTS_F)
+            size += (uint64_t)entry->fts_statp->st_blocks * DISK_BLOCK;
+    if (tree)
+        fts_close(tree);
+    free(path);
+    return size;
 }
 
 /* The pid in NAME-PID-N.bin; null if it is no trace's name. */

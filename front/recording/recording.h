@@ -3,8 +3,8 @@
  *
  *      umbra.data/
  *          recording       first line "umbra recording 1", then lines NAME<tab>VALUE:
- *              command, began, instance, meeting (meeting_place.h), pid, status,
- *              why (no process was recorded)
+ *              command, arguments (the same as a JSON array), began, instance,
+ *              meeting (meeting_place.h), pid, status, why (no process was recorded)
  *          traces/         what call_trace_service wrote
  *          images/PATH     the instrumented file that took the place of PATH (recorded_image.h)
  *          files           a line for each program and library that was met:
@@ -20,6 +20,7 @@
 #define UMBRA_FRONT_RECORDING_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "front/base/words.h"
@@ -85,6 +86,13 @@ char *recording_why_left(const struct recording *recording, const char *path);
 
 /* Shows those that were left alone, and why no process was recorded. */
 void recording_show_left(const struct recording *recording, FILE *stream);
+
+/* The command and its arguments, as a JSON array of strings; to be freed. Null if nothing says them. */
+char *recording_arguments(const struct recording *recording);
+void recording_note_arguments(const struct recording *recording, char *const *words);
+
+/* What all its files take on the disk, in bytes, with images that it shares with the cache. */
+uint64_t recording_size(const struct recording *recording);
 
 /* The traces in it. With pid, those of other processes are removed first. */
 size_t recording_count_traces(const struct recording *recording);

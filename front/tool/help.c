@@ -36,7 +36,8 @@ static const struct page {
          "  umbra diff before.data after.data --threshold=5\n"},
     [VERB_LS] = {"[FOLDER]... [OPTION]...", "the recordings in a folder",
                  "Lists the recordings in folders (the current one if none is named).\n",
-                 "  umbra ls --left umbra.data\n"},
+                 "  umbra ls --left umbra.data\n"
+                 "  umbra ls --json | jq '.[] | select(.status != 0).path'\n"},
     [VERB_CACHE] = {"[OPTION]...", "where instrumented files are kept, and how many",
                     "Shows where instrumented files are kept, and how many there are.\n",
                     "  umbra cache --limit=10G\n"},

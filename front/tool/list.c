@@ -3,6 +3,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,26 +13,91 @@
 #include "front/recording/recording.h"
 #include "front/tool/options.h"
 #include "support/memory.h"
+#include "support/utf8.h"
 
-static void show(const char *name)
-{
+/* What is known of one. */
+struct row {
     struct recording recording;
-    char *command, *began, *status;
+    char *command, *arguments, *began, *status; /* null: nothing says it */
+    const char *state;
+    size_t processes, images;
+};
 
-    recording_open(&recording, name);
-    command = recording_value(&recording, "command");
-    began = recording_value(&recording, "began");
-    status = recording_value(&recording, "status");
-    printf("%-20s  %-20s  %9zu  %6zu  %-7s  %s\n", recording.name, began ? began : "",
-           recording_count_traces(&recording), recording_count_files(&recording, "instrumented"),
-           status                          ? status
-           : recording_goes_on(&recording) ? "running"
-                                           : "killed",
-           command ? command : "");
-    free(command);
-    free(began);
-    free(status);
-    recording_free(&recording);
+static void read_row(struct row *row, const char *name)
+{
+    struct recording *recording = &row->recording;
+
+    recording_open(recording, name);
+    row->command = recording_value(recording, "command");
+    row->arguments = recording_arguments(recording);
+    row->began = recording_value(recording, "began");
+    row->status = recording_value(recording, "status");
+    row->state = row->status ? "ended" : recording_goes_on(recording) ? "running" : "killed";
+    row->processes = recording_count_traces(recording);
+    row->images = recording_count_files(recording, "instrumented");
+}
+
+static void free_row(struct row *row)
+{
+    free(row->command);
+    free(row->arguments);
+    free(row->began);
+    free(row->status);
+    recording_free(&row->recording);
+}
+
+static void print_row(const struct row *row)
+{
+    printf("%-20s  %-20s  %9zu  %6zu  %-7s  %s\n", row->recording.name,
+           row->began ? row->began : "", row->processes, row->images,
+           row->status ? row->status : row->state, row->command ? row->command : "");
+}
+
+static void write_text(const char *key, const char *text)
+{
+    printf("\"%s\":", key);
+    if (text)
+        utf8_write_json(stdout, text);
+    else
+        fputs("null", stdout);
+}
+
+static bool is_number(const char *text)
+{
+    return text && *text && strlen(text) < 10 && !text[strspn(text, "0123456789")];
+}
+
+static void write_row(const struct row *row)
+{
+    putchar('{');
+    write_text("path", row->recording.folder);
+    putchar(',');
+    write_text("began", row->began);
+    printf(",\"processes\":%zu,\"images\":%zu,", row->processes, row->images);
+    write_text("state", row->state);
+    printf(",\"status\":%s", is_number(row->status) ? row->status : "null");
+    printf(",\"command\":%s", row->arguments ? row->arguments : "null");
+    printf(",\"size\":%" PRIu64 "}", recording_size(&row->recording));
+}
+
+struct output {
+    bool is_json;
+    size_t count; /* of those shown */
+};
+
+static void show(struct output *output, const char *name)
+{
+    struct row row;
+
+    read_row(&row, name);
+    if (output->is_json) {
+        fputs(output->count ? ",\n" : "", stdout);
+        write_row(&row);
+    } else {
+        print_row(&row);
+    }
+    output->count++;
+    free_row(&row);
 }
 
 static int by_name(const void *a, const void *b)
@@ -39,14 +106,14 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Those in that folder, or it itself. */
-static bool show_all(const char *folder)
+static bool show_all(struct output *output, const char *folder)
 {
     struct words names = {0};
     DIR *directory;
     struct dirent *entry;
 
     if (recording_is_in(AT_FDCWD, folder) || errno == EACCES) {
-        show(folder);
+        show(output, folder);
         return true;
     }
     directory = opendir(folder);
@@ -65,7 +132,7 @@ static bool show_all(const char *folder)
     if (names.count)
         qsort(names.list, names.count, sizeof(*names.list), by_name);
     for (size_t i = 0; i < names.count; i++)
-        show(names.list[i]);
+        show(output, names.list[i]);
     words_free(&names);
     return true;
 }
@@ -80,11 +147,31 @@ static int show_left(const char *name)
     return 0;
 }
 
+/* An array, or a table. */
+static int show_folders(bool is_json, char *const *folders)
+{
+    struct output output = {.is_json = is_json};
+    bool ok = true;
+
+    if (is_json)
+        puts("[");
+    else
+        printf("%-20s  %-20s  %9s  %6s  %-7s  %s\n", "recording", "began", "processes", "images",
+               "status", "command");
+    if (!*folders)
+        ok = show_all(&output, ".");
+    for (; *folders; folders++)
+        ok = show_all(&output, *folders) && ok;
+    if (is_json)
+        puts(output.count ? "\n]" : "]");
+    return ok ? 0 : STATUS_FAILED;
+}
+
 int list_main(int count, char **arguments)
 {
     struct option *table = verb_getopt_table(VERB_LS);
     char *letters = verb_getopt_letters(VERB_LS);
-    bool is_left = false, ok = true;
+    bool is_left = false, is_json = false;
     int code;
 
     opterr = 0;
@@ -92,18 +179,15 @@ int list_main(int count, char **arguments)
         if (code == '?')
             say_wrong_option("ls", arguments[optind - 1]);
         is_left = is_left || code == OPTION_LEFT;
+        is_json = is_json || code == OPTION_JSON;
     }
     free(table);
     free(letters);
+    if (is_left && is_json)
+        say_and_exit(STATUS_USAGE, "ls: --left and --json exclude each other");
     if (is_left && count - optind > 1)
         say_and_exit(STATUS_USAGE, "ls: --left is of one recording");
     if (is_left)
         return show_left(optind < count ? arguments[optind] : RECORDING_DEFAULT);
-    printf("%-20s  %-20s  %9s  %6s  %-7s  %s\n", "recording", "began", "processes", "images",
-           "status", "command");
-    if (optind == count)
-        ok = show_all(".");
-    for (; optind < count; optind++)
-        ok = show_all(arguments[optind]) && ok;
-    return ok ? 0 : STATUS_FAILED;
+    return show_folders(is_json, arguments + optind);
 }

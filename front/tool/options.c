@@ -64,6 +64,7 @@ const struct verb_option verb_options[] = {
      "where to write, - for standard output"},
 
     {"left", 0, NULL, NULL, OF(LS), OPTION_LEFT, false, "what a recording left as it was, and why"},
+    {"json", 0, NULL, NULL, OF(LS), OPTION_JSON, false, "print an array of objects, for programs"},
 
     {"clear", 0, NULL, NULL, OF(CACHE), OPTION_CLEAR, false,
      "remove what is in it; recordings keep what they need"},

@@ -30,6 +30,7 @@ enum option_code {
     OPTION_IN_PLACE,
     OPTION_CHECK,
     OPTION_LEFT,
+    OPTION_JSON,
     OPTION_CLEAR,
     OPTION_LIMIT,
     OPTION_VIEW, /* read by views.c, word by word */

@@ -333,6 +333,7 @@ static void note_beginning(const struct recording *recording, const struct optio
     if (text)
         fclose(text);
     recording_note(recording, "command", command ? command : *options->program);
+    recording_note_arguments(recording, options->program);
     recording_note(recording, "began", date);
     recording_note(recording, "instance", instance);
     free(command);
