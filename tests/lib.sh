@@ -27,6 +27,7 @@ cd "$work"
 mkdir -m 0700 run
 mkdir native instrumented
 export XDG_RUNTIME_DIR=$work/run LC_ALL=C.UTF-8 TZ=UTC
+export XDG_CONFIG_HOME=$work/config # not the user's
 export SHELL=$BASH # script(1) hands it what `printf %q` quotes, which is bash's own
 unset UMBRA_INSTANCE_ID UMBRA_REQUIRED
 started=()

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "support/memory.h"
 
@@ -34,6 +35,23 @@ void words_add_all(struct words *words, char *const *list)
 {
     for (; list && *list; list++)
         words_add(words, *list);
+}
+
+void words_drop(struct words *words, const char *option)
+{
+    const size_t length = strlen(option);
+    size_t kept = 0;
+
+    for (size_t i = 0; i < words->count; i++) {
+        char *word = words->list[i];
+        if (!strncmp(word, option, length) && (!word[length] || word[length] == '='))
+            free(word);
+        else
+            words->list[kept++] = word;
+    }
+    words->count = kept;
+    if (words->list)
+        words->list[kept] = NULL;
 }
 
 void words_free(struct words *words)

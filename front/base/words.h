@@ -15,6 +15,8 @@ __attribute__((format(printf, 2, 3))) void words_print(struct words *words, cons
                                                        ...);
 /* All of a list that ends with null; null is an empty one. */
 void words_add_all(struct words *words, char *const *list);
+/* Removes an option "--name", with its values: what is that, or begins with that and =. */
+void words_drop(struct words *words, const char *option);
 void words_free(struct words *words);
 
 #endif

@@ -12,6 +12,7 @@
 #include "front/base/tools.h"
 #include "front/cache/cache_limit.h"
 #include "front/tool/bisect.h"
+#include "front/tool/config.h"
 #include "front/tool/help.h"
 #include "front/tool/inside.h"
 #include "front/tool/list.h"
@@ -60,16 +61,35 @@ static int show_version(void)
     return puts("umbra " UMBRA_VERSION) < 0 || fflush(stdout) != 0 ? STATUS_FAILED : 0;
 }
 
+/* The words for a verb: it, what the config file has, what was typed. */
+static void add_configured(struct words *words, enum verb verb, char **arguments,
+                           const struct asked_first *asked)
+{
+    struct config config = {0};
+
+    if (!asked->no_config)
+        config_read(&config, verb, arguments + 1);
+    if (asked->verbose || config.is_verbose)
+        for (size_t i = 0; i < config.origins.count; i++)
+            say("%s", config.origins.list[i]);
+    words_add(words, arguments[0]);
+    words_add_all(words, config.options.list);
+    words_add_all(words, arguments + 1);
+    config_free(&config);
+}
+
 static int run_verb(enum verb verb, int count, char **arguments)
 {
     const struct asked_first asked = verb_asked_first(verb, count, arguments);
+    static struct words words; /* verbs keep parts of them */
 
     if (asked.help)
         return help_show(verb);
     if (asked.version)
         return show_version();
     tools_speak_as(memory_print("umbra %s", verb_name(verb)));
-    return verbs[verb](count, arguments);
+    add_configured(&words, verb, arguments, &asked);
+    return verbs[verb]((int)words.count, words.list);
 }
 
 #define VERBS "record, report, top, diff, ls, cache or bisect"

@@ -73,6 +73,8 @@ const struct verb_option verb_options[] = {
 
     {"quiet", 'q', NULL, NULL, RUNS | VIEWS, 'q', false, "no progress, and no word at the end"},
     {"verbose", 'v', NULL, NULL, ALL, 'v', false, "show the commands that are run"},
+    {"no-config", 0, NULL, NULL, ALL, OPTION_NO_CONFIG, false,
+     "without the options in ~/.config/umbra/config"},
     {"help", 'h', NULL, NULL, ALL, 'h', false, "this page"},
     {"version", 'V', NULL, NULL, ALL, 'V', false, "the version"},
 
@@ -185,6 +187,18 @@ static void note(struct asked_first *asked, int code)
 {
     asked->help = asked->help || code == 'h';
     asked->version = asked->version || code == 'V';
+    asked->verbose = asked->verbose || code == 'v';
+    asked->no_config = asked->no_config || code == OPTION_NO_CONFIG;
+}
+
+/* Of a word that stands alone; 0 if none has it. */
+static int code_of(const char *word)
+{
+    for (const struct verb_option *option = verb_options; option->name; option++)
+        if ((!strncmp(word, "--", 2) && !strcmp(word + 2, option->name)) ||
+            (*word == '-' && option->letter && word[1] == option->letter && !word[2]))
+            return option->code;
+    return 0;
 }
 
 /* The grinder has options that are not in the table. */
@@ -193,10 +207,7 @@ static struct asked_first asked_of_view(char **arguments)
     struct asked_first asked = {0};
 
     for (char **word = arguments + 1; *word && strcmp(*word, "--") != 0; word++)
-        note(&asked, !strcmp(*word, "--help")                         ? 'h'
-                     : !strcmp(*word, "--version")                    ? 'V'
-                     : (*word)[0] == '-' && (*word)[1] && !(*word)[2] ? (*word)[1]
-                                                                      : 0);
+        note(&asked, code_of(*word));
     return asked;
 }
 

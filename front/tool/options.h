@@ -33,6 +33,7 @@ enum option_code {
     OPTION_JSON,
     OPTION_CLEAR,
     OPTION_LIMIT,
+    OPTION_NO_CONFIG,
     OPTION_VIEW, /* read by views.c, word by word */
     OPTION_COUNT, /* all are below ' ', and letters are not */
 };
@@ -61,7 +62,7 @@ char *verb_getopt_letters(enum verb verb);
 
 /* What was asked for before the verb does anything. */
 struct asked_first {
-    bool help, version;
+    bool help, version, no_config, verbose;
 };
 
 /* arguments[0] is the verb. The words of a recorded program are not looked at. */

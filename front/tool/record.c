@@ -59,6 +59,16 @@ static void hand_on(struct words *words, const char *name, const char *value)
     free(path);
 }
 
+/* One that counts as it was given last. */
+static void hand_on_last(struct words *words, const char *name, const char *value)
+{
+    char *option = memory_print("--%s", name);
+
+    words_drop(words, option);
+    hand_on(words, name, value);
+    free(option);
+}
+
 static void require_how(const char *value)
 {
     static const char *const ways[] = {"prologue", "copy", "auto"};
@@ -77,16 +87,16 @@ static void take_option(struct options *options, int code, const char *name)
         break;
     case OPTION_HOW:
         require_how(optarg);
-        hand_on(&options->instrument, name, optarg);
+        hand_on_last(&options->instrument, name, optarg);
         break;
     case OPTION_SERVICE:
-        hand_on(&options->service, name, optarg);
+        hand_on_last(&options->service, name, optarg);
         break;
     case OPTION_LEAVE:
         words_add(&options->leave, optarg);
         break;
     case 'F':
-        hand_on(&options->service, name, optarg);
+        hand_on_last(&options->service, name, optarg);
         break;
     case 'g': /* who calls whom is always recorded */
         break;

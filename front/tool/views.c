@@ -50,6 +50,8 @@ static void take_option(struct asked *asked, const char *word)
 {
     const char *value;
 
+    if (!strcmp(word, "--no-config")) /* it was heeded before */
+        return;
     if (!strcmp(word, "--verbose")) {
         say_commands();
         words_add(&asked->options, word);
