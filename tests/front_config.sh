@@ -56,7 +56,7 @@ started_with -F 200
 contains started ' --samples=200 '
 configured 'record --mode=calltrace --how=prologue --output=elsewhere.data'
 started_with --mode=profile
-contains started ' --mode=profile .*--timing=samples '
+contains started ' --mode=profile -- '
 [[ -d elsewhere.data ]] || fail 'the recording is not where the file says'
 started_with -o here.data --how=copy --timing=exact
 contains started ' --how=copy .*\./hello$'
