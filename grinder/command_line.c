@@ -83,11 +83,11 @@ static const char help[] =
     "                        may be repeated\n"
     "  --source-root=DIR     report: embed source files below DIR also if not everybody may\n"
     "                        read them; may be repeated\n"
-    "  --verbose             report: name the source files that it holds, and those left out\n"
-    "  --quiet               no progress on the terminal, nor how many source files a report\n"
+    "  -v, --verbose         report: name the source files that it holds, and those left out\n"
+    "  -q, --quiet           no progress on the terminal, nor how many source files a report\n"
     "                        holds\n"
-    "  --help                this text\n"
-    "  --version             the version\n"
+    "  -h, --help            this text\n"
+    "  -V, --version         the version\n"
     "\n"
     "Exit status: 0 all is well; 1 a trace could not be read, is cut off, has lost\n"
     "contexts or does not balance, nothing matches a PATTERN, or the output could not be\n"
@@ -155,8 +155,8 @@ static const struct poptOption table[] = {
     {"path-map", 0, POPT_ARG_STRING, NULL, PATH_MAP, NULL, NULL},
     {"jit-map", 0, POPT_ARG_STRING, NULL, JIT_MAP, NULL, NULL},
     {"source-root", 0, POPT_ARG_STRING, NULL, SOURCE_ROOT, NULL, NULL},
-    {"verbose", 0, POPT_ARG_NONE, NULL, VERBOSE, NULL, NULL},
-    {"quiet", 0, POPT_ARG_NONE, NULL, QUIET, NULL, NULL},
+    {"verbose", 'v', POPT_ARG_NONE, NULL, VERBOSE, NULL, NULL},
+    {"quiet", 'q', POPT_ARG_NONE, NULL, QUIET, NULL, NULL},
     {"help", 'h', POPT_ARG_NONE, NULL, HELP, NULL, NULL},
     {"version", 'V', POPT_ARG_NONE, NULL, VERSION, NULL, NULL},
     POPT_TABLEEND,

@@ -48,6 +48,11 @@ completed()
 }
 
 for tool in "${!tools[@]}"; do
+    for option in --version -V; do
+        "$BUILD/${tools[$tool]}" $option >line
+        contains line "^$tool (\(umbra\) )?[0-9]+\.[0-9]+\.[0-9]+\$"
+        equal "$tool $option: lines" "$(wc -l <line)" 1
+    done
     mandoc -Tlint -Wwarning "$TESTS/../docs/man/$tool.1" >lint || fail "$tool.1: $(<lint)"
     helped "$tool" >in_help
     (($(wc -l <in_help) > 5)) || fail "--help of $tool lists nothing"

@@ -37,6 +37,20 @@ for wanted in bin/{call_trace_service,grinder,instrument,umbra} \
     share/zsh/vendor-completions/_umbra; do
     grep -qx "./usr/$wanted" <<<"$files" || fail "not in the package: $wanted"
 done
+# Addresses of functions are looked up at the start, and cannot be overwritten later.
+for tool in call_trace_service grinder instrument umbra; do
+    readelf -d "root/usr/bin/$tool" >dynamic
+    contains dynamic 'BIND_NOW|FLAGS.* NOW'
+    equal "version of $tool" "$("root/usr/bin/$tool" --version | sed 's/.* //')" 0.1.0
+done
+# The pages, whose links lead somewhere.
+doc=root/usr/share/doc/umbra
+for page in README.md docs/{architecture,front,report}.md docs/kcachegrind.png docs/profile.schema.json; do
+    [[ -s $doc/$page ]] || fail "not in the package: $page"
+done
+for link in $(grep -oE '\]\(docs/[a-z-]+\.(md|png)' "$doc/README.md" | sed 's/^](//'); do
+    [[ -e $doc/$link ]] || fail "README.md: no $link in the package"
+done
 cmp root/usr/lib/systemd/user/call_trace_service.service "$top/samples/systemd/call_trace_service.service"
 
 # Each recorded by what was unpacked.

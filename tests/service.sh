@@ -296,5 +296,11 @@ begin usage
     says err 'no-such-option'
     expect 0 "$service" --help
     [ "$(wc -l <out)" -le 40 ] || complain 'help does not fit a screen'
+    expect 0 "$service" -h
+    says out '^call_trace_service VERB'
+    expect 2 "$service" status -q
+    says err '--quiet: status does not take it'
+    expect 2 "$service" start -qv -- true
+    says err '--verbose and --quiet exclude each other'
 
 exit $failed

@@ -54,9 +54,9 @@ static const struct poptOption option_table[] = {
     {"verify", 0, POPT_ARG_NONE, &verify, 0, "prove that FILE is its original but for the hooks",
      NULL},
     {"undo", 0, POPT_ARG_NONE, &undo, 0, "write the original of FILE, byte for byte", NULL},
-    {"quiet", 0, POPT_ARG_NONE, &given.quiet, 0,
+    {"quiet", 'q', POPT_ARG_NONE, &given.quiet, 0,
      "print nothing but errors; no progress, no warnings", NULL},
-    {"version", 0, POPT_ARG_NONE, &version, 0, "print the version", NULL},
+    {"version", 'V', POPT_ARG_NONE, &version, 0, "print the version", NULL},
     POPT_AUTOHELP POPT_TABLEEND,
 };
 

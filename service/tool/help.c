@@ -29,8 +29,8 @@ const char help_text[] =
     "  --timing=WAY            samples (default), adaptive, exact or none\n"
     "  --paused                record nothing before `resume`\n"
     "  --log-file=FILE         append messages to FILE; SIGHUP opens it anew\n"
-    "  --verbose               one line when a session begins and when it ends\n"
-    "  --quiet                 print nothing but errors\n"
+    "  -v, --verbose           one line when a session begins and when it ends\n"
+    "  -q, --quiet             print nothing but errors\n"
     "Of other verbs:\n"
     "  --json                  status, list: print JSON\n"
     "  --session=N             snapshot, pause, resume: that session of list\n"
@@ -39,5 +39,5 @@ const char help_text[] =
     "  --interval=SECONDS      top: the time between refreshes (default: 2)\n"
     "  --count=N               top: end after N refreshes\n"
     "  --once                  top: print one table and end, as without a terminal\n"
-    "  --help                  this page\n"
+    "  --help, --version       this page; the version\n"
     "Exit status: 0, 1 for failure, 2 for wrong usage, or that of COMMAND.\n";

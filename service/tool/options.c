@@ -40,6 +40,7 @@ enum option_code {
     OPTION_TIMES,
     OPTION_ONCE,
     OPTION_HELP,
+    OPTION_VERSION,
     OPTION_COUNT
 };
 
@@ -67,6 +68,7 @@ static const struct option option_table[] = {
     {"count", required_argument, NULL, OPTION_TIMES},
     {"once", no_argument, NULL, OPTION_ONCE},
     {"help", no_argument, NULL, OPTION_HELP},
+    {"version", no_argument, NULL, OPTION_VERSION},
     {NULL, 0, NULL, 0},
 };
 
@@ -100,6 +102,7 @@ static const unsigned verbs_of[OPTION_COUNT] = {
     [OPTION_TIMES] = OF(VERB_TOP),
     [OPTION_ONCE] = OF(VERB_TOP),
     [OPTION_HELP] = ~0u,
+    [OPTION_VERSION] = ~0u,
 };
 
 static const char *const verb_names[] = {
@@ -482,6 +485,15 @@ static bool split_command(struct options *options, int *argc, char **argv)
     return true;
 }
 
+static int code_of_letter(int letter)
+{
+    return letter == 'q'   ? OPTION_QUIET
+           : letter == 'v' ? OPTION_VERBOSE
+           : letter == 'h' ? OPTION_HELP
+           : letter == 'V' ? OPTION_VERSION
+                           : letter;
+}
+
 /* Returns false after one message. What is no option is in argv from optind on. */
 static bool read_options(struct raw_options *raw, int argc, char **argv)
 {
@@ -489,14 +501,14 @@ static bool read_options(struct raw_options *raw, int argc, char **argv)
 
     opterr = 0;
     optind = 0; /* begin anew, also where this was called before */
-    while ((code = getopt_long(argc, argv, ":", option_table, NULL)) != -1) {
+    while ((code = getopt_long(argc, argv, ":qvhV", option_table, NULL)) != -1) {
         if (code == '?' || code == ':') {
             message("%s: %s; see --help", argv[optind - 1],
                     code == ':' ? "expected a value behind it"
                                 : "unknown option, or a value where none is expected");
             return false;
         }
-        raw->values[code] = optarg ? optarg : "";
+        raw->values[code_of_letter(code)] = optarg ? optarg : "";
     }
     return true;
 }
@@ -512,6 +524,10 @@ bool options_parse(struct options *options, int argc, char **argv)
         return false;
     if (raw.values[OPTION_HELP]) {
         fputs(help_text, stdout);
+        return true;
+    }
+    if (raw.values[OPTION_VERSION]) {
+        puts("call_trace_service " UMBRA_VERSION);
         return true;
     }
     options->recording.is_paused = raw.values[OPTION_PAUSED];

@@ -34,7 +34,7 @@
 #define OPTIONS_MAX_SAMPLES     10000u
 
 enum verb {
-    VERB_NONE, /* --help: nothing more to do */
+    VERB_NONE, /* --help, --version: nothing more to do */
     VERB_START,
     VERB_SPAWN,
     VERB_STOP,
