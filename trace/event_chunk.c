@@ -1,5 +1,6 @@
 #include "trace/event_chunk.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -60,9 +61,11 @@ static void store(uint8_t **end, const uint8_t *column, size_t size, uint32_t *t
     *end += size;
 }
 
-static uint32_t checksum(const void *body, size_t size)
+static uint32_t checksum(const struct event_chunk *chunk, const void *body)
 {
-    return (uint32_t)XXH3_64bits(body, size);
+    const XXH64_hash_t of_body = XXH3_64bits(body, chunk->size - sizeof(*chunk));
+
+    return (uint32_t)XXH3_64bits_withSeed(chunk, offsetof(struct event_chunk, checksum), of_body);
 }
 
 const struct event_chunk *event_pack(struct event_packer *packer,
@@ -92,7 +95,7 @@ const struct event_chunk *event_pack(struct event_packer *packer,
         store(&end, columns->times, columns->times_bytes, &chunk->times_size);
     }
     chunk->size = (uint32_t)(end - packer->chunk);
-    chunk->checksum = checksum(body, (size_t)(end - body));
+    chunk->checksum = checksum(chunk, body);
     return chunk;
 }
 
@@ -114,6 +117,11 @@ bool event_chunk_is_sound(const struct event_chunk *chunk)
            chunk->size == sizeof(*chunk) + chunk->shape_size + chunk->times_size;
 }
 
+bool event_chunk_is_whole(const struct event_chunk *chunk, const void *body)
+{
+    return chunk->checksum == checksum(chunk, body);
+}
+
 static const char *decode(struct event_unpacker *unpacker, const struct event_chunk *chunk,
                           const uint8_t *shape, const uint8_t *times, event_sink *sink, void *user)
 {
@@ -133,8 +141,6 @@ const char *event_unpack(struct event_unpacker *unpacker, const struct event_chu
 {
     const uint8_t *shape = body, *times = shape + chunk->shape_size;
 
-    if (chunk->checksum != checksum(body, chunk->size - sizeof(*chunk)))
-        return "what the checksum was made of";
     if (chunk->compression == EVENT_STORED) {
         if (chunk->shape_size != chunk->shape_bytes || chunk->times_size != chunk->times_bytes)
             return "stored columns to be as long as they are";

@@ -28,11 +28,12 @@ void event_unpacker_free(struct event_unpacker *unpacker);
 
 /* A header whose sizes are possible. */
 bool event_chunk_is_sound(const struct event_chunk *chunk);
+/* Then whether header and body, what follows it, are what the checksum was made of. */
+bool event_chunk_is_whole(const struct event_chunk *chunk, const void *body);
 
 /*
- * Hands over a sound chunk's events; body is what follows its header. Null, or what is wrong, in
- * words that follow "expected": then some events may have been handed over, unless it is the
- * checksum, which is looked at first.
+ * Hands over a whole chunk's events. Null, or what is wrong, in words that follow "expected": then some
+ * events may have been handed over.
  */
 const char *event_unpack(struct event_unpacker *unpacker, const struct event_chunk *chunk,
                          const void *body, event_sink *sink, void *user);

@@ -55,7 +55,7 @@
 
 #define EVENT_RING_MAGIC    "UMBRARNG"
 #define EVENT_FILE_MAGIC    "UMBRAEVT"
-#define EVENT_VERSION       1
+#define EVENT_VERSION       2
 #define EVENT_RING_HEADER   4096u
 #define EVENT_SEGMENT_SIZE  65536u
 #define EVENT_MOST_SEGMENTS 65536u
@@ -154,7 +154,7 @@ struct event_chunk {
     uint32_t times_size;
     uint32_t shape_bytes; /* before compression */
     uint32_t times_bytes;
-    uint32_t checksum; /* low half of XXH3 64 of what follows the header */
+    uint32_t checksum; /* low half of XXH3 64 of what stands before it, with that of the columns for a seed */
 };
 
 _Static_assert(sizeof(struct event_segment) == 64, "a segment's header is a cache line");

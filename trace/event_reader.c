@@ -142,6 +142,9 @@ static int read_chunks(struct reading *reading, int fd, const char *path)
             reading->totals->cut += sizeof(chunk);
             return 0;
         }
+        if (!event_chunk_is_whole(&chunk, reading->body))
+            return fail(reading, path,
+                        "chunk at %" PRIu64 ": expected what the checksum was made of", at);
         note_in_events(reading, chunk.sequence);
         if (!is_wanted(reading, chunk.thread))
             continue;

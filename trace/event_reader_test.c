@@ -217,19 +217,28 @@ static void strangers_are_refused(void **state)
     assert_int_equal(read_all(place, &seen, &totals), -1);
 }
 
+/* In the first chunk's header, whose size is looked at first, and its columns. */
 static void a_flipped_bit_is_noticed(void **state)
 {
     struct place *place = *state;
     struct event_totals totals;
     struct seen seen;
-    FILE *file;
 
-    write_events(place->events, 1, 3, 0);
-    file = fopen(place->events, "r+");
-    fseek(file, sizeof(struct event_file_header) + sizeof(struct event_chunk) + 1, SEEK_SET);
-    fputc(0x55, file);
-    fclose(file);
-    assert_int_equal(read_all(place, &seen, &totals), -1);
+    for (size_t i = sizeof(uint32_t); i < sizeof(struct event_chunk) + 2; i++) {
+        long at = (long)(sizeof(struct event_file_header) + i);
+        FILE *file;
+        int byte;
+
+        write_events(place->events, 1, 3, 0);
+        file = fopen(place->events, "r+");
+        fseek(file, at, SEEK_SET);
+        byte = fgetc(file);
+        fseek(file, at, SEEK_SET);
+        fputc(byte ^ 1, file);
+        fclose(file);
+        assert_int_equal(read_all(place, &seen, &totals), -1);
+        assert_int_equal(seen.segments, 0);
+    }
 }
 
 int main(void)

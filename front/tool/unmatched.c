@@ -24,8 +24,7 @@ static bool chooses_functions(const struct words *options)
     for (size_t i = 0; i < options->count; i++)
         if (!strncmp(options->list[i], "--include=", 10) ||
             !strncmp(options->list[i], "--exclude=", 10) ||
-            !strncmp(options->list[i], "--time=", 7) ||
-            !strncmp(options->list[i], "--filter=", 9))
+            !strncmp(options->list[i], "--time=", 7) || !strncmp(options->list[i], "--filter=", 9))
             return true;
     return false;
 }
