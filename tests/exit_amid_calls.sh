@@ -23,4 +23,5 @@ for how in "" -static; do
         done
     done
 done
-[[ $(grep -c . <<<"$derived") -le 3 ]] || fail "live had to be derived:$derived"
+# one of a hundred threads; three were seen, and on a busy machine four
+[[ $(grep -c . <<<"$derived") -le 8 ]] || fail "live had to be derived:$derived"
