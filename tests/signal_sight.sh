@@ -49,7 +49,7 @@ for how in prologue copy; do
             balanced
             case $case in
                 stacks) sampled_for compute 660 ;;
-                full_masks) sampled_for in_full_mask 200 ;;
+                full_masks) sampled_for in_full_mask 400 ;;
                 times)
                     sampled_for blocked 100
                     sampled_for by_turns 400

@@ -241,6 +241,12 @@ bool sampler_is_small_stack(const stack_t *stack)
     return !(stack->ss_flags & SS_DISABLE) && stack->ss_size < LEAST_STACK;
 }
 
+void sampler_reopen_mask(void)
+{
+    if (has_opened)
+        sampler_open_mask();
+}
+
 /* The thread's alternate stack would be run over. */
 static bool has_small_stack(void)
 {

@@ -176,6 +176,23 @@
     always_watched fexecve, umbra_before_execute
     always_watched execveat, umbra_before_execute
 
+    /* The other program begins with the mask that the program has set. */
+    .macro spawning_function name
+    watched_function \name
+    call_before sampler_close_mask
+    push_register rdi
+    call    2f
+    pop_register rdi
+    call_before umbra_after_spawn
+    ret
+    end_watched \name
+    .endm
+
+    spawning_function posix_spawn
+    spawning_function posix_spawnp
+    spawning_function system
+    spawning_function popen
+
     watched_function ptrace
     cmp     edi, PTRACE_TRACEME
     jne     2f

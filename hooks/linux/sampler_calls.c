@@ -45,6 +45,12 @@ void umbra_after_hold(void)
         sampler_begin(thread);
 }
 
+void umbra_after_spawn(void)
+{
+    if (sampler_thread())
+        sampler_reopen_mask();
+}
+
 /* It does not say how large the stack is. */
 void umbra_before_sigstack(uint64_t address)
 {

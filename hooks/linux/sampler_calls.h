@@ -12,6 +12,7 @@
 CALLED_BY_ASSEMBLY bool umbra_is_sampler_action(void);
 CALLED_BY_ASSEMBLY void umbra_before_altstack(uint64_t stack);
 CALLED_BY_ASSEMBLY void umbra_after_hold(void);
+CALLED_BY_ASSEMBLY void umbra_after_spawn(void);
 CALLED_BY_ASSEMBLY void umbra_before_jump(const struct __jmp_buf_tag *to);
 CALLED_BY_ASSEMBLY void umbra_before_sigstack(uint64_t stack);
 CALLED_BY_ASSEMBLY void umbra_before_mask(int how, const uint64_t *set);

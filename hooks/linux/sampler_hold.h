@@ -43,7 +43,7 @@ bool sampler_is_blocked(void);
  *                                               all others are blocked
  *      a thread begins with such a mask         its next slow path does the same (sampler_begin)
  *      somebody else sends the signal           it is blocked, and sent again to whom it was sent
- *      execve                                   it is blocked, for the other program
+ *      execve, posix_spawn, system, popen       it is blocked, for the other program
  *
  * So a full mask without this signal is one that was opened, and no thread needs to be remembered. The
  * exception is a program that fills a mask and takes out SIGURG alone: it finds it blocked if it asks.
@@ -66,8 +66,9 @@ bool sampler_open_mask(void);
 /* Whether that mask was opened. */
 bool sampler_has_opened(uint64_t mask);
 
-/* The calling thread's is closed again, if it was. */
+/* The calling thread's is closed again, if it was; and opened, if the process has opened one. */
 void sampler_close_mask(void);
+void sampler_reopen_mask(void);
 
 /* Whether the handler would run over this alternate stack. */
 bool sampler_is_small_stack(const stack_t *stack);

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -568,14 +569,21 @@ static void full_masks(const char *self)
     fflush(stdout);
     child = fork();
     if (!child) {
-        kill(getppid(), SIGURG);
         compute(20);
         execl(self, self, "inherits", NULL);
         _exit(1);
     }
     waitpid(child, NULL, 0);
+    for (int i = 0; i < 2; i++) {
+        posix_spawn(&child, self, NULL, NULL, (char *[]){(char *)self, "inherits", NULL}, environ);
+        waitpid(child, NULL, 0);
+        in_full_mask();
+    }
+    if (system("grep SigBlk /proc/self/status"))
+        printf("system failed\n");
+    kill(getpid(), SIGURG);
     compute(50);
-    look("sent by a child");
+    look("sent by itself");
     compute(50);
     look("once");
     pthread_sigmask(SIG_SETMASK, &before, &all);
