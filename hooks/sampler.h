@@ -48,9 +48,8 @@ void sampler_begin(struct thread *thread);
 /* A thread that is gone, or is about to, takes none any more. */
 void sampler_end(struct thread *thread);
 
-/* Accounts for what the thread had of the processor since its last sample, and for what is owed: they go to
-   the contexts of the last samples in equal parts. A thread other than the calling one may go on meanwhile:
-   then only trace_thread.processor_ns is brought up to date. */
+/* Accounts for what the calling thread had of the processor since its last sample, and for what is owed: they go
+   to the contexts of the last samples in equal parts. Nothing, if it is another thread. */
 void sampler_settle(struct thread *thread);
 
 /* No thread of the process does. */

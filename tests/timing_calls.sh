@@ -72,3 +72,9 @@ for other in --timing=exact --timing=adaptive --mode=calltrace --samples=0; do
     equal "status with $other" $status 2
     contains said "--time is for recordings with --timing=samples or none: leave $other out"
 done
+
+echo '-- what was instrumented so is verified, and undone'
+instrumented timed_calls --overwrite "${timed[@]}"
+INSTRUMENT_OPTIONS= instrument --verify instrumented/timed_calls >/dev/null
+INSTRUMENT_OPTIONS= instrument --undo instrumented/timed_calls -o undone
+cmp undone native/timed_calls || fail '--undo: the original differs'
