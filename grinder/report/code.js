@@ -36,14 +36,12 @@ function comment_lines(lines) {
   return inside;
 }
 
-const new_figures = () => ({ calls: 0, self: 0, total: 0, callees: new Map(), entries: [] });
+const new_figures = () => ({ ...new_costs(), callees: new Map(), entries: [] });
 
 function add_edge(figures, edges, i) {
-  const callee = figures.callees.get(edges.to[i]) || { f: edges.to[i], calls: 0, self: 0, total: 0 };
+  const callee = figures.callees.get(edges.to[i]) || { f: edges.to[i], ...new_costs() };
   figures.callees.set(edges.to[i], callee);
-  for (const sum of [figures, callee]) {
-    sum.calls += edges.calls[i]; sum.self += edges.self[i]; sum.total += edges.total[i];
-  }
+  for (const sum of [figures, callee]) add_costs(sum, edges, i);
 }
 
 /* Figures by line of a file, from 1. */
@@ -109,9 +107,9 @@ class Code {
   }
 
   gutter(figures, number, toggle) {
-    if (!figures) return `<span class=gutter><span class=toggle></span><span class=calls></span><span class=t></span><span class=t></span><span class=number>${number}</span></span>`;
+    if (!figures) return `<span class=gutter><span class=toggle></span><span class=calls></span><span class="t self"></span><span class=t></span><span class=number>${number}</span></span>`;
     const width = this.max ? 100 * figures.total / this.max : 0;
-    return `<span class=gutter><span class=toggle>${toggle}</span><span class=calls>${format_count(figures.calls)}</span><span class="t self">${format_time(figures.self)}</span><span class="t heat" style="--w:${width.toFixed(1)}%">${format_time(figures.total)}</span><span class=number>${number}</span></span>`;
+    return `<span class=gutter><span class=toggle>${toggle}</span><span class=calls>${format_count(figures.calls)}</span><span class="t self">${self_time(this.model, figures)}</span><span class="t heat" style="--w:${width.toFixed(1)}%">${total_time(this.model, figures)}</span><span class=number>${number}</span></span>`;
   }
 
   row(i, style, cursor) {
@@ -131,7 +129,7 @@ class Code {
 /* Where functions begin, the line shows their own figures. */
 function entry_figures(model, entries) {
   const sum = new_figures();
-  for (const f of entries) { sum.calls += model.calls[f]; sum.self += model.self[f]; sum.total += model.total[f]; }
+  for (const f of entries) add_costs(sum, model, f);
   return sum;
 }
 

@@ -11,16 +11,27 @@
  *        "modules":   [ path, … ]                            [0] is the unknown one
  *        "files":     { "path": […], "state": […] }          [0] likewise; enum report_file_state
  *        "functions": { "name", "aliases", "module", "file", "line", "chunk" }   [0] is the root
- *        "parts": [ { "name", "process", "calls", "ns", "waited",
- *                     "functions": { "id", "calls", "self", "total" }
- *                     "waits":     { "id", "count", "self", "total", "longest" }   of those that
- * waited "edges":     { "from", "to", "at", "file", "line", "calls", "self", "total" }
+ *        "time_bounds": [ ticks, … ]  where each bucket of times begins, and where the last ends;
+ *                                     empty if no calls were timed each
+ *        "parts": [ { "name", "process", "calls", "ns", "samples", "waited",
+ *                     "functions": { "id", "calls", "self", "total", "samples", "total_samples" },
+ *                     "waits":     { "id", "count", "self", "total", "longest" },
+ *                     "times":     { "id", "calls", "longest", "at", "tick", "bucket", "count" },
+ *                     "edges":     { "from", "to", "at", "file", "line", "calls", "self", "total",
+ *                                    "samples", "total_samples" }
  *                   }, … ],
  *        "slices": null or
  *                  { "columns": at most 100, "ns": width of one, "cut": whether the end is missing,
  *                    "parts": [ { "id", "peak", "first", "total", "self" }, … ] } }
  *
- * at is the call's last byte, counted from the entry of its function. Times are in nanoseconds.
+ * Times are in nanoseconds. at of an edge is the call's last byte, counted from the entry of its
+ * function. samples and total_samples are those that self and total are made of: only if sampled.
+ *
+ * waits are those of functions that waited, times those of functions whose calls were timed each
+ * (struct call_times): at is when the longest call ended, counted from where slices begin, -1 if
+ * that is not known; tick is how long one takes, bucket lists the buckets that are not empty,
+ * count the calls in them.
+ *
  * A row of slices is two strings of which each character, of 64, is a column's share of peak ns;
  * those before first and behind the end of the string are 0.
  */
@@ -35,6 +46,7 @@
 #include "grinder/profile/own_name.h"
 #include "grinder/profile/symbolize.h"
 #include "support/memory.h"
+#include "trace/time_buckets.h"
 
 static const char levels[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 #define TOP_LEVEL 63
@@ -75,6 +87,25 @@ static void write_columns(FILE *stream, const struct column *columns, size_t cou
         write_column(stream, column->name, 0, count, source, column->element);
     }
     putc('}', stream);
+}
+
+#define SAMPLE_COLUMNS 2 /* at the end of columns: samples, total_samples */
+
+/* Columns of costs, of which the last ones are written only if there are samples. */
+static void write_timed_columns(FILE *stream, const struct column *columns, size_t count,
+                                const struct column_source *source)
+{
+    struct column shown[16];
+    size_t columns_shown = 0;
+
+    while (columns[columns_shown].name) {
+        shown[columns_shown] = columns[columns_shown];
+        columns_shown++;
+    }
+    if (!profile_is_sampled(source->report->profile))
+        columns_shown -= SAMPLE_COLUMNS;
+    shown[columns_shown] = (struct column){NULL, NULL};
+    write_columns(stream, shown, count, source);
 }
 
 /* Processes. */
@@ -288,9 +319,13 @@ static void write_id(FILE *stream, const struct column_source *source, size_t i)
 COST_ELEMENT(write_calls, functions, calls)
 COST_ELEMENT(write_self, functions, self_ns)
 COST_ELEMENT(write_total, functions, total_ns)
+COST_ELEMENT(write_samples, functions, samples)
+COST_ELEMENT(write_total_samples, functions, total_samples)
 COST_ELEMENT(write_edge_calls, edges, calls)
 COST_ELEMENT(write_edge_self, edges, self_ns)
 COST_ELEMENT(write_edge_total, edges, total_ns)
+COST_ELEMENT(write_edge_samples, edges, samples)
+COST_ELEMENT(write_edge_total_samples, edges, total_samples)
 
 static void write_from(FILE *stream, const struct column_source *source, size_t i)
 {
@@ -337,11 +372,13 @@ static void write_edges(FILE *stream, const struct column_source *source)
         {"calls", write_edge_calls},
         {"self", write_edge_self},
         {"total", write_edge_total},
+        {"samples", write_edge_samples},
+        {"total_samples", write_edge_total_samples},
         {NULL, NULL},
     };
 
     fputs(",\n\"edges\":", stream);
-    write_columns(stream, columns, source->part->edges.keys.count, source);
+    write_timed_columns(stream, columns, source->part->edges.keys.count, source);
 }
 
 COST_ELEMENT(write_wait_count, functions, wait.count)
@@ -378,23 +415,131 @@ static void write_waits(FILE *stream, const struct column_source *source)
     putc('}', stream);
 }
 
+/* Times of calls. */
+
+static const struct call_times *times_at(const struct column_source *source, size_t i)
+{
+    return &source->part->times.items[i];
+}
+
+static void write_times_id(FILE *stream, const struct column_source *source, size_t i)
+{
+    fprintf(stream, "%" PRIu32, times_at(source, i)->function);
+}
+
+static void write_times_calls(FILE *stream, const struct column_source *source, size_t i)
+{
+    fprintf(stream, "%" PRIu64, times_at(source, i)->calls);
+}
+
+static void write_times_longest(FILE *stream, const struct column_source *source, size_t i)
+{
+    fprintf(stream, "%.0f", times_at(source, i)->longest_ns);
+}
+
+/* The process's own clock begins with it, those of slices with the first process. */
+static void write_times_at(FILE *stream, const struct column_source *source, size_t i)
+{
+    const struct profile *profile = source->report->profile;
+    const uint64_t created_ns = profile->processes[source->part->process].header.created_ns;
+
+    if (profile->merged && profile->process_count > 1)
+        fputs("-1", stream);
+    else
+        fprintf(stream, "%.0f",
+                (double)(created_ns - slices_begin_ns(profile)) +
+                    times_at(source, i)->longest_at_ns);
+}
+
+static void write_times_tick(FILE *stream, const struct column_source *source, size_t i)
+{
+    fprintf(stream, "%.9g", times_at(source, i)->ns_per_tick);
+}
+
+typedef void write_bucket(FILE *stream, const uint64_t *buckets, uint32_t bucket);
+
+static void write_bucket_number(FILE *stream, const uint64_t *buckets, uint32_t bucket)
+{
+    (void)buckets;
+    fprintf(stream, "%" PRIu32, bucket);
+}
+
+static void write_bucket_count(FILE *stream, const uint64_t *buckets, uint32_t bucket)
+{
+    fprintf(stream, "%" PRIu64, buckets[bucket]);
+}
+
+/* Of those that are not empty. */
+static void write_buckets(FILE *stream, const uint64_t *buckets, write_bucket *element)
+{
+    const char *between = "";
+
+    putc('[', stream);
+    for (uint32_t bucket = 0; bucket < TIME_BUCKETS; bucket++) {
+        if (!buckets[bucket])
+            continue;
+        fputs(between, stream);
+        element(stream, buckets, bucket);
+        between = ",";
+    }
+    putc(']', stream);
+}
+
+static void write_times_bucket(FILE *stream, const struct column_source *source, size_t i)
+{
+    write_buckets(stream, times_at(source, i)->buckets, write_bucket_number);
+}
+
+static void write_times_count(FILE *stream, const struct column_source *source, size_t i)
+{
+    write_buckets(stream, times_at(source, i)->buckets, write_bucket_count);
+}
+
+static void write_times(FILE *stream, const struct column_source *source)
+{
+    static const struct column columns[] = {
+        {"id", write_times_id},           {"calls", write_times_calls},
+        {"longest", write_times_longest}, {"at", write_times_at},
+        {"tick", write_times_tick},       {"bucket", write_times_bucket},
+        {"count", write_times_count},     {NULL, NULL},
+    };
+
+    fputs(",\n\"times\":", stream);
+    write_columns(stream, columns, source->part->times.count, source);
+}
+
+static void write_time_bounds(FILE *stream, const struct profile *profile)
+{
+    bool are_timed = false;
+
+    for (size_t i = 0; i < profile->part_count; i++)
+        are_timed |= profile->parts[i].times.count > 0;
+    fputs("\"time_bounds\":[", stream);
+    for (uint32_t bucket = 0; are_timed && bucket <= TIME_BUCKETS; bucket++)
+        fprintf(stream, "%s%" PRIu64, bucket ? "," : "", time_bucket_least(bucket));
+    fputs("],\n", stream);
+}
+
 static void write_part(FILE *stream, const struct column_source *source)
 {
     static const struct column columns[] = {
-        {"id", write_id},       {"calls", write_calls}, {"self", write_self},
-        {"total", write_total}, {NULL, NULL},
+        {"id", write_id},       {"calls", write_calls},     {"self", write_self},
+        {"total", write_total}, {"samples", write_samples}, {"total_samples", write_total_samples},
+        {NULL, NULL},
     };
+    const struct part *part = source->part;
     char name[PART_NAME_SIZE];
 
-    part_name(name, source->report->profile, source->part);
+    part_name(name, source->report->profile, part);
     fputs("{\"name\":", stream);
     page_write_text(stream, name);
     fprintf(stream,
-            ",\"process\":%zu,\"calls\":%" PRIu64 ",\"ns\":%" PRIu64 ",\"waited\":%" PRIu64
-            ",\n\"functions\":",
-            source->part->process, source->part->calls, source->part->ns, source->part->wait_ns);
-    write_columns(stream, columns, source->part->functions.keys.count, source);
+            ",\"process\":%zu,\"calls\":%" PRIu64 ",\"ns\":%" PRIu64 ",\"samples\":%" PRIu64
+            ",\"waited\":%" PRIu64 ",\n\"functions\":",
+            part->process, part->calls, part->ns, part->samples, part->wait_ns);
+    write_timed_columns(stream, columns, part->functions.keys.count, source);
     write_waits(stream, source);
+    write_times(stream, source);
     write_edges(stream, source);
     putc('}', stream);
 }
@@ -534,6 +679,7 @@ void data_write(FILE *stream, const struct report *report, const struct report_f
     write_processes(stream, &source);
     write_tree(stream, report);
     write_functions(stream, &source);
+    write_time_bounds(stream, profile);
     fputs("\"parts\":[", stream);
     for (size_t i = 0; i < profile->part_count; i++) {
         fputs(i ? ",\n" : "\n", stream);

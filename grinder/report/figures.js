@@ -27,6 +27,53 @@ function format_share(value, whole) {
   return share < 0.01 ? "<0.01" : share >= 99.995 ? "100" : share.toFixed(share < 10 ? 2 : 1);
 }
 
+/*
+ * How wide a time is that is made of samples, as sample_range.h has it: Wilson's range, which holds the
+ * true time in 19 of 20 cases.
+ */
+function sample_range(ns, samples, all_ns, all) {
+  const z = 1.96, n = samples && ns ? samples * all_ns / ns : all;
+  const middle = (samples + z * z / 2) / (n + z * z);
+  const half = z / (n + z * z) * Math.sqrt((n > samples ? samples * (n - samples) / n : 0) + z * z / 4);
+  const low = middle - half, high = middle + half;
+  return { low: low > 0 ? Math.floor(low * all_ns + 0.5) : 0, high: high < 1 ? Math.floor(high * all_ns + 0.5) : all_ns };
+}
+
+const first_place = number => Math.floor(Math.log10(number) + 1e-9);
+
+/* Two digits, rounded up: what no sample met took less. */
+function rounded_up(value) {
+  const scale = 10 ** (first_place(value) - 1);
+  return Math.ceil(value / scale - 1e-9) * scale;
+}
+
+function format_time_below(ns) {
+  if (!(ns > 0)) return "0";
+  const number = rounded_up(ns), unit = Math.max(0, Math.min(3, Math.floor(first_place(number) / 3)));
+  return `< ${(number / 10 ** (3 * unit)).toFixed(Math.max(0, 3 * unit - first_place(number) + 1))} ${["ns", "µs", "ms", "s"][unit]}`;
+}
+
+function format_share_below(percent) {
+  const number = rounded_up(Math.max(0.01, percent));
+  return "<" + number.toFixed(Math.max(0, Math.min(2, 1 - first_place(number))));
+}
+
+/*
+ * A time of the processor with the range that samples leave it, on hover; below its end if no sample met
+ * it. show and show_below write a number of ns.
+ */
+function ranged(model, ns, samples, show, show_below) {
+  if (!data.sampled || !model.ns) return show(ns);
+  const { low, high } = sample_range(ns, samples, model.ns, model.samples_taken);
+  if (!samples && !ns) return `<span title="No sample met it: less than ${format_time(high)} in 19 of 20 cases">${escape_html(show_below(high))}</span>`;
+  return `<span title="${format_time(low)} to ${format_time(high)} in 19 of 20 cases: ${format_count(samples)} sample${samples === 1 ? "" : "s"}">${show(ns)}</span>`;
+}
+
+const ranged_time = (model, ns, samples) => ranged(model, ns, samples, format_time, format_time_below);
+const ranged_share = (model, ns, samples) => ranged(model, ns, samples, value => escape_html(format_share(value, model.ns)), value => format_share_below(100 * value / model.ns));
+const self_time = (model, costs) => ranged_time(model, costs.self, costs.samples);
+const total_time = (model, costs) => ranged_time(model, costs.total, costs.total_samples);
+
 const level_of = new Uint8Array(128);
 [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"].forEach((c, i) => { level_of[c.charCodeAt(0)] = i; });
 
@@ -81,11 +128,14 @@ function spark(slices) {
   return `<svg class=spark viewBox="0 0 ${columns} 40" preserveAspectRatio=none aria-hidden=true><path class=of-total d="${area(slices.total, peak)}"/><path class=of-self d="${area(slices.self, peak)}"/></svg>`;
 }
 
-function timeline(slices) {
+/* times: null, or those of its calls, of which the longest is marked where it ended. */
+function timeline(slices, times) {
   if (!data.slices) return "<p class=note>No time slices lie beside the traces, so nothing is known of when this ran.</p>";
-  if (!slices) return `<p class=note>${data.sampled ? "No sample was taken of it." : "Too short to show up in any time slice."}</p>`;
-  const peak = Math.max(...slices.total);
-  const legend = `<b class=ink-self>self</b> on <b class=ink-total>total</b>, at most ${format_share(peak, data.slices.ns)}% of ${format_time(data.slices.ns)} a bar`;
+  const place = longest_place(times);
+  if (!slices && place < 0) return `<p class=note>${data.sampled ? "No sample was taken of it." : "Too short to show up in any time slice."}</p>`;
+  const peak = slices ? Math.max(...slices.total) : 0;
+  const legend = slices ? `<b class=ink-self>self</b> on <b class=ink-total>total</b>, at most ${format_share(peak, data.slices.ns)}% of ${format_time(data.slices.ns)} a bar` : "No sample was taken of it.";
+  const mark = place < 0 ? "" : `<i class=longest style="left:${place.toFixed(2)}%" title="The longest call, of ${format_time(times.longest)}, ended at ${format_moment(times.at)}"></i>`;
   const end = format_time(data.slices.ns * columns) + (data.slices.cut ? ", not the whole run" : "");
-  return `<div class=timeline>${spark(slices)}<p><span>0</span><span>${legend}</span><span>${end}</span></p></div>`;
+  return `<div class=timeline><div class=bars>${spark(slices)}${mark}</div><p><span>0</span><span>${legend}${mark && "; <b class=ink-longest>▼</b> the longest call ended"}</span><span>${end}</span></p></div>`;
 }

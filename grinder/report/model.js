@@ -29,7 +29,7 @@ const file_name = data.files.path.map(path => path ? base_name(path) : "");
 const module_name = data.modules.map(path => path ? base_name(path) : "unknown module");
 const lower = { functions: functions.name.map((name, f) => (name + " " + functions.aliases[f]).toLowerCase()) };
 
-const sum_into = (to, ids, from) => { for (let i = 0; i < ids.length; i++) to[ids[i]] += from[i]; };
+const sum_into = (to, ids, from = []) => { for (let i = 0; i < from.length; i++) to[ids[i]] += from[i]; };
 
 /* Places of edges by the value of one column: those of v are order[start[v]] … start[v + 1]. */
 function index_by(column, count) {
@@ -41,7 +41,12 @@ function index_by(column, count) {
   return v => order.subarray(start[v], start[v + 1]);
 }
 
-const edge_columns = ["from", "to", "at", "file", "line", "calls", "self", "total"];
+/* What adds up; the last two where times are made of samples. */
+const cost_columns = ["calls", "self", "total", ...data.sampled ? ["samples", "total_samples"] : []];
+const edge_columns = ["from", "to", "at", "file", "line", ...cost_columns];
+
+const new_costs = () => ({ calls: 0, self: 0, total: 0, samples: 0, total_samples: 0 });
+const add_costs = (sum, table, i) => { for (const name of cost_columns) sum[name] += table[name][i]; };
 
 function merge_edges(parts) {
   if (parts.length === 1) return parts[0].edges;
@@ -54,7 +59,7 @@ function merge_edges(parts) {
         places.set(key, merged.from.length);
         for (const name of edge_columns) merged[name].push(edges[name][i]);
       } else {
-        for (const name of ["calls", "self", "total"]) merged[name][place] += edges[name][i];
+        for (const name of cost_columns) merged[name][place] += edges[name][i];
       }
     }
   return merged;
@@ -76,13 +81,14 @@ function merge_waits(parts) {
 /* Of a list of parts: figures by function, by file, by module. */
 function build_model(part_numbers) {
   const parts = part_numbers.map(number => data.parts[number]);
-  const model = { part_numbers, ns: 0, call_count: 0, edges: merge_edges(parts) };
-  for (const name of ["calls", "self", "total"]) {
+  const model = { part_numbers, ns: 0, samples_taken: 0, call_count: 0, edges: merge_edges(parts) };
+  for (const name of ["calls", "self", "total", "samples", "total_samples"]) {
     model[name] = new Float64Array(function_count);
     for (const part of parts) sum_into(model[name], part.functions.id, part.functions[name]);
   }
   model.waits = merge_waits(parts);
-  for (const part of parts) { model.ns += part.ns; model.call_count += part.calls; }
+  model.times = merge_times(parts);
+  for (const part of parts) { model.ns += part.ns; model.samples_taken += part.samples; model.call_count += part.calls; }
   model.edges_from = index_by(model.edges.from, function_count);
   model.edges_to = index_by(model.edges.to, function_count);
   model.edges_of_file = index_by(model.edges.file, data.files.path.length);
@@ -96,15 +102,18 @@ function build_model(part_numbers) {
 /* Self times of a group's functions add up; what one calls may be another, so of the total the
    largest is a lower bound. */
 function group(model, group_of, count) {
-  const result = { calls: new Float64Array(count), self: new Float64Array(count), total: new Float64Array(count), members: Array.from({ length: count }, () => []) };
+  const result = { members: Array.from({ length: count }, () => []) };
+  for (const name of ["calls", "self", "total", "samples", "total_samples"]) result[name] = new Float64Array(count);
   for (const f of model.functions) {
     const g = group_of[f];
     result.members[g].push(f);
     result.calls[g] += model.calls[f];
     result.self[g] += model.self[f];
-    result.total[g] = Math.max(result.total[g], model.total[f]);
+    result.samples[g] += model.samples[f];
+    if (model.total[f] >= result.total[g]) { result.total[g] = model.total[f]; result.total_samples[g] = model.total_samples[f]; }
   }
-  for (let g = 0; g < count; g++) result.total[g] = Math.max(result.total[g], result.self[g]);
+  for (let g = 0; g < count; g++)
+    if (result.self[g] > result.total[g]) { result.total[g] = result.self[g]; result.total_samples[g] = result.samples[g]; }
   return result;
 }
 
@@ -113,8 +122,8 @@ function neighbours(model, f, callers) {
   const { edges } = model, found = new Map();
   for (const i of callers ? model.edges_to(f) : model.edges_from(f)) {
     const other = callers ? edges.from[i] : edges.to[i];
-    const sum = found.get(other) || { f: other, calls: 0, self: 0, total: 0 };
-    sum.calls += edges.calls[i]; sum.self += edges.self[i]; sum.total += edges.total[i];
+    const sum = found.get(other) || { f: other, ...new_costs() };
+    add_costs(sum, edges, i);
     found.set(other, sum);
   }
   return [...found.values()].sort((a, b) => b.total - a.total || b.calls - a.calls);

@@ -225,17 +225,24 @@ static size_t columns_for(const struct slices *slices, const struct slices_heade
     return header->slice_count ? header->slice_count : 1;
 }
 
+uint64_t slices_begin_ns(const struct profile *profile)
+{
+    uint64_t first = UINT64_MAX;
+
+    for (size_t i = 0; i < profile->process_count; i++)
+        if (profile->processes[i].header.created_ns < first)
+            first = profile->processes[i].header.created_ns;
+    return first;
+}
+
 void slices_read(struct slices *slices, const struct profile *profile, const struct images *images)
 {
     struct recording *all = memory_zeroed(profile->process_count, sizeof(*all));
     struct reader reader = {slices, profile, images};
-    uint64_t first = UINT64_MAX;
+    const uint64_t first = slices_begin_ns(profile);
     double end = 0, at;
 
     *slices = (struct slices){0};
-    for (size_t i = 0; i < profile->process_count; i++)
-        if (profile->processes[i].header.created_ns < first)
-            first = profile->processes[i].header.created_ns;
     for (size_t i = 0; i < profile->process_count; i++) {
         open_recording(&all[i], &profile->processes[i], first);
         if (!all[i].bytes)

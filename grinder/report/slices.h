@@ -27,6 +27,8 @@ struct slices {
 /* Reads the slices of all traces; those without any have no rows. What is wrong with a file is
    said, and the file left out. */
 void slices_read(struct slices *slices, const struct profile *profile, const struct images *images);
+/* When they begin: where the first process was, as struct trace_header has it (created_ns). */
+uint64_t slices_begin_ns(const struct profile *profile);
 void slices_free(struct slices *slices);
 
 #endif

@@ -24,7 +24,7 @@ function row_slices(view, number) {
 function list_row(i, style, cursor) {
   const view = tabs[tab], number = shown[i], figures = view.figures();
   const open = location.hash.slice(1).split(":")[0] === view.route + number ? " open" : "";
-  return `<div class="row${open}${cursor ? " cursor" : ""}" role=option data-row=${i} ${style} title="${escape_html(view.name(number))}"><span class=name>${escape_html((view.short || view.name)(number))}</span><span class=figure>${format_short(figures.calls[number])}</span>${row_slices(tab, number)}<span class="figure self">${format_share(figures.self[number], model.ns)}</span><span class=figure>${format_share(figures.total[number], model.ns)}</span></div>`;
+  return `<div class="row${open}${cursor ? " cursor" : ""}" role=option data-row=${i} ${style} title="${escape_html(view.name(number))}"><span class=name>${escape_html((view.short || view.name)(number))}</span><span class=figure>${format_short(figures.calls[number])}</span>${row_slices(tab, number)}<span class="figure self">${ranged_share(model, figures.self[number], figures.samples[number])}</span><span class=figure>${ranged_share(model, figures.total[number], figures.total_samples[number])}</span></div>`;
 }
 
 function fill_list() {
@@ -46,18 +46,21 @@ function fill_list() {
 }
 
 const fact = (value, name, kind = "") => `<div class="${kind}"><b>${value}</b><span>${name}</span></div>`;
-const percent = value => `<span class=quiet> ${format_share(value, model.ns)}%</span>`;
+const percent = value => value ? `<span class=quiet> ${escape_html(format_share(value, model.ns))}%</span>` : "";
+const costs_of = (figures, number) => Object.fromEntries(cost_columns.map(name => [name, figures[name][number]]));
+const row_of = f => ({ f, ...costs_of(model, f) });
+const total_a_call = ({ calls, total, total_samples }) => ranged(model, total, total_samples, ns => format_time(ns / calls), ns => format_time_below(ns / calls));
 
 function facts_of(figures, number) {
-  const { calls, self, total } = figures;
-  return `<div class=facts>${fact(format_time(self[number]) + percent(self[number]), "self", "self")}${fact(format_time(total[number]) + percent(total[number]), figures === model ? "total" : "total, at least")}${fact(format_count(calls[number]), "calls")}${figures === model && calls[number] ? fact(format_time(total[number] / calls[number]), "total a call") : ""}${figures === model && model.waits.has(number) ? fact(format_time(model.waits.get(number).total), "waited") : ""}</div>`;
+  const { calls } = figures, costs = costs_of(figures, number);
+  return `<div class=facts>${fact(self_time(model, costs) + percent(costs.self), "self", "self")}${fact(total_time(model, costs) + percent(costs.total), figures === model ? "total" : "total, at least")}${fact(format_count(calls[number]), "calls")}${figures === model && calls[number] ? fact(total_a_call(costs), "total a call") : ""}${figures === model && model.waits.has(number) ? fact(format_time(model.waits.get(number).total), "waited") : ""}</div>`;
 }
 
 /* Rows of functions with figures; meter: of their total in whole. */
 function function_table(title, rows, whole) {
   if (!rows.length) return `<section><h2>${title}</h2><p class=note>None.</p></section>`;
-  const body = rows.slice(0, 300).map(row => `<tr><td>${row.f ? link(row.f) : "<span class=quiet>outside of what was recorded</span>"}</td><td>${format_count(row.calls)}</td><td class=self>${format_time(row.self)}</td><td>${format_time(row.total)}</td><td><span class=meter style="--s:${(100 * Math.min(1, row.self / whole || 0)).toFixed(1)}%;--t:${(100 * Math.min(1, row.total / whole || 0)).toFixed(1)}%"></span></td></tr>`).join("");
-  return `<section><table><thead><tr><th><h2>${title}</h2></th><th class=n>Calls</th><th class=t>Self</th><th class=t>Total</th><th class=p></th></tr></thead></table><div class=rows><table><colgroup><col><col style="width:92px"><col style="width:82px"><col style="width:82px"><col class=p></colgroup><tbody>${body}</tbody></table></div></section>`;
+  const body = rows.slice(0, 300).map(row => `<tr><td>${row.f ? link(row.f) : "<span class=quiet>outside of what was recorded</span>"}</td><td>${format_count(row.calls)}</td><td class=self>${self_time(model, row)}</td><td>${total_time(model, row)}</td><td><span class=meter style="--s:${(100 * Math.min(1, row.self / whole || 0)).toFixed(1)}%;--t:${(100 * Math.min(1, row.total / whole || 0)).toFixed(1)}%"></span></td></tr>`).join("");
+  return `<section><table><thead><tr><th><h2>${title}</h2></th><th class=n>Calls</th><th class=t>Self</th><th class=t>Total</th><th class=p></th></tr></thead></table><div class=rows><table><colgroup><col><col class=n><col class=t><col class=t><col class=p></colgroup><tbody>${body}</tbody></table></div></section>`;
 }
 
 /* Where threads waited: of a page without waits, nothing. */
@@ -99,7 +102,7 @@ function function_view(f) {
   const module = functions.module[f], has_source = file && line && (state === FILE_READ || state === FILE_CHANGED);
   trail([`<a href="#m${module}">${escape_html(module_name[module])}</a>`, file && `<a href="#s${file}">${escape_html(file_name[file])}</a>`]);
   const place = file ? `<a href="#s${file}${line ? ":" + line : ""}">${escape_html(data.files.path[file])}${line ? ":" + line : ""}</a>` : escape_html(data.modules[module]);
-  main.innerHTML = `<div class=top><h1>${escape_html(functions.name[f])}</h1><div class=place>${place}${changed(state)}</div>${facts_of(model, f)}${timeline(slices_of(model, f))}<div class=walk>${function_table("Callers", neighbours(model, f, true), model.total[f])}${function_table("Callees", neighbours(model, f, false), model.total[f])}</div></div>${code_heads(has_source ? "Line" : "Byte")}${has_source ? "" : escape_html(file && !has_source ? (file_states[state] || "") + (functions.chunk[f] >= 0 ? ": instructions of the original" : "") : "No source is known: instructions of the original")}</span></div><div class=code tabindex=0></div>`;
+  main.innerHTML = `<div class=top><h1>${escape_html(functions.name[f])}</h1><div class=place>${place}${changed(state)}</div>${facts_of(model, f)}${timeline(slices_of(model, f), model.times.get(f))}${times_of(f)}<div class=walk>${function_table("Callers", neighbours(model, f, true), model.total[f])}${function_table("Callees", neighbours(model, f, false), model.total[f])}</div></div>${code_heads(has_source ? "Line" : "Byte")}${has_source ? "" : escape_html(file && !has_source ? (file_states[state] || "") + (functions.chunk[f] >= 0 ? ": instructions of the original" : "") : "No source is known: instructions of the original")}</span></div><div class=code tabindex=0></div>`;
   const element = main.querySelector(".code");
   if (has_source) show_source(element, model, file, line, code => { source = code; });
   else if (functions.chunk[f] >= 0) show_instructions(element, model, f, code => { source = code; });
@@ -108,7 +111,7 @@ function function_view(f) {
 
 function file_view(file, line) {
   const state = data.files.state[file], members = model.files.members[file];
-  const rows = members.map(f => ({ f, calls: model.calls[f], self: model.self[f], total: model.total[f] })).sort((a, b) => b.self - a.self);
+  const rows = members.map(row_of).sort((a, b) => b.self - a.self);
   trail([escape_html(data.files.path[file])]);
   main.innerHTML = `<div class=top><h1>${escape_html(file_name[file])}</h1><div class=place>${escape_html(data.files.path[file])}${changed(state)}</div>${facts_of(model.files, file)}${timeline(slices_of_all(model, members))}<div class=walk style="grid-template-columns:1fr">${function_table("Functions", rows, model.files.total[file])}</div></div>${code_heads("Line")}</span></div><div class=code tabindex=0></div>`;
   const element = main.querySelector(".code");
@@ -118,7 +121,7 @@ function file_view(file, line) {
 
 function module_view(module) {
   const members = model.modules.members[module];
-  const rows = members.map(f => ({ f, calls: model.calls[f], self: model.self[f], total: model.total[f] })).sort((a, b) => b.self - a.self);
+  const rows = members.map(row_of).sort((a, b) => b.self - a.self);
   trail([escape_html(data.modules[module])]);
   main.innerHTML = `<div class=page><h1>${escape_html(module_name[module])}</h1><div class=place>${escape_html(data.modules[module])}</div>${facts_of(model.modules, module)}${timeline(slices_of_all(model, members))}<div class=head-row></div>${function_table("Functions", rows, model.modules.total[module])}</div>`;
   main.querySelector(".rows").style.maxHeight = "none";
@@ -138,11 +141,11 @@ function process_tree() {
 }
 
 function overview() {
-  const hottest = model.functions.slice().sort((a, b) => model.self[b] - model.self[a]).slice(0, 12);
+  const hottest = model.functions.filter(f => model.self[f] || !model.ns).sort((a, b) => model.self[b] - model.self[a]).slice(0, 12);
   const duration = Math.max(...data.processes.ns);
   const waited = model.part_numbers.reduce((sum, number) => sum + data.parts[number].waited, 0);
   trail([escape_html(data.processes.command[data.parts[model.part_numbers[0]].process])]);
-  main.innerHTML = `<div class=page><h1>${escape_html(data.title)}</h1><div class=place>${escape_html(data.processes.trace.join(", "))}</div>${process_tree()}<div class=facts>${fact(format_time(duration), "from start to end")}${fact(format_time(model.ns), data.sampled ? "of CPU in recorded functions" : "in recorded functions")}${waited ? fact(format_time(waited), "waited") : ""}${fact(format_count(model.call_count), "calls")}${fact(format_count(model.functions.length), "functions that ran")}${fact(format_count(model.part_numbers.length), model.part_numbers.length === 1 ? "thread" : "threads")}</div>${data.slices ? "" : timeline(null)}<div class=head-row><h2>Who calls whom</h2><span class=choice><button data-graph=functions>Functions</button><button data-graph=files>Files</button><button data-graph=modules>Modules</button></span></div><div class=graph></div>${function_table("Most time in themselves", hottest.map(f => ({ f, calls: model.calls[f], self: model.self[f], total: model.total[f] })), model.ns)}${wait_table()}${embedded()}</div>`;
+  main.innerHTML = `<div class=page><h1>${escape_html(data.title)}</h1><div class=place>${escape_html(data.processes.trace.join(", "))}</div>${process_tree()}<div class=facts>${fact(format_time(duration), "from start to end")}${fact(format_time(model.ns), data.sampled ? "of CPU in recorded functions" : "in recorded functions")}${waited ? fact(format_time(waited), "waited") : ""}${fact(format_count(model.call_count), "calls")}${fact(format_count(model.functions.length), "functions that ran")}${fact(format_count(model.part_numbers.length), model.part_numbers.length === 1 ? "thread" : "threads")}</div>${data.slices ? "" : timeline(null)}<div class=head-row><h2>Who calls whom</h2><span class=choice><button data-graph=functions>Functions</button><button data-graph=files>Files</button><button data-graph=modules>Modules</button></span></div><div class=graph></div>${function_table("Most time in themselves", hottest.map(row_of), model.ns)}${times_table()}${wait_table()}${embedded()}</div>`;
   main.querySelector(".rows").style.maxHeight = "none";
   if (main.querySelector(".embedded")) list_embedded(main.querySelector(".embedded"));
   const draw = view => {
