@@ -43,6 +43,12 @@ class Browser:
     def run(self, script, *arguments):
         return self.ask("POST", self.session + "/execute/sync", {"script": script, "args": list(arguments)})
 
+    def resize(self, width, height=900):
+        """The page itself: a window has a least width."""
+        self.ask("POST", self.session + "/goog/cdp/execute",
+                 {"cmd": "Emulation.setDeviceMetricsOverride",
+                  "params": {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}})
+
     def key(self, text):
         actions = [{"type": kind, "value": c} for c in text for kind in ("keyDown", "keyUp")]
         self.ask("POST", self.session + "/actions",

@@ -5,7 +5,9 @@
  * a node lies one layer behind the caller that it spends most time for. Within a layer nodes go
  * where the middle of their neighbours is, a few times to and fro.
  */
-const GRAPH_LIMIT = 28, GRAPH_LEAST = 8, GRAPH_SHARE = 0.002, NODE_WIDTH = 164, NODE_HEIGHT = 40, LAYER_GAP = 52, NODE_GAP = 12;
+const GRAPH_LIMIT = 28, GRAPH_LEAST = 8, GRAPH_SHARE = 0.002, NODE_LEAST = 124, NODE_HEIGHT = 40, LAYER_GAP = 52, NODE_GAP = 12;
+const NODE_USUAL = 164; /* for which a drag is worth while */
+const KNOWN_SHARE = 0.75;
 const LEAST_SCALE = 0.55; /* smaller is not to be read: what does not fit is a drag away */
 
 /* Nodes with most time, all that have a share of it worth seeing, and the calls among them. */
@@ -80,15 +82,15 @@ function order_layers(nodes, layers) {
   }
 }
 
-function place_nodes(nodes, layers) {
+function place_nodes(nodes, layers, width) {
   layers.forEach((layer, x) => layer.forEach(i => {
-    nodes[i].x = x * (NODE_WIDTH + LAYER_GAP);
+    nodes[i].x = x * (width + LAYER_GAP);
     nodes[i].y = nodes[i].at * (NODE_HEIGHT + NODE_GAP);
   }));
 }
 
-function edge_path(a, b) {
-  const x1 = a.x + NODE_WIDTH, y1 = a.y + NODE_HEIGHT / 2, x2 = b.x, y2 = b.y + NODE_HEIGHT / 2;
+function edge_path(a, b, width) {
+  const x1 = a.x + width, y1 = a.y + NODE_HEIGHT / 2, x2 = b.x, y2 = b.y + NODE_HEIGHT / 2;
   if (b.x > a.x) {
     const bend = Math.min(160, (x2 - x1) / 2);
     return `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`;
@@ -97,33 +99,66 @@ function edge_path(a, b) {
   return `M${x1} ${y1}C${x1 + 70} ${low} ${x2 - 70} ${low} ${x2} ${y2}`;
 }
 
-function fit_name(name) { return name.length > 24 ? name.slice(0, 11) + "…" + name.slice(-12) : name; }
+const name_measure = document.createElement("canvas").getContext("2d");
+
+function name_width(name) {
+  name_measure.font = "12px " + getComputedStyle(document.body).fontFamily;
+  return name_measure.measureText(name).width;
+}
+
+/* Cut in its middle. */
+function fit_name(name, width) {
+  let kept = name.length;
+  if (name_width(name) <= width) return name;
+  const cut = () => name.slice(0, Math.ceil(kept / 2)) + "…" + name.slice(name.length - Math.floor(kept / 2));
+  while (kept > 2 && name_width(cut()) > width) kept--;
+  return cut();
+}
+
+/* Boxes as wide as the longest name needs, if the window has room for them. */
+function node_width(element, nodes, layers) {
+  const needed = Math.max(...nodes.map(node => name_width(node.name.slice(0, 80)))) + 21;
+  const room = (element.clientWidth - 40 + LAYER_GAP) / layers.length - LAYER_GAP;
+  return Math.floor(Math.max(NODE_LEAST, Math.min(needed, Math.max(room, NODE_USUAL))));
+}
+
+/*
+ * What says most. Files, if most of the time is in functions whose files are known: where libc's alone are,
+ * by its separate debug file, they make a picture of libc.
+ */
+function first_graph(model) {
+  const key = model.ns ? "self" : "calls";
+  const sum = numbers => numbers.reduce((all, number) => all + number, 0);
+  const { files } = model, known = sum(members_of(files).map(file => files[key][file]));
+  return members_of(files).length > 1 && known >= KNOWN_SHARE * sum(files[key]) ? "files" : "functions";
+}
 
 function draw_graph(element, model, view) {
   const { nodes, edges, left_out } = graph_of(model, view);
   mark_back_edges(nodes);
   const layers = place_layers(nodes);
   order_layers(nodes, layers);
-  place_nodes(nodes, layers);
+  const width = nodes.length ? node_width(element, nodes, layers) : NODE_LEAST;
+  place_nodes(nodes, layers, width);
   const heaviest = Math.log2(2 + (edges[0]?.total || 0));
   const lines = edges.map((edge, i) => {
-    const width = 0.8 + 5 * Math.max(0, Math.log2(2 + edge.total) / heaviest - 0.4) / 0.6;
-    return `<path class="edge${edge.back ? " back" : ""}" data-edge=${i} style="stroke-width:${width.toFixed(2)};stroke-opacity:${(0.12 + 0.09 * width).toFixed(2)}" d="${edge_path(nodes[edge.a], nodes[edge.b])}"><title>${escape_html(nodes[edge.a].name)} → ${escape_html(nodes[edge.b].name)}\n${format_count(edge.calls)} calls, ${format_time(edge.total)}</title></path>`;
+    const stroke = 0.8 + 5 * Math.max(0, Math.log2(2 + edge.total) / heaviest - 0.4) / 0.6;
+    return `<path class="edge${edge.back ? " back" : ""}" data-edge=${i} style="stroke-width:${stroke.toFixed(2)};stroke-opacity:${(0.12 + 0.09 * stroke).toFixed(2)}" d="${edge_path(nodes[edge.a], nodes[edge.b], width)}"><title>${escape_html(nodes[edge.a].name)} → ${escape_html(nodes[edge.b].name)}\n${format_count(edge.calls)} calls, ${format_time(edge.total)}</title></path>`;
   });
   const boxes = nodes.map((node, i) => {
-    const inner = NODE_WIDTH - 20;
-    return `<a href="${node.href}"><g class=node data-node=${i} transform="translate(${node.x} ${node.y})"><rect width=${NODE_WIDTH} height=${NODE_HEIGHT} rx=7 /><text x=10 y=17>${escape_html(fit_name(node.name))}</text><text class=figure x=${NODE_WIDTH - 10} y=31 text-anchor=end>${format_share(node.self, model.ns)}%</text><rect class="bar of-total" x=10 y=25 width="${((inner - 46) * Math.min(1, node.total / model.ns || 0)).toFixed(1)}" height=5 rx=1 /><rect class=bar x=10 y=25 width="${((inner - 46) * Math.min(1, node.self / model.ns || 0)).toFixed(1)}" height=5 rx=1 /><title>${escape_html(node.name)}\nself ${format_time(node.self)}, total at least ${format_time(node.total)}, ${format_count(node.calls)} calls</title></g></a>`;
+    const inner = width - 20;
+    return `<a href="${node.href}"><g class=node data-node=${i} transform="translate(${node.x} ${node.y})"><rect width=${width} height=${NODE_HEIGHT} rx=7 /><text x=10 y=17>${escape_html(fit_name(node.name, inner))}</text><text class=figure x=${width - 10} y=31 text-anchor=end>${format_share(node.self, model.ns)}%</text><rect class="bar of-total" x=10 y=25 width="${((inner - 46) * Math.min(1, node.total / model.ns || 0)).toFixed(1)}" height=5 rx=1 /><rect class=bar x=10 y=25 width="${((inner - 46) * Math.min(1, node.self / model.ns || 0)).toFixed(1)}" height=5 rx=1 /><title>${escape_html(node.name)}\nself ${format_time(node.self)}, total at least ${format_time(node.total)}, ${format_count(node.calls)} calls</title></g></a>`;
   });
   element.innerHTML = `<svg><g class=scene>${lines.join("")}${boxes.join("")}</g></svg><div class=tools><button data-zoom="1.25" title="Zoom in (+)">+</button><button data-zoom="0.8" title="Zoom out (−)">−</button><button data-zoom="0" title="All of it (0)">Fit</button></div>`;
   if (left_out > 0) element.insertAdjacentHTML("afterend", `<p class=note>${left_out} with less time are left out.</p>`);
-  return make_zoomable(element, nodes, edges);
+  return make_zoomable(element, nodes, edges, width);
 }
 
 /* Wheel and buttons zoom, dragging moves; pointing at a node shows its calls. */
-function make_zoomable(element, nodes, edges) {
+function make_zoomable(element, nodes, edges, width) {
   const svg = element.querySelector("svg"), scene = element.querySelector(".scene");
   const low = key => Math.min(...nodes.map(node => node[key])), high = key => Math.max(...nodes.map(node => node[key]));
-  const box = nodes.length ? { x: low("x"), y: low("y"), w: high("x") - low("x") + NODE_WIDTH, h: high("y") - low("y") + NODE_HEIGHT } : { x: 0, y: 0, w: 1, h: 1 };
+  const box = nodes.length ? { x: low("x"), y: low("y"), w: high("x") - low("x") + width, h: high("y") - low("y") + NODE_HEIGHT } : { x: 0, y: 0, w: 1, h: 1 };
   let scale = 1, x = 0, y = 0, drag = null;
   const apply = () => scene.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
   const zoom = (by, at_x, at_y) => {
@@ -131,10 +166,17 @@ function make_zoomable(element, nodes, edges) {
     x = at_x - (at_x - x) * next / scale; y = at_y - (at_y - y) * next / scale; scale = next;
     apply();
   };
+  /* In the middle; of what has no room, so that the box with most time is in sight. */
+  const most = nodes[0] || box;
+  const fit_side = (room, begin, size, middle) => {
+    const all = size * scale;
+    if (all <= room - 40) return (room - all) / 2 - begin * scale;
+    return Math.min(20 - begin * scale, Math.max(room - 20 - all - begin * scale, room / 2 - middle * scale));
+  };
   const fit = () => {
     const w = element.clientWidth, h = element.clientHeight;
     scale = Math.max(LEAST_SCALE, Math.min(1.15, (w - 40) / box.w, (h - 40) / box.h));
-    x = Math.max(20, (w - box.w * scale) / 2) - box.x * scale; y = (h - box.h * scale) / 2 - box.y * scale;
+    x = fit_side(w, box.x, box.w, most.x + width / 2); y = fit_side(h, box.y, box.h, most.y + NODE_HEIGHT / 2);
     apply();
   };
   svg.onwheel = event => {

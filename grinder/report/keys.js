@@ -92,6 +92,7 @@ function fill_threads() {
 }
 
 $("title").textContent = data.title;
+$("home").title = data.title + ": overview (o)";
 if (data.sampled) $("times").textContent = "Times are of the processor, by samples; waiting is not among them.";
 if (!data.slices) document.body.classList.add("untimed");
 list = new Virtual($("list"), 28, list_row);
@@ -116,5 +117,6 @@ matchMedia("(prefers-color-scheme: dark)").onchange = name_theme;
 name_theme();
 fill_threads();
 choose_threads();
+new ResizeObserver(() => requestAnimationFrame(() => redraw_graph?.())).observe(main);
 window.onhashchange = route;
 document.body.dataset.ready = "1";

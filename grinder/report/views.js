@@ -1,7 +1,7 @@
 /* What the address names: #f12 a function, #s3 a file (#s3:40 a line), #m1 a module, else all. */
 const $ = id => document.getElementById(id);
 const main = $("main");
-let model = null, source = null, zoom_graph = null, list = null;
+let model = null, source = null, zoom_graph = null, redraw_graph = null, list = null;
 let tab = "functions", sort = "self", ascending = false, shown = [];
 
 const tabs = {
@@ -95,7 +95,10 @@ function list_embedded(details) {
   };
 }
 
-function trail(parts) { $("trail").innerHTML = parts.filter(Boolean).join("&ensp;/&ensp;"); }
+function trail(parts) {
+  $("trail").innerHTML = parts.filter(Boolean).join("&ensp;/&ensp;");
+  $("trail").title = $("trail").textContent;
+}
 
 function function_view(f) {
   const file = functions.file[f], line = functions.line[f], state = data.files.state[file];
@@ -148,18 +151,22 @@ function overview() {
   main.innerHTML = `<div class=page><h1>${escape_html(data.title)}</h1><div class=place>${escape_html(data.processes.trace.join(", "))}</div>${process_tree()}<div class=facts>${fact(format_time(duration), "from start to end")}${fact(format_time(model.ns), data.sampled ? "of CPU in recorded functions" : "in recorded functions")}${waited ? fact(format_time(waited), "waited") : ""}${fact(format_count(model.call_count), "calls")}${fact(format_count(model.functions.length), "functions that ran")}${fact(format_count(model.part_numbers.length), model.part_numbers.length === 1 ? "thread" : "threads")}</div>${data.slices ? "" : timeline(null)}<div class=head-row><h2>Who calls whom</h2><span class=choice><button data-graph=functions>Functions</button><button data-graph=files>Files</button><button data-graph=modules>Modules</button></span></div><div class=graph></div>${function_table("Most time in themselves", hottest.map(row_of), model.ns)}${times_table()}${wait_table()}${embedded()}</div>`;
   main.querySelector(".rows").style.maxHeight = "none";
   if (main.querySelector(".embedded")) list_embedded(main.querySelector(".embedded"));
+  let chosen = first_graph(model), drawn_width = 0;
   const draw = view => {
+    chosen = view;
+    drawn_width = main.clientWidth;
     for (const button of main.querySelectorAll(".choice button")) button.setAttribute("aria-pressed", button.dataset.graph === view);
     main.querySelector(".graph + .note")?.remove();
     zoom_graph = draw_graph(main.querySelector(".graph"), model, view);
   };
   main.querySelector(".choice").onclick = event => { if (event.target.dataset.graph) draw(event.target.dataset.graph); };
-  draw(["files", "modules"].find(view => graph_views[view].ids(model).length > 1) || "functions"); /* one box says nothing */
+  redraw_graph = () => { if (main.clientWidth !== drawn_width) draw(chosen); };
+  draw(chosen);
 }
 
 function route() {
   const [, kind, number, line] = /^#?([fsm])(\d+)(?::(\d+))?$/.exec(location.hash) || [];
-  source = zoom_graph = null;
+  source = zoom_graph = redraw_graph = null;
   if (kind === "f" && +number > 0 && +number < function_count) function_view(+number);
   else if (kind === "s" && +number > 0 && +number < data.files.path.length) file_view(+number, +line || 0);
   else if (kind === "m" && +number < data.modules.length) module_view(+number);
