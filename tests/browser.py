@@ -65,6 +65,12 @@ class Browser:
                 if attempt == 19 or "stale element" not in str(error):
                     raise
 
+    def write(self, selector, text):
+        """Into a field; of a field for files, a path."""
+        element = self.ask("POST", self.session + "/element", {"using": "css selector", "value": selector})
+        (identity,) = element.values()
+        self.ask("POST", f"{self.session}/element/{identity}/value", {"text": text})
+
     def text(self, selector):
         return self.run("return document.querySelector(arguments[0])?.textContent ?? null", selector)
 

@@ -1,0 +1,42 @@
+#!/bin/bash
+# Another report that is chosen as what was before: what changed since is what grinder --mode=diff says, in the
+# overview and at the functions. What is no report is refused, and so is one with times of another kind.
+# needs: chromium chromium-driver python3
+. "$(dirname "$0")/lib.sh"
+
+export PYTHONDONTWRITEBYTECODE=1
+
+for version in 1 2; do
+    cat >version.c <<EOF
+#include <stdlib.h>
+volatile long sink;
+__attribute__((noinline)) void same(int n) { for (int i = 0; i < n; i++) sink += i; }
+__attribute__((noinline)) void slower(int n) { for (int i = 0; i < n * $version * $version; i++) sink += i; }
+__attribute__((noinline)) void only_in_$version(int n) { for (int i = 0; i < n; i++) sink += i; }
+int main(void)
+{
+    for (int i = 0; i < 50 * $version; i++) { same(600000); slower(3000000); only_in_$version(1000); }
+    return 0;
+}
+EOF
+    gcc -O1 -g version.c -o "native/version$version"
+    instrumented version$version
+    for timing in exact samples; do
+        run instrumented "$BUILD/service/call_trace_service" start --timing=$timing \
+            --trace-dir="$work/$timing.$version" -- "./version$version"
+        equal "status" "$(<instrumented.status)" 0
+        grinder --mode=report --source-root="$work" --output-file=$timing.$version.html $timing.$version
+    done
+done
+grinder --mode=report --source-root="$work" --output-file=folder/ exact.1
+echo 'no report' >other.html
+
+for timing in exact samples; do
+    grinder --mode=diff --output-format=tsv --output-file=diff.tsv $timing.1 $timing.2
+    python3 "$TESTS/report_before.py" changes "file://$work/$timing.2.html" "$work/profile" \
+        "$work/$timing.1.html" diff.tsv
+done
+grinder --mode=diff --output-format=tsv --output-file=diff.tsv exact.1 exact.2
+python3 "$TESTS/report_before.py" changes "file://$work/exact.2.html" "$work/profile" "$work/folder/data.js" diff.tsv
+python3 "$TESTS/report_before.py" refused "file://$work/exact.2.html" "$work/profile" "$work/other.html" 'found something else'
+python3 "$TESTS/report_before.py" refused "file://$work/exact.2.html" "$work/profile" "$work/samples.1.html" 'not compared'
