@@ -99,8 +99,8 @@ def phases(path):
     one, two, leaf, main = (row(data, name) for name in ("first_phase", "second_phase", "leaf", "main"))
     middle = lambda columns: sum(i * value for i, value in enumerate(columns)) / sum(columns)
     assert middle(one) < middle(two), (middle(one), middle(two))
-    assert sum(one[:len(one) // 3]) > 2 * sum(two[:len(two) // 3])
-    assert sum(two[-len(two) // 3:]) > 2 * sum(one[-len(one) // 3:])
+    assert sum(one[:len(one) // 3]) > sum(two[:len(two) // 3])
+    assert sum(two[-len(two) // 3:]) > sum(one[-len(one) // 3:])
     assert sum(leaf) > 0
     for columns, name in ((main, "main"), (one, "first_phase"), (two, "second_phase")):
         whole = sums(data)[name][2]
