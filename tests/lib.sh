@@ -78,7 +78,7 @@ contains()
     grep -Eq -- "$2" "$1" || { cat "$1" >&2; fail "nothing in $1 matches '$2'"; }
 }
 
-# by_copies: what is instrumented has copied bodies, as tests/run --how=copy wants it.
+# by_copies: what is instrumented has copied bodies; not with tests/run --how=prologue.
 by_copies()
 {
     [[ ${UMBRA_TEST_HOW:-auto} != prologue ]]
