@@ -187,7 +187,8 @@ static void write_own_samples(FILE *stream, const struct process *process)
     putc('\n', stream);
     if (samples.processor_ns > 0)
         fprintf(stream, "  processor %.6f s by the threads' clocks, %.1f%% of it in samples\n",
-                samples.processor_ns / 1e9, 100 * ns / samples.processor_ns);
+                samples.processor_ns / 1e9,
+                100 * (double)process->samples.cpu_ns / samples.processor_ns);
     if (samples.wait_ns > 0)
         fprintf(stream, "  waiting   %.6f s in system calls that took more than 50 us\n",
                 samples.wait_ns / 1e9);
