@@ -488,7 +488,7 @@ static void lose_order(struct thread *thread, struct record *returned)
 FROM_ASSEMBLY void umbra_slow_exit(struct record *record, uint64_t *slot)
 {
     struct thread *thread = thread_current();
-    uint64_t ticks = session_ticks(), clock = ticks_now();
+    uint64_t ticks = session_ticks(), clock = times_are_of(record) ? ticks_now() : 0;
 
     if (session.state != SESSION_RUNNING)
         return;
