@@ -43,7 +43,7 @@ debian()
     profile_agrees "$name"
 }
 
-debian lua5.4 "$TESTS/../samples/words.lua" 1500000
+debian lua5.4 "$TESTS/../samples/words.lua" 600000
 
 {
     cat "$TESTS/../bench/workloads/rows.sql"
@@ -90,7 +90,7 @@ done
 export GIT_AUTHOR_DATE='1700000000 +0000' GIT_COMMITTER_DATE='1700000000 +0000'
 git init -q -b main repository
 awk 'BEGIN {
-    for (i = 1; i <= 9000; i++) {
+    for (i = 1; i <= 5000; i++) {
         printf "commit refs/heads/main\ncommitter A <a@b> %d +0000\ndata 10\ncommit %03d\n", 1700000000 + i, i % 1000
         text = ""
         for (j = 0; j < 100; j++) text = text sprintf("line %05d %05d\n", j, j % 10 == i % 10 ? i : j)
