@@ -2,6 +2,9 @@
  * Four threads that call, return, jump out of calls and reach new contexts all the time, and a
  * fifth that starts and joins short ones, until standard input ends. `busy STATUS` then ends with
  * that status through _exit.
+ *
+ * Threads become fewer with time: a trace has all of them, and one that takes long to read because the
+ * machine is slow would else grow meanwhile, and take longer.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -70,7 +73,7 @@ static void *start_others(void *unused)
         if (pthread_create(&thread, NULL, work_shortly, (void *)i))
             break;
         pthread_join(thread, NULL);
-        usleep(2000);
+        usleep(i < 500 ? 2000 : 100000);
     }
     return unused;
 }
