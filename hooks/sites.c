@@ -14,21 +14,15 @@
 #include "hooks/session.h"
 #include "hooks/slow_paths.h"
 #include "hooks/stack.h"
+#include "hooks/targets.h"
 #include "hooks/tree.h"
-#include "thunkstash/pages.h"
 #include "trace/image_manifest.h"
 
 #define CALL_SIZE         5
-#define POINTER_CALL_SIZE 3          /* call r11 */
-#define ENDBR64           0xfa1e0ff3 /* as a word */
-#define SHORT_JUMP        0xeb
-#define NEAR_JUMP         0xe9
+#define POINTER_CALL_SIZE 3    /* call r11 */
 #define NEAR_FRAMES       4096 /* bytes of stack that are looked through for a caller */
 #define SAVED_R11         80   /* bytes below the stack pointer: linux/sites.S */
 #define LOOK_AFTER        128  /* calls of targets that are not known */
-
-static const uint8_t stub_begins[sizeof(uint64_t)] = {0x48, 0x89, 0x4c, 0x24,
-                                                      0xe8, 0x48, 0x8b, 0x0d};
 
 /* A call in a copy that comes here. */
 struct site_call {
@@ -155,17 +149,6 @@ static uint64_t base_of(const struct image_header *image)
     return (uint64_t)image - image->header_rva;
 }
 
-/* An address leads to the function of this key at once: it is its own, or its stub's. */
-static bool leads_to(uint64_t address, const struct frame_key *key)
-{
-    const struct image_header *image = frame_image(key);
-    const struct image_manifest *manifest = module_manifest(image);
-    const struct manifest_function *function = &module_functions(manifest)[key->index & ~STUB_LEAF];
-
-    return address == base_of(image) + function->rva ||
-           address == base_of(image) + function->stub_rva;
-}
-
 /* The return address of a frame that jumps may be one that a code generator looks for
    (generated.h): unless a copy has made the call. */
 static bool may_have_thunk(const struct site_call *call, uint64_t ret)
@@ -286,7 +269,7 @@ static uint64_t bound_elsewhere(const struct site_call *call)
     if (!(call->site->flags & FRAME_SITE_BOUND))
         return 0;
     target = *(const uint64_t *)((uint64_t)bound + (uint64_t)bound->slot);
-    return leads_to(target, frame_key_before(call->callee)) ? 0 : target;
+    return target_leads_to(target, frame_key_before(call->callee)) ? 0 : target;
 }
 
 static struct destination count_call(struct site_call *call, struct trace_links *from)
@@ -310,46 +293,9 @@ static struct destination count_call(struct site_call *call, struct trace_links 
                                                                          : destination;
 }
 
-/* The key of the copied function that is entered at an address, which is code that can be read; or
-   null. */
-static const struct frame_key *key_at(uint64_t address)
-{
-    const uint8_t *code = (const uint8_t *)address;
-
-    if (*(const uint32_t *)code == ENDBR64)
-        code += sizeof(uint32_t);
-    if (*code == SHORT_JUMP)
-        code += 2 + (int8_t)code[1];
-    if (*code == NEAR_JUMP)
-        code += CALL_SIZE + *(const int32_t *)(code + 1);
-    if (memcmp(code, stub_begins, sizeof stub_begins) != 0 ||
-        !frame_is_body((uint64_t)code + STUB_FRAME_SIZE))
-        return 0;
-    return frame_key_before(frame_copy_of((uint64_t)code + STUB_FRAME_SIZE));
-}
-
 static bool is_in(const struct image_header *image, uint64_t address)
 {
     return address - base_of(image) < image->image_size;
-}
-
-/* Likewise at any address: a program may call what is no code, and make up for that, or code that
-   can be executed only. */
-static const struct frame_key *key_if_code(uint64_t address)
-{
-    uint64_t code, jump = address;
-
-    if (!pages_read_own(address, &code))
-        return 0;
-    if ((uint32_t)code == ENDBR64 && !pages_read_own(jump += sizeof(uint32_t), &code))
-        return 0;
-    if ((uint8_t)code == SHORT_JUMP &&
-        !pages_read_own(jump += 2 + (uint64_t)(int8_t)(code >> 8), &code))
-        return 0;
-    if ((uint8_t)code == NEAR_JUMP &&
-        !pages_read_own(jump + CALL_SIZE + (uint64_t)(int32_t)(code >> 8), &code))
-        return 0;
-    return memcmp(&code, stub_begins, sizeof code) == 0 ? key_at(address) : 0;
 }
 
 /* What the site calls can be gone to at once: it is there as long as the site is. */
@@ -363,14 +309,12 @@ static bool outlasts(const struct site_call *call, uint64_t target)
 static struct trace_node *meet(const struct site_call *call, struct trace_links *from,
                                struct trace_link *link)
 {
-    const struct frame_key *key = key_if_code(call->pointee);
+    const struct frame_key *key = target_key_if_code(call->pointee);
     const struct image_header *own = frame_image(call->self);
     bool is_same = is_in(own, call->pointee);
     struct trace_links *links;
     struct trace_node *node;
 
-    if (key && !leads_to(call->pointee, key))
-        key = 0;
     if (!key && is_same && !code_is_entry(own, call->pointee)) /* it may be what binds a name */
         return 0;
     if (key && !frame_image(key)->first_function) /* nobody has entered its image yet */
@@ -435,9 +379,9 @@ static void leave_link(const struct site_call *call, const struct trace_links *w
 
 static bool gains_by_link(uint64_t target)
 {
-    const struct frame_key *key = key_if_code(target);
+    const struct frame_key *key = target_key_if_code(target);
 
-    return key && !(key->index & STUB_LEAF) && leads_to(target, key);
+    return key && !(key->index & STUB_LEAF);
 }
 
 /*
@@ -472,7 +416,7 @@ static bool is_replaced(const struct site_call *call, const struct trace_link *l
 
     if (link->callee & FRAME_OUT_BITS)
         return false;
-    key = key_at(call->pointee);
+    key = target_key(call->pointee);
     return !key || key->key != frame_links_in(link->callee)->key;
 }
 
@@ -502,7 +446,7 @@ static struct destination point_call(struct site_call *call, struct trace_links 
     else
         link->word = INT32_MIN;
     if (node) {
-        const struct frame_key *key = key_at(call->pointee);
+        const struct frame_key *key = target_key(call->pointee);
 
         call->callee = (uint64_t)key + FRAME_KEY_SIZE;
         destination = count_by(call, from, link, node);
