@@ -9,6 +9,7 @@
 
 #define BUFFER_SIZE (256u << 10)
 #define CHAIN_LIMIT 1024 /* callers that are looked through for the same function */
+#define NO_NODES    UINT32_MAX
 
 enum slice_node_flags {
     NODE_OUTERMOST = 1, /* no caller is of the same function */
@@ -43,6 +44,7 @@ bool slice_sampler_open(struct slice_sampler *sampler, int file)
 void slice_sampler_close(struct slice_sampler *sampler)
 {
     free(sampler->nodes);
+    free(sampler->places);
     free(sampler->open);
     free(sampler->entries);
     free(sampler->buffer);
@@ -52,6 +54,7 @@ void slice_sampler_close(struct slice_sampler *sampler)
 size_t slice_sampler_size(const struct slice_sampler *sampler)
 {
     return BUFFER_SIZE + sampler->room * sizeof(*sampler->nodes) +
+           sampler->place_room * sizeof(*sampler->places) +
            sampler->open_room * sizeof(*sampler->open) +
            sampler->entry_room * sizeof(*sampler->entries);
 }
@@ -61,11 +64,12 @@ static bool is_sampled(const struct slice_sampler *sampler)
     return sampler->header.timing == TRACE_TIMING_SAMPLES;
 }
 
-/* At least count elements, new ones zero. */
+/* At least count elements, new ones of no known content: most of them are never used, and their
+   pages need not be there. */
 static bool make_room(void **array, size_t *room, size_t count, size_t size)
 {
     size_t wanted = *room ? *room : 64;
-    char *grown;
+    void *grown;
 
     if (count <= *room)
         return true;
@@ -74,7 +78,6 @@ static bool make_room(void **array, size_t *room, size_t count, size_t size)
     grown = realloc(*array, wanted * size);
     if (!grown)
         return false;
-    memset(grown + *room * size, 0, (wanted - *room) * size);
     *array = grown;
     *room = wanted;
     return true;
@@ -132,12 +135,21 @@ static uint32_t outermost(const struct slice_sampler *sampler, uint32_t caller, 
     return 0;
 }
 
+/* Where a unit of the trace that holds a node is among the nodes; 0: nowhere. */
+static uint32_t place_of(const struct slice_sampler *sampler, uint32_t unit)
+{
+    uint32_t block = unit / TRACE_BLOCK_UNITS;
+    uint32_t first = block < sampler->place_count ? sampler->places[block] : 0;
+
+    return first && first != NO_NODES ? first + unit % TRACE_BLOCK_UNITS : 0;
+}
+
 /* Callers are committed before what they call, in front of it in the file. */
 static void meet(struct slice_sampler *sampler, uint32_t index, const struct trace_node *seen,
                  uint32_t thread)
 {
     struct slice_node *node = &sampler->nodes[index];
-    uint32_t parent = seen->parent < index ? seen->parent : 0;
+    uint32_t place = place_of(sampler, seen->parent), parent = place < index ? place : 0;
 
     node->thread = thread;
     node->function = seen->function & TRACE_FUNCTION_NUMBER;
@@ -225,24 +237,73 @@ static bool read_base(struct slice_sampler *sampler)
            file_read_at(sampler->file, base, sizeof(*base), offsetof(struct trace_header, base));
 }
 
-static bool look_at_block(struct slice_sampler *sampler, unsigned char *bytes, uint32_t first_unit)
+static bool has_nodes(const struct trace_block *block)
+{
+    return block->kind == TRACE_BLOCK_THREAD || block->kind == TRACE_BLOCK_NODES;
+}
+
+/* Blocks that are new are not seen yet. False: no memory. */
+static bool add_places(struct slice_sampler *sampler, size_t count)
+{
+    if (!make_room((void **)&sampler->places, &sampler->place_room, count,
+                   sizeof(*sampler->places)))
+        return false;
+    for (; sampler->place_count < count; sampler->place_count++)
+        sampler->places[sampler->place_count] = 0;
+    return true;
+}
+
+/* `count` zeroed nodes behind those that are there. False: no memory. */
+static bool add_zeroed(struct slice_sampler *sampler, uint32_t count)
+{
+    if (!make_room((void **)&sampler->nodes, &sampler->room, sampler->node_count + count,
+                   sizeof(*sampler->nodes)))
+        return false;
+    memset(&sampler->nodes[sampler->node_count], 0, count * sizeof(*sampler->nodes));
+    sampler->node_count += count;
+    return true;
+}
+
+/* A block that is seen for the first time gets room for nodes: also if it is not committed, so that
+   nodes are in the order of the file. False: no memory. */
+static bool place_block(struct slice_sampler *sampler, const struct trace_block *block,
+                        uint64_t number)
+{
+    uint32_t *place = &sampler->places[number];
+
+    if (block->kind && !has_nodes(block)) {
+        *place = NO_NODES;
+        return true;
+    }
+    if (*place)
+        return true;
+    if (!sampler->node_count && !add_zeroed(sampler, 1)) /* nobody's */
+        return false;
+    *place = sampler->node_count;
+    return add_zeroed(sampler, TRACE_BLOCK_UNITS);
+}
+
+static bool look_at_block(struct slice_sampler *sampler, unsigned char *bytes, uint64_t number)
 {
     const struct trace_block *block = (const struct trace_block *)bytes;
     struct trace_node *units = (struct trace_node *)bytes;
     uint32_t used = block->used < TRACE_BLOCK_UNITS ? block->used : TRACE_BLOCK_UNITS;
     uint32_t unit = block->kind == TRACE_BLOCK_THREAD ? TRACE_FIRST_NODE : 1;
 
-    if (block->kind != TRACE_BLOCK_THREAD && block->kind != TRACE_BLOCK_NODES)
+    if (!place_block(sampler, block, number))
+        return false;
+    if (!has_nodes(block))
         return true;
     if (!block->thread || block->thread > SLICE_TRACE_LIMIT / TRACE_BLOCK_SIZE)
         return false;
     for (; unit < used; unit++) {
+        uint32_t index = sampler->places[number] + unit;
         if (!units[unit].context)
             continue;
         units[unit].passed = trace_node_passed(&sampler->header, &units[unit]);
-        if (!sampler->nodes[first_unit + unit].thread)
-            meet(sampler, first_unit + unit, &units[unit], block->thread);
-        if (!compare(sampler, first_unit + unit, &units[unit]))
+        if (!sampler->nodes[index].thread)
+            meet(sampler, index, &units[unit], block->thread);
+        if (!compare(sampler, index, &units[unit]))
             return false;
     }
     return true;
@@ -266,8 +327,10 @@ static void credit_open(struct slice_sampler *sampler, uint64_t width)
 }
 
 /* From the last node to the first: callees come before their callers. */
-static bool add_nodes(struct slice_sampler *sampler, uint64_t count)
+static bool add_nodes(struct slice_sampler *sampler)
 {
+    uint32_t count = sampler->node_count;
+
     while (count-- > 0) {
         struct slice_node *node = &sampler->nodes[count];
         if (node->thread &&
@@ -279,17 +342,38 @@ static bool add_nodes(struct slice_sampler *sampler, uint64_t count)
     return true;
 }
 
-static bool look_at_blocks(struct slice_sampler *sampler, uint64_t used)
+/* Blocks from this one on that hold nodes, as far as is known, and fit into the buffer. */
+static uint64_t run_of_blocks(const struct slice_sampler *sampler, uint64_t first, uint64_t end)
 {
-    for (uint64_t offset = TRACE_HEADER_SIZE; offset < used;) {
-        uint64_t size = used - offset < BUFFER_SIZE ? used - offset : BUFFER_SIZE;
-        if (!file_read_at(sampler->file, sampler->buffer, size, offset) || !read_base(sampler))
+    uint64_t last = first;
+
+    while (last < end && sampler->places[last] != NO_NODES &&
+           last - first < BUFFER_SIZE / TRACE_BLOCK_SIZE)
+        last++;
+    return last - first;
+}
+
+static bool look_at_run(struct slice_sampler *sampler, uint64_t first, uint64_t count)
+{
+    if (!file_read_at(sampler->file, sampler->buffer, count * TRACE_BLOCK_SIZE,
+                      first * TRACE_BLOCK_SIZE) ||
+        !read_base(sampler))
+        return false;
+    for (uint64_t i = 0; i < count; i++)
+        if (!look_at_block(sampler, sampler->buffer + i * TRACE_BLOCK_SIZE, first + i))
             return false;
-        for (uint64_t at = 0; at + TRACE_BLOCK_SIZE <= size; at += TRACE_BLOCK_SIZE)
-            if (!look_at_block(sampler, sampler->buffer + at,
-                               (uint32_t)((offset + at) / TRACE_UNIT)))
-                return false;
-        offset += size;
+    return true;
+}
+
+static bool look_at_blocks(struct slice_sampler *sampler)
+{
+    uint64_t end = sampler->header.used / TRACE_BLOCK_SIZE;
+
+    for (uint64_t block = TRACE_HEADER_SIZE / TRACE_BLOCK_SIZE; block < end;) {
+        uint64_t count = run_of_blocks(sampler, block, end);
+        if (count && !look_at_run(sampler, block, count))
+            return false;
+        block += count ? count : 1;
     }
     return true;
 }
@@ -297,15 +381,13 @@ static bool look_at_blocks(struct slice_sampler *sampler, uint64_t used)
 enum slice_look slice_sampler_sample(struct slice_sampler *sampler, uint64_t now)
 {
     struct trace_header *header = &sampler->header;
-    uint64_t width, units;
+    uint64_t width;
 
     if (!file_read_at(sampler->file, header, sizeof(*header), 0))
         return SLICE_FAILED;
     if (header->state == TRACE_PREPARED || !header->start_ticks || now <= header->start_ticks)
         return SLICE_NOTHING;
-    units = header->used / TRACE_UNIT;
-    if (header->used > SLICE_TRACE_LIMIT ||
-        !make_room((void **)&sampler->nodes, &sampler->room, units + 1, sizeof(*sampler->nodes)))
+    if (header->used > SLICE_TRACE_LIMIT || !add_places(sampler, header->used / TRACE_BLOCK_SIZE))
         return SLICE_FAILED;
     if (!sampler->last_ticks)
         sampler->start_ticks = sampler->last_ticks = header->start_ticks;
@@ -313,8 +395,8 @@ enum slice_look slice_sampler_sample(struct slice_sampler *sampler, uint64_t now
     sampler->entry_count = sampler->open_count = 0;
     width = now - sampler->last_ticks;
     sampler->last_ticks = now;
-    if (!look_at_blocks(sampler, header->used - header->used % TRACE_BLOCK_SIZE))
+    if (!look_at_blocks(sampler))
         return SLICE_FAILED;
     credit_open(sampler, width);
-    return add_nodes(sampler, units) ? SLICE_TAKEN : SLICE_FAILED;
+    return add_nodes(sampler) ? SLICE_TAKEN : SLICE_FAILED;
 }

@@ -36,16 +36,20 @@
 #include "service/recorder/slice_list.h"
 #include "trace/trace_format.h"
 
-/* A trace that has outgrown this is looked at no more: a look copies it, and 96 bytes are kept for
-   every 64 of it. */
+/* A trace that has outgrown this is looked at no more: a look copies what nodes it has, and 96 bytes are
+   kept of each. */
 #define SLICE_TRACE_LIMIT (64u << 20)
 
 struct slice_node;
 
 struct slice_sampler {
     int file;                 /* the trace; borrowed */
-    struct slice_node *nodes; /* by index */
+    struct slice_node *nodes; /* in the order of the file, from 1 on */
     size_t room;
+    uint32_t node_count;
+    uint32_t *places; /* by the number of a block: where its first unit is among the nodes. 0: not seen
+                         yet; NO_NODES: it holds something else */
+    size_t place_count, place_room;
     uint32_t *open; /* nodes that may be under way */
     size_t open_count, open_room;
     struct slice_entry *entries; /* of this look */
