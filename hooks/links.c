@@ -42,20 +42,30 @@ void links_count(struct trace_node *node)
     add(node, 1);
 }
 
+/* Bytes of a block from here on; 0 in none. */
+static uint64_t room_at(const char *place)
+{
+    return -(uint64_t)place % TRACE_BLOCK_SIZE;
+}
+
 /* Zeroed, of the thread's: null if the trace is full. It is nobody's yet, and the next one takes it
-   again if this one is left by a longjmp out of a handler. */
+   again if this one is left by a longjmp out of a handler. Records of many links leave room at the
+   end of a block, which is for those of few. */
 static struct trace_links *links_take(struct thread *thread, uint64_t size)
 {
-    uint64_t room = -(uint64_t)thread->links_next % TRACE_BLOCK_SIZE; /* 0 in none */
     struct trace_block *block;
 
-    if (room < size) {
+    if (room_at(thread->links_rest) >= size)
+        return (struct trace_links *)thread->links_rest;
+    if (room_at(thread->links_next) < size) {
         block = session_block(thread->entry->ordinal);
         if (!block)
             return 0;
         session.header->base = (uint64_t)session.trace;
         block->used = TRACE_BLOCK_UNITS;
         block_commit(block, TRACE_BLOCK_LINKS);
+        if (room_at(thread->links_next) > room_at(thread->links_rest))
+            thread->links_rest = thread->links_next;
         thread->links_next = (char *)block + TRACE_UNIT;
     }
     return (struct trace_links *)thread->links_next;
@@ -64,9 +74,10 @@ static struct trace_links *links_take(struct thread *thread, uint64_t size)
 /* Readers find the next record behind this one: it is whole before it is taken. */
 static void commit(struct thread *thread, struct trace_links *links, uint32_t node)
 {
+    char **place = (char *)links == thread->links_rest ? &thread->links_rest : &thread->links_next;
+
     __atomic_store_n(&links->node, node, __ATOMIC_RELEASE);
-    __atomic_store_n(&thread->links_next, (char *)links + trace_links_size(links),
-                     __ATOMIC_RELEASE);
+    __atomic_store_n(place, (char *)links + trace_links_size(links), __ATOMIC_RELEASE);
 }
 
 static uint32_t chunks_of(uint32_t links)

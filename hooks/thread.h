@@ -85,6 +85,7 @@ struct thread {
     uint64_t frame_low;         /* what it begins with: an address of the stack */
     uint64_t frame_covered;     /* the lowest one whose word can be used */
     char *links_next;           /* where links are taken from: up to the end of its block. Or null */
+    char *links_rest;           /* likewise, of an earlier block: for records that fit there */
     struct trace_links *adopted; /* the newest of links_of_adopted; `before` leads on */
 
     /* A parked invocation that goes on is counted as unwound no more: what its slow path does last,
