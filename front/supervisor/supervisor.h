@@ -43,7 +43,15 @@
  *      placing.h               instruments a file and puts the copy in its place
  *      known_files.h           what was met already
  *
- * docs/front.md has what a watched call costs, and the other ways that were considered.
+ * docs/front.md has what a watched call costs. Other ways that were considered:
+ *
+ *      instrumenting beforehand        DT_NEEDED tells no plugins, modules of interpreters or children
+ *      LD_AUDIT, LD_PRELOAD            visible to the program, not for static programs, and lost with a
+ *                                      new environment
+ *      an overlay file system          shows everybody the instrumented file: a build that copies or
+ *                                      strips a program that it ran would keep the hooks
+ *      ptrace                          stops the program twice at every call, and a debugger in it
+ *                                      cannot work
  */
 #ifndef UMBRA_FRONT_SUPERVISOR_H
 #define UMBRA_FRONT_SUPERVISOR_H
