@@ -223,6 +223,14 @@ struct trace_header {
     /* Threads that are to get them, by the agent: bit tid % 1024. One that has blocked the signal as
        it began is not among them: it may wait for signals by sigwait(3). */
     uint64_t willing[TRACE_WILLING_WORDS];
+    uint32_t source; /* enum trace_source */
+};
+
+/* What a trace was made from. */
+enum trace_source {
+    TRACE_OF_HOOKS = 0,  /* an agent: contexts are what was called */
+    TRACE_OF_STACKS = 1, /* samples of a process without one, which lie beside it (stacks_format.h); the trace
+                            has its threads alone. Ticks are those of system_clock_steady_ns */
 };
 
 /*

@@ -34,8 +34,7 @@ static const char *base_name(const struct trace_header *header)
     return base;
 }
 
-/* With nothing in it that a shell or a terminal would take for itself. */
-static void name_trace(char name[TRACE_FILE_NAME_SIZE], const struct trace_header *header)
+void trace_file_name(char name[TRACE_FILE_NAME_SIZE], const struct trace_header *header)
 {
     const char *base = base_name(header);
     char plain[LONGEST_EXE + 1] = {0};
@@ -54,7 +53,7 @@ static int take_name(struct trace_file *file, int directory, struct trace_header
     int fd = -1;
 
     for (int i = 0; i < NAME_ATTEMPTS; i++, header->session++) {
-        name_trace(file->name, header);
+        trace_file_name(file->name, header);
         fd = file_create(directory, file->name);
         if (fd >= 0 || errno != EEXIST)
             break;

@@ -34,6 +34,9 @@ struct trace_file {
     char name[TRACE_FILE_NAME_SIZE]; /* EXE-PID-SESSION.bin, in the trace directory */
 };
 
+/* EXE-PID-SESSION.bin, of the header's, with nothing in it that a shell or a terminal would take for itself. */
+void trace_file_name(char name[TRACE_FILE_NAME_SIZE], const struct trace_header *header);
+
 /*
  * Makes a new trace in memory or as a file, and its file in directory, readable by its owner alone,
  * both with `header` as their first page.

@@ -8,6 +8,7 @@
 #include "service/server/command.h"
 #include "service/server/daemon.h"
 #include "service/server/serve.h"
+#include "service/server/stacks.h"
 #include "service/tool/choose.h"
 #include "service/tool/control.h"
 #include "service/tool/options.h"
@@ -105,12 +106,27 @@ static bool go_on_for_daemons(const struct options *options, int listener)
     return false;
 }
 
+static int record_stacks(const struct options *options)
+{
+    const struct stacks_settings settings = {
+        .command = options->command,
+        .instance = options->instance,
+        .trace_dir = options->recording.trace_dir,
+        .samples = options->recording.samples,
+        .is_verbose = options->recording.is_verbose,
+    };
+
+    return stacks_record(&settings);
+}
+
 static int start(const struct options *options)
 {
     const struct service_settings settings = settings_of(options);
     struct service service;
     int listener, status;
 
+    if (options->is_of_stacks)
+        return record_stacks(options);
     if (options->command && options->linux_only && command_is_for_windows(options->command)) {
         message("%s: %s", options->command[0], options->linux_only);
         return EXIT_USAGE;

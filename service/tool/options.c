@@ -331,12 +331,14 @@ static bool choose_mode(struct options *options, const struct raw_options *raw)
     bool keep_newest = raw->values[OPTION_KEEP_NEWEST];
 
     options->recording.records_events = mode && !strcmp(mode, "calltrace");
+    options->is_of_stacks = mode && !strcmp(mode, "samples");
     options->recording.events = (struct event_policy){
         .ring_size = OPTIONS_DEFAULT_RING_SIZE,
         .keep_newest = keep_newest,
     };
-    if (mode && !options->recording.records_events && strcmp(mode, "profile")) {
-        message("--mode=%s: expected profile or calltrace", mode);
+    if (mode && !options->recording.records_events && !options->is_of_stacks &&
+        strcmp(mode, "profile")) {
+        message("--mode=%s: expected profile, calltrace or samples", mode);
         return false;
     }
     if (!options->recording.records_events && (ring_size || events_size || keep_newest)) {
@@ -351,6 +353,31 @@ static bool choose_mode(struct options *options, const struct raw_options *raw)
                        "1M to 4G", &options->recording.events.ring_size) &&
            choose_size("max-events-size", events_size, OPTIONS_MIN_RING_SIZE, UINT64_MAX / 2, "1M",
                        &options->recording.events.disk_size);
+}
+
+/* Whole stacks have no contexts to bound, no calls to time, and nobody who could pause them. */
+static bool choose_stacks(const struct options *options, const struct raw_options *raw)
+{
+    static const enum option_code excess[] = {OPTION_NODES,  OPTION_SLICES, OPTION_SIZE,
+                                              OPTION_TIMING, OPTION_PAUSED, OPTION_LOG_FILE};
+
+    if (!options->is_of_stacks)
+        return true;
+    for (size_t i = 0; i < sizeof(excess) / sizeof(*excess); i++) {
+        if (!raw->values[excess[i]])
+            continue;
+        message("--%s: does nothing with --mode=samples", name_of(excess[i]));
+        return false;
+    }
+    if (options->verb != VERB_START || !options->command) {
+        message("--mode=samples: expected start, and -- and a command to sample");
+        return false;
+    }
+    if (options->recording.samples && options->recording.sample_source != SAMPLE_SOURCE_TIMER)
+        return true;
+    message("--samples=%s: expected samples a second, or perf, with --mode=samples",
+            raw->values[OPTION_SAMPLES]);
+    return false;
 }
 
 static bool find_timing(const char *name, enum trace_timing *timing)
@@ -540,6 +567,6 @@ bool options_parse(struct options *options, int argc, char **argv)
            choose_instance(options, raw.values[OPTION_INSTANCE]) && choose_limits(options, &raw) &&
            choose_slices(options, raw.values[OPTION_SLICES]) &&
            choose_samples(options, raw.values[OPTION_SAMPLES]) && choose_mode(options, &raw) &&
-           choose_timing(options, &raw) && choose_system(options, &raw) &&
-           choose_sessions(options, &raw);
+           choose_stacks(options, &raw) && choose_timing(options, &raw) &&
+           choose_system(options, &raw) && choose_sessions(options, &raw);
 }

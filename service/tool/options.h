@@ -53,6 +53,7 @@ struct options {
     bool is_quiet;
     char **command; /* what stands behind "--", zero-terminated; null if there is none. Of top the
                         grinder's options */
+    bool is_of_stacks; /* --mode=samples: nothing is instrumented */
     const char *linux_only; /* why an option given is of no use to Windows programs; or null */
 
     bool as_json;
