@@ -56,6 +56,7 @@ static void install(const struct sock_filter *more, size_t more_count, int outpu
         ALLOW(SYS_lseek),
         ALLOW(SYS_fstat),
         ALLOW(SYS_close),
+        ALLOW(SYS_dup),
         ALLOW(SYS_munmap),
         ALLOW(SYS_mremap),
         ALLOW(SYS_madvise),

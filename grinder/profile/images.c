@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "grinder/base/message.h"
+#include "grinder/image/function_starts.h"
 #include "grinder/image/image_file.h"
 #include "grinder/symbols/jit_read.h"
+#include "image/debug_file.h"
 #include "support/memory.h"
 
 static struct image *append(struct images *images, const char *path)
@@ -115,6 +117,55 @@ uint32_t images_add(struct images *images, const char *path, enum trace_system s
     read_mapped(image, images->path_maps);
     if (image->problem)
         message("%s: %s; its functions are shown by number", path, image->problem);
+    return (uint32_t)(images->count - 1);
+}
+
+static bool is_same_build(const struct image *image)
+{
+    struct build_id wanted = {.size = image->build_id_size};
+
+    memcpy(wanted.bytes, image->build_id, wanted.size);
+    return !wanted.size || build_id_is_of(image->file, &wanted);
+}
+
+static void read_functions(struct image *image)
+{
+    struct image_file file;
+
+    image->problem = "cannot be found from here: --path-map=FROM=TO says where";
+    if (!image->file || image_file_open(&file, image->file, &image->problem) < 0)
+        return;
+    if (!is_same_build(image))
+        image->problem = "has changed since it was recorded";
+    else if (!image_file_ranges(&file, &image->ranges))
+        image->problem = "has headers that make no sense";
+    else if (!function_starts_read(&image->manifest, &file, &image->ranges))
+        image->problem = "has no code";
+    else
+        image->problem = NULL;
+    if (image->problem)
+        loaded_ranges_free(&image->ranges);
+    image_file_close(&file);
+}
+
+uint32_t images_add_plain(struct images *images, const char *path, const uint8_t *build_id,
+                          uint32_t build_id_size)
+{
+    struct image *image;
+
+    for (size_t i = 1; i < images->count; i++) {
+        image = &images->images[i];
+        if (!image->is_jit && image->build_id_size == build_id_size &&
+            !memcmp(image->build_id, build_id, build_id_size) && !strcmp(image->path, path))
+            return (uint32_t)i;
+    }
+    image = append(images, path);
+    image->build_id_size = build_id_size;
+    memcpy(image->build_id, build_id, build_id_size);
+    image->file = recorded_path_find(path, TRACE_SYSTEM_LINUX, images->path_maps);
+    read_functions(image);
+    if (image->problem)
+        message("%s: %s; its functions have no names", path, image->problem);
     return (uint32_t)(images->count - 1);
 }
 

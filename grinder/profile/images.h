@@ -65,6 +65,12 @@ void images_free(struct images *images);
 uint32_t images_add(struct images *images, const char *path, enum trace_system system,
                     const struct trace_module *module);
 
+/* One that was not instrumented, as it was mapped; finds its functions (function_starts.h) the first time. It has
+   a problem, said once, where its file is not that one, or is none. build_id: of build_id_size bytes, 0 where it
+   is not known. */
+uint32_t images_add_plain(struct images *images, const char *path, const uint8_t *build_id,
+                          uint32_t build_id_size);
+
 /* The code made at run time that a map tells about; reads it the first time. image.jit is null if
    it cannot be read. name is a descriptor of it, opened with O_PATH at path; -1: whatever lies at
    path. */

@@ -1,0 +1,327 @@
+#include "grinder/profile/stacked_tree.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "grinder/base/message.h"
+#include "grinder/base/pair_index.h"
+#include "grinder/profile/jit_maps.h"
+#include "grinder/profile/traces.h"
+#include "grinder/unwind/unwind.h"
+#include "support/memory.h"
+#include "support/regular_file.h"
+#include "support/sorted.h"
+
+/* Code that is in no file, and that no map names. */
+#define NO_MODULE 0
+
+/* Of each mapping of the file, in order. */
+struct mapped {
+    uint64_t address, length;
+    uint32_t module; /* place in tree.modules */
+};
+
+struct adder {
+    struct tree *tree;
+    struct images *images;
+    struct stacks_file file;
+    struct mapped *mapped;
+    struct unwind_module *to_unwind;
+    size_t mapped_count, mapped_room, unwind_room;
+    size_t module_room, context_room;
+    uint32_t *jit_images; /* those of code made at run time */
+    size_t jit_count;
+    uint32_t *jit_modules;      /* of each of these */
+    struct pair_index children; /* (parent << 32 | function), site: context first + number */
+    size_t first;
+    uint64_t samples, whole;
+};
+
+static uint32_t add_module(struct adder *adder, const char *path, uint64_t base, uint64_t size,
+                           uint32_t image, uint32_t rva)
+{
+    struct tree *tree = adder->tree;
+
+    tree->modules =
+        memory_grow(tree->modules, tree->module_count, &adder->module_room, sizeof(*tree->modules));
+    tree->modules[tree->module_count] = (struct tree_module){
+        .path = memory_copy_string(path), .base = base, .size = size, .image = image, .rva = rva};
+    return (uint32_t)tree->module_count++;
+}
+
+/* An image's base, by where one of its pieces lies; false: the piece is none of its. */
+static bool find_base(const struct image *image, const struct stacks_mapping *mapping,
+                      uint64_t *base)
+{
+    for (size_t i = 0; i < image->ranges.count; i++) {
+        const struct loaded_range *range = &image->ranges.items[i];
+        uint64_t in_file = mapping->offset - range->offset;
+
+        if (!range->is_executable)
+            continue;
+        /* pages, of which the first may begin before what is loaded */
+        if (mapping->offset <= range->offset && range->offset - mapping->offset < mapping->length)
+            in_file = 0 - (range->offset - mapping->offset);
+        else if (in_file >= range->size)
+            continue;
+        *base = mapping->address - (range->rva + in_file);
+        return true;
+    }
+    return false;
+}
+
+/* The module of an image at a base: one for all of its pieces. */
+static uint32_t module_at(struct adder *adder, uint32_t image, uint64_t base)
+{
+    const struct image *at = &adder->images->images[image];
+
+    for (size_t i = adder->tree->module_count; i-- > 1;)
+        if (adder->tree->modules[i].image == image && adder->tree->modules[i].base == base)
+            return (uint32_t)i;
+    return add_module(adder, at->path, base, at->ranges.end - at->ranges.base, image, 0);
+}
+
+static bool is_file(const char *path)
+{
+    return path[0] == '/' && path[1] != '/' && strncmp(path, "/dev/zero", 9) != 0 &&
+           strncmp(path, "/memfd:", 7) != 0;
+}
+
+/* What is no file's is nobody's module, and takes the place of what was there. */
+static void add_mapping(struct adder *adder, const struct stacks_mapping *mapping)
+{
+    struct mapped mapped = {mapping->address, mapping->length, NO_MODULE};
+    struct unwind_module to_unwind = {
+        .fd = -1, .name = "", .address = mapping->address, .length = mapping->length};
+    const struct image *image;
+    uint32_t number;
+    uint64_t base;
+
+    if (is_file(mapping->path)) {
+        number = images_add_plain(adder->images, mapping->path, mapping->build_id,
+                                  mapping->build_id_size);
+        image = &adder->images->images[number];
+        if (!image->problem && find_base(image, mapping, &base)) {
+            mapped.module = module_at(adder, number, base);
+            to_unwind.fd = regular_file_open(image->file);
+            to_unwind.name = image->path;
+            to_unwind.bias = base - image->ranges.base;
+        }
+    }
+    adder->to_unwind = memory_grow(adder->to_unwind, adder->mapped_count, &adder->unwind_room,
+                                   sizeof(*adder->to_unwind));
+    adder->to_unwind[adder->mapped_count] = to_unwind;
+    adder->mapped =
+        memory_grow(adder->mapped, adder->mapped_count, &adder->mapped_room, sizeof(mapped));
+    adder->mapped[adder->mapped_count++] = mapped;
+}
+
+/* Names are the images', which move as more are added. */
+static void name_modules(struct adder *adder)
+{
+    for (size_t i = 0; i < adder->mapped_count; i++)
+        if (adder->mapped[i].module)
+            adder->to_unwind[i].name = adder->tree->modules[adder->mapped[i].module].path;
+}
+
+static void read_mappings(struct adder *adder)
+{
+    struct stacks_mapping mapping;
+    struct stacks_sample sample;
+    const struct stacks_dump *dump;
+    int kind;
+
+    while ((kind = stacks_file_next(&adder->file, &mapping, &sample, &dump)))
+        if (kind == STACKS_MAP)
+            add_mapping(adder, &mapping);
+    name_modules(adder);
+}
+
+/* known: so many of the mappings were there by then. */
+static uint32_t module_of(const struct adder *adder, uint64_t address, size_t known)
+{
+    for (size_t i = known; i-- > 0;)
+        if (address - adder->mapped[i].address < adder->mapped[i].length)
+            return adder->mapped[i].module;
+    return NO_MODULE;
+}
+
+static uint32_t find_jit(const struct adder *adder, uint64_t address, uint32_t *function)
+{
+    for (size_t i = 0; i < adder->jit_count; i++) {
+        const struct jit_map *map = adder->images->images[adder->jit_images[i]].jit;
+        const struct jit_code *code = jit_map_find(map, address);
+        if (!code)
+            continue;
+        *function = images_function(adder->images, adder->jit_images[i], code->function);
+        return adder->jit_modules[i];
+    }
+    return NO_MODULE;
+}
+
+/* Function 0 of image 0 has all that is not known. */
+static uint32_t find_function(const struct adder *adder, uint64_t address, size_t known,
+                              uint32_t *function)
+{
+    uint32_t number = module_of(adder, address, known);
+    const struct tree_module *module = &adder->tree->modules[number];
+    const struct manifest *manifest;
+    size_t behind;
+
+    if (!number) {
+        number = find_jit(adder, address, function);
+        if (!number)
+            *function = images_function(adder->images, 0, 0);
+        return number;
+    }
+    manifest = &adder->images->images[module->image].manifest;
+    behind = partition_point(i, manifest->function_count,
+                             manifest->functions[i].rva <= address - module->base);
+    *function = images_function(adder->images, behind ? module->image : 0,
+                                behind ? (uint32_t)behind - 1 : 0);
+    return number;
+}
+
+static uint32_t child_of(struct adder *adder, uint32_t parent, uint64_t site, uint32_t module,
+                         uint32_t function)
+{
+    struct tree *tree = adder->tree;
+    uint32_t slot = (uint32_t)adder->first +
+                    pair_index_add(&adder->children, (uint64_t)parent << 32 | function, site);
+
+    if (slot < tree->context_count)
+        return slot;
+    tree->contexts = memory_grow(tree->contexts, tree->context_count, &adder->context_room,
+                                 sizeof(*tree->contexts));
+    tree->contexts[slot] = (struct context){.site = site,
+                                            .parent = parent,
+                                            .sibling = tree->contexts[parent].first_child,
+                                            .function = function,
+                                            .module = module};
+    tree->contexts[parent].first_child = slot;
+    tree->context_count++;
+    tree->committed++;
+    return slot;
+}
+
+static struct tree_thread *thread_of(struct tree *tree, uint32_t tid)
+{
+    for (size_t i = tree->thread_count; i-- > 0;)
+        if (tree->threads[i].record.tid == tid)
+            return &tree->threads[i];
+    return NULL;
+}
+
+/* From the outermost frame in. A site is a return address, behind where the call was. */
+static void add_sample(struct adder *adder, const struct stacks_sample *sample, size_t known,
+                       const uint64_t *frames, uint32_t count)
+{
+    struct tree *tree = adder->tree;
+    struct tree_thread *thread = thread_of(tree, sample->tid);
+    uint32_t slot = thread ? thread->root : 0;
+    uint64_t site = 0;
+
+    if (!slot)
+        return;
+    for (uint32_t i = count; i-- > 0; site = frames[i] + 1) {
+        uint32_t function, before = tree->contexts[slot].function;
+        uint32_t module = find_function(adder, frames[i], known, &function);
+        if (!module && slot != thread->root && before == function && !tree->contexts[slot].module)
+            continue; /* what is not known is one */
+        slot = child_of(adder, slot, site & TRACE_SITE_ADDRESS, module, function);
+        tree->contexts[slot].calls++;
+        tree->contexts[slot].exits++;
+        thread->entries++;
+        thread->exits++;
+    }
+    tree->contexts[slot].timed++;
+    tree->contexts[slot].ticks += adder->file.header.period_ns;
+    thread->timed++;
+}
+
+static void add_samples(struct adder *adder, const struct unwound *unwound)
+{
+    struct stacks_mapping mapping;
+    struct stacks_sample sample;
+    const struct stacks_dump *dump;
+    size_t known = 0;
+    int kind;
+
+    stacks_file_rewind(&adder->file);
+    while ((kind = stacks_file_next(&adder->file, &mapping, &sample, &dump))) {
+        const struct unwound_sample *frames = &unwound->samples[adder->samples];
+        if (kind == STACKS_MAP) {
+            known++;
+        } else if (adder->samples < unwound->count) {
+            add_sample(adder, &sample, known, unwound->frames + frames->first, frames->count);
+            adder->whole += frames->is_whole;
+            adder->samples++;
+        }
+    }
+}
+
+static void find_jits(struct adder *adder)
+{
+    adder->jit_images = jit_maps_of(adder->tree, adder->images, &adder->jit_count);
+    adder->jit_modules = memory_zeroed(adder->jit_count + 1, sizeof(*adder->jit_modules));
+    for (size_t i = 0; i < adder->jit_count; i++)
+        adder->jit_modules[i] = add_module(adder, adder->images->images[adder->jit_images[i]].path,
+                                           0, 0, adder->jit_images[i], 0);
+}
+
+static void add_stacks(struct adder *adder, const char *path)
+{
+    struct unwound unwound;
+    const char *why;
+
+    read_mappings(adder);
+    find_jits(adder);
+    if (unwind_stacks(&unwound, &adder->file, adder->to_unwind, &why) < 0)
+        message("%s: %s; what comes behind is left out", path, why);
+    add_samples(adder, &unwound);
+    unwound_free(&unwound);
+}
+
+static void adder_free(struct adder *adder)
+{
+    for (size_t i = 0; i < adder->mapped_count; i++)
+        if (adder->to_unwind[i].fd >= 0)
+            close(adder->to_unwind[i].fd);
+    free(adder->to_unwind);
+    free(adder->mapped);
+    free(adder->jit_images);
+    free(adder->jit_modules);
+    pair_index_free(&adder->children);
+    stacks_file_close(&adder->file);
+}
+
+void stacked_tree_add(struct tree *tree, struct images *images)
+{
+    struct adder adder = {
+        .tree = tree,
+        .images = images,
+        .module_room = tree->module_count,
+        .context_room = tree->context_count,
+        .first = tree->context_count,
+    };
+    char *path;
+    const char *why;
+
+    if (tree->header.source != TRACE_OF_STACKS)
+        return;
+    path = trace_beside(tree->path, STACKS_SUFFIX);
+    if (stacks_file_open(&adder.file, path, &why) < 0)
+        message("%s: %s; %s has no samples without it", path, why, tree->path);
+    else if (adder.file.header.created_ns != tree->header.created_ns ||
+             adder.file.header.pid != tree->header.pid)
+        message("%s: expected the stacks of %s, found those of another recording; a trace has its "
+                "own stacks beside it, moved and renamed together",
+                path, tree->path);
+    else
+        add_stacks(&adder, path);
+    adder_free(&adder);
+    free(path);
+}

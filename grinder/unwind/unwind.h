@@ -1,0 +1,61 @@
+/*
+ * Who called whom in whole stacks: each is followed from the innermost frame to the thread's start by what
+ * the images say about their frames (.eh_frame), with elfutils' libdw. In code that no image has, or that
+ * says nothing, frames are taken to be linked by rbp.
+ *
+ * An image may be anything, so that is done by a child process that can do nothing but read the images that
+ * it was given, and report (support/confinement.h). What arrived before a crash is kept.
+ *
+ *      grinder                                child
+ *        | -- fork: the stacks, the images ----> |
+ *        | <- pipe: of each sample, in order --- |  | n | same | n addresses |
+ *
+ *      `same` frames behind these are the outermost ones of the thread's last sample. Bit 31 of n: the last frame is
+ *      where the thread began.
+ */
+#ifndef UMBRA_GRINDER_UNWIND_H
+#define UMBRA_GRINDER_UNWIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "grinder/unwind/libdw.h"
+#include "grinder/unwind/stacks_file.h"
+
+#define UNWIND_MOST_FRAMES 2048
+#define UNWIND_IS_WHOLE    (1u << 31)
+
+/* Of each mapping of the file, in order. */
+struct unwind_module {
+    int fd; /* of the image; -1: there is none. Remains the caller's */
+    const char *name;
+    uint64_t address, length;
+    uint64_t bias; /* address - bias: as linked */
+};
+
+/* Frames of a sample, the innermost first: of all but that one, where the call was, not where it returns
+   to. */
+struct unwound_sample {
+    size_t first; /* in frames */
+    uint32_t count;
+    bool is_whole; /* up to where the thread began */
+};
+
+struct unwound {
+    uint64_t *frames;
+    struct unwound_sample *samples; /* in the order of the file */
+    size_t count;
+};
+
+/* Begins with the first record and leaves the file at its end. 0; or -1 with *why, and fewer samples than the
+   file has. */
+int unwind_stacks(struct unwound *unwound, struct stacks_file *file,
+                  const struct unwind_module *modules, const char **why);
+void unwound_free(struct unwound *unwound);
+
+/* The child's part (unwind_child.c): writes to pipe. Returns its exit status. */
+int unwind_write(const struct libdw *libdw, struct stacks_file *file,
+                 const struct unwind_module *modules, int pipe);
+
+#endif
