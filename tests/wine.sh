@@ -34,14 +34,63 @@ windows_tools()
     ) 9>"$BUILD/windows.lock" >windows.log 2>&1 || { tail -n 20 windows.log >&2; fail "cannot build for Windows"; }
 }
 
+# Whether that is what programs see; the answer is in wine.version.
+is_windows_10()
+{
+    wine cmd /c ver >wine.version 2>>wine.log || true
+    grep -q 'Windows 10' wine.version
+}
+
+# A new Wine in $WINEPREFIX, and nobody at work in it. What is set while a server is about to end may be lost.
+make_prefix()
+{
+    local try
+    mkdir -m 0700 "$WINEPREFIX"
+    { wineboot -i; wineserver -w; } >>wine.log 2>&1 || true
+    for try in 1 2 3; do
+        { winecfg /v win10; wineserver -w; } >>wine.log 2>&1 || true
+        if is_windows_10; then
+            wineserver -w || true
+            return
+        fi
+        echo "winecfg, try $try: no Windows 10: $(tr -d '\r\n' <wine.version)"
+        wineserver -w || true
+    done
+    cat wine.log >&2
+    fail "winecfg does not make it Windows 10"
+}
+
+# copy_prefix FROM TO: TO is there only when it is whole. Wine's own files are the same, by hard links where they can be:
+# no program writes to them; registries are written in place, and they and the rest are copies.
+copy_prefix()
+{
+    rm -rf "$2.new"
+    mkdir -m 0700 "$2.new"
+    tar -C "$1" -c --exclude=./drive_c/windows . | tar -C "$2.new" -x
+    if ! cp -al "$1/drive_c/windows" "$2.new/drive_c" 2>/dev/null; then
+        rm -rf "$2.new/drive_c/windows"
+        cp -a --reflink=auto "$1/drive_c/windows" "$2.new/drive_c"
+    fi
+    mv -T "$2.new" "$2"
+}
+
+# A build folder has a prefix as it is at first, for all scripts; the first of them makes it.
 wine_begins()
 {
-    mkdir -m 0700 "$WINEPREFIX"
+    local made
+    made=$BUILD/wine-$(wine --version | tr -c '[:alnum:]\n' _)-$EUID
+    (
+        flock 9
+        if [[ -d $made ]]; then
+            copy_prefix "$made" "$WINEPREFIX"
+        else
+            make_prefix 9>&-
+            copy_prefix "$WINEPREFIX" "$made"
+        fi
+    ) 9>"$BUILD/wine.lock"
     # A server that is still there would not take the -p, and say so with status 2.
-    { wineboot -i; wineserver -w; winecfg /v win10; wineserver -w; } >wine.log 2>&1 || true
     wineserver -p600
-    wine cmd /c ver >wine.version 2>>wine.log || true
-    contains wine.version 'Windows 10'
+    is_windows_10 || fail "Wine says it is $(<wine.version)"
 }
 
 # As lib.sh has it, for a Windows program as the command.
