@@ -2,6 +2,7 @@
 # Call-trace mode: every entry and every end is an event, in order of time, whatever programs do:
 # threads, exceptions, longjmp, coroutines, signals, fork. Events and tree agree. A stopped service
 # and limits on disk cost events, which are counted; a killed one costs none.
+# seconds: 20
 . "$(dirname "$0")/lib.sh"
 
 gcc -O2 -D_GNU_SOURCE -I"$TESTS/.." -o event_totals "$TESTS/campaigns/event_totals.c" \

@@ -2,6 +2,7 @@
 # zsh and fish complete what umbra VERB --help lists, verb by verb, and the recorded program's words as if it
 # stood alone. tests/manuals.sh asks bash for the same.
 # needs: fish zsh
+# seconds: 20
 . "$(dirname "$0")/lib.sh"
 
 completions=$(cd "$TESTS/../completions" && pwd)

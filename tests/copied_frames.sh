@@ -3,6 +3,7 @@
 # libraries of gcc, clang and rustc, and in libstdc++ itself; from every instruction the way out is
 # found. What was copied is overwritten in the original, so that it is the copies that run.
 # needs: g++ clang rustc gdb
+# seconds: 40
 . "$(dirname "$0")/lib.sh"
 
 shopt -s extglob

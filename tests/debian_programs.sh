@@ -3,6 +3,7 @@
 # exit status identical to the originals; each leaves a callgrind file that callgrind_annotate
 # reads and whose totals agree with the summary.
 # needs: lua5.4 sqlite3 xz-utils git python3.11 libpython3.11-testsuite valgrind
+# seconds: 90
 . "$(dirname "$0")/lib.sh"
 SERVICE_OPTIONS=--timing=adaptive # a time for each function that is called
 export PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0

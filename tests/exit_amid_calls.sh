@@ -1,6 +1,7 @@
 #!/bin/bash
 # exit() while other threads are deep in calls: what returns afterwards counts as live, and the grinder
 # need not derive it. Only of a thread that was stopped in a hook it may have to (docs/agent.md).
+# seconds: 15
 . "$(dirname "$0")/lib.sh"
 
 derived=

@@ -3,6 +3,7 @@
 # readers that are not ours.
 # needs: g++ valgrind jq libxml2-utils gawk gzip protobuf-compiler golang-github-google-pprof-dev
 # needs: python3-jsonschema
+# seconds: 20
 . "$(dirname "$0")/lib.sh"
 
 pprof_schema=/usr/share/gocode/src/github.com/google/pprof/proto

@@ -3,6 +3,7 @@
 # their own calls and with prologues, and compared context by context (tests/campaigns/tree_compare.c).
 # They do the same as natively, too.
 # needs: g++
+# seconds: 50
 . "$(dirname "$0")/lib.sh"
 
 rm -r instrumented # a link to one of these

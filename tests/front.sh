@@ -3,6 +3,7 @@
 # they print natively and end as they do, their children are recorded too, and a build leaves the
 # same bytes though its tools and what it ran were instrumented.
 # needs: perl gawk make util-linux
+# seconds: 20
 . "$(dirname "$0")/lib.sh"
 
 export XDG_CACHE_HOME=$work/cache

@@ -2,6 +2,7 @@
 # Nothing that a recorded program does stops the others: not a path that leads to a file system which the
 # recording itself serves, or which never answers, nor a file whose instrumentation takes long or too much.
 # needs: perl util-linux coreutils
+# seconds: 30
 . "$(dirname "$0")/lib.sh"
 
 export XDG_CACHE_HOME=$work/cache

@@ -2,6 +2,7 @@
 # Where `umbra` keeps what it makes: recordings, the cache, and what it does where there is no cache
 # to write, no namespace and no program; its other verbs; a supervisor that is killed.
 # needs: perl gawk util-linux procps python3
+# seconds: 15
 . "$(dirname "$0")/lib.sh"
 
 export XDG_CACHE_HOME=$work/cache

@@ -2,6 +2,7 @@
 # While files are instrumented, a line on the terminal says which one and how many there were. It leaves
 # what the program writes as it is, and is nowhere but on a terminal.
 # needs: gcc python3 python3-pyte
+# seconds: 15
 . "$(dirname "$0")/lib.sh"
 
 export XDG_CACHE_HOME=$work/cache TERM=xterm

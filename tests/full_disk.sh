@@ -3,6 +3,7 @@
 # does not notice, the service lives, and what was recorded can be read. And a trace that has
 # reached its limit.
 # needs: e2fsprogs xfsprogs btrfs-progs
+# seconds: 15
 . "$(dirname "$0")/lib.sh"
 
 build coroutines coroutines.c

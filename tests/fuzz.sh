@@ -2,6 +2,7 @@
 # or more than 64 MB and 8 times the file's size; images made to take time without end are refused
 # with a line. CASES (2000) and SEED (1) choose the mutations; what fails is kept in FAILED.
 # needs: gcc binutils
+# seconds: 50
 . "$(dirname "$0")/lib.sh"
 
 cases=${CASES:-2000}

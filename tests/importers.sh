@@ -3,6 +3,7 @@
 # Firefox Profiler, speedscope in a browser, each as its npm package has it. They find no error, and
 # the threads, calls, functions and nanoseconds of the summary.
 # needs: g++ jq gawk npm nodejs chromium chromium-driver
+# seconds: 40
 . "$(dirname "$0")/lib.sh"
 
 # package NAME@VERSION FOLDER: its files, if npm can get it

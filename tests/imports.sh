@@ -2,6 +2,7 @@
 # --instrument-imports: every call to a function of another image is recorded, once, whether it
 # goes through a PLT stub, bound lazily or at load time, or straight through the GOT (-fno-plt).
 # needs: clang
+# seconds: 20
 . "$(dirname "$0")/lib.sh"
 SERVICE_OPTIONS=--timing=adaptive # a time for each function that is called
 

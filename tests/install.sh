@@ -1,6 +1,7 @@
 #!/bin/bash
 # `meson install` puts the tools where they find each other; --bundle makes a pair of files that can
 # be carried elsewhere.
+# seconds: 20
 . "$(dirname "$0")/lib.sh"
 
 meson setup "$work/build" "$TESTS/.." --prefix="$work/prefix" --buildtype=release -Dwerror=false >setup.log 2>&1 ||

@@ -1,6 +1,7 @@
 #!/bin/bash
 # A signal at any instruction of a call, the hooks' own included, whose handler makes calls and
 # returns, or leaves by longjmp: no call is counted twice, none is lost. EVERY=1: at each instruction.
+# seconds: 30
 . "$(dirname "$0")/lib.sh"
 
 printed()

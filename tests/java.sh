@@ -3,6 +3,7 @@
 # its way through the stack by return addresses and cannot be told better, so calls from the code it
 # makes to itself pass; all below them is recorded. So are native methods.
 # needs: openjdk-17-jdk-headless
+# seconds: 30
 . "$(dirname "$0")/lib.sh"
 
 home=/usr/lib/jvm/java-17-openjdk-amd64

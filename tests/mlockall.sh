@@ -3,6 +3,7 @@
 # has locked what it would have: under a limit and with privileges, recorded and not, with threads
 # and children that begin after it, in dynamic and static programs and in libraries.
 # needs: musl-tools binutils
+# seconds: 20
 . "$(dirname "$0")/lib.sh"
 
 # KiB. What is locked varies by a few pages: how far the stack has grown, the heap. What is resident

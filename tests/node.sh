@@ -3,6 +3,7 @@
 # and code that is optimised and given up again: identical output, without a service and recorded,
 # nothing passed unrecorded. JavaScript functions are callers by name, and totals stay.
 # needs: nodejs
+# seconds: 15
 . "$(dirname "$0")/lib.sh"
 SERVICE_OPTIONS=--timing=adaptive # a time for each function that is called
 

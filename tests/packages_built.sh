@@ -2,6 +2,7 @@
 # What is handed on: the archive of the sources builds Debian's package, which has all that is installed and
 # works from where it lies; and a zip for Windows.
 # needs: build-essential debhelper dpkg-dev fakeroot git gcc-mingw-w64-x86-64 lintian unzip wine wine64
+# seconds: 80
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/wine.sh"
 

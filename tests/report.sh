@@ -2,6 +2,7 @@
 # The report: its figures are those of the summary, hostile sources stay text, the time slices show
 # the phases of a run, and a browser walks through both forms of it without an error.
 # needs: chromium chromium-driver python3
+# seconds: 30
 . "$(dirname "$0")/lib.sh"
 
 export PYTHONDONTWRITEBYTECODE=1

@@ -3,6 +3,7 @@
 # whole on hover, and a wider window cuts less of them. The overview's first picture is of files only if most of
 # the time is in functions whose files are known.
 # needs: chromium chromium-driver python3
+# seconds: 15
 . "$(dirname "$0")/lib.sh"
 
 export PYTHONDONTWRITEBYTECODE=1

@@ -3,6 +3,7 @@
 # do what is hard on their stacks, recorded with copied bodies and without, and compared context by
 # context (tests/campaigns/tree_compare.c). Each program is first compared with itself.
 # needs: g++ clang jq
+# seconds: 40
 . "$(dirname "$0")/lib.sh"
 
 rm -r instrumented # a link to one of these, and traces to one recording

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Windows programs at the Linux service, over TCP: tcp_test_client in their agent's place.
+# seconds: 20
 . "$(dirname "$0")/lib.sh"
 
 rendezvous=$work/run/umbra/default.rendezvous

@@ -2,6 +2,7 @@
 # Programs that wait for signals, look at them, install handlers, change stacks, or trace others print and
 # end as natively while their threads take samples by a signal: by timers, and by perf where the kernel
 # allows it.
+# seconds: 20
 . "$(dirname "$0")/lib.sh"
 
 build shy signal_shy.c -pthread -Wno-deprecated-declarations

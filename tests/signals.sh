@@ -1,6 +1,7 @@
 #!/bin/bash
 # Signal handlers that call functions, on the interrupted stack and on alternate ones, a thousand
 # signals a second on one thread and as many as can be on four.
+# seconds: 20
 . "$(dirname "$0")/lib.sh"
 
 build signals signals.c

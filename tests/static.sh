@@ -3,6 +3,7 @@
 # the image itself. Threads, forks, jumps, signals, coroutines and exceptions work as they do in
 # dynamic ones.
 # needs: g++ musl-tools busybox-static
+# seconds: 40
 . "$(dirname "$0")/lib.sh"
 samples=$TESTS/../samples
 

@@ -2,6 +2,7 @@
 # Time lines of call-trace recordings hold the calls and the time of the summary, as read by readers
 # that are not ours; events and trees have the same counts; losses are gaps, and the rest balances.
 # needs: g++ jq gawk protobuf-compiler
+# seconds: 20
 . "$(dirname "$0")/lib.sh"
 
 # trace FOLDER PROGRAM ARGUMENT…

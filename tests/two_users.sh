@@ -4,6 +4,7 @@
 # more rights than whoever executes them, and programs that the kernel lets no user debug, do not
 # look for a service at all.
 # needs: strace util-linux libcap2-bin
+# seconds: 15
 . "$(dirname "$0")/lib.sh"
 
 ((EUID == 0)) || { echo 'skipped: only root can be two users'; exit 0; }

@@ -3,6 +3,7 @@
 # did, without a service and recorded, and every thread's counts balance; at least 99% of its
 # function entries are hooked.
 # needs: wine wine64 gcc-mingw-w64-x86-64 npm
+# seconds: 40
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/wine.sh"
 

@@ -2,6 +2,7 @@
 # hooks.dll in Windows programs: exceptions of C++ and structured ones, hardware faults, longjmp,
 # threads, fibers, and ends of all kinds. The programs hook themselves (programs/windows/hooked.c).
 # needs: wine wine64 gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64 clang
+# seconds: 30
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/wine.sh"
 

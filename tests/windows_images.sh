@@ -4,6 +4,7 @@
 # what is behind their sections; they verify, and are undone byte for byte. What cannot be
 # instrumented is refused by name.
 # needs: wine wine64 gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64 clang
+# seconds: 15
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/wine.sh"
 

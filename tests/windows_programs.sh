@@ -4,6 +4,7 @@
 # what they did, recorded by the native service and by call_trace_service.exe, and every thread's
 # counts balance.
 # needs: wine wine64 gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64 clang lld llvm
+# seconds: 60
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/wine.sh"
 

@@ -2,6 +2,7 @@
 # call_trace_service.exe under Wine, and programs under Wine at the native service, with
 # tcp_test_client.exe in their agent's place.
 # needs: wine wine64 gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64 binutils-mingw-w64-x86-64
+# seconds: 15
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/wine.sh"
 
