@@ -1,13 +1,13 @@
 #!/bin/bash
 # A program that looks at its signals closely finds none of the sampler's: pending, as an interruption, as a
-# stop that a tracer sees, as a handler, on an alternate stack.
-# alone: what it times would wait for the others
+# stop that a tracer sees, as a handler, on an alternate stack. signal_times.sh gives its CASES_OF_SIGHT.
+# seconds: 25
 . "$(dirname "$0")/lib.sh"
 
 build signal_sight signal_sight.c
 cp "$BUILD/service/call_trace_service" "$AGENT" .
-cases=(stacks waits descriptors late_handler questions handlers masks in_handlers times threads traced children
-    executes interrupted_calls full_masks)
+read -ra cases <<<"${CASES_OF_SIGHT:-waits descriptors late_handler questions handlers masks in_handlers threads traced \
+children executes interrupted_calls}"
 
 # sampled SOURCE ARGUMENT…
 sampled()
@@ -40,8 +40,11 @@ for how in prologue copy; do
     elif [[ $how == copy ]]; then # perf's signals are the same by either way
         sources+=(5000)
     fi
-    chosen=("${cases[@]}")
-    [[ $how == copy ]] || chosen=(stacks masks threads times full_masks) # what the agent watches is the same
+    chosen=()
+    for case in "${cases[@]}"; do
+        # by prologues, what the agent watches is the same
+        [[ $how == prologue && ! $case =~ ^(stacks|masks|threads|times|full_masks)$ ]] || chosen+=("$case")
+    done
     for source in "${sources[@]}"; do
         for case in ${ONLY:-"${chosen[@]}"}; do
             sampled "$source" "$case"
