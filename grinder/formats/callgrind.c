@@ -127,7 +127,10 @@ static void write_call(struct writer *writer, const struct row *row, const struc
     write_object(writer, "cob", row->callee);
     write_file(writer, "cfi", &callee);
     write_function_name(writer, "cfn", row->callee);
-    fprintf(writer->stream, "calls=%" PRIu64 " %" PRIu32 "\n", row->costs.calls, callee.line);
+    /* What was not counted is how often it was seen. */
+    fprintf(writer->stream, "calls=%" PRIu64 " %" PRIu32 "\n",
+            profile_is_stacked(writer->profile) ? row->costs.total_samples : row->costs.calls,
+            callee.line);
     fprintf(writer->stream, "%" PRIu32, row->site.line);
     write_costs(writer, row->costs.total_ns, row->costs.wait.total_ns, row->costs.total_calls);
 }
@@ -159,7 +162,8 @@ static void write_events(const struct writer *writer)
                 profile_is_sampled(writer->profile) ? "CPU nanoseconds" : "Nanoseconds");
     if (profile_is_sampled(writer->profile))
         fputs("event: Wait : Nanoseconds waited\n", writer->stream);
-    fprintf(writer->stream, "event: Calls : Calls\nevents: %s%sCalls\n", has_times ? "ns " : "",
+    fprintf(writer->stream, "event: %1$s : %1$s\nevents: %2$s%3$s%1$s\n",
+            profile_is_stacked(writer->profile) ? "Samples" : "Calls", has_times ? "ns " : "",
             profile_is_sampled(writer->profile) ? "Wait " : "");
 }
 

@@ -55,6 +55,7 @@ struct drawing {
     const struct images *images;
     enum weight weight;
     bool has_times;
+    const char *counts; /* what is counted */
     bool is_difference;
     uint64_t whole; /* weight */
     unsigned levels;
@@ -180,7 +181,7 @@ static void write_figures(const struct drawing *drawing, const char *what,
     fputs(what, drawing->stream);
     if (drawing->has_times)
         fprintf(drawing->stream, "%" PRIu64 " ns, ", cost->self_ns);
-    fprintf(drawing->stream, "%" PRIu64 " calls", cost->calls);
+    fprintf(drawing->stream, "%" PRIu64 " %s", cost->calls, drawing->counts);
 }
 
 static void write_tooltip(const struct drawing *drawing, const char *name,
@@ -321,9 +322,11 @@ static void write_head(const struct drawing *drawing, const char *title)
 }
 
 void flamegraph_write_flames(FILE *stream, const struct images *images, const struct flame *flames,
-                             size_t count, enum weight weight, bool has_times, const char *title)
+                             size_t count, enum weight weight, bool has_times, const char *counts,
+                             const char *title)
 {
-    struct drawing drawing = {.images = images, .weight = weight, .has_times = has_times};
+    struct drawing drawing = {
+        .images = images, .weight = weight, .has_times = has_times, .counts = counts};
     struct layout *layouts = memory_zeroed(count, sizeof(*layouts));
     struct totals all = {0};
 
@@ -357,11 +360,11 @@ void flamegraph_write(FILE *stream, const struct view *view)
             (struct flame){.stacks = &part->stacks, .name = profile->merged ? NULL : names[i]};
     }
     snprintf(title, sizeof(title), "%.400s by %s", profile->processes[0].header.command,
-             view->weight == WEIGHT_CALLS  ? "calls"
+             view->weight == WEIGHT_CALLS  ? profile_counts(profile)
              : profile_is_sampled(profile) ? "CPU time"
                                            : "time");
     flamegraph_write_flames(stream, view->images, flames, view->count, view->weight,
-                            profile_has_times(profile), title);
+                            profile_has_times(profile), profile_counts(profile), title);
     free(flames);
     free(names);
 }

@@ -16,6 +16,6 @@ struct flame {
 
 /* Writes an SVG with the flames side by side. Without times they are by calls. */
 void flamegraph_write_flames(FILE *stream, const struct images *images, const struct flame *flames,
-                             size_t count, enum weight weight, bool has_times, const char *title);
+                             size_t count, enum weight weight, bool has_times, const char *counts, const char *title);
 
 #endif

@@ -61,6 +61,15 @@ static void write_range(FILE *stream, const char *key, struct sample_range range
     fprintf(stream, ",\"%s\":[%" PRIu64 ",%" PRIu64 "]", key, range.low_ns, range.high_ns);
 }
 
+/* Null where nothing was instrumented. */
+static void write_calls(FILE *stream, const struct profile *profile, uint64_t calls)
+{
+    if (profile_is_stacked(profile))
+        fputs(",\"calls\":null", stream);
+    else
+        fprintf(stream, ",\"calls\":%" PRIu64, calls);
+}
+
 /* Only where times are made of samples. */
 static void write_samples(FILE *stream, const struct part *part, const struct costs *costs)
 {
@@ -81,7 +90,7 @@ static void write_waits(FILE *stream, const struct wait_cost *wait)
 static void write_costs(FILE *stream, const struct profile *profile, const struct part *part,
                         const struct costs *costs)
 {
-    fprintf(stream, ",\"calls\":%" PRIu64, costs->calls);
+    write_calls(stream, profile, costs->calls);
     write_ns(stream, profile, "self_ns", costs->self_ns);
     write_ns(stream, profile, "total_ns", costs->total_ns);
     if (profile_is_sampled(profile)) {
@@ -210,7 +219,7 @@ static void write_part(FILE *stream, const struct view *view, const struct part 
     json_write_text(stream, "name", name);
     putc(',', stream);
     write_thread(stream, view->profile, part);
-    fprintf(stream, ",\"calls\":%" PRIu64, part->calls);
+    write_calls(stream, view->profile, part->calls);
     write_ns(stream, view->profile, "ns", part->ns);
     if (profile_is_sampled(view->profile))
         fprintf(stream, ",\"wait_ns\":%" PRIu64, part->wait_ns);

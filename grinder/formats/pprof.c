@@ -239,7 +239,7 @@ void pprof_write(FILE *stream, const struct view *view)
     writer->files = memory_zeroed(place_file_count(view->images), sizeof(*writer->files));
     gzip_stream_begin(&writer->sink.gzip, stream);
     write_string(writer, "");
-    write_value_type(writer, "calls", "count");
+    write_value_type(writer, profile_counts(view->profile), "count");
     if (profile_has_times(view->profile))
         write_value_type(writer, profile_is_sampled(view->profile) ? "cpu" : "time", "nanoseconds");
     write_times(writer);

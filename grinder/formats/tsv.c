@@ -20,11 +20,11 @@
  * the caller's module. docs/profile.schema.json says it in full, location.h what address and offset
  * are.
  *
- * Of merged parts pid, tid and thread are empty. What is not known is empty, as are times where
- * none were recorded, times of functions whose calls were not timed each (call_times.h), and
- * samples, ranges (sample_range.h) and waits where times are not made of samples. Text that a
- * spreadsheet would take for a formula has a ' in front. calls and self_ns add up to all there is;
- * total_ns has each function's callees in it.
+ * Of merged parts pid, tid and thread are empty. Where nothing was instrumented, calls are. What is
+ * not known is empty, as are times where none were recorded, times of functions whose calls were
+ * not timed each (call_times.h), and samples, ranges (sample_range.h) and waits where times are not
+ * made of samples. Text that a spreadsheet would take for a formula has a ' in front. calls and
+ * self_ns add up to all there is; total_ns has each function's callees in it.
  */
 #include "grinder/formats/format.h"
 
@@ -77,7 +77,9 @@ static void write_place(FILE *stream, const struct place *place)
 
 static void write_costs(FILE *stream, const struct profile *profile, const struct costs *costs)
 {
-    if (profile_has_times(profile))
+    if (profile_is_stacked(profile))
+        fprintf(stream, "\t%" PRIu64 "\t%" PRIu64 "\t", costs->self_ns, costs->total_ns);
+    else if (profile_has_times(profile))
         fprintf(stream, "%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t", costs->calls, costs->self_ns,
                 costs->total_ns);
     else

@@ -239,8 +239,8 @@ static void folded_contexts_share_what_they_call(void **state)
     ground_free(&ground);
 }
 
-/* As above, but print jumps to fib instead of calling it: fib's time is that of print's callers, by how often
-   each of them calls print. So print has all of its own. */
+/* As above, but print jumps to fib instead of calling it: fib's time is that of print's callers, by
+   how often each of them calls print. So print has all of its own. */
 static void what_folded_contexts_jump_to_is_their_callers(void **state)
 {
     uint32_t main_node = begin(1000);

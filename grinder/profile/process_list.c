@@ -57,6 +57,7 @@ void process_list_add(struct process_list *list, const struct process *process)
         listed->begin_ns = header->created_ns;
     if (end > listed->end_ns)
         listed->end_ns = end;
+    list->has_calls |= header->source != TRACE_OF_STACKS;
     listed->cpu_ns += process->samples.cpu_ns;
     for (size_t i = 0; i < process->thread_count; i++) {
         listed->self_ns += process->threads[i].self_ns;

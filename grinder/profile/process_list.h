@@ -19,6 +19,7 @@ struct listed_process {
 struct process_list {
     struct listed_process *processes; /* in order of beginning, once process_list_rows was called */
     size_t count, room;
+    bool has_calls; /* of one of them at least: else samples stand in their place */
 };
 
 /* Adds what the process took, to its earlier traces' if there were some. */

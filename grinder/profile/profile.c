@@ -251,6 +251,7 @@ void profile_add(struct profile *profile, struct tree *tree, const struct images
         .threads = memory_zeroed(tree->thread_count, sizeof(*process->threads)),
         .thread_count = tree->thread_count,
         .samples = sample_facts(tree),
+        .stacks = tree->stacks,
         .missing_bytes = tree->missing_bytes,
     };
     copy_modules(process, tree);
@@ -262,6 +263,10 @@ void profile_add(struct profile *profile, struct tree *tree, const struct images
         profile->sampled = tree->path;
     else if (tree->header.timing != TRACE_TIMING_NONE)
         profile->clocked = tree->path;
+    if (tree->header.source == TRACE_OF_STACKS)
+        profile->stacked = tree->path;
+    else
+        profile->hooked = tree->path;
     if (profile->keeps_nodes && event_files_exist(tree->path))
         process->nodes = tree_nodes(tree, &process->node_count);
     if (profile->keeps_stacks && !process->nodes)

@@ -82,6 +82,7 @@ struct sample_facts {
 };
 
 struct process {
+    struct stack_facts stacks;
     const char *trace_path; /* borrowed */
     struct trace_header header;
     struct thread_facts *threads;
@@ -111,6 +112,8 @@ struct profile {
     /* Likewise of one whose times are of the processor, by samples, and of one whose times are of
        the clock, waiting included. */
     const char *sampled, *clocked;
+    /* Likewise of one that was made from whole stacks, and of one that was not. */
+    const char *stacked, *hooked;
 };
 
 /* Whether the figures in ns are known. If not, calls alone are shown. */
@@ -123,6 +126,18 @@ static inline bool profile_has_times(const struct profile *profile)
 static inline bool profile_is_sampled(const struct profile *profile)
 {
     return profile->sampled && !profile->untimed && !profile->clocked;
+}
+
+/* Whether samples stand where calls do otherwise: nothing was instrumented. */
+static inline bool profile_is_stacked(const struct profile *profile)
+{
+    return profile->stacked && !profile->hooked;
+}
+
+/* What is counted, in the plural. */
+static inline const char *profile_counts(const struct profile *profile)
+{
+    return profile_is_stacked(profile) ? "samples" : "calls";
 }
 
 /* How wide a time of the part is, where times are made of samples. */

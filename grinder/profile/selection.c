@@ -65,9 +65,10 @@ bool selection_has_process(struct selection *selection, const struct trace_heade
     char name[OWN_NAME_SIZE];
 
     own_name(name, header);
-    return any_matches(&selection->processes,
-                       (const char *const[]){header->exe, own_name_of_path(header->exe), name, NULL},
-                       header->pid, header->pid);
+    return any_matches(
+        &selection->processes,
+        (const char *const[]){header->exe, own_name_of_path(header->exe), name, NULL}, header->pid,
+        header->pid);
 }
 
 bool selection_has_thread(struct selection *selection, const struct trace_thread *thread)

@@ -232,13 +232,13 @@ static void add_sample(struct adder *adder, const struct stacks_sample *sample, 
         if (!module && slot != thread->root && before == function && !tree->contexts[slot].module)
             continue; /* what is not known is one */
         slot = child_of(adder, slot, site & TRACE_SITE_ADDRESS, module, function);
-        tree->contexts[slot].calls++;
-        tree->contexts[slot].exits++;
-        thread->entries++;
-        thread->exits++;
     }
+    tree->contexts[slot].calls++;
+    tree->contexts[slot].exits++;
     tree->contexts[slot].timed++;
     tree->contexts[slot].ticks += adder->file.header.period_ns;
+    thread->entries++;
+    thread->exits++;
     thread->timed++;
 }
 
@@ -283,6 +283,11 @@ static void add_stacks(struct adder *adder, const char *path)
         message("%s: %s; what comes behind is left out", path, why);
     add_samples(adder, &unwound);
     unwound_free(&unwound);
+    adder->tree->stacks = (struct stack_facts){
+        .whole = adder->whole,
+        .lost = adder->file.header.lost,
+        .user_only = adder->file.header.user_only,
+    };
 }
 
 static void adder_free(struct adder *adder)

@@ -1,7 +1,7 @@
 /*
  * A trace that was made from whole stacks (TRACE_OF_STACKS), as a tree: contexts are the ways by which the
- * samples came to be where they were. A context's calls are not known; in their place is the number of
- * samples that it was under way in, so that what is shown of calls elsewhere is samples here.
+ * samples came to be where they were. A context's calls are not known: in their place is how many samples were
+ * taken in the context itself, so that what is shown of calls elsewhere is samples here.
  */
 #ifndef UMBRA_GRINDER_STACKED_TREE_H
 #define UMBRA_GRINDER_STACKED_TREE_H

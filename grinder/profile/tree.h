@@ -16,6 +16,7 @@
 #ifndef UMBRA_GRINDER_TREE_H
 #define UMBRA_GRINDER_TREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -114,6 +115,13 @@ struct tree_run {
     uint32_t thread; /* ordinal */
 };
 
+/* Of a trace that was made from whole stacks. */
+struct stack_facts {
+    uint64_t whole; /* samples with all callers, up to where the thread began */
+    uint64_t lost;
+    bool user_only; /* time in the kernel was not sampled */
+};
+
 struct tree {
     const char *path;
     struct trace_header header;
@@ -136,6 +144,7 @@ struct tree {
     size_t times_count;
     struct tree_run *runs;       /* [0] is none; ascending */
     size_t run_count;            /* [0] included */
+    struct stack_facts stacks;
 };
 
 /* Reads the trace at path (borrowed) and numbers its functions in images, without what lies beside

@@ -72,7 +72,7 @@ function change_table() {
   const changed = rows.filter(row => key(row) || calls(row)).sort((a, b) => key(b) - key(a) || calls(b) - calls(a));
   const all = `<tr class=all><td>All</td>${calls_cell(before.call_count)}${calls_cell(model.call_count)}<td>${format_time(before.ns)}</td><td>${format_time(model.ns)}</td><td>${signed(model.ns - before.ns, format_time)}</td></tr>`;
   const more = changed.length - CHANGES_SHOWN;
-  return `<section class=changes>${choice}<table><thead><tr><th><h2>Changes</h2></th><th class="n wide">Calls before</th><th class="n wide">Calls</th><th class=t>Self before</th><th class=t>Self</th><th class=t>Change</th></tr></thead><tbody>${changed.slice(0, CHANGES_SHOWN).map(row => change_row(row.name, row.old, row.now)).join("")}${all}</tbody></table>${more > 0 ? `<p class=note>${format_count(more)} more, which changed less.</p>` : ""}</section>`;
+  return `<section class=changes>${choice}<table><thead><tr><th><h2>Changes</h2></th><th class="n wide">${Counts} before</th><th class="n wide">${Counts}</th><th class=t>Self before</th><th class=t>Self</th><th class=t>Change</th></tr></thead><tbody>${changed.slice(0, CHANGES_SHOWN).map(row => change_row(row.name, row.old, row.now)).join("")}${all}</tbody></table>${more > 0 ? `<p class=note>${format_count(more)} more, which changed less.</p>` : ""}</section>`;
 }
 
 const functions_named = new Map();

@@ -139,7 +139,7 @@ function chips_of(figures) {
   return callees.slice(0, 3).map(callee => `<a class=chip href="#f${callee.f}" title="${escape_html(functions.name[callee.f])}">→ ${escape_html(short_name(functions.name[callee.f]))}</a>`).join("") + more;
 }
 
-const code_heads = name => `<div class=heads-code><span class=calls>Calls</span><span class="t of-self">Self</span><span class=t>Total</span><span class=number>${name}</span><span class=text>`;
+const code_heads = name => `<div class=heads-code><span class=calls>${Counts}</span><span class="t of-self">Self</span><span class=t>Total</span><span class=number>${name}</span><span class=text>`;
 
 function show_source(element, model, file, line, ready) {
   load_chunk("s" + file, text => {

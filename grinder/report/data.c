@@ -4,6 +4,7 @@
  *
  *      { "creator": "umbra grinder 0.1.0",
  *        "sampled": whether times are of the processor, by samples
+ *        "counts": what is counted: calls, or samples, where nothing was instrumented
  *        "title": "fib",
  *        "processes": { "name": […], "command": […], "trace": […], "ns": […] },
  *        "tree":      { "depth", "pid", "command", "wall", "cpu", "calls", "folded", "shown" }
@@ -663,7 +664,8 @@ static void write_title(FILE *stream, const struct profile *profile)
     }
     own_name(own, header);
     snprintf(name, sizeof(name), "%s %" PRIu32, own, header->pid);
-    fprintf(stream, "\"sampled\":%s,\n\"title\":", profile_is_sampled(profile) ? "true" : "false");
+    fprintf(stream, "\"sampled\":%s,\n\"counts\":\"%s\",\n\"title\":",
+            profile_is_sampled(profile) ? "true" : "false", profile_counts(profile));
     page_write_text(stream, name);
     fputs(",\n", stream);
 }

@@ -92,8 +92,9 @@ function fill_threads() {
 }
 
 $("title").textContent = data.title;
+document.querySelector("[data-sort=calls]").textContent = Counts;
 $("home").title = data.title + ": overview (o)";
-if (data.sampled) $("times").textContent = "Times are of the processor, by samples; waiting is not among them.";
+if (data.sampled) $("times").textContent = is_stacked ? "Whole stacks were sampled; nothing was instrumented, and calls were not counted." : "Times are of the processor, by samples; waiting is not among them.";
 if (!data.slices) document.body.classList.add("untimed");
 list = new Virtual($("list"), 28, list_row);
 $("list").onclick = event => {

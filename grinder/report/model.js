@@ -42,6 +42,8 @@ function index_by(column, count) {
 }
 
 /* What adds up; the last two where times are made of samples. */
+/* What is counted, as it is shown. */
+const counts = data.counts, Counts = counts[0].toUpperCase() + counts.slice(1), is_stacked = counts !== "calls";
 const cost_columns = ["calls", "self", "total", ...data.sampled ? ["samples", "total_samples"] : []];
 const edge_columns = ["from", "to", "at", "file", "line", ...cost_columns];
 

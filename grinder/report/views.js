@@ -53,14 +53,14 @@ const total_a_call = ({ calls, total, total_samples }) => ranged(model, total, t
 
 function facts_of(figures, number) {
   const { calls } = figures, costs = costs_of(figures, number);
-  return `<div class=facts>${fact(self_time(model, costs) + percent(costs.self), "self", "self")}${fact(total_time(model, costs) + percent(costs.total), figures === model ? "total" : "total, at least")}${fact(format_count(calls[number]), "calls")}${figures === model && calls[number] ? fact(total_a_call(costs), "total a call") : ""}${figures === model && model.waits.has(number) ? fact(format_time(model.waits.get(number).total), "waited") : ""}${figures === model ? facts_before(number) : ""}</div>`;
+  return `<div class=facts>${fact(self_time(model, costs) + percent(costs.self), "self", "self")}${fact(total_time(model, costs) + percent(costs.total), figures === model ? "total" : "total, at least")}${fact(format_count(calls[number]), counts)}${figures === model && calls[number] && !is_stacked ? fact(total_a_call(costs), "total a call") : ""}${figures === model && model.waits.has(number) ? fact(format_time(model.waits.get(number).total), "waited") : ""}${figures === model ? facts_before(number) : ""}</div>`;
 }
 
 /* Rows of functions with figures; meter: of their total in whole. */
 function function_table(title, rows, whole) {
   if (!rows.length) return `<section><h2>${title}</h2><p class=note>None.</p></section>`;
   const body = rows.slice(0, 300).map(row => `<tr><td>${row.f ? link(row.f) : "<span class=quiet>outside of what was recorded</span>"}</td><td>${format_count(row.calls)}</td><td class=self>${self_time(model, row)}</td><td>${total_time(model, row)}</td><td><span class=meter style="--s:${(100 * Math.min(1, row.self / whole || 0)).toFixed(1)}%;--t:${(100 * Math.min(1, row.total / whole || 0)).toFixed(1)}%"></span></td></tr>`).join("");
-  return `<section><table><thead><tr><th><h2>${title}</h2></th><th class=n>Calls</th><th class=t>Self</th><th class=t>Total</th><th class=p></th></tr></thead></table><div class=rows><table><colgroup><col><col class=n><col class=t><col class=t><col class=p></colgroup><tbody>${body}</tbody></table></div></section>`;
+  return `<section><table><thead><tr><th><h2>${title}</h2></th><th class=n>${Counts}</th><th class=t>Self</th><th class=t>Total</th><th class=p></th></tr></thead></table><div class=rows><table><colgroup><col><col class=n><col class=t><col class=t><col class=p></colgroup><tbody>${body}</tbody></table></div></section>`;
 }
 
 /* Where threads waited: of a page without waits, nothing. */
@@ -140,7 +140,7 @@ function process_tree() {
     return `<tr${pid && pid === tree.shown ? " class=shown" : ""}><td title="${escape_html(tree.command[i])}" style="padding-left:${tree.depth[i] + 0.5}em">${command}</td><td>${tree.folded[i] ? "" : pid}</td><td>${time(tree.wall[i])}</td><td>${time(tree.cpu[i])}</td><td>${format_count(tree.calls[i])}</td></tr>`;
   });
   const note = tree.shown ? `<div class=note>This page is of the marked one, which took most; umbra report --process=PID|NAME is of another.</div>` : "";
-  return `<div class=head-row><h2>Processes</h2></div><table class=processes><tr><th>Command</th><th>PID</th><th>Wall</th><th>CPU</th><th>Calls</th></tr>${rows.join("")}</table>${note}`;
+  return `<div class=head-row><h2>Processes</h2></div><table class=processes><tr><th>Command</th><th>PID</th><th>Wall</th><th>CPU</th><th>${Counts}</th></tr>${rows.join("")}</table>${note}`;
 }
 
 function overview() {
@@ -148,7 +148,7 @@ function overview() {
   const duration = Math.max(...data.processes.ns);
   const waited = model.part_numbers.reduce((sum, number) => sum + data.parts[number].waited, 0);
   trail([escape_html(data.processes.command[data.parts[model.part_numbers[0]].process])]);
-  main.innerHTML = `<div class=page><h1>${escape_html(data.title)}</h1><div class=place>${escape_html(data.processes.trace.join(", "))}</div>${process_tree()}<div class=facts>${fact(format_time(duration), "from start to end")}${fact(format_time(model.ns), data.sampled ? "of CPU in recorded functions" : "in recorded functions")}${waited ? fact(format_time(waited), "waited") : ""}${fact(format_count(model.call_count), "calls")}${fact(format_count(model.functions.length), "functions that ran")}${fact(format_count(model.part_numbers.length), model.part_numbers.length === 1 ? "thread" : "threads")}</div>${change_table()}${data.slices ? "" : timeline(null)}<div class=head-row><h2>Who calls whom</h2><span class=choice><button data-graph=functions>Functions</button><button data-graph=files>Files</button><button data-graph=modules>Modules</button></span></div><div class=graph></div>${function_table("Most time in themselves", hottest.map(row_of), model.ns)}${times_table()}${wait_table()}${embedded()}</div>`;
+  main.innerHTML = `<div class=page><h1>${escape_html(data.title)}</h1><div class=place>${escape_html(data.processes.trace.join(", "))}</div>${process_tree()}<div class=facts>${fact(format_time(duration), "from start to end")}${fact(format_time(model.ns), data.sampled ? "of CPU in recorded functions" : "in recorded functions")}${waited ? fact(format_time(waited), "waited") : ""}${fact(format_count(model.call_count), counts)}${fact(format_count(model.functions.length), "functions that ran")}${fact(format_count(model.part_numbers.length), model.part_numbers.length === 1 ? "thread" : "threads")}</div>${change_table()}${data.slices ? "" : timeline(null)}<div class=head-row><h2>Who calls whom</h2><span class=choice><button data-graph=functions>Functions</button><button data-graph=files>Files</button><button data-graph=modules>Modules</button></span></div><div class=graph></div>${function_table("Most time in themselves", hottest.map(row_of), model.ns)}${times_table()}${wait_table()}${embedded()}</div>`;
   $("before").onchange = event => choose_before(event.target.files[0]);
   main.querySelector(".rows").style.maxHeight = "none";
   if (main.querySelector(".embedded")) list_embedded(main.querySelector(".embedded"));

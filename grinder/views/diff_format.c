@@ -179,7 +179,7 @@ static void write_flamegraph(FILE *stream, const struct diff *diff, size_t top)
     (void)top;
     both_begin(&both, diff);
     flame = (struct flame){.stacks = &both.stacks, .before = both.before};
-    flamegraph_write_flames(stream, diff->images, &flame, 1, diff->weight, diff->has_times,
+    flamegraph_write_flames(stream, diff->images, &flame, 1, diff->weight, diff->has_times, "calls",
                             diff->weight == WEIGHT_NS ? "What changed, by time"
                                                       : "What changed, by calls");
     both_free(&both);

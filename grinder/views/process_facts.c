@@ -31,6 +31,10 @@ const char *process_how_it_ended(const struct trace_header *header, char how[64]
 {
     if (header->end == TRACE_END_EXEC)
         return "replaced itself by exec";
+    if (header->source == TRACE_OF_STACKS && header->end == TRACE_END_GONE &&
+        (header->end_how == TRACE_END_HOW_UNKNOWN ||
+         (header->end_how == TRACE_END_EXITED && !header->end_code)))
+        return "ended"; /* nobody was there to see how */
     switch (header->state) {
     case TRACE_PREPARED:
         return "did not begin to record";
@@ -181,10 +185,17 @@ static void write_own_samples(FILE *stream, const struct process *process)
                 samples.by_timers);
     else if (samples.by_perf || samples.by_timers)
         fprintf(stream, ", by %s", samples.by_perf ? "perf" : "timers");
-    if (ns > 0)
+    if (process->header.source == TRACE_OF_STACKS)
+        fprintf(stream, ": %.6f s, %.1f%% of them with all callers%s", ns / 1e9,
+                samples.count ? 100 * (double)process->stacks.whole / (double)samples.count : 0,
+                process->stacks.user_only ? "; time in the kernel is not among them" : "");
+    else if (ns > 0)
         fprintf(stream, ": %.1f%% of %.6f s in functions, %.1f%% in hooks",
                 100 * samples.function_ns / ns, ns / 1e9, 100 * samples.hook_ns / ns);
     putc('\n', stream);
+    if (process->stacks.lost)
+        fprintf(stream, "  LOST      %" PRIu64 " samples, for want of room\n",
+                process->stacks.lost);
     if (samples.processor_ns > 0)
         fprintf(stream, "  processor %.6f s by the threads' clocks, %.1f%% of it in samples\n",
                 samples.processor_ns / 1e9,
@@ -206,7 +217,9 @@ static const char *timing_of(const struct trace_header *header)
     case TRACE_TIMING_NONE:
         return "none: counts are exact, there are no times";
     case TRACE_TIMING_SAMPLES:
-        return "samples: counts are exact, times are of the processor, by samples";
+        return header->source == TRACE_OF_STACKS
+                   ? "samples of whole stacks: nothing was instrumented, calls were not counted"
+                   : "samples: counts are exact, times are of the processor, by samples";
     default:
         return "exact";
     }

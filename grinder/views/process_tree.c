@@ -64,7 +64,7 @@ bool process_tree_write(FILE *stream, struct process_list *list, uint32_t shown,
         columns = FIGURE_COLUMNS + LEAST_COMMAND;
     rows = process_list_rows(list, &count);
     fprintf(stream, "%zu processes%s\n%10s %10s %13s %7s  %s\n", list->count, note, "wall s",
-            "CPU s", "calls", "pid", "command");
+            "CPU s", list->has_calls ? "calls" : "samples", "pid", "command");
     for (size_t i = 0; i < count; i++)
         write_row(stream, &rows[i], shown, columns);
     free(rows);

@@ -35,6 +35,18 @@ static const char *balance(const struct thread_facts *facts)
     return facts->live_is_derived ? "derived" : "holds";
 }
 
+static void write_sampled_threads(FILE *stream, const struct process *process)
+{
+    fprintf(stream, "\n  %6s %14s %15s  name\n", "thread", "samples", "CPU ns");
+    for (size_t i = 0; i < process->thread_count; i++) {
+        const struct thread_facts *facts = &process->threads[i];
+        fprintf(stream, "  %6" PRIu32 " %14" PRIu64 " %15" PRIu64 "  ", facts->record.ordinal,
+                facts->timed, facts->self_ns);
+        utf8_write_plain(stream, facts->record.name);
+        putc('\n', stream);
+    }
+}
+
 /* The name comes last: it may hold spaces. */
 static void write_threads(FILE *stream, const struct process *process, bool has_times)
 {
@@ -71,6 +83,10 @@ static void write_threads(FILE *stream, const struct process *process, bool has_
 
 static void write_modules(FILE *stream, const struct process *process, const struct images *images)
 {
+    if (process->header.source == TRACE_OF_STACKS) {
+        putc('\n', stream); /* nothing is hooked */
+        return;
+    }
     if (process->module_count)
         fprintf(stream, "\n  %9s %9s %9s  %s\n", "functions", "hooked", "skipped", "module");
     for (size_t i = 0; i < process->module_count; i++) {
@@ -96,10 +112,11 @@ static void write_modules(FILE *stream, const struct process *process, const str
 }
 
 static void write_hottest(FILE *stream, const struct part *part, const struct images *images,
-                          const struct hot *hot, size_t count, const char *title, bool takes_out)
+                          const struct hot *hot, size_t count, const char *title,
+                          const struct profile *profile, bool takes_out)
 {
-    fprintf(stream, "%s\n%14s %16s %7s %16s %7s ", title, "calls", "self ns", "self%",
-            "inclusive ns", "incl%");
+    fprintf(stream, "%s\n%14s %16s %7s %16s %7s ", title, profile_counts(profile), "self ns",
+            "self%", "inclusive ns", "incl%");
     fprintf(stream, "%s function\n", takes_out ? " meas% " : "");
     for (size_t i = 0; i < count; i++) {
         const struct costs *costs = &hot[i].costs;
@@ -114,10 +131,13 @@ static void write_hottest(FILE *stream, const struct part *part, const struct im
     putc('\n', stream);
 }
 
-static void write_most_called(FILE *stream, const struct part *part, const struct images *images,
-                              const struct hot *hot, size_t count)
+static void write_most_called(FILE *stream, const struct profile *profile, const struct part *part,
+                              const struct images *images, const struct hot *hot, size_t count)
 {
-    fprintf(stream, "functions by calls\n%14s %7s  %s\n", "calls", "calls%", "function");
+    const char *counts = profile_counts(profile);
+
+    fprintf(stream, "functions by %s\n%14s %7s  %s\n", counts, counts,
+            profile_is_stacked(profile) ? "samples%" : "calls%", "function");
     for (size_t i = 0; i < count; i++) {
         const struct costs *costs = &hot[i].costs;
         double scale = part->calls ? 100.0 / (double)part->calls : 0;
@@ -179,16 +199,16 @@ static void write_table(FILE *stream, const struct profile *profile, const struc
         write_hottest(stream, part, images, hot, top,
                       is_sampled ? "hottest functions by self time (CPU)"
                                  : "hottest functions by self time",
-                      !is_sampled);
+                      profile, !is_sampled);
         break;
     case HOT_INCLUSIVE:
         write_hottest(stream, part, images, hot, top,
                       is_sampled ? "hottest functions by inclusive time (CPU)"
                                  : "hottest functions by inclusive time",
-                      !is_sampled);
+                      profile, !is_sampled);
         break;
     case HOT_CALLS:
-        write_most_called(stream, part, images, hot, top);
+        write_most_called(stream, profile, part, images, hot, top);
         break;
     case HOT_WAIT:
         write_waits(stream, images, hot, top, "functions by time waited");
@@ -221,7 +241,10 @@ void summary_write(FILE *stream, const struct summary *summary)
 
     for (size_t i = 0; i < profile->process_count; i++) {
         write_process(stream, &profile->processes[i], has_times);
-        write_threads(stream, &profile->processes[i], has_times);
+        if (profile->processes[i].header.source == TRACE_OF_STACKS)
+            write_sampled_threads(stream, &profile->processes[i]);
+        else
+            write_threads(stream, &profile->processes[i], has_times);
         process_inherited_write(stream, &profile->processes[i]);
         write_modules(stream, &profile->processes[i], summary->images);
     }
@@ -230,7 +253,8 @@ void summary_write(FILE *stream, const struct summary *summary)
     fputs("totals: ", stream);
     if (has_times)
         fprintf(stream, "%" PRIu64 " ns ", part->ns);
-    fprintf(stream, "%" PRIu64 " calls %zu functions", part->calls, part->functions.keys.count);
+    fprintf(stream, "%" PRIu64 " %s %zu functions", part->calls, profile_counts(profile),
+            part->functions.keys.count);
     if (has_times && !profile_is_sampled(profile))
         fprintf(stream, " %.1f%% measuring", measuring_share(part->ns, part->measuring_ns));
     putc('\n', stream);

@@ -135,7 +135,7 @@ static void write_whole(const struct summary_layout *layout)
     if (wall > 0)
         fprintf(line, "%s wall, ", figure_time(text, figure_exact(wall * 1e9)));
     put_whole_time(line, layout);
-    fprintf(line, "%s calls, ", figure_count(text, layout->part->calls));
+    fprintf(line, "%s %s, ", figure_count(text, layout->part->calls), profile_counts(profile));
     fprintf(line, "%s thread%s", figure_count(text, threads), threads == 1 ? "" : "s");
     if (layout->summary->shown)
         fprintf(line, "; one of %zu processes", layout->summary->processes->count);
@@ -231,7 +231,8 @@ static void write_threads(const struct summary_layout *layout)
                 (struct listed_thread){&profile->processes[i], &profile->processes[i].threads[j]};
     qsort(threads, count, sizeof(*threads), compare_threads);
     layout_write_heading(layout, "Threads");
-    write_thread_cells(layout, layout->is_sampled ? "CPU" : "time", "waited", "calls", "thread");
+    write_thread_cells(layout, layout->is_sampled ? "CPU" : "time", "waited",
+                       profile_counts(layout->summary->profile), "thread");
     fputs("name\n", layout->stream);
     for (size_t i = 0; i < count && i < top; i++)
         write_thread(layout, &threads[i]);

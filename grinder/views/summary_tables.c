@@ -228,7 +228,9 @@ static struct table table_of(const struct summary_layout *layout, enum hot_order
                                          : "Hottest functions by inclusive time",
                               of_inclusive};
     case HOT_CALLS:
-        return (struct table){"Functions by calls", layout->has_times ? of_timed_calls : of_calls};
+        return (struct table){profile_is_stacked(layout->summary->profile) ? "Functions by samples"
+                                                                           : "Functions by calls",
+                              layout->has_times ? of_timed_calls : of_calls};
     default:
         return (struct table){"Functions by time waited", of_waits};
     }
@@ -246,19 +248,29 @@ static bool is_hot(const struct summary_layout *layout, const struct column *col
             (double)costs->total_ns * 100 >= all * HOT_PERCENT && costs->total_ns);
 }
 
+static bool is_of_each_call(const struct column *column)
+{
+    return column->put == put_self_each || column->put == put_inclusive_each;
+}
+
 /* Of the headings, if costs is null. Returns the columns used. */
 static size_t write_cells(const struct summary_layout *layout, const struct column *columns,
                           const struct costs *costs)
 {
+    const bool is_stacked = profile_is_stacked(layout->summary->profile);
     size_t used = 0;
 
     for (const struct column *column = columns; column->heading; column++) {
         char text[FIGURE_ROOM], cell[FIGURE_ROOM];
-        if (layout->columns < column->from)
+        if (layout->columns < column->from || (is_stacked && is_of_each_call(column)))
             continue;
         if (costs)
             column->put(text, layout, costs);
-        snprintf(cell, sizeof(cell), "%*s", column->width, costs ? text : column->heading);
+        snprintf(cell, sizeof(cell), "%*s", column->width,
+                 costs                                         ? text
+                 : is_stacked && column->put == put_calls      ? "samples"
+                 : is_stacked && column->put == put_call_share ? "smpl%"
+                                                               : column->heading);
         if (costs && is_hot(layout, column, costs))
             layout_write_in(layout, LAYOUT_RED, cell);
         else

@@ -20,8 +20,9 @@
 #include "service/server/command.h"
 #include "service/server/signals.h"
 
-#define SECOND    1000000000u
-#define LINGER_MS 20 /* from one look for what the command has left to the next */
+#define SECOND       1000000000u
+#define TIMES_WITHIN 1000000 /* ns in which a thread's time is told after its end */
+#define LINGER_MS    20      /* from one look for what the command has left to the next */
 
 struct thread {
     uint32_t tid;
@@ -44,6 +45,8 @@ struct process {
     struct map *maps; /* in the order they came */
     struct thread *threads;
     uint32_t living;
+    uint64_t ended;         /* when its last thread did; 0: not yet */
+    struct process *dying;  /* the next one that has ended */
     struct stack_file file; /* begun with the first sample, or at the end */
     bool has_failed;        /* which was said */
     UT_hash_handle hh;
@@ -58,7 +61,8 @@ struct recording {
     struct trace_dir trace_dir;
     struct stack_events *events;
     struct process *processes;
-    uint64_t steady_to_real; /* what makes one time of the other */
+    struct process *dying, **last_dying; /* in the order of their ends */
+    uint64_t steady_to_real;             /* what makes one time of the other */
     uint32_t session;
     uint64_t lost;
     pid_t command;
@@ -313,9 +317,25 @@ static void on_end(struct recording *recording, struct process *process,
     thread->record.end_ticks = event->time;
     free(thread->last.bytes);
     thread->last = (struct stack_dump){0};
-    /* The command waits for its status. */
-    if (!--process->living && (pid_t)process->pid != recording->command)
-        end_process(recording, process, TRACE_END_GONE, event->time);
+    /* The command waits for its status; of others the kernel tells later what time they had. */
+    if (--process->living || (pid_t)process->pid == recording->command)
+        return;
+    process->ended = event->time;
+    *recording->last_dying = process;
+    recording->last_dying = &process->dying;
+}
+
+/* Those that ended so long before: also a process whose number has come again. */
+static void end_dying(struct recording *recording, uint64_t before)
+{
+    struct process *process;
+
+    while ((process = recording->dying) && process->ended <= before) {
+        recording->dying = process->dying;
+        if (!recording->dying)
+            recording->last_dying = &recording->dying;
+        end_process(recording, process, TRACE_END_GONE, process->ended);
+    }
 }
 
 static void happened(void *owner, const struct stack_event *event)
@@ -324,6 +344,7 @@ static void happened(void *owner, const struct stack_event *event)
     struct process *process;
     struct thread *thread;
 
+    end_dying(recording, event->time - TIMES_WITHIN);
     if (event->kind == STACK_EVENT_BEGIN)
         on_begin(recording, event);
     else if (event->kind == STACK_EVENT_EXEC)
@@ -422,6 +443,7 @@ static void close_all(struct recording *recording)
 
     if (recording->events) {
         stack_events_finish(recording->events);
+        end_dying(recording, now);
         HASH_ITER(hh, recording->processes, process, next)
         {
             end_process(recording, process,
@@ -445,6 +467,7 @@ int stacks_record(const struct stacks_settings *settings)
         .timer = {.due = time_to_look, .owner = &recording},
     };
 
+    recording.last_dying = &recording.dying;
     process_raise_descriptor_limit();
     if (!open_all(&recording)) {
         close_all(&recording);
