@@ -35,7 +35,7 @@
 #define STACKS_VERSION 1
 #define STACKS_SUFFIX  ".stacks"
 
-#define STACKS_MOST_STACK  (32u << 10) /* bytes of a sample */
+#define STACKS_MOST_STACK  (48u << 10) /* bytes of a sample */
 #define STACKS_MOST_RECORD (STACKS_MOST_STACK + 4096 + 256)
 
 struct stacks_header {

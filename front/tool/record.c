@@ -32,7 +32,8 @@ struct options {
     struct words instrument, service, leave;
     const char *output;
     bool children, in_place, is_verbose, is_quiet;
-    char **program; /* and its arguments */
+    bool is_of_stacks; /* --how=samples: nothing is instrumented */
+    char **program;    /* and its arguments */
 };
 
 /* --- the command line --- */
@@ -71,12 +72,12 @@ static void hand_on_last(struct words *words, const char *name, const char *valu
 
 static void require_how(const char *value)
 {
-    static const char *const ways[] = {"prologue", "copy", "auto"};
+    static const char *const ways[] = {"prologue", "copy", "auto", "samples"};
 
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
         if (!strcmp(value, ways[i]))
             return;
-    say_and_exit(STATUS_USAGE, "--how=%s: expected prologue, copy or auto", value);
+    say_and_exit(STATUS_USAGE, "--how=%s: expected prologue, copy, auto or samples", value);
 }
 
 static void take_option(struct options *options, int code, const char *name)
@@ -87,7 +88,10 @@ static void take_option(struct options *options, int code, const char *name)
         break;
     case OPTION_HOW:
         require_how(optarg);
-        hand_on_last(&options->instrument, name, optarg);
+        options->is_of_stacks = !strcmp(optarg, "samples");
+        words_drop(&options->instrument, "--how");
+        if (!options->is_of_stacks)
+            hand_on(&options->instrument, name, optarg);
         break;
     case OPTION_SERVICE:
         hand_on_last(&options->service, name, optarg);
@@ -164,6 +168,25 @@ static void refuse_times(const struct options *options)
                          clocked[i]);
 }
 
+/* Nothing is instrumented, so that there is nothing to choose of it. */
+static void check_stacks(const struct options *options)
+{
+    const char *excess = options->instrument.count ? options->instrument.list[0]
+                         : options->leave.count    ? "--leave"
+                         : !options->children      ? "--children=no"
+                         : !options->in_place      ? "--in-place=no"
+                                                   : NULL;
+
+    if (!options->is_of_stacks)
+        return;
+    for (size_t i = 0; i < options->service.count && !excess; i++)
+        if (strncmp(options->service.list[i], "--samples=", strlen("--samples=")) != 0)
+            excess = options->service.list[i];
+    if (excess)
+        say_and_exit(STATUS_USAGE, "record: %s: does nothing with --how=samples: leave it out",
+                     excess);
+}
+
 static void read_options(struct options *options, int count, char **arguments)
 {
     struct option *table = verb_getopt_table(VERB_RECORD);
@@ -182,6 +205,7 @@ static void read_options(struct options *options, int count, char **arguments)
     free(table);
     free(letters);
     refuse_times(options);
+    check_stacks(options);
     options->program = arguments + optind;
     if (!*options->program)
         say_and_exit(STATUS_USAGE,
@@ -284,8 +308,11 @@ static void make_command(struct words *words, const struct options *options,
     words_print(words, "--instance-id=%s", instance);
     words_print(words, "--trace-dir=/proc/self/fd/%d/traces", recording->directory);
     words_add_all(words, options->service.list);
+    if (options->is_of_stacks)
+        words_add(words, "--mode=samples");
     words_add(words, "--");
-    inside_command(words, inside);
+    if (!options->is_of_stacks)
+        inside_command(words, inside);
     words_add_all(words, options->program);
 }
 
@@ -486,6 +513,8 @@ static bool has_begun(const struct run *run)
 {
     char byte;
 
+    if (run->options.is_of_stacks)
+        return recording_count_traces(&run->made.recording) > 0;
     return read(run->begun, &byte, 1) == 1;
 }
 
@@ -495,6 +524,15 @@ static bool start(struct run *run, const char *instance, int *status)
     struct words command = {0};
     bool ok;
 
+    if (run->options.is_of_stacks) {
+        umask(run->inside
+                  .mask); /* which the program gets; traces are the user's alone all the same */
+        make_command(&command, &run->options, &run->inside, instance);
+        ok = run_command(command.list, status);
+        umask(077);
+        words_free(&command);
+        return ok;
+    }
     if (!open_pipe(run) || (run->options.in_place && !begin_supervisor(run)))
         return false;
     make_command(&command, &run->options, &run->inside, instance);
@@ -516,7 +554,7 @@ static void conclude(struct run *run)
         why = unrecorded_find_why(recording, run->path);
     if (why && run->options.is_verbose)
         recording_show_left(recording, stderr);
-    if (!run->options.is_quiet)
+    if (!run->options.is_quiet && !run->options.is_of_stacks)
         unmatched_tell(recording, &run->options.instrument);
     end = new_recording_end(&run->made);
     if (why && !run->options.is_quiet)

@@ -1,5 +1,6 @@
 #include "grinder/profile/stacked_tree.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -90,6 +91,15 @@ static bool is_file(const char *path)
            strncmp(path, "/memfd:", 7) != 0;
 }
 
+/* The image's first instruction, as linked; 0: it has none. */
+static uint64_t entry_of(int file)
+{
+    Elf64_Ehdr header;
+
+    return file >= 0 && pread(file, &header, sizeof(header), 0) == sizeof(header) ? header.e_entry
+                                                                                  : 0;
+}
+
 /* What is no file's is nobody's module, and takes the place of what was there. */
 static void add_mapping(struct adder *adder, const struct stacks_mapping *mapping)
 {
@@ -109,6 +119,9 @@ static void add_mapping(struct adder *adder, const struct stacks_mapping *mappin
             to_unwind.fd = regular_file_open(image->file);
             to_unwind.name = image->path;
             to_unwind.bias = base - image->ranges.base;
+            to_unwind.entry = entry_of(to_unwind.fd);
+            if (to_unwind.entry)
+                to_unwind.entry += to_unwind.bias;
         }
     }
     adder->to_unwind = memory_grow(adder->to_unwind, adder->mapped_count, &adder->unwind_room,

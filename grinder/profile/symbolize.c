@@ -50,6 +50,8 @@ static char *name_without_symbol(const struct image *image, const struct functio
 {
     char name[512];
 
+    if (!function->image && !function->index) /* stacked_tree.c */
+        return memory_copy_string("[code of no file]");
     if (image->problem || function->index >= image->manifest.function_count)
         snprintf(name, sizeof(name), "%.400s!#%u", image_name(image), function->index);
     else

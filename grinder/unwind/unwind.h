@@ -31,7 +31,8 @@ struct unwind_module {
     int fd; /* of the image; -1: there is none. Remains the caller's */
     const char *name;
     uint64_t address, length;
-    uint64_t bias; /* address - bias: as linked */
+    uint64_t bias;  /* address - bias: as linked */
+    uint64_t entry; /* where the image's first instruction is, as it is mapped; 0: it has none */
 };
 
 /* Frames of a sample, the innermost first: of all but that one, where the call was, not where it returns

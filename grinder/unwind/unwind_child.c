@@ -7,7 +7,8 @@
 #include "support/confinement.h"
 #include "support/memory.h"
 
-#define ANY_PID 1
+#define ANY_PID   1
+#define BEGINNING 64 /* bytes of code: from _start to its call */
 
 struct frame {
     uint64_t address; /* where it is, or made its call */
@@ -38,7 +39,7 @@ struct child {
     struct last *last;
     struct frame frames[UNWIND_MOST_FRAMES];
     uint32_t count, same; /* frames; and of the last sample's, those behind them */
-    bool is_cut;
+    bool is_cut; /* there are more frames than are wanted, or more stack than the sample has */
     int pipe;
     unsigned char bytes[1 << 16];
     size_t filled;
@@ -75,14 +76,18 @@ static bool get_thread(Dwfl *dwfl, pid_t tid, void *user, void **thread)
     return true;
 }
 
+/* libdw takes a return address that cannot be read for none. */
 static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *word, void *user)
 {
-    const struct stacks_dump *dump = ((const struct child *)user)->dump;
+    struct child *child = user;
+    const struct stacks_dump *dump = child->dump;
     uint64_t at = address - dump->address;
 
     (void)dwfl;
-    if (at > dump->size || dump->size - at < sizeof(*word))
+    if (at > dump->size || dump->size - at < sizeof(*word)) {
+        child->is_cut = true;
         return false;
+    }
     memcpy(word, dump->bytes + at, sizeof(*word));
     return true;
 }
@@ -250,6 +255,17 @@ static void remember(struct child *child, bool is_whole)
     last->is_whole = is_whole;
 }
 
+/* What an image begins with has no caller, and need not say so: the dynamic linker's does not. */
+static bool is_beginning(const struct child *child)
+{
+    uint64_t address = child->frames[child->count - 1].address;
+
+    for (size_t i = 0; i < child->module_count; i++)
+        if (child->modules[i].entry && address - child->modules[i].entry < BEGINNING)
+            return true;
+    return false;
+}
+
 /* The innermost frame is there in any case. */
 static void unwind_sample(struct child *child)
 {
@@ -265,11 +281,14 @@ static void unwind_sample(struct child *child)
         is_whole = child->libdw->dwfl_getthread_frames(child->dwfl, ANY_PID, see_frame, child) == 0;
     if (!child->count)
         child->frames[child->count++] = (struct frame){child->sample->registers[STACKS_RIP], 0};
-    if (child->same > UNWIND_MOST_FRAMES - child->count)
+    is_whole = (is_whole && !child->is_cut) || is_beginning(child);
+    if (child->same > UNWIND_MOST_FRAMES - child->count) {
         child->same = 0;
-    else if (child->same)
+        is_whole = false;
+    } else if (child->same) {
         is_whole = child->last->is_whole;
-    put_frames(child, is_whole && !child->is_cut);
+    }
+    put_frames(child, is_whole);
     remember(child, is_whole);
 }
 

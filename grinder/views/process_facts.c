@@ -98,6 +98,8 @@ static void write_samples(FILE *stream, const struct sample_facts *samples)
 struct own_samples {
     uint64_t count;
     double function_ns, hook_ns, wait_ns, processor_ns;
+    double
+        known_ns; /* of function_ns, what threads have whose clocks were read: perf forgets some */
     size_t by_perf, by_timers, by_none, stopped; /* threads */
 };
 
@@ -113,6 +115,7 @@ static struct own_samples own_samples(const struct process *process)
         samples.function_ns += (double)facts->self_ns;
         samples.wait_ns += (double)facts->wait_ns;
         samples.processor_ns += (double)facts->record.processor_ns;
+        samples.known_ns += facts->record.processor_ns ? (double)facts->self_ns : 0;
         samples.hook_ns +=
             (double)facts->record.in_hooks * 1e9 / (double)process->header.ticks_per_second;
         samples.by_perf += how & TRACE_SAMPLED_BY_PERF ? 1 : 0;
@@ -199,7 +202,10 @@ static void write_own_samples(FILE *stream, const struct process *process)
     if (samples.processor_ns > 0)
         fprintf(stream, "  processor %.6f s by the threads' clocks, %.1f%% of it in samples\n",
                 samples.processor_ns / 1e9,
-                100 * (double)process->samples.cpu_ns / samples.processor_ns);
+                100 *
+                    (process->header.source == TRACE_OF_STACKS ? samples.known_ns
+                                                               : (double)process->samples.cpu_ns) /
+                    samples.processor_ns);
     if (samples.wait_ns > 0)
         fprintf(stream, "  waiting   %.6f s in system calls that took more than 50 us\n",
                 samples.wait_ns / 1e9);

@@ -18,6 +18,7 @@
 #define LARGEST_RING  (4u << 20)
 #define SMALLEST_RING (64u << 10)
 #define TOLD_RING     (64u << 10)
+#define FEW_BYTES     (16u << 10) /* of a stack, where the ring can have few of them: room is made for all */
 #define LATEST_NS     2000000 /* records of one ring may be seen before earlier ones of another */
 #define PAUSE_MS      50      /* between looks at rings that are not full enough to be told of */
 #define MMAP_BUILD_ID (1u << 14)
@@ -211,6 +212,7 @@ static bool read_fork(struct rest *rest, struct stack_event *event)
     event->pid = ids[0];
     event->parent = ids[1];
     event->tid = ids[2];
+    event->parent_tid = ids[3];
     return true;
 }
 
@@ -462,6 +464,7 @@ static bool choose_attributes(struct stack_events *events, uint32_t period_ns)
     };
     if (!try_sampled(sampled)) {
         sampled->exclude_kernel = 1;
+        sampled->sample_stack_user = FEW_BYTES;
         if (!try_sampled(sampled))
             return false;
     }

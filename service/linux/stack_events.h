@@ -36,7 +36,8 @@ enum stack_event_kind {
 /* Valid during the call alone. */
 struct stack_event {
     enum stack_event_kind kind;
-    uint32_t pid, tid, parent;
+    uint32_t pid, tid;
+    uint32_t parent, parent_tid; /* of a thread that begins: who made it */
     uint64_t time; /* ns, of system_clock_steady_ns */
     const char *name;    /* of a thread, or a file */
     const char *command; /* of exec: arguments joined by spaces; null: it was over too soon */

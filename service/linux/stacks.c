@@ -1,6 +1,7 @@
 #include "service/server/stacks.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -244,6 +245,18 @@ static void add_map(struct process *process, const struct stack_event *event)
         free(map);
 }
 
+/* A thread has the name of the one that made it until it gets its own. */
+static void begin_thread(struct process *process, struct process *parent,
+                         const struct stack_event *event)
+{
+    struct thread *thread = thread_of(process, event->tid, event->time), *by = NULL;
+
+    if (parent)
+        HASH_FIND(hh, parent->threads, &event->parent_tid, sizeof(event->parent_tid), by);
+    if (thread && by)
+        memcpy(thread->record.name, by->record.name, sizeof(thread->record.name));
+}
+
 static void on_begin(struct recording *recording, const struct stack_event *event)
 {
     struct process *parent = find(recording, event->parent), *process = find(recording, event->pid);
@@ -251,13 +264,13 @@ static void on_begin(struct recording *recording, const struct stack_event *even
 
     if (event->pid == event->parent || process) {
         if (process)
-            thread_of(process, event->tid, event->time);
+            begin_thread(process, parent, event);
         return;
     }
     process = add_process(recording, event->pid, event->parent, event->time);
     if (!process)
         return;
-    thread_of(process, event->tid, event->time);
+    begin_thread(process, parent, event);
     if (!parent)
         return;
     process->header.fork_of_pid = event->parent;
@@ -409,6 +422,15 @@ static void time_to_look(void *owner)
     event_timer_set(&recording->loop, &recording->timer, LINGER_MS);
 }
 
+/* A descriptor that the directory was given by is not for the command. */
+static void keep_from_command(const char *path)
+{
+    int descriptor;
+
+    if (sscanf(path, "/proc/self/fd/%d", &descriptor) == 1)
+        fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+}
+
 static bool open_all(struct recording *recording)
 {
     const struct stack_events_receiver receiver = {happened, recording};
@@ -428,6 +450,7 @@ static bool open_all(struct recording *recording)
     }
     if (!trace_dir_open(&recording->trace_dir, recording->settings->trace_dir))
         return false;
+    keep_from_command(recording->settings->trace_dir);
     recording->events =
         stack_events_open(&recording->loop, SECOND / recording->settings->samples, &receiver, why);
     if (!recording->events)
