@@ -5,12 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "grinder/base/message.h"
 #include "grinder/image/debug_server.h"
 #include "grinder/image/recorded_path.h"
 #include "grinder/mode.h"
 #include "support/memory.h"
+#include "support/nearest.h"
+#include "support/regular_file.h"
+#include "trace/trace_format.h"
 
 #define WRONG_USAGE 2
 
@@ -178,6 +183,22 @@ __attribute__((format(printf, 1, 2), noreturn)) static void wrong_usage(const ch
     message("%s; see %s%sgrinder --help", text, is_by_umbra() ? message_own_name() : "",
             is_by_umbra() ? " --help and " : "");
     exit(WRONG_USAGE);
+}
+
+/* An option that there is not. --text is what umbra report has of its own. */
+static _Noreturn void refuse_option(const char *word)
+{
+    struct nearest nearest = nearest_to(word + 2, strcspn(word + 2, "="));
+
+    if (!strcmp(word, "-o"))
+        wrong_usage("-o: unknown option (did you mean --output-file=FILE?)");
+    for (const struct poptOption *option = table; option->longName; option++)
+        nearest_offer(&nearest, option->longName);
+    if (is_by_umbra())
+        nearest_offer(&nearest, "text");
+    if (!strncmp(word, "--", 2) && nearest.word)
+        wrong_usage("%s: unknown option (did you mean --%s?)", word, nearest.word);
+    wrong_usage("%s: unknown option", word);
 }
 
 static size_t number(const char *option, const char *text)
@@ -374,6 +395,21 @@ static void apply(struct options *options, int option, const char *argument)
     }
 }
 
+/* Names what the mode can write. */
+static _Noreturn void refuse_format(const struct mode *mode, const char *name)
+{
+    char *names = memory_copy_string(mode->has_format("table") ? ", table" : "");
+
+    for (const struct format *format = formats; format->name; format++) {
+        char *before = names;
+        if (!mode->has_format(format->name))
+            continue;
+        names = memory_print("%s, %s", before, format->name);
+        free(before);
+    }
+    wrong_usage("--output-format: --mode=%s does not have %s, but %s", mode->name, name, names + 2);
+}
+
 static void check_format(const struct options *options)
 {
     const char *name = options->format;
@@ -384,7 +420,7 @@ static void check_format(const struct options *options)
     if (name && !options->mode->has_format)
         wrong_usage("--mode=%s has no --output-format", options->mode->name);
     if (name && !options->mode->has_format(name))
-        wrong_usage("--output-format: --mode=%s does not have %s", options->mode->name, name);
+        refuse_format(options->mode, name);
     if (format && format->needs_events && is_by_part)
         wrong_usage("--output-format=%s is by thread, and one file: --merge and --split are not "
                     "for it",
@@ -411,6 +447,32 @@ static void check_traces(const struct options *options)
                     options->mode->sides, count);
 }
 
+/* A trace, which cannot be made again, is not overwritten by what is made of it. */
+static void check_output(const char *path)
+{
+    char start[sizeof(TRACE_MAGIC) - 1];
+    const int file = path ? regular_file_open(path) : -1;
+    const bool is_trace = file >= 0 && read(file, start, sizeof(start)) == sizeof(start) &&
+                          !memcmp(start, TRACE_MAGIC, sizeof(start));
+
+    if (file >= 0)
+        close(file);
+    if (is_trace)
+        wrong_usage("--output-file=%s: expected a file to write, found a trace; name another file",
+                    path);
+}
+
+/* Where nothing can be looked up, nothing would be found. */
+static void check_folders(const char *option, char *const *folders)
+{
+    struct stat status;
+
+    for (; *folders; folders++)
+        if (stat(*folders, &status) < 0 || !S_ISDIR(status.st_mode))
+            wrong_usage("%s=%s: expected a folder, found %s", option, *folders,
+                        access(*folders, F_OK) < 0 ? "none" : "a file");
+}
+
 static void check(const struct options *options)
 {
     if (!options->mode)
@@ -418,6 +480,8 @@ static void check(const struct options *options)
             "expected --mode=profile, summary, report, diff, stack or top, found no --mode");
     check_traces(options);
     check_format(options);
+    check_output(options->output);
+    check_folders("--debug-dir", options->debug_dirs);
     if (options->split && options->merged)
         wrong_usage("--split and --merged exclude each other");
     if (options->split && options->mode->merges)
@@ -457,6 +521,8 @@ void options_read(struct options *options, int argc, const char **argv)
             apply(options, option, argument);
         free(argument);
     }
+    if (option == POPT_ERROR_BADOPT)
+        refuse_option(poptBadOption(context, POPT_BADOPTION_NOALIAS));
     if (option < -1)
         wrong_usage("%s: %s", poptBadOption(context, POPT_BADOPTION_NOALIAS), poptStrerror(option));
     for (traces = poptGetArgs(context); traces && *traces; traces++)

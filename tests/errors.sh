@@ -131,12 +131,11 @@ refused 2 'nonsense' instrument --nonsense fib -o out
 refused 2 '.' grinder
 refused 2 'nonsense' grinder --mode=nonsense text
 refused 2 'nonsense' call_trace_service nonsense
-for verb in status stop; do
-    status=0
-    call_trace_service $verb --instance-id=nobody >said 2>&1 || status=$?
-    equal "$verb without a service: status" "$status" 1
-    equal "$verb without a service" "$(<said)" "instance nobody: not running"
-done
+status=0
+call_trace_service status --instance-id=nobody >said || status=$?
+equal "status without a service: status" "$status" 1
+equal "status without a service" "$(<said)" "instance nobody: not running"
+refused 1 '^call_trace_service: instance nobody: not running; start it' call_trace_service stop --instance-id=nobody
 refused 2 'instance' call_trace_service status --instance-id=../up
 
 # --- traces

@@ -106,7 +106,7 @@ equal 'by --mode' "$(umbra report --mode=profile)" umbra.data/callgrind.out
 equal 'nothing new is not said to be there' "$(umbra report --output-format=nosuch 2>said || true)" ''
 
 echo '-- who says so'
-contains said '^umbra report: --output-format: .* does not have nosuch; see umbra report --help and grinder --help$'
+contains said '^umbra report: --output-format: .* does not have nosuch, but callgrind, .*; see umbra report --help and grinder --help$'
 umbra report --output-format=chrome 2>said && fail 'a time line of a profile' || true
 contains said '^umbra report: .*needs a call-trace recording \(umbra record --mode=calltrace\)'
 umbra record --timing=often -- ./hello >out 2>said && fail 'a wrong option' || true

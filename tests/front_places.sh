@@ -93,7 +93,7 @@ refused umbra record -o none.data -- ./native
 equal 'a folder' "$(<said)" "umbra: ./native: cannot be executed: it is a folder
 126"
 refused umbra record --nosuchoption -- perl
-contains said '^umbra: record: --nosuchoption: no such option, '
+contains said '^umbra: record: --nosuchoption: no such option; see umbra record --help$'
 [[ ! -e none.data ]] || fail 'a recording of no program was left'
 
 # What is left for its path, and nothing is recorded.

@@ -56,12 +56,14 @@ static const char *why_unread(void)
     return errno == EPIPE ? "the file became shorter" : strerror(errno);
 }
 
+#define NOT_A_TRACE "not a trace file: expected it to begin with " TRACE_MAGIC
+
 static int header_check_layout(const struct trace_file *file, struct trace_error *error)
 {
     const struct trace_header *header = &file->header;
 
     if (memcmp(header->magic, TRACE_MAGIC, sizeof(header->magic)))
-        return fail(error, file, "not a trace file: expected it to begin with %s", TRACE_MAGIC);
+        return fail(error, file, NOT_A_TRACE);
     if (header->version != TRACE_VERSION)
         return fail(error, file,
                     "header: expected trace version %u, found %" PRIu32
@@ -116,6 +118,19 @@ static void find_end(struct trace_file *file)
     file->end -= file->end % TRACE_BLOCK_SIZE;
 }
 
+/* For want of bytes. What there is may show that it is another file. */
+static int refuse_short(const struct trace_file *file, struct trace_error *error)
+{
+    const uint64_t magic_size = sizeof(file->header.magic);
+    const size_t size = (size_t)(file->file_size < magic_size ? file->file_size : magic_size);
+    char start[sizeof(file->header.magic)];
+
+    if (read_fully(file->fd, start, size, 0) == 0 && memcmp(start, TRACE_MAGIC, size))
+        return fail(error, file, NOT_A_TRACE);
+    return fail(error, file, "cut off in its header: expected at least %u bytes, found %" PRIu64,
+                TRACE_HEADER_SIZE, file->file_size);
+}
+
 int trace_file_open(struct trace_file *file, const char *path, struct trace_error *error)
 {
     struct stat status;
@@ -131,8 +146,7 @@ int trace_file_open(struct trace_file *file, const char *path, struct trace_erro
     }
     file->file_size = (uint64_t)status.st_size;
     if (file->file_size < TRACE_HEADER_SIZE) {
-        fail(error, file, "cut off in its header: expected at least %u bytes, found %" PRIu64,
-             TRACE_HEADER_SIZE, file->file_size);
+        refuse_short(file, error);
         goto err;
     }
     if (read_fully(file->fd, &file->header, sizeof(file->header), 0) < 0) {

@@ -41,14 +41,6 @@ void say_and_exit(int status, const char *format, ...)
     exit(status);
 }
 
-void say_wrong_option(const char *verb, const char *word)
-{
-    say_and_exit(STATUS_USAGE,
-                 "%s: %s: no such option, or its value is missing, or it takes none; see umbra %s "
-                 "--help",
-                 verb, word, verb);
-}
-
 void say_commands(void)
 {
     shows_commands = true;

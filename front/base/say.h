@@ -11,9 +11,6 @@ __attribute__((format(printf, 1, 2))) void say(const char *format, ...);
 __attribute__((format(printf, 2, 3), noreturn)) void say_and_exit(int status, const char *format,
                                                                   ...);
 
-/* What getopt has refused; word is where it stopped. */
-_Noreturn void say_wrong_option(const char *verb, const char *word);
-
 /* A word as a shell takes it, to be freed: for commands that a message names. */
 char *say_quoted(const char *word);
 

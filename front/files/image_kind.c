@@ -25,6 +25,10 @@ static const char *why_foreign(const Elf64_Ehdr *header)
         return "it is of 32 bits (i386), and only programs of 64 bits for x86-64 are instrumented";
     if (machine == EM_X86_64 && header->e_ident[EI_CLASS] == ELFCLASS32)
         return "it is of 32 bits (x32), and only programs of 64 bits for x86-64 are instrumented";
+    if (machine == EM_X86_64 && header->e_type == ET_REL)
+        return "it is an object file, and no program before it is linked";
+    if (machine == EM_X86_64 && header->e_type == ET_CORE)
+        return "it is a core dump, and no program";
     return "it is for another processor, and only programs for x86-64 are instrumented";
 }
 

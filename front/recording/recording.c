@@ -108,9 +108,9 @@ void recording_open(struct recording *recording, const char *name)
         refuse(recording->name);
     if (!is)
         say_and_exit(STATUS_FAILED,
-                     "%s: expected a folder that umbra record made, found something else; traces "
-                     "are for the grinder",
-                     recording->name);
+                     "%s: expected a folder that umbra record made, found another %s; traces are "
+                     "for the grinder: grinder --mode=report TRACE",
+                     recording->name, recording->directory < 0 ? "file" : "folder");
     recording->folder = recording_folder(recording->name);
 }
 

@@ -94,6 +94,9 @@ static void show(struct output *output, const char *name)
         fputs(output->count ? ",\n" : "", stdout);
         write_row(&row);
     } else {
+        if (!output->count)
+            printf("%-20s  %-20s  %9s  %6s  %-7s  %s\n", "recording", "began", "processes",
+                   "images", "status", "command");
         print_row(&row);
     }
     output->count++;
@@ -129,6 +132,8 @@ static bool show_all(struct output *output, const char *folder)
         free(name);
     }
     closedir(directory);
+    if (!names.count && !output->is_json)
+        say("%s: no recording is in this folder; make one with: umbra record -- PROGRAM", folder);
     if (names.count)
         qsort(names.list, names.count, sizeof(*names.list), by_name);
     for (size_t i = 0; i < names.count; i++)
@@ -155,9 +160,6 @@ static int show_folders(bool is_json, char *const *folders)
 
     if (is_json)
         puts("[");
-    else
-        printf("%-20s  %-20s  %9s  %6s  %-7s  %s\n", "recording", "began", "processes", "images",
-               "status", "command");
     if (!*folders)
         ok = show_all(&output, ".");
     for (; *folders; folders++)
@@ -177,7 +179,7 @@ int list_main(int count, char **arguments)
     opterr = 0;
     while ((code = getopt_long(count, arguments, letters, table, NULL)) >= 0) {
         if (code == '?')
-            say_wrong_option("ls", arguments[optind - 1]);
+            verb_refuse_option(VERB_LS, arguments[optind - 1]);
         is_left = is_left || code == OPTION_LEFT;
         is_json = is_json || code == OPTION_JSON;
     }

@@ -20,6 +20,7 @@
 #include "front/tool/record.h"
 #include "front/tool/views.h"
 #include "support/memory.h"
+#include "support/nearest.h"
 
 static int cache_main(int count, char **arguments)
 {
@@ -36,12 +37,13 @@ static int cache_main(int count, char **arguments)
         else if (code == OPTION_LIMIT)
             limit = optarg;
         else if (code == '?')
-            say_wrong_option("cache", arguments[optind - 1]);
+            verb_refuse_option(VERB_CACHE, arguments[optind - 1]);
     }
     free(table);
     free(letters);
     if (optind < count)
-        say_and_exit(STATUS_USAGE, "cache: expected no argument, found %s", arguments[optind]);
+        say_and_exit(STATUS_USAGE, "cache: expected an option, --clear or --limit=SIZE, found %s",
+                     arguments[optind]);
     status = limit ? cache_set_limit(limit) : 0;
     if (status)
         return status;
@@ -94,12 +96,61 @@ static int run_verb(enum verb verb, int count, char **arguments)
 
 #define VERBS "record, report, top, diff, ls, cache or bisect"
 
+/* What other tools call it; null if that is not known. */
+static const char *find_in_others(const char *word)
+{
+    static const struct {
+        const char *word, *instead;
+    } known[] = {
+        {"stat", "umbra record -- PROGRAM, then umbra report --text"},
+        {"annotate", "umbra report shows calls and times beside each line"},
+        {"script", "umbra report --output-format=folded -o -"},
+        {"dump", "umbra report --output-format=folded -o -"},
+        {"list", "umbra ls"},
+        {"info", "umbra ls"},
+        {"live", "umbra record -- PROGRAM, and in another terminal umbra top"},
+        {"trace", "umbra record --mode=calltrace -- PROGRAM"},
+        {"replay", "of umbra record --mode=calltrace, umbra report --output-format=chrome"},
+        {"graph", "umbra report --output-format=flamegraph"},
+        {"tui", "umbra report"},
+        {"attach", "Umbra joins no program that runs: umbra record -- PROGRAM"},
+        {"run", "umbra record -- PROGRAM"},
+        {"start", "umbra record -- PROGRAM, or call_trace_service start"},
+        {"spawn", "call_trace_service spawn"},
+        {"stop", "call_trace_service stop"},
+        {"status", "call_trace_service status"},
+        {"pause", "call_trace_service pause"},
+        {"resume", "call_trace_service resume"},
+        {"snapshot", "call_trace_service snapshot"},
+    };
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+        if (!strcmp(known[i].word, word))
+            return known[i].instead;
+    return NULL;
+}
+
+static const char *find_nearest(const char *word)
+{
+    struct nearest nearest = nearest_to(word, strlen(word));
+
+    for (enum verb verb = 0; verb < VERB_COUNT; verb++)
+        nearest_offer(&nearest, verb_name(verb));
+    return nearest.word;
+}
+
 static enum verb require_verb(const char *word)
 {
     const enum verb verb = verb_named(word);
+    const char *instead = find_in_others(word), *near = find_nearest(word);
 
     if (verb < VERB_COUNT)
         return verb;
+    if (instead)
+        say_and_exit(STATUS_USAGE, "%s: expected a verb: " VERBS "; instead: %s", word, instead);
+    if (near)
+        say_and_exit(STATUS_USAGE, "%s: expected a verb: " VERBS "; did you mean umbra %s?", word,
+                     near);
     if (*word == '-')
         say_and_exit(STATUS_USAGE,
                      "%s: expected a verb in front of it: " VERBS "; to record a program: umbra "

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "front/base/say.h"
 #include "support/memory.h"
+#include "support/nearest.h"
 
 #define OF(verb) (1u << VERB_##verb)
 #define RUNS     (OF(RECORD) | OF(BISECT))
@@ -179,6 +181,72 @@ char *verb_getopt_letters(enum verb verb)
         free(before);
     }
     return letters;
+}
+
+/* --- what getopt refuses --- */
+
+/* The first of that name, of a verb or of any of these; null if there is none. */
+static const struct verb_option *find_named(unsigned verbs, const char *name, size_t length)
+{
+    for (const struct verb_option *option = verb_options; option->name; option++)
+        if (option->verbs & verbs && strlen(option->name) == length &&
+            !strncmp(option->name, name, length))
+            return option;
+    return NULL;
+}
+
+static const struct verb_option *find_letter(enum verb verb, char letter)
+{
+    for (const struct verb_option *option = verb_options; option->name; option++)
+        if (has(verb, option) && option->letter == letter)
+            return option;
+    return NULL;
+}
+
+static const char *find_nearest(enum verb verb, const char *name, size_t length)
+{
+    struct nearest nearest = nearest_to(name, length);
+
+    for (const struct verb_option *option = verb_options; option->name; option++)
+        if (has(verb, option))
+            nearest_offer(&nearest, option->name);
+    return nearest.word;
+}
+
+static enum verb first_of(unsigned verbs)
+{
+    enum verb verb = 0;
+
+    while (!(verbs & 1u << verb))
+        verb++;
+    return verb;
+}
+
+/* That the verb does not have; to be freed. Of one that it has, the value is not as it should be.
+ */
+static char *find_fault(enum verb verb, const char *word)
+{
+    const bool is_long = word[0] == '-' && word[1] == '-';
+    const char *name = is_long ? word + 2 : word + 1, *near;
+    const size_t length = is_long ? strcspn(name, "=") : 1;
+    const struct verb_option *option =
+        is_long ? find_named(1u << verb, name, length) : find_letter(verb, *name);
+
+    if (option && !option->argument)
+        return memory_print("it takes no value");
+    if (option)
+        return memory_print("expected %s behind it, found nothing", option->argument);
+    if (is_long && (option = find_named(ALL, name, length)))
+        return memory_print("no such option; umbra %s has it", names[first_of(option->verbs)]);
+    near = is_long ? find_nearest(verb, name, length) : NULL;
+    return near ? memory_print("no such option (did you mean --%s?)", near)
+                : memory_copy_string("no such option");
+}
+
+_Noreturn void verb_refuse_option(enum verb verb, const char *word)
+{
+    say_and_exit(STATUS_USAGE, "%s: %s: %s; see umbra %s --help", names[verb], word,
+                 find_fault(verb, word), names[verb]);
 }
 
 /* --- what comes before all --- */

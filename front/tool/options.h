@@ -60,6 +60,10 @@ enum verb verb_named(const char *name);
 struct option *verb_getopt_table(enum verb verb);
 char *verb_getopt_letters(enum verb verb);
 
+/* Says what is wrong with an option that getopt has refused, and ends the process; word is where it
+   stopped. */
+_Noreturn void verb_refuse_option(enum verb verb, const char *word);
+
 /* What was asked for before the verb does anything. */
 struct asked_first {
     bool help, version, no_config, verbose;

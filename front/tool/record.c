@@ -51,6 +51,8 @@ static void hand_on(struct words *words, const char *name, const char *value)
     const bool is_path = value && !strcmp(name, "filter");
     char *path = is_path ? realpath(value, NULL) : NULL;
 
+    if (value && !*value)
+        say_and_exit(STATUS_USAGE, "record: --%s=: expected a value behind it, found none", name);
     if (is_path && (!path || access(path, R_OK) < 0))
         say_and_exit(STATUS_USAGE, "--filter=%s: cannot be read: %s", value, strerror(errno));
     if (value)
@@ -134,6 +136,11 @@ static _Noreturn void refuse_option(const char *word)
         {"--pid", "Umbra records a program from its beginning, and joins none that runs"},
         {"-a", "Umbra records a program and what that runs, not the whole system"},
         {"-e", "Umbra records calls and their times, no events of the processor"},
+        {"-t", "Umbra records a program from its beginning, and joins no thread that runs"},
+        {"--tid", "Umbra records a program from its beginning, and joins no thread that runs"},
+        {"-c", "Umbra takes samples by time, -F of them a second"},
+        {"-f", "what a program starts is recorded, too: leave it out"},
+        {"--call-graph", "who calls whom is always recorded: leave it out"},
         {"--event", "Umbra records calls and their times, no events of the processor"},
     };
 
@@ -141,7 +148,7 @@ static _Noreturn void refuse_option(const char *word)
         if (!strncmp(word, known[i].option, strlen(known[i].option)))
             say_and_exit(STATUS_USAGE, "record: %s: %s: umbra record -- PROGRAM [ARGUMENT…]",
                          known[i].option, known[i].what);
-    say_wrong_option("record", word);
+    verb_refuse_option(VERB_RECORD, word);
 }
 
 static bool has_word(const struct words *words, const char *begin)
@@ -243,6 +250,30 @@ static char *find_program(const char *name)
     }
 }
 
+/* What it seems to be instead, and what is to be typed then; "" if that is not known. To be freed.
+ */
+static char *find_meant(const char *name)
+{
+    const size_t first = strcspn(name, " ");
+    char *word, *program, *meant = NULL;
+    struct stat status;
+
+    if (!strchr(name, '/') && stat(name, &status) == 0)
+        meant = S_ISDIR(status.st_mode) ? memory_print("; it is a folder")
+                                        : memory_print("; the file here is ./%s", name);
+    else if (strchr(name, '=') && !strchr(name, '/'))
+        meant = memory_print("; to set a variable: umbra record -- env %s PROGRAM", name);
+    if (meant || !name[first])
+        return meant ? meant : memory_copy_string("");
+    word = memory_print("%.*s", (int)first, name);
+    program = find_program(word);
+    free(word);
+    if (!program)
+        return memory_copy_string("");
+    free(program);
+    return memory_print("; without the quotation marks: umbra record -- %s", name);
+}
+
 static char *require_program(const char *name)
 {
     char *path = find_program(name);
@@ -253,7 +284,7 @@ static char *require_program(const char *name)
     if (strchr(name, '/') && stat(name, &status) == 0)
         say_and_exit(STATUS_NOT_FOUND - 1, "%s: cannot be executed: %s", name,
                      S_ISDIR(status.st_mode) ? "it is a folder" : strerror(EACCES));
-    say_and_exit(STATUS_NOT_FOUND, "%s: there is no such program", name);
+    say_and_exit(STATUS_NOT_FOUND, "%s: there is no such program%s", name, find_meant(name));
 }
 
 /* --- running it --- */
@@ -423,11 +454,10 @@ static void tell(const struct recording *recording, const struct options *option
     if (options->is_quiet)
         return;
     quoted = say_quoted(recording->name);
-    if (options->is_verbose)
+    if (options->is_verbose || left == 1)
         recording_show_left(recording, stderr);
     else if (left)
-        say("%zu file%s left as %s: umbra ls --left %s", left, left == 1 ? " was" : "s were",
-            left == 1 ? "it is" : "they are", quoted);
+        say("%zu files were left as they are: umbra ls --left %s", left, quoted);
     if (!strcmp(recording->name, RECORDING_DEFAULT))
         say("%zu process%s recorded in %s; to see it: umbra report%s", traces,
             traces == 1 ? "" : "es", recording->name, text);

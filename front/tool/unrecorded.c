@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "front/files/image_kind.h"
 #include "support/memory.h"
 
+#define STATUS_SIGNALED   128
 #define MOST_INTERPRETERS 5 /* of a script whose interpreter is a script; the kernel's limit */
 
 static bool look_at(const char *path, struct image_look *look)
@@ -24,10 +26,22 @@ static bool look_at(const char *path, struct image_look *look)
     return is;
 }
 
-/* Of what is there, and the kernel says ENOENT; to be freed. */
-static char *find_missing(const char *path)
+bool unrecorded_is_foreign(const char *path)
 {
     struct image_look look;
+
+    return look_at(path, &look) && (look.kind == IMAGE_KIND_FOREIGN || look.kind == IMAGE_KIND_ELF);
+}
+
+/* What keeps the kernel from executing a file that is there; to be freed. */
+static char *find_hindrance(const char *path, int error)
+{
+    struct image_look look;
+
+    if (error == ENOEXEC && look_at(path, &look) && look.kind == IMAGE_KIND_FOREIGN)
+        return memory_copy_string(look.why);
+    if (error != ENOENT || access(path, F_OK) < 0)
+        return memory_copy_string(strerror(error));
 
     if (look_at(path, &look) && look.kind == IMAGE_KIND_SCRIPT)
         return memory_print("its first line names %s, which is not there or needs what is not "
@@ -39,8 +53,7 @@ static char *find_missing(const char *path)
 void unrecorded_tell(const struct recording *recording, const char *program, const char *path,
                      int error)
 {
-    char *why = error == ENOENT && access(path, F_OK) == 0 ? find_missing(path)
-                                                           : memory_copy_string(strerror(error));
+    char *why = find_hindrance(path, error);
     char *text = memory_print("%s: cannot be run: %s", program, why);
 
     say("%s", text);
@@ -88,6 +101,20 @@ static bool is_full(const struct recording *recording)
     return fstatvfs(recording->directory, &system) == 0 && system.f_bavail == 0;
 }
 
+/* How it ended, if that is the reason: a library that is executed as a program does. */
+static const char *find_death(const struct recording *recording)
+{
+    char *status = recording_value(recording, "status");
+    const int number = status ? atoi(status) : 0;
+
+    free(status);
+    return number == STATUS_SIGNALED + SIGSEGV
+               ? ": it died of SIGSEGV at once; is it a program, and no "
+                 "library?"
+           : number > STATUS_SIGNALED ? ": a signal killed it at once"
+                                      : "";
+}
+
 /* Of a program that was executed. */
 static char *find_reason(const struct recording *recording, const char *path)
 {
@@ -97,7 +124,8 @@ static char *find_reason(const struct recording *recording, const char *path)
         why =
             memory_print("%s: there is no room for the recording: %s", executed, strerror(ENOSPC));
     if (!why && is_instrumented(recording, executed))
-        why = memory_print("%s: it was instrumented, but no hook in it was reached", executed);
+        why = memory_print("%s: it was instrumented, but no hook in it was reached%s", executed,
+                           find_death(recording));
     if (!why)
         why = recording_why_left(recording, NULL);
     if (!why)

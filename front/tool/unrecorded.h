@@ -2,7 +2,13 @@
 #ifndef UMBRA_FRONT_UNRECORDED_H
 #define UMBRA_FRONT_UNRECORDED_H
 
+#include <stdbool.h>
+
 #include "front/recording/recording.h"
+
+/* Whether the program at that path is one of the kernel's, but not of this processor, or not complete:
+   no shell can run it. */
+bool unrecorded_is_foreign(const char *path);
 
 /* Says that the program at that path cannot be executed, and why; error: its errno. The recording
    keeps it. */

@@ -14,6 +14,7 @@
 #include "front/files/below.h"
 #include "front/recording/meeting_place.h"
 #include "front/recording/recording.h"
+#include "front/tool/options.h"
 #include "support/memory.h"
 #include "support/whole_file.h"
 
@@ -92,7 +93,7 @@ static char **take_letter(struct asked *asked, const char *verb, char **argument
                      "record -- PROGRAM; of its processes --process=PID chooses one",
                      verb);
     if (!strchr("oi", letter))
-        say_wrong_option(verb, arguments[0]);
+        verb_refuse_option(verb_named(verb), arguments[0]);
     if (!*value)
         value = *++arguments;
     if (!value)
@@ -182,9 +183,15 @@ static void show_page(const char *page)
 /* Where the user says. */
 static int write_page_to(struct words *words, const char *page)
 {
-    const int status = tool_run(words->list);
+    struct stat before = {0}, after;
+    int status;
 
-    if (strcmp(page, "-") != 0 && access(page, F_OK) == 0)
+    stat(page, &before);
+    status = tool_run(words->list);
+    /* Though a trace is damaged, there may be a page: another file, or for a large program a
+     * folder. */
+    if (strcmp(page, "-") != 0 && stat(page, &after) == 0 &&
+        (status == 0 || (S_ISREG(after.st_mode) && after.st_ino != before.st_ino)))
         show_page(page);
     return status;
 }

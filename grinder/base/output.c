@@ -95,7 +95,10 @@ static int open_output(struct output *output, const char *path, bool follow, mod
     }
     if (open_file(output, follow, mode) == 0)
         return 0;
-    message("%s: cannot be written: %s", path, strerror(errno));
+    if (errno == EISDIR)
+        message("%s: cannot be written: it is a folder; name a file in it", path);
+    else
+        message("%s: cannot be written: %s", path, strerror(errno));
     guard(NULL);
     free(output->target);
     return -1;

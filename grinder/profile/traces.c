@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "grinder/base/message.h"
 #include "support/memory.h"
@@ -35,6 +36,20 @@ static char *pattern_of(const char *folder)
     return pattern;
 }
 
+/* What `umbra record` makes has them a folder below. */
+static void refuse_folder(const char *folder)
+{
+    char *below = memory_print("%s/traces", folder);
+
+    if (access(below, F_OK) == 0)
+        message("%s: expected a trace file or a folder with traces, found no .bin in it; they are "
+                "in %s, and umbra report %s shows them",
+                folder, below, folder);
+    else
+        message("%s: expected a trace file or a folder with traces, found no .bin in it", folder);
+    free(below);
+}
+
 static int append_folder(struct list *list, const char *folder)
 {
     char *pattern = pattern_of(folder);
@@ -42,7 +57,7 @@ static int append_folder(struct list *list, const char *folder)
     int result = glob(pattern, 0, NULL, &found);
 
     if (result != 0)
-        message("%s: expected a trace file or a folder with traces, found no .bin in it", folder);
+        refuse_folder(folder);
     for (size_t i = 0; result == 0 && i < found.gl_pathc; i++)
         append(list, found.gl_pathv[i]);
     globfree(&found);

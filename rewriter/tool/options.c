@@ -1,6 +1,7 @@
 #include "rewriter/tool/options.h"
 
 #include "rewriter/base/say.h"
+#include "support/nearest.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,25 @@ static const struct poptOption option_table[] = {
 static enum options_outcome wrong(const char *problem, const char *what)
 {
     say_problem("%s%s%s; see --help", what ? what : "", what ? ": " : "", problem);
+    return OPTIONS_WRONG;
+}
+
+/* An option that there is not, or one without its value. */
+static enum options_outcome wrong_option(const char *word, int error)
+{
+    struct nearest nearest = nearest_to(word + 2, strcspn(word + 2, "="));
+
+    if (error != POPT_ERROR_BADOPT || strncmp(word, "--", 2) != 0)
+        return wrong(poptStrerror(error), word);
+    for (size_t i = 0; i < sizeof option_table / sizeof *option_table; i++)
+        if (option_table[i].longName)
+            nearest_offer(&nearest, option_table[i].longName);
+    if (!strncmp(word, "--output", 8))
+        say_problem("%s: unknown option (did you mean -o OUT?); see --help", word);
+    else if (nearest.word)
+        say_problem("%s: unknown option (did you mean --%s?); see --help", word, nearest.word);
+    else
+        return wrong(poptStrerror(error), word);
     return OPTIONS_WRONG;
 }
 
@@ -207,7 +227,7 @@ enum options_outcome options_read(struct options *options, int count, const char
     while (outcome == OPTIONS_FINE && (option = poptGetNextOpt(context)) > 0)
         outcome = next_option(context, option);
     if (outcome == OPTIONS_FINE && option < -1)
-        outcome = wrong(poptStrerror(option), poptBadOption(context, POPT_BADOPTION_NOALIAS));
+        outcome = wrong_option(poptBadOption(context, POPT_BADOPTION_NOALIAS), option);
     if (outcome == OPTIONS_FINE)
         outcome = check_verb();
     if (outcome == OPTIONS_FINE)

@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "service/base/message.h"
+#include "service/linux/command_file.h"
 #include "service/linux/signals_before.h"
 #include "service/linux/windows_program.h"
 #include "service/server/endpoint.h"
@@ -68,6 +70,19 @@ static int run(pid_t *pid, const posix_spawnattr_t *attributes, char **arguments
     return run_directly(pid, attributes, arguments);
 }
 
+/* Where the file of the command is there, strerror names another reason than the true one. */
+static const char *find_hindrance(const char *command, int error)
+{
+    char path[PATH_MAX];
+    struct stat status;
+
+    if (!command_file_find(path, sizeof(path), command) || stat(path, &status) < 0)
+        return strerror(error);
+    if (error == ENOENT)
+        return "the interpreter that it names is not there, or needs what is not there";
+    return error == EACCES && S_ISDIR(status.st_mode) ? "it is a folder" : strerror(error);
+}
+
 pid_t command_start(char **arguments, const char *instance, const char *rendezvous,
                     const struct signals *signals, int *exit_status)
 {
@@ -90,7 +105,7 @@ pid_t command_start(char **arguments, const char *instance, const char *rendezvo
 
     message(by_wine ? "%s: a Windows program; cannot run wine: %s"
                     : "%s: cannot run the command: %s",
-            arguments[0], strerror(error));
+            arguments[0], by_wine ? strerror(error) : find_hindrance(arguments[0], error));
     *exit_status = error == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_RUN;
     return 0;
 }

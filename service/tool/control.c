@@ -33,10 +33,15 @@ static bool ask(int connection, const struct connection_peer *service,
     return length == 0;
 }
 
-static int say_not_running(const char *instance)
+/* Of status it is the answer; other verbs cannot do what they are for. */
+static int say_not_running(const char *instance, bool is_answer)
 {
-    if (errno == ENOENT || errno == ECONNREFUSED)
+    const bool is_none = errno == ENOENT || errno == ECONNREFUSED;
+
+    if (is_none && is_answer)
         printf("instance %s: not running\n", instance);
+    else if (is_none)
+        message("instance %s: not running; start it, or name another with --instance-id", instance);
     else if (errno != EPERM)
         message("instance %s: cannot be reached: %s", instance, strerror(errno));
     return 1;
@@ -69,7 +74,7 @@ static int ask_for_any(const char *instance, const struct protocol_command *comm
     bool ok;
 
     if (connection < 0)
-        return say_not_running(instance);
+        return say_not_running(instance, command->kind == PROTOCOL_COMMAND_STATUS);
     ok = ask(connection, &service, command, answer);
     connection_close(connection);
     return ok ? 0 : say_no_answer(instance);
@@ -144,7 +149,7 @@ int control_open(const struct options *options, uint32_t session, char *name, si
     int trace = -1;
 
     if (connection < 0) {
-        say_not_running(options->instance);
+        say_not_running(options->instance, false);
         return -1;
     }
     if (connection_ask(connection, &service, &command))
@@ -192,7 +197,7 @@ int control_stop(const struct options *options)
     bool ok;
 
     if (connection < 0)
-        return say_not_running(options->instance);
+        return say_not_running(options->instance, false);
     watch = connection_watch_peer(connection, service.pid);
     ok = ask(connection, &service, &command, &answer) && has_answer(&answer);
     if (!ok)

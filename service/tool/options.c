@@ -13,6 +13,7 @@
 #include "service/base/process.h"
 #include "service/recorder/tick_clock.h"
 #include "service/tool/help.h"
+#include "support/nearest.h"
 #include "trace/protocol.h"
 #include "trace/trace_format.h"
 
@@ -146,6 +147,20 @@ bool options_parse_size(const char *text, uint64_t *size)
     return true;
 }
 
+static bool refuse_verb(const char *name)
+{
+    static const char verbs[] = "start, spawn, stop, status, list, pause, resume, top or snapshot";
+    struct nearest nearest = nearest_to(name ? name : "", name ? strlen(name) : 0);
+
+    for (int i = VERB_START; i <= VERB_SNAPSHOT; i++)
+        nearest_offer(&nearest, verb_names[i]);
+    if (nearest.word)
+        message("%s: expected %s (did you mean %s?); see --help", name, verbs, nearest.word);
+    else
+        message("%s: expected %s; see --help", name ? name : "no verb", verbs);
+    return false;
+}
+
 static bool read_verb(struct options *options, const char *name)
 {
     for (int i = VERB_START; name && i <= VERB_SNAPSHOT; i++) {
@@ -154,10 +169,7 @@ static bool read_verb(struct options *options, const char *name)
             return true;
         }
     }
-    message("%s: expected start, spawn, stop, status, list, pause, resume, top or snapshot; "
-            "see --help",
-            name ? name : "no verb");
-    return false;
+    return refuse_verb(name);
 }
 
 /*
@@ -521,6 +533,25 @@ static int code_of_letter(int letter)
                            : letter;
 }
 
+/* A value where none is expected, or an option that there is not. */
+static void refuse_option(const char *word)
+{
+    const size_t length = strncmp(word, "--", 2) ? 0 : strcspn(word + 2, "=");
+    struct nearest nearest = nearest_to(word + 2, length);
+
+    for (const struct option *option = option_table; length && option->name; option++) {
+        if (strlen(option->name) == length && !strncmp(word + 2, option->name, length)) {
+            message("%s: unexpected value, --%s takes none; see --help", word, option->name);
+            return;
+        }
+        nearest_offer(&nearest, option->name);
+    }
+    if (nearest.word)
+        message("%s: unknown option (did you mean --%s?); see --help", word, nearest.word);
+    else
+        message("%s: unknown option; see --help", word);
+}
+
 /* Returns false after one message. What is no option is in argv from optind on. */
 static bool read_options(struct raw_options *raw, int argc, char **argv)
 {
@@ -530,9 +561,10 @@ static bool read_options(struct raw_options *raw, int argc, char **argv)
     optind = 0; /* begin anew, also where this was called before */
     while ((code = getopt_long(argc, argv, ":qvhV", option_table, NULL)) != -1) {
         if (code == '?' || code == ':') {
-            message("%s: %s; see --help", argv[optind - 1],
-                    code == ':' ? "expected a value behind it"
-                                : "unknown option, or a value where none is expected");
+            if (code == ':')
+                message("%s: expected a value behind it; see --help", argv[optind - 1]);
+            else
+                refuse_option(argv[optind - 1]);
             return false;
         }
         raw->values[code_of_letter(code)] = optarg ? optarg : "";
