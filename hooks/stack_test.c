@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <x86intrin.h>
 #include <cmocka.h>
 
 #include "hooks/live_calls.h"
@@ -56,6 +57,10 @@ static struct call calls[MOST_CALLS];
 static uint32_t call_count;
 static uint32_t numbers[64]; /* calls of each node so far */
 
+/* What was live when it was noted. */
+static struct call noted[MOST_CALLS];
+static uint32_t noted_count;
+
 struct trace_block *session_block(uint32_t ordinal)
 {
     struct trace_block *block;
@@ -98,7 +103,7 @@ static int begin(void **state)
     (void)state;
     memset(trace, 0, sizeof(trace));
     memset(&thread, 0, sizeof(thread));
-    block_count = call_count = 0;
+    block_count = call_count = noted_count = 0;
     block_limit = MOST_BLOCKS;
     entry.ordinal = 1;
     thread.entry = &entry;
@@ -188,9 +193,21 @@ static struct live_call live_call_at(uint32_t count)
     };
 }
 
-/* As live_calls.c finds them. */
+#define TRAP_FLAG 0x100ull
+
+/* Whether there is a signal after each instruction from here on. Returns whether there was. */
+static bool set_stepping(bool is_stepping)
+{
+    unsigned long long flags = __readeflags();
+
+    __writeeflags(is_stepping ? flags | TRAP_FLAG : flags & ~TRAP_FLAG);
+    return flags & TRAP_FLAG;
+}
+
+/* As live_calls.c finds them; which is not stepped through. */
 void live_call_go_up(const struct thread *with, struct live_call *call, uint64_t likely)
 {
+    bool was_stepping = set_stepping(false);
     uint32_t count = call_count;
 
     (void)with;
@@ -198,6 +215,7 @@ void live_call_go_up(const struct thread *with, struct live_call *call, uint64_t
     while (calls[count - 1].slot != call->slot)
         count--;
     *call = live_call_at(count - 1);
+    set_stepping(was_stepping);
 }
 
 static void note_innermost(void)
@@ -344,24 +362,22 @@ static void frames_are_told_in_either_copy(void **state)
     assert_noted();
 }
 
-static void enter(uint32_t bytes, uint32_t node, void (*before)(void))
+static void enter(uint32_t bytes, uint32_t node)
 {
     push(bytes, node);
     if (calls[call_count - 1].slot >= thread.peak.lowest)
         return;
-    if (before)
-        before();
     note();
     assert_noted();
 }
 
 /* Up to most_at_once are entered one after the other, then some are left. */
-static void random_calls(uint32_t steps, uint32_t most_at_once, void (*before)(void))
+static void random_calls(uint32_t steps, uint32_t most_at_once)
 {
     push(1000, 1);
     for (uint32_t i = 0; i < steps; i++) {
         for (uint32_t count = 1 + random_below(most_at_once); count; count--)
-            enter(16 + 16 * random_below(20), 1 + random_below(60), before);
+            enter(16 + 16 * random_below(20), 1 + random_below(60));
         if (random_below(2))
             pop(random_below(call_count));
     }
@@ -370,20 +386,18 @@ static void random_calls(uint32_t steps, uint32_t most_at_once, void (*before)(v
 static void random_calls_are_noted(void **state)
 {
     (void)state;
-    random_calls(20000 / LESS, 3, NULL);
+    random_calls(20000 / LESS, 3);
 }
 
 static void so_are_those_of_frames_and_records(void **state)
 {
     (void)state;
     kind = ANY;
-    random_calls(20000 / LESS, 3, NULL);
+    random_calls(20000 / LESS, 3);
 }
 
-/* What was noted before, and how it looked at each step since. */
-static struct call noted[MOST_CALLS];
-static uint32_t noted_count;
-static volatile unsigned long steps_seen, steps_torn, steps_cut, most_cut, steps_of_second;
+/* Of the steps through one note. */
+static volatile unsigned long steps_seen, steps_torn, most_cut, steps_of_second;
 
 static void look(int signal)
 {
@@ -394,56 +408,114 @@ static void look(int signal)
     steps_seen++;
     if (!begins_with(&chain, calls, call_count) && !begins_with(&chain, noted, noted_count))
         steps_torn++;
-    if (chain.count < noted_count && chain.count < call_count) {
-        steps_cut++;
-        if (call_count - chain.count > most_cut)
-            most_cut = call_count - chain.count;
-    }
+    if (chain.count < noted_count && chain.count < call_count &&
+        call_count - chain.count > most_cut)
+        most_cut = call_count - chain.count;
     steps_of_second += chain.copy;
     stack_chain_free(&chain);
 }
 
-#define TRAP_FLAG 0x100
-
-static void step_through_note(void)
+static void remember_noted(void)
 {
-    __asm__ volatile("pushfq\n orq %0, (%%rsp)\n popfq" : : "i"(TRAP_FLAG) : "memory", "cc");
-    note_innermost();
-    __asm__ volatile("pushfq\n andq %0, (%%rsp)\n popfq" : : "i"(~TRAP_FLAG) : "memory", "cc");
     memcpy(noted, calls, sizeof(*calls) * call_count);
     noted_count = call_count;
 }
 
-static void check_that_no_chain_is_torn(enum kind of)
+static void step_through_note(void)
 {
     struct sigaction action = {.sa_handler = look};
 
-    kind = of;
-    steps_seen = steps_torn = steps_cut = most_cut = steps_of_second = 0;
-    noted_count = 0;
     sigaction(SIGTRAP, &action, NULL);
-    random_calls(200 / LESS, 3, step_through_note);
-    for (int i = 0; i < 200 / LESS && !steps_of_second; i++) /* not every chance leads there */
-        random_calls(25, 60 / LESS, step_through_note);
-    printf("%lu steps, %lu with a chain that is cut, %lu in the second copy\n", steps_seen,
-           steps_cut, steps_of_second);
-    assert_true(steps_seen > 1000);
-    assert_true(LESS > 1 || steps_cut > 0);
-    assert_true(most_cut <= STACK_IN_PLACE);
-    assert_true(LESS > 1 || steps_of_second > 0);
+    steps_seen = steps_torn = most_cut = steps_of_second = 0;
+    set_stepping(true);
+    note_innermost();
+    set_stepping(false);
+    assert_true(steps_seen > 100);
     assert_int_equal(steps_torn, 0);
+    assert_noted();
+    remember_noted();
+}
+
+/* Enters a call that takes the stack deeper than it has been. */
+static void push_deeper(uint32_t bytes, uint32_t node)
+{
+    uint64_t above = call_count ? calls[call_count - 1].slot : HIGH;
+
+    push((above > thread.peak.lowest ? (uint32_t)(above - thread.peak.lowest) : 0) + bytes, node);
+}
+
+/*
+ * Each way in which a chain changes, one after the other: so many calls are left, so many entered,
+ * and the last one is noted.
+ */
+static const struct change {
+    const char *what;
+    uint32_t left, entered;
+    uint32_t copy; /* the one that has the chain then */
+    uint32_t cut;  /* how many calls the chain has yet to get while it is cut; 0: it is not */
+} changes[] = {
+    {"the first call", 0, 1, 0, 0},
+    {"more than are replaced in place, but none is replaced", 0, STACK_IN_PLACE + 1, 0, 0},
+    {"a few", 3, 2, 0, 2},
+    {"one by as many as may be in place", 1, STACK_IN_PLACE, 0, STACK_IN_PLACE},
+    {"many by one", STACK_IN_PLACE + 1, 1, 0, 1},
+    {"one by more: in the second copy", 1, STACK_IN_PLACE + 1, 1, 0},
+    {"a few of the second copy", 3, 2, 1, 2},
+    {"in the first copy again, which has other calls there", 20, STACK_IN_PLACE + 1, 0, 0},
+    {"all", 76, 1, 0, 1},
+};
+
+static void step_through_change(uint32_t left, uint32_t entered, uint32_t node)
+{
+    pop(left);
+    for (uint32_t i = 1; i < entered; i++)
+        push(48, node);
+    push_deeper(32, node);
+    step_through_note();
+}
+
+static void check_change(const struct change *change, uint32_t node)
+{
+    bool is_second = thread.peak.current || change->copy;
+
+    step_through_change(change->left, change->entered, node);
+    if (thread.peak.current != change->copy || most_cut != change->cut ||
+        (steps_of_second > 0) != is_second)
+        fail_msg(
+            "%s: copy %u has the chain, %lu calls missing at most, %lu steps of the second copy",
+            change->what, thread.peak.current, most_cut, steps_of_second);
 }
 
 static void no_chain_is_torn_at_any_instruction(void **state)
 {
     (void)state;
-    check_that_no_chain_is_torn(RECORDS);
+    for (uint32_t i = 0; i < sizeof(changes) / sizeof(*changes); i++)
+        check_change(&changes[i], 1 + i);
 }
 
-static void nor_is_one_of_frames_and_records(void **state)
+static void nor_is_one_in_more_than_a_block(void **state)
 {
     (void)state;
-    check_that_no_chain_is_torn(ANY);
+    while (call_count < STACK_BLOCK_ENTRIES - 1) {
+        push(32, 1);
+        note();
+    }
+    remember_noted();
+    step_through_change(0, 3, 2);
+    step_through_change(5, 4, 3);
+}
+
+static void nor_is_one_of_random_frames_and_records(void **state)
+{
+    (void)state;
+    kind = ANY;
+    for (int i = 0; i < 10 / LESS; i++) {
+        pop(random_below(call_count + 1));
+        for (uint32_t count = random_below(STACK_IN_PLACE + 8); count; count--)
+            push(16 + 16 * random_below(20), 1 + random_below(60));
+        push_deeper(16 + 16 * random_below(20), 1 + random_below(60));
+        step_through_note();
+    }
 }
 
 static void check_a_long_chain(enum kind of)
@@ -533,7 +605,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(random_calls_are_noted, begin, end),
         cmocka_unit_test_setup_teardown(so_are_those_of_frames_and_records, begin, end),
         cmocka_unit_test_setup_teardown(no_chain_is_torn_at_any_instruction, begin, end),
-        cmocka_unit_test_setup_teardown(nor_is_one_of_frames_and_records, begin, end),
+        cmocka_unit_test_setup_teardown(nor_is_one_in_more_than_a_block, begin, end),
+        cmocka_unit_test_setup_teardown(nor_is_one_of_random_frames_and_records, begin, end),
         cmocka_unit_test_setup_teardown(of_a_long_chain_both_ends_are_kept, begin, end),
         cmocka_unit_test_setup_teardown(so_are_those_of_frames, begin, end),
         cmocka_unit_test_setup_teardown(a_full_trace_still_has_the_peak, begin, end),
