@@ -17,6 +17,21 @@ static struct trace_stack *head_of(const struct thread *thread, const struct sta
     return block_at(thread, copy, 0);
 }
 
+/* How many entries the chain has that a reader finds in a copy. */
+static uint32_t count_in(const struct thread *thread, const struct stack_copy *copy)
+{
+    return copy->block_count ? (uint32_t)head_of(thread, copy)->chain : 0;
+}
+
+/* The copy that a reader looks at. */
+static uint32_t current_of(const struct thread *thread)
+{
+    const struct stack_copy *copies = thread->peak.copies;
+
+    return copies[1].block_count &&
+           head_of(thread, &copies[1])->sequence > head_of(thread, &copies[0])->sequence;
+}
+
 static struct trace_stack_entry *entry_at(const struct thread *thread,
                                           const struct stack_copy *copy, uint32_t position)
 {
@@ -47,7 +62,8 @@ static bool add_block(struct thread *thread, struct stack_copy *copy, uint64_t l
         stack->lowest = lowest;
     }
     block_commit(block, TRACE_BLOCK_STACK);
-    copy->blocks[copy->block_count++] = trace_index(block);
+    copy->blocks[copy->block_count] = trace_index(block);
+    __atomic_store_n(&copy->block_count, copy->block_count + 1, __ATOMIC_RELEASE);
     return true;
 }
 
@@ -107,7 +123,7 @@ static uint64_t noted_above(const struct thread *thread, const struct stack_copy
 static struct extent find_noted(const struct thread *thread, const struct stack_copy *copy,
                                 struct live_call call)
 {
-    struct extent extent = {copy->count, 0};
+    struct extent extent = {count_in(thread, copy), 0};
 
     for (; call.node; extent.newer++) {
         struct trace_stack_entry is = entry_of(thread, &call);
@@ -130,7 +146,6 @@ static void publish(struct thread *thread, struct stack_copy *copy, uint32_t cou
 {
     uint64_t check = count ? entry_at(thread, copy, count - 1)->check : 0;
 
-    copy->count = count;
     __atomic_store_n(&head_of(thread, copy)->chain, check << 32 | count, __ATOMIC_SEQ_CST);
 }
 
@@ -160,7 +175,7 @@ static void write_entries(struct thread *thread, struct stack_copy *copy, uint32
 static void complete(struct thread *thread, struct stack_copy *copy, uint32_t noted, uint32_t count,
                      const struct live_call *innermost)
 {
-    if (noted < copy->count)
+    if (noted < count_in(thread, copy))
         publish(thread, copy, noted);
     write_entries(thread, copy, noted, count, *innermost);
     publish(thread, copy, count);
@@ -168,33 +183,33 @@ static void complete(struct thread *thread, struct stack_copy *copy, uint32_t no
 
 static void make_current(struct thread *thread, uint32_t number)
 {
-    struct stack_peak *peak = &thread->peak;
-    uint32_t sequence = head_of(thread, &peak->copies[peak->current])->sequence + 1;
+    struct stack_copy *copies = thread->peak.copies;
+    uint32_t sequence = head_of(thread, &copies[!number])->sequence + 1;
 
-    __atomic_store_n(&head_of(thread, &peak->copies[number])->sequence, sequence, __ATOMIC_RELEASE);
-    peak->current = number;
+    __atomic_store_n(&head_of(thread, &copies[number])->sequence, sequence, __ATOMIC_RELEASE);
 }
 
 static void note_chain(struct thread *thread, uint64_t lowest, const struct live_call *innermost)
 {
-    struct stack_peak *peak = &thread->peak;
-    uint32_t number = peak->current;
-    struct extent found = find_noted(thread, &peak->copies[number], *innermost);
+    uint32_t current = current_of(thread), number = current;
+    struct stack_copy *copy = &thread->peak.copies[number];
+    struct extent found = find_noted(thread, copy, *innermost);
 
-    if (found.noted < peak->copies[number].count && found.newer > STACK_IN_PLACE) {
-        number = !number;
-        found = find_noted(thread, &peak->copies[number], *innermost);
+    if (found.noted < count_in(thread, copy) && found.newer > STACK_IN_PLACE) {
+        number = !current;
+        copy = &thread->peak.copies[number];
+        found = find_noted(thread, copy, *innermost);
     }
-    if (!make_room(thread, &peak->copies[number], found.noted + found.newer, lowest))
+    if (!make_room(thread, copy, found.noted + found.newer, lowest))
         return;
-    complete(thread, &peak->copies[number], found.noted, found.noted + found.newer, innermost);
-    if (number != peak->current)
+    complete(thread, copy, found.noted, found.noted + found.newer, innermost);
+    if (number != current)
         make_current(thread, number);
 }
 
 /*
- * A handler may interrupt this, which makes no recorded calls then, and may leave by longjmp: the
- * copies' counts say what can be relied on the next time.
+ * A handler may interrupt this, which makes no recorded calls then, and may leave by longjmp. So
+ * the words that tell a reader where the chain is and how long tell it here, too.
  */
 void stack_note(struct thread *thread, uint64_t stack_pointer, const struct live_call *innermost)
 {

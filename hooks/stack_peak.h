@@ -7,14 +7,12 @@
 #include "trace/stack_format.h"
 
 struct stack_copy {
-    uint32_t count; /* of the chain's entries, those that are in the trace as they should be */
     uint32_t block_count;
     uint32_t blocks[STACK_MOST_BLOCKS]; /* index of each one's unit 0 */
 };
 
 struct stack_peak {
-    uint64_t lowest;  /* stack pointer; the end of the stack if nothing was noted */
-    uint32_t current; /* the copy that has the chain */
+    uint64_t lowest; /* stack pointer; the end of the stack if nothing was noted */
     struct stack_copy copies[STACK_COPIES];
 };
 

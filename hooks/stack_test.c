@@ -1,7 +1,9 @@
 /*
  * Chains of calls as a thread notes them, read back from its blocks: after each note, and, stepping
- * through some of them, after each instruction, as if the thread were killed there.
+ * through some of them, after each instruction, as if the thread were killed there, or a handler
+ * had left there by longjmp.
  */
+#include <limits.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -24,8 +26,8 @@
 #define HIGH        0x7ffe00000000ull
 #define SIZE        (64ull << 20)
 #define MOST_CALLS  200000
-/* Less of what is left to chance: the agent has no sanitizer, whose instructions would be stepped
-   through, too. */
+/* Less at random, and of notes that are left: the agent has no sanitizer, whose instructions would
+   be stepped through, too. */
 #ifdef __SANITIZE_ADDRESS__
 #define LESS 10
 #else
@@ -204,6 +206,9 @@ static bool set_stepping(bool is_stepping)
     return flags & TRAP_FLAG;
 }
 
+static void (*on_caller)(void);
+static uint32_t callers_found, step_from_caller;
+
 /* As live_calls.c finds them; which is not stepped through. */
 void live_call_go_up(const struct thread *with, struct live_call *call, uint64_t likely)
 {
@@ -215,7 +220,9 @@ void live_call_go_up(const struct thread *with, struct live_call *call, uint64_t
     while (calls[count - 1].slot != call->slot)
         count--;
     *call = live_call_at(count - 1);
-    set_stepping(was_stepping);
+    if (on_caller)
+        on_caller();
+    set_stepping(was_stepping || ++callers_found == step_from_caller);
 }
 
 static void note_innermost(void)
@@ -259,6 +266,18 @@ static bool begins_with(const struct stack_chain *chain, const struct call *with
         if (!is_call(stack_chain_entry(chain, i), &with[i]))
             return false;
     return true;
+}
+
+/* The one that has the chain. */
+static uint32_t current_copy(void)
+{
+    struct stack_chain chain;
+    uint32_t copy;
+
+    read_chain(&chain);
+    copy = chain.copy;
+    stack_chain_free(&chain);
+    return copy;
 }
 
 static void assert_noted(void)
@@ -352,13 +371,13 @@ static void frames_are_told_in_either_copy(void **state)
     for (uint32_t i = 0; i < STACK_IN_PLACE; i++)
         push(32, 4);
     assert_true(note());
-    assert_int_equal(thread.peak.current, 1);
+    assert_int_equal(current_copy(), 1);
     assert_noted();
     pop(STACK_IN_PLACE);
     for (uint32_t i = 0; i < STACK_IN_PLACE + 1; i++)
         push(48, 5);
     assert_true(note());
-    assert_int_equal(thread.peak.current, 0);
+    assert_int_equal(current_copy(), 0);
     assert_noted();
 }
 
@@ -465,25 +484,30 @@ static const struct change {
     {"all", 76, 1, 0, 1},
 };
 
-static void step_through_change(uint32_t left, uint32_t entered, uint32_t node)
+static void change_calls(uint32_t left, uint32_t entered, uint32_t node)
 {
     pop(left);
     for (uint32_t i = 1; i < entered; i++)
         push(48, node);
     push_deeper(32, node);
+}
+
+static void step_through_change(uint32_t left, uint32_t entered, uint32_t node)
+{
+    change_calls(left, entered, node);
     step_through_note();
 }
 
 static void check_change(const struct change *change, uint32_t node)
 {
-    bool is_second = thread.peak.current || change->copy;
+    bool is_second = current_copy() || change->copy;
 
     step_through_change(change->left, change->entered, node);
-    if (thread.peak.current != change->copy || most_cut != change->cut ||
+    if (current_copy() != change->copy || most_cut != change->cut ||
         (steps_of_second > 0) != is_second)
         fail_msg(
             "%s: copy %u has the chain, %lu calls missing at most, %lu steps of the second copy",
-            change->what, thread.peak.current, most_cut, steps_of_second);
+            change->what, current_copy(), most_cut, steps_of_second);
 }
 
 static void no_chain_is_torn_at_any_instruction(void **state)
@@ -509,13 +533,125 @@ static void nor_is_one_of_random_frames_and_records(void **state)
 {
     (void)state;
     kind = ANY;
-    for (int i = 0; i < 10 / LESS; i++) {
+    for (int i = 0; i < (LESS > 1 ? 1 : 6); i++) {
         pop(random_below(call_count + 1));
         for (uint32_t count = random_below(STACK_IN_PLACE + 8); count; count--)
             push(16 + 16 * random_below(20), 1 + random_below(60));
         push_deeper(16 + 16 * random_below(20), 1 + random_below(60));
         step_through_note();
     }
+}
+
+static sigjmp_buf where_left;
+static unsigned long steps_left;
+
+static void leave(int signal)
+{
+    (void)signal;
+    steps_seen++;
+    if (!steps_left--)
+        siglongjmp(where_left, 1);
+}
+
+/* Whether a handler has left it by longjmp, so many steps after so many callers were found. */
+static bool is_note_left(uint32_t callers, unsigned long steps)
+{
+    volatile bool is_left = true;
+
+    callers_found = 0;
+    step_from_caller = callers;
+    steps_seen = 0;
+    steps_left = steps;
+    if (!sigsetjmp(where_left, 1)) {
+        note_innermost();
+        set_stepping(false);
+        is_left = false;
+    }
+    step_from_caller = 0; /* none */
+    return is_left;
+}
+
+static void look_now(void)
+{
+    look(0);
+}
+
+/* A note is left, and then the next one is made. */
+struct departure {
+    uint32_t noted; /* calls before it */
+    uint32_t left, entered;
+    uint32_t left_then, entered_then;
+    unsigned long steps; /* how many of its last ones it is left at */
+};
+
+static bool check_departure(const struct departure *departure, uint32_t callers,
+                            unsigned long steps)
+{
+    struct stack_chain chain;
+    uint32_t found;
+    bool is_left;
+
+    for (uint32_t i = 0; i < departure->noted; i++)
+        push(32, 1);
+    if (call_count)
+        note_innermost();
+    remember_noted();
+    change_calls(departure->left, departure->entered, 2);
+    is_left = is_note_left(callers, steps);
+    found = callers_found;
+    read_chain(&chain);
+    if (chain.count == call_count && begins_with(&chain, calls, call_count))
+        remember_noted();
+    stack_chain_free(&chain);
+
+    change_calls(departure->left_then, departure->entered_then, 3);
+    steps_torn = 0;
+    on_caller = look_now;
+    note_innermost();
+    on_caller = NULL;
+    assert_int_equal(steps_torn, 0);
+    assert_noted();
+    callers_found = found;
+    return is_left;
+}
+
+static void check_departures(void **state, const struct departure *departure)
+{
+    struct sigaction action = {.sa_handler = leave};
+    unsigned long steps;
+    uint32_t callers;
+
+    sigaction(SIGTRAP, &action, NULL);
+    assert_false(check_departure(departure, 0, 0));
+    callers = callers_found;
+    end(state);
+    begin(state);
+    assert_false(check_departure(departure, callers, ULONG_MAX));
+    steps = steps_seen;
+    assert_true(steps > 40);
+    steps -= steps < departure->steps / LESS ? steps : departure->steps / LESS;
+    do {
+        end(state);
+        begin(state);
+    } while (check_departure(departure, callers, steps++));
+}
+
+static void the_first_note_may_be_left(void **state)
+{
+    check_departures(state, &(struct departure){0, 0, 1, 0, 1, 240});
+}
+
+/* The next one replaces what this one may have cut off already, or not. */
+static void so_may_one_in_place(void **state)
+{
+    check_departures(state, &(struct departure){3, 2, 1, 1, 2, 270});
+}
+
+/* The next one is in the first copy or in the second one, whichever has the chain. */
+static void so_may_one_in_the_other_copy(void **state)
+{
+    check_departures(state,
+                     &(struct departure){3, 1, STACK_IN_PLACE + 1, STACK_IN_PLACE + 1, 2, 40});
 }
 
 static void check_a_long_chain(enum kind of)
@@ -607,6 +743,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(no_chain_is_torn_at_any_instruction, begin, end),
         cmocka_unit_test_setup_teardown(nor_is_one_in_more_than_a_block, begin, end),
         cmocka_unit_test_setup_teardown(nor_is_one_of_random_frames_and_records, begin, end),
+        cmocka_unit_test_setup_teardown(the_first_note_may_be_left, begin, end),
+        cmocka_unit_test_setup_teardown(so_may_one_in_place, begin, end),
+        cmocka_unit_test_setup_teardown(so_may_one_in_the_other_copy, begin, end),
         cmocka_unit_test_setup_teardown(of_a_long_chain_both_ends_are_kept, begin, end),
         cmocka_unit_test_setup_teardown(so_are_those_of_frames, begin, end),
         cmocka_unit_test_setup_teardown(a_full_trace_still_has_the_peak, begin, end),
