@@ -198,7 +198,7 @@ struct record *record_of_return(uint64_t address)
     uint64_t thunk = address - THUNK_RETURN, offset = thunk - THUNK_OFFSET - (uint64_t)range;
 
     if (offset >= STASH_RANGE_SIZE || offset % BLOCK_SIZE >= BLOCK_CODE_SIZE || offset % THUNK_SIZE)
-        return 0;
+        return NULL;
     return (struct record *)(thunk + RECORD_DISTANCE);
 }
 
@@ -280,7 +280,7 @@ static struct record *next_block(struct stash *stash, const struct record *last)
     if (!behind) {
         behind = block_take();
         if (!behind)
-            return 0;
+            return NULL;
         block_begin(behind - 1, stash);
     }
     sentinel = block_records(behind - 1);
@@ -294,7 +294,7 @@ static struct record *behind(struct stash *stash, struct record *record)
 {
     if (record == block_records(block_of(record)) + BLOCK_LAST)
         record = next_block(stash, record);
-    return record ? record + 1 : 0;
+    return record ? record + 1 : NULL;
 }
 
 static bool is_in_run(const struct stash *stash, const struct record *record)
@@ -353,11 +353,11 @@ static struct record *push_ordered(struct stash *stash, const struct reclaim *re
            !reclaim->is_over(next, reclaim->with)) {
         next = behind_parked(stash, next, reclaim);
         if (!next)
-            return 0;
+            return NULL;
         put_bridge(stash, next);
     }
     if (!next)
-        return 0;
+        return NULL;
     __atomic_store_n(&next->slot, SLOT_FREE, __ATOMIC_RELEASE);
     next->mark = 0;
     stash->top = next;
@@ -372,13 +372,13 @@ static struct record *push_unordered(struct stash *stash)
         uint32_t block = block_take();
 
         if (!block)
-            return 0;
+            return NULL;
         block_begin(block - 1, stash);
         block_chain_free(block - 1, stash);
     }
     record = stash->free;
     stash->free = record->below;
-    record->below = 0;
+    record->below = NULL;
     return record;
 }
 
@@ -415,11 +415,11 @@ void stash_lose_order(struct stash *stash)
     stash_settle(stash);
     for (record = stash->top; !record_is_sentinel(record); record = below) {
         below = stash_below(record);
-        record->below = record_is_sentinel(below) ? 0 : below;
+        record->below = record_is_sentinel(below) ? NULL : below;
     }
     stash->ordered = false;
-    stash->top = 0;
-    stash->bridge = 0;
+    stash->top = NULL;
+    stash->bridge = NULL;
 }
 
 void stash_free(struct stash *stash, struct record *record)
@@ -430,7 +430,7 @@ void stash_free(struct stash *stash, struct record *record)
     record->below = stash->free;
     stash->free = record;
     if (stash->top == record)
-        stash->top = 0;
+        stash->top = NULL;
 }
 
 void stash_each(struct stash *stash, void (*visit)(struct record *, void *), void *with)

@@ -1,10 +1,11 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
 
 #include "thunkstash/linux/linux_pages.h"
 #include "thunkstash/stash.h"
+
+#include <cmocka.h>
 
 /* The agent's linker script reserves the range; here it is ordinary memory. */
 char umbra_stash[STASH_RANGE_SIZE] __attribute__((aligned(4096)));
@@ -40,7 +41,7 @@ static bool is_over(struct record *record, void *with)
     return record->parked >= over;
 }
 
-static const struct reclaim reclaim = {is_over, 0};
+static const struct reclaim reclaim = {is_over, NULL};
 
 static uint64_t slot_at(uint64_t depth)
 {
@@ -89,7 +90,7 @@ static void thunk_and_record_lead_to_each_other(void **state)
 static void ordered_records_come_and_go_last_in_first_out_across_blocks(void **state)
 {
     struct stash stash;
-    const uint64_t many = 5 * BLOCK_THUNKS;
+    uint64_t many = 5 * BLOCK_THUNKS;
     static struct record *pushed[5 * BLOCK_THUNKS];
 
     (void)state;
@@ -110,7 +111,7 @@ static void ordered_records_come_and_go_last_in_first_out_across_blocks(void **s
 static void a_later_blocks_sentinel_repeats_the_record_before_it(void **state)
 {
     struct stash stash;
-    struct record *last = 0, *first;
+    struct record *last = NULL, *first;
 
     (void)state;
     begin(&stash, true);
@@ -128,7 +129,7 @@ static void a_later_blocks_sentinel_repeats_the_record_before_it(void **state)
 static void a_top_on_a_sentinel_is_the_record_before_it(void **state)
 {
     struct stash stash;
-    struct record *last = 0, *first;
+    struct record *last = NULL, *first;
 
     (void)state;
     begin(&stash, true);
@@ -315,5 +316,5 @@ int main(void)
         cmocka_unit_test(blocks_given_back_are_used_again_and_their_end_is_told),
     };
 
-    return cmocka_run_group_tests_name("thunkstash", tests, prepare, 0);
+    return cmocka_run_group_tests_name("thunkstash", tests, prepare, NULL);
 }

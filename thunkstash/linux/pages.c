@@ -1,6 +1,7 @@
 #include "thunkstash/linux/linux_pages.h"
 
 #include <fcntl.h>
+#include <stddef.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 
@@ -29,14 +30,14 @@ static void *map(uint64_t size, int protection, int flags, long file, uint64_t o
 {
     long result = SYSCALL6(mmap, 0, size, protection, flags, file, offset);
 
-    return syscall_failed(result) ? 0 : (void *)result;
+    return syscall_failed(result) ? NULL : (void *)result;
 }
 
 static void *grow(void *pages, uint64_t size)
 {
     long result = SYSCALL4(mremap, pages, PAGE, size, MREMAP_MAYMOVE);
 
-    return syscall_failed(result) ? 0 : (void *)result;
+    return syscall_failed(result) ? NULL : (void *)result;
 }
 
 void pages_unlock(void *pages, uint64_t size)
@@ -54,7 +55,7 @@ static char *spare_make(void)
     char *page = map(PAGE, PROT_NONE, RESERVED, -1, 0);
 
     if (!page)
-        return 0;
+        return NULL;
     own_memory_add(page, PAGE);
     pages_unlock(page, PAGE);
     return page;
@@ -62,7 +63,7 @@ static char *spare_make(void)
 
 static void spare_put(char *page)
 {
-    char *none = 0;
+    char *none = NULL;
 
     if (!__atomic_compare_exchange_n(&spare, &none, page, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
@@ -72,10 +73,10 @@ static void spare_put(char *page)
 /* The page is listed as the agent's all the time. Else it, and what it becomes, might be locked. */
 static void *grow_spare(uint64_t size)
 {
-    char *page = __atomic_exchange_n(&spare, 0, __ATOMIC_ACQ_REL), *grown;
+    char *page = __atomic_exchange_n(&spare, NULL, __ATOMIC_ACQ_REL), *grown;
 
     if (!page && !(page = spare_make()))
-        return 0;
+        return NULL;
     grown = grow(page, PAGE + size);
     if (grown) {
         own_memory_add(grown + PAGE, size);
@@ -83,7 +84,7 @@ static void *grow_spare(uint64_t size)
         own_memory_remove(page, PAGE);
     }
     spare_put(grown ? grown : page);
-    return grown ? grown + PAGE : 0;
+    return grown ? grown + PAGE : NULL;
 }
 
 static void *reserve(uint64_t size)
@@ -97,7 +98,7 @@ static void *reserve(uint64_t size)
 
 void pages_keep_unlocked(void)
 {
-    char *page = __atomic_load_n(&spare, __ATOMIC_RELAXED) ? 0 : spare_make();
+    char *page = __atomic_load_n(&spare, __ATOMIC_RELAXED) ? NULL : spare_make();
 
     if (page)
         spare_put(page);
@@ -110,7 +111,7 @@ void *pages_map_file(const char *path, uint64_t offset, uint64_t size)
     void *pages;
 
     if (syscall_failed(file))
-        return 0;
+        return NULL;
     pages = map(size, PROT_READ | PROT_EXEC, MAP_SHARED, file, offset);
     SYSCALL1(close, file);
     if (pages && is_locking)
@@ -167,7 +168,7 @@ void *pages_map_again(const void *shared, uint64_t size)
 {
     long result = SYSCALL4(mremap, shared, 0, size, MREMAP_MAYMOVE);
 
-    return syscall_failed(result) ? 0 : (void *)result;
+    return syscall_failed(result) ? NULL : (void *)result;
 }
 
 /* What is moved is counted already: a limit of the address space cannot make it fail halfway. */
@@ -186,7 +187,7 @@ void *pages_take(uint64_t size)
 
     if (pages && !pages_commit(pages, size)) {
         pages_give_back(pages, size);
-        return 0;
+        return NULL;
     }
     return pages;
 }
@@ -219,7 +220,7 @@ void *pages_take_wiped_on_fork(uint64_t size)
 
     if (pages && !pages_wipe_on_fork(pages, size)) {
         pages_give_back(pages, size);
-        return 0;
+        return NULL;
     }
     return pages;
 }
@@ -254,13 +255,13 @@ bool pages_copy(uint64_t address, void *copy, uint64_t size)
 
 bool pages_read(uint64_t address, uint64_t *value)
 {
-    return pages_copy(address, value, sizeof *value);
+    return pages_copy(address, value, sizeof(*value));
 }
 
 /* As in pages_touch: the kernel copies the set before it finds that this is no way to use it. */
 bool pages_read_own(uint64_t address, uint64_t *value)
 {
-    if (SYSCALL4(rt_sigprocmask, -1, address, 0, sizeof *value) != IS_WRONG)
+    if (SYSCALL4(rt_sigprocmask, -1, address, 0, sizeof(*value)) != IS_WRONG)
         return false;
     *value = *(volatile uint64_t *)address;
     return true;

@@ -2,14 +2,14 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
-
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "thunkstash/linux/linux_pages.h"
 #include "thunkstash/linux/own_memory.h"
+
+#include <cmocka.h>
 
 #define PAGE  4096
 #define LARGE (64u << 20)
@@ -27,7 +27,7 @@ static int resident(void *pages, size_t count)
     unsigned char in[64];
     int sum = 0;
 
-    assert_true(count <= sizeof in);
+    assert_true(count <= sizeof(in));
     assert_int_equal(mincore(pages, count * PAGE, in), 0);
     for (size_t i = 0; i < count; i++)
         sum += in[i] & 1;

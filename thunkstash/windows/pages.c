@@ -1,14 +1,14 @@
 #include "thunkstash/pages.h"
 
-#include "thunkstash/windows/call_system.h"
 #include "support/windows/ntdll.h"
+#include "thunkstash/windows/call_system.h"
 
 static void *allocate(void *at, SIZE_T size, ULONG kind, ULONG protection)
 {
     NTSTATUS status =
         CALL_SYSTEM(NtAllocateVirtualMemory(THIS_PROCESS, &at, 0, &size, kind, protection));
 
-    return NT_SUCCESS(status) ? at : 0;
+    return NT_SUCCESS(status) ? at : NULL;
 }
 
 static void release(void *at)
@@ -20,7 +20,7 @@ static void release(void *at)
 
 void *pages_take(uint64_t size)
 {
-    return allocate(0, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
+    return allocate(NULL, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
 }
 
 void pages_give_back(void *pages, uint64_t size)
@@ -31,7 +31,7 @@ void pages_give_back(void *pages, uint64_t size)
 
 void *pages_reserve(uint64_t size)
 {
-    return allocate(0, size, MEM_RESERVE, PAGE_READWRITE);
+    return allocate(NULL, size, MEM_RESERVE, PAGE_READWRITE);
 }
 
 bool pages_commit(void *pages, uint64_t size)
@@ -55,9 +55,9 @@ bool pages_read(uint64_t address, uint64_t *value)
 {
     SIZE_T got = 0;
     NTSTATUS status = CALL_SYSTEM(
-        NtReadVirtualMemory(THIS_PROCESS, (const void *)address, value, sizeof *value, &got));
+        NtReadVirtualMemory(THIS_PROCESS, (const void *)address, value, sizeof(*value), &got));
 
-    return NT_SUCCESS(status) && got == sizeof *value;
+    return NT_SUCCESS(status) && got == sizeof(*value);
 }
 
 bool pages_read_own(uint64_t address, uint64_t *value)

@@ -26,10 +26,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "thunkstash/stash.h"
-#include "thunkstash/pages.h"
-#include "thunkstash/windows/call_system.h"
 #include "support/windows/ntdll.h"
+#include "thunkstash/pages.h"
+#include "thunkstash/stash.h"
+#include "thunkstash/windows/call_system.h"
 
 #define PAGE        4096
 #define GRANULARITY 65536
@@ -103,18 +103,18 @@ static bool reserve_block(uint32_t block)
 /* A block whose place somebody takes in between is lost. */
 char *range_reserve(void)
 {
-    char *start =
-        VirtualAlloc(0, GRANULARITY + STASH_RANGE_SIZE, MEM_RESERVE | MEM_TOP_DOWN, PAGE_NOACCESS);
+    char *start = VirtualAlloc(NULL, GRANULARITY + STASH_RANGE_SIZE, MEM_RESERVE | MEM_TOP_DOWN,
+                               PAGE_NOACCESS);
 
     if (!start)
-        return 0;
+        return NULL;
     VirtualFree(start, 0, MEM_RELEASE);
     if (!VirtualAlloc(start, GRANULARITY, MEM_RESERVE, PAGE_NOACCESS))
-        return 0;
+        return NULL;
     range = start + GRANULARITY;
     for (uint32_t block = 0; block < STASH_BLOCKS; block++)
         reserve_block(block);
-    return register_unwinding(start) ? range : 0;
+    return register_unwinding(start) ? range : NULL;
 }
 
 static bool map_code(void *section, char *block)
@@ -184,14 +184,14 @@ void *range_open_code(const char *image)
     HANDLE file, section;
 
     if (!offset || !length || length == MOST_PATH)
-        return 0;
+        return NULL;
     code_offset.QuadPart = (LONGLONG)offset;
-    file =
-        CreateFileW(path, GENERIC_READ | GENERIC_EXECUTE,
-                    FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, 0, OPEN_EXISTING, 0, 0);
+    file = CreateFileW(path, GENERIC_READ | GENERIC_EXECUTE,
+                       FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_EXISTING,
+                       0, NULL);
     if (file == INVALID_HANDLE_VALUE)
-        return 0;
-    section = CreateFileMappingW(file, 0, PAGE_EXECUTE_READ, 0, 0, 0);
+        return NULL;
+    section = CreateFileMappingW(file, NULL, PAGE_EXECUTE_READ, 0, 0, NULL);
     CloseHandle(file);
     return section;
 }
