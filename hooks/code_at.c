@@ -14,7 +14,7 @@ static const struct manifest_copy *copy_at(const struct image_manifest *manifest
     size_t behind = partition_point(i, manifest->copy_count, copies[i].rva <= rva);
 
     return behind && rva - copies[behind - 1].rva < copies[behind - 1].size ? &copies[behind - 1]
-                                                                            : 0;
+                                                                            : NULL;
 }
 
 static bool is_counting_in(const struct image_manifest *manifest, const struct manifest_copy *copy,
@@ -115,8 +115,8 @@ struct code_at code_at(uint64_t address)
     rva = (uint32_t)(address - ((uint64_t)image - image->header_rva));
     manifest = module_manifest(image);
     found.is_added = image->added_rva && rva >= image->added_rva;
-    copy = found.is_added ? copy_at(manifest, rva) : 0;
-    found.is_copy = copy != 0;
+    copy = found.is_added ? copy_at(manifest, rva) : NULL;
+    found.is_copy = copy != NULL;
     place = copy             ? copy->function
             : found.is_added ? function_of_stub(manifest, rva)
                              : function_at(manifest, rva);

@@ -15,7 +15,7 @@
 
 bool events_are_on(void)
 {
-    return session.ring != 0;
+    return session.ring != NULL;
 }
 
 static struct event_segment *segment_at(uint32_t i)
@@ -56,8 +56,8 @@ static void note_touched(uint32_t count)
 static bool claim_first_page(uint32_t i)
 {
     if (claimed_in_session != session.number) { /* after a fork: another ring */
-        memset(begun, 0, sizeof begun);
-        memset(claimed, 0, sizeof claimed);
+        memset(begun, 0, sizeof(begun));
+        memset(claimed, 0, sizeof(claimed));
         claimed_in_session = session.number;
     }
     if (is_marked(begun, i))
@@ -85,22 +85,22 @@ static bool claim_rest(uint32_t i)
 static struct event_segment *take_segment(void)
 {
     if (__atomic_load_n(&session.ring->stopped, __ATOMIC_RELAXED))
-        return 0;
+        return NULL;
     for (uint32_t i = 0; i < session.ring_segments; i++) {
         struct event_segment *segment = segment_at(i);
         uint32_t is = EVENT_SEGMENT_FREE;
 
         if (!claim_first_page(i))
-            return 0;
+            return NULL;
         if (!__atomic_compare_exchange_n(&segment->state, &is, EVENT_SEGMENT_TAKEN, false,
                                          __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
             continue;
         if (claim_rest(i))
             return segment;
         __atomic_store_n(&segment->state, EVENT_SEGMENT_FREE, __ATOMIC_RELEASE);
-        return 0;
+        return NULL;
     }
-    return 0;
+    return NULL;
 }
 
 /*
@@ -114,7 +114,7 @@ static void hand_over(struct event_place *place)
     __atomic_store_n(&place->next, NOWHERE, __ATOMIC_SEQ_CST);
     if (place->segment)
         __atomic_store_n(&place->segment->state, EVENT_SEGMENT_FULL, __ATOMIC_RELEASE);
-    place->segment = 0;
+    place->segment = NULL;
 }
 
 static struct event_segment *fresh_segment(struct thread *thread)
@@ -123,7 +123,7 @@ static struct event_segment *fresh_segment(struct thread *thread)
     struct event_segment *segment = take_segment();
 
     if (!segment)
-        return 0;
+        return NULL;
     memset(segment + 1, 0, WORDS_SIZE);
     segment->thread = thread->entry->ordinal;
     segment->sequence = __atomic_add_fetch(&session.ring->sequence, 1, __ATOMIC_RELAXED);
@@ -173,7 +173,7 @@ static bool refill(struct thread *thread, uint64_t time)
         __atomic_store_n(&place->end, (uint64_t)(segment + 1) + WORDS_SIZE, __ATOMIC_SEQ_CST);
     }
     __atomic_store_n(&place->busy, 0, __ATOMIC_RELEASE);
-    return segment != 0;
+    return segment != NULL;
 }
 
 static bool has_room(const struct event_place *place, uint32_t words)

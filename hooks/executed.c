@@ -76,7 +76,7 @@ static struct trace_node *find_leaf(const struct thread *thread, const struct pl
     uint64_t slot = stack_pointer;
     uint64_t end = caller->slot < slot + LEAF_FRAME ? caller->slot : slot + LEAF_FRAME;
 
-    for (; slot < end; slot += sizeof slot) {
+    for (; slot < end; slot += sizeof(slot)) {
         struct trace_node *node =
             tree_known(thread, caller->node, *(const uint64_t *)slot, function);
 
@@ -85,7 +85,7 @@ static struct trace_node *find_leaf(const struct thread *thread, const struct pl
         if (shared && frame_is_call_of(*(const uint64_t *)slot, function))
             return shared;
     }
-    return 0;
+    return NULL;
 }
 
 /*
@@ -97,11 +97,11 @@ static struct trace_node *context_of_copy(const struct thread *thread, uint32_t 
                                           uint64_t stack_pointer)
 {
     const struct record *record = top_of(thread);
-    struct trace_node *nearest = 0;
+    struct trace_node *nearest = NULL;
     unsigned callers = 0;
 
     for (uint64_t slot = stack_pointer;
-         slot < stack_pointer + FRAME_MOST && frames_has_word(thread, slot); slot += sizeof slot) {
+         slot < stack_pointer + FRAME_MOST && frames_has_word(thread, slot); slot += sizeof(slot)) {
         struct place place = {slot, frame_at(thread, slot, &record)};
         struct trace_node *leaf;
 
@@ -109,7 +109,7 @@ static struct trace_node *context_of_copy(const struct thread *thread, uint32_t 
             continue;
         if (number_of(place.node) == function)
             return place.node;
-        leaf = callers++ < MOST_CALLERS ? find_leaf(thread, &place, function, stack_pointer) : 0;
+        leaf = callers++ < MOST_CALLERS ? find_leaf(thread, &place, function, stack_pointer) : NULL;
         if (leaf)
             return leaf;
         nearest = nearest ? nearest : place.node;
@@ -121,7 +121,7 @@ struct trace_node *executed_context(const struct thread *thread, uint64_t instru
                                     uint64_t stack_pointer)
 {
     struct code_at executed = code_at(instruction);
-    struct trace_node *node = 0, *leaf;
+    struct trace_node *node = NULL, *leaf;
     struct place place;
 
     stack_pointer = (stack_pointer + 7) & ~7ull;
@@ -133,6 +133,6 @@ struct trace_node *executed_context(const struct thread *thread, uint64_t instru
     if (executed.function && number_of(place.node) == executed.function)
         return place.node;
     place = newest_known(thread, stack_pointer);
-    leaf = executed.function ? find_leaf(thread, &place, executed.function, stack_pointer) : 0;
+    leaf = executed.function ? find_leaf(thread, &place, executed.function, stack_pointer) : NULL;
     return leaf ? leaf : place.node;
 }

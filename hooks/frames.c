@@ -58,7 +58,7 @@ void frames_release(struct thread *thread)
 {
     if (thread->frame_pages)
         pages_give_back(thread->frame_pages, page_above(high(thread)) - thread->frame_low);
-    thread->frame_pages = 0;
+    thread->frame_pages = NULL;
 }
 
 static bool reserve(struct thread *thread)
@@ -126,7 +126,7 @@ static uint32_t look_at_call(uint64_t ret)
         return CALL_OF_ANYBODY;
     if (behind[-CALL_SIZE] != X86_CALL)
         return CALL_OF_NOBODY;
-    memcpy(&distance, behind - sizeof distance, sizeof distance);
+    memcpy(&distance, behind - sizeof(distance), sizeof(distance));
     called = code_at(ret + (uint64_t)(int64_t)distance);
     return called.is_copy ? call_of_function(called.function) : CALL_OF_NOBODY;
 }
@@ -186,9 +186,9 @@ struct trace_node *frame_context_at(const struct thread *thread, uint64_t slot)
     struct trace_node *node;
 
     if (!word || word & FRAME_OUT_BITS)
-        return 0;
+        return NULL;
     node = links_node(thread, frame_links_in(word));
-    return is_site_of(thread, *(const uint64_t *)slot, node) ? node : 0;
+    return is_site_of(thread, *(const uint64_t *)slot, node) ? node : NULL;
 }
 
 /* Where copies find what is covered, and was in use: a stack pointer in a copy that is lower is a
@@ -296,13 +296,13 @@ struct trace_node *frame_noted_caller(const struct thread *thread, uint64_t slot
 
     *is_jump = false;
     if (noted < slot || noted > record_slot(thread->own.top) || !frames_has_word(thread, noted))
-        return 0;
+        return NULL;
     word = *frame_word(thread, noted);
     if (!word || !frame_links_in(word)->node)
-        return 0;
+        return NULL;
     node = links_node(thread, frame_links_in(word));
     if (!is_noted(thread, noted, word, node))
-        return 0;
+        return NULL;
     *is_jump = noted == slot && (word & FRAME_OUT_BITS) == FRAME_JUMPED_OUT;
     return node;
 }
@@ -368,7 +368,8 @@ bool frame_enter(struct thread *thread, const uint64_t *slot, uint64_t body,
     caller = frame_noted_caller(thread, (uint64_t)slot, &is_jump);
     if (caller && !(*word & FRAME_OUT_BITS)) /* of another function: see above */
         caller = tree_parent(thread, caller);
-    node = caller ? frame_child(thread, caller, is_jump, frame_return_at((uint64_t)slot), key) : 0;
+    node =
+        caller ? frame_child(thread, caller, is_jump, frame_return_at((uint64_t)slot), key) : NULL;
     if (node) /* the hook in assembly finds it from now on */
         tree_hint(thread, node, (uint64_t)slot, body);
     if (!node || (!links_is_leaf(node) && !links_of(thread, node, key)))

@@ -25,9 +25,9 @@
 #define UMBRA_HOOKS_FRAMES_H
 
 #include "hooks/notes.h"
+#include "trace/frame_format.h"
 
 struct image_header;
-#include "trace/frame_format.h"
 
 /* A thread begins, or a child made by fork goes on: nothing is counted in copies yet. */
 void frames_begin(struct thread *thread);

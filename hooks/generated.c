@@ -117,9 +117,9 @@ void generated_is_resolved(void)
 /* Where the thread's stack is is not known of each thread: own_size is 0 then. */
 static bool is_on_stack(const struct thread *thread, uint64_t frame, uint64_t above)
 {
-    return frame > above && frame - above > sizeof frame && frame % 8 == 0 &&
-           thread->own_size >= 2 * sizeof frame &&
-           frame - thread->own_low <= thread->own_size - 2 * sizeof frame;
+    return frame > above && frame - above > sizeof(frame) && frame % 8 == 0 &&
+           thread->own_size >= 2 * sizeof(frame) &&
+           frame - thread->own_low <= thread->own_size - 2 * sizeof(frame);
 }
 
 /* Or, where no function is on the way, where this code was entered. */
@@ -155,7 +155,7 @@ static uint64_t java_caller(const struct thread *thread, uint64_t above, uint64_
 
     if (is_on_stack(thread, frame, above))
         caller = ((const uint64_t *)frame)[1];
-    else if (frame - above > WRAPPER || !pages_read(frame + sizeof frame, &caller))
+    else if (frame - above > WRAPPER || !pages_read(frame + sizeof(frame), &caller))
         return site;
     return caller - site + CODE_CACHE < 2 * CODE_CACHE && is_generated(caller) ? caller : site;
 }

@@ -24,8 +24,8 @@
 #include "hooks/invocation.h"
 
 #include "hooks/events.h"
-#include "hooks/notes.h"
 #include "hooks/links.h"
+#include "hooks/notes.h"
 #include "hooks/session.h"
 #include "hooks/times.h"
 #include "thunkstash/pages.h"
@@ -332,12 +332,12 @@ void invocation_finish_revival(struct thread *thread)
         return;
     __atomic_store_n(&record->mark, record->node->calls, __ATOMIC_RELEASE);
     __atomic_store_n(&thread->entry->unwound, thread->revival.unwound, __ATOMIC_RELEASE);
-    __atomic_store_n(&thread->revival.record, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&thread->revival.record, NULL, __ATOMIC_RELEASE);
 }
 
 void invocation_revive(struct thread *thread, struct record *record)
 {
-    struct record *caller = 0;
+    struct record *caller = NULL;
     uint64_t slot = record->parked;
 
     if (record->mark == MARK_PARKED) {
@@ -390,7 +390,7 @@ static bool is_about_to_run(const struct record *record)
 
 void invocations_unwind_overwritten(struct thread *thread, uint64_t now)
 {
-    struct record *oldest = 0;
+    struct record *oldest = NULL;
 
     stash_settle(&thread->own);
     for (struct record *record = thread->own.top; !record_is_sentinel(record);

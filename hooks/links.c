@@ -60,7 +60,7 @@ static struct trace_links *links_take(struct thread *thread, uint64_t size)
     if (room_at(thread->links_next) < size) {
         block = session_block(thread->entry->ordinal);
         if (!block)
-            return 0;
+            return NULL;
         session.header->base = (uint64_t)session.trace;
         block->used = TRACE_BLOCK_UNITS;
         block_commit(block, TRACE_BLOCK_LINKS);
@@ -94,10 +94,10 @@ static struct trace_links *links_make(struct thread *thread, const struct trace_
     uint32_t count = (key->links < TRACE_LINKS_INLINE ? key->links : TRACE_LINKS_INLINE);
     struct trace_links *links;
 
-    links = links_take(thread, sizeof *links + count * sizeof *links->links +
+    links = links_take(thread, sizeof(*links) + count * sizeof(*links->links) +
                                    chunks_of(key->links) * sizeof(uint64_t));
     if (!links)
-        return 0;
+        return NULL;
     links->key = key->key;
     links->first = 0;
     links->count = (uint16_t)count;
@@ -137,10 +137,10 @@ struct trace_links *links_of_adopted(struct thread *thread, const struct trace_n
 struct trace_links *links_of_leaf(struct thread *thread, const struct trace_node *node,
                                   const struct frame_key *key)
 {
-    struct trace_links *links = links_take(thread, sizeof *links);
+    struct trace_links *links = links_take(thread, sizeof(*links));
 
     if (!links)
-        return 0;
+        return NULL;
     links->key = key->key;
     links->first = links->count = links->chunks = 0;
     commit(thread, links, trace_index(node));
@@ -157,10 +157,10 @@ struct trace_links *links_with(struct thread *thread, struct trace_links *links,
     chunk = (struct trace_links **)&links->links[TRACE_LINKS_INLINE] + behind / TRACE_LINKS_CHUNK;
     if (!*chunk) {
         struct trace_links *fresh =
-            links_take(thread, sizeof *links + TRACE_LINKS_CHUNK * sizeof *links->links);
+            links_take(thread, sizeof(*links) + TRACE_LINKS_CHUNK * sizeof(*links->links));
 
         if (!fresh)
-            return 0;
+            return NULL;
         fresh->key = links->key;
         fresh->first = (uint16_t)(number - behind % TRACE_LINKS_CHUNK);
         fresh->count = TRACE_LINKS_CHUNK;
@@ -175,7 +175,7 @@ struct trace_link *links_at(struct thread *thread, struct trace_links *links, ui
 {
     struct trace_links *with = links_with(thread, links, number);
 
-    return with ? &with->links[number - with->first] : 0;
+    return with ? &with->links[number - with->first] : NULL;
 }
 
 uint32_t link_calls(const struct trace_link *link)
@@ -189,7 +189,7 @@ static void store(struct trace_link *link, uint32_t ahead)
     uint64_t armed = ahead | (link->armed & TRACE_LINK_JUMP);
     uint64_t both = armed << 32 | (uint32_t) - (int32_t)ahead;
 
-    __asm__ volatile("movq %1, %0" : "=m"(*(char(*)[sizeof both]) & link->word) : "r"(both));
+    __asm__ volatile("movq %1, %0" : "=m"(*(char(*)[sizeof(both)]) & link->word) : "r"(both));
 }
 
 /* Likewise, with what it has counted. */
@@ -198,7 +198,7 @@ static void keep(struct trace_link *link, uint32_t calls)
     uint64_t armed = ((LINK_AHEAD + calls) & ~TRACE_LINK_JUMP) | (link->armed & TRACE_LINK_JUMP);
     uint64_t both = armed << 32 | (uint32_t) - (int32_t)LINK_AHEAD;
 
-    __asm__ volatile("movq %1, %0" : "=m"(*(char(*)[sizeof both]) & link->word) : "r"(both));
+    __asm__ volatile("movq %1, %0" : "=m"(*(char(*)[sizeof(both)]) & link->word) : "r"(both));
 }
 
 void link_hand_on(struct trace_link *link, struct trace_node *node)
@@ -217,7 +217,7 @@ static struct trace_site *next_site(const struct thread *thread, struct trace_li
                                     uint64_t site, uint32_t link)
 {
     struct trace_site *record =
-        trace_list_next(thread->entry->ordinal, list, TRACE_BLOCK_SITES, sizeof *record);
+        trace_list_next(thread->entry->ordinal, list, TRACE_BLOCK_SITES, sizeof(*record));
 
     if (record) {
         record->site = site;
@@ -229,7 +229,7 @@ static struct trace_site *next_site(const struct thread *thread, struct trace_li
 void link_note_site(struct thread *thread, const struct trace_links *links,
                     const struct trace_link *link, uint64_t site)
 {
-    uint64_t place = (uint64_t)((const char *)link - thread->trace) / sizeof *link;
+    uint64_t place = (uint64_t)((const char *)link - thread->trace) / sizeof(*link);
     struct trace_site *record = next_site(thread, &thread->sites, site, (uint32_t)place);
 
     if (record)

@@ -5,11 +5,12 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "hooks/links.h"
 #include "hooks/session.h"
 #include "trace/image_manifest.h"
+
+#include <cmocka.h>
 
 #define NODE_BLOCKS 8 /* the header's among them */
 #define MOST_BLOCKS 64
@@ -48,8 +49,8 @@ uint32_t trace_index(const void *unit)
 static int begin(void **state)
 {
     (void)state;
-    memset(trace, 0, sizeof trace);
-    memset(&header, 0, sizeof header);
+    memset(trace, 0, sizeof(trace));
+    memset(&header, 0, sizeof(header));
     thread = (struct thread){.entry = &entry, .trace = trace};
     session = (struct session){.header = &header, .trace = trace, .is_adaptive = true};
     block_count = node_count = 0;
@@ -128,7 +129,7 @@ static void a_context_has_its_links_once(void **state)
 /* All that links_at leads to lie apart from one another, in records that are as long. */
 static void assert_apart(struct trace_links *links, uint32_t count)
 {
-    struct trace_link **places = calloc(count, sizeof *places);
+    struct trace_link **places = calloc(count, sizeof(*places));
 
     for (uint32_t i = 0; i < count; i++) {
         places[i] = links_at(&thread, links, i);
@@ -151,7 +152,7 @@ static void each_number_has_a_link(void **state)
     static const uint32_t counts[] = {1, 4, 63, 64, 65, 95, 96, 97, 128, 129, 2000};
 
     (void)state;
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
         struct trace_links *links = make(node_of(1), counts[i]);
 
         assert_apart(links, counts[i]);
@@ -193,7 +194,7 @@ static void records_stay_in_their_block(void **state)
 
         made++;
         assert_int_equal((uint64_t)links % 16, 0);
-        memset(links->links, 0xff, links->count * sizeof *links->links);
+        memset(links->links, 0xff, links->count * sizeof(*links->links));
     }
     for (uint32_t i = 0; i < block_count; i++)
         found += count_records(i);
@@ -417,7 +418,7 @@ static void a_link_keeps_what_it_has_counted(void **state)
     link_note_site(&thread, links, link, 0x401000);
     assert_int_equal(sites()[0].site, 0x401000);
     assert_int_equal(sites()[0].node, trace_index(node));
-    assert_int_equal(sites()[0].link, ((char *)link - trace) / sizeof *link);
+    assert_int_equal(sites()[0].link, ((char *)link - trace) / sizeof(*link));
     link->callee = (uint64_t)others;
     assert_int_equal(link_go_on(&thread, links, link, callee, 0x401000), 0);
     link->word += 10;

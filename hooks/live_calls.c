@@ -8,7 +8,7 @@ static struct live_call of_record(const struct record *record)
 {
     return (struct live_call){
         .slot = record_is_live(record) ? record_slot(record) : 0,
-        .node = record_is_sentinel(record) ? 0 : record->node,
+        .node = record_is_sentinel(record) ? NULL : record->node,
         .record = record,
         .next = record,
     };
@@ -36,8 +36,8 @@ static struct trace_node *caller_of(const struct thread *thread, struct trace_no
 
     if (node != thread->root)
         node = tree_tail_caller(thread, node);
-    caller = node != thread->root ? tree_parent(thread, node) : 0;
-    return caller == thread->root ? 0 : caller;
+    caller = node != thread->root ? tree_parent(thread, node) : NULL;
+    return caller == thread->root ? NULL : caller;
 }
 
 /* Where the frame of a context is, between two slots; or 0. */
@@ -51,8 +51,8 @@ static uint64_t find_frame(const struct thread *thread, const struct trace_node 
     if (likely > above && likely < end && frames_has_word(thread, likely) &&
         frame_context_at(thread, likely) == node)
         return likely;
-    for (uint64_t slot = above + sizeof slot; slot < end && frames_has_word(thread, slot);
-         slot += sizeof slot)
+    for (uint64_t slot = above + sizeof(slot); slot < end && frames_has_word(thread, slot);
+         slot += sizeof(slot))
         if (frame_context_at(thread, slot) == node)
             return slot;
     return 0;

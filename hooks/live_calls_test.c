@@ -4,13 +4,14 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "hooks/frames.h"
 #include "hooks/links.h"
 #include "hooks/live_calls.h"
 #include "hooks/tree.h"
 #include "thunkstash/linux/linux_pages.h"
+
+#include <cmocka.h>
 
 #define WORDS 512
 #define HIGH  ((uint64_t)(stack + WORDS))
@@ -117,7 +118,7 @@ static void put_frame(uint32_t word, const struct trace_node *node)
 
 static struct record *put_record(uint32_t word, struct trace_node *node)
 {
-    struct record *record = stash_push(&thread.own, 0);
+    struct record *record = stash_push(&thread.own, NULL);
 
     assert_non_null(record);
     record->node = node;

@@ -84,5 +84,5 @@ const char *environment_value(char *const *environment, const char *name)
     for (; environment && *environment; environment++)
         if (begins_with(*environment, name) && (*environment)[length] == '=')
             return *environment + length + 1;
-    return 0;
+    return NULL;
 }

@@ -20,19 +20,19 @@ static uint32_t block_session;
 
 static uint32_t record_size(const struct trace_module *record)
 {
-    return (uint32_t)sizeof *record + record->path_size;
+    return (uint32_t)sizeof(*record) + record->path_size;
 }
 
 /* Room for this many units, in the current block or a new one; null if the trace is full. */
 static struct trace_module *room_for(uint32_t units)
 {
     if (block_session != session.number)
-        block = 0;
+        block = NULL;
     if (!block || block->used + units > TRACE_BLOCK_UNITS) {
         block = session_block(0);
         block_session = session.number;
         if (!block)
-            return 0;
+            return NULL;
         block_commit(block, TRACE_BLOCK_MODULES);
     }
     return (struct trace_module *)((char *)block + block->used * TRACE_UNIT);
@@ -41,7 +41,7 @@ static struct trace_module *room_for(uint32_t units)
 static void write_record(const struct trace_module *module)
 {
     uint32_t units = (record_size(module) + TRACE_UNIT - 1) / TRACE_UNIT;
-    struct trace_module *record = session.trace ? room_for(units) : 0;
+    struct trace_module *record = session.trace ? room_for(units) : NULL;
 
     if (!record)
         return;
@@ -65,7 +65,7 @@ static void *keep(uint64_t size)
     if (!room || size > (uint64_t)(end - room)) {
         room = pages_take(KEPT_AT_ONCE);
         if (!room)
-            return 0;
+            return NULL;
         end = room + KEPT_AT_ONCE;
     }
     room += size;
@@ -81,10 +81,11 @@ static void add_module(const struct trace_module *record, const char *path,
     if (length >= LOADED_PATH)
         length = LOADED_PATH - 1;
     if (!known)
-        known = pages_take(MOST_MODULES * sizeof *known);
+        known = pages_take(MOST_MODULES * sizeof(*known));
     if (!images)
-        images = pages_take(MOST_MODULES * sizeof *images);
-    module = known && images && known_count < MOST_MODULES ? keep(sizeof *module + length + 1) : 0;
+        images = pages_take(MOST_MODULES * sizeof(*images));
+    module =
+        known && images && known_count < MOST_MODULES ? keep(sizeof(*module) + length + 1) : NULL;
     if (!module)
         return;
     *module = *record;
@@ -127,8 +128,8 @@ const struct image_header *module_image(uint64_t address)
                            magic == IMAGE_MAGIC &&
                            images[i]->first_function == known[i]->first_function
                        ? images[i]
-                       : 0;
-    return 0;
+                       : NULL;
+    return NULL;
 }
 
 static void scan_module(const struct loaded *loaded)
@@ -136,7 +137,7 @@ static void scan_module(const struct loaded *loaded)
     struct trace_module record = {.base = loaded->base, .size = loaded->size};
 
     if (!is_known(loaded->base, loaded->path))
-        add_module(&record, loaded->path, 0);
+        add_module(&record, loaded->path, NULL);
 }
 
 void modules_scan(void)
@@ -185,9 +186,9 @@ static const char *path_met(uint64_t base, const char *original_path)
         return !(known[i]->flags & TRACE_MODULE_INSTRUMENTED) &&
                        text_equal(last_part(known[i]->path), last_part(original_path))
                    ? known[i]->path
-                   : 0;
+                   : NULL;
     }
-    return 0;
+    return NULL;
 }
 
 /* The walk may show it elsewhere: of a small file that lld linked, several segments begin in the
@@ -225,8 +226,8 @@ void module_register(struct image_header *image)
         .build_id_size = manifest->build_id ? manifest->build_id_size : 0,
     };
 
-    if (record.build_id_size > sizeof record.build_id)
-        record.build_id_size = sizeof record.build_id;
+    if (record.build_id_size > sizeof(record.build_id))
+        record.build_id_size = sizeof(record.build_id);
     memcpy(record.build_id, (const char *)manifest + manifest->build_id, record.build_id_size);
     next_function += manifest->function_count;
     add_registered(&record, (const char *)manifest + manifest->original_path, image);

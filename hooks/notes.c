@@ -6,7 +6,7 @@ void note_keep(struct record *record)
 {
     struct frame_words *words = frame_words();
 
-    record->below = words ? (struct record *)words->note : 0;
+    record->below = words ? (struct record *)words->note : NULL;
     if (words)
         words->note = NO_NOTE;
 }
@@ -28,11 +28,11 @@ void note_restore(const struct thread *thread, const struct record *record)
 
 void note_unwind(const struct thread *thread, const struct record *record, uint64_t entered)
 {
-    uint64_t *note = thread->frames ? &thread->frames->note : 0, noted;
+    uint64_t *note = thread->frames ? &thread->frames->note : NULL, noted;
 
     if (!session.is_adaptive || !note || thread != thread_current())
         return;
-    noted = *note - sizeof *note;
+    noted = *note - sizeof(*note);
     if (*note == NO_NOTE || (noted <= record_slot(record) && (!entered || noted != entered)))
         *note = note_of(thread, record);
 }

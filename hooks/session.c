@@ -44,7 +44,7 @@ static void leave_ring(void)
 {
     if (session.ring)
         pages_give_back(session.ring, session.ring_size);
-    session.ring = 0;
+    session.ring = NULL;
 }
 
 /* A child goes on as its parent: the hooks are bound. */
@@ -53,7 +53,7 @@ static void begin_timing(bool is_fork)
     struct trace_header *header = session.header;
 
     if (!is_fork) {
-        session.has_events = session.ring != 0;
+        session.has_events = session.ring != NULL;
         session.is_sampled = header->timing == TRACE_TIMING_SAMPLES && !session.has_events;
         session.counts_only =
             session.is_sampled || (header->timing == TRACE_TIMING_NONE && !session.has_events);
@@ -240,7 +240,7 @@ struct trace_block *session_block(uint32_t thread)
         at = take_place_ahead();
     }
     if (!at)
-        return 0;
+        return NULL;
     block = (struct trace_block *)(session.trace + at);
     block->thread = thread;
     block->used = 1;

@@ -48,13 +48,13 @@ static struct trace_node *nearest_above(const struct thread *thread, uint64_t sl
     end = end < top ? end : top;
     if (noted > slot && noted < end)
         end = noted;
-    for (slot += sizeof slot; slot < end && frames_has_word(thread, slot); slot += sizeof slot) {
+    for (slot += sizeof(slot); slot < end && frames_has_word(thread, slot); slot += sizeof(slot)) {
         struct trace_node *node = frame_context_at(thread, slot);
 
         if (node)
             return node;
     }
-    return 0;
+    return NULL;
 }
 
 /*
@@ -128,7 +128,7 @@ static struct trace_node *callee_of(const struct site_call *call, const struct t
         return links_node(thread, (const struct trace_links *)link->callee);
     node = child_of(call, from, key);
     if (!node)
-        return 0;
+        return NULL;
     note_site(call, from, link);
     if (links_is_leaf(node)) {
         link->callee = (uint64_t)node | 1;
@@ -136,7 +136,7 @@ static struct trace_node *callee_of(const struct site_call *call, const struct t
     }
     links = links_of(thread, node, key);
     link->callee = (uint64_t)links;
-    return links ? node : 0;
+    return links ? node : NULL;
 }
 
 static struct destination go_on(const struct site_call *call)
@@ -162,7 +162,7 @@ static struct destination begin_timed(const struct site_call *call, struct trace
     bool is_jump = call->site->flags & FRAME_SITE_TAIL;
     uint64_t *slot = (uint64_t *)call->slot, ret = is_jump ? *slot : call->ret;
     struct record *record =
-        may_have_thunk(call, ret) ? slow_path_push(call->thread, call->slot) : 0;
+        may_have_thunk(call, ret) ? slow_path_push(call->thread, call->slot) : NULL;
 
     if (!record)
         return go_on(call);
@@ -283,7 +283,7 @@ static struct destination count_call(struct site_call *call, struct trace_links 
         note_call(call, from);
         return go_to(call, elsewhere);
     }
-    node = link ? callee_of(call, from, link) : 0;
+    node = link ? callee_of(call, from, link) : NULL;
     if (!node)
         return count_as_dropped(call);
     destination = count_by(call, from, link, node);
@@ -316,22 +316,22 @@ static struct trace_node *meet(const struct site_call *call, struct trace_links 
     struct trace_node *node;
 
     if (!key && is_same && !code_is_entry(own, call->pointee)) /* it may be what binds a name */
-        return 0;
+        return NULL;
     if (key && !frame_image(key)->first_function) /* nobody has entered its image yet */
-        return 0;
+        return NULL;
     if (!key || (key->index & STUB_LEAF && !outlasts(call, call->pointee))) {
         link->callee = out_of(call, from);
         link->word = INT32_MIN;
-        return 0;
+        return NULL;
     }
     node = child_of(call, from, key);
     if (!node)
-        return 0;
+        return NULL;
     links = links_is_leaf(node) ? links_of_leaf(call->thread, node, key)
                                 : links_of(call->thread, node, key);
     link->callee = (uint64_t)links;
     if (!links)
-        return 0;
+        return NULL;
     note_site(call, from, link);
     return node;
 }
@@ -424,11 +424,11 @@ static struct destination point_call(struct site_call *call, struct trace_links 
 {
     struct trace_links *with = links_with(call->thread, from, call->site->link);
     struct pointer_links *site =
-        with ? (struct pointer_links *)&with->links[call->site->link - with->first] : 0;
+        with ? (struct pointer_links *)&with->links[call->site->link - with->first] : NULL;
     unsigned at = site ? place_of(site, call->pointee) : 2;
     struct destination destination = note_call(call, from);
     struct trace_link *link;
-    struct trace_node *node = 0;
+    struct trace_node *node = NULL;
     bool is_new;
 
     if (site && at == 2)

@@ -1,9 +1,9 @@
 #include "hooks/slow_paths.h"
 
 #include "hooks/agent.h"
-#include "hooks/generated.h"
 #include "hooks/events.h"
 #include "hooks/frames.h"
+#include "hooks/generated.h"
 #include "hooks/guard.h"
 #include "hooks/hook_word.h"
 #include "hooks/interrupted.h"
@@ -36,7 +36,7 @@ FROM_ASSEMBLY void *umbra_first_call(uint64_t body)
 {
     struct image_header *image = image_of(body);
     struct guard guard;
-    void *hook = 0;
+    void *hook = NULL;
 
     if (!agent_begun() || image->version != IMAGE_VERSION)
         return (void *)umbra_pass;
@@ -102,18 +102,18 @@ struct thread *slow_path_enter(uint64_t *slot, const uint64_t *frame, uint64_t t
     struct thread *thread = thread_current();
 
     if (session.state != SESSION_RUNNING)
-        return 0;
+        return NULL;
     if (!thread || !thread->begun)
         thread = thread_begin();
     if (!thread) {
         if (session.state == SESSION_RUNNING && !guard_forked())
             __atomic_fetch_add(&session.header->skipped, 1, __ATOMIC_RELAXED);
-        return 0;
+        return NULL;
     }
     if (thread->busy && !is_abandoned(thread, slot)) {
         if (thread->entry && is_call)
             thread->entry->skipped++;
-        return 0;
+        return NULL;
     }
     suspend(thread, slot, frame, ticks);
     if (thread->sampler_waits)
@@ -145,7 +145,7 @@ static bool is_caller(const struct record *record, uint64_t slot)
 
 static struct record *caller_on_other_stack(struct thread *thread, uint64_t slot)
 {
-    struct caller_search search = {slot, 0};
+    struct caller_search search = {slot, NULL};
 
     if (is_caller(thread->other.top, slot))
         return thread->other.top;
@@ -172,11 +172,11 @@ static struct record *push_other(struct thread *thread)
     if (!thread->other_begun) {
         thread->other_begun = stash_begin(&thread->other, false, session.number, thread->root);
         if (!thread->other_begun)
-            return 0;
+            return NULL;
     }
     if (!thread->other.free)
         invocations_collect(thread, thread->now, true);
-    return stash_push(&thread->other, 0);
+    return stash_push(&thread->other, NULL);
 }
 
 /*
@@ -212,7 +212,7 @@ static bool tail_call(struct thread *thread, struct record *record, uint64_t bod
 static bool tail_call_at_once(const uint64_t *slot, uint64_t body)
 {
     struct thread *thread = thread_current();
-    struct record *top = thread ? thread->top : 0;
+    struct record *top = thread ? thread->top : NULL;
     struct trace_node *node;
 
     if (!top || times_are_of(top) || record_slot(top) != (uint64_t)slot ||
@@ -332,7 +332,7 @@ static struct destination entry_on_own_stack(struct thread *thread, uint64_t *sl
     }
     top = stash->top;
     noted = frame_noted_caller(thread, (uint64_t)slot, &is_jump);
-    interrupted = session.is_adaptive ? interrupted_context(thread, slot) : 0;
+    interrupted = session.is_adaptive ? interrupted_context(thread, slot) : NULL;
     record = slow_path_push(thread, (uint64_t)slot);
     if (!record) {
         thread->entry->skipped++;
@@ -346,7 +346,7 @@ static struct destination entry_on_own_stack(struct thread *thread, uint64_t *sl
                                               : top->node,
                                   slot, body);
     if (destination.is_thunk) {
-        note_depth(thread, slot, 0);
+        note_depth(thread, slot, NULL);
         if (frame_is_body(body))
             frame_begin(thread, record, (uint64_t)slot, body);
     } else {
@@ -438,7 +438,7 @@ static void exit_on_other_stack(struct thread *thread, struct record *record)
     struct record *caller = record->below;
 
     if (!is_caller(caller, record_slot(record)))
-        caller = 0;
+        caller = NULL;
     invocation_end(thread, record, thread->now, true);
     stash_free(record_owner(record), record);
     thread->other.top = caller;
@@ -470,7 +470,7 @@ static void consider_parked(struct record *record, void *with)
  */
 static void lose_order(struct thread *thread, struct record *returned)
 {
-    struct caller_search search = {returned->parked, 0};
+    struct caller_search search = {returned->parked, NULL};
 
     if (thread->own.ordered)
         stash_lose_order(&thread->own);

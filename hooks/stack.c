@@ -127,7 +127,7 @@ static struct extent find_noted(const struct thread *thread, const struct stack_
 
     for (; call.node; extent.newer++) {
         struct trace_stack_entry is = entry_of(thread, &call);
-        const struct trace_stack_entry *was = 0;
+        const struct trace_stack_entry *was = NULL;
 
         for (; is.depth && extent.noted; extent.noted--) {
             was = entry_at(thread, copy, extent.noted - 1);

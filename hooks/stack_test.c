@@ -13,7 +13,6 @@
 #include <string.h>
 #include <time.h>
 #include <x86intrin.h>
-#include <cmocka.h>
 
 #include "hooks/live_calls.h"
 #include "hooks/session.h"
@@ -21,6 +20,8 @@
 #include "hooks/thread.h"
 #include "thunkstash/linux/linux_pages.h"
 #include "trace/stack_chain.h"
+
+#include <cmocka.h>
 
 #define MOST_BLOCKS (2 * STACK_MOST_BLOCKS)
 #define HIGH        0x7ffe00000000ull
@@ -135,7 +136,7 @@ static uint32_t random_below(uint32_t limit)
 
 static void push_record(struct call *call)
 {
-    struct record *record = stash_push(&thread.own, 0);
+    struct record *record = stash_push(&thread.own, NULL);
 
     assert_non_null(record);
     record->node = (struct trace_node *)(trace + call->node * TRACE_UNIT);

@@ -41,9 +41,9 @@ const struct frame_key *target_key(uint64_t address)
         code += 2 + (int8_t)code[1];
     if (*code == NEAR_JUMP)
         code += CALL_SIZE + *(const int32_t *)(code + 1);
-    if (memcmp(code, stub_begins, sizeof stub_begins) != 0 ||
+    if (memcmp(code, stub_begins, sizeof(stub_begins)) != 0 ||
         !frame_is_body((uint64_t)code + STUB_FRAME_SIZE))
-        return 0;
+        return NULL;
     return frame_key_before(frame_copy_of((uint64_t)code + STUB_FRAME_SIZE));
 }
 
@@ -62,7 +62,7 @@ static bool is_stub(uint64_t address)
     if ((uint8_t)code == NEAR_JUMP &&
         !pages_read_own(jump + CALL_SIZE + (uint64_t)(int32_t)(code >> 8), &code))
         return false;
-    return memcmp(&code, stub_begins, sizeof code) == 0;
+    return memcmp(&code, stub_begins, sizeof(code)) == 0;
 }
 
 static const struct frame_key **place_of(uint64_t address)
@@ -76,9 +76,9 @@ const struct frame_key *target_key_if_code(uint64_t address)
 
     if (key && target_leads_to(address, key))
         return key;
-    key = is_stub(address) ? target_key(address) : 0;
+    key = is_stub(address) ? target_key(address) : NULL;
     if (!key || !target_leads_to(address, key))
-        return 0;
+        return NULL;
     if (lasting_image_has(address) && lasting_image_has((uint64_t)key))
         __atomic_store_n(place_of(address), key, __ATOMIC_RELAXED);
     return key;

@@ -11,8 +11,8 @@
 #include "hooks/session.h"
 #include "hooks/stack.h"
 #include "hooks/system.h"
-#include "hooks/tree.h"
 #include "hooks/times.h"
+#include "hooks/tree.h"
 #include "hooks/waits.h"
 #include "thunkstash/pages.h"
 
@@ -66,7 +66,7 @@ void thread_notice_end(struct thread *thread, uint64_t stack_pointer)
         thread_end(thread, stack_pointer, TRACE_THREAD_ENDED);
     } else {
         thread->entry->end_ticks = ticks;
-        system_thread_name(thread->tid, thread->entry->name, sizeof thread->entry->name);
+        system_thread_name(thread->tid, thread->entry->name, sizeof(thread->entry->name));
     }
     thread_publish(thread);
 }
@@ -89,7 +89,7 @@ void thread_suspend(struct thread *thread, uint64_t slot, uint64_t ticks)
     if (thread->top && thread->own.ordered)
         thread->own.top = thread->top;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    thread->top = 0;
+    thread->top = NULL;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if ((int64_t)(ticks - (thread->stopped + thread->now)) <
         0) /* read before a handler's slow path */
@@ -143,7 +143,7 @@ void thread_end(struct thread *thread, uint64_t stack_pointer, enum trace_thread
         thread->entry->end_ticks = now + thread->stopped;
     else if (!thread->entry->end_ticks)
         thread->entry->end_ticks = ticks_now();
-    system_thread_name(thread->tid, thread->entry->name, sizeof thread->entry->name);
+    system_thread_name(thread->tid, thread->entry->name, sizeof(thread->entry->name));
     if (state == TRACE_THREAD_ENDED) /* a thread that was cut off may still write events */
         events_finish(thread);
     __atomic_store_n(&thread->entry->state, state, __ATOMIC_RELEASE);
@@ -173,7 +173,7 @@ static bool thread_give_back(struct thread *thread)
     is_live = has_live_elsewhere(thread);
     if (thread->other_begun && !is_live)
         stash_release(&thread->other);
-    pages_give_back(thread->table, thread->table_room * sizeof *thread->table);
+    pages_give_back(thread->table, thread->table_room * sizeof(*thread->table));
     return !is_live;
 }
 
@@ -182,14 +182,14 @@ void thread_leave(struct thread *thread)
     struct guard guard;
     struct thread **link = &threads;
 
-    thread_set_current(0);
+    thread_set_current(NULL);
     guard = guard_take();
     while (*link && *link != thread)
         link = &(*link)->next;
     if (*link) {
         *link = thread->next;
         if (thread_give_back(thread))
-            pages_give_back(thread, sizeof *thread);
+            pages_give_back(thread, sizeof(*thread));
     }
     guard_release(guard);
 }
@@ -197,7 +197,7 @@ void thread_leave(struct thread *thread)
 /* Pages for a new thread's state: one that a thread that is gone has left, or a fresh one. */
 static struct thread *state_for_new_thread(uint32_t tid)
 {
-    struct thread **link, *found = 0;
+    struct thread **link, *found = NULL;
     uint32_t live = 0;
 
     if (begun_since_sweep++ > live_at_sweep) {
@@ -213,15 +213,15 @@ static struct thread *state_for_new_thread(uint32_t tid)
             if (!thread_give_back(thread))
                 continue;
             if (found)
-                pages_give_back(found, sizeof *found);
+                pages_give_back(found, sizeof(*found));
             found = thread;
         }
         begun_since_sweep = 0;
         live_at_sweep = live;
     }
     if (!found)
-        return pages_take_wiped_on_fork(sizeof *found);
-    memset(found, 0, sizeof *found);
+        return pages_take_wiped_on_fork(sizeof(*found));
+    memset(found, 0, sizeof(*found));
     return found;
 }
 
@@ -241,7 +241,7 @@ static bool thread_set_up(struct thread *thread, uint32_t tid)
     thread->entry->tid = tid;
     thread->entry->start_ticks = ticks_now();
     thread->entry->state = TRACE_THREAD_RUNNING;
-    system_thread_name(tid, thread->entry->name, sizeof thread->entry->name);
+    system_thread_name(tid, thread->entry->name, sizeof(thread->entry->name));
     stash_begin(&thread->own, true, session.number, thread->root);
     events_begin(thread);
     thread->begun = session.number;
@@ -257,12 +257,12 @@ struct thread *thread_begin(void)
     struct guard guard;
 
     if (!tid)
-        return 0; /* threads could not be told apart */
+        return NULL; /* threads could not be told apart */
     thread_set_current(&in_the_making);
     guard = guard_take();
     if (session.state == SESSION_RUNNING && guard_forked()) {
         guard_adopt();
-        threads = 0;
+        threads = NULL;
         session_begin_in_child();
         modules_rewrite();
         hook_words_begin_in_child();
@@ -270,7 +270,7 @@ struct thread *thread_begin(void)
     if (session.state == SESSION_RUNNING && !thread)
         thread = state_for_new_thread(tid);
     if (session.state != SESSION_RUNNING || !thread || !thread_set_up(thread, tid))
-        thread = 0;
+        thread = NULL;
     guard_release(guard);
     if (thread)
         thread_end_watch(thread);

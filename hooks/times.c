@@ -30,11 +30,11 @@ static struct trace_times *make(struct thread *thread, uint32_t node, uint32_t f
     struct trace_times *times;
 
     if (thread->times.records.count >= TABLE_SIZE / 2)
-        return 0;
+        return NULL;
     times = trace_list_next(thread->entry->ordinal, &thread->times.records, TRACE_BLOCK_TIMES,
-                            sizeof *times);
+                            sizeof(*times));
     if (!times)
-        return 0;
+        return NULL;
     times->node = node;
     __atomic_store_n(&times->function, function, __ATOMIC_RELEASE);
     thread->times.records.count++;
@@ -49,7 +49,7 @@ static struct trace_times *times_of(struct thread *thread, const struct trace_no
     if (!thread->times.table)
         thread->times.table = pages_take(TABLE_BYTES);
     if (!thread->times.table)
-        return 0;
+        return NULL;
     place = place_of(thread->times.table, index, function);
     if (!*place && thread->times.records.count >= MOST_CONTEXTS) {
         index = 0;
@@ -137,5 +137,5 @@ void times_release(struct thread *thread)
 {
     if (thread->times.table)
         pages_give_back(thread->times.table, TABLE_BYTES);
-    thread->times.table = 0;
+    thread->times.table = NULL;
 }

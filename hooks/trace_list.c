@@ -12,7 +12,7 @@ void *trace_list_next(uint32_t ordinal, struct trace_list *list, enum trace_bloc
     if (!block || !place) {
         block = session_block(ordinal);
         if (!block)
-            return 0;
+            return NULL;
         block->used = TRACE_BLOCK_UNITS;
         block_commit(block, kind);
         list->block = block;

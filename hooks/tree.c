@@ -37,7 +37,7 @@ struct trace_node *tree_tail_caller(const struct thread *thread, struct trace_no
 
 static uint64_t last_place(const struct thread *thread)
 {
-    return thread->table_mask / sizeof *thread->table;
+    return thread->table_mask / sizeof(*thread->table);
 }
 
 static struct trace_node *find(const struct thread *thread, uint64_t site, uint32_t parent,
@@ -53,7 +53,7 @@ static struct trace_node *find(const struct thread *thread, uint64_t site, uint3
             node->function == function)
             return node;
     }
-    return 0;
+    return NULL;
 }
 
 /* The table is as large as it may become from the start, but only its front is in use: it grows
@@ -67,11 +67,11 @@ static bool table_take(struct thread *thread)
         thread->node_limit = MOST_IF_LIMITED;
     while (room < (uint64_t)ROOM_FOR_A_NODE * thread->node_limit)
         room *= 2;
-    thread->table = pages_reserve(room * sizeof *thread->table);
+    thread->table = pages_reserve(room * sizeof(*thread->table));
     thread->table_room = room;
-    thread->table_mask = (FIRST_TABLE_SIZE - 1) * sizeof *thread->table;
+    thread->table_mask = (FIRST_TABLE_SIZE - 1) * sizeof(*thread->table);
     thread->table_used = 0;
-    return thread->table && pages_commit(thread->table, FIRST_TABLE_SIZE * sizeof *thread->table);
+    return thread->table && pages_commit(thread->table, FIRST_TABLE_SIZE * sizeof(*thread->table));
 }
 
 void tree_put(struct thread *thread, struct table_entry entry)
@@ -87,21 +87,21 @@ void tree_put(struct thread *thread, struct table_entry entry)
 static bool table_make_room(struct thread *thread)
 {
     uint64_t size = last_place(thread) + 1;
-    struct table_entry *entries = 0;
+    struct table_entry *entries = NULL;
 
     if (thread->table_used < size / 4 * 3)
         return true;
-    if (size < thread->table_room && pages_commit(thread->table, 2 * size * sizeof *entries))
-        entries = pages_take(size * sizeof *entries);
+    if (size < thread->table_room && pages_commit(thread->table, 2 * size * sizeof(*entries)))
+        entries = pages_take(size * sizeof(*entries));
     if (!entries)
         return thread->table_used < size / 8 * 7;
-    memcpy(entries, thread->table, size * sizeof *entries);
-    memset(thread->table, 0, size * sizeof *entries);
-    thread->table_mask = (2 * size - 1) * sizeof *thread->table;
+    memcpy(entries, thread->table, size * sizeof(*entries));
+    memset(thread->table, 0, size * sizeof(*entries));
+    thread->table_mask = (2 * size - 1) * sizeof(*thread->table);
     for (uint64_t i = 0; i < size; i++)
         if (entries[i].node)
             tree_put(thread, entries[i]);
-    pages_give_back(entries, size * sizeof *entries);
+    pages_give_back(entries, size * sizeof(*entries));
     return true;
 }
 
@@ -113,7 +113,7 @@ static void *unit_take(struct thread *thread)
     if (block->used == TRACE_BLOCK_UNITS) {
         block = session_block(thread->entry->ordinal);
         if (!block)
-            return 0;
+            return NULL;
         block_commit(block, TRACE_BLOCK_NODES);
         thread->block = block;
     }
@@ -124,10 +124,10 @@ static void *unit_take(struct thread *thread)
 static struct trace_node *node_add(struct thread *thread, uint64_t site, uint32_t parent,
                                    uint32_t function, uint32_t context)
 {
-    struct trace_node *node = table_make_room(thread) ? unit_take(thread) : 0;
+    struct trace_node *node = table_make_room(thread) ? unit_take(thread) : NULL;
 
     if (!node)
-        return 0;
+        return NULL;
     node->site = site;
     node->parent = parent;
     node->function = function;
@@ -161,7 +161,7 @@ static struct trace_node *add_folded(struct thread *thread, struct trace_node *c
     struct trace_node *node;
 
     if (!of_caller || !of_function)
-        return 0;
+        return NULL;
     __atomic_store_n(&caller->context, trace_index(of_caller), __ATOMIC_RELEASE);
     node = find(thread, site, trace_index(of_caller), function);
     if (!node) {

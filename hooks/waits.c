@@ -46,14 +46,14 @@ struct trace_wait *waits_of(struct thread *thread, uint32_t node)
     struct trace_wait **place, *wait;
 
     if (!make_room(thread))
-        return 0;
+        return NULL;
     place = place_of(thread->waits.table, thread->waits.room, node);
     if (*place)
         return *place;
     wait = trace_list_next(thread->entry->ordinal, &thread->waits.records, TRACE_BLOCK_WAITS,
-                           sizeof *wait);
+                           sizeof(*wait));
     if (!wait)
-        return 0;
+        return NULL;
     __atomic_store_n(&wait->node, node, __ATOMIC_RELEASE);
     thread->waits.records.count++;
     return *place = wait;
@@ -63,6 +63,6 @@ void waits_release(struct thread *thread)
 {
     if (thread->waits.table)
         pages_give_back(thread->waits.table, table_bytes(thread->waits.room));
-    thread->waits.table = 0;
+    thread->waits.table = NULL;
     thread->waits.room = 0;
 }

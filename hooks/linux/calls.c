@@ -19,7 +19,7 @@ extern const struct next_function umbra_next_end[] __attribute__((visibility("hi
 
 void *umbra_next_function(const char *name)
 {
-    return dlsym ? dlsym(RTLD_NEXT, name) : 0;
+    return dlsym ? dlsym(RTLD_NEXT, name) : NULL;
 }
 
 __attribute__((constructor)) static void find_all(void)

@@ -91,7 +91,7 @@ static const struct {
     {SYS_recvmsg, {3, ANY, MSG_CMSG_CLOEXEC}},
 };
 
-#define CALLS (sizeof calls / sizeof *calls)
+#define CALLS (sizeof(calls) / sizeof(*calls))
 
 static bool is_allowed(uint32_t answer)
 {
@@ -105,7 +105,7 @@ static uint32_t answer_to(const struct sock_fprog *whole, uint32_t call)
                                 .arch = AUDIT_ARCH_X86_64,
                                 .instruction_pointer = (uint64_t)answer_to};
 
-    memcpy(data.args, calls[call].arguments, sizeof data.args);
+    memcpy(data.args, calls[call].arguments, sizeof(data.args));
     return filter_program_run(whole->filter, whole->len, &data);
 }
 
@@ -153,8 +153,8 @@ static void look_at(uint64_t address)
         forbid_all();
         return;
     }
-    if (copy(address, &whole, sizeof whole) && whole.len <= BPF_MAXINSNS &&
-        copy((uint64_t)whole.filter, program, whole.len * sizeof *program)) {
+    if (copy(address, &whole, sizeof(whole)) && whole.len <= BPF_MAXINSNS &&
+        copy((uint64_t)whole.filter, program, whole.len * sizeof(*program))) {
         whole.filter = program;
         get_ready_for(&whole);
         if (forbids(&whole, SYS_rt_sigreturn)) /* no handler could return */

@@ -27,13 +27,13 @@ static long connect_to(const char *path)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     long socket;
 
-    text_copy(address.sun_path, sizeof address.sun_path, path);
+    text_copy(address.sun_path, sizeof(address.sun_path), path);
     if (!trust_folder_of(address.sun_path))
         return -1;
     socket = SYSCALL3(socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (syscall_failed(socket))
         return -1;
-    if (syscall_failed(SYSCALL3(connect, socket, &address, sizeof address)) ||
+    if (syscall_failed(SYSCALL3(connect, socket, &address, sizeof(address))) ||
         !trust_peer(socket)) {
         SYSCALL1(close, socket);
         return -1;
@@ -49,16 +49,16 @@ static const char *state_of(uint32_t pid, char stat[STAT_SIZE])
     long file;
 
     memset(stat, 0, STAT_SIZE);
-    text_append_number(path, sizeof path, pid);
-    text_append(path, sizeof path, "/stat");
+    text_append_number(path, sizeof(path), pid);
+    text_append(path, sizeof(path), "/stat");
     file = SYSCALL4(openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
     if (syscall_failed(file))
-        return 0;
+        return NULL;
     SYSCALL3(read, file, stat, STAT_SIZE - 1);
     SYSCALL1(close, file);
     while (state > stat && *state != ')')
         state--;
-    return state[0] == ')' && state[1] == ' ' ? state + 2 : 0;
+    return state[0] == ')' && state[1] == ' ' ? state + 2 : NULL;
 }
 
 static uint32_t parent_of(uint32_t pid)
@@ -108,8 +108,8 @@ static bool is_of_instance(const char *path, const char *instance)
     char end[PROTOCOL_PATH_SIZE] = "/";
     size_t length = text_length(path), end_length;
 
-    text_append(end, sizeof end, instance);
-    text_append(end, sizeof end, ".socket");
+    text_append(end, sizeof(end), instance);
+    text_append(end, sizeof(end), ".socket");
     end_length = text_length(end);
     return length >= end_length && text_equal(path + length - end_length, end);
 }
@@ -142,7 +142,7 @@ static long connect_to_service(char *const *environment)
     const char *instance = environment_value(environment, "UMBRA_INSTANCE_ID");
     char path[PROTOCOL_PATH_SIZE];
     bool is_named = instance && *instance;
-    long socket = is_named ? -1 : connect_to_ancestor(0);
+    long socket = is_named ? -1 : connect_to_ancestor(NULL);
 
     if (socket < 0 && protocol_socket_path(path, runtime_folder(environment), instance,
                                            (unsigned)SYSCALL0(geteuid)))
@@ -156,7 +156,7 @@ static bool peer_is_stopped(long socket)
     char stat[STAT_SIZE];
     const char *state;
     struct ucred peer;
-    socklen_t size = sizeof peer;
+    socklen_t size = sizeof(peer);
 
     if (syscall_failed(SYSCALL5(getsockopt, socket, SOL_SOCKET, SO_PEERCRED, &peer, &size)) ||
         peer.pid <= 0)
@@ -187,23 +187,23 @@ static void receive_welcome(long socket, struct protocol_welcome *welcome, int f
         struct cmsghdr header;
         char space[CMSG_SPACE(DESCRIPTORS * sizeof(int))];
     } control = {0};
-    struct iovec packet = {welcome, sizeof *welcome};
+    struct iovec packet = {welcome, sizeof(*welcome)};
     struct msghdr message = {.msg_iov = &packet,
                              .msg_iovlen = 1,
                              .msg_control = &control,
-                             .msg_controllen = sizeof control};
+                             .msg_controllen = sizeof(control)};
     size_t size;
 
     if (!answer_comes(socket))
         return;
-    if (SYSCALL3(recvmsg, socket, &message, MSG_CMSG_CLOEXEC) != sizeof *welcome)
+    if (SYSCALL3(recvmsg, socket, &message, MSG_CMSG_CLOEXEC) != sizeof(*welcome))
         return;
-    if (message.msg_controllen < sizeof control.header || control.header.cmsg_type != SCM_RIGHTS ||
+    if (message.msg_controllen < sizeof(control.header) || control.header.cmsg_type != SCM_RIGHTS ||
         control.header.cmsg_level != SOL_SOCKET)
         return;
     size = control.header.cmsg_len - CMSG_LEN(0);
     memcpy(files, CMSG_DATA(&control.header),
-           size < DESCRIPTORS * sizeof *files ? size : DESCRIPTORS * sizeof *files);
+           size < DESCRIPTORS * sizeof(*files) ? size : DESCRIPTORS * sizeof(*files));
 }
 
 /* A service may hand over a file of another user, knowingly or not. */
@@ -241,7 +241,7 @@ static void *map_shared(struct memory_span *span, long file, uint64_t size, uint
     if (!pages || pages_commit(pages, front))
         return pages;
     pages_give_back(pages, size);
-    return 0;
+    return NULL;
 }
 
 /* Maps the trace; where the address space is limited, as much of its front as there is room for. */
@@ -258,7 +258,7 @@ static char *map_trace(long file, struct protocol_welcome *welcome)
             return trace;
         }
     }
-    return 0;
+    return NULL;
 }
 
 /* The ring is large. A recording without it is still of use. */
@@ -266,7 +266,7 @@ static void *map_ring(long file, const struct protocol_welcome *welcome)
 {
     if (welcome->ring_size < EVENT_RING_HEADER + EVENT_SEGMENT_SIZE ||
         (welcome->ring_size - EVENT_RING_HEADER) / EVENT_SEGMENT_SIZE > EVENT_MOST_SEGMENTS)
-        return 0;
+        return NULL;
     return map_shared(&reserved[RING], file, welcome->ring_size, EVENT_RING_HEADER);
 }
 
@@ -274,16 +274,16 @@ static void *map_ring(long file, const struct protocol_welcome *welcome)
 static void map_files(struct connection_maps *maps, const int files[DESCRIPTORS],
                       struct protocol_welcome *welcome)
 {
-    const int readable = files[welcome->ring_size ? 2 : 1];
+    int readable = files[welcome->ring_size ? 2 : 1];
 
-    maps->page = readable < 0 ? 0 : pages_map_readable(readable, TRACE_HEADER_SIZE);
-    maps->trace = maps->page ? map_trace(files[0], welcome) : 0;
+    maps->page = readable < 0 ? NULL : pages_map_readable(readable, TRACE_HEADER_SIZE);
+    maps->trace = maps->page ? map_trace(files[0], welcome) : NULL;
     if (maps->trace && welcome->ring_size)
         maps->ring = map_ring(files[1], welcome);
     if (maps->trace || !maps->page)
         return;
     pages_give_back((void *)maps->page, TRACE_HEADER_SIZE);
-    maps->page = 0;
+    maps->page = NULL;
 }
 
 /* By agent.lds: a note(ELF) whose content is a hash of all that the agent consists of. */
@@ -296,7 +296,7 @@ extern const struct {
 static void identify(struct protocol_hello *hello)
 {
     if (umbra_build_id.type != NT_GNU_BUILD_ID || !text_equal(umbra_build_id.name, "GNU") ||
-        umbra_build_id.content_size < sizeof umbra_build_id.content)
+        umbra_build_id.content_size < sizeof(umbra_build_id.content))
         return;
     hello->more[0] = umbra_build_id.content[0];
     hello->more[1] = umbra_build_id.content[1];
@@ -317,7 +317,7 @@ struct connection_maps connection_open(char *const *environment, uint32_t fork_o
     if (socket < 0)
         return maps;
     identify(&hello);
-    if (SYSCALL6(sendto, socket, &hello, sizeof hello, MSG_NOSIGNAL, 0, 0) == sizeof hello)
+    if (SYSCALL6(sendto, socket, &hello, sizeof(hello), MSG_NOSIGNAL, 0, 0) == sizeof(hello))
         receive_welcome(socket, welcome, files);
     if (files[0] >= 0 && files_are_trusted(files) && welcome_is_sound(welcome))
         map_files(&maps, files, welcome);

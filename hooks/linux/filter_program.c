@@ -15,8 +15,8 @@ static uint32_t word_of(const struct seccomp_data *data, uint32_t at)
 {
     uint32_t word = 0;
 
-    if (at <= sizeof *data - sizeof word)
-        memcpy(&word, (const char *)data + at, sizeof word);
+    if (at <= sizeof(*data) - sizeof(word))
+        memcpy(&word, (const char *)data + at, sizeof(word));
     return word;
 }
 
@@ -29,7 +29,7 @@ static uint32_t loaded(const struct machine *machine, const struct sock_filter *
     case BPF_ABS:
         return word_of(data, at->k);
     case BPF_LEN:
-        return sizeof *data;
+        return sizeof(*data);
     default:
         return machine->memory[at->k % BPF_MEMWORDS];
     }
@@ -127,8 +127,8 @@ uint32_t filter_program_run(const struct sock_filter *program, uint32_t length,
 
     for (uint64_t i = 0; i < length; i++) {
         const struct sock_filter *at = &program[i];
-        const uint32_t operand = BPF_SRC(at->code) == BPF_X ? machine.index : at->k;
-        const uint16_t class = BPF_CLASS(at->code);
+        uint32_t operand = BPF_SRC(at->code) == BPF_X ? machine.index : at->k;
+        uint16_t class = BPF_CLASS(at->code);
 
         if (class == BPF_RET)
             return BPF_RVAL(at->code) == BPF_A ? machine.accumulator : at->k;

@@ -1,6 +1,4 @@
 /* Filters made by chance are run here and by the kernel: the answers are the same. */
-#include "hooks/linux/filter_program.h"
-
 #include <errno.h>
 #include <linux/audit.h>
 #include <setjmp.h>
@@ -14,6 +12,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "hooks/linux/filter_program.h"
 
 #include <cmocka.h>
 
@@ -49,7 +49,7 @@ static struct sock_filter calculation(void)
 {
     static const uint16_t operations[] = {BPF_ADD, BPF_SUB, BPF_MUL, BPF_DIV, BPF_AND,
                                           BPF_OR,  BPF_XOR, BPF_LSH, BPF_RSH, BPF_NEG};
-    const uint16_t operation = operations[chance(sizeof(operations) / sizeof(*operations))];
+    uint16_t operation = operations[chance(sizeof(operations) / sizeof(*operations))];
 
     if (operation == BPF_NEG)
         return (struct sock_filter)BPF_STMT(BPF_ALU | BPF_NEG, 0);
@@ -61,7 +61,7 @@ static struct sock_filter calculation(void)
 static struct sock_filter jump(unsigned left)
 {
     static const uint16_t tests[] = {BPF_JEQ, BPF_JGT, BPF_JGE, BPF_JSET};
-    const uint16_t test = tests[chance(4)] | (chance(2) ? BPF_K : BPF_X);
+    uint16_t test = tests[chance(4)] | (chance(2) ? BPF_K : BPF_X);
 
     if (chance(5) == 0)
         return (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, chance(left));
@@ -125,7 +125,7 @@ static int answer_of_kernel(struct sock_filter *program)
 {
     const struct sock_fprog whole = {LENGTH, program};
     int status = -1;
-    const pid_t child = fork();
+    pid_t child = fork();
 
     if (child == 0) {
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
@@ -156,7 +156,7 @@ static int answer_here(const struct sock_filter *program)
 static void answers_as_the_kernel(void **state)
 {
     struct sock_filter program[LENGTH];
-    const unsigned seed = (unsigned)time(NULL);
+    unsigned seed = (unsigned)time(NULL);
 
     (void)state;
     printf("seed %u\n", seed);

@@ -2,8 +2,8 @@
 
 #include <signal.h>
 
-#include "thunkstash/pages.h"
 #include "thunkstash/linux/syscalls.h"
+#include "thunkstash/pages.h"
 
 #define PAGE 4096
 
@@ -17,7 +17,7 @@ bool guard_prepare(void)
     wiped = pages_take_wiped_on_fork(PAGE);
     if (wiped)
         wiped->own = 1;
-    return wiped != 0;
+    return wiped != NULL;
 }
 
 struct guard guard_take(void)

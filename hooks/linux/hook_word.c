@@ -46,7 +46,7 @@ static const void *place; /* of the session's page */
 
 const void *hook_word_place(const void *page)
 {
-    void *again = place ? pages_map_again(page, IMAGE_HOOK_PAGE) : 0;
+    void *again = place ? pages_map_again(page, IMAGE_HOOK_PAGE) : NULL;
 
     if (!again || !pages_replace((void *)place, again, IMAGE_HOOK_PAGE))
         return place = page;
@@ -107,7 +107,7 @@ static void make_private(uint64_t page, bool is_recorded)
 static bool remember(uint64_t page)
 {
     if (!pages)
-        pages = pages_take(MOST_PAGES * sizeof *pages);
+        pages = pages_take(MOST_PAGES * sizeof(*pages));
     for (uint32_t i = 0; pages && i < page_count; i++)
         if (pages[i] == page)
             return true;
@@ -126,7 +126,7 @@ void hook_word_bind(struct image_header *image, void *hook)
         trace_created = session.header->created_ns;
         return;
     }
-    fill_private((char *)page, hook != 0);
+    fill_private((char *)page, hook != NULL);
 }
 
 static bool is_of_trace(uint64_t page, uint64_t created)
@@ -135,7 +135,7 @@ static bool is_of_trace(uint64_t page, uint64_t created)
     uint64_t magic, found;
 
     return pages_read((uint64_t)header->magic, &magic) &&
-           memcmp(&magic, TRACE_MAGIC, sizeof magic) == 0 &&
+           memcmp(&magic, TRACE_MAGIC, sizeof(magic)) == 0 &&
            pages_read((uint64_t)&header->created_ns, &found) && found == created;
 }
 

@@ -42,10 +42,10 @@ struct trace_node *interrupted_context(const struct thread *thread, const uint64
     uint64_t instruction, pointer;
 
     if (!may_be_context(thread, context) || !is_signal_return(*slot))
-        return 0;
+        return NULL;
     instruction = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
     pointer = (uint64_t)context->uc_mcontext.gregs[REG_RSP];
     if (pointer - thread->own_low >= thread->own_size || hooks_code_has(instruction))
-        return 0;
+        return NULL;
     return executed_context(thread, instruction, pointer);
 }

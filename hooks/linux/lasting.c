@@ -86,7 +86,7 @@ void lasting_images_find(void)
 
     if (!dl_iterate_phdr)
         return;
-    dl_iterate_phdr(add, 0);
+    dl_iterate_phdr(add, NULL);
     images[0].lasts = image_count > 0; /* the program is the first */
     while (is_changed) {
         is_changed = false;

@@ -30,7 +30,7 @@ static bool scan_mapping(const struct mapping *mapping, void *with)
         return true;
     if (mapping->offset == 0) {
         scan_close(scan);
-        text_copy(scan->path, sizeof scan->path, mapping->path);
+        text_copy(scan->path, sizeof(scan->path), mapping->path);
         scan->base = mapping->start;
     } else if (!text_equal(mapping->path, scan->path)) {
         return true;
@@ -63,7 +63,7 @@ static bool find_path(const struct mapping *mapping, void *with)
     if (search->address >= mapping->end)
         return true;
     if (search->address >= mapping->start)
-        text_copy(search->path, sizeof search->path, mapping->path);
+        text_copy(search->path, sizeof(search->path), mapping->path);
     return false;
 }
 
@@ -74,5 +74,5 @@ const char *loaded_path(uint64_t base)
     search.address = base;
     search.path[0] = 0;
     maps_each(find_path, &search);
-    return search.path[0] == '/' ? search.path : 0;
+    return search.path[0] == '/' ? search.path : NULL;
 }

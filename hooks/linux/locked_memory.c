@@ -187,7 +187,7 @@ static long lock_all(struct walk *walk, int flags)
 /* The kernel answers where it would refuse the call without the agent, too, or /proc is missing. */
 long umbra_lock_memory(int flags)
 {
-    struct walk *walk = 0;
+    struct walk *walk = NULL;
     long result;
 
     if (flags & MCL_FUTURE)
@@ -223,7 +223,7 @@ static bool makes_system_call(const char *code)
     static const char system_call[] = {'\xb8', '\x97', 0, 0, 0, '\x0f', '\x05'};
 
     for (uint32_t at = 0; at < WRAPPER; at++)
-        if (!memcmp(code + at, system_call, sizeof system_call))
+        if (!memcmp(code + at, system_call, sizeof(system_call)))
             return true;
     return false;
 }
@@ -231,9 +231,9 @@ static bool makes_system_call(const char *code)
 /* The program may have another mlockall than the C library's: ThreadSanitizer's locks nothing. */
 static int (*other_mlockall(void))(int)
 {
-    const char *next = dlsym ? dlsym(RTLD_NEXT, "mlockall") : 0;
+    const char *next = dlsym ? dlsym(RTLD_NEXT, "mlockall") : NULL;
 
-    return next && !makes_system_call(next) ? (int (*)(int))next : 0;
+    return next && !makes_system_call(next) ? (int (*)(int))next : NULL;
 }
 
 __attribute__((visibility("default"))) int mlockall(int flags)

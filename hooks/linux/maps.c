@@ -26,7 +26,7 @@ static char *next_line(struct maps_reader *reader)
         long got = SYSCALL3(read, reader->file, reader->buffer + reader->filled,
                             MAPS_BUFFER - reader->filled);
         if (got <= 0)
-            return 0;
+            return NULL;
         reader->filled += (uint32_t)got;
     }
 }

@@ -74,7 +74,7 @@ static const ElfW(Sym) * find(const struct exports *exports, const char *name)
         if (chain[index - first] & 1)
             break;
     }
-    return 0;
+    return NULL;
 }
 
 struct search {

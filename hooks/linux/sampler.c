@@ -60,7 +60,7 @@ static void credit(struct thread *thread, struct trace_node *node, uint64_t tick
 /* Of what the thread has done since the last sample. */
 static void count(struct thread *thread, uint64_t ticks, uint64_t instruction, uint64_t pointer)
 {
-    struct trace_node *node = 0;
+    struct trace_node *node = NULL;
 
     if (!thread->busy && !hooks_code_has(instruction) && !code_is_counting(instruction)) {
         node = current_context(thread, instruction, pointer);
@@ -213,7 +213,7 @@ bool sampler_has_opened(uint64_t mask)
 
 bool sampler_open_mask(void)
 {
-    const uint64_t set = BIT;
+    uint64_t set = BIT;
     uint64_t blocked = 0;
 
     if (syscall_failed(SYSCALL4(rt_sigprocmask, SIG_BLOCK, 0, &blocked, SET_SIZE)))
@@ -228,7 +228,7 @@ bool sampler_open_mask(void)
 
 void sampler_close_mask(void)
 {
-    const uint64_t set = BIT;
+    uint64_t set = BIT;
     uint64_t blocked = 0;
 
     if (has_opened && !syscall_failed(SYSCALL4(rt_sigprocmask, SIG_BLOCK, 0, &blocked, SET_SIZE)) &&
@@ -348,12 +348,12 @@ void sampler_give_up(void)
 
 struct thread *sampler_thread(void)
 {
-    struct thread *thread = session.is_sampled && !is_stopped ? thread_current() : 0;
+    struct thread *thread = session.is_sampled && !is_stopped ? thread_current() : NULL;
 
     return thread && thread->sampler && thread->begun == session.number && !guard_forked() &&
                    owner == SYSCALL0(getpid)
                ? thread
-               : 0;
+               : NULL;
 }
 
 void sampler_hold(struct thread *thread)

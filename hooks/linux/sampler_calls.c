@@ -54,7 +54,7 @@ void umbra_after_spawn(void)
 /* It does not say how large the stack is. */
 void umbra_before_sigstack(uint64_t address)
 {
-    struct thread *thread = address ? sampler_thread() : 0;
+    struct thread *thread = address ? sampler_thread() : NULL;
 
     if (thread)
         sampler_hold(thread);

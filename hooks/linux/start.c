@@ -7,10 +7,10 @@
 #include "hooks/agent_life.h"
 #include "hooks/generated.h"
 #include "hooks/guard.h"
+#include "hooks/lasting.h"
 #include "hooks/linux/locked_memory.h"
 #include "hooks/linux/maps.h"
 #include "hooks/linux/trust.h"
-#include "hooks/lasting.h"
 #include "hooks/memory.h"
 #include "hooks/resolver.h"
 #include "thunkstash/linux/linux_pages.h"
@@ -39,7 +39,7 @@ static bool find_own_file(const struct mapping *mapping, void *with)
         return true;
     if (own->address >= mapping->start) {
         own->offset = mapping->offset + (own->address - mapping->start);
-        text_copy(own->path, sizeof own->path, mapping->path);
+        text_copy(own->path, sizeof(own->path), mapping->path);
     }
     return false;
 }
@@ -117,7 +117,7 @@ __attribute__((constructor)) static void agent_begin(int argc, char **argv, char
 {
     (void)argc;
     (void)argv;
-    begin_once(gnu_get_libc_version ? environment : &environ ? environ : 0);
+    begin_once(gnu_get_libc_version ? environment : &environ ? environ : NULL);
 }
 
 /*
@@ -144,7 +144,7 @@ static int *const volatile relocated_pointer = &umbra_ready;
 /* The image that an address lies in, if it lies in one. */
 static const struct link_map *image_at(const void *address)
 {
-    const struct link_map *found = 0;
+    const struct link_map *found = NULL;
 
     for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
         if (map->l_addr <= (uint64_t)address && (!found || map->l_addr > found->l_addr))

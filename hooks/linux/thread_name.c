@@ -13,8 +13,8 @@ static void name_of_other(uint32_t tid, char comm[COMM_SIZE])
     char path[40] = "/proc/self/task/";
     long file;
 
-    text_append_number(path, sizeof path, tid);
-    text_append(path, sizeof path, "/comm");
+    text_append_number(path, sizeof(path), tid);
+    text_append(path, sizeof(path), "/comm");
     file = SYSCALL4(openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
     if (syscall_failed(file))
         return;

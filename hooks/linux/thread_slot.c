@@ -1,10 +1,10 @@
 #include "hooks/thread_slot.h"
 
-#include "trace/frame_format.h"
-
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "trace/frame_format.h"
 
 #define KEYS_WITHOUT_CALLOC 32 /* glibc keeps the first keys' values in the thread's descriptor */
 

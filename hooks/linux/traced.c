@@ -8,7 +8,7 @@
 #define STATUS_PART 1024 /* of /proc/self/status: the line is among its first ten */
 
 static const char name[] = "\nTracerPid:\t";
-#define LENGTH ((long)sizeof name - 1)
+#define LENGTH ((long)sizeof(name) - 1)
 
 /* Where the file cannot be read, nobody is known to trace. */
 bool system_is_traced(void)
@@ -19,7 +19,7 @@ bool system_is_traced(void)
 
     if (syscall_failed(file))
         return false;
-    size = SYSCALL3(read, file, text, sizeof text);
+    size = SYSCALL3(read, file, text, sizeof(text));
     SYSCALL1(close, file);
     for (long i = 0; i + LENGTH < size; i++)
         if (!memcmp(text + i, name, LENGTH))

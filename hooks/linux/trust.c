@@ -30,7 +30,7 @@ bool trust_start(void)
 
     if (syscall_failed(file))
         return false;
-    SYSCALL3(read, file, vector, MOST_WORDS * sizeof *vector);
+    SYSCALL3(read, file, vector, MOST_WORDS * sizeof(*vector));
     SYSCALL1(close, file);
     return trust_vector(vector);
 }
@@ -67,7 +67,7 @@ bool trust_folder_of(const char *path)
 
     while (length && path[length - 1] != '/')
         length--;
-    if (!length || length >= sizeof folder)
+    if (!length || length >= sizeof(folder))
         return false;
     memcpy(folder, path, length);
     folder[length - 1] = 0;
@@ -78,7 +78,7 @@ bool trust_folder_of(const char *path)
 bool trust_peer(long socket)
 {
     struct ucred peer;
-    socklen_t size = sizeof peer;
+    socklen_t size = sizeof(peer);
 
     return !syscall_failed(SYSCALL5(getsockopt, socket, SOL_SOCKET, SO_PEERCRED, &peer, &size)) &&
            is_trusted(peer.uid);

@@ -10,9 +10,9 @@
 #include "hooks/windows/file.h"
 #include "hooks/windows/rendezvous.h"
 #include "hooks/windows/text.h"
+#include "support/windows/ntdll.h"
 #include "support/windows/private_file.h"
 #include "thunkstash/windows/call_system.h"
-#include "support/windows/ntdll.h"
 #include "trace/trace_format.h"
 
 #define ANSWER_SECONDS 1
@@ -31,7 +31,7 @@ static bool wait_for(SOCKET socket, bool writing)
     struct timeval limit = {.tv_sec = ANSWER_SECONDS};
     fd_set ready = {1, {socket}}, failed = ready;
 
-    return select(0, writing ? 0 : &ready, writing ? &ready : 0, &failed, &limit) == 1 &&
+    return select(0, writing ? NULL : &ready, writing ? &ready : NULL, &failed, &limit) == 1 &&
            ready.fd_count == 1;
 }
 
@@ -40,14 +40,14 @@ static SOCKET connect_to(uint16_t port)
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = (uint16_t)(port << 8 | port >> 8),
                                   .sin_addr.S_un.S_un_b = {127, 0, 0, 1}};
-    SOCKET socket = WSASocketW(AF_INET, SOCK_STREAM, IPPROTO_TCP, 0, 0,
+    SOCKET socket = WSASocketW(AF_INET, SOCK_STREAM, IPPROTO_TCP, NULL, 0,
                                WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT);
     u_long not_blocking = 1;
 
     if (socket == INVALID_SOCKET)
         return socket;
     if (ioctlsocket(socket, (long)FIONBIO, &not_blocking) == 0 &&
-        (connect(socket, (const void *)&address, sizeof address) == 0 ||
+        (connect(socket, (const void *)&address, sizeof(address)) == 0 ||
          WSAGetLastError() == WSAEWOULDBLOCK) &&
         wait_for(socket, true))
         return socket;
@@ -78,13 +78,13 @@ static bool receive_all(SOCKET socket, char *bytes, int size)
 /* Who does not show the proof learns nothing but a secret that is of no use. */
 static bool exchange(SOCKET socket, const uint8_t proof[PROTOCOL_SECRET_SIZE])
 {
-    const int opening = PROTOCOL_TCP_OPENING;
+    int opening = PROTOCOL_TCP_OPENING;
     char shown[PROTOCOL_SECRET_SIZE];
 
-    return send_all(socket, (char *)&hello, opening) && receive_all(socket, shown, sizeof shown) &&
-           !memcmp(shown, proof, sizeof shown) &&
-           send_all(socket, (char *)&hello + opening, (int)sizeof hello - opening) &&
-           receive_all(socket, (char *)&answer, sizeof answer);
+    return send_all(socket, (char *)&hello, opening) && receive_all(socket, shown, sizeof(shown)) &&
+           !memcmp(shown, proof, sizeof(shown)) &&
+           send_all(socket, (char *)&hello + opening, (int)sizeof(hello) - opening) &&
+           receive_all(socket, (char *)&answer, sizeof(answer));
 }
 
 static bool welcome_is_sound(const struct protocol_tcp_welcome *tcp)
@@ -93,7 +93,7 @@ static bool welcome_is_sound(const struct protocol_tcp_welcome *tcp)
 
     return welcome->magic == PROTOCOL_MAGIC && welcome->version == PROTOCOL_VERSION &&
            welcome->kind == PROTOCOL_WELCOME && welcome->capacity >= 2 * TRACE_HEADER_SIZE &&
-           welcome->capacity / TRACE_UNIT <= UINT32_MAX && !tcp->path[sizeof tcp->path - 1];
+           welcome->capacity / TRACE_UNIT <= UINT32_MAX && !tcp->path[sizeof(tcp->path) - 1];
 }
 
 static bool introduce(const struct rendezvous *at, void *with)
@@ -103,7 +103,7 @@ static bool introduce(const struct rendezvous *at, void *with)
     (void)with;
     if (socket == INVALID_SOCKET)
         return false;
-    memcpy(hello.secret, at->secret, sizeof hello.secret);
+    memcpy(hello.secret, at->secret, sizeof(hello.secret));
     if (exchange(socket, at->proof) && welcome_is_sound(&answer))
         return true;
     closesocket(socket);
@@ -115,7 +115,7 @@ static uint32_t parent_pid(void)
     PROCESS_BASIC_INFORMATION information;
 
     if (!NT_SUCCESS(NtQueryInformationProcess(THIS_PROCESS, ProcessBasicInformation, &information,
-                                              sizeof information, 0)))
+                                              sizeof(information), NULL)))
         return 0;
     return (uint32_t)(uint64_t)information.InheritedFromUniqueProcessId;
 }
@@ -140,20 +140,20 @@ static void fill_hello(uint32_t fork_of_pid)
                                           .pid = system_process_id(),
                                           .fork_of_pid = fork_of_pid};
     hello.ppid = parent_pid();
-    text_from_wide(hello.exe, sizeof hello.exe, exe, GetModuleFileNameW(0, exe, MOST_PATH));
-    text_from_wide(hello.command, sizeof hello.command, command, wide_length(command));
+    text_from_wide(hello.exe, sizeof(hello.exe), exe, GetModuleFileNameW(NULL, exe, MOST_PATH));
+    text_from_wide(hello.command, sizeof(hello.command), command, wide_length(command));
 }
 
 static bool open_trace(void)
 {
-    static char path[sizeof LINUX_ROOT + PROTOCOL_TCP_PATH];
+    static char path[sizeof(LINUX_ROOT) + PROTOCOL_TCP_PATH];
     size_t length = 0;
 
     if (answer.system == TRACE_SYSTEM_LINUX) {
-        text_copy(path, sizeof path, LINUX_ROOT);
-        length = sizeof LINUX_ROOT - 1;
+        text_copy(path, sizeof(path), LINUX_ROOT);
+        length = sizeof(LINUX_ROOT) - 1;
     }
-    text_copy(path + length, sizeof path - length, answer.path);
+    text_copy(path + length, sizeof(path) - length, answer.path);
     trace_file = file_open(path, GENERIC_READ | GENERIC_WRITE);
     if (trace_file == INVALID_HANDLE_VALUE)
         return false;
@@ -166,8 +166,8 @@ static bool open_trace(void)
 /* Maps the trace; where the address space is limited, as much of its front as there is room for. */
 static char *map_trace(struct protocol_welcome *welcome)
 {
-    HANDLE section = CreateFileMappingW(trace_file, 0, PAGE_READWRITE, 0, 0, 0);
-    char *trace = 0;
+    HANDLE section = CreateFileMappingW(trace_file, NULL, PAGE_READWRITE, 0, 0, NULL);
+    char *trace = NULL;
 
     for (uint64_t size = welcome->capacity; section && !trace && size >= 16 * TRACE_BLOCK_SIZE;
          size /= 2) {
@@ -183,7 +183,7 @@ static char *map_trace(struct protocol_welcome *welcome)
 /* The path's directory may be one where others can put another file of the user's there. */
 static bool is_new_trace(const struct trace_header *trace)
 {
-    return !memcmp(trace->magic, TRACE_MAGIC, sizeof trace->magic) &&
+    return !memcmp(trace->magic, TRACE_MAGIC, sizeof(trace->magic)) &&
            trace->state == TRACE_PREPARED;
 }
 
@@ -197,7 +197,7 @@ struct connection_maps connection_open(char *const *environment, uint32_t fork_o
     fill_hello(fork_of_pid);
     if (WSAStartup(WINSOCK, &unused))
         return none;
-    if (!rendezvous_each(introduce, 0)) {
+    if (!rendezvous_each(introduce, NULL)) {
         WSACleanup();
         return none;
     }
@@ -207,7 +207,7 @@ struct connection_maps connection_open(char *const *environment, uint32_t fork_o
     trace_start = map_trace(welcome);
     if (trace_start && !is_new_trace((struct trace_header *)trace_start)) {
         UnmapViewOfFile(trace_start);
-        trace_start = 0;
+        trace_start = NULL;
     }
     if (trace_start)
         ((struct trace_header *)trace_start)->system = TRACE_SYSTEM_WINDOWS;
@@ -223,9 +223,9 @@ bool connection_claim(void *part, uint64_t size, uint32_t in_page)
 
     (void)in_page; /* all of it is written */
     for (uint64_t end = (uint64_t)at.QuadPart + size; (uint64_t)at.QuadPart < end;
-         at.QuadPart += sizeof zeros)
-        if (!NT_SUCCESS(
-                CALL_SYSTEM(NtWriteFile(trace_file, 0, 0, 0, &done, zeros, sizeof zeros, &at, 0))))
+         at.QuadPart += sizeof(zeros))
+        if (!NT_SUCCESS(CALL_SYSTEM(
+                NtWriteFile(trace_file, NULL, NULL, NULL, &done, zeros, sizeof(zeros), &at, NULL))))
             return false;
     return true;
 }

@@ -1,8 +1,8 @@
 #include "hooks/windows/file.h"
 
 #include "hooks/windows/text.h"
-#include "support/windows/private_file.h"
 #include "support/windows/ntdll.h"
+#include "support/windows/private_file.h"
 
 #define MOST_PATH 2048
 
@@ -32,8 +32,8 @@ void *file_open(const char *path, unsigned long access)
     if (is_full)
         normalise_separators(wide + 4);
     return CreateFileW(is_full ? wide : wide + 4, access,
-                       FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, 0, OPEN_EXISTING, 0,
-                       0);
+                       FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_EXISTING,
+                       0, NULL);
 }
 
 /* What Linux makes up as it is read comes in parts. */
@@ -43,7 +43,7 @@ static bool read_all(HANDLE file, char *content, size_t size)
     DWORD got;
 
     do {
-        if (!ReadFile(file, content + have, (DWORD)(size - 1 - have), &got, 0))
+        if (!ReadFile(file, content + have, (DWORD)(size - 1 - have), &got, NULL))
             return false;
         have += got;
     } while (got && have < size - 1);
@@ -65,7 +65,7 @@ static bool read_if(bool (*is_wanted)(void *), const char *path, char *content, 
 
 bool file_read(const char *path, char *content, size_t size)
 {
-    return read_if(0, path, content, size);
+    return read_if(NULL, path, content, size);
 }
 
 bool file_read_private(const char *path, char *content, size_t size)

@@ -6,5 +6,5 @@ uint64_t umbra_handler_return = 1;
 struct trace_node *interrupted_context(const struct thread *thread, const uint64_t *slot)
 {
     (void)thread, (void)slot;
-    return 0;
+    return NULL;
 }

@@ -7,8 +7,8 @@
 
 #include "hooks/windows/teb.h"
 #include "hooks/windows/text.h"
-#include "thunkstash/windows/call_system.h"
 #include "support/windows/ntdll.h"
+#include "thunkstash/windows/call_system.h"
 
 #define TRY_ONLY 2
 #define ACQUIRED 1
@@ -52,7 +52,7 @@ static void each(bool (*visit)(const struct loaded *, void *), void *with)
             CONTAINING_RECORD(link, LDR_DATA_TABLE_ENTRY, InMemoryOrderLinks);
         struct loaded loaded = {(uint64_t)entry->DllBase, image_size(entry->DllBase), path};
 
-        text_from_wide(path, sizeof path, entry->FullDllName.Buffer,
+        text_from_wide(path, sizeof(path), entry->FullDllName.Buffer,
                        entry->FullDllName.Length / sizeof(wchar_t));
         if (!visit(&loaded, with))
             break;
@@ -88,7 +88,7 @@ static bool compare(const struct loaded *loaded, void *with)
 
 const char *loaded_path(uint64_t base)
 {
-    struct search search = {base, 0};
+    struct search search = {base, NULL};
 
     each(compare, &search);
     return search.path;

@@ -29,11 +29,11 @@ static const char *find_listener(uint16_t port)
     char wanted[] = LISTENER_START "0000" LISTENER_END;
 
     for (int i = 0; i < 4; i++)
-        wanted[sizeof LISTENER_START - 1 + i] = digits[port >> (12 - 4 * i) & 15];
+        wanted[sizeof(LISTENER_START) - 1 + i] = digits[port >> (12 - 4 * i) & 15];
     for (const char *at = table; *at; at++)
         if (begins_with(at, wanted))
-            return at + sizeof wanted - 1;
-    return 0;
+            return at + sizeof(wanted) - 1;
+    return NULL;
 }
 
 static uint32_t parse_user(const char *at)
@@ -55,10 +55,10 @@ bool port_may_be_of(uint16_t port, uint32_t uid)
 {
     const char *listener;
 
-    if (!file_read("Z:\\proc\\net\\tcp", table, sizeof table))
+    if (!file_read("Z:\\proc\\net\\tcp", table, sizeof(table)))
         return true;
     listener = find_listener(port);
     if (!listener)
-        return text_length(table) == sizeof table - 1; /* it may be in the rest */
+        return text_length(table) == sizeof(table) - 1; /* it may be in the rest */
     return parse_user(listener) == uid;
 }

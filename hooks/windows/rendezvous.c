@@ -19,7 +19,7 @@ static void append(const char *text)
 {
     size_t length = text_length(path);
 
-    text_copy(path + length, sizeof path - length, text);
+    text_copy(path + length, sizeof(path) - length, text);
 }
 
 static const char *parse_number(const char *text, uint32_t *number)
@@ -45,7 +45,7 @@ static const char *parse_secret(const char *text, uint8_t secret[PROTOCOL_SECRET
         int high = hexadecimal(text[0]), low = high < 0 ? -1 : hexadecimal(text[1]);
 
         if (low < 0)
-            return 0;
+            return NULL;
         secret[i] = (uint8_t)(high << 4 | low);
     }
     return text;
@@ -55,9 +55,9 @@ static bool parse(const char *text, struct rendezvous *at)
 {
     uint32_t port;
 
-    if (memcmp(text, VERSION_START, sizeof VERSION_START - 1))
+    if (memcmp(text, VERSION_START, sizeof(VERSION_START) - 1))
         return false;
-    text = parse_number(text + sizeof VERSION_START - 1, &port);
+    text = parse_number(text + sizeof(VERSION_START) - 1, &port);
     if (!port || port > UINT16_MAX || *text++ != ' ')
         return false;
     at->port = (uint16_t)port;
@@ -78,11 +78,11 @@ static bool linux_user(uint32_t *uid)
 {
     static const char key[] = "\nUid:\t";
 
-    if (!file_read("Z:\\proc\\self\\status", content, sizeof content))
+    if (!file_read("Z:\\proc\\self\\status", content, sizeof(content)))
         return false;
     for (const char *at = content; *at; at++)
-        if (!memcmp(at, key, sizeof key - 1))
-            return parse_number(at + sizeof key - 1, uid) != at + sizeof key - 1;
+        if (!memcmp(at, key, sizeof(key) - 1))
+            return parse_number(at + sizeof(key) - 1, uid) != at + sizeof(key) - 1;
     return false;
 }
 
@@ -92,13 +92,13 @@ static bool name_file(const char *before, const char *runtime, uint32_t uid)
 {
     static const char suffix[] = ".socket";
     char socket[PROTOCOL_PATH_SIZE], instance[PROTOCOL_PATH_SIZE];
-    bool has_instance = environment_get("UMBRA_INSTANCE_ID", instance, sizeof instance);
-    size_t length = protocol_socket_path(socket, runtime, has_instance ? instance : 0, uid);
+    bool has_instance = environment_get("UMBRA_INSTANCE_ID", instance, sizeof(instance));
+    size_t length = protocol_socket_path(socket, runtime, has_instance ? instance : NULL, uid);
 
     if (!length)
         return false;
-    socket[length - (sizeof suffix - 1)] = 0;
-    text_copy(path, sizeof path, before);
+    socket[length - (sizeof(suffix) - 1)] = 0;
+    text_copy(path, sizeof(path), before);
     append(socket);
     append(SUFFIX);
     return true;
@@ -111,30 +111,30 @@ static bool name_native_file(void)
 
     if (!is_wine())
         return false;
-    if (environment_get("XDG_RUNTIME_DIR", runtime, sizeof runtime))
+    if (environment_get("XDG_RUNTIME_DIR", runtime, sizeof(runtime)))
         return name_file("Z:", runtime, 0);
-    return linux_user(&uid) && name_file("Z:", 0, uid);
+    return linux_user(&uid) && name_file("Z:", NULL, uid);
 }
 
 static bool name_windows_file(void)
 {
     char folder[PATH_SIZE];
 
-    return environment_get("LOCALAPPDATA", folder, sizeof folder) &&
+    return environment_get("LOCALAPPDATA", folder, sizeof(folder)) &&
            name_file(folder, "/", 0); /* …/umbra/INSTANCE */
 }
 
 static bool name_given_file(void)
 {
-    return environment_get("UMBRA_RENDEZVOUS", path, sizeof path);
+    return environment_get("UMBRA_RENDEZVOUS", path, sizeof(path));
 }
 
 /* The lock beside the file: Windows removes it with the service, however that ends. */
 static bool lock_is_there(void)
 {
-    size_t stem = text_length(path) - (sizeof SUFFIX - 1);
+    size_t stem = text_length(path) - (sizeof(SUFFIX) - 1);
 
-    if (stem >= sizeof path || !text_equal(path + stem, SUFFIX))
+    if (stem >= sizeof(path) || !text_equal(path + stem, SUFFIX))
         return true; /* a name of somebody's own */
     path[stem] = 0;
     append(".lock");
@@ -153,7 +153,7 @@ static bool try(bool (*visit)(const struct rendezvous *, void *), void *with)
 {
     struct rendezvous at;
 
-    return file_read_private(path, content, sizeof content) && parse(content, &at) &&
+    return file_read_private(path, content, sizeof(content)) && parse(content, &at) &&
            is_ours(&at) && visit(&at, with);
 }
 

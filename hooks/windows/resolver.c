@@ -11,12 +11,12 @@ typedef void set_resolver_fn(uint64_t (*resolver)(uint64_t location));
 
 bool resolver_set(void)
 {
-    static const wchar_t *const names[] = {0, L"libnode.dll"}; /* 0: the program itself */
+    static const wchar_t *const names[] = {NULL, L"libnode.dll"}; /* NULL: the program itself */
     bool is_set = false;
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         HMODULE image = GetModuleHandleW(names[i]);
-        FARPROC found = image ? GetProcAddress(image, SET_RESOLVER) : 0;
+        FARPROC found = image ? GetProcAddress(image, SET_RESOLVER) : NULL;
 
         if (!found)
             continue;

@@ -20,8 +20,8 @@
 #include "hooks/resolver.h"
 #include "hooks/windows/environment.h"
 #include "hooks/windows/thread_slot.h"
-#include "thunkstash/windows/call_system.h"
 #include "support/windows/ntdll.h"
+#include "thunkstash/windows/call_system.h"
 #include "thunkstash/windows/range.h"
 
 /* entry.S: may images be registered? Zero until the agent itself is set up. */
@@ -34,7 +34,7 @@ static void refuse(const char *why)
 {
     DWORD written;
 
-    WriteFile(GetStdHandle(STD_ERROR_HANDLE), why, (DWORD)text_length(why), &written, 0);
+    WriteFile(GetStdHandle(STD_ERROR_HANDLE), why, (DWORD)text_length(why), &written, NULL);
     TerminateProcess(THIS_PROCESS, 1);
 }
 
@@ -42,13 +42,13 @@ static bool is_required(void)
 {
     char value[4];
 
-    return environment_get("UMBRA_REQUIRED", value, sizeof value) && text_equal(value, "1");
+    return environment_get("UMBRA_REQUIRED", value, sizeof(value)) && text_equal(value, "1");
 }
 
 /* True, for CALL_SYSTEM. */
 static bool begin(void)
 {
-    bool records = agent_life_begin(0, range_reserve(), range_open_code(image));
+    bool records = agent_life_begin(NULL, range_reserve(), range_open_code(image));
 
     if (!records && is_required())
         refuse(AGENT_LIFE_REFUSAL);

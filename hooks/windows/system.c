@@ -1,8 +1,8 @@
 #include "hooks/system.h"
 
 #include "hooks/windows/teb.h"
-#include "thunkstash/windows/call_system.h"
 #include "support/windows/ntdll.h"
+#include "thunkstash/windows/call_system.h"
 
 uint32_t system_process_id(void)
 {

@@ -1,8 +1,8 @@
 #include "hooks/system.h"
 
 #include "hooks/windows/text.h"
-#include "thunkstash/windows/call_system.h"
 #include "support/windows/ntdll.h"
+#include "thunkstash/windows/call_system.h"
 
 #define THREAD_NAME_INFORMATION 38 /* Windows 10 1607; before, there are no names */
 #define NAME_SIZE               256
@@ -20,7 +20,7 @@ static bool describe(uint32_t tid, struct description *description)
     if (!thread)
         return false;
     status = NtQueryInformationThread(thread, (THREADINFOCLASS)THREAD_NAME_INFORMATION, description,
-                                      sizeof *description, 0);
+                                      sizeof(*description), NULL);
     CloseHandle(thread);
     return NT_SUCCESS(status);
 }
@@ -31,5 +31,5 @@ void system_thread_name(uint32_t tid, char *name, size_t size)
 
     if (CALL_SYSTEM(describe(tid, &description)) && description.text.Length)
         text_from_wide(name, size, description.text.Buffer,
-                       description.text.Length / sizeof *description.units);
+                       description.text.Length / sizeof(*description.units));
 }

@@ -53,7 +53,7 @@ void thread_slot_detach(void)
 /* PE images are not copied. */
 struct frame_words *frame_words(void)
 {
-    return 0;
+    return NULL;
 }
 
 uint64_t frame_words_offset(void)
