@@ -5,11 +5,10 @@
 #ifndef UMBRA_IMAGE_LINE_TABLES_H
 #define UMBRA_IMAGE_LINE_TABLES_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include <libdwarf/dwarf.h>
 #include <libdwarf/libdwarf.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 struct line_tables {
     Dwarf_Debug debug; /* open */

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "image/manifest.h"
 #include "image/sample_image.h"
+
+#include <cmocka.h>
 
 static struct sample_image image;
 static struct image_manifest *const head = &image.added.head;
@@ -209,7 +209,7 @@ static void what_counts_is_in_a_copy(void **state)
 
     (void)state;
     expect_refusal_of(&added->copies[0].counted, 3);
-    expect_refusal_of(&head->stretch_count, UINT32_MAX / sizeof added->stretches[0]);
+    expect_refusal_of(&head->stretch_count, UINT32_MAX / sizeof(added->stretches[0]));
     added->stretches[1].size++;
     expect(MANIFEST_MALFORMED);
     added->copies[0].counted = 1;

@@ -1,7 +1,6 @@
 #include "image/original.h"
 
 #include <string.h>
-
 #include <xxhash.h>
 
 #include "image/pe_headers.h"

@@ -12,8 +12,8 @@
 
 #include <stdint.h>
 
-#include "image/manifest.h"
 #include "image/loaded_ranges.h"
+#include "image/manifest.h"
 
 #define ORIGINAL_GROWTH_LIMIT 65536 /* of a PE image's headers, in bytes */
 

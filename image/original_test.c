@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "image/original.h"
 #include "image/sample_image.h"
+
+#include <cmocka.h>
 
 static struct sample_image image;
 static uint8_t original[SAMPLE_ADDED];
@@ -61,7 +61,7 @@ static void it_is_no_longer_than_the_image(void **state)
 static void functions_are_the_originals(void **state)
 {
     (void)state;
-    image.added.head.site_count = 0; /* they lie in the function */
+    image.added.head.site_count = 0;      /* they lie in the function */
     image.added.functions[0].rva = 0x7fe; /* the range has 0x800 bytes */
     expect(ORIGINAL_FUNCTION_ELSEWHERE, 0x7fe);
     image.added.functions[0].rva = SAMPLE_ADDED; /* added */

@@ -2,7 +2,6 @@
 
 #include <stddef.h>
 #include <string.h>
-
 #include <xxhash.h>
 
 #define OFFSET(member)                                                                             \
