@@ -63,7 +63,7 @@ static void store(uint8_t **end, const uint8_t *column, size_t size, uint32_t *t
 
 static uint32_t checksum(const struct event_chunk *chunk, const void *body)
 {
-    const XXH64_hash_t of_body = XXH3_64bits(body, chunk->size - sizeof(*chunk));
+    XXH64_hash_t of_body = XXH3_64bits(body, chunk->size - sizeof(*chunk));
 
     return (uint32_t)XXH3_64bits_withSeed(chunk, offsetof(struct event_chunk, checksum), of_body);
 }

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "trace/event_codec.h"
+
+#include <cmocka.h>
 
 #define WORDS EVENT_SEGMENT_WORDS
 
@@ -166,8 +166,9 @@ static void malformed_columns_are_refused(void **unused)
         uint8_t *shape = malloc(columns.shape_bytes), *times = malloc(columns.times_bytes);
         memcpy(shape, columns.shape, columns.shape_bytes);
         memcpy(times, columns.times, columns.times_bytes);
-        refused += !event_decode(&decoder, shape, columns.shape_bytes, times,
-                                 columns.times_bytes - random_below(2), 0, columns.events, drop, 0);
+        refused +=
+            !event_decode(&decoder, shape, columns.shape_bytes, times,
+                          columns.times_bytes - random_below(2), 0, columns.events, drop, NULL);
         free(shape);
         free(times);
     }

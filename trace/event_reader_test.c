@@ -1,18 +1,18 @@
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "trace/event_chunk.h"
 #include "trace/event_reader.h"
+
+#include <cmocka.h>
 
 #define SEGMENTS 4
 

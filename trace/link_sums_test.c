@@ -1,17 +1,16 @@
 /* Calls that links count, as the reader of traces hands them over: main (69) calls work, a leaf and
    itself. */
-#include "trace/link_sums.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "trace/link_sums.h"
 #include "trace/trace_reader.h"
 #include "trace/trace_sample.h"
+
+#include <cmocka.h>
 
 struct calls {
     struct trace_sample sample;

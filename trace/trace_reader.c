@@ -319,7 +319,7 @@ static int visit_waits(const struct reading *reading, const struct trace_block *
             return fail(reading->error, reading->file,
                         "wait record at %" PRIu64 ": expected the longest of %" PRIu64
                         " ticks at most, found %" PRIu64,
-                        at + TRACE_UNIT + i * sizeof *waits, waits[i].ticks, waits[i].longest);
+                        at + TRACE_UNIT + i * sizeof(*waits), waits[i].ticks, waits[i].longest);
         if (reading->visitor->wait)
             reading->visitor->wait(reading->visitor->user, block->thread, &waits[i]);
     }

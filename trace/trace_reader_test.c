@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "trace/trace_reader.h"
 #include "trace/trace_sample.h"
+
+#include <cmocka.h>
 
 struct counts {
     unsigned threads, nodes, modules, stacks;
