@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "support/bounded_file.h"
+
+#include <cmocka.h>
 
 static char folder[] = "/tmp/bounded-file-XXXXXX";
 

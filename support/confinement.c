@@ -259,8 +259,7 @@ static void refuse_what_is_beyond(void)
    folder to another, which the second knows of, is refused by the first. */
 static uint64_t known_accesses(void)
 {
-    const long version =
-        syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 
     if (version < 1)
         return 0;
@@ -284,9 +283,9 @@ static void allow(int rules, const char *path, uint64_t accesses)
 
 static void open_nothing_but(const char *const *readable, const char *output)
 {
-    const uint64_t known = known_accesses();
+    uint64_t known = known_accesses();
     const struct landlock_ruleset_attr attributes = {.handled_access_fs = known};
-    const int rules =
+    int rules =
         known ? (int)syscall(SYS_landlock_create_ruleset, &attributes, sizeof(attributes), 0) : -1;
 
     if (rules < 0)

@@ -18,9 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "support/confinement.h"
+
+#include <cmocka.h>
 
 struct open_files {
     int input, output, other;
@@ -142,7 +142,7 @@ static bool has_landlock(void)
 
 static bool tool_writes_within(const struct open_files *files)
 {
-    const int made = open("within/made", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    int made = open("within/made", O_RDWR | O_CREAT | O_TRUNC, 0600);
 
     return reads(files) && made >= 0 && write(made, "x", 1) == 1 && fchmod(made, 0700) == 0 &&
            rename("within/made", "within/other") == 0 && unlink("within/other") == 0 &&
@@ -162,7 +162,7 @@ static bool tool_opens_nothing_else(const struct open_files *files)
 static bool tool_reaches_nothing(const struct open_files *files)
 {
     char *none[] = {NULL};
-    const pid_t child = fork();
+    pid_t child = fork();
     int status = 1;
 
     (void)files;
@@ -187,7 +187,7 @@ static bool mode_is(int file, mode_t mode)
 /* What is open for reading is somebody's file: nobody gets rights to it. */
 static bool tool_gives_no_rights(const struct open_files *files)
 {
-    const int file = open("within/made", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    int file = open("within/made", O_RDWR | O_CREAT | O_TRUNC, 0600);
 
     (void)files;
     return is_refused(fchown(file, getuid(), getgid())) && fchmod(file, 04700) == 0 &&

@@ -33,7 +33,7 @@ static uint64_t *join(struct stretch a, struct stretch b)
 static bool fails_with_both(struct narrowing *narrowing, struct stretch a, struct stretch b)
 {
     uint64_t *joined = join(a, b);
-    const bool fails = narrowing->fails(narrowing->owner, joined, a.count + b.count);
+    bool fails = narrowing->fails(narrowing->owner, joined, a.count + b.count);
 
     free(joined);
     return fails;
@@ -58,7 +58,7 @@ static void narrow_beside(struct narrowing *narrowing, struct stretch suspects,
 static void narrow_halves(struct narrowing *narrowing, struct stretch first, struct stretch second,
                           struct stretch always)
 {
-    const size_t before = narrowing->needed_count;
+    size_t before = narrowing->needed_count;
     uint64_t *joined = join(second, always);
 
     narrow_beside(narrowing, first, (struct stretch){joined, second.count + always.count});
@@ -75,7 +75,7 @@ static void narrow_halves(struct narrowing *narrowing, struct stretch first, str
 static void narrow_beside(struct narrowing *narrowing, struct stretch suspects,
                           struct stretch always)
 {
-    const size_t half = suspects.count / 2;
+    size_t half = suspects.count / 2;
     const struct stretch first = {suspects.things, half};
     const struct stretch second = {suspects.things + half, suspects.count - half};
 

@@ -2,9 +2,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "support/narrowing.h"
+
+#include <cmocka.h>
 
 #define THINGS 1000
 

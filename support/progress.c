@@ -1,12 +1,12 @@
 #include "support/progress.h"
 
-#include "support/utf8.h"
-
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "support/utf8.h"
 
 #define INTERVAL       100000000 /* ns */
 #define SHARE_INTERVAL (10 * (uint64_t)INTERVAL)

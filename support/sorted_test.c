@@ -4,9 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
 #include "support/sorted.h"
+
+#include <cmocka.h>
 
 static const int numbers[] = {1, 3, 3, 3, 5, 9};
 

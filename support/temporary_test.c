@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "support/temporary.h"
+
+#include <cmocka.h>
 
 static int directory; /* the working directory, an empty one */
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "support/utf8.h"
+
+#include <cmocka.h>
 
 #define BAD "\xef\xbf\xbd" /* UTF8_REPLACEMENT */
 

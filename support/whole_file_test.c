@@ -19,9 +19,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "support/whole_file.h"
+
+#include <cmocka.h>
 
 static char folder[] = "/tmp/whole-file-XXXXXX";
 

@@ -28,7 +28,7 @@ static bool read_user(union token_user *user)
 
     if (!NT_SUCCESS(NtOpenProcessToken(THIS_PROCESS, TOKEN_QUERY, &token)))
         return false;
-    status = NtQueryInformationToken(token, TokenUser, user, sizeof *user, &size);
+    status = NtQueryInformationToken(token, TokenUser, user, sizeof(*user), &size);
     NtClose(token);
     return NT_SUCCESS(status);
 }
@@ -67,14 +67,14 @@ bool private_file(void *file)
     } descriptor;
     union token_user user;
     BOOLEAN defaulted, present = FALSE;
-    ACL *list = 0;
-    void *owner = 0;
+    ACL *list = NULL;
+    void *owner = NULL;
     ULONG size;
 
     return read_user(&user) &&
            NT_SUCCESS(NtQuerySecurityObject(file,
                                             OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION,
-                                            &descriptor, sizeof descriptor, &size)) &&
+                                            &descriptor, sizeof(descriptor), &size)) &&
            NT_SUCCESS(RtlGetOwnerSecurityDescriptor(&descriptor, &owner, &defaulted)) && owner &&
            is_trusted(owner, &user) &&
            NT_SUCCESS(RtlGetDaclSecurityDescriptor(&descriptor, &present, &list, &defaulted)) &&
