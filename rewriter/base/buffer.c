@@ -1,9 +1,9 @@
 #include "rewriter/base/buffer.h"
 
-#include "support/memory.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "support/memory.h"
 
 static uint8_t *reserve(struct buffer *buffer, size_t size)
 {

@@ -1,13 +1,13 @@
 #include "rewriter/base/child.h"
 
-#include "support/confinement.h"
-
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "support/confinement.h"
 
 /* A lower limit that is there stays, for root, too. */
 static void limit(int resource, uint64_t value)

@@ -1,14 +1,14 @@
 #include "rewriter/base/input_file.h"
 
-#include "rewriter/base/place.h"
-#include "rewriter/base/rights.h"
-#include "support/regular_file.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "rewriter/base/place.h"
+#include "rewriter/base/rights.h"
+#include "support/regular_file.h"
 
 static bool check_kind(const struct input_file *file, struct failure *failure)
 {

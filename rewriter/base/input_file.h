@@ -2,11 +2,11 @@
 #ifndef UMBRA_REWRITER_INPUT_FILE_H
 #define UMBRA_REWRITER_INPUT_FILE_H
 
-#include "rewriter/base/failure.h"
-
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+
+#include "rewriter/base/failure.h"
 
 struct input_file {
     const char *path; /* borrowed */

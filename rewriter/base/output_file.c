@@ -38,7 +38,7 @@ static void watch_the_end(void)
     is_watching = true;
     atexit(remove_pending);
     signal(SIGXFSZ, SIG_IGN); /* have write say so */
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+    for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
         if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(signals[i], &action, NULL);
 }
@@ -46,7 +46,7 @@ static void watch_the_end(void)
 static void note_pending(const struct output_file *file)
 {
     pending.directory = file->place.directory;
-    memcpy(pending.name, file->temporary, sizeof pending.name);
+    memcpy(pending.name, file->temporary, sizeof(pending.name));
 }
 
 static bool exists_fail(const char *path, struct failure *failure)
@@ -157,8 +157,8 @@ static bool name(struct output_file *file, bool overwrite, struct failure *failu
 
 static bool rename_temporary(struct output_file *file, bool overwrite, struct failure *failure)
 {
-    const int directory = file->place.directory;
-    const unsigned flags = overwrite ? 0 : RENAME_NOREPLACE;
+    int directory = file->place.directory;
+    unsigned flags = overwrite ? 0 : RENAME_NOREPLACE;
     struct stat status;
 
     if (!check_place(file, overwrite, failure))

@@ -7,14 +7,14 @@
 #ifndef UMBRA_REWRITER_OUTPUT_FILE_H
 #define UMBRA_REWRITER_OUTPUT_FILE_H
 
-#include "rewriter/base/failure.h"
-#include "rewriter/base/place.h"
-#include "support/temporary.h"
-
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+
+#include "rewriter/base/failure.h"
+#include "rewriter/base/place.h"
+#include "support/temporary.h"
 
 struct output_file {
     const char *path; /* borrowed */

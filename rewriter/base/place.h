@@ -5,10 +5,10 @@
 #ifndef UMBRA_REWRITER_PLACE_H
 #define UMBRA_REWRITER_PLACE_H
 
-#include "rewriter/base/failure.h"
-
 #include <limits.h>
 #include <sys/stat.h>
+
+#include "rewriter/base/failure.h"
 
 struct place {
     int directory; /* O_PATH */

@@ -1,9 +1,9 @@
 #include "rewriter/base/rights.h"
 
-#include "rewriter/base/say.h"
-
 #include <stddef.h>
 #include <sys/xattr.h>
+
+#include "rewriter/base/say.h"
 
 unsigned rights_of(int descriptor, const struct stat *status)
 {

@@ -1,13 +1,13 @@
 #include "rewriter/base/say.h"
 
-#include "support/progress.h"
-#include "support/utf8.h"
-
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "support/progress.h"
+#include "support/utf8.h"
 
 static bool is_quiet;
 static int lost; /* errno of the first thing that stdout did not take; 0 if it took all */

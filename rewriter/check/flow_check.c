@@ -14,6 +14,13 @@
  *
  * -lv: also a line for each.
  */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
 #include "rewriter/base/input_file.h"
 #include "rewriter/code/decode.h"
 #include "rewriter/copy/copy_choose.h"
@@ -21,13 +28,6 @@
 #include "rewriter/flow/flow_registers.h"
 #include "rewriter/patch/patch_decide.h"
 #include "support/memory.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 
 struct count {
     size_t functions, tables, bounded, entries, labels;
@@ -199,7 +199,7 @@ static long peak(void)
 static void find_registers(struct flow_registers *registers, const struct copy_plan *copies,
                            const struct flow_source *source)
 {
-    struct flow_table *tables = memory_zeroed(copies->table_count, sizeof *tables);
+    struct flow_table *tables = memory_zeroed(copies->table_count, sizeof(*tables));
 
     for (size_t i = 0; i < copies->table_count; i++)
         tables[i] = copies->tables[i].table;

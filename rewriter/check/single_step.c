@@ -63,7 +63,7 @@ static __attribute__((noinline)) int sorted(int number, const int *addends)
 
     for (int i = 0; i < 8; i++)
         values[i] = leaf(number + addends[i]);
-    qsort(values, 8, sizeof *values, compare);
+    qsort(values, 8, sizeof(*values), compare);
     return values[0] + values[7];
 }
 

@@ -1,9 +1,9 @@
 #include "rewriter/code/code.h"
 
+#include <stdlib.h>
+
 #include "support/memory.h"
 #include "support/sorted.h"
-
-#include <stdlib.h>
 
 /* A unit is about a nanosecond; a byte swept is CODE_BYTE_WORK of them. */
 #define WORK_BASE (64u << 20)
@@ -30,10 +30,10 @@ void code_add_range(struct code *code, struct code_range range, bool is_executab
 {
     if (is_executable) {
         code->ranges =
-            memory_grow(code->ranges, code->range_count, &code->range_room, sizeof range);
+            memory_grow(code->ranges, code->range_count, &code->range_room, sizeof(range));
         code->ranges[code->range_count++] = range;
     } else {
-        code->data = memory_grow(code->data, code->data_count, &code->data_room, sizeof range);
+        code->data = memory_grow(code->data, code->data_count, &code->data_room, sizeof(range));
         code->data[code->data_count++] = range;
     }
 }
@@ -75,7 +75,7 @@ void address_set_init(struct address_set *set, const struct code *code)
 
     *set = (struct address_set){.base = code->ranges[0].address};
     set->size = last->address + last->size - set->base;
-    set->words = memory_zeroed(set->size / 64 + 1, sizeof *set->words);
+    set->words = memory_zeroed(set->size / 64 + 1, sizeof(*set->words));
 }
 
 uint64_t address_set_next(const struct address_set *set, uint64_t address, uint64_t end)
@@ -133,20 +133,21 @@ void code_map_free(struct code_map *map)
 
 void code_map_add(struct code_map *map, struct branch branch)
 {
-    map->branches = memory_grow(map->branches, map->branch_count, &map->branch_room, sizeof branch);
+    map->branches =
+        memory_grow(map->branches, map->branch_count, &map->branch_room, sizeof(branch));
     map->branches[map->branch_count++] = branch;
 }
 
 void code_map_add_table(struct code_map *map, struct code_table table)
 {
-    map->tables = memory_grow(map->tables, map->table_count, &map->table_room, sizeof table);
+    map->tables = memory_grow(map->tables, map->table_count, &map->table_room, sizeof(table));
     map->tables[map->table_count++] = table;
 }
 
 void code_map_add_slot_use(struct code_map *map, struct slot_use use)
 {
     map->slot_uses =
-        memory_grow(map->slot_uses, map->slot_use_count, &map->slot_use_room, sizeof use);
+        memory_grow(map->slot_uses, map->slot_use_count, &map->slot_use_room, sizeof(use));
     map->slot_uses[map->slot_use_count++] = use;
 }
 
@@ -160,7 +161,7 @@ const struct swept *code_map_swept_at(const struct code_map *map, uint64_t addre
 
 void code_map_add_swept(struct code_map *map, struct swept swept)
 {
-    map->swept = memory_grow(map->swept, map->swept_count, &map->swept_room, sizeof swept);
+    map->swept = memory_grow(map->swept, map->swept_count, &map->swept_room, sizeof(swept));
     map->swept[map->swept_count++] = swept;
 }
 
@@ -174,7 +175,7 @@ static int by_start(const void *left, const void *right)
 void code_map_end_round(struct code_map *map)
 {
     if (map->swept_count > map->swept_before)
-        qsort(map->swept, map->swept_count, sizeof *map->swept, by_start);
+        qsort(map->swept, map->swept_count, sizeof(*map->swept), by_start);
     map->swept_before = map->swept_count;
 }
 
@@ -212,7 +213,7 @@ static void settle_branches(struct code_map *map)
     size_t kept = 0;
 
     if (map->branch_count)
-        qsort(map->branches, map->branch_count, sizeof *map->branches, by_target);
+        qsort(map->branches, map->branch_count, sizeof(*map->branches), by_target);
     for (size_t i = 0; i < map->branch_count; i++)
         if (kept == 0 || by_target(&map->branches[kept - 1], &map->branches[i]) != 0)
             map->branches[kept++] = map->branches[i];
@@ -225,7 +226,7 @@ void code_map_settle(struct code_map *map)
 
     settle_branches(map);
     if (map->slot_use_count)
-        qsort(map->slot_uses, map->slot_use_count, sizeof *map->slot_uses, by_opcode);
+        qsort(map->slot_uses, map->slot_use_count, sizeof(*map->slot_uses), by_opcode);
     for (size_t i = 0; i < map->slot_use_count; i++)
         if (kept == 0 || map->slot_uses[kept - 1].opcode != map->slot_uses[i].opcode)
             map->slot_uses[kept++] = map->slot_uses[i];

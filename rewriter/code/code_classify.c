@@ -21,9 +21,9 @@
  */
 #include "rewriter/code/code_classify.h"
 
-#include "support/memory.h"
-
 #include <stdlib.h>
+
+#include "support/memory.h"
 
 #define FUNCTION_ALIGNMENT 16
 
@@ -41,7 +41,7 @@ static bool is_aligned(const struct function *function)
 
 static bool is_sure(const struct function *function)
 {
-    const uint8_t sure = EVIDENCE_SYMBOL | EVIDENCE_CALL | EVIDENCE_ENTRY | EVIDENCE_PROLOGUE;
+    uint8_t sure = EVIDENCE_SYMBOL | EVIDENCE_CALL | EVIDENCE_ENTRY | EVIDENCE_PROLOGUE;
 
     return function->evidence & sure || !(function->evidence & EVIDENCE_UNWIND) ||
            (function->evidence & EVIDENCE_POINTER && is_aligned(function));
@@ -125,7 +125,7 @@ static bool is_fragment(const struct function_list *functions, const struct func
 
 void code_classify(const struct code_map *map, struct function_list *functions)
 {
-    uint8_t *seen = memory_zeroed(functions->count, sizeof *seen);
+    uint8_t *seen = memory_zeroed(functions->count, sizeof(*seen));
 
     for (size_t i = 0; i < map->branch_count; i++)
         look_at(functions, &map->branches[i], seen);

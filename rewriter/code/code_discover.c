@@ -1,12 +1,12 @@
 #include "rewriter/code/code_discover.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "rewriter/code/code_sweep.h"
 #include "rewriter/code/code_tables.h"
 #include "rewriter/code/decode.h"
 #include "support/progress.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define LOOK_AHEAD 1024 /* bytes that decode are code */
 #define ROUND_WORK 64   /* units that sorting in what a round found costs for each function */
@@ -129,7 +129,7 @@ static uint64_t word_at(const struct code_range *range, uint64_t at)
     uint64_t word = 0;
 
     if (at <= range->size && range->size - at >= 8)
-        memcpy(&word, range->bytes + at, sizeof word);
+        memcpy(&word, range->bytes + at, sizeof(word));
     return word;
 }
 

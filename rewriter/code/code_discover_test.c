@@ -1,9 +1,9 @@
 /* Functions found in the middle of code that was swept for another. */
-#include "rewriter/code/code_discover.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+
+#include "rewriter/code/code_discover.h"
 
 #include <cmocka.h>
 
@@ -37,13 +37,13 @@ static uint64_t lead(struct discovered *discovered, uint8_t opcode, uint64_t fro
     uint32_t distance = (uint32_t)(to - (from + 5));
 
     discovered->bytes[from] = opcode;
-    memcpy(discovered->bytes + from + 1, &distance, sizeof distance);
+    memcpy(discovered->bytes + from + 1, &distance, sizeof(distance));
     return from + 5;
 }
 
 static void begin(struct discovered *discovered)
 {
-    memset(discovered, 0, sizeof *discovered);
+    memset(discovered, 0, sizeof(*discovered));
     memset(discovered->bytes, 0x90, SIZE);
     discovered->bytes[SIZE - 1] = 0xc3;
     discovered->range = (struct code_range){BASE, discovered->bytes, SIZE};
@@ -157,17 +157,17 @@ static void test_code_swept_again_costs_little(void **state)
 static void test_functions_that_overlap_exhaust_the_work(void **state)
 {
     static uint8_t bytes[16 * SIZE];
-    struct code_range range = {BASE, bytes, sizeof bytes};
+    struct code_range range = {BASE, bytes, sizeof(bytes)};
     struct code code = {
         .ranges = &range, .range_count = 1, .unwind = {NULL, no_unwind_begin, no_unwind_slot_at}};
     struct function_list functions = {0};
     struct code_map map;
 
     (void)state;
-    memset(bytes, 0x90, sizeof bytes);
-    for (uint64_t at = 0; at < sizeof bytes; at++)
+    memset(bytes, 0x90, sizeof(bytes));
+    for (uint64_t at = 0; at < sizeof(bytes); at++)
         function_list_add(&functions, (struct function){.address = BASE + at,
-                                                        .end = BASE + sizeof bytes,
+                                                        .end = BASE + sizeof(bytes),
                                                         .evidence = EVIDENCE_EXTENT});
     code_map_init(&map, &code);
     function_list_settle(&functions);

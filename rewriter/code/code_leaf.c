@@ -1,4 +1,5 @@
 #include "rewriter/code/code_leaf.h"
+
 #include "rewriter/code/decode_plain.h"
 
 #define LONGEST_LEAF 1024 /* bytes */

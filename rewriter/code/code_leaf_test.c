@@ -4,9 +4,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "rewriter/code/code_leaf.h"
+
+#include <cmocka.h>
 
 #define START 0x1000
 
@@ -36,9 +36,9 @@ static bool is_leaf_of(const char *bytes, size_t size)
     decoder_init(&decoder);
     assert_int_equal(code_is_leaf(&decoder, START, START + size, (const uint8_t *)bytes), is_leaf);
     memcpy(longer, bytes, size);
-    memset(longer + size, 0xcc, sizeof longer - size);
-    assert_int_equal(code_is_leaf(&decoder, START, START + sizeof longer, longer),
-                     is_leaf || (is_leaf_step_by_step((char *)longer, sizeof longer)));
+    memset(longer + size, 0xcc, sizeof(longer) - size);
+    assert_int_equal(code_is_leaf(&decoder, START, START + sizeof(longer), longer),
+                     is_leaf || (is_leaf_step_by_step((char *)longer, sizeof(longer))));
     return is_leaf;
 }
 
@@ -83,5 +83,5 @@ int main(void)
         cmocka_unit_test(what_may_take_long_is_none),
     };
 
-    return cmocka_run_group_tests_name("leaves", tests, 0, 0);
+    return cmocka_run_group_tests_name("leaves", tests, NULL, NULL);
 }

@@ -31,11 +31,11 @@
  */
 #include "rewriter/code/code_sweep.h"
 
+#include <string.h>
+
 #include "rewriter/code/code_leaf.h"
 #include "rewriter/code/code_tables.h"
 #include "rewriter/code/decode_plain.h"
-
-#include <string.h>
 
 #define TABLES_PER_PASS 256 /* candidates remembered in a function */
 
@@ -267,7 +267,7 @@ static uint64_t branch_target(uint64_t address, const uint8_t *bytes, uint64_t s
         return address + 2 + (uint64_t)(int8_t)bytes[1];
     if ((opcode == 1 && bytes[0] != 0xe9) || size < opcode + 4)
         return 0;
-    memcpy(&distance, bytes + opcode, sizeof distance);
+    memcpy(&distance, bytes + opcode, sizeof(distance));
     return address + opcode + 4 + (uint64_t)(int64_t)distance;
 }
 

@@ -33,11 +33,11 @@ static uint64_t target_of(const struct code_table *table, const uint8_t *entry, 
     uint64_t target = 0;
     int32_t distance;
 
-    if (size == sizeof target) {
-        memcpy(&target, entry, sizeof target);
+    if (size == sizeof(target)) {
+        memcpy(&target, entry, sizeof(target));
         return target;
     }
-    memcpy(&distance, entry, sizeof distance);
+    memcpy(&distance, entry, sizeof(distance));
     return table->origin + (uint64_t)(int64_t)distance;
 }
 
@@ -126,7 +126,7 @@ void code_tables_note(const struct code *code, struct code_map *map)
     uint64_t next = UINT64_MAX; /* where the table behind this one begins */
 
     if (map->table_count)
-        qsort(map->tables, map->table_count, sizeof *map->tables, by_address);
+        qsort(map->tables, map->table_count, sizeof(*map->tables), by_address);
     for (size_t i = map->table_count; i-- > 0;) {
         if (i + 1 < map->table_count && tables[i + 1].address != tables[i].address)
             next = tables[i + 1].address;

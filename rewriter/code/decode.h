@@ -2,11 +2,10 @@
 #ifndef UMBRA_REWRITER_DECODE_H
 #define UMBRA_REWRITER_DECODE_H
 
+#include <Zydis/Zydis.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <Zydis/Zydis.h>
 
 enum flow_kind {
     FLOW_NEXT,          /* on to what follows */

@@ -160,7 +160,7 @@ static int32_t distance_at(const uint8_t *bytes)
 {
     int32_t distance;
 
-    memcpy(&distance, bytes, sizeof distance);
+    memcpy(&distance, bytes, sizeof(distance));
     return distance;
 }
 

@@ -1,9 +1,9 @@
-#include "rewriter/code/decode.h"
-#include "rewriter/code/decode_plain.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+
+#include "rewriter/code/decode.h"
+#include "rewriter/code/decode_plain.h"
 
 #include <cmocka.h>
 
@@ -100,8 +100,8 @@ static void test_what_is_plain_is_as_long_as_the_decoder_says(void **state)
     size_t plain = 0;
 
     (void)state;
-    for (size_t i = 0; i < sizeof prefixes; i++)
-        for (size_t j = 0; j < sizeof rexes; j++) {
+    for (size_t i = 0; i < sizeof(prefixes); i++)
+        for (size_t j = 0; j < sizeof(rexes); j++) {
             uint8_t bytes[PLAIN_ROOM + 1] = {0};
             size_t opcode = 0;
 
@@ -127,7 +127,7 @@ static void test_branches_lead_where_the_decoder_says(void **state)
                                            "\x4c\x8d\x3d\xfe\xff\xff\xff"};
 
     (void)state;
-    for (size_t i = 0; i < sizeof branches / sizeof *branches; i++) {
+    for (size_t i = 0; i < sizeof(branches) / sizeof(*branches); i++) {
         uint8_t bytes[PLAIN_ROOM] = {0};
         struct instruction at;
 
@@ -147,7 +147,7 @@ static void check_length(const char *text, size_t size, unsigned minds, size_t e
 
 static void test_what_a_sweep_notes_is_not_plain(void **state)
 {
-    const unsigned all = PLAIN_MIND_STACK | PLAIN_MIND_NUMBER;
+    unsigned all = PLAIN_MIND_STACK | PLAIN_MIND_NUMBER;
 
     (void)state;
     check_length("\x48\x89\xe5", 3, all, 3);                      /* mov rbp, rsp */

@@ -1,12 +1,12 @@
 #include "rewriter/code/import_slots.h"
 
-#include "support/memory.h"
-
 #include <stdlib.h>
+
+#include "support/memory.h"
 
 void import_slots_add(struct import_slots *slots, uint64_t address, const char *name)
 {
-    slots->items = memory_grow(slots->items, slots->count, &slots->room, sizeof *slots->items);
+    slots->items = memory_grow(slots->items, slots->count, &slots->room, sizeof(*slots->items));
     slots->items[slots->count++] = (struct import_slot){address, name};
 }
 
@@ -20,7 +20,7 @@ static int by_address(const void *left, const void *right)
 void import_slots_settle(struct import_slots *slots)
 {
     if (slots->count)
-        qsort(slots->items, slots->count, sizeof *slots->items, by_address);
+        qsort(slots->items, slots->count, sizeof(*slots->items), by_address);
 }
 
 const struct import_slot *import_slots_find(const struct import_slots *slots, uint64_t address)
@@ -29,7 +29,7 @@ const struct import_slot *import_slots_find(const struct import_slots *slots, ui
 
     if (slots->count == 0)
         return NULL;
-    return bsearch(&key, slots->items, slots->count, sizeof key, by_address);
+    return bsearch(&key, slots->items, slots->count, sizeof(key), by_address);
 }
 
 static void list(const struct import_slot *slot, struct function_list *functions,
@@ -48,7 +48,7 @@ void import_slots_list(const struct import_slots *slots, const struct code_map *
                        struct function_list *functions,
                        enum patch_reason (*reason_of)(const char *name))
 {
-    bool *is_listed = memory_zeroed(slots->count, sizeof *is_listed);
+    bool *is_listed = memory_zeroed(slots->count, sizeof(*is_listed));
 
     for (size_t i = 0; i < map->slot_use_count; i++) {
         const struct import_slot *slot = import_slots_find(slots, map->slot_uses[i].slot);

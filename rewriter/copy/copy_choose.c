@@ -1,13 +1,13 @@
 #include "rewriter/copy/copy_choose.h"
 
+#include <stdlib.h>
+
 #include "rewriter/copy/copy_tables.h"
 #include "rewriter/copy/copy_trampolines.h"
 #include "rewriter/flow/flow_keepers.h"
 #include "support/memory.h"
 #include "support/progress.h"
 #include "support/sorted.h"
-
-#include <stdlib.h>
 
 /* Hooked functions with code of their own, and their fragments. To whom a fragment belongs may not
    be known before its jumps are. */
@@ -24,7 +24,7 @@ static bool is_part(const struct function_list *functions, const struct function
 static void find_parts(struct copy_plan *plan, const struct function_list *functions)
 {
     plan->count = functions->count;
-    plan->doubts = memory_zeroed(functions->count, sizeof *plan->doubts);
+    plan->doubts = memory_zeroed(functions->count, sizeof(*plan->doubts));
     for (size_t i = 0; i < functions->count; i++)
         if (!is_part(functions, &functions->items[i]))
             plan->doubts[i] = COPY_NO_PART;
@@ -198,7 +198,7 @@ static void doubt_redirected(struct planning *planning)
 {
     const struct function_list *functions = planning->patches->functions;
     struct copy_plan *plan = planning->plan;
-    bool *is_redirected = memory_zeroed(plan->count, sizeof *is_redirected);
+    bool *is_redirected = memory_zeroed(plan->count, sizeof(*is_redirected));
 
     for (size_t i = 0; i < plan->count; i++)
         if (functions->items[i].reason == PATCH_REDIRECTED)
@@ -218,7 +218,7 @@ static void drop_strays(struct planning *planning)
 {
     const struct function_list *functions = planning->patches->functions;
     struct copy_plan *plan = planning->plan;
-    bool *is_hooked = memory_zeroed(plan->count, sizeof *is_hooked);
+    bool *is_hooked = memory_zeroed(plan->count, sizeof(*is_hooked));
 
     for (size_t i = 0; i < plan->count; i++)
         if (plan->doubts[i] != COPY_NO_PART && functions->items[i].reason != PATCH_FRAGMENT)
@@ -232,7 +232,7 @@ static void drop_strays(struct planning *planning)
 static void spread_doubts(struct planning *planning)
 {
     struct copy_plan *plan = planning->plan;
-    bool *is_doubtful = memory_zeroed(plan->count, sizeof *is_doubtful);
+    bool *is_doubtful = memory_zeroed(plan->count, sizeof(*is_doubtful));
 
     for (size_t i = 0; i < plan->count; i++)
         if (plan->doubts[i] != FLOW_CERTAIN)
@@ -263,7 +263,7 @@ static void examine_all(struct planning *planning)
 static void find_registers(struct planning *planning)
 {
     struct copy_plan *plan = planning->plan;
-    struct flow_table *tables = memory_zeroed(plan->table_count, sizeof *tables);
+    struct flow_table *tables = memory_zeroed(plan->table_count, sizeof(*tables));
 
     for (size_t i = 0; i < plan->table_count; i++)
         tables[i] = plan->tables[i].table;
@@ -283,7 +283,7 @@ void copy_plan_make(struct copy_plan *plan, const struct patch_plan *patches,
         .plan = plan,
         .patches = patches,
         .format = source,
-        .family = memory_zeroed(functions->count, sizeof *planning.family),
+        .family = memory_zeroed(functions->count, sizeof(*planning.family)),
     };
 
     planning.source = copy_source_settle(source, patches);
@@ -302,7 +302,7 @@ void copy_plan_make(struct copy_plan *plan, const struct patch_plan *patches,
     plan->families = planning.family;
     find_registers(&planning);
     plan->import_count = planning.source.import_count;
-    plan->imports = memory_zeroed(plan->import_count, sizeof *plan->imports);
+    plan->imports = memory_zeroed(plan->import_count, sizeof(*plan->imports));
     for (size_t i = 0; i < plan->import_count; i++)
         plan->imports[i] = planning.source.imports[i];
 }

@@ -1,5 +1,8 @@
 #include "rewriter/copy/copy_emit.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "rewriter/code/decode_plain.h"
 #include "rewriter/copy/copy_survey.h"
 #include "rewriter/copy/frame_code.h"
@@ -11,9 +14,6 @@
 #include "support/progress.h"
 #include "support/sorted.h"
 #include "trace/frame_format.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define COPY_ALIGNMENT 16
 #define COPY_LIMIT     (3u << 29) /* bytes of stubs and copies */
@@ -53,11 +53,11 @@ static int by_field(const void *left, const void *right)
 
 static struct redirect *sorted_redirects(const struct patch_plan *patches)
 {
-    struct redirect *sorted = memory_zeroed(patches->redirect_count, sizeof *sorted);
+    struct redirect *sorted = memory_zeroed(patches->redirect_count, sizeof(*sorted));
 
     if (patches->redirect_count) {
-        memcpy(sorted, patches->redirects, patches->redirect_count * sizeof *sorted);
-        qsort(sorted, patches->redirect_count, sizeof *sorted, by_field);
+        memcpy(sorted, patches->redirects, patches->redirect_count * sizeof(*sorted));
+        qsort(sorted, patches->redirect_count, sizeof(*sorted), by_field);
     }
     return sorted;
 }
@@ -104,7 +104,7 @@ static void put_same(struct copy_writer *writer, const struct source *source)
     else if (at->flow != FLOW_CALL)
         return;
     distance = (uint32_t)(source->target - copy_here(writer));
-    memcpy(writer->stubs->code.bytes + from + field, &distance, sizeof distance);
+    memcpy(writer->stubs->code.bytes + from + field, &distance, sizeof(distance));
 }
 
 /* A branch through the slot of a hooked import goes to its stub. */
@@ -113,7 +113,8 @@ static void put_import(struct copy_writer *writer, const struct source *source)
     const uint8_t opcode[] = {X86_ADDRESS_WIDTH,
                               source->at->flow == FLOW_INDIRECT_CALL ? X86_CALL : X86_JUMP};
 
-    copy_put_relative(writer, opcode, sizeof opcode, writer->stubs->address + source->import->stub);
+    copy_put_relative(writer, opcode, sizeof(opcode),
+                      writer->stubs->address + source->import->stub);
 }
 
 static void put_leaving(struct copy_writer *writer, const void *context)
@@ -166,8 +167,8 @@ static void put_load_operand(struct copy_writer *writer, const struct source *so
     if (!at->is_rip_based)
         return;
     distance = (uint32_t)(source->target - copy_here(writer));
-    memcpy(writer->stubs->code.bytes + writer->stubs->code.size - sizeof distance, &distance,
-           sizeof distance);
+    memcpy(writer->stubs->code.bytes + writer->stubs->code.size - sizeof(distance), &distance,
+           sizeof(distance));
 }
 
 /* The copied function that a call or jump leads to, if it is to be counted here; else null. */
@@ -319,11 +320,11 @@ static void emit_exit_behind(struct emission *emission, const struct source *sou
     size_t from;
 
     copy_put(emission->writer, opcode, size);
-    copy_put(emission->writer, &distance, sizeof distance);
+    copy_put(emission->writer, &distance, sizeof(distance));
     from = code->size;
     emit_exit(emission, source);
     distance = (uint32_t)(code->size - from);
-    memcpy(code->bytes + from - sizeof distance, &distance, sizeof distance);
+    memcpy(code->bytes + from - sizeof(distance), &distance, sizeof(distance));
 }
 
 /* jcc target: jcc target; or, if that is an exit, jncc next; exit; next: */
@@ -334,9 +335,9 @@ static void emit_condition(struct emission *emission, const struct source *sourc
     const uint8_t over[] = {0x0f, (uint8_t)(0x80 | (condition ^ 1))};
 
     if (is_exit)
-        emit_exit_behind(emission, source, over, sizeof over);
+        emit_exit_behind(emission, source, over, sizeof(over));
     else
-        copy_put_branch(emission->writer, near, sizeof near, source->at->target);
+        copy_put_branch(emission->writer, near, sizeof(near), source->at->target);
 }
 
 /* loop +2; jmp next; jmp target; next: or, if that is an exit, loop +5; jmp next; exit; next: */
@@ -479,7 +480,7 @@ static bool emit_part(struct emission *emission, uint32_t part)
         return false;
     copy.size = (uint32_t)(writer->stubs->code.size - start);
     copy.move_count = set->move_count - copy.first_move;
-    set->items = memory_grow(set->items, set->count, &set->room, sizeof copy);
+    set->items = memory_grow(set->items, set->count, &set->room, sizeof(copy));
     set->items[set->count++] = copy;
     return writer->stubs->code.size < COPY_LIMIT;
 }
@@ -528,7 +529,7 @@ static void resolve_branches(struct copy_writer *writer, const struct function_l
         target = branch->is_entry ? copy_address(set, functions, branch->target)
                                   : branch_address(set, functions, copy, branch->target);
         distance = (uint32_t)((target ? target : branch->target) - next);
-        memcpy(writer->stubs->code.bytes + branch->field, &distance, sizeof distance);
+        memcpy(writer->stubs->code.bytes + branch->field, &distance, sizeof(distance));
     }
 }
 
@@ -537,7 +538,7 @@ static void put_jump_at(struct stub_segment *stubs, size_t offset, uint64_t targ
     uint32_t distance = (uint32_t)(target - (stubs->address + offset + PATCH_JUMP_SIZE));
 
     stubs->code.bytes[offset] = X86_JUMP;
-    memcpy(stubs->code.bytes + offset + 1, &distance, sizeof distance);
+    memcpy(stubs->code.bytes + offset + 1, &distance, sizeof(distance));
 }
 
 /* The body of the stub of what is copied leads to the copy's first instruction. */

@@ -3,8 +3,8 @@
 #define UMBRA_REWRITER_COPY_EMIT_H
 
 #include "rewriter/base/failure.h"
-#include "rewriter/copy/copy_writer.h"
 #include "rewriter/copy/copy_plan.h"
+#include "rewriter/copy/copy_writer.h"
 
 /*
  * Appends a copy of each part that is certain; all stubs are there. The writer's set

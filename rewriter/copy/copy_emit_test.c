@@ -1,11 +1,11 @@
 /* Which of some functions are copied, and what their copies are, byte for byte. */
-#include "rewriter/copy/copy_sample.h"
-#include "trace/frame_format.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "rewriter/copy/copy_sample.h"
+#include "trace/frame_format.h"
 
 #include <cmocka.h>
 
@@ -34,12 +34,12 @@ static void assert_key(const struct copied *copied, uint32_t function)
     uint64_t body = body_of(copied, function);
     struct frame_key key;
 
-    memcpy(&key, bytes_at(copied, copy->address), sizeof key);
+    memcpy(&key, bytes_at(copied, copy->address), sizeof(key));
     assert_int_equal(key.header, (int32_t)(IMAGE - copy->address));
     assert_int_equal(key.index & ~STUB_LEAF, function);
     assert_int_equal(key.body, (int32_t)(body - copy->address));
     assert_int_equal(key.key, frame_key_of(&copied->plan, function));
-    assert_int_equal(copy->body, sizeof key);
+    assert_int_equal(copy->body, sizeof(key));
     assert_int_equal(copy_at(copied, copied->functions.items[function].address - BASE),
                      copy->address + copy->body);
     assert_int_equal(*bytes_at(copied, body) | *bytes_at(copied, body + 1) << 8, FRAME_BODY_JUMP);
@@ -211,7 +211,7 @@ static void add_table(struct copied *copied, uint64_t first, uint64_t step)
     for (uint32_t i = 0; i < 4; i++) {
         uint32_t distance = BASE + (uint32_t)(first + i * step) - TABLE;
 
-        memcpy(copied->data + i * sizeof distance, &distance, sizeof distance);
+        memcpy(copied->data + i * sizeof(distance), &distance, sizeof(distance));
     }
 }
 
@@ -234,7 +234,7 @@ static void test_a_table_that_is_proven_is_written(void **state)
     for (uint32_t i = 0; i < 4; i++) {
         int32_t distance;
 
-        memcpy(&distance, copied.data + i * sizeof distance, sizeof distance);
+        memcpy(&distance, copied.data + i * sizeof(distance), sizeof(distance));
         assert_int_equal(TABLE + (uint64_t)(int64_t)distance, copy_at(&copied, 23 + i * 6));
     }
     copied_end(&copied);
@@ -249,7 +249,7 @@ static uint64_t original_leads(const struct copied *copied, uint64_t offset)
     if (*at == 0xeb)
         return original_leads(copied, offset + 2 + (uint64_t)(int8_t)at[1]);
     assert_int_equal(*at, 0xe9);
-    memcpy(&distance, at + 1, sizeof distance);
+    memcpy(&distance, at + 1, sizeof(distance));
     return BASE + offset + 5 + (uint64_t)(int64_t)distance;
 }
 

@@ -1,8 +1,8 @@
 #include "rewriter/copy/copy_plan.h"
 
-#include "support/sorted.h"
-
 #include <stdlib.h>
+
+#include "support/sorted.h"
 
 bool copy_plan_has(const struct copy_plan *plan, size_t function)
 {

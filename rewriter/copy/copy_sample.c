@@ -1,15 +1,15 @@
 #include "rewriter/copy/copy_sample.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "rewriter/code/code_classify.h"
 #include "rewriter/code/code_discover.h"
 #include "rewriter/copy/copy_choose.h"
 #include "rewriter/copy/copy_write.h"
 #include "rewriter/patch/patch_decide.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -30,11 +30,11 @@ static struct return_slot unwind_slot_at(void *context, uint64_t address)
 
 void copied_begin(struct copied *copied)
 {
-    memset(copied, 0, sizeof *copied);
+    memset(copied, 0, sizeof(*copied));
     memset(copied->bytes, 0xf4, SIZE); /* hlt: no padding */
     copied->range = (struct code_range){BASE, copied->bytes, SIZE};
-    memset(copied->data, 0x7f, sizeof copied->data); /* no entries of a table */
-    copied->data_range = (struct code_range){TABLE, copied->data, sizeof copied->data};
+    memset(copied->data, 0x7f, sizeof(copied->data)); /* no entries of a table */
+    copied->data_range = (struct code_range){TABLE, copied->data, sizeof(copied->data)};
     copied->slot = (struct return_slot){.base = RETURN_SLOT_RSP, .until = UINT64_MAX};
     copied->code = (struct code){
         .ranges = &copied->range,
@@ -74,7 +74,7 @@ void copied_plan(struct copied *copied)
 
 void copied_emit(struct copied *copied)
 {
-    struct stub_moves *moves = calloc(copied->functions.count, sizeof *moves);
+    struct stub_moves *moves = calloc(copied->functions.count, sizeof(*moves));
     struct failure failure;
 
     for (size_t i = 0; i < copied->functions.count; i++)
@@ -123,7 +123,7 @@ int32_t word_at(const struct copied *copied, uint64_t address)
 {
     int32_t word;
 
-    memcpy(&word, bytes_at(copied, address), sizeof word);
+    memcpy(&word, bytes_at(copied, address), sizeof(word));
     return word;
 }
 

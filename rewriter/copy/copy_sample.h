@@ -5,11 +5,11 @@
 #ifndef UMBRA_REWRITER_COPY_SAMPLE_H
 #define UMBRA_REWRITER_COPY_SAMPLE_H
 
+#include <stddef.h>
+
 #include "rewriter/copy/copy_emit.h"
 #include "rewriter/patch/patch_write.h"
 #include "trace/trace_format.h"
-
-#include <stddef.h>
 
 #define BASE  0x20001000u
 #define SIZE  512u
@@ -44,7 +44,7 @@ void copied_end(struct copied *copied);
 
 /* A function at an offset of the code. */
 void copied_add(struct copied *copied, uint64_t offset, const char *bytes, size_t size);
-#define ADD(copied, offset, text) copied_add(copied, offset, text, sizeof text - 1)
+#define ADD(copied, offset, text) copied_add(copied, offset, text, sizeof(text) - 1)
 
 /* Finds what is copied. */
 void copied_plan(struct copied *copied);

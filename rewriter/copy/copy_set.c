@@ -1,9 +1,9 @@
 #include "rewriter/copy/copy_set.h"
 
+#include <stdlib.h>
+
 #include "support/memory.h"
 #include "support/sorted.h"
-
-#include <stdlib.h>
 
 const struct copy *copy_set_of(const struct copy_set *set, uint32_t function)
 {
@@ -22,14 +22,14 @@ uint32_t copy_set_moved(const struct copy_set *set, const struct copy *copy, uin
 
 void copy_set_add_move(struct copy_set *set, size_t from, size_t to)
 {
-    set->moves = memory_grow(set->moves, set->move_count, &set->move_room, sizeof *set->moves);
+    set->moves = memory_grow(set->moves, set->move_count, &set->move_room, sizeof(*set->moves));
     set->moves[set->move_count++] = (struct copy_move){(uint32_t)from, (uint32_t)to};
 }
 
 void copy_set_add_stretch(struct copy_set *set, uint64_t address, uint64_t end)
 {
     set->stretches = memory_grow(set->stretches, set->stretch_count, &set->stretch_room,
-                                 sizeof *set->stretches);
+                                 sizeof(*set->stretches));
     set->stretches[set->stretch_count++] =
         (struct copy_stretch){address, (uint32_t)(end - address)};
 }

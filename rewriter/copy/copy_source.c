@@ -1,8 +1,8 @@
 #include "rewriter/copy/copy_source.h"
 
-#include "support/memory.h"
-
 #include <stdlib.h>
+
+#include "support/memory.h"
 
 void copy_source_free(struct copy_source *source)
 {
@@ -41,20 +41,20 @@ static int by_target(const void *left, const void *right, void *context)
 
 struct flow_source copy_source_settle(struct copy_source *source, const struct patch_plan *patches)
 {
-    source->by_target = memory_zeroed(source->pointer_count, sizeof *source->by_target);
+    source->by_target = memory_zeroed(source->pointer_count, sizeof(*source->by_target));
     for (size_t i = 0; i < source->pointer_count; i++)
         source->by_target[i] = (uint32_t)i;
     if (source->pointer_count) {
-        qsort(source->pointers, source->pointer_count, sizeof *source->pointers, by_slot);
-        qsort_r(source->by_target, source->pointer_count, sizeof *source->by_target, by_target,
+        qsort(source->pointers, source->pointer_count, sizeof(*source->pointers), by_slot);
+        qsort_r(source->by_target, source->pointer_count, sizeof(*source->by_target), by_target,
                 source->pointers);
     }
     if (source->import_count)
-        qsort(source->imports, source->import_count, sizeof *source->imports, by_slot);
+        qsort(source->imports, source->import_count, sizeof(*source->imports), by_slot);
     if (source->pad_count)
-        qsort(source->pads, source->pad_count, sizeof *source->pads, by_value);
+        qsort(source->pads, source->pad_count, sizeof(*source->pads), by_value);
     if (source->filled_in_count)
-        qsort(source->filled_in, source->filled_in_count, sizeof *source->filled_in, by_value);
+        qsort(source->filled_in, source->filled_in_count, sizeof(*source->filled_in), by_value);
     return (struct flow_source){
         .code = patches->code,
         .map = patches->map,

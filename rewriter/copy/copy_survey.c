@@ -1,10 +1,10 @@
 #include "rewriter/copy/copy_survey.h"
 
+#include <stdlib.h>
+
 #include "rewriter/code/decode_plain.h"
 #include "rewriter/flow/flow_flags.h"
 #include "support/memory.h"
-
-#include <stdlib.h>
 
 #define MOST_DEPTH        (1 << 20)  /* bytes of a frame */
 #define TABLE_ENTRIES     (1u << 26) /* in all, that are looked at */
@@ -51,7 +51,7 @@ static void add_link(struct copy_survey *survey, uint32_t part, uint64_t target)
     if (target >= from->address && target < from->end)
         return;
     survey->links =
-        memory_grow(survey->links, survey->link_count, &survey->link_room, sizeof *survey->links);
+        memory_grow(survey->links, survey->link_count, &survey->link_room, sizeof(*survey->links));
     survey->links[survey->link_count++] = (struct copy_link){part, target};
 }
 

@@ -1,8 +1,8 @@
 #include "rewriter/copy/copy_tables.h"
 
-#include "support/memory.h"
-
 #include <stdlib.h>
+
+#include "support/memory.h"
 
 bool copy_tables_are_writable(const struct code *code, const struct flow *flow)
 {
@@ -59,7 +59,7 @@ void copy_tables_keep(struct copy_plan *plan, const struct flow *flow, uint32_t 
 {
     for (size_t i = 0; i < flow->table_count; i++) {
         plan->tables =
-            memory_grow(plan->tables, plan->table_count, &plan->table_room, sizeof *plan->tables);
+            memory_grow(plan->tables, plan->table_count, &plan->table_room, sizeof(*plan->tables));
         plan->tables[plan->table_count++] = (struct copy_table){flow->tables[i], part};
     }
 }
@@ -92,7 +92,7 @@ void copy_tables_check(struct planning *planning)
     const struct copy_table *last = NULL; /* that reaches furthest */
 
     if (plan->table_count)
-        qsort(plan->tables, plan->table_count, sizeof *plan->tables, by_address);
+        qsort(plan->tables, plan->table_count, sizeof(*plan->tables), by_address);
     for (size_t i = 0; i < plan->table_count; i++) {
         const struct copy_table *table = &plan->tables[i];
 
@@ -137,7 +137,7 @@ static void collect_word(struct planning *planning, const struct copy_table *tab
     if (!word.target || copy_way_of_jump(plan, planning->patches->functions, table->part,
                                          word.target, false) != COPY_WAY_INSIDE)
         return;
-    plan->words = memory_grow(plan->words, plan->word_count, &plan->word_room, sizeof word);
+    plan->words = memory_grow(plan->words, plan->word_count, &plan->word_room, sizeof(word));
     plan->words[plan->word_count++] = word;
 }
 
@@ -151,7 +151,7 @@ static void collect_words(struct planning *planning)
              j++)
             collect_word(planning, &plan->tables[i], j);
     if (plan->word_count)
-        qsort(plan->words, plan->word_count, sizeof *plan->words, by_word);
+        qsort(plan->words, plan->word_count, sizeof(*plan->words), by_word);
     for (size_t i = 0; i < plan->word_count; i++)
         if (kept == 0 || plan->words[kept - 1].slot != plan->words[i].slot)
             plan->words[kept++] = plan->words[i];
@@ -168,6 +168,6 @@ void copy_tables_settle(struct planning *planning)
             plan->tables[kept++] = plan->tables[i];
     plan->table_count = kept;
     if (plan->table_count)
-        qsort(plan->tables, plan->table_count, sizeof *plan->tables, by_jump);
+        qsort(plan->tables, plan->table_count, sizeof(*plan->tables), by_jump);
     collect_words(planning);
 }

@@ -1,9 +1,9 @@
 #include "rewriter/copy/copy_trampolines.h"
 
+#include <stdlib.h>
+
 #include "rewriter/patch/import_sites.h"
 #include "support/memory.h"
-
-#include <stdlib.h>
 
 static void occupy(struct copy_plan *plan, uint64_t address, uint64_t size)
 {
@@ -35,7 +35,7 @@ void copy_trampolines_begin(struct copy_plan *plan, const struct patch_plan *pat
 void copy_trampoline_add(struct copy_plan *plan, uint64_t address)
 {
     plan->trampolines = memory_grow(plan->trampolines, plan->trampoline_count,
-                                    &plan->trampoline_room, sizeof *plan->trampolines);
+                                    &plan->trampoline_room, sizeof(*plan->trampolines));
     plan->trampolines[plan->trampoline_count++] = (struct copy_trampoline){.address = address};
 }
 
@@ -52,7 +52,7 @@ static void sort_trampolines(struct copy_plan *plan)
     size_t kept = 0;
 
     if (plan->trampoline_count)
-        qsort(plan->trampolines, plan->trampoline_count, sizeof *plan->trampolines, by_place);
+        qsort(plan->trampolines, plan->trampoline_count, sizeof(*plan->trampolines), by_place);
     for (size_t i = 0; i < plan->trampoline_count; i++)
         if (kept == 0 || plan->trampolines[kept - 1].address != plan->trampolines[i].address)
             plan->trampolines[kept++] = plan->trampolines[i];
@@ -144,7 +144,7 @@ void copy_trampolines_place(struct planning *planning)
     bool *is_short;
 
     collect_trampolines(planning);
-    is_short = memory_zeroed(plan->trampoline_count, sizeof *is_short);
+    is_short = memory_zeroed(plan->trampoline_count, sizeof(*is_short));
     for (size_t i = 0; i < plan->trampoline_count; i++) {
         uint64_t address = plan->trampolines[i].address, room = room_at(planning, i);
 

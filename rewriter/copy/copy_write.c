@@ -103,8 +103,8 @@ static void store_words(const struct copy_writer *writer, const struct copy_plan
         size_t room;
         uint8_t *bytes = (uint8_t *)code_data_at(patches->code, word->slot, &room);
 
-        if (word->size == sizeof distance)
-            memcpy(bytes, &distance, sizeof distance);
+        if (word->size == sizeof(distance))
+            memcpy(bytes, &distance, sizeof(distance));
     }
 }
 
@@ -114,7 +114,7 @@ static void store_jump(const struct code *code, uint64_t address, uint64_t targe
     uint32_t distance = (uint32_t)(target - (address + PATCH_JUMP_SIZE));
 
     bytes[0] = 0xe9;
-    memcpy(bytes + 1, &distance, sizeof distance);
+    memcpy(bytes + 1, &distance, sizeof(distance));
 }
 
 static void store_trampolines(const struct copy_writer *writer, const struct copy_plan *plan,

@@ -1,10 +1,10 @@
 #include "rewriter/copy/copy_writer.h"
 
-#include "support/memory.h"
-#include "trace/trace_format.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "support/memory.h"
+#include "trace/trace_format.h"
 
 void copy_fields_free(struct copy_fields *fields)
 {
@@ -28,7 +28,7 @@ static void put_word(struct copy_writer *writer, uint64_t value)
 {
     uint32_t low = (uint32_t)value;
 
-    copy_put(writer, &low, sizeof low);
+    copy_put(writer, &low, sizeof(low));
 }
 
 void copy_put_relative(struct copy_writer *writer, const void *opcode, size_t size, uint64_t target)
@@ -43,7 +43,7 @@ static void put_branch(struct copy_writer *writer, struct copy_branch branch)
 
     branch.field = (uint32_t)writer->stubs->code.size;
     fields->branches = memory_grow(fields->branches, fields->branch_count, &fields->branch_room,
-                                   sizeof *fields->branches);
+                                   sizeof(*fields->branches));
     fields->branches[fields->branch_count++] = branch;
     put_word(writer, 0);
 }
@@ -64,7 +64,7 @@ void copy_note_site(struct copy_writer *writer, uint64_t original)
 {
     struct copy_set *set = writer->set;
 
-    set->sites = memory_grow(set->sites, set->site_count, &set->site_room, sizeof *set->sites);
+    set->sites = memory_grow(set->sites, set->site_count, &set->site_room, sizeof(*set->sites));
     set->sites[set->site_count++] = (struct copy_site){copy_here(writer), original};
 }
 
@@ -75,15 +75,15 @@ void copy_fields_bind(const struct copy_fields *fields, struct stub_segment *stu
         const struct copy_operand *at = &fields->operands[i];
         uint64_t page = targets->hook - offsetof(struct trace_header, hook);
         uint32_t distance =
-            (uint32_t)(page + at->word - (stubs->address + at->field + sizeof distance));
+            (uint32_t)(page + at->word - (stubs->address + at->field + sizeof(distance)));
 
-        memcpy(stubs->code.bytes + at->field, &distance, sizeof distance);
+        memcpy(stubs->code.bytes + at->field, &distance, sizeof(distance));
     }
     for (size_t i = 0; i < fields->header_count; i++) {
         uint64_t key = stubs->address + fields->headers[i];
         uint32_t distance = (uint32_t)(targets->header - key);
 
-        memcpy(stubs->code.bytes + fields->headers[i], &distance, sizeof distance);
+        memcpy(stubs->code.bytes + fields->headers[i], &distance, sizeof(distance));
     }
 }
 
@@ -93,7 +93,7 @@ void copy_put_with_word(struct copy_writer *writer, const void *opcode, size_t s
 
     copy_put(writer, opcode, size);
     fields->operands = memory_grow(fields->operands, fields->operand_count, &fields->operand_room,
-                                   sizeof *fields->operands);
+                                   sizeof(*fields->operands));
     fields->operands[fields->operand_count++] =
         (struct copy_operand){(uint32_t)writer->stubs->code.size, (uint32_t)word};
     put_word(writer, 0);
@@ -104,7 +104,7 @@ void copy_put_header_distance(struct copy_writer *writer)
     struct copy_fields *fields = &writer->fields;
 
     fields->headers = memory_grow(fields->headers, fields->header_count, &fields->header_room,
-                                  sizeof *fields->headers);
+                                  sizeof(*fields->headers));
     fields->headers[fields->header_count++] = (uint32_t)writer->stubs->code.size;
     put_word(writer, 0);
 }

@@ -2,10 +2,10 @@
 #ifndef UMBRA_REWRITER_COPY_WRITER_H
 #define UMBRA_REWRITER_COPY_WRITER_H
 
+#include <stdbool.h>
+
 #include "rewriter/copy/copy_set.h"
 #include "rewriter/patch/stub.h"
-
-#include <stdbool.h>
 
 /* Distances in the stub segment that are filled in once what they lead to has its address. */
 struct copy_fields {

@@ -1,11 +1,11 @@
 #include "rewriter/copy/frame_code.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "support/memory.h"
 #include "trace/frame_format.h"
 #include "trace/image_manifest.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define MOST_JUMPS 5 /* to a site's slow path */
 #define NO_FIELD   0
@@ -48,14 +48,14 @@ struct frame_code {
 struct frame_code *frame_code_begin(struct copy_writer *writer, const struct copy_plan *plan,
                                     const struct function_list *functions)
 {
-    struct frame_code *code = memory_zeroed(1, sizeof *code);
+    struct frame_code *code = memory_zeroed(1, sizeof(*code));
 
     *code = (struct frame_code){
         .writer = writer,
         .plan = plan,
         .functions = functions,
-        .links = memory_zeroed(functions->count, sizeof *code->links),
-        .keys = memory_zeroed(functions->count, sizeof *code->keys),
+        .links = memory_zeroed(functions->count, sizeof(*code->links)),
+        .keys = memory_zeroed(functions->count, sizeof(*code->keys)),
     };
     return code;
 }
@@ -74,7 +74,7 @@ static void put8(struct frame_code *code, unsigned byte)
 
 static void put32(struct frame_code *code, uint32_t word)
 {
-    copy_put(code->writer, &word, sizeof word);
+    copy_put(code->writer, &word, sizeof(word));
 }
 
 /* `opcode` with a 64-bit register operand, and a memory operand: base and displacement. */
@@ -132,7 +132,7 @@ static void put_load_header(struct frame_code *code, unsigned reg, size_t word)
     const uint8_t opcode[] = {(uint8_t)(0x40u | WIDE | (reg >= 8 ? 4u : 0)), LOAD,
                               (uint8_t)(5u | (reg & 7u) << 3)};
 
-    copy_put_with_word(code->writer, opcode, sizeof opcode, word);
+    copy_put_with_word(code->writer, opcode, sizeof(opcode), word);
 }
 
 /* A jump on a condition to the slow path. */
@@ -159,7 +159,7 @@ static struct scratch choose_scratch(uint16_t dead, bool is_pointer)
 
     if (is_pointer)
         dead &= (uint16_t) ~(1u << R11);
-    for (size_t i = 0; i < sizeof order && found < 2; i++) {
+    for (size_t i = 0; i < sizeof(order) && found < 2; i++) {
         if (!(dead >> order[i] & 1))
             continue;
         if (found++ == 0) {
@@ -207,8 +207,8 @@ static void land_words_test(struct frame_code *code, size_t from, bool is_short)
 {
     uint32_t distance = (uint32_t)(bytes_of(code)->size - from);
 
-    memcpy(bytes_of(code)->bytes + from - (is_short ? 1 : sizeof distance), &distance,
-           is_short ? 1 : sizeof distance);
+    memcpy(bytes_of(code)->bytes + from - (is_short ? 1 : sizeof(distance)), &distance,
+           is_short ? 1 : sizeof(distance));
 }
 
 /* rbp may be on another stack than rsp: a function can change stacks, and have its frame by rbp. */
@@ -393,7 +393,7 @@ void frame_code_put_site(struct frame_code *code, const struct frame_place *plac
     put_restores(code, &slow.scratch);
     slow.call = copy_here(code->writer);
     copy_set_add_stretch(code->writer->set, begin, slow.call);
-    code->slow = memory_grow(code->slow, code->slow_count, &code->slow_room, sizeof *code->slow);
+    code->slow = memory_grow(code->slow, code->slow_count, &code->slow_room, sizeof(*code->slow));
     code->slow[code->slow_count++] = slow;
 }
 
@@ -407,8 +407,8 @@ void frame_code_put_key(struct frame_code *code, uint32_t part)
     code->keys[part] = copy_here(code->writer);
     key.body = (int32_t)(body - code->keys[part]);
     copy_put_header_distance(code->writer);
-    copy_put(code->writer, (const uint8_t *)&key + sizeof key.header,
-             sizeof key - sizeof key.header);
+    copy_put(code->writer, (const uint8_t *)&key + sizeof(key.header),
+             sizeof(key) - sizeof(key.header));
 }
 
 /* All jumps there lead here. */
@@ -418,8 +418,8 @@ static void land(struct frame_code *code, uint32_t field)
 
     if (field == NO_FIELD)
         return;
-    distance = (uint32_t)(bytes_of(code)->size - field - sizeof distance);
-    memcpy(bytes_of(code)->bytes + field, &distance, sizeof distance);
+    distance = (uint32_t)(bytes_of(code)->size - field - sizeof(distance));
+    memcpy(bytes_of(code)->bytes + field, &distance, sizeof(distance));
 }
 
 /* The function that a part is one of. */
@@ -510,7 +510,7 @@ static void note_slow_site(const struct frame_code *code, const struct slow_site
     struct copy *last = set->slow_count ? &set->slow[set->slow_count - 1] : NULL;
 
     if (!last || last->function != slow->part) {
-        set->slow = memory_grow(set->slow, set->slow_count, &set->slow_room, sizeof *last);
+        set->slow = memory_grow(set->slow, set->slow_count, &set->slow_room, sizeof(*last));
         last = &set->slow[set->slow_count++];
         *last =
             (struct copy){.address = here, .function = slow->part, .first_move = set->move_count};
@@ -534,10 +534,10 @@ static void put_slow_site(struct frame_code *code, struct slow_site *slow)
     copy_put_with_word(code->writer, "\xff\x15", 2, offsetof(struct trace_header, on_site));
     slow->site.call = (int32_t)(slow->call - copy_here(code->writer));
     slow->site.self = (int32_t)(key_of_part(code, slow->part) - copy_here(code->writer));
-    copy_put(code->writer, &slow->site, sizeof slow->site);
+    copy_put(code->writer, &slow->site, sizeof(slow->site));
     if (!slow->bound_slot)
         return;
-    put32(code, (uint32_t)(slow->bound_slot - (copy_here(code->writer) - sizeof slow->site)));
+    put32(code, (uint32_t)(slow->bound_slot - (copy_here(code->writer) - sizeof(slow->site))));
     copy_put_entry(code->writer, "", 0, slow->bound_callee);
 }
 
@@ -549,7 +549,7 @@ static void fill_in_links(struct frame_code *code)
 
         if (code->keys[part])
             memcpy(bytes_of(code)->bytes + at + offsetof(struct frame_key, links), &links,
-                   sizeof links);
+                   sizeof(links));
     }
 }
 

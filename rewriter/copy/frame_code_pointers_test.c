@@ -1,9 +1,9 @@
 /* Calls and jumps by pointers, out of copies. */
-#include "rewriter/copy/site_machine.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+
+#include "rewriter/copy/site_machine.h"
 
 #include <cmocka.h>
 
@@ -34,7 +34,7 @@ static void assert_knows(struct scene *scene, struct pointer_links *links, unsig
     run_again(scene);
     assert_slow(scene, BY_POINTER, ONLY_R11);
     assert_int_equal(machine.registers[R11], links->targets[number]);
-    assert_memory_equal(links, &before, sizeof before);
+    assert_memory_equal(links, &before, sizeof(before));
     assert_int_equal(words.note, 1);
     assert_int_equal(*shadow(POINTER - 8), 5);
 }
@@ -71,7 +71,7 @@ static void test_a_third_target_is_told_who_calls(void **state)
     assert_int_equal(machine.registers[R11], SLOW + 8);
     assert_int_equal(*shadow(POINTER - 8), OWN | FRAME_CALLED_OUT);
     assert_int_equal(words.note, POINTER);
-    assert_memory_equal(links, &before, sizeof before);
+    assert_memory_equal(links, &before, sizeof(before));
     copied_end(&scene.copied);
 }
 
@@ -88,7 +88,7 @@ static void test_third_targets_take_the_slow_path_at_times(void **state)
     scene.begun.registers[RAX] = SLOW + 8;
     run_again(&scene);
     assert_slow(&scene, BY_POINTER, ONLY_R11);
-    assert_memory_equal(links, &before, sizeof before);
+    assert_memory_equal(links, &before, sizeof(before));
     copied_end(&scene.copied);
 }
 
@@ -135,8 +135,8 @@ static void test_registers_of_calls_by_pointers(void **state)
     static const uint8_t may_die[] = {RCX, RDX, RSI, RDI, R8, R9, R10, R11};
 
     (void)state;
-    for (size_t i = 0; i < sizeof may_die; i++)
-        for (size_t j = i; j < sizeof may_die; j++) {
+    for (size_t i = 0; i < sizeof(may_die); i++)
+        for (size_t j = i; j < sizeof(may_die); j++) {
             uint16_t dead = (uint16_t)(1u << may_die[i] | 1u << may_die[j]);
             struct scene scene;
             struct pointer_links *links = begin_pointer(&scene, dead);
@@ -196,13 +196,13 @@ static void assert_may_be_paused(struct scene *scene, uint16_t dead)
         const uint64_t *control = (const uint64_t *)__builtin_thread_pointer();
         uint64_t before[4];
 
-        memcpy(before, control, sizeof before);
+        memcpy(before, control, sizeof(before));
         *word(WORD(frames)) = frames;
         *shadow(scene->own) = OWN;
         scene->begun.pause_at = i;
         run_again(scene);
         scene->begun.pause_at = 0;
-        assert_memory_equal(control, before, sizeof before);
+        assert_memory_equal(control, before, sizeof(before));
         assert_at_call(scene, dead);
     }
 }
@@ -293,7 +293,7 @@ static void assert_operand(const char *call, size_t size, uint64_t expected)
     copied_end(&scene.copied);
 }
 
-#define OPERAND(call, expected) assert_operand(call, sizeof call - 1, expected)
+#define OPERAND(call, expected) assert_operand(call, sizeof(call) - 1, expected)
 
 static void test_operands_of_calls_by_pointers(void **state)
 {
@@ -317,8 +317,8 @@ static void test_operands_of_calls_by_pointers(void **state)
     OPERAND("\x42\xff\x54\x18\x03", OUTSIDE + 5);           /* [rax + r11 + 3] */
     OPERAND("\xff\x15\xfd\x6f\x00\x00", OUTSIDE + 100);     /* [rip + …] */
     OPERAND("\x67\xff\x11", OUTSIDE);                       /* [ecx] */
-    memcpy(of_thread + 4, &place, sizeof place);
-    assert_operand(of_thread, sizeof of_thread, OUTSIDE + 300); /* fs:[…] */
+    memcpy(of_thread + 4, &place, sizeof(place));
+    assert_operand(of_thread, sizeof(of_thread), OUTSIDE + 300); /* fs:[…] */
 }
 
 int main(void)

@@ -1,10 +1,10 @@
 /* Calls of copies, jumps and calls out of them, and whose links count them. */
-#include "rewriter/copy/site_machine.h"
-#include "support/memory.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+
+#include "rewriter/copy/site_machine.h"
+#include "support/memory.h"
 
 #include <cmocka.h>
 
@@ -51,8 +51,8 @@ static void test_registers_are_kept_unless_they_are_dead(void **state)
     static const uint8_t may_die[] = {RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11};
 
     (void)state;
-    for (size_t i = 0; i < sizeof may_die; i++)
-        for (size_t j = i; j < sizeof may_die; j++)
+    for (size_t i = 0; i < sizeof(may_die); i++)
+        for (size_t j = i; j < sizeof(may_die); j++)
             assert_counts_with((uint16_t)(1u << may_die[i] | 1u << may_die[j]));
     assert_counts_with(0x0fc7);
 }
@@ -127,7 +127,7 @@ static void test_a_link_counts_as_long_as_it_is_negative(void **state)
 
     (void)state;
     begin_call(&scene, 0);
-    for (size_t i = 0; i < sizeof slow / sizeof *slow; i++) {
+    for (size_t i = 0; i < sizeof(slow) / sizeof(*slow); i++) {
         set_link(&scene, slow[i]);
         *shadow(POINTER - 8) = 5;
         run_again(&scene);
@@ -205,7 +205,7 @@ static void test_a_frame_by_rbp_on_another_stack(void **state)
     copied_plan(&scene.copied);
     set_dead(&scene, 4, 0);
     place_scene(&scene, 4);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
         scene.begun.registers[RBP] = others[i];
         run_again(&scene);
         assert_slow(&scene, FRAME_SITE_RBP, 0);
@@ -246,10 +246,10 @@ static void begin_many(struct scene *scene)
         uint32_t distance = MANY_AT - 5 * (i + 1);
 
         calls[5 * i] = (char)0xe8;
-        memcpy(calls + 5 * i + 1, &distance, sizeof distance);
+        memcpy(calls + 5 * i + 1, &distance, sizeof(distance));
     }
     calls[5 * MANY] = (char)0xc3;
-    copied_add(&scene->copied, 0, calls, sizeof calls);
+    copied_add(&scene->copied, 0, calls, sizeof(calls));
     ADD(&scene->copied, MANY_AT, NO_LEAF);
     copied_plan(&scene->copied);
     set_dead(scene, 0, 0);
@@ -292,7 +292,7 @@ static void assert_has_link(struct scene *scene, uint32_t number)
     run_again(scene);
     assert_slow(scene, 0, 0);
     assert_int_equal(link->word, -1);
-    memset(link, 0, sizeof *link);
+    memset(link, 0, sizeof(*link));
     *chunk = 0;
 }
 
@@ -406,7 +406,7 @@ static uint64_t begin_bound(struct scene *scene, const char *code, size_t size, 
     ADD(&scene->copied, 0x40, NO_LEAF);
     if (has_stub) /* jmp [SLOT] */
         memcpy(scene->copied.bytes + 0x80, "\xff\x25\x82\x6f\x00\x00\x0f\x1f", 8);
-    scene->copied.source.imports = memory_zeroed(1, sizeof *scene->copied.source.imports);
+    scene->copied.source.imports = memory_zeroed(1, sizeof(*scene->copied.source.imports));
     scene->copied.source.imports[0] = (struct flow_pointer){SLOT, BASE + 0x40};
     scene->copied.source.import_count = 1;
     copied_plan(&scene->copied);
@@ -452,7 +452,7 @@ static void test_a_call_through_a_stub_of_the_linker(void **state)
     uint64_t callee;
 
     (void)state;
-    callee = begin_bound(&scene, CALLER_OF_80, sizeof CALLER_OF_80 - 1, 4, true);
+    callee = begin_bound(&scene, CALLER_OF_80, sizeof(CALLER_OF_80) - 1, 4, true);
     assert_bound(&scene, callee);
     copied_end(&scene.copied);
 }
@@ -463,7 +463,7 @@ static void test_a_call_through_a_slot_of_the_loader(void **state)
     uint64_t callee;
 
     (void)state;
-    callee = begin_bound(&scene, CALLER_BY_SLOT, sizeof CALLER_BY_SLOT - 1, 4, false);
+    callee = begin_bound(&scene, CALLER_BY_SLOT, sizeof(CALLER_BY_SLOT) - 1, 4, false);
     assert_bound(&scene, callee);
     copied_end(&scene.copied);
 }

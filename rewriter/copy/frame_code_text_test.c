@@ -1,11 +1,11 @@
 /* What stands in front of calls, instruction by instruction, as frame_code.h draws it. */
-#include "rewriter/code/decode.h"
-#include "rewriter/copy/site_machine.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "rewriter/code/decode.h"
+#include "rewriter/copy/site_machine.h"
 
 #include <cmocka.h>
 
@@ -22,7 +22,7 @@ static void name_address(char *text, size_t room, const struct scene *scene)
     char *figures = strstr(text, "0x0000000020");
     uint64_t address = figures ? strtoull(figures, NULL, 16) : 0;
 
-    for (size_t i = 0; figures && i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; figures && i < sizeof(names) / sizeof(*names); i++)
         if (names[i].address == address) {
             snprintf(figures, room - (size_t)(figures - text), "%s%s", names[i].name,
                      strchr(text, '[') ? "]" : "");
@@ -55,7 +55,7 @@ static void assert_text(const struct scene *scene, uint64_t at, const char *cons
     for (; *lines; lines++) {
         char line[128];
 
-        at = put_line(line, sizeof line, scene, at);
+        at = put_line(line, sizeof(line), scene, at);
         assert_string_equal(line, *lines);
     }
 }
@@ -66,7 +66,7 @@ static void show(const struct scene *scene, uint64_t at, uint64_t end)
     while (getenv("SHOW") && at < end) {
         char line[128];
 
-        at = put_line(line, sizeof line, scene, at);
+        at = put_line(line, sizeof(line), scene, at);
         printf("        \"%s\",\n", line);
     }
 }

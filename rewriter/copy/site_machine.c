@@ -1,7 +1,5 @@
 #include "rewriter/copy/site_machine.h"
 
-#include "support/memory.h"
-
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -9,6 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
+
+#include "support/memory.h"
 
 #include <cmocka.h>
 
@@ -44,7 +44,7 @@ static void on_trap(int number, siginfo_t *info, void *context)
 
     (void)number, (void)info;
     if (!is_running) {
-        memcpy(host, now, sizeof host);
+        memcpy(host, now, sizeof(host));
         is_running = true;
         load(now);
         return;
@@ -57,7 +57,7 @@ static void on_trap(int number, siginfo_t *info, void *context)
     if (machine.rip != machine.until && machine.rip != SLOW && ++machine.steps < MOST_STEPS)
         return;
     is_running = false;
-    memcpy(now, host, sizeof host);
+    memcpy(now, host, sizeof(host));
 }
 
 /* On to an address, or to the slow path. */
@@ -81,7 +81,7 @@ uint64_t from_thread_pointer(const void *address)
 
 void begin_scene(struct scene *scene)
 {
-    memset(scene, 0, sizeof *scene);
+    memset(scene, 0, sizeof(*scene));
     copied_begin(&scene->copied);
     scene->copied.plan.salt = 0x5a17;
     scene->copied.slot.offset = 24;
@@ -94,7 +94,7 @@ void set_dead(struct scene *scene, uint64_t offset, uint16_t dead)
 
     flow_registers_free(registers);
     *registers = (struct flow_registers){.base = BASE, .count = 1, .room = 1};
-    registers->sites = memory_zeroed(1, sizeof *registers->sites);
+    registers->sites = memory_zeroed(1, sizeof(*registers->sites));
     registers->sites[0] = (struct flow_register_site){(uint32_t)offset, dead, dead};
 }
 
@@ -117,7 +117,7 @@ void put_image(struct scene *scene)
     memset((void *)(uintptr_t)PLACE, 0, PLACE_SIZE);
     copied_store(&scene->copied);
     memcpy((void *)(uintptr_t)BASE, scene->copied.bytes, SIZE);
-    memcpy((void *)(uintptr_t)TABLE, scene->copied.data, sizeof scene->copied.data);
+    memcpy((void *)(uintptr_t)TABLE, scene->copied.data, sizeof(scene->copied.data));
     memcpy((void *)(uintptr_t)STUBS, scene->copied.stubs.code.bytes, scene->copied.stubs.code.size);
     *word(WORD(on_site)) = SLOW;
     *word(WORD(words)) = *word(WORD(frames)) = from_thread_pointer(&words);
@@ -307,7 +307,7 @@ struct pointer_links *begin_pointer(struct scene *scene, uint16_t dead)
 int site_machine_prepare(void **state)
 {
     static char alternate[1 << 16];
-    const stack_t stack = {.ss_sp = alternate, .ss_size = sizeof alternate};
+    const stack_t stack = {.ss_sp = alternate, .ss_size = sizeof(alternate)};
     struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_ONSTACK};
 
     (void)state;

@@ -5,12 +5,12 @@
 #ifndef UMBRA_REWRITER_SITE_MACHINE_H
 #define UMBRA_REWRITER_SITE_MACHINE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "rewriter/copy/copy_sample.h"
 #include "trace/frame_format.h"
 #include "trace/image_manifest.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 /* Addresses between those of the image and its end. */
 #define PLACE      0x20000000u

@@ -1,19 +1,19 @@
 #include "rewriter/copy/wait_code.h"
 
+#include <string.h>
+
 #include "trace/frame_format.h"
 #include "trace/trace_format.h"
-
-#include <string.h>
 
 #define SYSCALL            "\x0f\x05"
 #define MUNMAP             "\xb8\x0b\0\0\0" /* mov eax, SYS_munmap */
 #define LOAD_SIZE          7                /* mov rcx, [rip + n] */
 #define LEAVES             6                /* jmp [rip + n] */
-#define PUT(writer, bytes) copy_put(writer, bytes, sizeof bytes - 1)
+#define PUT(writer, bytes) copy_put(writer, bytes, sizeof(bytes) - 1)
 
 bool wait_code_can_time(const uint8_t *function, size_t offset, size_t size)
 {
-    size_t before = sizeof MUNMAP - 1;
+    size_t before = sizeof(MUNMAP) - 1;
 
     return offset + SYSCALL_SIZE <= size && memcmp(function + offset, SYSCALL, SYSCALL_SIZE) == 0 &&
            (offset < before || memcmp(function + offset - before, MUNMAP, before) != 0);
@@ -42,7 +42,7 @@ static void put_clock(struct copy_writer *writer)
                 "\x49\x89\xd3"   /* mov r11, rdx */
                 "\x0f\x31"       /* rdtsc */
                 "\x0f\xac\xd0"); /* shrd eax, edx, … */
-    copy_put(writer, &shift, sizeof shift);
+    copy_put(writer, &shift, sizeof(shift));
     copy_put_with_word(writer, "\x48\x8b\x15", 3, offsetof(struct trace_header, words));
 }
 
@@ -57,7 +57,7 @@ static void put_with_begin(struct copy_writer *writer, uint8_t opcode)
 {
     const uint8_t instruction[] = {0x64, opcode, 0x42, FRAMES_WAIT};
 
-    copy_put(writer, instruction, sizeof instruction);
+    copy_put(writer, instruction, sizeof(instruction));
 }
 
 void wait_code_put(struct copy_writer *writer)
@@ -78,7 +78,7 @@ void wait_code_put(struct copy_writer *writer)
     put_clock(writer);
     put_with_begin(writer, 0x2b); /* sub eax, fs:[…] */
     PUT(writer, "\x83\xf8");      /* cmp eax, … */
-    copy_put(writer, &least, sizeof least);
+    copy_put(writer, &least, sizeof(least));
     put_back(writer);
     PUT(writer, "\x76\x00"); /* jbe */
     short_from = writer->stubs->code.size;

@@ -3,8 +3,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,6 +13,8 @@
 #include "rewriter/copy/wait_code.h"
 #include "trace/frame_format.h"
 #include "trace/trace_format.h"
+
+#include <cmocka.h>
 
 #define PAGE 4096u
 
@@ -104,7 +104,7 @@ static void assert_kept(void)
 {
     static const int kept[] = {2, 5, 6, 7, 8, 9, 10, 12, 13, 14, 15};
 
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+    for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
         assert_int_equal(after[kept[i]], before[kept[i]]);
     for (uint64_t i = 0; i < 16; i++)
         assert_int_equal(red_zone[i], i + 1);

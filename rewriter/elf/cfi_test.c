@@ -1,9 +1,9 @@
 /* Rows of call frame information, from the instructions compilers write. */
-#include "rewriter/elf/cfi.h"
-#include "rewriter/elf/eh_frame.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
+
+#include "rewriter/elf/cfi.h"
+#include "rewriter/elf/eh_frame.h"
 
 #include <cmocka.h>
 
@@ -27,7 +27,7 @@ static struct cfi_cursor begin(const char *program, size_t size)
     return cursor;
 }
 
-#define BEGIN(text) begin(text, sizeof text - 1)
+#define BEGIN(text) begin(text, sizeof(text) - 1)
 
 static void assert_row(struct cfi_cursor *cursor, uint64_t offset, unsigned reg, int64_t cfa)
 {
@@ -111,7 +111,7 @@ static void test_malformed_programs_say_so(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+    for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
         struct cfi_cursor cursor = begin(programs[i].bytes, programs[i].size);
 
         assert_true(cursor.is_malformed);

@@ -16,7 +16,7 @@ void dwarf_put32(struct buffer *to, uint64_t value)
 {
     uint32_t low = (uint32_t)value;
 
-    buffer_append(to, &low, sizeof low);
+    buffer_append(to, &low, sizeof(low));
 }
 
 void dwarf_put_uleb(struct buffer *to, uint64_t value)

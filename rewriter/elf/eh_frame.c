@@ -1,11 +1,11 @@
 #include "rewriter/elf/eh_frame.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "rewriter/elf/dwarf_data.h"
 #include "support/memory.h"
 #include "support/sorted.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define CIE_LIMIT 4096 /* bytes; each FDE begins by running its CIE's program */
 
@@ -96,8 +96,7 @@ static bool cie_read(struct cie *cie, const struct extent *extent, uint64_t offs
     if (reader.is_short || size > (uint64_t)(reader.end - reader.at) || size > CIE_LIMIT)
         return false;
     reader.end = reader.at + size;
-    *cie = (struct cie){
-        .offset = offset, .lsda_encoding = DW_EH_PE_omit, .is_understood = true};
+    *cie = (struct cie){.offset = offset, .lsda_encoding = DW_EH_PE_omit, .is_understood = true};
     if (dwarf_fixed(&reader, 4) != 0)
         return false;
     version = (uint8_t)dwarf_fixed(&reader, 1);
@@ -125,7 +124,7 @@ static uint32_t cie_find(struct eh_frame *frame, const struct extent *extent, ui
             return (uint32_t)i;
     if (!cie_read(&cie, extent, offset))
         return UINT32_MAX;
-    frame->cies = memory_grow(frame->cies, frame->cie_count, &frame->cie_room, sizeof cie);
+    frame->cies = memory_grow(frame->cies, frame->cie_count, &frame->cie_room, sizeof(cie));
     frame->cies[frame->cie_count] = cie;
     return (uint32_t)frame->cie_count++;
 }
@@ -175,7 +174,7 @@ static void fde_read(struct eh_frame *frame, const struct extent *extent, uint32
     if (fde.size == 0)
         return;
     fde.program = (struct cfi_program){reader.at, (size_t)(reader.end - reader.at)};
-    frame->fdes = memory_grow(frame->fdes, frame->fde_count, &frame->fde_room, sizeof fde);
+    frame->fdes = memory_grow(frame->fdes, frame->fde_count, &frame->fde_room, sizeof(fde));
     frame->fdes[frame->fde_count++] = fde;
 }
 
@@ -232,11 +231,11 @@ static int by_number(const void *left, const void *right)
 
 static void lsdas_note(struct eh_frame *frame)
 {
-    frame->lsdas = memory_zeroed(frame->fde_count, sizeof *frame->lsdas);
+    frame->lsdas = memory_zeroed(frame->fde_count, sizeof(*frame->lsdas));
     for (size_t i = 0; i < frame->fde_count; i++)
         if (frame->fdes[i].lsda)
             frame->lsdas[frame->lsda_count++] = frame->fdes[i].lsda;
-    qsort(frame->lsdas, frame->lsda_count, sizeof *frame->lsdas, by_number);
+    qsort(frame->lsdas, frame->lsda_count, sizeof(*frame->lsdas), by_number);
 }
 
 void eh_frame_read(struct eh_frame *frame, const struct elf_image *image)
@@ -250,7 +249,7 @@ void eh_frame_read(struct eh_frame *frame, const struct elf_image *image)
     entries_read(frame, &extent);
     if (frame->fde_count == 0)
         return;
-    qsort(frame->fdes, frame->fde_count, sizeof *frame->fdes, by_address);
+    qsort(frame->fdes, frame->fde_count, sizeof(*frame->fdes), by_address);
     lsdas_note(frame);
 }
 

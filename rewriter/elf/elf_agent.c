@@ -1,9 +1,9 @@
 #include "rewriter/elf/elf_agent.h"
 
+#include <string.h>
+
 #include "rewriter/elf/elf_image.h"
 #include "trace/image_manifest.h"
-
-#include <string.h>
 
 /* Installed, then in the build tree. */
 static const char *const places[] = {

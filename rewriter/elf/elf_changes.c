@@ -14,7 +14,7 @@ static const struct {
 bool elf_changes_collect(struct change_list *list, const struct elf_image *image,
                          const struct patch_plan *plan, struct failure *failure)
 {
-    for (size_t i = 0; i < sizeof header_spans / sizeof *header_spans; i++)
+    for (size_t i = 0; i < sizeof(header_spans) / sizeof(*header_spans); i++)
         change_list_add(list, header_spans[i].offset, image->bytes + header_spans[i].offset,
                         header_spans[i].size);
     if (elf_image_is_static(image))

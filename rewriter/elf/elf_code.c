@@ -1,14 +1,14 @@
 #include "rewriter/elf/elf_code.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "rewriter/code/code_classify.h"
 #include "rewriter/code/code_discover.h"
 #include "rewriter/elf/elf_frame_tables.h"
 #include "rewriter/elf/elf_imports.h"
 #include "rewriter/elf/elf_info_tables.h"
 #include "support/memory.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define PLT_SECTIONS 16 /* that are looked at; linkers make up to four */
 
@@ -32,7 +32,7 @@ static int by_address(const void *left, const void *right)
 static bool ranges_settle(struct code_range *ranges, size_t count)
 {
     if (count)
-        qsort(ranges, count, sizeof *ranges, by_address);
+        qsort(ranges, count, sizeof(*ranges), by_address);
     for (size_t i = 0; i + 1 < count; i++)
         if (ranges[i + 1].address - ranges[i].address < ranges[i].size)
             return false;
@@ -151,7 +151,7 @@ static void add_array(struct elf_code *elf, const struct elf_image *image,
     uint64_t word;
 
     for (uint64_t i = 0; words && i + 8 <= span->size; i += 8) {
-        memcpy(&word, words + i, sizeof word);
+        memcpy(&word, words + i, sizeof(word));
         add_entry(elf, word);
     }
 }
@@ -173,7 +173,7 @@ static void add_entries(struct elf_code *elf, const struct elf_image *image)
         add_entry(elf, elf_dynamic_value(image, DT_INIT, 0));
     if (elf_dynamic(image, DT_FINI))
         add_entry(elf, elf_dynamic_value(image, DT_FINI, 0));
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+    for (size_t i = 0; i < sizeof(arrays) / sizeof(*arrays); i++)
         add_array(elf, image, &arrays[i]);
     for (size_t i = 0; i < relocations.count; i++) {
         Elf64_Rela relocation = elf_relocation(relocations, i);
@@ -184,7 +184,7 @@ static void add_entries(struct elf_code *elf, const struct elf_image *image)
         if (ELF64_R_TYPE(relocation.r_info) != R_X86_64_RELATIVE)
             continue;
         address_set_add(&elf->map.pointers, target);
-        for (size_t j = 0; j < sizeof arrays / sizeof *arrays; j++)
+        for (size_t j = 0; j < sizeof(arrays) / sizeof(*arrays); j++)
             if (is_in_span(&arrays[j], relocation.r_offset))
                 add_entry(elf, target);
     }
@@ -199,11 +199,11 @@ static bool add_packed(void *context, uint64_t address)
 {
     const struct packed *packed = context;
     uint64_t pointer;
-    const uint8_t *bytes = elf_at(packed->image, address, sizeof pointer);
+    const uint8_t *bytes = elf_at(packed->image, address, sizeof(pointer));
 
     if (!bytes)
         return true;
-    memcpy(&pointer, bytes, sizeof pointer);
+    memcpy(&pointer, bytes, sizeof(pointer));
     address_set_add(&packed->elf->map.pointers, pointer);
     return true;
 }

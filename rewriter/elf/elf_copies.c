@@ -1,14 +1,14 @@
 #include "rewriter/elf/elf_copies.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "rewriter/copy/copy_emit.h"
 #include "rewriter/elf/elf_copy_frames_can.h"
 #include "rewriter/elf/elf_grow.h"
 #include "rewriter/elf/lsda.h"
-#include "rewriter/copy/copy_emit.h"
 #include "support/memory.h"
 #include "support/sorted.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 struct pointers {
     struct copy_source *source;
@@ -23,7 +23,7 @@ static void add_pointer(const struct pointers *pointers, uint64_t slot, uint64_t
     if (!code_range_at(&pointers->elf->code, target))
         return;
     source->pointers = memory_grow(source->pointers, source->pointer_count, &source->pointer_room,
-                                   sizeof *source->pointers);
+                                   sizeof(*source->pointers));
     source->pointers[source->pointer_count++] = (struct flow_pointer){slot, target};
 }
 
@@ -35,7 +35,7 @@ static void add_filled_in(const struct pointers *pointers, uint64_t address)
     if (!code_range_at(&pointers->elf->code, address))
         return;
     source->filled_in = memory_grow(source->filled_in, source->filled_in_count,
-                                    &source->filled_in_room, sizeof address);
+                                    &source->filled_in_room, sizeof(address));
     source->filled_in[source->filled_in_count++] = address;
 }
 
@@ -43,11 +43,11 @@ static bool add_packed(void *context, uint64_t address)
 {
     const struct pointers *pointers = context;
     uint64_t target;
-    const uint8_t *bytes = elf_at(pointers->image, address, sizeof target);
+    const uint8_t *bytes = elf_at(pointers->image, address, sizeof(target));
 
     add_filled_in(pointers, address);
     if (bytes) {
-        memcpy(&target, bytes, sizeof target);
+        memcpy(&target, bytes, sizeof(target));
         add_pointer(pointers, address, target);
     }
     return true;
@@ -67,7 +67,7 @@ static void add_import(const struct pointers *pointers, const Elf64_Rela *reloca
     if (symbol.st_shndx != SHN_UNDEF)
         import.target = symbol.st_value;
     source->imports =
-        memory_grow(source->imports, source->import_count, &source->import_room, sizeof import);
+        memory_grow(source->imports, source->import_count, &source->import_room, sizeof(import));
     source->imports[source->import_count++] = import;
 }
 
@@ -100,7 +100,7 @@ static void add_words(const struct pointers *pointers, const struct code_range *
     for (uint64_t at = -data->address % 8; at + 8 <= data->size; at += 8) {
         uint64_t word;
 
-        memcpy(&word, data->bytes + at, sizeof word);
+        memcpy(&word, data->bytes + at, sizeof(word));
         add_pointer(pointers, data->address + at, word);
     }
 }
@@ -165,7 +165,7 @@ static const struct copy_word *word_at(const struct copy_plan *plan, uint64_t sl
     const struct copy_word *word = &plan->words[place];
 
     return place < plan->word_count && word->slot == slot && word->target == target &&
-                   word->size == sizeof target
+                   word->size == sizeof(target)
                ? word
                : NULL;
 }
@@ -179,7 +179,7 @@ static bool visit_relocations(struct pass *pass)
         Elf64_Rela relocation = elf_relocation(relocations, i);
         const struct copy_word *word =
             word_at(pass->plan, relocation.r_offset, (uint64_t)relocation.r_addend);
-        uint64_t place = i * sizeof relocation + offsetof(Elf64_Rela, r_addend);
+        uint64_t place = i * sizeof(relocation) + offsetof(Elf64_Rela, r_addend);
 
         if (!word || ELF64_R_TYPE(relocation.r_info) != R_X86_64_RELATIVE)
             continue;
@@ -216,7 +216,7 @@ static bool visit_all(struct pass *pass)
 {
     bool is_done;
 
-    pass->is_relocated = memory_zeroed(pass->plan->word_count, sizeof *pass->is_relocated);
+    pass->is_relocated = memory_zeroed(pass->plan->word_count, sizeof(*pass->is_relocated));
     is_done = visit_relocations(pass) && visit_words(pass);
     free(pass->is_relocated);
     return is_done;
@@ -233,7 +233,7 @@ static bool store(struct pass *pass, const struct copy_word *word, uint8_t *byte
 {
     uint64_t address = copy_address(&pass->layout->copies, pass->functions, word->target);
 
-    memcpy(bytes, &address, sizeof address);
+    memcpy(bytes, &address, sizeof(address));
     return true;
 }
 

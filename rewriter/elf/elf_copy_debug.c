@@ -1,10 +1,10 @@
 #include "rewriter/elf/elf_copy_debug.h"
 
-#include "rewriter/elf/dwarf_write.h"
-#include "support/memory.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "rewriter/elf/dwarf_write.h"
+#include "support/memory.h"
 
 #define CIE_ID      UINT32_MAX
 #define CIE_VERSION 1
@@ -21,8 +21,8 @@ static void entry_end(struct buffer *to, size_t start)
     uint32_t size;
 
     buffer_align(to, 8, 0);
-    size = (uint32_t)(to->size - start - sizeof size);
-    memcpy(to->bytes + start, &size, sizeof size);
+    size = (uint32_t)(to->size - start - sizeof(size));
+    memcpy(to->bytes + start, &size, sizeof(size));
 }
 
 static void cie_append(struct buffer *to, const struct cie *cie)
@@ -46,8 +46,8 @@ static void frame_append(struct buffer *to, const struct elf_copy_frames *frames
     size_t start = entry_begin(to);
 
     dwarf_put32(to, cie);
-    buffer_append(to, &frame->address, sizeof frame->address);
-    buffer_append(to, &size, sizeof size);
+    buffer_append(to, &frame->address, sizeof(frame->address));
+    buffer_append(to, &size, sizeof(size));
     elf_copy_frames_append_rows(frames, frame, to);
     entry_end(to, start);
 }
@@ -55,7 +55,7 @@ static void frame_append(struct buffer *to, const struct elf_copy_frames *frames
 void elf_copy_debug_frames(const struct elf_copy_frames *frames, struct buffer *to)
 {
     const struct eh_frame *original = &frames->elf->frame;
-    uint32_t *places = memory_zeroed(original->cie_count + 1, sizeof *places); /* 1 + offset */
+    uint32_t *places = memory_zeroed(original->cie_count + 1, sizeof(*places)); /* 1 + offset */
 
     for (size_t i = 0; i < frames->count; i++) {
         uint32_t index = frames->items[i].piece.fde->cie;

@@ -1,9 +1,9 @@
 #include "rewriter/elf/elf_copy_exports.h"
 
-#include "support/memory.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "support/memory.h"
 
 /* Up to the last symbol's chain word; size 0 if it is not as linkers write it: the last symbol ends
    the last chain. */
@@ -15,14 +15,14 @@ static struct elf_place hash_place(const struct elf_image *image)
 
     if (!table)
         return (struct elf_place){0};
-    memcpy(words, table, sizeof words);
+    memcpy(words, table, sizeof(words));
     if (words[0] == 0 || words[1] >= image->symbol_count)
         return (struct elf_place){0};
     size = 16 + words[2] * 8ull + words[0] * 4ull + (image->symbol_count - words[1]) * 4ull;
     table = elf_at(image, address, size);
     if (!table)
         return (struct elf_place){0};
-    memcpy(&last, table + size - 4, sizeof last);
+    memcpy(&last, table + size - 4, sizeof(last));
     return last & 1 ? (struct elf_place){address, size} : (struct elf_place){0};
 }
 
@@ -45,8 +45,8 @@ void elf_copy_exports_find(struct elf_layout *layout, const struct function_list
         image->section_count + ELF_STUBS_SECTION >= SHN_LORESERVE ||
         (elf_dynamic(image, DT_GNU_HASH) && !hash_place(image).size))
         return;
-    is_there = memory_zeroed(functions->count, sizeof *is_there);
-    layout->exports = memory_zeroed(functions->count, sizeof *layout->exports);
+    is_there = memory_zeroed(functions->count, sizeof(*is_there));
+    layout->exports = memory_zeroed(functions->count, sizeof(*layout->exports));
     for (size_t i = 1; i < symbols.count; i++) {
         Elf64_Sym symbol = elf_symbol(symbols, i);
         const struct function *function = function_list_at(functions, symbol.st_value);
@@ -98,17 +98,17 @@ void elf_copy_exports_chain(const struct elf_layout *layout, uint8_t *table, uin
     uint8_t *at = table + size - (layout->export_count + 1) * 4;
     uint32_t word;
 
-    memcpy(&word, at - 4, sizeof word);
+    memcpy(&word, at - 4, sizeof(word));
     word &= ~1u;
-    memcpy(at - 4, &word, sizeof word);
+    memcpy(at - 4, &word, sizeof(word));
     word = ~hash_of(hook) & ~1u;
-    memcpy(at, &word, sizeof word);
+    memcpy(at, &word, sizeof(word));
     for (size_t i = 0; i < layout->export_count; i++) {
         Elf64_Sym symbol = elf_symbol(symbols, layout->exports[i].symbol);
 
         at += 4;
         word = ~hash_of(elf_dynamic_string(image, symbol.st_name)) & ~1u;
         word |= i + 1 == layout->export_count;
-        memcpy(at, &word, sizeof word);
+        memcpy(at, &word, sizeof(word));
     }
 }

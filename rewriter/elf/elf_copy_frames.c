@@ -1,12 +1,12 @@
 #include "rewriter/elf/elf_copy_frames.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "rewriter/elf/dwarf_write.h"
 #include "rewriter/elf/lsda.h"
 #include "support/memory.h"
 #include "support/sorted.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define FRAME_POINTERS (DW_EH_PE_pcrel | DW_EH_PE_sdata4)
 #define LONGEST_ULEB   10 /* bytes, of a number of 64 bits */
@@ -138,7 +138,7 @@ static bool copy_append(struct elf_copy_frames *frames, const struct copy *copy,
             continue;
         if (piece.fde->lsda && !lsda_append(&frame, frames, to, address))
             return false;
-        frames->items = memory_grow(frames->items, frames->count, &frames->room, sizeof frame);
+        frames->items = memory_grow(frames->items, frames->count, &frames->room, sizeof(frame));
         frames->items[frames->count++] = frame;
     }
     return true;
@@ -212,7 +212,7 @@ static void frame_append(struct buffer *to, const struct elf_copy_frames *frames
     elf_copy_frames_append_rows(frames, frame, to);
     buffer_align(to, 8, CFA_NOP);
     size = (uint32_t)(to->size - at - 4);
-    memcpy(to->bytes + at, &size, sizeof size);
+    memcpy(to->bytes + at, &size, sizeof(size));
 }
 
 void elf_copy_frames_append(const struct elf_copy_frames *frames, struct buffer *to,

@@ -1,12 +1,12 @@
 #include "rewriter/elf/elf_copy_frames_can.h"
 
+#include <stdlib.h>
+
 #include "rewriter/code/decode_plain.h"
 #include "rewriter/elf/dwarf_write.h"
 #include "rewriter/elf/elf_copy_piece.h"
 #include "rewriter/elf/lsda.h"
 #include "support/memory.h"
-
-#include <stdlib.h>
 
 #define RETURN_ADDRESS 16 /* its column */
 #define FRAME_POINTERS (DW_EH_PE_pcrel | DW_EH_PE_sdata4)

@@ -1,13 +1,12 @@
 /* Unwind information of copies: what of it can be carried over, and what becomes of it. */
-#include "rewriter/elf/elf_copy_frames.h"
-
-#include "rewriter/elf/elf_copy_frames_can.h"
-#include "rewriter/elf/lsda.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "rewriter/elf/elf_copy_frames.h"
+#include "rewriter/elf/elf_copy_frames_can.h"
+#include "rewriter/elf/lsda.h"
 
 #include <cmocka.h>
 
@@ -75,11 +74,11 @@ static void copies_make(struct sample *sample)
 
 static int sample_begin(void **state)
 {
-    struct sample *sample = calloc(1, sizeof *sample);
+    struct sample *sample = calloc(1, sizeof(*sample));
 
-    memset(sample->code, 0x90, sizeof sample->code);
+    memset(sample->code, 0x90, sizeof(sample->code));
     sample->code[0x20] = sample->code[INSTRUCTIONS + 0x20] = 0x66;
-    sample->range = (struct code_range){FIRST, sample->code, sizeof sample->code};
+    sample->range = (struct code_range){FIRST, sample->code, sizeof(sample->code)};
     sample->segments[0].p_type = PT_LOAD;
     sample->segments[1].p_type = PT_GNU_EH_FRAME;
     sample->image = (struct elf_image){.segments = sample->segments,
@@ -239,7 +238,7 @@ static void test_slow_paths_have_the_rows_of_their_calls(void **state)
     struct copy_move moves[] = {{0x10, 0}, {0x18, 0x20}};
     struct copy slow = {.address = SLOW, .size = 0x40, .move_count = 2};
 
-    memcpy(sample->moves + sample->copies.move_count, moves, sizeof moves);
+    memcpy(sample->moves + sample->copies.move_count, moves, sizeof(moves));
     slow.first_move = sample->copies.move_count;
     sample->copies.slow = &slow;
     sample->copies.slow_count = 1;
@@ -358,7 +357,7 @@ static void test_rows_that_cannot_be_carried_over(void **state)
         const char *bytes;
         size_t size;
     } programs[] = {
-#define BYTES(text) {text, sizeof text - 1}
+#define BYTES(text) {text, sizeof(text) - 1}
         BYTES("\x61\x0e\x10"),                     /* a row in the middle of an instruction */
         BYTES("\x01\x00\x10\x00\x00\x0e\x10"),     /* DW_CFA_set_loc */
         BYTES("\x0e"),                             /* cut off */
@@ -370,7 +369,7 @@ static void test_rows_that_cannot_be_carried_over(void **state)
         BYTES("\x0f\x03\x2f\xfd\xff"),             /* that jumps back */
     };
 
-    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+    for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
         struct sample *sample = *state;
 
         sample->elf.frame.fde_count = 0;
@@ -393,7 +392,7 @@ static void test_rows_far_in_front_of_a_function(void **state)
     struct sample *sample = *state;
     static char program[1000];
 
-    add(sample, FIRST, 2 * INSTRUCTIONS, program, sizeof program);
+    add(sample, FIRST, 2 * INSTRUCTIONS, program, sizeof(program));
     assert_true(can(sample, 0));
     assert_false(can(sample, 1));
 }
@@ -462,7 +461,7 @@ static void test_language_specific_data_that_is_refused(void **state)
 #undef BYTES
     };
 
-    for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++) {
+    for (size_t i = 0; i < sizeof(malformed) / sizeof(*malformed); i++) {
         struct sample *sample = *state;
 
         sample->elf.frame.fde_count = sample->elf.frame.lsda_count = 0;

@@ -1,10 +1,10 @@
 #include "rewriter/elf/elf_copy_symbols.h"
 
-#include "support/memory.h"
-#include "support/sorted.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "support/memory.h"
+#include "support/sorted.h"
 
 /* A symbol table of the original. */
 struct source {
@@ -93,8 +93,8 @@ static void make_symbols(struct added *added, const struct elf_layout *layout,
                          size_t stubs)
 {
     const struct copy_set *copies = &layout->copies;
-    Elf64_Sym *symbols = memory_zeroed(copies->count + 1, sizeof *symbols);
-    uint8_t *ranks = memory_zeroed(copies->count + 1, sizeof *ranks);
+    Elf64_Sym *symbols = memory_zeroed(copies->count + 1, sizeof(*symbols));
+    uint8_t *ranks = memory_zeroed(copies->count + 1, sizeof(*ranks));
 
     *added = (struct added){.symbols = symbols, .count = copies->count};
 
@@ -124,7 +124,7 @@ static void make_symbols(struct added *added, const struct elf_layout *layout,
 static void append_as(struct buffer *tail, Elf64_Sym symbol, unsigned binding)
 {
     symbol.st_info = ELF64_ST_INFO(binding, ELF64_ST_TYPE(symbol.st_info));
-    buffer_append(tail, &symbol, sizeof symbol);
+    buffer_append(tail, &symbol, sizeof(symbol));
 }
 
 /* Returns how many there are. */
@@ -154,7 +154,7 @@ static void append_globals(struct buffer *tail, const struct added *added,
         if (added->main && i == added->main)
             append_as(tail, added->symbols[added->main_copy], STB_GLOBAL);
         else
-            buffer_append(tail, &symbol, sizeof symbol);
+            buffer_append(tail, &symbol, sizeof(symbol));
     }
 }
 
@@ -178,7 +178,7 @@ void elf_copy_symbols_add(const struct elf_layout *layout, const struct function
         return;
     make_symbols(&added, layout, functions, &source, stubs);
     at = buffer_align(tail, 8, 0);
-    buffer_append(tail, source.symbols.bytes, source.locals * sizeof *added.symbols);
+    buffer_append(tail, source.symbols.bytes, source.locals * sizeof(*added.symbols));
     count = append_locals(tail, &added, &source);
     append_globals(tail, &added, &source);
     set_header((Elf64_Shdr *)(void *)headers->bytes + source.section, tail_offset + at,

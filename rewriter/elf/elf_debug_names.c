@@ -1,9 +1,9 @@
 #include "rewriter/elf/elf_debug_names.h"
 
+#include <stdlib.h>
+
 #include "image/debug_file.h"
 #include "image/elf_file.h"
-
-#include <stdlib.h>
 
 /* A section's content within the image; null if it has none. */
 static void *content_of(const struct elf_image *image, const char *name, uint64_t *size)
@@ -71,7 +71,7 @@ void elf_debug_names_free(struct elf_debug_names *names)
 
 static bool is_function(const Elf64_Sym *symbol)
 {
-    const int type = ELF64_ST_TYPE(symbol->st_info);
+    int type = ELF64_ST_TYPE(symbol->st_info);
 
     return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_shndx != SHN_UNDEF;
 }

@@ -5,8 +5,8 @@ static void put(struct elf_layout *layout, int64_t tag, uint64_t value)
 {
     Elf64_Dyn entry = {.d_tag = tag, .d_un.d_val = value};
 
-    buffer_append(&layout->data, &entry, sizeof entry);
-    layout->dynamic.size += sizeof entry;
+    buffer_append(&layout->data, &entry, sizeof(entry));
+    layout->dynamic.size += sizeof(entry);
 }
 
 static uint64_t moved(const struct elf_layout *layout, const struct elf_place *place, uint64_t old)

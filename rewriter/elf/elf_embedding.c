@@ -1,10 +1,10 @@
 #include "rewriter/elf/elf_embedding.h"
 
-#include "trace/embedded_agent.h"
-#include "trace/image_manifest.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "trace/embedded_agent.h"
+#include "trace/image_manifest.h"
 
 static uint64_t round_up(uint64_t number, uint64_t multiple)
 {
@@ -69,7 +69,7 @@ size_t elf_embedding_segments(const struct elf_embedding *embedding, const struc
 
 static void put_pointer(struct elf_embedding *embedding, uint64_t address)
 {
-    buffer_append(&embedding->pointers, &address, sizeof address);
+    buffer_append(&embedding->pointers, &address, sizeof(address));
 }
 
 /* Pointers in the initial thread-local storage of a position-independent program. */
@@ -94,7 +94,7 @@ static bool tls_relocate(struct elf_embedding *embedding, const struct elf_image
                 failure, image->path,
                 "expected relative relocations in thread-local data, found type %u at %#llx",
                 (unsigned)ELF64_R_TYPE(relocation.r_info), (unsigned long long)relocation.r_offset);
-        memcpy(to + at, &relocation.r_addend, sizeof relocation.r_addend);
+        memcpy(to + at, &relocation.r_addend, sizeof(relocation.r_addend));
         put_pointer(embedding, address + at);
     }
     return true;
@@ -127,7 +127,7 @@ static bool append_tls(struct elf_embedding *embedding, const struct elf_image *
                                   (data_address + data->size));
     start = data->size;
     buffer_append_zeros(data, before);
-    memcpy(data->bytes + start + 8, &mark, sizeof mark);
+    memcpy(data->bytes + start + 8, &mark, sizeof(mark));
     if (old->p_filesz)
         buffer_append(data, image->bytes + old->p_offset, old->p_filesz);
     embedding->tls_address = data_address + start;
@@ -185,7 +185,7 @@ static bool agent_relocate(struct elf_embedding *embedding, const Elf64_Rela *re
     uint64_t value = 0;
 
     if (relocation->r_offset > embedding->bytes.size ||
-        embedding->bytes.size - relocation->r_offset < sizeof value)
+        embedding->bytes.size - relocation->r_offset < sizeof(value))
         return fail(failure, embedding->image.path, "expected relocations within its data");
     switch (ELF64_R_TYPE(relocation->r_info)) {
     case R_X86_64_RELATIVE:
@@ -202,7 +202,7 @@ static bool agent_relocate(struct elf_embedding *embedding, const Elf64_Rela *re
         return fail(failure, embedding->image.path, "expected relocations an agent has, found %u",
                     (unsigned)ELF64_R_TYPE(relocation->r_info));
     }
-    memcpy(embedding->bytes.bytes + relocation->r_offset, &value, sizeof value);
+    memcpy(embedding->bytes.bytes + relocation->r_offset, &value, sizeof(value));
     if (value && ELF64_R_TYPE(relocation->r_info) != R_X86_64_TPOFF64)
         put_pointer(embedding, embedding->address + relocation->r_offset);
     return true;
@@ -228,7 +228,7 @@ bool elf_embedding_bind(struct elf_embedding *embedding, const struct elf_embedd
     uint64_t hook = agent_symbol(agent, IMAGE_HOOK_SYMBOL);
     struct embedding filled;
 
-    if (own >= embedding->bytes.size || embedding->bytes.size - own < sizeof filled ||
+    if (own >= embedding->bytes.size || embedding->bytes.size - own < sizeof(filled) ||
         hook == UINT64_MAX || agent_symbol(agent, EMBEDDED_START_SYMBOL) == UINT64_MAX ||
         agent_symbol(agent, EMBEDDED_LOCK_SYMBOL) == UINT64_MAX)
         return fail(failure, agent->path,
@@ -251,7 +251,7 @@ bool elf_embedding_bind(struct elf_embedding *embedding, const struct elf_embedd
         .hook_word = place->hook_word,
         .hook = embedding->address + hook,
     };
-    memcpy(embedding->bytes.bytes + own, &filled, sizeof filled);
+    memcpy(embedding->bytes.bytes + own, &filled, sizeof(filled));
     place_loads(embedding, place->delta);
     return true;
 }

@@ -1,14 +1,13 @@
 /* The agent put into an image: its thread-local slot, its relocations, and what is refused. */
-#include "rewriter/elf/elf_embedding.h"
-
-#include "trace/embedded_agent.h"
-#include "trace/image_manifest.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "rewriter/elf/elf_embedding.h"
+#include "trace/embedded_agent.h"
+#include "trace/image_manifest.h"
 
 #include <cmocka.h>
 
@@ -35,8 +34,8 @@ static void program_begin(struct program *program, uint64_t file_size, uint64_t 
         program->bytes[i] = (uint8_t)(i + 1);
     program->segments[0] = (Elf64_Phdr){.p_type = PT_LOAD,
                                         .p_vaddr = TLS_ADDRESS,
-                                        .p_filesz = sizeof program->bytes,
-                                        .p_memsz = sizeof program->bytes};
+                                        .p_filesz = sizeof(program->bytes),
+                                        .p_memsz = sizeof(program->bytes)};
     program->segments[1] = (Elf64_Phdr){.p_type = PT_TLS,
                                         .p_vaddr = TLS_ADDRESS,
                                         .p_filesz = file_size,
@@ -44,7 +43,7 @@ static void program_begin(struct program *program, uint64_t file_size, uint64_t 
                                         .p_align = alignment};
     program->image = (struct elf_image){.path = "program",
                                         .bytes = program->bytes,
-                                        .size = sizeof program->bytes,
+                                        .size = sizeof(program->bytes),
                                         .segments = program->segments,
                                         .segment_count = 2,
                                         .loads = &program->load,
@@ -57,10 +56,10 @@ static void program_relocate(struct program *program, uint64_t offset, uint32_t 
     Elf64_Rela relocation = {
         .r_offset = offset, .r_info = ELF64_R_INFO(0, type), .r_addend = 0x401234};
 
-    memcpy(program->bytes + TLS_SIZE, &relocation, sizeof relocation);
+    memcpy(program->bytes + TLS_SIZE, &relocation, sizeof(relocation));
     program->dynamic[0] =
         (Elf64_Dyn){.d_tag = DT_RELA, .d_un.d_ptr = program->segments[0].p_vaddr + TLS_SIZE};
-    program->dynamic[1] = (Elf64_Dyn){.d_tag = DT_RELASZ, .d_un.d_val = sizeof relocation};
+    program->dynamic[1] = (Elf64_Dyn){.d_tag = DT_RELASZ, .d_un.d_val = sizeof(relocation)};
     program->image.dynamic_count = 2;
 }
 
@@ -105,7 +104,7 @@ static void check_tls(uint64_t file_size, uint64_t memory_size, uint64_t alignme
     assert_int_equal(header.p_offset, header.p_vaddr - 0x1000);
     assert_int_equal(header.p_filesz, before + file_size);
     assert_true(before >= EMBEDDED_TLS_SIZE);
-    assert_memory_equal(bytes + 8, &mark, sizeof mark);
+    assert_memory_equal(bytes + 8, &mark, sizeof(mark));
     assert_memory_equal(bytes + before, program.bytes, file_size);
     free(data.bytes);
     elf_embedding_close(&embedding);
@@ -134,11 +133,11 @@ static void test_pointers_in_the_storage_move_along(void **state)
     program_begin(&program, TLS_SIZE, TLS_SIZE, 16);
     program_relocate(&program, TLS_ADDRESS + 24, R_X86_64_RELATIVE);
     assert_true(elf_embedding_append(&embedding, &program.image, &data, DATA_ADDRESS, &failure));
-    assert_int_equal(embedding.pointers.size, sizeof pointer);
-    memcpy(&pointer, embedding.pointers.bytes, sizeof pointer);
+    assert_int_equal(embedding.pointers.size, sizeof(pointer));
+    memcpy(&pointer, embedding.pointers.bytes, sizeof(pointer));
     before = embedding.tls_memory_size - TLS_SIZE;
     assert_int_equal(pointer, embedding.tls_address + before + 24);
-    memcpy(&value, data.bytes + (pointer - DATA_ADDRESS), sizeof value);
+    memcpy(&value, data.bytes + (pointer - DATA_ADDRESS), sizeof(value));
     assert_int_equal(value, 0x401234);
     free(data.bytes);
     elf_embedding_close(&embedding);
@@ -194,12 +193,12 @@ static uint64_t word_at(const struct elf_embedding *embedding, const struct buff
     uint64_t word;
 
     if (address < embedding->address) {
-        assert_in_range(address, DATA_ADDRESS, DATA_ADDRESS + data->size - sizeof word);
-        memcpy(&word, data->bytes + (address - DATA_ADDRESS), sizeof word);
+        assert_in_range(address, DATA_ADDRESS, DATA_ADDRESS + data->size - sizeof(word));
+        memcpy(&word, data->bytes + (address - DATA_ADDRESS), sizeof(word));
         return word;
     }
-    assert_in_range(address - embedding->address, 0, embedding->bytes.size - sizeof word);
-    memcpy(&word, embedding->bytes.bytes + (address - embedding->address), sizeof word);
+    assert_in_range(address - embedding->address, 0, embedding->bytes.size - sizeof(word));
+    memcpy(&word, embedding->bytes.bytes + (address - embedding->address), sizeof(word));
     return word;
 }
 
@@ -260,8 +259,9 @@ static void test_pointers_of_the_agent_lead_into_it(void **state)
 
         assert_true(is_in_agent(&embedding, word_at(&embedding, &data, at)));
     }
-    for (size_t at = 0; at + sizeof told <= embedding.bytes.size && told.entry != 0x401000; at += 8)
-        memcpy(&told, embedding.bytes.bytes + at, sizeof told);
+    for (size_t at = 0; at + sizeof(told) <= embedding.bytes.size && told.entry != 0x401000;
+         at += 8)
+        memcpy(&told, embedding.bytes.bytes + at, sizeof(told));
     assert_int_equal(told.entry, 0x401000);
     assert_true(is_in_agent(&embedding, told.address));
     assert_int_equal(told.hook_word, 0x4ffd00);

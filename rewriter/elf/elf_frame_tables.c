@@ -46,7 +46,7 @@ static void read_moved(struct frame_tables *tables, const struct elf_image *imag
 {
     struct elf_table relocations = elf_relocations(image);
 
-    tables->moved = memory_zeroed(relocations.count + 1, sizeof *tables->moved);
+    tables->moved = memory_zeroed(relocations.count + 1, sizeof(*tables->moved));
     for (size_t i = 0; i < relocations.count; i++) {
         Elf64_Rela relocation = elf_relocation(relocations, i);
 
@@ -54,7 +54,7 @@ static void read_moved(struct frame_tables *tables, const struct elf_image *imag
             tables->moved[tables->moved_count++] =
                 (struct moved_word){relocation.r_offset, (uint64_t)relocation.r_addend};
     }
-    qsort(tables->moved, tables->moved_count, sizeof *tables->moved, compare_moved);
+    qsort(tables->moved, tables->moved_count, sizeof(*tables->moved), compare_moved);
 }
 
 static bool read_bytes(const struct frame_tables *tables, uint64_t address, void *to, size_t size)
@@ -72,9 +72,9 @@ static bool read_word(const struct frame_tables *tables, uint64_t address, uint6
 {
     struct moved_word key = {address, 0};
     const struct moved_word *moved =
-        bsearch(&key, tables->moved, tables->moved_count, sizeof key, compare_moved);
+        bsearch(&key, tables->moved, tables->moved_count, sizeof(key), compare_moved);
 
-    if (!read_bytes(tables, address, word, sizeof *word))
+    if (!read_bytes(tables, address, word, sizeof(*word)))
         return false;
     if (moved)
         *word = moved->value;
@@ -90,7 +90,7 @@ static bool is_behind_call(const struct code *code, uint64_t address)
 
     if (call && room > 5 && call[0] == 0xe8)
         return true;
-    for (size_t i = 0; i < sizeof lengths; i++) {
+    for (size_t i = 0; i < sizeof(lengths); i++) {
         call = code_at(code, address - lengths[i], &room);
         if (!call || room <= lengths[i])
             continue;
@@ -109,8 +109,8 @@ static uint64_t read_frame(const struct frame_tables *tables, uint64_t address, 
     uint8_t allocations = 1;
 
     if (!read_word(tables, address, behind) || !is_behind_call(tables->code, *behind) ||
-        !read_bytes(tables, address + 8, &size, sizeof size) ||
-        !read_bytes(tables, address + 10, &live, sizeof live))
+        !read_bytes(tables, address + 8, &size, sizeof(size)) ||
+        !read_bytes(tables, address + 10, &live, sizeof(live)))
         return 0;
     address += 12 + 2 * (uint64_t)live;
     if (size == FROM_C)
@@ -118,7 +118,7 @@ static uint64_t read_frame(const struct frame_tables *tables, uint64_t address, 
     if ((size & ~(HAS_DEBUG | ALLOCATES)) % 8 != 0)
         return 0;
     if (size & ALLOCATES) {
-        if (!read_bytes(tables, address, &allocations, sizeof allocations))
+        if (!read_bytes(tables, address, &allocations, sizeof(allocations)))
             return 0;
         address += 1 + (uint64_t)allocations;
     }
@@ -129,7 +129,8 @@ static uint64_t read_frame(const struct frame_tables *tables, uint64_t address, 
 
 static void add_unit(struct frame_tables *tables, struct unit unit)
 {
-    tables->units = memory_grow(tables->units, tables->unit_count, &tables->unit_room, sizeof unit);
+    tables->units =
+        memory_grow(tables->units, tables->unit_count, &tables->unit_room, sizeof(unit));
     tables->units[tables->unit_count++] = unit;
 }
 
@@ -140,7 +141,7 @@ static uint64_t read_table(struct frame_tables *tables, uint64_t address)
     struct unit unit = {UINT64_MAX, 0};
 
     /* as it stands: what the loader sets is no count */
-    if (!read_bytes(tables, address, &count, sizeof count) || count == 0 || count > MOST_FRAMES)
+    if (!read_bytes(tables, address, &count, sizeof(count)) || count == 0 || count > MOST_FRAMES)
         return 8;
     for (uint64_t i = 0; i < count; i++) {
         next = read_frame(tables, next, &behind);
@@ -195,7 +196,7 @@ static int compare_ends(const void *left, const void *right)
 static void find_names(struct frame_tables *tables, const struct elf_image *image)
 {
     struct elf_table strings, symbols = elf_static_symbols(image, &strings);
-    struct unit_end *ends = memory_zeroed(symbols.count + 1, sizeof *ends);
+    struct unit_end *ends = memory_zeroed(symbols.count + 1, sizeof(*ends));
     size_t count = 0;
 
     for (size_t i = 0; i < symbols.count; i++) {
@@ -207,7 +208,7 @@ static void find_names(struct frame_tables *tables, const struct elf_image *imag
         if (ends_with(name, "__code_begin") || ends_with(name, "__code_end"))
             ends[count++] = (struct unit_end){symbol.st_value, ends_with(name, "__code_begin")};
     }
-    qsort(ends, count, sizeof *ends, compare_ends);
+    qsort(ends, count, sizeof(*ends), compare_ends);
     for (size_t i = 0; i + 1 < count; i++)
         if (ends[i].is_begin && !ends[i + 1].is_begin && ends[i].address < ends[i + 1].address)
             add_unit(tables, (struct unit){ends[i].address, ends[i + 1].address - 1});
@@ -233,7 +234,7 @@ static void mark_units(struct frame_tables *tables, struct function_list *functi
     struct function *next = functions->items, *end = functions->items + functions->count;
 
     if (tables->unit_count)
-        qsort(tables->units, tables->unit_count, sizeof *tables->units, compare_units);
+        qsort(tables->units, tables->unit_count, sizeof(*tables->units), compare_units);
     for (size_t i = 0; i < tables->unit_count; i++) {
         const struct unit *unit = &tables->units[i];
         struct function *owner = function_list_owner(functions, unit->first);
@@ -257,7 +258,7 @@ static bool is_marked_as_target(const struct code *code, const struct function *
     size_t room;
     const uint8_t *bytes = code_at(code, function->address, &room);
 
-    return bytes && room >= sizeof endbr64 && memcmp(bytes, endbr64, sizeof endbr64) == 0;
+    return bytes && room >= sizeof(endbr64) && memcmp(bytes, endbr64, sizeof(endbr64)) == 0;
 }
 
 /*

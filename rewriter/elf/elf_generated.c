@@ -23,14 +23,14 @@ static bool is_frame_set_up(const uint8_t *code, const uint8_t *end)
 {
     static const uint8_t loads[] = {0x55, 0x48, 0x8b, 0xec}, stores[] = {0x55, 0x48, 0x89, 0xe5},
                          function[] = {0x56, 0x57, 0x50};
-    const uint8_t *next = code + sizeof stores;
+    const uint8_t *next = code + sizeof(stores);
 
-    if ((size_t)(end - code) < sizeof stores + sizeof function)
+    if ((size_t)(end - code) < sizeof(stores) + sizeof(function))
         return false;
-    if (memcmp(code, loads, sizeof loads) == 0)
+    if (memcmp(code, loads, sizeof(loads)) == 0)
         return true;
-    return memcmp(code, stores, sizeof stores) == 0 &&
-           (memcmp(next, function, sizeof function) == 0 ||
+    return memcmp(code, stores, sizeof(stores)) == 0 &&
+           (memcmp(next, function, sizeof(function)) == 0 ||
             (next[0] == 0x6a && next[1] % 2 == 0 && next[1] < 0x80));
 }
 
@@ -40,11 +40,11 @@ static void look_through(const struct eh_frame *frame, const struct code_range *
     const uint8_t *at = range->bytes, *end = range->bytes + range->size;
     struct stretch stretch = {0};
 
-    while ((at = memmem(at, (size_t)(end - at), frame_begin, sizeof frame_begin)) != NULL) {
+    while ((at = memmem(at, (size_t)(end - at), frame_begin, sizeof(frame_begin))) != NULL) {
         uint64_t address = range->address + (uint64_t)(at - range->bytes);
         bool is_set_up = is_frame_set_up(at, end);
 
-        at += sizeof frame_begin;
+        at += sizeof(frame_begin);
         if (!is_set_up || eh_frame_find(frame, address))
             continue;
         if (stretch.count && address - stretch.last > WIDEST_GAP) {

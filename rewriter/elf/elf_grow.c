@@ -1,11 +1,11 @@
 /* The dynamic tables and the program headers, each with its new entries: copied, or grown. */
 #include "rewriter/elf/elf_grow.h"
 
-#include "rewriter/elf/elf_copy_exports.h"
-#include "trace/image_manifest.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "rewriter/elf/elf_copy_exports.h"
+#include "trace/image_manifest.h"
 
 #define MOVE_ALIGNMENT 64
 #define VERSION_HIDDEN 0x8000 /* linkers pass over it; of no use where no version is defined */
@@ -64,7 +64,7 @@ static uint64_t end_of(struct elf_place place)
 void elf_tables_plan(struct elf_layout *layout, const char *agent)
 {
     const struct elf_image *image = layout->image;
-    size_t strings = strlen(agent) + 1 + sizeof IMAGE_HOOK_SYMBOL;
+    size_t strings = strlen(agent) + 1 + sizeof(IMAGE_HOOK_SYMBOL);
     const uint8_t *first = image->bytes + image->header.e_phoff;
 
     elf_room_plan(&layout->room, image,
@@ -192,11 +192,11 @@ static void build_strings(struct elf_layout *layout, const char *agent)
     struct elf_place old = strings_place(layout->image);
 
     layout->hook_name = old.size;
-    layout->agent_name = old.size + sizeof IMAGE_HOOK_SYMBOL;
+    layout->agent_name = old.size + sizeof(IMAGE_HOOK_SYMBOL);
     grow(layout, &layout->strings, old, layout->room.has_strings,
-         sizeof IMAGE_HOOK_SYMBOL + strlen(agent) + 1);
+         sizeof(IMAGE_HOOK_SYMBOL) + strlen(agent) + 1);
     memcpy(elf_layout_table(layout, layout->strings.address + layout->hook_name), IMAGE_HOOK_SYMBOL,
-           sizeof IMAGE_HOOK_SYMBOL);
+           sizeof(IMAGE_HOOK_SYMBOL));
     memcpy(elf_layout_table(layout, layout->strings.address + layout->agent_name), agent,
            strlen(agent) + 1);
 }
@@ -210,13 +210,13 @@ static void build_symbols(struct elf_layout *layout)
     uint8_t *at;
 
     grow(layout, &layout->symbols, old, layout->room.has_symbols,
-         new_symbols(layout) * sizeof hook);
+         new_symbols(layout) * sizeof(hook));
     at = elf_layout_table(layout, layout->symbols.address + old.size);
-    memcpy(at, &hook, sizeof hook);
+    memcpy(at, &hook, sizeof(hook));
     for (size_t i = 0; i < layout->export_count; i++) {
         Elf64_Sym copy = elf_copy_export(layout, i);
 
-        memcpy(at + (i + 1) * sizeof copy, &copy, sizeof copy);
+        memcpy(at + (i + 1) * sizeof(copy), &copy, sizeof(copy));
     }
 }
 
@@ -229,13 +229,13 @@ static void build_versions(struct elf_layout *layout)
 
     if (!old.address || !elf_at(layout->image, old.address, old.size))
         return;
-    grow(layout, &layout->versions, old, false, new_symbols(layout) * sizeof any);
+    grow(layout, &layout->versions, old, false, new_symbols(layout) * sizeof(any));
     at = elf_layout_table(layout, layout->versions.address + old.size);
-    memcpy(at, &any, sizeof any);
+    memcpy(at, &any, sizeof(any));
     if (elf_dynamic(layout->image, DT_VERDEF))
         of_copy |= VERSION_HIDDEN;
     for (size_t i = 0; i < layout->export_count; i++)
-        memcpy(at + (i + 1) * sizeof of_copy, &of_copy, sizeof of_copy);
+        memcpy(at + (i + 1) * sizeof(of_copy), &of_copy, sizeof(of_copy));
 }
 
 /*
@@ -251,14 +251,14 @@ static void build_hash(struct elf_layout *layout)
 
     if (!words || elf_dynamic(layout->image, DT_GNU_HASH))
         return;
-    memcpy(counts, words, sizeof counts);
+    memcpy(counts, words, sizeof(counts));
     size = (2 + (size_t)counts[0] + counts[1]) * 4;
     if (!elf_at(layout->image, address, size) || counts[1] != layout->image->symbol_count)
         return;
     grow(layout, &layout->hash, (struct elf_place){address, size}, false,
          new_symbols(layout) * sizeof(uint32_t));
     counts[1] += (uint32_t)new_symbols(layout);
-    memcpy(elf_layout_table(layout, layout->hash.address + 4), &counts[1], sizeof counts[1]);
+    memcpy(elf_layout_table(layout, layout->hash.address + 4), &counts[1], sizeof(counts[1]));
 }
 
 static void build_gnu_hash(struct elf_layout *layout)
@@ -326,5 +326,5 @@ void elf_tables_bind(struct elf_layout *layout)
         .r_info = ELF64_R_INFO(layout->image->symbol_count, R_X86_64_GLOB_DAT),
     };
 
-    memcpy(elf_layout_table(layout, layout->relocation_slot), &relocation, sizeof relocation);
+    memcpy(elf_layout_table(layout, layout->relocation_slot), &relocation, sizeof(relocation));
 }

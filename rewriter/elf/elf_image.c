@@ -1,11 +1,11 @@
 #include "rewriter/elf/elf_image.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "rewriter/elf/elf_machine.h"
 #include "support/memory.h"
 #include "support/sorted.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define PAGE 4096u
 
@@ -28,7 +28,7 @@ static bool header_read(struct elf_image *image, struct failure *failure)
 
     if (!elf_machine_accept(image->path, image->bytes, image->size, failure))
         return false;
-    memcpy(&image->header, image->bytes, sizeof image->header);
+    memcpy(&image->header, image->bytes, sizeof(image->header));
     if (header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phnum == PN_XNUM ||
         header->e_phnum == 0)
         return fail(failure, image->path,
@@ -83,8 +83,8 @@ static bool segments_read(struct elf_image *image, struct failure *failure)
                     "truncated: program headers end at byte %#llx, the file has %#zx",
                     (unsigned long long)image->header.e_phoff + size, image->size);
     image->segment_count = image->header.e_phnum;
-    image->segments = memory_zeroed(image->segment_count, sizeof *image->segments);
-    image->loads = memory_zeroed(image->segment_count, sizeof *image->loads);
+    image->segments = memory_zeroed(image->segment_count, sizeof(*image->segments));
+    image->loads = memory_zeroed(image->segment_count, sizeof(*image->loads));
     memcpy(image->segments, image->bytes + image->header.e_phoff, size);
     for (size_t i = 0; i < image->segment_count; i++) {
         const Elf64_Phdr *segment = &image->segments[i];
@@ -133,9 +133,9 @@ static bool sections_read(struct elf_image *image, struct failure *failure)
         return fail(failure, image->path, "expected fewer than %u sections, found %u",
                     SHN_LORESERVE - ADDED_SECTIONS, header->e_shnum);
     image->section_count = header->e_shnum;
-    image->sections = memory_zeroed(image->section_count, sizeof *image->sections);
+    image->sections = memory_zeroed(image->section_count, sizeof(*image->sections));
     memcpy(image->sections, image->bytes + header->e_shoff,
-           image->section_count * sizeof *image->sections);
+           image->section_count * sizeof(*image->sections));
     if (header->e_shstrndx >= image->section_count)
         return true;
     names = &image->sections[header->e_shstrndx];
@@ -155,9 +155,9 @@ static bool dynamic_read(struct elf_image *image, struct failure *failure)
         return true;
     image->dynamic_segment = (size_t)(segment - image->segments);
     count = segment->p_filesz / sizeof(Elf64_Dyn);
-    image->dynamic = memory_zeroed(count, sizeof *image->dynamic);
+    image->dynamic = memory_zeroed(count, sizeof(*image->dynamic));
     if (count) /* an empty segment may have any offset */
-        memcpy(image->dynamic, image->bytes + segment->p_offset, count * sizeof *image->dynamic);
+        memcpy(image->dynamic, image->bytes + segment->p_offset, count * sizeof(*image->dynamic));
     while (image->dynamic_count < count && image->dynamic[image->dynamic_count].d_tag != DT_NULL)
         image->dynamic_count++;
     if (image->dynamic_count == count)
@@ -174,14 +174,14 @@ static size_t gnu_hash_count(const struct elf_image *image, uint64_t address)
 
     if (!table)
         return 0;
-    memcpy(words, table, sizeof words);
+    memcpy(words, table, sizeof(words));
     buckets = address + 16 + (uint64_t)words[2] * 8;
     chains = buckets + (uint64_t)words[0] * 4;
     table = elf_at(image, buckets, (uint64_t)words[0] * 4);
     if (!table)
         return 0;
     for (uint32_t i = 0; i < words[0]; i++) {
-        memcpy(&bucket, table + i * 4ull, sizeof bucket);
+        memcpy(&bucket, table + i * 4ull, sizeof(bucket));
         last = bucket > last ? bucket : last;
     }
     if (last < words[1])
@@ -191,7 +191,7 @@ static size_t gnu_hash_count(const struct elf_image *image, uint64_t address)
 
         if (!entry)
             return 0;
-        memcpy(&chain, entry, sizeof chain);
+        memcpy(&chain, entry, sizeof(chain));
         if (chain & 1)
             return (size_t)last + 1;
     }
@@ -231,7 +231,7 @@ static size_t symbol_count(const struct elf_image *image)
         return count;
     count = 1;
     if ((hash = elf_dynamic(image, DT_HASH)) && (words = elf_at(image, hash->d_un.d_ptr, 8))) {
-        memcpy(&chains, words + 4, sizeof chains);
+        memcpy(&chains, words + 4, sizeof(chains));
         count = chains;
     }
     if ((hash = elf_dynamic(image, DT_GNU_HASH))) {

@@ -13,11 +13,11 @@
 #ifndef UMBRA_REWRITER_ELF_IMAGE_H
 #define UMBRA_REWRITER_ELF_IMAGE_H
 
-#include "rewriter/base/failure.h"
-
 #include <elf.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "rewriter/base/failure.h"
 
 struct elf_image {
     const char *path; /* borrowed, for messages */

@@ -1,5 +1,7 @@
 #include "rewriter/elf/elf_image_format.h"
 
+#include <stdlib.h>
+
 #include "rewriter/elf/elf_agent.h"
 #include "rewriter/elf/elf_code.h"
 #include "rewriter/elf/elf_copies.h"
@@ -11,8 +13,6 @@
 #include "rewriter/elf/elf_writer.h"
 #include "support/memory.h"
 
-#include <stdlib.h>
-
 /* What image->own is. */
 struct elf {
     struct elf_image image;
@@ -23,7 +23,7 @@ struct elf {
 static bool open_image(struct image *image, struct failure *failure)
 {
     const struct input_file *input = image->input;
-    struct elf *elf = memory_zeroed(1, sizeof *elf);
+    struct elf *elf = memory_zeroed(1, sizeof(*elf));
 
     if (!elf_image_read(&elf->image, input->path, input->bytes, input->size, failure)) {
         free(elf);

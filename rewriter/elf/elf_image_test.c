@@ -1,15 +1,15 @@
 /* The reader and all that follows it, on files that were cut off and scribbled over. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "image/manifest.h"
 #include "rewriter/base/input_file.h"
 #include "rewriter/elf/elf_code.h"
 #include "rewriter/elf/elf_image.h"
 #include "rewriter/elf/lsda.h"
 #include "rewriter/patch/patch_plan.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -126,7 +126,7 @@ static void mutate(uint8_t *bytes, size_t size, uint32_t *random)
 
         if (next_random(random) % 2)
             at %= 1024;
-        bytes[at] = values[next_random(random) % sizeof values];
+        bytes[at] = values[next_random(random) % sizeof(values)];
     }
 }
 
@@ -163,17 +163,17 @@ static void test_what_is_refused_is_named(void **state)
     (void)state;
     refused("hello", 5, "another kind of file");
     refused("#!/bin/sh", 9, "a script");
-    memcpy(&header, seed.bytes, sizeof header);
+    memcpy(&header, seed.bytes, sizeof(header));
     header.e_machine = EM_AARCH64;
-    refused(bytes, sizeof header, "aarch64");
+    refused(bytes, sizeof(header), "aarch64");
     header.e_machine = EM_386;
     header.e_ident[EI_CLASS] = ELFCLASS32;
-    refused(bytes, sizeof header, "i386");
-    memcpy(&header, seed.bytes, sizeof header);
+    refused(bytes, sizeof(header), "i386");
+    memcpy(&header, seed.bytes, sizeof(header));
     header.e_type = ET_REL;
-    refused(bytes, sizeof header, "relocatable object");
+    refused(bytes, sizeof(header), "relocatable object");
     header.e_type = ET_CORE;
-    refused(bytes, sizeof header, "core dump");
+    refused(bytes, sizeof(header), "core dump");
 }
 
 /* Changes the first program header of a type in a copy of the seed, and reads that. */
@@ -186,15 +186,15 @@ static bool read_changed(uint32_t type, void (*change)(Elf64_Phdr *segment))
 
     assert_non_null(copy);
     memcpy(copy, seed.bytes, seed.size);
-    memcpy(&header, copy, sizeof header);
+    memcpy(&header, copy, sizeof(header));
     for (size_t i = 0; i < header.e_phnum; i++) {
-        uint8_t *at = copy + header.e_phoff + i * sizeof segment;
+        uint8_t *at = copy + header.e_phoff + i * sizeof(segment);
 
-        memcpy(&segment, at, sizeof segment);
+        memcpy(&segment, at, sizeof(segment));
         if (segment.p_type != type)
             continue;
         change(&segment);
-        memcpy(at, &segment, sizeof segment);
+        memcpy(at, &segment, sizeof(segment));
         is_read = read_all(copy, seed.size);
         break;
     }
@@ -220,9 +220,9 @@ static void test_too_many_program_headers_are_refused(void **state)
     Elf64_Ehdr header;
 
     (void)state;
-    memcpy(&header, seed.bytes, sizeof header);
+    memcpy(&header, seed.bytes, sizeof(header));
     header.e_phnum = 2000;
-    refused((char *)&header, sizeof header, "expected up to 1024 program headers, found 2000");
+    refused((char *)&header, sizeof(header), "expected up to 1024 program headers, found 2000");
 }
 
 int main(int count, char **arguments)

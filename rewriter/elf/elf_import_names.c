@@ -2,10 +2,10 @@
  * Imports that are left alone for what they are called: beside those that elf_names.c knows of any
  * function, the ones whose calls are not like a call of a function, or that look at their caller.
  */
+#include <string.h>
+
 #include "rewriter/elf/elf_code.h"
 #include "rewriter/elf/elf_imports.h"
-
-#include <string.h>
 
 /*
  * The dynamic linker tells by the return address on whose behalf it acts: RTLD_NEXT, the search
@@ -32,9 +32,9 @@ static bool is_one_of(const char *name, const char *const *names, size_t count)
 
 enum patch_reason elf_import_reason(const char *name)
 {
-    if (is_one_of(name, special, sizeof special / sizeof *special))
+    if (is_one_of(name, special, sizeof(special) / sizeof(*special)))
         return PATCH_IMPORT_SPECIAL;
-    if (is_one_of(name, looks_at_caller, sizeof looks_at_caller / sizeof *looks_at_caller) ||
+    if (is_one_of(name, looks_at_caller, sizeof(looks_at_caller) / sizeof(*looks_at_caller)) ||
         strncmp(name, "_dl_", 4) == 0)
         return PATCH_RETURN_ADDRESS;
     return elf_name_reason(name);

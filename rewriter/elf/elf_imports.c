@@ -1,8 +1,8 @@
 #include "rewriter/elf/elf_imports.h"
 
-#include "rewriter/code/import_slots.h"
-
 #include <stdlib.h>
+
+#include "rewriter/code/import_slots.h"
 
 /*
  * Slots of the GOT only, which belong to the linkers: a pointer in data (R_X86_64_64) is the

@@ -1,11 +1,11 @@
 /* Sites of imports: which are found, and what becomes of them where they stand and in stubs. */
-#include "rewriter/code/code_sweep.h"
-#include "rewriter/elf/elf_imports.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "rewriter/code/code_sweep.h"
+#include "rewriter/elf/elf_imports.h"
 
 #include <cmocka.h>
 
@@ -38,7 +38,7 @@ static void no_begin(void *context, const struct function *function)
 
 /* The bytes, swept, as an image of one segment; an import in the list, with a stub. */
 struct place {
-    uint8_t bytes[sizeof original];
+    uint8_t bytes[sizeof(original)];
     struct code_range range;
     struct code code;
     struct code_map map;
@@ -52,18 +52,18 @@ struct place {
 
 static int place_begin(void **state)
 {
-    struct place *place = calloc(1, sizeof *place);
-    struct function function = {.address = BASE, .end = BASE + sizeof original};
+    struct place *place = calloc(1, sizeof(*place));
+    struct function function = {.address = BASE, .end = BASE + sizeof(original)};
     bool is_adjusted;
 
-    memcpy(place->bytes, original, sizeof original);
-    place->range = (struct code_range){BASE, place->bytes, sizeof original};
+    memcpy(place->bytes, original, sizeof(original));
+    place->range = (struct code_range){BASE, place->bytes, sizeof(original)};
     place->code = (struct code){
         .ranges = &place->range, .range_count = 1, .unwind = {NULL, no_begin, no_slot}};
-    place->segment = (Elf64_Phdr){.p_type = PT_LOAD, .p_vaddr = BASE, .p_filesz = sizeof original};
+    place->segment = (Elf64_Phdr){.p_type = PT_LOAD, .p_vaddr = BASE, .p_filesz = sizeof(original)};
     place->image = (struct elf_image){.path = "image",
                                       .bytes = place->bytes,
-                                      .size = sizeof original,
+                                      .size = sizeof(original),
                                       .segments = &place->segment,
                                       .segment_count = 1,
                                       .loads = &place->load,
@@ -104,7 +104,7 @@ static uint64_t target_of(const uint8_t *branch, uint64_t address)
 {
     int32_t distance;
 
-    memcpy(&distance, branch + 2, sizeof distance);
+    memcpy(&distance, branch + 2, sizeof(distance));
     return address + IMPORT_SITE_SIZE + (uint64_t)(int64_t)distance;
 }
 
@@ -150,7 +150,7 @@ static void test_sites_lead_to_the_stub(void **state)
     assert_memory_equal(leaving, "\x67\xe9", 2);
     assert_int_equal(target_of(leaving, place->stubs.address + STUB_CALL_LEAVING), stub);
     memcpy(place->bytes + 7, original + 7, IMPORT_SITE_SIZE);
-    assert_memory_equal(place->bytes, original, sizeof original);
+    assert_memory_equal(place->bytes, original, sizeof(original));
 }
 
 static void test_imports_left_alone_keep_their_sites(void **state)
@@ -160,7 +160,7 @@ static void test_imports_left_alone_keep_their_sites(void **state)
     place->functions.items[1].reason = PATCH_RETURNS_TWICE;
     import_sites_redirect(&place->functions, &place->code, &place->map, &place->stubs,
                           place->moves);
-    assert_memory_equal(place->bytes, original, sizeof original);
+    assert_memory_equal(place->bytes, original, sizeof(original));
 }
 
 static void test_names_that_are_left_alone(void **state)

@@ -10,8 +10,9 @@ static bool is_table_of_runtime(const char *name)
     static const char begin[] = "stg_", end[] = "_info";
     size_t length = name ? strlen(name) : 0;
 
-    return length >= sizeof begin + sizeof end - 2 && memcmp(name, begin, sizeof begin - 1) == 0 &&
-           strcmp(name + length - (sizeof end - 1), end) == 0;
+    return length >= sizeof(begin) + sizeof(end) - 2 &&
+           memcmp(name, begin, sizeof(begin) - 1) == 0 &&
+           strcmp(name + length - (sizeof(end) - 1), end) == 0;
 }
 
 static bool has_name(struct elf_table symbols, struct elf_table strings)
@@ -40,9 +41,9 @@ static size_t count_returns(const struct code_range *range, const struct eh_fram
     const uint8_t *at = range->bytes, *end = range->bytes + range->size;
     size_t count = 0;
 
-    while ((at = memmem(at, (size_t)(end - at), jump, sizeof jump)) != NULL) {
+    while ((at = memmem(at, (size_t)(end - at), jump, sizeof(jump))) != NULL) {
         count += !eh_frame_find(frame, range->address + (uint64_t)(at - range->bytes));
-        at += sizeof jump;
+        at += sizeof(jump);
     }
     return count;
 }

@@ -1,11 +1,11 @@
 #include "rewriter/elf/elf_kind.h"
 
+#include <string.h>
+
 #include "image/manifest.h"
 #include "rewriter/elf/elf_image.h"
 #include "rewriter/elf/elf_machine.h"
 #include "trace/image_manifest.h"
-
-#include <string.h>
 
 /* e_type and e_machine are at the same place in files of 32 and 64 bits. */
 static uint16_t header_half(const uint8_t *bytes, size_t offset)

@@ -2,10 +2,10 @@
 #ifndef UMBRA_REWRITER_ELF_KIND_H
 #define UMBRA_REWRITER_ELF_KIND_H
 
-#include "rewriter/format/image_kind.h"
-
 #include <stddef.h>
 #include <stdint.h>
+
+#include "rewriter/format/image_kind.h"
 
 enum image_kind elf_kind(uint8_t *bytes, size_t size);
 

@@ -27,7 +27,7 @@ static const struct {
 
 static const char *machine_name(uint16_t machine, char *room, size_t size)
 {
-    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
+    for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++)
         if (machines[i].machine == machine)
             return machines[i].name;
     snprintf(room, size, "machine number %u", machine);
@@ -69,15 +69,15 @@ bool elf_machine_accept(const char *path, const uint8_t *bytes, size_t size,
         return fail(failure, path, "expected " WANTED ", found %s", format_name(bytes, size));
     if (size < sizeof(Elf32_Ehdr))
         return fail(failure, path, "truncated: the file ends in its ELF header");
-    memcpy(&header, bytes, sizeof header < size ? sizeof header : size);
+    memcpy(&header, bytes, sizeof(header) < size ? sizeof(header) : size);
     if (bytes[EI_DATA] == ELFDATA2MSB)
         header.e_machine = (uint16_t)(header.e_machine << 8 | header.e_machine >> 8);
     if (header.e_machine != EM_X86_64)
         return fail(failure, path, "expected " WANTED ", found one for %s",
-                    machine_name(header.e_machine, room, sizeof room));
+                    machine_name(header.e_machine, room, sizeof(room)));
     if (bytes[EI_CLASS] != ELFCLASS64 || bytes[EI_DATA] != ELFDATA2LSB)
         return fail(failure, path, "expected " WANTED ", found one with 32-bit addresses (x32)");
-    if (size < sizeof header)
+    if (size < sizeof(header))
         return fail(failure, path, "truncated: the file ends in its ELF header");
     return kind_accept(path, header.e_type, failure);
 }

@@ -2,10 +2,10 @@
 #ifndef UMBRA_REWRITER_ELF_MACHINE_H
 #define UMBRA_REWRITER_ELF_MACHINE_H
 
-#include "rewriter/base/failure.h"
-
 #include <stddef.h>
 #include <stdint.h>
+
+#include "rewriter/base/failure.h"
 
 /* Looks at the ELF header alone; what it refuses it names. */
 bool elf_machine_accept(const char *path, const uint8_t *bytes, size_t size,

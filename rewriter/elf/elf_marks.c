@@ -11,7 +11,7 @@ static bool is_mono_name(const char *name)
 {
     static const char library[] = "mono_aot_file_info", module[] = "mono_aot_module_";
 
-    return strcmp(name, library) == 0 || strncmp(name, module, sizeof module - 1) == 0;
+    return strcmp(name, library) == 0 || strncmp(name, module, sizeof(module) - 1) == 0;
 }
 
 typedef bool name_test(const char *name);
@@ -48,7 +48,7 @@ static bool is_valgrind_tool(const struct elf_image *image)
         const uint8_t *bytes = elf_at(image, segment->p_vaddr, segment->p_filesz);
 
         if (segment->p_type == PT_LOAD && bytes &&
-            memmem(bytes, segment->p_filesz, variable, sizeof variable))
+            memmem(bytes, segment->p_filesz, variable, sizeof(variable)))
             return true;
     }
     return false;

@@ -1,9 +1,9 @@
 #include "rewriter/elf/elf_memory_lock.h"
 
+#include <string.h>
+
 #include "rewriter/code/decode.h"
 #include "rewriter/patch/patch_window.h"
-
-#include <string.h>
 
 static const uint8_t system_call[] = {0xb8, 0x97, 0x00, 0x00, 0x00, 0x0f, 0x05};
 static const uint8_t patch[] = {0xe9, 0, 0, 0, 0, 0x66, 0x90};
@@ -36,9 +36,9 @@ static struct function *function_of(uint64_t address, const struct code *code,
 {
     struct function *function = function_list_owner(functions, address);
 
-    if (!function || address >= function->end || function->end - address < sizeof system_call ||
+    if (!function || address >= function->end || function->end - address < sizeof(system_call) ||
         !is_instruction(code, function, address) ||
-        patch_is_target(map, address + 1, address + sizeof system_call))
+        patch_is_target(map, address + 1, address + sizeof(system_call)))
         return NULL;
     return function;
 }
@@ -50,11 +50,11 @@ static void look_through(struct elf_memory_locks *locks, const struct code_range
     const uint8_t *at = range->bytes, *end = at + range->size;
 
     while (locks->count < ELF_MEMORY_LOCKS &&
-           (at = memmem(at, (size_t)(end - at), system_call, sizeof system_call))) {
+           (at = memmem(at, (size_t)(end - at), system_call, sizeof(system_call)))) {
         uint64_t address = range->address + (uint64_t)(at - range->bytes);
         struct function *function = function_of(address, code, map, functions);
 
-        at += sizeof system_call;
+        at += sizeof(system_call);
         if (!function)
             continue;
         locks->items[locks->count++] = (struct elf_memory_lock){.address = address};
@@ -78,7 +78,7 @@ bool elf_memory_locks_note(struct change_list *changes, const struct elf_memory_
                            struct failure *failure)
 {
     for (size_t i = 0; i < locks->count; i++)
-        if (!patch_note(changes, code, file, locks->items[i].address, sizeof patch, failure))
+        if (!patch_note(changes, code, file, locks->items[i].address, sizeof(patch), failure))
             return false;
     return true;
 }
@@ -86,15 +86,15 @@ bool elf_memory_locks_note(struct change_list *changes, const struct elf_memory_
 void elf_memory_locks_append(struct stub_segment *stubs, struct elf_memory_locks *locks)
 {
     for (size_t i = 0; i < locks->count; i++)
-        locks->items[i].stub = (uint32_t)buffer_append(&stubs->code, stub, sizeof stub);
+        locks->items[i].stub = (uint32_t)buffer_append(&stubs->code, stub, sizeof(stub));
 }
 
 /* The distance at bytes[field] of what will lie at `address`. */
 static void set_distance(uint8_t *bytes, uint64_t address, size_t field, uint64_t target)
 {
-    uint32_t distance = (uint32_t)(target - (address + field + sizeof distance));
+    uint32_t distance = (uint32_t)(target - (address + field + sizeof(distance)));
 
-    memcpy(bytes + field, &distance, sizeof distance);
+    memcpy(bytes + field, &distance, sizeof(distance));
 }
 
 void elf_memory_locks_store(struct stub_segment *stubs, const struct elf_memory_locks *locks,
@@ -102,12 +102,12 @@ void elf_memory_locks_store(struct stub_segment *stubs, const struct elf_memory_
 {
     for (size_t i = 0; i < locks->count; i++) {
         const struct elf_memory_lock *lock = &locks->items[i];
-        uint8_t *site = code_bytes(code, lock->address, sizeof patch);
+        uint8_t *site = code_bytes(code, lock->address, sizeof(patch));
         uint64_t at = stubs->address + lock->stub;
 
-        memcpy(site, patch, sizeof patch);
+        memcpy(site, patch, sizeof(patch));
         set_distance(site, lock->address, PATCH_TARGET, at);
-        set_distance(stubs->code.bytes + lock->stub, at, STUB_NEXT, lock->address + sizeof patch);
+        set_distance(stubs->code.bytes + lock->stub, at, STUB_NEXT, lock->address + sizeof(patch));
         set_distance(stubs->code.bytes + lock->stub, at, STUB_TARGET, target);
     }
 }

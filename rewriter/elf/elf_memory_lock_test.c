@@ -1,10 +1,10 @@
 /* The system call mlockall of a static program: what is taken for it, and where it goes. */
-#include "rewriter/elf/elf_memory_lock.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "rewriter/elf/elf_memory_lock.h"
 
 #include <cmocka.h>
 
@@ -29,7 +29,7 @@ struct place {
 
 static int place_begin(void **state)
 {
-    struct place *place = calloc(1, sizeof *place);
+    struct place *place = calloc(1, sizeof(*place));
 
     memset(place->bytes, 0x90, SIZE);
     place->range = (struct code_range){BASE, place->bytes, SIZE};
@@ -64,8 +64,8 @@ static uint64_t target_of(const uint8_t *field, uint64_t address)
 {
     int32_t distance;
 
-    memcpy(&distance, field, sizeof distance);
-    return address + sizeof distance + (uint64_t)(int64_t)distance;
+    memcpy(&distance, field, sizeof(distance));
+    return address + sizeof(distance) + (uint64_t)(int64_t)distance;
 }
 
 static void test_it_goes_to_a_stub_and_from_there_to_the_agent(void **state)
@@ -75,7 +75,7 @@ static void test_it_goes_to_a_stub_and_from_there_to_the_agent(void **state)
     struct failure failure;
     const uint8_t *stub;
 
-    memcpy(place->bytes + 4, alone, sizeof alone);
+    memcpy(place->bytes + 4, alone, sizeof(alone));
     find(place, true);
     assert_int_equal(place->locks.count, 1);
     assert_int_equal(place->locks.items[0].address, BASE + 4);
@@ -104,7 +104,7 @@ static void test_one_behind_the_prologue_leaves_the_function_to_be_hooked(void *
 {
     struct place *place = *state;
 
-    memcpy(place->bytes + 32 + PATCH_MAX_DISPLACED, alone, sizeof alone);
+    memcpy(place->bytes + 32 + PATCH_MAX_DISPLACED, alone, sizeof(alone));
     find(place, true);
     assert_int_equal(place->locks.count, 1);
     assert_int_equal(place->functions.items[1].reason, PATCH_UNDECIDED);
@@ -114,7 +114,7 @@ static void test_a_number_for_another_register_is_none(void **state)
 {
     struct place *place = *state;
 
-    memcpy(place->bytes, other_register, sizeof other_register);
+    memcpy(place->bytes, other_register, sizeof(other_register));
     find(place, true);
     assert_int_equal(place->locks.count, 0);
 }
@@ -123,7 +123,7 @@ static void test_one_that_something_jumps_into_is_left_alone(void **state)
 {
     struct place *place = *state;
 
-    memcpy(place->bytes, alone, sizeof alone);
+    memcpy(place->bytes, alone, sizeof(alone));
     address_set_add(&place->map.jumps, BASE + 5);
     find(place, true);
     assert_int_equal(place->locks.count, 0);
@@ -134,7 +134,7 @@ static void test_one_that_a_function_ends_in_is_left_alone(void **state)
 {
     struct place *place = *state;
 
-    memcpy(place->bytes + 28, alone, sizeof alone);
+    memcpy(place->bytes + 28, alone, sizeof(alone));
     find(place, true);
     assert_int_equal(place->locks.count, 0);
 }
@@ -143,7 +143,7 @@ static void test_in_a_dynamic_image_it_stays(void **state)
 {
     struct place *place = *state;
 
-    memcpy(place->bytes, alone, sizeof alone);
+    memcpy(place->bytes, alone, sizeof(alone));
     find(place, false);
     assert_int_equal(place->locks.count, 0);
     assert_int_equal(place->functions.items[0].reason, PATCH_MEMORY_LOCK);

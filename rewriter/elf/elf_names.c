@@ -1,8 +1,8 @@
 /* Functions that are left alone for what they are called. */
+#include <string.h>
+
 #include "rewriter/elf/elf_code.h"
 #include "rewriter/functions/name_rules.h"
-
-#include <string.h>
 
 static const char *const returns_twice[] = {"setjmp",
                                             "_setjmp",

@@ -1,10 +1,10 @@
 #include "rewriter/elf/elf_probes.h"
 
-#include "rewriter/copy/copy_emit.h"
-#include "support/memory.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "rewriter/copy/copy_emit.h"
+#include "support/memory.h"
 
 #define OWNER "stapsdt"
 #define TYPE  3
@@ -19,9 +19,10 @@ static void add(struct elf_probes *probes, const struct elf_image *image, const 
     struct content content;
     uint64_t moved;
 
-    memcpy(&content, bytes, sizeof content);
+    memcpy(&content, bytes, sizeof(content));
     moved = base ? base->sh_addr - content.base : 0;
-    probes->items = memory_grow(probes->items, probes->count, &probes->room, sizeof *probes->items);
+    probes->items =
+        memory_grow(probes->items, probes->count, &probes->room, sizeof(*probes->items));
     probes->items[probes->count++] = (struct elf_probe){
         content.pc + moved, (uint64_t)(bytes - image->bytes) + offsetof(struct content, pc), moved};
 }
@@ -36,20 +37,20 @@ static void read_notes(struct elf_probes *probes, const struct elf_image *image,
 {
     Elf64_Nhdr note;
 
-    while (size >= sizeof note) {
+    while (size >= sizeof(note)) {
         uint64_t name, content;
 
-        memcpy(&note, bytes, sizeof note);
+        memcpy(&note, bytes, sizeof(note));
         name = padded(note.n_namesz);
         content = padded(note.n_descsz);
-        if (name > size - sizeof note || content > size - sizeof note - name)
+        if (name > size - sizeof(note) || content > size - sizeof(note) - name)
             return;
-        if (note.n_type == TYPE && note.n_namesz == sizeof OWNER &&
-            memcmp(bytes + sizeof note, OWNER, sizeof OWNER) == 0 &&
+        if (note.n_type == TYPE && note.n_namesz == sizeof(OWNER) &&
+            memcmp(bytes + sizeof(note), OWNER, sizeof(OWNER)) == 0 &&
             note.n_descsz >= sizeof(struct content))
-            add(probes, image, bytes + sizeof note + name);
-        bytes += sizeof note + name + content;
-        size -= sizeof note + name + content;
+            add(probes, image, bytes + sizeof(note) + name);
+        bytes += sizeof(note) + name + content;
+        size -= sizeof(note) + name + content;
     }
 }
 
@@ -70,7 +71,7 @@ void elf_probes_read(struct elf_probes *probes, const struct elf_image *image)
         return;
     read_notes(probes, image, image->bytes + section->sh_offset, section->sh_size);
     if (probes->count)
-        qsort(probes->items, probes->count, sizeof *probes->items, by_address);
+        qsort(probes->items, probes->count, sizeof(*probes->items), by_address);
 }
 
 void elf_probes_note(const struct elf_probes *probes, struct code_map *map)
@@ -105,7 +106,7 @@ void elf_probes_move(const struct elf_probes *probes, const struct elf_image *im
         uint64_t pc = copied - probe->moved;
 
         if (copied)
-            memcpy(image->bytes + probe->field, &pc, sizeof pc);
+            memcpy(image->bytes + probe->field, &pc, sizeof(pc));
     }
 }
 

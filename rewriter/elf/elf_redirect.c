@@ -1,9 +1,9 @@
 #include "rewriter/elf/elf_redirect.h"
 
+#include <string.h>
+
 #include "rewriter/elf/elf_grow.h"
 #include "rewriter/patch/patch_redirect.h"
-
-#include <string.h>
 
 /* A word of the image that holds the address of a function. */
 struct word {
@@ -62,11 +62,11 @@ static bool visit_packed(void *context, uint64_t address)
 {
     const struct packed *packed = context;
     struct word word = {.kind = WORD_DATA, .address = address};
-    const uint8_t *bytes = elf_at(packed->image, address, sizeof word.target);
+    const uint8_t *bytes = elf_at(packed->image, address, sizeof(word.target));
 
     if (!bytes)
         return true;
-    memcpy(&word.target, bytes, sizeof word.target);
+    memcpy(&word.target, bytes, sizeof(word.target));
     return packed->visit(packed->context, &word);
 }
 
@@ -113,7 +113,7 @@ static void bar_entries(struct patch_ways *ways, const struct elf_image *image)
     struct elf_table symbols = elf_dynamic_symbols(image);
 
     address_set_add(&ways->barred, image->header.e_entry);
-    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
+    for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++)
         address_set_add(&ways->barred, elf_dynamic_value(image, entries[i], 0));
     for (size_t i = 0; i < symbols.count; i++)
         if (!is_function(elf_symbol(symbols, i)))
@@ -165,7 +165,7 @@ static const uint8_t *word_original(const struct elf_image *image, const struct 
     if (word->kind == WORD_RELOCATION)
         return elf_relocations(image).bytes + word->index * sizeof(Elf64_Rela) +
                offsetof(Elf64_Rela, r_addend);
-    return elf_at(image, word->address, sizeof word->target);
+    return elf_at(image, word->address, sizeof(word->target));
 }
 
 static uint8_t *word_now(const struct elf_layout *layout, const struct word *word)
@@ -176,7 +176,7 @@ static uint8_t *word_now(const struct elf_layout *layout, const struct word *wor
     if (word->kind == WORD_RELOCATION)
         return elf_layout_table(layout, elf_relocation_place(layout, word->index) +
                                             offsetof(Elf64_Rela, r_addend));
-    return elf_at(layout->image, word->address, sizeof word->target);
+    return elf_at(layout->image, word->address, sizeof(word->target));
 }
 
 static bool note(const struct pass *pass, const uint8_t *bytes, size_t size)
@@ -190,7 +190,7 @@ static bool note_word(void *context, const struct word *word)
     const struct pass *pass = context;
 
     return !redirected(pass->plan, word->target) || !is_word_in_place(pass->layout, word) ||
-           note(pass, word_original(pass->layout->image, word), sizeof word->target);
+           note(pass, word_original(pass->layout->image, word), sizeof(word->target));
 }
 
 bool elf_redirect_note(struct change_list *changes, const struct elf_layout *layout,
@@ -223,15 +223,15 @@ static bool store_word(void *context, const struct word *word)
     if (!function)
         return true;
     stub = stub_of(pass->layout, function);
-    memcpy(word_now(pass->layout, word), &stub, sizeof stub);
+    memcpy(word_now(pass->layout, word), &stub, sizeof(stub));
     return true;
 }
 
 static void store_field(uint8_t *bytes, uint64_t address, uint64_t target)
 {
-    uint32_t distance = (uint32_t)(target - (address + sizeof distance));
+    uint32_t distance = (uint32_t)(target - (address + sizeof(distance)));
 
-    memcpy(bytes, &distance, sizeof distance);
+    memcpy(bytes, &distance, sizeof(distance));
 }
 
 /* In a stub, too, the distance ends what the instruction became: see stub.h. */

@@ -60,7 +60,7 @@ bool elf_image_is_go(const struct elf_image *image)
 {
     static const char *const marks[] = {".note.go.buildid", ".gopclntab", ".go.buildinfo"};
 
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+    for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
         if (elf_section(image, marks[i]))
             return true;
     return elf_has_note(image, "Go") || has_go_table(image);

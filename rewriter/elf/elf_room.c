@@ -1,9 +1,9 @@
 #include "rewriter/elf/elf_room.h"
 
-#include "support/memory.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "support/memory.h"
 
 #define RUN_GAP     16  /* bytes of padding at most between sections that move together */
 #define VISIT_LIMIT 256 /* sections looked at: in a true file, a few for each table */
@@ -23,7 +23,7 @@ enum mark {
 static const int64_t tags[] = {DT_SYMTAB, DT_VERSYM,  DT_GNU_HASH, DT_HASH,
                                DT_VERDEF, DT_VERNEED, DT_JMPREL,   DT_RELA};
 
-#define TAGS (sizeof tags / sizeof *tags)
+#define TAGS (sizeof(tags) / sizeof(*tags))
 
 struct planner {
     const struct elf_image *image;
@@ -260,7 +260,7 @@ static int by_address(const void *left, const void *right)
 static bool moves_collect(struct planner *planner)
 {
     const struct elf_image *image = planner->image;
-    struct elf_move *all = memory_zeroed(image->section_count, sizeof *all);
+    struct elf_move *all = memory_zeroed(image->section_count, sizeof(*all));
     struct elf_room *room = planner->room;
     size_t count = 0;
     bool is_enough = true;
@@ -270,7 +270,7 @@ static bool moves_collect(struct planner *planner)
             all[count++] =
                 (struct elf_move){image->sections[i].sh_addr, image->sections[i].sh_size, 0};
     if (count)
-        qsort(all, count, sizeof *all, by_address);
+        qsort(all, count, sizeof(*all), by_address);
     for (size_t i = 0; i < count; i++) {
         struct elf_move *last = room->move_count ? &room->moves[room->move_count - 1] : NULL;
         uint64_t end = all[i].from + all[i].size;

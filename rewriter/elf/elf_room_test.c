@@ -1,9 +1,9 @@
 /* Which tables of a small image grow where they are, and what moves for them. */
-#include "rewriter/elf/elf_room.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+
+#include "rewriter/elf/elf_room.h"
 
 #include <cmocka.h>
 

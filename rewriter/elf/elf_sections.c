@@ -1,11 +1,11 @@
 /* Section headers of an instrumented image: for readelf, gdb and their like, not for running it. */
 #include "rewriter/elf/elf_sections.h"
 
-#include "rewriter/elf/elf_copy_symbols.h"
-#include "trace/image_manifest.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "rewriter/elf/elf_copy_symbols.h"
+#include "trace/image_manifest.h"
 
 static void move_to(const struct elf_layout *layout, Elf64_Shdr *section,
                     const struct elf_place *place)
@@ -75,7 +75,7 @@ static void section_add(const struct elf_layout *layout, struct buffer *headers,
         .sh_addralign = 8,
     };
 
-    buffer_append(headers, &section, sizeof section);
+    buffer_append(headers, &section, sizeof(section));
 }
 
 /* The embedded agent's, and what precedes the image header. */
@@ -87,7 +87,7 @@ static void add_agent(const struct elf_layout *layout, struct buffer *headers, s
                                   SHF_ALLOC | SHF_WRITE, SHT_PROGBITS};
 
     section_add(layout, headers, names, &added);
-    for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {
+    for (size_t i = 0; i < sizeof(loads) / sizeof(*loads); i++) {
         const Elf64_Phdr *load = &embedding->loads[i];
 
         added = (struct added_section){loads[i], load->p_vaddr, load->p_filesz, SHF_ALLOC,
@@ -113,7 +113,7 @@ static void frames_append(const struct elf_layout *layout, struct buffer *tail,
     };
 
     buffer_append(tail, layout->debug_frames.bytes, layout->debug_frames.size);
-    buffer_append(headers, &section, sizeof section);
+    buffer_append(headers, &section, sizeof(section));
 }
 
 void elf_sections_build(const struct elf_layout *layout, const struct function_list *functions,
@@ -145,9 +145,9 @@ void elf_sections_build(const struct elf_layout *layout, const struct function_l
         Elf64_Shdr section = image->sections[i];
 
         section_follow(layout, &section);
-        buffer_append(&headers, &section, sizeof section);
+        buffer_append(&headers, &section, sizeof(section));
     }
-    for (size_t i = 0; i < sizeof added / sizeof *added; i++)
+    for (size_t i = 0; i < sizeof(added) / sizeof(*added); i++)
         section_add(layout, &headers, &names, &added[i]);
     if (layout->embedding)
         add_agent(layout, &headers, &names);

@@ -1,9 +1,9 @@
 #include "rewriter/elf/elf_segments.h"
 
+#include <string.h>
+
 #include "rewriter/elf/elf_grow.h"
 #include "trace/image_manifest.h"
-
-#include <string.h>
 
 static Elf64_Phdr segment(const struct elf_layout *layout, uint64_t address, uint64_t size,
                           uint32_t flags)
@@ -48,8 +48,8 @@ static Elf64_Phdr segment_follow(const struct elf_layout *layout, Elf64_Phdr hea
 
 static uint8_t *put_headers(uint8_t *to, const Elf64_Phdr *headers, size_t count)
 {
-    memcpy(to, headers, count * sizeof *headers);
-    return to + count * sizeof *headers;
+    memcpy(to, headers, count * sizeof(*headers));
+    return to + count * sizeof(*headers);
 }
 
 /* What the image had none of. */
@@ -57,7 +57,7 @@ static uint8_t *put_missing(const struct elf_layout *layout, uint8_t *to)
 {
     static const uint32_t types[] = {PT_TLS, PT_GNU_EH_FRAME};
 
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
         Elf64_Phdr header = {.p_type = types[i], .p_flags = PF_R, .p_align = 8};
 
         if (elf_segment(layout->image, types[i]))

@@ -82,7 +82,7 @@ Elf64_Sym elf_symbol(struct elf_table symbols, size_t index)
 {
     Elf64_Sym symbol;
 
-    memcpy(&symbol, symbols.bytes + index * sizeof symbol, sizeof symbol);
+    memcpy(&symbol, symbols.bytes + index * sizeof(symbol), sizeof(symbol));
     return symbol;
 }
 
@@ -108,7 +108,7 @@ Elf64_Rela elf_relocation(struct elf_table relocations, size_t index)
 {
     Elf64_Rela relocation;
 
-    memcpy(&relocation, relocations.bytes + index * sizeof relocation, sizeof relocation);
+    memcpy(&relocation, relocations.bytes + index * sizeof(relocation), sizeof(relocation));
     return relocation;
 }
 
@@ -119,7 +119,7 @@ bool elf_packed_visit(const struct elf_image *image, bool (*visit)(void *, uint6
     const uint8_t *words = elf_at(image, elf_dynamic_value(image, DT_RELR, 0), size);
 
     for (uint64_t i = 0; words && i + 8 <= size; i += 8) {
-        memcpy(&word, words + i, sizeof word);
+        memcpy(&word, words + i, sizeof(word));
         if (!(word & 1)) {
             if (!visit(context, word))
                 return false;
@@ -150,10 +150,10 @@ static bool note_next(const uint8_t *notes, uint64_t size, uint64_t *at, struct 
     uint64_t name, content;
     uint32_t words[3];
 
-    if (*at > size || size - *at < sizeof words)
+    if (*at > size || size - *at < sizeof(words))
         return false;
-    memcpy(words, notes + *at, sizeof words);
-    name = *at + sizeof words;
+    memcpy(words, notes + *at, sizeof(words));
+    name = *at + sizeof(words);
     content = name + ((words[0] + 3ull) & ~3ull);
     *at = content + ((words[1] + 3ull) & ~3ull);
     if (content > size || words[1] > size - content)

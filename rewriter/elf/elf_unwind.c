@@ -20,14 +20,14 @@
  */
 #include "rewriter/elf/elf_unwind.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "rewriter/elf/cfi.h"
 #include "rewriter/elf/dwarf_write.h"
 #include "rewriter/elf/elf_copy_debug.h"
 #include "rewriter/elf/elf_copy_frames.h"
 #include "support/memory.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define STUBS_PER_FRAME  64
 #define INDEX_ENTRY_SIZE 8
@@ -198,8 +198,8 @@ static void frame_end(struct frame *frame, uint64_t first, uint64_t end)
 
     buffer_align(frame->to, 8, 0);
     size = (uint32_t)(frame->to->size - frame->start - 4);
-    memcpy(frame->to->bytes + frame->start, &size, sizeof size);
-    memcpy(frame->to->bytes + frame->start + 12, &range, sizeof range);
+    memcpy(frame->to->bytes + frame->start, &size, sizeof(size));
+    memcpy(frame->to->bytes + frame->start + 12, &range, sizeof(range));
 }
 
 /* Writes the frame descriptions of all stubs; returns how many, with an index entry for each. */
@@ -273,7 +273,7 @@ static size_t frames_build(struct elf_layout *layout, const struct elf_code *elf
     size_t count;
 
     layout->frames.offset = buffer_align(to, 8, 0);
-    buffer_append(to, common, sizeof common);
+    buffer_append(to, common, sizeof(common));
     count = frames_append(layout, elf, moves, entries);
     elf_copy_frames_append(copied, to, layout->tables_address, entries + count);
     dwarf_put32(to, 0); /* end */
@@ -298,7 +298,7 @@ bool elf_unwind_build(struct elf_layout *layout, const struct elf_code *elf,
             failure, layout->image->path,
             "expected unwind information that copies can have, found some that they cannot");
     }
-    entries = memory_zeroed(stubs + copied.count, sizeof *entries);
+    entries = memory_zeroed(stubs + copied.count, sizeof(*entries));
     count = frames_build(layout, elf, moves, &copied, entries);
     index_append(layout, &elf->frame, entries, count);
     elf_copy_debug_frames(&copied, &layout->debug_frames);
@@ -318,6 +318,6 @@ void elf_unwind_bind(struct elf_layout *layout)
         uint32_t entry[2] = {(uint32_t)(embedding->address + fde->address - here),
                              (uint32_t)(embedding->address + fde->location - here)};
 
-        memcpy(to + i * INDEX_ENTRY_SIZE, entry, sizeof entry);
+        memcpy(to + i * INDEX_ENTRY_SIZE, entry, sizeof(entry));
     }
 }

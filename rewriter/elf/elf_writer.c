@@ -1,5 +1,8 @@
 #include "rewriter/elf/elf_writer.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "rewriter/copy/copy_write.h"
 #include "rewriter/elf/elf_changes.h"
 #include "rewriter/elf/elf_copies.h"
@@ -18,9 +21,6 @@
 #include "rewriter/patch/patch_write.h"
 #include "support/memory.h"
 #include "trace/image_manifest.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define HOLE_LIMIT        (16u << 20)  /* bytes of a sparse file spent on old kernels, */
 #define HOLE_MEMORY_LIMIT (512u << 20) /* bytes of address space in a static program */
@@ -60,7 +60,7 @@ static void append_header(struct elf_layout *layout)
     struct image_header header = {.magic = IMAGE_MAGIC, .version = IMAGE_VERSION};
     uint64_t base = layout->image->base;
 
-    layout->image_header = buffer_align(&layout->data, sizeof header, 0);
+    layout->image_header = buffer_align(&layout->data, sizeof(header), 0);
     header.header_rva = (uint32_t)(elf_layout_header(layout) - base);
     header.manifest_rva = (uint32_t)(layout->tables_address + layout->manifest.offset - base);
     header.hook_rva = (uint32_t)(elf_layout_hook(layout) - base);
@@ -70,7 +70,7 @@ static void append_header(struct elf_layout *layout)
         header.generated_rva = (uint32_t)(layout->generated.address - base);
         header.generated_size = (uint32_t)layout->generated.size;
     }
-    buffer_append(&layout->data, &header, sizeof header);
+    buffer_append(&layout->data, &header, sizeof(header));
 }
 
 static bool is_overlapping(uint64_t offset, uint64_t size, uint64_t other, uint64_t other_size)
@@ -157,7 +157,7 @@ static bool write_all(struct elf_layout *layout, const struct function_list *fun
     if (embedding)
         header.e_entry = elf_embedding_start(embedding);
     elf_sections_build(layout, functions, &tail, tail_offset, &header);
-    memcpy(image->bytes, &header, sizeof header);
+    memcpy(image->bytes, &header, sizeof(header));
     is_written =
         output_file_write(output, 0, image->bytes, image->size, failure) &&
         output_file_write(output, layout->tables_address - layout->delta, layout->tables.bytes,
@@ -184,7 +184,7 @@ static void set_image_size(struct elf_layout *layout, uint64_t end)
     uint32_t size = (uint32_t)(end - layout->image->base);
 
     memcpy(layout->data.bytes + layout->image_header + offsetof(struct image_header, image_size),
-           &size, sizeof size);
+           &size, sizeof(size));
 }
 
 /* The agent follows the page of the hook word. */
@@ -333,7 +333,7 @@ bool elf_write(const struct elf_writer_source *source, struct output_file *outpu
         .build_id = build_id.bytes,
         .build_id_size = build_id.count,
     };
-    struct stub_moves *moves = memory_zeroed(source->elf->functions.count, sizeof *moves);
+    struct stub_moves *moves = memory_zeroed(source->elf->functions.count, sizeof(*moves));
     struct copy_writer writer = {.stubs = &layout.stubs, .set = &layout.copies};
     bool is_written;
 

@@ -1,9 +1,9 @@
 #include "rewriter/elf/lsda.h"
 
+#include <stdlib.h>
+
 #include "support/memory.h"
 #include "support/sorted.h"
-
-#include <stdlib.h>
 
 #define LONGEST_NUMBER 20 /* bytes of a filter or a distance; 10 hold all there are */
 
@@ -143,7 +143,7 @@ static size_t each_once(uint64_t *numbers, size_t count)
     size_t kept = 0;
 
     if (count)
-        qsort(numbers, count, sizeof *numbers, by_number);
+        qsort(numbers, count, sizeof(*numbers), by_number);
     for (size_t i = 0; i < count; i++)
         if (kept == 0 || numbers[i] != numbers[kept - 1])
             numbers[kept++] = numbers[i];
@@ -165,7 +165,7 @@ uint64_t *lsda_pads(const struct elf_image *image, const struct eh_frame *frame,
         while (lsda_next(&lsda, &site)) {
             if (!site.pad)
                 continue;
-            pads = memory_grow(pads, *count, &room, sizeof *pads);
+            pads = memory_grow(pads, *count, &room, sizeof(*pads));
             pads[(*count)++] = site.pad;
         }
     }

@@ -1,10 +1,10 @@
 /* Language-specific data: as compilers write it, and as nobody should. */
-#include "rewriter/elf/lsda.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "rewriter/elf/lsda.h"
 
 #include <cmocka.h>
 
@@ -23,7 +23,7 @@ struct sample {
 /* An image that holds these bytes, which end with it, so that a read past them is seen. */
 static void sample_make(struct sample *sample, const char *bytes, size_t size)
 {
-    memset(sample, 0, sizeof *sample);
+    memset(sample, 0, sizeof(*sample));
     sample->segment = (Elf64_Phdr){.p_type = PT_LOAD, .p_vaddr = BASE, .p_filesz = size};
     sample->image = (struct elf_image){.bytes = malloc(size),
                                        .size = size,
@@ -71,7 +71,7 @@ static void test_call_sites(void **state)
     struct lsda lsda;
 
     (void)state;
-    sample_make(&sample, plain, sizeof plain - 1);
+    sample_make(&sample, plain, sizeof(plain) - 1);
     assert_true(read(&lsda, &sample));
     assert_int_equal(lsda.types, BASE + 3 + 0x1b);
     assert_int_equal(lsda.type_encoding, 0x9b);
@@ -91,7 +91,7 @@ static void test_pads_in_another_fragment(void **state)
     struct lsda lsda;
 
     (void)state;
-    sample_make(&sample, bytes, sizeof bytes - 1);
+    sample_make(&sample, bytes, sizeof(bytes) - 1);
     assert_true(read(&lsda, &sample));
     assert_site(&lsda, 0x10, 0x15, 0x8040, 0);
     free(sample.image.bytes);
@@ -106,7 +106,7 @@ static void test_fixed_numbers_and_empty_ranges(void **state)
     struct lsda lsda;
 
     (void)state;
-    sample_make(&sample, bytes, sizeof bytes - 1);
+    sample_make(&sample, bytes, sizeof(bytes) - 1);
     assert_true(read(&lsda, &sample));
     assert_site(&lsda, 0x10, 0x15, 0x40, 0);
     free(sample.image.bytes);
@@ -119,7 +119,7 @@ static void test_absolute_start_of_pads(void **state)
     struct lsda lsda;
 
     (void)state;
-    sample_make(&sample, bytes, sizeof bytes - 1);
+    sample_make(&sample, bytes, sizeof(bytes) - 1);
     assert_false(read(&lsda, &sample));
     sample.image.header.e_type = ET_EXEC;
     assert_true(read(&lsda, &sample));
@@ -134,7 +134,7 @@ static void test_actions_in_a_circle_end(void **state)
     struct lsda lsda;
 
     (void)state;
-    sample_make(&sample, bytes, sizeof bytes - 1);
+    sample_make(&sample, bytes, sizeof(bytes) - 1);
     assert_true(read(&lsda, &sample));
     assert_int_equal(lsda.actions.size, 2);
     free(sample.image.bytes);
@@ -146,7 +146,7 @@ static void test_malformed_data_is_refused(void **state)
         const char *bytes;
         size_t size;
     } malformed[] = {
-#define BYTES(text) {text, sizeof text - 1}
+#define BYTES(text) {text, sizeof(text) - 1}
         BYTES("\xff"),                                             /* ends in the headers */
         BYTES("\xff\x9b\x80\x80"),                                 /* in a number */
         BYTES("\xff\xff\x01"),                                     /* before the length */
@@ -168,7 +168,7 @@ static void test_malformed_data_is_refused(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++) {
+    for (size_t i = 0; i < sizeof(malformed) / sizeof(*malformed); i++) {
         struct sample sample;
         struct lsda lsda;
 
@@ -184,11 +184,11 @@ static void test_what_two_functions_share_is_refused(void **state)
     struct lsda lsda;
 
     (void)state;
-    sample_make(&sample, plain, sizeof plain - 1);
+    sample_make(&sample, plain, sizeof(plain) - 1);
     sample.lsdas[1] = BASE;
     sample.frame.lsda_count = 2;
     assert_false(read(&lsda, &sample));
-    sample.lsdas[1] = BASE + sizeof plain - 2; /* the next one begins within the actions */
+    sample.lsdas[1] = BASE + sizeof(plain) - 2; /* the next one begins within the actions */
     assert_false(read(&lsda, &sample));
     free(sample.image.bytes);
 }
@@ -199,7 +199,7 @@ static void test_data_outside_of_the_image_is_refused(void **state)
     struct lsda lsda;
 
     (void)state;
-    sample_make(&sample, plain, sizeof plain - 1);
+    sample_make(&sample, plain, sizeof(plain) - 1);
     sample.fdes[0].lsda = sample.lsdas[0] = BASE - 1;
     assert_false(read(&lsda, &sample));
     free(sample.image.bytes);
@@ -212,7 +212,7 @@ static void test_pads_of_all_functions(void **state)
     uint64_t *pads;
 
     (void)state;
-    sample_make(&sample, plain, sizeof plain - 1);
+    sample_make(&sample, plain, sizeof(plain) - 1);
     sample.fdes[1] = (struct fde){.address = START + 0x100, .size = 0x100};
     sample.frame.fde_count = 2;
     pads = lsda_pads(&sample.image, &sample.frame, &count);

@@ -1,10 +1,10 @@
 #include "rewriter/flow/flow_body.h"
 
+#include <stdlib.h>
+
 #include "rewriter/code/decode_plain.h"
 #include "rewriter/flow/flow_flags.h"
 #include "support/memory.h"
-
-#include <stdlib.h>
 
 #define X86_NOP  0x90
 #define X86_INT3 0xcc
@@ -13,7 +13,7 @@
 
 static void note(uint32_t **items, size_t *count, size_t *room, uint32_t item)
 {
-    *items = memory_grow(*items, *count, room, sizeof item);
+    *items = memory_grow(*items, *count, room, sizeof(item));
     (*items)[(*count)++] = item;
 }
 
@@ -156,8 +156,8 @@ enum flow_doubt flow_body_read(struct flow_body *body, const struct flow_source 
         function->end - function->address > room || function->end - function->address > LARGEST)
         return FLOW_UNDECODABLE;
     body->size = (uint32_t)(function->end - function->address);
-    body->starts = memory_zeroed(body->size / 64 + 1, sizeof *body->starts);
-    body->joins = memory_zeroed(body->size / 64 + 1, sizeof *body->joins);
+    body->starts = memory_zeroed(body->size / 64 + 1, sizeof(*body->starts));
+    body->joins = memory_zeroed(body->size / 64 + 1, sizeof(*body->joins));
     doubt = read_instructions(body);
     if (!doubt)
         doubt = check_targets(body);

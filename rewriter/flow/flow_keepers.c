@@ -1,11 +1,11 @@
 #include "rewriter/flow/flow_keepers.h"
 
+#include <stdlib.h>
+
 #include "rewriter/code/decode_plain.h"
 #include "rewriter/flow/flow_flags.h"
 #include "rewriter/flow/flow_imports.h"
 #include "support/memory.h"
-
-#include <stdlib.h>
 
 struct finding {
     const struct flow_source *source;
@@ -65,7 +65,7 @@ static void mark(struct finding *finding, uint64_t target)
         return;
     finding->is_keeper[place] = true;
     finding->waiting = memory_grow(finding->waiting, finding->waiting_count, &finding->waiting_room,
-                                   sizeof *finding->waiting);
+                                   sizeof(*finding->waiting));
     finding->waiting[finding->waiting_count++] = place;
 }
 
@@ -105,7 +105,7 @@ bool *flow_keepers_find(const struct flow_source *source)
     const struct function_list *functions = source->functions;
     struct finding finding = {
         .source = source,
-        .is_keeper = memory_zeroed(functions->count, sizeof *finding.is_keeper),
+        .is_keeper = memory_zeroed(functions->count, sizeof(*finding.is_keeper)),
     };
 
     decoder_init(&finding.decoder);

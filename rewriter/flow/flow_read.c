@@ -1,11 +1,11 @@
 #include "rewriter/flow/flow.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "rewriter/flow/flow_walk.h"
 #include "support/memory.h"
 #include "support/sorted.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 const char *flow_doubt_word(enum flow_doubt doubt)
 {
@@ -38,7 +38,7 @@ struct offsets {
 static void offsets_add(struct offsets *offsets, uint64_t offset)
 {
     offsets->items =
-        memory_grow(offsets->items, offsets->count, &offsets->room, sizeof *offsets->items);
+        memory_grow(offsets->items, offsets->count, &offsets->room, sizeof(*offsets->items));
     offsets->items[offsets->count++] = (uint32_t)offset;
 }
 
@@ -54,7 +54,7 @@ static void offsets_settle(struct offsets *offsets)
     size_t kept = 0;
 
     if (offsets->count)
-        qsort(offsets->items, offsets->count, sizeof *offsets->items, by_offset);
+        qsort(offsets->items, offsets->count, sizeof(*offsets->items), by_offset);
     for (size_t i = 0; i < offsets->count; i++)
         if (kept == 0 || offsets->items[kept - 1] != offsets->items[i])
             offsets->items[kept++] = offsets->items[i];
@@ -185,7 +185,7 @@ static bool is_origin(const struct flow *flow, uint64_t address)
 static void add_flow_label(struct flow *flow, uint64_t address)
 {
     flow->labels =
-        memory_grow(flow->labels, flow->label_count, &flow->label_room, sizeof *flow->labels);
+        memory_grow(flow->labels, flow->label_count, &flow->label_room, sizeof(*flow->labels));
     flow->labels[flow->label_count++] = address;
 }
 
@@ -193,7 +193,7 @@ static void add_flow_label(struct flow *flow, uint64_t address)
 static void add_first_label(struct flow *flow, uint64_t address)
 {
     add_flow_label(flow, address);
-    memmove(flow->labels + 1, flow->labels, (flow->label_count - 1) * sizeof *flow->labels);
+    memmove(flow->labels + 1, flow->labels, (flow->label_count - 1) * sizeof(*flow->labels));
     flow->labels[0] = address;
 }
 
@@ -209,7 +209,7 @@ static void settle_labels(struct flow *flow)
     size_t kept = 0;
 
     if (flow->label_count)
-        qsort(flow->labels, flow->label_count, sizeof *flow->labels, by_address);
+        qsort(flow->labels, flow->label_count, sizeof(*flow->labels), by_address);
     for (size_t i = 0; i < flow->label_count; i++)
         if (kept == 0 || flow->labels[kept - 1] != flow->labels[i])
             flow->labels[kept++] = flow->labels[i];
@@ -260,7 +260,7 @@ static void add_table(struct flow *flow, const struct reading *reading, const st
     else
         table.is_bounded =
             from->is_complete && !from->is_by_type && from->count <= from->before_next;
-    flow->tables = memory_grow(flow->tables, flow->table_count, &flow->table_room, sizeof table);
+    flow->tables = memory_grow(flow->tables, flow->table_count, &flow->table_room, sizeof(table));
     flow->tables[flow->table_count++] = table;
 }
 
@@ -321,7 +321,7 @@ static void cut_at_bounded(struct flow *flow)
 static void add_tables(struct flow *flow, const struct reading *reading)
 {
     const struct flow_walk *walk = &reading->walk;
-    bool *is_added = memory_zeroed(walk->table_count + 1, sizeof *is_added);
+    bool *is_added = memory_zeroed(walk->table_count + 1, sizeof(*is_added));
 
     for (size_t i = 0; i < walk->jump_count; i++)
         if (walk->jumps[i].kind == JUMP_TABLE && !is_added[walk->jumps[i].table]) {
@@ -330,7 +330,7 @@ static void add_tables(struct flow *flow, const struct reading *reading)
         }
     free(is_added);
     if (flow->table_count)
-        qsort(flow->tables, flow->table_count, sizeof *flow->tables, by_table);
+        qsort(flow->tables, flow->table_count, sizeof(*flow->tables), by_table);
     check_overlaps(flow);
     cut_at_bounded(flow);
 }
@@ -369,8 +369,7 @@ static enum flow_doubt follow_jumps(struct reading *reading)
 static enum flow_doubt read_all(struct flow *flow, struct reading *reading)
 {
     bool may_reach_labels = reading->source->code->has_absolute_code;
-    enum flow_doubt doubt =
-        flow_body_read(&reading->body, reading->source, reading->function);
+    enum flow_doubt doubt = flow_body_read(&reading->body, reading->source, reading->function);
 
     if (!doubt)
         doubt = find_pads(reading);
@@ -424,9 +423,9 @@ static uint64_t distance_target(const struct code *code, const struct flow_table
 
     if (!bytes)
         bytes = code_at(code, address, &room);
-    if (!bytes || room < sizeof distance)
+    if (!bytes || room < sizeof(distance))
         return 0;
-    memcpy(&distance, bytes, sizeof distance);
+    memcpy(&distance, bytes, sizeof(distance));
     return table->origin + (uint64_t)(int64_t)distance;
 }
 

@@ -5,11 +5,11 @@
  */
 #include "rewriter/flow/flow_registers.h"
 
+#include <stdlib.h>
+
 #include "rewriter/flow/flow_search.h"
 #include "support/memory.h"
 #include "support/sorted.h"
-
-#include <stdlib.h>
 
 #define ROUNDS_AT_HOME 64  /* through one function, after which all is alive in it */
 #define ROUNDS         128 /* through all, on average */
@@ -253,8 +253,8 @@ static void keep_site(struct flow_registers *registers, struct search *search, s
             ~alive_if(alive_at(search, block->target, block->place, AT_RETURN), body->returned);
     if (!at_target)
         return;
-    registers->sites =
-        memory_grow(registers->sites, registers->count, &registers->room, sizeof *registers->sites);
+    registers->sites = memory_grow(registers->sites, registers->count, &registers->room,
+                                   sizeof(*registers->sites));
     registers->sites[registers->count++] =
         (struct flow_register_site){block->offset, dead, at_target};
 }
@@ -274,7 +274,7 @@ static void begin(struct search *search)
     decoder_init(&search->decoder);
     ZydisDecoderInit(&search->full_decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     search->base = search->source->code->ranges[0].address;
-    search->bodies = memory_zeroed(count, sizeof *search->bodies);
+    search->bodies = memory_zeroed(count, sizeof(*search->bodies));
     for (size_t i = 0; i < count; i++)
         search->bodies[i].returned = RETURNED;
 }
@@ -301,7 +301,7 @@ void flow_registers_find(struct flow_registers *registers, const struct flow_reg
     registers->base = search.base;
     flow_search_read(&search);
     flow_search_link(&search);
-    search.waiting = memory_zeroed(search.functions->count, sizeof *search.waiting);
+    search.waiting = memory_zeroed(search.functions->count, sizeof(*search.waiting));
     if (visit_all(&search, settle) && visit_all(&search, tell))
         keep_sites(registers, &search);
     end(&search);

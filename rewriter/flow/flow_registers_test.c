@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "rewriter/code/decode_plain.h"
 #include "rewriter/flow/flow_registers.h"
 #include "rewriter/flow/flow_uses.h"
+
+#include <cmocka.h>
 
 #define START     0x1000u
 #define TABLE     0x8000u
@@ -39,9 +39,9 @@ struct image {
 static void image_begin(struct image *image)
 {
     *image = (struct image){.here = START};
-    memset(image->bytes, 0xcc, sizeof image->bytes);
-    image->text = (struct code_range){START, image->bytes, sizeof image->bytes};
-    image->data = (struct code_range){TABLE, image->table, sizeof image->table};
+    memset(image->bytes, 0xcc, sizeof(image->bytes));
+    image->text = (struct code_range){START, image->bytes, sizeof(image->bytes)};
+    image->data = (struct code_range){TABLE, image->table, sizeof(image->table)};
     image->code = (struct code){
         .ranges = &image->text, .range_count = 1, .data = &image->data, .data_count = 1};
     code_map_init(&image->map, &image->code);
@@ -80,7 +80,7 @@ static uint64_t put_bytes(struct image *image, const char *bytes, size_t size)
     return at;
 }
 
-#define PUT(image, text) put_bytes(image, text, sizeof text - 1)
+#define PUT(image, text) put_bytes(image, text, sizeof(text) - 1)
 
 /* An opcode and a distance of 32 bits to an address. */
 static uint64_t put_near(struct image *image, const char *opcode, size_t size, uint64_t target)
@@ -88,7 +88,7 @@ static uint64_t put_near(struct image *image, const char *opcode, size_t size, u
     uint64_t at = put_bytes(image, opcode, size);
     uint32_t distance = (uint32_t)(target - (image->here + 4));
 
-    put_bytes(image, (const char *)&distance, sizeof distance);
+    put_bytes(image, (const char *)&distance, sizeof(distance));
     return at;
 }
 
@@ -296,7 +296,7 @@ static void a_table_leads_to_each_of_its_targets(void **state)
     PUT(&image, "\x31\xc0\xc3");
     distances[0] = (uint32_t)(one - TABLE);
     distances[1] = (uint32_t)(two - TABLE);
-    memcpy(image.table, distances, sizeof distances);
+    memcpy(image.table, distances, sizeof(distances));
     image.tables[0] = (struct flow_table){
         .jump = jump, .address = TABLE, .origin = TABLE, .count = 2, .entry_size = 4};
     image.table_count = 1;
@@ -371,7 +371,7 @@ static struct flow_uses uses_of(const char *bytes, size_t size)
 
 #define ASSERT_USES(text, expected_reads, expected_writes)                                         \
     do {                                                                                           \
-        struct flow_uses uses = uses_of(text, sizeof text - 1);                                    \
+        struct flow_uses uses = uses_of(text, sizeof(text) - 1);                                   \
         assert_int_equal(uses.reads, expected_reads);                                              \
         assert_int_equal(uses.writes, expected_writes);                                            \
     } while (0)
@@ -430,8 +430,8 @@ static void plain_instructions_are_as_the_decoder_has_them(void **state)
                          rexes[] = {0, 0x40, 0x41, 0x42, 0x44, 0x48, 0x4f};
 
     (void)state;
-    for (size_t prefix = 0; prefix < sizeof prefixes; prefix++)
-        for (size_t rex = 0; rex < sizeof rexes; rex++)
+    for (size_t prefix = 0; prefix < sizeof(prefixes); prefix++)
+        for (size_t rex = 0; rex < sizeof(rexes); rex++)
             for (unsigned opcode = 0; opcode < 512; opcode++)
                 for (unsigned modrm = 0; modrm < 256; modrm++) {
                     uint8_t bytes[PLAIN_ROOM + 8] = {0}, *at = bytes;
@@ -466,5 +466,5 @@ int main(void)
         cmocka_unit_test(plain_instructions_are_as_the_decoder_has_them),
     };
 
-    return cmocka_run_group_tests_name("flow_registers", tests, 0, 0);
+    return cmocka_run_group_tests_name("flow_registers", tests, NULL, NULL);
 }

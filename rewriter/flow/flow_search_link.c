@@ -1,12 +1,12 @@
 #include "rewriter/flow/flow_search.h"
 
+#include <string.h>
+
 #include "rewriter/flow/flow_imports.h"
 #include "rewriter/flow/flow_registers.h"
 #include "rewriter/flow/flow_uses.h"
 #include "support/memory.h"
 #include "support/sorted.h"
-
-#include <string.h>
 
 #define X86_CALL      0xe8
 #define X86_JUMP      0xe9
@@ -160,11 +160,11 @@ static void find_users(struct search *search)
 {
     size_t count = search->functions->count;
 
-    search->first_user = memory_zeroed(count + 1, sizeof *search->first_user);
+    search->first_user = memory_zeroed(count + 1, sizeof(*search->first_user));
     note_users(search);
     for (size_t i = 1; i <= count; i++)
         search->first_user[i] += search->first_user[i - 1];
-    search->users = memory_zeroed((size_t)search->first_user[count] + 1, sizeof *search->users);
+    search->users = memory_zeroed((size_t)search->first_user[count] + 1, sizeof(*search->users));
     note_users(search);
 }
 
@@ -218,7 +218,7 @@ static int32_t number_at(const uint8_t *bytes)
 {
     int32_t number;
 
-    memcpy(&number, bytes, sizeof number);
+    memcpy(&number, bytes, sizeof(number));
     return number;
 }
 

@@ -1,14 +1,14 @@
 #include "rewriter/flow/flow_search.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "rewriter/flow/flow_body.h"
 #include "rewriter/flow/flow_imports.h"
 #include "rewriter/flow/flow_registers.h"
 #include "rewriter/flow/flow_uses.h"
 #include "support/memory.h"
 #include "support/sorted.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define MOST_BLOCKS (1u << 27)
 
@@ -62,7 +62,7 @@ static bool is_joined(const struct reading *reading, uint32_t offset)
 
 static uint32_t add_way(struct search *search, struct way way)
 {
-    search->ways = memory_grow(search->ways, search->way_count, &search->way_room, sizeof way);
+    search->ways = memory_grow(search->ways, search->way_count, &search->way_room, sizeof(way));
     search->ways[search->way_count] = way;
     return (uint32_t)search->way_count++;
 }
@@ -341,7 +341,7 @@ static bool read_steps(struct reading *reading)
         if (!read_step(reading, &at, &step))
             return false;
         reading->steps = memory_grow(reading->steps, reading->step_count, &reading->step_room,
-                                     sizeof *reading->steps);
+                                     sizeof(*reading->steps));
         reading->steps[reading->step_count++] = step;
     }
     return true;
@@ -364,7 +364,7 @@ static void add_block(struct reading *reading, const struct step *step)
     struct search *search = reading->search;
 
     search->blocks = memory_grow(search->blocks, search->block_count, &search->block_room,
-                                 sizeof *search->blocks);
+                                 sizeof(*search->blocks));
     search->blocks[search->block_count++] = (struct block){
         .offset = flow_search_distance(search, reading->function->address) + step->offset};
 }
@@ -418,10 +418,10 @@ static bool begin_function(struct reading *reading)
     words = reading->size / 64 + 1;
     if (words > reading->joins_room) {
         free(reading->joins);
-        reading->joins = memory_zeroed(words, sizeof *reading->joins);
+        reading->joins = memory_zeroed(words, sizeof(*reading->joins));
         reading->joins_room = words;
     }
-    memset(reading->joins, 0, words * sizeof *reading->joins);
+    memset(reading->joins, 0, words * sizeof(*reading->joins));
     return true;
 }
 

@@ -1,8 +1,8 @@
 #include "rewriter/flow/flow_steps.h"
 
-#include "support/memory.h"
-
 #include <stdlib.h>
+
+#include "support/memory.h"
 
 #define MOST_STEPS (2u << 20)
 
@@ -313,7 +313,7 @@ bool flow_steps_read(struct flow_steps *steps, const struct flow_body *body)
     if (count > MOST_STEPS)
         return false;
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    steps->items = memory_zeroed(count, sizeof *steps->items);
+    steps->items = memory_zeroed(count, sizeof(*steps->items));
     for (uint32_t offset = 0; offset < body->size; offset += steps->items[steps->count++].length)
         if (steps->count == count ||
             !step_read(&steps->items[steps->count], &decoder, body, offset))

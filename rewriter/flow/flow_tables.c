@@ -1,10 +1,10 @@
 #include "rewriter/flow/flow_tables.h"
 
-#include "support/memory.h"
-#include "support/sorted.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "support/memory.h"
+#include "support/sorted.h"
 
 #define MOST_ENTRIES 65536
 #define TORN_ENTRIES 64          /* that are looked at behind a table's end */
@@ -52,12 +52,12 @@ void table_reader_note(struct table_reader *reader, const struct flow_steps *ste
 
         if ((!is_taken && !is_table) || step->base != NO_REGISTER)
             continue;
-        reader->data =
-            memory_grow(reader->data, reader->data_count, &reader->data_room, sizeof *reader->data);
+        reader->data = memory_grow(reader->data, reader->data_count, &reader->data_room,
+                                   sizeof(*reader->data));
         reader->data[reader->data_count++] = (uint64_t)step->displacement;
     }
     if (reader->data_count)
-        qsort(reader->data, reader->data_count, sizeof *reader->data, by_address);
+        qsort(reader->data, reader->data_count, sizeof(*reader->data), by_address);
 }
 
 size_t flow_pointer_at(const struct flow_source *source, uint64_t slot)
@@ -120,7 +120,7 @@ static const uint8_t *bytes_at(const struct code *code, uint64_t address, size_t
 static void add_target(struct table *table, const struct table_reader *reader, uint64_t target)
 {
     table->targets = memory_grow(table->targets, table->target_count, &table->target_room,
-                                 sizeof *table->targets);
+                                 sizeof(*table->targets));
     table->targets[table->target_count++] = (uint32_t)(target - reader->body->address);
 }
 
@@ -132,9 +132,9 @@ static bool read_distance(const struct table *table, const struct table_reader *
         bytes_at(reader->source->code, table->address + (uint64_t)entry * 4, &room);
     int32_t distance;
 
-    if (!bytes || room < sizeof distance)
+    if (!bytes || room < sizeof(distance))
         return false;
-    memcpy(&distance, bytes, sizeof distance);
+    memcpy(&distance, bytes, sizeof(distance));
     *target = table->origin + (uint64_t)(int64_t)distance;
     return true;
 }
@@ -209,7 +209,7 @@ static void settle(struct table *table)
     size_t kept = 0;
 
     if (table->target_count)
-        qsort(table->targets, table->target_count, sizeof *table->targets, by_offset);
+        qsort(table->targets, table->target_count, sizeof(*table->targets), by_offset);
     for (size_t i = 0; i < table->target_count; i++)
         if (kept == 0 || table->targets[kept - 1] != table->targets[i])
             table->targets[kept++] = table->targets[i];

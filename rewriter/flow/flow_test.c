@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "rewriter/flow/flow.h"
+
+#include <cmocka.h>
 
 #define START 0x1000u
 #define TABLE 0x2000u
@@ -31,14 +31,14 @@ static void image_begin(struct image *image, const char *code, size_t size, cons
 {
     *image = (struct image){0};
     memcpy(image->code_bytes, code, size);
-    memset(image->data_bytes, 0xee, sizeof image->data_bytes);
+    memset(image->data_bytes, 0xee, sizeof(image->data_bytes));
     for (size_t i = 0; i < count; i++) {
         uint32_t distance = START + offsets[i] - TABLE;
 
-        memcpy(image->data_bytes + i * sizeof distance, &distance, sizeof distance);
+        memcpy(image->data_bytes + i * sizeof(distance), &distance, sizeof(distance));
     }
-    image->text = (struct code_range){START, image->code_bytes, sizeof image->code_bytes};
-    image->data = (struct code_range){TABLE, image->data_bytes, sizeof image->data_bytes};
+    image->text = (struct code_range){START, image->code_bytes, sizeof(image->code_bytes)};
+    image->data = (struct code_range){TABLE, image->data_bytes, sizeof(image->data_bytes)};
     image->code.ranges = &image->text;
     image->code.data = &image->data;
     image->code.range_count = image->code.data_count = 1;
@@ -155,7 +155,7 @@ static void a_comparison_bounds_a_table(void **state)
     const struct flow_table *table;
 
     (void)state;
-    image_begin(&image, compared, sizeof compared - 1, targets, 4);
+    image_begin(&image, compared, sizeof(compared) - 1, targets, 4);
     assert_int_equal(image_read(&image), FLOW_CERTAIN);
     assert_int_equal(image.flow.table_count, 1);
     table = &image.flow.tables[0];
@@ -173,13 +173,13 @@ static void a_comparison_bounds_a_table(void **state)
 /* The upper half of what is compared with 32 bits, and used with 64, may be anything. */
 static void half_a_comparison_bounds_nothing(void **state)
 {
-    char half[sizeof compared];
+    char half[sizeof(compared)];
     struct image image;
 
     (void)state;
-    memcpy(half, compared, sizeof half);
+    memcpy(half, compared, sizeof(half));
     memcpy(half + 5, "\x66\x90", 2); /* for mov edi, edi */
-    image_begin(&image, half, sizeof half - 1, targets, 4);
+    image_begin(&image, half, sizeof(half) - 1, targets, 4);
     assert_int_equal(image_read(&image), FLOW_CERTAIN);
     assert_int_equal(image.flow.table_count, 1);
     assert_int_equal(image.flow.tables[0].count, 4); /* as far as they fit */
@@ -191,13 +191,13 @@ static void half_a_comparison_bounds_nothing(void **state)
 static void a_table_that_goes_on_far_behind_is_in_doubt(void **state)
 {
     static const uint32_t torn[] = {23, 24, 24, 24, 24, 24, 24, 26};
-    char half[sizeof compared];
+    char half[sizeof(compared)];
     struct image image;
 
     (void)state;
-    memcpy(half, compared, sizeof half);
+    memcpy(half, compared, sizeof(half));
     memcpy(half + 5, "\x66\x90", 2);
-    image_begin(&image, half, sizeof half - 1, torn, 8);
+    image_begin(&image, half, sizeof(half) - 1, torn, 8);
     assert_int_equal(image_read(&image), FLOW_UNKNOWN_JUMP);
     image_end(&image);
 }
@@ -207,7 +207,7 @@ static void another_table_within_is_no_bound(void **state)
     struct image image;
 
     (void)state;
-    image_begin(&image, compared, sizeof compared - 1, targets, 4);
+    image_begin(&image, compared, sizeof(compared) - 1, targets, 4);
     code_map_add_table(&image.map, (struct code_table){.address = TABLE + 8});
     assert_int_equal(image_read(&image), FLOW_CERTAIN);
     assert_false(image.flow.tables[0].is_bounded);
@@ -222,10 +222,10 @@ static void a_table_that_does_not_fit_is_in_doubt(void **state)
     struct image image;
 
     (void)state;
-    image_begin(&image, compared, sizeof compared - 1, nowhere, 3);
+    image_begin(&image, compared, sizeof(compared) - 1, nowhere, 3);
     assert_int_equal(image_read(&image), FLOW_UNKNOWN_JUMP);
     image_end(&image);
-    image_begin(&image, compared, sizeof compared - 1, torn, 3);
+    image_begin(&image, compared, sizeof(compared) - 1, torn, 3);
     assert_int_equal(image_read(&image), FLOW_UNKNOWN_JUMP);
     image_end(&image);
 }
@@ -251,7 +251,7 @@ static void a_table_is_found_through_a_stack_slot(void **state)
     struct image image;
 
     (void)state;
-    image_begin(&image, spilled, sizeof spilled - 1, offsets, 3);
+    image_begin(&image, spilled, sizeof(spilled) - 1, offsets, 3);
     assert_int_equal(image_read(&image), FLOW_CERTAIN);
     assert_int_equal(image.flow.table_count, 1);
     assert_int_equal(image.flow.tables[0].count, 3);
@@ -273,7 +273,7 @@ static void words_that_are_relocated_are_a_table(void **state)
     struct image image;
 
     (void)state;
-    image_begin(&image, computed, sizeof computed - 1, NULL, 0);
+    image_begin(&image, computed, sizeof(computed) - 1, NULL, 0);
     add_pointer(&image, TABLE, 14);
     add_pointer(&image, TABLE + 8, 21);
     assert_int_equal(image_read(&image), FLOW_CERTAIN);
@@ -291,7 +291,7 @@ static void a_word_elsewhere_is_a_label(void **state)
     struct image image;
 
     (void)state;
-    image_begin(&image, computed, sizeof computed - 1, NULL, 0);
+    image_begin(&image, computed, sizeof(computed) - 1, NULL, 0);
     add_pointer(&image, TABLE, 14);
     add_pointer(&image, TABLE + 8, 21);
     add_pointer(&image, TABLE + 64, 23);
@@ -363,5 +363,5 @@ int main(void)
         cmocka_unit_test(an_address_of_a_fragment_in_code_is_a_label),
     };
 
-    return cmocka_run_group_tests_name("flow", tests, 0, 0);
+    return cmocka_run_group_tests_name("flow", tests, NULL, NULL);
 }

@@ -6,11 +6,10 @@
 #ifndef UMBRA_REWRITER_FLOW_USES_H
 #define UMBRA_REWRITER_FLOW_USES_H
 
+#include <Zydis/Zydis.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <Zydis/Zydis.h>
 
 #define REGISTER_RAX 0x0001u
 #define REGISTER_RCX 0x0002u

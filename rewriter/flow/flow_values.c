@@ -1,9 +1,9 @@
 #include "rewriter/flow/flow_values.h"
 
-#include "support/memory.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "support/memory.h"
 
 /* Values of joins: their roots differ from those of instructions, which are addresses. */
 #define ROOT_JOIN (1ull << 63)
@@ -148,7 +148,7 @@ static bool overlaps(const struct slot *slot, uint64_t frame, int64_t offset, ui
 static void slot_remove(struct state *state, uint32_t i)
 {
     memmove(&state->slots[i], &state->slots[i + 1],
-            (--state->slot_count - i) * sizeof *state->slots);
+            (--state->slot_count - i) * sizeof(*state->slots));
 }
 
 void state_store(struct state *state, uint64_t frame, int64_t offset, uint32_t size,
@@ -356,12 +356,12 @@ void state_assign(struct state *to, const struct state *from)
 
     if (from->slot_count > to->slot_count || !slots) {
         free(slots);
-        slots = memory_zeroed(from->slot_count + 1u, sizeof *slots);
+        slots = memory_zeroed(from->slot_count + 1u, sizeof(*slots));
     }
     *to = *from;
     to->slots = slots;
     if (from->slot_count)
-        memcpy(slots, from->slots, from->slot_count * sizeof *slots);
+        memcpy(slots, from->slots, from->slot_count * sizeof(*slots));
 }
 
 void state_free(struct state *state)

@@ -19,12 +19,12 @@
  */
 #include "rewriter/flow/flow_walk.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "rewriter/flow/flow_effects.h"
 #include "support/memory.h"
 #include "support/sorted.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define MOST_BLOCKS (1u << 16)
 #define MOST_TABLES 512
@@ -184,9 +184,9 @@ static struct table *table_find(struct walk *walk, const struct value *value)
     if (result->table_count == MOST_TABLES)
         return NULL;
     result->tables = memory_grow(result->tables, result->table_count, &result->table_room,
-                                 sizeof *result->tables);
+                                 sizeof(*result->tables));
     walk->nodes =
-        memory_grow(walk->nodes, result->table_count, &walk->node_room, sizeof *walk->nodes);
+        memory_grow(walk->nodes, result->table_count, &walk->node_room, sizeof(*walk->nodes));
     result->tables[result->table_count] =
         (struct table){.address = value->number, .origin = origin, .entry_size = value->entry_size};
     walk->nodes[result->table_count] = (struct node){0};
@@ -298,7 +298,7 @@ static void copy_to_now(struct walk *walk, const struct state *state)
     walk->now = *state;
     walk->now.slots = slots;
     if (state->slot_count)
-        memcpy(slots, state->slots, state->slot_count * sizeof *slots);
+        memcpy(slots, state->slots, state->slot_count * sizeof(*slots));
 }
 
 /* On to the two ends of a conditional branch. */
@@ -309,7 +309,7 @@ static void run_condition(struct walk *walk, uint32_t block, const struct step *
     struct slot slots[MOST_SLOTS];
 
     if (before.slot_count)
-        memcpy(slots, before.slots, before.slot_count * sizeof *slots);
+        memcpy(slots, before.slots, before.slot_count * sizeof(*slots));
     before.slots = slots;
     if (taken != NOWHERE) {
         if (step->flow == FLOW_CONDITION)
@@ -393,7 +393,7 @@ static void find_leaders(struct walk *walk)
     const struct address_set *jumps = &walk->reader->source->map->jumps;
     uint64_t end = body->address + body->size;
 
-    walk->leaders = memory_zeroed(body->size / 64 + 1, sizeof *walk->leaders);
+    walk->leaders = memory_zeroed(body->size / 64 + 1, sizeof(*walk->leaders));
     set_bit(walk->leaders, 0);
     add_leaders(walk, body->targets, body->target_count);
     add_leaders(walk, walk->entries->pads, walk->entries->pad_count);
@@ -429,8 +429,8 @@ static bool blocks_make(struct walk *walk)
         count += (size_t)__builtin_popcountll(walk->leaders[i]);
     if (count > MOST_BLOCKS)
         return false;
-    walk->blocks = memory_zeroed(count, sizeof *walk->blocks);
-    walk->waiting = memory_zeroed(count / 64 + 1, sizeof *walk->waiting);
+    walk->blocks = memory_zeroed(count, sizeof(*walk->blocks));
+    walk->waiting = memory_zeroed(count / 64 + 1, sizeof(*walk->waiting));
     walk->block_count = count;
     for (uint32_t i = 0; i < walk->steps.count; i++) {
         if (bit_of(walk->leaders, walk->steps.items[i].offset))
@@ -448,7 +448,7 @@ static void find_jumps(struct walk *walk)
         if (walk->steps.items[i].flow != FLOW_INDIRECT_JUMP)
             continue;
         result->jumps = memory_grow(result->jumps, result->jump_count, &result->jump_room,
-                                    sizeof *result->jumps);
+                                    sizeof(*result->jumps));
         result->jumps[result->jump_count++] =
             (struct jump){.offset = walk->steps.items[i].offset, .kind = JUMP_UNKNOWN};
     }

@@ -2,11 +2,11 @@
 #ifndef UMBRA_REWRITER_AGENT_FORMAT_H
 #define UMBRA_REWRITER_AGENT_FORMAT_H
 
-#include "rewriter/base/failure.h"
-
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "rewriter/base/failure.h"
 
 /* What the agent is for images of one format. */
 struct agent_format {

@@ -79,7 +79,7 @@ size_t go_table_next(const uint8_t *bytes, size_t size, size_t from)
 {
     const uint8_t *end = bytes + size, *at = bytes + from;
 
-    while (at < end && (at = memmem(at, (size_t)(end - at), mark, sizeof mark)) != NULL) {
+    while (at < end && (at = memmem(at, (size_t)(end - at), mark, sizeof(mark))) != NULL) {
         if ((size_t)(at - bytes) > from && is_table(at - 1, (size_t)(end - (at - 1))))
             return (size_t)(at - 1 - bytes);
         at++;
@@ -91,8 +91,8 @@ bool go_table_is_pointed_to(const uint8_t *bytes, size_t size, uint64_t start, u
 {
     const uint8_t *end = bytes + size, *at = bytes;
 
-    for (; at < end && (at = memmem(at, (size_t)(end - at), &address, sizeof address)); at++)
-        if ((start + (uint64_t)(at - bytes)) % sizeof address == 0)
+    for (; at < end && (at = memmem(at, (size_t)(end - at), &address, sizeof(address))); at++)
+        if ((start + (uint64_t)(at - bytes)) % sizeof(address) == 0)
             return true;
     return false;
 }

@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "rewriter/format/go_table.h"
+
+#include <cmocka.h>
 
 #define BEFORE 32 /* bytes in front of the table */
 
@@ -20,12 +20,12 @@ static void put(size_t offset, uint64_t number, size_t size)
 
 static size_t found(void)
 {
-    return go_table_next(bytes, sizeof bytes, 0);
+    return go_table_next(bytes, sizeof(bytes), 0);
 }
 
 static void put_head(uint32_t magic, uint64_t functions)
 {
-    memset(bytes, 0, sizeof bytes);
+    memset(bytes, 0, sizeof(bytes));
     put(0, magic, 4);
     put(6, 1, 1);
     put(7, 8, 1);
@@ -62,8 +62,8 @@ static void finds_tables_of_all_versions(void **state)
     (void)state;
     put_new(0xfffffff1, 32, 4);
     assert_int_equal(found(), BEFORE);
-    assert_int_equal(go_table_next(bytes, sizeof bytes, BEFORE), BEFORE);
-    assert_int_equal(go_table_next(bytes, sizeof bytes, BEFORE + 1), SIZE_MAX);
+    assert_int_equal(go_table_next(bytes, sizeof(bytes), BEFORE), BEFORE);
+    assert_int_equal(go_table_next(bytes, sizeof(bytes), BEFORE + 1), SIZE_MAX);
     put_new(0xfffffff0, 32, 4);
     assert_int_equal(found(), BEFORE);
     put_new(0xfffffffa, 24, 8);
@@ -111,5 +111,5 @@ int main(void)
         cmocka_unit_test(leaves_what_only_begins_like_one),
     };
 
-    return cmocka_run_group_tests_name("Go's tables", tests, 0, 0);
+    return cmocka_run_group_tests_name("Go's tables", tests, NULL, NULL);
 }

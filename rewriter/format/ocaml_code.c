@@ -21,7 +21,7 @@ static size_t comparison(const uint8_t *code)
 
 static bool is_allocation(const uint8_t *code)
 {
-    const uint8_t *compare = code + sizeof lowers_pointer + 1;
+    const uint8_t *compare = code + sizeof(lowers_pointer) + 1;
     size_t size = comparison(compare);
     const uint8_t *jump = compare + size;
 
@@ -34,7 +34,7 @@ size_t ocaml_code_count(const uint8_t *bytes, size_t size)
     size_t count = 0;
 
     while (at < end &&
-           (at = memmem(at, (size_t)(end - at), lowers_pointer, sizeof lowers_pointer))) {
+           (at = memmem(at, (size_t)(end - at), lowers_pointer, sizeof(lowers_pointer)))) {
         if (end - at >= LONGEST && is_allocation(at))
             count++;
         at++;

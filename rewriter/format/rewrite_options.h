@@ -2,11 +2,11 @@
 #ifndef UMBRA_REWRITER_REWRITE_OPTIONS_H
 #define UMBRA_REWRITER_REWRITE_OPTIONS_H
 
-#include "rewriter/functions/filter.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "rewriter/functions/filter.h"
 
 struct chosen_functions {
     const uint64_t *addresses; /* ascending */

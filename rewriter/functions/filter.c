@@ -1,14 +1,14 @@
 #include "rewriter/functions/filter.h"
 
-#include "rewriter/base/say.h"
-#include "support/memory.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "rewriter/base/say.h"
+#include "support/memory.h"
 
 static const struct {
     const char *prefix;
@@ -61,7 +61,7 @@ bool filter_add(struct filter *filter, bool is_include, const char *pattern)
     };
     const char *addresses;
 
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
         size_t length = strlen(prefixes[i].prefix);
 
         if (strncmp(pattern, prefixes[i].prefix, length) != 0)
@@ -78,7 +78,7 @@ bool filter_add(struct filter *filter, bool is_include, const char *pattern)
         rule.module = memory_print("%.*s", (int)(addresses - pattern - 1), pattern);
     rule.pattern = memory_zeroed(strlen(pattern) + 1, 1);
     strcpy(rule.pattern, pattern);
-    filter->rules = memory_grow(filter->rules, filter->count, &filter->room, sizeof rule);
+    filter->rules = memory_grow(filter->rules, filter->count, &filter->room, sizeof(rule));
     filter->rules[filter->count++] = rule;
     return true;
 }

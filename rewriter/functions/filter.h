@@ -23,10 +23,10 @@
 #ifndef UMBRA_REWRITER_FILTER_H
 #define UMBRA_REWRITER_FILTER_H
 
-#include "rewriter/base/failure.h"
-
 #include <stddef.h>
 #include <stdint.h>
+
+#include "rewriter/base/failure.h"
 
 enum filter_scope {
     FILTER_FUNCTION = 1,

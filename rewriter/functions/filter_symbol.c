@@ -1,10 +1,9 @@
 /* Patterns against a symbol's name: as it is, and as a person would write it. */
 #include "rewriter/functions/filter_symbol.h"
 
+#include <libiberty/demangle.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <libiberty/demangle.h>
 
 /* A longer name is not demangled: back references let the result grow exponentially. */
 #define MAX_MANGLED 4096u

@@ -1,6 +1,3 @@
-#include "rewriter/functions/filter.h"
-#include "rewriter/functions/filter_symbol.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "rewriter/functions/filter.h"
+#include "rewriter/functions/filter_symbol.h"
 
 #include <cmocka.h>
 

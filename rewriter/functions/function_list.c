@@ -1,13 +1,13 @@
 #include "rewriter/functions/function_list.h"
 
+#include <stdlib.h>
+
 #include "support/memory.h"
 #include "support/sorted.h"
 
-#include <stdlib.h>
-
 void function_list_add(struct function_list *list, struct function function)
 {
-    list->items = memory_grow(list->items, list->count, &list->room, sizeof function);
+    list->items = memory_grow(list->items, list->count, &list->room, sizeof(function));
     list->items[list->count++] = function;
 }
 
@@ -62,7 +62,7 @@ void function_list_settle(struct function_list *list)
 
     if (list->count == 0)
         return;
-    qsort(list->items, list->count, sizeof *list->items, by_address);
+    qsort(list->items, list->count, sizeof(*list->items), by_address);
     for (size_t i = 1; i < list->count; i++) {
         if (list->items[i].address == list->items[kept].address)
             merge(&list->items[kept], &list->items[i]);

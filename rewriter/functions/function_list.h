@@ -5,11 +5,11 @@
 #ifndef UMBRA_REWRITER_FUNCTION_LIST_H
 #define UMBRA_REWRITER_FUNCTION_LIST_H
 
-#include "rewriter/functions/patch_reason.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "rewriter/functions/patch_reason.h"
 
 #define PATCH_JUMP_SIZE       5
 #define PATCH_SHORT_JUMP_SIZE 2

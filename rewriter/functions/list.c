@@ -1,14 +1,14 @@
 #include "rewriter/functions/list.h"
 
-#include "rewriter/base/say.h"
-#include "rewriter/functions/patch_reason.h"
-#include "support/memory.h"
-#include "support/utf8.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "rewriter/base/say.h"
+#include "rewriter/functions/patch_reason.h"
+#include "support/memory.h"
+#include "support/utf8.h"
 
 static const char *state_of(uint8_t reason)
 {
@@ -144,7 +144,7 @@ static const struct {
     {"no-safe-patch", patch_reason_is_unsafe}, /* of those that are skipped */
 };
 
-#define TOTALS (sizeof totals / sizeof *totals)
+#define TOTALS (sizeof(totals) / sizeof(*totals))
 
 static void write_sum(const char *state, const char *how, const struct list_sum *sum)
 {

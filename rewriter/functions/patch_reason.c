@@ -37,7 +37,7 @@ static const struct {
 
 const char *patch_reason_word(uint8_t reason)
 {
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
         if (words[i].reason == reason)
             return words[i].word;
     return "?";

@@ -4,13 +4,13 @@
  */
 #include "rewriter/functions/source_lines.h"
 
-#include "image/line_tables.h"
-
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "image/line_tables.h"
 
 struct search {
     struct filter *filter;
@@ -73,7 +73,7 @@ static bool leads_to_files(const char *path)
     char bundle[2 * PATH_MAX];
     bool are_files;
 
-    snprintf(bundle, sizeof bundle, "%s.dSYM/Contents/Resources/DWARF/%s", path,
+    snprintf(bundle, sizeof(bundle), "%s.dSYM/Contents/Resources/DWARF/%s", path,
              slash ? slash + 1 : path);
     are_files = is_file_or_nothing(bundle) &&
                 dwarf_init_path(path, NULL, 0, DW_DLC_READ, DW_GROUPNUMBER_ANY, NULL, NULL, &debug,
@@ -100,7 +100,7 @@ void source_lines_match(struct filter *filter, const char *path,
     char debug_file[PATH_MAX]; /* libdwarf follows the image's link to it, if there is a buffer */
     bool follows = leads_to_files(path);
 
-    if (dwarf_init_path(path, follows ? debug_file : NULL, follows ? sizeof debug_file : 0,
+    if (dwarf_init_path(path, follows ? debug_file : NULL, follows ? sizeof(debug_file) : 0,
                         DW_DLC_READ, DW_GROUPNUMBER_ANY, NULL, NULL, &search.tables.debug, NULL, 0,
                         NULL, &error) == DW_DLV_OK)
         line_tables_read(&search.tables);

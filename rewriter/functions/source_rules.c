@@ -1,13 +1,13 @@
 #include "rewriter/functions/source_rules.h"
 
-#include "rewriter/base/child.h"
-#include "rewriter/functions/source_lines.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "rewriter/base/child.h"
+#include "rewriter/functions/source_lines.h"
 
 #define CHILD_SECONDS 60
 #define CHILD_MEMORY  (4ull << 30)

@@ -11,10 +11,10 @@
 #ifndef UMBRA_REWRITER_SOURCE_RULES_H
 #define UMBRA_REWRITER_SOURCE_RULES_H
 
+#include <stdint.h>
+
 #include "rewriter/functions/filter.h"
 #include "rewriter/functions/function_list.h"
-
-#include <stdint.h>
 
 /* Raises rules[i] of each function that the rules for sources match, but never lowers one. */
 void source_rules_match(struct filter *filter, const char *path,

@@ -92,7 +92,8 @@ static struct manifest_function entry(const struct manifest_source *source,
     entry.patch_size = function->patch_size;
     bytes = code_at(source->code, function->address + function->patch_offset, &room);
     if (bytes)
-        memcpy(entry.original, bytes, room < sizeof entry.original ? room : sizeof entry.original);
+        memcpy(entry.original, bytes,
+               room < sizeof(entry.original) ? room : sizeof(entry.original));
     return entry;
 }
 
@@ -129,7 +130,7 @@ static void put_copies(const struct manifest_source *source, struct image_manife
         head->stretch_count +=
             (uint32_t)put_stretches(copies, copy, &stretch, stretches + head->stretch_count);
     }
-    *at += head->stretch_count * sizeof *stretches;
+    *at += head->stretch_count * sizeof(*stretches);
     head->sites = (uint32_t)*at;
     head->site_count = (uint32_t)copies->site_count;
     for (size_t i = 0; i < copies->site_count; i++)
@@ -155,7 +156,7 @@ static void put_imports(const struct function_list *functions, struct image_mani
         if (!function->is_import)
             continue;
         import.name = put(manifest, &name, function->name, strlen(function->name) + 1);
-        put(manifest, at, &import, sizeof import);
+        put(manifest, at, &import, sizeof(import));
     }
     *at = name;
 }
@@ -167,27 +168,27 @@ void manifest_write(const struct manifest_source *source, uint8_t *bytes)
         .version = IMAGE_VERSION,
         .size = (uint32_t)manifest_size(source),
         .function_count = (uint32_t)source->functions->count,
-        .functions = sizeof head,
+        .functions = sizeof(head),
         .original_size = source->original_size,
         .original_hash = source->original_hash,
         .preferred_base = source->base,
         .build_id_size = (uint32_t)source->build_id_size,
         .change_count = (uint32_t)source->changes->count,
     };
-    size_t at = sizeof head;
+    size_t at = sizeof(head);
 
     for (size_t i = 0; i < source->functions->count; i++) {
         struct manifest_function function = entry(source, &source->functions->items[i]);
 
-        put(bytes, &at, &function, sizeof function);
+        put(bytes, &at, &function, sizeof(function));
     }
     head.changes = put(bytes, &at, source->changes->items,
-                       source->changes->count * sizeof *source->changes->items);
+                       source->changes->count * sizeof(*source->changes->items));
     put_copies(source, &head, bytes, &at);
     put_imports(source->functions, &head, bytes, &at);
     head.original_path = put(bytes, &at, source->original_path, strlen(source->original_path) + 1);
     head.agent_path = put(bytes, &at, source->agent_path, strlen(source->agent_path) + 1);
     if (source->build_id_size)
         head.build_id = put(bytes, &at, source->build_id, source->build_id_size);
-    memcpy(bytes, &head, sizeof head);
+    memcpy(bytes, &head, sizeof(head));
 }

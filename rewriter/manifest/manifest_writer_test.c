@@ -1,16 +1,16 @@
-#include "image/manifest.h"
-#include "rewriter/manifest/manifest_writer.h"
-#include "support/memory.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "image/manifest.h"
+#include "rewriter/manifest/manifest_writer.h"
+#include "support/memory.h"
+
 #include <cmocka.h>
 
 static uint8_t bytes[32] = {0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x48, 0x89, 0xe5, 0x53, 0xc3};
-static struct code_range range = {0x401000, bytes, sizeof bytes};
+static struct code_range range = {0x401000, bytes, sizeof(bytes)};
 static const struct code code = {.ranges = &range, .range_count = 1};
 static struct function functions[] = {
     {.address = 0x401000,
@@ -104,7 +104,7 @@ static void test_what_is_written_is_read(void **state)
     assert_null(manifest_import_name(&manifest, 0));
     assert_null(manifest_import_name(&manifest, UINT32_MAX));
     assert_int_equal(manifest.head->change_count, 2);
-    assert_memory_equal(manifest.changes, change_items, sizeof change_items);
+    assert_memory_equal(manifest.changes, change_items, sizeof(change_items));
     assert_int_equal(manifest.copy_count, 2);
     assert_int_equal(manifest_copy_at(&manifest, 0x200030)->function, 1);
     assert_int_equal(manifest.site_count, 2);
@@ -112,7 +112,7 @@ static void test_what_is_written_is_read(void **state)
     assert_int_equal(manifest.copies[0].counted, 0);
     assert_int_equal(manifest.copies[1].counted, 2);
     assert_int_equal(manifest.stretch_count, 4);
-    assert_memory_equal(manifest.stretches, expected, sizeof expected);
+    assert_memory_equal(manifest.stretches, expected, sizeof(expected));
     manifest_free(&manifest);
     free(to);
 }
@@ -123,7 +123,7 @@ static void test_a_long_change_takes_several_entries(void **state)
     struct change_list list_of_changes = {0};
 
     (void)state;
-    assert_true(change_list_add(&list_of_changes, 0x1000, original, sizeof original));
+    assert_true(change_list_add(&list_of_changes, 0x1000, original, sizeof(original)));
     assert_int_equal(list_of_changes.count, 3);
     assert_int_equal(list_of_changes.items[1].file_offset, 0x100b);
     assert_int_equal(list_of_changes.items[1].original[0], 4);

@@ -11,14 +11,14 @@
 
 uint64_t seal_of(const uint8_t *bytes, size_t size, uint64_t field)
 {
-    const uint64_t none = 0;
-    const size_t end = field + sizeof none;
+    uint64_t none = 0;
+    size_t end = field + sizeof(none);
     XXH3_state_t state;
 
     XXH3_INITSTATE(&state);
     XXH3_64bits_reset(&state);
     XXH3_64bits_update(&state, bytes, field);
-    XXH3_64bits_update(&state, &none, sizeof none);
+    XXH3_64bits_update(&state, &none, sizeof(none));
     XXH3_64bits_update(&state, bytes + end, size - end);
     return XXH3_64bits_digest(&state);
 }
@@ -43,7 +43,7 @@ bool seal_output(struct output_file *output, uint64_t field, struct failure *fai
 
     XXH3_INITSTATE(&state);
     XXH3_64bits_reset(&state);
-    while ((size = pread(output->descriptor, bytes, sizeof bytes, (off_t)offset)) != 0) {
+    while ((size = pread(output->descriptor, bytes, sizeof(bytes), (off_t)offset)) != 0) {
         if (size < 0 && errno == EINTR)
             continue;
         if (size < 0)
@@ -52,5 +52,5 @@ bool seal_output(struct output_file *output, uint64_t field, struct failure *fai
         offset += (uint64_t)size;
     }
     seal = XXH3_64bits_digest(&state);
-    return output_file_write(output, field, &seal, sizeof seal, failure);
+    return output_file_write(output, field, &seal, sizeof(seal), failure);
 }

@@ -1,8 +1,8 @@
 #include "rewriter/patch/change_list.h"
 
-#include "support/memory.h"
-
 #include <string.h>
+
+#include "support/memory.h"
 
 bool change_list_add(struct change_list *list, uint64_t file_offset, const uint8_t *original,
                      size_t size)
@@ -15,7 +15,7 @@ bool change_list_add(struct change_list *list, uint64_t file_offset, const uint8
                                          .size = (uint8_t)part};
 
         memcpy(change.original, original, part);
-        list->items = memory_grow(list->items, list->count, &list->room, sizeof change);
+        list->items = memory_grow(list->items, list->count, &list->room, sizeof(change));
         list->items[list->count++] = change;
         file_offset += part;
         original += part;

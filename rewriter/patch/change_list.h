@@ -3,10 +3,10 @@
 #ifndef UMBRA_REWRITER_CHANGE_LIST_H
 #define UMBRA_REWRITER_CHANGE_LIST_H
 
-#include "trace/image_manifest.h"
-
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "trace/image_manifest.h"
 
 /* {0} is an empty one; free(items) ends it. */
 struct change_list {

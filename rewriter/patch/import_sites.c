@@ -3,7 +3,7 @@
 #include <string.h>
 
 const struct function *import_site_function(const struct function_list *functions,
-                                        const struct slot_use *use)
+                                            const struct slot_use *use)
 {
     const struct function *import = function_list_at(functions, use->slot);
 
@@ -44,7 +44,7 @@ static void put_branch(uint8_t *bytes, uint64_t address, bool is_call, uint64_t 
 
     bytes[0] = 0x67;
     bytes[1] = is_call ? 0xe8 : 0xe9;
-    memcpy(bytes + 2, &distance, sizeof distance);
+    memcpy(bytes + 2, &distance, sizeof(distance));
 }
 
 /* Both forms leave a stub by `jmp [rip + slot]`: see stub.h on displaced calls. */

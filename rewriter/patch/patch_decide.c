@@ -31,7 +31,7 @@ static bool loop_send(struct patch_plan *plan, const struct function *function,
             return false;
     }
     plan->retargets = memory_grow(plan->retargets, plan->retarget_count, &plan->retarget_room,
-                                  sizeof *plan->retargets);
+                                  sizeof(*plan->retargets));
     plan->retargets[plan->retarget_count++] = retarget;
     return true;
 }

@@ -1,13 +1,13 @@
 /* Prologues, easy and hard, byte for byte, and what planning makes of them. */
-#include "rewriter/code/code_classify.h"
-#include "rewriter/code/code_discover.h"
-#include "rewriter/patch/patch_decide.h"
-#include "rewriter/patch/patch_plan.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "rewriter/code/code_classify.h"
+#include "rewriter/code/code_discover.h"
+#include "rewriter/patch/patch_decide.h"
+#include "rewriter/patch/patch_plan.h"
 
 #include <cmocka.h>
 
@@ -41,7 +41,7 @@ struct planned {
 
 static void planned_begin(struct planned *planned, const char *bytes, size_t size)
 {
-    memset(planned, 0, sizeof *planned);
+    memset(planned, 0, sizeof(*planned));
     memset(planned->bytes, 0xf4, SIZE); /* hlt: no padding */
     memcpy(planned->bytes, bytes, size);
     planned->range = (struct code_range){BASE, planned->bytes, SIZE};
@@ -98,7 +98,7 @@ static struct function plan_one(const char *bytes, size_t size)
     return function;
 }
 
-#define PLAN(text) plan_one(text, sizeof text - 1)
+#define PLAN(text) plan_one(text, sizeof(text) - 1)
 
 static void assert_plan(struct function function, enum patch_reason reason, unsigned offset,
                         unsigned displaced, unsigned size)
@@ -207,8 +207,8 @@ static void test_long_loop_to_the_entry_goes_to_the_body(void **state)
     struct planned planned;
 
     (void)state;
-    planned_begin(&planned, bytes, sizeof bytes - 1);
-    add_function(&planned, 0, sizeof bytes - 1);
+    planned_begin(&planned, bytes, sizeof(bytes) - 1);
+    add_function(&planned, 0, sizeof(bytes) - 1);
     planned_run(&planned);
     assert_plan(planned.functions.items[0], PATCH_PLAIN, 0, 8, 8);
     assert_int_equal(planned.plan.retarget_count, 1);
@@ -226,7 +226,7 @@ static void test_short_jump_takes_padding_as_a_hole(void **state)
     struct planned planned;
 
     (void)state;
-    planned_begin(&planned, bytes, sizeof bytes - 1);
+    planned_begin(&planned, bytes, sizeof(bytes) - 1);
     add_function(&planned, 0, 7);
     add_function(&planned, 16, 1);
     planned_run(&planned);
@@ -244,7 +244,7 @@ static void test_short_jump_takes_a_hole_in_another_patch(void **state)
     struct planned planned;
 
     (void)state;
-    planned_begin(&planned, bytes, sizeof bytes - 1);
+    planned_begin(&planned, bytes, sizeof(bytes) - 1);
     add_function(&planned, 0, 7);
     add_function(&planned, 7, 15);
     planned_run(&planned);
@@ -261,7 +261,7 @@ static void test_hole_is_used_once(void **state)
     struct planned planned;
 
     (void)state;
-    planned_begin(&planned, bytes, sizeof bytes - 1);
+    planned_begin(&planned, bytes, sizeof(bytes) - 1);
     add_function(&planned, 0, 7);
     add_function(&planned, 7, 7);
     add_function(&planned, 20, 1);
@@ -278,7 +278,7 @@ static void test_padding_that_is_fallen_into_is_no_hole(void **state)
     struct planned planned;
 
     (void)state;
-    planned_begin(&planned, bytes, sizeof bytes - 1);
+    planned_begin(&planned, bytes, sizeof(bytes) - 1);
     add_function(&planned, 0, 2);
     add_function(&planned, 8, 7);
     planned_run(&planned);
@@ -294,7 +294,7 @@ static void test_short_loop_to_the_entry_goes_through_a_hole(void **state)
     struct planned planned;
 
     (void)state;
-    planned_begin(&planned, bytes, sizeof bytes - 1);
+    planned_begin(&planned, bytes, sizeof(bytes) - 1);
     add_function(&planned, 0, 11);
     add_function(&planned, 16, 1);
     planned_run(&planned);

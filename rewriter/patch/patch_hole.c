@@ -122,7 +122,7 @@ uint64_t patch_hole_take(struct patch_plan *plan, uint64_t next)
         hole = hole_inside(plan, near, next);
     if (!hole)
         return 0;
-    plan->holes = memory_grow(plan->holes, plan->hole_count, &plan->hole_room, sizeof hole);
+    plan->holes = memory_grow(plan->holes, plan->hole_count, &plan->hole_room, sizeof(hole));
     plan->holes[plan->hole_count++] = hole;
     return hole;
 }

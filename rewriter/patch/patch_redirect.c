@@ -1,10 +1,10 @@
 #include "rewriter/patch/patch_redirect.h"
 
-#include "rewriter/code/decode.h"
-#include "support/memory.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "rewriter/code/decode.h"
+#include "support/memory.h"
 
 #define FIELD_SIZE 4 /* of a distance, or of an address as a number */
 #define HIT_LIMIT  (1u << 20)
@@ -68,7 +68,7 @@ static uint32_t word_at(const uint8_t *bytes)
 {
     uint32_t word;
 
-    memcpy(&word, bytes, sizeof word);
+    memcpy(&word, bytes, sizeof(word));
     return word;
 }
 
@@ -84,7 +84,7 @@ static bool collect_hits(struct search *search, const struct code_range *range)
         if (search->hit_count >= HIT_LIMIT)
             return false;
         search->hits =
-            memory_grow(search->hits, search->hit_count, &search->hit_room, sizeof *search->hits);
+            memory_grow(search->hits, search->hit_count, &search->hit_room, sizeof(*search->hits));
         search->hits[search->hit_count++] = (struct hit){field, target};
     }
     return true;
@@ -195,7 +195,7 @@ static void add_redirect(struct search *search, const struct hit *hit)
     const struct function *function = function_list_at(plan->functions, hit->target);
 
     plan->redirects = memory_grow(plan->redirects, plan->redirect_count, &plan->redirect_room,
-                                  sizeof *plan->redirects);
+                                  sizeof(*plan->redirects));
     plan->redirects[plan->redirect_count++] = (struct redirect){
         .instruction = search->at.address,
         .field = hit->field,

@@ -1,13 +1,13 @@
 /* Functions of one byte, and what leads to them: what is redirected, and what rules it out. */
-#include "rewriter/code/code_classify.h"
-#include "rewriter/code/code_discover.h"
-#include "rewriter/patch/patch_decide.h"
-#include "rewriter/patch/patch_redirect.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "rewriter/code/code_classify.h"
+#include "rewriter/code/code_discover.h"
+#include "rewriter/patch/patch_decide.h"
+#include "rewriter/patch/patch_redirect.h"
 
 #include <cmocka.h>
 
@@ -41,7 +41,7 @@ struct planned {
 /* A `ret` at BASE, and a caller made of those bytes. */
 static void planned_begin(struct planned *planned, const char *bytes, size_t size)
 {
-    memset(planned, 0, sizeof *planned);
+    memset(planned, 0, sizeof(*planned));
     memset(planned->bytes, 0xf4, SIZE); /* hlt: no padding */
     planned->bytes[0] = 0xc3;
     memcpy(planned->bytes + CALLER, bytes, size);
@@ -104,7 +104,7 @@ static void check_redirected(const char *bytes, size_t size, uint64_t instructio
     planned_end(&planned);
 }
 
-#define CHECK_REDIRECTED(text, ...) check_redirected(text, sizeof text - 1, __VA_ARGS__)
+#define CHECK_REDIRECTED(text, ...) check_redirected(text, sizeof(text) - 1, __VA_ARGS__)
 
 static void check_kept(const char *bytes, size_t size)
 {
@@ -117,7 +117,7 @@ static void check_kept(const char *bytes, size_t size)
     planned_end(&planned);
 }
 
-#define CHECK_KEPT(text) check_kept(text, sizeof text - 1)
+#define CHECK_KEPT(text) check_kept(text, sizeof(text) - 1)
 
 static void test_near_references_are_redirected(void **state)
 {
@@ -220,7 +220,7 @@ static void test_what_precedes_it_rules_it_out(void **state)
     struct planned planned;
 
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         planned_begin(&planned, "\xb8\x01\x00\x00\x00\xe8\x7b\xfe\xff\xff\xc3", 11);
         memcpy(planned.bytes, cases[i].bytes, 5);
         planned.bytes[5] = 0xc3;
@@ -235,12 +235,12 @@ static void test_what_precedes_it_rules_it_out(void **state)
 static void test_numbers_rule_it_out_in_absolute_code(void **state)
 {
     uint8_t bytes[64] = {0};
-    struct code_range data = {0x403000, bytes, sizeof bytes};
+    struct code_range data = {0x403000, bytes, sizeof(bytes)};
     uint32_t number = BASE;
     struct planned planned;
 
     (void)state;
-    memcpy(bytes + 13, &number, sizeof number); /* at any place */
+    memcpy(bytes + 13, &number, sizeof(number)); /* at any place */
     for (int is_absolute = 0; is_absolute < 2; is_absolute++)
         for (int is_symbol = 0; is_symbol < 2; is_symbol++) {
             planned_begin(&planned, "\xb8\x01\x00\x00\x00\xe8\x76\xfe\xff\xff\xc3", 11);

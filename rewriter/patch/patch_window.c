@@ -1,9 +1,9 @@
 #include "rewriter/patch/patch_window.h"
 
+#include <stdlib.h>
+
 #include "rewriter/code/decode.h"
 #include "rewriter/patch/stub.h"
-
-#include <stdlib.h>
 
 /* Whether instruction `at`, moved elsewhere, can still reach what it refers to. */
 static bool is_in_reach(const struct patch_plan *plan, const struct instruction *at)

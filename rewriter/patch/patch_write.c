@@ -62,7 +62,7 @@ static void store_relative(uint8_t *to, uint64_t next, uint64_t target)
 {
     uint32_t distance = (uint32_t)(target - next);
 
-    memcpy(to, &distance, sizeof distance);
+    memcpy(to, &distance, sizeof(distance));
 }
 
 static void store_jump(const struct patch_plan *plan, uint64_t address, uint64_t target)

@@ -1,9 +1,9 @@
 #include "rewriter/patch/stub.h"
 
+#include <string.h>
+
 #include "rewriter/code/decode.h"
 #include "trace/image_manifest.h"
-
-#include <string.h>
 
 #define HOOK_FIELD 8  /* in a stub: displacement of `mov rcx, [rip + hook word]` */
 #define HOOK_NEXT  12 /* what it is relative to */
@@ -17,7 +17,7 @@ static void put32(struct stub_segment *stubs, uint64_t value)
 {
     uint32_t low = (uint32_t)value;
 
-    buffer_append(&stubs->code, &low, sizeof low);
+    buffer_append(&stubs->code, &low, sizeof(low));
 }
 
 /* `opcode`, then the 32-bit distance from the instruction's end to target. */
@@ -38,7 +38,7 @@ static void move_condition(struct stub_segment *stubs, const struct instruction 
 {
     uint8_t opcode[2] = {0x0f, (uint8_t)(0x80 | (at->zydis.opcode & 0x0f))};
 
-    put_relative(stubs, opcode, sizeof opcode, target);
+    put_relative(stubs, opcode, sizeof(opcode), target);
 }
 
 static void move_loop(struct stub_segment *stubs, const struct instruction *at,
@@ -60,7 +60,7 @@ static void move_copy(struct stub_segment *stubs, const struct instruction *at,
         return;
     displacement = (uint32_t)(at->operand - here(stubs));
     memcpy(stubs->code.bytes + from + at->zydis.raw.disp.offset, &displacement,
-           sizeof displacement);
+           sizeof(displacement));
 }
 
 static void put_return_address(struct stub_segment *stubs, uint64_t address)
@@ -223,6 +223,6 @@ void stub_bind(struct stub_segment *stubs, const struct function *function,
     uint32_t displacement = (uint32_t)(targets->hook - (address + HOOK_NEXT));
     uint32_t distance = (uint32_t)(targets->header - (address + STUB_FRAME_SIZE));
 
-    memcpy(stub + HOOK_FIELD, &displacement, sizeof displacement);
-    memcpy(stub + STUB_FRAME_SIZE + STUB_HEADER_DISTANCE, &distance, sizeof distance);
+    memcpy(stub + HOOK_FIELD, &displacement, sizeof(displacement));
+    memcpy(stub + STUB_FRAME_SIZE + STUB_HEADER_DISTANCE, &distance, sizeof(distance));
 }

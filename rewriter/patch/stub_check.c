@@ -1,9 +1,9 @@
 #include "rewriter/patch/stub_check.h"
 
+#include <string.h>
+
 #include "rewriter/functions/function_list.h"
 #include "trace/image_manifest.h"
-
-#include <string.h>
 
 #define INT3 0xcc
 
@@ -11,14 +11,14 @@ static bool is_word(const uint8_t *at, uint64_t value)
 {
     uint32_t word;
 
-    memcpy(&word, at, sizeof word);
+    memcpy(&word, at, sizeof(word));
     return word == (uint32_t)value;
 }
 
 bool stub_is_frame(const uint8_t *stub, uint64_t address, const struct stub_targets *targets,
                    uint32_t index)
 {
-    const uint64_t body = address + STUB_FRAME_SIZE;
+    uint64_t body = address + STUB_FRAME_SIZE;
 
     return memcmp(stub, "\x48\x89\x4c\x24\xe8\x48\x8b\x0d", 8) == 0 &&
            is_word(stub + 8, targets->hook - (address + 12)) &&

@@ -1,11 +1,11 @@
 /* Displaced instructions, run at their new place: they must do what they did at the old one. */
-#include "rewriter/patch/stub.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#include "rewriter/patch/stub.h"
 
 #include <cmocka.h>
 
@@ -36,9 +36,9 @@ static void place_begin(struct place *place, const char *code, size_t size)
     memset(place->bytes, 0xf4, PLACE_SIZE);
     memcpy(place->bytes, code, size);
     memcpy(place->bytes + 64, "\x48\x8b\x04\x24\xc3", 5);
-    memcpy(place->bytes + 128, &number, sizeof number);
+    memcpy(place->bytes + 128, &number, sizeof(number));
     pointer = (uint64_t)(uintptr_t)place->bytes + 64;
-    memcpy(place->bytes + 136, &pointer, sizeof pointer);
+    memcpy(place->bytes + 136, &pointer, sizeof(pointer));
     place->stubs = (struct stub_segment){.address = (uint64_t)(uintptr_t)place->bytes + STUBS_AT};
 }
 
@@ -66,7 +66,7 @@ static uint64_t call(const struct place *place, size_t offset, uint64_t a, uint6
     uint64_t (*function)(uint64_t, uint64_t, uint64_t, uint64_t);
     uint8_t *address = place->bytes + offset;
 
-    memcpy(&function, &address, sizeof function);
+    memcpy(&function, &address, sizeof(function));
     return function(a, b, c, d);
 }
 
@@ -86,7 +86,7 @@ static void assert_same(const char *code, size_t size, size_t displaced)
     place_end(&place);
 }
 
-#define ASSERT_SAME(code, displaced) assert_same(code, sizeof code - 1, displaced)
+#define ASSERT_SAME(code, displaced) assert_same(code, sizeof(code) - 1, displaced)
 
 static void test_plain(void **state)
 {

@@ -8,7 +8,7 @@ uint32_t pe_checksum(const uint8_t *bytes, size_t size, size_t field)
     uint16_t word;
 
     for (size_t at = 0; at + 2 <= size; at += 2) {
-        memcpy(&word, bytes + at, sizeof word);
+        memcpy(&word, bytes + at, sizeof(word));
         if (at != field && at != field + 2)
             sum += word;
     }

@@ -1,8 +1,8 @@
 #include "rewriter/pe/pe_code.h"
 
-#include "support/sorted.h"
-
 #include <stdlib.h>
+
+#include "support/sorted.h"
 
 const struct pe_runtime_function *pe_entry_at(const struct pe_code *pe, uint32_t rva)
 {

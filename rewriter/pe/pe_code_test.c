@@ -1,4 +1,8 @@
 /* A function for every way a PE image tells of one, and for each reason that is PE's own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
 #include "rewriter/patch/patch_decide.h"
 #include "rewriter/patch/patch_plan.h"
 #include "rewriter/pe/pe_code.h"
@@ -7,14 +11,10 @@
 #include "rewriter/pe/pe_names.h"
 #include "rewriter/pe/pe_sample.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
 #include <cmocka.h>
 
-#define CODE(rva, bytes)          pe_sample_code(&sample, rva, bytes, sizeof bytes - 1)
-#define UNWIND(start, end, bytes) pe_sample_unwind(&sample, start, end, bytes, sizeof bytes - 1)
+#define CODE(rva, bytes)          pe_sample_code(&sample, rva, bytes, sizeof(bytes) - 1)
+#define UNWIND(start, end, bytes) pe_sample_unwind(&sample, start, end, bytes, sizeof(bytes) - 1)
 
 /* UNWIND_INFO: sub rsp, 40 in the first 4 bytes. The handler is RVA 0x1500. */
 #define SUB_40         "\x01\x04\x01\x00\x04\x42\x00\x00"
@@ -155,12 +155,12 @@ static void delay_imports_count_too(void **state)
     const uint64_t lookup[] = {PE_SAMPLE_FREE + 0x70, 0};
 
     (void)state;
-    memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE), &import, sizeof import);
-    memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE + 0x40), lookup, sizeof lookup);
+    memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE), &import, sizeof(import));
+    memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE + 0x40), lookup, sizeof(lookup));
     memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE + 0x60), "GDI32.dll", 10);
     memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE + 0x72), "Ellipse", 8);
     *pe_sample_directory(&sample, PE_DELAY_IMPORTS) =
-        (struct pe_directory){PE_SAMPLE_FREE, 2 * sizeof import};
+        (struct pe_directory){PE_SAMPLE_FREE, 2 * sizeof(import)};
     CODE(0x1020, "\x48\x83\xec\x28\xff\x15\x56\x17\x00\x00\x48\x83\xc4\x28\xc3");
     UNWIND(0x1020, 0x102f, SUB_40);
     analyse(true);
@@ -178,27 +178,27 @@ static void images_name_their_entries(void **state)
                                  .ordinals = PE_SAMPLE_FREE + 0x34};
     const uint32_t tables[] = {0x1060, PE_SAMPLE_FREE + 0x38, PE_SAMPLE_FREE + 0x36, 0x70610000};
     struct pe_tls tls = {.callbacks = PE_SAMPLE_BASE + PE_SAMPLE_FREE + 0x70};
-    const uint64_t callback = PE_SAMPLE_BASE + 0x1080;
-    struct pe_load_config config = {.size = sizeof config};
+    uint64_t callback = PE_SAMPLE_BASE + 0x1080;
+    struct pe_load_config config = {.size = sizeof(config)};
     const uint8_t guarded[] = {0xc0, 0x10, 0, 0, 0,  /* a byte behind each RVA */
                                0xe3, 0x10, 0, 0, 0}; /* in the middle of what is at 0x10e0 */
 
     (void)state;
-    memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE), &exports, sizeof exports);
-    memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE + 0x28), tables, sizeof tables);
+    memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE), &exports, sizeof(exports));
+    memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE + 0x28), tables, sizeof(tables));
     *pe_sample_directory(&sample, PE_EXPORTS) = (struct pe_directory){PE_SAMPLE_FREE, 0x40};
-    memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE + 0x48), &tls, sizeof tls);
-    memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE + 0x70), &callback, sizeof callback);
+    memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE + 0x48), &tls, sizeof(tls));
+    memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE + 0x70), &callback, sizeof(callback));
     *pe_sample_directory(&sample, PE_TLS) =
-        (struct pe_directory){PE_SAMPLE_FREE + 0x48, sizeof tls};
-    memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE + 0x80), guarded, sizeof guarded);
+        (struct pe_directory){PE_SAMPLE_FREE + 0x48, sizeof(tls)};
+    memcpy(pe_sample_at(&sample, PE_SAMPLE_FREE + 0x80), guarded, sizeof(guarded));
     config.guard_functions = PE_SAMPLE_BASE + PE_SAMPLE_FREE + 0x80;
     config.guard_function_count = 1;
     config.guard_continuations = config.guard_functions + 5;
     config.guard_continuation_count = 1;
     config.guard_flags = 1u << PE_GUARD_ENTRY_SHIFT;
-    memcpy(pe_sample_at(&sample, 0x22e0), &config, sizeof config);
-    *pe_sample_directory(&sample, PE_LOAD_CONFIG) = (struct pe_directory){0x22e0, sizeof config};
+    memcpy(pe_sample_at(&sample, 0x22e0), &config, sizeof(config));
+    *pe_sample_directory(&sample, PE_LOAD_CONFIG) = (struct pe_directory){0x22e0, sizeof(config)};
     pe_sample_header(&sample)->entry = 0x1100;
     for (uint32_t rva = 0x1060; rva <= 0x1100; rva += 0x20)
         CODE(rva, "\x8d\x41\x01\x0f\x1f\x40\x00\xc3");
@@ -221,7 +221,7 @@ static void imports_are_left_alone_by_name(void **state)
     assert_int_equal(pe_import_reason("_setjmp"), PATCH_RETURNS_TWICE);
     assert_int_equal(pe_import_reason("__chkstk"), PATCH_IMPORT_SPECIAL);
     assert_int_equal(pe_import_reason("ReadFile"), PATCH_UNDECIDED);
-    pe_sample_code(&sample, 0x1010, FRAMED, sizeof FRAMED - 1);
+    pe_sample_code(&sample, 0x1010, FRAMED, sizeof(FRAMED) - 1);
     analyse(false);
 }
 
@@ -306,16 +306,16 @@ static void put_row(const void *info, size_t size, uint32_t count)
 
         CODE(rva, FRAMED);
         pe_sample_unwind(&sample, rva, rva + 14, info, size);
-        memcpy(&entry, at, sizeof entry);
+        memcpy(&entry, at, sizeof(entry));
         entry.unwind = shared;
-        memcpy(at, &entry, sizeof entry);
+        memcpy(at, &entry, sizeof(entry));
     }
 }
 
 static void builtins_of_v8_are_told_by_their_unwind_information(void **state)
 {
     (void)state;
-    put_row(BUILTIN, sizeof BUILTIN - 1, 8);
+    put_row(BUILTIN, sizeof(BUILTIN) - 1, 8);
     CODE(0x1150, FRAMED);
     UNWIND(0x1150, 0x115e, SUB_40);
     analyse(false);
@@ -329,7 +329,7 @@ static void builtins_of_v8_are_told_by_their_unwind_information(void **state)
 static void others_that_share_unwind_information_are_none(void **state)
 {
     (void)state;
-    put_row(SUB_40, sizeof SUB_40 - 1, 8);
+    put_row(SUB_40, sizeof(SUB_40) - 1, 8);
     analyse(false);
     assert_reason(0x1010, PATCH_PLAIN);
     assert_int_equal(pe.generated.size, 0);
@@ -338,7 +338,7 @@ static void others_that_share_unwind_information_are_none(void **state)
 static void few_of_them_are_none(void **state)
 {
     (void)state;
-    put_row(BUILTIN, sizeof BUILTIN - 1, 7);
+    put_row(BUILTIN, sizeof(BUILTIN) - 1, 7);
     analyse(false);
     assert_int_equal(pe.generated.size, 0);
 }

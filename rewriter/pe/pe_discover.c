@@ -1,5 +1,8 @@
 #include "rewriter/pe/pe_discover.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "image/pe_headers.h"
 #include "rewriter/code/code_classify.h"
 #include "rewriter/code/code_discover.h"
@@ -10,9 +13,6 @@
 #include "rewriter/pe/pe_labels.h"
 #include "rewriter/pe/pe_symbols.h"
 #include "support/memory.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define X86_INT3 0xcc
 
@@ -43,11 +43,11 @@ static void runtime_functions_read(struct pe_code *pe)
         pe_directory_table(pe->image, PE_EXCEPTIONS, sizeof(struct pe_runtime_function));
     size_t kept = 0;
 
-    pe->entries = memory_zeroed(table.count + 1, sizeof *pe->entries);
+    pe->entries = memory_zeroed(table.count + 1, sizeof(*pe->entries));
     if (table.count == 0)
         return;
-    memcpy(pe->entries, table.bytes, table.count * sizeof *pe->entries);
-    qsort(pe->entries, table.count, sizeof *pe->entries, by_start);
+    memcpy(pe->entries, table.bytes, table.count * sizeof(*pe->entries));
+    qsort(pe->entries, table.count, sizeof(*pe->entries), by_start);
     for (size_t i = 0; i < table.count; i++) {
         const struct pe_runtime_function *entry = &pe->entries[i];
 

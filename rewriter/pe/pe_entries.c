@@ -18,9 +18,9 @@ static void add_tls_callbacks(struct pe_code *pe)
 
     if (directory.count == 0)
         return;
-    memcpy(&tls, directory.bytes, sizeof tls);
-    for (; (bytes = pe_at(pe->image, tls.callbacks, sizeof callback)); tls.callbacks += 8) {
-        memcpy(&callback, bytes, sizeof callback);
+    memcpy(&tls, directory.bytes, sizeof(tls));
+    for (; (bytes = pe_at(pe->image, tls.callbacks, sizeof(callback))); tls.callbacks += 8) {
+        memcpy(&callback, bytes, sizeof(callback));
         if (!callback)
             return;
         add_entry(pe, callback);
@@ -31,14 +31,14 @@ static void add_tls_callbacks(struct pe_code *pe)
 static bool read_load_config(const struct pe_image *image, struct pe_load_config *config)
 {
     uint32_t rva = image->directory[PE_LOAD_CONFIG].rva;
-    const uint8_t *bytes = rva ? pe_at_rva(image, rva, sizeof config->size) : NULL;
+    const uint8_t *bytes = rva ? pe_at_rva(image, rva, sizeof(config->size)) : NULL;
     uint64_t size;
 
     *config = (struct pe_load_config){0};
     if (!bytes)
         return false;
-    memcpy(&config->size, bytes, sizeof config->size);
-    size = config->size < sizeof *config ? config->size : sizeof *config;
+    memcpy(&config->size, bytes, sizeof(config->size));
+    size = config->size < sizeof(*config) ? config->size : sizeof(*config);
     bytes = pe_at_rva(image, rva, size);
     if (bytes)
         memcpy(config, bytes, size);
@@ -55,7 +55,7 @@ static void walk_table(struct pe_code *pe, uint64_t address, uint64_t count, uin
     uint32_t rva;
 
     for (uint64_t i = 0; bytes && i < count; i++) {
-        memcpy(&rva, bytes + i * stride, sizeof rva);
+        memcpy(&rva, bytes + i * stride, sizeof(rva));
         take(pe, pe->image->base + rva);
     }
 }
@@ -95,7 +95,7 @@ static void add_relocation(struct pe_code *pe, uint64_t place)
 
     if (!bytes)
         return;
-    memcpy(&target, bytes, sizeof target);
+    memcpy(&target, bytes, sizeof(target));
     address_set_add(&pe->map.pointers, target);
     /* An address within an instruction must stay where the loader finds it. */
     for (uint64_t i = 0; i < 8 && code_range_at(&pe->code, place + i); i++)
@@ -112,12 +112,12 @@ void pe_pointers_add(struct pe_code *pe)
     uint32_t head[2];
     uint16_t entry;
 
-    for (size_t at = 0; at + sizeof head <= table.count; at += head[1]) {
-        memcpy(head, table.bytes + at, sizeof head);
-        if (head[1] < sizeof head || head[1] > table.count - at)
+    for (size_t at = 0; at + sizeof(head) <= table.count; at += head[1]) {
+        memcpy(head, table.bytes + at, sizeof(head));
+        if (head[1] < sizeof(head) || head[1] > table.count - at)
             return;
-        for (size_t i = sizeof head; i + 2 <= head[1]; i += 2) {
-            memcpy(&entry, table.bytes + at + i, sizeof entry);
+        for (size_t i = sizeof(head); i + 2 <= head[1]; i += 2) {
+            memcpy(&entry, table.bytes + at + i, sizeof(entry));
             if (entry >> 12 == PE_RELOCATION_64)
                 add_relocation(pe, pe->image->base + head[0] + (entry & 0xfff));
         }

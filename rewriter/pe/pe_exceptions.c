@@ -103,7 +103,7 @@ static void put_entry(struct pe_layout *layout, struct buffer *entries, const st
                       uint32_t body, uint8_t length, size_t *last)
 {
     struct buffer *tables = &layout->tables;
-    size_t size = sizeof draft->head + (draft->size + 3) / 4 * 4;
+    size_t size = sizeof(draft->head) + (draft->size + 3) / 4 * 4;
     struct pe_runtime_function entry = {body, body + length, 0};
 
     if (*last == SIZE_MAX || *last + size > tables->size ||
@@ -112,7 +112,7 @@ static void put_entry(struct pe_layout *layout, struct buffer *entries, const st
         buffer_append(tables, draft, size);
     }
     entry.unwind = layout->tables_rva + (uint32_t)*last;
-    buffer_append(entries, &entry, sizeof entry);
+    buffer_append(entries, &entry, sizeof(entry));
 }
 
 /* Where the body before ends: stubs follow each other in the order of the functions. */

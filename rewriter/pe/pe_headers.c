@@ -1,9 +1,9 @@
 #include "rewriter/pe/pe_headers.h"
 
+#include <string.h>
+
 #include "rewriter/pe/pe_room.h"
 #include "trace/image_manifest.h"
-
-#include <string.h>
 
 static uint32_t align_up(uint64_t number, uint32_t alignment)
 {
@@ -45,8 +45,8 @@ static void write_sections(const struct pe_layout *layout, const struct pe_files
          .flags = PE_SECTION_DATA | PE_SECTION_READ | PE_SECTION_WRITE},
     };
 
-    memcpy(image->bytes + image->section_table + image->section_count * sizeof *sections, sections,
-           sizeof sections);
+    memcpy(image->bytes + image->section_table + image->section_count * sizeof(*sections), sections,
+           sizeof(sections));
 }
 
 static void set_directory(struct pe_directory *directories, enum pe_directory_index index,
@@ -65,9 +65,9 @@ void pe_shadow_stack_clear(const struct pe_image *image)
 
     if (!bytes)
         return;
-    memcpy(&word, bytes, sizeof word);
+    memcpy(&word, bytes, sizeof(word));
     word &= ~PE_CET_COMPAT;
-    memcpy(bytes, &word, sizeof word);
+    memcpy(bytes, &word, sizeof(word));
 }
 
 void pe_headers_write(const struct pe_layout *layout, const struct pe_files *files)
@@ -83,12 +83,12 @@ void pe_headers_write(const struct pe_layout *layout, const struct pe_files *fil
     header.size_of_initialized_data += files->end - files->tables;
     header.size_of_image = layout->header_rva + header.section_alignment;
     header.checksum = 0;
-    memcpy(directories, image->directory, sizeof directories);
+    memcpy(directories, image->directory, sizeof(directories));
     set_directory(directories, PE_IMPORTS, layout, &layout->imports);
     set_directory(directories, PE_EXCEPTIONS, layout, &layout->exceptions);
     set_directory(directories, PE_CERTIFICATES, layout, NULL);
     set_directory(directories, PE_BOUND_IMPORTS, layout, NULL);
-    memcpy(image->bytes + image->nt + 4, &file, sizeof file);
-    memcpy(image->bytes + image->optional, &header, sizeof header);
-    memcpy(image->bytes + image->directories, directories, sizeof directories);
+    memcpy(image->bytes + image->nt + 4, &file, sizeof(file));
+    memcpy(image->bytes + image->optional, &header, sizeof(header));
+    memcpy(image->bytes + image->directories, directories, sizeof(directories));
 }

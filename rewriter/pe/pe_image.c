@@ -1,10 +1,10 @@
 #include "rewriter/pe/pe_image.h"
 
-#include "image/pe_headers.h"
-#include "support/memory.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "image/pe_headers.h"
+#include "support/memory.h"
 
 typedef unsigned long long ull;
 
@@ -34,10 +34,10 @@ static uint32_t nt_offset(const uint8_t *bytes, size_t size)
 
     if (!pe_is_pe(bytes, size) || size < PE_DOS_SIZE)
         return 0;
-    memcpy(&offset, bytes + PE_DOS_LFANEW, sizeof offset);
-    if (offset > size || size - offset < sizeof signature + sizeof(struct pe_file_header))
+    memcpy(&offset, bytes + PE_DOS_LFANEW, sizeof(offset));
+    if (offset > size || size - offset < sizeof(signature) + sizeof(struct pe_file_header))
         return 0;
-    memcpy(&signature, bytes + offset, sizeof signature);
+    memcpy(&signature, bytes + offset, sizeof(signature));
     return signature == PE_SIGNATURE ? offset : 0;
 }
 
@@ -47,7 +47,7 @@ uint16_t pe_machine(const uint8_t *bytes, size_t size)
     uint16_t machine = 0;
 
     if (offset)
-        memcpy(&machine, bytes + offset + 4, sizeof machine);
+        memcpy(&machine, bytes + offset + 4, sizeof(machine));
     return machine;
 }
 
@@ -58,15 +58,15 @@ static bool has_clr_header(const struct pe_image *image)
     uint16_t magic = 0;
     uint32_t rva = 0;
 
-    if (image->file.optional_header_size < sizeof magic || image->size - optional < sizeof magic)
+    if (image->file.optional_header_size < sizeof(magic) || image->size - optional < sizeof(magic))
         return false;
-    memcpy(&magic, image->bytes + optional, sizeof magic);
+    memcpy(&magic, image->bytes + optional, sizeof(magic));
     at = magic == PE_MAGIC_32 ? PE_HEADER_SIZE_32 : sizeof(struct pe_optional_header);
     at += PE_CLR * sizeof(struct pe_directory);
-    if (at + sizeof rva > image->file.optional_header_size ||
-        at + sizeof rva > image->size - optional)
+    if (at + sizeof(rva) > image->file.optional_header_size ||
+        at + sizeof(rva) > image->size - optional)
         return false;
-    memcpy(&rva, image->bytes + optional + at, sizeof rva);
+    memcpy(&rva, image->bytes + optional + at, sizeof(rva));
     return rva;
 }
 
@@ -74,7 +74,7 @@ static bool refuse_machine(const struct pe_image *image, uint16_t machine, struc
 {
     if (has_clr_header(image))
         return fail(failure, image->path, PE_FOUND_CLR);
-    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
+    for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++)
         if (machines[i].machine == machine)
             return fail(failure, image->path,
                         "expected " WANTED ", found one for %s; build it for "
@@ -92,19 +92,19 @@ static bool read_headers(struct pe_image *image, struct failure *failure)
     if (!image->nt)
         return fail(failure, image->path,
                     "expected " WANTED ", found an MS-DOS program, or one that is truncated");
-    memcpy(&image->file, image->bytes + image->nt + 4, sizeof image->file);
+    memcpy(&image->file, image->bytes + image->nt + 4, sizeof(image->file));
     if (image->file.machine != PE_MACHINE_X86_64)
         return refuse_machine(image, image->file.machine, failure);
     if (!(image->file.characteristics & PE_FILE_EXECUTABLE))
         return fail(failure, image->path, "expected " WANTED ", found an object; link it first");
-    image->optional = image->nt + 4 + sizeof image->file;
-    image->directories = image->optional + sizeof image->header;
+    image->optional = image->nt + 4 + sizeof(image->file);
+    image->directories = image->optional + sizeof(image->header);
     image->section_table = image->optional + image->file.optional_header_size;
     room = image->file.section_count * sizeof(struct pe_section);
-    if (image->file.optional_header_size < sizeof image->header ||
+    if (image->file.optional_header_size < sizeof(image->header) ||
         image->section_table > image->size || image->size - image->section_table < room)
         return fail(failure, image->path, "truncated: the file ends in its headers");
-    memcpy(&image->header, image->bytes + image->optional, sizeof image->header);
+    memcpy(&image->header, image->bytes + image->optional, sizeof(image->header));
     return true;
 }
 
@@ -139,10 +139,10 @@ static bool check_headers(struct pe_image *image, struct failure *failure)
     if (image->file.section_count == 0 || image->file.section_count > PE_MAX_SECTIONS)
         return fail(failure, image->path, "expected 1 to %d sections, found %u", PE_MAX_SECTIONS,
                     image->file.section_count);
-    if (header->number_of_directories < PE_DIRECTORIES || room < sizeof image->directory)
+    if (header->number_of_directories < PE_DIRECTORIES || room < sizeof(image->directory))
         return fail(failure, image->path, "expected %d data directories, found %u", PE_DIRECTORIES,
                     header->number_of_directories);
-    memcpy(image->directory, image->bytes + image->directories, sizeof image->directory);
+    memcpy(image->directory, image->bytes + image->directories, sizeof(image->directory));
     return true;
 }
 
@@ -188,9 +188,9 @@ static bool read_sections(struct pe_image *image, struct failure *failure)
     uint64_t end = image->header.size_of_headers, page = image->header.section_alignment;
 
     image->section_count = image->file.section_count;
-    image->sections = memory_zeroed(image->section_count, sizeof *image->sections);
+    image->sections = memory_zeroed(image->section_count, sizeof(*image->sections));
     memcpy(image->sections, image->bytes + image->section_table,
-           image->section_count * sizeof *image->sections);
+           image->section_count * sizeof(*image->sections));
     for (size_t i = 0; i < image->section_count; i++) {
         const struct pe_section *section = &image->sections[i];
 
@@ -318,9 +318,9 @@ struct pe_table pe_symbol_strings(const struct pe_image *image)
         return symbols;
     strings.bytes = symbols.bytes + symbols.count * sizeof(struct pe_symbol);
     strings.count = image->size - (size_t)(strings.bytes - image->bytes);
-    if (strings.count < sizeof size)
+    if (strings.count < sizeof(size))
         return (struct pe_table){0};
-    memcpy(&size, strings.bytes, sizeof size);
+    memcpy(&size, strings.bytes, sizeof(size));
     if (size < strings.count)
         strings.count = size;
     return strings;
@@ -328,10 +328,10 @@ struct pe_table pe_symbol_strings(const struct pe_image *image)
 
 bool pe_debug_find(const struct pe_image *image, uint32_t type, struct pe_debug *entry)
 {
-    struct pe_table table = pe_directory_table(image, PE_DEBUG, sizeof *entry);
+    struct pe_table table = pe_directory_table(image, PE_DEBUG, sizeof(*entry));
 
     for (size_t i = 0; i < table.count; i++) {
-        memcpy(entry, table.bytes + i * sizeof *entry, sizeof *entry);
+        memcpy(entry, table.bytes + i * sizeof(*entry), sizeof(*entry));
         if (entry->type == type)
             return true;
     }
@@ -345,9 +345,9 @@ uint8_t *pe_shadow_stack_word(const struct pe_image *image)
     uint32_t word;
 
     if (!pe_debug_find(image, PE_DEBUG_CHARACTERISTICS, &entry) ||
-        !(bytes = pe_at_rva(image, entry.rva, sizeof word)))
+        !(bytes = pe_at_rva(image, entry.rva, sizeof(word))))
         return NULL;
-    memcpy(&word, bytes, sizeof word);
+    memcpy(&word, bytes, sizeof(word));
     return word & PE_CET_COMPAT ? bytes : NULL;
 }
 
@@ -362,7 +362,7 @@ struct pe_table pe_build_id(const struct pe_image *image)
     bytes = pe_at_rva(image, entry.rva, 4 + PE_BUILD_ID_SIZE);
     if (!bytes)
         return (struct pe_table){0};
-    memcpy(&magic, bytes, sizeof magic);
+    memcpy(&magic, bytes, sizeof(magic));
     if (magic != PE_CODEVIEW_PDB70)
         return (struct pe_table){0};
     return (struct pe_table){bytes + 4, PE_BUILD_ID_SIZE};

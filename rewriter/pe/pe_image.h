@@ -6,12 +6,11 @@
 #ifndef UMBRA_REWRITER_PE_IMAGE_H
 #define UMBRA_REWRITER_PE_IMAGE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "image/pe_format.h"
 #include "rewriter/base/failure.h"
-
-#include <stdbool.h>
-
-#include <stddef.h>
 
 struct pe_image {
     const char *path; /* borrowed, for messages */

@@ -1,5 +1,9 @@
 #include "rewriter/pe/pe_image_format.h"
 
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "rewriter/pe/pe_agent.h"
 #include "rewriter/pe/pe_checksum.h"
 #include "rewriter/pe/pe_discover.h"
@@ -7,10 +11,6 @@
 #include "rewriter/pe/pe_room.h"
 #include "rewriter/pe/pe_writer.h"
 #include "support/memory.h"
-
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* What image->own is. */
 struct pe {
@@ -23,7 +23,7 @@ struct pe {
 static bool open_image(struct image *image, struct failure *failure)
 {
     const struct input_file *input = image->input;
-    struct pe *pe = memory_zeroed(1, sizeof *pe);
+    struct pe *pe = memory_zeroed(1, sizeof(*pe));
 
     if (!pe_image_read(&pe->image, input->path, input->bytes, input->size, failure)) {
         free(pe);
@@ -96,7 +96,7 @@ static const char *module_name(const struct image *image)
 
     if (directory.count == 0)
         return NULL;
-    memcpy(&exports, directory.bytes, sizeof exports);
+    memcpy(&exports, directory.bytes, sizeof(exports));
     return pe_string(&pe->image, exports.name);
 }
 
@@ -151,7 +151,7 @@ static bool take_back(struct image *image, struct failure *failure)
                     "changed after it was written: expected checksum %#x, found %#x; instrument "
                     "it again",
                     sum, found);
-    memset(own->bytes + field, 0, sizeof found);
+    memset(own->bytes + field, 0, sizeof(found));
     return true;
 }
 

@@ -1,11 +1,11 @@
 /* The reader on hand-made images: what is there, and what is refused with which words. */
-#include "rewriter/pe/pe_code.h"
-#include "rewriter/pe/pe_kind.h"
-#include "rewriter/pe/pe_sample.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+
+#include "rewriter/pe/pe_code.h"
+#include "rewriter/pe/pe_kind.h"
+#include "rewriter/pe/pe_sample.h"
 
 #include <cmocka.h>
 
@@ -76,8 +76,8 @@ static void put_go_table(uint32_t rva)
     const uint64_t table[] = {0x08010000fffffff1, 1, 1, 0, 72, 80, 88, 96, 104, 0, 0, 0, 0};
     const uint32_t functions[] = {0, 12, 64, 0};
 
-    memcpy(pe_sample_at(&sample, rva), table, sizeof table);
-    memcpy(pe_sample_at(&sample, rva + 104), functions, sizeof functions);
+    memcpy(pe_sample_at(&sample, rva), table, sizeof(table));
+    memcpy(pe_sample_at(&sample, rva + 104), functions, sizeof(functions));
 }
 
 static void refuses_what_is_not_for_us(void **state)

@@ -2,10 +2,10 @@
  * Imports that are left alone for what they are called: beside those that pe_names.c knows of any
  * function, the ones whose calls are not like a call of a function, or that look at their caller.
  */
+#include <string.h>
+
 #include "rewriter/pe/pe_imports.h"
 #include "rewriter/pe/pe_names.h"
-
-#include <string.h>
 
 /* The loader tells by the return address on whose behalf it acts; a walk begins with its caller. */
 static const char *const looks_at_caller[] = {
@@ -49,7 +49,7 @@ static bool is_one_of(const char *name, const char *const *names, size_t count)
     return false;
 }
 
-#define IS_ONE_OF(name, names) is_one_of(name, names, sizeof names / sizeof *names)
+#define IS_ONE_OF(name, names) is_one_of(name, names, sizeof(names) / sizeof(*names))
 
 enum patch_reason pe_import_reason(const char *name)
 {

@@ -1,12 +1,12 @@
 #include "rewriter/pe/pe_imports.h"
 
-#include "rewriter/code/decode.h"
-#include "rewriter/code/import_slots.h"
-#include "support/memory.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "rewriter/code/decode.h"
+#include "rewriter/code/import_slots.h"
+#include "support/memory.h"
 
 #define LIBRARY_LIMIT 4096
 #define ORDINAL_ROOM  8 /* "#65535" */
@@ -18,7 +18,7 @@ static const char *ordinal_name(struct pe_code *pe, const char *library, unsigne
     char *name = memory_zeroed(size, 1);
 
     snprintf(name, size, "%s#%u", library, ordinal);
-    pe->made_names = memory_grow(pe->made_names, pe->made_count, &pe->made_room, sizeof name);
+    pe->made_names = memory_grow(pe->made_names, pe->made_count, &pe->made_room, sizeof(name));
     pe->made_names[pe->made_count++] = name;
     return name;
 }
@@ -30,11 +30,11 @@ static void add_library(struct import_slots *slots, struct pe_code *pe, uint32_t
     const uint8_t *bytes;
     uint64_t entry;
 
-    for (uint32_t at = 0; (bytes = pe_at_rva(image, lookup + at, sizeof entry));
+    for (uint32_t at = 0; (bytes = pe_at_rva(image, lookup + at, sizeof(entry)));
          at += IMPORT_SLOT_SIZE) {
         const char *name;
 
-        memcpy(&entry, bytes, sizeof entry);
+        memcpy(&entry, bytes, sizeof(entry));
         if (!entry || !pe_section_at(image, first + at))
             return;
         if (entry & PE_IMPORT_BY_ORDINAL)
@@ -53,12 +53,12 @@ static void add_imports(struct import_slots *slots, struct pe_code *pe)
     struct pe_import import;
     const uint8_t *bytes;
 
-    for (size_t i = 0; rva && i < LIBRARY_LIMIT; i++, rva += sizeof import) {
+    for (size_t i = 0; rva && i < LIBRARY_LIMIT; i++, rva += sizeof(import)) {
         const char *library;
 
-        if (!(bytes = pe_at_rva(image, rva, sizeof import)))
+        if (!(bytes = pe_at_rva(image, rva, sizeof(import))))
             return;
-        memcpy(&import, bytes, sizeof import);
+        memcpy(&import, bytes, sizeof(import));
         library = pe_string(image, import.name);
         if (!import.name || !import.slots || !library)
             return;
@@ -75,7 +75,7 @@ static void add_delay_imports(struct import_slots *slots, struct pe_code *pe)
     for (size_t i = 0; i < table.count && i < LIBRARY_LIMIT; i++) {
         const char *library;
 
-        memcpy(&import, table.bytes + i * sizeof import, sizeof import);
+        memcpy(&import, table.bytes + i * sizeof(import), sizeof(import));
         library = pe_string(pe->image, import.name);
         if (!import.name || !(import.attributes & PE_DELAY_BY_RVA) || !library)
             return;

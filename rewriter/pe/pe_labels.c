@@ -1,12 +1,12 @@
 #include "rewriter/pe/pe_labels.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "rewriter/code/code_discover.h"
 #include "rewriter/code/decode.h"
 #include "rewriter/pe/pe_names.h"
 #include "support/memory.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static struct function function_of(const struct pe_label *label)
 {
@@ -17,7 +17,7 @@ static struct function function_of(const struct pe_label *label)
 
 void pe_labels_note(struct pe_code *pe, struct pe_label label)
 {
-    pe->labels = memory_grow(pe->labels, pe->label_count, &pe->label_room, sizeof label);
+    pe->labels = memory_grow(pe->labels, pe->label_count, &pe->label_room, sizeof(label));
     pe->labels[pe->label_count++] = label;
 }
 
@@ -31,7 +31,7 @@ static bool begins_with_padding(const struct pe_code *pe, uint64_t address)
     const uint8_t *bytes = code_at(&pe->code, address, &size);
 
     decoder_init(&decoder);
-    return size < sizeof zeros || memcmp(bytes, zeros, sizeof zeros) == 0 ||
+    return size < sizeof(zeros) || memcmp(bytes, zeros, sizeof(zeros)) == 0 ||
            !instruction_decode(&decoder, address, bytes, size, &first) ||
            first.zydis.mnemonic == ZYDIS_MNEMONIC_INT3 ||
            first.zydis.mnemonic == ZYDIS_MNEMONIC_NOP;

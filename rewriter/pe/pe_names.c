@@ -1,9 +1,9 @@
 /* Functions that are left alone for what they are called. */
 #include "rewriter/pe/pe_names.h"
 
-#include "rewriter/functions/name_rules.h"
-
 #include <string.h>
+
+#include "rewriter/functions/name_rules.h"
 
 /* setjmp records the frame it was called from, and comes back to it. */
 static const char *const returns_twice[] = {

@@ -1,12 +1,12 @@
 /* What an image must be to be instrumented, beyond being well-formed. */
+#include <string.h>
+
 #include "image/manifest.h"
 #include "image/pe_headers.h"
 #include "rewriter/format/go_table.h"
 #include "rewriter/format/ocaml_code.h"
 #include "rewriter/pe/pe_image.h"
 #include "trace/image_manifest.h"
-
-#include <string.h>
 
 static bool is_pointed_to(const struct pe_image *image, uint64_t address)
 {
@@ -44,7 +44,7 @@ bool pe_image_is_go(const struct pe_image *image)
     for (size_t i = 0; i < image->section_count; i++) {
         const struct pe_section *section = &image->sections[i];
 
-        for (size_t j = 0; j < sizeof marks / sizeof *marks; j++)
+        for (size_t j = 0; j < sizeof(marks) / sizeof(*marks); j++)
             if (memmem(image->bytes + section->raw, pe_section_bytes(section), marks[j],
                        strlen(marks[j])))
                 return true;
@@ -67,13 +67,13 @@ bool pe_image_is_agent(const struct pe_image *image)
 
     if (directory.count == 0)
         return false;
-    memcpy(&exports, directory.bytes, sizeof exports);
+    memcpy(&exports, directory.bytes, sizeof(exports));
     names = pe_at_rva(image, exports.names, (uint64_t)exports.name_count * 4);
     for (size_t i = 0; names && i < exports.name_count; i++) {
         const char *name;
         uint32_t rva;
 
-        memcpy(&rva, names + i * 4, sizeof rva);
+        memcpy(&rva, names + i * 4, sizeof(rva));
         name = pe_string(image, rva);
         if (name && strcmp(name, IMAGE_HOOK_SYMBOL) == 0)
             return true;

@@ -1,10 +1,10 @@
 #include "rewriter/pe/pe_room.h"
 
-#include "image/original.h"
-#include "support/memory.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "image/original.h"
+#include "support/memory.h"
 
 static uint32_t align_up(uint64_t number, uint32_t alignment)
 {
@@ -72,23 +72,23 @@ static void move_pointers(const struct pe_image *image, uint8_t *bytes, uint32_t
 
     header.size_of_headers += growth;
     move_raw(&file.symbols, growth);
-    memcpy(bytes + image->nt + 4, &file, sizeof file);
-    memcpy(bytes + image->optional, &header, sizeof header);
+    memcpy(bytes + image->nt + 4, &file, sizeof(file));
+    memcpy(bytes + image->optional, &header, sizeof(header));
     for (size_t i = 0; i < image->section_count; i++) {
         struct pe_section section = image->sections[i];
 
         move_raw(&section.raw, growth);
         move_raw(&section.relocations, growth);
         move_raw(&section.line_numbers, growth);
-        memcpy(bytes + image->section_table + i * sizeof section, &section, sizeof section);
+        memcpy(bytes + image->section_table + i * sizeof(section), &section, sizeof(section));
     }
     for (size_t i = 0; i < table.count; i++) {
         uint8_t *at = bytes + (table.bytes - image->bytes) + growth + i * sizeof(struct pe_debug);
         struct pe_debug entry;
 
-        memcpy(&entry, at, sizeof entry);
+        memcpy(&entry, at, sizeof(entry));
         move_raw(&entry.raw, growth);
-        memcpy(at, &entry, sizeof entry);
+        memcpy(at, &entry, sizeof(entry));
     }
 }
 

@@ -90,9 +90,9 @@ static void put_imports(struct pe_sample *sample)
     struct pe_import import = {.lookup = LOOKUP, .name = NAMES, .slots = PE_SAMPLE_SLOT};
     uint64_t lookup[] = {NAMES + 16, PE_IMPORT_BY_ORDINAL | 7, 0};
 
-    memcpy(pe_sample_at(sample, IMPORTS), &import, sizeof import);
-    memcpy(pe_sample_at(sample, LOOKUP), lookup, sizeof lookup);
-    memcpy(pe_sample_at(sample, PE_SAMPLE_SLOT), lookup, sizeof lookup);
+    memcpy(pe_sample_at(sample, IMPORTS), &import, sizeof(import));
+    memcpy(pe_sample_at(sample, LOOKUP), lookup, sizeof(lookup));
+    memcpy(pe_sample_at(sample, PE_SAMPLE_SLOT), lookup, sizeof(lookup));
     memcpy(pe_sample_at(sample, NAMES), "KERNEL32.dll", 13);
     memcpy(pe_sample_at(sample, NAMES + 18), "Sleep", 6);
     *pe_sample_directory(sample, PE_IMPORTS) =
@@ -107,20 +107,20 @@ static void put_debug(struct pe_sample *sample)
     };
     uint32_t magic = PE_CODEVIEW_PDB70, characteristics = PE_CET_COMPAT | 0x40;
 
-    memcpy(pe_sample_at(sample, DEBUG), entries, sizeof entries);
-    memcpy(pe_sample_at(sample, DEBUG + 64), &magic, sizeof magic);
+    memcpy(pe_sample_at(sample, DEBUG), entries, sizeof(entries));
+    memcpy(pe_sample_at(sample, DEBUG + 64), &magic, sizeof(magic));
     memcpy(pe_sample_at(sample, DEBUG + 68), "0123456789abcdef\1\0\0\0a.pdb", 26);
-    memcpy(pe_sample_at(sample, DEBUG + 128), &characteristics, sizeof characteristics);
-    *pe_sample_directory(sample, PE_DEBUG) = (struct pe_directory){DEBUG, sizeof entries};
+    memcpy(pe_sample_at(sample, DEBUG + 128), &characteristics, sizeof(characteristics));
+    *pe_sample_directory(sample, PE_DEBUG) = (struct pe_directory){DEBUG, sizeof(entries)};
 }
 
 void pe_sample_init(struct pe_sample *sample)
 {
-    const uint32_t nt = NT;
+    uint32_t nt = NT;
 
     *sample = (struct pe_sample){.size = PE_SAMPLE_BYTES, .unwind = UNWIND};
     memcpy(sample->bytes, "MZ", 2);
-    memcpy(sample->bytes + PE_DOS_LFANEW, &nt, sizeof nt);
+    memcpy(sample->bytes + PE_DOS_LFANEW, &nt, sizeof(nt));
     put_headers(sample);
     memset(pe_sample_at(sample, PE_SAMPLE_TEXT), 0xcc, TEXT_SIZE);
     put_imports(sample);
@@ -139,8 +139,8 @@ void pe_sample_unwind(struct pe_sample *sample, uint32_t start, uint32_t end, co
     struct pe_runtime_function entry = {start, end, sample->unwind};
 
     directory->rva = PE_SAMPLE_DATA;
-    memcpy(pe_sample_at(sample, PE_SAMPLE_DATA + directory->size), &entry, sizeof entry);
-    directory->size += sizeof entry;
+    memcpy(pe_sample_at(sample, PE_SAMPLE_DATA + directory->size), &entry, sizeof(entry));
+    directory->size += sizeof(entry);
     memcpy(pe_sample_at(sample, sample->unwind), info, size);
     sample->unwind += (uint32_t)(size + 3) / 4 * 4;
 }
@@ -152,9 +152,9 @@ void pe_sample_relocate(struct pe_sample *sample, uint32_t rva)
     uint16_t entry = (uint16_t)(PE_RELOCATION_64 << 12 | (rva & 0xfff));
 
     if (directory->size == 0)
-        *directory = (struct pe_directory){RELOCATIONS, sizeof head};
-    memcpy(pe_sample_at(sample, RELOCATIONS + directory->size), &entry, sizeof entry);
-    directory->size += sizeof entry;
+        *directory = (struct pe_directory){RELOCATIONS, sizeof(head)};
+    memcpy(pe_sample_at(sample, RELOCATIONS + directory->size), &entry, sizeof(entry));
+    directory->size += sizeof(entry);
     head[1] = directory->size;
-    memcpy(pe_sample_at(sample, RELOCATIONS), head, sizeof head);
+    memcpy(pe_sample_at(sample, RELOCATIONS), head, sizeof(head));
 }

@@ -15,9 +15,9 @@
 #ifndef UMBRA_REWRITER_PE_SAMPLE_H
 #define UMBRA_REWRITER_PE_SAMPLE_H
 
-#include "image/pe_format.h"
-
 #include <stddef.h>
+
+#include "image/pe_format.h"
 
 #define PE_SAMPLE_BASE  0x140000000ull
 #define PE_SAMPLE_TEXT  0x1000u

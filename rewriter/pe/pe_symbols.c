@@ -1,11 +1,11 @@
 /* Names: the COFF symbol table, which mingw leaves in an image, and the exports. */
 #include "rewriter/pe/pe_symbols.h"
 
+#include <string.h>
+
 #include "rewriter/pe/pe_labels.h"
 #include "rewriter/pe/pe_names.h"
 #include "support/memory.h"
-
-#include <string.h>
 
 #define SHORT_NAME 9 /* with its zero */
 
@@ -15,10 +15,10 @@ static const char *symbol_name(const struct pe_code *pe, const struct pe_symbol 
     char *name = pe->short_names + index * SHORT_NAME;
     uint32_t zero, offset;
 
-    memcpy(&zero, symbol->name, sizeof zero);
-    memcpy(&offset, symbol->name + sizeof zero, sizeof offset);
+    memcpy(&zero, symbol->name, sizeof(zero));
+    memcpy(&offset, symbol->name + sizeof(zero), sizeof(offset));
     if (zero) {
-        memcpy(name, symbol->name, sizeof symbol->name);
+        memcpy(name, symbol->name, sizeof(symbol->name));
         return name;
     }
     if (offset >= strings.count || !memchr(strings.bytes + offset, 0, strings.count - offset))
@@ -56,7 +56,7 @@ static void add_symbols(struct pe_code *pe)
 
     pe->short_names = memory_zeroed(symbols.count + 1, SHORT_NAME);
     for (size_t i = 0; symbols.bytes && i < symbols.count; i += 1u + symbol.auxiliaries) {
-        memcpy(&symbol, symbols.bytes + i * sizeof symbol, sizeof symbol);
+        memcpy(&symbol, symbols.bytes + i * sizeof(symbol), sizeof(symbol));
         if ((symbol.type != PE_SYMBOL_FUNCTION && !is_label(&symbol)) || symbol.section < 1 ||
             (size_t)symbol.section > image->section_count)
             continue;
@@ -81,14 +81,14 @@ static void add_export_names(struct pe_code *pe, const struct pe_exports *export
         uint32_t name, rva;
         uint16_t ordinal;
 
-        memcpy(&name, names + i * 4, sizeof name);
-        memcpy(&ordinal, ordinals + i * 2, sizeof ordinal);
+        memcpy(&name, names + i * 4, sizeof(name));
+        memcpy(&ordinal, ordinals + i * 2, sizeof(ordinal));
         address = ordinal < exports->address_count
                       ? pe_at_rva(image, exports->addresses + ordinal * 4u, 4)
                       : NULL;
         if (!address)
             continue;
-        memcpy(&rva, address, sizeof rva);
+        memcpy(&rva, address, sizeof(rva));
         if (rva - own->rva < own->size)
             continue; /* forwarded */
         function.name = pe_string(image, name);
@@ -109,10 +109,10 @@ static void add_exports(struct pe_code *pe)
 
     if (directory.count == 0)
         return;
-    memcpy(&exports, directory.bytes, sizeof exports);
+    memcpy(&exports, directory.bytes, sizeof(exports));
     addresses = pe_at_rva(image, exports.addresses, (uint64_t)exports.address_count * 4);
     for (size_t i = 0; addresses && i < exports.address_count; i++) {
-        memcpy(&rva, addresses + i * 4, sizeof rva);
+        memcpy(&rva, addresses + i * 4, sizeof(rva));
         if (rva && rva - own->rva >= own->size)
             pe_code_add(pe, image->base + rva, 0, (struct function){.evidence = EVIDENCE_SYMBOL});
     }

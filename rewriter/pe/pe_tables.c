@@ -11,11 +11,11 @@
  * The agent's slot is image_header.entry_hook. The loader walks the lookup table and binds as many
  * slots as that has entries; no zero is needed behind the slot.
  */
-#include "rewriter/pe/pe_layout.h"
-#include "trace/image_manifest.h"
-
 #include <stddef.h>
 #include <string.h>
+
+#include "rewriter/pe/pe_layout.h"
+#include "trace/image_manifest.h"
 
 #define IMPORT_LIMIT 4096
 
@@ -25,14 +25,14 @@ static bool append_originals(struct pe_layout *layout, struct failure *failure)
     uint32_t rva = image->directory[PE_IMPORTS].rva;
     struct pe_import import;
 
-    for (size_t i = 0; rva && i < IMPORT_LIMIT; i++, rva += sizeof import) {
-        const uint8_t *bytes = pe_at_rva(image, rva, sizeof import);
+    for (size_t i = 0; rva && i < IMPORT_LIMIT; i++, rva += sizeof(import)) {
+        const uint8_t *bytes = pe_at_rva(image, rva, sizeof(import));
 
         if (!bytes)
             return fail(failure, image->path,
                         "malformed: its import directory at RVA %#x has no end",
                         image->directory[PE_IMPORTS].rva);
-        memcpy(&import, bytes, sizeof import);
+        memcpy(&import, bytes, sizeof(import));
         if (!import.name || !import.slots)
             return true;
         /* Without a lookup table the slots of a bound image cannot be bound anew. */
@@ -40,7 +40,7 @@ static bool append_originals(struct pe_layout *layout, struct failure *failure)
             import.timestamp = 0;
             import.forwarder = 0;
         }
-        buffer_append(&layout->tables, &import, sizeof import);
+        buffer_append(&layout->tables, &import, sizeof(import));
     }
     return !rva || fail(failure, image->path, "expected at most %d imported libraries, found more",
                         IMPORT_LIMIT);
@@ -53,19 +53,19 @@ bool pe_imports_build(struct pe_layout *layout, const char *agent, struct failur
     uint64_t lookup[2] = {0};
     size_t lookup_at;
 
-    layout->imports.offset = buffer_append_zeros(tables, sizeof import);
+    layout->imports.offset = buffer_append_zeros(tables, sizeof(import));
     if (!append_originals(layout, failure))
         return false;
-    buffer_append_zeros(tables, sizeof import);
+    buffer_append_zeros(tables, sizeof(import));
     layout->imports.size = tables->size - layout->imports.offset;
-    buffer_align(tables, sizeof *lookup, 0);
-    lookup_at = buffer_append_zeros(tables, sizeof lookup);
+    buffer_align(tables, sizeof(*lookup), 0);
+    lookup_at = buffer_append_zeros(tables, sizeof(lookup));
     import.lookup = layout->tables_rva + (uint32_t)lookup_at;
     lookup[0] = layout->tables_rva + buffer_append_zeros(tables, sizeof(uint16_t));
     buffer_append_string(tables, IMAGE_HOOK_SYMBOL);
     import.name = layout->tables_rva + (uint32_t)buffer_append_string(tables, agent);
-    memcpy(tables->bytes + lookup_at, lookup, sizeof lookup);
-    memcpy(tables->bytes + layout->imports.offset, &import, sizeof import);
+    memcpy(tables->bytes + lookup_at, lookup, sizeof(lookup));
+    memcpy(tables->bytes + layout->imports.offset, &import, sizeof(import));
     return true;
 }
 
@@ -74,5 +74,5 @@ void pe_imports_bind(struct pe_layout *layout)
     uint32_t slot = layout->header_rva + (uint32_t)offsetof(struct image_header, entry_hook);
 
     memcpy(layout->tables.bytes + layout->imports.offset + offsetof(struct pe_import, slots), &slot,
-           sizeof slot);
+           sizeof(slot));
 }

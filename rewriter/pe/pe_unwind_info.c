@@ -57,9 +57,9 @@ bool unwind_code_next(const struct unwind_info *info, size_t *at, struct unwind_
     if (count > info->slot_count - *at || code->operation > UNWIND_MACHINE_FRAME)
         return false;
     if (count > 1)
-        memcpy(&low, slot + 2, sizeof low);
+        memcpy(&low, slot + 2, sizeof(low));
     if (count > 2)
-        memcpy(&high, slot + 4, sizeof high);
+        memcpy(&high, slot + 4, sizeof(high));
     if (code->operation == UNWIND_ALLOC_SMALL)
         code->operand = code->information * 8u + 8;
     else if (code->operation == UNWIND_ALLOC_LARGE)

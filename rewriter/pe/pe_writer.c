@@ -1,5 +1,11 @@
 #include "rewriter/pe/pe_writer.h"
 
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
 #include "rewriter/manifest/manifest_writer.h"
 #include "rewriter/manifest/seal.h"
 #include "rewriter/patch/import_sites.h"
@@ -8,12 +14,6 @@
 #include "rewriter/pe/pe_checksum.h"
 #include "rewriter/pe/pe_headers.h"
 #include "support/memory.h"
-
-#include <errno.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 
 static uint32_t page_up(const struct pe_layout *layout, uint64_t rva)
 {
@@ -96,7 +96,7 @@ static bool write_all(const struct pe_layout *layout, const struct pe_files *fil
     uint8_t *padded = memory_zeroed(room, 1);
     bool is_written;
 
-    memcpy(padded, &header, sizeof header);
+    memcpy(padded, &header, sizeof(header));
     is_written = output_file_write(output, 0, image->bytes, image->size, failure) &&
                  output_file_write(output, files->stubs, layout->stubs.code.bytes,
                                    layout->stubs.code.size, failure) &&
@@ -127,7 +127,7 @@ static bool write_checksum(const struct pe_image *image, struct output_file *out
     size = (size_t)status.st_size;
     sum = pe_checksum(bytes, size, field);
     munmap(bytes, size);
-    return output_file_write(output, field, &sum, sizeof sum, failure);
+    return output_file_write(output, field, &sum, sizeof(sum), failure);
 }
 
 static bool write_layout(struct pe_layout *layout, const struct pe_writer_source *source,
@@ -169,7 +169,7 @@ bool pe_write(const struct pe_writer_source *source, struct output_file *output,
         .build_id_size = build_id.count,
     };
     size_t others = source->changes->count;
-    struct stub_moves *moves = memory_zeroed(source->pe->functions.count, sizeof *moves);
+    struct stub_moves *moves = memory_zeroed(source->pe->functions.count, sizeof(*moves));
     bool is_written = patch_note_all(source->changes, source->plan, &file, failure) &&
                       import_sites_note(source->changes, &source->pe->functions, &source->pe->code,
                                         &source->pe->map, &file, failure) &&

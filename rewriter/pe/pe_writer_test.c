@@ -1,4 +1,11 @@
 /* What is written of hand-made images: headers, tables, and that it can be undone. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "image/manifest.h"
 #include "rewriter/patch/stub.h"
 #include "rewriter/pe/pe_checksum.h"
@@ -7,13 +14,6 @@
 #include "rewriter/tool/image_formats.h"
 #include "rewriter/tool/rewrite.h"
 #include "rewriter/tool/verify.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -33,8 +33,8 @@ static int begin(void **state)
 {
     (void)state;
     pe_sample_init(&sample);
-    pe_sample_code(&sample, 0x1000, FRAMED, sizeof FRAMED - 1);
-    pe_sample_unwind(&sample, 0x1000, 0x100e, PUSH_SUB, sizeof PUSH_SUB - 1);
+    pe_sample_code(&sample, 0x1000, FRAMED, sizeof(FRAMED) - 1);
+    pe_sample_unwind(&sample, 0x1000, 0x100e, PUSH_SUB, sizeof(PUSH_SUB) - 1);
     return 0;
 }
 
@@ -112,10 +112,10 @@ static void agent_is_imported_first(void **state)
     assert_true(loaded_ranges_read(&ranges, &file));
     assert_true(manifest_find(&place, &file, &ranges));
     loaded_ranges_free(&ranges);
-    memcpy(imports, pe_directory_table(&image, PE_IMPORTS, 1).bytes, sizeof imports);
+    memcpy(imports, pe_directory_table(&image, PE_IMPORTS, 1).bytes, sizeof(imports));
     assert_string_equal(pe_string(&image, imports[0].name), "hooks.dll");
     assert_int_equal(imports[0].slots, place.header.header_rva + IMAGE_ENTRY_HOOK);
-    memcpy(lookup, pe_at_rva(&image, imports[0].lookup, sizeof lookup), sizeof lookup);
+    memcpy(lookup, pe_at_rva(&image, imports[0].lookup, sizeof(lookup)), sizeof(lookup));
     assert_string_equal(pe_string(&image, (uint32_t)lookup[0] + 2), "umbra_enter_8");
     assert_int_equal(lookup[1], 0);
     assert_string_equal(pe_string(&image, imports[1].name), "KERNEL32.dll");
@@ -137,9 +137,9 @@ static void displaced_prologue_unwinds(void **state)
     assert_true(rewrite());
     file = bounded_file_of(image.bytes, image.size);
     assert_int_equal(manifest_load(&manifest, &file), MANIFEST_WHOLE);
-    table = pe_directory_table(&image, PE_EXCEPTIONS, sizeof *entries);
+    table = pe_directory_table(&image, PE_EXCEPTIONS, sizeof(*entries));
     assert_int_equal(table.count, 2);
-    memcpy(entries, table.bytes, sizeof entries);
+    memcpy(entries, table.bytes, sizeof(entries));
     assert_int_equal(entries[0].start, 0x1000);
     assert_int_equal(entries[1].start, manifest.functions[0].stub_rva + STUB_FRAME_SIZE);
     assert_int_equal(entries[1].end - entries[1].start, 6 + 5);
@@ -161,7 +161,7 @@ static void checksum_is_true_and_no_shadow_stack_is_promised(void **state)
     assert_int_equal(image.header.checksum,
                      pe_checksum(written, written_size, image.optional + 64));
     assert_true(pe_debug_find(&image, PE_DEBUG_CHARACTERISTICS, &entry));
-    memcpy(&word, pe_at_rva(&image, entry.rva, sizeof word), sizeof word);
+    memcpy(&word, pe_at_rva(&image, entry.rva, sizeof(word)), sizeof(word));
     assert_int_equal(word, 0x40);
     finish();
 }
@@ -209,10 +209,10 @@ static void shadow_stack_bit_beside_code_is_cleared(void **state)
     uint32_t word = PE_CET_COMPAT | 0x40;
 
     (void)state;
-    pe_sample_code(&sample, 0x1400, &word, sizeof word);
+    pe_sample_code(&sample, 0x1400, &word, sizeof(word));
     characteristics()->rva = 0x1400;
     assert_true(rewrite());
-    memcpy(&word, pe_at_rva(&image, 0x1400, sizeof word), sizeof word);
+    memcpy(&word, pe_at_rva(&image, 0x1400, sizeof(word)), sizeof(word));
     assert_int_equal(word, 0x40);
     finish();
 }
@@ -235,13 +235,13 @@ static void shadow_stack_bit_is_found_before_patches(void **state)
 
     (void)state;
     pe_sample_init(&sample);
-    pe_sample_code(&sample, 0x100a, code, sizeof code);
-    pe_sample_unwind(&sample, 0x100a, 0x100a + sizeof code, info, sizeof info);
+    pe_sample_code(&sample, 0x100a, code, sizeof(code));
+    pe_sample_unwind(&sample, 0x100a, 0x100a + sizeof(code), info, sizeof(info));
     *pe_sample_directory(&sample, PE_DEBUG) =
         (struct pe_directory){0x1000, sizeof(struct pe_debug)};
     assert_true(rewrite());
     assert_int_equal(*pe_at_rva(&image, 0x100a, 1), 0xe9);
-    memcpy(&word, pe_at_rva(&image, 0x2680, sizeof word), sizeof word);
+    memcpy(&word, pe_at_rva(&image, 0x2680, sizeof(word)), sizeof(word));
     assert_int_equal(word, 0x40);
     finish();
 }
@@ -264,7 +264,7 @@ static void add_section(uint32_t raw, uint32_t flags)
 static void sections_that_share_code_are_refused(void **state)
 {
     (void)state;
-    pe_sample_unwind(&sample, 0x3000, 0x300e, PUSH_SUB, sizeof PUSH_SUB - 1);
+    pe_sample_unwind(&sample, 0x3000, 0x300e, PUSH_SUB, sizeof(PUSH_SUB) - 1);
     add_section(0x400, PE_SECTION_READ | PE_SECTION_EXECUTE);
     assert_refused("found sections 1 and 3, at RVA 0x1000 and 0x3000, over the same bytes");
     add_section(0x800, PE_SECTION_READ);
@@ -369,8 +369,8 @@ static void debug_entries_in_a_prologue_are_refused(void **state)
     (void)state;
     pe_sample_init(&sample);
     crowd();
-    pe_sample_code(&sample, 0x1018, FRAMED, sizeof FRAMED - 1);
-    pe_sample_unwind(&sample, 0x1018, 0x1026, PUSH_SUB, sizeof PUSH_SUB - 1);
+    pe_sample_code(&sample, 0x1018, FRAMED, sizeof(FRAMED) - 1);
+    pe_sample_unwind(&sample, 0x1018, 0x1026, PUSH_SUB, sizeof(PUSH_SUB) - 1);
     *pe_sample_directory(&sample, PE_DEBUG) =
         (struct pe_directory){0x1000, sizeof(struct pe_debug)};
     assert_refused("expected code apart from headers and debug entries, found code to be patched "

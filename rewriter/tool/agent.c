@@ -1,18 +1,18 @@
 #include "rewriter/tool/agent.h"
 
-#include "rewriter/base/input_file.h"
-#include "rewriter/base/output_file.h"
-#include "rewriter/base/place.h"
-#include "rewriter/base/say.h"
-#include "rewriter/tool/image_formats.h"
-#include "trace/image_manifest.h"
-
 #include <errno.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "rewriter/base/input_file.h"
+#include "rewriter/base/output_file.h"
+#include "rewriter/base/place.h"
+#include "rewriter/base/say.h"
+#include "rewriter/tool/image_formats.h"
+#include "trace/image_manifest.h"
 
 static bool agent_check(const char *path, const struct agent_format *format,
                         struct failure *failure)
@@ -48,7 +48,7 @@ static bool find_place(const char *directory, const char *place, char path[PATH_
     glob_t found;
     bool is_found = false;
 
-    if (snprintf(pattern, sizeof pattern, "%s/%s", directory, place) >= PATH_MAX)
+    if (snprintf(pattern, sizeof(pattern), "%s/%s", directory, place) >= PATH_MAX)
         return false;
     if (glob(pattern, 0, NULL, &found) == 0)
         is_found = realpath(found.gl_pathv[0], path);
@@ -59,7 +59,7 @@ static bool find_place(const char *directory, const char *place, char path[PATH_
 static bool search(const char *const *places, char path[PATH_MAX])
 {
     char directory[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", directory, sizeof directory - 1);
+    ssize_t length = readlink("/proc/self/exe", directory, sizeof(directory) - 1);
     char *slash;
 
     if (length < 0)
@@ -88,7 +88,7 @@ bool agent_find(struct agent *agent, const char *wanted, const struct agent_form
                     "expected the agent where this tool is installed, found none; %s, or name it "
                     "with --agent=PATH",
                     format->advice);
-    memcpy(agent->needed, agent->path, sizeof agent->needed);
+    memcpy(agent->needed, agent->path, sizeof(agent->needed));
     return agent_check(agent->path, format, failure);
 }
 
@@ -145,7 +145,7 @@ bool agent_bundle(struct agent *agent, const char *output, bool overwrite, struc
     struct input_file file;
     bool is_there;
 
-    snprintf(agent->needed, sizeof agent->needed, "%s%s", agent->format->bundle_prefix,
+    snprintf(agent->needed, sizeof(agent->needed), "%s%s", agent->format->bundle_prefix,
              agent->format->name);
     if (!path_beside(path, output, agent->format->name))
         return fail(failure, output, "cannot write beside it: %s", strerror(ENAMETOOLONG));
@@ -156,7 +156,7 @@ bool agent_bundle(struct agent *agent, const char *output, bool overwrite, struc
         return false;
     is_there = has_copy(path, &file);
     if (!is_there && (is_there = copy(&file, path, overwrite, failure)))
-        memcpy(agent->bundle, path, sizeof path);
+        memcpy(agent->bundle, path, sizeof(path));
     input_file_close(&file);
     if (*agent->bundle && agent->format->is_always_bundled)
         say_once(agent->format->name);

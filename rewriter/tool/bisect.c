@@ -1,5 +1,10 @@
 #include "rewriter/tool/bisect.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "image/manifest.h"
 #include "rewriter/base/input_file.h"
 #include "rewriter/base/say.h"
@@ -9,11 +14,6 @@
 #include "rewriter/tool/rewrite.h"
 #include "support/memory.h"
 #include "support/narrowing.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define MOST_CULPRITS 16 /* sets of functions that fail without the others */
 
@@ -77,7 +77,7 @@ static bool fails_with(void *owner, const uint64_t *functions, size_t count)
         search->culprits.is_over = true;
         return false;
     }
-    snprintf(what, sizeof what, "%zu of %zu functions hooked", count, search->hooked_count);
+    snprintf(what, sizeof(what), "%zu of %zu functions hooked", count, search->hooked_count);
     fails = fails_now(search, what);
     search->culprits.is_over = search->has_failed;
     return fails;
@@ -97,7 +97,7 @@ static bool read_hooked(struct search *search)
         struct bounded_file file = bounded_file_of(input.bytes, input.size);
 
         is_read = manifest_load(&manifest, &file) == MANIFEST_WHOLE;
-        search->hooked = memory_zeroed(manifest.function_count + 1, sizeof *search->hooked);
+        search->hooked = memory_zeroed(manifest.function_count + 1, sizeof(*search->hooked));
         for (uint32_t i = 0; is_read && i < manifest.function_count; i++)
             if (patch_reason_is_hooked(manifest.functions[i].reason))
                 search->hooked[search->hooked_count++] = image.base + manifest.functions[i].rva;
@@ -105,7 +105,7 @@ static bool read_hooked(struct search *search)
         image_close(&image);
     }
     input_file_close(&input);
-    qsort(search->hooked, search->hooked_count, sizeof *search->hooked, by_address);
+    qsort(search->hooked, search->hooked_count, sizeof(*search->hooked), by_address);
     return is_read || fail(search->failure, search->place->copy, "expected a manifest, found none");
 }
 
@@ -129,7 +129,7 @@ static void print_culprits(const struct search *search, size_t from)
 /* All hooked ones but the culprits so far; to be freed. */
 static uint64_t *others(const struct search *search, size_t *count)
 {
-    uint64_t *left = memory_zeroed(search->hooked_count + 1, sizeof *left);
+    uint64_t *left = memory_zeroed(search->hooked_count + 1, sizeof(*left));
 
     for (size_t i = 0; i < search->hooked_count; i++) {
         bool is_culprit = false;

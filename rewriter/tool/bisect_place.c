@@ -1,11 +1,5 @@
 #include "rewriter/tool/bisect_place.h"
 
-#include "rewriter/base/input_file.h"
-#include "rewriter/tool/image_formats.h"
-#include "rewriter/tool/tree_copy.h"
-#include "support/memory.h"
-#include "support/temporary.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -15,6 +9,12 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "rewriter/base/input_file.h"
+#include "rewriter/tool/image_formats.h"
+#include "rewriter/tool/tree_copy.h"
+#include "support/memory.h"
+#include "support/temporary.h"
 
 #define SHELL_NOT_RUN 127 /* where the command could not be executed */
 
@@ -71,7 +71,7 @@ static void listen_to_signals(void (*handler)(int number))
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
 
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
         sigaction(numbers[i], &(struct sigaction){.sa_handler = handler}, NULL);
 }
 
@@ -105,12 +105,12 @@ bool bisect_place_open(struct bisect_place *place, const char *image, struct fai
 
     place->image = image;
     base = base ? base + 1 : image;
-    snprintf(place->folder, sizeof place->folder, "%s/umbra-bisect-XXXXXX",
+    snprintf(place->folder, sizeof(place->folder), "%s/umbra-bisect-XXXXXX",
              temporary && *temporary ? temporary : "/tmp");
     if (!mkdtemp(place->folder))
         return fail(failure, place->folder, "cannot make it: %s", strerror(errno));
-    if (snprintf(place->copy, sizeof place->copy, "%s/%s", place->folder, base) >=
-        (int)sizeof place->copy) {
+    if (snprintf(place->copy, sizeof(place->copy), "%s/%s", place->folder, base) >=
+        (int)sizeof(place->copy)) {
         rmdir(place->folder);
         return fail(failure, image, "cannot copy it: %s", strerror(ENAMETOOLONG));
     }
@@ -183,7 +183,7 @@ static _Noreturn void become_command(const struct bisect_place *place, const cha
 
     while (command[count])
         count++;
-    arguments = memory_zeroed(count + 1, sizeof *arguments);
+    arguments = memory_zeroed(count + 1, sizeof(*arguments));
     for (size_t i = 0; i < count; i++)
         arguments[i] = (char *)(uintptr_t)(is_image(place, command[i]) ? place->copy : command[i]);
     listen_to_signals(SIG_DFL);

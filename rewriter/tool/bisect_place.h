@@ -2,11 +2,11 @@
 #ifndef UMBRA_REWRITER_BISECT_PLACE_H
 #define UMBRA_REWRITER_BISECT_PLACE_H
 
-#include "rewriter/base/failure.h"
-
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "rewriter/base/failure.h"
 
 #define BISECT_HOW_SIZE 64
 

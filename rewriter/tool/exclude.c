@@ -1,10 +1,10 @@
 #include "rewriter/tool/exclude.h"
 
+#include <stdlib.h>
+
 #include "rewriter/functions/filter_symbol.h"
 #include "rewriter/functions/source_rules.h"
 #include "support/memory.h"
-
-#include <stdlib.h>
 
 /* Numbers of the last rules that match, one for each function. */
 struct verdicts {
@@ -102,7 +102,7 @@ void exclude_others(struct function_list *functions, const struct chosen_functio
         struct function *function = &functions->items[i];
 
         if (function->reason == PATCH_UNDECIDED &&
-            !bsearch(&function->address, only->addresses, only->count, sizeof *only->addresses,
+            !bsearch(&function->address, only->addresses, only->count, sizeof(*only->addresses),
                      by_address))
             function->reason = PATCH_EXCLUDED;
     }
@@ -116,7 +116,7 @@ static size_t *last_rules(struct image *image, struct filter *filter)
 
     if (!filter || filter->count == 0)
         return NULL;
-    verdicts.rules = memory_zeroed(functions->count, sizeof *verdicts.rules);
+    verdicts.rules = memory_zeroed(functions->count, sizeof(*verdicts.rules));
     match_module(&verdicts, image);
     if (filter_has_scope(filter, FILTER_FUNCTION) && image->format->read_debug_names)
         image->format->read_debug_names(image, false);

@@ -1,4 +1,10 @@
 /* instrument: rewrites a built program so that every function calls the entry hook. */
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "rewriter/base/output_file.h"
 #include "rewriter/base/place.h"
 #include "rewriter/base/say.h"
@@ -9,12 +15,6 @@
 #include "rewriter/tool/tree.h"
 #include "rewriter/tool/verify.h"
 #include "support/confinement.h"
-
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define STATUS_FAILED 1
 #define STATUS_USAGE  2

@@ -1,9 +1,9 @@
 #include "rewriter/tool/link_table.h"
 
-#include "support/memory.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "support/memory.h"
 
 const char *link_table_find(const struct link_table *table, const struct stat *status)
 {
@@ -26,7 +26,7 @@ void link_table_add(struct link_table *table, const struct stat *status, const c
         return;
     entry.copy = memory_zeroed(strlen(copy) + 1, 1);
     strcpy(entry.copy, copy);
-    table->entries = memory_grow(table->entries, table->count, &table->room, sizeof entry);
+    table->entries = memory_grow(table->entries, table->count, &table->room, sizeof(entry));
     table->entries[table->count++] = entry;
 }
 

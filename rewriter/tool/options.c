@@ -1,12 +1,11 @@
 #include "rewriter/tool/options.h"
 
-#include "rewriter/base/say.h"
-#include "support/nearest.h"
-
+#include <popt.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <popt.h>
+#include "rewriter/base/say.h"
+#include "support/nearest.h"
 
 /* Values that poptGetNextOpt hands out, for options that may be given again. */
 enum {
@@ -101,7 +100,7 @@ static enum options_outcome take_how(const char *word)
         enum rewrite_how how;
     } words[] = {{"prologue", REWRITE_PROLOGUE}, {"copy", REWRITE_COPY}, {"auto", REWRITE_AUTO}};
 
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
         if (strcmp(word, words[i].word) == 0) {
             given.how = words[i].how;
             has_how = true;

@@ -1,16 +1,15 @@
 #include "rewriter/tool/rewrite.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
 #include "rewriter/base/rights.h"
 #include "rewriter/base/say.h"
 #include "rewriter/tool/agent.h"
 #include "rewriter/tool/analysis.h"
 #include "rewriter/tool/image_formats.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <xxhash.h>
 
 static struct rewrite_result count(const struct image *image)
 {

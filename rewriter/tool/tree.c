@@ -1,5 +1,15 @@
 #include "rewriter/tool/tree.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "rewriter/base/input_file.h"
 #include "rewriter/base/say.h"
 #include "rewriter/tool/image_formats.h"
@@ -10,16 +20,6 @@
 #include "rewriter/tool/tree_keeper.h"
 #include "support/memory.h"
 #include "support/progress.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <fts.h>
-#include <limits.h>
-#include <linux/openat2.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* One walk through a tree. */
 struct walk {
@@ -73,11 +73,11 @@ static size_t output_length(const struct walk *walk)
 /* A failure that names a file of the new tree names it as it will be called. */
 static bool name_output(const struct walk *walk, struct failure *failure)
 {
-    const size_t length = strlen(walk->directory);
+    size_t length = strlen(walk->directory);
     struct failure named;
 
     if (strncmp(failure->text, walk->directory, length) == 0) {
-        snprintf(named.text, sizeof named.text, "%.*s%.500s", (int)output_length(walk),
+        snprintf(named.text, sizeof(named.text), "%.*s%.500s", (int)output_length(walk),
                  walk->options->output, failure->text + length);
         *failure = named;
     }
@@ -133,7 +133,7 @@ static int file_open(const struct walk *walk, const FTSENT *entry, struct failur
     int descriptor;
 
     below += strspn(below, "/");
-    descriptor = (int)syscall(SYS_openat2, walk->root, below, &how, sizeof how);
+    descriptor = (int)syscall(SYS_openat2, walk->root, below, &how, sizeof(how));
     if (descriptor < 0 && (errno == ENOSYS || errno == EPERM))
         descriptor = openat(walk->root, below, (int)how.flags);
     if (descriptor < 0 && errno != ELOOP && errno != EXDEV) {
@@ -229,8 +229,8 @@ static bool take(struct walk *walk, const FTSENT *entry, struct failure *failure
 {
     char to[PATH_MAX];
 
-    if (snprintf(to, sizeof to, "%s%s", walk->directory, entry->fts_path + walk->root_length) >=
-        (int)sizeof to)
+    if (snprintf(to, sizeof(to), "%s%s", walk->directory, entry->fts_path + walk->root_length) >=
+        (int)sizeof(to))
         return fail(failure, entry->fts_path, "cannot copy it: %s", strerror(ENAMETOOLONG));
     switch (entry->fts_info) {
     case FTS_D:
@@ -307,7 +307,7 @@ bool rewrite_tree(const struct rewrite_options *options, struct tree_result *res
         .overwrite = options->overwrite,
         .fill = fill,
         .context = options,
-        .result_size = sizeof *result,
+        .result_size = sizeof(*result),
     };
 
     *result = (struct tree_result){0};

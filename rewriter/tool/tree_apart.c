@@ -1,7 +1,5 @@
 #include "rewriter/tool/tree_apart.h"
 
-#include "rewriter/base/place.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
@@ -11,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "rewriter/base/place.h"
 
 #define DEPTH PATH_MAX /* of directories; one that cannot be reached from the root has no end */
 

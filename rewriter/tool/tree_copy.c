@@ -1,13 +1,13 @@
 #include "rewriter/tool/tree_copy.h"
 
-#include "rewriter/base/rights.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "rewriter/base/rights.h"
 
 #define CHUNK (1u << 30)
 
@@ -41,7 +41,7 @@ bool copy_symlink(const char *from, const char *to, const struct stat *status,
                   struct failure *failure)
 {
     char target[PATH_MAX];
-    ssize_t length = readlink(from, target, sizeof target - 1);
+    ssize_t length = readlink(from, target, sizeof(target) - 1);
 
     if (length < 0)
         return fail(failure, from, "cannot read the link: %s", strerror(errno));
@@ -58,7 +58,7 @@ static bool copy_plainly(int from, int to)
     static char buffer[1 << 16];
     ssize_t size, written;
 
-    while ((size = read(from, buffer, sizeof buffer)) > 0)
+    while ((size = read(from, buffer, sizeof(buffer))) > 0)
         for (ssize_t at = 0; at < size; at += written)
             if ((written = write(to, buffer + at, (size_t)(size - at))) < 0)
                 return false;

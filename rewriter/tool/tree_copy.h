@@ -2,9 +2,9 @@
 #ifndef UMBRA_REWRITER_TREE_COPY_H
 #define UMBRA_REWRITER_TREE_COPY_H
 
-#include "rewriter/base/failure.h"
-
 #include <sys/stat.h>
+
+#include "rewriter/base/failure.h"
 
 /* Content of the open file `from`, and what copy_attributes gives it. Says what rights it does not
  * lend any more. */

@@ -1,8 +1,5 @@
 #include "rewriter/tool/tree_keeper.h"
 
-#include "rewriter/base/place.h"
-#include "support/temporary.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,6 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "rewriter/base/place.h"
+#include "support/temporary.h"
+
 /* What the child leaves for its parent. */
 struct shared {
     struct failure failure;
@@ -23,7 +23,7 @@ struct shared {
 };
 
 static const int signals[] = {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGPIPE};
-#define SIGNAL_COUNT (sizeof signals / sizeof *signals)
+#define SIGNAL_COUNT (sizeof(signals) / sizeof(*signals))
 
 static volatile sig_atomic_t asked_to_end; /* number of the signal */
 static volatile pid_t worker;
@@ -83,7 +83,7 @@ static bool growth_begin(struct growth *growth, const struct tree_work *work,
     /* By its descriptor, what is written gets into it and nowhere else, whoever renames it. */
     if ((descriptor_path(path, growth->directory) ||
          path_beside(path, work->path, growth->temporary)) &&
-        snprintf(growth->path, sizeof growth->path, "%s/.", path) < (int)sizeof growth->path)
+        snprintf(growth->path, sizeof(growth->path), "%s/.", path) < (int)sizeof(growth->path))
         return true;
     return fail(failure, work->path, "cannot write it: %s", strerror(ENAMETOOLONG));
 }
@@ -92,7 +92,7 @@ static bool growth_begin(struct growth *growth, const struct tree_work *work,
 static bool growth_commit(const struct growth *growth, const struct tree_work *work,
                           struct failure *failure)
 {
-    const int directory = growth->place.directory;
+    int directory = growth->place.directory;
     const char *from = growth->temporary, *to = growth->place.name;
     struct stat status = {0};
 

@@ -6,9 +6,9 @@
 #ifndef UMBRA_REWRITER_TREE_KEEPER_H
 #define UMBRA_REWRITER_TREE_KEEPER_H
 
-#include "rewriter/base/failure.h"
-
 #include <stddef.h>
+
+#include "rewriter/base/failure.h"
 
 struct tree_work {
     const char *path; /* the final place */

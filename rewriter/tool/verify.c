@@ -1,11 +1,11 @@
 #include "rewriter/tool/verify.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "rewriter/base/rights.h"
 #include "rewriter/base/say.h"
 #include "rewriter/tool/image_formats.h"
-
-#include <inttypes.h>
-#include <stdio.h>
 
 /* The format refuses what is no image first. On failure there is nothing to close. */
 static bool open_instrumented(struct image *image, struct instrumented *instrumented,
@@ -68,7 +68,7 @@ bool verify_file(const char *path, struct failure *failure)
     if (!is_proved)
         return false;
     if (result.copied)
-        snprintf(copied, sizeof copied, "%zu bodies copied, ", result.copied);
+        snprintf(copied, sizeof(copied), "%zu bodies copied, ", result.copied);
     say_result("%s: verified: %zu of %zu functions hooked, %s%zu other changes; without them it is "
                "the original, %" PRIu64 " bytes, XXH3 %016" PRIx64,
                path, result.hooked, result.functions, copied, result.changes, result.original_size,

@@ -1,13 +1,13 @@
 #include "rewriter/verify/judge.h"
 
-#include "rewriter/base/child.h"
-
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "rewriter/base/child.h"
 
 #define MEMORY_BASE (1ull << 30)
 #define MEMORY_RATE 16 /* times the file's size */

@@ -1,9 +1,8 @@
 #include "rewriter/verify/judge_lief.h"
 
-#include <string.h>
-
 #include <LIEF/ELF.h>
 #include <LIEF/logging.h>
+#include <string.h>
 
 static size_t count(void *const *items)
 {

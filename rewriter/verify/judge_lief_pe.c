@@ -1,9 +1,8 @@
 #include "rewriter/verify/judge_lief.h"
 
-#include <string.h>
-
 #include <LIEF/PE.h>
 #include <LIEF/logging.h>
+#include <string.h>
 
 enum verdict judge_lief_pe(const char *path, const struct judge_expectation *expected)
 {

@@ -1,14 +1,13 @@
 #include "rewriter/verify/verify_image.h"
 
+#include <stddef.h>
+#include <string.h>
+
 #include "rewriter/functions/function_list.h"
 #include "rewriter/manifest/seal.h"
 #include "rewriter/patch/stub.h"
 #include "rewriter/patch/stub_check.h"
-
 #include "support/sorted.h"
-
-#include <stddef.h>
-#include <string.h>
 
 typedef unsigned long long ull;
 

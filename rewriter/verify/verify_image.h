@@ -17,8 +17,8 @@
 #ifndef UMBRA_REWRITER_VERIFY_IMAGE_H
 #define UMBRA_REWRITER_VERIFY_IMAGE_H
 
-#include "image/manifest.h"
 #include "image/loaded_ranges.h"
+#include "image/manifest.h"
 #include "rewriter/base/input_file.h"
 #include "rewriter/base/output_file.h"
 

@@ -1,7 +1,7 @@
+#include <xxhash.h>
+
 #include "image/original.h"
 #include "rewriter/verify/verify_image.h"
-
-#include <xxhash.h>
 
 typedef unsigned long long ull;
 
