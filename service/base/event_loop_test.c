@@ -4,9 +4,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "service/base/event_loop.h"
+
+#include <cmocka.h>
 
 static struct event_loop loop;
 

@@ -5,8 +5,8 @@
 /* Is it ff /2 with its operand, no more and no less? */
 static bool is_indirect_call(const unsigned char *code, size_t length)
 {
-    const unsigned mod = code[1] >> 6, operation = code[1] >> 3 & 7, base = code[1] & 7;
-    const size_t sib = mod != 3 && base == 4;
+    unsigned mod = code[1] >> 6, operation = code[1] >> 3 & 7, base = code[1] & 7;
+    size_t sib = mod != 3 && base == 4;
     size_t displacement = mod == 1 ? 1 : mod == 2 ? 4 : 0;
 
     if (code[0] != 0xff || operation != 2 || length < 2 + sib)

@@ -1,10 +1,10 @@
-#include "service/recorder/call_site.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "service/recorder/call_site.h"
 
 #include <cmocka.h>
 

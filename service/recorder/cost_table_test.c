@@ -2,9 +2,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include "service/recorder/cost_table.h"
+
+#include <cmocka.h>
 
 #define AGENT 0x1234567890ull
 

@@ -174,7 +174,7 @@ static bool is_agent(const struct image_map *map, const struct trace_module *mod
 /* Returns whether it is instrumented. */
 static bool take_module(struct image_map *map, const struct trace_module *module, uint64_t at)
 {
-    const bool is_instrumented = module->flags & TRACE_MODULE_INSTRUMENTED;
+    bool is_instrumented = module->flags & TRACE_MODULE_INSTRUMENTED;
     struct image_range image = {.begin = module->base, .end = module->base + module->size};
 
     if (image.end <= image.begin)
@@ -194,7 +194,7 @@ static bool take_modules(struct image_map *map, struct open_block *open, uint32_
     bool found = false;
 
     while (open->done + MODULE_UNITS <= used) {
-        const uint64_t at = open->at + open->done * TRACE_UNIT;
+        uint64_t at = open->at + open->done * TRACE_UNIT;
         if (!file_read_at(map->trace, &module, sizeof(module), at))
             break;
         if (module.size_units < MODULE_UNITS || module.size_units > used - open->done)
@@ -271,7 +271,7 @@ bool image_map_has(const struct image_map *map, uint64_t address)
 static bool is_end_of_call(pid_t pid, const struct image_code *code, uint64_t address)
 {
     unsigned char bytes[CALL_SITE_BYTES];
-    const uint64_t distance = address - code->mapped.begin;
+    uint64_t distance = address - code->mapped.begin;
     int file;
     bool is_read;
 
@@ -307,8 +307,8 @@ static bool is_return_address(struct image_map *map, uint64_t address)
 
 uint64_t image_map_find_return(struct image_map *map, const uint64_t *words, size_t count)
 {
-    const uint64_t lowest = map->image_count ? map->images[0].begin : 0;
-    const uint64_t span = map->image_count ? map->images[map->image_count - 1].end - lowest : 0;
+    uint64_t lowest = map->image_count ? map->images[0].begin : 0;
+    uint64_t span = map->image_count ? map->images[map->image_count - 1].end - lowest : 0;
 
     for (size_t i = 0; i < count; i++) {
         if (words[i] - lowest < span && is_return_address(map, words[i]))

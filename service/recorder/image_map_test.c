@@ -1,15 +1,14 @@
-#include "service/recorder/image_map.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "service/recorder/image_map.h"
 #include "trace/image_manifest.h"
 #include "trace/trace_sample.h"
+
+#include <cmocka.h>
 
 #define CAPACITY (1u << 20)
 

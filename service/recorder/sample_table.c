@@ -81,7 +81,7 @@ static int compare(const void *left, const void *right)
 unsigned char *sample_table_code(struct sample_table *table, struct samples_header *header,
                                  size_t *size)
 {
-    const size_t entries_size = table->count * sizeof(*table->slots);
+    size_t entries_size = table->count * sizeof(*table->slots);
     unsigned char *bytes = malloc(sizeof(*header) + entries_size);
     struct sample *entries = bytes ? (struct sample *)(bytes + sizeof(*header)) : NULL;
     size_t count = 0;

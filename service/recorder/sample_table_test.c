@@ -1,9 +1,9 @@
-#include "service/recorder/sample_table.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "service/recorder/sample_table.h"
 
 #include <cmocka.h>
 

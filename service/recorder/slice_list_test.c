@@ -1,9 +1,9 @@
-#include "service/recorder/slice_list.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "service/recorder/slice_list.h"
 
 #include <cmocka.h>
 

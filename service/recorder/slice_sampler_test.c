@@ -1,14 +1,13 @@
 /* A trace that grows between looks, as an agent would write it: root - main - phase - leaf. */
-#include "service/recorder/slice_sampler.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "service/recorder/slice_sampler.h"
 #include "trace/trace_sample.h"
+
+#include <cmocka.h>
 
 enum { MAIN = 1, PHASE, LEAF, OTHER };
 

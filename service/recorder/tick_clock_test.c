@@ -3,9 +3,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
-#include <cmocka.h>
 
 #include "service/recorder/tick_clock.h"
+
+#include <cmocka.h>
 
 static uint64_t distance(uint64_t a, uint64_t b)
 {

@@ -1,10 +1,10 @@
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +13,12 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "service/base/file.h"
 #include "service/recorder/memory_file.h"
 #include "service/recorder/trace_file.h"
+
+#include <cmocka.h>
 
 #define MIB (1ull << 20)
 
@@ -384,7 +385,7 @@ static uint64_t hook_when(struct trace_file *file, bool paused)
 
 static void test_a_pause_takes_the_hook_away_and_gives_it_back(void **state)
 {
-    const uint64_t entry = 0x7f0102030405;
+    uint64_t entry = 0x7f0102030405;
     struct place *place = *state;
     struct trace_header header = template();
     struct trace_file file;
@@ -404,7 +405,7 @@ static void test_a_pause_takes_the_hook_away_and_gives_it_back(void **state)
 
 static void test_a_pause_of_children_ends_with_their_parent(void **state)
 {
-    const uint64_t entry = 0x7f0102030405;
+    uint64_t entry = 0x7f0102030405;
     struct place *place = *state;
     struct trace_header header = template();
     struct trace_file file;

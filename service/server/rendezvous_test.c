@@ -7,9 +7,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "service/server/rendezvous.h"
+
+#include <cmocka.h>
 
 #define SECRET "000102030405060708090a0b0c0d0e0f"
 #define PROOF  "101112131415161718191a1b1c1d1e1f"

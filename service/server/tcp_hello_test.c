@@ -3,9 +3,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "service/server/tcp_hello.h"
+
+#include <cmocka.h>
 
 static const uint8_t secret[PROTOCOL_SECRET_SIZE] = "0123456789abcde";
 

@@ -1,11 +1,11 @@
 #include "service/base/file.h"
 
 #include <windows.h>
-#include <winioctl.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <winioctl.h>
 
 #include "service/windows/error.h"
 #include "service/windows/private.h"

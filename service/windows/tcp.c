@@ -2,8 +2,8 @@
 
 #include <winsock2.h>
 #include <windows.h>
-#include <ws2tcpip.h>
 #include <errno.h>
+#include <ws2tcpip.h>
 
 #include "service/windows/error.h"
 
