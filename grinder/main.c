@@ -146,7 +146,7 @@ static void begin_images(struct images *images, const struct options *options)
    wrong with them is said now. Returns -1 if something is. */
 static int choose_largest(char *const *traces, struct options *options, char pid[16])
 {
-    const size_t count = traces_count(traces);
+    size_t count = traces_count(traces);
     struct images images; /* of all: what is shown has those of one process */
     int result = 0;
 

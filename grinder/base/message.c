@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "support/utf8.h"
 #include "support/progress.h"
+#include "support/utf8.h"
 
 static bool is_muted;
 static const char *own_name = "grinder";

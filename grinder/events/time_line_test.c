@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "grinder/events/time_line.h"
 #include "grinder/profile/tree_load.h"
 #include "grinder/test_traces/ground_sample.h"
 #include "trace/event_chunk.h"
+
+#include <cmocka.h>
 
 enum { MAIN = 1, PARSE, READ };
 

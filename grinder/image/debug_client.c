@@ -1,6 +1,7 @@
 #include "grinder/image/debug_client.h"
 
 #include <dlfcn.h>
+#include <elfutils/debuginfod.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,8 +15,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <elfutils/debuginfod.h>
 
 #include "support/progress.h"
 

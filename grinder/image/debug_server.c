@@ -96,14 +96,14 @@ static void begin(void)
 static uint64_t at_most(uint64_t limit, const char *variable)
 {
     const char *text = getenv(variable);
-    const long long number = text ? strtoll(text, NULL, 10) : 0;
+    long long number = text ? strtoll(text, NULL, 10) : 0;
 
     return number > 0 && (uint64_t)number < limit ? (uint64_t)number : limit;
 }
 
 static struct debug_wish make_wish(const unsigned char *build_id, size_t size, const char *name)
 {
-    const uint64_t bytes = ALL_BYTES - server.bytes;
+    uint64_t bytes = ALL_BYTES - server.bytes;
     struct debug_wish wish = {.id_size = (int32_t)size};
 
     memcpy(wish.id, build_id, size);
@@ -118,7 +118,7 @@ static struct debug_wish make_wish(const unsigned char *build_id, size_t size, c
 static void ask(const struct debug_wish *wish, struct debug_answer *answer)
 {
     struct pollfd there = {.fd = server.socket, .events = POLLIN};
-    const int64_t begin = now_ms(), end = begin + wish->seconds * 1000 + GRACE_MS;
+    int64_t begin = now_ms(), end = begin + wish->seconds * 1000 + GRACE_MS;
     int64_t left;
 
     answer->error = ETIME;

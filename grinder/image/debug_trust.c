@@ -21,7 +21,7 @@
 /* Can nobody but root and us rename what is in it? */
 static bool is_ours(const struct stat *stat)
 {
-    const bool is_sticky = S_ISDIR(stat->st_mode) && stat->st_mode & S_ISVTX;
+    bool is_sticky = S_ISDIR(stat->st_mode) && stat->st_mode & S_ISVTX;
 
     return (stat->st_uid == 0 || stat->st_uid == geteuid()) &&
            (!(stat->st_mode & 022) || is_sticky);
@@ -52,7 +52,7 @@ static bool judge_folder(const char *path, bool is_last, char **why)
 static bool judge_way(char *path, char **why)
 {
     for (char *slash = path; slash; slash = strchr(slash + 1, '/')) {
-        const char kept = slash[1];
+        char kept = slash[1];
         bool is_fine;
 
         if (slash == path) { /* the root itself */
@@ -86,7 +86,7 @@ static char *resolve(const char *path, const char **rest)
 static bool make_rest(char **path, const char *rest, char **why)
 {
     while (*(rest += strspn(rest, "/"))) {
-        const size_t length = strcspn(rest, "/");
+        size_t length = strcspn(rest, "/");
         char *longer = memory_print("%s/%.*s", *path, (int)length, rest);
 
         free(*path);
@@ -106,7 +106,7 @@ static bool make_rest(char **path, const char *rest, char **why)
    variable is set. To be freed; null: there is no home. */
 static char *usual_cache(void)
 {
-    const bool is_root = geteuid() == 0;
+    bool is_root = geteuid() == 0;
     const struct passwd *user = is_root ? getpwuid(0) : NULL;
     const char *home = is_root ? (user ? user->pw_dir : NULL) : getenv("HOME");
     const char *given = is_root ? NULL : getenv("DEBUGINFOD_CACHE_PATH");
@@ -171,7 +171,7 @@ static bool has_word(const char *text, const char *url, size_t length)
 {
     length = without_slashes(url, length);
     while (*(text += strspn(text, BLANKS))) {
-        const size_t word = strcspn(text, BLANKS);
+        size_t word = strcspn(text, BLANKS);
 
         if (without_slashes(text, word) == length && !memcmp(text, url, length))
             return true;
@@ -212,7 +212,7 @@ char *debug_trust_servers(const char *wanted)
     lists = read_lists();
     allowed = memory_copy_string("");
     while (*(wanted += strspn(wanted, BLANKS))) {
-        const size_t length = strcspn(wanted, BLANKS);
+        size_t length = strcspn(wanted, BLANKS);
 
         if (has_word(lists, wanted, length)) {
             char *longer =

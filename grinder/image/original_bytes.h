@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-#include "image/manifest.h"
 #include "image/loaded_ranges.h"
+#include "image/manifest.h"
 
 struct original_bytes {
     uint8_t *bytes; /* null if it could not be put together: memory is as large as the file */

@@ -1,7 +1,5 @@
 /* The seed images of tests/fuzz: mingw.dll with a COFF symbol table, msvc.dll with exports alone.
    Expected: what objdump -h, -t and -p say of them. */
-#include "grinder/image/image_file.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "grinder/image/image_file.h"
 #include "grinder/test_traces/pe_sample.h"
 #include "image/manifest.h"
+
+#include <cmocka.h>
 
 #define MINGW SEEDS "/mingw.dll"
 #define MSVC  SEEDS "/msvc.dll"

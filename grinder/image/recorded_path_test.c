@@ -1,11 +1,11 @@
-#include "grinder/image/recorded_path.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "grinder/image/recorded_path.h"
 
 #include <cmocka.h>
 

@@ -37,7 +37,7 @@ static bool is_reserved(const char *name)
 /* enum symbol_rank, with the reserved among the weak and global ones in front of the others. */
 static int place_of(const struct symbol *symbol)
 {
-    const int others = RANK_GLOBAL - RANK_WEAK + 1;
+    int others = RANK_GLOBAL - RANK_WEAK + 1;
 
     if (symbol->rank < RANK_WEAK)
         return (int)symbol->rank;

@@ -442,7 +442,7 @@ static void write_times_longest(FILE *stream, const struct column_source *source
 static void write_times_at(FILE *stream, const struct column_source *source, size_t i)
 {
     const struct profile *profile = source->report->profile;
-    const uint64_t created_ns = profile->processes[source->part->process].header.created_ns;
+    uint64_t created_ns = profile->processes[source->part->process].header.created_ns;
 
     if (profile->merged && profile->process_count > 1)
         fputs("-1", stream);

@@ -239,7 +239,7 @@ void slices_read(struct slices *slices, const struct profile *profile, const str
 {
     struct recording *all = memory_zeroed(profile->process_count, sizeof(*all));
     struct reader reader = {slices, profile, images};
-    const uint64_t first = slices_begin_ns(profile);
+    uint64_t first = slices_begin_ns(profile);
     double end = 0, at;
 
     *slices = (struct slices){0};

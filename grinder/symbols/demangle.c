@@ -1,9 +1,8 @@
 #include "grinder/symbols/demangle.h"
 
+#include <libiberty/demangle.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <libiberty/demangle.h>
 
 #include "grinder/symbols/undecorate.h"
 #include "support/memory.h"

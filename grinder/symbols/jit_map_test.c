@@ -8,10 +8,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "grinder/symbols/jit_read.h"
 #include "support/memory.h"
+
+#include <cmocka.h>
 
 static struct jit_map map;
 static uint8_t dump[4096];

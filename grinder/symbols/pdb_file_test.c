@@ -1,7 +1,5 @@
 /* The seed PDB of tests/fuzz. Expected: what llvm-pdbutil dump --publics --symbols -l says of it.
  */
-#include "grinder/symbols/pdb_file.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,11 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "grinder/image/symbols.h"
 #include "grinder/symbols/lines.h"
+#include "grinder/symbols/pdb_file.h"
 #include "grinder/test_traces/pe_sample.h"
+
+#include <cmocka.h>
 
 #define PDB  SEEDS "/msvc.pdb"
 #define BASE 0x180000000ull
@@ -64,7 +63,7 @@ static void lines_hold_up_to_the_next_one(void **state)
         {0x1011, 17}, {0x1030, 37}, {0x103d, 37}, {0x103e, 38}, {0x1072, 39},
         {0x1073, 0},  {0x10a0, 28}, {0x10fe, 58}, {0x1110, 33}, {0x2000, 0},
     };
-    const size_t count = sizeof(expected) / sizeof(*expected);
+    size_t count = sizeof(expected) / sizeof(*expected);
     uint64_t *addresses = calloc(count + 1, sizeof(*addresses));
     struct line_table table;
     struct pdb_file pdb;

@@ -1,12 +1,12 @@
 /* Expected: what llvm-undname prints, less types and parameters. */
-#include "grinder/symbols/undecorate.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "grinder/symbols/undecorate.h"
 
 #include <cmocka.h>
 

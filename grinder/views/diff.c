@@ -30,7 +30,7 @@ static int compare_distances(const struct change *a, const struct change *b, enu
 static int compare_changes(const void *left, const void *right, void *user)
 {
     const struct change *a = left, *b = right;
-    const enum weight weight = *(const enum weight *)user;
+    enum weight weight = *(const enum weight *)user;
     int order = compare_distances(a, b, weight);
 
     if (!order)

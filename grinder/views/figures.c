@@ -16,8 +16,8 @@ static int first_place(double number)
 /* The place of the last digit that means something. */
 static int last_place(struct figure figure)
 {
-    const double half = (figure.high - figure.low) / 2;
-    const int first = first_place(figure.value);
+    double half = (figure.high - figure.low) / 2;
+    int first = first_place(figure.value);
     int last = first - (MOST_DIGITS - 1);
 
     if (half > 0 && first_place(half) > last)
@@ -34,8 +34,8 @@ static int decimals_of(int place, int unit)
    there may be: 999.6 is 1000, with its tens. */
 static double rounded(double value, int *place)
 {
-    const double scale = pow(10, *place);
-    const double number = floor(value / scale + 0.5) * scale;
+    double scale = pow(10, *place);
+    double number = floor(value / scale + 0.5) * scale;
 
     if (number > 0 && first_place(number) - *place >= MOST_DIGITS)
         ++*place;

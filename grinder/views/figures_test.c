@@ -3,10 +3,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
 #include "grinder/profile/sample_range.h"
 #include "grinder/views/figures.h"
+
+#include <cmocka.h>
 
 static char text[FIGURE_ROOM];
 

@@ -43,7 +43,7 @@ static const char *head(const char *text, size_t columns)
     const char *next = text;
 
     while (*text) {
-        const size_t width = columns_of(utf8_next(&next));
+        size_t width = columns_of(utf8_next(&next));
         if (width > columns)
             break;
         columns -= width;
@@ -71,7 +71,7 @@ static const char *tail(const char *text, size_t columns)
 char *fit_cut(const char *text, size_t columns, const char *ellipsis)
 {
     char *copy = memory_copy_string(text), *cut;
-    const size_t mark = fit_columns(ellipsis);
+    size_t mark = fit_columns(ellipsis);
     size_t before;
 
     utf8_sanitise(copy);
@@ -101,7 +101,7 @@ void fit_wrap(FILE *stream, const char *text, size_t columns, size_t indent, con
     if (indent + 8 > columns)
         indent = 0;
     while (*text) {
-        const size_t blanks = strspn(text, " "), length = word_length(text + blanks);
+        size_t blanks = strspn(text, " "), length = word_length(text + blanks);
         char *word = memory_print("%.*s", (int)length, text + blanks), *shown;
         if (!length) {
             free(word);
@@ -131,7 +131,7 @@ void fit_to_ascii(char *text)
 
     for (const char *next = text; *next;) {
         const char *from = next;
-        const uint32_t character = utf8_next(&next);
+        uint32_t character = utf8_next(&next);
         if (next - from == 1 && (unsigned char)*from < 0x80)
             *end++ = *from;
         else

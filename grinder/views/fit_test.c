@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "grinder/views/fit.h"
+
+#include <cmocka.h>
 
 static void expect_cut(const char *text, size_t columns, const char *ellipsis, const char *expected)
 {

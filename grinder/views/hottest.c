@@ -7,7 +7,7 @@
 
 struct hottest hottest_of(const struct part *part)
 {
-    const size_t count = part->functions.keys.count;
+    size_t count = part->functions.keys.count;
     struct hottest hottest = {memory_zeroed(count, sizeof(*hottest.functions)), count};
 
     for (size_t i = 0; i < count; i++)
@@ -42,8 +42,8 @@ static uint64_t key_of(const struct hot *hot, enum hot_order order)
 static int compare(const void *left, const void *right, void *order)
 {
     const struct hot *a = left, *b = right;
-    const uint64_t a_key = key_of(a, *(enum hot_order *)order);
-    const uint64_t b_key = key_of(b, *(enum hot_order *)order);
+    uint64_t a_key = key_of(a, *(enum hot_order *)order);
+    uint64_t b_key = key_of(b, *(enum hot_order *)order);
 
     if (a_key != b_key)
         return a_key > b_key ? -1 : 1;

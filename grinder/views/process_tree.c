@@ -30,11 +30,10 @@ static void write_command(FILE *stream, const char *command, size_t columns)
 static void write_row(FILE *stream, const struct process_row *row, uint32_t shown, size_t columns)
 {
     const struct listed_process *process = &row->process;
-    const size_t room = columns - FIGURE_COLUMNS;
-    const size_t most =
-        (room - LEAST_COMMAND) / 2 < MOST_DEPTH ? (room - LEAST_COMMAND) / 2 : MOST_DEPTH;
-    const size_t depth = row->depth < most ? row->depth : most;
-    const bool has_wall = !row->folded && process->end_ns > process->begin_ns;
+    size_t room = columns - FIGURE_COLUMNS;
+    size_t most = (room - LEAST_COMMAND) / 2 < MOST_DEPTH ? (room - LEAST_COMMAND) / 2 : MOST_DEPTH;
+    size_t depth = row->depth < most ? row->depth : most;
+    bool has_wall = !row->folded && process->end_ns > process->begin_ns;
 
     write_seconds(stream, has_wall ? process->end_ns - process->begin_ns : 0);
     write_seconds(stream, process->cpu_ns);

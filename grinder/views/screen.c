@@ -65,7 +65,7 @@ void screen_end(void)
 static int size_of(unsigned short said, const char *variable, int otherwise)
 {
     const char *text = getenv(variable);
-    const long value = text ? strtol(text, NULL, 10) : 0;
+    long value = text ? strtol(text, NULL, 10) : 0;
 
     if (said)
         return said;

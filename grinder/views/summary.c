@@ -190,7 +190,7 @@ static void write_table(FILE *stream, const struct profile *profile, const struc
                         const struct images *images, const struct hottest *hottest, size_t top,
                         enum hot_order order)
 {
-    const bool is_sampled = profile_is_sampled(profile);
+    bool is_sampled = profile_is_sampled(profile);
     const struct hot *hot = hottest->functions;
 
     hottest_sort(hottest, order);
@@ -223,9 +223,9 @@ static void write_functions(FILE *stream, const struct summary *summary, const s
 {
     const struct profile *profile = summary->profile;
     struct hottest hottest = hottest_of(part);
-    const size_t top = summary->top < hottest.count ? summary->top : hottest.count;
+    size_t top = summary->top < hottest.count ? summary->top : hottest.count;
     enum hot_order orders[HOT_ORDERS];
-    const size_t count = summary_orders(summary, part, orders);
+    size_t count = summary_orders(summary, part, orders);
 
     for (size_t i = 0; i < count; i++)
         write_table(stream, profile, part, summary->images, &hottest, top, orders[i]);

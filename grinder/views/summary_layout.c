@@ -39,8 +39,7 @@ void layout_write_rest(const struct summary_layout *layout, size_t used, const c
 void layout_put_total(char text[FIGURE_ROOM], const struct summary_layout *layout, uint64_t ns)
 {
     const struct part *part = layout->part;
-    const double one =
-        layout->is_sampled && part->samples ? (double)part->ns / (double)part->samples : 0;
+    double one = layout->is_sampled && part->samples ? (double)part->ns / (double)part->samples : 0;
     struct figure figure = figure_exact((double)ns);
 
     figure.low -= one;

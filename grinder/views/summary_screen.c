@@ -29,8 +29,8 @@ static double wall_seconds(const struct profile *profile)
             begin = profile->processes[i].header.created_ns;
     for (size_t i = 0; i < profile->process_count; i++) {
         const struct process *process = &profile->processes[i];
-        const double since = (double)(process->header.created_ns - begin) / 1e9;
-        const double seconds = process_seconds(process);
+        double since = (double)(process->header.created_ns - begin) / 1e9;
+        double seconds = process_seconds(process);
         if (seconds > 0 && since + seconds > end)
             end = since + seconds;
     }
@@ -124,8 +124,8 @@ static void put_end(FILE *line, const struct profile *profile)
 static void write_whole(const struct summary_layout *layout)
 {
     const struct profile *profile = layout->summary->profile;
-    const double wall = wall_seconds(profile);
-    const size_t threads = thread_count(profile);
+    double wall = wall_seconds(profile);
+    size_t threads = thread_count(profile);
     char text[FIGURE_ROOM], *words = NULL;
     size_t size;
     FILE *line = open_memstream(&words, &size);
@@ -221,7 +221,7 @@ static void write_more(const struct summary_layout *layout, size_t count, size_t
 static void write_threads(const struct summary_layout *layout)
 {
     const struct profile *profile = layout->summary->profile;
-    const size_t count = thread_count(profile), top = layout->summary->top;
+    size_t count = thread_count(profile), top = layout->summary->top;
     struct listed_thread *threads = memory_zeroed(count + 1, sizeof(*threads));
     size_t added = 0;
 
@@ -277,7 +277,7 @@ struct listed_module {
 static int compare_paths(const void *left, const void *right)
 {
     const struct listed_module *a = left, *b = right;
-    const int order = strcmp(a->facts->path, b->facts->path);
+    int order = strcmp(a->facts->path, b->facts->path);
 
     if (order)
         return order;
@@ -321,7 +321,7 @@ static struct listed_module *listed_modules(const struct profile *profile, size_
 
 static void write_modules(const struct summary_layout *layout)
 {
-    const size_t top = layout->summary->top;
+    size_t top = layout->summary->top;
     size_t count;
     struct listed_module *modules = listed_modules(layout->summary->profile, &count);
 

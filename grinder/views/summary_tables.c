@@ -122,7 +122,7 @@ static void put_calls(char text[FIGURE_ROOM], const struct summary_layout *layou
 static void put_call_share(char text[FIGURE_ROOM], const struct summary_layout *layout,
                            const struct costs *costs)
 {
-    const double all = (double)layout->part->calls;
+    double all = (double)layout->part->calls;
 
     figure_share(text, figure_exact(all > 0 ? 100 * (double)costs->calls / all : 0));
 }
@@ -216,7 +216,7 @@ static const struct column of_waits[] = {
 
 static struct table table_of(const struct summary_layout *layout, enum hot_order order)
 {
-    const bool is_sampled = layout->is_sampled;
+    bool is_sampled = layout->is_sampled;
 
     switch (order) {
     case HOT_SELF:
@@ -240,7 +240,7 @@ static struct table table_of(const struct summary_layout *layout, enum hot_order
 static bool is_hot(const struct summary_layout *layout, const struct column *column,
                    const struct costs *costs)
 {
-    const double all = (double)layout->part->ns;
+    double all = (double)layout->part->ns;
 
     return (column->put == put_self_share && (double)costs->self_ns * 100 >= all * HOT_PERCENT &&
             costs->self_ns) ||
@@ -257,7 +257,7 @@ static bool is_of_each_call(const struct column *column)
 static size_t write_cells(const struct summary_layout *layout, const struct column *columns,
                           const struct costs *costs)
 {
-    const bool is_stacked = profile_is_stacked(layout->summary->profile);
+    bool is_stacked = profile_is_stacked(layout->summary->profile);
     size_t used = 0;
 
     for (const struct column *column = columns; column->heading; column++) {
@@ -291,8 +291,8 @@ static size_t name_columns(const struct summary_layout *layout, size_t used,
     if (layout->columns < MODULE_FROM)
         return 0;
     for (size_t i = 0; i < count; i++) {
-        const uint32_t function = hottest->functions[i].function;
-        const size_t name = fit_columns(layout->summary->images->functions[function].name);
+        uint32_t function = hottest->functions[i].function;
+        size_t name = fit_columns(layout->summary->images->functions[function].name);
         columns = name > columns ? name : columns;
     }
     used += MODULE_COLUMNS + 2;
@@ -318,7 +318,7 @@ static void write_name(const struct summary_layout *layout, size_t used, size_t 
 static size_t shown_count(const struct summary_layout *layout, const struct hottest *hottest,
                           enum hot_order order)
 {
-    const size_t top = layout->summary->top;
+    size_t top = layout->summary->top;
     size_t count = 0;
 
     while (count < hottest->count && count < top &&
@@ -354,7 +354,7 @@ static void write_all(const struct summary_layout *layout)
 {
     struct hottest hottest = hottest_of(layout->part);
     enum hot_order orders[HOT_ORDERS];
-    const size_t count = summary_orders(layout->summary, layout->part, orders);
+    size_t count = summary_orders(layout->summary, layout->part, orders);
 
     for (size_t i = 0; i < count; i++)
         if (orders[i] != HOT_INCLUSIVE_WAIT)
@@ -366,7 +366,7 @@ static void write_all(const struct summary_layout *layout)
 
 static void put_quantile(char text[FIGURE_ROOM], const struct call_times *times, size_t number)
 {
-    const double share = call_times_quantiles[number].share;
+    double share = call_times_quantiles[number].share;
 
     figure_time(text, figure_exact((double)call_times_quantile_ns(times, share)));
 }

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "grinder/test_traces/ground_sample.h"
 #include "grinder/views/summary.h"
+
+#include <cmocka.h>
 
 /*
  * A timed call costs 10, 4 of them inside. main calls parse 20 times; worker, alone in its thread,

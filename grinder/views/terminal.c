@@ -60,7 +60,7 @@ static int write_all(int fd, const char *text)
     size_t length = strlen(text);
 
     while (length) {
-        const ssize_t written = write(fd, text, length);
+        ssize_t written = write(fd, text, length);
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)

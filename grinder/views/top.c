@@ -223,7 +223,7 @@ static void sort(struct top *top)
 
 static void make_rows(struct top *top, const struct profile *profile)
 {
-    const size_t count = images_function_count(&top->images) + 1;
+    size_t count = images_function_count(&top->images) + 1;
 
     make_room(top, count);
     memset(top->sums, 0, count * sizeof(*top->sums));
