@@ -90,9 +90,8 @@ static size_t fitting(const char *text, size_t most)
 static void write_line(const char *text)
 {
     char bytes[LINE_SIZE + sizeof(BELOW BACK)];
-    const size_t most = columns() - 1;
-    const int length =
-        snprintf(bytes, sizeof(bytes), BELOW "%.*s" BACK, (int)fitting(text, most), text);
+    size_t most = columns() - 1;
+    int length = snprintf(bytes, sizeof(bytes), BELOW "%.*s" BACK, (int)fitting(text, most), text);
 
     if (write(line.terminal, bytes, (size_t)length) == length)
         line.is_shown = *text;

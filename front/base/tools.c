@@ -157,11 +157,10 @@ struct running_tool {
 /* All is read, so that who writes does not wait. */
 static void read_some(struct running_tool *tool)
 {
-    const bool fits = tool->used + 1 < tool->size;
+    bool fits = tool->used + 1 < tool->size;
     char rest[512];
-    const ssize_t count =
-        fits ? read(tool->from, tool->text + tool->used, tool->size - 1 - tool->used)
-             : read(tool->from, rest, sizeof(rest));
+    ssize_t count = fits ? read(tool->from, tool->text + tool->used, tool->size - 1 - tool->used)
+                         : read(tool->from, rest, sizeof(rest));
 
     if (count > 0 && fits)
         tool->used += (size_t)count;
@@ -184,10 +183,10 @@ static int64_t milliseconds(void)
 static bool read_until_end(struct running_tool *tool, int64_t time)
 {
     struct pollfd events[] = {{tool->from, POLLIN, 0}, {tool->ended, POLLIN, 0}};
-    const int64_t end = milliseconds() + time;
+    int64_t end = milliseconds() + time;
 
     for (;;) {
-        const int64_t left = end - milliseconds();
+        int64_t left = end - milliseconds();
         events[0].fd = tool->from;
         if (poll(events, 2, left < 0 ? 0 : (int)left) < 0 && errno != EINTR)
             return true;
@@ -202,7 +201,7 @@ static bool read_until_end(struct running_tool *tool, int64_t time)
 
 static void become_silent(int output)
 {
-    const int nothing = open("/dev/null", O_RDONLY);
+    int nothing = open("/dev/null", O_RDONLY);
 
     dup2(nothing, STDIN_FILENO);
     dup2(output, STDOUT_FILENO);
@@ -321,7 +320,7 @@ static void leave_place(void)
 /* Returns whether it has ended by itself. */
 static bool run_within(struct running_tool *tool, unsigned seconds)
 {
-    const unsigned in_place = seconds < PLACE_SECONDS ? seconds : PLACE_SECONDS;
+    unsigned in_place = seconds < PLACE_SECONDS ? seconds : PLACE_SECONDS;
     bool has_ended = read_until_end(tool, (int64_t)in_place * 1000);
 
     leave_place();

@@ -39,7 +39,7 @@ void words_add_all(struct words *words, char *const *list)
 
 void words_drop(struct words *words, const char *option)
 {
-    const size_t length = strlen(option);
+    size_t length = strlen(option);
     size_t kept = 0;
 
     for (size_t i = 0; i < words->count; i++) {

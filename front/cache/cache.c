@@ -120,7 +120,7 @@ static int open_name(int images, const char *name)
 /* What lies under the key, if it is what would be made; -1 if it is not. */
 static int take(int images, const struct original *original)
 {
-    const int file = open_name(images, original->key.text);
+    int file = open_name(images, original->key.text);
 
     if (file < 0)
         return -1;
@@ -182,7 +182,7 @@ static char *part_name(void)
 static void write_reason(int images, const struct cache_key *key, const char *reason)
 {
     char name[NAME_LENGTH], *part = part_name();
-    const int file = openat(images, part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int file = openat(images, part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     bool ok;
 
     name_left(name, key);
@@ -235,7 +235,7 @@ static int fail(char reason[CACHE_REASON_SIZE], const char *what)
 static int settle(int images, int part, const struct original *original,
                   char reason[CACHE_REASON_SIZE])
 {
-    const int made = open_name(part, MADE);
+    int made = open_name(part, MADE);
     int file;
 
     if (made < 0)
@@ -255,7 +255,7 @@ static enum cached make_in(struct cache *cache, int images, int part,
                            const struct original *original, int *file,
                            char reason[CACHE_REASON_SIZE])
 {
-    const int place = making_line_add(original->path);
+    int place = making_line_add(original->path);
     enum cached cached = instrument(cache, part, original->file, reason);
 
     making_line_remove(place);
@@ -274,9 +274,9 @@ static enum cached make(struct cache *cache, int images, const struct original *
 {
     char *name = part_name();
     enum cached cached = CACHED_FAILED;
-    const int part = mkdirat(images, name, 0700) < 0
-                         ? -1
-                         : openat(images, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int part = mkdirat(images, name, 0700) < 0
+                   ? -1
+                   : openat(images, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
     if (part < 0) {
         fail(reason, "the cache cannot be written");
@@ -308,7 +308,7 @@ static enum cached look_at(struct original *original, const struct cache *cache,
 static enum cached find_or_make(struct cache *cache, const struct original *original,
                                 struct cached_file *copy, char reason[CACHE_REASON_SIZE])
 {
-    const int images = trusted_folder_reach(&cache->images);
+    int images = trusted_folder_reach(&cache->images);
     enum cached cached = CACHED;
 
     if (images < 0) {

@@ -85,7 +85,7 @@ static bool hash_content(int file, uint8_t digest[DIGEST_SIZE], uint64_t *other)
 
 static void add_tool(gcry_md_hd_t hash, const char *path)
 {
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
     uint8_t digest[DIGEST_SIZE];
     uint64_t other;
 
@@ -130,7 +130,7 @@ static void add_access(gcry_md_hd_t hash, int file)
     char *value = memory_zeroed(1, ATTRIBUTE_SIZE);
 
     for (int i = 0; i < RESEMBLANCE_ATTRIBUTES; i++) {
-        const int64_t size = fgetxattr(file, resemblance_attributes[i], value, ATTRIBUTE_SIZE);
+        int64_t size = fgetxattr(file, resemblance_attributes[i], value, ATTRIBUTE_SIZE);
         gcry_md_write(hash, &size, sizeof(size));
         gcry_md_write(hash, value, size > 0 ? (size_t)size : 0);
     }

@@ -53,7 +53,7 @@ static bool is_forgotten(const char *name, const struct stat *status)
 /* Nothing is removed that the cache has not made. Earlier versions had keys of half the length. */
 static bool is_entry(const char *name)
 {
-    const size_t length = strspn(name, "0123456789abcdef");
+    size_t length = strspn(name, "0123456789abcdef");
 
     return (length == CACHE_KEY_LENGTH || length == CACHE_KEY_LENGTH / 2) &&
            (!name[length] || !strcmp(name + length, CACHE_LEFT_SUFFIX));
@@ -62,7 +62,7 @@ static bool is_entry(const char *name)
 /* Those of a process that was killed. Nobody else can write there. */
 static void remove_forgotten(int images, const char *name)
 {
-    const int part = openat(images, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int part = openat(images, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
     if (part >= 0) {
         below_empty(part);
@@ -106,8 +106,8 @@ static int by_use(const void *a, const void *b)
 /* A regular file of ours in the cache's folder, or -1: nothing else is read or waited for. */
 static int open_own_file(const struct cache *cache, const char *name, int flags)
 {
-    const int file = openat(cache->folder.folder, name,
-                            flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+    int file = openat(cache->folder.folder, name,
+                      flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
     struct stat status;
 
     if (file < 0)
@@ -121,7 +121,7 @@ static int open_own_file(const struct cache *cache, const char *name, int flags)
 
 static uint64_t read_limit(const struct cache *cache)
 {
-    const int file = open_own_file(cache, "limit", O_RDONLY);
+    int file = open_own_file(cache, "limit", O_RDONLY);
     char text[64] = "";
     unsigned long long limit;
 
@@ -136,7 +136,7 @@ static uint64_t read_limit(const struct cache *cache)
 /* Another takes the old one's place, whatever that is. */
 static bool write_limit(const struct cache *cache, uint64_t limit)
 {
-    const int folder = cache->folder.folder;
+    int folder = cache->folder.folder;
     char *part = memory_print("limit-%d", (int)getpid());
     int file, error;
     bool ok;
@@ -157,8 +157,7 @@ static bool write_limit(const struct cache *cache, uint64_t limit)
 
 static DIR *open_images(const struct cache *cache)
 {
-    const int images =
-        openat(cache->images.folder, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int images = openat(cache->images.folder, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *directory = images >= 0 ? fdopendir(images) : NULL;
 
     if (images >= 0 && !directory)

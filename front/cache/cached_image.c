@@ -21,7 +21,7 @@ static bool read_head(struct image_manifest *head, uint64_t *offset,
 
 static bool path_is(const struct bounded_file *file, uint64_t offset, const char *path)
 {
-    const size_t size = strlen(path) + 1;
+    size_t size = strlen(path) + 1;
     char found[PATH_MAX];
 
     return size <= sizeof(found) && bounded_file_read(file, found, size, offset) == 0 &&

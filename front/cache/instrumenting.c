@@ -53,7 +53,7 @@ static bool hooks_nothing(const char *said)
    original and is not to be kept. */
 static bool take_writing(char reason[INSTRUMENTING_REASON_SIZE], const char *part)
 {
-    const size_t length = strlen(part);
+    size_t length = strlen(part);
     char *said;
 
     if (strncmp(reason, part, length) != 0)

@@ -165,7 +165,7 @@ static bool are_all_stuck(const struct pool *pool)
 
 static void ring(const struct pool *pool)
 {
-    const uint64_t one = 1;
+    uint64_t one = 1;
 
     if (write(pool->bell, &one, sizeof(one)) < 0)
         return; /* it rings already */
@@ -318,7 +318,7 @@ bool notification_answer(struct notification *notification, int error)
 /* Returns the first deadline of the rest. */
 static uint64_t keep_deadlines(struct pool *pool)
 {
-    const uint64_t time = now();
+    uint64_t time = now();
     struct notification *notification;
     uint64_t first = NEVER;
 
@@ -335,7 +335,7 @@ static uint64_t keep_deadlines(struct pool *pool)
 /* In milliseconds, as poll has it: not before then. */
 static int time_until(uint64_t deadline)
 {
-    const uint64_t time = now();
+    uint64_t time = now();
 
     if (deadline == NEVER)
         return -1;

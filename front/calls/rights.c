@@ -93,8 +93,8 @@ static bool take_groups(const struct tracee_look *look)
 
 bool rights_take(const struct tracee_look *look)
 {
-    const bool ok = take_groups(look) && set_files_group(look->group) &&
-                    set_files_user(look->user) && make_effective(look->rights);
+    bool ok = take_groups(look) && set_files_group(look->group) && set_files_user(look->user) &&
+              make_effective(look->rights);
 
     if (!ok)
         rights_give_back();

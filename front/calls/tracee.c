@@ -47,7 +47,7 @@ bool tracee_read(pid_t pid, uint64_t address, void *bytes, size_t size)
 size_t tracee_write(pid_t pid, uint64_t address, const void *bytes, size_t size)
 {
     struct iovec here = {(void *)bytes, size}, there = {(void *)(uintptr_t)address, size};
-    const ssize_t written = process_vm_writev(pid, &here, 1, &there, 1, 0);
+    ssize_t written = process_vm_writev(pid, &here, 1, &there, 1, 0);
 
     return written < 0 ? 0 : (size_t)written;
 }
@@ -56,7 +56,7 @@ size_t tracee_write(pid_t pid, uint64_t address, const void *bytes, size_t size)
 static void copy_path(pid_t pid, const char *path, struct tracee_path *found)
 {
     static const char *const selves[] = {"/proc/self/", "/proc/thread-self/"};
-    const size_t size = sizeof(found->text);
+    size_t size = sizeof(found->text);
 
     for (size_t i = 0; i < sizeof(selves) / sizeof(*selves); i++) {
         if (strncmp(path, selves[i], strlen(selves[i])) != 0)
@@ -138,9 +138,9 @@ static int open_process(int pid)
 /* What stands behind `/proc/12/`. */
 static int open_of_process(int pid, const char *path, int flags)
 {
-    const size_t length = link_length(path);
+    size_t length = link_length(path);
     const char *rest = path + length + strspn(path + length, "/");
-    const int process = length ? open_process(pid) : -1;
+    int process = length ? open_process(pid) : -1;
     char name[16];
     int file, next;
 
@@ -179,7 +179,7 @@ void tracee_path_close(struct tracee_path *path)
 /* The mount, too: a bind of a folder has the folder's inode. */
 static bool is_same(pid_t pid, const char *name)
 {
-    const unsigned wanted = STATX_INO | STATX_MNT_ID;
+    unsigned wanted = STATX_INO | STATX_MNT_ID;
     char theirs[64], ours[64];
     struct statx a, b;
 
@@ -299,7 +299,7 @@ static bool read_groups(struct tracee_look *look, const char *text)
     char *end;
 
     for (look->group_count = 0;; text = end) {
-        const unsigned long group = strtoul(text, &end, 10);
+        unsigned long group = strtoul(text, &end, 10);
         if (end == text)
             return true;
         if (look->group_count == TRACEE_MOST_GROUPS)

@@ -145,7 +145,7 @@ const struct watched_call *watched_call_find(int number)
 /* What `look` is at: steps that end in ALLOW, or jump behind it, where NOTIFY is. */
 static size_t emit_look(struct sock_filter *program, const struct watched_call *call)
 {
-    const unsigned value = call->which.value;
+    unsigned value = call->which.value;
     size_t at = 0;
 
     EMIT(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)(offsetof(struct seccomp_data, args) +
@@ -173,7 +173,7 @@ static size_t emit_look(struct sock_filter *program, const struct watched_call *
 /* number of the call? -> a look at it, if there is one to be taken -> notify */
 static size_t emit_call(struct sock_filter *program, const struct watched_call *call)
 {
-    const size_t look = call->which.look == LOOK_AT_NONE ? 0 : emit_look(program + 1, call);
+    size_t look = call->which.look == LOOK_AT_NONE ? 0 : emit_look(program + 1, call);
     size_t at = 0;
 
     EMIT(JUMP(JEQ, call->number, 0, (unsigned char)(look + 1)));
@@ -210,7 +210,7 @@ static size_t make_program(struct sock_filter *program)
 
 static int install(const struct sock_fprog *program)
 {
-    const unsigned long flags = SECCOMP_FILTER_FLAG_NEW_LISTENER;
+    unsigned long flags = SECCOMP_FILTER_FLAG_NEW_LISTENER;
     int listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
                                 flags | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, program);
 

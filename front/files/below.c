@@ -14,7 +14,7 @@
 
 static void close_quietly(int fd)
 {
-    const int error = errno;
+    int error = errno;
 
     close(fd);
     errno = error;
@@ -24,7 +24,7 @@ static void close_quietly(int fd)
    if there is none that may be used. */
 static const char *take_component(const char *path, char component[NAME_MAX + 1])
 {
-    const size_t length = strcspn(path, "/");
+    size_t length = strcspn(path, "/");
 
     if (length > NAME_MAX) {
         errno = ENAMETOOLONG;
@@ -73,7 +73,7 @@ static int open_folder(int directory, const char *path, bool makes, char name[NA
 int below_open(int directory, const char *path, int flags, mode_t mode)
 {
     char name[NAME_MAX + 1];
-    const int folder = open_folder(directory, path, false, name);
+    int folder = open_folder(directory, path, false, name);
     int file;
 
     if (folder < 0)
@@ -95,7 +95,7 @@ int below_make_folders(int directory, const char *path, const char **name)
 /* A pipe is opened without waiting, and closed again. */
 static int open_regular(int directory, const char *path, int flags)
 {
-    const int file = below_open(directory, path, flags | O_NONBLOCK | O_NOCTTY, 0600);
+    int file = below_open(directory, path, flags | O_NONBLOCK | O_NOCTTY, 0600);
     struct stat status;
 
     if (file < 0 && errno == ENXIO)
@@ -119,7 +119,7 @@ int below_open_to_append(int directory, const char *path)
 
 void below_empty(int directory)
 {
-    const int again = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int again = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *stream = again < 0 ? NULL : fdopendir(again);
     struct dirent *entry;
 

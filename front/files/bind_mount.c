@@ -14,8 +14,8 @@
 
 static bool write_text(const char *path, const char *text)
 {
-    const int file = open(path, O_WRONLY | O_CLOEXEC);
-    const bool ok = file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text);
+    int file = open(path, O_WRONLY | O_CLOEXEC);
+    bool ok = file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text);
 
     if (file >= 0)
         close(file);
@@ -25,7 +25,7 @@ static bool write_text(const char *path, const char *text)
 static bool map_one(const char *path, unsigned id)
 {
     char *line = memory_print("%u %u 1", id, id);
-    const bool ok = write_text(path, line);
+    bool ok = write_text(path, line);
 
     free(line);
     return ok;
@@ -34,8 +34,8 @@ static bool map_one(const char *path, unsigned id)
 /* A group can be mapped only by who cannot give groups up. */
 static const char *enter_as_user(void)
 {
-    const uid_t user = geteuid();
-    const gid_t group = getegid();
+    uid_t user = geteuid();
+    gid_t group = getegid();
 
     if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
         return "user namespaces are not allowed here";
@@ -67,8 +67,8 @@ static bool join(pid_t pid, const char *name, int kind)
 {
     char *path = memory_print("/proc/%d/ns/%s", (int)pid, name);
     char *own = memory_print("/proc/self/ns/%s", name);
-    const int namespace = open(path, O_RDONLY | O_CLOEXEC);
-    const bool ok = namespace >= 0 && (is_own(namespace, own) || setns(namespace, kind) == 0);
+    int namespace = open(path, O_RDONLY | O_CLOEXEC);
+    bool ok = namespace >= 0 && (is_own(namespace, own) || setns(namespace, kind) == 0);
 
     if (namespace >= 0)
         close(namespace);
@@ -92,7 +92,7 @@ bool mounts_move(int bound, int target)
 bool mounts_bind(int file, int target)
 {
     struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY};
-    const int tree = open_tree(file, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+    int tree = open_tree(file, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
     bool ok;
     int error;
 

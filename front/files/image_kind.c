@@ -17,7 +17,7 @@ static int is_ours(const Elf64_Ehdr *header)
 /* What else has the mark of ELF. */
 static const char *why_foreign(const Elf64_Ehdr *header)
 {
-    const unsigned machine = header->e_machine;
+    unsigned machine = header->e_machine;
 
     if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || is_ours(header))
         return NULL;

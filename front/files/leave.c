@@ -14,7 +14,7 @@ bool leave_matches(const struct words *patterns, const char *path)
 
     for (size_t i = patterns->count; i-- > 0;) {
         const char *pattern = patterns->list[i];
-        const bool takes_back = *pattern == '!';
+        bool takes_back = *pattern == '!';
         if (matches(pattern + takes_back, path) || matches(pattern + takes_back, base))
             return !takes_back;
     }

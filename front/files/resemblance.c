@@ -105,7 +105,7 @@ static bool is_label(const char *name)
 static bool attribute_fits(int copy, int original, const char *name)
 {
     struct attribute wanted = read_attribute(original, name), found = read_attribute(copy, name);
-    const bool fits = (wanted.size == -1 && is_label(name)) || is_equal(&wanted, &found);
+    bool fits = (wanted.size == -1 && is_label(name)) || is_equal(&wanted, &found);
 
     free(wanted.value);
     free(found.value);

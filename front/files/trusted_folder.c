@@ -103,7 +103,7 @@ static bool begin_at_root(struct trusted_folder *at)
 /* What is above is above by the way that was judged: no link was followed by the kernel. */
 static bool go_up(struct trusted_folder *at)
 {
-    const int above = openat(at->folder, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int above = openat(at->folder, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
     char *slash = strrchr(at->path, '/');
 
     if (above < 0)
@@ -116,10 +116,10 @@ static bool go_up(struct trusted_folder *at)
 /* 0700, whatever the mask is. Another process of this user may have made it just now. */
 static int make(int above, const char *name)
 {
-    const bool is_made = mkdirat(above, name, 0700) == 0;
-    const int folder = is_made || errno == EEXIST
-                           ? openat(above, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-                           : -1;
+    bool is_made = mkdirat(above, name, 0700) == 0;
+    int folder = is_made || errno == EEXIST
+                     ? openat(above, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                     : -1;
     char path[64];
 
     snprintf(path, sizeof(path), "/proc/self/fd/%d", folder);
@@ -132,7 +132,7 @@ static int make(int above, const char *name)
 static bool follow(struct walk *walk, int link)
 {
     char target[PATH_MAX], *left;
-    const ssize_t length = readlinkat(link, "", target, sizeof(target) - 1);
+    ssize_t length = readlinkat(link, "", target, sizeof(target) - 1);
     struct stat status;
 
     if (length <= 0 || fstat(link, &status) < 0)
@@ -153,7 +153,7 @@ static bool follow(struct walk *walk, int link)
 
 static bool enter_link(struct walk *walk, const char *name)
 {
-    const int link = openat(walk->at->folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    int link = openat(walk->at->folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     struct stat status;
     bool ok;
 
@@ -261,7 +261,7 @@ bool trusted_folder_open_in(struct trusted_folder *folder, const struct trusted_
 
 int trusted_folder_reach(const struct trusted_folder *folder)
 {
-    const int reached = open(folder->path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int reached = open(folder->path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat ours, theirs;
 
     if (reached < 0)
@@ -277,7 +277,7 @@ int trusted_folder_reach(const struct trusted_folder *folder)
 bool trusted_folder_is_way(const char *path)
 {
     struct trusted_folder folder;
-    const bool is = begin_at_root(&folder) && walk(&folder, path, false) && require_kept(&folder);
+    bool is = begin_at_root(&folder) && walk(&folder, path, false) && require_kept(&folder);
 
     trusted_folder_close(&folder);
     return is;
@@ -296,7 +296,7 @@ bool trusted_folder_is_kept(int directory)
     bool is_kept = folder >= 0, is_top = false;
 
     while (is_kept && !is_top) {
-        const int above = openat(folder, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        int above = openat(folder, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
         is_kept = above >= 0 && !can_be_replaced_in(folder);
         is_top = above >= 0 && below_is_same(folder, above);
         close(folder);

@@ -33,7 +33,7 @@ static bool usual_place_serves(void)
     const char *parent = runtime && *runtime ? runtime : "/tmp";
     char *folder = runtime && *runtime ? memory_print("%s/umbra", runtime)
                                        : memory_print("/tmp/umbra-%u", (unsigned)geteuid());
-    const bool serves = trusted_folder_is_way(parent) && is_usable(folder, parent);
+    bool serves = trusted_folder_is_way(parent) && is_usable(folder, parent);
 
     free(folder);
     return serves;
@@ -69,7 +69,7 @@ void meeting_place_choose(const struct recording *recording, const char *instanc
 void meeting_place_leave(const struct recording *recording)
 {
     char *place = recording_value(recording, NOTE);
-    const bool is_within = place && !strcmp(place, recording->folder);
+    bool is_within = place && !strcmp(place, recording->folder);
     char *folder = place ? memory_print("%s/umbra", place) : NULL;
 
     if (is_within)

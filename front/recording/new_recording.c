@@ -66,7 +66,7 @@ static void require_recording(int parent, const char *base, const char *name, co
    descriptor until they end. */
 static bool is_held(int parent, const char *base)
 {
-    const int directory = openat(parent, base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int directory = openat(parent, base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool is;
 
     if (directory < 0)
@@ -81,7 +81,7 @@ static bool is_empty(int parent, const char *base)
 {
     const struct recording there = {.directory =
                                         openat(parent, base, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-    const bool is = there.directory >= 0 && recording_count_traces(&there) == 0;
+    bool is = there.directory >= 0 && recording_count_traces(&there) == 0;
 
     if (there.directory >= 0)
         close(there.directory);
@@ -136,9 +136,9 @@ static void discard(const struct new_recording *new, const char *name)
 
 static bool write_first_line(const struct new_recording *new)
 {
-    const int file = openat(new->recording.directory, "recording",
-                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    const ssize_t length = sizeof(RECORDING_FIRST_LINE) - 1;
+    int file = openat(new->recording.directory, "recording",
+                      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    ssize_t length = sizeof(RECORDING_FIRST_LINE) - 1;
     ssize_t written;
 
     if (file < 0)
@@ -187,7 +187,7 @@ static char *make_new(struct new_recording *new, const char *name)
 static _Noreturn void fail_to_rename(const struct new_recording *new, const char *from,
                                      const char *to)
 {
-    const int error = errno;
+    int error = errno;
     char *name = name_of_new(new);
 
     discard(new, name);
@@ -198,7 +198,7 @@ static _Noreturn void fail_to_rename(const struct new_recording *new, const char
 /* It is judged where nobody can change its name any more. */
 static void move_into(const struct new_recording *new, const char *old)
 {
-    const int directory = new->recording.directory;
+    int directory = new->recording.directory;
 
     if (renameat(new->parent, old, directory, OLDER) < 0)
         fail_to_rename(new, old, OLDER);
@@ -281,8 +281,8 @@ void new_recording_begin(const struct recording *recording)
 
 static bool is_still_named(const struct new_recording *new)
 {
-    const int there = openat(new->parent, new->base, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    const bool is = there >= 0 && below_is_same(there, new->recording.directory);
+    int there = openat(new->parent, new->base, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    bool is = there >= 0 && below_is_same(there, new->recording.directory);
 
     if (there >= 0)
         close(there);
@@ -327,7 +327,7 @@ void new_recording_take_back(const struct new_recording *new)
    seen. */
 static bool is_let_go(const struct new_recording *new)
 {
-    const int again = openat(new->recording.directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int again = openat(new->recording.directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool is = again >= 0 && dup3(again, new->recording.directory, O_CLOEXEC) >= 0;
 
     if (again >= 0)
@@ -348,7 +348,7 @@ static void remove_older(const struct new_recording *new)
 /* An earlier one that failed goes, and nothing else. */
 static bool make_room(const struct new_recording *new, const char *failed)
 {
-    const int directory = new->recording.directory;
+    int directory = new->recording.directory;
 
     if (!is_there(new->parent, failed))
         return true;
@@ -365,8 +365,7 @@ static bool make_room(const struct new_recording *new, const char *failed)
 static bool become_failed(struct new_recording *new, const char *temporary)
 {
     char *failed = memory_print("%s" FAILED, new->base), *name = new->recording.name;
-    const bool is =
-        make_room(new, failed) && renameat(new->parent, temporary, new->parent, failed) == 0;
+    bool is = make_room(new, failed) && renameat(new->parent, temporary, new->parent, failed) == 0;
 
     free(failed);
     if (!is) {
@@ -382,7 +381,7 @@ static bool become_failed(struct new_recording *new, const char *temporary)
 
 enum new_recording_end new_recording_end(struct new_recording *new)
 {
-    const bool has_failed = recording_count_traces(&new->recording) == 0;
+    bool has_failed = recording_count_traces(&new->recording) == 0;
     char *temporary = name_of_new(new);
     enum new_recording_end end = NEW_RECORDING_STAYS;
 

@@ -37,7 +37,7 @@ bool image_has_rights(int file)
 void recorded_image_note(const struct recording *recording, const char *what, const char *path,
                          const char *rest)
 {
-    const int list = below_open_to_append(recording->directory, "files");
+    int list = below_open_to_append(recording->directory, "files");
     FILE *file = list < 0 ? NULL : fdopen(list, "a");
 
     if (!file) {
@@ -104,7 +104,7 @@ static bool is_same(int folder, const char *name, int copy)
 int recorded_image_open(const struct recording *recording, const char *image, int copy,
                         struct stat *status)
 {
-    const int file = below_open(recording->directory, image, O_PATH, 0);
+    int file = below_open(recording->directory, image, O_PATH, 0);
     struct stat expected;
 
     if (file < 0)
@@ -138,7 +138,7 @@ static bool put(int copy, int folder, const char *name)
 /* From the root, and no way out of it. */
 static bool leads_inside(const char *path)
 {
-    const size_t length = strlen(path);
+    size_t length = strlen(path);
 
     return *path == '/' && !strstr(path, "/../") &&
            (length < 3 || strcmp(path + length - 3, "/..") != 0);

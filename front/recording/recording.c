@@ -52,7 +52,7 @@ char *recording_folder(const char *name)
 /* errno is EACCES if nobody lets us see. */
 static bool has_first_line(int directory)
 {
-    const int file = below_open_file(directory, "recording");
+    int file = below_open_file(directory, "recording");
     char line[sizeof(RECORDING_FIRST_LINE)] = "";
     bool has;
 
@@ -67,10 +67,10 @@ static bool has_first_line(int directory)
 
 bool recording_is_in(int directory, const char *folder)
 {
-    const int opened = openat(directory, folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    const bool is = opened >= 0 && has_first_line(opened);
+    int opened = openat(directory, folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    bool is = opened >= 0 && has_first_line(opened);
 
-    const int error = errno;
+    int error = errno;
 
     if (opened >= 0)
         close(opened);
@@ -81,7 +81,7 @@ bool recording_is_in(int directory, const char *folder)
 /* errno says why it cannot be read. */
 static _Noreturn void refuse(const char *name)
 {
-    const int error = errno;
+    int error = errno;
     struct stat status;
 
     if (error == EACCES && stat(name, &status) == 0 && status.st_uid != geteuid())
@@ -124,7 +124,7 @@ void recording_free(struct recording *recording)
 
 void recording_find_again(struct recording *recording)
 {
-    const int again = open(recording->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int again = open(recording->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (again >= 0 && below_is_same(again, recording->directory))
         recording->directory = again; /* the one before keeps the lock */
@@ -142,7 +142,7 @@ bool recording_goes_on(const struct recording *recording)
 
 void recording_note(const struct recording *recording, const char *name, const char *value)
 {
-    const int file = below_open_to_append(recording->directory, "recording");
+    int file = below_open_to_append(recording->directory, "recording");
     char *plain = memory_copy_string(value);
 
     utf8_sanitise(plain);
@@ -156,7 +156,7 @@ void recording_note(const struct recording *recording, const char *name, const c
 /* All of a file, with a zero behind it, to be freed; null if there is none that is to be read. */
 static char *read_text(const struct recording *recording, const char *file_name)
 {
-    const int file = below_open_file(recording->directory, file_name);
+    int file = below_open_file(recording->directory, file_name);
     struct stat status;
     char *text = NULL;
     ssize_t count;
@@ -283,9 +283,9 @@ static char *doubled(const char *path)
 /* What another user's recording may name is looked at before the grinder reads it. */
 static bool is_image(const struct recording *recording, const char *image)
 {
-    const int file = below_open(recording->directory, image, O_PATH, 0);
+    int file = below_open(recording->directory, image, O_PATH, 0);
     struct stat status;
-    const bool is = file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+    bool is = file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode);
 
     if (file >= 0)
         close(file);
@@ -430,7 +430,7 @@ uint64_t recording_size(const struct recording *recording)
 /* The pid in NAME-PID-N.bin; null if it is no trace's name. */
 static const char *pid_in(char *name)
 {
-    const size_t length = strlen(name);
+    size_t length = strlen(name);
     char *dash;
 
     if (length < 4 || strcmp(name + length - 4, ".bin") != 0)
@@ -446,7 +446,7 @@ static const char *pid_in(char *name)
 /* Null if there are none. */
 static DIR *open_traces(const struct recording *recording)
 {
-    const int folder = below_open(recording->directory, "traces", O_RDONLY | O_DIRECTORY, 0);
+    int folder = below_open(recording->directory, "traces", O_RDONLY | O_DIRECTORY, 0);
     DIR *directory = folder < 0 ? NULL : fdopendir(folder);
 
     if (folder >= 0 && !directory)

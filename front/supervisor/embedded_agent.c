@@ -29,7 +29,7 @@ static bool is_with_entry(int file, const Elf64_Ehdr *header, uint64_t offset)
     Elf64_Phdr segment;
 
     for (unsigned i = 0; i < header->e_phnum && i < MOST_SEGMENTS; i++) {
-        const off_t at = (off_t)(header->e_phoff + i * sizeof(segment));
+        off_t at = (off_t)(header->e_phoff + i * sizeof(segment));
         if (pread(file, &segment, sizeof(segment), at) != (ssize_t)sizeof(segment))
             return false;
         if (segment.p_type == PT_LOAD && header->e_entry >= segment.p_vaddr &&
@@ -43,9 +43,9 @@ static bool is_with_entry(int file, const Elf64_Ehdr *header, uint64_t offset)
  * changed. */
 static bool begins_with_agent(int original, const Elf64_Ehdr *header)
 {
-    const int file = open_to_read(original);
+    int file = open_to_read(original);
     Elf64_Ehdr before;
-    const bool is = file >= 0 && read_header(file, &before) && before.e_entry != header->e_entry;
+    bool is = file >= 0 && read_header(file, &before) && before.e_entry != header->e_entry;
 
     if (file >= 0)
         close(file);
@@ -54,14 +54,13 @@ static bool begins_with_agent(int original, const Elf64_Ehdr *header)
 
 bool embedded_agent_has(int copy, int original, pid_t pid, uint64_t instruction)
 {
-    const int file = open_to_read(copy);
+    int file = open_to_read(copy);
     struct tracee_place place;
     Elf64_Ehdr header;
     struct stat status;
-    const bool has = file >= 0 && read_header(file, &header) &&
-                     begins_with_agent(original, &header) && fstat(file, &status) == 0 &&
-                     tracee_find_place(pid, instruction, &place) && place.inode == status.st_ino &&
-                     is_with_entry(file, &header, place.offset);
+    bool has = file >= 0 && read_header(file, &header) && begins_with_agent(original, &header) &&
+               fstat(file, &status) == 0 && tracee_find_place(pid, instruction, &place) &&
+               place.inode == status.st_ino && is_with_entry(file, &header, place.offset);
 
     if (file >= 0)
         close(file);

@@ -32,7 +32,7 @@ static bool may_write(const struct waiting_call *call, int flags, const struct k
 bool on_write(const struct waiting_call *call, int name, int flags, const struct known_file *copy,
               const struct stat *status)
 {
-    const bool is_run = tracee_runs_somewhere(status);
+    bool is_run = tracee_runs_somewhere(status);
 
     if (is_run && may_write(call, flags, copy, status) && call_end(call, ETXTBSY))
         return true;
@@ -44,7 +44,7 @@ bool on_write(const struct waiting_call *call, int name, int flags, const struct
 static int change_flags(const struct waiting_call *call)
 {
     const struct watched_call *watched = call->watched;
-    const uint64_t flags = watched->flags < 0 ? 0 : call->data->args[watched->flags];
+    uint64_t flags = watched->flags < 0 ? 0 : call->data->args[watched->flags];
     bool follows = false;
 
     switch (watched->follow) {
@@ -63,13 +63,13 @@ static int change_flags(const struct waiting_call *call)
 bool on_change(const struct waiting_call *call)
 {
     const struct watched_call *watched = call->watched;
-    const bool writes = watched->number == SYS_creat || watched->number == SYS_truncate;
-    const int flags = change_flags(call);
+    bool writes = watched->number == SYS_creat || watched->number == SYS_truncate;
+    int flags = change_flags(call);
     bool is_answered = false;
     struct stat status;
 
     for (size_t i = 0; i < CALL_PATHS && watched->paths[i].path >= 0; i++) {
-        const int name = call_open_path(call, i, flags);
+        int name = call_open_path(call, i, flags);
         const struct known_file *copy;
         if (name < 0)
             continue;

@@ -16,7 +16,7 @@ static void take_program(const struct waiting_call *call, const struct tracee_lo
 
     for (int i = 0; i < MOST_INTERPRETERS; i++) {
         struct image_look look = {.kind = IMAGE_KIND_OTHER};
-        const int name = rights_open_path(caller, path, 0, X_OK);
+        int name = rights_open_path(caller, path, 0, X_OK);
         if (name < 0)
             return;
         if (caller->is_traced)

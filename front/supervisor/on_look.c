@@ -18,7 +18,7 @@ static int look_flags(const struct waiting_call *call)
 /* Else the call fails, EINVAL. */
 static bool has_known_flags(const struct waiting_call *call, int known)
 {
-    const int flags = look_flags(call);
+    int flags = look_flags(call);
 
     return !(flags & ~known) && (flags & AT_STATX_SYNC_TYPE) != AT_STATX_SYNC_TYPE;
 }
@@ -33,7 +33,7 @@ static int error_of_write(size_t written, size_t size)
 /* Writes what stat says of the original. -1: nothing was written; else what the call ends with. */
 static int tell_of(const struct waiting_call *call, int original)
 {
-    const uint64_t buffer = call->data->args[call->watched->buffer];
+    uint64_t buffer = call->data->args[call->watched->buffer];
     struct statx extended;
     struct stat plain;
     size_t written = 0;
@@ -53,9 +53,9 @@ static int tell_of(const struct waiting_call *call, int original)
 
 bool on_stat(const struct waiting_call *call)
 {
-    const bool follows = call->data->nr != SYS_lstat && !(look_flags(call) & AT_SYMLINK_NOFOLLOW);
-    const int flags = follows ? 0 : O_NOFOLLOW;
-    const int name = has_known_flags(call, STAT_FLAGS) ? call_open_path(call, 0, flags) : -1;
+    bool follows = call->data->nr != SYS_lstat && !(look_flags(call) & AT_SYMLINK_NOFOLLOW);
+    int flags = follows ? 0 : O_NOFOLLOW;
+    int name = has_known_flags(call, STAT_FLAGS) ? call_open_path(call, 0, flags) : -1;
     const struct known_file *copy;
     struct tracee_look caller;
     struct stat status;
@@ -74,9 +74,9 @@ bool on_stat(const struct waiting_call *call)
 /* The kernel would find the copy, which is mounted read-only. */
 bool on_access(const struct waiting_call *call)
 {
-    const int flags = look_flags(call);
-    const int follow = flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0;
-    const int name = has_known_flags(call, ACCESS_FLAGS) ? call_open_path(call, 0, follow) : -1;
+    int flags = look_flags(call);
+    int follow = flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0;
+    int name = has_known_flags(call, ACCESS_FLAGS) ? call_open_path(call, 0, follow) : -1;
     const struct known_file *copy;
     struct tracee_look caller;
     struct stat status;

@@ -35,7 +35,7 @@ static int open_original(const struct waiting_call *call, const struct known_fil
 static bool hand_over(const struct waiting_call *call, const struct known_file *copy,
                       const struct stat *status, int flags)
 {
-    const int file = open_original(call, copy, status, flags);
+    int file = open_original(call, copy, status, flags);
     bool ok;
 
     if (file < 0)
@@ -54,7 +54,7 @@ static bool opens_as_linker(int flags)
 /* Is it the dynamic linker that opens, to map what it opens? */
 static bool loads(const struct waiting_call *call, int flags)
 {
-    const uint64_t instruction = call->data->instruction_pointer;
+    uint64_t instruction = call->data->instruction_pointer;
     struct loaders *loaders = call->watch->loaders;
     struct tracee_linker linker;
 
@@ -100,10 +100,10 @@ static void on_open_other(const struct waiting_call *call, int name, int flags,
 bool on_open(const struct waiting_call *call)
 {
     const struct known_files *files = &call->watch->placing.files;
-    const int flags = (int)call->data->args[call->watched->flags];
-    const bool is_new = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL); /* or it is EEXIST */
-    const bool writes = (flags & O_ACCMODE) != O_RDONLY || flags & O_TRUNC;
-    const int name = is_new ? -1 : call_open_path(call, 0, flags & O_NOFOLLOW);
+    int flags = (int)call->data->args[call->watched->flags];
+    bool is_new = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL); /* or it is EEXIST */
+    bool writes = (flags & O_ACCMODE) != O_RDONLY || flags & O_TRUNC;
+    int name = is_new ? -1 : call_open_path(call, 0, flags & O_NOFOLLOW);
     const struct known_file *copy;
     struct stat status;
     bool is_answered = false;

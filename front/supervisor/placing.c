@@ -67,8 +67,8 @@ static void put_in_place(struct placing *placing, int name, const struct stat *s
     const struct recording *recording = placing->recording;
     char *image = recorded_image_keep(recording, path, copy), reason[CACHE_REASON_SIZE];
     struct stat copied;
-    const int file = image ? recorded_image_open(recording, image, copy, &copied) : -1;
-    const int original = file >= 0 ? fcntl(name, F_DUPFD_CLOEXEC, 0) : -1;
+    int file = image ? recorded_image_open(recording, image, copy, &copied) : -1;
+    int original = file >= 0 ? fcntl(name, F_DUPFD_CLOEXEC, 0) : -1;
 
     if (original >= 0 && mounts_bind(file, name)) {
         known_add_copy(&placing->files, &copied, original, image);
@@ -95,7 +95,7 @@ enum place {
 static enum place find_place(const struct placing *placing, const char *path,
                              const struct stat *status)
 {
-    const int name = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    int name = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     const struct known_file *copy;
     enum place place = PLACE_OTHER;
     struct stat there, original;
@@ -159,9 +159,9 @@ static bool is_covered(int name)
 {
     char path[PATH_MAX];
     struct stat before, now;
-    const int there = find_path(name, path) ? open(path, O_PATH | O_CLOEXEC) : -1;
-    const bool is_other = there >= 0 && fstat(name, &before) == 0 && fstat(there, &now) == 0 &&
-                          !known_is_same(&before, &now);
+    int there = find_path(name, path) ? open(path, O_PATH | O_CLOEXEC) : -1;
+    bool is_other = there >= 0 && fstat(name, &before) == 0 && fstat(there, &now) == 0 &&
+                    !known_is_same(&before, &now);
 
     if (there >= 0)
         close(there);
@@ -216,7 +216,7 @@ void placing_leave_to_debugger(const struct placing *placing, int name)
    away the path would be `/`. Returns false if that cannot be. */
 static bool move_aside(const struct placing *placing, int name, const struct known_file *copy)
 {
-    const int image = below_open(placing->recording->directory, copy->image, O_PATH, 0);
+    int image = below_open(placing->recording->directory, copy->image, O_PATH, 0);
     struct statx there;
     struct stat status;
     bool ok;

@@ -76,7 +76,7 @@ static void raise_descriptor_limit(void)
 /* Nothing of the terminal's reaches it, and nobody waits for the end of its output. */
 static void detach(const struct supervisor_wish *wish)
 {
-    const int nothing = open("/dev/null", O_RDWR);
+    int nothing = open("/dev/null", O_RDWR);
 
     setsid();
     signal(SIGHUP, SIG_IGN);
@@ -110,7 +110,7 @@ static void supervise(const struct supervisor_wish *wish, int socket)
     };
     struct notifications *calls = notifications_new();
     struct lifeline *lifeline = lifeline_new();
-    const int owner = wish->terminal >= 0 ? pidfd_open(getppid(), 0) : -1;
+    int owner = wish->terminal >= 0 ? pidfd_open(getppid(), 0) : -1;
     pid_t worker;
     char byte = 0;
 
@@ -143,7 +143,7 @@ static void supervise(const struct supervisor_wish *wish, int socket)
 pid_t supervisor_start(const struct supervisor_wish *wish, int *program)
 {
     int ends[2];
-    const int on = 1;
+    int on = 1;
     pid_t pid;
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) < 0 ||

@@ -29,8 +29,8 @@ static bool may_be_empty(const struct watched_call *watched)
 
 bool call_find_path(const struct waiting_call *call, size_t which, struct tracee_path *path)
 {
-    const int folder_argument = call->watched->paths[which].folder;
-    const int folder = folder_argument < 0 ? AT_FDCWD : (int)call->data->args[folder_argument];
+    int folder_argument = call->watched->paths[which].folder;
+    int folder = folder_argument < 0 ? AT_FDCWD : (int)call->data->args[folder_argument];
     char text[PATH_MAX];
 
     return tracee_string(call->pid, call->data->args[call->watched->paths[which].path], text) &&
