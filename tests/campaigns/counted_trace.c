@@ -1,10 +1,10 @@
 #include "tests/campaigns/counted_trace.h"
 
-#include "trace/trace_reader.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "trace/trace_reader.h"
 
 #define OUTSIDE_LOOP   1 /* calls that nobody counts: work itself */
 #define START_UP_CALLS 8 /* main and start-up code run in the first thread too: at most these */
@@ -78,7 +78,8 @@ bool counted_trace_holds(const char *path, const struct counted_thread *counted,
                          uint64_t *calls)
 {
     struct reading reading = {0};
-    const struct trace_visitor visitor = {.user = &reading, .thread = read_thread, .nodes = read_nodes};
+    const struct trace_visitor visitor = {
+        .user = &reading, .thread = read_thread, .nodes = read_nodes};
     struct trace_file file;
     struct trace_error error;
     bool same = true;

@@ -2,9 +2,9 @@
 #ifndef UMBRA_TEST_COUNTED_TRACE_H
 #define UMBRA_TEST_COUNTED_TRACE_H
 
-#include "tests/programs/counted.h"
-
 #include <stdbool.h>
+
+#include "tests/programs/counted.h"
 
 /*
  * Compares all COUNTED_THREADS, prints what differs, and adds the calls it compared to `calls`.

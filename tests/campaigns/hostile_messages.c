@@ -82,7 +82,7 @@ static size_t mutate(unsigned char *bytes, size_t size)
                                      33, 37, 0x7f, 0xff, 0x7fffffff, 0x80000000, ~0u};
 
     for (uint64_t i = random_below(MOST_CHANGES); i > 0; i--) {
-        const size_t where = random_below(size < 64 || random_below(3) == 0 ? size : 64);
+        size_t where = random_below(size < 64 || random_below(3) == 0 ? size : 64);
 
         switch (random_below(4)) {
         case 0:
@@ -405,7 +405,7 @@ static void close_all(const int files[KEEPER_DESCRIPTORS])
 
 static void say_as_next_service(const char *path)
 {
-    const int connection = connect_to(path), inside = open(".", O_RDONLY | O_DIRECTORY);
+    int connection = connect_to(path), inside = open(".", O_RDONLY | O_DIRECTORY);
     int files[KEEPER_DESCRIPTORS], offered = 0;
     struct keeper_packet packet = {0};
 
@@ -437,8 +437,8 @@ static int listen_at(const char *path)
 /* It may wait for an end that does not come. */
 static void say_as_earlier_keeper(int listener)
 {
-    const int connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-    const int inside = open(".", O_RDONLY | O_DIRECTORY);
+    int connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    int inside = open(".", O_RDONLY | O_DIRECTORY);
 
     for (uint64_t i = random_below(4) + 1; i > 0; i--)
         if (!send_packet(connection, inside))

@@ -3,17 +3,17 @@
  * undoing what it wrote, and what looks as if it had. AGENT in the environment names the agent to
  * be put into static executables; without it they are refused when it is looked for.
  */
-#include "rewriter/tool/image_formats.h"
-#include "rewriter/tool/listing.h"
-#include "rewriter/tool/rewrite.h"
-#include "rewriter/tool/verify.h"
-#include "tests/fuzz/harness.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "rewriter/tool/image_formats.h"
+#include "rewriter/tool/listing.h"
+#include "rewriter/tool/rewrite.h"
+#include "rewriter/tool/verify.h"
+#include "tests/fuzz/harness.h"
 
 #define ITSELF "/proc/self/exe" /* a path that exists, which the manifest is to name */
 
@@ -149,7 +149,7 @@ static void rewrite(const uint8_t *data, size_t size, const struct rewrite_optio
     struct image image;
     bool is_written = false;
 
-    snprintf(agent.path, sizeof agent.path, "%s", path ? path : agent.needed);
+    snprintf(agent.path, sizeof(agent.path), "%s", path ? path : agent.needed);
     if (image_open(&image, &input, &failure)) {
         is_written = image.format->require_fit(&image, &failure) &&
                      rewrite_image(&image, how, &agent, &output, &result, &expected, &failure);

@@ -1,10 +1,10 @@
 /* The grinder's reading of what programs tell about code made at run time. */
-#include "grinder/symbols/jit_read.h"
-#include "tests/fuzz/harness.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "grinder/symbols/jit_read.h"
+#include "tests/fuzz/harness.h"
 
 static void look_up(const struct jit_map *map, uint64_t address)
 {

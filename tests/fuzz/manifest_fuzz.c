@@ -1,15 +1,15 @@
 /* The grinder's reading of an instrumented image of either system: its manifest, its names, what it
    says of files with more of them, and its original. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "grinder/image/image_file.h"
 #include "grinder/image/original_bytes.h"
 #include "grinder/symbols/demangle.h"
 #include "image/manifest.h"
 #include "tests/fuzz/harness.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 static size_t length_of(const char *text)
 {

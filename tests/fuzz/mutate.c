@@ -87,8 +87,8 @@ static uint32_t word_at(const struct input *file, uint64_t at)
 {
     uint32_t word = 0;
 
-    if (at <= file->size && file->size - at >= sizeof word)
-        memcpy(&word, file->bytes + at, sizeof word);
+    if (at <= file->size && file->size - at >= sizeof(word))
+        memcpy(&word, file->bytes + at, sizeof(word));
     return word;
 }
 
@@ -99,17 +99,17 @@ static struct area elf_area(uint64_t *state, const struct input *file, size_t ki
     Elf64_Shdr section;
     uint64_t at;
 
-    memcpy(&header, file->bytes, sizeof header);
+    memcpy(&header, file->bytes, sizeof(header));
     if (kind == 1)
-        return clip(file, 0, sizeof header);
+        return clip(file, 0, sizeof(header));
     if (kind == 2)
         return clip(file, header.e_phoff, header.e_phnum * sizeof(Elf64_Phdr));
     if (kind == 3)
         return clip(file, header.e_shoff, header.e_shnum * sizeof(Elf64_Shdr));
-    at = header.e_shoff + below(state, header.e_shnum) * sizeof section;
-    if (header.e_shoff > file->size || at > file->size || file->size - at < sizeof section)
+    at = header.e_shoff + below(state, header.e_shnum) * sizeof(section);
+    if (header.e_shoff > file->size || at > file->size || file->size - at < sizeof(section))
         return (struct area){0, file->size};
-    memcpy(&section, file->bytes + at, sizeof section);
+    memcpy(&section, file->bytes + at, sizeof(section));
     return clip(file, section.sh_offset, section.sh_size);
 }
 
@@ -187,7 +187,7 @@ static void store_interesting(uint64_t *state, struct input *file, size_t at)
         UINT64_MAX - 7,
         UINT64_MAX - 4095,
     };
-    uint64_t number = numbers[below(state, sizeof numbers / sizeof *numbers)];
+    uint64_t number = numbers[below(state, sizeof(numbers) / sizeof(*numbers))];
     size_t width = (size_t)1 << below(state, 4);
 
     if (below(state, 4) == 0)
@@ -333,7 +333,7 @@ static void keep(const struct input *seed, const char *what)
     char name[512];
     FILE *out;
 
-    snprintf(name, sizeof name, "failed-%s-%lu-%lu", slash ? slash + 1 : seed->path, first_seed,
+    snprintf(name, sizeof(name), "failed-%s-%lu-%lu", slash ? slash + 1 : seed->path, first_seed,
              progress->at);
     fprintf(stderr, "%s: case %lu %s; kept as %s\n", seed->path, progress->at, what, name);
     out = fopen(name, "w");
@@ -349,9 +349,9 @@ static const char *ending(int status)
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
         return "takes too long";
     if (WIFSIGNALED(status))
-        snprintf(text, sizeof text, "ends by signal %d", WTERMSIG(status));
+        snprintf(text, sizeof(text), "ends by signal %d", WTERMSIG(status));
     else
-        snprintf(text, sizeof text, "ends with status %d", WEXITSTATUS(status));
+        snprintf(text, sizeof(text), "ends with status %d", WEXITSTATUS(status));
     return text;
 }
 
@@ -426,7 +426,7 @@ int main(int argument_count, char **arguments)
     }
     if (optind == argument_count)
         return usage(*arguments);
-    progress = mmap(NULL, sizeof *progress, SHARED_MEMORY, -1, 0);
+    progress = mmap(NULL, sizeof(*progress), SHARED_MEMORY, -1, 0);
     if (progress == MAP_FAILED)
         return 1;
     for (int i = optind; i < argument_count; i++) {

@@ -1,13 +1,13 @@
 /* The grinder's reading of a PDB: its streams, the names and lines in them. */
-#include "grinder/image/symbols.h"
-#include "grinder/symbols/lines.h"
-#include "grinder/symbols/pdb_file.h"
-#include "tests/fuzz/harness.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "grinder/image/symbols.h"
+#include "grinder/symbols/lines.h"
+#include "grinder/symbols/pdb_file.h"
+#include "tests/fuzz/harness.h"
 
 #define BASE      0x180000000ull
 #define ADDRESSES 1024 /* the code of the seed, every byte, and as much behind it */

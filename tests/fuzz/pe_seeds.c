@@ -18,7 +18,7 @@ static void save(const struct pe_sample *sample, const char *folder, const char 
     char path[4096];
     FILE *file;
 
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
     file = fopen(path, "wb");
     if (!file || fwrite(sample->bytes, sample->size, 1, file) != 1 || fclose(file) != 0) {
         perror(path);
@@ -29,12 +29,12 @@ static void save(const struct pe_sample *sample, const char *folder, const char 
 static void fill(struct pe_sample *sample)
 {
     pe_sample_init(sample);
-    pe_sample_code(sample, 0x1000, CALLER, sizeof CALLER - 1);
-    pe_sample_unwind(sample, 0x1000, 0x1011, CALLER_INFO, sizeof CALLER_INFO - 1);
-    pe_sample_code(sample, 0x1040, TABLE, sizeof TABLE - 1);
+    pe_sample_code(sample, 0x1000, CALLER, sizeof(CALLER) - 1);
+    pe_sample_unwind(sample, 0x1000, 0x1011, CALLER_INFO, sizeof(CALLER_INFO) - 1);
+    pe_sample_code(sample, 0x1040, TABLE, sizeof(TABLE) - 1);
     pe_sample_code(sample, 0x1060, "\x53\x10\x00\x00\x4b\x10\x00\x00", 8);
     pe_sample_code(sample, 0x1100, "\x48\x83\xec\x28\x8b\x01\x48\x83\xc4\x28\xc3", 11);
-    pe_sample_unwind(sample, 0x1100, 0x110b, GUARDED_INFO, sizeof GUARDED_INFO - 1);
+    pe_sample_unwind(sample, 0x1100, 0x110b, GUARDED_INFO, sizeof(GUARDED_INFO) - 1);
     pe_sample_relocate(sample, 0x1200);
 }
 
@@ -53,11 +53,11 @@ static void merge(struct pe_sample *sample)
     struct pe_directory *debug = pe_sample_directory(sample, PE_DEBUG);
     struct pe_debug entries[2];
 
-    memcpy(entries, pe_sample_at(sample, debug->rva), sizeof entries);
+    memcpy(entries, pe_sample_at(sample, debug->rva), sizeof(entries));
     pe_sample_code(sample, 0x1400, pe_sample_at(sample, entries[1].rva), 4);
     entries[1].rva = 0x1400;
     debug->rva = 0x1300;
-    pe_sample_code(sample, debug->rva, entries, sizeof entries);
+    pe_sample_code(sample, debug->rva, entries, sizeof(entries));
 }
 
 /* A third section over the same bytes of the file as the second. */

@@ -1,4 +1,6 @@
 /* What the service makes of packets and of pieces of a hello over TCP, before it acts on them. */
+#include "tests/fuzz/protocol_fuzz.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +9,6 @@
 #include "service/server/tcp_hello.h"
 #include "support/utf8.h"
 #include "tests/fuzz/harness.h"
-#include "tests/fuzz/protocol_fuzz.h"
 
 static void must(bool holds)
 {

@@ -1,14 +1,14 @@
 /* The trace reader, and the grinder's trees, profiles, chains of calls and figures made of what it
  * hands over. */
-#include "grinder/base/message.h"
-#include "grinder/profile/profile.h"
-#include "grinder/profile/tree_load.h"
-#include "tests/fuzz/harness.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "grinder/base/message.h"
+#include "grinder/profile/profile.h"
+#include "grinder/profile/tree_load.h"
+#include "tests/fuzz/harness.h"
 
 /* In place of the grinder's own: images that the trace names and that are not there. */
 void message(const char *format, ...)

@@ -11,7 +11,7 @@ static void write_sample(struct trace_sample *sample, const char *name)
     char path[4096];
     FILE *file;
 
-    snprintf(path, sizeof path, "%s/%s.trace", folder, name);
+    snprintf(path, sizeof(path), "%s/%s.trace", folder, name);
     file = fopen(path, "w");
     if (!file || fwrite(sample->bytes, sample->size, 1, file) != 1 || fclose(file) != 0) {
         perror(path);

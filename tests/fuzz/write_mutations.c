@@ -1,5 +1,5 @@
-/* No harness: each mutation of a file goes to a file of its own, 0, 1, 2 … in the working directory.
-   0 is the file itself. */
+/* No harness: each mutation of a file goes to a file of its own, 0, 1, 2 … in the working
+   directory. 0 is the file itself. */
 #include "tests/fuzz/harness.h"
 
 #include <stdio.h>
