@@ -1,6 +1,6 @@
 /* A Windows program: a thread makes a file, another one reads it; each of them sums its bytes. */
-#include <stdio.h>
 #include <windows.h>
+#include <stdio.h>
 
 #define BLOCKS 2000
 
@@ -23,8 +23,8 @@ __attribute__((noinline)) static unsigned write_block(HANDLE file, int number)
     unsigned char block[4096];
     DWORD written;
 
-    memset(block, number, sizeof block);
-    WriteFile(file, block, sizeof block, &written, NULL);
+    memset(block, number, sizeof(block));
+    WriteFile(file, block, sizeof(block), &written, NULL);
     return sum(block, written);
 }
 
@@ -33,7 +33,7 @@ __attribute__((noinline)) static unsigned read_block(HANDLE file)
     unsigned char block[4096];
     DWORD read;
 
-    return ReadFile(file, block, sizeof block, &read, NULL) ? sum(block, read) : 0;
+    return ReadFile(file, block, sizeof(block), &read, NULL) ? sum(block, read) : 0;
 }
 
 static DWORD WINAPI writer(void *total)

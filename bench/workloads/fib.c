@@ -13,7 +13,7 @@ __attribute__((noinline, noclone)) static long fib(long n)
 static void *work(void *result)
 {
     *(long *)result = fib(depth);
-    return 0;
+    return NULL;
 }
 
 int main(int argc, char **argv)

@@ -212,7 +212,7 @@ int main(int argc, char **argv)
             variables[i % 26] = i;
             values[i] = value_of(formula);
         }
-        qsort(values, 64, sizeof *values, compare);
+        qsort(values, 64, sizeof(*values), compare);
         sum += hash_of(text) + (unsigned long)values[32];
     }
     printf("%lx\n", sum);

@@ -1,4 +1,4 @@
-/* Runs a program, and writes its user and system time, in seconds, to a file: timed FILE PROGRAM… */
+/* timed FILE PROGRAM…: runs the program; its user and system time, in seconds, go to FILE. */
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
