@@ -25,10 +25,10 @@ _umbra_values()
             if [[ ${1##*/} == grinder ]]; then
                 echo profile summary report diff stack top
             else
-                echo profile calltrace
+                echo profile calltrace samples
             fi ;;
         --timing) echo adaptive exact samples none ;;
-        --how) echo prologue copy auto ;;
+        --how) if [[ ${1##*/} == umbra ]]; then echo prologue copy auto samples; else echo prologue copy auto; fi ;;
         --weight) echo ns calls ;;
         --sort) echo self inclusive calls wait ;;
         --output-format)

@@ -451,9 +451,9 @@ static void check_traces(const struct options *options)
 static void check_output(const char *path)
 {
     char start[sizeof(TRACE_MAGIC) - 1];
-    const int file = path ? regular_file_open(path) : -1;
-    const bool is_trace = file >= 0 && read(file, start, sizeof(start)) == sizeof(start) &&
-                          !memcmp(start, TRACE_MAGIC, sizeof(start));
+    int file = path ? regular_file_open(path) : -1;
+    bool is_trace = file >= 0 && read(file, start, sizeof(start)) == sizeof(start) &&
+                    !memcmp(start, TRACE_MAGIC, sizeof(start));
 
     if (file >= 0)
         close(file);

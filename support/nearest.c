@@ -42,7 +42,7 @@ static size_t distance_of(const char *a, size_t a_length, const char *b, size_t 
 
 void nearest_offer(struct nearest *nearest, const char *word)
 {
-    const size_t length = strlen(word);
+    size_t length = strlen(word);
     size_t distance;
 
     if (nearest->length > LONGEST || length > LONGEST)

@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "support/nearest.h"
+
+#include <cmocka.h>
 
 static const char *meant_by(const char *typed)
 {

@@ -40,7 +40,7 @@ for shell in zsh fish; do
         'bisect cache diff help ls record report top'
     equal "$shell: verbs to be helped with" "$(completed_by $shell 'umbra help r' | paste -sd' ')" 'record report'
     equal "$shell: values" "$(completed_by $shell 'umbra record --how=' | sed 's/.*=//' | paste -sd' ')" \
-        'auto copy prologue'
+        'auto copy prologue samples'
     equal "$shell: formats" "$(completed_by $shell 'umbra diff --output-format=t' | sed 's/.*=//' | paste -sd' ')" \
         'table tsv'
     equal "$shell: what may be anything" "$(completed_by $shell 'umbra record --leave=')" ''

@@ -78,7 +78,7 @@ equal "verbs" "$(completed call_trace_service s | paste -sd' ')" \
 equal "verbs of umbra" "$(completed umbra r | paste -sd' ')" "record report"
 equal "verbs of umbra help" "$(completed umbra help r | paste -sd' ')" "record report"
 equal "all verbs" "$(completed umbra '' | grep -v help)" "$(printf '%s\n' --version "${umbra_verbs[@]}" | sort)"
-equal "ways" "$(completed umbra record --how = | paste -sd' ')" "auto copy prologue"
+equal "ways" "$(completed umbra record --how = | paste -sd' ')" "auto copy prologue samples"
 equal "modes of record" "$(completed umbra record --mode = c)" calltrace
 equal "of the program" "$(completed umbra record -- x --)" ""
 mkdir some_folder

@@ -121,8 +121,8 @@ static void find_end(struct trace_file *file)
 /* For want of bytes. What there is may show that it is another file. */
 static int refuse_short(const struct trace_file *file, struct trace_error *error)
 {
-    const uint64_t magic_size = sizeof(file->header.magic);
-    const size_t size = (size_t)(file->file_size < magic_size ? file->file_size : magic_size);
+    uint64_t magic_size = sizeof(file->header.magic);
+    size_t size = (size_t)(file->file_size < magic_size ? file->file_size : magic_size);
     char start[sizeof(file->header.magic)];
 
     if (read_fully(file->fd, start, size, 0) == 0 && memcmp(start, TRACE_MAGIC, size))

@@ -258,7 +258,7 @@ static void conclude_file(struct bisect *bisect, const char *file, const char *w
 static void conclude_functions(struct bisect *bisect, const struct narrowing *found)
 {
     const uint64_t *needed = found->needed;
-    const size_t count = found->needed_count;
+    size_t count = found->needed_count;
     char *text;
 
     if (count == 1) {
@@ -330,7 +330,7 @@ static void look_into_file(struct bisect *bisect, const char *file)
 
 static void conclude_files(struct bisect *bisect, const struct narrowing *found)
 {
-    const size_t count = found->needed_count;
+    size_t count = found->needed_count;
 
     printf("no single file is to blame: it fails when these %zu files are instrumented together:\n",
            count);
@@ -393,7 +393,7 @@ static void require_native_success(const struct bisect *bisect)
 
 static void require_failure(struct bisect *bisect)
 {
-    const bool fails = fails_with_all(bisect);
+    bool fails = fails_with_all(bisect);
     char *how = trial_describe(&bisect->trials, &bisect->all);
 
     if (!fails && !bisect->trials.check && bisect->all.status)

@@ -60,7 +60,7 @@ static bool is_ones_own(int file)
 /* Null if there is none that is to be read. A home that this user may not look into has none. */
 static FILE *open_file(const char *path)
 {
-    const int file = regular_file_open(path);
+    int file = regular_file_open(path);
     const char *why = file < 0 ? regular_file_error() : NULL;
 
     if (why && access(path, F_OK) == 0)
@@ -113,7 +113,7 @@ static const char **split(const struct place *place, char *line, int *count)
 /* The one of the table that a word names; null if there is none, or it cannot stand in a file. */
 static const struct verb_option *find_option(enum verb verb, const char *word)
 {
-    const size_t length = strcspn(word, "=");
+    size_t length = strcspn(word, "=");
 
     for (const struct verb_option *option = verb_options; option->name; option++)
         if (option->verbs & 1u << verb && !strchr("hV", option->code) &&
@@ -168,7 +168,7 @@ static bool is_overruled(enum verb verb, const char *word, char *const *typed)
 static void take_line(struct config *config, const struct place *place, enum verb verb, char *line,
                       char *const *typed)
 {
-    const size_t before = config->options.count;
+    size_t before = config->options.count;
     const char **words;
     char *origin;
     int count;

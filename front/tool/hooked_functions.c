@@ -71,7 +71,7 @@ void hooked_functions_read(struct hooked_functions *functions, const char *image
     char *path = memory_print("%s/functions", folder);
     char *const command[] = {tools_find()->instrument, "--list", "--", (char *)(uintptr_t)image,
                              NULL};
-    const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
     *functions = (struct hooked_functions){0};
     if (file < 0)

@@ -93,7 +93,7 @@ static void begin(const struct recording *recording, int begun)
 /* Those of which arguments[at] is the number. Returns where it goes on: at a word. */
 static int take_list(struct words *list, int at, int count, char **arguments)
 {
-    const int list_count = at < count ? atoi(arguments[at]) : -1;
+    int list_count = at < count ? atoi(arguments[at]) : -1;
 
     if (list_count < 0 || list_count >= count - at - 1)
         say_and_exit(STATUS_USAGE, "inside: is for umbra record alone");

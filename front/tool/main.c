@@ -141,7 +141,7 @@ static const char *find_nearest(const char *word)
 
 static enum verb require_verb(const char *word)
 {
-    const enum verb verb = verb_named(word);
+    enum verb verb = verb_named(word);
     const char *instead = find_in_others(word), *near = find_nearest(word);
 
     if (verb < VERB_COUNT)

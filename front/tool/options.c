@@ -165,7 +165,7 @@ struct option *verb_getopt_table(enum verb verb)
 
 char *verb_getopt_letters(enum verb verb)
 {
-    const bool has_program = RUNS & 1u << verb; /* whose words are not ours */
+    bool has_program = RUNS & 1u << verb; /* whose words are not ours */
     char *letters = memory_copy_string(has_program ? "+" : "");
 
     for (const struct verb_option *option = verb_options; option->name; option++) {
@@ -226,9 +226,9 @@ static enum verb first_of(unsigned verbs)
  */
 static char *find_fault(enum verb verb, const char *word)
 {
-    const bool is_long = word[0] == '-' && word[1] == '-';
+    bool is_long = word[0] == '-' && word[1] == '-';
     const char *name = is_long ? word + 2 : word + 1, *near;
-    const size_t length = is_long ? strcspn(name, "=") : 1;
+    size_t length = is_long ? strcspn(name, "=") : 1;
     const struct verb_option *option =
         is_long ? find_named(1u << verb, name, length) : find_letter(verb, *name);
 

@@ -48,7 +48,7 @@ static bool read_yes(const char *name, const char *value)
 /* A filter's path must lead there from anywhere. */
 static void hand_on(struct words *words, const char *name, const char *value)
 {
-    const bool is_path = value && !strcmp(name, "filter");
+    bool is_path = value && !strcmp(name, "filter");
     char *path = is_path ? realpath(value, NULL) : NULL;
 
     if (value && !*value)
@@ -76,7 +76,7 @@ static void require_how(const char *value)
 {
     static const char *const ways[] = {"prologue", "copy", "auto", "samples"};
 
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+    for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
         if (!strcmp(value, ways[i]))
             return;
     say_and_exit(STATUS_USAGE, "--how=%s: expected prologue, copy, auto or samples", value);
@@ -239,7 +239,7 @@ static char *find_program(const char *name)
     if (!folders)
         folders = "/bin:/usr/bin";
     for (;;) {
-        const size_t length = strcspn(folders, ":");
+        size_t length = strcspn(folders, ":");
         char *path = memory_print("%.*s%s%s", (int)length, folders, length ? "/" : "./", name);
         if (can_be_run(path))
             return path;
@@ -254,7 +254,7 @@ static char *find_program(const char *name)
  */
 static char *find_meant(const char *name)
 {
-    const size_t first = strcspn(name, " ");
+    size_t first = strcspn(name, " ");
     char *word, *program, *meant = NULL;
     struct stat status;
 
@@ -390,7 +390,7 @@ static _Noreturn void run_unrecorded(const struct options *options, const char *
 static void note_beginning(const struct recording *recording, const struct options *options,
                            const char *instance)
 {
-    const time_t now = time(NULL);
+    time_t now = time(NULL);
     char *command = NULL, date[32];
     size_t size;
     FILE *text = open_memstream(&command, &size);
@@ -447,8 +447,8 @@ static void tell_nothing(const struct recording *recording, const char *why,
 static void tell(const struct recording *recording, const struct options *options)
 {
     const char *text = has_times(options) ? "" : " --text";
-    const size_t traces = recording_count_traces(recording);
-    const size_t left = recording_count_files(recording, "left");
+    size_t traces = recording_count_traces(recording);
+    size_t left = recording_count_files(recording, "left");
     char *quoted;
 
     if (options->is_quiet)
@@ -505,7 +505,7 @@ static char *prepare(struct run *run)
 
 static bool begin_supervisor(struct run *run)
 {
-    const int terminal = run->inside.shows_progress ? making_line_open() : -1;
+    int terminal = run->inside.shows_progress ? making_line_open() : -1;
     const struct supervisor_wish wish = {&run->made.recording,    &run->cache,
                                          &run->options.leave,     !run->options.children,
                                          run->options.is_verbose, terminal};

@@ -111,7 +111,7 @@ static void set_library_path(const struct shadow *shadow)
 /* Of a script the interpreter is executed, as the kernel does it. */
 static char *find_interpreter(const char *path, struct image_look *look)
 {
-    const int file = regular_file_open(path);
+    int file = regular_file_open(path);
 
     *look = (struct image_look){.kind = IMAGE_KIND_OTHER};
     if (file < 0)
@@ -158,7 +158,7 @@ static const char *why_not_searched(const struct shadow *shadow)
 
 static void make_folder(struct shadow *shadow)
 {
-    const int directory = shadow->recording->directory;
+    int directory = shadow->recording->directory;
     const char *why;
 
     mkdirat(directory, "shadow", 0700);

@@ -78,7 +78,7 @@ void trials_begin(struct trials *trials)
 
 static void end_of_signal(void)
 {
-    const int number = came;
+    int number = came;
 
     if (!number)
         return;
@@ -111,7 +111,7 @@ static void begin_input(void)
 
 static void write_to(int descriptor, const char *path)
 {
-    const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
 
     if (file < 0)
         say_and_exit(STATUS_FAILED, "%s: cannot be written: %s", path, strerror(errno));
@@ -180,7 +180,7 @@ static int run(char *const *command, const char *output, const char *errors)
 static void show_file(const char *path)
 {
     char bytes[8192];
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t count;
 
     while (file >= 0 && (count = read(file, bytes, sizeof(bytes))) > 0)
@@ -292,7 +292,7 @@ void trial_open_recording(const struct trials *trials, const struct trial *trial
 
 void trial_forget(const struct trials *trials, const struct trial *trial)
 {
-    const int folder = open(trials->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int folder = open(trials->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
     char name[32];
 
     snprintf(name, sizeof(name), "%u", trial->number);

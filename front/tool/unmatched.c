@@ -32,7 +32,7 @@ static bool chooses_functions(const struct words *options)
 /* "instrument: warning: --exclude=PATTERN matches nothing" */
 static void take_line(struct words *patterns, const char *line)
 {
-    const size_t length = strlen(line), start = strlen(WARNING), end = strlen(WARNING_ENDS);
+    size_t length = strlen(line), start = strlen(WARNING), end = strlen(WARNING_ENDS);
 
     if (length > start + end && !strncmp(line, WARNING, start) &&
         !strcmp(line + length - end, WARNING_ENDS))
@@ -94,7 +94,7 @@ static bool find_unmatched(const struct words *files, const struct words *option
         return false;
     for (size_t i = 1; i < files->count && patterns->count; i++) {
         struct words others = {0};
-        const bool is_told = list_unmatched(files->list[i], options, &others);
+        bool is_told = list_unmatched(files->list[i], options, &others);
         if (is_told)
             keep_common(patterns, &others);
         words_free(&others);

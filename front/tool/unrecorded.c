@@ -18,8 +18,8 @@
 
 static bool look_at(const char *path, struct image_look *look)
 {
-    const int name = open(path, O_PATH | O_CLOEXEC);
-    const bool is = name >= 0 && image_look_at_path(look, name);
+    int name = open(path, O_PATH | O_CLOEXEC);
+    bool is = name >= 0 && image_look_at_path(look, name);
 
     if (name >= 0)
         close(name);
@@ -105,7 +105,7 @@ static bool is_full(const struct recording *recording)
 static const char *find_death(const struct recording *recording)
 {
     char *status = recording_value(recording, "status");
-    const int number = status ? atoi(status) : 0;
+    int number = status ? atoi(status) : 0;
 
     free(status);
     return number == STATUS_SIGNALED + SIGSEGV

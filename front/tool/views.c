@@ -32,7 +32,7 @@ struct asked {
 
 static const char *value_of(const char *word, const char *option)
 {
-    const size_t length = strlen(option);
+    size_t length = strlen(option);
 
     return !strncmp(word, option, length) && word[length] == '=' ? word + length + 1 : NULL;
 }
@@ -78,7 +78,7 @@ static void take_option(struct asked *asked, const char *word)
 /* A letter: what perf, or another verb, has under it. Returns the last word of it. */
 static char **take_letter(struct asked *asked, const char *verb, char **arguments)
 {
-    const char letter = arguments[0][1];
+    char letter = arguments[0][1];
     char *value = arguments[0] + 2, *option;
 
     if (strchr("qv", letter) && !*value) {
@@ -244,7 +244,7 @@ static int open_folder_of_pages(const struct recording *recording)
 
 static int write_pages_in(struct words *words, const struct recording *recording, const char *page)
 {
-    const int folder = open_folder_of_pages(recording);
+    int folder = open_folder_of_pages(recording);
     int status;
 
     if (folder < 0) {

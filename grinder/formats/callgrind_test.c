@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "grinder/formats/format.h"
 #include "grinder/test_traces/ground_sample.h"
+
+#include <cmocka.h>
 
 /* main calls helper twice from one place; a second thread runs worker alone. */
 static void build(struct trace_sample *sample)

@@ -7,11 +7,11 @@
  * Of parts that are not merged, the two frames at the bottom are the process and the thread. A ';'
  * in a name is written as ':'. A line's last space stands before its figure.
  */
-#include "grinder/formats/format.h"
+#include "grinder/formats/folded.h"
 
 #include <inttypes.h>
 
-#include "grinder/formats/folded.h"
+#include "grinder/formats/format.h"
 #include "grinder/formats/part_name.h"
 
 static void write_frame(FILE *stream, const char *name)

@@ -118,7 +118,7 @@ static uint32_t own_image(const struct view *view)
 /* go tool pprof takes the first one for the program's own, and names the profile by it. */
 static void write_mappings(struct writer *writer)
 {
-    const uint32_t own = writer->view->count ? own_image(writer->view) : 0;
+    uint32_t own = writer->view->count ? own_image(writer->view) : 0;
 
     if (own)
         write_mapping(writer, own);

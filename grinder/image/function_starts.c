@@ -106,7 +106,7 @@ bool function_starts_read(struct manifest *manifest, const struct image_file *im
         return false;
     add_symbols(&starts, image);
     add_framed(&starts, &image->elf);
-    add(&starts, image->elf.header.e_entry); /* the dynamic linker's has no symbol */
+    add(&starts, image->elf.header.e_entry);   /* the dynamic linker's has no symbol */
     for (size_t i = 0; i < ranges->count; i++) /* what stands in front of all is somebody's, too */
         if (ranges->items[i].is_executable)
             add(&starts, ranges->base + ranges->items[i].rva);

@@ -1,13 +1,12 @@
-#include "grinder/profile/call_times.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
+#include "grinder/profile/call_times.h"
 #include "trace/time_buckets.h"
+
+#include <cmocka.h>
 
 static const struct trace_header header = {.ticks_per_second = 2000000000, .start_ticks = 1000};
 

@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "grinder/profile/copied_sites.h"
+
+#include <cmocka.h>
 
 #define PROGRAM 0x550000000000ull
 #define LIBRARY 0x7f0000000000ull /* has copies, too */

@@ -416,9 +416,9 @@ static void walk_thread(struct walk *walk, const struct tree_thread *thread)
 static void bound_sum(struct walk *walk, const struct tree_thread *thread)
 {
     const struct trace_header *header = &walk->tree->header;
-    const uint64_t end = thread->record.end_ticks ? thread->record.end_ticks
-                         : header->end_ticks      ? header->end_ticks
-                                                  : header->end_seen_ticks;
+    uint64_t end = thread->record.end_ticks ? thread->record.end_ticks
+                   : header->end_ticks      ? header->end_ticks
+                                            : header->end_seen_ticks;
     double life;
 
     if (header->timing == TRACE_TIMING_SAMPLES || header->timing == TRACE_TIMING_NONE ||

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "grinder/profile/tree_load.h"
 #include "grinder/test_traces/ground_sample.h"
+
+#include <cmocka.h>
 
 enum { MAIN = 1, PARSE, PRINT, FIB };
 

@@ -8,12 +8,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "grinder/profile/profile.h"
 #include "grinder/profile/symbolize.h"
 #include "grinder/profile/tree_load.h"
 #include "trace/trace_sample.h"
+
+#include <cmocka.h>
 
 enum { INVOKE = 1, READ, THROW };
 

@@ -17,7 +17,7 @@ const char *own_name_of_path(const char *path)
    name at its end. */
 static bool begins_with_path_to(const char *command, const char *name)
 {
-    const size_t length = strlen(name);
+    size_t length = strlen(name);
     const char *at = command;
 
     if (*command != '/' && *command != '.')

@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "grinder/profile/peak.h"
 #include "grinder/profile/tree_load.h"
 #include "trace/trace_sample.h"
+
+#include <cmocka.h>
 
 #define MODULE_FUNCTIONS 9
 

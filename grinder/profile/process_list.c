@@ -35,7 +35,7 @@ static struct listed_process *find_or_add(struct process_list *list,
 
 static uint64_t end_ns(const struct trace_header *header)
 {
-    const uint64_t end = header->end_ticks ? header->end_ticks : header->end_seen_ticks;
+    uint64_t end = header->end_ticks ? header->end_ticks : header->end_seen_ticks;
 
     if (end <= header->start_ticks || !header->ticks_per_second)
         return 0;
@@ -47,7 +47,7 @@ void process_list_add(struct process_list *list, const struct process *process)
 {
     const struct trace_header *header = &process->header;
     struct listed_process *listed = find_or_add(list, header);
-    const uint64_t end = end_ns(header);
+    uint64_t end = end_ns(header);
 
     if (!listed->command || header->created_ns > listed->begin_ns) {
         free(listed->command);
@@ -131,7 +131,7 @@ static struct node *make_nodes(const struct process_list *list)
     for (size_t i = 0; i <= list->count; i++)
         nodes[i] = (struct node){list->count, NONE, NONE, NONE, 0};
     for (size_t i = 0; i < list->count; i++) {
-        const size_t parent = find_parent(list, i);
+        size_t parent = find_parent(list, i);
         nodes[i].parent = parent == NONE ? list->count : parent;
         append_child(nodes, &nodes[nodes[i].parent], i);
         cpu_ns += list->processes[i].cpu_ns;
@@ -170,7 +170,7 @@ static size_t next_of(const struct node *nodes, size_t at, size_t top, unsigned 
 struct process_row *process_list_rows(struct process_list *list, size_t *count)
 {
     struct process_row *rows = memory_zeroed(list->count + 1, sizeof(*rows)), folded = {0};
-    const size_t top = list->count;
+    size_t top = list->count;
     struct node *nodes;
     unsigned depth = 0;
 

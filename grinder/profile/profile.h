@@ -15,9 +15,9 @@
 #include <stdbool.h>
 
 #include "grinder/base/pair_index.h"
+#include "grinder/profile/call_times.h"
 #include "grinder/profile/cost.h"
 #include "grinder/profile/images.h"
-#include "grinder/profile/call_times.h"
 #include "grinder/profile/peak.h"
 #include "grinder/profile/sample_range.h"
 #include "grinder/profile/selection.h"

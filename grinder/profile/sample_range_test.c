@@ -3,9 +3,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
 #include "grinder/profile/sample_range.h"
+
+#include <cmocka.h>
 
 static void expect(uint64_t samples, uint64_t low, uint64_t high)
 {

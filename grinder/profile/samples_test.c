@@ -8,12 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "grinder/profile/images.h"
 #include "grinder/profile/samples.h"
 #include "grinder/profile/tree.h"
 #include "trace/sample_format.h"
+
+#include <cmocka.h>
 
 #define PROGRAM 0x550000000000ull
 #define LIBRARY 0x7f0000000000ull

@@ -4,9 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
 #include "grinder/profile/self_time.h"
+
+#include <cmocka.h>
 
 #define PERIOD      500e3
 #define UNCERTAINTY 15

@@ -4,10 +4,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "grinder/profile/stacks.h"
 #include "grinder/test_traces/ground_sample.h"
+
+#include <cmocka.h>
 
 enum { MAIN = 1, PARSE, PRINT };
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
 #include <xxhash.h>
 
 #include "grinder/base/message.h"
@@ -83,7 +82,7 @@ static uint64_t hash_file(const char *path, uint64_t size)
     const char *why;
     char *bytes = NULL;
     uint64_t hash = 0, part;
-    const uint64_t part_size = 1 << 20;
+    uint64_t part_size = 1 << 20;
 
     if (bounded_file_open(&file, path, &why) < 0)
         return 0;

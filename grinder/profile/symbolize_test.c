@@ -13,8 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "grinder/formats/format.h"
 #include "grinder/image/image_file.h"
 #include "grinder/image/symbols.h"
@@ -23,6 +21,8 @@
 #include "grinder/test_traces/ground_sample.h"
 #include "image/manifest.h"
 #include "support/bounded_file.h"
+
+#include <cmocka.h>
 
 #define HASH 0x1122334455667788ull
 #define BASE 0x7f1200000000ull /* where the image was loaded, says the trace */

@@ -1,8 +1,8 @@
 #include "grinder/profile/tree.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "grinder/profile/symbolize.h"
 #include "grinder/symbols/pdb_file.h"
 #include "grinder/test_traces/ground_sample.h"
 #include "grinder/test_traces/pe_sample.h"
+
+#include <cmocka.h>
 
 #define BASE 0x7ff612340000ull
 

@@ -73,7 +73,7 @@ static enum options_outcome wrong_option(const char *word, int error)
 
     if (error != POPT_ERROR_BADOPT || strncmp(word, "--", 2) != 0)
         return wrong(poptStrerror(error), word);
-    for (size_t i = 0; i < sizeof option_table / sizeof *option_table; i++)
+    for (size_t i = 0; i < sizeof(option_table) / sizeof(*option_table); i++)
         if (option_table[i].longName)
             nearest_offer(&nearest, option_table[i].longName);
     if (!strncmp(word, "--output", 8))

@@ -41,7 +41,7 @@ static bool make_folder(const char *path, const char **why)
 static bool is_left(int folder, const char *name)
 {
     char socket_path[PROTOCOL_PATH_SIZE];
-    const pid_t pid = (pid_t)atoi(name);
+    pid_t pid = (pid_t)atoi(name);
     ssize_t length;
 
     if (pid <= 0)

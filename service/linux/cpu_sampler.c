@@ -157,7 +157,7 @@ static void close_ring(struct cpu_ring *ring)
 /* As large as it may be: other users of perf events may have locked memory as well. */
 static bool map_ring(struct cpu_ring *ring)
 {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
     for (size_t size = RING_SIZE; size >= SMALLEST_RING_SIZE; size /= 2) {
         void *mapped =
@@ -252,7 +252,7 @@ static int read_paranoid(void)
 /* what was refused, with errno. */
 static void write_why(char why[CPU_SAMPLER_WHY_SIZE], const char *what)
 {
-    const int error = errno, paranoid = read_paranoid();
+    int error = errno, paranoid = read_paranoid();
 
     snprintf(why, CPU_SAMPLER_WHY_SIZE, "%s: %s", what, strerror(error));
     if ((error == EACCES || error == EPERM) && paranoid > 2)

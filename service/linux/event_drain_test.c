@@ -1,8 +1,8 @@
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "service/base/file.h"
 #include "service/linux/event_drain.h"
 #include "service/linux/event_ring.h"
 #include "trace/event_reader.h"
+
+#include <cmocka.h>
 
 #define RING (16 * EVENT_SEGMENT_SIZE)
 

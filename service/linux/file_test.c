@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "service/base/file.h"
+
+#include <cmocka.h>
 
 static char folder[] = "/tmp/file-XXXXXX";
 

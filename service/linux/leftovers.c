@@ -34,7 +34,7 @@ bool leftovers_is_deserted(const char *socket_path)
 /* The name of the instance, if the file's ends so. */
 static bool take_instance(const char *file, const char *suffix, char instance[PROTOCOL_PATH_SIZE])
 {
-    const size_t length = strlen(file), end = strlen(suffix);
+    size_t length = strlen(file), end = strlen(suffix);
 
     if (length <= end || length - end >= PROTOCOL_PATH_SIZE || strcmp(file + length - end, suffix))
         return false;
@@ -63,7 +63,7 @@ static int take_free_lock(int folder, const char *name)
 static void remove_socket(int folder, const char *path, const char *instance, const char *suffix)
 {
     char whole[PROTOCOL_PATH_SIZE], name[PROTOCOL_PATH_SIZE + 16];
-    const int length = snprintf(whole, sizeof(whole), "%s/%s%s", path, instance, suffix);
+    int length = snprintf(whole, sizeof(whole), "%s/%s%s", path, instance, suffix);
 
     snprintf(name, sizeof(name), "%s%s", instance, suffix);
     if (length > 0 && (size_t)length < sizeof(whole) && leftovers_is_deserted(whole))

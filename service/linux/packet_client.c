@@ -58,8 +58,8 @@ static bool describe(struct session_process *process, const struct client *clien
 static bool send_welcome(const struct client *client, const struct session *session,
                          struct protocol_welcome *welcome)
 {
-    const int ring = call_trace_ring(session, &welcome->ring_size);
-    const int readable = memory_file_readable(session->trace.fd);
+    int ring = call_trace_ring(session, &welcome->ring_size);
+    int readable = memory_file_readable(session->trace.fd);
     int files[PACKET_DESCRIPTORS], count = 0;
     bool ok;
 

@@ -5,8 +5,8 @@
 
 static void copy_out(const struct sample_ring *ring, uint64_t at, void *bytes, size_t size)
 {
-    const uint64_t begin = at & (ring->size - 1);
-    const size_t before_end = ring->size - begin < size ? (size_t)(ring->size - begin) : size;
+    uint64_t begin = at & (ring->size - 1);
+    size_t before_end = ring->size - begin < size ? (size_t)(ring->size - begin) : size;
 
     memcpy(bytes, ring->bytes + begin, before_end);
     memcpy((unsigned char *)bytes + before_end, ring->bytes, size - before_end);
@@ -79,7 +79,7 @@ static enum ring_record_kind read_record(struct rest *rest, const struct perf_ev
 bool sample_ring_next(const struct sample_ring *ring, uint64_t head, uint64_t *tail,
                       struct ring_record *record)
 {
-    const uint64_t left = head - *tail;
+    uint64_t left = head - *tail;
     struct perf_event_header header = {0};
     struct rest rest;
 

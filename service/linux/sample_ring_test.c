@@ -1,10 +1,10 @@
-#include "service/linux/sample_ring.h"
-
 #include <linux/perf_event.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "service/linux/sample_ring.h"
 
 #include <cmocka.h>
 

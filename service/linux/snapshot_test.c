@@ -1,7 +1,5 @@
 /* Snapshots of traces with links, which nobody else writes to, and of one that an agent goes on
    with meanwhile. tests/snapshot.sh has programs. */
-#include "service/recorder/snapshot.h"
-
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -13,10 +11,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "service/recorder/snapshot.h"
 #include "trace/trace_reader.h"
 #include "trace/trace_sample.h"
+
+#include <cmocka.h>
 
 struct seen {
     uint64_t nodes, calls, exits, passed;
@@ -191,7 +190,7 @@ static void call_often(struct agent *agent, struct trace_link *link, uint64_t ca
 
 static void *run_agent(void *argument)
 {
-    const uint32_t record = sizeof(struct trace_links) + sizeof(struct trace_link);
+    uint32_t record = sizeof(struct trace_links) + sizeof(struct trace_link);
     struct agent *agent = argument;
     struct trace_node *nodes = NULL;
     struct trace_links *links, *before = NULL;

@@ -18,7 +18,8 @@
 #define LARGEST_RING  (4u << 20)
 #define SMALLEST_RING (64u << 10)
 #define TOLD_RING     (64u << 10)
-#define FEW_BYTES     (16u << 10) /* of a stack, where the ring can have few of them: room is made for all */
+#define FEW_BYTES                                                                                  \
+    (16u << 10) /* of a stack, where the ring can have few of them: room is made for all */
 #define LATEST_NS     2000000 /* records of one ring may be seen before earlier ones of another */
 #define PAUSE_MS      50      /* between looks at rings that are not full enough to be told of */
 #define MMAP_BUILD_ID (1u << 14)
@@ -164,8 +165,8 @@ static bool keep(struct stack_events *events, struct perf_event_header *record)
 
 static void copy_out(const struct ring *ring, uint64_t at, void *bytes, size_t size)
 {
-    const uint64_t begin = at & (ring->size - 1);
-    const size_t before_end = ring->size - begin < size ? (size_t)(ring->size - begin) : size;
+    uint64_t begin = at & (ring->size - 1);
+    size_t before_end = ring->size - begin < size ? (size_t)(ring->size - begin) : size;
 
     memcpy(bytes, ring->bytes + begin, before_end);
     memcpy((unsigned char *)bytes + before_end, ring->bytes, size - before_end);
@@ -370,7 +371,7 @@ static void close_ring(struct ring *ring)
 /* As large as it may be: what a user may lock is bounded. */
 static bool map_ring(struct ring *ring, size_t size)
 {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
     for (; size >= SMALLEST_RING; size /= 2) {
         void *mapped =
@@ -496,7 +497,7 @@ static int read_paranoid(void)
 
 static void write_why(char why[STACK_EVENTS_WHY_SIZE], const char *what)
 {
-    const int error = errno, paranoid = read_paranoid();
+    int error = errno, paranoid = read_paranoid();
 
     snprintf(why, STACK_EVENTS_WHY_SIZE, "%s: %s", what, strerror(error));
     if ((error == EACCES || error == EPERM) && paranoid > 2)

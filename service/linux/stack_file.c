@@ -92,7 +92,7 @@ static void compare(const struct stack_event *sample, const struct stack_dump *l
                     uint64_t *kept)
 {
     uint64_t low = sample->registers[STACKS_RSP], high = low + sample->stack_size;
-    const uint64_t last_high = last->address + last->size;
+    uint64_t last_high = last->address + last->size;
 
     *end = high < last_high ? high : last_high;
     *kept = 0;
@@ -121,7 +121,7 @@ static void remember(struct stack_dump *last, const struct stack_event *sample)
 void stack_file_sample(struct stack_file *file, const struct stack_event *sample,
                        struct stack_dump *last)
 {
-    const uint64_t low = sample->registers[STACKS_RSP], size = sample->stack_size;
+    uint64_t low = sample->registers[STACKS_RSP], size = sample->stack_size;
     struct stacks_sample record = {
         .tid = sample->tid,
         .flags = sample->is_in_kernel ? STACKS_IN_KERNEL : 0,

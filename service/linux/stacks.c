@@ -210,7 +210,7 @@ static void end_process(struct recording *recording, struct process *process, en
                         uint64_t time)
 {
     struct thread *thread, *next;
-    const bool was_nothing = end == TRACE_END_EXEC && !process->file.stream;
+    bool was_nothing = end == TRACE_END_EXEC && !process->file.stream;
 
     process->header.end = end;
     if ((pid_t)process->pid == recording->command && recording->has_ended) {

@@ -33,7 +33,7 @@ static void run_neighbour(char **arguments)
 int top_run(const struct options *options, char *const *traces, uint32_t last)
 {
     char interval[OPTION_SIZE], times[OPTION_SIZE], feed[OPTION_SIZE];
-    const int feeding = top_feed_start(options, last);
+    int feeding = top_feed_start(options, last);
     size_t count = 0, handed_on = 0, at = 0;
     char **arguments;
 

@@ -26,7 +26,7 @@ struct feed {
 static int open_trace(const struct feed *feed, const char *line)
 {
     char name[TRACE_FILE_NAME_SIZE], path[FILE_PATH_SIZE];
-    const int trace = control_open(feed->options, feed->last, name, sizeof(name));
+    int trace = control_open(feed->options, feed->last, name, sizeof(name));
 
     if (trace >= 0)
         return trace;
@@ -43,7 +43,7 @@ static int open_next(struct feed *feed)
         feed->next = 1;
     while (trace < 0 && feed->next < feed->sessions.count) {
         const char *line = feed->sessions.lines[feed->next++];
-        const uint32_t number = (uint32_t)strtoul(line, NULL, 10);
+        uint32_t number = (uint32_t)strtoul(line, NULL, 10);
 
         if (number <= feed->last)
             continue;
@@ -59,7 +59,7 @@ static int open_next(struct feed *feed)
 
 static void answer(struct feed *feed, int socket)
 {
-    const int trace = open_next(feed);
+    int trace = open_next(feed);
 
     packet_send(socket, "", 1, &trace, trace >= 0 ? 1 : 0);
     file_close(trace);
@@ -68,7 +68,7 @@ static void answer(struct feed *feed, int socket)
 /* It has nothing of the terminal, nor of the traces that the grinder has. */
 static void detach(int socket)
 {
-    const int nothing = open("/dev/null", O_RDWR);
+    int nothing = open("/dev/null", O_RDWR);
 
     signal(SIGINT, SIG_IGN);
     signal(SIGQUIT, SIG_IGN);

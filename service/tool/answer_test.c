@@ -2,9 +2,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include "service/tool/answer.h"
+
+#include <cmocka.h>
 
 static void test_values_by_key(void **state)
 {

@@ -36,7 +36,7 @@ static bool ask(int connection, const struct connection_peer *service,
 /* Of status it is the answer; other verbs cannot do what they are for. */
 static int say_not_running(const char *instance, bool is_answer)
 {
-    const bool is_none = errno == ENOENT || errno == ECONNREFUSED;
+    bool is_none = errno == ENOENT || errno == ECONNREFUSED;
 
     if (is_none && is_answer)
         printf("instance %s: not running\n", instance);
@@ -103,7 +103,7 @@ int control_status(const struct options *options)
 
 int control_pause(const struct options *options)
 {
-    const bool is_pause = options->verb == VERB_PAUSE;
+    bool is_pause = options->verb == VERB_PAUSE;
     const struct protocol_command command = {
         .kind = is_pause ? PROTOCOL_COMMAND_PAUSE : PROTOCOL_COMMAND_RESUME,
         .session = options->session,

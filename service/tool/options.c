@@ -536,7 +536,7 @@ static int code_of_letter(int letter)
 /* A value where none is expected, or an option that there is not. */
 static void refuse_option(const char *word)
 {
-    const size_t length = strncmp(word, "--", 2) ? 0 : strcspn(word + 2, "=");
+    size_t length = strncmp(word, "--", 2) ? 0 : strcspn(word + 2, "=");
     struct nearest nearest = nearest_to(word + 2, length);
 
     for (const struct option *option = option_table; length && option->name; option++) {

@@ -4,9 +4,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "service/tool/options.h"
+
+#include <cmocka.h>
 
 #define PARSE(options, ...) parse(options, (char *[]){"call_trace_service", __VA_ARGS__, NULL})
 

@@ -5,10 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "service/base/json.h"
 #include "service/tool/table.h"
+
+#include <cmocka.h>
 
 static void test_fields(void **state)
 {
