@@ -86,6 +86,8 @@ static const char help[] =
     "  --jit-map=FILE        names of code made at run time: a perf map or a jitdump\n"
     "                        (default: /tmp/perf-PID.map, if written while the process ran);\n"
     "                        may be repeated\n"
+    "  --times-from=TRACE    times from a recording of whole stacks, counts from these: of the\n"
+    "                        same program, which did the same; merges all threads\n"
     "  --source-root=DIR     report: embed source files below DIR also if not everybody may\n"
     "                        read them; may be repeated\n"
     "  -v, --verbose         report: name the source files that it holds, and those left out\n"
@@ -126,6 +128,7 @@ enum {
     PATH_MAP,
     JIT_MAP,
     SOURCE_ROOT,
+    TIMES_FROM,
     VERBOSE,
     QUIET,
     HELP,
@@ -159,6 +162,7 @@ static const struct poptOption table[] = {
     {"no-debuginfod", 0, POPT_ARG_NONE, NULL, NO_DEBUGINFOD, NULL, NULL},
     {"path-map", 0, POPT_ARG_STRING, NULL, PATH_MAP, NULL, NULL},
     {"jit-map", 0, POPT_ARG_STRING, NULL, JIT_MAP, NULL, NULL},
+    {"times-from", 0, POPT_ARG_STRING, NULL, TIMES_FROM, NULL, NULL},
     {"source-root", 0, POPT_ARG_STRING, NULL, SOURCE_ROOT, NULL, NULL},
     {"verbose", 'v', POPT_ARG_NONE, NULL, VERBOSE, NULL, NULL},
     {"quiet", 'q', POPT_ARG_NONE, NULL, QUIET, NULL, NULL},
@@ -380,6 +384,10 @@ static void apply(struct options *options, int option, const char *argument)
     case SOURCE_ROOT:
         options->source_roots = append(options->source_roots, memory_copy_string(argument));
         break;
+    case TIMES_FROM:
+        free(options->times_from);
+        options->times_from = memory_copy_string(argument);
+        break;
     case VERBOSE:
         options->verbose = true;
         break;
@@ -473,6 +481,30 @@ static void check_folders(const char *option, char *const *folders)
                         access(*folders, F_OK) < 0 ? "none" : "a file");
 }
 
+/* Functions and edges have times of their own then; what needs contexts, threads or moments has
+ * none. */
+static void check_times(const struct options *options)
+{
+    const struct format *format = options->format ? format_named(options->format) : NULL;
+    bool has_mode = !strcmp(options->mode->name, "profile") ||
+                    !strcmp(options->mode->name, "summary") ||
+                    !strcmp(options->mode->name, "report");
+
+    if (!options->times_from)
+        return;
+    if (!has_mode)
+        wrong_usage("--times-from is for --mode=profile, summary and report");
+    if (format && (format->needs_stacks || format->needs_events))
+        wrong_usage("--times-from: --output-format=%s needs times of calling contexts; expected "
+                    "callgrind, tsv, tsv-edges or json",
+                    format->name);
+    if (options->selection.threads.count || options->selection.functions.count)
+        wrong_usage("--times-from: --thread and --function are of this recording alone; leave them "
+                    "out");
+    if (options->split)
+        wrong_usage("--times-from merges all threads: --split is not for it");
+}
+
 static void check(const struct options *options)
 {
     if (!options->mode)
@@ -480,6 +512,7 @@ static void check(const struct options *options)
             "expected --mode=profile, summary, report, diff, stack or top, found no --mode");
     check_traces(options);
     check_format(options);
+    check_times(options);
     check_output(options->output);
     check_folders("--debug-dir", options->debug_dirs);
     if (options->split && options->merged)
@@ -543,6 +576,7 @@ void options_free(struct options *options)
     free_strings(options->debug_dirs);
     free_strings(options->path_maps);
     free_strings(options->jit_maps);
+    free(options->times_from);
     free_strings(options->source_roots);
     free_strings(options->patterns);
     free_strings(options->traces);

@@ -19,12 +19,15 @@
 #include "grinder/base/message.h"
 #include "grinder/command_line.h"
 #include "grinder/mode.h"
+#include "grinder/profile/borrowed_times.h"
 #include "grinder/profile/images.h"
+#include "grinder/profile/own_name.h"
 #include "grinder/profile/process_list.h"
 #include "grinder/profile/profile.h"
 #include "grinder/profile/symbolize.h"
 #include "grinder/profile/traces.h"
 #include "grinder/profile/tree_load.h"
+#include "support/memory.h"
 #include "support/progress.h"
 
 /* Says what is wrong with a process's trace. 0 if nothing is. */
@@ -177,6 +180,47 @@ static void list_processes(const struct options *options, const struct profile *
         process_list_add(options->processes, &profile->processes[i]);
 }
 
+/* Of processes that are chosen, the times are those of processes of the same programs. */
+static void choose_programs(struct selection *selection, const struct options *options,
+                            const struct profile *profile, char (*names)[OWN_NAME_SIZE])
+{
+    for (size_t i = 0; options->selection.processes.count && i < profile->process_count; i++) {
+        own_name(names[i], &profile->processes[i].header);
+        patterns_add(&selection->processes, names[i]);
+    }
+}
+
+/* 0, or -1 after a message. */
+static int borrow_times(const struct options *options, struct profile *profile,
+                        struct images *images)
+{
+    const char *one[] = {options->times_from, NULL};
+    char(*names)[OWN_NAME_SIZE] = memory_zeroed(profile->process_count + 1, sizeof(*names));
+    struct selection selection = {0};
+    struct profile times = {.merged = true, .selection = &selection};
+    int result = 0;
+    char **traces = traces_of(one, &result);
+
+    choose_programs(&selection, options, profile, names);
+    images->joins = true;
+    if (add_traces(traces, &times, images) < 0)
+        result = -1;
+    if (!times.process_count || !profile_is_stacked(&times)) {
+        message(
+            "%s: expected whole stacks of %s, as umbra record --how=samples makes them, found %s",
+            options->times_from, options->selection.processes.count ? names[0] : "the same program",
+            times.process_count ? "another recording" : "none");
+        result = -1;
+    } else {
+        times_borrow(profile, &times, options->times_from);
+    }
+    profile_free(&times);
+    selection_free(&selection);
+    traces_free(traces);
+    free(names);
+    return result;
+}
+
 /* Names everything and shows it. Returns the exit status. */
 static int show(const struct options *options, const struct profile *profiles,
                 struct images *images)
@@ -234,7 +278,7 @@ int main(int argc, const char **argv)
     if (options.selection.functions.count)
         choose_functions(sides, count, &images, &options, &options.selection);
     for (size_t side = 0; side < count; side++) {
-        profiles[side].merged = options.merged || options.mode->merges;
+        profiles[side].merged = options.merged || options.mode->merges || options.times_from;
         profiles[side].keeps_stacks =
             options.mode->needs_stacks && options.mode->needs_stacks(&options);
         profiles[side].keeps_nodes = mode_reads_events(&options);
@@ -243,6 +287,9 @@ int main(int argc, const char **argv)
         if (add_traces(sides[side], &profiles[side], &images) < 0)
             result = -1;
     }
+    if (options.times_from && profiles[0].process_count &&
+        borrow_times(&options, &profiles[0], &images) < 0)
+        result = -1;
     if (selection_check(&options.selection) < 0)
         result = -1;
     list_processes(&options, &profiles[0]);

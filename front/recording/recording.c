@@ -454,6 +454,15 @@ static DIR *open_traces(const struct recording *recording)
     return directory;
 }
 
+bool recording_has_times(const struct recording *recording)
+{
+    int folder = below_open(recording->directory, RECORDING_TIMES, O_RDONLY | O_DIRECTORY, 0);
+
+    if (folder >= 0)
+        close(folder);
+    return folder >= 0;
+}
+
 size_t recording_count_traces(const struct recording *recording)
 {
     DIR *directory = open_traces(recording);

@@ -6,6 +6,7 @@
  *              command, arguments (the same as a JSON array), began, instance,
  *              meeting (meeting_place.h), pid, status, why (no process was recorded)
  *          traces/         what call_trace_service wrote
+ *          times/          likewise, of a second run, as it is: --twice
  *          images/PATH     the instrumented file that took the place of PATH (recorded_image.h)
  *          files           a line for each program and library that was met:
  *              instrumented<tab>PATH<tab>IMAGE
@@ -26,6 +27,7 @@
 #include "front/base/words.h"
 
 #define RECORDING_DEFAULT    "umbra.data"
+#define RECORDING_TIMES      "times"
 #define RECORDING_OLD        ".old" /* behind the name of the one before */
 #define RECORDING_FIRST_LINE "umbra recording 1\n"
 
@@ -93,6 +95,9 @@ void recording_note_arguments(const struct recording *recording, char *const *wo
 
 /* What all its files take on the disk, in bytes, with images that it shares with the cache. */
 uint64_t recording_size(const struct recording *recording);
+
+/* Whether there are times of a second run in it. */
+bool recording_has_times(const struct recording *recording);
 
 /* The traces in it. With pid, those of other processes are removed first. */
 size_t recording_count_traces(const struct recording *recording);

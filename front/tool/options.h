@@ -25,6 +25,7 @@ enum option_code {
     OPTION_INSTRUMENT = 1, /* handed on to instrument, as it is */
     OPTION_SERVICE,        /* and to call_trace_service */
     OPTION_HOW,
+    OPTION_TWICE,
     OPTION_LEAVE,
     OPTION_CHILDREN,
     OPTION_IN_PLACE,

@@ -30,9 +30,11 @@
 
 struct options {
     struct words instrument, service, leave;
+    struct words samples; /* of the service, in a second run */
     const char *output;
     bool children, in_place, is_verbose, is_quiet;
     bool is_of_stacks; /* --how=samples: nothing is instrumented */
+    bool is_twice;     /* and once more so */
     char **program;    /* and its arguments */
 };
 
@@ -94,6 +96,9 @@ static void take_option(struct options *options, int code, const char *name)
         words_drop(&options->instrument, "--how");
         if (!options->is_of_stacks)
             hand_on(&options->instrument, name, optarg);
+        break;
+    case OPTION_TWICE:
+        options->is_twice = true;
         break;
     case OPTION_SERVICE:
         hand_on_last(&options->service, name, optarg);
@@ -194,6 +199,30 @@ static void check_stacks(const struct options *options)
                      excess);
 }
 
+/* The first run counts, and reads no clock; samples are of the second. */
+static void check_twice(struct options *options)
+{
+    const char *excess = options->is_of_stacks                             ? "--how=samples"
+                         : has_word(&options->instrument, "--time=")       ? "--time"
+                         : has_word(&options->service, "--timing=")        ? "--timing"
+                         : has_word(&options->service, "--mode=calltrace") ? "--mode=calltrace"
+                         : has_word(&options->service, "--slices=")        ? "--slices"
+                                                                           : NULL;
+
+    if (!options->is_twice)
+        return;
+    if (excess)
+        say_and_exit(STATUS_USAGE,
+                     "record: %s: does nothing with --twice, whose times are samples of the second "
+                     "run: leave it out",
+                     excess);
+    for (size_t i = 0; i < options->service.count; i++)
+        if (!strncmp(options->service.list[i], "--samples=", strlen("--samples=")))
+            words_add(&options->samples, options->service.list[i]);
+    words_drop(&options->service, "--samples");
+    words_add(&options->service, "--timing=none");
+}
+
 static void read_options(struct options *options, int count, char **arguments)
 {
     struct option *table = verb_getopt_table(VERB_RECORD);
@@ -213,6 +242,7 @@ static void read_options(struct options *options, int count, char **arguments)
     free(letters);
     refuse_times(options);
     check_stacks(options);
+    check_twice(options);
     options->program = arguments + optind;
     if (!*options->program)
         say_and_exit(STATUS_USAGE,
@@ -423,7 +453,7 @@ static bool has_times(const struct options *options)
     for (size_t i = 0; i < options->service.count; i++)
         if (!strncmp(options->service.list[i], "--timing=", 9))
             has = strcmp(options->service.list[i] + 9, "none") != 0;
-    return has;
+    return has || options->is_twice;
 }
 
 /* why: no process was recorded. */
@@ -594,6 +624,33 @@ static void conclude(struct run *run)
     free(why);
 }
 
+/* As it is. What it reads from a file it reads again. */
+static void run_again(const struct run *run, const char *instance, int first_status, off_t input)
+{
+    const struct recording *recording = &run->made.recording;
+    struct words command = {0};
+    int status = 0;
+
+    if (input >= 0)
+        lseek(STDIN_FILENO, input, SEEK_SET);
+    words_add(&command, tools_find()->service);
+    words_add(&command, "start");
+    words_add(&command, "--quiet");
+    words_add(&command, "--mode=samples");
+    words_print(&command, "--instance-id=%s", instance);
+    words_print(&command, "--trace-dir=/proc/self/fd/%d/" RECORDING_TIMES, recording->directory);
+    words_add_all(&command, run->options.samples.list);
+    words_add(&command, "--");
+    words_add_all(&command, run->options.program);
+    umask(run->inside.mask);
+    if (!run_command(command.list, &status))
+        say("a process cannot be started: %s; there are no times", strerror(errno));
+    else if (status != first_status)
+        say("the second run ended with status %d, the first with %d", status, first_status);
+    umask(077);
+    words_free(&command);
+}
+
 /* Nothing began. Of a wrong option call_trace_service has said so, and a key or a signal was meant
    for the program, too: all else is no reason not to run it. */
 static int end_without(struct run *run, int status)
@@ -613,6 +670,7 @@ int record_main(int count, char **arguments)
     struct run run = {.inside = {.socket = -1}};
     const struct recording *recording = &run.made.recording;
     char *instance, *why;
+    off_t input = lseek(STDIN_FILENO, 0, SEEK_CUR);
     int status = 0;
 
     read_options(&run.options, count, arguments);
@@ -643,6 +701,8 @@ int record_main(int count, char **arguments)
     meeting_place_leave(recording);
     if (!run.options.children)
         keep_program_alone(recording);
+    if (run.options.is_twice && !key)
+        run_again(&run, instance, status, input);
     conclude(&run);
     end_as(status);
     return status;

@@ -27,6 +27,7 @@ struct asked {
     struct words options;
     const char *mode, *format, *output; /* what the grinder's options say; null: nothing */
     bool is_text, is_split;
+    bool has_times;         /* of another recording */
     bool chooses_processes; /* or takes all of them together */
 };
 
@@ -47,6 +48,16 @@ static void take_recording(struct asked *asked, const char *verb, const char *na
     asked->recordings[asked->count++] = name;
 }
 
+/* Of a recording, its traces are meant. */
+static void take_times(struct asked *asked, const char *name)
+{
+    char *traces = memory_print("%s/traces", name);
+
+    words_print(&asked->options, "--times-from=%s", access(traces, F_OK) == 0 ? traces : name);
+    asked->has_times = true;
+    free(traces);
+}
+
 static void take_option(struct asked *asked, const char *word)
 {
     const char *value;
@@ -64,6 +75,10 @@ static void take_option(struct asked *asked, const char *word)
     }
     if (value_of(word, "--process") || !strncmp(word, "--merge", 7))
         asked->chooses_processes = true;
+    if ((value = value_of(word, "--times-from"))) {
+        take_times(asked, value);
+        return;
+    }
     if (!strcmp(word, "--split"))
         asked->is_split = true;
     else if ((value = value_of(word, "--mode")))
@@ -368,6 +383,21 @@ static void tell_if_it_goes_on(const struct recording *recording)
     free(status);
 }
 
+/* Times of a second run go with what is by function or edge. */
+static void add_times(struct words *words, const struct recording *recording,
+                      const struct asked *asked, const char *mode)
+{
+    static const char *const formats[] = {"callgrind", "tsv", "tsv-edges", "json"};
+    bool fits = !asked->format;
+
+    for (size_t i = 0; i < sizeof(formats) / sizeof(*formats) && !fits; i++)
+        fits = !strcmp(asked->format, formats[i]);
+    if (strcmp(mode, "report") != 0 && strcmp(mode, "summary") != 0 && strcmp(mode, "profile") != 0)
+        fits = false;
+    if (fits && !asked->has_times && !asked->is_split && recording_has_times(recording))
+        words_print(words, "--times-from=%s/" RECORDING_TIMES, recording->folder);
+}
+
 int report_main(int count, char **arguments)
 {
     struct recording recording;
@@ -392,6 +422,7 @@ int report_main(int count, char **arguments)
         words_print(&words, "--mode=%s", mode);
     if (!asked.chooses_processes && (!strcmp(mode, "report") || !strcmp(mode, "summary")))
         words_add(&words, "--largest");
+    add_times(&words, &recording, &asked, mode);
     recording_add_path_maps(&recording, &words);
     words_add_all(&words, asked.options.list);
     if (!strcmp(mode, "report"))

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "grinder/base/message.h"
 #include "grinder/image/function_starts.h"
@@ -148,6 +149,28 @@ static void read_functions(struct image *image)
     image_file_close(&file);
 }
 
+/* The same file at the same addresses, of which functions were counted; 0: there is none. */
+static uint32_t instrumented_of(const struct images *images, const struct image *plain)
+{
+    for (size_t i = 1; i < images->count; i++) {
+        const struct image *image = &images->images[i];
+        if (!image->is_plain && !image->is_jit && !image->problem &&
+            image->manifest.head->preferred_base == plain->ranges.base &&
+            !strcmp(image->path, plain->path))
+            return (uint32_t)i;
+    }
+    return 0;
+}
+
+/* A map may lead to what was instrumented: that lies in a recording, and the original where it was.
+ */
+static char *original_file(const char *path, const char *const *path_maps)
+{
+    if (access(path, R_OK) == 0)
+        return memory_copy_string(path);
+    return recorded_path_find(path, TRACE_SYSTEM_LINUX, path_maps);
+}
+
 uint32_t images_add_plain(struct images *images, const char *path, const uint8_t *build_id,
                           uint32_t build_id_size)
 {
@@ -155,15 +178,18 @@ uint32_t images_add_plain(struct images *images, const char *path, const uint8_t
 
     for (size_t i = 1; i < images->count; i++) {
         image = &images->images[i];
-        if (!image->is_jit && image->build_id_size == build_id_size &&
+        if (image->is_plain && image->build_id_size == build_id_size &&
             !memcmp(image->build_id, build_id, build_id_size) && !strcmp(image->path, path))
             return (uint32_t)i;
     }
     image = append(images, path);
+    image->is_plain = true;
     image->build_id_size = build_id_size;
     memcpy(image->build_id, build_id, build_id_size);
-    image->file = recorded_path_find(path, TRACE_SYSTEM_LINUX, images->path_maps);
+    image->file = original_file(path, images->path_maps);
     read_functions(image);
+    if (images->joins && !image->problem)
+        image->counted_as = instrumented_of(images, image);
     if (image->problem)
         message("%s: %s; its functions have no names", path, image->problem);
     return (uint32_t)(images->count - 1);

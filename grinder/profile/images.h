@@ -32,6 +32,9 @@ struct image {
     const char *problem;     /* why there is no manifest; null if there is one */
     struct manifest manifest;
     struct loaded_ranges ranges; /* of the file; empty if there is no manifest */
+    bool is_plain;       /* it was not instrumented */
+    uint32_t counted_as; /* of a plain one: the instrumented image of the same file; 0: there is none, or none
+                            is looked for */
     bool is_jit;
     struct jit_map *jit;     /* of code made at run time, owned; else null */
     struct line_table lines; /* symbolize fills it */
@@ -50,6 +53,7 @@ struct function {
 struct images {
     const char *const *path_maps; /* --path-map (recorded_path.h); null if there are none */
     const char *const *jit_maps;  /* --jit-map, likewise */
+    bool joins; /* plain images that are added are looked for among the instrumented ones */
     struct image *images;         /* [0] is the unknown one */
     size_t count, room;
     struct function *functions; /* [0] is none */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grinder/profile/own_name.h"
 #include "support/memory.h"
 
 #define NONE          SIZE_MAX
@@ -48,10 +49,14 @@ void process_list_add(struct process_list *list, const struct process *process)
     const struct trace_header *header = &process->header;
     struct listed_process *listed = find_or_add(list, header);
     uint64_t end = end_ns(header);
+    char name[OWN_NAME_SIZE];
 
     if (!listed->command || header->created_ns > listed->begin_ns) {
         free(listed->command);
+        free(listed->name);
+        own_name(name, header);
         listed->command = memory_copy_string(header->command);
+        listed->name = memory_copy_string(name);
     }
     if (header->created_ns < listed->begin_ns)
         listed->begin_ns = header->created_ns;
@@ -67,8 +72,10 @@ void process_list_add(struct process_list *list, const struct process *process)
 
 void process_list_free(struct process_list *list)
 {
-    for (size_t i = 0; i < list->count; i++)
+    for (size_t i = 0; i < list->count; i++) {
         free(list->processes[i].command);
+        free(list->processes[i].name);
+    }
     free(list->processes);
     *list = (struct process_list){0};
 }
@@ -88,6 +95,46 @@ uint32_t process_list_largest(const struct process_list *list)
         if (takes_more(&list->processes[i], largest))
             largest = &list->processes[i];
     return largest->pid;
+}
+
+static struct process_program *program_of(struct process_program *programs, size_t *count,
+                                          const char *name)
+{
+    for (size_t i = 0; i < *count; i++)
+        if (!strcmp(programs[i].name, name))
+            return &programs[i];
+    programs[*count].name = name;
+    return &programs[(*count)++];
+}
+
+static int by_cost(const void *left, const void *right)
+{
+    const struct process_program *a = left, *b = right;
+
+    if (a->cpu_ns != b->cpu_ns)
+        return a->cpu_ns > b->cpu_ns ? -1 : 1;
+    if (a->self_ns != b->self_ns)
+        return a->self_ns > b->self_ns ? -1 : 1;
+    return (a->calls < b->calls) - (a->calls > b->calls);
+}
+
+struct process_program *process_list_programs(const struct process_list *list, size_t *count)
+{
+    struct process_program *programs = memory_zeroed(list->count + 1, sizeof(*programs));
+
+    *count = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct listed_process *process = &list->processes[i];
+        struct process_program *program = program_of(programs, count, process->name);
+        program->count++;
+        program->wall_ns +=
+            process->end_ns > process->begin_ns ? process->end_ns - process->begin_ns : 0;
+        program->cpu_ns += process->cpu_ns;
+        program->self_ns += process->self_ns;
+        program->calls += process->calls;
+    }
+    qsort(programs, *count, sizeof(*programs), by_cost);
+    return programs;
 }
 
 static int by_beginning(const void *left, const void *right)

@@ -9,7 +9,7 @@
 
 struct listed_process {
     uint32_t pid, ppid; /* ppid: of whom it was forked, or who ran it */
-    char *command;
+    char *command, *name; /* the last one's; name: what its program is called */
     uint64_t begin_ns, end_ns; /* CLOCK_REALTIME; end_ns 0: not known */
     uint64_t cpu_ns;           /* by its samples; 0: none */
     uint64_t self_ns;          /* in recorded functions, waiting included */
@@ -25,6 +25,17 @@ struct process_list {
 /* Adds what the process took, to its earlier traces' if there were some. */
 void process_list_add(struct process_list *list, const struct process *process);
 void process_list_free(struct process_list *list);
+
+/* All processes of a program. */
+struct process_program {
+    const char *name;   /* the list's */
+    size_t count;       /* of processes */
+    uint64_t wall_ns;   /* sum of their lives */
+    uint64_t cpu_ns, self_ns, calls;
+};
+
+/* To be freed; *count of them, the one that took most first. */
+struct process_program *process_list_programs(const struct process_list *list, size_t *count);
 
 /* The pid of the one that took most: processor time, else time in functions, else calls. The list
    has one at least. */

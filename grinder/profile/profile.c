@@ -5,7 +5,7 @@
 #include "support/memory.h"
 #include "trace/event_reader.h"
 
-static struct costs *costs_of(struct cost_table *table, uint64_t a, uint64_t b)
+struct costs *cost_table_at(struct cost_table *table, uint64_t a, uint64_t b)
 {
     size_t before = table->keys.count;
     uint32_t number = pair_index_add(&table->keys, a, b);
@@ -86,16 +86,16 @@ static void add_shared_edges(struct part *part, uint64_t edge, const struct tree
         struct cost own = part_of_cost(cost, before, behind, all);
 
         if (behind > before)
-            add_cost(
-                costs_of(&part->edges, edge, tree_site_in_caller(tree, context, sites[i].site)),
-                &own);
+            add_cost(cost_table_at(&part->edges, edge,
+                                   tree_site_in_caller(tree, context, sites[i].site)),
+                     &own);
         before = behind;
     }
     if (before < all) {
         struct cost own = part_of_cost(cost, before, all, all);
 
         own.calls = own.edge_calls = cost->calls - before;
-        add_cost(costs_of(&part->edges, edge, 0), &own);
+        add_cost(cost_table_at(&part->edges, edge, 0), &own);
     }
 }
 
@@ -115,13 +115,13 @@ static void add_context(void *user, const struct tree *tree, const struct contex
     struct cost edge = *cost;
 
     edge.calls = cost->edge_calls;
-    add_cost(costs_of(&part->functions, context->function, 0), cost);
+    add_cost(cost_table_at(&part->functions, context->function, 0), cost);
     if (context->parent && context->site & TRACE_SITE_SHARED)
         add_shared_edges(part, caller << 32 | context->function, tree, context, cost);
     else if (context->parent)
-        add_cost(
-            costs_of(&part->edges, caller << 32 | context->function, tree_call_site(tree, context)),
-            &edge);
+        add_cost(cost_table_at(&part->edges, caller << 32 | context->function,
+                               tree_call_site(tree, context)),
+                 &edge);
     if (adding->stacks)
         stacks_add(&part->stacks, stack_of_context(&part->stacks, tree, context, adding->stacks),
                    cost->calls, cost->self_ns);

@@ -42,6 +42,9 @@ struct cost_table {
     size_t room;
 };
 
+/* The costs of a pair; zero if it is new. Valid until the next pair is added. */
+struct costs *cost_table_at(struct cost_table *table, uint64_t a, uint64_t b);
+
 struct part {
     size_t process;              /* place in profile.processes; of a merged part the first one */
     size_t thread;               /* place in its threads; meaningless in a merged part */
@@ -97,6 +100,15 @@ struct process {
     struct peak *peaks; /* by thread; null unless keeps_peaks */
 };
 
+/* Times of another recording, in place of one's own: borrowed_times.h. */
+struct borrowed_times {
+    const char *path;  /* of that recording, as it was given, borrowed */
+    uint64_t samples;  /* taken in it */
+    uint64_t outside;  /* of these, below no function that was counted */
+    uint64_t uncounted; /* in functions that were not called here */
+    uint32_t function;  /* the one of these with most, or 0 */
+};
+
 struct profile {
     bool merged;
     bool keeps_stacks;           /* but for processes whose nodes are kept */
@@ -114,6 +126,7 @@ struct profile {
     const char *sampled, *clocked;
     /* Likewise of one that was made from whole stacks, and of one that was not. */
     const char *stacked, *hooked;
+    struct borrowed_times borrowed; /* all zero: its times are its own */
 };
 
 /* Whether the figures in ns are known. If not, calls alone are shown. */

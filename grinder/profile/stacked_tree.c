@@ -79,6 +79,8 @@ static uint32_t module_at(struct adder *adder, uint32_t image, uint64_t base)
 {
     const struct image *at = &adder->images->images[image];
 
+    if (adder->images->joins)
+        image = at->counted_as;
     for (size_t i = adder->tree->module_count; i-- > 1;)
         if (adder->tree->modules[i].image == image && adder->tree->modules[i].base == base)
             return (uint32_t)i;
@@ -175,6 +177,30 @@ static uint32_t find_jit(const struct adder *adder, uint64_t address, uint32_t *
     return NO_MODULE;
 }
 
+/* A function that was counted, where calls are another recording's; 0: none, so that the time is
+   its caller's. */
+static uint32_t find_counted(const struct adder *adder, uint64_t address, size_t known,
+                             uint32_t *function)
+{
+    uint32_t number = module_of(adder, address, known);
+    const struct tree_module *module = &adder->tree->modules[number];
+    const struct manifest *manifest = &adder->images->images[module->image].manifest;
+    const struct manifest_function *found;
+    size_t behind;
+
+    *function = 0;
+    if (!number || !module->image)
+        return NO_MODULE;
+    address -= module->base;
+    behind = partition_point(i, manifest->function_count, manifest->functions[i].rva <= address);
+    if (!behind)
+        return NO_MODULE;
+    found = &manifest->functions[behind - 1];
+    if (found->state == FUNCTION_HOOKED && (!found->size || address - found->rva < found->size))
+        *function = images_function(adder->images, module->image, (uint32_t)behind - 1);
+    return number;
+}
+
 /* Function 0 of image 0 has all that is not known. */
 static uint32_t find_function(const struct adder *adder, uint64_t address, size_t known,
                               uint32_t *function)
@@ -241,7 +267,10 @@ static void add_sample(struct adder *adder, const struct stacks_sample *sample, 
         return;
     for (uint32_t i = count; i-- > 0; site = frames[i] + 1) {
         uint32_t function, before = tree->contexts[slot].function;
-        uint32_t module = find_function(adder, frames[i], known, &function);
+        uint32_t module = adder->images->joins ? find_counted(adder, frames[i], known, &function)
+                                               : find_function(adder, frames[i], known, &function);
+        if (!function)
+            continue;
         if (!module && slot != thread->root && before == function && !tree->contexts[slot].module)
             continue; /* what is not known is one */
         slot = child_of(adder, slot, site & TRACE_SITE_ADDRESS, module, function);

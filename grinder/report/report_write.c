@@ -31,7 +31,8 @@ static void write_data(const struct report *report, const struct report_files *f
 
     if (!stream)
         return;
-    if (!selects_functions(report->profile)) /* slices are of whole threads */
+    /* Slices are of whole threads, and of this recording's own times. */
+    if (!selects_functions(report->profile) && !report->profile->borrowed.path)
         slices_read(&slices, report->profile, report->images);
     data_write(stream, report, files, chunk_of, &slices);
     page_end_chunk(page);

@@ -268,6 +268,24 @@ void process_facts_write(FILE *stream, const struct process *process, bool has_t
                 process->lost_contexts);
 }
 
+void borrowed_times_write(FILE *stream, const struct profile *profile, const struct images *images)
+{
+    const struct borrowed_times *borrowed = &profile->borrowed;
+    double scale = borrowed->samples ? 100 / (double)borrowed->samples : 0;
+
+    if (!borrowed->path)
+        return;
+    fprintf(stream, "times from ");
+    utf8_write_plain(stream, borrowed->path);
+    fprintf(stream, ": %" PRIu64 " samples, %.1f%% of them below functions that were counted\n",
+            borrowed->samples, 100 - (double)borrowed->outside * scale);
+    if (borrowed->function)
+        fprintf(stream,
+                "DOES NOT FIT: %.1f%% of them are in functions without calls here, most in %s\n",
+                (double)borrowed->uncounted * scale, images->functions[borrowed->function].name);
+    putc('\n', stream);
+}
+
 bool module_is_instrumented_later(const struct process *process, const struct module_facts *module)
 {
     for (size_t i = 0; i < process->module_count && !module->image; i++)

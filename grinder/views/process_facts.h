@@ -19,6 +19,9 @@ void process_facts_write(FILE *stream, const struct process *process, bool has_t
 /* Lines for threads that returned from calls made before a fork. */
 void process_inherited_write(FILE *stream, const struct process *process);
 
+/* Of a profile with the times of another recording, what of these fits; else nothing. */
+void borrowed_times_write(FILE *stream, const struct profile *profile, const struct images *images);
+
 /* how must hold what is returned. */
 const char *process_how_it_ended(const struct trace_header *header, char how[64]);
 

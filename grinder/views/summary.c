@@ -248,6 +248,7 @@ void summary_write(FILE *stream, const struct summary *summary)
         process_inherited_write(stream, &profile->processes[i]);
         write_modules(stream, &profile->processes[i], summary->images);
     }
+    borrowed_times_write(stream, profile, summary->images);
     write_functions(stream, summary, part);
     write_times(stream, summary->images, &part->times);
     fputs("totals: ", stream);
