@@ -30,7 +30,7 @@ _umbra_values()
         --timing) echo adaptive exact samples none ;;
         --how) if [[ ${1##*/} == umbra ]]; then echo prologue copy auto samples; else echo prologue copy auto; fi ;;
         --weight) echo ns calls ;;
-        --sort) echo self inclusive calls wait ;;
+        --sort) echo self inclusive calls wait p99 ;;
         --output-format)
             if [[ " ${COMP_WORDS[*]} " == *' --mode = diff '* ]]; then
                 echo table tsv folded flamegraph

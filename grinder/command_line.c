@@ -72,7 +72,8 @@ static const char help[] =
     "  --top=N               summary, table of a diff, top without a terminal: show N\n"
     "                        functions (20; summary on a terminal: 12)\n"
     "  --sort=ORDER          summary: only the table of functions by self time, inclusive\n"
-    "                        time, calls or time waited: self, inclusive, calls, wait\n"
+    "                        time, calls, time waited or a call's time: self, inclusive,\n"
+    "                        calls, wait, p99\n"
     "  --no-pager            summary: on a terminal, write it there, however long it is\n"
     "  --interval=SECONDS    top: the time between refreshes (2)\n"
     "  --count=N             top: end after N refreshes\n"
@@ -324,7 +325,7 @@ static bool apply_selection(struct options *options, int option, const char *arg
     case SORT:
         options->has_sort = true;
         if (!hot_order_named(argument, &options->sort))
-            wrong_usage("--sort: expected self, inclusive, calls or wait, found %s", argument);
+            wrong_usage("--sort: expected self, inclusive, calls, wait or p99, found %s", argument);
         return true;
     case NO_PAGER:
         options->no_pager = true;

@@ -114,6 +114,14 @@ static int check_sort(const struct options *options, const struct profile *profi
 {
     if (!options->has_sort || options->sort == HOT_CALLS)
         return 0;
+    if (options->sort == HOT_P99) {
+        if (profile->part_count && profile->parts[0].times.count)
+            return 0;
+        message("%s has no times of each call to sort by: umbra record --time=PATTERN has them of "
+                "functions that match",
+                options->traces[0]);
+        return -1;
+    }
     if (!profile_has_times(profile))
         message("%s has no times to sort by: it was recorded with --timing=none; see --sort=calls",
                 profile->untimed);

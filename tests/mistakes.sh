@@ -101,7 +101,7 @@ cat >table <<'END'
 2|umbra record: --samples=0: with --timing=samples|umbra record --samples=0 --timing=samples -- ./hello
 2|umbra record: --mode=unknown: expected profile, calltrace or samples|umbra record --mode=unknown -- ./hello
 2|umbra record: --timing=often: expected adaptive, exact, samples or none|umbra record --timing=often -- ./hello
-2|umbra: --how=copies: expected prologue, copy or auto|umbra record --how=copies -- ./hello
+2|umbra: --how=copies: expected prologue, copy, auto or samples|umbra record --how=copies -- ./hello
 2|umbra record: --ring-size.* go with --mode=calltrace|umbra record --ring-size=64M -- ./hello
 2|umbra record: --max-trace-size=big: expected bytes from 64K to 256G|umbra record --max-trace-size=big -- ./hello
 2|umbra: --children=maybe: expected yes or no|umbra record --children=maybe -- ./hello
@@ -137,7 +137,7 @@ cat >table <<'END'
 2|umbra report: --txt: unknown option \(did you mean --text\?\)|umbra report --txt a.data
 2|umbra: report: -n: no such option; see umbra report --help|umbra report -n a.data
 2|umbra: report: expected 1 recording at most, found another: a.data; an option's value stands behind =|umbra report --sort self a.data
-2|umbra report: --sort: expected self, inclusive, calls or wait, found unknown|umbra report --text --sort=unknown a.data
+2|umbra report: --sort: expected self, inclusive, calls, wait or p99, found unknown|umbra report --text --sort=unknown a.data
 2|umbra report: --sort is for the summary: umbra report --text|umbra report --sort=self a.data
 2|umbra report: --top: expected a number of 0 to 1000000, found -1|umbra report --text --top=-1 a.data
 1|umbra report: --process=nobody: expected a process of that pid or executable, found none|umbra report --process=nobody a.data

@@ -40,7 +40,7 @@ done
 
 echo '-- views'
 contains summary '^times of calls, of functions whose calls were timed each$'
-awk '$NF == "serves" && NF == 8 && $1 == 2000 && $7 > 0.02 { found = 1 } END { exit !found }' summary ||
+awk '$NF == "serves" && NF == 9 && $1 == 2000 && $8 > 0.02 { found = 1 } END { exit !found }' summary ||
     fail "no times of serves: $(grep serves summary)"
 grinder --mode=profile --merge --output-format=json --output-file=- traces/*.bin >profile.json
 python3 - <<'PYTHON'
@@ -65,7 +65,7 @@ export XDG_CACHE_HOME=$work/cache
 umbra record --time=serves --time=nobody -o data -- native/timed_calls >/dev/null 2>said
 contains said '--time=nobody matches nothing in what was recorded'
 umbra report --text data >text
-awk '$NF == "serves" && $1 == 2000 && NF == 8 { found = 1 } END { exit !found }' text ||
+awk '$NF == "serves" && $1 == 2000 && NF == 9 { found = 1 } END { exit !found }' text ||
     fail "no times of serves: $(grep serves text)"
 for other in --timing=exact --timing=adaptive --mode=calltrace --samples=0; do
     status=0
@@ -73,6 +73,18 @@ for other in --timing=exact --timing=adaptive --mode=calltrace --samples=0; do
     equal "status with $other" $status 2
     contains said "--time is for recordings with --timing=samples or none: leave $other out"
 done
+
+echo '-- by how slow they are'
+umbra record -q --time=serves --time=jumps --time=again -o slow -- native/timed_calls >/dev/null
+umbra report --text --sort=p99 slow >text
+awk '/^times of calls/ { on = 1; next } on && NF > 8 && $1 ~ /^[0-9]+$/ { print $5, $2, $3, $7 }' text >slowest
+(($(wc -l <slowest) == 3)) || fail "expected three functions: $(<text)"
+sort -n -r slowest | diff - slowest || fail "not by p99"
+awk '$2 < 1 || $2 > $4 { exit 1 }' slowest || fail "a mean that is no mean: $(<slowest)"
+! grep -q 'hottest functions' text || fail "other tables"
+umbra record -q -o none -- native/timed_calls >/dev/null
+if umbra report --text --sort=p99 none 2>said; then fail "sorted by what is not there"; fi
+contains said 'has no times of each call to sort by: umbra record --time=PATTERN'
 
 echo '-- what was instrumented so is verified, and undone'
 instrumented timed_calls --overwrite "${timed[@]}"

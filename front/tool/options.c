@@ -99,7 +99,7 @@ const struct verb_option verb_options[] = {
     {"threshold", 0, "PERCENT", NULL, OF(DIFF), OPTION_VIEW, true,
      "exit status 1 if something changed by more than that"},
     {"top", 0, "N", NULL, VIEWS, OPTION_VIEW, true, "so many functions in a table (20)"},
-    {"sort", 0, "ORDER", "self inclusive calls wait", OF(REPORT), OPTION_VIEW, true,
+    {"sort", 0, "ORDER", "self inclusive calls wait p99", OF(REPORT), OPTION_VIEW, true,
      "with --text: the one table, by that"},
     {"no-pager", 0, NULL, NULL, OF(REPORT), OPTION_VIEW, true,
      "with --text: no pager on a terminal"},

@@ -104,7 +104,8 @@ static void write_times(FILE *stream, const struct call_times *times)
 {
     if (!times)
         return;
-    fprintf(stream, ",\"timed_calls\":%" PRIu64, times->calls);
+    fprintf(stream, ",\"timed_calls\":%" PRIu64 ",\"mean_ns\":%" PRIu64, times->calls,
+            call_times_mean_ns(times));
     for (size_t i = 0; i < CALL_TIMES_QUANTILES; i++)
         fprintf(stream, ",\"%s\":%" PRIu64, call_times_quantiles[i].key,
                 call_times_quantile_ns(times, call_times_quantiles[i].share));

@@ -13,8 +13,8 @@
  *      … waits  wait_ns  total_wait_ns  longest_wait_ns
  *      … 2      410000   410000         300000
  *
- *      … timed_calls  p50_ns  p90_ns  p99_ns  p999_ns  longest_call_ns  longest_call_at_ns  version
- *      … 3            290     1100    1100    1100     1101             5000000             1
+ *      … timed_calls  mean_ns  p50_ns  p90_ns  p99_ns  p999_ns  longest_call_ns  longest_call_at_ns
+ * version … 3            560      290     1100    1100    1100     1101             5000000 1
  *
  * A call edge has build_id and address of caller and callee, and the return_address of the call, in
  * the caller's module. docs/profile.schema.json says it in full, location.h what address and offset
@@ -37,7 +37,7 @@
 #define SAMPLE_COLUMNS "samples\tself_low_ns\tself_high_ns\ttotal_low_ns\ttotal_high_ns\t"
 #define WAIT_COLUMNS   "waits\twait_ns\ttotal_wait_ns\tlongest_wait_ns\t"
 #define TIME_COLUMNS                                                                               \
-    "timed_calls\tp50_ns\tp90_ns\tp99_ns\tp999_ns\tlongest_call_ns\tlongest_call_at_ns\t"
+    "timed_calls\tmean_ns\tp50_ns\tp90_ns\tp99_ns\tp999_ns\tlongest_call_ns\tlongest_call_at_ns\t"
 
 static void write_text(FILE *stream, const char *text)
 {
@@ -157,10 +157,10 @@ static void write_edge_location(FILE *stream, const struct images *images, const
 static void write_times(FILE *stream, const struct call_times *times)
 {
     if (!times) {
-        fputs("\t\t\t\t\t\t\t", stream);
+        fputs("\t\t\t\t\t\t\t\t", stream);
         return;
     }
-    fprintf(stream, "\t%" PRIu64, times->calls);
+    fprintf(stream, "\t%" PRIu64 "\t%" PRIu64, times->calls, call_times_mean_ns(times));
     for (size_t i = 0; i < CALL_TIMES_QUANTILES; i++)
         fprintf(stream, "\t%" PRIu64, call_times_quantile_ns(times, call_times_quantiles[i].share));
     fprintf(stream, "\t%.0f\t%.0f", times->longest_ns, times->longest_at_ns);

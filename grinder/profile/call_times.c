@@ -5,6 +5,8 @@
 #include "support/memory.h"
 #include "trace/time_buckets.h"
 
+#define SLOW 0.99
+
 const struct call_times_quantile call_times_quantiles[CALL_TIMES_QUANTILES] = {
     {0.5, "p50", "p50_ns"},
     {0.9, "p90", "p90_ns"},
@@ -107,4 +109,30 @@ uint64_t call_times_quantile_ns(const struct call_times *times, double share)
     }
     ns = middle_of(bucket) * times->ns_per_tick;
     return (uint64_t)(ns < times->longest_ns ? ns : times->longest_ns);
+}
+
+uint64_t call_times_mean_ns(const struct call_times *times)
+{
+    return times->calls ? (uint64_t)(times->ns / (double)times->calls) : 0;
+}
+
+static int compare_slowness(const void *left, const void *right)
+{
+    const struct call_times *a = *(const struct call_times *const *)left;
+    const struct call_times *b = *(const struct call_times *const *)right;
+    uint64_t of_a = call_times_quantile_ns(a, SLOW), of_b = call_times_quantile_ns(b, SLOW);
+
+    if (of_a != of_b)
+        return of_a > of_b ? -1 : 1;
+    return (a->longest_ns < b->longest_ns) - (a->longest_ns > b->longest_ns);
+}
+
+const struct call_times **call_times_slowest(const struct call_times_list *list)
+{
+    const struct call_times **slowest = memory_zeroed(list->count + 1, sizeof(*slowest));
+
+    for (size_t i = 0; i < list->count; i++)
+        slowest[i] = &list->items[i];
+    qsort(slowest, list->count, sizeof(*slowest), compare_slowness);
+    return slowest;
 }

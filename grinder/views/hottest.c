@@ -35,6 +35,8 @@ static uint64_t key_of(const struct hot *hot, enum hot_order order)
         return hot->costs.wait.self_ns;
     case HOT_INCLUSIVE_WAIT:
         return hot->costs.wait.total_ns;
+    case HOT_P99:
+        break;
     }
     return 0;
 }
@@ -64,7 +66,9 @@ bool hot_order_named(const char *name, enum hot_order *order)
         const char *name;
         enum hot_order order;
     } orders[] = {
-        {"self", HOT_SELF}, {"inclusive", HOT_INCLUSIVE}, {"calls", HOT_CALLS}, {"wait", HOT_WAIT}};
+        {"self", HOT_SELF}, {"inclusive", HOT_INCLUSIVE}, {"calls", HOT_CALLS}, {"wait", HOT_WAIT},
+        {"p99", HOT_P99},
+    };
 
     for (size_t i = 0; i < sizeof(orders) / sizeof(*orders); i++) {
         if (!strcmp(orders[i].name, name)) {

@@ -7,8 +7,8 @@
 
 #include "grinder/profile/profile.h"
 
-enum hot_order { HOT_SELF, HOT_INCLUSIVE, HOT_CALLS, HOT_WAIT, HOT_INCLUSIVE_WAIT };
-#define HOT_ORDERS 5
+enum hot_order { HOT_SELF, HOT_INCLUSIVE, HOT_CALLS, HOT_WAIT, HOT_INCLUSIVE_WAIT, HOT_P99 };
+#define HOT_ORDERS 5 /* of functions; HOT_P99 is of those whose calls were timed each */
 
 struct hot {
     uint32_t function;
@@ -27,7 +27,7 @@ void hottest_free(struct hottest *hottest);
 /* Those that took as much as each other by calls, then in the order in which they turned up. */
 void hottest_sort(const struct hottest *hottest, enum hot_order order);
 
-/* The order of that name: self, inclusive, calls or wait; false if there is none. */
+/* The order of that name: self, inclusive, calls, wait or p99; false if there is none. */
 bool hot_order_named(const char *name, enum hot_order *order);
 
 #endif

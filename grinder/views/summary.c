@@ -1,6 +1,7 @@
 #include "grinder/views/summary.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "grinder/views/process_facts.h"
@@ -12,6 +13,8 @@ size_t summary_orders(const struct summary *summary, const struct part *part,
     static const enum hot_order timed[] = {HOT_SELF, HOT_INCLUSIVE, HOT_WAIT, HOT_INCLUSIVE_WAIT};
     size_t count = sizeof(timed) / sizeof(*timed);
 
+    if (summary->has_order && summary->order == HOT_P99)
+        return 0;
     if (summary->has_order || !profile_has_times(summary->profile)) {
         orders[0] = summary->has_order ? summary->order : HOT_CALLS;
         return 1;
@@ -166,22 +169,26 @@ static void write_waits(FILE *stream, const struct images *images, const struct 
 static void write_times(FILE *stream, const struct images *images,
                         const struct call_times_list *list)
 {
+    const struct call_times **slowest;
+
     if (!list->count)
         return;
-    fprintf(stream, "times of calls, of functions whose calls were timed each\n%14s",
-            "timed calls");
+    slowest = call_times_slowest(list);
+    fprintf(stream, "times of calls, of functions whose calls were timed each\n%14s %12s",
+            "timed calls", "mean ns");
     for (size_t i = 0; i < CALL_TIMES_QUANTILES; i++)
         fprintf(stream, " %9s ns", call_times_quantiles[i].name);
     fprintf(stream, " %16s %12s  function\n", "longest ns", "ended at s");
     for (size_t i = 0; i < list->count; i++) {
-        const struct call_times *times = &list->items[i];
-        fprintf(stream, "%14" PRIu64, times->calls);
+        const struct call_times *times = slowest[i];
+        fprintf(stream, "%14" PRIu64 " %12" PRIu64, times->calls, call_times_mean_ns(times));
         for (size_t j = 0; j < CALL_TIMES_QUANTILES; j++)
             fprintf(stream, " %12" PRIu64,
                     call_times_quantile_ns(times, call_times_quantiles[j].share));
         fprintf(stream, " %16.0f %12.6f  %s\n", times->longest_ns, times->longest_at_ns / 1e9,
                 images->functions[times->function].name);
     }
+    free(slowest);
     putc('\n', stream);
 }
 
@@ -215,6 +222,8 @@ static void write_table(FILE *stream, const struct profile *profile, const struc
         break;
     case HOT_INCLUSIVE_WAIT:
         write_waits(stream, images, hot, top, "functions by inclusive time waited");
+        break;
+    case HOT_P99: /* write_times */
         break;
     }
 }

@@ -7,6 +7,7 @@
 
 #define HOT_PERCENT    10  /* of the whole: shown in colour */
 #define MODULE_FROM    120 /* columns of a terminal that has room for functions' modules */
+#define MEAN_FROM      72  /* that of means of calls */
 #define MODULE_COLUMNS 28
 
 /* A time with what its samples say of it. */
@@ -374,19 +375,26 @@ static void put_quantile(char text[FIGURE_ROOM], const struct call_times *times,
 static void write_times(const struct summary_layout *layout)
 {
     const struct call_times_list *list = &layout->part->times;
+    const struct call_times **slowest;
     char text[FIGURE_ROOM];
     int used;
 
     if (!list->count)
         return;
+    slowest = call_times_slowest(list);
     layout_write_heading(layout, "Times of calls, of functions whose calls were timed each");
     fprintf(layout->stream, "%8s", "calls");
+    if (layout->columns >= MEAN_FROM)
+        fprintf(layout->stream, " %7s", "mean");
     for (size_t i = 0; i < CALL_TIMES_QUANTILES; i++)
         fprintf(layout->stream, " %7s", call_times_quantiles[i].name);
     fprintf(layout->stream, " %7s  function\n", "longest");
     for (size_t i = 0; i < list->count; i++) {
-        const struct call_times *times = &list->items[i];
+        const struct call_times *times = slowest[i];
         used = fprintf(layout->stream, "%8s", figure_count(text, times->calls));
+        figure_time(text, figure_exact((double)call_times_mean_ns(times)));
+        if (layout->columns >= MEAN_FROM)
+            used += fprintf(layout->stream, " %7s", text);
         for (size_t j = 0; j < CALL_TIMES_QUANTILES; j++) {
             put_quantile(text, times, j);
             used += fprintf(layout->stream, " %7s", text);
@@ -396,6 +404,7 @@ static void write_times(const struct summary_layout *layout)
         layout_write_rest(layout, (size_t)used,
                           layout->summary->images->functions[times->function].name);
     }
+    free(slowest);
 }
 
 void summary_tables_write(const struct summary_layout *layout)
