@@ -123,6 +123,6 @@ contains said ': 2 files,'
 
 echo '-- what is no way is refused, by name'
 umbra record --how=copies -o none.data -- ./calls 2>said && fail 'it is not refused'
-equal 'it is refused' "$(<said)" 'umbra: --how=copies: expected prologue, copy or auto'
+equal 'it is refused' "$(<said)" 'umbra: --how=copies: expected prologue, copy, auto or samples'
 instrument --how=copies calls -o none 2>said && fail 'instrument does not refuse it'
 contains said 'copies: expected --how=copy, prologue or auto'

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SIGKILL of the program, of its service and of both, and crashes of all kinds, at random moments:
 # the trace holds what the program itself counted, at once.
+# alone: programs wait only so long for a service that has just begun
 . "$(dirname "$0")/lib.sh"
 
 seed=${SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
