@@ -195,6 +195,56 @@ static uint64_t row_folded(const struct process_row *row)
     return row->folded;
 }
 
+static void write_program_numbers(FILE *stream, const char *name,
+                                  const struct process_program *programs, size_t count,
+                                  uint64_t (*number)(const struct process_program *program))
+{
+    fprintf(stream, ",\"%s\":[", name);
+    for (size_t i = 0; i < count; i++)
+        fprintf(stream, "%s%" PRIu64, i ? "," : "", number(&programs[i]));
+    putc(']', stream);
+}
+
+static uint64_t program_times(const struct process_program *program)
+{
+    return program->count;
+}
+
+static uint64_t program_wall(const struct process_program *program)
+{
+    return program->wall_ns;
+}
+
+static uint64_t program_cpu(const struct process_program *program)
+{
+    return program->cpu_ns;
+}
+
+static uint64_t program_calls(const struct process_program *program)
+{
+    return program->calls;
+}
+
+/* Sums of all processes of a program. */
+static void write_programs(FILE *stream, const struct report *report)
+{
+    size_t count;
+    struct process_program *programs = process_list_programs(report->processes, &count);
+
+    fputs("\"programs\":{\"name\":[", stream);
+    for (size_t i = 0; i < count; i++) {
+        fputs(i ? "," : "", stream);
+        page_write_text(stream, programs[i].name);
+    }
+    putc(']', stream);
+    write_program_numbers(stream, "times", programs, count, program_times);
+    write_program_numbers(stream, "wall", programs, count, program_wall);
+    write_program_numbers(stream, "cpu", programs, count, program_cpu);
+    write_program_numbers(stream, "calls", programs, count, program_calls);
+    fputs("},\n", stream);
+    free(programs);
+}
+
 /* 0 of what is not known. */
 static void write_tree(FILE *stream, const struct report *report)
 {
@@ -215,6 +265,7 @@ static void write_tree(FILE *stream, const struct report *report)
     }
     fputs("]},\n", stream);
     free(rows);
+    write_programs(stream, report);
 }
 
 /* Modules, files, functions. */

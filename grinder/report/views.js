@@ -130,17 +130,33 @@ function module_view(module) {
   main.querySelector(".rows").style.maxHeight = "none";
 }
 
+/* Of a command, as far as there is room: its program, and its arguments but for options; of paths their last parts. */
+function shorten(command, room) {
+  if (command.length <= room) return command;
+  const words = command.split(" ").filter((word, i) => !i || !word.startsWith("-"));
+  return words.map(word => word.replace(/^.*\/(?=.)/, "")).join(" ");
+}
+
+/* Sums, where a program ran more than once. */
+function program_table() {
+  const { name, times, wall, cpu, calls } = data.programs;
+  if (name.length === data.tree.pid.length || name.length >= times.reduce((sum, n) => sum + n, 0)) return "";
+  const time = ns => ns ? format_time(ns) : "";
+  const rows = name.slice(0, 10).map((text, i) => `<tr><td title="${escape_html(text)}">${escape_html(text)}</td><td>${format_count(times[i])}</td><td>${time(wall[i])}</td><td>${time(cpu[i])}</td><td>${format_count(calls[i])}</td></tr>`);
+  return `<div class=head-row><h2>Programs</h2></div><table class=processes><tr><th>Program</th><th>Times</th><th>Wall</th><th>CPU</th><th>${Counts}</th></tr>${rows.join("")}</table>${name.length > 10 ? `<div class=note>${format_count(name.length - 10)} more.</div>` : ""}`;
+}
+
 /* Of the whole recording; the page may be of one of them. */
 function process_tree() {
   const tree = data.tree;
   if (tree.pid.length < 2) return "";
   const rows = tree.pid.map((pid, i) => {
-    const command = tree.folded[i] ? `${format_count(tree.folded[i])} more, each less than 1%` : escape_html(tree.command[i]);
+    const command = tree.folded[i] ? `${format_count(tree.folded[i])} more, each less than 1%` : escape_html(shorten(tree.command[i], 60));
     const time = ns => ns ? format_time(ns) : "";
     return `<tr${pid && pid === tree.shown ? " class=shown" : ""}><td title="${escape_html(tree.command[i])}" style="padding-left:${tree.depth[i] + 0.5}em">${command}</td><td>${tree.folded[i] ? "" : pid}</td><td>${time(tree.wall[i])}</td><td>${time(tree.cpu[i])}</td><td>${format_count(tree.calls[i])}</td></tr>`;
   });
   const note = tree.shown ? `<div class=note>This page is of the marked one, which took most; umbra report --process=PID|NAME is of another.</div>` : "";
-  return `<div class=head-row><h2>Processes</h2></div><table class=processes><tr><th>Command</th><th>PID</th><th>Wall</th><th>CPU</th><th>${Counts}</th></tr>${rows.join("")}</table>${note}`;
+  return `${program_table()}<div class=head-row><h2>Processes</h2></div><table class=processes><tr><th>Command</th><th>PID</th><th>Wall</th><th>CPU</th><th>${Counts}</th></tr>${rows.join("")}</table>${note}`;
 }
 
 function overview() {
