@@ -617,8 +617,12 @@ static void conclude(struct run *run)
     if (!run->options.is_quiet && !run->options.is_of_stacks)
         unmatched_tell(recording, &run->options.instrument);
     end = new_recording_end(&run->made);
-    if (why && !run->options.is_quiet)
+    if (why && !run->options.is_quiet) {
         tell_nothing(recording, why, end);
+        if (!run->options.is_of_stacks)
+            say("what cannot be instrumented can be sampled: umbra record --how=samples -- %s ...",
+                *run->options.program);
+    }
     else if (!why)
         tell(recording, &run->options);
     free(why);

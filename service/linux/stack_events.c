@@ -247,7 +247,7 @@ static bool read_sample(struct rest *rest, struct stack_event *event,
     uint64_t abi, value, size = 0, read = 0;
 
     if (!read_ids(rest, event) || !take(rest, &event->time, sizeof(event->time)) ||
-        !take(rest, &abi, sizeof(abi)) || abi != PERF_SAMPLE_REGS_ABI_64)
+        !take(rest, &abi, sizeof(abi)) || abi == PERF_SAMPLE_REGS_ABI_NONE)
         return false;
     for (int i = 0; i < STACKS_REGISTERS; i++) {
         if (!take(rest, &value, sizeof(value)))
@@ -255,6 +255,8 @@ static bool read_sample(struct rest *rest, struct stack_event *event,
         registers[dwarf_place[i]] = value;
     }
     event->registers = registers;
+    if (abi == PERF_SAMPLE_REGS_ABI_32) /* whose frames nobody here knows: where it was is all */
+        return true;
     if (!take(rest, &size, sizeof(size)) || size > (uint64_t)(rest->end - rest->at))
         return true;
     event->stack = rest->at;
