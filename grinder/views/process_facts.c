@@ -6,6 +6,8 @@
 
 #include "support/utf8.h"
 
+#define MUCH 0.25 /* of a run, in hooks: short functions have less time than natively */
+
 /* What the kernel said of it; how must hold what is returned. */
 static const char *how_it_was_ended(const struct trace_header *header, char how[64])
 {
@@ -196,6 +198,10 @@ static void write_own_samples(FILE *stream, const struct process *process)
         fprintf(stream, ": %.1f%% of %.6f s in functions, %.1f%% in hooks",
                 100 * samples.function_ns / ns, ns / 1e9, 100 * samples.hook_ns / ns);
     putc('\n', stream);
+    if (process->header.source != TRACE_OF_STACKS && samples.hook_ns > MUCH * ns)
+        fprintf(stream,
+                "  hint      much of this run was hooks; umbra record --twice has the times of a "
+                "run without\n");
     if (process->stacks.lost)
         fprintf(stream, "  LOST      %" PRIu64 " samples, for want of room\n",
                 process->stacks.lost);
