@@ -38,6 +38,13 @@ static int take_name(struct stack_file *file, int directory, struct trace_header
     return -1;
 }
 
+/* What is wrong first is what is told. */
+static void put(struct stack_file *file, const void *bytes, size_t size)
+{
+    if (size && fwrite(bytes, size, 1, file->stream) != 1 && !file->error)
+        file->error = errno;
+}
+
 bool stack_file_begin(struct stack_file *file, const struct trace_dir *directory,
                       struct trace_header *header, uint32_t period_ns, bool is_of_user)
 {
@@ -59,7 +66,8 @@ bool stack_file_begin(struct stack_file *file, const struct trace_dir *directory
         errno = error;
         return false;
     }
-    fwrite(&file->header, sizeof(file->header), 1, file->stream);
+    file->error = 0;
+    put(file, &file->header, sizeof(file->header));
     return true;
 }
 
@@ -67,7 +75,7 @@ static void pad(struct stack_file *file, size_t size)
 {
     static const char zeros[8];
 
-    fwrite(zeros, 1, -size % 8, file->stream);
+    put(file, zeros, -size % 8);
 }
 
 void stack_file_map(struct stack_file *file, const struct stack_event *map)
@@ -82,12 +90,14 @@ void stack_file_map(struct stack_file *file, const struct stack_event *map)
     };
 
     memcpy(record.build_id, map->build_id, sizeof(record.build_id));
-    fwrite(&record, sizeof(record), 1, file->stream);
-    fwrite(map->name, path_size, 1, file->stream);
+    put(file, &record, sizeof(record));
+    put(file, map->name, path_size);
     pad(file, size);
 }
 
-/* The end of what both dumps have, from which downwards they are the same for `kept` bytes. */
+/* The end of what both dumps have, from which downwards they are the same for `kept` bytes. A
+   program may keep anything in its stack pointer: then there is no dump, and the two are far apart.
+ */
 static void compare(const struct stack_event *sample, const struct stack_dump *last, uint64_t *end,
                     uint64_t *kept)
 {
@@ -100,7 +110,9 @@ static void compare(const struct stack_event *sample, const struct stack_dump *l
         return;
     if (low < last->address)
         low = last->address;
-    while (*end - *kept >= low + 8 &&
+    if (*end < low)
+        return;
+    while (*end - *kept - low >= 8 &&
            memcmp(sample->stack + (*end - *kept - 8 - sample->registers[STACKS_RSP]),
                   last->bytes + (*end - *kept - 8 - last->address), 8) == 0)
         *kept += 8;
@@ -140,9 +152,9 @@ void stack_file_sample(struct stack_file *file, const struct stack_event *sample
     record.high = (uint32_t)(low + size - end);
     record.head = (struct stacks_record){STACKS_SAMPLE,
                                          (uint32_t)(sizeof(record) + record.low + record.high)};
-    fwrite(&record, sizeof(record), 1, file->stream);
-    fwrite(sample->stack, 1, record.low, file->stream);
-    fwrite(sample->stack + record.low + record.kept, 1, record.high, file->stream);
+    put(file, &record, sizeof(record));
+    put(file, sample->stack, record.low);
+    put(file, sample->stack + record.low + record.kept, record.high);
     file->header.taken++;
     remember(last, sample);
 }
@@ -198,13 +210,19 @@ bool stack_file_end(struct stack_file *file, const struct trace_dir *directory,
     bool ok = fseek(file->stream, 0, SEEK_SET) == 0 &&
               fwrite(&file->header, sizeof(file->header), 1, file->stream) == 1 &&
               !ferror(file->stream);
-    int error;
+    int error = errno;
 
-    ok = fclose(file->stream) == 0 && ok;
+    if (fclose(file->stream) != 0 && ok) {
+        ok = false;
+        error = errno;
+    }
     file->stream = NULL;
     if (ok && write_trace(file, directory->fd, header, threads, thread_count))
         return true;
-    error = errno;
+    if (file->error)
+        error = file->error;
+    else if (ok)
+        error = errno;
     name_stacks(name, file->name);
     unlinkat(directory->fd, name, 0);
     errno = error;

@@ -21,6 +21,7 @@ struct stack_dump {
 
 struct stack_file {
     FILE *stream; /* null: there is none */
+    int error;    /* errno of the first write that failed; 0: none did */
     struct stacks_header header;
     char name[TRACE_FILE_NAME_SIZE]; /* of the trace */
 };

@@ -46,10 +46,10 @@ struct process {
     struct map *maps; /* in the order they came */
     struct thread *threads;
     uint32_t living;
-    uint64_t ended;         /* when its last thread did; 0: not yet */
-    struct process *dying;  /* the next one that has ended */
-    struct stack_file file; /* begun with the first sample, or at the end */
-    bool has_failed;        /* which was said */
+    uint64_t ended;                  /* when its last thread did; 0: not yet */
+    struct process *before, *behind; /* those that have ended, in the order of their ends */
+    struct stack_file file;          /* begun with the first sample, or at the end */
+    bool has_failed;                 /* which was said */
     UT_hash_handle hh;
 };
 
@@ -62,8 +62,8 @@ struct recording {
     struct trace_dir trace_dir;
     struct stack_events *events;
     struct process *processes;
-    struct process *dying, **last_dying; /* in the order of their ends */
-    uint64_t steady_to_real;             /* what makes one time of the other */
+    struct process *dying;   /* the first that has ended */
+    uint64_t steady_to_real; /* what makes one time of the other */
     uint32_t session;
     uint64_t lost;
     pid_t command;
@@ -78,14 +78,19 @@ static void say_failed(struct process *process, const char *name)
     process->has_failed = true;
 }
 
+static void free_map(struct map *map)
+{
+    free((char *)map->event.name);
+    free(map);
+}
+
 static void free_maps(struct process *process)
 {
     struct map *map, *next;
 
     LL_FOREACH_SAFE(process->maps, map, next)
     {
-        free((char *)map->event.name);
-        free(map);
+        free_map(map);
     }
     process->maps = NULL;
 }
@@ -221,6 +226,8 @@ static void end_process(struct recording *recording, struct process *process, en
     if (!was_nothing) /* as between a fork and the exec that follows it */
         write_out(recording, process, time);
     HASH_DELETE(hh, recording->processes, process);
+    if (process->ended)
+        DL_DELETE2(recording->dying, process, before, behind);
     HASH_ITER(hh, process->threads, thread, next)
     {
         HASH_DELETE(hh, process->threads, thread);
@@ -231,18 +238,57 @@ static void end_process(struct recording *recording, struct process *process, en
     free(process);
 }
 
-static void add_map(struct process *process, const struct stack_event *event)
+static bool is_same(const struct stack_event *a, const struct stack_event *b)
+{
+    return a->address == b->address && a->length == b->length && a->offset == b->offset &&
+           a->build_id_size == b->build_id_size &&
+           !memcmp(a->build_id, b->build_id, a->build_id_size) && !strcmp(a->name, b->name);
+}
+
+static struct map *copy_map(const struct stack_event *event)
 {
     struct map *map = calloc(1, sizeof(*map));
 
     if (!map)
-        return;
+        return NULL;
     map->event = *event;
     map->event.name = strdup(event->name);
     if (map->event.name)
-        LL_APPEND(process->maps, map);
-    else
-        free(map);
+        return map;
+    free(map);
+    return NULL;
+}
+
+/*
+ * Memory that becomes executable is told of like a file that is mapped, each time, and some
+ * compilers at run time write to their code all the time. So what lies within the new is forgotten,
+ * and what changes nothing is not kept. False: it changes nothing.
+ */
+static bool add_map(struct process *process, const struct stack_event *event)
+{
+    uint64_t end = event->address + event->length;
+    bool is_file = event->name[0] == '/' && event->name[1] != '/', is_known = false,
+         is_news = false;
+    struct map **at = &process->maps, *map;
+
+    while ((map = *at)) {
+        uint64_t map_end = map->event.address + map->event.length;
+        bool is_apart = map->event.address >= end || map_end <= event->address;
+        if (!is_apart && is_same(&map->event, event))
+            is_known = true;
+        else if (!is_apart)
+            is_news = true;
+        if (is_apart || map->event.address < event->address || map_end > end) {
+            at = &map->next;
+            continue;
+        }
+        *at = map->next;
+        free_map(map);
+    }
+    is_news |= is_file && !is_known;
+    if (is_news || is_known)
+        *at = copy_map(event);
+    return is_news;
 }
 
 /* A thread has the name of the one that made it until it gets its own. */
@@ -262,6 +308,10 @@ static void on_begin(struct recording *recording, const struct stack_event *even
     struct process *parent = find(recording, event->parent), *process = find(recording, event->pid);
     struct map *map;
 
+    if (process && process->ended && event->pid != event->parent) { /* its number has come again */
+        end_process(recording, process, TRACE_END_GONE, process->ended);
+        process = NULL;
+    }
     if (event->pid == event->parent || process) {
         if (process)
             begin_thread(process, parent, event);
@@ -305,8 +355,7 @@ static void on_map(struct process *process, const struct stack_event *event)
 {
     if (!process->header.exe[0])
         snprintf(process->header.exe, sizeof(process->header.exe), "%s", event->name);
-    add_map(process, event);
-    if (process->file.stream)
+    if (add_map(process, event) && process->file.stream)
         stack_file_map(&process->file, event);
 }
 
@@ -330,25 +379,21 @@ static void on_end(struct recording *recording, struct process *process,
     thread->record.end_ticks = event->time;
     free(thread->last.bytes);
     thread->last = (struct stack_dump){0};
-    /* The command waits for its status; of others the kernel tells later what time they had. */
-    if (--process->living || (pid_t)process->pid == recording->command)
+    /* The command waits for its status; of others the kernel tells later what time they had. Where
+       it lost when threads began, more of them may end than lived. */
+    if (--process->living || process->ended || (pid_t)process->pid == recording->command)
         return;
     process->ended = event->time;
-    *recording->last_dying = process;
-    recording->last_dying = &process->dying;
+    DL_APPEND2(recording->dying, process, before, behind);
 }
 
-/* Those that ended so long before: also a process whose number has come again. */
+/* Those that ended so long before. */
 static void end_dying(struct recording *recording, uint64_t before)
 {
     struct process *process;
 
-    while ((process = recording->dying) && process->ended <= before) {
-        recording->dying = process->dying;
-        if (!recording->dying)
-            recording->last_dying = &recording->dying;
+    while ((process = recording->dying) && process->ended <= before)
         end_process(recording, process, TRACE_END_GONE, process->ended);
-    }
 }
 
 static void happened(void *owner, const struct stack_event *event)
@@ -490,7 +535,6 @@ int stacks_record(const struct stacks_settings *settings)
         .timer = {.due = time_to_look, .owner = &recording},
     };
 
-    recording.last_dying = &recording.dying;
     process_raise_descriptor_limit();
     if (!open_all(&recording)) {
         close_all(&recording);
