@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <uthash.h>
 #include <utlist.h>
@@ -534,15 +535,19 @@ int stacks_record(const struct stacks_settings *settings)
         .steady_to_real = system_clock_real_ns() - system_clock_steady_ns(),
         .timer = {.due = time_to_look, .owner = &recording},
     };
+    struct rlimit descriptors;
 
+    getrlimit(RLIMIT_NOFILE, &descriptors);
     process_raise_descriptor_limit();
     if (!open_all(&recording)) {
         close_all(&recording);
         return 1;
     }
     family_begin();
+    setrlimit(RLIMIT_NOFILE, &descriptors); /* the command's limit is what it was */
     recording.command = command_start(settings->command, settings->instance, NULL,
                                       &recording.signals, &recording.status);
+    process_raise_descriptor_limit();
     if (!recording.command) {
         close_all(&recording);
         return recording.status;
