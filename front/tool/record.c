@@ -622,8 +622,7 @@ static void conclude(struct run *run)
         if (!run->options.is_of_stacks)
             say("what cannot be instrumented can be sampled: umbra record --how=samples -- %s ...",
                 *run->options.program);
-    }
-    else if (!why)
+    } else if (!why)
         tell(recording, &run->options);
     free(why);
 }

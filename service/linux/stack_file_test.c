@@ -1,5 +1,3 @@
-#include "service/linux/stack_file.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +8,8 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "service/linux/stack_file.h"
 
 #include <cmocka.h>
 

@@ -3,8 +3,6 @@
  * is played by stack_events_ functions of this test. A command is started all the same; the events
  * are of other processes.
  */
-#include "service/server/stacks.h"
-
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +13,7 @@
 #include <unistd.h>
 
 #include "service/linux/stack_events.h"
+#include "service/server/stacks.h"
 
 #include <cmocka.h>
 
