@@ -73,9 +73,10 @@ for words in -V 'record -V' '--version'; do
 done
 
 echo "-- perf's options of record"
-for word in '-p 12' -p12 '--pid 12' --pid=12; do
+for word in '-p 999999999' -p999999999 '--pid 999999999' --pid=999999999; do
     # shellcheck disable=SC2086
-    answered 2 'record: --?p(id)?: .*joins none that runs: umbra record -- PROGRAM' umbra record $word
+    if umbra record $word >out 2>said; then fail "umbra record $word"; fi
+    contains said '^umbra record: pid 999999999: there is no such process$'
 done
 answered 2 'record: -a: .*not the whole system: umbra record -- PROGRAM' umbra record -a
 answered 2 'record: -e: .*no events of the processor: umbra record -- PROGRAM' umbra record -e cycles -- ./hello

@@ -83,8 +83,9 @@ cat >table <<'END'
 2|umbra: stop: expected a verb: .*call_trace_service stop|umbra stop
 2|umbra: ./hello: expected a verb: .*umbra record -- ./hello|umbra ./hello
 2|umbra: record: expected a program, found none: umbra record .*-- PROGRAM|umbra record
-2|umbra: record: -p: .*joins none that runs: umbra record -- PROGRAM|umbra record -p 1
-2|umbra: record: -t: .*joins no thread that runs|umbra record -t 12
+1|umbra record: pid 999999999: there is no such process|umbra record -p 999999999
+2|umbra: record: -p x: expected the number of a process|umbra record -p x
+2|umbra: record: -t: Umbra samples whole processes: -p PID|umbra record -t 12
 2|umbra: record: -a: .*not the whole system: umbra record -- PROGRAM|umbra record -a
 2|umbra: record: -e: .*no events of the processor: umbra record -- PROGRAM|umbra record -e cycles ./hello
 2|umbra: record: -c: .*-F of them a second|umbra record -c 1000 ./hello
@@ -200,7 +201,7 @@ cat >table <<'END'
 0|call_trace_service: ./hello: expected a program to record, found none: it is not instrumented|call_trace_service start -- ./hello
 2|call_trace_service: --trace-dri=x: unknown option \(did you mean --trace-dir\?\)|call_trace_service start --trace-dri=x
 2|call_trace_service: --json=yes: unexpected value, --json takes none|call_trace_service status --json=yes
-2|call_trace_service: --pid: start does not take it|call_trace_service start --pid=1
+2|call_trace_service: --pid: what runs already can only be sampled: --mode=samples|call_trace_service start --pid=1
 1|call_trace_service: text: cannot open the trace directory: Not a directory|call_trace_service start --trace-dir=text -- ./instr
 1|call_trace_service: nowhere/x: cannot make the trace directory: No such file|call_trace_service start --trace-dir=nowhere/x -- ./instr
 2|call_trace_service: a/b: as an instance id, expected up to 63 letters|call_trace_service status --instance-id=a/b

@@ -83,6 +83,33 @@ diff native.out seen.out || fail "the program sees another mask or other descrip
 STATUS=139 recorded killed bash -c 'kill -SEGV $$'
 contains <(grinder --mode=summary traces.killed) 'killed by signal 11, SIGSEGV'
 
+echo '-- one that runs already'
+gcc -O2 -pthread -o native/runs "$TESTS/programs/stacked_runs.c"
+native/runs &
+process=$!
+started+=("$process")
+"$BUILD/front/umbra" record -q -p "$process" -o running &
+recorder=$!
+sleep 1.5
+kill "$recorder" # as ^C, which jobs of a script do not get
+wait "$recorder" || fail "the recorder's status is $?"
+kill -0 "$process" || fail "what was sampled has ended"
+umbra report --text running >text
+contains text "^process $process  native/runs$"
+contains text '^  state     running, or its end was not seen$'
+awk '/with all callers/ { exit !($2 > 100 && $7 + 0 > 95) }' text || fail "few samples: $(grep samples text)"
+awk '$NF == "busy" && $2 + 0 > 0 { found = 1 } END { exit !found }' text || fail "its function is not there"
+(($(grep -cE '^ +[0-9]+ +[0-9]+ +[0-9]+  runs$' text) >= 3)) || fail "threads that began later are missing"
+"$BUILD/front/umbra" record -q -p "$process" -o ending &
+recorder=$!
+sleep 0.5
+kill "$process"
+wait "$recorder" || fail "the recorder's status is $?, of a process that ended"
+contains <(umbra report --text ending) '^  state     ended$'
+if umbra record -p "$process" -o nobody 2>err; then fail "a process that is gone was sampled"; fi
+contains err 'there is no such process'
+[[ ! -e nobody ]] || fail "a recording of nothing was left"
+
 echo '-- files that are damaged'
 stacks=$(ls traces.deep/*.stacks)
 trace=${stacks%.stacks}.bin
@@ -117,4 +144,7 @@ refused '--samples=timer: expected samples a second' \
     call_trace_service start --mode=samples --samples=timer -- true
 refused '^umbra: record: --exclude=x: does nothing with --how=samples: leave it out$' \
     umbra record --how=samples --exclude=x -- true
+refused '-p x: expected the number of a process' umbra record -p x
+refused '--pid: what runs already can only be sampled' call_trace_service start --pid=5
+refused 'expected no program beside it, found true' umbra record -p 5 -- true
 refused '--timing=exact: does nothing with --how=samples' umbra record --how=samples --timing=exact -- true

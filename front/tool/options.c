@@ -35,6 +35,8 @@ const struct verb_option verb_options[] = {
      "also hook calls to functions of other images"},
     {"how", 0, "WAY", "auto prologue copy samples", RUNS, OPTION_HOW, false,
      "auto (default) copies bodies where certain; samples"},
+    {"pid", 'p', "PID", NULL, OF(RECORD), 'p', false,
+     "sample a process that runs, until it ends or ^C"},
     {"twice", 0, NULL, NULL, OF(RECORD), OPTION_TWICE, false,
      "run it again as it is: exact calls, native times"},
     {"mode", 0, "MODE", "profile calltrace", RUNS, OPTION_SERVICE, false,
@@ -165,7 +167,7 @@ struct option *verb_getopt_table(enum verb verb)
 }
 
 /* What perf record has under these letters; record.c says which of them Umbra understands. */
-#define LETTERS_OF_PERF "gF:p:ae:"
+#define LETTERS_OF_PERF "gF:ae:"
 
 char *verb_getopt_letters(enum verb verb)
 {

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@ struct options {
     bool children, in_place, is_verbose, is_quiet;
     bool is_of_stacks; /* --how=samples: nothing is instrumented */
     bool is_twice;     /* and once more so */
+    pid_t pid;         /* of a process that runs already: so, too; 0: there is a program */
     char **program;    /* and its arguments */
 };
 
@@ -84,6 +86,16 @@ static void require_how(const char *value)
     say_and_exit(STATUS_USAGE, "--how=%s: expected prologue, copy, auto or samples", value);
 }
 
+static pid_t read_pid(const char *value)
+{
+    char *end;
+    long pid = strtol(value, &end, 10);
+
+    if (!*value || *end || pid < 1 || pid > INT_MAX)
+        say_and_exit(STATUS_USAGE, "record: -p %s: expected the number of a process", value);
+    return (pid_t)pid;
+}
+
 static void take_option(struct options *options, int code, const char *name)
 {
     switch (code) {
@@ -96,6 +108,10 @@ static void take_option(struct options *options, int code, const char *name)
         words_drop(&options->instrument, "--how");
         if (!options->is_of_stacks)
             hand_on(&options->instrument, name, optarg);
+        break;
+    case 'p':
+        options->pid = read_pid(optarg);
+        options->is_of_stacks = true;
         break;
     case OPTION_TWICE:
         options->is_twice = true;
@@ -130,19 +146,17 @@ static void take_option(struct options *options, int code, const char *name)
 }
 
 /* What perf record is asked for, and Umbra cannot do. */
-#define OF_OTHERS "pae"
+#define OF_OTHERS "ae"
 
 static _Noreturn void refuse_option(const char *word)
 {
     static const struct {
         const char *option, *what;
     } known[] = {
-        {"-p", "Umbra records a program from its beginning, and joins none that runs"},
-        {"--pid", "Umbra records a program from its beginning, and joins none that runs"},
         {"-a", "Umbra records a program and what that runs, not the whole system"},
         {"-e", "Umbra records calls and their times, no events of the processor"},
-        {"-t", "Umbra records a program from its beginning, and joins no thread that runs"},
-        {"--tid", "Umbra records a program from its beginning, and joins no thread that runs"},
+        {"-t", "Umbra samples whole processes: -p PID, or a program from its beginning"},
+        {"--tid", "Umbra samples whole processes: -p PID, or a program from its beginning"},
         {"-c", "Umbra takes samples by time, -F of them a second"},
         {"-f", "what a program starts is recorded, too: leave it out"},
         {"--call-graph", "who calls whom is always recorded: leave it out"},
@@ -244,7 +258,12 @@ static void read_options(struct options *options, int count, char **arguments)
     check_stacks(options);
     check_twice(options);
     options->program = arguments + optind;
-    if (!*options->program)
+    if (options->pid && *options->program)
+        say_and_exit(STATUS_USAGE,
+                     "record: -p %d: that process is sampled; expected no program beside it, found "
+                     "%s",
+                     (int)options->pid, *options->program);
+    if (!options->pid && !*options->program)
         say_and_exit(STATUS_USAGE,
                      "record: expected a program, found none: umbra record [OPTION…] -- PROGRAM "
                      "[ARGUMENT…]");
@@ -358,19 +377,27 @@ static void set_signals(void)
     signal(SIGHUP, pass_on);
 }
 
+/* With traces in that folder of the recording. */
+static void make_service(struct words *words, const struct options *options,
+                         const struct recording *recording, const char *instance,
+                         const char *folder)
+{
+    words_add(words, tools_find()->service);
+    words_add(words, "start");
+    words_add(words, "--quiet");
+    words_print(words, "--instance-id=%s", instance);
+    words_print(words, "--trace-dir=/proc/self/fd/%d/%s", recording->directory, folder);
+    if (options->is_of_stacks)
+        words_add(words, "--mode=samples");
+}
+
 static void make_command(struct words *words, const struct options *options,
                          const struct inside *inside, const char *instance)
 {
     const struct recording *recording = inside->recording;
 
-    words_add(words, tools_find()->service);
-    words_add(words, "start");
-    words_add(words, "--quiet");
-    words_print(words, "--instance-id=%s", instance);
-    words_print(words, "--trace-dir=/proc/self/fd/%d/traces", recording->directory);
+    make_service(words, options, recording, instance, "traces");
     words_add_all(words, options->service.list);
-    if (options->is_of_stacks)
-        words_add(words, "--mode=samples");
     words_add(words, "--");
     if (!options->is_of_stacks)
         inside_command(words, inside);
@@ -604,6 +631,16 @@ static bool start(struct run *run, const char *instance, int *status)
     return ok;
 }
 
+/* Whether the program could be executed at all. */
+static bool has_run(const struct recording *recording)
+{
+    char *status = recording_value(recording, "status");
+    int number = status ? atoi(status) : 0;
+
+    free(status);
+    return number != STATUS_NOT_FOUND && number != STATUS_NOT_FOUND - 1;
+}
+
 static void conclude(struct run *run)
 {
     const struct recording *recording = &run->made.recording;
@@ -619,7 +656,7 @@ static void conclude(struct run *run)
     end = new_recording_end(&run->made);
     if (why && !run->options.is_quiet) {
         tell_nothing(recording, why, end);
-        if (!run->options.is_of_stacks)
+        if (!run->options.is_of_stacks && has_run(recording))
             say("what cannot be instrumented can be sampled: umbra record --how=samples -- %s ...",
                 *run->options.program);
     } else if (!why)
@@ -636,12 +673,8 @@ static void run_again(const struct run *run, const char *instance, int first_sta
 
     if (input >= 0)
         lseek(STDIN_FILENO, input, SEEK_SET);
-    words_add(&command, tools_find()->service);
-    words_add(&command, "start");
-    words_add(&command, "--quiet");
+    make_service(&command, &run->options, recording, instance, RECORDING_TIMES);
     words_add(&command, "--mode=samples");
-    words_print(&command, "--instance-id=%s", instance);
-    words_print(&command, "--trace-dir=/proc/self/fd/%d/" RECORDING_TIMES, recording->directory);
     words_add_all(&command, run->options.samples.list);
     words_add(&command, "--");
     words_add_all(&command, run->options.program);
@@ -668,6 +701,54 @@ static int end_without(struct run *run, int status)
                    "the processes that record cannot be run");
 }
 
+/* The arguments of a process; none if they cannot be read. */
+static void read_arguments_of(pid_t pid, struct words *words)
+{
+    char *path = memory_print("/proc/%d/cmdline", (int)pid), *argument = NULL;
+    FILE *file = fopen(path, "re");
+    size_t size = 0;
+
+    while (file && getdelim(&argument, &size, 0, file) > 0)
+        words_add(words, argument);
+    if (file)
+        fclose(file);
+    free(argument);
+    free(path);
+}
+
+/* Of a process that runs: until it ends, or a signal ends that. */
+static int record_running(struct run *run)
+{
+    const struct recording *recording = &run->made.recording;
+    char *instance = memory_print("umbra-record-%d", (int)getpid()), *why;
+    struct words of_process = {0}, command = {0};
+    int status = 0;
+
+    read_arguments_of(run->options.pid, &of_process);
+    if (!of_process.count)
+        words_print(&of_process, "%d", (int)run->options.pid);
+    run->options.program = of_process.list;
+    run->inside.mask = umask(077);
+    why = prepare(run);
+    if (why)
+        say_and_exit(STATUS_FAILED, "record: %s", why);
+    note_beginning(recording, &run->options, instance);
+    make_service(&command, &run->options, recording, instance, "traces");
+    words_add_all(&command, run->options.service.list);
+    words_print(&command, "--pid=%d", (int)run->options.pid);
+    if (!run->options.is_quiet && isatty(STDERR_FILENO))
+        say("sampling %d, %s, until it ends or ^C", (int)run->options.pid, *of_process.list);
+    if (!run_command(command.list, &status))
+        say_and_exit(STATUS_FAILED, "record: a process cannot be started: %s", strerror(errno));
+    if (!recording_count_traces(recording)) {
+        new_recording_take_back(&run->made);
+        return status ? status : STATUS_FAILED;
+    }
+    note_end(recording, 0);
+    conclude(run);
+    return 0;
+}
+
 int record_main(int count, char **arguments)
 {
     struct run run = {.inside = {.socket = -1}};
@@ -679,6 +760,8 @@ int record_main(int count, char **arguments)
     read_options(&run.options, count, arguments);
     if (run.options.is_verbose)
         say_commands();
+    if (run.options.pid)
+        return record_running(&run);
     run.path = require_program(*run.options.program);
     run.inside.mask = umask(077);
     why = prepare(&run);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -38,6 +39,8 @@ struct ring {
     struct perf_event_mmap_page *control; /* mapped, with the ring behind it */
     const unsigned char *bytes;
     uint64_t size;
+    int cpu;
+    bool has_samples;
 };
 
 /* A record, until those before it have been seen. */
@@ -54,14 +57,16 @@ struct stack_events {
     struct perf_event_attr sampled, told;
     struct ring *rings[2 * CPU_SETSIZE];
     size_t ring_count;
+    int *added; /* events of threads that ran already */
+    size_t added_count, added_room;
     struct waiting *waiting;
     size_t waiting_count, waiting_room;
     uint64_t number;
 };
 
-static int open_event(const struct perf_event_attr *attributes, int cpu)
+static int open_event(const struct perf_event_attr *attributes, pid_t tid, int cpu)
 {
-    return (int)syscall(SYS_perf_event_open, attributes, 0, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    return (int)syscall(SYS_perf_event_open, attributes, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
 /* Reads what is left of a record, whose ends are checked. */
@@ -99,8 +104,7 @@ static uint64_t time_of(const struct perf_event_header *record)
     return time;
 }
 
-/* Null if it has ended, or has not come that far. */
-static char *read_command(uint32_t pid)
+char *stack_events_command(uint32_t pid)
 {
     char path[64], text[TRACE_COMMAND_SIZE];
     ssize_t length;
@@ -143,7 +147,7 @@ static void look_for_commands(struct stack_events *events)
         struct waiting *waiting = &events->waiting[i];
 
         if (is_exec(waiting->record) && !waiting->command)
-            waiting->command = read_command(pid_of(waiting->record));
+            waiting->command = stack_events_command(pid_of(waiting->record));
     }
 }
 
@@ -355,6 +359,8 @@ static void time_to_look(void *owner)
 
 void stack_events_finish(struct stack_events *events)
 {
+    for (size_t i = 0; i < events->added_count; i++)
+        ioctl(events->added[i], PERF_EVENT_IOC_DISABLE, 0);
     read_rings(events);
     hand_over(events, UINT64_MAX);
 }
@@ -397,8 +403,10 @@ static bool open_ring(struct stack_events *events, const struct perf_event_attr 
     if (!ring)
         return false;
     ring->events = events;
+    ring->cpu = cpu;
+    ring->has_samples = attributes == &events->sampled;
     ring->source = (struct event_source){
-        .fd = open_event(attributes, cpu), .ready = ring_ready, .owner = ring};
+        .fd = open_event(attributes, 0, cpu), .ready = ring_ready, .owner = ring};
     if (ring->source.fd >= 0 && map_ring(ring, size) &&
         event_loop_add(events->loop, &ring->source)) {
         events->rings[events->ring_count++] = ring;
@@ -434,7 +442,7 @@ static bool open_rings(struct stack_events *events)
 
 static bool try_sampled(struct perf_event_attr *attributes)
 {
-    int event = open_event(attributes, -1);
+    int event = open_event(attributes, 0, -1);
 
     if (event >= 0)
         close(event);
@@ -534,6 +542,47 @@ err:
     return NULL;
 }
 
+static bool keep_added(struct stack_events *events, int event)
+{
+    if (events->added_count == events->added_room) {
+        size_t room = events->added_room ? 2 * events->added_room : 64;
+        int *grown = realloc(events->added, room * sizeof(*grown));
+
+        if (!grown)
+            return false;
+        events->added = grown;
+        events->added_room = room;
+    }
+    events->added[events->added_count++] = event;
+    return true;
+}
+
+/* Into the ring that our own events have, which count nothing. */
+static bool add_to_ring(struct stack_events *events, const struct ring *ring, pid_t tid)
+{
+    struct perf_event_attr attributes = ring->has_samples ? events->sampled : events->told;
+    int event, error;
+
+    attributes.disabled = attributes.enable_on_exec = 0;
+    event = open_event(&attributes, tid, ring->cpu);
+    if (event < 0)
+        return errno == ENODEV;
+    if (ioctl(event, PERF_EVENT_IOC_SET_OUTPUT, ring->source.fd) == 0 && keep_added(events, event))
+        return true;
+    error = errno;
+    close(event);
+    errno = error;
+    return false;
+}
+
+bool stack_events_add_thread(struct stack_events *events, pid_t tid)
+{
+    for (size_t i = 0; i < events->ring_count; i++)
+        if (!add_to_ring(events, events->rings[i], tid))
+            return false;
+    return true;
+}
+
 bool stack_events_are_of_user(const struct stack_events *events)
 {
     return events->sampled.exclude_kernel;
@@ -544,6 +593,9 @@ void stack_events_close(struct stack_events *events)
     if (!events)
         return;
     event_timer_clear(events->loop, &events->timer);
+    for (size_t i = 0; i < events->added_count; i++)
+        close(events->added[i]);
+    free(events->added);
     for (size_t i = 0; i < events->ring_count; i++)
         close_ring(events->rings[i]);
     for (size_t i = 0; i < events->waiting_count; i++) {

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "service/base/event_loop.h"
 #include "trace/stacks_format.h"
@@ -51,6 +52,9 @@ struct stack_event {
     size_t stack_size;
 };
 
+/* The arguments of a process, joined by spaces, to be freed. Null if it has ended, or has not come that far. */
+char *stack_events_command(uint32_t pid);
+
 struct stack_events;
 
 struct stack_events_receiver {
@@ -62,6 +66,10 @@ struct stack_events_receiver {
 struct stack_events *stack_events_open(struct event_loop *loop, uint32_t period_ns,
                                        const struct stack_events_receiver *receiver,
                                        char why[STACK_EVENTS_WHY_SIZE]);
+
+/* Has the events of a thread that runs already, and of those that it begins, told of, too. Returns false, errno
+   set: ESRCH, it is gone. */
+bool stack_events_add_thread(struct stack_events *events, pid_t tid);
 
 /* Whether time in the kernel is not sampled, as this user may not. */
 bool stack_events_are_of_user(const struct stack_events *events);

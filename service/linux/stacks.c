@@ -16,6 +16,7 @@
 #include "service/base/message.h"
 #include "service/base/process.h"
 #include "service/base/system_clock.h"
+#include "service/linux/stack_attach.h"
 #include "service/linux/stack_events.h"
 #include "service/linux/stack_file.h"
 #include "service/recorder/trace_dir.h"
@@ -67,9 +68,9 @@ struct recording {
     uint64_t steady_to_real; /* what makes one time of the other */
     uint32_t session;
     uint64_t lost;
-    pid_t command;
+    pid_t command; /* 0: there is none, or nobody waits for what it has left */
     int status;
-    bool has_ended;
+    bool has_ended; /* the command; of a process that ran already: enough was seen of it */
 };
 
 static void say_failed(struct process *process, const char *name)
@@ -336,7 +337,9 @@ static void on_begin(struct recording *recording, const struct stack_event *even
 static void on_exec(struct recording *recording, const struct stack_event *event)
 {
     struct process *process = find(recording, event->pid);
-    uint32_t parent = process ? process->header.ppid : (uint32_t)getpid();
+    uint32_t parent = process         ? process->header.ppid
+                      : event->parent ? event->parent
+                                      : (uint32_t)getpid();
     struct thread *thread;
 
     if (process)
@@ -432,6 +435,10 @@ static void signal_came(void *owner)
     struct signal_event event;
 
     while (signals_next(&recording->signals, &event)) {
+        if (!event.child_ended && !recording->settings->command) {
+            recording->has_ended = true;
+            continue;
+        }
         if (!event.child_ended) {
             if (!event.from_terminal && !recording->has_ended)
                 command_signal(recording->command, event.number);
@@ -439,7 +446,8 @@ static void signal_came(void *owner)
                 recording->command = 0; /* no more waiting for what it has left */
             continue;
         }
-        if (!recording->has_ended && command_has_ended(recording->command, &recording->status))
+        if (recording->command && !recording->has_ended &&
+            command_has_ended(recording->command, &recording->status))
             recording->has_ended = true;
         family_collect(recording->has_ended ? 0 : recording->command);
     }
@@ -455,7 +463,12 @@ static void note_relative(void *owner, const struct relative *relative)
 static bool is_over(struct recording *recording)
 {
     bool has_relatives = false;
+    const struct process *process;
 
+    if (!recording->settings->command) {
+        process = find(recording, (uint32_t)recording->settings->pid);
+        return recording->has_ended || !process || process->ended;
+    }
     if (!recording->has_ended || !recording->command)
         return recording->has_ended;
     return family_each(note_relative, &has_relatives) && !has_relatives;
@@ -528,6 +541,16 @@ static void close_all(struct recording *recording)
     event_loop_close(&recording->loop);
 }
 
+/* Returns the exit status. */
+static int wait_for_end(struct recording *recording)
+{
+    event_timer_set(&recording->loop, &recording->timer, LINGER_MS);
+    while (!is_over(recording))
+        event_loop_turn(&recording->loop);
+    close_all(recording);
+    return recording->status;
+}
+
 int stacks_record(const struct stacks_settings *settings)
 {
     struct recording recording = {
@@ -536,10 +559,20 @@ int stacks_record(const struct stacks_settings *settings)
         .timer = {.due = time_to_look, .owner = &recording},
     };
     struct rlimit descriptors;
+    char why[STACK_EVENTS_WHY_SIZE];
 
     getrlimit(RLIMIT_NOFILE, &descriptors);
     process_raise_descriptor_limit();
     if (!open_all(&recording)) {
+        close_all(&recording);
+        return 1;
+    }
+    if (!settings->command) {
+        const struct stack_events_receiver receiver = {happened, &recording};
+
+        if (stack_attach(recording.events, settings->pid, &receiver, why))
+            return wait_for_end(&recording);
+        message("pid %d: %s", (int)settings->pid, why);
         close_all(&recording);
         return 1;
     }
@@ -552,9 +585,5 @@ int stacks_record(const struct stacks_settings *settings)
         close_all(&recording);
         return recording.status;
     }
-    event_timer_set(&recording.loop, &recording.timer, LINGER_MS);
-    while (!is_over(&recording))
-        event_loop_turn(&recording.loop);
-    close_all(&recording);
-    return recording.status;
+    return wait_for_end(&recording);
 }

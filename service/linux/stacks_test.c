@@ -53,6 +53,19 @@ void stack_events_close(struct stack_events *events)
     (void)events;
 }
 
+/* Nothing is attached to here. */
+bool stack_events_add_thread(struct stack_events *events, pid_t tid)
+{
+    (void)events, (void)tid;
+    return false;
+}
+
+char *stack_events_command(uint32_t pid)
+{
+    (void)pid;
+    return NULL;
+}
+
 static void happen(struct stack_events *events, struct stack_event event)
 {
     event.time = events->time += 1000;

@@ -110,6 +110,7 @@ static int record_stacks(const struct options *options)
 {
     const struct stacks_settings settings = {
         .command = options->command,
+        .pid = (pid_t)options->pid,
         .instance = options->instance,
         .trace_dir = options->recording.trace_dir,
         .samples = options->recording.samples,

@@ -34,7 +34,7 @@ const char help_text[] =
     "Of other verbs:\n"
     "  --json                  status, list: print JSON\n"
     "  --session=N             snapshot, pause, resume: that session of list\n"
-    "  --pid=PID               snapshot, pause, resume: the session of that process\n"
+    "  --pid=PID               snapshot, pause, resume; start --mode=samples: till ^C\n"
     "  --output=FILE           snapshot (default: NAME-PID-N-snapshot.bin)\n"
     "  --interval=SECONDS      top: the time between refreshes (default: 2)\n"
     "  --count=N               top: end after N refreshes\n"

@@ -97,7 +97,7 @@ static const unsigned verbs_of[OPTION_COUNT] = {
     [OPTION_QUIET] = SERVES,
     [OPTION_JSON] = SHOWS,
     [OPTION_SESSION] = CHOOSES,
-    [OPTION_PID] = CHOOSES,
+    [OPTION_PID] = CHOOSES | OF(VERB_START),
     [OPTION_OUTPUT] = OF(VERB_SNAPSHOT),
     [OPTION_INTERVAL] = OF(VERB_TOP),
     [OPTION_TIMES] = OF(VERB_TOP),
@@ -373,6 +373,10 @@ static bool choose_stacks(const struct options *options, const struct raw_option
     static const enum option_code excess[] = {OPTION_NODES,  OPTION_SLICES, OPTION_SIZE,
                                               OPTION_TIMING, OPTION_PAUSED, OPTION_LOG_FILE};
 
+    if (!options->is_of_stacks && raw->values[OPTION_PID] && options->verb == VERB_START) {
+        message("--pid: what runs already can only be sampled: --mode=samples");
+        return false;
+    }
     if (!options->is_of_stacks)
         return true;
     for (size_t i = 0; i < sizeof(excess) / sizeof(*excess); i++) {
@@ -381,8 +385,8 @@ static bool choose_stacks(const struct options *options, const struct raw_option
         message("--%s: does nothing with --mode=samples", name_of(excess[i]));
         return false;
     }
-    if (options->verb != VERB_START || !options->command) {
-        message("--mode=samples: expected start, and -- and a command to sample");
+    if (options->verb != VERB_START || !options->command == !raw->values[OPTION_PID]) {
+        message("--mode=samples: expected start, and -- and a command to sample, or --pid=PID");
         return false;
     }
     if (options->recording.samples && options->recording.sample_source != SAMPLE_SOURCE_TIMER)
