@@ -5,10 +5,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "grinder/base/message.h"
 #include "grinder/base/pair_index.h"
+#include "grinder/profile/code_ranges.h"
 #include "grinder/profile/jit_maps.h"
 #include "grinder/profile/traces.h"
 #include "grinder/unwind/unwind.h"
@@ -18,6 +20,11 @@
 
 /* Code that is in no file, and that no map names. */
 #define NO_MODULE 0
+
+/* More than a process may have at a time. What makes more over time makes them of the same
+   addresses, and the service leaves out what is nothing new. */
+#define MOST_MAPPINGS 65536
+#define MOST_CONTEXTS (1u << 22) /* of a process: some 500 MB */
 
 /* Of each mapping of the file, in order. */
 struct mapped {
@@ -32,13 +39,19 @@ struct adder {
     struct mapped *mapped;
     struct unwind_module *to_unwind;
     size_t mapped_count, mapped_room, unwind_room;
+    size_t left_out; /* mappings: there are too many */
+    int *files;      /* of each image: -1: it is not open */
+    size_t file_count, file_room;
+    struct code_ranges code; /* as of the sample that is added */
+    size_t known;            /* so many of the mappings are in it */
     size_t module_room, context_room;
     uint32_t *jit_images; /* those of code made at run time */
     size_t jit_count;
     uint32_t *jit_modules;      /* of each of these */
     struct pair_index children; /* (parent << 32 | function), site: context first + number */
     size_t first;
-    uint64_t samples, whole;
+    uint64_t whole;
+    bool is_full; /* there are no more contexts */
 };
 
 static uint32_t add_module(struct adder *adder, const char *path, uint64_t base, uint64_t size,
@@ -102,6 +115,19 @@ static uint64_t entry_of(int file)
                                                                                   : 0;
 }
 
+/* However often the image is mapped it is open once. */
+static int file_of(struct adder *adder, uint32_t image)
+{
+    while (adder->file_count <= image) {
+        adder->files =
+            memory_grow(adder->files, adder->file_count, &adder->file_room, sizeof(*adder->files));
+        adder->files[adder->file_count++] = -1;
+    }
+    if (adder->files[image] < 0)
+        adder->files[image] = regular_file_open(adder->images->images[image].file);
+    return adder->files[image];
+}
+
 /* What is no file's is nobody's module, and takes the place of what was there. */
 static void add_mapping(struct adder *adder, const struct stacks_mapping *mapping)
 {
@@ -118,7 +144,7 @@ static void add_mapping(struct adder *adder, const struct stacks_mapping *mappin
         image = &adder->images->images[number];
         if (!image->problem && find_base(image, mapping, &base)) {
             mapped.module = module_at(adder, number, base);
-            to_unwind.fd = regular_file_open(image->file);
+            to_unwind.fd = file_of(adder, number);
             to_unwind.name = image->path;
             to_unwind.bias = base - image->ranges.base;
             to_unwind.entry = entry_of(to_unwind.fd);
@@ -150,18 +176,19 @@ static void read_mappings(struct adder *adder)
     int kind;
 
     while ((kind = stacks_file_next(&adder->file, &mapping, &sample, &dump)))
-        if (kind == STACKS_MAP)
+        if (kind == STACKS_MAP && adder->mapped_count < MOST_MAPPINGS)
             add_mapping(adder, &mapping);
+        else if (kind == STACKS_MAP)
+            adder->left_out++;
     name_modules(adder);
 }
 
-/* known: so many of the mappings were there by then. */
-static uint32_t module_of(const struct adder *adder, uint64_t address, size_t known)
+static void know(struct adder *adder, size_t known)
 {
-    for (size_t i = known; i-- > 0;)
-        if (address - adder->mapped[i].address < adder->mapped[i].length)
-            return adder->mapped[i].module;
-    return NO_MODULE;
+    for (; adder->known < known && adder->known < adder->mapped_count; adder->known++) {
+        const struct mapped *mapped = &adder->mapped[adder->known];
+        code_ranges_put(&adder->code, mapped->address, mapped->length, mapped->module);
+    }
 }
 
 static uint32_t find_jit(const struct adder *adder, uint64_t address, uint32_t *function)
@@ -179,10 +206,9 @@ static uint32_t find_jit(const struct adder *adder, uint64_t address, uint32_t *
 
 /* A function that was counted, where calls are another recording's; 0: none, so that the time is
    its caller's. */
-static uint32_t find_counted(const struct adder *adder, uint64_t address, size_t known,
-                             uint32_t *function)
+static uint32_t find_counted(const struct adder *adder, uint64_t address, uint32_t *function)
 {
-    uint32_t number = module_of(adder, address, known);
+    uint32_t number = code_ranges_find(&adder->code, address);
     const struct tree_module *module = &adder->tree->modules[number];
     const struct manifest *manifest = &adder->images->images[module->image].manifest;
     const struct manifest_function *found;
@@ -202,10 +228,9 @@ static uint32_t find_counted(const struct adder *adder, uint64_t address, size_t
 }
 
 /* Function 0 of image 0 has all that is not known. */
-static uint32_t find_function(const struct adder *adder, uint64_t address, size_t known,
-                              uint32_t *function)
+static uint32_t find_function(const struct adder *adder, uint64_t address, uint32_t *function)
 {
-    uint32_t number = module_of(adder, address, known);
+    uint32_t number = code_ranges_find(&adder->code, address);
     const struct tree_module *module = &adder->tree->modules[number];
     const struct manifest *manifest;
     size_t behind;
@@ -254,25 +279,32 @@ static struct tree_thread *thread_of(struct tree *tree, uint32_t tid)
     return NULL;
 }
 
-/* From the outermost frame in. A site is a return address, behind where the call was. */
-static void add_sample(struct adder *adder, const struct stacks_sample *sample, size_t known,
-                       const uint64_t *frames, uint32_t count)
+/* From the outermost frame in. A site is a return address, behind where the call was. Where there
+   are too many contexts, the time is the caller's. */
+static void add_sample(void *owner, const struct unwound *unwound)
 {
+    struct adder *adder = owner;
     struct tree *tree = adder->tree;
-    struct tree_thread *thread = thread_of(tree, sample->tid);
+    struct tree_thread *thread = thread_of(tree, unwound->sample->tid);
     uint32_t slot = thread ? thread->root : 0;
+    const uint64_t *frames = unwound->frames;
     uint64_t site = 0;
 
+    know(adder, unwound->known);
     if (!slot)
         return;
-    for (uint32_t i = count; i-- > 0; site = frames[i] + 1) {
+    for (uint32_t i = unwound->count; i-- > 0; site = frames[i] + 1) {
         uint32_t function, before = tree->contexts[slot].function;
-        uint32_t module = adder->images->joins ? find_counted(adder, frames[i], known, &function)
-                                               : find_function(adder, frames[i], known, &function);
+        uint32_t module = adder->images->joins ? find_counted(adder, frames[i], &function)
+                                               : find_function(adder, frames[i], &function);
         if (!function)
             continue;
         if (!module && slot != thread->root && before == function && !tree->contexts[slot].module)
             continue; /* what is not known is one */
+        if (adder->children.count >= MOST_CONTEXTS) {
+            adder->is_full = true;
+            break;
+        }
         slot = child_of(adder, slot, site & TRACE_SITE_ADDRESS, module, function);
     }
     tree->contexts[slot].calls++;
@@ -282,27 +314,7 @@ static void add_sample(struct adder *adder, const struct stacks_sample *sample, 
     thread->entries++;
     thread->exits++;
     thread->timed++;
-}
-
-static void add_samples(struct adder *adder, const struct unwound *unwound)
-{
-    struct stacks_mapping mapping;
-    struct stacks_sample sample;
-    const struct stacks_dump *dump;
-    size_t known = 0;
-    int kind;
-
-    stacks_file_rewind(&adder->file);
-    while ((kind = stacks_file_next(&adder->file, &mapping, &sample, &dump))) {
-        const struct unwound_sample *frames = &unwound->samples[adder->samples];
-        if (kind == STACKS_MAP) {
-            known++;
-        } else if (adder->samples < unwound->count) {
-            add_sample(adder, &sample, known, unwound->frames + frames->first, frames->count);
-            adder->whole += frames->is_whole;
-            adder->samples++;
-        }
-    }
+    adder->whole += unwound->is_whole;
 }
 
 static void find_jits(struct adder *adder)
@@ -316,15 +328,18 @@ static void find_jits(struct adder *adder)
 
 static void add_stacks(struct adder *adder, const char *path)
 {
-    struct unwound unwound;
+    const struct unwound_receiver receiver = {add_sample, adder};
     const char *why;
 
     read_mappings(adder);
     find_jits(adder);
-    if (unwind_stacks(&unwound, &adder->file, adder->to_unwind, &why) < 0)
-        message("%s: %s; what comes behind is left out", path, why);
-    add_samples(adder, &unwound);
-    unwound_free(&unwound);
+    if (unwind_stacks(&receiver, &adder->file, adder->to_unwind, adder->mapped_count, &why) < 0)
+        message("%s: %s; samples from there on have no callers", path, why);
+    if (adder->left_out)
+        message("%s: %zu mappings more than %u are left out", path, adder->left_out, MOST_MAPPINGS);
+    if (adder->is_full)
+        message("%s: more than %u calling contexts; what others take is their callers'", path,
+                MOST_CONTEXTS);
     adder->tree->stacks = (struct stack_facts){
         .whole = adder->whole,
         .lost = adder->file.header.lost,
@@ -334,15 +349,28 @@ static void add_stacks(struct adder *adder, const char *path)
 
 static void adder_free(struct adder *adder)
 {
-    for (size_t i = 0; i < adder->mapped_count; i++)
-        if (adder->to_unwind[i].fd >= 0)
-            close(adder->to_unwind[i].fd);
+    for (size_t i = 0; i < adder->file_count; i++)
+        if (adder->files[i] >= 0)
+            close(adder->files[i]);
+    free(adder->files);
+    code_ranges_free(&adder->code);
     free(adder->to_unwind);
     free(adder->mapped);
     free(adder->jit_images);
     free(adder->jit_modules);
     pair_index_free(&adder->children);
     stacks_file_close(&adder->file);
+}
+
+/* Each image is open here, and once more in the process that follows stacks. */
+static void allow_files(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 void stacked_tree_add(struct tree *tree, struct images *images)
@@ -359,6 +387,7 @@ void stacked_tree_add(struct tree *tree, struct images *images)
 
     if (tree->header.source != TRACE_OF_STACKS)
         return;
+    allow_files();
     path = trace_beside(tree->path, STACKS_SUFFIX);
     if (stacks_file_open(&adder.file, path, &why) < 0)
         message("%s: %s; %s has no samples without it", path, why, tree->path);

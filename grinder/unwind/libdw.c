@@ -8,11 +8,10 @@ bool libdw_load(struct libdw *libdw, const char **why)
 {
     void *library = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
 
-    *why = SONAME ", which follows stacks, is not installed; a sample is where it was taken";
+    *why = SONAME ", which follows stacks, is not installed";
     if (!library)
         return false;
-    *why = SONAME
-        " is too old to follow stacks: expected elfutils 0.188; a sample is where it was taken";
+    *why = SONAME " is too old to follow stacks: expected elfutils 0.188";
 #define LOAD(name)                                                                                 \
     libdw->name = (__typeof__(libdw->name))dlsym(library, #name);                                  \
     if (!libdw->name)                                                                              \

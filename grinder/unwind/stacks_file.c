@@ -31,6 +31,7 @@ void stacks_file_rewind(struct stacks_file *file)
         free(file->dumps[i]->bytes);
         free(file->dumps[i]);
     }
+    pair_index_free(&file->tids);
     file->dump_count = 0;
     file->next = sizeof(file->header);
 }
@@ -45,17 +46,27 @@ void stacks_file_close(struct stacks_file *file)
 
 static struct stacks_dump *dump_of(struct stacks_file *file, uint32_t tid)
 {
-    struct stacks_dump *dump;
+    uint32_t place = pair_index_add(&file->tids, tid, 0);
 
-    for (size_t i = file->dump_count; i-- > 0;)
-        if (file->dumps[i]->tid == tid)
-            return file->dumps[i];
+    if (place < file->dump_count)
+        return file->dumps[place];
     file->dumps =
         memory_grow(file->dumps, file->dump_count, &file->dump_room, sizeof(*file->dumps));
-    dump = memory_zeroed(1, sizeof(*dump));
-    dump->tid = tid;
-    dump->bytes = memory_zeroed(1, STACKS_MOST_STACK);
-    return file->dumps[file->dump_count++] = dump;
+    file->dumps[file->dump_count] = memory_zeroed(1, sizeof(*file->dumps[0]));
+    file->dumps[file->dump_count]->tid = tid;
+    return file->dumps[file->dump_count++];
+}
+
+/* No more than what the file has had of the thread: of a small file a thousand threads are small.
+ */
+static void make_room(struct stacks_dump *dump, size_t size)
+{
+    if (size <= dump->room)
+        return;
+    dump->room = size < 2 * dump->room ? 2 * dump->room : size;
+    if (dump->room > STACKS_MOST_STACK)
+        dump->room = STACKS_MOST_STACK;
+    dump->bytes = memory_or_exit(realloc(dump->bytes, dump->room), dump->room);
 }
 
 /* False: the record is not of what it says. */
@@ -66,14 +77,18 @@ static bool take_dump(struct stacks_dump *dump, const struct stacks_sample *samp
     uint64_t size = (uint64_t)sample->low + sample->kept + sample->high;
     uint64_t begin = kept_from - dump->address;
 
-    if (size > STACKS_MOST_STACK ||
+    if (size > STACKS_MOST_STACK || (sample->low | sample->kept | sample->high) % 8 ||
         sample->head.size - sizeof(*sample) < sample->low + sample->high)
         return false;
     if (sample->kept && (begin > dump->size || sample->kept > dump->size - begin))
         return false;
-    memmove(dump->bytes + sample->low, dump->bytes + (sample->kept ? begin : 0), sample->kept);
-    memcpy(dump->bytes, bytes, sample->low);
-    memcpy(dump->bytes + sample->low + sample->kept, bytes + sample->low, sample->high);
+    make_room(dump, size);
+    if (sample->kept)
+        memmove(dump->bytes + sample->low, dump->bytes + begin, sample->kept);
+    if (sample->low)
+        memcpy(dump->bytes, bytes, sample->low);
+    if (sample->high)
+        memcpy(dump->bytes + sample->low + sample->kept, bytes + sample->low, sample->high);
     dump->address = address;
     dump->size = size;
     dump->kept = sample->kept ? kept_from : address + size;

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "grinder/base/pair_index.h"
 #include "trace/stacks_format.h"
 
 struct stacks_mapping {
@@ -20,7 +21,7 @@ struct stacks_dump {
     uint32_t tid;
     uint64_t address;
     uint64_t kept; /* from here on it is what it was at the thread's last sample; or its end */
-    size_t size;
+    size_t size, room;
     uint8_t *bytes;
 };
 
@@ -30,6 +31,7 @@ struct stacks_file {
     struct stacks_header header;
     size_t next; /* of the record that comes next */
     /* Of all threads that have been seen so far. */
+    struct pair_index tids; /* (tid, 0): place in dumps */
     struct stacks_dump **dumps;
     size_t dump_count, dump_room;
 };

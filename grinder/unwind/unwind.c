@@ -11,26 +11,73 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "grinder/base/pair_index.h"
 #include "support/memory.h"
 
-#define CHILD_SECONDS 600
+/* What following a sample takes is some 50 us, and reading an image's frames as much as a second.
+ */
+#define CHILD_SECONDS      30
+#define SAMPLES_PER_SECOND 1000
+#define CHILD_MEMORY       (2ull << 30) /* beside what the grinder has by then */
+
+/* Of a thread's last sample. */
+struct last {
+    uint64_t *frames;
+    uint32_t count;
+};
 
 struct reader {
-    FILE *pipe;
-    struct unwound *unwound;
-    size_t frame_count, frame_room, sample_room;
+    FILE *pipe; /* null: there is no more to come */
+    struct pair_index tids;
+    struct last *lasts;
+    size_t last_count, last_room;
+    uint64_t frames[UNWIND_MOST_FRAMES];
 };
 
-/* Which of the samples a thread's last one is. */
-struct last {
-    uint32_t tid;
-    size_t sample;
-};
+/* Bytes of memory that this process can write to. */
+static uint64_t data_size(void)
+{
+    FILE *file = fopen("/proc/self/statm", "re");
+    unsigned long long pages = 0;
+
+    if (file) {
+        if (fscanf(file, "%*u %*u %*u %*u %*u %llu", &pages) != 1)
+            pages = 0;
+        fclose(file);
+    }
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static uint64_t count_samples(struct stacks_file *file)
+{
+    struct stacks_mapping mapping;
+    struct stacks_sample sample;
+    const struct stacks_dump *dump;
+    uint64_t count = 0;
+    int kind;
+
+    stacks_file_rewind(file);
+    while ((kind = stacks_file_next(file, &mapping, &sample, &dump)))
+        count += kind == STACKS_SAMPLE;
+    return count;
+}
+
+static void limit(int resource, uint64_t most)
+{
+    struct rlimit value;
+
+    if (getrlimit((__rlimit_resource_t)resource, &value) < 0)
+        return;
+    if (value.rlim_max > most)
+        value.rlim_max = most;
+    value.rlim_cur = value.rlim_max;
+    setrlimit((__rlimit_resource_t)resource, &value);
+}
 
 static pid_t start_child(const struct libdw *libdw, struct stacks_file *file,
-                         const struct unwind_module *modules, int *pipe_end)
+                         const struct unwind_module *modules, size_t module_count, int *pipe_end)
 {
-    const struct rlimit seconds = {CHILD_SECONDS, CHILD_SECONDS}, none = {0, 0};
+    uint64_t seconds = CHILD_SECONDS + count_samples(file) / SAMPLES_PER_SECOND;
     int ends[2];
     pid_t pid;
 
@@ -43,10 +90,11 @@ static pid_t start_child(const struct libdw *libdw, struct stacks_file *file,
         close(ends[0]);
         for (int i = 0; null >= 0 && i < 3; i++)
             dup2(null, i);
-        setrlimit(RLIMIT_CPU, &seconds);
-        setrlimit(RLIMIT_CORE, &none);
+        limit(RLIMIT_CPU, seconds);
+        limit(RLIMIT_DATA, data_size() + CHILD_MEMORY);
+        limit(RLIMIT_CORE, 0);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        _exit(unwind_write(libdw, file, modules, ends[1]));
+        _exit(unwind_write(libdw, file, modules, module_count, ends[1]));
     }
     close(ends[1]);
     *pipe_end = ends[0];
@@ -55,110 +103,124 @@ static pid_t start_child(const struct libdw *libdw, struct stacks_file *file,
     return pid;
 }
 
-static void add_frame(struct reader *reader, uint64_t address)
+static struct last *last_of(struct reader *reader, uint32_t tid)
 {
-    struct unwound *unwound = reader->unwound;
+    uint32_t place;
 
-    unwound->frames = memory_grow(unwound->frames, reader->frame_count, &reader->frame_room,
-                                  sizeof(*unwound->frames));
-    unwound->frames[reader->frame_count++] = address;
+    if (!pair_index_find(&reader->tids, tid, 0, &place)) {
+        if (reader->last_count == UNWIND_MOST_THREADS)
+            return NULL;
+        place = pair_index_add(&reader->tids, tid, 0);
+    }
+    if (place == reader->last_count) {
+        reader->lasts = memory_grow(reader->lasts, reader->last_count, &reader->last_room,
+                                    sizeof(*reader->lasts));
+        reader->lasts[reader->last_count++] = (struct last){0};
+    }
+    return &reader->lasts[place];
 }
 
-/* before: the thread's last sample; null: this is its first. False: the report is at its end. */
-static bool take_sample(struct reader *reader, const struct unwound_sample *before)
+static void remember(struct last *last, const struct unwound *unwound)
 {
-    struct unwound_sample sample = {.first = reader->frame_count};
-    uint32_t head[2], count;
+    size_t size = unwound->count * sizeof(*last->frames);
+
+    if (!last)
+        return;
+    if (unwound->count > last->count)
+        last->frames = memory_or_exit(realloc(last->frames, size), size);
+    memcpy(last->frames, unwound->frames, size);
+    last->count = unwound->count;
+}
+
+/* False: that was no report. */
+static bool read_frames(struct reader *reader, const struct last *last, struct unwound *unwound)
+{
+    uint32_t head[2], count, same, known = last ? last->count : 0;
 
     if (fread(head, sizeof(head), 1, reader->pipe) != 1)
         return false;
     count = head[0] & ~UNWIND_IS_WHOLE;
-    sample.is_whole = head[0] & UNWIND_IS_WHOLE;
-    if (count > UNWIND_MOST_FRAMES || head[1] > (before ? before->count : 0))
+    same = head[1];
+    if (count > UNWIND_MOST_FRAMES || same > known || same > UNWIND_MOST_FRAMES - count ||
+        !(count + same) ||
+        fread(reader->frames, sizeof(*reader->frames), count, reader->pipe) != count)
         return false;
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t address;
-        if (fread(&address, sizeof(address), 1, reader->pipe) != 1)
-            return false;
-        add_frame(reader, address);
-    }
-    for (uint32_t i = 0; i < head[1]; i++)
-        add_frame(reader, reader->unwound->frames[before->first + before->count - head[1] + i]);
-    sample.count = count + head[1];
-    reader->unwound->samples = memory_grow(reader->unwound->samples, reader->unwound->count,
-                                           &reader->sample_room, sizeof(sample));
-    reader->unwound->samples[reader->unwound->count++] = sample;
+    if (same)
+        memcpy(reader->frames + count, last->frames + (known - same),
+               same * sizeof(*reader->frames));
+    unwound->frames = reader->frames;
+    unwound->count = count + same;
+    unwound->is_whole = head[0] & UNWIND_IS_WHOLE;
     return true;
 }
 
 /* The child goes over the same samples in the same order. */
-static bool take_report(struct reader *reader, struct stacks_file *file)
+static bool take_report(struct reader *reader, struct stacks_file *file,
+                        const struct unwound_receiver *receiver)
 {
     struct stacks_mapping mapping;
     struct stacks_sample sample;
     const struct stacks_dump *dump;
-    struct last *lasts = NULL;
-    size_t count = 0, room = 0, i;
+    size_t known = 0;
+    bool ok = reader->pipe != NULL;
     int kind;
-    bool ok = true;
 
     stacks_file_rewind(file);
-    while (ok && (kind = stacks_file_next(file, &mapping, &sample, &dump))) {
-        if (kind != STACKS_SAMPLE)
+    while ((kind = stacks_file_next(file, &mapping, &sample, &dump))) {
+        struct unwound unwound = {&sample, known, &sample.registers[STACKS_RIP], 1, false};
+        struct last *last;
+        if (kind == STACKS_MAP) {
+            known++;
             continue;
-        for (i = count; i-- > 0;)
-            if (lasts[i].tid == sample.tid)
-                break;
-        ok = take_sample(
-            reader,
-            i < count
-                ? &(struct unwound_sample){reader->unwound->samples[lasts[i].sample].first,
-                                           reader->unwound->samples[lasts[i].sample].count, false}
-                : NULL);
-        if (i >= count) {
-            lasts = memory_grow(lasts, count, &room, sizeof(*lasts));
-            lasts[i = count++].tid = sample.tid;
         }
-        lasts[i].sample = reader->unwound->count - 1;
+        last = ok ? last_of(reader, sample.tid) : NULL;
+        ok = ok && read_frames(reader, last, &unwound);
+        if (ok)
+            remember(last, &unwound);
+        receiver->take(receiver->owner, &unwound);
     }
-    free(lasts);
     return ok;
 }
 
-int unwind_stacks(struct unwound *unwound, struct stacks_file *file,
-                  const struct unwind_module *modules, const char **why)
+static void reader_free(struct reader *reader)
 {
-    struct reader reader = {.unwound = unwound};
-    struct libdw libdw;
-    int pipe_end, status = 0;
-    pid_t child;
-    bool ok;
-
-    *unwound = (struct unwound){0};
-    if (!libdw_load(&libdw, why))
-        return -1;
-    child = start_child(&libdw, file, modules, &pipe_end);
-    if (child < 0) {
-        *why = strerror(errno);
-        return -1;
-    }
-    *why = "the stacks cannot be followed to the end";
-    reader.pipe = fdopen(pipe_end, "rb");
-    ok = reader.pipe && take_report(&reader, file);
-    if (!ok)
-        kill(child, SIGKILL);
-    if (reader.pipe)
-        fclose(reader.pipe);
-    else
-        close(pipe_end);
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    return ok && WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -1;
+    for (size_t i = 0; i < reader->last_count; i++)
+        free(reader->lasts[i].frames);
+    free(reader->lasts);
+    pair_index_free(&reader->tids);
+    free(reader);
 }
 
-void unwound_free(struct unwound *unwound)
+static int end_child(pid_t child, FILE *pipe, bool has_failed)
 {
-    free(unwound->frames);
-    free(unwound->samples);
-    *unwound = (struct unwound){0};
+    int status = 0;
+
+    if (has_failed)
+        kill(child, SIGKILL);
+    fclose(pipe);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    return has_failed || !WIFEXITED(status) || WEXITSTATUS(status) ? -1 : 0;
+}
+
+int unwind_stacks(const struct unwound_receiver *receiver, struct stacks_file *file,
+                  const struct unwind_module *modules, size_t module_count, const char **why)
+{
+    struct reader *reader = memory_zeroed(1, sizeof(*reader));
+    struct libdw libdw;
+    pid_t child = -1;
+    int pipe_end, result = -1;
+    bool ok;
+
+    if (libdw_load(&libdw, why)) {
+        child = start_child(&libdw, file, modules, module_count, &pipe_end);
+        *why = child < 0 ? strerror(errno) : "the stacks cannot be followed to the end";
+    }
+    if (child >= 0)
+        reader->pipe = memory_or_exit(fdopen(pipe_end, "rb"), sizeof(FILE));
+    ok = take_report(reader, file, receiver);
+    if (child >= 0)
+        result = end_child(child, reader->pipe, !ok);
+    reader_free(reader);
+    return result;
 }

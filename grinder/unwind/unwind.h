@@ -26,6 +26,9 @@
 #define UNWIND_MOST_FRAMES 2048
 #define UNWIND_IS_WHOLE    (1u << 31)
 
+/* Both sides remember the last sample of so many threads; those of others have all of their frames. */
+#define UNWIND_MOST_THREADS 16384
+
 /* Of each mapping of the file, in order. */
 struct unwind_module {
     int fd; /* of the image; -1: there is none. Remains the caller's */
@@ -35,28 +38,27 @@ struct unwind_module {
     uint64_t entry; /* where the image's first instruction is, as it is mapped; 0: it has none */
 };
 
-/* Frames of a sample, the innermost first: of all but that one, where the call was, not where it returns
-   to. */
-struct unwound_sample {
-    size_t first; /* in frames */
+/* A sample. Frames are the innermost first: of all but that one, where the call was, not where it returns to. */
+struct unwound {
+    const struct stacks_sample *sample;
+    size_t known; /* so many of the mappings were there by then */
+    const uint64_t *frames;
     uint32_t count;
     bool is_whole; /* up to where the thread began */
 };
 
-struct unwound {
-    uint64_t *frames;
-    struct unwound_sample *samples; /* in the order of the file */
-    size_t count;
+struct unwound_receiver {
+    void (*take)(void *owner, const struct unwound *unwound); /* valid during the call alone */
+    void *owner;
 };
 
-/* Begins with the first record and leaves the file at its end. 0; or -1 with *why, and fewer samples than the
-   file has. */
-int unwind_stacks(struct unwound *unwound, struct stacks_file *file,
-                  const struct unwind_module *modules, const char **why);
-void unwound_free(struct unwound *unwound);
+/* modules: of the first mappings; of others nothing is known. Begins with the first record; the receiver has all samples, in order. 0; or -1 with *why: from one sample on
+   each is but where it was taken. */
+int unwind_stacks(const struct unwound_receiver *receiver, struct stacks_file *file,
+                  const struct unwind_module *modules, size_t module_count, const char **why);
 
 /* The child's part (unwind_child.c): writes to pipe. Returns its exit status. */
 int unwind_write(const struct libdw *libdw, struct stacks_file *file,
-                 const struct unwind_module *modules, int pipe);
+                 const struct unwind_module *modules, size_t module_count, int pipe);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "grinder/base/pair_index.h"
 #include "support/confinement.h"
 #include "support/memory.h"
 
@@ -17,26 +18,30 @@ struct frame {
 
 /* What a thread's last sample was. */
 struct last {
-    uint32_t tid;
-    struct frame *frames; /* UNWIND_MOST_FRAMES */
-    uint32_t count;
+    struct frame *frames;
+    uint32_t count, room;
     bool is_whole;
 };
 
 struct child {
     struct stacks_file *file;
     const struct unwind_module *modules;
-    size_t module_count; /* mapped so far */
+    size_t module_count;               /* mapped so far */
+    const struct unwind_module **live; /* those of them in whose place there is no later one */
+    size_t live_count, live_room;
     const struct libdw *libdw;
     Dwfl_Callbacks callbacks;
-    Dwfl *dwfl;
-    size_t first_module; /* of those that dwfl may know */
+    Dwfl *dwfl;                            /* null: it knew of something that is gone */
+    const struct unwind_module **reported; /* what dwfl knows of */
+    size_t reported_count, reported_room;
+    bool has_news; /* there may be live ones that it does not know of */
     bool is_attached;
     const struct stacks_sample *sample;
     const struct stacks_dump *dump;
-    struct last **lasts;
+    struct pair_index tids; /* (tid, 0): place in lasts */
+    struct last *lasts;
     size_t last_count, last_room;
-    struct last *last;
+    struct last *last, nobody; /* the sample's thread; all of those that are too many */
     struct frame frames[UNWIND_MOST_FRAMES];
     uint32_t count, same; /* frames; and of the last sample's, those behind them */
     bool is_cut; /* there are more frames than are wanted, or more stack than the sample has */
@@ -150,20 +155,28 @@ static int see_frame(Dwfl_Frame *state, void *user)
     return DWARF_CB_OK;
 }
 
-static void begin_dwfl(struct child *child)
+static bool is_same(const struct unwind_module *a, const struct unwind_module *b)
 {
-    if (child->dwfl)
-        child->libdw->dwfl_end(child->dwfl);
-    child->dwfl = child->libdw->dwfl_begin(&child->callbacks);
-    child->is_attached = false;
+    return a->fd >= 0 && a->fd == b->fd && a->bias == b->bias;
+}
+
+static bool is_reported(const struct child *child, const struct unwind_module *module)
+{
+    for (size_t i = 0; i < child->reported_count; i++)
+        if (is_same(child->reported[i], module))
+            return true;
+    return false;
 }
 
 static void report(struct child *child, const struct unwind_module *module)
 {
-    int fd = module->fd < 0 ? -1 : dup(module->fd);
+    int fd = module->fd < 0 || is_reported(child, module) ? -1 : dup(module->fd);
 
-    if (fd < 0 || !child->dwfl)
+    if (fd < 0)
         return;
+    child->reported = memory_grow(child->reported, child->reported_count, &child->reported_room,
+                                  sizeof(*child->reported));
+    child->reported[child->reported_count++] = module;
     child->libdw->dwfl_report_begin_add(child->dwfl);
     if (!child->libdw->dwfl_report_elf(child->dwfl, module->name, module->name, fd, module->bias,
                                        true))
@@ -176,42 +189,76 @@ static bool overlap(const struct unwind_module *a, const struct unwind_module *b
     return a->address < b->address + b->length && b->address < a->address + a->length;
 }
 
+static bool is_within(const struct unwind_module *part, const struct unwind_module *whole)
+{
+    return part->address >= whole->address &&
+           part->address + part->length <= whole->address + whole->length;
+}
+
+static void forget_dwfl(struct child *child)
+{
+    if (child->dwfl)
+        child->libdw->dwfl_end(child->dwfl);
+    child->dwfl = NULL;
+    child->reported_count = 0;
+    child->is_attached = false;
+}
+
 /* Where others were before, these are gone: libdw knows of no such thing, and begins anew with what
- * is left. */
+ * is left. A part of an image that is mapped once more is still of that image. */
 static void add_module(struct child *child)
 {
     const struct unwind_module *module = &child->modules[child->module_count++];
-    bool is_again = false;
+    size_t kept = 0;
+    bool is_gone = false;
 
-    for (size_t i = child->first_module; i + 1 < child->module_count; i++)
-        is_again |= overlap(&child->modules[i], module);
-    if (!is_again && child->dwfl) {
-        report(child, module);
+    for (size_t i = 0; i < child->live_count; i++) {
+        const struct unwind_module *live = child->live[i];
+        if (!overlap(live, module) || (is_same(live, module) && !is_within(live, module)))
+            child->live[kept++] = live;
+        else
+            is_gone |= !is_same(live, module) && is_reported(child, live);
+    }
+    if (is_gone)
+        forget_dwfl(child);
+    child->live = memory_grow(child->live, kept, &child->live_room, sizeof(*child->live));
+    child->live[kept] = module;
+    child->live_count = kept + 1;
+    child->has_news = true;
+}
+
+/* When it is needed: between two samples any number of images may come and go. */
+static void report_modules(struct child *child)
+{
+    if (!child->has_news)
         return;
-    }
-    begin_dwfl(child);
-    for (size_t i = 0; i < child->module_count; i++) {
-        bool is_gone = false;
-        for (size_t k = i + 1; k < child->module_count; k++)
-            is_gone |= overlap(&child->modules[i], &child->modules[k]);
-        if (!is_gone)
-            report(child, &child->modules[i]);
-    }
+    child->has_news = false;
+    if (!child->dwfl)
+        child->dwfl = child->libdw->dwfl_begin(&child->callbacks);
+    if (!child->dwfl)
+        return;
+    for (size_t i = 0; i < child->live_count; i++)
+        report(child, child->live[i]);
+    if (!child->is_attached)
+        child->is_attached =
+            child->libdw->dwfl_attach_state(child->dwfl, NULL, ANY_PID, &thread_callbacks, child);
 }
 
 static struct last *last_of(struct child *child, uint32_t tid)
 {
-    struct last *last;
+    uint32_t place;
 
-    for (size_t i = child->last_count; i-- > 0;)
-        if (child->lasts[i]->tid == tid)
-            return child->lasts[i];
-    child->lasts =
-        memory_grow(child->lasts, child->last_count, &child->last_room, sizeof(*child->lasts));
-    last = memory_zeroed(1, sizeof(*last));
-    last->tid = tid;
-    last->frames = memory_zeroed(UNWIND_MOST_FRAMES, sizeof(*last->frames));
-    return child->lasts[child->last_count++] = last;
+    if (!pair_index_find(&child->tids, tid, 0, &place)) {
+        if (child->last_count == UNWIND_MOST_THREADS)
+            return &child->nobody;
+        place = pair_index_add(&child->tids, tid, 0);
+    }
+    if (place == child->last_count) {
+        child->lasts =
+            memory_grow(child->lasts, child->last_count, &child->last_room, sizeof(*child->lasts));
+        child->lasts[child->last_count++] = (struct last){0};
+    }
+    return &child->lasts[place];
 }
 
 static void flush(struct child *child)
@@ -247,11 +294,18 @@ static void put_frames(struct child *child, bool is_whole)
 static void remember(struct child *child, bool is_whole)
 {
     struct last *last = child->last;
+    uint32_t count = child->count + child->same;
 
+    if (last == &child->nobody)
+        return;
+    if (count > last->room) {
+        last->room = count;
+        last->frames = memory_or_exit(realloc(last->frames, count * sizeof(*last->frames)), count);
+    }
     memmove(last->frames + child->count, last->frames + (last->count - child->same),
             child->same * sizeof(*last->frames));
     memcpy(last->frames, child->frames, child->count * sizeof(*last->frames));
-    last->count = child->count + child->same;
+    last->count = count;
     last->is_whole = is_whole;
 }
 
@@ -260,8 +314,8 @@ static bool is_beginning(const struct child *child)
 {
     uint64_t address = child->frames[child->count - 1].address;
 
-    for (size_t i = 0; i < child->module_count; i++)
-        if (child->modules[i].entry && address - child->modules[i].entry < BEGINNING)
+    for (size_t i = 0; i < child->live_count; i++)
+        if (child->live[i]->entry && address - child->live[i]->entry < BEGINNING)
             return true;
     return false;
 }
@@ -274,9 +328,7 @@ static void unwind_sample(struct child *child)
     child->last = last_of(child, child->sample->tid);
     child->count = child->same = 0;
     child->is_cut = false;
-    if (child->dwfl && !child->is_attached)
-        child->is_attached =
-            child->libdw->dwfl_attach_state(child->dwfl, NULL, ANY_PID, &thread_callbacks, child);
+    report_modules(child);
     if (child->is_attached)
         is_whole = child->libdw->dwfl_getthread_frames(child->dwfl, ANY_PID, see_frame, child) == 0;
     if (!child->count)
@@ -293,7 +345,7 @@ static void unwind_sample(struct child *child)
 }
 
 int unwind_write(const struct libdw *libdw, struct stacks_file *file,
-                 const struct unwind_module *modules, int pipe)
+                 const struct unwind_module *modules, size_t module_count, int pipe)
 {
     struct child *child = memory_zeroed(1, sizeof(*child));
     struct stacks_mapping mapping;
@@ -315,10 +367,10 @@ int unwind_write(const struct libdw *libdw, struct stacks_file *file,
     while ((kind = stacks_file_next(file, &mapping, &sample, &dump))) {
         child->sample = &sample;
         child->dump = dump;
-        if (kind == STACKS_MAP)
-            add_module(child);
-        else
+        if (kind == STACKS_SAMPLE)
             unwind_sample(child);
+        else if (child->module_count < module_count)
+            add_module(child);
     }
     flush(child);
     return 0;
