@@ -1,4 +1,4 @@
-# Hostile files: mutations of small images, manifests, PDBs, traces and messages, each read without a crash, a hang
+# Hostile files: mutations of small images, manifests, PDBs, traces, whole stacks and messages, each read without a crash, a hang
 # or more than 64 MB and 8 times the file's size; images made to take time without end are refused
 # with a line. CASES (2000) and SEED (1) choose the mutations; what fails is kept in FAILED.
 # needs: gcc binutils
@@ -67,6 +67,10 @@ campaign trace_fuzz "$work"/traces/*.trace
 mkdir messages
 "$BUILD/tests/fuzz/protocol_seeds" messages
 cases=$((10 * cases)) campaign protocol_fuzz "$work"/messages/*
+
+mkdir stacks
+"$BUILD/tests/fuzz/stacks_seeds" stacks >/dev/null
+cases=$((cases / 2)) campaign stacks_fuzz "$work"/stacks/* "$TESTS"/fuzz/seeds/{bare.so,program.pie}
 
 # A jitdump as a program writes it, and a map as node does.
 build jit jit.c
