@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "grinder/base/message.h"
@@ -171,15 +172,40 @@ static char *original_file(const char *path, const char *const *path_maps)
     return recorded_path_find(path, TRACE_SYSTEM_LINUX, path_maps);
 }
 
+static bool has_build_id(const struct image *image, const uint8_t *build_id, uint32_t size)
+{
+    return image->build_id_size == size && !memcmp(image->build_id, build_id, size);
+}
+
+/* A trace may call one file by names without end. 0: it is new. */
+static uint32_t same_file(const struct images *images, struct image *plain)
+{
+    struct stat status;
+
+    if (!plain->file || stat(plain->file, &status) < 0)
+        return 0;
+    plain->device = status.st_dev;
+    plain->inode = status.st_ino;
+    for (size_t i = 1; i < images->count; i++) {
+        const struct image *image = &images->images[i];
+        if (image != plain && image->is_plain && image->inode == plain->inode &&
+            image->device == plain->device &&
+            has_build_id(image, plain->build_id, plain->build_id_size))
+            return (uint32_t)i;
+    }
+    return 0;
+}
+
 uint32_t images_add_plain(struct images *images, const char *path, const uint8_t *build_id,
                           uint32_t build_id_size)
 {
     struct image *image;
+    uint32_t same;
 
     for (size_t i = 1; i < images->count; i++) {
         image = &images->images[i];
-        if (image->is_plain && image->build_id_size == build_id_size &&
-            !memcmp(image->build_id, build_id, build_id_size) && !strcmp(image->path, path))
+        if (image->is_plain && has_build_id(image, build_id, build_id_size) &&
+            !strcmp(image->path, path))
             return (uint32_t)i;
     }
     image = append(images, path);
@@ -187,6 +213,13 @@ uint32_t images_add_plain(struct images *images, const char *path, const uint8_t
     image->build_id_size = build_id_size;
     memcpy(image->build_id, build_id, build_id_size);
     image->file = original_file(path, images->path_maps);
+    same = same_file(images, image);
+    if (same) {
+        free(image->path);
+        free(image->file);
+        images->count--;
+        return same;
+    }
     read_functions(image);
     if (images->joins && !image->problem)
         image->counted_as = instrumented_of(images, image);

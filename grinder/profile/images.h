@@ -33,6 +33,7 @@ struct image {
     struct manifest manifest;
     struct loaded_ranges ranges; /* of the file; empty if there is no manifest */
     bool is_plain;       /* it was not instrumented */
+    uint64_t device, inode; /* of the file of a plain one */
     uint32_t counted_as; /* of a plain one: the instrumented image of the same file; 0: there is none, or none
                             is looked for */
     bool is_jit;
@@ -70,8 +71,8 @@ uint32_t images_add(struct images *images, const char *path, enum trace_system s
                     const struct trace_module *module);
 
 /* One that was not instrumented, as it was mapped; finds its functions (function_starts.h) the first time. It has
-   a problem, said once, where its file is not that one, or is none. build_id: of build_id_size bytes, 0 where it
-   is not known. */
+   a problem, said once, where its file is not that one, or is none. A file is one image, whatever it is called.
+   build_id: of build_id_size bytes, 0 where it is not known. */
 uint32_t images_add_plain(struct images *images, const char *path, const uint8_t *build_id,
                           uint32_t build_id_size);
 
