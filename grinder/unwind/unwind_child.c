@@ -27,7 +27,7 @@ struct child {
     struct stacks_file *file;
     const struct unwind_module *modules;
     size_t module_count;               /* mapped so far */
-    const struct unwind_module **live; /* those of them in whose place there is no later one */
+    const struct unwind_module **live; /* images in whose place there is nothing later */
     size_t live_count, live_room;
     const struct libdw *libdw;
     Dwfl_Callbacks callbacks;
@@ -219,12 +219,14 @@ static void add_module(struct child *child)
         else
             is_gone |= !is_same(live, module) && is_reported(child, live);
     }
+    child->live_count = kept;
     if (is_gone)
         forget_dwfl(child);
+    child->has_news |= is_gone || module->fd >= 0;
+    if (module->fd < 0)
+        return;
     child->live = memory_grow(child->live, kept, &child->live_room, sizeof(*child->live));
-    child->live[kept] = module;
-    child->live_count = kept + 1;
-    child->has_news = true;
+    child->live[child->live_count++] = module;
 }
 
 /* When it is needed: between two samples any number of images may come and go. */

@@ -127,6 +127,20 @@ for seed in {1..8}; do
     python3 spoil.py "$seed"
     timeout 60 "$BUILD/grinder/grinder" --mode=summary traces.image >out 2>err || fail "seed $seed: $? $(<err)"
 done
+
+echo '-- mappings without end'
+cp whole image
+cat >more.py <<'END'
+import struct, sys
+name = b"//anon\0\0"
+for i in range(66000):
+    sys.stdout.buffer.write(struct.pack("<IIQQQI20s", 1, 56 + len(name), (i + 1) << 32, 4096, 0, 0, b"") + name)
+END
+python3 more.py | tee -a traces.image/*.stacks >/dev/null
+timeout 60 "$BUILD/grinder/grinder" --mode=summary traces.image >out 2>err
+contains err '[0-9]+ mappings more than 65536 are left out$'
+contains out '^  samples +[0-9]+, by perf: .* 100\.0% of them with all callers'
+
 rm image
 mkfifo image
 timeout 60 "$BUILD/grinder/grinder" --mode=summary traces.image >out 2>err
