@@ -249,6 +249,15 @@ static uint32_t find_function(const struct adder *adder, uint64_t address, uint3
     return number;
 }
 
+/* For a context: it is there, or may be added. */
+static bool has_room(const struct adder *adder, uint32_t parent, uint64_t site, uint32_t function)
+{
+    uint32_t number;
+
+    return adder->children.count < MOST_CONTEXTS ||
+           pair_index_find(&adder->children, (uint64_t)parent << 32 | function, site, &number);
+}
+
 static uint32_t child_of(struct adder *adder, uint32_t parent, uint64_t site, uint32_t module,
                          uint32_t function)
 {
@@ -301,7 +310,7 @@ static void add_sample(void *owner, const struct unwound *unwound)
             continue;
         if (!module && slot != thread->root && before == function && !tree->contexts[slot].module)
             continue; /* what is not known is one */
-        if (adder->children.count >= MOST_CONTEXTS) {
+        if (!has_room(adder, slot, site & TRACE_SITE_ADDRESS, function)) {
             adder->is_full = true;
             break;
         }

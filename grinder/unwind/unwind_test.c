@@ -56,12 +56,13 @@ static void take(void *owner, const struct unwound *unwound)
 
 static int result;
 
-static struct received receive(int (*of)(int pipe))
+/* threads: so many, the samples are of one after the other. */
+static struct received receive_of(int (*of)(int pipe), uint32_t threads, size_t samples)
 {
     struct stacks_header header = {
         .magic = STACKS_MAGIC, .version = STACKS_VERSION, .period_ns = 1000};
-    const struct stacks_sample sample = {
-        .head = {STACKS_SAMPLE, sizeof(sample)}, .tid = 5, .registers[STACKS_RIP] = RIP};
+    struct stacks_sample sample = {.head = {STACKS_SAMPLE, sizeof(sample)},
+                                   .registers[STACKS_RIP] = RIP};
     int memory = memfd_create("stacks", MFD_CLOEXEC);
     struct received received = {0};
     const struct unwound_receiver receiver = {take, &received};
@@ -71,16 +72,21 @@ static struct received receive(int (*of)(int pipe))
 
     report = of;
     assert_int_equal(write(memory, &header, sizeof(header)), sizeof(header));
-    for (int i = 0; i < SAMPLES; i++)
+    for (size_t i = 0; i < samples; i++, sample.tid = (sample.tid + 1) % threads)
         assert_int_equal(write(memory, &sample, sizeof(sample)), sizeof(sample));
     snprintf(path, sizeof(path), "/proc/self/fd/%d", memory);
     assert_int_equal(stacks_file_open(&file, path, &why), 0);
     result = unwind_stacks(&receiver, &file, NULL, 0, &why);
     assert_true(result == 0 || *why);
-    assert_int_equal(received.samples, SAMPLES);
+    assert_int_equal(received.samples, samples);
     stacks_file_close(&file);
     close(memory);
     return received;
+}
+
+static struct received receive(int (*of)(int pipe))
+{
+    return receive_of(of, 1, SAMPLES);
 }
 
 static void say(int pipe, uint32_t count, uint32_t same, const uint64_t *frames, uint32_t said)
@@ -184,6 +190,28 @@ static void what_comes_behind_nonsense_has_no_callers(void **state)
     }
 }
 
+/* The first thread that is remembered, and the first that is not, have samples again. */
+static int keep_of_all(int pipe)
+{
+    for (int i = 0; i < UNWIND_MOST_THREADS + 1; i++)
+        say(pipe, 3, 0, frames, 3);
+    say(pipe, 1, 2, frames, 1);
+    for (int i = 1; i < UNWIND_MOST_THREADS; i++)
+        say(pipe, 0, 3, frames, 0);
+    say(pipe, 1, 2, frames, 1);
+    return 0;
+}
+
+static void so_many_threads_are_remembered(void **state)
+{
+    uint32_t threads = UNWIND_MOST_THREADS + 1;
+    const struct received received = receive_of(keep_of_all, threads, 2 * threads);
+
+    (void)state;
+    assert_int_equal(result, -1);
+    assert_int_equal(received.frames, 3 * (2 * threads - 1) + 1);
+}
+
 static void without_libdw_there_are_no_callers(void **state)
 {
     struct received received;
@@ -229,6 +257,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reports_are_put_together),
         cmocka_unit_test(what_comes_behind_nonsense_has_no_callers),
+        cmocka_unit_test(so_many_threads_are_remembered),
         cmocka_unit_test(without_libdw_there_are_no_callers),
         cmocka_unit_test(the_child_is_bounded),
     };
