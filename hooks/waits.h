@@ -8,6 +8,8 @@
  *
  * so a call that works for long in the kernel has not waited, and what others took of the processor
  * before it is not its wait.
+ *
+ * What umbra record answers (trace/answered_calls.h) is nobody's wait, and counted apart for each thread.
  */
 #ifndef UMBRA_HOOKS_WAITS_H
 #define UMBRA_HOOKS_WAITS_H

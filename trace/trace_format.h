@@ -66,7 +66,7 @@
 #include "trace/time_buckets.h"
 
 #define TRACE_MAGIC        "UMBRATRC"
-#define TRACE_VERSION      9
+#define TRACE_VERSION      10
 #define TRACE_HEADER_SIZE  4096u
 #define TRACE_BLOCK_SIZE   4096u
 #define TRACE_UNIT         64u
@@ -306,7 +306,11 @@ struct trace_thread {
     uint64_t processor_ns; /* likewise: of the thread, by its clock, while it was recorded, up to its end or
                               its last sample: what `ticks` and `in_hooks` should add up to */
     uint64_t untold_times; /* calls of functions to be timed that there was no room for */
-    uint64_t unused[6];
+    /* With TRACE_TIMING_SAMPLES: what the thread waited in system calls that umbra record answered, each
+       50 us or more, and is no context's (trace/answered_calls.h). */
+    uint64_t answered_ticks;
+    uint64_t answered; /* such calls */
+    uint64_t unused[4];
 };
 
 /* Where the nodes of a thread's first block begin: the unit. */

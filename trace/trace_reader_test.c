@@ -229,7 +229,7 @@ static void another_version_is_refused(void **state)
     (void)state;
     build(&sample);
     trace_sample_header(&sample)->version = TRACE_VERSION + 1;
-    expect_refusal(&sample, "expected trace version 9, found 10");
+    expect_refusal(&sample, "expected trace version 10, found 11");
 }
 
 static void an_overfull_block_is_refused(void **state)

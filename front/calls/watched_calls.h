@@ -9,7 +9,9 @@
  *      unlink …        a file that is bound over is freed before it is changed or removed
  *      seccomp …       whoever gives up rights is noticed (front/calls/rights.h)
  *
- * All other calls go on at once, and so do those of i386 programs but landlock_restrict_self.
+ * Which of these calls wait, of those that are told apart by an argument, is said in
+ * trace/answered_calls.h, as the agent has to know. All other calls go on at once, and so do those of i386
+ * programs but landlock_restrict_self.
  */
 #ifndef UMBRA_FRONT_WATCHED_CALLS_H
 #define UMBRA_FRONT_WATCHED_CALLS_H
@@ -29,14 +31,6 @@ enum call_kind {
 #define CALL_PATHS 2
 #define CALL_NONE  (-1) /* no argument: the working directory, no path, no flags */
 
-enum call_look {
-    LOOK_AT_NONE, /* each such call is watched */
-    LOOK_NO_BIT,  /* those that have none of the bits */
-    LOOK_NO_FILE, /* those that have not that bit, or the working directory as argument 0 */
-    LOOK_A_BIT,   /* those that have one of them */
-    LOOK_EQUAL,
-};
-
 /* Of a call that changes something, CALL_CHANGE: a link that its path ends with. */
 enum call_follow {
     FOLLOW_NEVER,
@@ -52,11 +46,6 @@ struct watched_call {
     } paths[CALL_PATHS];
     signed char flags;
     signed char buffer; /* where the answer goes */
-    struct {
-        enum call_look look;
-        signed char argument;
-        unsigned value;
-    } which;
     enum call_follow follow;
 };
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "front/calls/rights.h"
+#include "trace/answered_calls.h"
 
 #define STAT_FLAGS   (AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH | AT_STATX_SYNC_TYPE)
 #define ACCESS_FLAGS (AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)
@@ -80,7 +81,7 @@ bool on_access(const struct waiting_call *call)
     const struct known_file *copy;
     struct tracee_look caller;
     struct stat status;
-    int error = 0;
+    int error = 0, mode;
 
     if (name < 0)
         return false;
@@ -92,7 +93,8 @@ bool on_access(const struct waiting_call *call)
         tracee_become_real(&caller);
     if (!call_reaches(call, &caller, follow, F_OK, &status) || !rights_take(&caller))
         return false;
-    if (!rights_allow(copy->original, (int)call->data->args[call->watched->which.argument]))
+    mode = (int)call->data->args[answered_call_find(call->watched->number)->argument];
+    if (!rights_allow(copy->original, mode))
         error = errno;
     rights_give_back();
     return call_end(call, error);

@@ -99,15 +99,17 @@ static void write_samples(FILE *stream, const struct sample_facts *samples)
 /* What threads have taken themselves. */
 struct own_samples {
     uint64_t count;
-    double function_ns, hook_ns, wait_ns, processor_ns;
+    double function_ns, hook_ns, wait_ns, processor_ns, answered_ns;
     double
         known_ns; /* of function_ns, what threads have whose clocks were read: perf forgets some */
+    uint64_t answered;
     size_t by_perf, by_timers, by_none, stopped; /* threads */
 };
 
 static struct own_samples own_samples(const struct process *process)
 {
     struct own_samples samples = {0};
+    double ns_per_tick = 1e9 / (double)process->header.ticks_per_second;
 
     for (size_t i = 0; i < process->thread_count; i++) {
         const struct thread_facts *facts = &process->threads[i];
@@ -118,8 +120,9 @@ static struct own_samples own_samples(const struct process *process)
         samples.wait_ns += (double)facts->wait_ns;
         samples.processor_ns += (double)facts->record.processor_ns;
         samples.known_ns += facts->record.processor_ns ? (double)facts->self_ns : 0;
-        samples.hook_ns +=
-            (double)facts->record.in_hooks * 1e9 / (double)process->header.ticks_per_second;
+        samples.hook_ns += (double)facts->record.in_hooks * ns_per_tick;
+        samples.answered += facts->record.answered;
+        samples.answered_ns += (double)facts->record.answered_ticks * ns_per_tick;
         samples.by_perf += how & TRACE_SAMPLED_BY_PERF ? 1 : 0;
         samples.by_timers +=
             (how & ~TRACE_SAMPLED_STOPPED) == TRACE_SAMPLED_BY_TIMER && facts->timed;
@@ -215,6 +218,11 @@ static void write_own_samples(FILE *stream, const struct process *process)
     if (samples.wait_ns > 0)
         fprintf(stream, "  waiting   %.6f s in system calls that took more than 50 us\n",
                 samples.wait_ns / 1e9);
+    if (samples.answered)
+        fprintf(stream,
+                "  answers   %.6f s in %" PRIu64
+                " system call%s that umbra record answered; nobody's\n",
+                samples.answered_ns / 1e9, samples.answered, samples.answered == 1 ? "" : "s");
     if (samples.by_none)
         write_unsampled(stream, process);
     if (samples.stopped)

@@ -131,6 +131,33 @@ static void samples_of_threads_are_told_with_how_they_were_taken(void **state)
     free(text);
 }
 
+static void answers_are_no_wait(void **state)
+{
+    struct trace_sample sample;
+    char *text;
+
+    (void)state;
+    build(&sample);
+    trace_sample_header(&sample)->timing = TRACE_TIMING_SAMPLES;
+    trace_sample_header(&sample)->ticks_per_second = 1000;
+    text = summary(&sample);
+    assert_null(strstr(text, "answers"));
+    free(text);
+    build(&sample);
+    trace_sample_header(&sample)->timing = TRACE_TIMING_SAMPLES;
+    trace_sample_header(&sample)->ticks_per_second = 1000;
+    for (uint32_t thread = 1; thread <= 2; thread++) {
+        trace_sample_thread(&sample, thread)->answered = 100 * thread;
+        trace_sample_thread(&sample, thread)->answered_ticks = 4;
+    }
+    text = summary(&sample);
+    expect_line(
+        text,
+        "\n  answers   0.008000 s in 300 system calls that umbra record answered; nobody's\n");
+    assert_null(strstr(text, "  waiting"));
+    free(text);
+}
+
 static void waits_are_told_apart(void **state)
 {
     struct trace_sample sample;
@@ -168,6 +195,7 @@ int main(void)
         cmocka_unit_test(what_costs_nothing_is_no_measuring),
         cmocka_unit_test(without_times_there_are_counts_alone),
         cmocka_unit_test(samples_of_threads_are_told_with_how_they_were_taken),
+        cmocka_unit_test(answers_are_no_wait),
         cmocka_unit_test(waits_are_told_apart),
     };
 

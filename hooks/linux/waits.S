@@ -21,6 +21,7 @@
     .cfi_adjust_cfa_offset 8
     mov     rdi, rcx
     lea     rsi, [rsp + RED_ZONE + 72]
+    mov     rdx, rsp                        /* struct kept_registers */
     cld
     call    umbra_note_wait
     popfq

@@ -9,6 +9,7 @@
 #include "rewriter/copy/wait_code.h"
 #include "rewriter/flow/flow_flags.h"
 #include "rewriter/flow/flow_imports.h"
+#include "rewriter/flow/flow_syscalls.h"
 #include "rewriter/patch/import_sites.h"
 #include "support/memory.h"
 #include "support/progress.h"
@@ -32,6 +33,8 @@ struct emission {
     ZydisDecoder decoder;
     struct copy_slots slots;
     struct frame_code *frames;
+    struct flow_syscalls syscalls; /* of one that has some: syscalls_of, or null */
+    const struct function *syscalls_of;
     size_t part;
 };
 
@@ -416,7 +419,12 @@ static bool put_timed_syscall(struct emission *emission, const struct function *
                             function->end - function->address) ||
         flow_flags_fate(&source, address + SYSCALL_SIZE) == FLAGS_READ)
         return false;
-    wait_code_put(emission->writer);
+    if (emission->syscalls_of != function) {
+        flow_syscalls_free(&emission->syscalls);
+        flow_syscalls_read(&emission->syscalls, &source, function);
+        emission->syscalls_of = function;
+    }
+    wait_code_put(emission->writer, flow_syscalls_number(&emission->syscalls, address));
     return true;
 }
 
@@ -572,6 +580,7 @@ bool copies_append(struct copy_writer *writer, const struct copy_plan *plan,
             is_done = emit_part(&emission, (uint32_t)i);
     }
     frame_code_end(emission.frames);
+    flow_syscalls_free(&emission.syscalls);
     free(emission.redirects);
     if (!is_done)
         return fail(failure, path, "expected less than 2 GB of address space");

@@ -60,7 +60,7 @@ static void put_with_begin(struct copy_writer *writer, uint8_t opcode)
     copy_put(writer, instruction, sizeof(instruction));
 }
 
-void wait_code_put(struct copy_writer *writer)
+void wait_code_put(struct copy_writer *writer, int32_t number)
 {
     static const uint8_t least = WAIT_SHORT;
     uint64_t begin = copy_here(writer);
@@ -82,8 +82,10 @@ void wait_code_put(struct copy_writer *writer)
     put_back(writer);
     PUT(writer, "\x76\x00"); /* jbe */
     short_from = writer->stubs->code.size;
-    copy_put_relative(writer, "\x48\x8d\x0d", 3, copy_here(writer) + LOAD_SIZE + LEAVES);
+    copy_put_relative(writer, "\x48\x8d\x0d", 3,
+                      copy_here(writer) + LOAD_SIZE + LEAVES + sizeof(number));
     copy_put_with_word(writer, "\xff\x25", 2, offsetof(struct trace_header, on_wait));
+    copy_put(writer, &number, sizeof(number));
     land(writer, short_from);
     land(writer, from);
     copy_set_add_stretch(writer->set, begin, copy_here(writer));

@@ -29,6 +29,7 @@
  *          jbe  done
  *          lea  rcx, [done]
  *          jmp  [on_wait]                  which goes on where rcx says
+ *          dd   NUMBER                     of the system call, or -1: for the agent
  *  done:
  *
  * Nothing is kept below the stack pointer, where a leaf has its variables, nor above it, so it is right
@@ -42,6 +43,7 @@
 #include <stdbool.h>
 
 #include "rewriter/copy/copy_writer.h"
+#include "rewriter/flow/flow_syscalls.h"
 
 #define SYSCALL_SIZE 2
 
@@ -50,7 +52,7 @@
    thread's stack with it, in which fs is, and goes on to end the thread. */
 bool wait_code_can_time(const uint8_t *function, size_t offset, size_t size);
 
-/* Puts that. Flags are to be dead behind it. */
-void wait_code_put(struct copy_writer *writer);
+/* Puts that. Flags are to be dead behind it. The number is SYSCALL_UNKNOWN where it is not known. */
+void wait_code_put(struct copy_writer *writer, int32_t number);
 
 #endif

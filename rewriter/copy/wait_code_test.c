@@ -16,7 +16,8 @@
 
 #include <cmocka.h>
 
-#define PAGE 4096u
+#define PAGE   4096u
+#define NUMBER 0x12345678
 
 /* What registers hold before and after; rcx and r11 are the kernel's. */
 static uint64_t before[16] __attribute__((used)), after[16] __attribute__((used));
@@ -29,6 +30,7 @@ void wait_code_run(void *code);
 /* In the agent's place. */
 void wait_code_on_wait(void);
 static uint64_t waits_seen __attribute__((used));
+static uint32_t number_seen __attribute__((used));
 
 __asm__(".intel_syntax noprefix\n"
         ".text\n"
@@ -59,6 +61,8 @@ __asm__(".intel_syntax noprefix\n"
         "ret\n"
         "wait_code_on_wait:\n"
         "inc qword ptr [rip + waits_seen]\n"
+        "mov r11d, [rcx - 4]\n"
+        "mov [rip + number_seen], r11d\n"
         "jmp rcx\n"
         ".att_syntax\n");
 
@@ -79,7 +83,7 @@ static void begin(struct scene *scene)
     header = (struct trace_header *)(scene->pages + PAGE);
     scene->stubs.address = (uint64_t)scene->pages;
     scene->writer = (struct copy_writer){.stubs = &scene->stubs, .set = &scene->set};
-    wait_code_put(&scene->writer);
+    wait_code_put(&scene->writer, NUMBER);
     copy_put(&scene->writer, "\xff\xe3", 2); /* jmp rbx */
     copy_fields_bind(&scene->writer.fields, &scene->stubs,
                      &(struct stub_targets){.hook = (uint64_t)&header->hook});
@@ -87,7 +91,7 @@ static void begin(struct scene *scene)
     header->words = (uint64_t)&words - (uint64_t)__builtin_thread_pointer();
     header->on_wait = (uint64_t)wait_code_on_wait;
     header->waits = 1;
-    words.wait = waits_seen = 0;
+    words.wait = waits_seen = number_seen = 0;
     for (int i = 0; i < 16; i++)
         before[i] = 0x1111111111111111u * (unsigned)i + 5;
 }
@@ -148,6 +152,7 @@ static void test_a_wait_goes_to_the_agent(void **state)
     run_nap(&scene);
     assert_int_equal(after[0], 0);
     assert_int_equal(waits_seen, 1);
+    assert_int_equal(number_seen, NUMBER);
     assert_kept();
     end(&scene);
 }
