@@ -17,7 +17,8 @@ void say_result(const char *format, ...) __attribute__((format(printf, 1, 2)));
    progress is taken away before. */
 void say_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Why it could not be done: a line on stderr, likewise, also after say_problems_only. */
+/* Says why something could not be done: a line on stderr, "instrument: " in front, also after
+   say_problems_only. */
 void say_problem(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* To be called after writing to stdout by other means, before anything else can change errno. */

@@ -242,7 +242,8 @@ static void check_registers(const char *path, const struct elf_image *elf,
     copy_source_free(&pointers);
 }
 
-/* As analysis.c does it, but of ELF only, and keeping what the format-neutral part hides. */
+/* Analyses a file as analysis.c does, but ELF only, and keeps what the format-neutral part hides.
+ */
 static bool check_file(const char *path, const char *option)
 {
     struct input_file input;

@@ -38,11 +38,11 @@ struct code_unwind {
 struct code {
     struct code_range *ranges; /* executable, ascending, none overlaps another */
     size_t range_count, range_room;
-    struct code_range *data; /* all others, likewise */
+    struct code_range *data; /* all that are not executable; ascending, none overlaps another */
     size_t data_count, data_room;
     struct code_unwind unwind;
     bool has_absolute_code;     /* linked to a fixed address: code may hold addresses as numbers */
-    bool has_unlisted_pointers; /* likewise data, and no relocations tell where */
+    bool has_unlisted_pointers; /* data may hold addresses of code, and no relocations tell where */
     uint64_t table_origin; /* what entries of jump tables in code count from; 0: there are none */
 };
 

@@ -30,7 +30,7 @@
 enum seen {
     SEEN_CONDITION = 1,    /* another function jumps here on a condition */
     SEEN_AS_FRAGMENT = 2,  /* a sure function jumps into its middle, or it into one's */
-    SEEN_AS_FUNCTION = 4,  /* likewise, but a fragment */
+    SEEN_AS_FUNCTION = 4,  /* a fragment jumps into its middle, or it into a fragment's */
     SEEN_FROM_SEVERAL = 8, /* two functions jump to its start */
 };
 

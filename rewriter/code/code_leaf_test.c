@@ -26,7 +26,8 @@ static bool is_leaf_step_by_step(const char *bytes, size_t size)
     return leaf_check_is_leaf(&check);
 }
 
-/* The same by what sweeps call, also where there is room to look ahead: behind 16 `inc eax`. */
+/* Whether bytes are a leaf by what sweeps call, also where there is room to look ahead: behind 16
+   `inc eax`. */
 static bool is_leaf_of(const char *bytes, size_t size)
 {
     bool is_leaf = is_leaf_step_by_step(bytes, size);

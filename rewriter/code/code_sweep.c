@@ -238,7 +238,7 @@ static bool is_inline_table(const struct sweep *sweep, uint64_t address)
     return sweep->code->table_origin && address_set_has(&sweep->map->inline_tables, address);
 }
 
-/* Of a plain one `zydis` is not set. */
+/* `zydis` is not set for a plain instruction. */
 static void note(struct sweep *sweep, const struct instruction *at, bool is_plain)
 {
     note_flow(sweep, at);

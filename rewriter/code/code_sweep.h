@@ -9,7 +9,7 @@
  * decode.
  */
 void code_sweep(const struct code *code, struct function *function, struct code_map *map);
-/* Likewise for code between functions, of which only jumps count. */
+/* Notes what code between functions refers to; only its jumps count. */
 void code_sweep_gap(const struct code *code, uint64_t address, uint64_t end, struct code_map *map);
 
 #endif

@@ -111,7 +111,7 @@ static bool opcode_may_fault(const ZydisDecodedInstruction *zydis)
            (opcode >= 0xaa && opcode <= 0xaf) || /* stos, lods, scas */
            (opcode >= 0xcc && opcode <= 0xce) || /* int */
            (opcode >= 0xe4 && opcode <= 0xe7) || /* in, out */
-           (opcode >= 0xec && opcode <= 0xf4) || /* likewise; int1, hlt */
+           (opcode >= 0xec && opcode <= 0xf4) || /* in, out by dx; int1, hlt */
            opcode == 0xfa || opcode == 0xfb ||   /* cli, sti */
            ((opcode == 0xf6 || opcode == 0xf7) && zydis->raw.modrm.reg >= 6); /* div, idiv */
 }

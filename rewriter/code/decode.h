@@ -11,7 +11,7 @@ enum flow_kind {
     FLOW_NEXT,          /* on to what follows */
     FLOW_JUMP,          /* to target */
     FLOW_CONDITION,     /* to target or on */
-    FLOW_LOOP,          /* likewise; loop, jrcxz: 8-bit displacements only */
+    FLOW_LOOP,          /* to target or on, by loop or jrcxz: 8-bit displacements only */
     FLOW_CALL,          /* to target */
     FLOW_INDIRECT_CALL, /* through a register or memory */
     FLOW_INDIRECT_JUMP,

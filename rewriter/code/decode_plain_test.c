@@ -158,7 +158,7 @@ static void test_what_a_sweep_notes_is_not_plain(void **state)
     check_length("\x48\x8d\x47\x08", 4, all, 4);                  /* lea rax, [rdi + 8] */
     check_length("\xff\x25\0\0\0\0", 6, 0, 0);                    /* jmp [rip] */
     check_length("\x48\x8b\x44\x24\x08", 5, 0, 5);                /* mov rax, [rsp + 8] */
-    check_length("\x48\x8b\x44\x24\x08", 5, PLAIN_MIND_STACK, 0); /* likewise */
+    check_length("\x48\x8b\x44\x24\x08", 5, PLAIN_MIND_STACK, 0); /* mov rax, [rsp + 8] */
     check_length("\xb8\0\0\0\0", 5, PLAIN_MIND_NUMBER, 0);        /* mov eax, 0 */
     check_length("\x8b\x05\0\0\0\0", 6, PLAIN_MIND_RIP, 0);       /* mov eax, [rip] */
 }

@@ -509,7 +509,8 @@ uint64_t copy_address(const struct copy_set *set, const struct function_list *fu
     return to == UINT32_MAX ? 0 : copy->address + to;
 }
 
-/* Likewise, where a branch of that copy leads: most often to its own instructions. */
+/* Where a branch of the copy `from` leads, as an address: most often to its own instructions. 0 if
+   it leads to no copy. */
 static uint64_t branch_address(const struct copy_set *set, const struct function_list *functions,
                                const struct copy *from, uint64_t original)
 {

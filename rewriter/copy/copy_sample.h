@@ -18,7 +18,7 @@
 #define IMAGE 0x201ff000u /* its header */
 #define HOOK  0x20200000u
 
-/* Of a word in the page of the hook word. */
+/* The address of a word in the page of the hook word. */
 #define WORD(name)                                                                                 \
     (HOOK - offsetof(struct trace_header, hook) + offsetof(struct trace_header, name))
 

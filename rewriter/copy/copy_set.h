@@ -14,7 +14,7 @@ struct copy_move {
     uint32_t from, to;
 };
 
-/* Of a function or of a fragment; it keeps the order of the original's instructions. */
+/* The copy of a function or of a fragment; it keeps the order of the original's instructions. */
 struct copy {
     uint64_t address; /* of the copy: a function's key, then its first instruction */
     uint32_t size;
@@ -38,7 +38,8 @@ struct copy_stretch {
 struct copy_set {
     struct copy *items; /* ascending by address, and by function */
     size_t count, room;
-    /* What stands behind all of them for the calls of one: likewise. Its moves lead from the calls. */
+    /* What stands behind all copies for the calls of one; ascending by address, and by function.
+       Its moves lead from the calls. */
     struct copy *slow;
     size_t slow_count, slow_room;
     struct copy_move *moves;

@@ -11,14 +11,14 @@ enum copy_way {
     COPY_WAY_BARRED, /* into the middle of a function that is never copied */
 };
 
-/* Of a jump of the part at that place in the list. may_leave: the return address is on top of the
-   stack there, so a jump past another function's `endbr64` is a tail call of it, as by its patch.
- */
+/* Where a jump leads that is in the part at that place in the list. may_leave: the return address
+   is on top of the stack there, so a jump past another function's `endbr64` is a tail call of it,
+   as by its patch. */
 enum copy_way copy_way_of_jump(const struct copy_plan *plan, const struct function_list *functions,
                                size_t part, uint64_t target, bool may_leave);
 /* The function that a jump to an address calls, or null. */
 const struct function *copy_way_callee(const struct function_list *functions, uint64_t target);
-/* Of a call: never COPY_WAY_BARRED; COPY_WAY_INSIDE if it is no call of a function. */
+/* Where a call leads: never COPY_WAY_BARRED; COPY_WAY_INSIDE if it is no call of a function. */
 enum copy_way copy_way_of_call(const struct function_list *functions, size_t part, uint64_t target);
 
 /* Where the return address lies as instructions of a part, asked for in order, begin. */

@@ -17,8 +17,8 @@ struct copy_fields {
     size_t operand_count, operand_room;
     uint32_t *headers; /* distances of the image header from a key, its first word: offsets */
     size_t header_count, header_room;
-    /* Of branches in copies, at the instruction's end, and the instructions they lead to, of the
-       original. */
+    /* Branches in copies: the field at the instruction's end, and the instruction of the original
+       that it leads to. */
     struct copy_branch {
         uint32_t field;
         bool is_entry; /* a function is called */
@@ -47,7 +47,7 @@ void copy_put(struct copy_writer *writer, const void *bytes, size_t size);
 void copy_put_relative(struct copy_writer *writer, const void *opcode, size_t size,
                        uint64_t target);
 void copy_put_branch(struct copy_writer *writer, const void *opcode, size_t size, uint64_t target);
-/* Likewise, to the first instruction of the copy of a function, to call it. */
+/* `opcode`, then the distance to the first instruction of the copy of a function, to call it. */
 void copy_put_entry(struct copy_writer *writer, const void *opcode, size_t size, uint64_t function);
 /* An instruction whose operand is a word of the hook word's page. */
 void copy_put_with_word(struct copy_writer *writer, const void *opcode, size_t size, size_t word);

@@ -31,7 +31,7 @@ struct slow_site {
     uint32_t
         displacement; /* of the link's word, from b; of a call by a pointer, of its first link */
     uint32_t second;  /* of a call by a pointer: field of the jump where it is not target 0 */
-    uint64_t join;    /* likewise: where to go on with a target that is known */
+    uint64_t join;    /* of a call by a pointer: where to go on with a target that is known */
     uint64_t bound_slot, bound_callee; /* of the place */
 };
 
@@ -149,7 +149,7 @@ static void put_slow_jump(struct frame_code *code, uint8_t condition, uint32_t *
 #define IF_NOT_ZERO     5
 #define IF_NOT_BELOW    3
 
-/* Those of the scratch registers that are alive are kept where nothing lives at a call. */
+/* Scratch registers that are alive are kept where nothing lives at a call. */
 static struct scratch choose_scratch(uint16_t dead, bool is_pointer)
 {
     static const uint8_t order[] = {R11, R10, 9, 8, RCX, RSI, RDI, RDX, 0};
@@ -457,8 +457,8 @@ static void land_short(struct frame_code *code, size_t from)
 #define JUMP_NEGATIVE  0x78
 #define JUMP           0xeb
 
-/* Where r11 is not target 0. unknown: short jumps, where it is none, and there is room for it or
-   another one's. */
+/* Puts the code for r11 that is not target 0. unknown: short jumps, where it is none, and there is
+   room for it or another one's. */
 static void put_second(struct frame_code *code, const struct slow_site *slow, uint32_t *counted,
                        size_t unknown[2])
 {
@@ -502,7 +502,7 @@ static void put_pointer_slow(struct frame_code *code, const struct slow_site *sl
     land_short(code, unknown[1]);
 }
 
-/* Those of a part follow one another. */
+/* Slow sites of a part follow one another. */
 static void note_slow_site(const struct frame_code *code, const struct slow_site *slow)
 {
     struct copy_set *set = code->writer->set;

@@ -64,7 +64,7 @@
  *
  * and behind all copies
  *
- *  second: likewise with target 1; what is not known gets a note of who calls:
+ *  second: compares with target 1; what is not known gets a note of who calls:
  *
  *          cmp  qword [b + TARGET 1], 0
  *          je   slow                       there is room for another one
@@ -92,7 +92,7 @@ struct frame_place {
     bool is_pointer; /* out, to what r11 leads to */
     uint64_t
         slot_bound;  /* to a copy, if the word there is bound to `callee`; r11 is that word. Or 0 */
-    uint64_t callee; /* likewise: the function's address */
+    uint64_t callee; /* the address of that copy's function, or 0 */
     bool is_to_leaf; /* to a copy that calls nobody */
 };
 

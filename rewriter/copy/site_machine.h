@@ -59,7 +59,7 @@ struct scene {
     struct machine begun;
 };
 
-/* Of a call by a pointer that knows two targets: begin_pointer. */
+/* The links of a call by a pointer that knows two targets: begin_pointer. */
 struct pointer_links {
     uint64_t targets[2];
     struct trace_link links[2];
@@ -77,7 +77,7 @@ uint64_t from_thread_pointer(const void *address);
 void begin_scene(struct scene *scene);
 /* All registers are alive in front of calls, but for these. */
 void set_dead(struct scene *scene, uint64_t offset, uint16_t dead);
-/* Of a function's copy: what stands in front of its body, and the body. */
+/* The copy of a function: the key that stands in front of its body, and the body. */
 const struct frame_key *key_of(const struct scene *scene, uint32_t function);
 uint64_t body_of(const struct scene *scene, uint32_t function);
 /* The image, as the loader would put it there, and the page of the hook word. */
@@ -120,7 +120,7 @@ void assert_at_call(const struct scene *scene, uint16_t dead);
 /* It went to the slow path, which is told of this call. */
 void assert_slow(const struct scene *scene, uint8_t flags, uint16_t dead);
 
-/* Of a group of tests: maps what the image needs, and takes traps. */
+/* Prepares a group of tests: maps what the image needs, and takes traps. */
 int site_machine_prepare(void **state);
 
 #endif

@@ -9,7 +9,7 @@
 
 #define START 0x1000u
 
-/* As gcc and clang have it: def_cfa rsp + 8; r16 at CFA - 8. */
+/* The CIE that gcc and clang write: def_cfa rsp + 8; r16 at CFA - 8. */
 static struct cie cie = {
     .code_factor = 1,
     .data_factor = -8,

@@ -126,7 +126,8 @@ static bool expression_serves(struct dwarf_reader reader)
     return !reader.is_short;
 }
 
-/* Likewise a CFI instruction, which cfi_instruction has read. */
+/* Whether a CFI instruction, which cfi_instruction has read, says elsewhere what it says where it
+   is. */
 static bool instruction_serves(const uint8_t *bytes, size_t size)
 {
     struct dwarf_reader reader = {bytes, bytes + size, false};

@@ -231,7 +231,7 @@ static void test_a_function_may_have_two_fdes_and_bytes_without(void **state)
     assert_cfa(sample, 1, COPIES + LONGER * 0x18, 32);
 }
 
-/* Of two calls: a row that begins between them begins where the slow path of the second does. */
+/* A row that begins between two calls begins where the slow path of the second does. */
 static void test_slow_paths_have_the_rows_of_their_calls(void **state)
 {
     struct sample *sample = *state;

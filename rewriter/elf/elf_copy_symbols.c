@@ -60,7 +60,7 @@ static size_t copy_of(const struct copy_set *copies, const struct function_list 
                : copies->count;
 }
 
-/* Of several names of a function the most public one is taken. */
+/* The most public of several names of a function is taken. */
 static unsigned rank_of(const Elf64_Sym *symbol)
 {
     switch (ELF64_ST_BIND(symbol->st_info)) {

@@ -12,7 +12,7 @@
  * What OCaml calls in C is hooked. caml_c_call takes the return address off the stack and keeps it
  * before it jumps to a C function, so the walk begins above that function's slot. A function that
  * is called directly ([@@noalloc]) ends before there can be a walk. caml_call_gc keeps the return
- * address likewise before it calls C. An exception that C raises leaves C's frames as longjmp does.
+ * address, too, before it calls C. An exception that C raises leaves C's frames as longjmp does.
  *
  * The runtime's hash table is made of tables in the image, one for each unit of OCaml's code, so
  * they are found in stripped images, too:

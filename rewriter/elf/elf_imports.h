@@ -6,7 +6,7 @@
  *      stub:     jmp   [rip + slot]        ff 25 ........      .plt, .plt.sec, .plt.got;
  *                                                              perhaps behind endbr64 or bnd
  *      caller:   call  [rip + slot]        ff 15 ........      -fno-plt
- *      caller:   jmp   [rip + slot]        ff 25 ........      likewise, as a tail call
+ *      caller:   jmp   [rip + slot]        ff 25 ........      -fno-plt, as a tail call
  *
  * The slot tells the import, so these are all one: six bytes that name the slot of an import,
  * a site. Each is replaced by a branch of six bytes to the import's own stub,

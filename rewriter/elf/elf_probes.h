@@ -34,8 +34,8 @@ struct elf_probes {
 void elf_probes_read(struct elf_probes *probes, const struct elf_image *image);
 /* That nothing may be put over them: whoever turns one on overwrites a byte there. */
 void elf_probes_note(const struct elf_probes *probes, struct code_map *map);
-/* Those of functions that are copied: originals do not run, so the notes lead to the copies. Notes what will
-   be overwritten; false if it is out of reach. */
+/* Probes of functions that are copied: originals do not run, so the notes lead to the copies. Notes
+   what will be overwritten; false if it is out of reach. */
 bool elf_probes_note_moves(struct change_list *changes, const struct elf_probes *probes,
                            const struct elf_image *image, const struct function_list *functions,
                            const struct copy_plan *plan, struct failure *failure);

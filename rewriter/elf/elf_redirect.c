@@ -156,7 +156,7 @@ static bool is_word_in_place(const struct elf_layout *layout, const struct word 
            (word->kind == WORD_RELOCATION && elf_relocation_is_in_place(layout, word->index));
 }
 
-/* Where it was. */
+/* Where a word is in the original's bytes. */
 static const uint8_t *word_original(const struct elf_image *image, const struct word *word)
 {
     if (word->kind == WORD_SYMBOL)

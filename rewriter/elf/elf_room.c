@@ -238,7 +238,8 @@ static bool make_room(struct planner *planner, uint64_t offset, uint64_t size, u
     return is_made;
 }
 
-/* Likewise, behind a table that lies at an address. */
+/* Makes room for `size` bytes behind a table that lies at an address, if that moves less than the
+   table's size. */
 static bool make_room_behind(struct planner *planner, uint64_t address, uint64_t table_size,
                              uint64_t size)
 {

@@ -149,7 +149,7 @@ static void stub_rows(struct frame *frame, const struct eh_frame *source,
         call_rows(frame, source, fde, limit, body + moves->to[moves->call]);
 }
 
-/* As at any entry, from an address on. */
+/* The frame is as at any entry, from an address on. */
 static void frame_clean(struct frame *frame, uint64_t address)
 {
     if (!frame->is_dirty)

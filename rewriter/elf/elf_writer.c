@@ -112,7 +112,7 @@ static bool check_code(const struct elf_layout *layout, const struct elf_writer_
     return true;
 }
 
-/* Likewise where tables or labels lie there. */
+/* Refuses files in which the tables or labels of copies lie where no linker puts any. */
 static bool check_copies(const struct elf_layout *layout, const struct copy_plan *copies,
                          struct failure *failure)
 {

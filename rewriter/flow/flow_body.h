@@ -12,7 +12,7 @@ struct flow_body {
     const uint8_t *bytes;
     uint32_t size;
     uint64_t *starts;  /* a bit for each byte, set where an instruction begins */
-    uint64_t *joins;   /* likewise, set where its direct branches lead */
+    uint64_t *joins;   /* a bit for each byte, set where its direct branches lead */
     uint32_t padding;  /* offset of what fills it up to its end; size if nothing does */
     uint32_t *targets; /* of direct branches that stay within, in the order of these */
     size_t target_count, target_room;

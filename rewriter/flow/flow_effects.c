@@ -31,7 +31,7 @@ static bool constant_address(const struct state *now, const struct step *step, u
     return true;
 }
 
-/* Likewise as a place in a frame. */
+/* The address in memory as a place in a frame, if it is one. */
 static bool stack_address(const struct state *now, const struct step *step, uint64_t *frame,
                           int64_t *offset)
 {

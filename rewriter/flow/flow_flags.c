@@ -107,8 +107,8 @@ struct way {
 };
 
 enum step {
-    STEP_ON,
-    STEP_JUMP, /* likewise, elsewhere */
+    STEP_ON,   /* to the next instruction */
+    STEP_JUMP, /* to another instruction */
     STEP_READ, /* one that is alive */
     STEP_OVER, /* none is alive any more, or they leave the function */
 };

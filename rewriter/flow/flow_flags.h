@@ -11,11 +11,9 @@ enum flow_flags_fate {
     FLAGS_READ,
 };
 
-/*
- * Of the flags that there are in front of the instruction at an address. Follows direct calls and
- * jumps into other functions; what is called, or jumped to, by a pointer or in another image reads
- * none and keeps none. Reads the source's code and functions only.
- */
+/* The fate of the flags that there are in front of the instruction at an address. Follows direct
+   calls and jumps into other functions; what is called, or jumped to, by a pointer or in another
+   image reads none and keeps none. Reads the source's code and functions only. */
 enum flow_flags_fate flow_flags_fate(const struct flow_source *source, uint64_t address);
 
 #endif

@@ -216,7 +216,7 @@ static void settle_labels(struct flow *flow)
     flow->label_count = kept;
 }
 
-/* Those that tables do not account for. */
+/* Adds labels that tables do not account for. */
 static void add_labels(struct flow *flow, const struct reading *reading)
 {
     const struct flow_source *source = reading->source;
@@ -284,7 +284,7 @@ static bool is_read_alike(const struct flow_table *a, const struct flow_table *b
            (a->address - b->address) % a->entry_size == 0;
 }
 
-/* Of those that are proven, no two may say something else of the same bytes. */
+/* No two proven tables may say something else of the same bytes. */
 static void check_overlaps(struct flow *flow)
 {
     struct flow_table *last = NULL; /* the proven one that ends last */

@@ -129,7 +129,7 @@ static bool pass(struct search *search, struct body *body)
     return has_grown;
 }
 
-/* Likewise, until nothing grows any more. */
+/* Passes through a function until nothing grows any more; whether anything did. */
 static bool settle_at_home(struct search *search, struct body *body)
 {
     unsigned rounds = 0;

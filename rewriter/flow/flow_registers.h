@@ -26,8 +26,8 @@
 /* What is looked at: borrowed. */
 struct flow_registers_scope {
     const struct flow_source *source;
-    /* Of each function of the list: enum flow_doubt, or a higher number. No two that are certain
-       overlap, and who enters their middles is certain, too. */
+    /* A number for each function of the list: enum flow_doubt, or a higher one. No two that are
+       certain overlap, and who enters their middles is certain, too. */
     const uint8_t *doubts;
     const struct flow_table *tables; /* all that these have; ascending by jump */
     size_t table_count;
@@ -49,13 +49,13 @@ void flow_registers_find(struct flow_registers *registers,
 void flow_registers_free(struct flow_registers *registers);
 
 /*
- * Those that are dead in front of the call at an address, or of a jump there that leaves its
- * function: a set, as instructions encode them: rax 1, rcx 2, rdx 4, rsi 0x40 and so on. 0 for
+ * The registers that are dead in front of the call at an address, or of a jump there that leaves
+ * its function: a set, as instructions encode them: rax 1, rcx 2, rdx 4, rsi 0x40 and so on. 0 for
  * anything else.
  */
 uint16_t flow_registers_dead(const struct flow_registers *registers, uint64_t address);
 
-/* Likewise once it is certain that a conditional jump is taken: no less. */
+/* What flow_registers_dead has, once it is certain that a conditional jump is taken: no less. */
 uint16_t flow_registers_dead_taken(const struct flow_registers *registers, uint64_t address);
 
 #endif

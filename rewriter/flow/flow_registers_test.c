@@ -224,7 +224,7 @@ static void what_a_caller_needs_is_alive_in_its_callee(void **state)
     image_end(&image);
 }
 
-/* Likewise through what jumps to another function, and back through a slot. */
+/* Needs go on through what jumps to another function, and back through a slot. */
 static void needs_go_on_by_jumps_and_imports(void **state)
 {
     struct image image;
@@ -307,7 +307,7 @@ static void a_table_leads_to_each_of_its_targets(void **state)
     image_end(&image);
 }
 
-/* Of which nothing is known, and which may need anything: by bytes that could be a call. */
+/* Nothing is known of bytes that could be a call: they may need anything. */
 static void code_that_is_not_read_needs_all(void **state)
 {
     struct image image;
@@ -393,7 +393,7 @@ static void operands_that_are_not_written_count(void **state)
     ASSERT_USES("\xe2\xfe", rcx, rcx);                         /* loop */
     ASSERT_USES("\x48\x0f\xb1\x0f", rax | rcx | rdi, 0);       /* cmpxchg [rdi], rcx */
     ASSERT_USES("\x0f\x44\xc1", rcx, 0);                       /* cmovz eax, ecx: may leave it */
-    ASSERT_USES("\x0f\xbc\xc1", rcx, 0);                       /* bsf eax, ecx: likewise */
+    ASSERT_USES("\x0f\xbc\xc1", rcx, 0);                       /* bsf eax, ecx: may leave it */
     ASSERT_USES("\x66\x0f\x3a\x61\xc1\x00", rax | rdx, rcx);   /* pcmpestri */
     ASSERT_USES("\x66\x0f\xd7\xc1", 0, rax);                   /* pmovmskb eax, xmm1 */
     ASSERT_USES("\xc4\xe2\xf3\xf6\xc7", rdx | rdi, rax | rcx); /* mulx rax, rcx, rdi */

@@ -31,7 +31,7 @@ struct flow_registers_scope;
 enum block_kind {
     BLOCK_ON,        /* to the next */
     BLOCK_JUMP,      /* within the function */
-    BLOCK_CONDITION, /* likewise, or on */
+    BLOCK_CONDITION, /* within the function, or on */
     BLOCK_TABLE,     /* to one of some ways */
     BLOCK_RETURN,
     BLOCK_STOP,
@@ -47,10 +47,10 @@ enum place {
     PLACE_BLOCK,      /* of the same function */
     PLACE_MIDDLE,     /* a block of another */
     PLACE_FUNCTION,   /* one that is certain */
-    PLACE_OWN_IMPORT, /* likewise, or what another image has of its name */
+    PLACE_OWN_IMPORT, /* one that is certain, or what another image has of its name */
     PLACE_IMPORT,
     PLACE_POINTER,
-    PLACE_ANYWHERE,   /* likewise: in the same function, most likely */
+    PLACE_ANYWHERE,   /* by a pointer, most likely in the same function */
     PLACE_DESCRIPTOR, /* perhaps thread-local storage's, which keeps all but rax */
     PLACE_ADDRESS,    /* not looked up yet: `target` is a distance from the first byte of code */
 };
@@ -63,7 +63,7 @@ struct block {
     uint8_t kind, place;
 };
 
-/* Of a jump by a table, or by all that a function has. */
+/* A way of a jump by a table, or by all that a function has. */
 struct way {
     uint32_t target;
     uint8_t place;

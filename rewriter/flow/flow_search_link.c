@@ -35,7 +35,7 @@ static bool is_read(const struct search *search, const struct function *function
     return body->first != body->end;
 }
 
-/* Of the image's own code, or a stub that leads out of it. */
+/* Finds a function of the image's own code, or a stub that leads out of it. */
 static void look_up_function(const struct search *search, uint64_t address, uint32_t *target,
                              uint8_t *place)
 {
@@ -251,7 +251,8 @@ static void scan_at(const struct gap *gap, uint64_t address)
     }
 }
 
-/* Of one range. The jumps of a procedure linkage table are left out: it is others that use them. */
+/* Scans one range. The jumps of a procedure linkage table are left out: it is others that use them.
+ */
 static void scan_gap(struct search *search, uint64_t start, uint64_t end)
 {
     const struct function_list *functions = search->functions;

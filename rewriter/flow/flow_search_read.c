@@ -443,11 +443,9 @@ static bool is_overlapped(const struct function_list *functions, const struct fu
     return last != function;
 }
 
-/*
- * Of what is not certain all instructions are known, at least, if it came from a compiler, and so
- * is where each goes on but for indirect jumps. Else it would be taken to need whatever there is
- * where something returns to it; and so would what that calls, and so on.
- */
+/* All instructions of what is not certain are known, at least, if it came from a compiler, and so
+   is where each goes on but for indirect jumps. Else it would be taken to need whatever there is
+   where something returns to it; and so would what that calls, and so on. */
 static bool is_orderly(const struct search *search, const struct function *function)
 {
     struct flow_body body;

@@ -23,8 +23,8 @@ enum step_kind {
     STEP_MOVE,        /* between registers */
     STEP_NUMBER,      /* mov to, number; xor to, to */
     STEP_ADD,         /* add to, from: of 64 bits */
-    STEP_ADD_LOAD,    /* add to, [memory]: likewise */
-    STEP_ADD_NUMBER,  /* add or sub to, number: likewise */
+    STEP_ADD_LOAD,    /* add to, [memory]: of 64 bits */
+    STEP_ADD_NUMBER,  /* add or sub to, number: of 64 bits */
     STEP_MASK,        /* and to, number */
     STEP_SHIFT_LEFT,  /* shl to, number */
     STEP_SHIFT_RIGHT, /* shr to, number */

@@ -3,7 +3,7 @@
  *
  *      .  to be decoded                      n  nothing
  *      x  reads both operands                a  reads rax
- *      z  likewise, or clears a register     q  reads rax, writes rdx
+ *      z  reads both, or clears a register   q  reads rax, writes rdx
  *      l  reads r/m, writes reg              u  push: reads the opcode's
  *      e  reads an address, writes reg       o  pop: writes the opcode's
  *      s  reads reg, writes r/m              i  writes the opcode's
@@ -11,8 +11,8 @@
  *      g  reads r/m                          f  a group: mul, div, test, not, neg
  *      c  reads r/m and rcx
  *
- * In capitals: likewise, of 8 bits, which leave the rest of a register as it is; B: reads 8 bits of
- * r/m, writes reg.
+ * A capital stands for what its small letter does with 8 bits, which leave the rest of a register
+ * as it is; B: reads 8 bits of r/m, writes reg.
  */
 #include "rewriter/flow/flow_uses.h"
 
@@ -28,7 +28,7 @@
 
 #define RM_SIB   4
 #define RM_RIP   5 /* with mod 0, else rbp */
-#define SIB_NONE 5 /* likewise */
+#define SIB_NONE 5 /* with mod 0 */
 #define NO_INDEX 4
 
 static const char one_byte[257] = "XxXxaa..XxXxaa.."  /* 00: add, or */
@@ -119,7 +119,7 @@ static uint16_t rm_reads(const struct plain *plain)
     return has_memory(plain) ? address_reads(plain) : bit_of(plain, rm_number(plain));
 }
 
-/* Of 16 bits and less the rest stays. */
+/* A write of 16 bits or less leaves the rest of the register. */
 static uint16_t written(const struct plain *plain, unsigned reg)
 {
     return plain->is_word || plain->is_byte ? 0 : bit(reg);

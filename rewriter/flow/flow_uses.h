@@ -30,11 +30,11 @@ struct flow_uses {
     uint16_t writes; /* certainly, and all 64 bits */
 };
 
-/* Of an instruction whose plain_length is not 0; false if it has to be decoded. */
+/* What an instruction uses whose plain_length is not 0; false if it has to be decoded. */
 bool flow_uses_plain(const uint8_t *bytes, struct flow_uses *uses);
 
-/* Of any: with a decoder that is not minimal. What is not understood reads all. Of a branch it has
-   what the instruction itself reads. */
+/* What any instruction uses, by a decoder that is not minimal. What is not understood reads all. A
+   branch has what the instruction itself reads. */
 struct flow_uses flow_uses_decode(const ZydisDecoder *decoder, const uint8_t *bytes, size_t size);
 
 #endif

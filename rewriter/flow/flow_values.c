@@ -223,7 +223,7 @@ static void join_whole_limit(struct value *into, const struct value *from, bool 
     into->bits = into->width;
 }
 
-/* Likewise of entries of the same table, whose limit is their index's. */
+/* Joins entries of the same table; the result's limit is the index's. */
 static void join_index_limit(struct value *into, const struct value *from, bool is_wide)
 {
     if (into->limit != from->limit)

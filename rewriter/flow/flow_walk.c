@@ -489,7 +489,7 @@ static void enter_function(struct walk *walk)
     block_enter(walk, 0, &walk->now, EDGE_ENTRY);
 }
 
-/* Where nothing has come so far. */
+/* Enters places where nothing has come so far. */
 static void enter_others(struct walk *walk, const uint32_t *offsets, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -30,7 +30,7 @@ struct rewrite_options {
     enum rewrite_how how;
     bool poison; /* overwrite the originals of copied bodies, for tests */
     struct filter *filter;               /* which of its rules match is noted there; may be null */
-    struct filter *times; /* whose calls are each to be timed, likewise; ELF files only */
+    struct filter *times; /* whose calls are each timed, its matches noted; may be null; ELF only */
     const struct chosen_functions *only; /* null: all that the filter lets pass */
 };
 

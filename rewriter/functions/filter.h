@@ -14,7 +14,7 @@
  *      0x1234              the function that begins there or has that address in it
  *      0x1000-0x2000       functions that begin there: 0x1000 or later, before 0x2000
  *
- *      gawk!0x1234         likewise, in the module of that name alone
+ *      gawk!0x1234         the function of that address, in the module of that name alone
  *
  * is no pattern but an address, as --list and the grinder show them. So functions without a name can be
  * chosen. Where no function has it in an image that is linked to a fixed address, it is taken for one that
@@ -61,7 +61,8 @@ void filter_free(struct filter *filter);
 bool filter_has_scope(const struct filter *filter, enum filter_scope scope);
 /* The number, from 1, of the last rule that matches a name of that scope; 0 if none does. */
 size_t filter_match(struct filter *filter, enum filter_scope scope, const char *name);
-/* Likewise for a path, whole and its last part. */
+/* The number, from 1, of the last rule that matches a path, whole or its last part; 0 if none does.
+   */
 size_t filter_match_path(struct filter *filter, enum filter_scope scope, const char *path);
 /* Whether the rule is of addresses, and of that module; path and name may be null. */
 bool filter_rule_is_of(const struct filter_rule *rule, const char *path, const char *name);

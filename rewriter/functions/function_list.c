@@ -11,7 +11,7 @@ void function_list_add(struct function_list *list, struct function function)
     list->items[list->count++] = function;
 }
 
-/* Of two finds at one address the one with the better name first: a global symbol's is no worse. */
+/* The better name of two finds at one address comes first: a global symbol's is no worse. */
 static int by_address(const void *left, const void *right)
 {
     const struct function *a = left, *b = right;

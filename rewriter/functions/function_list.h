@@ -63,7 +63,8 @@ void function_list_settle(struct function_list *list);
 struct function *function_list_at(const struct function_list *list, uint64_t address);
 /* The last function that begins at or below an address, or null. */
 struct function *function_list_below(const struct function_list *list, uint64_t address);
-/* Likewise, but passing over entries in the middle of others. */
+/* The last function that begins at or below an address, but for those in the middle of others; or
+   null. */
 struct function *function_list_owner(const struct function_list *list, uint64_t address);
 void function_list_free(struct function_list *list);
 

@@ -63,7 +63,7 @@ bool stub_body_append(struct stub_segment *stubs, const struct function *functio
    moves->is_copied, the body is a jump whose distance is to be filled in. */
 bool stub_append(struct stub_segment *stubs, struct function *function, const uint8_t *original,
                  uint32_t index, struct stub_moves *moves);
-/* Likewise for an import, whose body is a jump through its slot. */
+/* Appends frame and body for an import, whose body is a jump through its slot. */
 void stub_append_import(struct stub_segment *stubs, struct function *import, uint32_t index);
 /* What stubs lead to. */
 struct stub_targets {

@@ -24,7 +24,7 @@ void pe_code_read(struct pe_code *pe, const struct pe_image *image,
                   const struct pe_code_options *options);
 /* Finds only those that have names. */
 void pe_names_read(struct pe_code *pe, const struct pe_image *image);
-/* Likewise, but one entry for each name, in any order. */
+/* Finds one entry for each name, in any order. */
 void pe_aliases_read(struct pe_code *pe, const struct pe_image *image);
 
 #endif

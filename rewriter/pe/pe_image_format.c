@@ -86,7 +86,7 @@ static void find_names(struct image *image)
     image->functions = &pe->code.functions;
 }
 
-/* As the export directory calls the image. */
+/* The image's name as its export directory has it. */
 static const char *module_name(const struct image *image)
 {
     const struct pe *pe = image->own;

@@ -70,7 +70,7 @@ static void refuses_other_machines(void **state)
     assert_refused("machine number 0x1234");
 }
 
-/* Of one function, as Go 1.20 and later write it. */
+/* Puts the table of one function, as Go 1.20 and later write it. */
 static void put_go_table(uint32_t rva)
 {
     const uint64_t table[] = {0x08010000fffffff1, 1, 1, 0, 72, 80, 88, 96, 104, 0, 0, 0, 0};

@@ -61,7 +61,8 @@ bool unwind_code_next(const struct unwind_info *info, size_t *at, struct unwind_
 /* Codes that are not about epilogues; *lowest is the lowest offset among them. */
 size_t unwind_prologue_codes(const struct unwind_info *info, uint8_t *lowest);
 
-/* Where the return address lies `offset` bytes from the function's start; `until` likewise. */
+/* Where the return address lies `offset` bytes from the function's start; `until` counts from
+   there, too. */
 struct return_slot unwind_slot_at(const struct unwind_info *info, uint64_t offset);
 
 #endif

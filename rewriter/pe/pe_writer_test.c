@@ -203,7 +203,7 @@ static void shadow_stack_bit_in_code_is_refused(void **state)
     assert_refused("for the CET-compatible bit, found a function at RVA 0x1006");
 }
 
-/* As with .rdata merged into .text. */
+/* Here .rdata is merged into .text. */
 static void shadow_stack_bit_beside_code_is_cleared(void **state)
 {
     uint32_t word = PE_CET_COMPAT | 0x40;

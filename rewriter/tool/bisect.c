@@ -83,7 +83,7 @@ static bool fails_with(void *owner, const uint64_t *functions, size_t count)
     return fails;
 }
 
-/* Of the copy with all hooks: which functions it has. */
+/* Reads which functions the copy with all hooks has. */
 static bool read_hooked(struct search *search)
 {
     struct input_file input;

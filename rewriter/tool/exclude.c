@@ -44,7 +44,7 @@ static void match_name(void *context, uint64_t address, const char *name)
                  filter_match_symbol(verdicts->filter, name));
 }
 
-/* Of functions that have symbols these are visited. */
+/* The format visits functions that have symbols. */
 static void match_names(struct verdicts *verdicts, const struct image *image)
 {
     for (size_t i = 0; i < verdicts->functions->count; i++) {
@@ -73,7 +73,7 @@ static bool match_rule(struct verdicts *verdicts, size_t number, uint64_t origin
     return has_matched;
 }
 
-/* As linked, or else from the image's beginning. */
+/* Addresses count as linked, or else from the image's beginning. */
 static void match_addresses(struct verdicts *verdicts, const struct image *image)
 {
     const char *name = image->format->module_name(image);

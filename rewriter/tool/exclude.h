@@ -13,7 +13,7 @@
  */
 void exclude_functions(struct image *image, struct filter *filter);
 
-/* Likewise each function whose address is not one of these. */
+/* Excludes each function whose address is not one of these. */
 void exclude_others(struct function_list *functions, const struct chosen_functions *only);
 
 /* Which functions are to have each of their calls timed: those that match. The filter may be null. */

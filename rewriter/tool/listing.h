@@ -12,7 +12,7 @@
  */
 bool list_file(const struct rewrite_options *options, struct failure *failure);
 
-/* Likewise for an image that was opened. */
+/* Prints every function of an image that was opened, as list_file does. */
 bool list_image(struct image *image, const struct rewrite_options *options,
                 struct failure *failure);
 

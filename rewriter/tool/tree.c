@@ -60,7 +60,7 @@ static bool count_files(const char *path, size_t *count, struct failure *failure
     return true;
 }
 
-/* Of its path, without slashes at its end. */
+/* The length of the output's path, without slashes at its end. */
 static size_t output_length(const struct walk *walk)
 {
     size_t length = strlen(walk->options->output);

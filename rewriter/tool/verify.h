@@ -12,7 +12,7 @@ bool verify_file(const char *path, struct failure *failure);
 /* Writes the original of an instrumented image, byte for byte. */
 bool undo_file(const char *path, const char *output, bool overwrite, struct failure *failure);
 
-/* Likewise for a file that was read, whose bytes are changed. */
+/* Verifying and undoing a file that was read, whose bytes are changed. */
 bool verify_image(const struct input_file *input, struct verify_result *result,
                   struct failure *failure);
 bool undo_image(const struct input_file *input, struct output_file *output,
