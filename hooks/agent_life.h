@@ -26,8 +26,8 @@ bool agent_life_begin(char *const *environment, char *range, void *thunks);
  */
 void agent_life_end(void);
 
-/* The same, while the program goes on: the agent does nothing any more, at the ends of live calls
-   too. */
+/* Ends recording while the program goes on: the agent does nothing any more, at the ends of live
+   calls too. */
 void agent_life_leave(void);
 
 #endif

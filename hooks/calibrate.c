@@ -172,7 +172,8 @@ static bool stand_in_make(struct stand_in *in, enum kind kind)
     return true;
 }
 
-/* Of a function called so many times with n, all its calls together coming to `calls`. */
+/* Ticks a call of a function that is called so many times with n, all its calls together coming to
+   `calls`. */
 static uint32_t ticks_a_call(void (*function)(uint64_t), uint64_t n, int times, uint32_t calls)
 {
     uint64_t begin = ticks_now(), ticks;

@@ -88,7 +88,8 @@ uint32_t frame_function(const struct frame_key *key);
    return address of the function that jumps. Null: no room. */
 struct trace_node *frame_child(struct thread *thread, struct trace_node *caller, bool is_jump,
                                uint64_t site, const struct frame_key *key);
-/* Likewise, from whatever place: what sites lead to where no call is timed (TRACE_SITE_SHARED). */
+/* The context of a call of that function from whatever place: what sites lead to where no call is
+   timed (TRACE_SITE_SHARED). Null: no room. */
 struct trace_node *frame_shared_child(struct thread *thread, struct trace_node *caller,
                                       bool is_jump, const struct frame_key *key);
 

@@ -114,7 +114,7 @@ void generated_is_resolved(void)
     is_resolved = true;
 }
 
-/* Where the thread's stack is is not known of each thread: own_size is 0 then. */
+/* It is not known of each thread where its stack is: own_size is 0 then. */
 static bool is_on_stack(const struct thread *thread, uint64_t frame, uint64_t above)
 {
     return frame > above && frame - above > sizeof(frame) && frame % 8 == 0 &&

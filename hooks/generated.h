@@ -51,7 +51,7 @@ void generated_is_resolved(void);
    the thunk that has it. */
 uint64_t generated_true_location(uint64_t location);
 
-/* Likewise, of any file that is mapped for execution. */
+/* Notes any file that is mapped for execution. */
 void generated_note_module(const char *path, uint64_t base, uint64_t size);
 
 /* Puts the call site in place of the return address in *site, if that is in such code. frame: rbp

@@ -48,8 +48,8 @@ void invocation_finish_revival(struct thread *thread);
 /* Ends every invocation of the ordered stash above this record, as unwound. */
 void invocations_unwind_above(struct thread *thread, const struct record *record, uint64_t now);
 
-/* The same for those whose slot was overwritten, and all above them: the stack pointer of a thread
-   that ends may lie below slots of frames that are gone. */
+/* Ends, as unwound, the invocations whose slot was overwritten, and all above them: the stack
+   pointer of a thread that ends may lie below slots of frames that are gone. */
 void invocations_unwind_overwritten(struct thread *thread, uint64_t now);
 
 /* Not ordered: ends those that returned on another thread, and, if by_content, those whose slot

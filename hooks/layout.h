@@ -50,8 +50,8 @@
  *                                 TIMING_MASK_OF_MANY + 1 once TIMING_MANY calls were timed, since
  *                                 the estimate hardly becomes better then
  *      TIMING_LONG or more        all further calls are timed
- *      TIMING_SLOW or more        likewise, and the call stands for itself alone: the tick shows
- *                                 the others like it
+ *      TIMING_SLOW or more        all further calls are timed, and this one stands for itself
+ *                                 alone: the tick shows the others like it
  */
 #define TIMING_SHORT        1024
 #define TIMING_LONG         4096

@@ -4,7 +4,7 @@
 #include "trace/image_manifest.h"
 
 #define ONCE_AROUND 0x7fffffffu /* calls that a link counts before it hands them on */
-#define LINK_AHEAD  (1u << 30)  /* likewise, where it keeps them */
+#define LINK_AHEAD  (1u << 30)  /* calls that a link that keeps them has ahead of those it counts */
 #define MOST_KEPT   (1u << 29)  /* that and LINK_AHEAD fit into `armed` */
 
 struct trace_node *links_node(const struct thread *thread, const struct trace_links *links)
@@ -192,7 +192,7 @@ static void store(struct trace_link *link, uint32_t ahead)
     __asm__ volatile("movq %1, %0" : "=m"(*(char(*)[sizeof(both)]) & link->word) : "r"(both));
 }
 
-/* Likewise, with what it has counted. */
+/* Both halves at once, with what the link has counted. */
 static void keep(struct trace_link *link, uint32_t calls)
 {
     uint64_t armed = ((LINK_AHEAD + calls) & ~TRACE_LINK_JUMP) | (link->armed & TRACE_LINK_JUMP);

@@ -10,14 +10,14 @@
  */
 struct trace_links *links_of(struct thread *thread, struct trace_node *node,
                              const struct frame_key *key);
-/* Of a frame of the function that has no context of its own, as its call was not recorded: what it
-   calls is below `caller`. */
+/* The links of a frame of the function that has no context of its own, as its call was not
+   recorded: what it calls is below `caller`. */
 struct trace_links *links_of_adopted(struct thread *thread, const struct trace_node *caller,
                                      const struct frame_key *key);
 
 /* Its link of that number; `links` may also be the chunk that has it. Null: no room. */
 struct trace_link *links_at(struct thread *thread, struct trace_links *links, uint32_t number);
-/* Likewise, the record that it is in: `links`, or a chunk. */
+/* The record that its link of that number is in: `links`, or a chunk. Null: no room. */
 struct trace_links *links_with(struct thread *thread, struct trace_links *links, uint32_t number);
 
 /* Calls that the link has counted since link_hand_on. */

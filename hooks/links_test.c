@@ -302,7 +302,7 @@ static uint64_t through(const struct trace_link *link)
     return (uint32_t)link->word + link->armed;
 }
 
-/* As copies do. False: it is the slow path's. */
+/* Counts a call as copies do. False: it is the slow path's. */
 static bool pass(struct trace_link *link)
 {
     if (++link->word < 0)
@@ -405,7 +405,7 @@ static const struct trace_site *sites(void)
     return (const struct trace_site *)(thread.sites.block + 1);
 }
 
-/* Where contexts are shared by call sites. */
+/* Here contexts are shared by call sites. */
 static void a_link_keeps_what_it_has_counted(void **state)
 {
     struct trace_node *node = node_of(5), *callee = node_of(6);

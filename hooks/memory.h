@@ -14,7 +14,7 @@ bool text_equal(const char *a, const char *b);
 
 /* Copies what fits and terminates it. */
 void text_copy(char *to, size_t size, const char *from);
-/* Likewise, behind what is there already. */
+/* Appends what fits behind what is there already, and terminates it. */
 void text_append(char *to, size_t size, const char *more);
 void text_append_number(char *to, size_t size, uint32_t number);
 

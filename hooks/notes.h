@@ -12,8 +12,9 @@
    ends, the note is again what it was. */
 void note_keep(struct record *record);
 void note_restore(const struct thread *thread, const struct record *record);
-/* Likewise, when it is seen to be over without a return: unless a copy has left another note since,
-   that of a frame above it, or of the call that is entered at the slot `entered`, if not 0. */
+/* Restores the note of a record that is seen to be over without a return: unless a copy has left
+   another note since, that of a frame above it, or of the call that is entered at the slot
+   `entered`, if not 0. */
 void note_unwind(const struct thread *thread, const struct record *record, uint64_t entered);
 
 #endif

@@ -52,10 +52,11 @@ void sampler_end(struct thread *thread);
    to the contexts of the last samples in equal parts. Nothing, if it is another thread. */
 void sampler_settle(struct thread *thread);
 
-/* No thread of the process does. */
+/* No thread of the process takes samples any more. */
 void sampler_stop(void);
 
-/* Likewise, and the service sends no signal any more: the program wants to handle them itself. */
+/* No thread of the process takes samples any more, and the service sends no signal: the program
+   wants to handle them itself. */
 void sampler_give_up(void);
 
 #endif

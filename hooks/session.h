@@ -28,16 +28,16 @@ struct session {
     uint32_t pid;
     uint32_t node_limit;             /* nodes a thread */
     char *trace;                     /* the mapped trace; null while off */
-    struct trace_header *header;     /* likewise */
+    struct trace_header *header;     /* its first bytes; null while off */
     const struct trace_header *page; /* the header as children have it, too (hook_word_place) */
     uint64_t capacity;
     struct event_ring *ring; /* call-trace mode: mapped; else null */
     uint64_t ring_size;
     uint32_t ring_segments;
-    bool has_events;  /* call-trace mode, likewise */
-    bool is_adaptive; /* how calls are timed; the same for all sessions of a process */
-    bool counts_only; /* likewise: as with adaptive timing, but none is timed */
-    bool is_sampled;  /* likewise: counts_only, and threads take samples (sampler.h) */
+    bool has_events;  /* call-trace mode */
+    bool is_adaptive; /* how calls are timed, as below; the same for all sessions of a process */
+    bool counts_only; /* as with adaptive timing, but none is timed */
+    bool is_sampled;  /* counts_only, and threads take samples (sampler.h) */
     struct probe_costs costs;
 };
 
@@ -82,7 +82,7 @@ static inline uint64_t session_ticks(void)
     return session.counts_only ? TICK_THAT_STANDS : ticks_now();
 }
 
-/* Of a span of time, not of a date. */
+/* Converts a span of time, not a date. */
 static inline uint64_t session_ticks_of_ns(uint64_t ns)
 {
     return ns * (session.header->ticks_per_second / 1000) / 1000000;

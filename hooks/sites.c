@@ -210,7 +210,7 @@ static struct destination count_one(struct site_call *call, struct trace_links *
     return destination;
 }
 
-/* Likewise, where no call is timed. */
+/* The call is one of this context, and counted, by this link from now on; no call is timed. */
 static struct destination count_in_link(struct site_call *call, struct trace_links *from,
                                         struct trace_link *link, struct trace_node *node)
 {

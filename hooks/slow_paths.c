@@ -208,7 +208,8 @@ static bool tail_call(struct thread *thread, struct record *record, uint64_t bod
     return true;
 }
 
-/* The same on the way, for a context that is known, when no clock has to be read. */
+/* Does on the way what tail_call does, for a context that is known, when no clock has to be read.
+ */
 static bool tail_call_at_once(const uint64_t *slot, uint64_t body)
 {
     struct thread *thread = thread_current();

@@ -210,7 +210,7 @@ static bool set_stepping(bool is_stepping)
 static void (*on_caller)(void);
 static uint32_t callers_found, step_from_caller;
 
-/* As live_calls.c finds them; which is not stepped through. */
+/* Goes up as live_calls.c does, which is not stepped through. */
 void live_call_go_up(const struct thread *with, struct live_call *call, uint64_t likely)
 {
     bool was_stepping = set_stepping(false);
@@ -329,7 +329,7 @@ static void the_deepest_chain_stays(void **state)
     stack_chain_free(&chain);
 }
 
-/* The same function at the same place, but called again, from elsewhere. */
+/* A function that is called again at the same place, but from elsewhere, is another call. */
 static void check_another_call_at_the_same_place(enum kind of)
 {
     kind = of;
@@ -416,7 +416,7 @@ static void so_are_those_of_frames_and_records(void **state)
     random_calls(20000 / LESS, 3);
 }
 
-/* Of the steps through one note. */
+/* How many steps through one note were seen, and what was torn in them. */
 static volatile unsigned long steps_seen, steps_torn, most_cut, steps_of_second;
 
 static void look(int signal)

@@ -8,7 +8,7 @@
 
 uint32_t system_process_id(void);
 
-/* Of the calling thread; 0 where the system does not tell, as under a filter of system calls. */
+/* The calling thread's; 0 where the system does not tell, as under a filter of system calls. */
 uint32_t system_thread_id(void);
 
 /* Has this thread of the process ended? A number may be in use again. */

@@ -33,9 +33,9 @@
 #include "thunkstash/stash.h"
 #include "trace/trace_format.h"
 
-/* Of the table of a thread's contexts: 8 bytes, read and written in one go, 0 if it is free. The
-   hash tells two contexts apart, and says where they belong in a larger table, without a look at
-   them. */
+/* An entry of the table of a thread's contexts: 8 bytes, read and written in one go, 0 if it is
+   free. The hash tells two contexts apart, and says where they belong in a larger table, without a
+   look at them. */
 struct table_entry {
     uint32_t node; /* index */
     uint32_t hash; /* tree_hash */
@@ -85,7 +85,7 @@ struct thread {
     uint64_t frame_low;         /* what it begins with: an address of the stack */
     uint64_t frame_covered;     /* the lowest one whose word can be used */
     char *links_next;           /* where links are taken from: up to the end of its block. Or null */
-    char *links_rest;           /* likewise, of an earlier block: for records that fit there */
+    char *links_rest;           /* up to the end of an earlier block: for records that fit there */
     struct trace_links *adopted; /* the newest of links_of_adopted; `before` leads on */
 
     /* A parked invocation that goes on is counted as unwound no more: what its slow path does last,
@@ -104,7 +104,7 @@ struct thread {
     uint32_t node_limit; /* contexts it may have before they fold */
     uint32_t tid;
     int sampler; /* sampler.h: the timer's number + 1; 0: there is none */
-    struct {     /* likewise, in ns of the thread's processor time */
+    struct {     /* sampler.h: in ns of the thread's processor time */
         uint64_t seen; /* what is accounted for; 0: the clock cannot be read */
         uint64_t owed; /* of that, what was spent in the kernel, and is nobody's yet */
         uint64_t of_faults; /* of that, what page faults took, by their number; maybe more */

@@ -15,7 +15,7 @@ void thread_set_current(struct thread *thread);
    the platform has no such copies. */
 struct frame_words *frame_words(void);
 
-/* Where that is, from the thread pointer: the same in all threads. */
+/* The distance of frame_words from the thread pointer: the same in all threads. */
 uint64_t frame_words_offset(void);
 
 /* Once, before the first thread begins: what is to be called in a thread that ends, with its state

@@ -36,7 +36,7 @@ static void count_live(struct record *record, void *with)
     *(uint64_t *)with += record_is_live(record);
 }
 
-/* Of calls on a stack that is not known to be the thread's own. */
+/* Whether calls live on a stack that is not known to be the thread's own. */
 static bool has_live_elsewhere(struct thread *thread)
 {
     uint64_t live = 0;
@@ -305,9 +305,9 @@ void thread_begin_in_child(void)
 #define YIELDS_BEFORE_CUT 4
 #define MOST_YIELDS       64 /* while others are in slow paths, or seem to be: is_abandoned */
 
-/* Of all other threads: calls come to the slow path, which passes them since the session is over,
-   and returns are not counted. To be called repeatedly: a thread that is just leaving a slow path
-   puts its fields back. Returns whether any thread is in one. */
+/* Stops all other threads' counting: calls come to the slow path, which passes them since the
+   session is over, and returns are not counted. To be called repeatedly: a thread that is just
+   leaving a slow path puts its fields back. Returns whether any thread is in one. */
 static bool stop_counting(const struct thread *self)
 {
     bool is_busy = false;

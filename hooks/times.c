@@ -84,7 +84,7 @@ bool times_are_of(const struct record *record)
     return session.counts_only && record->t0 & TRACE_TICK_FLAG && record->t0 != TICK_THAT_STANDS;
 }
 
-/* Of a function that its record no longer names. Context null: it is not known. */
+/* The timed call of a function that its record no longer names. Context null: it is not known. */
 static struct timed_call carried(const struct thread *thread, const struct record *record)
 {
     for (uint32_t i = 0; i < TIMES_CARRIED; i++)

@@ -12,7 +12,7 @@
     65536              /* nodes of a thread whose process may not have addresses as it likes */
 #define FOLDED_SHARE 4 /* of what a trace may grow to: contexts fold past one in so many */
 
-/* The same as in entry.S. */
+/* Hashes as entry.S does. */
 uint32_t tree_hash(uint64_t site, uint32_t parent, uint32_t function)
 {
     uint64_t key = (uint64_t)function << 32 | parent;

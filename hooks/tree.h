@@ -35,7 +35,7 @@ struct trace_node *tree_known(const struct thread *thread, const struct trace_no
 /* Has the hot path find this context, of a call to `body` with its return address at `slot`. */
 void tree_hint(struct thread *thread, const struct trace_node *node, uint64_t slot, uint64_t body);
 
-/* The same, if it is there already: of a call to `body`, its return address at `slot`. */
+/* The context, if it is there already, of a call to `body`, its return address at `slot`. */
 struct trace_node *tree_find(struct thread *thread, const struct trace_node *caller, uint64_t slot,
                              uint64_t site, uint64_t body, uint32_t function);
 

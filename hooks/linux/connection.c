@@ -226,7 +226,7 @@ static bool welcome_is_sound(const struct protocol_welcome *welcome)
 enum { TRACE, RING, RESERVED };
 static struct memory_span reserved[RESERVED];
 
-/* Of the trace, memory has been found up to there: one call for many pages takes a fraction of the
+/* Memory of the trace has been found up to there: one call for many pages takes a fraction of the
    time. */
 static uint64_t trace_found;
 

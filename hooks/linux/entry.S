@@ -141,8 +141,9 @@ umbra_enter:                                /* the same, for the agent itself */
     add     \slot, fs:[rdx + SLOT_FRAMES + FRAMES_SHADOW]
     .endm
 
-/* As take_record, of a copy's call: rsi is the place in the shadow beside its slot, which gets its links,
-   rdx. edx becomes the call's number among all of its context's. Clobbers rcx. */
+/* Takes a record as take_record does, for a copy's call: rsi is the place in the shadow beside its
+   slot, which gets its links, rdx. edx becomes the call's number among all of its context's.
+   Clobbers rcx. */
     .macro take_record_of_copy slow
     mov     [rsp - 96], rsi
     mov     [rsp - 104], rdx

@@ -58,7 +58,7 @@ noted\@:
     xor     edx, edx
 2:
     .else
-    jb      slow_exit\@                     /* likewise: it is read again */
+    jb      slow_exit\@                     /* a handler came behind the clock: it is read again */
     .endif
     add     [rsi + NODE_TICKS], rdx
     count_exit
@@ -109,7 +109,7 @@ slow_exit\@:
     exit_hook umbra_exit_adaptive, 1, 0
     exit_hook umbra_exit_events, 0, 1
 
-/* Of threads that exit() has cut off. */
+/* Threads that exit() has cut off return here. */
     hidden_function umbra_exit_uncounted
     .cfi_startproc
     mov     rax, [rsp - 16]

@@ -27,7 +27,7 @@ struct maps_reader {
 bool maps_each_with(struct maps_reader *reader,
                     bool (*visit)(const struct mapping *mapping, void *with), void *with);
 
-/* Likewise; the caller holds the guard. */
+/* Calls visit as maps_each_with does; the caller holds the guard. */
 bool maps_each(bool (*visit)(const struct mapping *mapping, void *with), void *with);
 
 #endif

@@ -31,7 +31,7 @@
 #define LEAST_STACK     6144 /* of an alternate one: what the kernel puts there has up to 3.4 KiB */
 #define LONGEST_WAIT_MS 200  /* for the service, which looks every 16 ms at least */
 
-/* As the kernel has them. */
+/* The kernel's own form of an action. */
 struct kernel_action {
     void (*handler)(int, siginfo_t *, void *);
     uint64_t flags;
@@ -57,7 +57,7 @@ static void credit(struct thread *thread, struct trace_node *node, uint64_t tick
         thread->entry->in_hooks += ticks;
 }
 
-/* Of what the thread has done since the last sample. */
+/* Counts what the thread has done since the last sample. */
 static void count(struct thread *thread, uint64_t ticks, uint64_t instruction, uint64_t pointer)
 {
     struct trace_node *node = NULL;
@@ -275,7 +275,7 @@ static uint32_t signals_state(void)
     return __atomic_load_n(&session.header->signals, __ATOMIC_ACQUIRE);
 }
 
-/* From the service, for the whole process. */
+/* The service sends this process no more signals. */
 static void refuse_signals(void)
 {
     uint32_t state;
@@ -291,7 +291,7 @@ static void refuse_signals(void)
         ;
 }
 
-/* Likewise, and returns when no more are sent. */
+/* Refuses the service's signals, and returns when no more are sent. */
 static void wait_for_last_signal(void)
 {
     const struct timespec wait = {0, 1000000};
@@ -302,8 +302,8 @@ static void wait_for_last_signal(void)
             SYSCALL2(nanosleep, &wait, 0);
 }
 
-/* Of the signals that are pending and blocked, the program's own, which are pending no more, nor
-   are ours. Returns how many: the thread may have one, and the process. */
+/* Takes the program's own of the signals that are pending and blocked, which are pending no more,
+   nor are ours. Returns how many: the thread may have one, and the process. */
 static int take_pending(siginfo_t programs[2])
 {
     const struct timespec at_once = {0, 0};

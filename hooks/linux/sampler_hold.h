@@ -9,10 +9,10 @@
  *              |                     perf's signals end for the whole process, at its first hold
  *      sigprocmask(SIG_SETMASK, …)   release: what was left of the period begins
  *
- * Likewise while an alternate stack is too small for it. sampler_calls.c says which calls of the C library's
- * lead here. Where a thread unblocks the signal in another way, as it does that returns from a handler in
- * which it was held, or with a system call of its own, one of its next slow paths finds that
- * (thread_take_samples).
+ * A thread is held, too, while its alternate stack is too small for a sample. sampler_calls.c says which
+ * calls of the C library's lead here. Where a thread unblocks the signal in another way, as it does that
+ * returns from a handler in which it was held, or with a system call of its own, one of its next slow
+ * paths finds that (thread_take_samples).
  */
 #ifndef UMBRA_HOOKS_LINUX_SAMPLER_HOLD_H
 #define UMBRA_HOOKS_LINUX_SAMPLER_HOLD_H
@@ -25,10 +25,10 @@
    one of fork that has not begun a session of its own. */
 struct thread *sampler_thread(void);
 
-/* Of that thread. If it is held already, drops what is pending. */
+/* Holds that thread. If it is held already, drops what is pending. */
 void sampler_hold(struct thread *thread);
 
-/* Of one that is held and about to unblock the signal. */
+/* Releases a thread that is held and about to unblock the signal. */
 void sampler_release(struct thread *thread);
 
 /* Whether the calling thread blocks the signal. */

@@ -50,7 +50,7 @@ uint64_t sampler_time_take_owed(struct thread *thread)
     return owed;
 }
 
-/* Of what is owed, what page faults took, the rest, or both. */
+/* Takes a part of what is owed: what page faults took, the rest, or both. */
 static uint64_t take_part(struct thread *thread, bool is_fault, bool is_call)
 {
     uint64_t owed = thread->samples.owed, taken = 0;

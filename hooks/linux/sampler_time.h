@@ -10,7 +10,7 @@
 /* Processor time of the calling thread in ns, as all here; 0: it is not to be read. */
 uint64_t sampler_time_of_thread(void);
 
-/* Of the calling thread, all: what went by before does not count. */
+/* All that the calling thread uses counts from now on: what went by before does not. */
 void sampler_time_begin(struct thread *thread);
 
 /* A signal of perf's: a period in user mode is over. What went by before that was in the kernel, but for

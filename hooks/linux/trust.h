@@ -18,8 +18,8 @@
 /* Is AT_SECURE 0 in this auxiliary vector (pairs of type and value, up to AT_NULL)? */
 bool trust_vector(const uint64_t *vector);
 
-/* Likewise in this process's vector, by /proc. False also where that cannot be read: there is no
-   /proc, or the process is not dumpable. */
+/* Is AT_SECURE 0 in this process's vector, by /proc? False also where that cannot be read: there is
+   no /proc, or the process is not dumpable. */
 bool trust_start(void);
 
 /* Is the directory that this path's file is in a trusted user's, mode 0700 and no symbolic link? */

@@ -6,7 +6,7 @@
 
 #define MOST_PATH 2048
 
-/* As Windows does, but behind a prefix: one `\\` for each separator, or for several. */
+/* Writes one `\\` for each separator, or for several, as Windows does, but behind a prefix. */
 static void normalise_separators(wchar_t *path)
 {
     wchar_t *to = path;

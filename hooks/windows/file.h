@@ -11,7 +11,8 @@ void *file_open(const char *path, unsigned long access);
 /* What of the file fits, terminated. False: it cannot be read. */
 bool file_read(const char *path, char *content, size_t size);
 
-/* Likewise, of a file that is this user's and that nobody else may open (private_file.h). */
+/* What fits of a file that is this user's and that nobody else may open (private_file.h),
+   terminated. False: it cannot be read. */
 bool file_read_private(const char *path, char *content, size_t size);
 
 bool file_exists(const char *path);

@@ -48,8 +48,8 @@ void system_yield(void)
     CALL_SYSTEM(NtYieldExecution());
 }
 
-/* Of a thread that has become a fiber, the block has the bounds of the fiber that runs: whether
-   that is the thread's own stack cannot be told. */
+/* The block of a thread that has become a fiber has the bounds of the fiber that runs: whether that
+   is the thread's own stack cannot be told. */
 uint64_t system_address_limit(void)
 {
     return UINT64_MAX;
