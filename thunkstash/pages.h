@@ -17,8 +17,8 @@ bool pages_commit(void *pages, uint64_t size);
 /* A child made by fork finds them zeroed. False: the kernel (Linux before 4.14) cannot do that. */
 bool pages_wipe_on_fork(void *pages, uint64_t size);
 
-/* The same, but a child made by fork finds it zeroed. Null too where the kernel (Linux before
-   4.14) cannot do that. */
+/* Private zeroed memory that a child made by fork finds zeroed; null if there is none, or where the
+   kernel (Linux before 4.14) cannot do that. */
 void *pages_take_wiped_on_fork(uint64_t size);
 
 /* Makes a block of the stash's range usable (layout.h): the thunks' code, and behind it zeroed
@@ -29,8 +29,8 @@ bool pages_map_block(char *block, void *code);
    not let us look. */
 bool pages_read(uint64_t address, uint64_t *value);
 
-/* Likewise, of memory that no other thread takes away meanwhile, as the calling thread's stack:
-   cheaper, and by a system call that no filter forbids. */
+/* What is at an address of memory that no other thread takes away meanwhile, as the calling
+   thread's stack: cheaper than pages_read, and by a system call that no filter forbids. */
 bool pages_read_own(uint64_t address, uint64_t *value);
 
 #endif

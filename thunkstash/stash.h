@@ -86,7 +86,8 @@ struct record *stash_push(struct stash *stash, const struct reclaim *reclaim);
 /* Ordered: frees the top; what is below it becomes the top. */
 void stash_pop(struct stash *stash);
 
-/* Ordered: likewise, but the top is not free: its invocation may go on. */
+/* Ordered: what is below the top becomes the top, but the old one is not free: its invocation may
+   go on. */
 void stash_park(struct stash *stash);
 
 /* From now on the records have no order. Each live one's `below` is the one below it; the top is

@@ -125,7 +125,7 @@ static void a_later_blocks_sentinel_repeats_the_record_before_it(void **state)
     stash_release(&stash);
 }
 
-/* Where the hot path leaves it when the first record of a block has returned. */
+/* The hot path leaves the top so when the first record of a block has returned. */
 static void a_top_on_a_sentinel_is_the_record_before_it(void **state)
 {
     struct stash stash;

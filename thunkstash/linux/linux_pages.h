@@ -34,8 +34,8 @@ bool pages_replace(void *at, void *fresh, uint64_t size);
    each page do not keep their content, and are 0 in the end. */
 bool pages_touch(void *pages, uint64_t size, uint32_t at);
 
-/* Likewise, of all of them by one call, and their content stays: false also where the kernel knows no
-   such call (Linux 5.14 does). */
+/* Makes the kernel write to all pages by one call, and their content stays. False: at least one
+   cannot be written, or the kernel knows no such call (Linux 5.14 does). */
 bool pages_populate(void *pages, uint64_t size);
 
 /* Copies what is at an address, as pages_read does. */

@@ -17,7 +17,7 @@ struct memory_span {
 /* start: of a page; size: rounded up to whole pages. */
 void own_memory_add(const void *start, uint64_t size);
 
-/* Of an area that was never added: does nothing. */
+/* Does nothing for an area that was never added. */
 void own_memory_remove(const void *start, uint64_t size);
 
 /* The lowest area that ends above an address; from UINT64_MAX to UINT64_MAX if there is none. */

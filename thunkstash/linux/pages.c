@@ -258,7 +258,7 @@ bool pages_read(uint64_t address, uint64_t *value)
     return pages_copy(address, value, sizeof(*value));
 }
 
-/* As in pages_touch: the kernel copies the set before it finds that this is no way to use it. */
+/* The kernel copies the set before it finds that this is no way to use it, as in pages_touch. */
 bool pages_read_own(uint64_t address, uint64_t *value)
 {
     if (SYSCALL4(rt_sigprocmask, -1, address, 0, sizeof(*value)) != IS_WRONG)
