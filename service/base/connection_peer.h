@@ -7,7 +7,7 @@
 
 #include "trace/protocol.h"
 
-/* As the system vouches for it or, on Windows, as a file of ours says. */
+/* The other end, as the system vouches for it or, on Windows, as a file of ours says. */
 struct connection_peer {
     pid_t pid;                            /* 0 if it has none here (another pid namespace) */
     uint32_t uid;                         /* on Windows 0 */

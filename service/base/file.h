@@ -51,7 +51,7 @@ uint64_t file_identity(int file);
  * returns. Does not wait for a file that is gone. */
 bool file_sync(int directory, const char *name);
 
-/* Likewise all files of the file system, of whomever. */
+/* All files of the file system, of whomever, are on the disk when this returns. */
 bool file_sync_all(int directory);
 
 /* Maps its front, shared, to be read and written; null, errno set. It is to be as long as that:

@@ -73,7 +73,7 @@ struct process_needs {
     uint64_t descriptor_limit; /* 0: none */
 };
 
-/* Of this process. What cannot be found out is 0. */
+/* Reads this process's. What cannot be found out is 0. */
 void process_read_needs(struct process_needs *needs);
 
 /* The system that paths and numbers of this service's own are of. */

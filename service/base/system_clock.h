@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Of a clock that never jumps and that nothing adjusts. */
+/* The time, in ns, of a clock that never jumps and that nothing adjusts. */
 uint64_t system_clock_steady_ns(void);
 
 /* Since 1970. */

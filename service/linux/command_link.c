@@ -55,7 +55,7 @@ static bool is_left(int folder, const char *name)
     return leftovers_is_deserted(socket_path);
 }
 
-/* Of services that were killed. */
+/* Removes links of services that were killed. */
 static void clean(const char *folder)
 {
     DIR *entries = opendir(folder);
@@ -69,7 +69,7 @@ static void clean(const char *folder)
         closedir(entries);
 }
 
-/* Likewise. */
+/* Makes the link, in place of one that is there. Returns false with *why. */
 static bool make_link(const char *path, const char *socket_path, const char **why)
 {
     char links[PROTOCOL_PATH_SIZE], folder[PROTOCOL_PATH_SIZE];

@@ -44,7 +44,7 @@
 #define MOST_THREADS       64 /* that a process has when it is attached to */
 #define DESCRIPTORS_SHARE  4  /* of all we may have, one in so many */
 
-/* Of one processor. */
+/* The ring of one processor. */
 struct cpu_ring {
     struct event_source source; /* its event */
     struct cpu_sampler *sampler;
@@ -52,7 +52,7 @@ struct cpu_ring {
     struct sample_ring ring;
 };
 
-/* Of one thread and those it begins, on one processor. */
+/* The event of one thread and those it begins, on one processor. */
 struct thread_event {
     uint64_t number; /* in each record of it */
     int fd;
@@ -154,7 +154,8 @@ static void close_ring(struct cpu_ring *ring)
     free(ring);
 }
 
-/* As large as it may be: other users of perf events may have locked memory as well. */
+/* Maps as large a ring as there may be: other users of perf events may have locked memory as well.
+ */
 static bool map_ring(struct cpu_ring *ring)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -45,7 +45,7 @@ static bool has_room(void)
     return open_events < limit.rlim_cur / DESCRIPTORS_SHARE;
 }
 
-/* Of what no thread has any more, the event sends nothing: it need not be closed at once. */
+/* An event that no thread has any more sends nothing: it need not be closed at once. */
 static void drop(struct cpu_signals *signals, struct thread_signals *thread)
 {
     HASH_DEL(signals->threads, thread);

@@ -27,7 +27,8 @@ static int wait_for(pid_t daemon, int ready)
     return 1;
 }
 
-/* Of all that is open: the standard streams, `ready` behind them, and behind that *kept. */
+/* Closes all but the standard streams, `ready`, behind these from now on, and *kept, behind that.
+ */
 static void keep_alone(int ready, int *kept)
 {
     int first = STDERR_FILENO + 1;

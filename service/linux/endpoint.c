@@ -308,7 +308,7 @@ static bool may_be_found_there(const char *socket_path)
     return false;
 }
 
-/* Likewise. */
+/* Whether the other end is ours or root's. Returns false, errno set, after one message. */
 static bool is_answered_by_us(int connection, const char *path, struct connection_peer *peer)
 {
     if (!packet_read_peer(connection, peer))

@@ -31,8 +31,8 @@ struct event_drain {
     uint64_t piece_events[EVENT_PIECES];
     struct event_packer *packer; /* borrowed: one serves all processes */
     bool has_failed;             /* a write did; it was reported. Or adopted: nothing is written */
-    bool is_full;                /* the limit is reached; likewise */
-    bool is_without_room;        /* the disk has none for the next chunk; likewise */
+    bool is_full;                /* the limit is reached; it was reported */
+    bool is_without_room;        /* the disk has none for the next chunk; it was reported */
     int64_t retry_ms;            /* when that is tried again */
 };
 

@@ -30,7 +30,7 @@ void family_collect(pid_t command)
     }
 }
 
-/* Of all processes, by /proc/PID/stat: "PID (NAME) STATE PPID PGRP SESSION …", proc(5). */
+/* A process, as /proc/PID/stat tells: "PID (NAME) STATE PPID PGRP SESSION …", proc(5). */
 struct entry {
     pid_t pid, parent, session;
     bool is_ours, is_asked; /* asked: its children are ours */

@@ -40,9 +40,9 @@ struct keeper_packet {
 bool keeper_packet_send(int socket, struct keeper_packet *packet,
                         const int files[KEEPER_DESCRIPTORS]);
 
-/* Likewise. False: the other end is gone, or what came is no such packet; its kind is 0 then. The
-   descriptors of a HOLD are the caller's, those of other packets are closed. The name of a HOLD is
-   that of a trace in its directory. */
+/* Waits no longer than the socket does. False: the other end is gone, or what came is no such
+   packet; its kind is 0 then. The descriptors of a HOLD are the caller's, those of other packets
+   are closed. The name of a HOLD is that of a trace in its directory. */
 bool keeper_packet_receive(int socket, struct keeper_packet *packet, int files[KEEPER_DESCRIPTORS]);
 
 #endif

@@ -69,7 +69,7 @@ static void forget(struct kept *kept)
     free(kept);
 }
 
-/* Of what is in use, less the header, in which the time goes on. 0: it cannot be read. */
+/* The hash of what is in use, less the header, in which the time goes on. 0: it cannot be read. */
 static uint64_t hash_of(const struct kept *kept, uint64_t used)
 {
     static unsigned char chunk[CHUNK_SIZE];

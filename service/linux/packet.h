@@ -26,7 +26,8 @@ bool packet_send(int connection, const void *bytes, size_t size, const int *desc
  */
 ssize_t packet_receive(int connection, void *bytes, size_t size);
 
-/* Likewise, and *descriptor becomes the one that came with it, or -1. */
+/* Returns as packet_receive does, and *descriptor becomes the one that came with the packet, or -1.
+   */
 ssize_t packet_receive_descriptor(int connection, void *bytes, size_t size, int *descriptor);
 
 #endif

@@ -143,7 +143,7 @@ bool process_is_daemon(pid_t pid)
     return session >= 0 && session != getsid(0);
 }
 
-/* Of lines "BEGIN-END PERMISSIONS OFFSET DEVICE INODE PATH", proc(5). */
+/* Opens lines "BEGIN-END PERMISSIONS OFFSET DEVICE INODE PATH", proc(5). */
 static FILE *open_maps(pid_t pid)
 {
     int fd = open_proc_file(pid, "maps");

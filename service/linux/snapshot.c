@@ -58,7 +58,7 @@ union block {
     unsigned char units[TRACE_BLOCK_UNITS][TRACE_UNIT];
 };
 
-/* As pass 1 saw it. */
+/* A thread as pass 1 saw it. */
 struct thread_seen {
     uint64_t at; /* of its block */
     struct trace_thread record;
@@ -285,7 +285,7 @@ static bool copy_links(const struct snapshot *snapshot)
     return true;
 }
 
-/* Those of threads that are in the copy. */
+/* Stacks of threads that are in the copy are wanted. */
 static bool is_wanted_stack(const struct snapshot *snapshot, const struct trace_block *head)
 {
     return head->kind == TRACE_BLOCK_STACK && is_ordinal(snapshot, head->thread) &&

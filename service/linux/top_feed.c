@@ -21,8 +21,8 @@ struct feed {
     size_t next; /* line of these; 0: the service is to be asked */
 };
 
-/* Of a program that runs; the file of one that came and ended since the last look. -1 if there is
-   none. */
+/* Opens the trace of a program that runs, or the file of one that came and ended since the last
+   look. -1 if there is none. */
 static int open_trace(const struct feed *feed, const char *line)
 {
     char name[TRACE_FILE_NAME_SIZE], path[FILE_PATH_SIZE];

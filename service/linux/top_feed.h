@@ -17,8 +17,8 @@
 
 #include "service/tool/options.h"
 
-/* Of sessions whose number is above last. Returns the grinder's end, which is inherited, or -1 with
-   errno. */
+/* Begins with sessions whose number is above last. Returns the grinder's end, which is inherited,
+   or -1 with errno. */
 int top_feed_start(const struct options *options, uint32_t last);
 
 #endif

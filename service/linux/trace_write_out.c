@@ -70,7 +70,8 @@ static bool complete_first(int trace, const char *name, int directory, uint64_t 
            is_first(&stat, first);
 }
 
-/* Of the name in the trace directory, if it can be: its few bytes may fit where a trace did not. */
+/* Makes a link of the trace's name in the trace directory, if it can be: its few bytes may fit
+   where a trace did not. */
 static void link_to(const char *name, const struct trace_dir *directory, const char *path)
 {
     unlinkat(directory->fd, name, 0);

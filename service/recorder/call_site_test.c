@@ -47,7 +47,7 @@ static void other_code_is_none(void **state)
     assert_false(ENDS_WITH("\xff\x75\x08"));                 /* push [rbp + 8] */
     assert_false(ENDS_WITH("\xff\x14"));                     /* its SIB byte is not there */
     assert_false(ENDS_WITH("\xff\x15\x11"));                 /* nor all of its operand */
-    assert_false(ENDS_WITH("\xe8\x11\x22\x33"));             /* likewise */
+    assert_false(ENDS_WITH("\xe8\x11\x22\x33"));             /* nor all of its operand */
     assert_false(ENDS_WITH("\x66\x0f\x1f\x84\x00\x00\x00")); /* nop, as between functions */
 }
 

@@ -29,7 +29,7 @@
 #define COST_TABLE_LAST     9
 #define COST_TABLE_AGENTS   8 /* the one that measured longest ago makes room */
 
-/* As in trace_header. */
+/* The costs that trace_header has. */
 enum cost_kind { COST_INNER, COST_TIMED, COST_UNTIMED, COST_PASSED, COST_KINDS };
 
 struct costs {

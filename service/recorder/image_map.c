@@ -126,7 +126,7 @@ static void add_code(void *owner, const struct process_code *mapped)
     map->code[map->code_count++].mapped.path = path;
 }
 
-/* As the process is now; as it was, if it is gone. */
+/* Reads the code that the process has now; that which it had, if it is gone. */
 static void read_code(struct image_map *map)
 {
     struct image_map now = {0};

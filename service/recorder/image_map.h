@@ -26,7 +26,7 @@
 
 struct image_code;
 
-/* Of an instrumented image, or of the agent. */
+/* Where an instrumented image, or the agent, lies. */
 struct image_range {
     uint64_t begin, end;
     bool is_agent;
@@ -47,7 +47,7 @@ struct image_map {
     size_t open_count, open_room;
     struct image_range *images; /* ascending; they do not overlap */
     size_t image_count, image_room;
-    struct image_code *code; /* of all images, likewise */
+    struct image_code *code; /* of all images; ascending, they do not overlap */
     size_t code_count, code_room;
     uint64_t verdicts[IMAGE_MAP_VERDICTS]; /* addresses, with a bit: a call ends there */
 };

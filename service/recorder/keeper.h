@@ -48,7 +48,7 @@ struct kept_session {
     int trace;
     int directory_file; /* the directory, opened */
     int ring;           /* -1: none */
-    int watch;          /* likewise: process_watch */
+    int watch;          /* process_watch; -1: none */
 };
 void keeper_adopt(struct recorder *recorder, const char *socket_path,
                   void (*adopt)(struct recorder *recorder, const struct kept_session *kept));

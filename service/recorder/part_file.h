@@ -21,7 +21,8 @@ struct part_file {
 /* Begins one in directory, for this user alone. Returns false, errno set, nothing left behind. */
 bool part_file_begin(struct part_file *part, int directory, const char *name);
 
-/* Gives it its name, in place of what is there, and closes it. Likewise. */
+/* Gives it its name, in place of what is there, and closes it. Returns false, errno set, nothing
+   left behind. */
 bool part_file_finish(struct part_file *part, const char *name);
 
 /* Closes and removes it, if there is one. Keeps errno. */

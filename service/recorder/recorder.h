@@ -28,7 +28,7 @@ struct session;
 /* Who has threads take samples, with TRACE_TIMING_SAMPLES. */
 enum sample_source {
     SAMPLE_SOURCE_ANY,  /* perf where the kernel allows it, and the threads' timers */
-    SAMPLE_SOURCE_PERF, /* likewise, and a message where it does not */
+    SAMPLE_SOURCE_PERF, /* as ANY, and a message where the kernel does not allow perf */
     SAMPLE_SOURCE_TIMER,
 };
 
@@ -37,7 +37,7 @@ struct recorder_settings {
     const char *trace_dir;
     uint32_t node_limit; /* calling contexts a thread may have before they fold */
     uint32_t slices;     /* 0: none are taken */
-    uint32_t samples;    /* in a second of a thread's processor time; likewise */
+    uint32_t samples;    /* in a second of a thread's processor time; 0: none are taken */
     enum sample_source sample_source;
     uint64_t max_trace_size; /* a multiple of TRACE_BLOCK_SIZE */
     bool records_events;     /* call-trace mode */

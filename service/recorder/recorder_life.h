@@ -6,7 +6,7 @@
 
 #include "service/recorder/recorder.h"
 
-/* As much as recorder_close needs. Settings and loop are the caller's. */
+/* Sets as much as recorder_close needs. Settings and loop are the caller's. */
 void recorder_init(struct recorder *recorder, const struct recorder_settings *settings,
                    struct event_loop *loop);
 

@@ -35,7 +35,7 @@ struct session {
     struct costs costs;        /* what was given to it or taken from it last */
     struct call_trace *events; /* null unless it is in call-trace mode */
     struct slices *slices;     /* null if it has none */
-    struct samples *samples;   /* likewise */
+    struct samples *samples;   /* null if it has none */
     /* own_samples.h */
     struct cpu_signals *signals; /* null: it is sent none */
     bool takes_samples, has_asked_for_signals;

@@ -12,7 +12,7 @@
 
 #include "trace/slice_format.h"
 
-/* As in slice_format.h, but not yet coded. */
+/* An entry of slice_format.h, but not yet coded. */
 struct slice_entry {
     uint32_t thread, function;
     int64_t self, total;

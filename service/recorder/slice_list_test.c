@@ -16,7 +16,7 @@ static void add(struct slice_list *list, uint64_t end, uint32_t function, int64_
     assert_true(slice_list_add(list, end, entries, 3));
 }
 
-/* Of all slices. */
+/* The sum over all slices. */
 static struct slice_entry sum_of(const struct slice_list *list, uint32_t thread, uint32_t function)
 {
     struct slice_entry sum = {thread, function, 0, 0, 0};

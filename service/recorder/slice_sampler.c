@@ -309,7 +309,7 @@ static bool look_at_block(struct slice_sampler *sampler, unsigned char *bytes, u
     return true;
 }
 
-/* Those that were under way from the last look to this one. Callers come first. */
+/* Credits calls that were under way from the last look to this one. Callers come first. */
 static void credit_open(struct slice_sampler *sampler, uint64_t width)
 {
     for (size_t i = 0; i < sampler->open_count; i++) {

@@ -139,7 +139,7 @@ static void callees_take_from_their_callers(void **state)
     end(&fixture);
 }
 
-/* As where bodies are copied: PHASE and LEAF get links while the recording goes on. */
+/* Here bodies are copied: PHASE and LEAF get links while the recording goes on. */
 static void the_address_of_links_is_no_number_of_calls(void **state)
 {
     struct fixture fixture;

@@ -17,7 +17,7 @@ uint64_t tick_clock_now(void)
     return __rdtsc();
 }
 
-/* Of several attempts keeps the one with the least between its two readings of the counter. */
+/* Takes several, and keeps the one with the least between its two readings of the counter. */
 static void take_sample(uint64_t *ticks, uint64_t *ns)
 {
     uint64_t narrowest = UINT64_MAX;

@@ -19,8 +19,8 @@ struct trace_dir {
  */
 bool trace_dir_open(struct trace_dir *directory, const char *path);
 
-/* Where it was removed or renamed, and there is one of that path again: goes on with that one. Not
-   if it is fixed. */
+/* If it was removed or renamed, and there is one of that path again: goes on with that one. Not if
+   it is fixed. */
 void trace_dir_find_again(struct trace_dir *directory);
 
 /* Writes the path of a file in it. Returns false, errno set, if there is no room for it. */

@@ -25,7 +25,8 @@ struct client_kind {
     void (*ready)(void *client);
     /* One line of an answer, or its end if length is 0. Never waits: what does not fit goes. */
     void (*say)(struct client *client, const char *line, size_t length);
-    /* Likewise, with a descriptor that remains ours; null where none can be handed over. */
+    /* One line of an answer, with a descriptor that remains ours; null where none can be handed
+       over. */
     void (*give)(struct client *client, const char *line, int descriptor);
     void (*close)(int connection);
 };

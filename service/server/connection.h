@@ -10,7 +10,8 @@
 #include "service/base/connection_peer.h"
 #include "trace/protocol.h"
 
-/* As process_watch, of the process that connected, even if its pid was given away since. */
+/* Watches as process_watch does, the process that connected, even if its pid was given away since.
+   */
 int connection_watch_peer(int connection, pid_t pid);
 
 /* Sends a command; magic and version are filled in. Returns false, errno set: EPERM if on Windows
@@ -25,10 +26,8 @@ bool connection_ask(int connection, const struct connection_peer *service,
  */
 ssize_t connection_receive_line(int connection, char *line, size_t size);
 
-/*
- * Of the answer to PROTOCOL_COMMAND_OPEN: the descriptor, which is the caller's and stays open in
- * what is executed, and its name. Returns -1, errno set: ENOENT if there is none.
- */
+/* Receives the answer to PROTOCOL_COMMAND_OPEN: the descriptor, which is the caller's and stays
+   open in what is executed, and its name. Returns -1, errno set: ENOENT if there is none. */
 int connection_receive_trace(int connection, char *name, size_t size);
 
 void connection_close(int connection);

@@ -11,9 +11,10 @@
 int daemon_begin(void);
 
 /*
- * Likewise, but the process that called it goes on: returns -2 in it, when daemon_ready was called,
- * and -1 after one message where that did not come to pass. Windows has none: -1 without a message.
- * *kept is a descriptor that the daemon keeps, or negative; becomes its number there.
+ * Splits off such a process, but the one that called it goes on: returns -2 in it, when
+ * daemon_ready was called, and -1 after one message where that did not come to pass. Windows has
+ * none: -1 without a message. *kept is a descriptor that the daemon keeps, or negative; becomes its
+ * number there.
  */
 int daemon_begin_beside(int *kept);
 

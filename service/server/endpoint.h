@@ -6,7 +6,7 @@
  *        INSTANCE.lock         held (flock; Windows: open, removed with its holder) by the service
  *                              as long as it lives; its pid
  *        INSTANCE.socket       replaced by whoever holds the lock; not on Windows
- *        INSTANCE.rendezvous   likewise
+ *        INSTANCE.rendezvous   replaced by whoever holds the lock
  *
  * A listener for INSTANCE.socket may also be inherited, as sd_listen_fds(3) says: descriptor 3,
  * LISTEN_PID our pid, LISTEN_FDS 1. It is not removed then, and connections that were made before
@@ -38,8 +38,9 @@ struct endpoint {
 /* Begins to accept connections. Returns false after one message. */
 bool endpoint_open(struct endpoint *endpoint, const char *instance);
 
-/* Likewise, with the listener of an earlier service of the instance, which endpoint_hand_on has
-   returned: who has connected meanwhile is served. -1: there is none. */
+/* Begins to accept connections with the listener of an earlier service of the instance, which
+   endpoint_hand_on has returned: who has connected meanwhile is served. -1: there is none. Returns
+   false after one message. */
 bool endpoint_take_over(struct endpoint *endpoint, const char *instance, int listener);
 
 /* The listener, for the next service: endpoint_close leaves it and its socket as they are. -1: it

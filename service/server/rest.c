@@ -12,7 +12,7 @@
 #include "service/server/service.h"
 
 #define SHORTEST_MS 10   /* from one look to the next */
-#define LONGEST_MS  500  /* likewise */
+#define LONGEST_MS  500  /* from one look to the next */
 #define SAY_MS      300  /* until it is said what is waited for: most of it ends in a moment */
 #define EXEC_MS     250  /* for what was forked to execute an instrumented program */
 #define HELLO_MS    1000 /* that a daemon has to say hello: its first call may be yet to come */
@@ -156,8 +156,8 @@ void rest_begin(struct service *service)
     rest_look(service);
 }
 
-/* Of a service in the background: a session that another program takes over begins a moment later.
- */
+/* A service in the background waits: a session that another program takes over begins a moment
+   later. */
 static void look_behind(struct service *service)
 {
     if (service->recorder.running)

@@ -17,7 +17,7 @@
 #include "service/server/listeners.h"
 #include "service/server/rest.h"
 
-/* As daemons do, whose SIGHUP comes from whatever renames their log files. */
+/* Daemons get SIGHUP from whatever renames their log files. */
 static bool is_daemon_like(const struct service *service)
 {
     return service->settings->is_daemon || message_has_log();
@@ -99,7 +99,7 @@ int serve_run(struct service *service)
     return service->exit_status;
 }
 
-/* Those who asked for the end hear of it when it is there: the instance is free again. */
+/* Clients that asked for the end hear of it when it is there: the instance is free again. */
 static void close_clients(struct service *service, unsigned left)
 {
     const struct recorder *recorder = &service->recorder;

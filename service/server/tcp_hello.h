@@ -18,7 +18,7 @@ enum tcp_hello_state {
     TCP_HELLO_MORE,          /* good so far */
     TCP_HELLO_WHOLE,         /* the strings are terminated, and UTF-8 without control characters */
     TCP_HELLO_NOT_OURS,      /* no such message: to be closed without an answer */
-    TCP_HELLO_WRONG_SECRET,  /* likewise */
+    TCP_HELLO_WRONG_SECRET,  /* to be closed without an answer */
     TCP_HELLO_OTHER_VERSION, /* to be refused */
     TCP_HELLO_TOO_LONG,      /* to be refused: more came than a hello has */
     TCP_HELLO_MALFORMED,     /* to be refused: a string has no end, or the kind is unknown */

@@ -9,7 +9,7 @@
 /* The value, which is the table's; null if there is none of that key. */
 const char *answer_text(const struct table *answer, const char *key);
 
-/* Likewise, as a number; 0 if there is none. */
+/* The value as a number; 0 if there is none of that key. */
 uint64_t answer_number(const struct table *answer, const char *key);
 
 #endif

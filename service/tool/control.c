@@ -33,7 +33,7 @@ static bool ask(int connection, const struct connection_peer *service,
     return length == 0;
 }
 
-/* Of status it is the answer; other verbs cannot do what they are for. */
+/* This is the answer to status; other verbs cannot do what they are for. */
 static int say_not_running(const char *instance, bool is_answer)
 {
     bool is_none = errno == ENOENT || errno == ECONNREFUSED;
@@ -80,7 +80,7 @@ static int ask_for_any(const char *instance, const struct protocol_command *comm
     return ok ? 0 : say_no_answer(instance);
 }
 
-/* The same where one has a line at least. */
+/* One question, whose answer has one line at least. Returns 0, or 1 after one message. */
 static int ask_once(const char *instance, const struct protocol_command *command,
                     struct table *answer)
 {

@@ -31,7 +31,7 @@ static bool is_plain_directory(const wchar_t *path)
            !(attributes & FILE_ATTRIBUTE_REPARSE_POINT);
 }
 
-/* As SetFileSecurity does it: what lies in the directory is ours already. */
+/* Sets it for the directory alone: what lies in it is ours already. */
 static bool set_access(const wchar_t *path, const SECURITY_ATTRIBUTES *attributes)
 {
     return SetFileSecurityW(path, DACL_SECURITY_INFORMATION, attributes->lpSecurityDescriptor);

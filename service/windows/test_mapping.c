@@ -25,7 +25,7 @@ void *test_mapping_open(const char *path, uint64_t size)
     HANDLE file;
     void *view;
 
-    /* As a service on Linux spells it, if it begins with a slash. */
+    /* A service on Linux spells a path that begins with a slash. */
     if (!text_to_wide(wide + (*path == '/' ? 2 : 0), WIDE_PATH - 2, path))
         return NULL;
     file = CreateFileW(wide, GENERIC_READ | GENERIC_WRITE,
