@@ -180,7 +180,7 @@ static void list_processes(const struct options *options, const struct profile *
         process_list_add(options->processes, &profile->processes[i]);
 }
 
-/* Of processes that are chosen, the times are those of processes of the same programs. */
+/* Where processes are chosen, the times are those of processes of the same programs. */
 static void choose_programs(struct selection *selection, const struct options *options,
                             const struct profile *profile, char (*names)[OWN_NAME_SIZE])
 {

@@ -16,7 +16,7 @@ struct process_list;
 struct options {
     const struct mode *mode;
     char *output; /* null: the mode's default */
-    char *format; /* likewise; one that the mode has */
+    char *format; /* null: the mode's default; one that the mode has */
     enum weight weight;
     bool has_weight; /* it was given */
     bool merged; /* all threads are one part */
@@ -35,12 +35,12 @@ struct options {
     size_t top;                    /* functions in the summary, changes in the table of a diff */
     bool has_top;                  /* it was given */
     enum hot_order sort;           /* of the summary's functions */
-    bool has_sort;                 /* likewise */
+    bool has_sort;                 /* it was given */
     bool no_pager;
     char **debug_dirs, **patterns; /* end with null */
     char **path_maps;              /* of recorded_path_map; ends with null */
     char **jit_maps;               /* end with null */
-    char **source_roots;           /* likewise */
+    char **source_roots;           /* end with null */
     char *times_from;              /* a folder, or a trace; null: times are the traces' own */
     struct selection selection;    /* of patterns */
     char **traces; /* ends with null; at least one, or as many as the mode's sides */

@@ -21,8 +21,8 @@ struct output {
  * replaced. */
 int output_open(struct output *output, const char *path);
 
-/* The same, of a file that its owner alone may read, also if it replaces one that others may. A
-   link is replaced itself. */
+/* Opens a file that its owner alone may read, also if it replaces one that others may. A link is
+   replaced itself. */
 int output_open_private(struct output *output, const char *path);
 
 /* Puts the file in its place. 0, or -1 after a message, with nothing left behind. */

@@ -77,7 +77,7 @@ struct time_line_clock time_line_clock(const struct profile *profile, size_t pro
     return clock;
 }
 
-/* Of a node the tree does not have, as of a process that goes on recording: node 0's. */
+/* The node; node 0 for one that the tree does not have, as of a process that goes on recording. */
 static uint32_t known(const struct walk *walk, uint32_t node)
 {
     return node < walk->process->node_count ? node : 0;

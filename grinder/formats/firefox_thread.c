@@ -164,7 +164,7 @@ static void copy_column(FILE *stream, const char *key, FILE *column)
         fwrite(buffer, 1, count, stream);
 }
 
-/* Of one name, the string behind the functions', so that the reader has them in one row. */
+/* All have one name, the string behind the functions', so that the reader has them in one row. */
 static void write_markers(FILE *stream, const struct firefox_thread *thread)
 {
     size_t count = thread->gap_count;
@@ -219,7 +219,7 @@ static struct place place_of_frame(const struct firefox_thread *thread, size_t f
     return function ? place_of_function(thread->images, function) : none;
 }
 
-/* A function's line is where it begins; "line" of a frame likewise. */
+/* A function's line, and a frame's "line", is where the function begins. */
 static void write_lines(FILE *stream, const char *key, const struct firefox_thread *thread)
 {
     fprintf(stream, ",\"%s\":[", key);

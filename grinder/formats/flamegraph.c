@@ -203,7 +203,7 @@ static void write_tooltip(const struct drawing *drawing, const char *name,
     fputs("</title>", stream);
 }
 
-/* As much of a name as fits into the frame at WIDTH. */
+/* Writes as much of a name as fits into the frame at WIDTH. */
 static void write_label(const struct drawing *drawing, const char *name, uint64_t weight)
 {
     char *label = memory_copy_utf8(name);

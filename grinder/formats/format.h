@@ -12,8 +12,9 @@
 #include "grinder/profile/images.h"
 #include "grinder/profile/profile.h"
 
-/* Of tsv, tsv-edges and json, which docs/profile.schema.json defines. It grows when a column or key
-   changes its meaning or goes; new ones come without that, in tsv behind the others. */
+/* The version of tsv, tsv-edges and json, which docs/profile.schema.json defines. It grows when a
+   column or key changes its meaning or goes; new ones come without that, in tsv behind the others.
+   */
 #define FORMAT_VERSION 1
 
 /* What formats with one figure a stack show; the others show both. */

@@ -78,7 +78,7 @@ static void write_samples(FILE *stream, const struct part *part, const struct co
     write_range(stream, "total_range_ns", part_range(part, costs->total_ns, costs->total_samples));
 }
 
-/* Likewise. */
+/* Only where times are made of samples. */
 static void write_waits(FILE *stream, const struct wait_cost *wait)
 {
     fprintf(stream,

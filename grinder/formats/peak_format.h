@@ -10,7 +10,7 @@
 
 struct peak_format {
     const char *name;
-    /* Of a symbolized profile that keeps peaks. Errors stay in the stream. */
+    /* Writes a symbolized profile that keeps peaks. Errors stay in the stream. */
     void (*write)(FILE *stream, const struct profile *profile, const struct images *images);
 };
 

@@ -14,7 +14,8 @@
 #ifndef UMBRA_GRINDER_DEBUG_TRUST_H
 #define UMBRA_GRINDER_DEBUG_TRUST_H
 
-/* Those of wanted, which is like DEBUGINFOD_URLS, that may be asked; to be freed. Empty: none. */
+/* The servers of wanted, which is like DEBUGINFOD_URLS, that may be asked; to be freed. Empty:
+   none. */
 char *debug_trust_servers(const char *wanted);
 
 /* The path of the cache, made if it is missing, without links; to be freed. Null: *why says why

@@ -16,8 +16,8 @@ struct original_bytes {
     struct loaded_ranges ranges;
 };
 
-/* Of the instrumented file at path, whose manifest that is (not loaded: null). The result has the
-   hash that the manifest names, or is null. */
+/* Reads the original of the instrumented file at path, whose manifest that is (not loaded: null).
+   The result has the hash that the manifest names, or is null. */
 void original_bytes_read(struct original_bytes *original, const char *path,
                          const struct manifest *manifest);
 void original_bytes_free(struct original_bytes *original);

@@ -6,7 +6,7 @@
  *                              == stands for one =
  *      Z:\home\x\app.exe       /home/x/app.exe, as Wine has it
  *      C:\dir\app.exe          $WINEPREFIX/dosdevices/c:/dir/app.exe (~/.wine without a prefix)
- *      \\?\C:\dir\app.exe      likewise
+ *      \\?\C:\dir\app.exe      as C:\dir\app.exe
  *
  * In Windows paths letters of either case are the same (those of ASCII), and so are \ and /: where
  * the name as spelt is missing, one that differs in case only is taken.

@@ -24,7 +24,7 @@ void symbol_table_own(struct symbol_table *table, void *strings)
 
 /* Longer names that begin alike are not told apart: a hostile file may hold many of them. */
 #define COMPARED 1024
-/* Bytes of a function's aliases after which no more are kept: likewise. */
+/* Bytes of a function's aliases after which no more are kept: a hostile file may hold many. */
 #define MAX_ALIASES 16384
 
 /* __x and _X. What begins with _Z or _R is mangled, and nobody's in particular. */

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of several names at one address, the highest is shown. Of global and weak ones, though, those
+/* The highest of several names at one address is shown. Among global and weak ones, though, those
    that C reserves for the implementation (__libc_malloc, _IO_printf) come last: malloc is what
    people call it. */
 enum symbol_rank {

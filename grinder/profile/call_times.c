@@ -51,7 +51,8 @@ static double middle_of(uint32_t bucket)
     return ((double)time_bucket_least(bucket) + (double)time_bucket_least(bucket + 1) - 1) / 2;
 }
 
-/* Of a process on another machine, whose clock has another rate. */
+/* The bucket that a time of a process on another machine falls into, whose clock has another rate.
+ */
 static uint32_t bucket_of(const struct call_times *times, uint32_t bucket, double ns_per_tick)
 {
     double factor = ns_per_tick / times->ns_per_tick;

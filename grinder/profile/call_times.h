@@ -42,7 +42,7 @@ uint64_t call_times_quantile_ns(const struct call_times *times, double share);
 /* The mean of them. */
 uint64_t call_times_mean_ns(const struct call_times *times);
 
-/* Those whose p99 is longest first: pointers into the list, count of them, to be freed. */
+/* The list, longest p99 first: pointers into it, count of them, to be freed. */
 const struct call_times **call_times_slowest(const struct call_times_list *list);
 
 /* The quantiles that are shown, with what they are called. */

@@ -14,7 +14,7 @@ struct resolving {
     uint32_t *slots;        /* of these, by number */
     size_t slot_room;
     uint32_t *last_child; /* by slot; 0: not known */
-    uint32_t *merged;     /* likewise: what it is part of; 0: it stays */
+    uint32_t *merged;     /* by slot: what it is part of; 0: it stays */
 };
 
 static bool has_copies(const struct resolving *resolving, const struct tree_module *module)

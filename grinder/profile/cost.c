@@ -264,7 +264,7 @@ static double tail_of_folded(const struct walk *walk, const struct context *cont
     return fold->calls ? fold->tail_ticks * (double)context->calls / (double)fold->calls : 0;
 }
 
-/* Those of a context of a thread that samples itself. */
+/* The samples of a context of a thread that samples itself. */
 static uint64_t own_samples(const struct walk *walk, const struct context *context)
 {
     return walk->tree->header.timing == TRACE_TIMING_SAMPLES ? context->timed : 0;

@@ -239,8 +239,8 @@ static void folded_contexts_share_what_they_call(void **state)
     ground_free(&ground);
 }
 
-/* As above, but print jumps to fib instead of calling it: fib's time is that of print's callers, by
-   how often each of them calls print. So print has all of its own. */
+/* Here print jumps to fib instead of calling it: fib's time is that of print's callers, by how
+   often each of them calls print. So print has all of its own. */
 static void what_folded_contexts_jump_to_is_their_callers(void **state)
 {
     uint32_t main_node = begin(1000);
@@ -281,8 +281,8 @@ static void what_a_fold_lacks_is_taken_from_the_others(void **state)
     ground_free(&ground);
 }
 
-/* The same with probes, 3 inside and 5 outside: what is taken out of folded contexts is measuring,
-   too. Raw, print has 300 less its callee's 250; its own calls are 5, its callee's 1. */
+/* With probes, 3 inside and 5 outside, what is taken out of folded contexts is measuring, too. Raw,
+   print has 300 less its callee's 250; its own calls are 5, its callee's 1. */
 static void folded_contexts_were_measured_too(void **state)
 {
     uint32_t main_node = begin(1000);

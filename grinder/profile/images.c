@@ -150,7 +150,7 @@ static void read_functions(struct image *image)
     image_file_close(&file);
 }
 
-/* The same file at the same addresses, of which functions were counted; 0: there is none. */
+/* The instrumented image that is the same file at the same addresses; 0: there is none. */
 static uint32_t instrumented_of(const struct images *images, const struct image *plain)
 {
     for (size_t i = 1; i < images->count; i++) {

@@ -53,7 +53,7 @@ struct function {
 
 struct images {
     const char *const *path_maps; /* --path-map (recorded_path.h); null if there are none */
-    const char *const *jit_maps;  /* --jit-map, likewise */
+    const char *const *jit_maps;  /* --jit-map; null if there are none */
     bool joins; /* plain images that are added are looked for among the instrumented ones */
     struct image *images;         /* [0] is the unknown one */
     size_t count, room;
@@ -84,7 +84,8 @@ uint32_t images_add_jit(struct images *images, const char *path, int name);
 /* The number of the function at index in the image's manifest. */
 uint32_t images_function(struct images *images, uint32_t image, uint32_t index);
 
-/* The same; 0 if no trace so far has recorded it. */
+/* The number of the function at index, as images_function gives it; 0 if no trace so far has
+   recorded it. */
 uint32_t images_recorded(const struct images *images, uint32_t image, uint32_t index);
 
 size_t images_function_count(const struct images *images);

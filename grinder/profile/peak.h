@@ -41,7 +41,7 @@ struct peak_row {
     uint64_t bytes;
 };
 
-/* Of one thread. */
+/* The peak of one thread. */
 struct peak {
     bool is_shown;         /* the thread, and a function of its chain, are chosen */
     bool is_known;         /* else it made no recorded call on a stack of its own */

@@ -41,8 +41,8 @@ static void add_cost(struct costs *sum, const struct cost *cost)
     }
 }
 
-/* Of what belongs to `all` calls, the part of those behind the first `before`, up to `behind`: the
-   parts add up to all of it. */
+/* The part of what belongs to `all` calls that those behind the first `before` have, up to
+   `behind`: the parts add up to all of it. */
 static uint64_t part_of(uint64_t figure, uint64_t before, uint64_t behind, uint64_t all)
 {
     unsigned __int128 whole = figure;
@@ -170,7 +170,8 @@ static struct thread_facts thread_facts(const struct tree_thread *thread)
     return facts;
 }
 
-/* Of a trace whose threads sample themselves: in functions, outside of them, and in the agent. */
+/* Time of a trace whose threads sample themselves: in functions, outside of them, and in the agent.
+ */
 static uint64_t sampled_ns(const struct tree *tree)
 {
     double ticks = 0;

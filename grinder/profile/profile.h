@@ -32,7 +32,7 @@ struct costs {
     uint64_t total_ns;
     uint64_t total_calls;
     uint64_t samples, total_samples; /* of self_ns and total_ns: where these are made of samples */
-    struct wait_cost wait;           /* likewise: self and total time that is not among those */
+    struct wait_cost wait;           /* with samples: self and total time that is not among those */
 };
 
 /* Costs by a pair of keys. */
@@ -119,12 +119,14 @@ struct profile {
     size_t process_count, process_room;
     struct part *parts;
     size_t part_count, part_room;
-    /* Of a trace that has times, and of one that has none; null: there is no such. Borrowed. */
+    /* Path of a trace that has times, and of one that has none; null: there is no such. Borrowed.
+       */
     const char *timed, *untimed;
-    /* Likewise of one whose times are of the processor, by samples, and of one whose times are of
-       the clock, waiting included. */
+    /* Path of a trace whose times are of the processor, by samples, and of one whose times are of
+       the clock, waiting included; or null. Borrowed. */
     const char *sampled, *clocked;
-    /* Likewise of one that was made from whole stacks, and of one that was not. */
+    /* Path of a trace that was made from whole stacks, and of one that was not; or null. Borrowed.
+       */
     const char *stacked, *hooked;
     struct borrowed_times borrowed; /* all zero: its times are its own */
 };

@@ -20,9 +20,9 @@ struct sample_range {
     uint64_t low_ns, high_ns;
 };
 
-/* Of a time of ns, which is made of `samples` of the `all` samples that make up all_ns. Those of a
-   function may stand for more than others do, as samples in the kernel: then it is as if all were as long as
-   its own. */
+/* What a time of ns may really be, which is made of `samples` of the `all` samples that make up
+   all_ns. Those of a function may stand for more than others do, as samples in the kernel: then it
+   is as if all were as long as its own. */
 struct sample_range sample_range(uint64_t ns, uint64_t samples, uint64_t all_ns, uint64_t all);
 
 #endif

@@ -20,8 +20,8 @@ struct stub {
     uint32_t place; /* of its function in the manifest */
 };
 
-/* Of an image, once one of its addresses was asked for. All from the first one on was added to the
-   original. */
+/* The stubs of an image, once one of its addresses was asked for. All from the first one on was
+   added to the original. */
 struct stubs {
     struct stub *stubs; /* ascending */
     uint32_t count;

@@ -193,7 +193,7 @@ static void an_address_in_a_copy_is_the_functions(void **state)
     end();
 }
 
-/* Of 12 that were found in functions or elsewhere, 4 were elsewhere. */
+/* 12 were found in functions or elsewhere; 4 of these were elsewhere. */
 static void what_a_function_does_elsewhere_is_its_own(void **state)
 {
     const struct sample samples[] = {{0x1000, 0, 70, 1},

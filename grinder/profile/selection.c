@@ -101,7 +101,7 @@ static bool own_name_matches(struct patterns *patterns, char *name)
     return found;
 }
 
-/* As it stands in the symbol table, as it is shown, and without arguments. */
+/* A symbol matches as it stands in the symbol table, as it is shown, or without arguments. */
 static bool symbol_matches(struct patterns *patterns, const char *symbol)
 {
     bool found = name_matches(patterns, symbol);

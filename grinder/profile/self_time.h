@@ -34,7 +34,7 @@
 
 #include "grinder/profile/tree.h"
 
-/* Of one context, or of all of a function. */
+/* The self time of one context, or of all of a function. */
 struct timed_self {
     double ns;     /* below 0: its callees' estimates come to more than its own */
     double events; /* calls of it and from it */

@@ -36,7 +36,7 @@ struct stack_cost {
 struct stack_tree {
     struct pair_index keys;   /* parent, function; number 0 is (0, UINT64_MAX) */
     struct stack_cost *costs; /* by number in keys */
-    uint16_t *depths;         /* frames, likewise */
+    uint16_t *depths;         /* frames, by number in keys */
     size_t room, depth_room;
 };
 

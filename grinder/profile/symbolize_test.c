@@ -219,7 +219,7 @@ static void names_and_lines_come_from_the_image(void **state)
     ground_free(&ground);
 }
 
-/* Of the caller's links, one leads to each context of the callee, and one to the third function. */
+/* One of the caller's links leads to each context of the callee, and one to the third function. */
 static void grind_links(struct ground *ground)
 {
     struct trace_sample sample;

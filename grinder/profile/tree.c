@@ -210,7 +210,7 @@ static void number_function(struct tree *tree, struct images *images, uint32_t s
     context->function = images_function(images, module->image, function - module->first_function);
 }
 
-/* Those of functions that no module has are dropped. */
+/* Times of functions that no module has are dropped. */
 static void number_times(struct tree *tree, struct images *images)
 {
     size_t kept = 0;
@@ -316,7 +316,7 @@ static void link_nodes(struct loader *loader)
     }
 }
 
-/* Those of contexts that are not there are nobody's. */
+/* Waits of contexts that are not there are nobody's. */
 static void place_waits(struct loader *loader)
 {
     for (size_t i = 1; i < loader->tree->wait_count; i++) {
@@ -341,7 +341,7 @@ void tree_sort_sites(struct tree *tree)
         qsort(tree->sites, tree->site_count, sizeof(*tree->sites), compare_sites);
 }
 
-/* Of whichever thread: sites name nodes alone. */
+/* The slot of a node of whichever thread: sites name nodes alone. */
 static uint32_t shared_slot_of_unit(const struct loader *loader, uint32_t unit)
 {
     uint32_t slot = slot_of_unit(loader, unit, run_of_unit(loader, unit)->thread);
@@ -349,7 +349,7 @@ static uint32_t shared_slot_of_unit(const struct loader *loader, uint32_t unit)
     return loader->tree->contexts[slot].site & TRACE_SITE_SHARED ? slot : 0;
 }
 
-/* Those of nodes that are not there, or are not shared, are nobody's. */
+/* Sites of nodes that are not there, or are not shared, are nobody's. */
 static void place_sites(struct loader *loader)
 {
     struct tree *tree = loader->tree;

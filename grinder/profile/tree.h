@@ -115,7 +115,7 @@ struct tree_run {
     uint32_t thread; /* ordinal */
 };
 
-/* Of a trace that was made from whole stacks. */
+/* What is known of a trace that was made from whole stacks. */
 struct stack_facts {
     uint64_t whole; /* samples with all callers, up to where the thread began */
     uint64_t lost;
@@ -156,7 +156,8 @@ int tree_read(struct tree *tree, const char *path, struct images *images,
    the module of the calling function; else 0. */
 uint64_t tree_call_site(const struct tree *tree, const struct context *context);
 
-/* Likewise of one of the calls to it, which was made from that address. */
+/* Where one call to context was made, whose return address is `site`: image << 32 | rva of the
+   call's last byte, if that lies in the module of the calling function; else 0. */
 uint64_t tree_site_in_caller(const struct tree *tree, const struct context *context,
                              uint64_t site);
 

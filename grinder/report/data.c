@@ -10,7 +10,7 @@
  *        "tree":      { "depth", "pid", "command", "wall", "cpu", "calls", "folded", "shown" }
  *                     processes of the recording; folded: how many the last one stands for
  *        "modules":   [ path, … ]                            [0] is the unknown one
- *        "files":     { "path": […], "state": […] }          [0] likewise; enum report_file_state
+ *        "files":     { "path": […], "state": […] }          [0]: unknown; enum report_file_state
  *        "functions": { "name", "aliases", "module", "file", "line", "chunk" }   [0] is the root
  *        "time_bounds": [ ticks, … ]  where each bucket of times begins, and where the last ends;
  *                                     empty if no calls were timed each
@@ -521,7 +521,7 @@ static void write_bucket_count(FILE *stream, const uint64_t *buckets, uint32_t b
     fprintf(stream, "%" PRIu64, buckets[bucket]);
 }
 
-/* Of those that are not empty. */
+/* Writes the buckets that are not empty. */
 static void write_buckets(FILE *stream, const uint64_t *buckets, write_bucket *element)
 {
     const char *between = "";

@@ -18,7 +18,7 @@ struct listing {
     struct page *page;
     uint32_t *chunk_of;
     struct original_bytes *originals; /* by image */
-    bool *opened;                     /* likewise */
+    bool *opened;                     /* by image */
     uint32_t *by_address;             /* functions, ascending by image and rva */
     size_t function_count;
     ZydisDecoder decoder;

@@ -12,7 +12,7 @@ struct report {
     struct process_list *processes; /* of the whole recording */
     uint32_t shown;                 /* the pid whose profile this is; 0: of all */
     const char *const *path_maps;
-    const char *const *source_roots; /* likewise: --source-root */
+    const char *const *source_roots; /* --source-root; ends with null */
     bool verbose, quiet;             /* what is said of the files whose text is in it */
 };
 

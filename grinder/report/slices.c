@@ -217,7 +217,7 @@ static void open_recording(struct recording *recording, const struct process *pr
     recording->bytes = NULL;
 }
 
-/* Of several processes, each has only some of the columns. */
+/* Each of several processes has only some of the columns. */
 static size_t columns_for(const struct slices *slices, const struct slices_header *header)
 {
     if (slices->traces > 1 || header->slice_count > SLICE_COLUMNS)

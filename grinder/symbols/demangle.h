@@ -7,7 +7,7 @@
    off, control characters replaced. */
 char *demangle(const char *symbol);
 
-/* The same without arguments, result and what else is not the name: space::twice<int>. */
+/* The demangled name without arguments, result and what else is not the name: space::twice<int>. */
 char *demangle_bare(const char *symbol);
 
 #endif

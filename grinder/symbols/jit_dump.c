@@ -46,7 +46,7 @@ struct dump {
     struct pair_index ids; /* (code_index, 0) */
     uint32_t *code_of_id;  /* + 1, the latest */
     size_t id_room;
-    /* Of the DEBUG_INFO that waits for its LOAD. */
+    /* What the DEBUG_INFO says that waits for its LOAD. */
     uint64_t lines_of;
     struct jit_line *lines;
     size_t line_count;

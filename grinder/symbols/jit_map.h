@@ -72,7 +72,7 @@ void jit_map_lines(const struct jit_map *map, struct line_table *table);
    code. The result lasts until the next one is added. */
 struct jit_code *jit_map_add(struct jit_map *map, uint64_t start, uint64_t size, const char *name,
                              size_t name_size);
-/* Likewise, a code that was there before, elsewhere. */
+/* Adds a code that was there before, elsewhere. */
 struct jit_code *jit_map_add_again(struct jit_map *map, uint64_t start, uint64_t size,
                                    size_t before);
 uint32_t jit_map_file(struct jit_map *map, const char *name, size_t size);

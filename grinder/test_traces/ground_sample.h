@@ -15,7 +15,7 @@ struct ground {
 /* Grinds and symbolizes the sample, which must be readable; frees it. */
 void ground_begin(struct ground *ground, struct trace_sample *sample, bool merged);
 
-/* The same, with a folder of debug files, or null. */
+/* Begins with a folder of debug files, or null. */
 void ground_begin_with(struct ground *ground, struct trace_sample *sample, bool merged,
                        const char *debug_dir);
 void ground_free(struct ground *ground);

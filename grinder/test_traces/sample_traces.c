@@ -36,8 +36,8 @@ static void begin(struct trace_sample *sample)
     }
 }
 
-/* As of copied bodies, which count calls themselves: of 1 + 1000 calls of function 2 from one place
-   of main, and 500 from another, one was timed; of a leaf below each, none. */
+/* Writes what copied bodies do, which count calls themselves: of 1 + 1000 calls of function 2 from
+   one place of main, and 500 from another, one was timed; of a leaf below each, none. */
 static void write_links(void)
 {
     struct trace_sample sample;

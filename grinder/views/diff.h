@@ -34,7 +34,7 @@ struct diff_format {
 /* Null if there is none of that name; without a name the one for a terminal, or for a file. */
 const struct diff_format *diff_format_named(const char *name, bool to_terminal);
 
-/* Of two merged, symbolized profiles. */
+/* Begins a diff of two merged, symbolized profiles. */
 void diff_begin(struct diff *diff, const struct profile profiles[SIDES],
                 const struct images *images, enum weight weight);
 void diff_free(struct diff *diff);

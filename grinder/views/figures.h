@@ -19,7 +19,7 @@
 
 #define FIGURE_ROOM 32
 
-/* Of a time in ns, or a share in percent. */
+/* A time in ns, or a share in percent. */
 struct figure {
     double value;
     double low, high; /* as value: it is exact */

@@ -9,7 +9,7 @@
 #include "support/memory.h"
 #include "support/utf8.h"
 
-/* As the C library knows it of UTF-8, whatever the user's locale is. */
+/* The C library knows it for UTF-8, whatever the user's locale is. */
 static size_t columns_of(uint32_t character)
 {
     static locale_t utf8;

@@ -24,7 +24,8 @@ struct hottest {
 struct hottest hottest_of(const struct part *part);
 void hottest_free(struct hottest *hottest);
 
-/* Those that took as much as each other by calls, then in the order in which they turned up. */
+/* Sorts functions; those that took as much as each other by calls, then in the order in which they
+   turned up. */
 void hottest_sort(const struct hottest *hottest, enum hot_order order);
 
 /* The order of that name: self, inclusive, calls, wait or p99; false if there is none. */

@@ -19,7 +19,7 @@ void process_facts_write(FILE *stream, const struct process *process, bool has_t
 /* Lines for threads that returned from calls made before a fork. */
 void process_inherited_write(FILE *stream, const struct process *process);
 
-/* Of a profile with the times of another recording, what of these fits; else nothing. */
+/* Writes, for a profile with the times of another recording, what of these fits; else nothing. */
 void borrowed_times_write(FILE *stream, const struct profile *profile, const struct images *images);
 
 /* how must hold what is returned. */
@@ -28,7 +28,7 @@ const char *process_how_it_ended(const struct trace_header *header, char how[64]
 /* From the beginning of recording to its end as far as that is known; else 0. */
 double process_seconds(const struct process *process);
 
-/* Of what was measured, in percent. */
+/* The share of measuring in what was measured, in percent. */
 double measuring_share(uint64_t self_ns, uint64_t measuring_ns);
 
 /* A module is seen mapped before it is seen to be instrumented, at its first call. */

@@ -22,7 +22,7 @@ static void write_seconds(FILE *stream, uint64_t ns)
         fprintf(stream, "%10s ", "-");
 }
 
-/* As much as fits. */
+/* Writes as much of it as fits. */
 static void write_cut(FILE *stream, const char *text, size_t columns)
 {
     for (; *text && columns; columns--)
@@ -42,8 +42,8 @@ static const char *last_part(const char *begin, const char *end)
     return part;
 }
 
-/* Of a command that does not fit: its program, and its arguments but for options, which are what
-   tells it from others of the program; of paths their last parts. */
+/* Shortens a command that does not fit to its program and its arguments without options, which are
+   what tells it from others of the program; paths to their last parts. */
 static char *shorten(const char *command)
 {
     char *shorter = memory_zeroed(strlen(command) + 1, 1), *end = shorter;
@@ -98,7 +98,7 @@ static void write_row(FILE *stream, const struct process_row *row, uint32_t show
     putc('\n', stream);
 }
 
-/* Where a program ran more than once. */
+/* Only where a program ran more than once. */
 static void write_programs(FILE *stream, const struct process_list *list, size_t columns)
 {
     size_t count, shown = 0;

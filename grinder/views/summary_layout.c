@@ -34,8 +34,8 @@ void layout_write_rest(const struct summary_layout *layout, size_t used, const c
     free(cut);
 }
 
-/* Of a process or a thread: samples come at fixed intervals, so that as much as one of them is not
-   known. */
+/* Puts the time of a process or a thread: samples come at fixed intervals, so that as much as one
+   of them is not known. */
 void layout_put_total(char text[FIGURE_ROOM], const struct summary_layout *layout, uint64_t ns)
 {
     const struct part *part = layout->part;

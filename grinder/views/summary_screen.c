@@ -17,8 +17,7 @@
 
 /* --- what it was --- */
 
-/* Of several, one by one, when they were recorded: from the first one's beginning to the last one's
-   end. */
+/* From the beginning of the first process that was recorded to the end of the last one. */
 static double wall_seconds(const struct profile *profile)
 {
     uint64_t begin = UINT64_MAX;

@@ -254,7 +254,7 @@ static bool is_of_each_call(const struct column *column)
     return column->put == put_self_each || column->put == put_inclusive_each;
 }
 
-/* Of the headings, if costs is null. Returns the columns used. */
+/* Writes a row, or the headings, if costs is null. Returns the columns used. */
 static size_t write_cells(const struct summary_layout *layout, const struct column *columns,
                           const struct costs *costs)
 {

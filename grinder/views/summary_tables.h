@@ -4,7 +4,7 @@
 
 #include "grinder/views/summary_layout.h"
 
-/* Those that the user chose, or all; and of functions whose calls were timed each. */
+/* Writes the functions that the user chose, or all; and those whose calls were timed each. */
 void summary_tables_write(const struct summary_layout *layout);
 
 #endif

@@ -12,7 +12,7 @@ struct terminal {
     bool is_utf8;
 };
 
-/* Of standard output, which must be one. */
+/* Looks at standard output, which must be a terminal. */
 struct terminal terminal_look(void);
 
 /*
