@@ -29,11 +29,11 @@ void tools_speak_as(const char *name);
 /* Runs it and returns its exit status, 128 + N after signal N. */
 int tool_run(char *const *arguments);
 
-/* Likewise, with that descriptor as its standard output. */
+/* Runs it with that descriptor as its standard output. Returns what tool_run does. */
 int tool_run_to(char *const *arguments, int output);
 
-/* Likewise, with an empty input and no output but the first size - 1 bytes on both streams, left
-   in text. */
+/* Runs it with an empty input and no output but the first size - 1 bytes on both streams, left in
+   text. Returns what tool_run does. */
 int tool_run_silently(char *const *arguments, char *text, size_t size);
 
 /* What a program that reads hostile files may use. */
@@ -44,9 +44,10 @@ struct tool_limits {
 
 #define TOOL_TOO_LONG (-1) /* it was ended after limits->seconds */
 
-/* Likewise, within limits, as one of as many at a time as there are processors; others wait. One
-   that runs for a minute does not keep others waiting any longer. It inherits descriptors, too, up to
-   -1. To be called by several threads. Returns TOOL_TOO_LONG as well. */
+/* Runs it as tool_run_silently does, within limits, as one of as many at a time as there are
+   processors; others wait. One that runs for a minute does not keep others waiting any longer. It
+   inherits descriptors, too, up to -1. To be called by several threads. Returns TOOL_TOO_LONG as
+   well. */
 int tool_run_limited(char *const *arguments, const int *inherited,
                      const struct tool_limits *limits, char *text, size_t size);
 

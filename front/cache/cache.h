@@ -51,7 +51,7 @@ struct cached_file {
 enum cached {
     CACHED,        /* the instrumented file */
     CACHED_LEFT,   /* it cannot be instrumented, for that reason */
-    CACHED_FAILED, /* something else went wrong: likewise a reason, not remembered */
+    CACHED_FAILED, /* something else went wrong; there is a reason, too, not remembered */
 };
 
 /* options: those for instrument. If the user's cache cannot be written, one in the folder `apart`

@@ -37,10 +37,12 @@ struct cache_key {
     uint64_t content_hash; /* XXH3 64 of the content, as the manifest has it */
 };
 
-/* Of what instruments, with these options. Ends the process with a message if it cannot be read. */
+/* Hashes what instruments, with these options. Ends the process with a message if it cannot be
+   read. */
 struct cache_tools cache_tools_hash(const struct words *options);
 
-/* Of what is open and lies at that path. False with errno; EFBIG of more than CACHE_LARGEST. */
+/* Makes the key of what is open and lies at that path. False with errno; EFBIG of more than
+   CACHE_LARGEST. */
 bool cache_key_make(struct cache_key *key, const struct cache_tools *tools, int file,
                     const struct stat *status, const char *path);
 

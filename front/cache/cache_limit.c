@@ -59,7 +59,7 @@ static bool is_entry(const char *name)
            (!name[length] || !strcmp(name + length, CACHE_LEFT_SUFFIX));
 }
 
-/* Those of a process that was killed. Nobody else can write there. */
+/* Removes files of a process that was killed. Nobody else can write there. */
 static void remove_forgotten(int images, const char *name)
 {
     int part = openat(images, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

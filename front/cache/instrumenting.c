@@ -94,7 +94,7 @@ static char *why_ended(int status, const char *said, const struct tool_limits *l
     return NULL;
 }
 
-/* Of what instrument said and how it ended. */
+/* Judges by what instrument said and how it ended. */
 static enum instrumenting judge(int status, char *said, const char *path, const char *part,
                                 const struct tool_limits *limits,
                                 char reason[INSTRUMENTING_REASON_SIZE])

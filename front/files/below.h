@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* As openat(2). Returns a descriptor, or -1 with errno. */
+/* Opens as openat(2) does. Returns a descriptor, or -1 with errno. */
 int below_open(int directory, const char *path, int flags, mode_t mode);
 
 /* A regular file, to be read; one to append to, made for its owner alone if it is missing. EINVAL

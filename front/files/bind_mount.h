@@ -26,12 +26,12 @@ bool mounts_join(pid_t pid);
    O_PATH. Returns false with errno. */
 bool mounts_bind(int file, int target);
 
-/* Moves it from what `bound`, likewise, stands for to `target`: whoever runs it has that path then.
-   Returns false with errno. */
+/* Moves it from what `bound`, opened with O_PATH, stands for to `target`, opened so, too: whoever
+   runs it has that path then. Returns false with errno. */
 bool mounts_move(int bound, int target);
 
-/* Takes it away from what `bound`, likewise, stands for: what lies below is there again. Whoever
-   has it open or mapped keeps it. */
+/* Takes it away from what `bound`, opened with O_PATH, stands for: what lies below is there again.
+   Whoever has it open or mapped keeps it. */
 bool mounts_unbind(int bound);
 
 #endif

@@ -40,7 +40,7 @@ static void trim(char *text)
         text[--length] = 0;
 }
 
-/* As fs/binfmt_script.c of Linux has it. */
+/* Reads a line as fs/binfmt_script.c of Linux does. */
 static int is_script(struct image_look *look, char line[SCRIPT_LINE_SIZE + 1])
 {
     char *name, *end;

@@ -25,10 +25,11 @@ struct image_look {
     const char *why;                    /* of a foreign program: what it is */
 };
 
-/* Of an open file. */
+/* Looks at an open file. */
 void image_look_at(struct image_look *look, int file);
 
-/* Of what a descriptor opened with O_PATH stands for. Returns false if that cannot be read. */
+/* Looks at what a descriptor opened with O_PATH stands for. Returns false if that cannot be read.
+   */
 int image_look_at_path(struct image_look *look, int name);
 
 #endif

@@ -29,8 +29,8 @@ struct trusted_folder {
  */
 bool trusted_folder_open(struct trusted_folder *folder, const char *path);
 
-/* The same of a folder in one of the caller's, which may lie where others can rename: it is judged,
-   and not the way to it. */
+/* Opens a folder in one of the caller's, which may lie where others can rename: it is judged, and
+   not the way to it. */
 bool trusted_folder_open_apart(struct trusted_folder *folder, const char *path);
 
 /* Opens name in it, and makes it if it is missing; in has a folder. */
@@ -38,7 +38,7 @@ bool trusted_folder_open_in(struct trusted_folder *folder, const struct trusted_
                             const char *name);
 
 /*
- * The same folder in the mount namespace that this process is in by now: descriptors of another
+ * The folder in the mount namespace that this process is in by now: descriptors of another
  * namespace can be neither bound nor linked from. To be closed; -1 with errno, ESTALE if another
  * folder is there.
  */

@@ -127,7 +127,7 @@ static bool open_new(struct new_recording *new, const char *name)
     return false;
 }
 
-/* Of what is in it, and of its name as far as that is still its own. */
+/* Removes what is in it, and its name as far as that is still its own. */
 static void discard(const struct new_recording *new, const char *name)
 {
     below_empty(new->recording.directory);
@@ -323,7 +323,7 @@ void new_recording_take_back(const struct new_recording *new)
 
 /* --- the end --- */
 
-/* Those who record have the descriptor and its lock from here: with another one their lock is
+/* Processes that record have the descriptor and its lock from here: with another one their lock is
    seen. */
 static bool is_let_go(const struct new_recording *new)
 {

@@ -49,7 +49,7 @@ void new_recording_begin(const struct recording *recording);
 enum new_recording_end {
     NEW_RECORDING_STAYS,
     NEW_RECORDING_FAILED, /* the earlier one has its name again; recording.name is this one's */
-    NEW_RECORDING_GONE,   /* likewise; something else has the name that this one would have */
+    NEW_RECORDING_GONE,   /* the earlier one has its name again; something else has this one's */
 };
 
 /* Called when the program has ended. One without a process stays if there was no earlier one that

@@ -6,7 +6,7 @@
  *              command, arguments (the same as a JSON array), began, instance,
  *              meeting (meeting_place.h), pid, status, why (no process was recorded)
  *          traces/         what call_trace_service wrote
- *          times/          likewise, of a second run, as it is: --twice
+ *          times/          what it wrote of a second run, as it is: --twice
  *          images/PATH     the instrumented file that took the place of PATH (recorded_image.h)
  *          files           a line for each program and library that was met:
  *              instrumented<tab>PATH<tab>IMAGE
@@ -60,8 +60,8 @@ char *recording_folder(const char *name);
 /* A path within, to be freed. */
 char *recording_path(const struct recording *recording, const char *name);
 
-/* The same for this process and those that inherit recording->directory: whatever is renamed, it
-   leads there. */
+/* A path within, to be freed, for this process and those that inherit recording->directory:
+   whatever is renamed, it leads there. */
 char *recording_own_path(const struct recording *recording, const char *name);
 
 /* Adds a line to `recording`; what would end it becomes '?'. */

@@ -11,7 +11,7 @@
 bool on_change(const struct waiting_call *call);
 
 /* By opening or truncating it: what name, opened with O_PATH, stands for is a copy, with that
-   status. flags may be O_NOFOLLOW. Returns likewise. */
+   status. flags may be O_NOFOLLOW. Returns whether the call has been answered. */
 bool on_write(const struct waiting_call *call, int name, int flags, const struct known_file *copy,
               const struct stat *status);
 

@@ -8,7 +8,8 @@
 /* By stat or statx. Returns whether the call has been answered. */
 bool on_stat(const struct waiting_call *call);
 
-/* By access(2), which asks for the real user's rights. Returns likewise. */
+/* By access(2), which asks for the real user's rights. Returns whether the call has been answered.
+   */
 bool on_access(const struct waiting_call *call);
 
 #endif

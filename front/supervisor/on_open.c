@@ -68,7 +68,7 @@ static bool loads(const struct waiting_call *call, int flags)
     return true;
 }
 
-/* Of a static program that opens itself. */
+/* Whether a static program opens itself. */
 static bool is_own_agent(const struct waiting_call *call, int name, const struct known_file *copy,
                          int flags)
 {
@@ -83,7 +83,7 @@ static bool is_elf(int name)
     return image_look_at_path(&look, name) && look.kind == IMAGE_KIND_ELF;
 }
 
-/* Of a file that nobody has bound over. */
+/* Answers for a file that nobody has bound over. */
 static void on_open_other(const struct waiting_call *call, int name, int flags,
                           const struct stat *status)
 {

@@ -47,7 +47,7 @@ static bool answer(const struct waiting_call *call)
     return false;
 }
 
-/* Likewise; called by several threads. */
+/* Returns whether the call has been answered; called by several threads. */
 static bool handle(void *context, struct notification *notification)
 {
     struct waiting_call call;
@@ -55,7 +55,7 @@ static bool handle(void *context, struct notification *notification)
     return call_begin(&call, context, notification) && answer(&call);
 }
 
-/* Of what is not handled, that one has to be seen. */
+/* Landlock is seen, though it is not handled. */
 static void pass(void *context, const struct seccomp_notif *call)
 {
     (void)context;

@@ -13,7 +13,7 @@
  *        |                         |                  |   KEY is bound over /usr/bin/perl
  *        |                         |<-- continue -----|
  *        x  perl, instrumented     |                  |
- *        | openat("libm.so.6")     |- notification -->| by the dynamic linker: likewise
+ *        | openat("libm.so.6")     |- notification -->| by the dynamic linker: as above
  *        | openat("/usr/bin/perl") |- notification -->| by anybody else: gets the original's
  *        |   of cp, ld, strip, gdb |<-- descriptor ---|   descriptor
  *        | rename, unlink, …       |- notification -->| the original is put back first

@@ -42,7 +42,7 @@ struct waiting_call {
 /* Returns false if it is not a watched call. */
 bool call_begin(struct waiting_call *call, struct watch *watch, struct notification *notification);
 
-/* Of the path that is `which` of watched->paths. Returns false if there is none; else
+/* Finds the path that is `which` of watched->paths. Returns false if there is none; else
    tracee_path_close. */
 bool call_find_path(const struct waiting_call *call, size_t which, struct tracee_path *path);
 
@@ -71,7 +71,7 @@ bool call_is_waiting(const struct waiting_call *call);
 bool call_end(const struct waiting_call *call, int error);
 
 /* Ends it with a descriptor of the file, which stays open here, too. flags may be O_CLOEXEC.
-   Returns likewise. */
+   Returns whether it still waited. */
 bool call_end_with_file(const struct waiting_call *call, int file, int flags);
 
 #endif

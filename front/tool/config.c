@@ -13,7 +13,7 @@
 #include "support/private_group.h"
 #include "support/regular_file.h"
 
-/* Where a line stands. */
+/* The place of a line. */
 struct place {
     const char *path;
     unsigned line;

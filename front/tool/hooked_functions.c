@@ -14,7 +14,7 @@
 
 /* --- reading --- */
 
-/* Of instrument --list: address, size, state, how, name. */
+/* The columns of instrument --list: address, size, state, how, name. */
 enum { FIELD_ADDRESS, FIELD_SIZE, FIELD_STATE, FIELD_HOW, FIELD_NAME, FIELD_COUNT };
 
 static void add(struct hooked_functions *functions, char *const *fields, size_t behind)

@@ -90,7 +90,7 @@ static void begin(const struct recording *recording, int begun)
     close(begun);
 }
 
-/* Those of which arguments[at] is the number. Returns where it goes on: at a word. */
+/* Takes as many words as arguments[at] says. Returns where it goes on: at a word. */
 static int take_list(struct words *list, int at, int count, char **arguments)
 {
     int list_count = at < count ? atoi(arguments[at]) : -1;

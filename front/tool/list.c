@@ -108,7 +108,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Those in that folder, or it itself. */
+/* Shows the recordings in that folder, or the folder itself if it is one. */
 static bool show_all(struct output *output, const char *folder)
 {
     struct words names = {0};

@@ -265,7 +265,7 @@ static void note(struct asked_first *asked, int code)
     asked->no_config = asked->no_config || code == OPTION_NO_CONFIG;
 }
 
-/* Of a word that stands alone; 0 if none has it. */
+/* The option that a word stands for alone; 0 if none has it. */
 static int code_of(const char *word)
 {
     for (const struct verb_option *option = verb_options; option->name; option++)

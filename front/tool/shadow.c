@@ -108,7 +108,7 @@ static void set_library_path(const struct shadow *shadow)
     free(path);
 }
 
-/* Of a script the interpreter is executed, as the kernel does it. */
+/* The interpreter of a script is executed, as the kernel does it. */
 static char *find_interpreter(const char *path, struct image_look *look)
 {
     int file = regular_file_open(path);

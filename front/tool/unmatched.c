@@ -73,7 +73,7 @@ static bool has(const struct words *words, const char *word)
     return false;
 }
 
-/* Those of both; the first list becomes it. */
+/* Keeps those that both lists have in the first one. */
 static void keep_common(struct words *patterns, const struct words *others)
 {
     struct words common = {0};
@@ -104,7 +104,7 @@ static bool find_unmatched(const struct words *files, const struct words *option
     return true;
 }
 
-/* Those in which a pattern, as --exclude='*', may have matched all. */
+/* Adds the files in which a pattern, as --exclude='*', may have matched all. */
 static void add_unhooked(const struct recording *recording, struct words *files)
 {
     struct words left = {0};

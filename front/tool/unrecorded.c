@@ -115,7 +115,7 @@ static const char *find_death(const struct recording *recording)
                                       : "";
 }
 
-/* Of a program that was executed. */
+/* Why a program that was executed was not recorded. */
 static char *find_reason(const struct recording *recording, const char *path)
 {
     char *executed = find_executed(path), *why = recording_why_left(recording, executed);

@@ -48,7 +48,7 @@ static void take_recording(struct asked *asked, const char *verb, const char *na
     asked->recordings[asked->count++] = name;
 }
 
-/* Of a recording, its traces are meant. */
+/* A recording stands for its traces. */
 static void take_times(struct asked *asked, const char *name)
 {
     char *traces = memory_print("%s/traces", name);
@@ -195,7 +195,7 @@ static void show_page(const char *page)
     show(page);
 }
 
-/* Where the user says. */
+/* Writes the page where the user says. */
 static int write_page_to(struct words *words, const char *page)
 {
     struct stat before = {0}, after;
@@ -296,7 +296,7 @@ static int write_page(struct words *words, const struct recording *recording,
 
 /* --- a profile in another format --- */
 
-/* As grinder/formats/format.c has them. */
+/* The suffixes are those of grinder/formats/format.c. */
 static const struct suffix {
     const char *format, *suffix;
 } suffixes[] = {
