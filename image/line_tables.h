@@ -19,7 +19,7 @@ struct line_tables {
     void (*read)(void *context, Dwarf_Line *rows, Dwarf_Signed count);
     /* What line_tables_file returns for that file. */
     uint32_t (*number_of)(void *context, const char *file);
-    /* Of the unit at hand: the file asked for last, and its number. */
+    /* The file of the unit at hand that was asked for last, and its number. */
     Dwarf_Unsigned last_file;
     uint32_t last_number;
 };

@@ -10,7 +10,7 @@
 
 #define PAGE 4096u
 
-/* As far as it lies in the file. */
+/* Adds a range as far as it lies in the file. */
 static void add(struct loaded_ranges *ranges, const struct bounded_file *file,
                 struct loaded_range range)
 {

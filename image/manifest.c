@@ -9,7 +9,7 @@
 #define SEARCH_SIZE (256u << 20)
 #define PIECE       (64u << 10) /* bytes read at a time; a multiple of a header's */
 
-/* Where the header leads. */
+/* Follows the header to its manifest. */
 static bool follow(struct manifest_place *place, const struct loaded_ranges *ranges)
 {
     uint32_t rva = place->header.manifest_rva;

@@ -43,7 +43,7 @@ enum manifest_state {
  */
 bool manifest_find(struct manifest_place *place, const struct bounded_file *file,
                    const struct loaded_ranges *ranges);
-/* The same of an image whose ranges nobody needs. */
+/* Finds the manifest of an image whose ranges nobody needs. */
 bool manifest_locate(struct manifest_place *place, const struct bounded_file *file);
 bool manifest_is_in(const struct bounded_file *file);
 

@@ -2,7 +2,7 @@
  * Restoring an instrumented image's original from the image and its manifest:
  *
  *      functions          `original` of each hooked one is put back where its range has it
- *      changes            likewise, where the file has them
+ *      changes            `original` of each is put back where the file has it
  *      headers of PE      what they grew by is taken out: all behind them moves back
  *      the end            of the original is at original_size
  *      the proof          XXH3 64 of that is original_hash
@@ -21,7 +21,7 @@ enum original_problem {
     ORIGINAL_WHOLE,
     ORIGINAL_CUT_OFF,            /* it is longer than the instrumented file */
     ORIGINAL_FUNCTION_ELSEWHERE, /* `where`, an RVA, is not within the original */
-    ORIGINAL_CHANGE_ELSEWHERE,   /* `where`, a file offset, likewise */
+    ORIGINAL_CHANGE_ELSEWHERE,   /* `where`, a file offset, is not within the original */
     ORIGINAL_GREW,               /* by `where` bytes, as its headers say */
     ORIGINAL_DIFFERS,            /* all was put back, but the hash is another */
 };

@@ -20,8 +20,8 @@ struct bounded_file {
 int bounded_file_open(struct bounded_file *file, const char *path, const char **why);
 void bounded_file_close(struct bounded_file *file);
 
-/* The same of the file that name, a descriptor opened with O_PATH at path, stands for; name stays
-   open. */
+/* Opens the file that name, a descriptor opened with O_PATH at path, stands for; name stays open.
+   0, or -1 with *why set to a text that lasts and nothing to close. */
 int bounded_file_take(struct bounded_file *file, int name, const char *path, const char **why);
 
 /* One in memory: need not be closed. The bytes may change, but stay. */
@@ -30,7 +30,8 @@ struct bounded_file bounded_file_of(const void *bytes, uint64_t size);
 /* Copies size bytes at offset to bytes. 0, or -1 if they are not in the file. */
 int bounded_file_read(const struct bounded_file *file, void *bytes, uint64_t size, uint64_t offset);
 
-/* The same bytes, to be freed, with a zero behind them; null if they are not in the file. */
+/* A copy of size bytes at offset, to be freed, with a zero behind them; null if they are not in the
+   file. */
 void *bounded_file_copy(const struct bounded_file *file, uint64_t offset, uint64_t size);
 
 #endif

@@ -13,7 +13,7 @@
 void confine(int output);
 
 /*
- * The same without an output, for a library that opens files by itself: also, files can be opened
+ * Confines without an output, for a library that opens files by itself: also, files can be opened
  * to be read. What is read so does not get out of the process.
  */
 void confine_reader(void);

@@ -26,7 +26,7 @@ struct nearest {
 /* What was typed is kept, not copied. */
 struct nearest nearest_to(const char *typed, size_t length);
 
-/* Of two that are equally near, the first one stays. */
+/* Offers a word; the first of two that are equally near stays. */
 void nearest_offer(struct nearest *nearest, const char *word);
 
 #endif

@@ -4,7 +4,7 @@
 #include <pwd.h>
 #include <stddef.h>
 
-/* Those whose first group it is. Counts them. */
+/* Whether all whose first group it is are that user. Counts them. */
 static bool are_all(gid_t group, uid_t user, size_t *members)
 {
     const struct passwd *entry;
@@ -19,7 +19,8 @@ static bool are_all(gid_t group, uid_t user, size_t *members)
     return ok;
 }
 
-/* Those whom the group lists. A name that nobody has any more may be given to another. */
+/* Whether all whom the group lists are that user. A name that nobody has any more may be given to
+   another. */
 static bool are_all_listed(gid_t group, uid_t user, size_t *members)
 {
     const struct group *entry = getgrgid(group);

@@ -23,7 +23,7 @@ static uint64_t now(void)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-/* As much of it as fits on a line. */
+/* Shows as much of it as fits on a line. */
 static void show_name(const char *name)
 {
     char start[NAME_SIZE + 1];

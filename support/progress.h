@@ -7,7 +7,7 @@
 
 /* Shows it, at most every tenth of a second. */
 void progress_show(size_t done, size_t all, const char *what);
-/* Likewise, within one file and after a second of it; to be called often. */
+/* Shows it within one file, after a second of it; to be called often. */
 void progress_share(size_t done, size_t all, const char *what);
 /* From now on nothing is shown. */
 void progress_disable(void);

@@ -11,7 +11,7 @@
 /* A descriptor, or -1 with errno set. */
 int regular_file_open(const char *path);
 
-/* The same, of what name, a descriptor opened with O_PATH at path, stands for; it stays open. */
+/* Opens what name, a descriptor opened with O_PATH at path, stands for; it stays open. */
 int regular_file_take(int name, const char *path);
 
 /* What errno says of that: "is not a regular file", or what strerror has. Lasts. */

@@ -21,7 +21,7 @@
  */
 int temporary_file(int directory, const char *name, char temporary[TEMPORARY_NAME_SIZE]);
 
-/* Likewise, a directory. */
+/* A new directory. Returns its descriptor, or -1 with errno. */
 int temporary_directory(int directory, const char *name, char temporary[TEMPORARY_NAME_SIZE]);
 
 /* A name for a file that has none (O_TMPFILE). False with errno if that cannot be. */
@@ -34,7 +34,8 @@ bool temporary_is(int descriptor, int directory, const char *temporary);
 /* Removes what was left behind by processes of the same user that would have become `name`. */
 void temporary_sweep(int directory, const char *name);
 
-/* Likewise, files alone, whatever they would have become: for who writes many into a directory. */
+/* Removes files alone, whatever they would have become, that such processes left behind: for who
+   writes many into a directory. */
 void temporary_sweep_files(int directory);
 
 /* Removes a file, or a directory with all that is in it. No symbolic link is followed, also none

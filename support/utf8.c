@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Those that act on a terminal, and those that change the order in which text is shown (UAX #9);
- * line and paragraph separators lie between the latter. */
+/* Controls are what acts on a terminal, and what changes the order in which text is shown (UAX #9);
+   line and paragraph separators lie between the latter. */
 static bool is_control(uint32_t value)
 {
     return value < 0x20 || (value >= 0x7f && value < 0xa0) || value == 0x61c || value == 0x200e ||

@@ -37,7 +37,7 @@ void utf8_write(FILE *stream, uint32_t value);
 void utf8_write_plain(FILE *stream, const char *text);
 
 /*
- * The same for a cell of tab-separated values. A spreadsheet takes a cell that begins with = + - or
+ * Writes a cell of tab-separated values. A spreadsheet takes a cell that begins with = + - or
  * @ for a formula, and strips quotation marks and blanks first: such text gets a ' in front.
  * Numbers are not for this.
  */

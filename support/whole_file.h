@@ -29,7 +29,7 @@ struct whole_file {
    end. */
 int whole_file_begin(struct whole_file *file, const char *path, mode_t mode);
 
-/* The same in a directory that is open and stays so; name, without a slash, has to last. */
+/* Begins a file in a directory that is open and stays so; name, without a slash, has to last. */
 int whole_file_begin_in(struct whole_file *file, int directory, const char *name, mode_t mode);
 
 /* Replaces what is at the path, a symbolic link itself. 0, or -1 with errno set and nothing left

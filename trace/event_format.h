@@ -80,8 +80,8 @@ struct event_ring {
     uint32_t segment_count; /* by the service */
     uint32_t stopped;       /* set by the service: the limit on disk is reached, take no more */
     uint64_t sequence;      /* segments ever taken; by the agent, atomically */
-    uint64_t dropped;       /* events of threads that could not take a segment; likewise */
-    uint32_t touched;       /* segments from the first on, of which any was ever taken; likewise */
+    uint64_t dropped;       /* events without a segment to take; by the agent, atomically */
+    uint32_t touched;       /* segments from the first on that were ever taken; by the agent */
     uint32_t reserved;
     uint64_t reserved_too[2];
 };
@@ -130,7 +130,7 @@ struct event_file_header {
     uint32_t pid;
     uint32_t session;    /* of the trace this belongs to, see trace_header */
     uint32_t piece;      /* number of this piece, from 1; 0 if it is the only one */
-    uint64_t created_ns; /* of the trace, likewise */
+    uint64_t created_ns; /* when that trace was created */
     uint64_t gone;       /* events in older pieces that were removed */
     uint64_t dropped;    /* events that never came into a chunk: of the ring, at the end */
     uint64_t reserved[2];

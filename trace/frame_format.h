@@ -67,7 +67,7 @@
 
 #define SLOT_FRAMES 16 /* from where the thread has its state's address */
 
-/* Of each thread, from header.frames on. */
+/* Offsets of a thread's words, from header.frames on. */
 #define FRAMES_LOW    0  /* of its own stack, where the shadow begins */
 #define FRAMES_SIZE   8  /* bytes of it; 0: nothing is counted in copies */
 #define FRAMES_SHADOW 16 /* where the shadow begins */

@@ -93,7 +93,7 @@
 #define MANIFEST_MAGIC    0x3149464e414d4255ull /* "UBMANFI1", little endian */
 /* Above STUB_INDEX, as TRACE_FUNCTION_LEAF: calls nothing and does not loop. May be left out. */
 #define STUB_LEAF           0x80000000u
-#define STUB_TIMED          0x40000000u /* likewise, as TRACE_FUNCTION_TIMED */
+#define STUB_TIMED          0x40000000u /* above STUB_INDEX, as TRACE_FUNCTION_TIMED */
 #define STUB_FRAME_SIZE     41 /* from a stub to its body */
 #define GENERATED_ELSEWHERE 1  /* image_header.generated_size */
 #define IMAGE_HOOK_PAGE     4096
@@ -132,7 +132,7 @@ struct image_manifest {
     uint32_t function_count;
     uint32_t functions;      /* offset of the first manifest_function from here */
     uint32_t original_path;  /* offset from here of a zero-terminated absolute path */
-    uint32_t agent_path;     /* likewise; may begin with $ORIGIN */
+    uint32_t agent_path;     /* offset from here of a text; may begin with $ORIGIN */
     uint64_t original_size;  /* bytes of the original file */
     uint64_t original_hash;  /* XXH3 64 of its content */
     uint64_t preferred_base; /* lowest address as linked: rva + this = address in the file */

@@ -159,7 +159,7 @@ static void what_leads_nowhere_says_nothing(void **state)
         0x401000,                         /* code */
         0,                                /* not called yet */
         TRACE_SAMPLE_BASE,                /* the header */
-        TRACE_SAMPLE_BASE | 1,            /* likewise, as a node */
+        TRACE_SAMPLE_BASE | 1,            /* the header, as a node */
         TRACE_SAMPLE_BASE + 4096 + 64,    /* a thread's record */
         TRACE_SAMPLE_BASE + (1ull << 30), /* behind the end */
         TRACE_SAMPLE_BASE + 4096 + 64 * 5 + 8 + 1,
@@ -189,7 +189,7 @@ static void a_record_that_is_not_committed_ends_its_block(void **state)
     expect_passed(&calls, 0, 0, 40);
 }
 
-/* As in a file that is cut, or a snapshot without the node. */
+/* A file that is cut, or a snapshot without the node, has such links. */
 static void links_of_nodes_that_are_not_there_are_passed_over(void **state)
 {
     struct calls calls;

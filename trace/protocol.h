@@ -143,7 +143,7 @@ struct protocol_tcp_hello {
     uint32_t ppid; /* 0 if not known */
     uint32_t reserved[3];
     char exe[1024];     /* full path, UTF-8, zero-terminated, cut if longer */
-    char command[2048]; /* the command line, likewise */
+    char command[2048]; /* the command line, UTF-8, zero-terminated, cut if longer */
 };
 
 /* What is sent before the proof has come. */
@@ -161,7 +161,7 @@ struct protocol_command {
     uint32_t version;
     uint32_t kind;
     uint32_t reserved;
-    uint32_t session; /* LIST: the first one; OPEN: the one; PAUSE, RESUME: likewise, 0 for all */
+    uint32_t session; /* LIST: the first one; OPEN: the one; PAUSE, RESUME: the one, 0 for all */
     uint32_t pid;     /* PAUSE, RESUME: of this process alone; 0 for all */
 };
 
@@ -175,8 +175,7 @@ struct protocol_command {
 size_t protocol_socket_path(char path[PROTOCOL_PATH_SIZE], const char *runtime_dir,
                             const char *instance, unsigned uid);
 
-/* Writes the path of the link of the service of that pid, likewise. Returns the length, which is
-   never 0. */
+/* Writes the path of the link of the service of that pid. Returns its length, which is never 0. */
 size_t protocol_command_link(char path[PROTOCOL_PATH_SIZE], unsigned pid, unsigned uid);
 
 #endif

@@ -28,7 +28,7 @@ struct samples_header {
     uint32_t version; /* SAMPLES_VERSION */
     uint32_t entry_count;
     uint64_t created_ns; /* that of the trace, which says whose samples these are */
-    uint32_t pid;        /* likewise */
+    uint32_t pid;        /* that of the trace */
     uint32_t period_ns;  /* processor time that a sample stands for */
     uint64_t taken;      /* sum of the entries' counts */
     uint64_t lost;       /* taken by the kernel, and not kept */

@@ -57,7 +57,7 @@ struct slices_header {
     uint32_t version; /* SLICES_VERSION */
     uint32_t slice_count;
     uint64_t created_ns;  /* that of the trace, which says whose slices these are */
-    uint32_t pid;         /* likewise */
+    uint32_t pid;         /* that of the trace */
     uint32_t flags;       /* enum slices_flags */
     uint64_t start_ticks; /* where slice 0 begins */
     uint64_t reserved[3];

@@ -85,7 +85,7 @@ static inline uint32_t stack_place(uint32_t position)
     return position < STACK_KEPT ? position : STACK_OUTER + (position - STACK_OUTER) % STACK_INNER;
 }
 
-/* Of a chain of count entries. */
+/* Whether an entry of a chain of count entries is kept. */
 static inline bool stack_is_kept(uint32_t position, uint32_t count)
 {
     return position < STACK_OUTER || count - position <= STACK_INNER;

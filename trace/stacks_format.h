@@ -42,7 +42,7 @@ struct stacks_header {
     char magic[8];    /* STACKS_MAGIC, no terminating zero */
     uint32_t version; /* STACKS_VERSION */
     uint32_t pid;     /* that of the trace, which says whose stacks these are */
-    uint64_t created_ns; /* likewise */
+    uint64_t created_ns; /* that of the trace */
     uint32_t period_ns;  /* processor time that a sample stands for */
     uint32_t user_only;  /* 1: the kernel was not to be sampled */
     uint64_t taken;      /* samples in the file */

@@ -215,7 +215,7 @@ struct trace_header {
        words for them, from the thread pointer: 0 in a pause, and `words` else, in step with `hook` and
        `entry`. */
     uint64_t on_site, frames, words;
-    /* Likewise, around system calls: whether it is of interest how long they take, and where to go
+    /* Around system calls of copies: whether it is of interest how long they take, and where to go
        with those that took long (rewriter/copy/wait_code.h). */
     uint64_t waits, on_wait;
     uint32_t signals; /* enum trace_signals: atomic, both write it */
@@ -240,9 +240,9 @@ enum trace_source {
  *      agent      NONE ---> WANTED       it handles the signal
  *      service    WANTED ---> SENT       from here on; where it may not, it stays WANTED
  *      agent      NONE, WANTED -> OVER   the program wants the signal, or blocks it
- *      agent      SENT ---> UNWANTED     likewise, and it waits for
+ *      agent      SENT ---> UNWANTED     it wants or blocks it, and waits for
  *      service    UNWANTED ---> OVER     no more are sent
- *      service    SENT ---> OVER         likewise: it leaves the process
+ *      service    SENT ---> OVER         it leaves the process
  */
 enum trace_signals {
     TRACE_SIGNALS_NONE = 0,
@@ -258,9 +258,9 @@ enum trace_block_kind {
     TRACE_BLOCK_MODULES = 3, /* struct trace_module, one behind the other */
     TRACE_BLOCK_STACK = 4,   /* how deep a thread's stack was: stack_format.h */
     TRACE_BLOCK_LINKS = 5,   /* struct trace_links, one behind the other */
-    TRACE_BLOCK_WAITS = 6,   /* struct trace_wait, likewise, of a thread's contexts */
-    TRACE_BLOCK_SITES = 7,   /* struct trace_site, likewise */
-    TRACE_BLOCK_TIMES = 8,   /* struct trace_times, likewise */
+    TRACE_BLOCK_WAITS = 6,   /* struct trace_wait, one behind the other, of a thread's contexts */
+    TRACE_BLOCK_SITES = 7,   /* struct trace_site, one behind the other */
+    TRACE_BLOCK_TIMES = 8,   /* struct trace_times, one behind the other */
 };
 
 /* Unit 0 of each block. */
@@ -301,9 +301,9 @@ struct trace_thread {
     uint64_t live;      /* invocations not ended, as counted at `end_ticks` */
     uint64_t inherited; /* returns from calls made before a fork: recorded by the parent */
     uint64_t in_hooks;  /* with TRACE_TIMING_SAMPLES: processor time in the agent, in ticks */
-    uint32_t is_sampled; /* likewise: enum trace_sampled, or 0: the thread takes no samples */
+    uint32_t is_sampled; /* with TRACE_TIMING_SAMPLES: enum trace_sampled, or 0: takes no samples */
     uint32_t reserved;
-    uint64_t processor_ns; /* likewise: of the thread, by its clock, while it was recorded, up to its end or
+    uint64_t processor_ns; /* of the thread, by its clock, while it takes samples, up to its end or
                               its last sample: what `ticks` and `in_hooks` should add up to */
     uint64_t untold_times; /* calls of functions to be timed that there was no room for */
     /* With TRACE_TIMING_SAMPLES: what the thread waited in system calls that umbra record answered, each

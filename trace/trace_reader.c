@@ -50,7 +50,7 @@ static int read_fully(int fd, void *bytes, size_t size, uint64_t offset)
     return 0;
 }
 
-/* Of read_fully. */
+/* Why read_fully failed. */
 static const char *why_unread(void)
 {
     return errno == EPIPE ? "the file became shorter" : strerror(errno);

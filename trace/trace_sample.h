@@ -13,7 +13,7 @@ struct trace_sample {
     size_t thread_blocks[64]; /* offset of each thread's last block, by ordinal */
     size_t thread_at[64];     /* offset of its record */
     size_t module_block;      /* offset; 0 if there is none yet */
-    size_t links_block;       /* likewise */
+    size_t links_block;       /* offset; 0 if there is none yet */
     size_t links_end;         /* of the records in it */
 };
 
@@ -51,7 +51,7 @@ void trace_sample_add_calls(struct trace_sample *sample, uint32_t ordinal, uint3
 struct trace_wait *trace_sample_add_wait(struct trace_sample *sample, uint32_t ordinal,
                                          uint32_t node, uint32_t count, uint64_t ticks);
 
-/* Times of a context, or of a function's others (node 0), likewise: none yet. */
+/* Times of a context, or of a function's others (node 0), in a block of its own: none yet. */
 struct trace_times *trace_sample_add_times(struct trace_sample *sample, uint32_t ordinal,
                                            uint32_t node, uint32_t function);
 
@@ -59,7 +59,7 @@ void trace_sample_add_module(struct trace_sample *sample, const char *path, uint
                              uint64_t size, uint32_t first_function, uint32_t function_count,
                              uint64_t original_hash);
 
-/* Where a trace with links was in its process. */
+/* The address of a trace with links in its process. */
 #define TRACE_SAMPLE_BASE 0x7f5500000000ull
 
 /* The links of a context, for that many places that it calls from, in chunks where they are many;
@@ -71,10 +71,10 @@ struct trace_links *trace_sample_links(struct trace_sample *sample, size_t links
 /* The link of a place, in whatever chunk it is; valid until something is added. */
 struct trace_link *trace_sample_link(struct trace_sample *sample, size_t links, uint32_t place);
 
-/* Through the link of a place, that many calls of the context that has the links callee. */
+/* Adds that many calls, through the link of a place, of the context that has the links callee. */
 void trace_sample_call(struct trace_sample *sample, size_t links, uint32_t place, size_t callee,
                        uint32_t calls);
-/* The same of a context without links. */
+/* Adds calls, through the link of a place, of a context without links. */
 void trace_sample_call_node(struct trace_sample *sample, size_t links, uint32_t place,
                             uint32_t callee, uint32_t calls);
 

@@ -36,8 +36,8 @@
 
 #define NOWHERE   0u              /* in no module: number of its name */
 #define OF_FOLDED (1ull << 62)    /* in a site: the context, or what it is below, is folded */
-#define OF_TAIL   TRACE_SITE_TAIL /* likewise: entered by a jump */
-#define OF_SITE   (1ull << 60)    /* likewise: not a context, but a place that it is called from */
+#define OF_TAIL   TRACE_SITE_TAIL /* in a site: entered by a jump */
+#define OF_SITE   (1ull << 60)    /* in a site: no context, but a place that it is called from */
 
 enum { EXPECTED, FOUND, SIDES };
 

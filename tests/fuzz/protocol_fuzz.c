@@ -80,7 +80,7 @@ static void check_state(enum tcp_hello_state state, const struct protocol_tcp_he
     }
 }
 
-/* As client.h has it, in memory of its own: a sanitizer sees what is read past its end. */
+/* A client as client.h has it, in memory of its own: a sanitizer sees what is read past its end. */
 static void judge_pieces(const uint8_t *data, size_t size, size_t piece)
 {
     size_t room = sizeof(struct protocol_tcp_hello) + 1, have = 0;

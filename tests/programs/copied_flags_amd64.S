@@ -116,7 +116,8 @@ pointers:
         ret
         end_function keeps_too, 0
 
-        /* int ask_across(int n): likewise, by flags that are set in front of the call. */
+        /* int ask_across(int n): asks by flags that are set in front of a call that changes none.
+           */
         function ask_across
         test    $1, %edi
         call    keeps

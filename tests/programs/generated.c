@@ -80,7 +80,7 @@ static long run(long n)
     return n;
 }
 
-/* Of the code, made at run time. */
+/* Copies the code to memory that is made at run time. */
 static char *copied(size_t size)
 {
 #ifdef _WIN32

@@ -4,7 +4,7 @@
  * mapped so that it shows.
  *
  *      first(f, n)     calls f(n)
- *      second(f, n)    likewise; was somewhere else first
+ *      second(f, n)    calls f(n); was somewhere else first
  */
 #include "program.h"
 

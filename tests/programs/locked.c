@@ -156,7 +156,7 @@ static int race(long rounds)
     return failures;
 }
 
-/* As <linux/capability.h> has it, which not every C library comes with. */
+/* <linux/capability.h> has this, which not every C library comes with. */
 static int give_up_privilege(void)
 {
     struct {

@@ -7,8 +7,8 @@
  *      few         read, write, exit, exit_group
  *      strict      the kernel's own: read, write, exit
  *
- * What is forbidden ends it. The filter is installed by prctl, or by the system call of seccomp. With
- * `exec` it is installed before the program is executed, as systemd does it: twice is once.
+ * What is forbidden ends it. The filter is installed by prctl, or by the system call of seccomp.
+ * With `exec` it is installed before the program is executed, as systemd does it: twice is once.
  */
 #define _GNU_SOURCE
 #include "program.h"
@@ -58,7 +58,7 @@ static void allow_for(int number, unsigned argument)
     put((struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
 }
 
-/* As OpenSSH 9.2 has it for mmap and mprotect: nothing but reading and writing. */
+/* OpenSSH 9.2 filters mmap and mprotect so: nothing but reading and writing. */
 static void allow_plain_memory(int number)
 {
     put((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)number, 0, 4));

@@ -5,7 +5,7 @@
  *      pauses begin                  paused from the start, and resumed before the first call
  *      pauses fork                   a parent and its child, of which one is paused, or both
  *      pauses orphan                 a child whose first call comes when its parent has ended
- *      pauses paused-orphan          likewise, of a parent that is paused
+ *      pauses paused-orphan          a child whose first call comes when its paused parent ended
  *      pauses alone                  the service ends, then a child begins
  *      pauses plugins ONE TWO        libraries that come and go in a pause and out of it
  */
@@ -259,7 +259,7 @@ COUNTED static void ten_to_plugin(plugin_function *run, long (*name)(long))
         run(i, name);
 }
 
-/* Where a library had the trace, something else is. A child that begins must not touch it. */
+/* Something else is where a library had the trace. A child that begins must not touch it. */
 ALWAYS void fork_above_its_place(uintptr_t at)
 {
     enum { SIZE = 4096 };

@@ -30,7 +30,7 @@
 #define DECLARE(name) int name(int);
 FUNCTIONS(DECLARE)
 
-/* Those that leave eax alone return what the caller had there, so it gets a known value. */
+/* Functions that leave eax alone return what the caller had there, so it gets a known value. */
 static int call_with(int (*function)(int), int number)
 {
     int result = 4242;

@@ -116,7 +116,7 @@ helper_address: .quad   helper
         end_function jrcxz_early
 
         .p2align 4
-        function loop_early             /* likewise, and its target is the instruction before it */
+        function loop_early             /* no long form; target: the instruction before */
         lea     1(%rdi), %ecx
         loop    .
         mov     %ecx, %eax

@@ -118,7 +118,7 @@ aligned_fragment:
         end_function setjmp
 
         .p2align 4
-        function _Unwind_RaiseException /* unwinder: likewise */
+        function _Unwind_RaiseException /* unwinder: known by its name */
         mov     $3, %eax
         ret
         end_function _Unwind_RaiseException
@@ -184,7 +184,7 @@ inside_function:
         end_function unmovable
 
         island
-/* As Haskell's compiler has them: tables within functions, before the places to return to. */
+/* Tables within functions, before the places to return to, as Haskell's compiler has them. */
         .macro  table
         .quad   0, 0x1e
         .endm

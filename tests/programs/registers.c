@@ -1,8 +1,8 @@
 /*
  * Every general register, every xmm register and every arithmetic flag must pass a hook unchanged,
  * at entry and at exit, when a context is new (the hook's slow path) and when it is known. errno
- * likewise. DF is set only where the context is known: no ABI lets a function be called with it
- * set, but hand-written code does so, and the fast path has no reason to change it.
+ * must pass, too. DF is set only where the context is known: no ABI lets a function be called with
+ * it set, but hand-written code does so, and the fast path has no reason to change it.
  */
 #include "program.h"
 

@@ -165,7 +165,7 @@ static void on_urgent(int number)
     urgent += number;
 }
 
-/* Of system calls, the return from a handler would end the program. */
+/* From here on, system calls by which a handler returns end the program. */
 static int forbid_returns(void)
 {
     struct sock_filter filter[] = {

@@ -46,7 +46,7 @@ static void let_all_through(void)
     pthread_sigmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Of all signals, in short time. */
+/* Waits for any signal, for a short time. */
 static void wait_for_any(const char *name)
 {
     struct timespec time = {0, 3000000};
@@ -259,7 +259,7 @@ static void *waiter(void *argument)
     return NULL;
 }
 
-/* As servers do: one thread has the signals. */
+/* One thread has the signals, as servers do it. */
 static void a_thread(void)
 {
     pthread_t thread;

@@ -32,7 +32,7 @@ static void find_rate(void)
     ticks_a_ns = (double)(__rdtsc() - ticks) / (double)(now - ns);
 }
 
-/* The same loop in each, so that no time is spent in calls. Returns ticks. */
+/* A loop of its own in each, so that no time is spent in calls. Returns ticks. */
 #define WAIT(ns)                                                                                   \
     uint64_t begin = __rdtsc(), now, length = (uint64_t)((ns)*ticks_a_ns);                         \
     do                                                                                             \

@@ -13,7 +13,8 @@
 
 enum { DEEP = 100000 };
 
-/* As far below the calling function's return address in each: it keeps its frame pointer. */
+/* The distance below the calling function's return address is the same in each: it keeps its frame
+   pointer. */
 #define FRAME ((char *)__builtin_frame_address(0))
 #define USES(bytes)                                                                                \
     volatile char room[bytes];                                                                     \

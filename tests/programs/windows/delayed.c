@@ -23,7 +23,7 @@ __declspec(dllimport) __declspec(noreturn) void ExitProcess(dword);
 
 extern const char __ImageBase[];
 
-/* Of library.dll. */
+/* Functions of library.dll. */
 int leaf(int number);
 int counted(int number);
 

@@ -152,7 +152,7 @@ static void last_error(void)
     printf("last error %lu\n", GetLastError());
 }
 
-/* Arguments and results in vector registers, likewise. */
+/* Its arguments and its result are in vector registers. */
 COUNTED static double mix(double a, double b, float c, double d)
 {
     return a + 10 * b + 100 * c + 1000 * d;
