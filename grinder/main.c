@@ -69,7 +69,7 @@ static int load_selected(struct tree *tree, const char *path, struct selection *
 
     if (trace_file_open(&file, path, &error) < 0)
         goto err;
-    selected = selection_has_process(selection, &file.header);
+    selected = selection_match_process(selection, &file.header);
     trace_file_close(&file);
     if (!selected)
         return 1;

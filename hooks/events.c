@@ -139,7 +139,7 @@ static struct event_segment *fresh_segment(struct thread *thread)
  * handler left by longjmp, the interrupted refill's mark stays behind. That refill is over when a
  * frame at or above it comes here, and is taken to be over after many refusals.
  */
-static bool may_refill(struct event_place *place, uint64_t here)
+static bool claim_refill(struct event_place *place, uint64_t here)
 {
     if (place->busy && here < place->busy && ++place->refused < MOST_REFUSALS)
         return false;
@@ -157,7 +157,7 @@ static bool refill(struct thread *thread, uint64_t time)
 
     if (place->wait && place->wait--)
         return false;
-    if (!may_refill(place, (uint64_t)__builtin_frame_address(0)))
+    if (!claim_refill(place, (uint64_t)__builtin_frame_address(0)))
         return false;
     generation = ++place->generation;
     hand_over(place);

@@ -329,7 +329,7 @@ static bool is_from_copy(const struct thread *thread, const uint64_t *slot)
     return session.is_adaptive && thread->frames && thread->frames->note == (uint64_t)(slot + 1);
 }
 
-bool frame_is_counted(const struct thread *thread, const uint64_t *slot, uint64_t body)
+bool frame_check_count(const struct thread *thread, const uint64_t *slot, uint64_t body)
 {
     uint64_t word;
     struct trace_links *links;
@@ -374,7 +374,7 @@ bool frame_enter(struct thread *thread, const uint64_t *slot, uint64_t body,
         tree_hint(thread, node, (uint64_t)slot, body);
     if (!node || (!links_is_leaf(node) && !links_of(thread, node, key)))
         return false;
-    is_chosen = !session.counts_only && invocation_is_chosen(node, links_calls(node) + 1);
+    is_chosen = !session.counts_only && invocation_choose(node, links_calls(node) + 1);
     if (!is_chosen)
         links_count(node);
     if (!is_chosen && !links_is_leaf(node))

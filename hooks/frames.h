@@ -40,9 +40,9 @@ void frames_release(struct thread *thread);
 /* A function that is copied in this way. */
 bool frame_is_body(uint64_t body);
 
-/* A call or jump to one, which its site, in a copy of another image, has counted already: no more
+/* Whether a call or jump to one was counted already, by its site in a copy of another image: no more
    is to be done. If it was counted as one of another function, that is taken back. */
-bool frame_is_counted(const struct thread *thread, const uint64_t *slot, uint64_t body);
+bool frame_check_count(const struct thread *thread, const uint64_t *slot, uint64_t body);
 /* A call of one, with its slot there. True: it has its context now, which is in *node, and was
    counted, without a record. */
 bool frame_enter(struct thread *thread, const uint64_t *slot, uint64_t body,

@@ -48,7 +48,7 @@ static uint64_t weight_of(const struct record *record)
 
 /* Numbers are compared modulo 2^32: the turn of a context that is never timed comes, too, and is
    put off. */
-bool invocation_is_chosen(struct trace_node *node, uint64_t number)
+bool invocation_choose(struct trace_node *node, uint64_t number)
 {
     if ((int32_t)((uint32_t)number - node->next) < 0)
         return false;
@@ -63,7 +63,7 @@ static uint64_t choose(struct trace_node *node, uint64_t number)
 {
     uint8_t weight = node->gap;
 
-    if (!invocation_is_chosen(node, number))
+    if (!invocation_choose(node, number))
         return 0;
     node->gap = (uint8_t)(node->mask / 2 + 1 + (node->random & node->mask));
     node->next = (uint32_t)number + node->gap;
@@ -314,7 +314,7 @@ void invocations_unwind(struct thread *thread, uint64_t until, uint64_t entered,
         leave_top(thread, entered, now);
 }
 
-bool invocation_is_over(struct thread *thread, struct record *record, uint64_t entered)
+bool invocation_end_if_over(struct thread *thread, struct record *record, uint64_t entered)
 {
     if (is_in_slot(thread, record, record->parked, entered))
         return false;
@@ -361,7 +361,7 @@ bool invocation_replace(struct record *record, struct trace_node *node)
     uint64_t calls = node->calls + 1;
 
     if (!session.is_adaptive || record->t0 != session.header->tick ||
-        invocation_is_chosen(node, links_calls(node) + 1))
+        invocation_choose(node, links_calls(node) + 1))
         return false;
     count_end(record, &record->node->exits, MARK_LEAVING);
     __atomic_store_n(&record->mark, 0, __ATOMIC_RELEASE);
@@ -414,7 +414,7 @@ static void collect(struct record *record, void *with)
     struct stash *owner = record_owner(record);
 
     if (record_is_parked(record)) {
-        if (!collection->by_content || !invocation_is_over(collection->thread, record, 0))
+        if (!collection->by_content || !invocation_end_if_over(collection->thread, record, 0))
             return;
     } else {
         if (!record_is_live(record))

@@ -13,8 +13,9 @@ void invocation_begin(struct record *record, struct trace_node *node, uint64_t r
    returned. */
 void invocation_end(struct thread *thread, struct record *record, uint64_t now, bool returned);
 
-/* Is number `number` of the node's calls, the next one, to be timed? */
-bool invocation_is_chosen(struct trace_node *node, uint64_t number);
+/* Whether number `number` of the node's calls, the next one, is to be timed. If no call of the node
+   is, it is not asked again for TIMING_NEVER calls. */
+bool invocation_choose(struct trace_node *node, uint64_t number);
 
 /* A tail call, while the thread's time goes on: the record's call ends, and one of `node` begins in
    its place. Neither is timed. False: one of them is, or a tick went by; nothing was done. */
@@ -35,9 +36,9 @@ void invocations_unwind(struct thread *thread, uint64_t until, uint64_t entered,
    place. */
 bool invocation_may_go_on(struct thread *thread, const struct record *record, uint64_t entered);
 
-/* Is a parked one certainly over, as seen from a call that was made just now with its slot there?
-   Then it has been counted, and its record can be used again. */
-bool invocation_is_over(struct thread *thread, struct record *record, uint64_t entered);
+/* Ends a parked one that is certainly over, as seen from a call that was made just now with its slot
+   there. Returns whether it was: then it has been counted, and its record can be used again. */
+bool invocation_end_if_over(struct thread *thread, struct record *record, uint64_t entered);
 
 /* A parked one, which goes on, is live again, on a stash without order. */
 void invocation_revive(struct thread *thread, struct record *record);

@@ -201,7 +201,7 @@ static struct destination count_one(struct site_call *call, struct trace_links *
     if (call->site->flags & FRAME_SITE_TAIL)
         link_is_jump(from, link);
     if (!take_over_record(call, node)) {
-        if (invocation_is_chosen(node, links_calls(node) + 1))
+        if (invocation_choose(node, links_calls(node) + 1))
             destination = begin_timed(call, node);
         if (!destination.is_thunk)
             links_count(node);

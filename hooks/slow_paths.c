@@ -255,11 +255,11 @@ struct call {
     uint64_t slot;
 };
 
-static bool is_over(struct record *record, void *with)
+static bool end_if_over(struct record *record, void *with)
 {
     const struct call *call = with;
 
-    return invocation_is_over(call->thread, record, call->slot);
+    return invocation_end_if_over(call->thread, record, call->slot);
 }
 
 /* The frame of a copied body that had this slot has ended by a jump to the function. */
@@ -280,7 +280,7 @@ static struct destination begin_jumped_to(struct thread *thread, struct record *
 struct record *slow_path_push(struct thread *thread, uint64_t slot)
 {
     struct call call = {thread, slot};
-    struct reclaim reclaim = {is_over, &call};
+    struct reclaim reclaim = {end_if_over, &call};
     struct record *record = stash_push(&thread->own, &reclaim);
 
     if (record)
@@ -411,7 +411,7 @@ FROM_ASSEMBLY struct destination umbra_slow_entry(uint64_t *slot, uint64_t body)
 
     if (session_is_paused() && !guard_forked()) /* a parent that is gone stays paused */
         return pass(body);
-    if (frame_is_body(body) && frame_is_counted(thread_current(), slot, body))
+    if (frame_is_body(body) && frame_check_count(thread_current(), slot, body))
         return pass(body);
     if (tail_call_at_once(slot, body))
         return pass(body);

@@ -23,7 +23,7 @@ static bool follow(struct manifest_place *place, const struct loaded_ranges *ran
 }
 
 /* A header that is at `rva` says so itself. */
-static bool is_header(struct manifest_place *place, const uint8_t *bytes, uint64_t rva)
+static bool read_header(struct manifest_place *place, const uint8_t *bytes, uint64_t rva)
 {
     memcpy(&place->header, bytes, sizeof(place->header));
     return place->header.magic == IMAGE_MAGIC && place->header.header_rva == rva;
@@ -43,7 +43,7 @@ static bool search(struct manifest_place *place, const struct bounded_file *file
         if (bounded_file_read(file, bytes, size, range->offset + at) < 0)
             return false;
         for (uint64_t i = 0; i + sizeof(place->header) <= size; i += sizeof(place->header))
-            if (is_header(place, bytes + i, range->rva + at + i))
+            if (read_header(place, bytes + i, range->rva + at + i))
                 return true;
     }
     return false;

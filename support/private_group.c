@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 /* Whether all whose first group it is are that user. Counts them. */
-static bool are_all(gid_t group, uid_t user, size_t *members)
+static bool count_first(gid_t group, uid_t user, size_t *members)
 {
     const struct passwd *entry;
     bool ok = true;
@@ -21,7 +21,7 @@ static bool are_all(gid_t group, uid_t user, size_t *members)
 
 /* Whether all whom the group lists are that user. A name that nobody has any more may be given to
    another. */
-static bool are_all_listed(gid_t group, uid_t user, size_t *members)
+static bool count_listed(gid_t group, uid_t user, size_t *members)
 {
     const struct group *entry = getgrgid(group);
     const struct passwd *member;
@@ -40,5 +40,5 @@ bool group_is_private(gid_t group, uid_t user)
 {
     size_t members = 0;
 
-    return are_all_listed(group, user, &members) && are_all(group, user, &members) && members > 0;
+    return count_listed(group, user, &members) && count_first(group, user, &members) && members > 0;
 }

@@ -51,8 +51,8 @@ static bool opens_as_linker(int flags)
     return (flags & (O_ACCMODE | O_CLOEXEC | O_CREAT)) == (O_RDONLY | O_CLOEXEC);
 }
 
-/* Is it the dynamic linker that opens, to map what it opens? */
-static bool loads(const struct waiting_call *call, int flags)
+/* Whether the dynamic linker opens, to map what it opens; one that is found is kept. */
+static bool find_linker(const struct waiting_call *call, int flags)
 {
     uint64_t instruction = call->data->instruction_pointer;
     struct loaders *loaders = call->watch->loaders;
@@ -90,7 +90,7 @@ static void on_open_other(const struct waiting_call *call, int name, int flags,
     struct tracee_look caller;
     struct image_look look;
 
-    if (!opens_as_linker(flags) || !is_elf(name) || !loads(call, flags) ||
+    if (!opens_as_linker(flags) || !is_elf(name) || !find_linker(call, flags) ||
         call_is_left_alone(call) || !call_may_be_served(call, &caller))
         return;
     if (call_reaches(call, &caller, flags & O_NOFOLLOW, R_OK, status))
@@ -114,7 +114,7 @@ bool on_open(const struct waiting_call *call)
         copy = known_copy(files, &status);
         if (copy && writes)
             is_answered = on_write(call, name, flags & O_NOFOLLOW, copy, &status);
-        else if (copy && !loads(call, flags) && !is_own_agent(call, name, copy, flags))
+        else if (copy && !find_linker(call, flags) && !is_own_agent(call, name, copy, flags))
             is_answered = hand_over(call, copy, &status, flags);
         else if (!copy && !writes && !known_is_left(files, &status))
             on_open_other(call, name, flags, &status);

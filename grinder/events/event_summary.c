@@ -104,7 +104,7 @@ static int check_threads(const struct profile *profile, const struct process *pr
     for (size_t i = 0; i < process->thread_count; i++) {
         const struct thread_facts *thread = &process->threads[i];
         const struct time_line_facts *line = &facts[i];
-        if (profile->selection && !selection_has_thread(profile->selection, &thread->record))
+        if (profile->selection && !selection_match_thread(profile->selection, &thread->record))
             continue;
         if (strcmp(balance(process, i, line, is_whole), "BROKEN") != 0)
             continue;

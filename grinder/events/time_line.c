@@ -309,7 +309,7 @@ static void begin(struct walk *walk, const struct profile *profile)
         line->last = walk->clock.offset_ns;
         line->is_wanted = (!walk->range->thread || walk->range->thread == i + 1) &&
                           (!profile->selection ||
-                           selection_has_thread(profile->selection, &process->threads[i].record));
+                           selection_match_thread(profile->selection, &process->threads[i].record));
         walk->facts[i] = (struct time_line_facts){0};
     }
 }

@@ -157,7 +157,7 @@ static void begin_process(struct writer *writer, const struct profile *profile, 
     for (size_t i = 0; i < process->thread_count; i++) {
         const struct trace_thread *thread = &process->threads[i].record;
         struct thread_text *text = &writer->threads[i];
-        if (profile->selection && !selection_has_thread(profile->selection, thread))
+        if (profile->selection && !selection_match_thread(profile->selection, thread))
             continue;
         thread_name(name, thread);
         write_name(writer, "thread_name", pid, thread->tid + more, name);

@@ -152,7 +152,7 @@ static bool has_thread(const struct profile *profile, const struct process *proc
 {
     return process->nodes &&
            (!profile->selection ||
-            selection_has_thread(profile->selection, &process->threads[place].record));
+            selection_match_thread(profile->selection, &process->threads[place].record));
 }
 
 static size_t count_threads(const struct profile *profile)

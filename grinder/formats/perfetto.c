@@ -240,7 +240,7 @@ static int write_process(struct writer *writer, const struct view *view, size_t 
     write_process_track(writer, profile, number);
     for (size_t i = 0; i < process->thread_count; i++)
         if (!profile->selection ||
-            selection_has_thread(profile->selection, &process->threads[i].record))
+            selection_match_thread(profile->selection, &process->threads[i].record))
             write_thread_track(writer, process, i);
     result = time_line_walk(profile, number, &range, &visitor, facts, &totals, &error);
     if (result < 0)

@@ -201,7 +201,7 @@ struct peak *peaks_of(struct chains *chains, const struct tree *tree, const stru
         making.chosen = selection_functions(selection, images_function_count(images));
     for (size_t i = 0; i < tree->thread_count; i++) {
         const struct trace_thread *record = &tree->threads[i].record;
-        if (selection && !selection_has_thread(selection, record))
+        if (selection && !selection_match_thread(selection, record))
             continue;
         peaks[i].is_shown = !making.chosen;
         making.chain = chain_of(chains, record->ordinal);

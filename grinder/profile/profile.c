@@ -275,7 +275,7 @@ void profile_add(struct profile *profile, struct tree *tree, const struct images
     for (size_t i = 0; i < tree->thread_count; i++) {
         process->threads[i] = thread_facts(&tree->threads[i]);
         if (profile->selection &&
-            !selection_has_thread(profile->selection, &tree->threads[i].record))
+            !selection_match_thread(profile->selection, &tree->threads[i].record))
             visited += tree->threads[i].contexts;
         else
             visited += add_thread(profile, tree, images, i, stacks, &process->threads[i]);

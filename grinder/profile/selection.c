@@ -17,7 +17,7 @@ void patterns_add(struct patterns *patterns, const char *text)
 }
 
 /* A number is that number, and no glob. */
-static bool is_number(const char *text, uint32_t *number)
+static bool read_number(const char *text, uint32_t *number)
 {
     char *end;
     unsigned long value = strtoul(text, &end, 10);
@@ -30,7 +30,7 @@ static bool matches(const struct pattern *pattern, const char *name, uint32_t id
 {
     uint32_t number;
 
-    if (is_number(pattern->text, &number))
+    if (read_number(pattern->text, &number))
         return number == id || number == other_id;
     return fnmatch(pattern->text, name, 0) == 0;
 }
@@ -45,8 +45,8 @@ static bool matches_one(const struct pattern *pattern, const char *const *names,
 }
 
 /* Every pattern is tried, so that all that match something are known. names end with null. */
-static bool any_matches(struct patterns *patterns, const char *const *names, uint32_t id,
-                        uint32_t other_id)
+static bool match_any(struct patterns *patterns, const char *const *names, uint32_t id,
+                      uint32_t other_id)
 {
     bool found = patterns->count == 0;
 
@@ -60,25 +60,24 @@ static bool any_matches(struct patterns *patterns, const char *const *names, uin
     return found;
 }
 
-bool selection_has_process(struct selection *selection, const struct trace_header *header)
+bool selection_match_process(struct selection *selection, const struct trace_header *header)
 {
     char name[OWN_NAME_SIZE];
 
     own_name(name, header);
-    return any_matches(
-        &selection->processes,
-        (const char *const[]){header->exe, own_name_of_path(header->exe), name, NULL}, header->pid,
-        header->pid);
+    return match_any(&selection->processes,
+                     (const char *const[]){header->exe, own_name_of_path(header->exe), name, NULL},
+                     header->pid, header->pid);
 }
 
-bool selection_has_thread(struct selection *selection, const struct trace_thread *thread)
+bool selection_match_thread(struct selection *selection, const struct trace_thread *thread)
 {
-    return any_matches(&selection->threads, (const char *const[]){thread->name, NULL}, thread->tid,
-                       thread->ordinal);
+    return match_any(&selection->threads, (const char *const[]){thread->name, NULL}, thread->tid,
+                     thread->ordinal);
 }
 
 /* A function's name may be all digits; a pattern of them then is that name. */
-static bool name_matches(struct patterns *patterns, const char *name)
+static bool match_name(struct patterns *patterns, const char *name)
 {
     bool found = false;
 
@@ -93,36 +92,36 @@ static bool name_matches(struct patterns *patterns, const char *name)
 }
 
 /* Frees the name. */
-static bool own_name_matches(struct patterns *patterns, char *name)
+static bool match_own_name(struct patterns *patterns, char *name)
 {
-    bool found = name_matches(patterns, name);
+    bool found = match_name(patterns, name);
 
     free(name);
     return found;
 }
 
 /* A symbol matches as it stands in the symbol table, as it is shown, or without arguments. */
-static bool symbol_matches(struct patterns *patterns, const char *symbol)
+static bool match_symbol(struct patterns *patterns, const char *symbol)
 {
-    bool found = name_matches(patterns, symbol);
+    bool found = match_name(patterns, symbol);
 
-    found |= own_name_matches(patterns, demangle(symbol));
-    found |= own_name_matches(patterns, demangle_bare(symbol));
+    found |= match_own_name(patterns, demangle(symbol));
+    found |= match_own_name(patterns, demangle_bare(symbol));
     return found;
 }
 
 /* Every name is tried, so that all patterns that match something are known. */
-static bool function_matches(struct patterns *patterns, const struct function *function)
+static bool match_function(struct patterns *patterns, const struct function *function)
 {
-    bool found = name_matches(patterns, function->name);
+    bool found = match_name(patterns, function->name);
     char *bare = memory_copy_string(function->name);
 
     bare[strcspn(bare, "(")] = 0;
-    found |= own_name_matches(patterns, bare);
+    found |= match_own_name(patterns, bare);
     if (function->symbol)
-        found |= symbol_matches(patterns, function->symbol);
+        found |= match_symbol(patterns, function->symbol);
     for (const char *alias = function->aliases; alias && *alias; alias += strlen(alias) + 1)
-        found |= symbol_matches(patterns, alias);
+        found |= match_symbol(patterns, alias);
     return found;
 }
 
@@ -135,7 +134,7 @@ void selection_choose_functions(struct selection *selection, const struct images
     selection->chosen = memory_zeroed(count, 1);
     selection->chosen_count = count;
     for (size_t i = 1; i < count; i++)
-        selection->chosen[i] = function_matches(&selection->functions, &images->functions[i]);
+        selection->chosen[i] = match_function(&selection->functions, &images->functions[i]);
 }
 
 /* A process that still records may have entered functions since they were chosen. */

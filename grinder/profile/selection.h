@@ -40,8 +40,9 @@ struct selection {
 
 void patterns_add(struct patterns *patterns, const char *text);
 
-bool selection_has_process(struct selection *selection, const struct trace_header *header);
-bool selection_has_thread(struct selection *selection, const struct trace_thread *thread);
+/* Whether it is chosen. The patterns that match are marked. */
+bool selection_match_process(struct selection *selection, const struct trace_header *header);
+bool selection_match_thread(struct selection *selection, const struct trace_thread *thread);
 
 /* Fills in chosen, from the names of all functions in images, if there are patterns for it. */
 void selection_choose_functions(struct selection *selection, const struct images *images);

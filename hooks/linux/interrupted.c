@@ -18,8 +18,9 @@ static bool may_be_context(const struct thread *thread, const ucontext_t *contex
            context->uc_flags < MOST_FLAGS && !context->uc_link;
 }
 
-/* The last address that is something else is kept, too: reading code takes a system call. */
-static bool is_signal_return(uint64_t address)
+/* Whether handlers return there. Where they do is kept, and the last address that is something
+   else, too: reading code takes a system call. */
+static bool learn_signal_return(uint64_t address)
 {
     static uint64_t other;
     uint64_t code;
@@ -41,7 +42,7 @@ struct trace_node *interrupted_context(const struct thread *thread, const uint64
     const ucontext_t *context = (const ucontext_t *)(slot + 1);
     uint64_t instruction, pointer;
 
-    if (!may_be_context(thread, context) || !is_signal_return(*slot))
+    if (!may_be_context(thread, context) || !learn_signal_return(*slot))
         return NULL;
     instruction = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
     pointer = (uint64_t)context->uc_mcontext.gregs[REG_RSP];

@@ -408,8 +408,8 @@ static void want_signals(const struct thread *thread)
                                 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/* A tracer would see each signal. */
-static bool has_tracer(void)
+/* Looks once a session whether the process is traced: a tracer would see each signal. */
+static bool look_for_tracer(void)
 {
     if (looked_at != session.number) {
         is_traced = system_is_traced();
@@ -422,7 +422,7 @@ void sampler_begin(struct thread *thread)
 {
     if (session.is_sampled)
         waits_look(thread);
-    if (!session.is_sampled || is_stopped || !session.header->sampling_hz || has_tracer())
+    if (!session.is_sampled || is_stopped || !session.header->sampling_hz || look_for_tracer())
         return;
     if (thread->tid != SYSCALL0(gettid)) /* a child of vfork, which has its own mask */
         return;

@@ -49,7 +49,7 @@ static void note_pending(const struct output_file *file)
     memcpy(pending.name, file->temporary, sizeof(pending.name));
 }
 
-static bool exists_fail(const char *path, struct failure *failure)
+static bool fail_existing(const char *path, struct failure *failure)
 {
     return fail(failure, path,
                 "expected a new file, found one that exists; --overwrite replaces it");
@@ -70,7 +70,7 @@ static bool check_place(const struct output_file *file, bool overwrite, struct f
                     S_ISDIR(status.st_mode)   ? "name a file in it"
                     : S_ISLNK(status.st_mode) ? "name what it leads to, or remove it"
                                               : "name a new file");
-    return overwrite || exists_fail(file->path, failure);
+    return overwrite || fail_existing(file->path, failure);
 }
 
 /* A file without a name, which has a path all the same: that of its descriptor. */
@@ -147,7 +147,7 @@ static bool name(struct output_file *file, bool overwrite, struct failure *failu
                AT_SYMLINK_FOLLOW) == 0)
         return true;
     if (errno == EEXIST && !overwrite)
-        return exists_fail(file->path, failure);
+        return fail_existing(file->path, failure);
     if (errno != EEXIST ||
         !temporary_link(file->place.directory, file->place.name, file->descriptor, file->temporary))
         return fail(failure, file->path, "cannot put it there: %s", strerror(errno));
@@ -166,7 +166,7 @@ static bool rename_temporary(struct output_file *file, bool overwrite, struct fa
     if (renameat2(directory, file->temporary, directory, file->place.name, flags) == 0)
         return true;
     if (errno == EEXIST)
-        return exists_fail(file->path, failure);
+        return fail_existing(file->path, failure);
     if (errno == EINVAL && !place_status(&file->place, &status) && /* a file system without flags */
         renameat(directory, file->temporary, directory, file->place.name) == 0)
         return true;

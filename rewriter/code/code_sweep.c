@@ -195,7 +195,7 @@ static bool is_landmark(const struct instruction *at)
  * Asks where the return address is, if it is time to. Returns whether nothing that follows can read
  * it, or it does not matter any more.
  */
-static bool is_settled(const struct sweep *sweep, struct return_slot *slot, uint64_t address)
+static bool settle_slot(const struct sweep *sweep, struct return_slot *slot, uint64_t address)
 {
     const struct code_unwind *unwind = &sweep->code->unwind;
 
@@ -333,7 +333,7 @@ static uint64_t run(struct sweep *sweep, const uint8_t *bytes)
 
     while (address < sweep->end && !is_inline_table(sweep, address)) {
         const uint8_t *here = bytes + (address - sweep->start);
-        bool is_done = is_settled(sweep, &slot, address);
+        bool is_done = settle_slot(sweep, &slot, address);
         uint64_t next = is_done ? skip(sweep, address) : address;
         size_t length;
 

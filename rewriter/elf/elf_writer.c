@@ -173,7 +173,7 @@ static bool write_all(struct elf_layout *layout, const struct function_list *fun
     return is_written;
 }
 
-static bool fits(const struct elf_layout *layout, uint64_t end, struct failure *failure)
+static bool check_size(const struct elf_layout *layout, uint64_t end, struct failure *failure)
 {
     return end - layout->image->base <= INT32_MAX - (64u << 20) ||
            fail(failure, layout->image->path, "expected less than 2 GB of address space");
@@ -198,7 +198,7 @@ static bool embed(struct elf_layout *layout, struct failure *failure)
         .hook_word = elf_layout_hook(layout),
     };
 
-    if (!fits(layout, place.address + embedding->image.end, failure) ||
+    if (!check_size(layout, place.address + embedding->image.end, failure) ||
         !elf_embedding_bind(embedding, &place, &layout->data, failure))
         return false;
     set_image_size(layout, place.address + embedding->image.end);
@@ -209,7 +209,7 @@ static bool embed(struct elf_layout *layout, struct failure *failure)
 /* The RW segment; its address is known. */
 static bool build_data(struct elf_layout *layout, struct failure *failure)
 {
-    if (!fits(layout, layout->data_address, failure))
+    if (!check_size(layout, layout->data_address, failure))
         return false;
     if (!layout->embedding) {
         elf_dynamic_build(layout);

@@ -116,7 +116,7 @@ enum step {
 static enum flow_flags_fate follow(struct way *way, uint64_t address, uint32_t alive);
 
 /* Whether there is code at `here`, which is looked for if it is outside of the last function. */
-static bool is_found(struct way *way)
+static bool find_code(struct way *way)
 {
     uint64_t at = way->here.at;
     const struct function *function;
@@ -232,12 +232,12 @@ static bool is_at_end(const struct way *way, enum step last)
     return last == STEP_ON && way->here.at == way->end && !way->may_go_on;
 }
 
-/* Until the flags are read or written, or the steps are used up. */
-static bool is_read(struct way *way)
+/* Walks until the flags are read or written, or the steps are used up; whether they may be read. */
+static bool walk_to_read(struct way *way)
 {
     enum step step = STEP_JUMP;
 
-    while ((step == STEP_ON || step == STEP_JUMP) && !is_at_end(way, step) && is_found(way)) {
+    while ((step == STEP_ON || step == STEP_JUMP) && !is_at_end(way, step) && find_code(way)) {
         if ((*way->steps_left)-- == 0)
             return true;
         step = take_step(way);
@@ -249,11 +249,11 @@ static enum flow_flags_fate follow(struct way *way, uint64_t address, uint32_t a
 {
     way->entry = address;
     way->here = (struct place){address, alive};
-    if (is_read(way))
+    if (walk_to_read(way))
         return FLAGS_READ;
     for (unsigned i = 0; i < way->fork_count; i++) {
         way->here = way->forks[i];
-        if (is_read(way))
+        if (walk_to_read(way))
             return FLAGS_READ;
     }
     return way->returned ? FLAGS_RETURNED : FLAGS_DEAD;

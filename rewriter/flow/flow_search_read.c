@@ -178,7 +178,7 @@ static void settle_slot(const struct reading *reading, const struct instruction 
 
 /* Whether unwind information has the return address on top of the stack. It is asked for rising
    addresses. */
-static bool may_leave(struct reading *reading, uint64_t address)
+static bool check_leaving(struct reading *reading, uint64_t address)
 {
     const struct code_unwind *unwind = &reading->search->source->code->unwind;
     struct return_slot slot;
@@ -209,7 +209,7 @@ static void settle_untold_jump(struct reading *reading, const struct instruction
     if (reading->is_certain && reading->ways == NOWHERE)
         return;
     step->place = reading->is_certain ? PLACE_UNKNOWN : PLACE_ANYWHERE;
-    if (reading->is_certain && !may_leave(reading, at->address)) {
+    if (reading->is_certain && !check_leaving(reading, at->address)) {
         step->kind = BLOCK_TABLE;
         step->target = reading->ways;
     }

@@ -77,7 +77,7 @@ static size_t family_of(const struct flow_source *source, const struct function 
 }
 
 /* Whether an instruction of another part of the family begins there. */
-static bool is_in_family(struct table_reader *reader, uint64_t target)
+static bool look_in_family(struct table_reader *reader, uint64_t target)
 {
     const struct flow_source *source = reader->source;
     const struct function *part = function_list_owner(source->functions, target);
@@ -104,7 +104,7 @@ static enum entry judge(struct table_reader *reader, uint64_t target)
         return ENTRY_HOLE;
     if (flow_body_holds(body, target))
         return flow_body_starts(body, target) ? ENTRY_OWN : ENTRY_WRONG;
-    if (is_in_family(reader, target))
+    if (look_in_family(reader, target))
         return ENTRY_OTHER;
     /* a part that has a name, so it counts as a function */
     return function_list_at(reader->source->functions, target) ? ENTRY_HOLE : ENTRY_WRONG;
@@ -141,7 +141,7 @@ static bool read_distance(const struct table *table, const struct table_reader *
 
 /* Whether entries behind one that fits nowhere lead into the function again: then it is not clear
    where the table ends. */
-static bool is_torn(const struct table *table, struct table_reader *reader, uint32_t most)
+static bool look_for_tear(const struct table *table, struct table_reader *reader, uint32_t most)
 {
     uint64_t target;
 
@@ -167,7 +167,7 @@ static void read_distances(struct table *table, struct table_reader *reader, uin
         table->leads_out |= entry == ENTRY_OTHER;
     }
     most = most < table->before_next ? most : table->before_next;
-    table->is_torn = is_torn(table, reader, most);
+    table->is_torn = look_for_tear(table, reader, most);
 }
 
 /* Addresses. Where a comparison limits the index, a word that is no address of code is not looked

@@ -38,7 +38,7 @@ static struct pe_table overlay_of(const struct pe_image *image)
                        : (struct pe_table){0};
 }
 
-static bool fits(const struct pe_layout *layout, struct failure *failure)
+static bool check_size(const struct pe_layout *layout, struct failure *failure)
 {
     uint64_t end = layout->stubs_rva + (uint64_t)layout->stubs.code.size + layout->tables.size;
 
@@ -55,7 +55,7 @@ static bool build(struct pe_layout *layout, const struct pe_writer_source *sourc
     layout->stubs_rva = (uint32_t)(image->end - image->base);
     layout->stubs.address = image->end;
     if (!patch_stubs_append(&layout->stubs, source->plan, image->path, moves, failure) ||
-        !fits(layout, failure))
+        !check_size(layout, failure))
         return false;
     layout->tables_rva = page_up(layout, layout->stubs_rva + layout->stubs.code.size);
     if (!pe_imports_build(layout, source->agent, failure))
@@ -68,7 +68,7 @@ static bool build(struct pe_layout *layout, const struct pe_writer_source *sourc
     manifest_write(manifest, layout->tables.bytes + layout->manifest.offset);
     layout->header_rva = page_up(layout, (uint64_t)layout->tables_rva + layout->tables.size);
     pe_imports_bind(layout);
-    return fits(layout, failure);
+    return check_size(layout, failure);
 }
 
 static struct image_header header_of(const struct pe_layout *layout, struct pe_span generated)

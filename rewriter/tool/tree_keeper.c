@@ -58,7 +58,7 @@ struct growth {
     char path[PATH_MAX]; /* it ends in a dot: what is done to it is not done to a link to it */
 };
 
-static bool exists_fail(const char *path, mode_t mode, struct failure *failure)
+static bool fail_existing(const char *path, mode_t mode, struct failure *failure)
 {
     return fail(failure, path, "expected a new directory, found %s%s", kind_text(mode),
                 S_ISDIR(mode) ? "; --overwrite replaces it" : "");
@@ -74,7 +74,7 @@ static bool growth_begin(struct growth *growth, const struct tree_work *work,
     if (!place_open(&growth->place, work->path, failure))
         return false;
     if (place_status(&growth->place, &status) && (!work->overwrite || !S_ISDIR(status.st_mode)))
-        return exists_fail(work->path, status.st_mode, failure);
+        return fail_existing(work->path, status.st_mode, failure);
     temporary_sweep(growth->place.directory, growth->place.name);
     growth->directory =
         temporary_directory(growth->place.directory, growth->place.name, growth->temporary);
@@ -106,7 +106,7 @@ static bool growth_commit(const struct growth *growth, const struct tree_work *w
          renameat2(directory, from, directory, to, RENAME_EXCHANGE) == 0))
         return true;
     if (errno == EEXIST && place_status(&growth->place, &status))
-        return exists_fail(work->path, status.st_mode, failure);
+        return fail_existing(work->path, status.st_mode, failure);
     if (errno == EINVAL && renameat(directory, from, directory, to) == 0)
         return true; /* a file system without flags */
     return fail(failure, work->path, "cannot put it there: %s", strerror(errno));

@@ -170,7 +170,7 @@ static bool next_piece(struct event_drain *drain)
 }
 
 /* Is there room for so many more bytes? Makes it, if that is the policy. */
-static bool has_room(struct event_drain *drain, uint64_t size)
+static bool make_room(struct event_drain *drain, uint64_t size)
 {
     uint64_t limit = drain->policy->disk_size;
 
@@ -204,7 +204,7 @@ static void note_room(struct event_drain *drain, bool is_without)
 /* What could not be written whole is taken back: a reader must not meet half a chunk. */
 static bool append(struct event_drain *drain, const struct event_chunk *chunk)
 {
-    if (!has_room(drain, chunk->size))
+    if (!make_room(drain, chunk->size))
         return false;
     if (!write_fully(drain->file, chunk, chunk->size)) {
         note_room(drain, true);

@@ -56,7 +56,8 @@ static void begin_signals(struct session *session)
     session->has_asked_for_signals = true;
 }
 
-static bool has_new_threads(struct session *session)
+/* Whether there are more threads than were seen by the last call. */
+static bool note_new_threads(struct session *session)
 {
     uint32_t count = __atomic_load_n(&session->trace.header->thread_count, __ATOMIC_RELAXED);
     bool is_new = count != session->threads_seen;
@@ -68,7 +69,7 @@ static bool has_new_threads(struct session *session)
 /* A thread that blocks the signal for a moment, as one that begins does, is looked at again. */
 static bool follow(struct session *session)
 {
-    bool is_new = has_new_threads(session);
+    bool is_new = note_new_threads(session);
 
     if (is_new)
         session->looks_left = MOST_LOOKS;

@@ -225,7 +225,7 @@ static void process_gone(void *owner)
 }
 
 /* A client that was welcome has nothing more to say; one that says something is heard no more. */
-static bool connection_is_over(struct session *session)
+static bool close_if_over(struct session *session)
 {
     char unexpected[256];
     ssize_t size = tcp_receive(session->source.fd, unexpected, sizeof(unexpected));
@@ -243,11 +243,11 @@ static bool connection_is_over(struct session *session)
 
 /* By TCP, a process may have closed its connection and go on: the trace is cut when nobody has it
  * any more. */
-static bool is_over(struct session *session)
+static bool check_over(struct session *session)
 {
     if (!session->is_tcp)
         return process_is_gone(session->pid, session->source.fd);
-    if (session->source.fd >= 0 && !connection_is_over(session))
+    if (session->source.fd >= 0 && !close_if_over(session))
         return false;
     return trace_file_cut_if_unused(&session->trace);
 }
@@ -256,7 +256,7 @@ static void connection_ready(void *owner)
 {
     struct session *session = owner;
 
-    if (is_over(session))
+    if (check_over(session))
         end(session, TRACE_END_GONE);
 }
 
@@ -526,7 +526,7 @@ void session_sweep(struct recorder *recorder, bool leave_running)
 
     DL_FOREACH_SAFE(recorder->sessions, session, next)
     {
-        if (is_over(session))
+        if (check_over(session))
             end(session, TRACE_END_GONE);
         else if (leave_running)
             leave(session);
