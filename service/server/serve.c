@@ -14,8 +14,8 @@
 #include "service/server/client.h"
 #include "service/server/command.h"
 #include "service/server/command_link.h"
+#include "service/server/left_running.h"
 #include "service/server/listeners.h"
-#include "service/server/rest.h"
 
 /* Daemons get SIGHUP from whatever renames their log files. */
 static bool is_daemon_like(const struct service *service)
@@ -35,10 +35,10 @@ static void signal_came(void *owner)
             session_sweep(&service->recorder, false);
             if (service->command && command_has_ended(service->command, &service->exit_status)) {
                 service->command = 0;
-                rest_begin(service);
+                left_running_begin(service);
             }
             family_collect(service->command);
-            rest_look(service);
+            left_running_look(service);
         } else if (event.for_the_log && !service->command && is_daemon_like(service)) {
             message_reopen_log();
         } else if (!service->command) {
@@ -93,7 +93,7 @@ int serve_run(struct service *service)
 {
     process_raise_descriptor_limit();
     if (service->settings->ends_when_idle)
-        rest_begin(service);
+        left_running_begin(service);
     while (!service->is_stopping)
         event_loop_turn(&service->loop);
     return service->exit_status;
@@ -127,7 +127,7 @@ void serve_close(struct service *service)
 {
     unsigned left;
 
-    event_timer_clear(&service->loop, &service->rest.timer);
+    event_timer_clear(&service->loop, &service->left_running.timer);
     left = recorder_end(&service->recorder, service->settings->command != NULL);
 
     if (service->settings->command)

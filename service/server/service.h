@@ -35,8 +35,8 @@ struct service_settings {
     const struct recorder_settings *recording;
 };
 
-/* What the command left running: rest.h. */
-struct rest {
+/* What the command left running: left_running.h. */
+struct left_running {
     struct event_timer timer;
     int64_t since_ms, pause_ms;
     bool was_said;
@@ -63,7 +63,7 @@ struct service {
     pid_t command; /* 0 if there is none */
     enum command_kind command_kind;
     int exit_status;
-    struct rest rest;
+    struct left_running left_running;
     bool is_stopping;
 };
 

@@ -75,7 +75,7 @@ static int serve(const struct options *options, struct service *service)
         return service->exit_status;
     status = serve_run(service);
     if (options->command && !options->is_quiet && !service->recorder.last_session &&
-        !service->refused && !service->rest.has_strangers)
+        !service->refused && !service->left_running.has_strangers)
         say_none_came(service, options->command[0]);
     return status;
 }
@@ -137,7 +137,7 @@ static int start(const struct options *options)
     if (!options->command)
         say_ready(options, &service);
     status = serve(options, &service);
-    if (!service.rest.has_daemons) {
+    if (!service.left_running.has_daemons) {
         serve_close(&service);
         return status;
     }

@@ -1,4 +1,4 @@
-#include "service/server/rest.h"
+#include "service/server/left_running.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -125,9 +125,9 @@ static void due(void *owner)
 {
     struct service *service = owner;
 
-    if (service->rest.pause_ms < LONGEST_MS)
-        service->rest.pause_ms *= 2;
-    rest_look(service);
+    if (service->left_running.pause_ms < LONGEST_MS)
+        service->left_running.pause_ms *= 2;
+    left_running_look(service);
 }
 
 /* Somebody who was let in and has not been answered yet. */
@@ -145,15 +145,16 @@ static bool has_waiting_client(const struct service *service)
 
 static void look_again(struct service *service)
 {
-    service->rest.timer.due = due;
-    service->rest.timer.owner = service;
-    event_timer_set(&service->loop, &service->rest.timer, service->rest.pause_ms);
+    service->left_running.timer.due = due;
+    service->left_running.timer.owner = service;
+    event_timer_set(&service->loop, &service->left_running.timer, service->left_running.pause_ms);
 }
 
-void rest_begin(struct service *service)
+void left_running_begin(struct service *service)
 {
-    service->rest = (struct rest){.since_ms = event_loop_now(), .pause_ms = SHORTEST_MS};
-    rest_look(service);
+    service->left_running =
+        (struct left_running){.since_ms = event_loop_now(), .pause_ms = SHORTEST_MS};
+    left_running_look(service);
 }
 
 /* A service in the background waits: a session that another program takes over begins a moment
@@ -161,23 +162,23 @@ void rest_begin(struct service *service)
 static void look_behind(struct service *service)
 {
     if (service->recorder.running)
-        service->rest.since_ms = event_loop_now();
-    service->is_stopping |= event_loop_now() - service->rest.since_ms > HELLO_MS;
+        service->left_running.since_ms = event_loop_now();
+    service->is_stopping |= event_loop_now() - service->left_running.since_ms > HELLO_MS;
     if (!service->is_stopping)
         look_again(service);
 }
 
-void rest_look(struct service *service)
+void left_running_look(struct service *service)
 {
-    struct rest *rest = &service->rest;
-    int64_t waited_ms = event_loop_now() - rest->since_ms;
+    struct left_running *left = &service->left_running;
+    int64_t waited_ms = event_loop_now() - left->since_ms;
     struct look look = {.service = service,
                         .waits_for_exec = waited_ms < EXEC_MS,
                         .waits_for_hello = waited_ms < HELLO_MS};
     const struct session *session;
     bool is_all;
 
-    if (!rest->pause_ms || service->is_stopping)
+    if (!left->pause_ms || service->is_stopping)
         return;
     if (!service->settings->command) {
         look_behind(service);
@@ -189,13 +190,13 @@ void rest_look(struct service *service)
     is_all |= !look.waits_for_hello;
     if (!look.waited_for && is_all) {
         service->is_stopping = true;
-        rest->has_daemons = look.daemons > 0;
-        rest->has_strangers = look.strangers.count > 0;
+        left->has_daemons = look.daemons > 0;
+        left->has_strangers = look.strangers.count > 0;
         say_others(&look);
         return;
     }
-    if (look.waited_for && !rest->was_said && waited_ms >= SAY_MS) {
-        rest->was_said = true;
+    if (look.waited_for && !left->was_said && waited_ms >= SAY_MS) {
+        left->was_said = true;
         say(service, &look);
     }
     look_again(service);
