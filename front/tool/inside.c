@@ -15,8 +15,8 @@
 #include "front/calls/watched_calls.h"
 #include "front/files/bind_mount.h"
 #include "front/recording/new_recording.h"
-#include "front/tool/shadow.h"
 #include "front/tool/unrecorded.h"
+#include "front/tool/without_mounts.h"
 #include "support/memory.h"
 
 #define STATUS_NOT_RUN 126
@@ -129,7 +129,7 @@ int inside_main(int count, char **arguments)
     if (socket < 0 || why) {
         if (shows_progress)
             making_line_begin(making_line_open(), -1);
-        shadow_execute(&recording, &options, &leave, path, why, arguments, mask);
+        without_mounts_execute(&recording, &options, &leave, path, why, arguments, mask);
     }
     fcntl(recording.directory, F_SETFD, FD_CLOEXEC);
     umask(mask);

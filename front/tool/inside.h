@@ -6,8 +6,8 @@
  *        `- call_trace_service                             |
  *             `- umbra inside: mounts of its own, filter --+, becomes PROGRAM
  *
- * If there can be no mounts or no filter, the program is executed from a shadow folder instead
- * (shadow.h).
+ * If there can be no mounts or no filter, instrumented files are beside their originals
+ * (without_mounts.h).
  */
 #ifndef UMBRA_FRONT_INSIDE_H
 #define UMBRA_FRONT_INSIDE_H
@@ -19,7 +19,7 @@
 #include "front/recording/recording.h"
 
 struct inside {
-    int socket;                        /* to the supervisor; -1: a shadow folder was asked for */
+    int socket;                        /* to the supervisor; -1: no mounts were asked for */
     int begun;                         /* a pipe: a byte when the program begins */
     mode_t mask;                       /* the program's umask; ours is 077 */
     const struct recording *recording; /* its descriptor is inherited */

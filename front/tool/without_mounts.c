@@ -1,4 +1,4 @@
-#include "front/tool/shadow.h"
+#include "front/tool/without_mounts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,17 +23,18 @@
 #define LINKER    "/lib64/ld-linux-x86-64.so.2"
 #define LIST_SIZE (1 << 20)
 
-struct shadow {
+/* Instrumented files that do not take the places of their originals. */
+struct substitutes {
     const struct recording *recording;
     struct cache cache;
     const struct words *leave;
     char *folder;  /* of libraries, by its path without links; null: they are left */
-    int libraries; /* the same */
+    int libraries; /* that folder, opened with O_PATH; -1: there is none */
 };
 
 /* The instrumented form, below the recording's folder; to be freed. Null after a line in `files` if
  * there is none. */
-static char *instrument(struct shadow *shadow, const char *path)
+static char *instrument(struct substitutes *substitutes, const char *path)
 {
     char reason[CACHE_REASON_SIZE] = "", *original = realpath(path, NULL);
     struct cached_file copy = {.file = -1};
@@ -47,27 +48,27 @@ static char *instrument(struct shadow *shadow, const char *path)
         snprintf(reason, sizeof(reason), "%s", regular_file_error());
     else if (look.kind == IMAGE_KIND_FOREIGN)
         snprintf(reason, sizeof(reason), "%s", look.why);
-    else if (look.kind == IMAGE_KIND_ELF && leave_matches(shadow->leave, original))
+    else if (look.kind == IMAGE_KIND_ELF && leave_matches(substitutes->leave, original))
         snprintf(reason, sizeof(reason), LEAVE_REASON);
     else if (look.kind == IMAGE_KIND_ELF && !image_is_never_instrumented(original) &&
              !image_has_rights(file) &&
-             cache_get(&shadow->cache, file, original, &copy, reason) == CACHED)
-        image = recorded_image_keep(shadow->recording, original, copy.file);
+             cache_get(&substitutes->cache, file, original, &copy, reason) == CACHED)
+        image = recorded_image_keep(substitutes->recording, original, copy.file);
     if (image)
-        recorded_image_note(shadow->recording, "instrumented", original, image);
+        recorded_image_note(substitutes->recording, "instrumented", original, image);
     else if (*reason)
-        recorded_image_note(shadow->recording, "left", original ? original : path, reason);
+        recorded_image_note(substitutes->recording, "left", original ? original : path, reason);
     if (copy.file >= 0)
         close(copy.file);
     if (file >= 0)
         close(file);
     free(original);
-    cache_trim(&shadow->cache);
+    cache_trim(&substitutes->cache);
     return image;
 }
 
 /* "	libm.so.6 => /lib/x86_64-linux-gnu/libm.so.6 (0x00007f…)" */
-static void add_library(struct shadow *shadow, char *line)
+static void add_library(struct substitutes *substitutes, char *line)
 {
     char *arrow = strstr(line, " => /"), *name = line + strspn(line, "\t "), *path, *image;
     char *target;
@@ -77,32 +78,32 @@ static void add_library(struct shadow *shadow, char *line)
     *arrow = 0;
     path = arrow + 4;
     path[strcspn(path, " ")] = 0;
-    image = strchr(name, '/') ? NULL : instrument(shadow, path);
+    image = strchr(name, '/') ? NULL : instrument(substitutes, path);
     if (!image)
         return;
     target = memory_print("../%s", image);
-    if (symlinkat(target, shadow->libraries, name) < 0 && errno != EEXIST)
-        say("%s/%s: cannot be made: %s", shadow->folder, name, strerror(errno));
+    if (symlinkat(target, substitutes->libraries, name) < 0 && errno != EEXIST)
+        say("%s/%s: cannot be made: %s", substitutes->folder, name, strerror(errno));
     free(target);
     free(image);
 }
 
-static void add_libraries(struct shadow *shadow, const char *program)
+static void add_libraries(struct substitutes *substitutes, const char *program)
 {
     char *const command[] = {LINKER, "--list", (char *)program, NULL};
     char *text = memory_zeroed(1, LIST_SIZE), *rest = text, *line;
 
     if (tool_run_silently(command, text, LIST_SIZE) == 0)
         while ((line = strsep(&rest, "\n")))
-            add_library(shadow, line);
+            add_library(substitutes, line);
     free(text);
 }
 
-static void set_library_path(const struct shadow *shadow)
+static void set_library_path(const struct substitutes *substitutes)
 {
     const char *before = getenv("LD_LIBRARY_PATH");
-    char *path = before && *before ? memory_print("%s:%s", shadow->folder, before)
-                                   : memory_copy_string(shadow->folder);
+    char *path = before && *before ? memory_print("%s:%s", substitutes->folder, before)
+                                   : memory_copy_string(substitutes->folder);
 
     setenv("LD_LIBRARY_PATH", path, 1);
     free(path);
@@ -145,39 +146,39 @@ static char *path_of(int directory)
 }
 
 /* Null, or why the dynamic linker must not look there. */
-static const char *why_not_searched(const struct shadow *shadow)
+static const char *why_not_searched(const struct substitutes *substitutes)
 {
-    if (shadow->libraries < 0 || !shadow->folder)
+    if (substitutes->libraries < 0 || !substitutes->folder)
         return strerror(errno);
-    if (strpbrk(shadow->folder, ":;$"))
+    if (strpbrk(substitutes->folder, ":;$"))
         return "its path has a character of :;$, at which LD_LIBRARY_PATH is split or expanded";
-    if (!trusted_folder_is_kept(shadow->libraries))
+    if (!trusted_folder_is_kept(substitutes->libraries))
         return "another user or group can rename things in its path";
     return NULL;
 }
 
-static void make_folder(struct shadow *shadow)
+static void make_folder(struct substitutes *substitutes)
 {
-    int directory = shadow->recording->directory;
+    int directory = substitutes->recording->directory;
     const char *why;
 
     mkdirat(directory, "shadow", 0700);
-    shadow->libraries = below_open(directory, "shadow", O_PATH | O_DIRECTORY, 0);
-    shadow->folder = shadow->libraries < 0 ? NULL : path_of(shadow->libraries);
-    why = why_not_searched(shadow);
+    substitutes->libraries = below_open(directory, "shadow", O_PATH | O_DIRECTORY, 0);
+    substitutes->folder = substitutes->libraries < 0 ? NULL : path_of(substitutes->libraries);
+    why = why_not_searched(substitutes);
     if (!why)
         return;
     say("%s: %s: so the program's libraries are not recorded; name another place with -o",
-        shadow->recording->name, why);
-    free(shadow->folder);
-    shadow->folder = NULL;
+        substitutes->recording->name, why);
+    free(substitutes->folder);
+    substitutes->folder = NULL;
 }
 
-void shadow_execute(const struct recording *recording, const struct words *options,
-                    const struct words *leave, const char *path, const char *why, char **arguments,
-                    mode_t mask)
+void without_mounts_execute(const struct recording *recording, const struct words *options,
+                            const struct words *leave, const char *path, const char *why,
+                            char **arguments, mode_t mask)
 {
-    struct shadow shadow = {.recording = recording, .leave = leave};
+    struct substitutes substitutes = {.recording = recording, .leave = leave};
     char *apart = recording_own_path(recording, "cache"), *image;
     const char *interpreter, *program;
     struct image_look look;
@@ -186,18 +187,18 @@ void shadow_execute(const struct recording *recording, const struct words *optio
         say("%s: so instrumented files are beside their originals, not in their place; children "
             "are recorded only where they load the same libraries",
             why);
-    cache_open(&shadow.cache, options, apart);
+    cache_open(&substitutes.cache, options, apart);
     free(apart);
-    make_folder(&shadow);
+    make_folder(&substitutes);
     interpreter = find_interpreter(path, &look);
     program = interpreter ? interpreter : path;
-    if (shadow.folder)
-        add_libraries(&shadow, program);
-    image = instrument(&shadow, program);
-    if (shadow.folder)
-        set_library_path(&shadow);
-    if (shadow.libraries >= 0)
-        close(shadow.libraries);
+    if (substitutes.folder)
+        add_libraries(&substitutes, program);
+    image = instrument(&substitutes, program);
+    if (substitutes.folder)
+        set_library_path(&substitutes);
+    if (substitutes.libraries >= 0)
+        close(substitutes.libraries);
     if (!image)
         return;
     fcntl(recording->directory, F_SETFD, FD_CLOEXEC);
