@@ -354,12 +354,12 @@ int mode_choose_weight(struct options *options, const struct profile *profiles)
     return FAILED;
 }
 
-bool mode_reads_stacks(const struct options *options)
+bool mode_needs_peaks(const struct options *options)
 {
     return options->mode->run == run_stack;
 }
 
-bool mode_reads_events(const struct options *options)
+bool mode_needs_events(const struct options *options)
 {
     const struct format *format = options->format ? format_named(options->format) : NULL;
 

@@ -18,6 +18,7 @@ struct mode {
     bool needs_times; /* it shows nothing of recordings without times */
     /* Whether it writes the format of that name, null for its default; null: it knows none. */
     bool (*has_format)(const char *name);
+    /* Whether it shows costs by chains of calls: profile->keeps_stacks. Null: it does not. */
     bool (*needs_stacks)(const struct options *options);
     /* Writes what the mode shows of its symbolized profiles. Returns the exit status. */
     int (*run)(const struct options *options, const struct profile *profiles,
@@ -31,10 +32,10 @@ struct mode {
 int mode_choose_weight(struct options *options, const struct profile *profiles);
 
 /* Whether what is to be done needs a call-trace recording's events. */
-bool mode_reads_events(const struct options *options);
+bool mode_needs_events(const struct options *options);
 
-/* Whether it needs what the traces have of the threads' stacks. */
-bool mode_reads_stacks(const struct options *options);
+/* Whether what is to be done needs how deep each thread's stack was (stack_format.h). */
+bool mode_needs_peaks(const struct options *options);
 
 /* The last has a null name. */
 extern const struct mode modes[];

@@ -35,7 +35,7 @@ struct view {
 struct format {
     const char *name;
     const char *suffix; /* of the file it is written to by default */
-    bool needs_stacks;
+    bool needs_stacks; /* shows costs by chains of calls: profile->keeps_stacks */
     bool needs_events; /* has time lines, and nothing else */
     /* Errors stay in the stream. */
     void (*write)(FILE *stream, const struct view *view);

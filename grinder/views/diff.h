@@ -27,7 +27,7 @@ struct diff {
 
 struct diff_format {
     const char *name;
-    bool needs_stacks;
+    bool needs_stacks; /* shows costs by chains of calls: profile->keeps_stacks */
     void (*write)(FILE *stream, const struct diff *diff, size_t top);
 };
 
