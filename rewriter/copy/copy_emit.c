@@ -304,7 +304,7 @@ static void emit_indirect_exit(struct emission *emission, const struct source *s
 static void emit_exit(struct emission *emission, const struct source *source)
 {
     const struct function *callee =
-        counted(emission, copy_way_callee(emission->patches->functions, source->at->target));
+        counted(emission, copy_target_callee(emission->patches->functions, source->at->target));
 
     if (put_site(emission, source, callee, true))
         put_pointer_jump(emission->writer);
@@ -359,8 +359,8 @@ static void emit_jump(struct emission *emission, const struct source *source)
 {
     const struct instruction *at = source->at;
     bool may_leave = copy_slot_serves_jump(copy_slot_at(&emission->slots, at->address));
-    bool is_exit = copy_way_of_jump(emission->plan, emission->patches->functions, emission->part,
-                                    at->target, may_leave) != COPY_WAY_INSIDE;
+    bool is_exit = copy_target_of_jump(emission->plan, emission->patches->functions, emission->part,
+                                       at->target, may_leave) != COPY_TARGET_INSIDE;
 
     if (at->flow == FLOW_CONDITION)
         emit_condition(emission, source, is_exit);

@@ -72,12 +72,12 @@ static enum flow_doubt survey_exit(const struct copy_survey *survey, uint64_t ta
 static enum flow_doubt survey_jump(struct copy_survey *survey, uint32_t part, uint64_t target,
                                    struct return_slot slot)
 {
-    switch (copy_way_of_jump(survey->plan, survey->patches->functions, part, target,
-                             copy_slot_serves_jump(slot))) {
-    case COPY_WAY_INSIDE:
+    switch (copy_target_of_jump(survey->plan, survey->patches->functions, part, target,
+                                copy_slot_serves_jump(slot))) {
+    case COPY_TARGET_INSIDE:
         add_link(survey, part, target);
         return FLOW_CERTAIN;
-    case COPY_WAY_BARRED:
+    case COPY_TARGET_BARRED:
         return FLOW_FAMILY;
     default:
         return survey_exit(survey, target, slot);
@@ -101,7 +101,7 @@ static enum flow_doubt survey_branch(struct copy_survey *survey, uint32_t part,
     case FLOW_LOOP:
         return survey_jump(survey, part, at->target, slot);
     case FLOW_CALL:
-        if (copy_way_of_call(survey->patches->functions, part, at->target) == COPY_WAY_INSIDE)
+        if (copy_target_of_call(survey->patches->functions, part, at->target) == COPY_TARGET_INSIDE)
             return FLOW_UNMOVABLE;
         if (is_given_flags(survey, at->target))
             return FLOW_FLAGS;
@@ -124,11 +124,12 @@ static enum flow_doubt survey_table(struct copy_survey *survey, const struct flo
 
         if (!target)
             continue;
-        switch (copy_way_of_jump(survey->plan, survey->patches->functions, part, target, false)) {
-        case COPY_WAY_INSIDE:
+        switch (
+            copy_target_of_jump(survey->plan, survey->patches->functions, part, target, false)) {
+        case COPY_TARGET_INSIDE:
             add_link(survey, part, target);
             break;
-        case COPY_WAY_BARRED:
+        case COPY_TARGET_BARRED:
             if (table->is_bounded)
                 return FLOW_FAMILY;
             break;

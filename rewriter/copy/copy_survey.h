@@ -3,7 +3,7 @@
 #define UMBRA_REWRITER_COPY_SURVEY_H
 
 #include "rewriter/code/decode.h"
-#include "rewriter/copy/copy_way.h"
+#include "rewriter/copy/copy_target.h"
 
 /* A place in another part that one leads to: both are of one family. */
 struct copy_link {

@@ -86,9 +86,9 @@ static bool is_compatible(const struct flow_table *table, const struct flow_tabl
            table->is_bounded == other->is_bounded;
 }
 
-void copy_tables_check(struct planning *planning)
+void copy_tables_check(struct copy_plan_work *work)
 {
-    struct copy_plan *plan = planning->plan;
+    struct copy_plan *plan = work->plan;
     const struct copy_table *last = NULL; /* that reaches furthest */
 
     if (plan->table_count)
@@ -98,7 +98,7 @@ void copy_tables_check(struct planning *planning)
 
         if (last && table_end(&last->table) > table->table.address) {
             if (is_compatible(&last->table, &table->table)) {
-                family_join(planning, last->part, table->part);
+                family_join(work, last->part, table->part);
             } else if (last->table.is_bounded || table->table.is_bounded) {
                 doubt_part(plan, last->part, FLOW_UNKNOWN_JUMP);
                 doubt_part(plan, table->part, FLOW_UNKNOWN_JUMP);
@@ -123,33 +123,34 @@ static int by_word(const void *left, const void *right)
     return a->slot < b->slot ? -1 : a->slot > b->slot;
 }
 
-static void collect_word(struct planning *planning, const struct copy_table *table, uint32_t entry)
+static void collect_word(struct copy_plan_work *work, const struct copy_table *table,
+                         uint32_t entry)
 {
-    struct copy_plan *plan = planning->plan;
+    struct copy_plan *plan = work->plan;
     const struct flow_table *from = &table->table;
     struct copy_word word = {
         .slot = from->address + (uint64_t)entry * from->entry_size,
-        .target = flow_table_target(&planning->source, from, entry),
+        .target = flow_table_target(&work->source, from, entry),
         .origin = from->entry_size == sizeof(uint32_t) ? from->origin : 0,
         .size = from->entry_size,
     };
 
-    if (!word.target || copy_way_of_jump(plan, planning->patches->functions, table->part,
-                                         word.target, false) != COPY_WAY_INSIDE)
+    if (!word.target || copy_target_of_jump(plan, work->patches->functions, table->part,
+                                            word.target, false) != COPY_TARGET_INSIDE)
         return;
     plan->words = memory_grow(plan->words, plan->word_count, &plan->word_room, sizeof(word));
     plan->words[plan->word_count++] = word;
 }
 
-static void collect_words(struct planning *planning)
+static void collect_words(struct copy_plan_work *work)
 {
-    struct copy_plan *plan = planning->plan;
+    struct copy_plan *plan = work->plan;
     size_t kept = 0;
 
     for (size_t i = 0; i < plan->table_count; i++)
         for (uint32_t j = 0; plan->tables[i].table.is_bounded && j < plan->tables[i].table.count;
              j++)
-            collect_word(planning, &plan->tables[i], j);
+            collect_word(work, &plan->tables[i], j);
     if (plan->word_count)
         qsort(plan->words, plan->word_count, sizeof(*plan->words), by_word);
     for (size_t i = 0; i < plan->word_count; i++)
@@ -158,9 +159,9 @@ static void collect_words(struct planning *planning)
     plan->word_count = kept;
 }
 
-void copy_tables_settle(struct planning *planning)
+void copy_tables_settle(struct copy_plan_work *work)
 {
-    struct copy_plan *plan = planning->plan;
+    struct copy_plan *plan = work->plan;
     size_t kept = 0;
 
     for (size_t i = 0; i < plan->table_count; i++)
@@ -169,5 +170,5 @@ void copy_tables_settle(struct planning *planning)
     plan->table_count = kept;
     if (plan->table_count)
         qsort(plan->tables, plan->table_count, sizeof(*plan->tables), by_jump);
-    collect_words(planning);
+    collect_words(work);
 }

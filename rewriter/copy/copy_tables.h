@@ -2,7 +2,7 @@
 #ifndef UMBRA_REWRITER_COPY_TABLES_H
 #define UMBRA_REWRITER_COPY_TABLES_H
 
-#include "rewriter/copy/copy_planning.h"
+#include "rewriter/copy/copy_plan_work.h"
 
 /* Whether those of a part that are to be written lie in data, and nowhere else. */
 bool copy_tables_are_writable(const struct code *code, const struct flow *flow);
@@ -16,10 +16,10 @@ void copy_tables_keep(struct copy_plan *plan, const struct flow *flow, uint32_t 
 
 /* Once all parts were looked at: one table may serve several jumps, but the bytes of two tables
    cannot be written for both. */
-void copy_tables_check(struct planning *planning);
+void copy_tables_check(struct copy_plan_work *work);
 
 /* Once all doubts are known: forgets the tables of what is not copied, and reads all entries of
    those that are written, before one is. */
-void copy_tables_settle(struct planning *planning);
+void copy_tables_settle(struct copy_plan_work *work);
 
 #endif

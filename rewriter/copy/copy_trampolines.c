@@ -60,20 +60,20 @@ static void sort_trampolines(struct copy_plan *plan)
 }
 
 /* The targets of tables that cannot be written, as far as they are within parts. */
-static void collect_trampolines(struct planning *planning)
+static void collect_trampolines(struct copy_plan_work *work)
 {
-    struct copy_plan *plan = planning->plan;
+    struct copy_plan *plan = work->plan;
 
     for (size_t i = 0; i < plan->table_count; i++) {
         const struct copy_table *table = &plan->tables[i];
 
         for (uint32_t j = 0; !table->table.is_bounded && j < table->table.count; j++) {
-            uint64_t target = flow_table_target(&planning->source, &table->table, j);
+            uint64_t target = flow_table_target(&work->source, &table->table, j);
 
-            if (!target || copy_way_of_jump(plan, planning->patches->functions, table->part, target,
-                                            false) != COPY_WAY_INSIDE)
+            if (!target || copy_target_of_jump(plan, work->patches->functions, table->part, target,
+                                               false) != COPY_TARGET_INSIDE)
                 continue;
-            if (address_set_has(&planning->survey.starts, target))
+            if (address_set_has(&work->survey.starts, target))
                 copy_trampoline_add(plan, target);
             else
                 doubt_part(plan, table->part, FLOW_MISALIGNED);
@@ -88,19 +88,19 @@ static bool is_free(const struct copy_plan *plan, uint64_t address, uint64_t siz
 }
 
 /* The part that a trampoline's address, which is in one, is in. */
-static size_t part_at(const struct planning *planning, uint64_t address)
+static size_t part_at(const struct copy_plan_work *work, uint64_t address)
 {
-    const struct function_list *functions = planning->patches->functions;
+    const struct function_list *functions = work->patches->functions;
 
     return (size_t)(function_list_owner(functions, address) - functions->items);
 }
 
 /* Bytes free from a trampoline's address on, up to the next one. */
-static uint64_t room_at(const struct planning *planning, size_t trampoline)
+static uint64_t room_at(const struct copy_plan_work *work, size_t trampoline)
 {
-    const struct copy_plan *plan = planning->plan;
+    const struct copy_plan *plan = work->plan;
     uint64_t address = plan->trampolines[trampoline].address;
-    uint64_t end = planning->patches->functions->items[part_at(planning, address)].end;
+    uint64_t end = work->patches->functions->items[part_at(work, address)].end;
 
     if (trampoline + 1 < plan->trampoline_count && plan->trampolines[trampoline + 1].address < end)
         end = plan->trampolines[trampoline + 1].address;
@@ -108,7 +108,7 @@ static uint64_t room_at(const struct planning *planning, size_t trampoline)
 }
 
 /* Bytes within reach of a short jump that ends at `next`; 0 if none are free. */
-static uint64_t find_hole(const struct planning *planning, const struct function *function,
+static uint64_t find_hole(const struct copy_plan_work *work, const struct function *function,
                           uint64_t next)
 {
     uint64_t low = function->address, high = function->end - PATCH_JUMP_SIZE;
@@ -120,53 +120,53 @@ static uint64_t find_hole(const struct planning *planning, const struct function
     if (high > next + INT8_MAX)
         high = next + INT8_MAX;
     for (; low <= high; low++)
-        if (is_free(planning->plan, low, PATCH_JUMP_SIZE))
+        if (is_free(work->plan, low, PATCH_JUMP_SIZE))
             return low;
     return 0;
 }
 
-static void take_hole(struct planning *planning, struct copy_trampoline *trampoline)
+static void take_hole(struct copy_plan_work *work, struct copy_trampoline *trampoline)
 {
-    size_t part = part_at(planning, trampoline->address);
+    size_t part = part_at(work, trampoline->address);
     uint64_t next = trampoline->address + PATCH_SHORT_JUMP_SIZE;
 
-    trampoline->hole = find_hole(planning, &planning->patches->functions->items[part], next);
+    trampoline->hole = find_hole(work, &work->patches->functions->items[part], next);
     if (trampoline->hole)
-        occupy(planning->plan, trampoline->hole, PATCH_JUMP_SIZE);
+        occupy(work->plan, trampoline->hole, PATCH_JUMP_SIZE);
     else
-        doubt_part(planning->plan, part, FLOW_NO_ROOM);
+        doubt_part(work->plan, part, FLOW_NO_ROOM);
 }
 
 /* What takes room where it is comes first, then the holes. */
-void copy_trampolines_place(struct planning *planning)
+void copy_trampolines_place(struct copy_plan_work *work)
 {
-    struct copy_plan *plan = planning->plan;
+    struct copy_plan *plan = work->plan;
     bool *is_short;
 
-    collect_trampolines(planning);
+    collect_trampolines(work);
     is_short = memory_zeroed(plan->trampoline_count, sizeof(*is_short));
     for (size_t i = 0; i < plan->trampoline_count; i++) {
-        uint64_t address = plan->trampolines[i].address, room = room_at(planning, i);
+        uint64_t address = plan->trampolines[i].address, room = room_at(work, i);
 
         is_short[i] = room >= PATCH_SHORT_JUMP_SIZE && room < PATCH_JUMP_SIZE;
         if (room < PATCH_SHORT_JUMP_SIZE)
-            doubt_part(plan, part_at(planning, address), FLOW_NO_ROOM);
+            doubt_part(plan, part_at(work, address), FLOW_NO_ROOM);
         else
             occupy(plan, address, is_short[i] ? PATCH_SHORT_JUMP_SIZE : PATCH_JUMP_SIZE);
     }
     for (size_t i = 0; i < plan->trampoline_count; i++)
         if (is_short[i])
-            take_hole(planning, &plan->trampolines[i]);
+            take_hole(work, &plan->trampolines[i]);
     free(is_short);
 }
 
-void copy_trampolines_settle(struct planning *planning)
+void copy_trampolines_settle(struct copy_plan_work *work)
 {
-    struct copy_plan *plan = planning->plan;
+    struct copy_plan *plan = work->plan;
     size_t kept = 0;
 
     for (size_t i = 0; i < plan->trampoline_count; i++)
-        if (copy_plan_has(plan, part_at(planning, plan->trampolines[i].address)))
+        if (copy_plan_has(plan, part_at(work, plan->trampolines[i].address)))
             plan->trampolines[kept++] = plan->trampolines[i];
     plan->trampoline_count = kept;
 }

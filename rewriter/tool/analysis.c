@@ -1,6 +1,6 @@
 #include "rewriter/tool/analysis.h"
 
-#include "rewriter/copy/copy_choose.h"
+#include "rewriter/copy/copy_plan_make.h"
 #include "rewriter/patch/patch_decide.h"
 #include "rewriter/tool/exclude.h"
 

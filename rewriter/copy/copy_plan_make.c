@@ -1,4 +1,4 @@
-#include "rewriter/copy/copy_choose.h"
+#include "rewriter/copy/copy_plan_make.h"
 
 #include <stdlib.h>
 
@@ -87,13 +87,13 @@ static const struct function *entered_by(const struct copy_plan *plan,
     return to;
 }
 
-static void doubt_keepers(struct planning *planning)
+static void doubt_keepers(struct copy_plan_work *work)
 {
-    bool *is_keeper = flow_keepers_find(&planning->source);
+    bool *is_keeper = flow_keepers_find(&work->source);
 
-    for (size_t i = 0; i < planning->plan->count; i++)
+    for (size_t i = 0; i < work->plan->count; i++)
         if (is_keeper[i])
-            doubt_part(planning->plan, i, FLOW_FLAGS);
+            doubt_part(work->plan, i, FLOW_FLAGS);
     free(is_keeper);
 }
 
@@ -121,10 +121,10 @@ static bool is_filled_in(const struct copy_source *format, const struct function
     return next < format->filled_in_count && format->filled_in[next] < function->end;
 }
 
-static enum flow_doubt examine(struct planning *planning, uint32_t part)
+static enum flow_doubt examine(struct copy_plan_work *work, uint32_t part)
 {
-    const struct function *function = &planning->patches->functions->items[part];
-    const struct copy_source *format = planning->format;
+    const struct function *function = &work->patches->functions->items[part];
+    const struct copy_source *format = work->format;
     enum flow_doubt doubt = format->doubt ? format->doubt(format->context, function) : FLOW_CERTAIN;
     struct flow flow = {0};
 
@@ -134,18 +134,18 @@ static enum flow_doubt examine(struct planning *planning, uint32_t part)
         doubt = FLOW_UNMOVABLE;
     if (doubt)
         return doubt;
-    flow_read(&flow, &planning->source, function);
+    flow_read(&flow, &work->source, function);
     doubt = flow.doubt;
-    if (!doubt && !copy_tables_take_out_pointers(&flow, &planning->source))
+    if (!doubt && !copy_tables_take_out_pointers(&flow, &work->source))
         doubt = FLOW_UNKNOWN_JUMP;
     if (!doubt)
-        doubt = copy_survey_part(&planning->survey, &flow, part);
-    if (!doubt && !copy_tables_are_writable(planning->patches->code, &flow))
+        doubt = copy_survey_part(&work->survey, &flow, part);
+    if (!doubt && !copy_tables_are_writable(work->patches->code, &flow))
         doubt = FLOW_UNKNOWN_JUMP;
     if (!doubt)
-        copy_tables_keep(planning->plan, &flow, part);
+        copy_tables_keep(work->plan, &flow, part);
     for (size_t i = 0; !doubt && i < flow.label_count; i++)
-        copy_trampoline_add(planning->plan, flow.labels[i]);
+        copy_trampoline_add(work->plan, flow.labels[i]);
     flow_free(&flow);
     return doubt;
 }
@@ -154,121 +154,121 @@ static enum flow_doubt examine(struct planning *planning, uint32_t part)
  * What stays as it is and jumps into the middle of another part would find trampolines there. Of
  * what is certain the survey knows all jumps; what the sweep took for its tables may be none.
  */
-static void join_doubtful(struct planning *planning)
+static void join_doubtful(struct copy_plan_work *work)
 {
-    const struct function_list *functions = planning->patches->functions;
-    const struct code_map *map = planning->patches->map;
-    const struct copy_plan *plan = planning->plan;
+    const struct function_list *functions = work->patches->functions;
+    const struct code_map *map = work->patches->map;
+    const struct copy_plan *plan = work->plan;
 
     for (size_t i = 0; i < map->branch_count; i++) {
         const struct function *to = entered_by(plan, functions, &map->branches[i]);
         const struct function *from = to ? owner_of(functions, map->branches[i].source) : NULL;
 
         if (from && plan->doubts[from - functions->items] != FLOW_CERTAIN)
-            family_join(planning, (uint32_t)(from - functions->items),
+            family_join(work, (uint32_t)(from - functions->items),
                         (uint32_t)(to - functions->items));
     }
 }
 
 /* A fragment is copied with the function that it belongs to, and with whatever it jumps into. */
-static void join_families(struct planning *planning)
+static void join_families(struct copy_plan_work *work)
 {
-    const struct function_list *functions = planning->patches->functions;
-    struct copy_survey *survey = &planning->survey;
+    const struct function_list *functions = work->patches->functions;
+    struct copy_survey *survey = &work->survey;
 
     for (size_t i = 0; i < functions->count; i++)
-        if (planning->plan->doubts[i] != COPY_NO_PART &&
-            functions->items[i].reason == PATCH_FRAGMENT && functions->items[i].owner)
-            family_join(planning, (uint32_t)i, functions->items[i].owner - 1);
+        if (work->plan->doubts[i] != COPY_NO_PART && functions->items[i].reason == PATCH_FRAGMENT &&
+            functions->items[i].owner)
+            family_join(work, (uint32_t)i, functions->items[i].owner - 1);
     for (size_t i = 0; i < survey->link_count; i++) {
         const struct copy_link *link = &survey->links[i];
         const struct function *to = function_list_owner(functions, link->target);
         uint32_t part = (uint32_t)(to - functions->items);
 
-        family_join(planning, link->part, part);
-        if (planning->plan->doubts[part] == FLOW_CERTAIN &&
+        family_join(work, link->part, part);
+        if (work->plan->doubts[part] == FLOW_CERTAIN &&
             !address_set_has(&survey->starts, link->target))
-            doubt_part(planning->plan, link->part, FLOW_MISALIGNED);
+            doubt_part(work->plan, link->part, FLOW_MISALIGNED);
     }
-    join_doubtful(planning);
+    join_doubtful(work);
 }
 
 /* The original of what is redirected (patch/patch_redirect.h) may run all the same. */
-static void doubt_redirected(struct planning *planning)
+static void doubt_redirected(struct copy_plan_work *work)
 {
-    const struct function_list *functions = planning->patches->functions;
-    struct copy_plan *plan = planning->plan;
+    const struct function_list *functions = work->patches->functions;
+    struct copy_plan *plan = work->plan;
     bool *is_redirected = memory_zeroed(plan->count, sizeof(*is_redirected));
 
     for (size_t i = 0; i < plan->count; i++)
         if (functions->items[i].reason == PATCH_REDIRECTED)
-            is_redirected[family_of(planning, (uint32_t)i)] = true;
+            is_redirected[family_of(work, (uint32_t)i)] = true;
     for (size_t i = 0; i < plan->trampoline_count; i++) {
         const struct function *part = owner_of(functions, plan->trampolines[i].address);
         uint32_t place = (uint32_t)(part - functions->items);
 
-        if (is_redirected[family_of(planning, place)])
+        if (is_redirected[family_of(work, place)])
             doubt_part(plan, place, FLOW_NO_ROOM);
     }
     free(is_redirected);
 }
 
 /* Fragments that no hooked function has to do with. */
-static void drop_strays(struct planning *planning)
+static void drop_strays(struct copy_plan_work *work)
 {
-    const struct function_list *functions = planning->patches->functions;
-    struct copy_plan *plan = planning->plan;
+    const struct function_list *functions = work->patches->functions;
+    struct copy_plan *plan = work->plan;
     bool *is_hooked = memory_zeroed(plan->count, sizeof(*is_hooked));
 
     for (size_t i = 0; i < plan->count; i++)
         if (plan->doubts[i] != COPY_NO_PART && functions->items[i].reason != PATCH_FRAGMENT)
-            is_hooked[family_of(planning, (uint32_t)i)] = true;
+            is_hooked[family_of(work, (uint32_t)i)] = true;
     for (size_t i = 0; i < plan->count; i++)
-        if (!is_hooked[family_of(planning, (uint32_t)i)])
+        if (!is_hooked[family_of(work, (uint32_t)i)])
             plan->doubts[i] = COPY_NO_PART;
     free(is_hooked);
 }
 
-static void spread_doubts(struct planning *planning)
+static void spread_doubts(struct copy_plan_work *work)
 {
-    struct copy_plan *plan = planning->plan;
+    struct copy_plan *plan = work->plan;
     bool *is_doubtful = memory_zeroed(plan->count, sizeof(*is_doubtful));
 
     for (size_t i = 0; i < plan->count; i++)
         if (plan->doubts[i] != FLOW_CERTAIN)
-            is_doubtful[family_of(planning, (uint32_t)i)] = true;
+            is_doubtful[family_of(work, (uint32_t)i)] = true;
     for (size_t i = 0; i < plan->count; i++)
-        if (is_doubtful[family_of(planning, (uint32_t)i)])
+        if (is_doubtful[family_of(work, (uint32_t)i)])
             doubt_part(plan, i, FLOW_FAMILY);
     free(is_doubtful);
 }
 
-static void examine_all(struct planning *planning)
+static void examine_all(struct copy_plan_work *work)
 {
-    struct copy_plan *plan = planning->plan;
+    struct copy_plan *plan = work->plan;
 
-    copy_survey_begin(&planning->survey, plan, planning->patches, &planning->source);
+    copy_survey_begin(&work->survey, plan, work->patches, &work->source);
     for (uint32_t i = 0; i < plan->count; i++) {
-        planning->family[i] = i;
+        work->family[i] = i;
         progress_share(i, plan->count, "the functions looked at for copying");
         if (plan->doubts[i] == FLOW_CERTAIN)
-            plan->doubts[i] = (uint8_t)examine(planning, i);
+            plan->doubts[i] = (uint8_t)examine(work, i);
     }
-    join_families(planning);
-    copy_tables_check(planning);
-    copy_trampolines_place(planning);
-    copy_survey_end(&planning->survey);
+    join_families(work);
+    copy_tables_check(work);
+    copy_trampolines_place(work);
+    copy_survey_end(&work->survey);
 }
 
-static void find_registers(struct planning *planning)
+static void find_registers(struct copy_plan_work *work)
 {
-    struct copy_plan *plan = planning->plan;
+    struct copy_plan *plan = work->plan;
     struct flow_table *tables = memory_zeroed(plan->table_count, sizeof(*tables));
 
     for (size_t i = 0; i < plan->table_count; i++)
         tables[i] = plan->tables[i].table;
     flow_registers_find(&plan->registers,
-                        &(struct flow_registers_scope){.source = &planning->source,
+                        &(struct flow_registers_scope){.source = &work->source,
                                                        .doubts = plan->doubts,
                                                        .tables = tables,
                                                        .table_count = plan->table_count});
@@ -279,30 +279,30 @@ void copy_plan_make(struct copy_plan *plan, const struct patch_plan *patches,
                     struct copy_source *source)
 {
     const struct function_list *functions = patches->functions;
-    struct planning planning = {
+    struct copy_plan_work work = {
         .plan = plan,
         .patches = patches,
         .format = source,
-        .family = memory_zeroed(functions->count, sizeof(*planning.family)),
+        .family = memory_zeroed(functions->count, sizeof(*work.family)),
     };
 
-    planning.source = copy_source_settle(source, patches);
+    work.source = copy_source_settle(source, patches);
     find_parts(plan, functions);
     doubt_overlaps(plan, functions);
     doubt_called(plan, patches);
     doubt_entered(plan, patches);
-    doubt_keepers(&planning);
+    doubt_keepers(&work);
     copy_trampolines_begin(plan, patches);
-    examine_all(&planning);
-    doubt_redirected(&planning);
-    drop_strays(&planning);
-    spread_doubts(&planning);
-    copy_trampolines_settle(&planning);
-    copy_tables_settle(&planning);
-    plan->families = planning.family;
-    find_registers(&planning);
-    plan->import_count = planning.source.import_count;
+    examine_all(&work);
+    doubt_redirected(&work);
+    drop_strays(&work);
+    spread_doubts(&work);
+    copy_trampolines_settle(&work);
+    copy_tables_settle(&work);
+    plan->families = work.family;
+    find_registers(&work);
+    plan->import_count = work.source.import_count;
     plan->imports = memory_zeroed(plan->import_count, sizeof(*plan->imports));
     for (size_t i = 0; i < plan->import_count; i++)
-        plan->imports[i] = planning.source.imports[i];
+        plan->imports[i] = work.source.imports[i];
 }

@@ -1,4 +1,4 @@
-#include "rewriter/copy/copy_way.h"
+#include "rewriter/copy/copy_target.h"
 
 /* The function that a part belongs to. */
 static size_t whole_of(const struct function_list *functions, size_t part)
@@ -13,7 +13,7 @@ static bool is_hooked_body(const struct function *function)
     return patch_reason_is_hooked(function->reason) && !function->is_import;
 }
 
-const struct function *copy_way_callee(const struct function_list *functions, uint64_t target)
+const struct function *copy_target_callee(const struct function_list *functions, uint64_t target)
 {
     const struct function *function = function_list_owner(functions, target);
 
@@ -24,34 +24,36 @@ const struct function *copy_way_callee(const struct function_list *functions, ui
     return function;
 }
 
-enum copy_way copy_way_of_jump(const struct copy_plan *plan, const struct function_list *functions,
-                               size_t part, uint64_t target, bool may_leave)
+enum copy_target copy_target_of_jump(const struct copy_plan *plan,
+                                     const struct function_list *functions, size_t part,
+                                     uint64_t target, bool may_leave)
 {
     const struct function *from = &functions->items[part], *to;
     size_t place;
 
     if (target >= from->address && target < from->end)
-        return COPY_WAY_INSIDE;
+        return COPY_TARGET_INSIDE;
     to = function_list_owner(functions, target);
     if (!to || to->is_import || target >= to->end || to->reason == PATCH_PLT)
-        return COPY_WAY_OUT;
+        return COPY_TARGET_OUT;
     place = (size_t)(to - functions->items);
     if (is_hooked_body(to) && place != whole_of(functions, part) &&
-        (target == to->address || (may_leave && copy_way_callee(functions, target))))
-        return COPY_WAY_BODY;
+        (target == to->address || (may_leave && copy_target_callee(functions, target))))
+        return COPY_TARGET_BODY;
     if (plan->doubts[place] == COPY_NO_PART)
-        return target == to->address ? COPY_WAY_OUT : COPY_WAY_BARRED;
-    return COPY_WAY_INSIDE;
+        return target == to->address ? COPY_TARGET_OUT : COPY_TARGET_BARRED;
+    return COPY_TARGET_INSIDE;
 }
 
-enum copy_way copy_way_of_call(const struct function_list *functions, size_t part, uint64_t target)
+enum copy_target copy_target_of_call(const struct function_list *functions, size_t part,
+                                     uint64_t target)
 {
     const struct function *from = &functions->items[part], *to;
 
     if (target > from->address && target < from->end)
-        return COPY_WAY_INSIDE;
+        return COPY_TARGET_INSIDE;
     to = function_list_at(functions, target);
-    return to && is_hooked_body(to) ? COPY_WAY_BODY : COPY_WAY_OUT;
+    return to && is_hooked_body(to) ? COPY_TARGET_BODY : COPY_TARGET_OUT;
 }
 
 struct copy_slots copy_slots_begin(const struct code *code, const struct function *part)

@@ -1,6 +1,6 @@
-/* Choosing which parts are copied: copy_plan.h says what for. */
-#ifndef UMBRA_REWRITER_COPY_CHOOSE_H
-#define UMBRA_REWRITER_COPY_CHOOSE_H
+/* Making a plan: which parts are copied. copy_plan.h says what for. */
+#ifndef UMBRA_REWRITER_COPY_PLAN_MAKE_H
+#define UMBRA_REWRITER_COPY_PLAN_MAKE_H
 
 #include "rewriter/copy/copy_plan.h"
 

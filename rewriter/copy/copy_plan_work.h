@@ -1,10 +1,10 @@
-/* What planning the copies of an image works with. */
-#ifndef UMBRA_REWRITER_COPY_PLANNING_H
-#define UMBRA_REWRITER_COPY_PLANNING_H
+/* What the steps that make a plan (copy_plan_make.h) share. */
+#ifndef UMBRA_REWRITER_COPY_PLAN_WORK_H
+#define UMBRA_REWRITER_COPY_PLAN_WORK_H
 
 #include "rewriter/copy/copy_survey.h"
 
-struct planning {
+struct copy_plan_work {
     struct copy_plan *plan;
     const struct patch_plan *patches;
     const struct copy_source *format;
@@ -17,7 +17,7 @@ struct planning {
 void doubt_part(struct copy_plan *plan, size_t part, enum flow_doubt doubt);
 
 /* One part of a family stands for all; joining makes one family of two. */
-uint32_t family_of(struct planning *planning, uint32_t part);
-void family_join(struct planning *planning, uint32_t part, uint32_t other);
+uint32_t family_of(struct copy_plan_work *work, uint32_t part);
+void family_join(struct copy_plan_work *work, uint32_t part, uint32_t other);
 
 #endif
