@@ -14,7 +14,7 @@
 #define AT_ONCE     65536 /* bytes of stack */
 #define MARGIN      64    /* bytes of the shadow below the lowest stack pointer that is served */
 #define MOST_STACK  (1ull << 30) /* bytes of a stack that can have a shadow: the outermost ones */
-#define LIMIT_SHARE 4096         /* one in so many of a process's addresses, if these are limited */
+#define LIMIT_SHARE 4096         /* a stack with a shadow, of limited addresses: one in so many */
 
 static uint64_t high(const struct thread *thread)
 {

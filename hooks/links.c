@@ -4,7 +4,7 @@
 #include "trace/image_manifest.h"
 
 #define ONCE_AROUND 0x7fffffffu /* calls that a link counts before it hands them on */
-#define LINK_AHEAD  (1u << 30)  /* calls that a link that keeps them has ahead of those it counts */
+#define LINK_AHEAD  (1u << 30)  /* calls that it counts up to a slow path if it keeps them */
 #define MOST_KEPT   (1u << 29)  /* that and LINK_AHEAD fit into `armed` */
 
 struct trace_node *links_node(const struct thread *thread, const struct trace_links *links)

@@ -416,7 +416,7 @@ static void so_are_those_of_frames_and_records(void **state)
     random_calls(20000 / LESS, 3);
 }
 
-/* How many steps through one note were seen, and what was torn in them. */
+/* Counts of the steps through one note. */
 static volatile unsigned long steps_seen, steps_torn, most_cut, steps_of_second;
 
 static void look(int signal)

@@ -14,7 +14,7 @@ struct location {
 
 struct location location_of_function(const struct images *images, uint32_t function);
 
-/* Where the call that was made there returns to. site: as tree_call_site gives it. */
+/* Where a call returns to. site: as tree_call_site gives it. */
 struct location location_of_return(const struct images *images, uint64_t site);
 
 /* "93ac61…", of its bytes in their order; empty if there is none. */

@@ -163,7 +163,7 @@ static int compare_names(const void *left, const void *right)
     return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
-/* Where they really lie, each once: a module may name a file by many paths. To be freed. */
+/* The files' true paths, each once: a module may name a file by many paths. To be freed. */
 static const char **list_in_state(const struct report_files *files, bool shown, size_t *count)
 {
     const char **names = memory_zeroed(files->count, sizeof(*names));

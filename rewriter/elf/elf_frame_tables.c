@@ -9,7 +9,7 @@
 #define MOST_FRAMES  (1u << 20) /* of a unit */
 #define FEWEST       16         /* in all tables: fewer may turn up by chance */
 #define MOST_AROUND  48         /* functions without a frame, at a unit's beginning and end */
-#define MOST_OF_ASM  12         /* as many around the one frame of the runtime's assembly */
+#define MOST_OF_ASM  12         /* functions around the one frame of the runtime's assembly */
 #define MOST_IN_VAIN 16         /* frames for each word of data, of what then is no table */
 #define FROM_C       0xffff
 #define HAS_DEBUG    1u

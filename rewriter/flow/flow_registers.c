@@ -37,7 +37,7 @@ static uint32_t through(uint32_t entry, uint32_t behind)
     return ALIKE(entry & REGISTERS_FREE) | (ALIKE(entry >> 16) & behind);
 }
 
-/* Where a block or a way leads; behind: when that returns. */
+/* What is alive where a block or a way leads; behind: when that returns. */
 static uint32_t alive_at(const struct search *search, uint32_t target, uint8_t place,
                          uint32_t behind)
 {
@@ -70,7 +70,7 @@ static uint32_t alive_by_ways(struct search *search, uint32_t first)
     return alive;
 }
 
-/* Where a block leads that is a call or a jump by a pointer, or may be. */
+/* What is alive where a block leads that is a call or a jump by a pointer, or may be. */
 static uint32_t alive_by_pointer(const struct body *body, const struct block *block,
                                  uint32_t behind)
 {
@@ -80,7 +80,7 @@ static uint32_t alive_by_pointer(const struct body *body, const struct block *bl
     return ALIKE(READ_BY_OTHERS | chain) | (block->place == PLACE_DESCRIPTOR ? behind : 0);
 }
 
-/* Where a block ends; next: where the next begins. */
+/* What is alive where a block ends; next: where the next begins. */
 static uint32_t alive_behind(struct search *search, const struct body *body,
                              const struct block *block, uint32_t next)
 {

@@ -92,7 +92,7 @@ static void add_entries(struct reading *reading, const struct flow_table *table)
     }
 }
 
-/* Where ways of a jump begin: see struct search. */
+/* Begins the ways of a jump: see struct search. Returns where. */
 static uint32_t begin_ways(struct search *search)
 {
     return add_way(search, (struct way){0});

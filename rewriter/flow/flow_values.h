@@ -78,7 +78,7 @@ struct value value_extend(const struct value *value, unsigned bits, uint64_t roo
 /* The limit of a value as a whole; NO_LIMIT if there is none. */
 uint32_t value_limit(const struct value *value, bool *is_by_type);
 
-/* Where a function is entered that nothing is known of; `place` makes its roots unique. */
+/* The state at a function's entry, of which nothing is known; `place` makes its roots unique. */
 void state_unknown(struct state *state, uint64_t place);
 /* What holds the values with that root is not greater in its low bits. */
 void state_bound(struct state *state, uint64_t root, unsigned bits, uint32_t limit);

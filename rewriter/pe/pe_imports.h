@@ -3,7 +3,7 @@
  * load time, or that a helper binds at the first call (delay imports):
  *
  *      caller:   call  [rip + slot]        ff 15 ........      __declspec(dllimport)
- *      caller:   jmp   [rip + slot]        ff 25 ........      the same as a tail call
+ *      caller:   jmp   [rip + slot]        ff 25 ........      dllimport, as a tail call
  *      caller:   call  thunk               e8 ........         otherwise
  *      thunk:    jmp   [rip + slot]        ff 25 ........
  *

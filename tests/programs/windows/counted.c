@@ -1,5 +1,5 @@
 /*
- * As tests/programs/counted.c: counts its own calls in a file, in three threads, until it is
+ * Like tests/programs/counted.c, counts its own calls in a file, in three threads, until it is
  * ended:  counted FILE [HOW]
  *
  * HOW is the end it makes for itself after 20,000 rounds of the first thread, if it is to:
