@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,321 +19,14 @@
 #include "front/recording/meeting_place.h"
 #include "front/recording/new_recording.h"
 #include "front/supervisor/supervisor.h"
+#include "front/tool/find_program.h"
 #include "front/tool/inside.h"
-#include "front/tool/options.h"
+#include "front/tool/record_options.h"
 #include "front/tool/unmatched.h"
 #include "front/tool/unrecorded.h"
 #include "support/memory.h"
 
-#define STATUS_NOT_FOUND 127
-#define STATUS_SIGNALED  128
-
-struct options {
-    struct words instrument, service, leave;
-    struct words samples; /* of the service, in a second run */
-    const char *output;
-    bool children, in_place, is_verbose, is_quiet;
-    bool is_of_stacks; /* --how=samples: nothing is instrumented */
-    bool is_twice;     /* and once more so */
-    pid_t pid;         /* of a process that runs already: so, too; 0: there is a program */
-    char **program;    /* and its arguments */
-};
-
-/* --- the command line --- */
-
-static bool read_yes(const char *name, const char *value)
-{
-    if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
-        say_and_exit(STATUS_USAGE, "--%s=%s: expected yes or no", name, value);
-    return *value == 'y';
-}
-
-/* A filter's path must lead there from anywhere. */
-static void hand_on(struct words *words, const char *name, const char *value)
-{
-    bool is_path = value && !strcmp(name, "filter");
-    char *path = is_path ? realpath(value, NULL) : NULL;
-
-    if (value && !*value)
-        say_and_exit(STATUS_USAGE, "record: --%s=: expected a value behind it, found none", name);
-    if (is_path && (!path || access(path, R_OK) < 0))
-        say_and_exit(STATUS_USAGE, "--filter=%s: cannot be read: %s", value, strerror(errno));
-    if (value)
-        words_print(words, "--%s=%s", name, path ? path : value);
-    else
-        words_print(words, "--%s", name);
-    free(path);
-}
-
-/* One that counts as it was given last. */
-static void hand_on_last(struct words *words, const char *name, const char *value)
-{
-    char *option = memory_print("--%s", name);
-
-    words_drop(words, option);
-    hand_on(words, name, value);
-    free(option);
-}
-
-static void require_how(const char *value)
-{
-    static const char *const ways[] = {"prologue", "copy", "auto", "samples"};
-
-    for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
-        if (!strcmp(value, ways[i]))
-            return;
-    say_and_exit(STATUS_USAGE, "--how=%s: expected prologue, copy, auto or samples", value);
-}
-
-static pid_t read_pid(const char *value)
-{
-    char *end;
-    long pid = strtol(value, &end, 10);
-
-    if (!*value || *end || pid < 1 || pid > INT_MAX)
-        say_and_exit(STATUS_USAGE, "record: -p %s: expected the number of a process", value);
-    return (pid_t)pid;
-}
-
-static void take_option(struct options *options, int code, const char *name)
-{
-    switch (code) {
-    case OPTION_INSTRUMENT:
-        hand_on(&options->instrument, name, optarg);
-        break;
-    case OPTION_HOW:
-        require_how(optarg);
-        options->is_of_stacks = !strcmp(optarg, "samples");
-        words_drop(&options->instrument, "--how");
-        if (!options->is_of_stacks)
-            hand_on(&options->instrument, name, optarg);
-        break;
-    case 'p':
-        options->pid = read_pid(optarg);
-        options->is_of_stacks = true;
-        break;
-    case OPTION_TWICE:
-        options->is_twice = true;
-        break;
-    case OPTION_SERVICE:
-        hand_on_last(&options->service, name, optarg);
-        break;
-    case OPTION_LEAVE:
-        words_add(&options->leave, optarg);
-        break;
-    case 'F':
-        hand_on_last(&options->service, name, optarg);
-        break;
-    case 'g': /* who calls whom is always recorded */
-        break;
-    case 'o':
-        options->output = optarg;
-        break;
-    case OPTION_CHILDREN:
-        options->children = read_yes("children", optarg);
-        break;
-    case OPTION_IN_PLACE:
-        options->in_place = read_yes("in-place", optarg);
-        break;
-    case 'v':
-        options->is_verbose = true;
-        break;
-    case 'q':
-        options->is_quiet = true;
-        break;
-    }
-}
-
-/* What perf record is asked for, and Umbra cannot do. */
-#define OF_OTHERS "ae"
-
-static _Noreturn void refuse_option(const char *word)
-{
-    static const struct {
-        const char *option, *what;
-    } known[] = {
-        {"-a", "Umbra records a program and what that runs, not the whole system"},
-        {"-e", "Umbra records calls and their times, no events of the processor"},
-        {"-t", "Umbra samples whole processes: -p PID, or a program from its beginning"},
-        {"--tid", "Umbra samples whole processes: -p PID, or a program from its beginning"},
-        {"-c", "Umbra takes samples by time, -F of them a second"},
-        {"-f", "what a program starts is recorded, too: leave it out"},
-        {"--call-graph", "who calls whom is always recorded: leave it out"},
-        {"--event", "Umbra records calls and their times, no events of the processor"},
-    };
-
-    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-        if (!strncmp(word, known[i].option, strlen(known[i].option)))
-            say_and_exit(STATUS_USAGE, "record: %s: %s: umbra record -- PROGRAM [ARGUMENT…]",
-                         known[i].option, known[i].what);
-    verb_refuse_option(VERB_RECORD, word);
-}
-
-static bool has_word(const struct words *words, const char *begin)
-{
-    for (size_t i = 0; i < words->count; i++)
-        if (!strncmp(words->list[i], begin, strlen(begin)))
-            return true;
-    return false;
-}
-
-/* Where all calls are timed anyway, or some of them, there are no times of each. */
-static void refuse_times(const struct options *options)
-{
-    static const char *const clocked[] = {"--timing=exact", "--timing=adaptive", "--mode=calltrace",
-                                          "--samples=0", "--samples=no"};
-
-    if (!has_word(&options->instrument, "--time="))
-        return;
-    for (size_t i = 0; i < sizeof(clocked) / sizeof(*clocked); i++)
-        if (has_word(&options->service, clocked[i]))
-            say_and_exit(STATUS_USAGE,
-                         "record: --time is for recordings with --timing=samples or none: leave %s "
-                         "out",
-                         clocked[i]);
-}
-
-/* Nothing is instrumented, so that there is nothing to choose of it. */
-static void check_stacks(const struct options *options)
-{
-    const char *excess = options->instrument.count ? options->instrument.list[0]
-                         : options->leave.count    ? "--leave"
-                         : !options->children      ? "--children=no"
-                         : !options->in_place      ? "--in-place=no"
-                                                   : NULL;
-
-    if (!options->is_of_stacks)
-        return;
-    for (size_t i = 0; i < options->service.count && !excess; i++)
-        if (strncmp(options->service.list[i], "--samples=", strlen("--samples=")) != 0)
-            excess = options->service.list[i];
-    if (excess)
-        say_and_exit(STATUS_USAGE, "record: %s: does nothing with --how=samples: leave it out",
-                     excess);
-}
-
-/* The first run counts, and reads no clock; samples are of the second. */
-static void check_twice(struct options *options)
-{
-    const char *excess = options->is_of_stacks                             ? "--how=samples"
-                         : has_word(&options->instrument, "--time=")       ? "--time"
-                         : has_word(&options->service, "--timing=")        ? "--timing"
-                         : has_word(&options->service, "--mode=calltrace") ? "--mode=calltrace"
-                         : has_word(&options->service, "--slices=")        ? "--slices"
-                                                                           : NULL;
-
-    if (!options->is_twice)
-        return;
-    if (excess)
-        say_and_exit(STATUS_USAGE,
-                     "record: %s: does nothing with --twice, whose times are samples of the second "
-                     "run: leave it out",
-                     excess);
-    for (size_t i = 0; i < options->service.count; i++)
-        if (!strncmp(options->service.list[i], "--samples=", strlen("--samples=")))
-            words_add(&options->samples, options->service.list[i]);
-    words_drop(&options->service, "--samples");
-    words_add(&options->service, "--timing=none");
-}
-
-static void read_options(struct options *options, int count, char **arguments)
-{
-    struct option *table = verb_getopt_table(VERB_RECORD);
-    char *letters = verb_getopt_letters(VERB_RECORD);
-    int code, which;
-
-    *options = (struct options){.output = RECORDING_DEFAULT, .children = true, .in_place = true};
-    opterr = 0;
-    while ((code = getopt_long(count, arguments, letters, table, &which)) >= 0) {
-        if (code == '?')
-            refuse_option(arguments[optind - 1]);
-        if (strchr(OF_OTHERS, code))
-            refuse_option((char[]){'-', (char)code, 0});
-        take_option(options, code, code < ' ' ? table[which].name : "samples");
-    }
-    free(table);
-    free(letters);
-    refuse_times(options);
-    check_stacks(options);
-    check_twice(options);
-    options->program = arguments + optind;
-    if (options->pid && *options->program)
-        say_and_exit(STATUS_USAGE,
-                     "record: -p %d: that process is sampled; expected no program beside it, found "
-                     "%s",
-                     (int)options->pid, *options->program);
-    if (!options->pid && !*options->program)
-        say_and_exit(STATUS_USAGE,
-                     "record: expected a program, found none: umbra record [OPTION…] -- PROGRAM "
-                     "[ARGUMENT…]");
-}
-
-/* --- the program --- */
-
-static bool can_be_run(const char *path)
-{
-    struct stat status;
-
-    return access(path, X_OK) == 0 && stat(path, &status) == 0 && S_ISREG(status.st_mode);
-}
-
-/* As execvp finds it; to be freed. Null if it is nowhere. */
-static char *find_program(const char *name)
-{
-    const char *folders = getenv("PATH");
-
-    if (strchr(name, '/'))
-        return can_be_run(name) ? memory_copy_string(name) : NULL;
-    if (!folders)
-        folders = "/bin:/usr/bin";
-    for (;;) {
-        size_t length = strcspn(folders, ":");
-        char *path = memory_print("%.*s%s%s", (int)length, folders, length ? "/" : "./", name);
-        if (can_be_run(path))
-            return path;
-        free(path);
-        if (!folders[length])
-            return NULL;
-        folders += length + 1;
-    }
-}
-
-/* What it seems to be instead, and what is to be typed then; "" if that is not known. To be freed.
- */
-static char *find_meant(const char *name)
-{
-    size_t first = strcspn(name, " ");
-    char *word, *program, *meant = NULL;
-    struct stat status;
-
-    if (!strchr(name, '/') && stat(name, &status) == 0)
-        meant = S_ISDIR(status.st_mode) ? memory_print("; it is a folder")
-                                        : memory_print("; the file here is ./%s", name);
-    else if (strchr(name, '=') && !strchr(name, '/'))
-        meant = memory_print("; to set a variable: umbra record -- env %s PROGRAM", name);
-    if (meant || !name[first])
-        return meant ? meant : memory_copy_string("");
-    word = memory_print("%.*s", (int)first, name);
-    program = find_program(word);
-    free(word);
-    if (!program)
-        return memory_copy_string("");
-    free(program);
-    return memory_print("; without the quotation marks: umbra record -- %s", name);
-}
-
-static char *require_program(const char *name)
-{
-    char *path = find_program(name);
-    struct stat status;
-
-    if (path)
-        return path;
-    if (strchr(name, '/') && stat(name, &status) == 0)
-        say_and_exit(STATUS_NOT_FOUND - 1, "%s: cannot be executed: %s", name,
-                     S_ISDIR(status.st_mode) ? "it is a folder" : strerror(EACCES));
-    say_and_exit(STATUS_NOT_FOUND, "%s: there is no such program%s", name, find_meant(name));
-}
+#define STATUS_SIGNALED 128
 
 /* --- running it --- */
 
@@ -378,7 +70,7 @@ static void set_signals(void)
 }
 
 /* With traces in that folder of the recording. */
-static void make_service(struct words *words, const struct options *options,
+static void make_service(struct words *words, const struct record_options *options,
                          const struct recording *recording, const char *instance,
                          const char *folder)
 {
@@ -391,7 +83,7 @@ static void make_service(struct words *words, const struct options *options,
         words_add(words, "--mode=samples");
 }
 
-static void make_command(struct words *words, const struct options *options,
+static void make_command(struct words *words, const struct record_options *options,
                          const struct inside *inside, const char *instance)
 {
     const struct recording *recording = inside->recording;
@@ -432,8 +124,8 @@ static bool run_command(char *const *command, int *result)
 }
 
 /* Whatever hinders us: the program is run, as it is. */
-static _Noreturn void run_unrecorded(const struct options *options, const char *path, mode_t mask,
-                                     const char *why)
+static _Noreturn void run_unrecorded(const struct record_options *options, const char *path,
+                                     mode_t mask, const char *why)
 {
     say("%s; %s is run as it is, and not recorded", why, *options->program);
     umask(mask);
@@ -444,7 +136,7 @@ static _Noreturn void run_unrecorded(const struct options *options, const char *
 
 /* --- before and after --- */
 
-static void note_beginning(const struct recording *recording, const struct options *options,
+static void note_beginning(const struct recording *recording, const struct record_options *options,
                            const char *instance)
 {
     time_t now = time(NULL);
@@ -473,7 +165,7 @@ static void note_end(const struct recording *recording, int status)
 }
 
 /* A report's page is of times. */
-static bool has_times(const struct options *options)
+static bool has_times(const struct record_options *options)
 {
     bool has = true;
 
@@ -501,7 +193,7 @@ static void tell_nothing(const struct recording *recording, const char *why,
     free(quoted);
 }
 
-static void tell(const struct recording *recording, const struct options *options)
+static void tell(const struct recording *recording, const struct record_options *options)
 {
     const char *text = has_times(options) ? "" : " --text";
     size_t traces = recording_count_traces(recording);
@@ -536,7 +228,7 @@ static void keep_program_alone(const struct recording *recording)
 /* --- one recording --- */
 
 struct run {
-    struct options options;
+    struct record_options options;
     struct new_recording made;
     struct cache cache;
     struct inside inside;
@@ -757,12 +449,12 @@ int record_main(int count, char **arguments)
     off_t input = lseek(STDIN_FILENO, 0, SEEK_CUR);
     int status = 0;
 
-    read_options(&run.options, count, arguments);
+    record_options_read(&run.options, count, arguments);
     if (run.options.is_verbose)
         say_commands();
     if (run.options.pid)
         return record_running(&run);
-    run.path = require_program(*run.options.program);
+    run.path = program_require(*run.options.program);
     run.inside.mask = umask(077);
     why = prepare(&run);
     if (why)
