@@ -77,9 +77,10 @@ done
 contains profile.callgrind '^events: ns Wait Samples$'
 
 echo '-- what the program sees'
-(umask 027; umbra record -q --how=samples -o seen -- bash -c 'umask; ls /proc/self/fd') >seen.out
-(umask 027; bash -c 'umask; ls /proc/self/fd') >native.out
-diff native.out seen.out || fail "the program sees another mask or other descriptors"
+sees='umask; ls /proc/self/fd; env | grep -v "^_=" | sort; ulimit -a'
+(umask 027; umbra record -q --how=samples -o seen -- bash -c "$sees") >seen.out
+(umask 027; bash -c "$sees") >native.out
+diff native.out seen.out || fail "the program sees another mask, descriptors, limits or environment"
 STATUS=139 recorded killed bash -c 'kill -SEGV $$'
 contains <(grinder --mode=summary traces.killed) 'killed by signal 11, SIGSEGV'
 

@@ -91,7 +91,8 @@ pid_t command_start(char **arguments, const char *instance, const char *rendezvo
     pid_t pid = 0;
     int error = 0;
 
-    if (setenv("UMBRA_INSTANCE_ID", instance, 1) < 0 || set_rendezvous(rendezvous) < 0)
+    if (instance &&
+        (setenv("UMBRA_INSTANCE_ID", instance, 1) < 0 || set_rendezvous(rendezvous) < 0))
         error = errno;
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &signals->before->mask);

@@ -578,8 +578,8 @@ int stacks_record(const struct stacks_settings *settings)
     }
     family_begin();
     setrlimit(RLIMIT_NOFILE, &descriptors); /* the command's limit is what it was */
-    recording.command = command_start(settings->command, settings->instance, NULL,
-                                      &recording.signals, &recording.status);
+    recording.command =
+        command_start(settings->command, NULL, NULL, &recording.signals, &recording.status);
     process_raise_descriptor_limit();
     if (!recording.command) {
         close_all(&recording);

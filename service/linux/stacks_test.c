@@ -121,8 +121,7 @@ static struct found record(void (*what)(struct stack_events *events))
 {
     char path[] = "/tmp/umbra-stacks-XXXXXX", command[64];
     char *words[] = {(char *)"true", NULL};
-    const struct stacks_settings settings = {
-        .command = words, .instance = "test", .trace_dir = path, .samples = 1000};
+    const struct stacks_settings settings = {.command = words, .trace_dir = path, .samples = 1000};
     struct found found = {0};
     const struct dirent *entry;
     DIR *directory;

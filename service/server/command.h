@@ -9,7 +9,7 @@
 
 /*
  * Starts it, found through PATH, with UMBRA_INSTANCE_ID set and, if rendezvous is not null,
- * UMBRA_RENDEZVOUS, in the same process group and with the signals as they were before
+ * UMBRA_RENDEZVOUS (instance null: neither is set, nor taken away), in the same process group and with the signals as they were before
  * signals_open. Where it is a program of another system, it is run by what runs those: `wine`.
  * Returns its pid; or 0 after one message, with the status a shell would return in *exit_status:
  * 127 not found, 126 not to be run.

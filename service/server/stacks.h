@@ -12,7 +12,6 @@
 struct stacks_settings {
     char **command; /* zero-terminated; null: pid */
     pid_t pid;      /* of a process that runs already, of this machine: until it ends, or a signal comes */
-    const char *instance;
     const char *trace_dir;
     uint32_t samples; /* in a second of a thread's processor time */
     bool is_verbose;  /* a line for each process that has ended */

@@ -111,7 +111,6 @@ static int record_stacks(const struct options *options)
     const struct stacks_settings settings = {
         .command = options->command,
         .pid = (pid_t)options->pid,
-        .instance = options->instance,
         .trace_dir = options->recording.trace_dir,
         .samples = options->recording.samples,
         .is_verbose = options->recording.is_verbose,
