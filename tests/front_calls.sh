@@ -141,6 +141,7 @@ seed=${SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
 count=${CALLS:-10000}
 # Call 7002: a buffer for stat that is there in part, and has the path in that part.
 hostile_calls "$(id -un)" 3357397225 7003
+hostile_calls "$(id -un)" 91793625 4029 # truncates what is executed by a descriptor that was there before
 for ((; count > 0; count -= 20000, seed++)); do
     calls=$((count < 20000 ? count : 20000))
     hostile_calls "$(id -un)" "$seed" "$calls"

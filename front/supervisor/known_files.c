@@ -58,6 +58,21 @@ const struct known_file *known_copy(const struct known_files *files, const struc
     return found && found->original >= 0 ? found : NULL;
 }
 
+const struct known_file *known_copy_of(const struct known_files *files, const struct stat *original)
+{
+    struct file_id id = id_of(original);
+    struct known_file *file, *next, *found = NULL;
+
+    pthread_mutex_lock(&files->table->mutex);
+    HASH_ITER(hh, files->table->files, file, next)
+    {
+        if (file->original >= 0 && memcmp(&file->original_id, &id, sizeof(id)) == 0)
+            found = file; /* they are in the order in which they were added */
+    }
+    pthread_mutex_unlock(&files->table->mutex);
+    return found;
+}
+
 bool known_is_left(const struct known_files *files, const struct stat *status)
 {
     const struct known_file *found = find(files, status);
@@ -84,9 +99,12 @@ static void add(struct known_files *files, const struct stat *status, int origin
 {
     struct known_table *table = files->table;
     struct known_file *file = memory_zeroed(1, sizeof(*file)), *before;
+    struct stat of_original;
 
     file->id = id_of(status);
     file->original = original;
+    if (original >= 0 && fstat(original, &of_original) == 0)
+        file->original_id = id_of(&of_original);
     file->image = image ? memory_copy_string(image) : NULL;
     file->change = status->st_ctim;
     pthread_mutex_lock(&table->mutex);

@@ -23,6 +23,7 @@ struct file_id {
 struct known_file {
     struct file_id id;
     int original;           /* opened with O_PATH; -1 of one that was left alone */
+    struct file_id original_id;
     char *image;            /* of a copy: its path in the recording */
     struct timespec change; /* of one that was left alone: what changes since is another file */
     UT_hash_handle hh;
@@ -40,6 +41,9 @@ bool known_is_same(const struct stat *a, const struct stat *b);
 
 /* The copy that this is; null if it is none. */
 const struct known_file *known_copy(const struct known_files *files, const struct stat *status);
+/* The newest copy that lies over this one; null if there is none. */
+const struct known_file *known_copy_of(const struct known_files *files,
+                                       const struct stat *original);
 /* Whether it was left alone. */
 bool known_is_left(const struct known_files *files, const struct stat *status);
 

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -40,6 +42,32 @@ bool on_write(const struct waiting_call *call, int name, int flags, const struct
     return false;
 }
 
+bool on_write_below(const struct waiting_call *call, int flags, const struct stat *original)
+{
+    const struct known_files *files = &call->watch->placing.files;
+    const struct known_file *copy = known_copy_of(files, original);
+    char link[64], path[PATH_MAX];
+    bool is_answered = false;
+    struct stat status;
+    ssize_t length;
+    int name;
+
+    if (!copy)
+        return false;
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", copy->original);
+    length = readlink(link, path, sizeof(path) - 1);
+    if (length <= 0)
+        return false;
+    path[length] = 0;
+    name = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (name < 0)
+        return false;
+    if (fstat(name, &status) == 0 && known_copy(files, &status) == copy)
+        is_answered = on_write(call, name, flags, copy, &status);
+    close(name);
+    return is_answered;
+}
+
 /* O_NOFOLLOW unless the kernel follows a link that the path ends with. */
 static int change_flags(const struct waiting_call *call)
 {
@@ -76,6 +104,8 @@ bool on_change(const struct waiting_call *call)
         copy = fstat(name, &status) == 0 ? known_copy(&call->watch->placing.files, &status) : NULL;
         if (copy && writes)
             is_answered = on_write(call, name, flags, copy, &status);
+        else if (!copy && writes && S_ISREG(status.st_mode))
+            is_answered = on_write_below(call, flags, &status);
         else if (copy)
             unbind(call, name, copy, tracee_runs_somewhere(&status));
         close(name);

@@ -114,6 +114,8 @@ bool on_open(const struct waiting_call *call)
         copy = known_copy(files, &status);
         if (copy && writes)
             is_answered = on_write(call, name, flags & O_NOFOLLOW, copy, &status);
+        else if (!copy && writes)
+            is_answered = on_write_below(call, flags & O_NOFOLLOW, &status);
         else if (copy && !find_linker(call, flags) && !is_own_agent(call, name, copy, flags))
             is_answered = hand_over(call, copy, &status, flags);
         else if (!copy && !writes && !known_is_left(files, &status))
