@@ -57,7 +57,7 @@ for mode in threads fork exec deep; do
 done
 contains threads.summary '^  timing    samples of whole stacks: nothing was instrumented, calls were not counted$'
 equal "threads" "$(grep -cE '^ +[0-9]+ +[23][0-9]{2} +[0-9]+  stacked$' threads.summary)" 2
-contains fork.summary 'ended without exit\(\), exit status 7'
+contains fork.summary 'ended, exit status 7'
 contains fork.summary '^  fork of '
 contains deep.summary ' [0-4]\.[0-9]% of them with all callers' # as it begins
 contains exec.summary 'process [0-9]+  native/stacked threads$'

@@ -126,6 +126,38 @@ equal "tables of functions" "$(grep -ciE '^(hottest )?functions' shown)" 2 # and
 NO_COLOR=1 shown 50 80 --no-pager --sort=inclusive --top=2 r.data
 equal "rows of --top=2" "$(awk '/^Hottest/ { inside = 1; next } !NF { inside = 0 } inside' shown | wc -l)" 3
 
+# --- what it used, where hooks took much of it, as they do of calls that do nothing
+cat >calls.c <<END
+__attribute__((noinline)) void nothing(void) { __asm__(""); }
+int main(void)
+{
+    for (int i = 0; i < 30000000; i++)
+        nothing();
+}
+END
+gcc -O1 calls.c -o calls_nothing
+umbra record -q -o hooks.data -- ./calls_nothing
+NO_COLOR=1 shown 50 80 --no-pager hooks.data
+contains shown '^[0-9.]+ m?s wall, [0-9.]+ m?s CPU, .*30\.0 M'
+share=$(sed -nE 's/^ +samples .*: ([0-9.]+)% of .*/\1/p' shown)
+grep -Eq 'CPU, ([0-9.]+ [mun]s of it in functions|all its samples in hooks),' shown ||
+    awk -v share="$share" 'BEGIN { exit !(share > 75) }' || fail "$share% in functions, and no word of it: $(<shown)"
+
+# --- times of another run: where they are from, and none of what this one did not measure
+if umbra record -q -o stacks.data --how=samples -- /bin/sh -c './computes; exit 3' 2>said; then
+    fail "another status"
+elif [[ -d stacks.data/traces ]]; then
+    NO_COLOR=1 shown 50 80 --no-pager stacks.data --process=sh
+    contains shown '^  state     ended, exit status 3$'
+    ! grep -E 'hooked|without exit' shown || fail "of what was not instrumented: $(<shown)"
+    umbra record -q -o twice.data --twice -- ./computes
+    NO_COLOR=1 shown 50 80 --no-pager twice.data
+    contains shown '^times from .*: [0-9]+ samples'
+    contains shown '^  timing    none of its own: counts are exact'
+    contains shown '^ +calls +thread +name$'
+    ! grep -E 'there are no times|measuring' shown || fail "of times that there are: $(<shown)"
+fi
+
 # --- calls that were timed each
 NO_COLOR=1 shown 50 80 --no-pager timed.data
 contains shown '^ +[0-9,]+( +[0-9.]+ [um]s){6}  hot$'

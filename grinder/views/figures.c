@@ -6,6 +6,7 @@
 
 #define MOST_DIGITS  3
 #define BELOW_DIGITS 2
+#define NARROW       0.75 /* half a range, of the number */
 
 /* The decimal place of a number's first digit: 2 of 123, -1 of 0.5. */
 static int first_place(double number)
@@ -13,16 +14,19 @@ static int first_place(double number)
     return (int)floor(log10(number) + 1e-9);
 }
 
-/* The place of the last digit that means something. */
+/* The place of the last digit that means something. With one digit, 17 is 20 and 0.15 is 0.2:
+   sorted rows look unsorted. So a number has two where its range is narrower than it is high, as
+   with eight samples or more. */
 static int last_place(struct figure figure)
 {
     double half = (figure.high - figure.low) / 2;
     int first = first_place(figure.value);
     int last = first - (MOST_DIGITS - 1);
+    int fewest = half < NARROW * figure.value ? first - 1 : first;
 
     if (half > 0 && first_place(half) > last)
         last = first_place(half);
-    return last < first ? last : first;
+    return last < fewest ? last : fewest;
 }
 
 static int decimals_of(int place, int unit)

@@ -63,7 +63,13 @@ static void ranges_are_those_of_the_tables(void **state)
         figure_time(text, ranged(100e6, (double)range.low_ns, (double)range.high_ns)), "100 ms");
     range = sample_range(94000000, 94, 1000000000, 1000);
     assert_string_equal(
-        figure_time(text, ranged(94e6, (double)range.low_ns, (double)range.high_ns)), "90 ms");
+        figure_time(text, ranged(94e6, (double)range.low_ns, (double)range.high_ns)), "94 ms");
+    range = sample_range(17000000, 17, 113000000, 113);
+    assert_string_equal(
+        figure_time(text, ranged(17e6, (double)range.low_ns, (double)range.high_ns)), "17 ms");
+    range = sample_range(3400000, 3, 113000000, 113);
+    assert_string_equal(
+        figure_time(text, ranged(3.4e6, (double)range.low_ns, (double)range.high_ns)), "3 ms");
     range = sample_range(0, 0, 1000000000, 1000);
     assert_string_equal(figure_time_below(text, (double)range.high_ns), "< 3.9 ms");
 }

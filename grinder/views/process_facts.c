@@ -6,7 +6,8 @@
 
 #include "support/utf8.h"
 
-#define MUCH 0.25 /* of a run, in hooks: short functions have less time than natively */
+#define MUCH       0.25 /* of a run, in hooks: short functions have less time than natively */
+#define MUCH_UNFIT 1    /* percent of another run's samples: less is what any two runs differ by */
 
 /* What the kernel said of it; how must hold what is returned. */
 static const char *how_it_was_ended(const struct trace_header *header, char how[64])
@@ -37,6 +38,11 @@ const char *process_how_it_ended(const struct trace_header *header, char how[64]
         (header->end_how == TRACE_END_HOW_UNKNOWN ||
          (header->end_how == TRACE_END_EXITED && !header->end_code)))
         return "ended"; /* nobody was there to see how */
+    if (header->source == TRACE_OF_STACKS && header->end == TRACE_END_GONE &&
+        header->end_how == TRACE_END_EXITED) {
+        snprintf(how, 64, "ended, exit status %" PRIu32, header->end_code);
+        return how;
+    }
     switch (header->state) {
     case TRACE_PREPARED:
         return "did not begin to record";
@@ -245,9 +251,10 @@ static const char *timing_of(const struct trace_header *header)
     }
 }
 
-void process_facts_write(FILE *stream, const struct process *process, bool has_times)
+void process_facts_write(FILE *stream, const struct profile *profile, const struct process *process)
 {
     const struct trace_header *header = &process->header;
+    bool has_own_times = profile_has_times(profile) && !profile->borrowed.path;
     double seconds = process_seconds(process);
     char how[64];
 
@@ -264,11 +271,13 @@ void process_facts_write(FILE *stream, const struct process *process, bool has_t
         fprintf(stream, "  fork of   %" PRIu32 "\n", header->fork_of_pid);
     if (seconds > 0)
         fprintf(stream, "  duration  %.6f s\n", seconds);
-    fprintf(stream, "  timing    %s\n", timing_of(header));
+    fprintf(stream, "  timing    %s\n",
+            profile->borrowed.path ? "none of its own: counts are exact, times are of another run"
+                                   : timing_of(header));
     write_samples(stream, &process->samples);
     if (header->timing == TRACE_TIMING_SAMPLES)
         write_own_samples(stream, process);
-    else if (has_times)
+    else if (has_own_times)
         write_measuring(stream, process);
     write_untold_times(stream, process);
     if (header->skipped)
@@ -293,7 +302,7 @@ void borrowed_times_write(FILE *stream, const struct profile *profile, const str
     utf8_write_plain(stream, borrowed->path);
     fprintf(stream, ": %" PRIu64 " samples, %.1f%% of them below functions that were counted\n",
             borrowed->samples, 100 - (double)borrowed->outside * scale);
-    if (borrowed->function)
+    if (borrowed->function && (double)borrowed->uncounted * scale >= MUCH_UNFIT)
         fprintf(stream,
                 "DOES NOT FIT: %.1f%% of them are in functions without calls here, most in %s\n",
                 (double)borrowed->uncounted * scale, images->functions[borrowed->function].name);

@@ -14,7 +14,8 @@
  *        state     ended through exit()
  *        LOST      3 contexts whose callers are missing
  */
-void process_facts_write(FILE *stream, const struct process *process, bool has_times);
+void process_facts_write(FILE *stream, const struct profile *profile,
+                         const struct process *process);
 
 /* Lines for threads that returned from calls made before a fork. */
 void process_inherited_write(FILE *stream, const struct process *process);

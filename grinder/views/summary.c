@@ -23,12 +23,13 @@ size_t summary_orders(const struct summary *summary, const struct part *part,
     return part->wait_ns ? count : count - 2;
 }
 
-static void write_process(FILE *stream, const struct process *process, bool has_times)
+static void write_process(FILE *stream, const struct profile *profile,
+                          const struct process *process)
 {
     fprintf(stream, "process %" PRIu32 "  ", process->header.pid);
     utf8_write_plain(stream, process->header.command);
     putc('\n', stream);
-    process_facts_write(stream, process, has_times);
+    process_facts_write(stream, profile, process);
 }
 
 static const char *balance(const struct thread_facts *facts)
@@ -249,7 +250,7 @@ void summary_write(FILE *stream, const struct summary *summary)
     bool has_times = profile_has_times(profile);
 
     for (size_t i = 0; i < profile->process_count; i++) {
-        write_process(stream, &profile->processes[i], has_times);
+        write_process(stream, profile, &profile->processes[i]);
         if (profile->processes[i].header.source == TRACE_OF_STACKS)
             write_sampled_threads(stream, &profile->processes[i]);
         else

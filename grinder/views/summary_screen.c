@@ -14,6 +14,7 @@
 
 #define EVENT_COLUMNS 130 /* of the event summary's table */
 #define LABEL_COLUMNS 12  /* left of the text of a detail */
+#define MOST          0.8 /* of the CPU time: less of it in functions is told */
 
 /* --- what it was --- */
 
@@ -45,23 +46,33 @@ static size_t thread_count(const struct profile *profile)
     return count;
 }
 
-static uint64_t self_ns_of(const struct process *process)
-{
-    uint64_t ns = 0;
+struct took {
+    uint64_t self_ns, entries;
+};
 
-    for (size_t i = 0; i < process->thread_count; i++)
-        ns += process->threads[i].self_ns;
-    return ns;
+static struct took took(const struct process *process)
+{
+    struct took sum = {0};
+
+    for (size_t i = 0; i < process->thread_count; i++) {
+        sum.self_ns += process->threads[i].self_ns;
+        sum.entries += process->threads[i].entries;
+    }
+    return sum;
 }
 
-/* The one that the headline names: with more than one, that which took most. */
+/* The one that the headline names: with more than one, that which took most; where no times tell,
+   that with most calls. */
 static const struct process *main_process(const struct profile *profile)
 {
     const struct process *found = &profile->processes[0];
 
-    for (size_t i = 1; i < profile->process_count; i++)
-        if (self_ns_of(&profile->processes[i]) > self_ns_of(found))
+    for (size_t i = 1; i < profile->process_count; i++) {
+        struct took mine = took(&profile->processes[i]), best = took(found);
+        if (mine.self_ns != best.self_ns ? mine.self_ns > best.self_ns
+                                         : mine.entries > best.entries)
             found = &profile->processes[i];
+    }
     return found;
 }
 
@@ -94,12 +105,42 @@ static void write_title(const struct summary_layout *layout)
     free(cut);
 }
 
+/* What threads' clocks say, hooks and all. */
+struct clocks {
+    uint64_t ns;
+    bool saw_hooks; /* some sample met one */
+};
+
+/* None where another run's times are shown. */
+static struct clocks clocks_of(const struct profile *profile)
+{
+    struct clocks clocks = {0};
+
+    for (size_t i = 0; i < profile->process_count && !profile->borrowed.path; i++) {
+        for (size_t j = 0; j < profile->processes[i].thread_count; j++) {
+            const struct trace_thread *record = &profile->processes[i].threads[j].record;
+            clocks.ns += record->processor_ns;
+            clocks.saw_hooks = clocks.saw_hooks || record->in_hooks;
+        }
+    }
+    return clocks;
+}
+
 static void put_whole_time(FILE *line, const struct summary_layout *layout)
 {
     const struct part *part = layout->part;
+    struct clocks clocks = clocks_of(layout->summary->profile);
     char text[FIGURE_ROOM];
 
-    if (layout->is_sampled && !part->ns) {
+    if (layout->is_sampled && (double)part->ns < MOST * (double)clocks.ns &&
+        (part->ns || clocks.saw_hooks)) {
+        fprintf(line, "%s CPU, ", figure_time(text, figure_exact((double)clocks.ns)));
+        layout_put_total(text, layout, part->ns);
+        if (part->ns)
+            fprintf(line, "%s of it in functions, ", text);
+        else
+            fputs("all its samples in hooks, ", line);
+    } else if (layout->is_sampled && !part->ns) {
         fputs("no CPU time that a sample met, ", line);
     } else if (layout->has_times) {
         layout_put_total(text, layout, part->ns);
@@ -182,9 +223,11 @@ static size_t write_thread_cells(const struct summary_layout *layout, const char
 {
     int used = 0;
 
-    if (layout->has_times)
+    bool has_own = !layout->summary->profile->borrowed.path;
+
+    if (layout->has_times && has_own)
         used += fprintf(layout->stream, "%8s ", time);
-    if (layout->is_sampled)
+    if (layout->is_sampled && has_own)
         used += fprintf(layout->stream, "%8s ", waited);
     used += fprintf(layout->stream, "%8s %6s  ", calls, thread);
     return (size_t)used;
@@ -256,15 +299,18 @@ static void write_module(const struct summary_layout *layout, const struct modul
     const struct image *image = &layout->summary->images->images[module->image];
     char hooked[FIGURE_ROOM] = "-", functions[FIGURE_ROOM] = "-", *text;
     const char *problem = module->image ? image->problem : "not instrumented";
+    bool is_stacked = profile_is_stacked(layout->summary->profile);
+    int used = 0;
 
     if (module->image)
         figure_count(functions, image->function_count);
     if (module->image && !problem)
         figure_count(hooked, image->manifest.hooked);
-    fprintf(layout->stream, "%9s %9s  ", functions, hooked);
-    text =
-        problem ? memory_print("%s (%s)", module->path, problem) : memory_copy_string(module->path);
-    layout_write_rest(layout, 9 + 1 + 9 + 2, text);
+    if (!is_stacked)
+        used = fprintf(layout->stream, "%9s %9s  ", functions, hooked);
+    text = problem && !is_stacked ? memory_print("%s (%s)", module->path, problem)
+                                  : memory_copy_string(module->path);
+    layout_write_rest(layout, (size_t)used, text);
     free(text);
 }
 
@@ -324,8 +370,9 @@ static void write_modules(const struct summary_layout *layout)
     size_t count;
     struct listed_module *modules = listed_modules(layout->summary->profile, &count);
 
-    if (count) {
+    if (count)
         layout_write_heading(layout, "Modules");
+    if (count && !profile_is_stacked(layout->summary->profile)) {
         fprintf(layout->stream, "%9s %9s  module\n", "functions", "hooked");
     }
     for (size_t i = 0; i < count && i < top; i++)
@@ -386,7 +433,7 @@ static char *facts_of(const struct summary_layout *layout, const struct process 
 
     if (!stream)
         return NULL;
-    process_facts_write(stream, process, layout->has_times);
+    process_facts_write(stream, layout->summary->profile, process);
     put_losses(stream, process);
     process_inherited_write(stream, process);
     fclose(stream);
@@ -420,6 +467,29 @@ static void write_details(const struct summary_layout *layout)
         free(title);
         free(facts);
     }
+}
+
+/* Of times that are another run's. */
+static void write_borrowed(const struct summary_layout *layout)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+
+    if (!stream)
+        return;
+    borrowed_times_write(stream, layout->summary->profile, layout->summary->images);
+    fclose(stream);
+    if (*text)
+        putc('\n', layout->stream);
+    text[strlen(text) ? strlen(text) - 1 : 0] = 0;
+    for (char *line = text, *next; *line; line = next) {
+        next = line + strcspn(line, "\n");
+        if (*next)
+            *next++ = 0;
+        fit_wrap(layout->stream, line, layout->columns, 2, layout->ellipsis);
+    }
+    free(text);
 }
 
 static int write_events(const struct summary_layout *layout)
@@ -459,6 +529,7 @@ int summary_screen_write(FILE *stream, const struct summary *summary,
 
     write_title(&layout);
     write_whole(&layout);
+    write_borrowed(&layout);
     write_warnings(&layout);
     summary_tables_write(&layout);
     write_processes(&layout);
