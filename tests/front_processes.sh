@@ -56,3 +56,12 @@ contains "$page" '"tree":\{"depth":\[0,1,2,0\],'
 umbra record --quiet -o one.data -- ./small 3
 umbra report --text --top=500 one.data >text
 equal "first word" "$(head -n 1 text | cut -d ' ' -f 1)" process
+
+echo '-- one that replaces itself is one process'
+umbra record -o itself.data -- sh -c 'exec sh -c :' 2>said
+[[ $(ls itself.data/traces/*.bin | wc -l) == 2 ]] || fail "$(ls itself.data/traces)"
+contains said '^umbra: 1 process recorded'
+equal "listed" "$(umbra ls --json itself.data | jq '.[0].processes')" 1
+mkdir a_folder_with_a_rather_long_name
+mv itself.data a_folder_with_a_rather_long_name
+equal "columns" "$(umbra ls a_folder_with_a_rather_long_name | awk '{ print index($0, NR == 1 ? "began" : "20") }' | uniq | wc -l)" 1

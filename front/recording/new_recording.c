@@ -81,7 +81,7 @@ static bool is_empty(int parent, const char *base)
 {
     const struct recording there = {.directory =
                                         openat(parent, base, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-    bool is = there.directory >= 0 && recording_count_traces(&there) == 0;
+    bool is = there.directory >= 0 && recording_count_processes(&there) == 0;
 
     if (there.directory >= 0)
         close(there.directory);
@@ -381,7 +381,7 @@ static bool become_failed(struct new_recording *new, const char *temporary)
 
 enum new_recording_end new_recording_end(struct new_recording *new)
 {
-    bool has_failed = recording_count_traces(&new->recording) == 0;
+    bool has_failed = recording_count_processes(&new->recording) == 0;
     char *temporary = name_of_new(new);
     enum new_recording_end end = NEW_RECORDING_STAYS;
 

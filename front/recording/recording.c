@@ -463,16 +463,34 @@ bool recording_has_times(const struct recording *recording)
     return folder >= 0;
 }
 
-size_t recording_count_traces(const struct recording *recording)
+static int by_pid(const void *a, const void *b)
+{
+    const unsigned long *left = a, *right = b;
+
+    return (*left > *right) - (*left < *right);
+}
+
+size_t recording_count_processes(const struct recording *recording)
 {
     DIR *directory = open_traces(recording);
     struct dirent *entry;
-    size_t count = 0;
+    unsigned long *pids = NULL;
+    size_t traces = 0, room = 0, count = 0;
 
-    while (directory && (entry = readdir(directory)))
-        count += pid_in(entry->d_name) != NULL;
+    while (directory && (entry = readdir(directory))) {
+        const char *pid = pid_in(entry->d_name);
+        if (!pid)
+            continue;
+        pids = memory_grow(pids, traces, &room, sizeof(*pids));
+        pids[traces++] = strtoul(pid, NULL, 10);
+    }
     if (directory)
         closedir(directory);
+    if (traces)
+        qsort(pids, traces, sizeof(*pids), by_pid);
+    for (size_t i = 0; i < traces; i++)
+        count += !i || pids[i] != pids[i - 1];
+    free(pids);
     return count;
 }
 

@@ -99,8 +99,9 @@ uint64_t recording_size(const struct recording *recording);
 /* Whether there are times of a second run in it. */
 bool recording_has_times(const struct recording *recording);
 
-/* The traces in it. With pid, those of other processes are removed first. */
-size_t recording_count_traces(const struct recording *recording);
+/* Those that have traces in it: one that replaced itself by exec has several. */
+size_t recording_count_processes(const struct recording *recording);
+/* Removes the traces of all others. */
 void recording_keep_process(const struct recording *recording, const char *pid);
 
 #endif

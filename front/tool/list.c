@@ -15,6 +15,8 @@
 #include "support/memory.h"
 #include "support/utf8.h"
 
+#define LEAST_COLUMNS 20 /* of the names of recordings */
+
 /* What is known of one. */
 struct row {
     struct recording recording;
@@ -33,7 +35,7 @@ static void read_row(struct row *row, const char *name)
     row->began = recording_value(recording, "began");
     row->status = recording_value(recording, "status");
     row->state = row->status ? "ended" : recording_goes_on(recording) ? "running" : "killed";
-    row->processes = recording_count_traces(recording);
+    row->processes = recording_count_processes(recording);
     row->images = recording_count_files(recording, "instrumented");
 }
 
@@ -46,9 +48,9 @@ static void free_row(struct row *row)
     recording_free(&row->recording);
 }
 
-static void print_row(const struct row *row)
+static void print_row(const struct row *row, int columns)
 {
-    printf("%-20s  %-20s  %9zu  %6zu  %-7s  %s\n", row->recording.name,
+    printf("%-*s  %-20s  %9zu  %6zu  %-7s  %s\n", columns, row->recording.name,
            row->began ? row->began : "", row->processes, row->images,
            row->status ? row->status : row->state, row->command ? row->command : "");
 }
@@ -82,6 +84,7 @@ static void write_row(const struct row *row)
 
 struct output {
     bool is_json;
+    int columns;  /* of the names */
     size_t count; /* of those shown */
 };
 
@@ -95,9 +98,9 @@ static void show(struct output *output, const char *name)
         write_row(&row);
     } else {
         if (!output->count)
-            printf("%-20s  %-20s  %9s  %6s  %-7s  %s\n", "recording", "began", "processes",
-                   "images", "status", "command");
-        print_row(&row);
+            printf("%-*s  %-20s  %9s  %6s  %-7s  %s\n", output->columns, "recording", "began",
+                   "processes", "images", "status", "command");
+        print_row(&row, output->columns);
     }
     output->count++;
     free_row(&row);
@@ -106,6 +109,14 @@ static void show(struct output *output, const char *name)
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void make_room(struct output *output, const char *name)
+{
+    int columns = (int)strlen(name);
+
+    if (columns > output->columns)
+        output->columns = columns;
 }
 
 /* Shows the recordings in that folder, or the folder itself if it is one. */
@@ -136,6 +147,8 @@ static bool show_all(struct output *output, const char *folder)
         say("%s: no recording is in this folder; make one with: umbra record -- PROGRAM", folder);
     if (names.count)
         qsort(names.list, names.count, sizeof(*names.list), by_name);
+    for (size_t i = 0; i < names.count && !output->count; i++)
+        make_room(output, names.list[i]);
     for (size_t i = 0; i < names.count; i++)
         show(output, names.list[i]);
     words_free(&names);
@@ -155,8 +168,12 @@ static int show_left(const char *name)
 /* An array, or a table. */
 static int show_folders(bool is_json, char *const *folders)
 {
-    struct output output = {.is_json = is_json};
+    struct output output = {.is_json = is_json, .columns = LEAST_COLUMNS};
     bool ok = true;
+
+    for (char *const *folder = folders; *folder; folder++)
+        if (recording_is_in(AT_FDCWD, *folder))
+            make_room(&output, *folder);
 
     if (is_json)
         puts("[");

@@ -196,7 +196,7 @@ static void tell_nothing(const struct recording *recording, const char *why,
 static void tell(const struct recording *recording, const struct record_options *options)
 {
     const char *text = has_times(options) ? "" : " --text";
-    size_t traces = recording_count_traces(recording);
+    size_t processes = recording_count_processes(recording);
     size_t left = recording_count_files(recording, "left");
     char *quoted;
 
@@ -208,11 +208,11 @@ static void tell(const struct recording *recording, const struct record_options 
     else if (left)
         say("%zu files were left as they are: umbra ls --left %s", left, quoted);
     if (!strcmp(recording->name, RECORDING_DEFAULT))
-        say("%zu process%s recorded in %s; to see it: umbra report%s", traces,
-            traces == 1 ? "" : "es", recording->name, text);
+        say("%zu process%s recorded in %s; to see it: umbra report%s", processes,
+            processes == 1 ? "" : "es", recording->name, text);
     else
-        say("%zu process%s recorded in %s; to see it: umbra report%s %s", traces,
-            traces == 1 ? "" : "es", recording->name, text, quoted);
+        say("%zu process%s recorded in %s; to see it: umbra report%s %s", processes,
+            processes == 1 ? "" : "es", recording->name, text, quoted);
     free(quoted);
 }
 
@@ -293,7 +293,7 @@ static bool has_begun(const struct run *run)
     char byte;
 
     if (run->options.is_of_stacks)
-        return recording_count_traces(&run->made.recording) > 0;
+        return recording_count_processes(&run->made.recording) > 0;
     return read(run->begun, &byte, 1) == 1;
 }
 
@@ -339,7 +339,7 @@ static void conclude(struct run *run)
     enum new_recording_end end;
     char *why = NULL;
 
-    if (recording_count_traces(recording) == 0)
+    if (recording_count_processes(recording) == 0)
         why = unrecorded_find_why(recording, run->path);
     if (why && run->options.is_verbose)
         recording_show_left(recording, stderr);
@@ -432,7 +432,7 @@ static int record_running(struct run *run)
         say("sampling %d, %s, until it ends or ^C", (int)run->options.pid, *of_process.list);
     if (!run_command(command.list, &status))
         say_and_exit(STATUS_FAILED, "record: a process cannot be started: %s", strerror(errno));
-    if (!recording_count_traces(recording)) {
+    if (!recording_count_processes(recording)) {
         new_recording_take_back(&run->made);
         return status ? status : STATUS_FAILED;
     }

@@ -150,7 +150,7 @@ static void add_traces(struct words *words, const struct recording *recording)
     const char *separator = ": ";
     char *why;
 
-    if (!recording_count_traces(recording)) {
+    if (!recording_count_processes(recording)) {
         why = recording_value(recording, "why");
         if (!why)
             separator = "; what was left as it is, and why: umbra ls --left ";
