@@ -35,6 +35,15 @@ UNNAMED = """const cut = [];
         if (!node.querySelector('title').textContent.split('\\n')[0]) cut.push('a box without a name');
     return cut"""
 
+# Figures that are cut, which no title makes up for, and what of the bar lies upon its neighbour.
+CUT_FIGURES = """const wrong = [];
+    for (const cell of document.querySelectorAll('td:not(:first-child), .row .figure, .facts b'))
+        if (cell.clientWidth && cell.scrollWidth > cell.clientWidth && !cell.querySelector('svg, .meter')) wrong.push(cell.textContent);
+    const boxes = [...document.querySelectorAll('#bar select, #bar button')].filter(element => element.offsetParent)
+        .map(element => element.getBoundingClientRect());
+    boxes.forEach((box, i) => { if (i && box.left < boxes[i - 1].right) wrong.push('the bar overlaps'); });
+    return wrong"""
+
 VIEWS = """const hrefs = [''];
     for (const tab of ['functions', 'files', 'modules']) {
         document.querySelector(`[data-tab=${tab}]`).click();
@@ -80,6 +89,8 @@ def narrow(browser, name):
                 assert not wide, (width, view, wide)
             unnamed = browser.run(UNNAMED)
             assert not unnamed, (width, view, unnamed)
+            cut = browser.run(CUT_FIGURES)
+            assert not cut, (width, view, cut)
     # Both parts of the window are there, and to be used.
     browser.resize(NARROW[0])
     for part in "#list", "#main":

@@ -32,7 +32,7 @@ function fill_list() {
   const names = lower_names(tab);
   shown = view.rows().filter(number => words.every(word => names[number].includes(word)));
   if (sort === "name") shown.sort((a, b) => names[a] < names[b] ? -1 : names[a] > names[b] ? 1 : 0);
-  else { const column = view.figures()[sort]; shown.sort((a, b) => column[b] - column[a] || a - b); }
+  else { const figures = view.figures(), column = figures[sort]; shown.sort((a, b) => column[b] - column[a] || figures.total[b] - figures.total[a] || figures.calls[b] - figures.calls[a] || a - b); }
   if (ascending) shown.reverse();
   $("count").textContent = format_count(shown.length);
   for (const button of $("tabs").querySelectorAll("button")) button.setAttribute("aria-selected", button.dataset.tab === tab);
@@ -59,7 +59,7 @@ function facts_of(figures, number) {
 /* Rows of functions with figures; meter: of their total in whole. */
 function function_table(title, rows, whole) {
   if (!rows.length) return `<section><h2>${title}</h2><p class=note>None.</p></section>`;
-  const body = rows.slice(0, 300).map(row => `<tr><td>${row.f ? link(row.f) : "<span class=quiet>outside of what was recorded</span>"}</td><td>${format_count(row.calls)}</td><td class=self>${self_time(model, row)}</td><td>${total_time(model, row)}</td><td><span class=meter style="--s:${(100 * Math.min(1, row.self / whole || 0)).toFixed(1)}%;--t:${(100 * Math.min(1, row.total / whole || 0)).toFixed(1)}%"></span></td></tr>`).join("");
+  const body = rows.slice(0, 300).map(row => `<tr><td>${row.f ? link(row.f) : "<span class=quiet>outside of what was recorded</span>"}</td><td title="${format_count(row.calls)}">${format_short(row.calls)}</td><td class=self>${self_time(model, row)}</td><td>${total_time(model, row)}</td><td><span class=meter style="--s:${(100 * Math.min(1, row.self / whole || 0)).toFixed(1)}%;--t:${(100 * Math.min(1, row.total / whole || 0)).toFixed(1)}%"></span></td></tr>`).join("");
   return `<section><table><thead><tr><th><h2>${title}</h2></th><th class=n>${Counts}</th><th class=t>Self</th><th class=t>Total</th><th class=p></th></tr></thead></table><div class=rows><table><colgroup><col><col class=n><col class=t><col class=t><col class=p></colgroup><tbody>${body}</tbody></table></div></section>`;
 }
 
@@ -142,7 +142,7 @@ function program_table() {
   const { name, times, wall, cpu, calls } = data.programs;
   if (name.length === data.tree.pid.length || name.length >= times.reduce((sum, n) => sum + n, 0)) return "";
   const time = ns => ns ? format_time(ns) : "";
-  const rows = name.slice(0, 10).map((text, i) => `<tr><td title="${escape_html(text)}">${escape_html(text)}</td><td>${format_count(times[i])}</td><td>${time(wall[i])}</td><td>${time(cpu[i])}</td><td>${format_count(calls[i])}</td></tr>`);
+  const rows = name.slice(0, 10).map((text, i) => `<tr><td title="${escape_html(text)}">${escape_html(text)}</td><td>${format_count(times[i])}</td><td>${time(wall[i])}</td><td>${time(cpu[i])}</td><td>${format_short(calls[i])}</td></tr>`);
   return `<div class=head-row><h2>Programs</h2></div><table class=processes><tr><th>Program</th><th>Times</th><th>Wall</th><th>CPU</th><th>${Counts}</th></tr>${rows.join("")}</table>${name.length > 10 ? `<div class=note>${format_count(name.length - 10)} more.</div>` : ""}`;
 }
 
@@ -153,7 +153,7 @@ function process_tree() {
   const rows = tree.pid.map((pid, i) => {
     const command = tree.folded[i] ? `${format_count(tree.folded[i])} more, each less than 1%` : escape_html(shorten(tree.command[i], 60));
     const time = ns => ns ? format_time(ns) : "";
-    return `<tr${pid && pid === tree.shown ? " class=shown" : ""}><td title="${escape_html(tree.command[i])}" style="padding-left:${tree.depth[i] + 0.5}em">${command}</td><td>${tree.folded[i] ? "" : pid}</td><td>${time(tree.wall[i])}</td><td>${time(tree.cpu[i])}</td><td>${format_count(tree.calls[i])}</td></tr>`;
+    return `<tr${pid && pid === tree.shown ? " class=shown" : ""}><td title="${escape_html(tree.command[i])}" style="padding-left:${tree.depth[i] + 0.5}em">${command}</td><td>${tree.folded[i] ? "" : pid}</td><td>${time(tree.wall[i])}</td><td>${time(tree.cpu[i])}</td><td>${format_short(tree.calls[i])}</td></tr>`;
   });
   const note = tree.shown ? `<div class=note>This page is of the marked one, which took most; umbra report --process=PID|NAME is of another.</div>` : "";
   return `${program_table()}<div class=head-row><h2>Processes</h2></div><table class=processes><tr><th>Command</th><th>PID</th><th>Wall</th><th>CPU</th><th>${Counts}</th></tr>${rows.join("")}</table>${note}`;
@@ -163,7 +163,8 @@ function overview() {
   const hottest = model.functions.filter(f => model.self[f] || !model.ns).sort((a, b) => model.self[b] - model.self[a]).slice(0, 12);
   const duration = Math.max(...data.processes.ns);
   const waited = model.part_numbers.reduce((sum, number) => sum + data.parts[number].waited, 0);
-  trail([escape_html(data.processes.command[data.parts[model.part_numbers[0]].process])]);
+  const marked = data.tree.pid.indexOf(data.tree.shown); // what it was at its end, not before exec
+  trail([escape_html(marked < 0 ? data.processes.command[data.parts[model.part_numbers[0]].process] : data.tree.command[marked])]);
   main.innerHTML = `<div class=page><h1>${escape_html(data.title)}</h1><div class=place>${escape_html(data.processes.trace.join(", "))}</div>${process_tree()}<div class=facts>${fact(format_time(duration), "from start to end")}${fact(format_time(model.ns), data.sampled ? "of CPU in recorded functions" : "in recorded functions")}${waited ? fact(format_time(waited), "waited") : ""}${fact(format_count(model.call_count), counts)}${fact(format_count(model.functions.length), "functions that ran")}${fact(format_count(model.part_numbers.length), model.part_numbers.length === 1 ? "thread" : "threads")}</div>${change_table()}${data.slices ? "" : timeline(null)}<div class=head-row><h2>Who calls whom</h2><span class=choice><button data-graph=functions>Functions</button><button data-graph=files>Files</button><button data-graph=modules>Modules</button></span></div><div class=graph></div>${function_table("Most time in themselves", hottest.map(row_of), model.ns)}${times_table()}${wait_table()}${embedded()}</div>`;
   $("before").onchange = event => choose_before(event.target.files[0]);
   main.querySelector(".rows").style.maxHeight = "none";
