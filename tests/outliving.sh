@@ -168,7 +168,7 @@ echo '-- one that dies'
 started --log-file="$work/log" -- "$job" crash
 equal "status of a program that aborts" "$status" 134
 equal "its standard error" "$(<said)" ""
-contains log 'instrumented/job \(pid [0-9]+\) died of SIGABRT\. .*--exclude: umbra bisect -- COMMAND.*instrument --bisect'
+contains log 'instrumented/job \(pid [0-9]+\) died of SIGABRT\. .*umbra bisect -- COMMAND .*--exclude;.*instrument --bisect'
 started --log-file="$work/log2" -- sh -c "$job 100 & sleep 0.3; kill -TERM \$!; wait \$!; true"
 ! grep -q 'died of' log2 || fail "said of a program that was sent SIGTERM: $(<log2)"
 cat >forger.c <<'END'

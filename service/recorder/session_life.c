@@ -178,14 +178,12 @@ static void say_crash(const struct session *session, const struct trace_file_end
 
     if (!name || recorder->crashes++ >= MOST_CRASHES)
         return;
-    message(
-        "%.*s (pid %d) died of %s. If it does not die unrecorded, find the function whose hook "
-        "does it and leave it out with --exclude: umbra bisect -- COMMAND finds it after umbra "
-        "record; instrument --bisect in a file instrumented by hand, which UMBRA_INSTANCE_ID=none "
-        "leaves unrecorded",
-        (int)sizeof(session->trace.header->exe), /* the program may have written there */
-        session->trace.header ? session->trace.header->exe : session->trace.name, (int)session->pid,
-        name);
+    message("%.*s (pid %d) died of %s. Should it do so only when recorded, umbra bisect -- COMMAND "
+            "finds the function to leave out with --exclude; of a file instrumented by hand, "
+            "instrument --bisect does",
+            (int)sizeof(session->trace.header->exe), /* the program may have written there */
+            session->trace.header ? session->trace.header->exe : session->trace.name,
+            (int)session->pid, name);
 }
 
 static void end(struct session *session, enum trace_end kind)
