@@ -78,6 +78,19 @@ diff_status 0 --output-format=table --top=1 --weight=calls first second
 equal "lines of the table" "$(wc -l <changes)" 4
 contains changes '^ +100 +110 +\+10 .* mixed$|^ +0 +10 +\+10 .* added$'
 contains changes '\(all\)$'
+equal "rows without a change" "$(grep -c ' same .* same .*[^)]$' changes)" 0
+(($(awk '{ print length($0) - length($NF) }' changes | sort -n | tail -n 1) < 80)) || fail "wide: $(<changes)"
+diff_status 0 --output-format=table first first
+equal "of one recording" "$(sed '1d; s/^ .*  //' changes)" "$(gawk 'END { print NR }' <(grinder --mode=diff first first | sed 1d)) that did not change
+(all)"
+
+# Samples are no calls: where one recording counts these and the other those, only times are beside each other.
+if (cd native && call_trace_service start --mode=samples --trace-dir="$work/sampled" -- ./second) 2>problems; then
+    diff_status 0 --output-format=table first sampled
+    contains changes '^ +self +after +change +of (all|CPU) +function$'
+    diff_status 0 first sampled
+    equal "counts of both" "$(gawk -F '\t' 'NR > 1 && $3 $4 $5 != ""' changes)" ""
+fi
 
 # By stacks.
 diff_status 0 --output-format=folded --weight=calls first second

@@ -88,7 +88,7 @@ views()
     grinder --mode=stack --output-file=- "${traces[@]}" >stack
     contains stack '^[0-9]+.*calls'
     grinder --mode=diff --output-format=table "${traces[0]}" "${traces[0]}" >diff
-    contains diff ' of CPU ns  function$'
+    contains diff ' of CPU  function$'
     contains diff '\+0\.00%  \(all\)$'
     for format in chrome perfetto; do
         grinder --mode=profile --output-format=$format --output-file=- "${traces[@]}" >printed 2>said &&

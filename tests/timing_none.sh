@@ -197,10 +197,10 @@ grinder --mode=stack --output-file=stack "$trace"
 
 # Diffs are of calls, also with a recording that has times, if that is said.
 grinder --mode=diff --output-format=table traces default >diff
-contains diff '^calls before +after +change +of calls +function$'
-contains diff '^ +2692544 +2692544 +\+0 +\+0\.00%  \(all\)$'
+contains diff '^ +calls +after +change +of calls +function$'
+contains diff '^ +2\.69 M +2\.69 M +same +\+0\.00%  \(all\)$'
 grinder --mode=diff --output-format=table --weight=calls timed traces >diff
-contains diff '^ +2692544 +2692544 +\+0 +\+0\.00%  \(all\)$'
+contains diff '^ +2\.69 M +2\.69 M +same +\+0\.00%  \(all\)$'
 ! grep -E '\<ns\>' diff || fail "the diff shows times"
 grinder --mode=diff --output-format=tsv --weight=calls timed traces >diff
 equal "columns of the diff that are times" \

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <string.h>
 
 #include "grinder/profile/match.h"
 #include "support/memory.h"
@@ -66,6 +67,8 @@ void diff_begin(struct diff *diff, const struct profile profiles[SIDES],
     diff->has_times = profile_has_times(&profiles[BEFORE]) && profile_has_times(&profiles[AFTER]);
     diff->is_sampled =
         profile_is_sampled(&profiles[BEFORE]) && profile_is_sampled(&profiles[AFTER]);
+    if (!strcmp(profile_counts(&profiles[BEFORE]), profile_counts(&profiles[AFTER])))
+        diff->counts = profile_counts(&profiles[BEFORE]);
     diff->same = match_functions(images);
     diff->changes = memory_zeroed(count, sizeof(*diff->changes));
     for (int side = 0; side < SIDES; side++) {

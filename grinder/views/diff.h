@@ -23,6 +23,7 @@ struct diff {
     size_t count;
     enum weight weight;
     bool has_times, is_sampled; /* both recordings */
+    const char *counts;         /* what both count; null: one counts calls, the other samples */
 };
 
 struct diff_format {

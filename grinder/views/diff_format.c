@@ -7,7 +7,7 @@
  *      flamegraph  as wide as the second recording, coloured by what changed
  *
  * Where one of the recordings has no times, the table lacks their columns, and in tsv these are
- * empty.
+ * empty; so, too, with counts, where one counts calls and the other samples.
  */
 #include "grinder/views/diff.h"
 
@@ -17,6 +17,7 @@
 
 #include "grinder/formats/flamegraph.h"
 #include "grinder/formats/folded.h"
+#include "grinder/views/figures.h"
 #include "support/memory.h"
 #include "support/utf8.h"
 
@@ -25,11 +26,32 @@ static int64_t change_of(uint64_t before, uint64_t after)
     return (int64_t)(after - before);
 }
 
-/* Before, after, change; of the change the sign, too. */
-static void write_columns(FILE *stream, uint64_t before, uint64_t after, int width)
+typedef char *write_figure(char text[FIGURE_ROOM], uint64_t number);
+
+static char *put_count(char text[FIGURE_ROOM], uint64_t number)
 {
-    fprintf(stream, "%*" PRIu64 " %*" PRIu64 " %+*" PRId64 "  ", width, before, width, after,
-            width + 1, change_of(before, after));
+    return figure_count(text, number);
+}
+
+static char *put_time(char text[FIGURE_ROOM], uint64_t ns)
+{
+    return figure_time(text, figure_exact((double)ns));
+}
+
+/* Before, after, change; of the change the sign, too. */
+static void write_columns(FILE *stream, uint64_t before, uint64_t after, write_figure *put)
+{
+    char text[FIGURE_ROOM], change[FIGURE_ROOM + 1];
+
+    fprintf(stream, "%8s ", put(text, before));
+    fprintf(stream, "%8s ", put(text, after));
+    put(text, after > before ? after - before : before - after);
+    snprintf(change, sizeof(change), "%s%s",
+             after < before   ? "-"
+             : after > before ? "+"
+                              : "",
+             text);
+    fprintf(stream, "%9s  ", after == before ? "same" : change);
 }
 
 static void write_share(FILE *stream, int64_t change, uint64_t whole)
@@ -46,9 +68,10 @@ static void write_row(FILE *stream, const struct diff *diff, const struct costs 
     bool by_ns = diff->weight == WEIGHT_NS;
     const struct part *whole = diff->parts[BEFORE];
 
-    write_columns(stream, costs[BEFORE].calls, costs[AFTER].calls, 12);
+    if (diff->counts)
+        write_columns(stream, costs[BEFORE].calls, costs[AFTER].calls, put_count);
     if (diff->has_times)
-        write_columns(stream, costs[BEFORE].self_ns, costs[AFTER].self_ns, 14);
+        write_columns(stream, costs[BEFORE].self_ns, costs[AFTER].self_ns, put_time);
     write_share(stream,
                 by_ns ? change_of(costs[BEFORE].self_ns, costs[AFTER].self_ns)
                       : change_of(costs[BEFORE].calls, costs[AFTER].calls),
@@ -57,23 +80,46 @@ static void write_row(FILE *stream, const struct diff *diff, const struct costs 
     putc('\n', stream);
 }
 
+static bool has_changed(const struct diff *diff, const struct costs costs[SIDES])
+{
+    return (diff->counts && costs[BEFORE].calls != costs[AFTER].calls) ||
+           (diff->has_times && costs[BEFORE].self_ns != costs[AFTER].self_ns);
+}
+
+static size_t changed_count(const struct diff *diff)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < diff->count; i++)
+        count += has_changed(diff, diff->changes[i].costs);
+    return count;
+}
+
 static void write_table(FILE *stream, const struct diff *diff, size_t top)
 {
     struct costs whole[SIDES] = {0};
+    size_t changed = changed_count(diff), shown = 0;
 
-    fprintf(stream, "%12s %12s %13s  ", "calls before", "after", "change");
+    if (diff->counts)
+        fprintf(stream, "%8s %8s %9s  ", diff->counts, "after", "change");
     if (diff->has_times)
-        fprintf(stream, "%14s %14s %15s  ", "self ns before", "after", "change");
+        fprintf(stream, "%8s %8s %9s  ", "self", "after", "change");
     fprintf(stream, "%9s  %s\n",
             diff->weight == WEIGHT_CALLS ? "of calls"
-            : diff->is_sampled           ? "of CPU ns"
-                                         : "of all ns",
+            : diff->is_sampled           ? "of CPU"
+                                         : "of all",
             "function");
-    for (size_t i = 0; i < diff->count && i < top; i++)
+    for (size_t i = 0; i < diff->count && shown < top; i++) {
+        if (!has_changed(diff, diff->changes[i].costs))
+            continue;
         write_row(stream, diff, diff->changes[i].costs,
                   diff->images->functions[diff->changes[i].function].name);
-    if (diff->count > top)
-        fprintf(stream, "%zu more\n", diff->count - top);
+        shown++;
+    }
+    if (changed > shown)
+        fprintf(stream, "%zu more that changed\n", changed - shown);
+    if (diff->count > changed)
+        fprintf(stream, "%zu that did not change\n", diff->count - changed);
     for (int side = 0; side < SIDES; side++) {
         whole[side].calls = diff->parts[side]->calls;
         whole[side].self_ns = diff->parts[side]->ns;
@@ -101,7 +147,10 @@ static void write_tsv(FILE *stream, const struct diff *diff, size_t top)
         putc('\t', stream);
         if (function->image)
             utf8_write_cell(stream, diff->images->images[function->image].path);
-        write_cells(stream, before->calls, after->calls);
+        if (diff->counts)
+            write_cells(stream, before->calls, after->calls);
+        else
+            fputs("\t\t\t", stream);
         if (diff->has_times) {
             write_cells(stream, before->self_ns, after->self_ns);
             write_cells(stream, before->total_ns, after->total_ns);
