@@ -93,7 +93,7 @@ static void write_title(const struct summary_layout *layout)
 
     if (profile->process_count > 1)
         snprintf(others, sizeof(others), " and %zu %s", profile->process_count - 1,
-                 is_one_process(profile) ? "before or after it" : "others");
+                 is_one_process(profile) ? "before or after an exec" : "others");
     room = layout->columns - strlen(others);
     title = memory_print("process %" PRIu32 ": %s", header->pid, header->command);
     cut = fit_cut(title, room, layout->ellipsis);
