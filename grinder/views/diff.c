@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <string.h>
 
 #include "grinder/profile/match.h"
 #include "support/memory.h"
