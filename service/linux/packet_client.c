@@ -95,7 +95,10 @@ static void answer_hello(struct client *client, const struct protocol_hello *hel
     welcome.capacity = session->trace.capacity;
     keeper_hold(service->recorder.keeper, session);
     if (!send_welcome(client, session, &welcome)) {
-        message("%s did not take its trace: %s", client->name, strerror(errno));
+        if (errno == EPIPE || errno == ECONNRESET)
+            message("%s ended before its recording began", client->name);
+        else
+            message("%s was not sent its recording: %s", client->name, strerror(errno));
         session_discard(session);
         service->refused++;
     }
