@@ -106,6 +106,9 @@ if unshare --user --map-root-user true; then
     same_recorded users
     contains users.native 'cat: theirs/hello: Permission denied'
     contains users.data/files "^instrumented	$work/theirs/hello	"
+    # The user is told why such processes have no more files instrumented, once.
+    "$umbra" ls --left users.data >users.left
+    equal 'lines of who confined himself' "$(grep -c 'unshare: has confined itself' users.left)" 1
 fi
 
 # A bind of the root is another root: what is mounted on the one is not seen in the other.

@@ -355,6 +355,17 @@ void tracee_become_real(struct tracee_look *look)
     look->rights = look->user == 0 ? look->permitted : 0;
 }
 
+bool tracee_program(pid_t pid, char path[PATH_MAX])
+{
+    char name[64];
+    ssize_t length;
+
+    snprintf(name, sizeof(name), "/proc/%d/exe", pid);
+    length = readlink(name, path, PATH_MAX - 1);
+    path[length < 0 ? 0 : length] = 0;
+    return *path == '/';
+}
+
 static bool runs(int processes, const char *pid, const struct stat *program)
 {
     struct stat status;

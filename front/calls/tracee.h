@@ -79,6 +79,9 @@ bool tracee_look(pid_t pid, struct tracee_look *look);
 /* Its rights are then those of its real user, which access(2) asks for. */
 void tracee_become_real(struct tracee_look *look);
 
+/* The path of the program that it runs. */
+bool tracee_program(pid_t pid, char path[PATH_MAX]);
+
 /* Whether any process runs the program that is this file. Takes as long as there are processes. */
 bool tracee_runs_somewhere(const struct stat *program);
 

@@ -367,12 +367,20 @@ static void show_left(void *owner, const char *name, char *rest)
 {
     char *tab = strchr(rest, '\t');
 
-    if (strcmp(name, "left") != 0 || !tab)
+    bool is_confined = !strcmp(name, "confined");
+
+    if ((strcmp(name, "left") != 0 && !is_confined) || !tab)
         return;
     *tab = 0;
     utf8_sanitise(rest);
     utf8_sanitise(tab + 1);
-    fprintf(owner, "umbra: %s: left as it is: %s\n", rest, tab + 1);
+    if (is_confined)
+        fprintf(owner,
+                "umbra: %s: has confined itself (namespaces, chroot, seccomp, Landlock): for such "
+                "processes no further file is instrumented\n",
+                rest);
+    else
+        fprintf(owner, "umbra: %s: left as it is: %s\n", rest, tab + 1);
 }
 
 void recording_show_left(const struct recording *recording, FILE *stream)

@@ -11,6 +11,7 @@
  *          files           a line for each program and library that was met:
  *              instrumented<tab>PATH<tab>IMAGE
  *              left<tab>PATH<tab>REASON
+ *              confined<tab>PROGRAM<tab>       the first that gave up rights, and executes another
  *
  * It is opened once, and all that is in it is found below that descriptor (front/files/below.h):
  * where others may rename things, its path may lead elsewhere at any time. What it holds may be

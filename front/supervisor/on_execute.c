@@ -32,14 +32,27 @@ static void take_program(const struct waiting_call *call, const struct tracee_lo
     }
 }
 
+static void note_confined(const struct waiting_call *call)
+{
+    char program[PATH_MAX];
+
+    if (tracee_program(call->pid, program))
+        placing_note_confined(&call->watch->placing, program);
+}
+
 void on_execute(const struct waiting_call *call)
 {
     struct tracee_look caller;
     struct tracee_path path;
 
     loaders_forget(call->watch->loaders, call->pid);
-    if (!call_may_be_served(call, &caller) || (call_is_left_alone(call) && !caller.is_traced) ||
-        !call_find_path(call, 0, &path))
+    if (!tracee_look(call->pid, &caller))
+        return;
+    if (!rights_are_free(call->pid, &caller)) {
+        note_confined(call);
+        return;
+    }
+    if ((call_is_left_alone(call) && !caller.is_traced) || !call_find_path(call, 0, &path))
         return;
     take_program(call, &caller, &path);
     tracee_path_close(&path);

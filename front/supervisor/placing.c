@@ -203,6 +203,12 @@ void placing_take(struct placing *placing, struct notification *notification, in
     close(file);
 }
 
+void placing_note_confined(struct placing *placing, const char *program)
+{
+    if (!atomic_exchange(&placing->has_met_confined, true))
+        recorded_image_note(placing->recording, "confined", program, "");
+}
+
 void placing_leave_to_debugger(const struct placing *placing, int name)
 {
     char path[PATH_MAX];

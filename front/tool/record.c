@@ -197,7 +197,8 @@ static void tell(const struct recording *recording, const struct record_options 
 {
     const char *text = has_times(options) ? "" : " --text";
     size_t processes = recording_count_processes(recording);
-    size_t left = recording_count_files(recording, "left");
+    size_t left =
+        recording_count_files(recording, "left") + recording_count_files(recording, "confined");
     char *quoted;
 
     if (options->is_quiet)
