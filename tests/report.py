@@ -301,6 +301,21 @@ def first_picture(url, profile, view, least):
         browser.close()
 
 
+def chains(url, profile):
+    """What only passes time on has no box, but a name at the line that leads through it."""
+    browser = Browser(profile)
+    try:
+        browser.open(url)
+        until(browser, "return document.body.dataset.ready")
+        browser.run("document.querySelector('[data-graph=functions]').click()")
+        titles = browser.run("return [...document.querySelectorAll('.graph .through title')].map(title => title.textContent.split('\\n')[0])")
+        boxes = browser.run("return [...document.querySelectorAll('.graph .node title')].map(title => title.textContent.split('\\n')[0])")
+        assert sorted(titles) == ["main → left → left_of_it → left_work", "main → right → right_work"], titles
+        assert sorted(boxes) == ["deep_work", "left_work", "main", "right_work", "turns", "turns_back"], boxes
+    finally:
+        browser.close()
+
+
 def large(page, profile, *picture):
     """What a browser takes for it: printed, not judged."""
     browser = Browser(profile)

@@ -54,6 +54,27 @@ python3 "$TESTS/report.py" first_picture "file://$work/half_known.html" "$work/p
 python3 "$TESTS/report_widths.py" narrow "file://$work/most_known.html" "$work/profile" $long
 python3 "$TESTS/report_widths.py" names "file://$work/most_known.html" "$work/profile" $long
 
+echo '-- functions that only pass time on'
+cat >chains.c <<'EOF'
+volatile long sink;
+#define NOT_INLINE __attribute__((noinline))
+NOT_INLINE void deep_work(void) { for (int i = 0; i < 20000000; i++) sink += i; }
+NOT_INLINE void left_work(void) { for (int i = 0; i < 20000000; i++) sink += i; deep_work(); sink++; }
+NOT_INLINE void right_work(void) { for (int i = 0; i < 20000000; i++) sink += i; deep_work(); sink++; }
+NOT_INLINE void left_of_it(void) { left_work(); sink++; }
+NOT_INLINE void left(void) { left_of_it(); sink++; }
+NOT_INLINE void right(void) { right_work(); sink++; }
+NOT_INLINE void turns(int n);
+NOT_INLINE void turns_back(int n) { turns(n - 1); sink++; }
+NOT_INLINE void turns(int n) { for (int i = 0; i < 20000000; i++) sink += i; if (n) turns_back(n); sink++; }
+int main(void) { left(); right(); turns(1); return 0; }
+EOF
+gcc -O1 -g chains.c -o native/chains
+instrumented chains --overwrite
+run instrumented "$BUILD/service/call_trace_service" start --timing=exact --trace-dir="$work/chained" -- ./chains
+grinder --mode=report --output-file=chains.html chained
+python3 "$TESTS/report.py" chains "file://$work/chains.html" "$work/profile"
+
 echo '-- times of calls, and processes'
 build timed_calls timed_calls.c -pthread
 instrumented timed_calls --overwrite --time=serves --time=jumps

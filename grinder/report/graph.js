@@ -5,7 +5,7 @@
  * a node lies one layer behind the caller that it spends most time for. Within a layer nodes go
  * where the middle of their neighbours is, a few times to and fro.
  */
-const GRAPH_LIMIT = 28, GRAPH_LEAST = 8, GRAPH_SHARE = 0.002, NODE_LEAST = 124, NODE_HEIGHT = 40, LAYER_GAP = 52, NODE_GAP = 12;
+const GRAPH_LIMIT = 28, GRAPH_LEAST = 8, GRAPH_SHARE = 0.002, NODE_LEAST = 124, NODE_HEIGHT = 40, LAYER_GAP = 40, NODE_GAP = 12;
 const NODE_USUAL = 164; /* for which a drag is worth while */
 const KNOWN_SHARE = 0.75;
 const LEAST_SCALE = 0.55; /* smaller is not to be read: what does not fit is a drag away */
@@ -36,7 +36,37 @@ function graph_of(model, view) {
   const nodes = chosen.map(g => ({ name: names[g], href: route + g, self: groups.self[g], total: groups.total[g], calls: groups.calls[g], out: [], in: [] }));
   const list = [...edges.values()].sort((x, y) => y.total - x.total || y.calls - x.calls);
   for (const edge of list) { nodes[edge.a].out.push(edge); nodes[edge.b].in.push(edge); }
-  return { nodes, edges: list, left_out: ids.length - nodes.length };
+  const left_out = ids.length - nodes.length;
+  return nodes.length > GRAPH_LEAST ? { ...pass_through(nodes, GRAPH_SHARE * model.ns), left_out } : { nodes, edges: list, left_out };
+}
+
+/*
+ * Takes those out that have one caller and one callee in the picture, and no time of their own: on
+ * a thread's way to its work there may be more of them than boxes have room.
+ *
+ *      main -> run -> step -> sort        main ····> sort        edge.through: run, step
+ *
+ * What is called by nobody begins later: `_start -> main` is main.
+ */
+function pass_through(nodes, least) {
+  const gone = new Set();
+  for (const [i, node] of nodes.entries()) {
+    const [into, out] = [node.in[0], node.out[0]];
+    if (node.self >= least || node.out.length !== 1 || node.in.length > 1) continue;
+    if (into && (into.a === out.b || nodes[into.a].out.some(edge => edge.b === out.b))) continue;
+    nodes[out.b].in = nodes[out.b].in.filter(edge => edge !== out);
+    if (into) {
+      Object.assign(into, { b: out.b, calls: out.calls, total: Math.min(into.total, out.total), through: [...into.through || [], node.name, ...out.through || []] });
+      nodes[out.b].in.push(into);
+    }
+    gone.add(i);
+  }
+  const kept = nodes.filter((_, i) => !gone.has(i)), places = new Map(kept.map((node, i) => [node, i]));
+  const by_time = (x, y) => y.total - x.total || y.calls - x.calls;
+  const edges = [...new Set(kept.flatMap(node => node.in))].sort(by_time);
+  for (const edge of edges) { edge.a = places.get(nodes[edge.a]); edge.b = places.get(nodes[edge.b]); }
+  for (const node of kept) node.in.sort(by_time);
+  return { nodes: kept, edges };
 }
 
 function mark_back_edges(nodes) {
@@ -143,14 +173,15 @@ function draw_graph(element, model, view) {
   const heaviest = Math.log2(2 + (edges[0]?.total || 0));
   const lines = edges.map((edge, i) => {
     const stroke = 0.8 + 5 * Math.max(0, Math.log2(2 + edge.total) / heaviest - 0.4) / 0.6;
-    return `<path class="edge${edge.back ? " back" : ""}" data-edge=${i} style="stroke-width:${stroke.toFixed(2)};stroke-opacity:${(0.12 + 0.09 * stroke).toFixed(2)}" d="${edge_path(nodes[edge.a], nodes[edge.b], width)}"><title>${escape_html(nodes[edge.a].name)} → ${escape_html(nodes[edge.b].name)}\n${format_count(edge.calls)} ${counts}, ${format_time(edge.total)}</title></path>`;
+    return `<path class="edge${edge.back ? " back" : ""}${edge.through ? " through" : ""}" data-edge=${i} style="stroke-width:${stroke.toFixed(2)};stroke-opacity:${(0.12 + 0.09 * stroke).toFixed(2)}" d="${edge_path(nodes[edge.a], nodes[edge.b], width)}"><title>${escape_html(nodes[edge.a].name)} → ${escape_html([...edge.through || [], nodes[edge.b].name].join(" → "))}\n${format_count(edge.calls)} ${counts}, ${format_time(edge.total)}</title></path>`;
   });
   const boxes = nodes.map((node, i) => {
     const inner = width - 20;
     return `<a href="${node.href}"><g class=node data-node=${i} transform="translate(${node.x} ${node.y})"><rect width=${width} height=${NODE_HEIGHT} rx=7 /><text x=10 y=17>${escape_html(fit_name(node.name, inner))}</text><text class=figure x=${width - 10} y=31 text-anchor=end>${format_share(node.self, model.ns)}%</text><rect class="bar of-total" x=10 y=25 width="${((inner - 46) * Math.min(1, node.total / model.ns || 0)).toFixed(1)}" height=5 rx=1 /><rect class=bar x=10 y=25 width="${((inner - 46) * Math.min(1, node.self / model.ns || 0)).toFixed(1)}" height=5 rx=1 /><title>${escape_html(node.name)}\nself ${format_time(node.self)}, total at least ${format_time(node.total)}, ${format_count(node.calls)} ${counts}</title></g></a>`;
   });
   element.innerHTML = `<svg><g class=scene>${lines.join("")}${boxes.join("")}</g></svg><div class=tools><button data-zoom="1.25" title="Zoom in (+)">+</button><button data-zoom="0.8" title="Zoom out (−)">−</button><button data-zoom="0" title="All of it (0)">Fit</button></div>`;
-  if (left_out > 0) element.insertAdjacentHTML("afterend", `<p class=note>${left_out} with less time are left out.</p>`);
+  const notes = [left_out > 0 && `${left_out} with less time are left out.`, edges.some(edge => edge.through) && "Dotted lines lead through others that take no time themselves."];
+  if (notes.some(note => note)) element.insertAdjacentHTML("afterend", `<p class=note>${notes.filter(note => note).join(" ")}</p>`);
   return make_zoomable(element, nodes, edges, width);
 }
 
@@ -174,8 +205,11 @@ function make_zoomable(element, nodes, edges, width) {
     return Math.min(20 - begin * scale, Math.max(room - 20 - all - begin * scale, room / 2 - middle * scale));
   };
   const fit = () => {
-    const w = element.clientWidth, h = element.clientHeight;
-    scale = Math.max(LEAST_SCALE, Math.min(1.15, (w - 40) / box.w, (h - 40) / box.h));
+    const w = element.clientWidth, fitting = Math.max(LEAST_SCALE, Math.min(1.15, (w - 40) / box.w));
+    element.style.height = "";
+    element.style.height = Math.min(element.clientHeight, box.h * fitting + 90) + "px"; /* a flat one leaves no empty room */
+    const h = element.clientHeight;
+    scale = Math.max(LEAST_SCALE, Math.min(fitting, (h - 40) / box.h));
     x = fit_side(w, box.x, box.w, most.x + width / 2); y = fit_side(h, box.y, box.h, most.y + NODE_HEIGHT / 2);
     apply();
   };
