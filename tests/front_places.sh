@@ -239,3 +239,18 @@ setsid --wait python3 -c 'import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 os.execvp("bash", ["bash", *sys.argv[1:]])' loop.sh "$umbra" || true
 [[ -e key1.data && ! -e key2.data ]] || fail 'a loop went on after a key'
+
+# What is sent to umbra alone is for the program; a key's signal reaches both.
+cat >sent.py <<'END'
+import os, signal, subprocess, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+waits = "trap 'echo interrupted; exit 3' INT; echo ready; read line"
+command = [sys.argv[1], "record", "--quiet", "-o", "sent.data", "--", "bash", "-c", waits]
+with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as umbra:
+    print(umbra.stdout.readline(), end="")
+    umbra.send_signal(signal.SIGINT)
+    print(umbra.stdout.read(), end="")
+print(umbra.wait())
+END
+python3 sent.py "$umbra" >sent.out
+equal 'a signal sent to umbra' "$(tr '\n' ' ' <sent.out)" 'ready interrupted 3 '

@@ -33,21 +33,28 @@
 static volatile sig_atomic_t running; /* call_trace_service */
 static volatile sig_atomic_t key;     /* SIGINT or SIGQUIT, if it came */
 
-static void note_key(int number)
-{
-    key = number;
-}
-
 static void pass_on(int number)
 {
     if (running)
         kill(running, number);
 }
 
+/* A key's signals reach the program by themselves, what is sent to this process does not. */
+static void note_key(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    key = number;
+    if (info->si_code != SI_KERNEL)
+        pass_on(number);
+}
+
 static void heed_key(int number)
 {
-    if (signal(number, note_key) == SIG_IGN)
-        signal(number, SIG_IGN);
+    struct sigaction before,
+        heeding = {.sa_sigaction = note_key, .sa_flags = SA_SIGINFO | SA_RESTART};
+
+    if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(number, &heeding, NULL);
 }
 
 /* What a key ends is to look so to a shell: its loop ends only if its command dies of the key. */
@@ -60,7 +67,7 @@ static void end_as(int status)
     raise(key);
 }
 
-/* A key's signals reach the program by themselves; this process stays to tell the end. */
+/* This process stays to tell the end. */
 static void set_signals(void)
 {
     heed_key(SIGINT);
