@@ -36,6 +36,7 @@
 #include <uthash.h>
 #include <utlist.h>
 
+#include "service/linux/perf_refusal.h"
 #include "service/linux/sample_ring.h"
 
 #define RING_SIZE          (256u << 10)
@@ -238,29 +239,6 @@ static bool choose_attributes(struct perf_event_attr *attributes, uint32_t perio
     return event >= 0;
 }
 
-static int read_paranoid(void)
-{
-    FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-    int paranoid = 0;
-
-    if (!file || fscanf(file, "%d", &paranoid) != 1)
-        paranoid = 0;
-    if (file)
-        fclose(file);
-    return paranoid;
-}
-
-/* what was refused, with errno. */
-static void write_why(char why[CPU_SAMPLER_WHY_SIZE], const char *what)
-{
-    int error = errno, paranoid = read_paranoid();
-
-    snprintf(why, CPU_SAMPLER_WHY_SIZE, "%s: %s", what, strerror(error));
-    if ((error == EACCES || error == EPERM) && paranoid > 2)
-        snprintf(why, CPU_SAMPLER_WHY_SIZE, "%s: %s: kernel.perf_event_paranoid is %d, 2 would do",
-                 what, strerror(error), paranoid);
-}
-
 struct cpu_sampler *cpu_sampler_open(struct event_loop *loop, uint32_t period_ns,
                                      const struct cpu_sampler_receiver *receiver,
                                      char why[CPU_SAMPLER_WHY_SIZE])
@@ -282,7 +260,7 @@ struct cpu_sampler *cpu_sampler_open(struct event_loop *loop, uint32_t period_ns
     if (open_rings(sampler, &sampler->own_cpus))
         return sampler;
 err:
-    write_why(why, what);
+    perf_refusal_write(why, CPU_SAMPLER_WHY_SIZE, what, "");
     cpu_sampler_close(sampler);
     return NULL;
 }

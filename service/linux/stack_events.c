@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "service/base/system_clock.h"
+#include "service/linux/perf_refusal.h"
 #include "trace/trace_format.h"
 
 #define LARGEST_RING  (4u << 20)
@@ -493,29 +494,6 @@ static bool choose_attributes(struct stack_events *events, uint32_t period_ns)
     return try_sampled(told);
 }
 
-static int read_paranoid(void)
-{
-    FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-    int paranoid = 0;
-
-    if (!file || fscanf(file, "%d", &paranoid) != 1)
-        paranoid = 0;
-    if (file)
-        fclose(file);
-    return paranoid;
-}
-
-static void write_why(char why[STACK_EVENTS_WHY_SIZE], const char *what)
-{
-    int error = errno, paranoid = read_paranoid();
-
-    snprintf(why, STACK_EVENTS_WHY_SIZE, "%s: %s", what, strerror(error));
-    if ((error == EACCES || error == EPERM) && paranoid > 2)
-        snprintf(why, STACK_EVENTS_WHY_SIZE,
-                 "%s: %s: kernel.perf_event_paranoid is %d, 2 would do; or record as root", what,
-                 strerror(error), paranoid);
-}
-
 struct stack_events *stack_events_open(struct event_loop *loop, uint32_t period_ns,
                                        const struct stack_events_receiver *receiver,
                                        char why[STACK_EVENTS_WHY_SIZE])
@@ -537,7 +515,7 @@ struct stack_events *stack_events_open(struct event_loop *loop, uint32_t period_
     event_timer_set(loop, &events->timer, PAUSE_MS);
     return events;
 err:
-    write_why(why, what);
+    perf_refusal_write(why, STACK_EVENTS_WHY_SIZE, what, "; or record as root");
     stack_events_close(events);
     return NULL;
 }
