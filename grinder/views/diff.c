@@ -1,5 +1,6 @@
 #include "grinder/views/diff.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,8 +53,22 @@ static void add_side(struct diff *diff, uint32_t *places, int side)
         sum = &diff->changes[places[function] - 1].costs[side];
         sum->calls += table->costs[i].calls;
         sum->self_ns += table->costs[i].self_ns;
+        sum->samples += table->costs[i].samples;
         sum->total_ns += table->costs[i].total_ns;
     }
+}
+
+static double variance(const struct costs *costs)
+{
+    return costs->samples ? (double)costs->self_ns * (double)costs->self_ns / (double)costs->samples
+                          : 0;
+}
+
+uint64_t diff_noise(const struct diff *diff, const struct costs costs[SIDES])
+{
+    return diff->is_sampled
+               ? (uint64_t)(2 * sqrt(variance(&costs[BEFORE]) + variance(&costs[AFTER])))
+               : 0;
 }
 
 void diff_begin(struct diff *diff, const struct profile profiles[SIDES],
@@ -74,6 +89,8 @@ void diff_begin(struct diff *diff, const struct profile profiles[SIDES],
         diff->parts[side] = profiles[side].part_count ? &profiles[side].parts[0] : &none;
         add_side(diff, places, side);
     }
+    for (size_t i = 0; i < diff->count; i++)
+        diff->changes[i].noise_ns = diff_noise(diff, diff->changes[i].costs);
     if (diff->count)
         qsort_r(diff->changes, diff->count, sizeof(*diff->changes), compare_changes, &diff->weight);
     free(places);

@@ -13,6 +13,7 @@ enum { BEFORE, AFTER, SIDES };
 struct change {
     uint32_t function; /* of those that match, one */
     struct costs costs[SIDES];
+    uint64_t noise_ns; /* diff_noise of its self time */
 };
 
 struct diff {
@@ -39,6 +40,16 @@ const struct diff_format *diff_format_named(const char *name, bool to_terminal);
 void diff_begin(struct diff *diff, const struct profile profiles[SIDES],
                 const struct images *images, enum weight weight);
 void diff_free(struct diff *diff);
+
+/*
+ * How far apart two self times of one program may be that are made of samples: 0 of other times.
+ *
+ * A time of n samples is off by sqrt(n) of them, as n counts what comes at random; a difference of
+ * two such by sqrt(n + m). It is twice that in one of 20 cases:
+ *
+ *      samples     0 and 4     20 and 36     100 and 132     1,000 and 1,092
+ */
+uint64_t diff_noise(const struct diff *diff, const struct costs costs[SIDES]);
 
 /* Whether the whole, or a function by itself, changed by more than percent of the first whole. */
 bool diff_exceeds(const struct diff *diff, double percent);

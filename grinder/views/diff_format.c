@@ -38,15 +38,17 @@ static char *put_time(char text[FIGURE_ROOM], uint64_t ns)
     return figure_time(text, figure_exact((double)ns));
 }
 
-/* Before, after, change; of the change the sign, too. */
-static void write_columns(FILE *stream, uint64_t before, uint64_t after, write_figure *put)
+/* Before, after, change; of the change the sign, too, behind a `~` if it is noise. */
+static void write_columns(FILE *stream, uint64_t before, uint64_t after, uint64_t noise,
+                          write_figure *put)
 {
-    char text[FIGURE_ROOM], change[FIGURE_ROOM + 1];
+    uint64_t distance = after > before ? after - before : before - after;
+    char text[FIGURE_ROOM], change[FIGURE_ROOM + 2];
 
     fprintf(stream, "%8s ", put(text, before));
     fprintf(stream, "%8s ", put(text, after));
-    put(text, after > before ? after - before : before - after);
-    snprintf(change, sizeof(change), "%s%s",
+    put(text, distance);
+    snprintf(change, sizeof(change), "%s%s%s", distance <= noise ? "~" : "",
              after < before   ? "-"
              : after > before ? "+"
                               : "",
@@ -63,15 +65,15 @@ static void write_share(FILE *stream, int64_t change, uint64_t whole)
 }
 
 static void write_row(FILE *stream, const struct diff *diff, const struct costs costs[SIDES],
-                      const char *name)
+                      uint64_t noise_ns, const char *name)
 {
     bool by_ns = diff->weight == WEIGHT_NS;
     const struct part *whole = diff->parts[BEFORE];
 
     if (diff->counts)
-        write_columns(stream, costs[BEFORE].calls, costs[AFTER].calls, put_count);
+        write_columns(stream, costs[BEFORE].calls, costs[AFTER].calls, 0, put_count);
     if (diff->has_times)
-        write_columns(stream, costs[BEFORE].self_ns, costs[AFTER].self_ns, put_time);
+        write_columns(stream, costs[BEFORE].self_ns, costs[AFTER].self_ns, noise_ns, put_time);
     write_share(stream,
                 by_ns ? change_of(costs[BEFORE].self_ns, costs[AFTER].self_ns)
                       : change_of(costs[BEFORE].calls, costs[AFTER].calls),
@@ -80,26 +82,27 @@ static void write_row(FILE *stream, const struct diff *diff, const struct costs 
     putc('\n', stream);
 }
 
-static bool has_changed(const struct diff *diff, const struct costs costs[SIDES])
-{
-    return (diff->counts && costs[BEFORE].calls != costs[AFTER].calls) ||
-           (diff->has_times && costs[BEFORE].self_ns != costs[AFTER].self_ns);
-}
+enum kind { SAME, NOISE, CHANGED, KINDS };
 
-static size_t changed_count(const struct diff *diff)
+static enum kind kind_of(const struct diff *diff, const struct change *change)
 {
-    size_t count = 0;
+    const struct costs *before = &change->costs[BEFORE], *after = &change->costs[AFTER];
+    int64_t by = change_of(before->self_ns, after->self_ns);
 
-    for (size_t i = 0; i < diff->count; i++)
-        count += has_changed(diff, diff->changes[i].costs);
-    return count;
+    if (diff->counts && !strcmp(diff->counts, "calls") && before->calls != after->calls)
+        return CHANGED;
+    if (!diff->has_times || by == 0)
+        return SAME;
+    return (uint64_t)(by < 0 ? -by : by) <= change->noise_ns ? NOISE : CHANGED;
 }
 
 static void write_table(FILE *stream, const struct diff *diff, size_t top)
 {
     struct costs whole[SIDES] = {0};
-    size_t changed = changed_count(diff), shown = 0;
+    size_t counts[KINDS] = {0}, shown = 0;
 
+    for (size_t i = 0; i < diff->count; i++)
+        counts[kind_of(diff, &diff->changes[i])]++;
     if (diff->counts)
         fprintf(stream, "%8s %8s %9s  ", diff->counts, "after", "change");
     if (diff->has_times)
@@ -110,21 +113,26 @@ static void write_table(FILE *stream, const struct diff *diff, size_t top)
                                          : "of all",
             "function");
     for (size_t i = 0; i < diff->count && shown < top; i++) {
-        if (!has_changed(diff, diff->changes[i].costs))
+        const struct change *change = &diff->changes[i];
+        if (kind_of(diff, change) != CHANGED)
             continue;
-        write_row(stream, diff, diff->changes[i].costs,
-                  diff->images->functions[diff->changes[i].function].name);
+        write_row(stream, diff, change->costs, change->noise_ns,
+                  diff->images->functions[change->function].name);
         shown++;
     }
-    if (changed > shown)
-        fprintf(stream, "%zu more that changed\n", changed - shown);
-    if (diff->count > changed)
-        fprintf(stream, "%zu that did not change\n", diff->count - changed);
+    if (counts[CHANGED] > shown)
+        fprintf(stream, "%zu more that changed\n", counts[CHANGED] - shown);
+    if (counts[NOISE])
+        fprintf(stream, "%zu whose times changed no more (~) than samples do by chance\n",
+                counts[NOISE]);
+    if (counts[SAME])
+        fprintf(stream, "%zu that did not change\n", counts[SAME]);
     for (int side = 0; side < SIDES; side++) {
         whole[side].calls = diff->parts[side]->calls;
         whole[side].self_ns = diff->parts[side]->ns;
+        whole[side].samples = diff->parts[side]->samples;
     }
-    write_row(stream, diff, whole, "(all)");
+    write_row(stream, diff, whole, diff_noise(diff, whole), "(all)");
 }
 
 static void write_cells(FILE *stream, uint64_t before, uint64_t after)
@@ -137,7 +145,8 @@ static void write_tsv(FILE *stream, const struct diff *diff, size_t top)
 {
     (void)top;
     fputs("function\tmodule\tcalls_before\tcalls_after\tcalls_change\tself_ns_before\t"
-          "self_ns_after\tself_ns_change\ttotal_ns_before\ttotal_ns_after\ttotal_ns_change\n",
+          "self_ns_after\tself_ns_change\ttotal_ns_before\ttotal_ns_after\ttotal_ns_change\t"
+          "self_ns_noise\n",
           stream);
     for (size_t i = 0; i < diff->count; i++) {
         const struct change *change = &diff->changes[i];
@@ -157,6 +166,9 @@ static void write_tsv(FILE *stream, const struct diff *diff, size_t top)
         } else {
             fputs("\t\t\t\t\t\t", stream);
         }
+        putc('\t', stream);
+        if (diff->has_times && diff->is_sampled)
+            fprintf(stream, "%" PRIu64, change->noise_ns);
         putc('\n', stream);
     }
 }
