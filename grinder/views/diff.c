@@ -103,20 +103,31 @@ void diff_free(struct diff *diff)
     *diff = (struct diff){0};
 }
 
+/* How far it changed by the weight; 0 if samples do so by chance. */
+static uint64_t weighed(const struct diff *diff, const struct costs costs[SIDES], uint64_t noise_ns)
+{
+    uint64_t by =
+        distance(figure(&costs[BEFORE], diff->weight), figure(&costs[AFTER], diff->weight));
+
+    return diff->weight == WEIGHT_NS && by <= noise_ns ? 0 : by;
+}
+
 bool diff_exceeds(const struct diff *diff, double percent)
 {
-    uint64_t before = diff->parts[BEFORE]->ns, after = diff->parts[AFTER]->ns, largest;
+    struct costs whole[SIDES];
+    uint64_t largest;
 
-    if (diff->weight == WEIGHT_CALLS) {
-        before = diff->parts[BEFORE]->calls;
-        after = diff->parts[AFTER]->calls;
+    for (int side = 0; side < SIDES; side++)
+        whole[side] = (struct costs){
+            .calls = diff->parts[side]->calls,
+            .self_ns = diff->parts[side]->ns,
+            .samples = diff->parts[side]->samples,
+        };
+    largest = weighed(diff, whole, diff_noise(diff, whole));
+    for (size_t i = 0; i < diff->count; i++) {
+        uint64_t by = weighed(diff, diff->changes[i].costs, diff->changes[i].noise_ns);
+        largest = by > largest ? by : largest;
     }
-    largest = distance(before, after);
-    if (diff->count) {
-        const struct costs *costs = diff->changes[0].costs;
-        uint64_t first =
-            distance(figure(&costs[BEFORE], diff->weight), figure(&costs[AFTER], diff->weight));
-        largest = first > largest ? first : largest;
-    }
-    return (long double)largest * 100 > (long double)percent * (long double)before;
+    return (long double)largest * 100 >
+           (long double)percent * (long double)figure(&whole[BEFORE], diff->weight);
 }

@@ -51,7 +51,8 @@ void diff_free(struct diff *diff);
  */
 uint64_t diff_noise(const struct diff *diff, const struct costs costs[SIDES]);
 
-/* Whether the whole, or a function by itself, changed by more than percent of the first whole. */
+/* Whether the whole, or a function by itself, changed by more than percent of the first whole, and
+   its time by more than samples do by chance. */
 bool diff_exceeds(const struct diff *diff, double percent);
 
 #endif

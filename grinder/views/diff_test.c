@@ -108,6 +108,31 @@ static void a_number_of_samples_is_no_count(void **state)
     free(rows);
 }
 
+static bool exceeds(uint64_t before, uint64_t after, double percent)
+{
+    const struct part parts[SIDES] = {{.ns = before * SAMPLE, .samples = before},
+                                      {.ns = after * SAMPLE, .samples = after}};
+    struct change change = {.costs = {sampled(1, before), sampled(1, after)}};
+    struct diff diff = {
+        .parts = {&parts[BEFORE], &parts[AFTER]},
+        .changes = &change,
+        .count = 1,
+        .weight = WEIGHT_NS,
+        .is_sampled = true,
+    };
+
+    change.noise_ns = diff_noise(&diff, change.costs);
+    return diff_exceeds(&diff, percent);
+}
+
+static void no_threshold_is_passed_by_chance(void **state)
+{
+    (void)state;
+    assert_false(exceeds(100, 128, 0));
+    assert_true(exceeds(100, 132, 30));
+    assert_false(exceeds(100, 132, 33));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -115,6 +140,7 @@ int main(void)
         cmocka_unit_test(times_that_are_measured_do_not),
         cmocka_unit_test(what_changed_by_chance_is_counted_alone),
         cmocka_unit_test(a_number_of_samples_is_no_count),
+        cmocka_unit_test(no_threshold_is_passed_by_chance),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
