@@ -90,6 +90,14 @@ if (cd native && call_trace_service start --mode=samples --trace-dir="$work/samp
     contains changes '^ +self +after +change +of (all|CPU) +function$'
     diff_status 0 first sampled
     equal "counts of both" "$(gawk -F '\t' 'NR > 1 && $3 $4 $5 != ""' changes)" ""
+    equal "bounds of chance, of times that are no samples" "$(gawk -F '\t' 'NR > 1 && $12 != ""' changes)" ""
+
+    # What two self times may differ by: 2 sqrt(2 n) samples where both have n of a millisecond.
+    call_trace_service start --mode=samples --trace-dir="$work/long" -- gawk 'BEGIN { while (i < 2000000) i++ }'
+    diff_status 0 long long
+    gawk -F '\t' 'NR > 1 { expected = 2 * sqrt(2 * $3) * ($3 ? $6 / $3 : 0)
+        if ($12 < expected - 1 || $12 > expected + 1) exit 1
+        sum += $12 } END { exit sum == 0 }' changes || fail "the bounds of chance: $(<changes)"
 fi
 
 # By stacks.
