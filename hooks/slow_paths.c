@@ -97,6 +97,22 @@ static void suspend(struct thread *thread, const uint64_t *slot, const uint64_t 
     thread->busy_frame = (uint64_t)&frame[1];
 }
 
+/* Of a thread that has no state; a child that has yet to begin its own trace has its parent's. */
+static void count_as_skipped_outside(void)
+{
+    if (session.state == SESSION_RUNNING && !guard_forked())
+        __atomic_fetch_add(&session.header->skipped, 1, __ATOMIC_RELAXED);
+}
+
+/* A signal's handler, amid a slow path or while its thread's state is made. */
+static void count_as_skipped(struct thread *thread)
+{
+    if (thread->entry)
+        thread->entry->skipped++;
+    else if (thread_is_in_the_making(thread))
+        count_as_skipped_outside();
+}
+
 struct thread *slow_path_enter(uint64_t *slot, const uint64_t *frame, uint64_t ticks, bool is_call)
 {
     struct thread *thread = thread_current();
@@ -106,13 +122,12 @@ struct thread *slow_path_enter(uint64_t *slot, const uint64_t *frame, uint64_t t
     if (!thread || !thread->begun)
         thread = thread_begin();
     if (!thread) {
-        if (session.state == SESSION_RUNNING && !guard_forked())
-            __atomic_fetch_add(&session.header->skipped, 1, __ATOMIC_RELAXED);
+        count_as_skipped_outside();
         return NULL;
     }
     if (thread->busy && !is_abandoned(thread, slot)) {
-        if (thread->entry && is_call)
-            thread->entry->skipped++;
+        if (is_call)
+            count_as_skipped(thread);
         return NULL;
     }
     suspend(thread, slot, frame, ticks);

@@ -142,6 +142,9 @@ struct thread {
 /* Sets up the calling thread, in a fresh session too. Null: it cannot be recorded. */
 struct thread *thread_begin(void);
 
+/* Stands in for a thread whose state is made just now: a signal's handler has come amid that. */
+bool thread_is_in_the_making(const struct thread *thread);
+
 /* The calling thread, in a slow path, waits for the sampler's signal (sampler.h): looks whether it can
    have it by now. At first each time, for copies take few slow paths, later ever less often. */
 void thread_take_samples(struct thread *thread);

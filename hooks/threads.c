@@ -18,9 +18,10 @@
 
 #define LOOKS_FOR_SIGNAL 256 /* slow paths that look each time */
 
-/* Stands in while a thread's state is made, or the agent calls the program's libraries: always
- * busy. */
+/* Stand in while a thread's state is made, and while the agent calls the program's libraries:
+ * always busy. */
 static struct thread in_the_making = {.begun = UINT32_MAX, .busy = 1, .busy_slot = UINT64_MAX};
+static struct thread passing_calls = {.begun = UINT32_MAX, .busy = 1, .busy_slot = UINT64_MAX};
 
 static struct thread *threads; /* of this process; under the guard */
 static uint32_t begun_since_sweep, live_at_sweep;
@@ -272,12 +273,19 @@ struct thread *thread_begin(void)
     if (session.state != SESSION_RUNNING || !thread || !thread_set_up(thread, tid))
         thread = NULL;
     guard_release(guard);
-    if (thread)
+    if (thread) {
+        thread_set_current(&passing_calls);
         thread_end_watch(thread);
+    }
     thread_set_current(thread);
     if (thread)
         sampler_begin(thread);
     return thread;
+}
+
+bool thread_is_in_the_making(const struct thread *thread)
+{
+    return thread == &in_the_making;
 }
 
 void thread_take_samples(struct thread *thread)
@@ -292,7 +300,7 @@ struct thread *thread_pass_calls(void)
 {
     struct thread *thread = thread_current();
 
-    thread_set_current(&in_the_making);
+    thread_set_current(&passing_calls);
     return thread;
 }
 

@@ -1,6 +1,7 @@
 /*
  * Handlers that call functions, a thousand times a second, while the main thread recurses, and as
- * often as can be, while four threads do; on the interrupted stack and on alternate ones.
+ * often as can be, while four threads do; on the interrupted stack and on alternate ones; and in
+ * threads that have just begun. Leaves how many there were in a file, "handled".
  */
 #define _GNU_SOURCE
 #include "program.h"
@@ -8,13 +9,15 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/time.h>
 #include <time.h>
 
-enum { SIGNALS = 400, THREAD_SIGNALS = 10000, ALTERNATE_SIZE = 64 * 1024 };
+enum { SIGNALS = 400, THREAD_SIGNALS = 10000, BIRTHS = 300, ALTERNATE_SIZE = 64 * 1024 };
 
-static volatile long handled;
+static volatile long handled, handled_before;
+static volatile bool is_born;
 static volatile long handler_sum;
 
 COUNTED long handler_work(long depth)
@@ -31,6 +34,12 @@ COUNTED void handle(int signal)
     handler_sum = handler_work(5);
     errno = 0;
     __atomic_add_fetch(&handled, 1, __ATOMIC_RELAXED);
+}
+
+static void begin_count(void)
+{
+    handled_before += handled;
+    handled = 0;
 }
 
 static void listen(int flags)
@@ -57,7 +66,7 @@ static void by_timer(int flags)
 {
     struct itimerval often = {.it_interval = {.tv_usec = 1000}, .it_value = {.tv_usec = 1000}};
     struct itimerval never = {0};
-    handled = 0;
+    begin_count();
     listen(flags);
     setitimer(ITIMER_REAL, &often, NULL);
     recurse_through(SIGNALS);
@@ -77,7 +86,7 @@ static void by_threads(int flags)
 {
     pthread_t threads[4];
     struct timespec pause = {.tv_nsec = 10 * 1000};
-    handled = 0;
+    begin_count();
     listen(flags);
     for (int i = 0; i < 4; i++)
         pthread_create(&threads[i], NULL, thread_main, NULL);
@@ -87,6 +96,37 @@ static void by_threads(int flags)
     }
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
+}
+
+static void *born(void *argument)
+{
+    fib(2);
+    is_born = true;
+    return argument;
+}
+
+static void by_births(void)
+{
+    pthread_t thread;
+
+    begin_count();
+    for (int i = 0; i < BIRTHS; i++) {
+        is_born = false;
+        pthread_create(&thread, NULL, born, NULL);
+        while (!is_born)
+            pthread_kill(thread, SIGUSR1);
+        pthread_join(thread, NULL);
+    }
+    begin_count();
+}
+
+static void leave_count(void)
+{
+    FILE *file = fopen("handled", "w");
+
+    REQUIRE(file);
+    fprintf(file, "%ld\n", handled_before);
+    REQUIRE(fclose(file) == 0);
 }
 
 int main(void)
@@ -99,5 +139,7 @@ int main(void)
     by_threads(0);
     by_threads(SA_ONSTACK);
     printf("on four threads: %d signals\n", THREAD_SIGNALS);
+    by_births();
+    leave_count();
     return 0;
 }
