@@ -281,6 +281,7 @@ int main(int argc, const char **argv)
         profiles[side].merged = options.merged || options.mode->merges || options.times_from;
         profiles[side].keeps_stacks =
             options.mode->needs_stacks && options.mode->needs_stacks(&options);
+        profiles[side].keeps_hits = options.mode->needs_hits;
         profiles[side].keeps_nodes = mode_needs_events(&options);
         profiles[side].keeps_peaks = mode_needs_peaks(&options);
         profiles[side].selection = &options.selection;

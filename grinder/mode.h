@@ -16,6 +16,7 @@ struct mode {
     size_t sides;     /* recordings it looks at, each a profile; one may be of many traces */
     int failure;      /* exit status if something was wrong with the traces or the output */
     bool needs_times; /* it shows nothing of recordings without times */
+    bool needs_hits;  /* it shows samples one by one: profile->keeps_hits */
     /* Whether it writes the format of that name, null for its default; null: it knows none. */
     bool (*has_format)(const char *name);
     /* Whether it shows costs by chains of calls: profile->keeps_stacks. Null: it does not. */

@@ -217,6 +217,9 @@ static void move_sites(const struct resolving *resolving)
         while (resolving->merged[tree->sites[i].slot])
             tree->sites[i].slot = resolving->merged[tree->sites[i].slot];
     tree_sort_sites(tree);
+    for (size_t i = 0; i < tree->hit_count; i++)
+        while (resolving->merged[tree->hits[i].slot])
+            tree->hits[i].slot = resolving->merged[tree->hits[i].slot];
 }
 
 void copied_sites_resolve(struct tree *tree, const struct images *images)

@@ -227,6 +227,9 @@ static uint64_t add_thread(struct profile *profile, struct tree *tree, const str
             (!visitor.chosen || visitor.chosen[tree->times[i].function]))
             call_times_add(&adding.part->times, tree->times[i].function, &tree->times[i].record,
                            &tree->header);
+    if (profile->keeps_hits && stacks)
+        hits_add(&adding.part->hits, tree, tree->threads[thread].record.ordinal,
+                 &adding.part->stacks, stacks, visitor.chosen);
     facts->self_ns = adding.part->ns - self_before;
     facts->measuring_ns = adding.part->measuring_ns - measuring_before;
     facts->wait_ns = adding.part->wait_ns - wait_before;
@@ -270,7 +273,7 @@ void profile_add(struct profile *profile, struct tree *tree, const struct images
         profile->hooked = tree->path;
     if (profile->keeps_nodes && event_files_exist(tree->path))
         process->nodes = tree_nodes(tree, &process->node_count);
-    if (profile->keeps_stacks && !process->nodes)
+    if ((profile->keeps_stacks && !process->nodes) || (profile->keeps_hits && tree->hit_count))
         stacks = memory_zeroed(tree->context_count, sizeof(*stacks));
     for (size_t i = 0; i < tree->thread_count; i++) {
         process->threads[i] = thread_facts(&tree->threads[i]);
@@ -322,6 +325,7 @@ void profile_free(struct profile *profile)
         free_table(&profile->parts[i].edges);
         call_times_free(&profile->parts[i].times);
         stacks_free(&profile->parts[i].stacks);
+        hits_free(&profile->parts[i].hits);
     }
     free(profile->processes);
     free(profile->parts);

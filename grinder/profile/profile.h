@@ -17,6 +17,7 @@
 #include "grinder/base/pair_index.h"
 #include "grinder/profile/call_times.h"
 #include "grinder/profile/cost.h"
+#include "grinder/profile/hits.h"
 #include "grinder/profile/images.h"
 #include "grinder/profile/peak.h"
 #include "grinder/profile/sample_range.h"
@@ -51,7 +52,8 @@ struct part {
     struct cost_table functions; /* keys: function, 0 */
     struct cost_table edges;     /* keys: caller << 32 | callee, tree_call_site */
     struct call_times_list times; /* of functions whose calls were timed */
-    struct stack_tree stacks;    /* empty unless profile.keeps_stacks */
+    struct stack_tree stacks;    /* empty unless profile.keeps_stacks or keeps_hits */
+    struct hit_list hits;        /* empty unless profile.keeps_hits */
     uint64_t ns;                 /* sum of self_ns */
     uint64_t measuring_ns;
     uint64_t calls;
@@ -113,6 +115,7 @@ struct profile {
     bool merged;
     bool keeps_stacks;           /* but for processes whose nodes are kept */
     bool keeps_nodes;            /* of call-trace recordings */
+    bool keeps_hits;             /* and stacks, of what takes samples */
     bool keeps_peaks;            /* profile_keep_peaks is to be called */
     struct selection *selection; /* borrowed; null: everything */
     struct process *processes;

@@ -323,6 +323,10 @@ static void add_sample(void *owner, const struct unwound *unwound)
     thread->entries++;
     thread->exits++;
     thread->timed++;
+    if (unwound->count)
+        tree_add_hit(tree, &(struct tree_hit){unwound->sample->time, frames[0],
+                                              adder->file.header.period_ns, slot,
+                                              thread->record.ordinal});
     adder->whole += unwound->is_whole;
 }
 

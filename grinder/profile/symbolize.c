@@ -42,6 +42,10 @@ static struct wanted *gather(struct images *images, const struct profile *profil
         const struct pair_index *edges = &profile->parts[p].edges.keys;
         for (size_t i = 0; i < edges->count; i++)
             want(images, wanted, (uint32_t)(edges->pairs[i].b >> 32), (uint32_t)edges->pairs[i].b);
+        for (size_t i = 0; i < profile->parts[p].hits.count; i++) {
+            uint64_t spot = profile->parts[p].hits.items[i].spot;
+            want(images, wanted, (uint32_t)(spot >> 32), (uint32_t)spot);
+        }
     }
     return wanted;
 }

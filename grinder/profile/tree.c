@@ -462,15 +462,30 @@ const struct tree_site *tree_sites_of(const struct tree *tree, const struct cont
     return tree->sites + first;
 }
 
-uint64_t tree_site_in_caller(const struct tree *tree, const struct context *context, uint64_t site)
+/* image << 32 | rva of an address in a module; else 0. */
+static uint64_t place_in(const struct tree_module *module, uint64_t address)
 {
-    const struct tree_module *module = &tree->modules[tree->contexts[context->parent].module];
-    uint64_t address = (site & TRACE_SITE_ADDRESS) - 1;
-
     if (!module->image || address < module->base || address - module->base >= module->size ||
         address - module->base > UINT32_MAX - module->rva)
         return 0;
     return (uint64_t)module->image << 32 | (address - module->base + module->rva);
+}
+
+uint64_t tree_site_in_caller(const struct tree *tree, const struct context *context, uint64_t site)
+{
+    return place_in(&tree->modules[tree->contexts[context->parent].module],
+                    (site & TRACE_SITE_ADDRESS) - 1);
+}
+
+uint64_t tree_spot(const struct tree *tree, const struct context *context, uint64_t instruction)
+{
+    return place_in(&tree->modules[context->module], instruction);
+}
+
+void tree_add_hit(struct tree *tree, const struct tree_hit *hit)
+{
+    tree->hits = memory_grow(tree->hits, tree->hit_count, &tree->hit_room, sizeof(*tree->hits));
+    tree->hits[tree->hit_count++] = *hit;
 }
 
 /* The index of each slot's node; to be freed. */
@@ -525,6 +540,7 @@ void tree_free(struct tree *tree)
     free(tree->modules);
     free(tree->folds);
     free(tree->waits);
+    free(tree->hits);
     free(tree->sites);
     free(tree->times);
     free(tree->runs);

@@ -107,6 +107,15 @@ struct tree_times {
     struct trace_times record;
 };
 
+/* A sample of a thread. */
+struct tree_hit {
+    uint64_t ticks;       /* when */
+    uint64_t instruction; /* address; of one in a copy what it stands for (copied_sites.h), 0: not known */
+    uint64_t worth;       /* ticks of processor time that it stands for */
+    uint32_t slot;        /* context */
+    uint32_t thread;      /* ordinal */
+};
+
 /* Consecutive nodes of the file that went to consecutive slots. */
 struct tree_run {
     uint32_t first_unit;
@@ -142,6 +151,8 @@ struct tree {
     size_t wait_count;           /* [0] included */
     struct tree_times *times;
     size_t times_count;
+    struct tree_hit *hits;       /* in the order of each thread's time */
+    size_t hit_count, hit_room;
     struct tree_run *runs;       /* [0] is none; ascending */
     size_t run_count;            /* [0] included */
     struct stack_facts stacks;
@@ -160,6 +171,12 @@ uint64_t tree_call_site(const struct tree *tree, const struct context *context);
    call's last byte, if that lies in the module of the calling function; else 0. */
 uint64_t tree_site_in_caller(const struct tree *tree, const struct context *context,
                              uint64_t site);
+
+/* Where an instruction of the context's function is: image << 32 | rva, or 0 if it is not in its module. */
+uint64_t tree_spot(const struct tree *tree, const struct context *context, uint64_t instruction);
+
+/* Adds a sample. */
+void tree_add_hit(struct tree *tree, const struct tree_hit *hit);
 
 /* Brings places into the order of their slots, after some have changed. */
 void tree_sort_sites(struct tree *tree);

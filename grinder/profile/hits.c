@@ -1,0 +1,41 @@
+#include "grinder/profile/hits.h"
+
+#include <stdlib.h>
+
+#include "support/memory.h"
+
+static struct hit hit_of(const struct tree *tree, const struct tree_hit *recorded)
+{
+    const struct trace_header *header = &tree->header;
+    double ns = 1e9 / (double)header->ticks_per_second;
+    double after = recorded->ticks > header->start_ticks
+                       ? (double)(recorded->ticks - header->start_ticks) * ns
+                       : 0;
+
+    return (struct hit){
+        .at_ns = header->created_ns + (uint64_t)after,
+        .ns = (uint64_t)((double)recorded->worth * ns),
+        .spot = tree_spot(tree, &tree->contexts[recorded->slot], recorded->instruction),
+    };
+}
+
+void hits_add(struct hit_list *hits, const struct tree *tree, uint32_t thread,
+              struct stack_tree *stacks, uint32_t *numbers, const uint8_t *chosen)
+{
+    for (size_t i = 0; i < tree->hit_count; i++) {
+        const struct tree_hit *recorded = &tree->hits[i];
+        const struct context *context = &tree->contexts[recorded->slot];
+
+        if (recorded->thread != thread || (chosen && !chosen[context->function]))
+            continue;
+        hits->items = memory_grow(hits->items, hits->count, &hits->room, sizeof(*hits->items));
+        hits->items[hits->count] = hit_of(tree, recorded);
+        hits->items[hits->count++].stack = stack_of_context(stacks, tree, context, numbers);
+    }
+}
+
+void hits_free(struct hit_list *hits)
+{
+    free(hits->items);
+    *hits = (struct hit_list){0};
+}
