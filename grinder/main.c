@@ -20,6 +20,7 @@
 #include "grinder/command_line.h"
 #include "grinder/mode.h"
 #include "grinder/profile/borrowed_times.h"
+#include "grinder/profile/copied_spots.h"
 #include "grinder/profile/images.h"
 #include "grinder/profile/own_name.h"
 #include "grinder/profile/process_list.h"
@@ -91,6 +92,8 @@ static int add_trace(const char *trace, struct profile *profile, struct images *
                                profile->keeps_peaks ? &chains : NULL);
 
     if (result == 0) {
+        if (profile->keeps_hits)
+            copied_spots_resolve(&tree, images);
         profile_add(profile, &tree, images);
         if (profile->keeps_peaks)
             profile_keep_peaks(profile, &chains, &tree, images);

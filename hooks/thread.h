@@ -116,6 +116,11 @@ struct thread {
         struct trace_node *recent[SAMPLES_RECENT]; /* contexts of the last samples; null: the agent */
         uint32_t taken; /* samples, modulo 2^32: number n is recent[n % SAMPLES_RECENT] */
     } samples;
+    struct {             /* hits.h */
+        struct trace_list records;
+        uint32_t left_out; /* samples since the last one kept */
+        uint64_t owed;     /* their time, in ns */
+    } hits;
     struct {                 /* waits.h */
         uint64_t seen;           /* ticks, when the thread was looked at last; 0: it was not */
         uint64_t seen_processor; /* and what it had of the processor, in ns */

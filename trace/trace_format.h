@@ -66,7 +66,7 @@
 #include "trace/time_buckets.h"
 
 #define TRACE_MAGIC        "UMBRATRC"
-#define TRACE_VERSION      10
+#define TRACE_VERSION      11
 #define TRACE_HEADER_SIZE  4096u
 #define TRACE_BLOCK_SIZE   4096u
 #define TRACE_UNIT         64u
@@ -261,6 +261,7 @@ enum trace_block_kind {
     TRACE_BLOCK_WAITS = 6,   /* struct trace_wait, one behind the other, of a thread's contexts */
     TRACE_BLOCK_SITES = 7,   /* struct trace_site, one behind the other */
     TRACE_BLOCK_TIMES = 8,   /* struct trace_times, one behind the other */
+    TRACE_BLOCK_HITS = 9,    /* struct trace_hit, one behind the other, in the order of their time */
 };
 
 /* Unit 0 of each block. */
@@ -403,6 +404,22 @@ struct trace_site {
 };
 
 #define TRACE_SITE_HANDED_ON UINT32_MAX
+
+/*
+ * A sample of a thread, with TRACE_TIMING_SAMPLES; of many samples some (hooks/hits.h). Its time is in
+ * `ticks` of its context, too. In a block like waits.
+ *
+ *      0       8             16     20   24
+ *      +-------+-------------+------+----+
+ *      | ticks | instruction | node | ns |
+ *      +-------+-------------+------+----+
+ */
+struct trace_hit {
+    uint64_t ticks;       /* when; 0: not committed. Stored last */
+    uint64_t instruction; /* address that was to be executed next */
+    uint32_t node;        /* index: the context, or the root for what is in none */
+    uint32_t ns;          /* processor time that it stands for */
+};
 
 /*
  * How long calls took of a context whose function is to be timed, from entry to return by the wall clock; or

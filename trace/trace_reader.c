@@ -326,6 +326,19 @@ static int visit_waits(const struct reading *reading, const struct trace_block *
     return 0;
 }
 
+static int visit_hits(const struct reading *reading, const struct trace_block *block, uint64_t at)
+{
+    const struct trace_hit *hits = (const struct trace_hit *)(block + 1);
+
+    if (!block->thread)
+        return fail(reading->error, reading->file,
+                    "block at %" PRIu64 ": expected samples of a thread, found thread 0", at);
+    for (uint32_t i = 0; i < TRACE_IN_BLOCK(*hits) && hits[i].ticks; i++)
+        if (reading->visitor->hit)
+            reading->visitor->hit(reading->visitor->user, block->thread, &hits[i]);
+    return 0;
+}
+
 /* A thread that runs on counts a call in its bucket last. */
 static int visit_times(const struct reading *reading, const struct trace_block *block, uint64_t at)
 {
@@ -424,9 +437,11 @@ static int visit_block(struct reading *reading, struct trace_block *block, uint6
         return visit_waits(reading, block, at);
     case TRACE_BLOCK_TIMES:
         return visit_times(reading, block, at);
+    case TRACE_BLOCK_HITS:
+        return visit_hits(reading, block, at);
     }
     return fail(error, file, "block at %" PRIu64 ": expected a kind of 1 to %d, found %" PRIu32, at,
-                TRACE_BLOCK_TIMES, block->kind);
+                TRACE_BLOCK_HITS, block->kind);
 }
 
 static int links_check(const struct reading *reading, const struct trace_links *links,

@@ -13,7 +13,7 @@
 
 struct counts {
     unsigned threads, nodes, modules, stacks;
-    uint64_t calls, waits, waited, sites, from_sites, timed;
+    uint64_t calls, hits, waits, waited, sites, from_sites, timed;
 };
 
 static void count_thread(void *user, const struct trace_thread *thread)
@@ -48,6 +48,14 @@ static void count_site(void *user, uint32_t node, uint64_t site, uint64_t calls)
     assert_in_range(site, 0x400100, 0x400200);
     counts->sites++;
     counts->from_sites += calls;
+}
+
+static void count_hit(void *user, uint32_t thread, const struct trace_hit *hit)
+{
+    struct counts *counts = user;
+
+    (void)thread;
+    counts->hits += hit->ns;
 }
 
 static void count_wait(void *user, uint32_t thread, const struct trace_wait *wait)
@@ -119,6 +127,7 @@ static int read_sample(const struct trace_sample *sample, struct counts *counts,
                                     .nodes = count_nodes,
                                     .module = count_module,
                                     .site = count_site,
+                                    .hit = count_hit,
                                     .wait = count_wait,
                                     .times = count_times,
                                     .stack = count_stack};
@@ -229,7 +238,7 @@ static void another_version_is_refused(void **state)
     (void)state;
     build(&sample);
     trace_sample_header(&sample)->version = TRACE_VERSION + 1;
-    expect_refusal(&sample, "expected trace version 10, found 11");
+    expect_refusal(&sample, "expected trace version 11, found 12");
 }
 
 static void an_overfull_block_is_refused(void **state)
@@ -290,6 +299,34 @@ static void places_of_calls_are_read(void **state)
     trace_sample_free(&sample);
 }
 
+static void hits_are_read_up_to_one_under_way(void **state)
+{
+    struct trace_sample sample;
+    struct counts counts;
+    struct trace_file file;
+    struct trace_error error;
+    struct trace_hit *hits;
+
+    (void)state;
+    build(&sample);
+    hits = trace_sample_add_hit(&sample, 1, &(struct trace_hit){1000, 0x401000, 69, 7});
+    hits[1] = (struct trace_hit){1001, 0, UINT32_MAX, 50};
+    hits[2] = (struct trace_hit){0, 0x401000, 69, 300};
+    hits[3] = (struct trace_hit){1003, 0x401000, 69, 1000};
+    assert_int_equal(read_sample(&sample, &counts, &file, &error), 0);
+    assert_int_equal(counts.hits, 57);
+}
+
+static void hits_of_no_thread_are_refused(void **state)
+{
+    struct trace_sample sample;
+
+    (void)state;
+    build(&sample);
+    trace_sample_add_hit(&sample, 0, &(struct trace_hit){1000, 0x401000, 69, 7});
+    expect_refusal(&sample, "expected samples of a thread, found thread 0");
+}
+
 static void waits_of_no_thread_are_refused(void **state)
 {
     struct trace_sample sample;
@@ -327,8 +364,8 @@ static void an_unknown_block_is_refused(void **state)
 
     (void)state;
     build(&sample);
-    ((struct trace_block *)(sample.bytes + 4096))->kind = 9;
-    expect_refusal(&sample, "block at 4096: expected a kind of 1 to 8, found 9");
+    ((struct trace_block *)(sample.bytes + 4096))->kind = 10;
+    expect_refusal(&sample, "block at 4096: expected a kind of 1 to 9, found 10");
 }
 
 static void a_path_without_end_is_refused(void **state)
@@ -458,6 +495,8 @@ int main(void)
         cmocka_unit_test(an_overfull_block_is_refused),
         cmocka_unit_test(times_of_calls_are_read),
         cmocka_unit_test(an_unknown_block_is_refused),
+        cmocka_unit_test(hits_are_read_up_to_one_under_way),
+        cmocka_unit_test(hits_of_no_thread_are_refused),
         cmocka_unit_test(waits_are_read),
         cmocka_unit_test(places_of_calls_are_read),
         cmocka_unit_test(waits_of_no_thread_are_refused),

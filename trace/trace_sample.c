@@ -230,6 +230,17 @@ void trace_sample_add_calls(struct trace_sample *sample, uint32_t ordinal, uint3
                                   .callee = callee});
 }
 
+struct trace_hit *trace_sample_add_hit(struct trace_sample *sample, uint32_t ordinal,
+                                       const struct trace_hit *hit)
+{
+    size_t block = add_block(sample, TRACE_BLOCK_HITS, ordinal);
+    struct trace_hit *added = (struct trace_hit *)(sample->bytes + block + TRACE_UNIT);
+
+    block_at(sample, block)->used = TRACE_BLOCK_UNITS;
+    *added = *hit;
+    return added;
+}
+
 struct trace_wait *trace_sample_add_wait(struct trace_sample *sample, uint32_t ordinal,
                                          uint32_t node, uint32_t count, uint64_t ticks)
 {

@@ -47,6 +47,10 @@ void trace_sample_add_site(struct trace_sample *sample, uint32_t ordinal, uint32
 void trace_sample_add_calls(struct trace_sample *sample, uint32_t ordinal, uint32_t node,
                             uint64_t site, uint32_t callee, uint64_t calls);
 
+/* A sample, in a block of its own. */
+struct trace_hit *trace_sample_add_hit(struct trace_sample *sample, uint32_t ordinal,
+                                       const struct trace_hit *hit);
+
 /* A wait of a context, in a block of its own. */
 struct trace_wait *trace_sample_add_wait(struct trace_sample *sample, uint32_t ordinal,
                                          uint32_t node, uint32_t count, uint64_t ticks);

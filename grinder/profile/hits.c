@@ -7,14 +7,12 @@
 static struct hit hit_of(const struct tree *tree, const struct tree_hit *recorded)
 {
     const struct trace_header *header = &tree->header;
-    double ns = 1e9 / (double)header->ticks_per_second;
-    double after = recorded->ticks > header->start_ticks
-                       ? (double)(recorded->ticks - header->start_ticks) * ns
-                       : 0;
+    double ticks =
+        recorded->ticks > header->start_ticks ? (double)(recorded->ticks - header->start_ticks) : 0;
 
     return (struct hit){
-        .at_ns = header->created_ns + (uint64_t)after,
-        .ns = (uint64_t)((double)recorded->worth * ns),
+        .at_ns = header->created_ns + (uint64_t)(ticks * 1e9 / (double)header->ticks_per_second),
+        .ns = recorded->ns,
         .spot = tree_spot(tree, &tree->contexts[recorded->slot], recorded->instruction),
     };
 }

@@ -128,6 +128,17 @@ static void load_wait(void *user, uint32_t thread, const struct trace_wait *wait
     tree->waits[tree->wait_count++] = *wait;
 }
 
+static void load_hit(void *user, uint32_t thread, const struct trace_hit *hit)
+{
+    struct loader *loader = user;
+
+    tree_add_hit(loader->tree, &(struct tree_hit){.ticks = hit->ticks,
+                                                  .instruction = hit->instruction,
+                                                  .ns = hit->ns,
+                                                  .slot = hit->node,
+                                                  .thread = thread});
+}
+
 static void load_times(void *user, uint32_t thread, const struct trace_times *times)
 {
     struct loader *loader = user;
@@ -326,6 +337,22 @@ static void place_waits(struct loader *loader)
     }
 }
 
+/* Of contexts that are not there: left out. */
+static void place_hits(struct loader *loader)
+{
+    struct tree *tree = loader->tree;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < tree->hit_count; i++) {
+        struct tree_hit *hit = &tree->hits[kept];
+
+        *hit = tree->hits[i];
+        hit->slot = slot_of_unit(loader, hit->slot, hit->thread);
+        kept += hit->slot != 0;
+    }
+    tree->hit_count = kept;
+}
+
 static int compare_sites(const void *left, const void *right)
 {
     const struct tree_site *a = left, *b = right;
@@ -410,6 +437,7 @@ int tree_read(struct tree *tree, const char *path, struct images *images, struct
                                     .nodes = load_nodes,
                                     .module = load_module,
                                     .site = load_site,
+                                    .hit = load_hit,
                                     .wait = load_wait,
                                     .times = load_times};
     int result = -1;
@@ -431,6 +459,7 @@ int tree_read(struct tree *tree, const char *path, struct images *images, struct
     find_functions(&loader);
     link_nodes(&loader);
     place_waits(&loader);
+    place_hits(&loader);
     place_sites(&loader);
     number_times(tree, images);
     result = 0;

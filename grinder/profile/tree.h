@@ -111,7 +111,7 @@ struct tree_times {
 struct tree_hit {
     uint64_t ticks;       /* when */
     uint64_t instruction; /* address; of one in a copy what it stands for (copied_sites.h), 0: not known */
-    uint64_t worth;       /* ticks of processor time that it stands for */
+    uint64_t ns;          /* processor time that it stands for */
     uint32_t slot;        /* context */
     uint32_t thread;      /* ordinal */
 };

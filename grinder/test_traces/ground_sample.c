@@ -14,7 +14,8 @@ void ground_begin_with(struct ground *ground, struct trace_sample *sample, bool 
     struct tree tree;
     int result;
 
-    *ground = (struct ground){.profile = {.merged = merged, .keeps_stacks = true}};
+    *ground =
+        (struct ground){.profile = {.merged = merged, .keeps_stacks = true, .keeps_hits = true}};
     ground->fd = trace_sample_open(sample, ground->path);
     images_begin(&ground->images);
     result = tree_load(&tree, ground->path, &ground->images, &error);

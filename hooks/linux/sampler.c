@@ -6,6 +6,7 @@
 
 #include "hooks/code_at.h"
 #include "hooks/guard.h"
+#include "hooks/hits.h"
 #include "hooks/hooks_code.h"
 #include "hooks/linux/current_context.h"
 #include "hooks/linux/sampler_hold.h"
@@ -58,15 +59,16 @@ static void credit(struct thread *thread, struct trace_node *node, uint64_t tick
 }
 
 /* Counts what the thread has done since the last sample. */
-static void count(struct thread *thread, uint64_t ticks, uint64_t instruction, uint64_t pointer)
+static void count(struct thread *thread, uint64_t ns, uint64_t instruction, uint64_t pointer)
 {
     struct trace_node *node = NULL;
 
     if (!thread->busy && !hooks_code_has(instruction) && !code_is_counting(instruction)) {
         node = current_context(thread, instruction, pointer);
         node->timed++;
+        hits_add(thread, node, instruction, ns);
     }
-    credit(thread, node, ticks);
+    credit(thread, node, session_ticks_of_ns(ns));
     thread->samples.recent[thread->samples.taken++ % SAMPLES_RECENT] = node;
 }
 
@@ -144,8 +146,7 @@ static void on_signal(int number, siginfo_t *info, void *with)
     }
     thread->entry->processor_ns += seen ? thread->samples.seen - seen : ns;
     if (ns)
-        count(thread, session_ticks_of_ns(ns), instruction,
-              (uint64_t)context->uc_mcontext.gregs[REG_RSP]);
+        count(thread, ns, instruction, (uint64_t)context->uc_mcontext.gregs[REG_RSP]);
 }
 
 void sampler_settle(struct thread *thread)
