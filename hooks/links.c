@@ -147,6 +147,19 @@ struct trace_links *links_of_leaf(struct thread *thread, const struct trace_node
     return links;
 }
 
+struct trace_link *links_further(struct thread *thread, const struct trace_links *links)
+{
+    struct trace_links *further = links_take(thread, sizeof(*links) + sizeof(*links->links));
+
+    if (!further)
+        return NULL;
+    further->key = links->key;
+    further->first = further->chunks = 0;
+    further->count = 1;
+    commit(thread, further, links->node);
+    return further->links;
+}
+
 struct trace_links *links_with(struct thread *thread, struct trace_links *links, uint32_t number)
 {
     struct trace_links **chunk;
@@ -193,10 +206,10 @@ static void store(struct trace_link *link, uint32_t ahead)
 }
 
 /* Both halves at once, with what the link has counted. */
-static void keep(struct trace_link *link, uint32_t calls)
+static void keep(struct trace_link *link, uint32_t calls, uint32_t ahead)
 {
-    uint64_t armed = ((LINK_AHEAD + calls) & ~TRACE_LINK_JUMP) | (link->armed & TRACE_LINK_JUMP);
-    uint64_t both = armed << 32 | (uint32_t) - (int32_t)LINK_AHEAD;
+    uint64_t armed = ((ahead + calls) & ~TRACE_LINK_JUMP) | (link->armed & TRACE_LINK_JUMP);
+    uint64_t both = armed << 32 | (uint32_t) - (int32_t)ahead;
 
     __asm__ volatile("movq %1, %0" : "=m"(*(char(*)[sizeof(both)]) & link->word) : "r"(both));
 }
@@ -266,8 +279,13 @@ uint32_t link_go_on(struct thread *thread, const struct trace_links *links, stru
 
     if (link_calls(link) >= MOST_KEPT)
         hand_on_from(thread, links, link, node, site);
-    keep(link, link_calls(link));
+    keep(link, link_calls(link), LINK_AHEAD);
     return since;
+}
+
+void link_look_after(struct trace_link *link, uint32_t calls)
+{
+    keep(link, link_calls(link), calls);
 }
 
 void link_is_jump(struct trace_links *links, struct trace_link *link)

@@ -34,6 +34,9 @@ struct pointer_links {
 struct trace_links *links_of_leaf(struct thread *thread, const struct trace_node *node,
                                   const struct frame_key *key);
 
+/* A link of a context's for one more target of a call by a pointer. Null: no room. */
+struct trace_link *links_further(struct thread *thread, const struct trace_links *links);
+
 /* The context that they are of. */
 struct trace_node *links_node(const struct thread *thread, const struct trace_links *links);
 
@@ -60,6 +63,8 @@ void link_note_site(struct thread *thread, const struct trace_links *links,
    then it is handed on, as calls of `node` from `site`. Returns how many there were since the last time. */
 uint32_t link_go_on(struct thread *thread, const struct trace_links *links, struct trace_link *link,
                     struct trace_node *node, uint64_t site);
+/* Behind it: not after LINK_AHEAD calls, but after so many. */
+void link_look_after(struct trace_link *link, uint32_t calls);
 /* It is to count something else: all is handed on. */
 void link_hand_on_from(struct thread *thread, const struct trace_links *links,
                        struct trace_link *link, struct trace_node *node, uint64_t site);

@@ -4,6 +4,7 @@
  */
 #include "hooks/code_at.h"
 #include "hooks/frames.h"
+#include "hooks/further_targets.h"
 #include "hooks/guard.h"
 #include "hooks/invocation.h"
 #include "hooks/lasting.h"
@@ -22,7 +23,9 @@
 #define POINTER_CALL_SIZE 3    /* call r11 */
 #define NEAR_FRAMES       4096 /* bytes of stack that are looked through for a caller */
 #define SAVED_R11         80   /* bytes below the stack pointer: linux/sites.S */
-#define LOOK_AFTER        128  /* calls of targets that are not known */
+#define LOOK_AFTER        128  /* calls of targets that are not known, and cannot be */
+#define LOOK_SOON         4    /* such calls, where they can be */
+#define LOOK_FURTHER      1024 /* calls of a target that has no place at its site */
 
 /* A call in a copy that comes here. */
 struct site_call {
@@ -386,27 +389,93 @@ static bool gains_by_link(uint64_t target)
 
 /*
  * Programs call by one pointer what they need to begin with, and then something else all the time.
- * So after each LOOK_AFTER calls of targets that are not known, the one that is called now takes
- * the place of the one that was called less than that since. Returns its place, which is free then;
- * 2: both are called more.
+ * So after each `most` calls of a target that has no place at the site, it takes the place of the
+ * one that was called less than that since. Returns its place, which is free then; 2: both are
+ * called more.
  */
 static unsigned yield_place(const struct site_call *call, struct trace_links *with,
-                            struct pointer_links *site)
+                            struct pointer_links *site, uint32_t most)
 {
     uint32_t calls[2];
     unsigned less;
 
-    with->unknown = LOOK_AFTER - 1;
     for (unsigned i = 0; i < 2; i++)
         calls[i] = take_calls(call, with, &site->links[i]);
     less = calls[1] < calls[0];
-    if (calls[less] >= LOOK_AFTER || !gains_by_link(call->pointee))
+    if (calls[less] >= most || !gains_by_link(call->pointee))
         return 2;
     __atomic_store_n(&site->targets[less], 0, __ATOMIC_RELEASE);
     if (!(site->links[less].callee & FRAME_OUT_BITS))
         leave_link(call, with, &site->links[less]);
     site->links[less] = (struct trace_link){0};
     return less;
+}
+
+/* The call leads to a copy, and is one of this context. */
+static struct destination count_at(struct site_call *call, struct trace_links *from,
+                                   struct trace_link *link, struct trace_node *node)
+{
+    struct destination destination;
+
+    call->callee = (uint64_t)target_key(call->pointee) + FRAME_KEY_SIZE;
+    destination = count_by(call, from, link, node);
+    *frame_word(call->thread, call->slot) = link->callee;
+    return destination.is_thunk ? destination : go_to(call, call->callee);
+}
+
+/* The place has a link for the target that is called, and is ready. */
+static void show_target(const struct site_call *call, struct pointer_links *site, unsigned at,
+                        bool is_copy)
+{
+    bool is_direct = is_copy && outlasts(call, call->pointee);
+
+    site->go[at] = is_direct ? (uint64_t)target_key(call->pointee) + FRAME_KEY_SIZE : call->pointee;
+    __atomic_store_n(&site->targets[at], call->pointee, __ATOMIC_RELEASE);
+}
+
+/* Calls of this target are counted by a link of their own from now on. Of what may be gone before
+   the site, and of what is not copied, there is none. False: it stays unknown. */
+static bool know_further(struct site_call *call, struct trace_links *from,
+                         const struct pointer_links *site, struct destination *destination)
+{
+    const struct frame_key *key = target_key_if_code(call->pointee);
+    struct further_target further = {(uint64_t)site, call->pointee, NULL, 0};
+    struct trace_node *node;
+
+    if (call->site->flags & FRAME_SITE_TAIL || !key || !outlasts(call, call->pointee) ||
+        !further_target_has_room(call->thread))
+        return false;
+    further.link = links_further(call->thread, from);
+    node = further.link ? meet(call, from, further.link) : NULL;
+    if (!node)
+        return false;
+    *destination = count_at(call, from, further.link, node);
+    if (session.counts_only)
+        link_look_after(further.link, LOOK_FURTHER);
+    further.go = call->callee;
+    further_target_add(call->thread, &further);
+    return true;
+}
+
+/* By a further link, whose turn it is: its target may be called more than one that has a place. */
+static struct destination count_further(struct site_call *call, struct trace_links *from,
+                                        struct trace_links *with, struct pointer_links *site,
+                                        struct trace_link *link)
+{
+    struct trace_node *node = links_node(call->thread, frame_links_in(link->callee));
+    struct destination destination = count_at(call, from, link, node);
+    unsigned at;
+
+    if (!session.counts_only)
+        return destination;
+    link_look_after(link, LOOK_FURTHER);
+    at = yield_place(call, with, site, LOOK_FURTHER);
+    if (at == 2)
+        return destination;
+    node = meet(call, from, &site->links[at]);
+    if (site->links[at].callee)
+        show_target(call, site, at, node != NULL);
+    return destination;
 }
 
 /* The link is of a function of an image that is gone: another one lies in its place. */
@@ -418,6 +487,24 @@ static bool is_replaced(const struct site_call *call, const struct trace_link *l
         return false;
     key = target_key(call->pointee);
     return !key || key->key != frame_links_in(link->callee)->key;
+}
+
+/* A target that has no place at the site. */
+static unsigned find_place(struct site_call *call, struct trace_links *from,
+                           struct trace_links *with, struct pointer_links *site,
+                           struct destination *destination)
+{
+    struct trace_link *further = further_target_find(call->thread, site, call->pointee);
+
+    if (further) {
+        *destination = count_further(call, from, with, site, further);
+        return 2;
+    }
+    with->unknown = LOOK_SOON - 1;
+    if (know_further(call, from, site, destination))
+        return 2;
+    with->unknown = LOOK_AFTER - 1;
+    return yield_place(call, with, site, LOOK_AFTER);
 }
 
 static struct destination point_call(struct site_call *call, struct trace_links *from)
@@ -432,7 +519,7 @@ static struct destination point_call(struct site_call *call, struct trace_links 
     bool is_new;
 
     if (site && at == 2)
-        at = yield_place(call, with, site);
+        at = find_place(call, from, with, site, &destination);
     if (at == 2)
         return destination;
     link = &site->links[at];
@@ -445,19 +532,10 @@ static struct destination point_call(struct site_call *call, struct trace_links 
         node = links_node(call->thread, frame_links_in(link->callee));
     else
         link->word = INT32_MIN;
-    if (node) {
-        const struct frame_key *key = target_key(call->pointee);
-
-        call->callee = (uint64_t)key + FRAME_KEY_SIZE;
-        destination = count_by(call, from, link, node);
-        *frame_word(call->thread, call->slot) = link->callee;
-        if (!destination.is_thunk)
-            destination = go_to(call, call->callee);
-    }
-    if (is_new && link->callee) {
-        site->go[at] = node && outlasts(call, call->pointee) ? call->callee : call->pointee;
-        __atomic_store_n(&site->targets[at], call->pointee, __ATOMIC_RELEASE);
-    }
+    if (node)
+        destination = count_at(call, from, link, node);
+    if (is_new && link->callee)
+        show_target(call, site, at, node != NULL);
     return destination;
 }
 

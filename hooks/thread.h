@@ -121,6 +121,10 @@ struct thread {
         uint32_t left_out; /* samples since the last one kept */
         uint64_t owed;     /* their time, in ns */
     } hits;
+    struct {                         /* further_targets.h */
+        struct further_table *table; /* null: there is none yet */
+        uint32_t count;
+    } further;
     struct {                 /* waits.h */
         uint64_t seen;           /* ticks, when the thread was looked at last; 0: it was not */
         uint64_t seen_processor; /* and what it had of the processor, in ns */

@@ -2,6 +2,7 @@
 
 #include "hooks/events.h"
 #include "hooks/frames.h"
+#include "hooks/further_targets.h"
 #include "hooks/guard.h"
 #include "hooks/hook_word.h"
 #include "hooks/invocation.h"
@@ -171,6 +172,7 @@ static bool thread_give_back(struct thread *thread)
     frames_release(thread);
     waits_release(thread);
     times_release(thread);
+    further_targets_release(thread);
     is_live = has_live_elsewhere(thread);
     if (thread->other_begun && !is_live)
         stash_release(&thread->other);

@@ -126,6 +126,10 @@ for name in carried nested_stacks forks edges tail_calls deep conventions; do
     instrumented_both $name
 done
 same_tree ./carried
+# Six targets of a pointer, in 10,000 contexts.
+gcc -O2 -o native/formulas "$TESTS/../bench/workloads/formulas.c"
+instrumented_both formulas
+same_tree ./formulas 100
 # Stacks within the thread's own are found out late, with copied bodies somewhat later: the trees
 # differ there (docs/copies.md).
 for what in turns deeper inner left abandoned handler handler_left disarmed thread; do

@@ -37,7 +37,7 @@ timed()
 {
     recorded "$@"
     while read -r name ns; do
-        near "$name, $1" "$(self_ns "$name")" "$ns" "$([[ $name == rarely_slow ]] && echo 30 || echo 10)"
+        near "$name, $1" "$(self_ns "$name")" "$ns" "$([[ $name == rarely_slow ]] && echo 30 || echo 15)"
     done < <(tr -d '\r' <instrumented.stderr)
 }
 

@@ -21,9 +21,9 @@
  *      | target 0 | target 1 | link | link | go 0 | go 1 |
  *      +----------+----------+------+------+------+------+
  *
- * Other targets are counted down in the links' `unknown`, in the record of links that has the site: each time
+ * Further targets are in a table of the thread's. Others are counted down in the links' `unknown`, in the record of links that has the site: each time
  * that is negative, the call takes the slow path, which looks whether the target that is called now should be
- * one that is known, in place of the one that is called less.
+ * one that is known, in place of the one that is called less, or be in the table.
  *
  * go is the target itself, or, in the same image or one that cannot be unloaded, its copy. Of a target that is not copied the link
  * counts nothing: it leads to the caller's own context, as a call out of a copy.
@@ -73,6 +73,8 @@
 #define FRAMES_SHADOW 16 /* where the shadow begins */
 #define FRAMES_NOTE   24 /* the note: 8 above the slot of the last call out of a copy */
 #define FRAMES_WAIT   32 /* 32 bits: when the last system call of a copy began */
+#define FRAMES_MASK   36 /* 32 bits: of the table that follows */
+#define FRAMES_FURTHER 40 /* further targets of calls by pointers (hooks/further_targets.h); 0: there are none */
 
 /* Times of system calls are ticks without so many low bits; those that take up to so many of these,
    which is some 50 us, are not looked at. */
@@ -90,6 +92,14 @@
 #define POINTER_TARGET 0  /* and 8 */
 #define POINTER_LINK   16 /* and 32 */
 #define POINTER_GO     48 /* and 56 */
+
+/* Further targets of sites that call by a pointer; jumps have none. */
+#define FURTHER_SIZE   32
+#define FURTHER_TARGET 8
+#define FURTHER_LINK   16
+#define FURTHER_GO     24
+#define FURTHER_PLACES 2
+#define FURTHER_HASH   0x9e3779b1 /* with its sign: 32 bits of an instruction */
 
 #define LINKS_KEY     0
 #define LINKS_NODE    4
@@ -128,7 +138,8 @@ struct frame_bound_site {
 
 struct frame_words {
     uint64_t low, size, shadow, note;
-    uint32_t wait, reserved;
+    uint32_t wait, further_mask;
+    uint64_t further;
 };
 
 _Static_assert(sizeof(struct frame_key) == FRAME_KEY_SIZE, "key");

@@ -58,7 +58,7 @@
  * at the return address, all else as the caller left it, flags included, which is why the stub
  * tests with jrcxz. Going on to `body` with both restored is the original function.
  *
- * The hook word of an ELF image is bound by the dynamic linker to the agent's umbra_enter_9. From
+ * The hook word of an ELF image is bound by the dynamic linker to the agent's umbra_enter_10. From
  * the first call on, where the process is recorded, the first page of its trace lies over the page
  * (hooks/hook_word.h), and the word is trace_header.hook, the same for all images of the process:
  *
@@ -80,10 +80,10 @@
 #include "trace/trace_format.h"
 
 #define IMAGE_MAGIC   0x314547414d494255ull /* "UBIMAGE1", little endian */
-#define IMAGE_VERSION 9
+#define IMAGE_VERSION 10
 /* What the hook word is bound to at load time. Ends in IMAGE_VERSION, so that the loader refuses an
    image with an agent that expects other stubs. */
-#define IMAGE_HOOK_SYMBOL "umbra_enter_9"
+#define IMAGE_HOOK_SYMBOL "umbra_enter_10"
 #define IMAGE_AGENT_NAME  "libhooks.so"
 #define IMAGE_PE_AGENT_NAME                                                                        \
     "hooks.dll" /* exports IMAGE_HOOK_SYMBOL; its import slot is entry_hook */
@@ -102,7 +102,7 @@
 /* Writable, one an image; zero but for what is marked. */
 struct image_header {
     uint64_t magic;          /* set: IMAGE_MAGIC */
-    uint64_t entry_hook;     /* of a PE image, the hook word: bound to umbra_enter_9 by the loader;
+    uint64_t entry_hook;     /* of a PE image, the hook word: bound to umbra_enter_10 by the loader;
                                 the agent then stores the hook that serves the session's state, 0
                                 if there is none. Of an ELF image 0 */
     uint32_t first_function; /* number of function 0, given by the agent; 0 before */

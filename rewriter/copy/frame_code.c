@@ -106,6 +106,9 @@ static void put_memory(struct frame_code *code, uint8_t rex, uint8_t opcode, uns
 #define ADD_LOAD     0x03
 #define SUB_LOAD     0x2b
 #define CMP_LOAD     0x3b
+#define CMP          0x39
+#define AND_LOAD     0x23
+#define MULTIPLY     0x69 /* imul, with 32 bits behind it */
 #define GROUP_4      0xfe /* inc, dec of a byte: by `reg` */
 #define GROUP_5      0xff /* inc, dec: by `reg` */
 #define IN_THREAD    0x64 /* prefix: fs */
@@ -144,6 +147,7 @@ static void put_slow_jump(struct frame_code *code, uint8_t condition, uint32_t *
     put32(code, 0);
 }
 
+#define IF_NEGATIVE     8
 #define IF_NEGATIVE_NOT 9
 #define IF_ZERO         4
 #define IF_NOT_ZERO     5
@@ -452,15 +456,89 @@ static void land_short(struct frame_code *code, size_t from)
     bytes_of(code)->bytes[from - 1] = (uint8_t)(bytes_of(code)->size - from);
 }
 
-#define JUMP_NOT_EQUAL 0x75
-#define JUMP_EQUAL     0x74
-#define JUMP_NEGATIVE  0x78
-#define JUMP           0xeb
+#define JUMP_NOT_EQUAL    0x75
+#define JUMP_EQUAL        0x74
+#define JUMP_NOT_NEGATIVE 0x79
+#define JUMP              0xeb
+#define NEAR_JUMP         0xe9
 
-/* Puts the code for r11 that is not target 0. unknown: short jumps, where it is none, and there is
-   room for it or another one's. */
+#define SAVED_SHADOW (-40)
+#define SAVED_TARGET (-48)
+#define MOST_TO_SLOW 3
+
+/* Jumps from the code of a call by a pointer to its slow path. */
+struct to_slow {
+    uint32_t fields[MOST_TO_SLOW];
+    size_t count;
+};
+
+/* a: where the table has the home of this site's target, which is in r11. Returns a jump, taken
+   where there is no table. */
+static size_t put_home(struct frame_code *code, const struct slow_site *slow)
+{
+    unsigned a = slow->scratch.a, b = slow->scratch.b;
+
+    put_memory(code, WIDE, STORE, a, RSP, SAVED_SHADOW);
+    put_memory(code, WIDE, LEA, b, b, (int32_t)slow->displacement);
+    put_registers(code, MULTIPLY, a, R11);
+    put32(code, FURTHER_HASH);
+    put_memory(code, WIDE, STORE, R11, RSP, SAVED_TARGET);
+    put_registers(code, ADD_LOAD, a, b);
+    put_load_header(code, R11, offsetof(struct trace_header, words));
+    put8(code, IN_THREAD);
+    put_memory(code, 0, AND_LOAD, a, R11, FRAMES_MASK);
+    put_thread(code, LOAD, R11, R11, FRAMES_FURTHER);
+    put_registers(code, TEST, R11, R11);
+    return put_short_jump(code, JUMP_EQUAL);
+}
+
+/* Looks into the table of further targets. What is not known goes on behind this, as it was. */
+static void put_further(struct frame_code *code, const struct slow_site *slow,
+                        struct to_slow *jumps)
+{
+    unsigned a = slow->scratch.a, b = slow->scratch.b;
+    size_t unknown[3], other, found, its_turn;
+
+    unknown[0] = put_home(code, slow);
+    put_registers(code, ADD_LOAD, a, R11);
+    put_memory(code, WIDE, LOAD, R11, RSP, SAVED_TARGET);
+    put_memory(code, WIDE, CMP, b, a, 0);
+    other = put_short_jump(code, JUMP_NOT_EQUAL);
+    put_memory(code, WIDE, CMP, R11, a, FURTHER_TARGET);
+    found = put_short_jump(code, JUMP_EQUAL);
+    land_short(code, other);
+    put_memory(code, WIDE, CMP, b, a, FURTHER_SIZE);
+    unknown[1] = put_short_jump(code, JUMP_NOT_EQUAL);
+    put_memory(code, WIDE, CMP, R11, a, FURTHER_SIZE + FURTHER_TARGET);
+    unknown[2] = put_short_jump(code, JUMP_NOT_EQUAL);
+    put_memory(code, WIDE, LEA, a, a, FURTHER_SIZE);
+    land_short(code, found);
+    put_memory(code, WIDE, LOAD, R11, a, FURTHER_LINK);
+    put_memory(code, WIDE, LOAD, b, a, FURTHER_GO);
+    put_memory(code, WIDE, LOAD, a, RSP, SAVED_SHADOW);
+    put_memory(code, 0, GROUP_5, 0, R11, LINK_WORD);
+    its_turn = put_short_jump(code, JUMP_NOT_NEGATIVE);
+    put_memory(code, WIDE, LOAD, R11, R11, LINK_CALLEE);
+    put_memory(code, WIDE, STORE, R11, a, callee_place(false));
+    put_registers(code, STORE, b, R11);
+    put_jump_to(code, slow->join);
+    land_short(code, its_turn);
+    put_memory(code, 0, GROUP_5, 1, R11, LINK_WORD);
+    put_memory(code, WIDE, LOAD, R11, RSP, SAVED_TARGET);
+    put8(code, NEAR_JUMP);
+    jumps->fields[jumps->count++] = (uint32_t)bytes_of(code)->size;
+    put32(code, 0);
+    for (size_t i = 0; i < 3; i++)
+        land_short(code, unknown[i]);
+    put_memory(code, WIDE, LOAD, R11, RSP, SAVED_TARGET);
+    put_memory(code, WIDE, LOAD, a, RSP, SAVED_SHADOW);
+    put_memory(code, WIDE, LEA, b, b, -(int32_t)slow->displacement);
+}
+
+/* Puts the code for r11 that is not target 0. To the slow path where it is none that is known, and
+   there is room for it or another one's, and where it is the turn of a further one. */
 static void put_second(struct frame_code *code, const struct slow_site *slow, uint32_t *counted,
-                       size_t unknown[2])
+                       struct to_slow *jumps)
 {
     unsigned a = slow->scratch.a, b = slow->scratch.b;
     int32_t first = (int32_t)slow->displacement;
@@ -476,9 +554,11 @@ static void put_second(struct frame_code *code, const struct slow_site *slow, ui
     land_short(code, other);
     put_memory(code, WIDE, GROUP_8_BITS, 7, b, first + POINTER_TARGET + 8); /* cmp qword [..], 0 */
     put8(code, 0);
-    unknown[0] = put_short_jump(code, JUMP_EQUAL);
+    put_slow_jump(code, IF_ZERO, &jumps->fields[jumps->count++]);
+    if (!is_tail)
+        put_further(code, slow, jumps);
     put_memory(code, 0, GROUP_4, 1, b, LINKS_UNKNOWN);
-    unknown[1] = put_short_jump(code, JUMP_NEGATIVE);
+    put_slow_jump(code, IF_NEGATIVE, &jumps->fields[jumps->count++]);
     put_or(code, b, bits);
     put_memory(code, WIDE, STORE, b, a, place);
     put_jump_to(code, slow->join);
@@ -488,18 +568,19 @@ static void put_pointer_slow(struct frame_code *code, const struct slow_site *sl
 {
     uint32_t counted = NO_FIELD;
     int32_t first = (int32_t)slow->displacement;
-    size_t over, unknown[2];
+    struct to_slow jumps = {.count = 0};
+    size_t over;
 
     land(code, slow->second);
-    put_second(code, slow, &counted, unknown);
+    put_second(code, slow, &counted, &jumps);
     land(code, counted);
     put_memory(code, 0, GROUP_5, 1, slow->scratch.b, first + POINTER_LINK + LINK_SIZE + LINK_WORD);
     over = put_short_jump(code, JUMP);
     land(code, slow->counted);
     put_memory(code, 0, GROUP_5, 1, slow->scratch.b, first + POINTER_LINK + LINK_WORD);
     land_short(code, over);
-    land_short(code, unknown[0]);
-    land_short(code, unknown[1]);
+    for (size_t i = 0; i < jumps.count; i++)
+        land(code, jumps.fields[i]);
 }
 
 /* Slow sites of a part follow one another. */

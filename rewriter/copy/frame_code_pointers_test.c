@@ -75,6 +75,143 @@ static void test_a_third_target_is_told_who_calls(void **state)
     copied_end(&scene.copied);
 }
 
+/* A pause may come between any two instructions: nothing but the thread's words is written then. */
+static void assert_may_be_paused(struct scene *scene, uint16_t dead)
+{
+    uint64_t frames = *word(WORD(frames));
+    unsigned steps;
+
+    run_again(scene);
+    steps = machine.steps;
+    for (unsigned i = 1; i <= steps; i++) {
+        const uint64_t *control = (const uint64_t *)__builtin_thread_pointer();
+        uint64_t before[4];
+
+        memcpy(before, control, sizeof(before));
+        *word(WORD(frames)) = frames;
+        *shadow(scene->own) = OWN;
+        scene->begun.pause_at = i;
+        run_again(scene);
+        scene->begun.pause_at = 0;
+        assert_memory_equal(control, before, sizeof(before));
+        assert_at_call(scene, dead);
+    }
+}
+
+/* As hooks/further_targets.h draws it. */
+struct further {
+    uint64_t site, target, link, go;
+};
+
+#define FURTHER_ROOM 16
+#define THIRD        (SLOW + 8)
+
+/* The entry of a table at CHUNK that has the third target's home, or one behind it. */
+static struct further *begin_further(const struct pointer_links *site, unsigned behind)
+{
+    uint64_t mask = (FURTHER_ROOM - 1) * sizeof(struct further);
+    uint64_t home = (THIRD * (uint64_t)(int64_t)(int32_t)FURTHER_HASH + (uint64_t)site) & mask;
+    struct further *entry = (struct further *)(CHUNK + home) + behind;
+
+    memset((void *)(uintptr_t)CHUNK, 0, (FURTHER_ROOM + 1) * sizeof(*entry));
+    *entry = (struct further){(uint64_t)site, THIRD, OTHER + 0x40, OUTSIDE + 0x200};
+    *(struct trace_link *)(uintptr_t)(OTHER + 0x40) = (struct trace_link){CALLEE + 8, -10, 0};
+    words.further = CHUNK;
+    words.further_mask = (uint32_t)mask;
+    return entry;
+}
+
+static void assert_unknown(struct scene *scene)
+{
+    own_links()->unknown = 5;
+    *shadow(scene->own) = OWN;
+    run_again(scene);
+    assert_at_call(scene, ONLY_R11);
+    assert_int_equal(own_links()->unknown, 4);
+    assert_int_equal(machine.registers[R11], THIRD);
+    assert_int_equal(*shadow(POINTER - 8), OWN | FRAME_CALLED_OUT);
+    assert_int_equal(words.note, POINTER);
+}
+
+/* With any two registers dead, and with none. */
+static void assert_further(uint16_t dead, unsigned behind)
+{
+    const struct trace_link *link = (const struct trace_link *)(uintptr_t)(OTHER + 0x40);
+    struct scene scene;
+    struct pointer_links *links = begin_pointer(&scene, dead), before = *links;
+    struct further *entry = begin_further(links, behind);
+
+    scene.begun.registers[RAX] = THIRD;
+    run_again(&scene);
+    assert_at_call(&scene, dead | ONLY_R11);
+    assert_int_equal(machine.registers[R11], OUTSIDE + 0x200);
+    assert_int_equal(link->word, -9);
+    assert_int_equal(*shadow(POINTER - 8), CALLEE + 8);
+    assert_int_equal(words.note, POINTER);
+    assert_memory_equal(links, &before, sizeof(before));
+    ((struct trace_link *)(uintptr_t)(OTHER + 0x40))->word = -1; /* its turn */
+    *shadow(POINTER - 8) = 5;
+    run_again(&scene);
+    assert_slow(&scene, BY_POINTER, dead | ONLY_R11);
+    assert_int_equal(machine.registers[R11], THIRD);
+    assert_int_equal(link->word, -1);
+    assert_int_equal(*shadow(POINTER - 8), 5);
+    entry->target ^= 8;
+    *shadow(scene.own) = OWN;
+    own_links()->unknown = 0;
+    run_again(&scene);
+    assert_slow(&scene, BY_POINTER, dead | ONLY_R11);
+    copied_end(&scene.copied);
+}
+
+static void test_further_targets_are_in_a_table(void **state)
+{
+    static const uint8_t may_die[] = {RCX, RDX, RSI, RDI, R8, R9, R10};
+
+    (void)state;
+    for (unsigned behind = 0; behind < FURTHER_PLACES; behind++) {
+        assert_further(0, behind);
+        for (size_t i = 0; i < sizeof(may_die); i++)
+            for (size_t j = i; j < sizeof(may_die); j++)
+                assert_further((uint16_t)(1u << may_die[i] | 1u << may_die[j]), behind);
+    }
+}
+
+static void test_targets_that_are_in_no_table(void **state)
+{
+    struct scene scene;
+    struct pointer_links *links;
+    struct further *entry;
+
+    (void)state;
+    links = begin_pointer(&scene, 0);
+    scene.begun.registers[RAX] = THIRD;
+    assert_unknown(&scene); /* there is none */
+    entry = begin_further(links, FURTHER_PLACES);
+    assert_unknown(&scene); /* too far from its home */
+    entry = begin_further(links, 0);
+    entry->site += 64; /* another site's */
+    assert_unknown(&scene);
+    entry->site -= 64;
+    entry->target += 16;
+    assert_unknown(&scene);
+    copied_end(&scene.copied);
+}
+
+static void test_a_pause_amid_a_further_target(void **state)
+{
+    struct scene scene;
+    struct pointer_links *links;
+
+    (void)state;
+    links = begin_pointer(&scene, 0);
+    begin_further(links, 1);
+    ((struct trace_link *)(uintptr_t)(OTHER + 0x40))->word = -1000;
+    scene.begun.registers[RAX] = THIRD;
+    assert_may_be_paused(&scene, ONLY_R11);
+    copied_end(&scene.copied);
+}
+
 /* After some, one of them is looked at. */
 static void test_third_targets_take_the_slow_path_at_times(void **state)
 {
@@ -182,29 +319,6 @@ static void test_a_jump_by_a_pointer(void **state)
     assert_at_call(&scene, ONLY_R11);
     assert_int_equal(*shadow(POINTER), OWN | FRAME_JUMPED_OUT);
     copied_end(&scene.copied);
-}
-
-/* A pause may come between any two instructions: nothing but the thread's words is written then. */
-static void assert_may_be_paused(struct scene *scene, uint16_t dead)
-{
-    uint64_t frames = *word(WORD(frames));
-    unsigned steps;
-
-    run_again(scene);
-    steps = machine.steps;
-    for (unsigned i = 1; i <= steps; i++) {
-        const uint64_t *control = (const uint64_t *)__builtin_thread_pointer();
-        uint64_t before[4];
-
-        memcpy(before, control, sizeof(before));
-        *word(WORD(frames)) = frames;
-        *shadow(scene->own) = OWN;
-        scene->begun.pause_at = i;
-        run_again(scene);
-        scene->begun.pause_at = 0;
-        assert_memory_equal(control, before, sizeof(before));
-        assert_at_call(scene, dead);
-    }
 }
 
 static void test_a_pause_amid_a_site(void **state)
@@ -326,6 +440,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_call_by_a_pointer_knows_two_targets),
         cmocka_unit_test(test_a_third_target_is_told_who_calls),
+        cmocka_unit_test(test_further_targets_are_in_a_table),
+        cmocka_unit_test(test_targets_that_are_in_no_table),
+        cmocka_unit_test(test_a_pause_amid_a_further_target),
         cmocka_unit_test(test_third_targets_take_the_slow_path_at_times),
         cmocka_unit_test(test_a_target_for_which_there_is_room_takes_the_slow_path),
         cmocka_unit_test(test_a_call_by_a_pointer_out_of_no_context),
