@@ -306,6 +306,40 @@ static void names_of_inlined_cpp(void **state)
         }
 }
 
+/* Its first rows are of file 1, and do not say so, as that is where the standard begins. */
+static void files_of_a_unit_that_begins_in_a_header(void **state)
+{
+    static const struct expected files[] = {{"first", "first.h", 3}, {"second", "second.c", 4}};
+    static const char *const options[] = {"-gdwarf-4 second.c", "-gdwarf-5 second.c"};
+
+    (void)state;
+    write_file("first.h", "__attribute__((noinline)) int first(int x)\n"
+                          "{\n"
+                          "    __asm__ volatile(\"in_first: nop\");\n"
+                          "    return x * 3;\n"
+                          "}\n");
+    write_file("second.c", "#include \"first.h\"\n"
+                           "int second(int x)\n"
+                           "{\n"
+                           "    __asm__ volatile(\"in_second: nop\");\n"
+                           "    return first(x) + 1;\n"
+                           "}\n");
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(compile("gcc", options[i]));
+        for (size_t k = 0; k < 2; k++) {
+            char label[16];
+            struct line_table table;
+            struct line line;
+            snprintf(label, sizeof(label), "in_%s", files[k].name);
+            read_spot(&table, label);
+            line = line_table_find_spot(&table, table.addresses[0]);
+            assert_int_equal(line.line, files[k].line);
+            assert_string_equal(strrchr(table.files[line.file], '/') + 1, files[k].file);
+            line_table_free(&table);
+        }
+    }
+}
+
 /* Ada has them, too. */
 static void chains_in_functions_within_functions(void **state)
 {
@@ -611,6 +645,7 @@ int main(void)
         cmocka_unit_test(chains_of_inlined_c),
         cmocka_unit_test(chains_across_units),
         cmocka_unit_test(names_of_inlined_cpp),
+        cmocka_unit_test(files_of_a_unit_that_begins_in_a_header),
         cmocka_unit_test(chains_in_functions_within_functions),
         cmocka_unit_test(split_dwarf_has_lines_alone),
         cmocka_unit_test(addresses_of_one_call_share_it),
