@@ -196,7 +196,7 @@ static char *take_name(struct report *report)
     if (report->text > LINES_MAX_TEXT)
         return NULL;
     name = memory_zeroed(length + 1, 1);
-    if (take(&report->source, name, length) > 0)
+    if (take(&report->source, name, length) > 0 && strlen(name) == length)
         return name;
     free(name);
     return NULL;

@@ -617,6 +617,21 @@ static void records_that_lie_end_a_report(void **state)
     }
 }
 
+static void a_name_is_not_empty(void **state)
+{
+    static const char kinds[] = {LINES_FILE, LINES_FUNCTION};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(kinds); i++) {
+        struct told told;
+        tell_begin(&told);
+        TELL(&told, kinds[i], 2);
+        tell_bytes(&told, "\0n", 2);
+        assert_int_equal(tell_end(&told), -1);
+        line_table_free(&told.table);
+    }
+}
+
 static void reports_have_limits(void **state)
 {
     struct told told;
@@ -653,6 +668,7 @@ int main(void)
         cmocka_unit_test(damaged_trees_are_read_or_refused),
         cmocka_unit_test(a_report_as_drawn),
         cmocka_unit_test(records_that_lie_end_a_report),
+        cmocka_unit_test(a_name_is_not_empty),
         cmocka_unit_test(reports_have_limits),
     };
 

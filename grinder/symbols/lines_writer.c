@@ -36,7 +36,8 @@ static void put_words(struct lines_writer *writer, int kind, const uint32_t *wor
     unsigned char byte = (unsigned char)kind;
 
     put(writer, &byte, 1);
-    put(writer, words, count * sizeof(*words));
+    if (count)
+        put(writer, words, count * sizeof(*words));
 }
 
 static void put_name(struct lines_writer *writer, int kind, const char *name)
