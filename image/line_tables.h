@@ -19,6 +19,8 @@ struct line_tables {
     void (*read)(void *context, Dwarf_Line *rows, Dwarf_Signed count);
     /* What line_tables_file returns for that file. */
     uint32_t (*number_of)(void *context, const char *file);
+    Dwarf_Die unit;     /* at hand */
+    bool has_no_file_0; /* among its rows, whatever libdwarf says */
     /* The file of the unit at hand that was asked for last, and its number. */
     Dwarf_Unsigned last_file;
     uint32_t last_number;

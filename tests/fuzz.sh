@@ -1,6 +1,7 @@
-# Hostile files: mutations of small images, manifests, PDBs, traces, whole stacks and messages, each read without a crash, a hang
-# or more than 64 MB and 8 times the file's size; images made to take time without end are refused
-# with a line. CASES (2000) and SEED (1) choose the mutations; what fails is kept in FAILED.
+# Hostile files: mutations of small images, manifests, PDBs, reports of lines, traces, whole stacks and
+# messages, each read without a crash, a hang or more than 64 MB and 8 times the file's size; images
+# made to take time without end are refused with a line. CASES (2000) and SEED (1) choose the
+# mutations; what fails is kept in FAILED.
 # needs: gcc binutils
 # seconds: 50
 . "$(dirname "$0")/lib.sh"
@@ -78,6 +79,14 @@ build jit jit.c
 printf '%s\n' '7f529803e700 378 JS:~rounds /home/me/script.js:7:16' '18cfc40 36c Builtin:Call' \
     '7f529803e780 40 JS:*rounds /home/me/script.js:7:16' '0x1000 0x20 plain' >native/perf.map
 campaign jit_fuzz "$work"/native/jit-*.dump "$work/native/perf.map"
+
+# A report of lines, and of two calls inlined one within the other (grinder/symbols/lines.h).
+printf '%b' 'F\x03\0\0\0a.c' 'F\x03\0\0\0a.h' \
+    'L\x01\0\0\0\x01\0\0\0\x05\0\0\0' 'P\x01\0\0\0\x02\0\0\0\x07\0\0\0' D \
+    'N\x05\0\0\0scale' 'I\0\0\0\0\x01\0\0\0\x01\0\0\0\x05\0\0\0' \
+    'N\x05\0\0\0clamp' 'I\x01\0\0\0\x02\0\0\0\x02\0\0\0\x0c\0\0\0' \
+    'S\x01\0\0\0\x02\0\0\0' 'S\x02\0\0\0\x01\0\0\0' >lines.report
+cases=$((10 * cases)) campaign lines_fuzz "$work/lines.report"
 
 # Each of 30,000 functions claims all code behind its start.
 {

@@ -28,7 +28,7 @@ static void read_file(struct sources *sources, const struct image_file *file, co
         return;
     sources->has_lines = 1;
     if (line_table_read(&sources->image->lines, path, &why) < 0)
-        message("%s: %s; some lines are not known", path, why);
+        message("%s: %s", path, why);
 }
 
 static void read_path(struct sources *sources, const char *path)

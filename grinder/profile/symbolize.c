@@ -10,10 +10,15 @@
 #include "support/memory.h"
 #include "support/utf8.h"
 
-/* The addresses of one image whose lines are wanted. */
-struct wanted {
-    uint64_t *addresses;
+struct address_list {
+    uint64_t *items;
     size_t count, room;
+};
+
+/* The addresses of one image whose lines are wanted, and those among them whose inlined calls are.
+ */
+struct wanted {
+    struct address_list lines, spots;
 };
 
 static uint64_t address_of_rva(const struct image *image, uint32_t rva)
@@ -21,15 +26,25 @@ static uint64_t address_of_rva(const struct image *image, uint32_t rva)
     return image->jit ? rva : image->manifest.head->preferred_base + rva;
 }
 
+static void add(struct address_list *list, uint64_t address)
+{
+    list->items = memory_grow(list->items, list->count, &list->room, sizeof(*list->items));
+    list->items[list->count++] = address;
+}
+
 static void want(struct images *images, struct wanted *wanted, uint32_t image, uint32_t rva)
 {
-    struct wanted *list = &wanted[image];
+    if (!images->images[image].problem || images->images[image].jit)
+        add(&wanted[image].lines, address_of_rva(&images->images[image], rva));
+}
 
-    if (images->images[image].problem && !images->images[image].jit)
-        return;
-    list->addresses =
-        memory_grow(list->addresses, list->count, &list->room, sizeof(*list->addresses));
-    list->addresses[list->count++] = address_of_rva(&images->images[image], rva);
+static void want_spot(struct images *images, struct wanted *wanted, uint64_t spot)
+{
+    uint32_t image = (uint32_t)(spot >> 32), rva = (uint32_t)spot;
+
+    want(images, wanted, image, rva);
+    if (!images->images[image].problem)
+        add(&wanted[image].spots, address_of_rva(&images->images[image], rva));
 }
 
 static struct wanted *gather(struct images *images, const struct profile *profile)
@@ -42,10 +57,8 @@ static struct wanted *gather(struct images *images, const struct profile *profil
         const struct pair_index *edges = &profile->parts[p].edges.keys;
         for (size_t i = 0; i < edges->count; i++)
             want(images, wanted, (uint32_t)(edges->pairs[i].b >> 32), (uint32_t)edges->pairs[i].b);
-        for (size_t i = 0; i < profile->parts[p].hits.count; i++) {
-            uint64_t spot = profile->parts[p].hits.items[i].spot;
-            want(images, wanted, (uint32_t)(spot >> 32), (uint32_t)spot);
-        }
+        for (size_t i = 0; i < profile->parts[p].hits.count; i++)
+            want_spot(images, wanted, profile->parts[p].hits.items[i].spot);
     }
     return wanted;
 }
@@ -120,8 +133,10 @@ static void symbolize_image(struct images *images, uint32_t number, struct wante
     struct image *image = &images->images[number];
     struct symbol_table symbols = {0};
 
-    line_table_begin(&image->lines, wanted->addresses, wanted->count);
-    wanted->addresses = NULL;
+    line_table_begin(&image->lines, wanted->lines.items, wanted->lines.count);
+    for (size_t i = 0; i < wanted->spots.count; i++)
+        line_table_add_spot(&image->lines, wanted->spots.items[i]);
+    free(wanted->spots.items);
     if (image->jit)
         jit_map_lines(image->jit, &image->lines);
     if (!image->problem)
@@ -146,21 +161,25 @@ void symbolize(struct images *images, const struct profile *profile, const char 
     free(wanted);
 }
 
-static struct place place_of_address(const struct images *images, uint32_t number, uint32_t rva)
+static struct place place_of_line(const struct image *image, struct line line)
 {
-    const struct image *image = &images->images[number];
     struct place place = {.file = "???"};
-    struct line line;
 
-    if (image->problem && !image->jit)
-        return place;
-    line = line_table_find(&image->lines, address_of_rva(image, rva));
     if (line.file) {
         place.file = image->lines.files[line.file];
         place.file_number = image->first_file + line.file;
         place.line = line.line;
     }
     return place;
+}
+
+static struct place place_of_address(const struct images *images, uint32_t number, uint32_t rva)
+{
+    const struct image *image = &images->images[number];
+
+    if (image->problem && !image->jit)
+        return (struct place){.file = "???"};
+    return place_of_line(image, line_table_find(&image->lines, address_of_rva(image, rva)));
 }
 
 void symbolize_forget(struct images *images)
@@ -187,6 +206,31 @@ struct place place_of_function(const struct images *images, uint32_t function)
 struct place place_of_site(const struct images *images, uint64_t site)
 {
     return place_of_address(images, (uint32_t)(site >> 32), (uint32_t)site);
+}
+
+struct place place_of_spot(const struct images *images, uint64_t spot)
+{
+    const struct image *image = &images->images[spot >> 32];
+
+    if (image->problem && !image->jit)
+        return (struct place){.file = "???"};
+    return place_of_line(
+        image, line_table_find_spot(&image->lines, address_of_rva(image, (uint32_t)spot)));
+}
+
+const struct inlined *inlined_at_spot(const struct images *images, uint64_t spot)
+{
+    const struct image *image = &images->images[spot >> 32];
+
+    if (image->problem)
+        return NULL;
+    return line_table_inlined(&image->lines, address_of_rva(image, (uint32_t)spot));
+}
+
+struct place place_of_inlined(const struct images *images, uint64_t spot,
+                              const struct inlined *inlined)
+{
+    return place_of_line(&images->images[spot >> 32], inlined->call);
 }
 
 uint32_t place_file_count(const struct images *images)

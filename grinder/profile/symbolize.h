@@ -12,8 +12,9 @@ struct place {
     uint32_t line;        /* 0 if not known */
 };
 
-/* Names every function in images, and finds the lines of functions and call sites of profile.
-   debug_dirs ends with null. What cannot be read costs names or lines and says so. */
+/* Names every function in images, and finds the lines of functions, call sites and hits of profile,
+   and what is inlined at these hits. debug_dirs ends with null. What cannot be read costs names or
+   lines and says so. */
 void symbolize(struct images *images, const struct profile *profile, const char *const *debug_dirs);
 
 /* So that it can be called again, when there are more functions. */
@@ -23,6 +24,22 @@ struct place place_of_function(const struct images *images, uint32_t function);
 
 /* site: as tree_call_site gives it. */
 struct place place_of_site(const struct images *images, uint64_t site);
+
+/* Of an instruction of hits.h. At the beginning of a function that is a statement's line, not the one
+   where it is declared; the statement may be one that was inlined. */
+struct place place_of_spot(const struct images *images, uint64_t spot);
+
+/*
+ * The innermost of the calls that the compiler inlined at an instruction of hits.h: place_of_spot is in
+ * the function of that name. `outer` leads to the calls it is within; the outermost was in the function
+ * that has the symbol. Null: nothing is inlined there, or it is not known. Instructions within the same
+ * inlined call have the same pointer, until symbolize_forget.
+ */
+const struct inlined *inlined_at_spot(const struct images *images, uint64_t spot);
+
+/* Where it was called: in the function of inlined->outer. spot: one of those that have it. */
+struct place place_of_inlined(const struct images *images, uint64_t spot,
+                              const struct inlined *inlined);
 
 /* One more than the largest file_number. */
 uint32_t place_file_count(const struct images *images);

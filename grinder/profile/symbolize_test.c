@@ -21,6 +21,7 @@
 #include "grinder/test_traces/ground_sample.h"
 #include "image/manifest.h"
 #include "support/bounded_file.h"
+#include "support/memory.h"
 
 #include <cmocka.h>
 
@@ -47,6 +48,32 @@ __attribute__((noinline)) int symbolize_test_caller(int n)
     n += symbolize_test_callee(0);
     n += symbolize_test_callee(1);
     return n * 2;
+}
+
+/* An instruction of a function that is inlined into another one, and that into a third. */
+static void *inlined_instruction;
+
+#define INLINE static inline __attribute__((always_inline))
+
+enum { INSTRUCTION_LINE = __LINE__ + 4 };
+
+INLINE void symbolize_test_innermost(void)
+{
+    __asm__ volatile("1: lea 1b(%%rip), %0" : "=r"(inlined_instruction));
+}
+
+enum { INNER_CALL_LINE = __LINE__ + 4 };
+
+INLINE void symbolize_test_inner(void)
+{
+    symbolize_test_innermost();
+}
+
+enum { OUTER_CALL_LINE = __LINE__ + 4 };
+
+__attribute__((noinline)) static void symbolize_test_outer(void)
+{
+    symbolize_test_inner();
 }
 
 static char folder[] = "/tmp/symbolize_test.XXXXXX";
@@ -137,6 +164,7 @@ static int make_folder(void **state)
     snprintf(debug_dir, sizeof(debug_dir), "%s/debug", folder);
     snprintf(image_path, sizeof(image_path), "%s/image", folder);
     symbolize_test_caller(1);
+    symbolize_test_outer();
     for (int i = 0; i < 2; i++)
         site_rvas[i] = rva_of((uintptr_t)return_addresses[i]);
     caller_rva = rva_of((uintptr_t)symbolize_test_caller);
@@ -215,6 +243,45 @@ static void names_and_lines_come_from_the_image(void **state)
     expect_name(&ground, CALLER, "symbolize_test_caller");
     expect_name(&ground, CALLEE, "symbolize_test_callee");
     expect_name(&ground, NAMELESS, "image!0x3");
+    expect_lines(&ground);
+    ground_free(&ground);
+}
+
+static void expect_inlined(const struct ground *ground, uint64_t spot,
+                           const struct inlined *inlined, const char *name, uint32_t line)
+{
+    struct place call;
+
+    assert_non_null(inlined);
+    call = place_of_inlined(&ground->images, spot, inlined);
+    assert_string_equal(inlined->name, name);
+    assert_int_equal(call.line, line);
+    assert_int_equal(call.file_number, place_of_spot(&ground->images, spot).file_number);
+}
+
+static void inlined_calls_are_found_where_samples_hit(void **state)
+{
+    uint32_t rva = rva_of((uintptr_t)inlined_instruction);
+    const char *const no_dirs[] = {NULL};
+    const struct inlined *inlined;
+    struct ground ground;
+    struct hit_list *hits;
+    uint64_t spot;
+
+    (void)state;
+    grind(&ground, HASH);
+    spot = (uint64_t)ground.images.functions[CALLER].image << 32 | rva;
+    assert_null(inlined_at_spot(&ground.images, spot));
+    symbolize_forget(&ground.images);
+    hits = &ground.profile.parts[0].hits;
+    hits->items = memory_grow(hits->items, hits->count, &hits->room, sizeof(*hits->items));
+    hits->items[hits->count++] = (struct hit){.spot = spot};
+    symbolize(&ground.images, &ground.profile, no_dirs);
+    assert_int_equal(place_of_spot(&ground.images, spot).line, INSTRUCTION_LINE);
+    inlined = inlined_at_spot(&ground.images, spot);
+    expect_inlined(&ground, spot, inlined, "symbolize_test_innermost", INNER_CALL_LINE);
+    expect_inlined(&ground, spot, inlined->outer, "symbolize_test_inner", OUTER_CALL_LINE);
+    assert_null(inlined->outer->outer);
     expect_lines(&ground);
     ground_free(&ground);
 }
@@ -456,6 +523,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(names_and_lines_come_from_the_image, make_image),
+        cmocka_unit_test_setup(inlined_calls_are_found_where_samples_hit, make_image),
         cmocka_unit_test_setup(calls_of_links_have_their_sites, make_image),
         cmocka_unit_test_setup(names_and_lines_come_from_a_linked_debug_file, make_image),
         cmocka_unit_test_setup(names_and_lines_come_from_a_debug_file_by_build_id, make_image),

@@ -7,19 +7,21 @@
  * Where several rows begin at one address the last one holds, but for that address itself: there
  * the first one counts. At a function's entry that is the line where it is declared; the later
  * ones are statements that the compiler had no instructions left for, or moved up. Call sites are
- * never at the beginning of a row, as they are given by the last byte of the call.
+ * never at the beginning of a row, as they are given by the last byte of the call. A spot has a
+ * line of its own where the two differ: the instruction is that of the last row.
  *
  * A linker that drops a function leaves its line table, moved to address 0 (or 1): in a PIE that
  * would cover real functions at low addresses, so sequences that begin there do not count.
+ *
+ * What is inlined at the spots comes last (inlined_dwarf.h), as lines matter more.
  */
 #include "grinder/symbols/lines.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
+#include "grinder/symbols/inlined_dwarf.h"
+#include "grinder/symbols/lines_writer.h"
 #include "image/line_tables.h"
 #include "support/confinement.h"
 #include "support/regular_file.h"
@@ -27,85 +29,48 @@
 struct search {
     const struct line_table *table;
     unsigned char *found; /* by address: a line was written */
-    int pipe;
-    uint32_t file_count; /* names written so far, 0 included */
+    struct lines_writer writer;
     struct line_tables tables;
-    /* File names, by their number; a name once written is not written again. */
-    char **names;
-    size_t names_room;
-    unsigned char bytes[1 << 15];
-    size_t filled;
+    struct inlined_search inlined;
 };
 
-static void flush(struct search *search)
-{
-    size_t done = 0;
-
-    while (done < search->filled) {
-        ssize_t count = write(search->pipe, search->bytes + done, search->filled - done);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            _exit(EXIT_FAILURE);
-        done += (size_t)count;
-    }
-    search->filled = 0;
-}
-
-static void put(struct search *search, const void *bytes, size_t size)
-{
-    if (size > sizeof(search->bytes) - search->filled)
-        flush(search);
-    memcpy(search->bytes + search->filled, bytes, size);
-    search->filled += size;
-}
-
-/* The number of a name; a new one is written. Most units repeat few names: the last ones are
-   looked at first. */
 static uint32_t number_name(void *context, const char *name)
 {
-    struct search *search = context;
-    uint32_t length = (uint32_t)strnlen(name, LINES_MAX_NAME);
-    unsigned char kind = LINES_FILE;
-
-    if (!length)
-        return 0;
-    for (uint32_t i = search->file_count - 1; i > 0; i--)
-        if (!strcmp(search->names[i], name))
-            return i;
-    if (search->file_count >= search->names_room) {
-        search->names_room = search->names_room ? search->names_room * 2 : 64;
-        search->names = realloc(search->names, search->names_room * sizeof(*search->names));
-        if (!search->names)
-            _exit(EXIT_FAILURE);
-    }
-    search->names[search->file_count] = strdup(name);
-    if (!search->names[search->file_count])
-        _exit(EXIT_FAILURE);
-    put(search, &kind, 1);
-    put(search, &length, sizeof(length));
-    put(search, name, length);
-    return search->file_count++;
+    return lines_writer_file(&((struct search *)context)->writer, name);
 }
 
-static void write_lines(struct search *search, Dwarf_Line row, uint64_t from, uint64_t to)
+/* False if it cannot be told. */
+static bool read_line(struct search *search, Dwarf_Line row, struct line *line)
 {
-    const struct line_table *table = search->table;
-    unsigned char kind = LINES_LINE;
     Dwarf_Unsigned number = 0;
     Dwarf_Error error = NULL;
 
+    if (dwarf_lineno(row, &number, &error) != DW_DLV_OK)
+        return false;
+    line->file = line_tables_file(&search->tables, row);
+    line->line = number > UINT32_MAX ? 0 : (uint32_t)number;
+    return true;
+}
+
+/* The instruction of a spot is of the row `last`. */
+static void write_lines(struct search *search, Dwarf_Line row, Dwarf_Line last, uint64_t from,
+                        uint64_t to)
+{
+    const struct line_table *table = search->table;
+
     for (size_t i = line_table_first(table, from); i < table->count; i++) {
-        uint32_t words[3] = {(uint32_t)i};
+        struct line line;
         if (table->addresses[i] >= to)
             break;
-        if (search->found[i] || dwarf_lineno(row, &number, &error) != DW_DLV_OK)
+        if (search->found[i] || !read_line(search, row, &line))
             continue;
-        words[1] = line_tables_file(&search->tables, row);
-        words[2] = number > UINT32_MAX ? 0 : (uint32_t)number;
-        put(search, &kind, 1);
-        put(search, words, sizeof(words));
+        lines_writer_line(&search->writer, LINES_LINE, i, line);
         search->found[i] = 1;
+        if (!table->is_spot || !table->is_spot[i])
+            continue;
+        inlined_search_add(&search->inlined, i);
+        if (row != last && read_line(search, last, &line))
+            lines_writer_line(&search->writer, LINES_SPOT, i, line);
     }
 }
 
@@ -128,8 +93,8 @@ static void read_rows(void *context, Dwarf_Line *rows, Dwarf_Signed count)
         if (at_start)
             dropped = address <= 1;
         if (first && !dropped && from < address) {
-            write_lines(search, first, from, from + 1);
-            write_lines(search, last, from + 1, address);
+            write_lines(search, first, last, from, from + 1);
+            write_lines(search, last, last, from + 1, address);
         }
         if (!first || from != address)
             first = rows[i];
@@ -141,16 +106,18 @@ static void read_rows(void *context, Dwarf_Line *rows, Dwarf_Signed count)
     }
 }
 
-/* Whether the list has an address in the unit: known if the unit is one piece, else assumed. */
+/* Whether the list has an address in the unit, whose turn it is: known if the unit is one piece,
+ * else assumed. */
 static bool unit_may_matter(void *context, Dwarf_Die unit)
 {
-    const struct search *search = context;
+    struct search *search = context;
     Dwarf_Addr low = 0, high = 0;
     Dwarf_Half form = 0;
     enum Dwarf_Form_Class class = DW_FORM_CLASS_UNKNOWN;
     Dwarf_Error error = NULL;
     size_t first;
 
+    inlined_search_unit(&search->inlined, unit);
     if (dwarf_lowpc(unit, &low, &error) != DW_DLV_OK ||
         dwarf_highpc_b(unit, &high, &form, &class, &error) != DW_DLV_OK)
         return true;
@@ -171,8 +138,7 @@ int lines_dwarf_write(const struct line_table *table, const char *path, int pipe
         return EXIT_FAILURE;
     confine(pipe);
     search->table = table;
-    search->pipe = pipe;
-    search->file_count = 1;
+    search->writer.pipe = pipe;
     search->tables = (struct line_tables){.context = search,
                                           .is_wanted = unit_may_matter,
                                           .read = read_rows,
@@ -184,6 +150,10 @@ int lines_dwarf_write(const struct line_table *table, const char *path, int pipe
                      &error) != DW_DLV_OK)
         return EXIT_FAILURE;
     is_read = line_tables_read(&search->tables);
-    flush(search);
+    if (is_read)
+        lines_writer_done(&search->writer);
+    if (!inlined_search_write(&search->inlined, search->tables.debug, table, &search->writer))
+        is_read = false;
+    lines_writer_flush(&search->writer);
     return is_read ? EXIT_SUCCESS : EXIT_FAILURE;
 }
