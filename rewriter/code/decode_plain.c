@@ -25,7 +25,6 @@
 #define REX_W        0x08
 #define TWO_BYTES    0x0f
 
-#define RM_SIB 4
 #define RM_RIP 5 /* with mod 0, else rbp */
 
 #define SIB_RSP  4
@@ -65,6 +64,50 @@ static const char two_bytes[257] = "................"  /* 00 */
                                    "...............m"  /* e0: pxor */
                                    "................"; /* f0 */
 
+/* What a letter of the tables means. */
+enum trait {
+    TRAIT_PLAIN = 1,
+    TRAIT_OPERAND = 2, /* ModRM */
+    TRAIT_BYTE = 4,    /* a number of 8 bits */
+    TRAIT_NUMBER = 8,  /* a longer one */
+    TRAIT_WIDE = 16,   /* which is as wide as the operand */
+    TRAIT_POPS = 32,
+    TRAIT_PREFIX = 64,   /* f2 and f3 are part of the opcode */
+    TRAIT_ADDRESS = 128, /* takes the address of its operand; as FORM_REGISTER */
+};
+
+static const uint8_t traits_of[128] = {
+    ['m'] = TRAIT_PLAIN | TRAIT_OPERAND,
+    ['M'] = TRAIT_PLAIN | TRAIT_OPERAND | TRAIT_BYTE,
+    ['D'] = TRAIT_PLAIN | TRAIT_OPERAND | TRAIT_NUMBER,
+    ['s'] = TRAIT_PLAIN | TRAIT_OPERAND | TRAIT_PREFIX,
+    ['a'] = TRAIT_PLAIN | TRAIT_OPERAND | TRAIT_ADDRESS,
+    ['n'] = TRAIT_PLAIN,
+    ['b'] = TRAIT_PLAIN | TRAIT_BYTE,
+    ['d'] = TRAIT_PLAIN | TRAIT_NUMBER,
+    ['v'] = TRAIT_PLAIN | TRAIT_NUMBER | TRAIT_WIDE,
+    ['p'] = TRAIT_PLAIN | TRAIT_POPS,
+};
+
+/* Bytes of ModRM, SIB and displacement, by ModRM, with what else is to be looked at. */
+enum form {
+    FORM_LENGTH = 0x0f,
+    FORM_SIB = 0x10,
+    FORM_RBP = 0x20, /* at rbp or r13 */
+    FORM_RIP = 0x40,
+    FORM_REGISTER = 0x80, /* no memory */
+};
+
+#define FORMS_8(row)           row row row row row row row row
+#define FORMS(other, sib, rbp) other, other, other, other, sib, rbp, other, other,
+#define FORMS_MOD_0            FORMS(1, 2 | FORM_SIB, 5 | FORM_RIP)
+#define FORMS_MOD_1            FORMS(2, 3 | FORM_SIB, 2 | FORM_RBP)
+#define FORMS_MOD_2            FORMS(5, 6 | FORM_SIB, 5 | FORM_RBP)
+#define FORMS_MOD_3            FORMS(1 | FORM_REGISTER, 1 | FORM_REGISTER, 1 | FORM_REGISTER)
+
+static const uint8_t forms[256] = {FORMS_8(FORMS_MOD_0) FORMS_8(FORMS_MOD_1) FORMS_8(FORMS_MOD_2)
+                                       FORMS_8(FORMS_MOD_3)};
+
 /* What follows an opcode whose meaning depends on ModRM. */
 static char in_group(char group, uint8_t modrm)
 {
@@ -86,74 +129,79 @@ static char in_group(char group, uint8_t modrm)
     }
 }
 
-/* Bytes of ModRM, SIB and displacement; 0 if the caller minds. */
-static size_t operand_length(const uint8_t *bytes, bool takes_address, unsigned minds)
+/* Bytes of an operand that FORM_LENGTH alone does not tell; 0 if the caller minds. */
+static size_t operand_length(const uint8_t *bytes, uint8_t traits, unsigned minds)
 {
-    static const uint8_t displacement[3] = {0, 1, 4};
-    unsigned mod = bytes[0] >> 6, rm = bytes[0] & 7, base = bytes[1] & 7;
-    bool is_stack;
+    unsigned mod = bytes[0] >> 6, base = bytes[1] & 7;
+    uint8_t form = forms[bytes[0]];
+    size_t length = form & FORM_LENGTH;
 
-    if (mod == 3)
-        return takes_address ? 0 : 1;
-    if (mod == 0 && rm == RM_RIP)
-        return takes_address || minds & PLAIN_MIND_RIP ? 0 : 5;
-    is_stack = rm == RM_SIB ? base == SIB_RSP || (base == SIB_NONE && mod) : rm == RM_RIP;
-    if ((is_stack && minds & PLAIN_MIND_STACK) ||
-        (mod == 2 && rm == RM_SIB && minds & PLAIN_MIND_ARRAY))
+    if (form & FORM_REGISTER)
         return 0;
-    if (rm == RM_SIB)
-        return mod == 0 && base == SIB_NONE ? 6u : 2u + displacement[mod];
-    return 1u + displacement[mod];
+    if (form & FORM_RIP)
+        return traits & TRAIT_ADDRESS || minds & PLAIN_MIND_RIP ? 0 : length;
+    if (form & FORM_RBP)
+        return minds & PLAIN_MIND_STACK ? 0 : length;
+    if (minds & PLAIN_MIND_STACK && (base == SIB_RSP || (base == SIB_NONE && mod)))
+        return 0;
+    if (minds & PLAIN_MIND_ARRAY && mod == 2)
+        return 0;
+    return mod == 0 && base == SIB_NONE ? 6 : length;
 }
 
-struct plain {
-    uint8_t prefix, rex;
-    unsigned minds;
-};
-
-/* Bytes behind an opcode; -1 if it is not plain. */
-static int rest_length(const struct plain *plain, char shape, const uint8_t *rest)
+/* Bytes of the number behind an operand; -1 if it is not plain. */
+static int number_length(uint8_t prefix, uint8_t rex, uint8_t traits, unsigned minds)
 {
-    size_t operand = 0, number = 0;
-
-    if (shape >= '0' && shape <= '5')
-        shape = in_group(shape, *rest);
-    if (shape == '.' || (plain->prefix > PREFIX_WORD && shape != 's'))
+    if (traits & TRAIT_BYTE)
+        return 1;
+    if (traits & TRAIT_POPS)
+        return minds & PLAIN_MIND_STACK ? -1 : 0;
+    if (prefix || minds & PLAIN_MIND_NUMBER)
         return -1;
-    if (shape == 'm' || shape == 'M' || shape == 'D' || shape == 's' || shape == 'a') {
-        operand = operand_length(rest, shape == 'a', plain->minds);
-        if (!operand)
-            return -1;
-    }
-    if (shape == 'p' && plain->minds & PLAIN_MIND_STACK)
-        return -1;
-    if (shape == 'b' || shape == 'M')
-        number = 1;
-    if (shape == 'd' || shape == 'D' || shape == 'v') {
-        number = shape == 'v' && plain->rex & REX_W ? 8 : 4;
-        if (plain->prefix || plain->minds & PLAIN_MIND_NUMBER)
-            return -1;
-    }
-    return (int)(operand + number);
+    return traits & TRAIT_WIDE && rex & REX_W ? 8 : 4;
 }
 
 size_t plain_length(const uint8_t *bytes, unsigned minds)
 {
-    struct plain plain = {.minds = minds};
     const uint8_t *at = bytes;
     const char *shapes = one_byte;
-    int rest;
+    uint8_t prefix = 0, rex = 0, traits;
+    size_t length;
+    char shape;
 
     if (*at == PREFIX_WORD || *at == PREFIX_REPNE || *at == PREFIX_REP)
-        plain.prefix = *at++;
+        prefix = *at++;
     if ((*at & 0xf0) == REX)
-        plain.rex = *at++;
+        rex = *at++;
     if (*at == TWO_BYTES) {
         shapes = two_bytes;
         at++;
     }
-    rest = rest_length(&plain, shapes[*at], at + 1);
-    return rest < 0 ? 0 : (size_t)(at + 1 - bytes) + (size_t)rest;
+    shape = shapes[*at++];
+    if (shape >= '0' && shape <= '5')
+        shape = in_group(shape, *at);
+    traits = traits_of[(uint8_t)shape];
+    if (!traits || (prefix > PREFIX_WORD && !(traits & TRAIT_PREFIX)))
+        return 0;
+    length = (size_t)(at - bytes);
+    if (traits & TRAIT_OPERAND) {
+        uint8_t form = forms[*at];
+        size_t operand = form & FORM_LENGTH;
+
+        if (form & (FORM_SIB | FORM_RBP | FORM_RIP | (traits & TRAIT_ADDRESS)))
+            operand = operand_length(at, traits, minds);
+        if (!operand)
+            return 0;
+        length += operand;
+    }
+    if (traits & (TRAIT_BYTE | TRAIT_NUMBER | TRAIT_POPS)) {
+        int number = number_length(prefix, rex, traits, minds);
+
+        if (number < 0)
+            return 0;
+        length += (size_t)number;
+    }
+    return length;
 }
 
 static int32_t distance_at(const uint8_t *bytes)
