@@ -5,29 +5,18 @@
 
 #include "support/memory.h"
 
-static uint8_t *reserve(struct buffer *buffer, size_t size)
+void buffer_grow(struct buffer *buffer, size_t size)
 {
-    if (buffer->room - buffer->size < size) {
-        size_t room = buffer->room * 2 + 256;
+    size_t room = buffer->room * 2 + 256;
 
-        buffer->room = room - buffer->size < size ? buffer->size + size : room;
-        buffer->bytes = memory_or_exit(realloc(buffer->bytes, buffer->room), buffer->room);
-    }
-    buffer->size += size;
-    return buffer->bytes + buffer->size - size;
-}
-
-size_t buffer_append(struct buffer *buffer, const void *bytes, size_t size)
-{
-    if (size)
-        memcpy(reserve(buffer, size), bytes, size);
-    return buffer->size - size;
+    buffer->room = room - buffer->size < size ? buffer->size + size : room;
+    buffer->bytes = memory_or_exit(realloc(buffer->bytes, buffer->room), buffer->room);
 }
 
 size_t buffer_append_zeros(struct buffer *buffer, size_t size)
 {
     if (size)
-        memset(reserve(buffer, size), 0, size);
+        memset(buffer_reserve(buffer, size), 0, size);
     return buffer->size - size;
 }
 
@@ -41,6 +30,6 @@ size_t buffer_align(struct buffer *buffer, size_t alignment, uint8_t fill)
     size_t missing = -buffer->size & (alignment - 1);
 
     if (missing)
-        memset(reserve(buffer, missing), fill, missing);
+        memset(buffer_reserve(buffer, missing), fill, missing);
     return buffer->size;
 }

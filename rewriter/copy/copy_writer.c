@@ -14,16 +14,6 @@ void copy_fields_free(struct copy_fields *fields)
     *fields = (struct copy_fields){0};
 }
 
-uint64_t copy_here(const struct copy_writer *writer)
-{
-    return writer->stubs->address + writer->stubs->code.size;
-}
-
-void copy_put(struct copy_writer *writer, const void *bytes, size_t size)
-{
-    buffer_append(&writer->stubs->code, bytes, size);
-}
-
 static void put_word(struct copy_writer *writer, uint64_t value)
 {
     uint32_t low = (uint32_t)value;

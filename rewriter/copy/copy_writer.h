@@ -41,8 +41,16 @@ struct copy_writer {
 };
 
 /* Address of the next byte. */
-uint64_t copy_here(const struct copy_writer *writer);
-void copy_put(struct copy_writer *writer, const void *bytes, size_t size);
+static inline uint64_t copy_here(const struct copy_writer *writer)
+{
+    return writer->stubs->address + writer->stubs->code.size;
+}
+
+static inline void copy_put(struct copy_writer *writer, const void *bytes, size_t size)
+{
+    buffer_append(&writer->stubs->code, bytes, size);
+}
+
 /* `opcode`, then a distance: to an address, or to the copy of an instruction of the original. */
 void copy_put_relative(struct copy_writer *writer, const void *opcode, size_t size,
                        uint64_t target);
