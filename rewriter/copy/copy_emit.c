@@ -23,6 +23,7 @@
 #define X86_CALL          0xe8
 #define X86_JUMP          0xe9
 #define X86_ADDRESS_WIDTH 0x67
+#define X86_TWO_BYTES     0x0f
 #define R11               11
 
 struct emission {
@@ -85,11 +86,14 @@ static const struct function *import_of(const struct emission *emission,
                                         const struct instruction *at)
 {
     const struct code_map *map = emission->patches->map;
-    uint64_t opcode = at->address + at->zydis.raw.modrm.offset - 1u;
-    size_t place = partition_point(i, map->slot_use_count, map->slot_uses[i].opcode < opcode);
+    uint64_t opcode;
+    size_t place;
 
-    if ((at->flow != FLOW_INDIRECT_CALL && at->flow != FLOW_INDIRECT_JUMP) || !at->is_rip_based ||
-        place == map->slot_use_count || map->slot_uses[place].opcode != opcode)
+    if ((at->flow != FLOW_INDIRECT_CALL && at->flow != FLOW_INDIRECT_JUMP) || !at->is_rip_based)
+        return NULL;
+    opcode = at->address + at->zydis.raw.modrm.offset - 1u;
+    place = partition_point(i, map->slot_use_count, map->slot_uses[i].opcode < opcode);
+    if (place == map->slot_use_count || map->slot_uses[place].opcode != opcode)
         return NULL;
     return import_site_function(emission->patches->functions, &map->slot_uses[place]);
 }
@@ -428,6 +432,18 @@ static bool put_timed_syscall(struct emission *emission, const struct function *
     return true;
 }
 
+/* As instruction_decode; of what is decoded faster, `zydis` has the opcode and the place of a
+   rip-relative operand. */
+static bool decode(const struct emission *emission, uint64_t address, const uint8_t *bytes,
+                   size_t room, struct instruction *at)
+{
+    if (room < PLAIN_ROOM || !plain_decode(address, bytes, at))
+        return instruction_decode(&emission->decoder, address, bytes, room, at);
+    at->zydis.opcode = bytes[0] == X86_TWO_BYTES ? bytes[1] : bytes[0];
+    at->zydis.raw.disp.offset = (uint8_t)(at->length - sizeof(uint32_t));
+    return true;
+}
+
 /* Whether all could be decoded, as it could before. */
 static bool emit_instructions(struct emission *emission, const struct function *function,
                               const uint8_t *bytes, size_t start)
@@ -440,18 +456,16 @@ static bool emit_instructions(struct emission *emission, const struct function *
         uint64_t address = at.address;
 
         copy_set_add_move(writer->set, offset, offset ? writer->stubs->code.size - start : 0);
-        at.length = 0;
-        if (put_timed_syscall(emission, function, address, bytes)) {
-            at.length = SYSCALL_SIZE;
-            continue;
-        }
-        if (room >= PLAIN_ROOM)
-            at.length = (uint8_t)plain_length(bytes + offset, PLAIN_MIND_RIP);
+        at.length = room >= PLAIN_ROOM ? (uint8_t)plain_length(bytes + offset, PLAIN_MIND_RIP) : 0;
         if (at.length) {
             copy_put(writer, bytes + offset, at.length);
             continue;
         }
-        if (!instruction_decode(&emission->decoder, address, bytes + offset, room, &at))
+        if (put_timed_syscall(emission, function, address, bytes)) {
+            at.length = SYSCALL_SIZE;
+            continue;
+        }
+        if (!decode(emission, address, bytes + offset, room, &at))
             return false;
         emit_instruction(emission, &at, bytes + offset);
     }
