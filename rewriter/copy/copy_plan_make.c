@@ -4,6 +4,7 @@
 
 #include "rewriter/copy/copy_tables.h"
 #include "rewriter/copy/copy_trampolines.h"
+#include "rewriter/flow/flow_flags.h"
 #include "rewriter/flow/flow_keepers.h"
 #include "support/memory.h"
 #include "support/progress.h"
@@ -279,6 +280,7 @@ void copy_plan_make(struct copy_plan *plan, const struct patch_plan *patches,
                     struct copy_source *source)
 {
     const struct function_list *functions = patches->functions;
+    struct flow_fates fates;
     struct copy_plan_work work = {
         .plan = plan,
         .patches = patches,
@@ -287,6 +289,8 @@ void copy_plan_make(struct copy_plan *plan, const struct patch_plan *patches,
     };
 
     work.source = copy_source_settle(source, patches);
+    work.source.fates = &fates;
+    flow_fates_init(&fates, patches->code);
     find_parts(plan, functions);
     doubt_overlaps(plan, functions);
     doubt_called(plan, patches);
@@ -301,6 +305,7 @@ void copy_plan_make(struct copy_plan *plan, const struct patch_plan *patches,
     copy_tables_settle(&work);
     plan->families = work.family;
     find_registers(&work);
+    flow_fates_free(&fates);
     plan->import_count = work.source.import_count;
     plan->imports = memory_zeroed(plan->import_count, sizeof(*plan->imports));
     for (size_t i = 0; i < plan->import_count; i++)

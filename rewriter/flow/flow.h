@@ -96,6 +96,7 @@ struct flow_source {
     /* Landing pads, and other addresses that unwind information leads to: ascending. */
     const uint64_t *pads;
     size_t pad_count;
+    struct flow_fates *fates; /* what flow_flags_fate has found so far, or null */
 };
 
 /* Analyses a function or a fragment, by itself: FLOW_ENTERED, flags that others read, and what comes

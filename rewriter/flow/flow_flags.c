@@ -1,5 +1,7 @@
 #include "rewriter/flow/flow_flags.h"
 
+#include <stdlib.h>
+
 #include "rewriter/code/decode_plain.h"
 
 #define LONGEST_WAY 4096 /* instructions after which the flags are taken to be alive */
@@ -259,7 +261,7 @@ static enum flow_flags_fate follow(struct way *way, uint64_t address, uint32_t a
     return way->returned ? FLAGS_RETURNED : FLAGS_DEAD;
 }
 
-enum flow_flags_fate flow_flags_fate(const struct flow_source *source, uint64_t address)
+static enum flow_flags_fate find_fate(const struct flow_source *source, uint64_t address)
 {
     ZydisDecoder decoder;
     unsigned left = LONGEST_WAY;
@@ -267,4 +269,31 @@ enum flow_flags_fate flow_flags_fate(const struct flow_source *source, uint64_t 
 
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     return follow(&way, address, ARITHMETIC);
+}
+
+enum flow_flags_fate flow_flags_fate(const struct flow_source *source, uint64_t address)
+{
+    struct flow_fates *fates = source->fates;
+    enum flow_flags_fate fate;
+
+    for (unsigned i = 0; fates && i <= FLAGS_READ; i++)
+        if (address_set_has(&fates->known[i], address))
+            return (enum flow_flags_fate)i;
+    fate = find_fate(source, address);
+    if (fates)
+        address_set_add(&fates->known[fate], address);
+    return fate;
+}
+
+void flow_fates_init(struct flow_fates *fates, const struct code *code)
+{
+    for (unsigned i = 0; i <= FLAGS_READ; i++)
+        address_set_init(&fates->known[i], code);
+}
+
+void flow_fates_free(struct flow_fates *fates)
+{
+    for (unsigned i = 0; i <= FLAGS_READ; i++)
+        free(fates->known[i].words);
+    *fates = (struct flow_fates){0};
 }
