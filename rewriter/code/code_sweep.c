@@ -294,17 +294,21 @@ static bool is_data(const struct sweep *sweep)
 }
 
 /* Bytes of an instruction that takes no full decoding, which is noted; 0 if it does. */
-static size_t pass_plain(struct sweep *sweep, uint64_t address, const uint8_t *bytes, bool is_done)
+static size_t pass_plain(struct sweep *sweep, uint64_t address, const uint8_t *bytes,
+                         const struct return_slot *slot)
 {
-    unsigned minds = minds_of(sweep->code);
     struct instruction at;
     size_t length;
 
     if (sweep->end - address < PLAIN_ROOM)
         return 0;
-    length = plain_length(bytes, is_done ? minds : minds | PLAIN_MIND_STACK);
-    if (length)
+    length = plain_length(bytes, minds_of(sweep->code));
+    if (length) {
+        if (slot && slot->base != RETURN_SLOT_UNKNOWN &&
+            plain_is_at_slot(bytes, slot->base == RETURN_SLOT_RBP, slot->offset))
+            sweep->function->reason = PATCH_RETURN_ADDRESS;
         return length;
+    }
     if (!plain_decode(address, bytes, &at))
         return 0;
     note(sweep, &at, true);
@@ -341,7 +345,7 @@ static uint64_t run(struct sweep *sweep, const uint8_t *bytes)
             address = next;
             continue;
         }
-        length = pass_plain(sweep, address, here, is_done);
+        length = pass_plain(sweep, address, here, is_done ? NULL : &slot);
         if (!length)
             length = pass(sweep, address, here, &slot);
         if (!length && sweep->function && sweep->function->evidence & EVIDENCE_EXTENT &&

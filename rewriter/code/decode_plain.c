@@ -23,12 +23,16 @@
 #define PREFIX_REP   0xf3
 #define REX          0x40
 #define REX_W        0x08
+#define REX_B        0x01
 #define TWO_BYTES    0x0f
+
+#define TWO_BYTES_NOP 0x1f
 
 #define RM_RIP 5 /* with mod 0, else rbp */
 
-#define SIB_RSP  4
 #define SIB_NONE 5 /* with mod 0, else rbp */
+
+#define SIB_RSP_ALONE 0x24 /* base rsp, no index, or r12 */
 
 static const char one_byte[257] = "mmmmbd..mmmmbd.."  /* 00: add, or */
                                   "mmmmbd..mmmmbd.."  /* 10: adc, sbb */
@@ -140,10 +144,6 @@ static size_t operand_length(const uint8_t *bytes, uint8_t traits, unsigned mind
         return 0;
     if (form & FORM_RIP)
         return traits & TRAIT_ADDRESS || minds & PLAIN_MIND_RIP ? 0 : length;
-    if (form & FORM_RBP)
-        return minds & PLAIN_MIND_STACK ? 0 : length;
-    if (minds & PLAIN_MIND_STACK && (base == SIB_RSP || (base == SIB_NONE && mod)))
-        return 0;
     if (minds & PLAIN_MIND_ARRAY && mod == 2)
         return 0;
     return mod == 0 && base == SIB_NONE ? 6 : length;
@@ -154,8 +154,6 @@ static int number_length(uint8_t prefix, uint8_t rex, uint8_t traits, unsigned m
 {
     if (traits & TRAIT_BYTE)
         return 1;
-    if (traits & TRAIT_POPS)
-        return minds & PLAIN_MIND_STACK ? -1 : 0;
     if (prefix || minds & PLAIN_MIND_NUMBER)
         return -1;
     return traits & TRAIT_WIDE && rex & REX_W ? 8 : 4;
@@ -188,13 +186,13 @@ size_t plain_length(const uint8_t *bytes, unsigned minds)
         uint8_t form = forms[*at];
         size_t operand = form & FORM_LENGTH;
 
-        if (form & (FORM_SIB | FORM_RBP | FORM_RIP | (traits & TRAIT_ADDRESS)))
+        if (form & (FORM_SIB | FORM_RIP | (traits & TRAIT_ADDRESS)))
             operand = operand_length(at, traits, minds);
         if (!operand)
             return 0;
         length += operand;
     }
-    if (traits & (TRAIT_BYTE | TRAIT_NUMBER | TRAIT_POPS)) {
+    if (traits & (TRAIT_BYTE | TRAIT_NUMBER)) {
         int number = number_length(prefix, rex, traits, minds);
 
         if (number < 0)
@@ -238,6 +236,46 @@ static bool settle_lea(struct instruction *at, const uint8_t *bytes)
     at->is_lea = at->is_rip_based = is_rip_based;
     at->operand = at->address + at->length + (uint64_t)distance_at(bytes + 3);
     return is_rip_based;
+}
+
+/* Whether an operand in memory counts from rsp, or, if is_rbp, from rbp. */
+static bool is_at_register(const uint8_t *operand, uint8_t rex, bool is_rbp)
+{
+    uint8_t form = forms[*operand];
+
+    if (rex & REX_B)
+        return false;
+    return is_rbp ? form & FORM_RBP : form & FORM_SIB && (operand[1] & 0x3f) == SIB_RSP_ALONE;
+}
+
+bool plain_is_at_slot(const uint8_t *bytes, bool is_rbp, int64_t offset)
+{
+    const char *shapes = one_byte;
+    uint8_t rex = 0, traits;
+    int64_t displacement = 0;
+    size_t mod;
+
+    if (*bytes == PREFIX_WORD || *bytes == PREFIX_REPNE || *bytes == PREFIX_REP)
+        bytes++;
+    if ((*bytes & 0xf0) == REX)
+        rex = *bytes++;
+    if (*bytes == TWO_BYTES) {
+        shapes = two_bytes;
+        if (*++bytes == TWO_BYTES_NOP)
+            return false;
+    }
+    traits = traits_of[(uint8_t)shapes[*bytes++]];
+    if (traits & TRAIT_POPS)
+        return !is_rbp && offset == 0;
+    if ((traits && !(traits & TRAIT_OPERAND)) || !is_at_register(bytes, rex, is_rbp))
+        return false;
+    mod = *bytes >> 6;
+    bytes += is_rbp ? 1 : 2;
+    if (mod == 1)
+        displacement = (int8_t)*bytes;
+    else if (mod == 2)
+        displacement = distance_at(bytes);
+    return displacement >= offset && displacement < offset + 8;
 }
 
 bool plain_decode(uint64_t address, const uint8_t *bytes, struct instruction *instruction)

@@ -12,10 +12,9 @@
 
 /* What makes an instruction less than plain to a caller who minds it. */
 enum plain_mind {
-    PLAIN_MIND_STACK = 1,  /* pops, or has an operand in memory at rsp or rbp */
-    PLAIN_MIND_NUMBER = 2, /* has a number of 32 bits, which may be an address */
-    PLAIN_MIND_ARRAY = 4,  /* has an operand at [base + index * n + a distance of 32 bits] */
-    PLAIN_MIND_RIP = 8,    /* has an operand at [rip + n] */
+    PLAIN_MIND_NUMBER = 1, /* has a number of 32 bits, which may be an address */
+    PLAIN_MIND_ARRAY = 2,  /* has an operand at [base + index * n + a distance of 32 bits] */
+    PLAIN_MIND_RIP = 4,    /* has an operand at [rip + n] */
 };
 
 /*
@@ -25,6 +24,12 @@ enum plain_mind {
  * plain_length("\x48\x89\xe5...", 0) returns 3: mov rbp, rsp.
  */
 size_t plain_length(const uint8_t *bytes, unsigned minds);
+
+/*
+ * Whether an instruction whose plain_length is not 0 pops what is at rsp + offset, or has an operand in memory
+ * that begins in the eight bytes there; with is_rbp, at rbp + offset. A nop has none.
+ */
+bool plain_is_at_slot(const uint8_t *bytes, bool is_rbp, int64_t offset);
 
 /*
  * Decodes direct branches, calls, `ret` and `lea reg, [rip + n]` in their plain forms: all of
