@@ -84,7 +84,7 @@ void elf_debug_names_give(const struct elf_debug_names *names, struct function_l
     for (size_t i = 0; i < names->symbols.count; i++) {
         Elf64_Sym symbol = elf_symbol(names->symbols, i);
         const char *name = elf_string(names->strings, symbol.st_name);
-        struct function_list settled = {functions->items, known, 0};
+        struct function_list settled = {.items = functions->items, .count = known};
         struct function *function;
 
         if (!is_function(&symbol) || !name || !*name)

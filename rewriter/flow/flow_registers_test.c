@@ -50,7 +50,7 @@ static void image_begin(struct image *image)
                                             .end = START + i * APART,
                                             .reason = PATCH_PLAIN,
                                             .unwind = 1 + i};
-    image->functions = (struct function_list){image->items, FUNCTIONS, FUNCTIONS};
+    image->functions = (struct function_list){.items = image->items, .count = FUNCTIONS};
     image->source = (struct flow_source){.code = &image->code,
                                          .map = &image->map,
                                          .functions = &image->functions,

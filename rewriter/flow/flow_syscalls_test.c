@@ -17,7 +17,7 @@ static int32_t number_in(const char *bytes, size_t size)
     struct code_range text = {START, copy, size};
     struct code code = {.ranges = &text, .range_count = 1};
     struct function function = {.address = START, .end = START + size, .reason = PATCH_PLAIN};
-    struct function_list functions = {&function, 1, 1};
+    struct function_list functions = {.items = &function, .count = 1};
     const struct flow_source source = {.code = &code, .functions = &functions};
     struct flow_syscalls syscalls = {0};
     int32_t number;

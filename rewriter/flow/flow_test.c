@@ -45,7 +45,7 @@ static void image_begin(struct image *image, const char *code, size_t size, cons
     code_map_init(&image->map, &image->code);
     image->function =
         (struct function){.address = START, .end = START + size, .reason = PATCH_PLAIN};
-    image->functions = (struct function_list){&image->function, 1, 1};
+    image->functions = (struct function_list){.items = &image->function, .count = 1};
     image->source = (struct flow_source){.code = &image->code,
                                          .map = &image->map,
                                          .functions = &image->functions,

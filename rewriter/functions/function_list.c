@@ -5,8 +5,17 @@
 #include "support/memory.h"
 #include "support/sorted.h"
 
+static void drop_index(struct function_list *list)
+{
+    free(list->below);
+    list->below = NULL;
+    list->steps = 0;
+}
+
 void function_list_add(struct function_list *list, struct function function)
 {
+    if (list->steps)
+        drop_index(list);
     list->items = memory_grow(list->items, list->count, &list->room, sizeof(function));
     list->items[list->count++] = function;
 }
@@ -56,10 +65,30 @@ static void note_owners(struct function_list *list)
     }
 }
 
+/* Steps are as long as a function is on average, or shorter. */
+static void make_index(struct function_list *list)
+{
+    uint64_t first = list->items[0].address;
+    uint64_t range = list->items[list->count - 1].address - first;
+    size_t item = 0;
+
+    for (list->shift = 0; range >> list->shift >= list->count; list->shift++)
+        ;
+    list->steps = (size_t)(range >> list->shift) + 1;
+    list->below = memory_zeroed(list->steps + 1, sizeof(*list->below));
+    for (size_t step = 0; step < list->steps; step++) {
+        while (item < list->count && (list->items[item].address - first) >> list->shift < step)
+            item++;
+        list->below[step] = (uint32_t)item;
+    }
+    list->below[list->steps] = (uint32_t)list->count;
+}
+
 void function_list_settle(struct function_list *list)
 {
     size_t kept = 0;
 
+    drop_index(list);
     if (list->count == 0)
         return;
     qsort(list->items, list->count, sizeof(*list->items), by_address);
@@ -77,12 +106,27 @@ void function_list_settle(struct function_list *list)
         if (!(function->evidence & EVIDENCE_EXTENT) && function->end > next->address)
             function->end = next->address;
     }
+    make_index(list);
 }
 
 struct function *function_list_below(const struct function_list *list, uint64_t address)
 {
-    size_t behind = partition_point(i, list->count, list->items[i].address <= address);
+    size_t first = 0, behind = list->count;
 
+    if (list->steps) {
+        uint64_t step;
+
+        if (address < list->items[0].address)
+            return NULL;
+        step = (address - list->items[0].address) >> list->shift;
+        if (step < list->steps) {
+            first = list->below[step];
+            behind = list->below[step + 1];
+        } else {
+            first = list->count;
+        }
+    }
+    behind = first + partition_point(i, behind - first, list->items[first + i].address <= address);
     return behind ? &list->items[behind - 1] : NULL;
 }
 
@@ -105,5 +149,6 @@ struct function *function_list_owner(const struct function_list *list, uint64_t 
 void function_list_free(struct function_list *list)
 {
     free(list->items);
+    free(list->below);
     *list = (struct function_list){0};
 }

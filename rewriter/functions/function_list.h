@@ -51,10 +51,16 @@ struct function {
     uint32_t stub, body;  /* offsets in the stub segment */
 };
 
-/* Ascending by address, each address once, after function_list_settle. */
+/*
+ * Ascending by address, each address once, after function_list_settle, which makes the index: for each step of
+ * 1 << shift bytes from the first function's address on, how many functions begin below it.
+ */
 struct function_list {
     struct function *items;
     size_t count, room;
+    uint32_t *below;
+    size_t steps; /* one less than there are numbers in `below`; 0: there is no index */
+    unsigned shift;
 };
 
 void function_list_add(struct function_list *list, struct function function);
