@@ -134,6 +134,8 @@ static bool settle_at_home(struct search *search, struct body *body)
 {
     unsigned rounds = 0;
 
+    if (!body->has_loop)
+        return pass(search, body);
     while (rounds < ROUNDS_AT_HOME && pass(search, body))
         rounds++;
     for (uint32_t i = body->first; rounds == ROUNDS_AT_HOME && i < body->end; i++)

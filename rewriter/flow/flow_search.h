@@ -77,6 +77,7 @@ struct body {
     bool is_compiled;    /* not assembly, most likely */
     bool is_vague;       /* has a jump that may lead anywhere in it */
     bool is_joined;      /* others jump into its middle */
+    bool has_loop;       /* a block leads to itself or to one above, or may */
     bool is_waiting;
 };
 

@@ -93,10 +93,18 @@ static void look_up_ways(struct search *search, const struct body *body, uint32_
     }
 }
 
+/* Whether a block, whose target has been looked up, leads back in its function, or may. */
+static bool is_loop(const struct body *body, uint32_t index, const struct block *block)
+{
+    return block->kind == BLOCK_TABLE ||
+           ((block->place == PLACE_BLOCK || block->place == PLACE_MIDDLE) &&
+            block->target >= body->first && block->target <= index);
+}
+
 static void look_up_all(struct search *search)
 {
     for (size_t i = 0; i < search->functions->count; i++) {
-        const struct body *body = &search->bodies[i];
+        struct body *body = &search->bodies[i];
 
         for (uint32_t j = body->first; j < body->end; j++) {
             struct block *block = &search->blocks[j];
@@ -107,6 +115,7 @@ static void look_up_all(struct search *search)
                 look_up_within(search, body, &block->target, &block->place);
             else if (block->place == PLACE_ADDRESS)
                 look_up(search, &block->target, &block->place);
+            body->has_loop |= is_loop(body, j, block);
         }
     }
 }
