@@ -211,20 +211,47 @@ static enum step full_step(struct way *way)
     }
 }
 
+/* A direct branch, call, `ret` or lea in its plain form. A condition reads flags, if all are alive.
+ */
+static enum step branch_step(struct way *way, const struct instruction *at)
+{
+    if (at->flow == FLOW_CONDITION && way->here.alive != ARITHMETIC)
+        return full_step(way);
+    way->here.at += at->length;
+    switch (at->flow) {
+    case FLOW_JUMP:
+        way->here.at = at->target;
+        return STEP_JUMP;
+    case FLOW_CALL:
+        return call_step(way, at->target);
+    case FLOW_END:
+        way->returned |= way->here.alive;
+        return STEP_OVER;
+    case FLOW_CONDITION:
+        return STEP_READ;
+    default:
+        return STEP_ON;
+    }
+}
+
 static enum step take_step(struct way *way)
 {
     const uint8_t *here = way->bytes + (way->here.at - way->start);
-    enum effect effect = EFFECT_UNKNOWN;
+    enum effect effect;
+    struct instruction at;
     size_t length = 0;
 
-    if (way->end - way->here.at >= PLAIN_ROOM)
-        effect = effect_of(here);
+    if (way->end - way->here.at < PLAIN_ROOM)
+        return full_step(way);
+    effect = effect_of(here);
     if (effect == EFFECT_WRITES)
         return STEP_OVER;
     if (effect == EFFECT_NONE)
         length = plain_length(here, 0);
     way->here.at += length;
-    return length ? STEP_ON : full_step(way);
+    if (length)
+        return STEP_ON;
+    return plain_decode(way->here.at, here, &at) ? branch_step(way, &at) : full_step(way);
 }
 
 /* Whether the last step led out of a function, other than by a jump. A call at its end is one that
