@@ -1,29 +1,5 @@
 #include "rewriter/elf/dwarf_data.h"
 
-#include <string.h>
-
-const uint8_t *dwarf_skip(struct dwarf_reader *reader, uint64_t size)
-{
-    const uint8_t *from = reader->at;
-
-    if (reader->is_short || size > (uint64_t)(reader->end - reader->at)) {
-        reader->is_short = true;
-        return NULL;
-    }
-    reader->at += size;
-    return from;
-}
-
-uint64_t dwarf_fixed(struct dwarf_reader *reader, size_t size)
-{
-    const uint8_t *from = dwarf_skip(reader, size);
-    uint64_t value = 0;
-
-    if (from)
-        memcpy(&value, from, size);
-    return value;
-}
-
 static uint64_t leb(struct dwarf_reader *reader, bool is_signed)
 {
     uint64_t value = 0;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Once something did not fit, is_short is set and every further number is 0. */
 struct dwarf_reader {
@@ -12,11 +13,32 @@ struct dwarf_reader {
     bool is_short;
 };
 
-uint64_t dwarf_fixed(struct dwarf_reader *reader, size_t size);
+/* Skips; null if there are fewer bytes. */
+static inline const uint8_t *dwarf_skip(struct dwarf_reader *reader, uint64_t size)
+{
+    const uint8_t *from = reader->at;
+
+    if (reader->is_short || size > (uint64_t)(reader->end - reader->at)) {
+        reader->is_short = true;
+        return NULL;
+    }
+    reader->at += size;
+    return from;
+}
+
+/* A number of so many bytes, eight at most. */
+static inline uint64_t dwarf_fixed(struct dwarf_reader *reader, size_t size)
+{
+    const uint8_t *from = dwarf_skip(reader, size);
+    uint64_t value = 0;
+
+    if (from)
+        memcpy(&value, from, size);
+    return value;
+}
+
 uint64_t dwarf_uleb(struct dwarf_reader *reader);
 int64_t dwarf_sleb(struct dwarf_reader *reader);
-/* Skips; null if there are fewer bytes. */
-const uint8_t *dwarf_skip(struct dwarf_reader *reader, uint64_t size);
 
 /* DW_EH_PE_: the low half says how a pointer is written, the high one what it is relative to. */
 enum {
