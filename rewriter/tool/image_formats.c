@@ -20,5 +20,7 @@ bool image_open(struct image *image, const struct input_file *input, struct fail
 
 void image_close(struct image *image)
 {
-    image->format->close(image);
+    if (image->own)
+        image->format->close(image);
+    image->own = NULL;
 }

@@ -80,17 +80,22 @@ bool rewrite_image(struct image *image, const struct rewrite_options *options,
     return is_done;
 }
 
-static bool write_output(struct image *image, const struct rewrite_options *options,
-                         const struct agent *agent, struct rewrite_result *result,
-                         struct failure *failure)
+/* Closes the image, too, before LIEF, which takes three times the file, parses what was written. */
+static bool write_output(struct image *image, struct input_file *input,
+                         const struct rewrite_options *options, const struct agent *agent,
+                         struct rewrite_result *result, struct failure *failure)
 {
     struct output_file output;
     struct judge_expectation expected;
+    bool is_written;
 
     if (!output_file_begin(&output, options->output, options->overwrite, failure))
         return false;
-    if (rewrite_image(image, options, agent, &output, result, &expected, failure) &&
-        output_file_settle(&output, &image->input->status, failure) &&
+    is_written = rewrite_image(image, options, agent, &output, result, &expected, failure) &&
+                 output_file_settle(&output, &input->status, failure);
+    image_close(image);
+    input_file_close(input);
+    if (is_written &&
         (options->no_verify || judge_image(output.readable, options->output, &expected, failure)) &&
         output_file_commit(&output, options->overwrite, failure))
         return true;
@@ -110,8 +115,9 @@ static bool bundle(const struct image *image, const struct rewrite_options *opti
     return agent_bundle(agent, options->output, options->overwrite, failure);
 }
 
-static bool rewrite_opened(struct image *image, const struct rewrite_options *options,
-                           struct rewrite_result *result, struct failure *failure)
+static bool rewrite_opened(struct image *image, struct input_file *input,
+                           const struct rewrite_options *options, struct rewrite_result *result,
+                           struct failure *failure)
 {
     struct agent agent;
 
@@ -119,7 +125,7 @@ static bool rewrite_opened(struct image *image, const struct rewrite_options *op
         !agent_find(&agent, options->agent, image->format->agent, failure) ||
         !bundle(image, options, &agent, failure))
         return false;
-    if (!write_output(image, options, &agent, result, failure)) {
+    if (!write_output(image, input, options, &agent, result, failure)) {
         agent_unbundle(&agent);
         return false;
     }
@@ -147,7 +153,7 @@ bool rewrite_file(const struct rewrite_options *options, struct rewrite_result *
                             : !input_file_open(&input, options->input, failure))
         return false;
     if (check_apart(&input, options->output, failure) && image_open(&image, &input, failure)) {
-        is_done = rewrite_opened(&image, options, result, failure);
+        is_done = rewrite_opened(&image, &input, options, result, failure);
         result->lost_rights = input.rights;
         image_close(&image);
     }
