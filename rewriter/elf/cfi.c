@@ -205,10 +205,14 @@ static uint64_t run(struct cfi_cursor *cursor, struct cfi_program *program)
 size_t cfi_instruction(const struct cie *cie, struct cfi_program rest, uint64_t *advance)
 {
     struct dwarf_reader reader = {rest.bytes, rest.bytes + rest.size, rest.size == 0};
-    struct cfi_cursor scratch = {.cie = cie, .depth = 1}; /* for DW_CFA_restore_state */
+    struct cfi_cursor scratch; /* only what is looked at is set: this runs for each instruction */
 
     if (rest.size == 0)
         return 0;
+    scratch.cie = cie;
+    scratch.row = scratch.initial = scratch.remembered[0] = (struct cfi_row){0};
+    scratch.depth = 1; /* for DW_CFA_restore_state */
+    scratch.is_malformed = false;
     *advance = step(&scratch, &reader);
     return scratch.is_malformed || reader.is_short ? 0 : (size_t)(reader.at - rest.bytes);
 }
