@@ -39,8 +39,8 @@ static void cie_append(struct buffer *to, const struct cie *cie)
     entry_end(to, start);
 }
 
-static void frame_append(struct buffer *to, const struct elf_copy_frames *frames,
-                         const struct elf_copy_frame *frame, uint32_t cie)
+static void frame_append(struct buffer *to, const struct elf_copy_frame *frame, const uint8_t *rows,
+                         uint32_t cie)
 {
     uint64_t size = frame->end - frame->address;
     size_t start = entry_begin(to);
@@ -48,17 +48,19 @@ static void frame_append(struct buffer *to, const struct elf_copy_frames *frames
     dwarf_put32(to, cie);
     buffer_append(to, &frame->address, sizeof(frame->address));
     buffer_append(to, &size, sizeof(size));
-    elf_copy_frames_append_rows(frames, frame, to);
+    buffer_append(to, rows, frame->rows_size);
     entry_end(to, start);
 }
 
-void elf_copy_debug_frames(const struct elf_copy_frames *frames, struct buffer *to)
+void elf_copy_debug_frames(const struct elf_copy_frames *frames, const struct buffer *from,
+                           struct buffer *to)
 {
     const struct eh_frame *original = &frames->elf->frame;
     uint32_t *places = memory_zeroed(original->cie_count + 1, sizeof(*places)); /* 1 + offset */
 
     for (size_t i = 0; i < frames->count; i++) {
-        uint32_t index = frames->items[i].piece.fde->cie;
+        const struct elf_copy_frame *frame = &frames->items[i];
+        uint32_t index = frame->piece.fde->cie;
         const struct cie *cie = &original->cies[index];
 
         if (cie->data_factor < -ONE_BYTE || cie->data_factor >= ONE_BYTE)
@@ -67,7 +69,7 @@ void elf_copy_debug_frames(const struct elf_copy_frames *frames, struct buffer *
             places[index] = (uint32_t)to->size + 1;
             cie_append(to, cie);
         }
-        frame_append(to, frames, &frames->items[i], places[index] - 1);
+        frame_append(to, frame, from->bytes + frame->rows, places[index] - 1);
     }
     free(places);
 }

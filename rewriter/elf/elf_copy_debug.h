@@ -7,7 +7,9 @@
 
 #include "rewriter/elf/elf_copy_frames.h"
 
-/* The frames as .debug_frame has them; the CIEs are copied into it. */
-void elf_copy_debug_frames(const struct elf_copy_frames *frames, struct buffer *to);
+/* The frames as .debug_frame has them; the CIEs are copied into it, and the instructions from the buffer that
+   elf_copy_frames_append put them into. */
+void elf_copy_debug_frames(const struct elf_copy_frames *frames, const struct buffer *from,
+                           struct buffer *to);
 
 #endif

@@ -160,8 +160,8 @@ bool elf_copy_frames_append_lsdas(struct elf_copy_frames *frames, struct buffer 
 
 /* The instructions of the original from its first on, so that the state is what it was; what lies
    in front of the piece advances nothing. */
-void elf_copy_frames_append_rows(const struct elf_copy_frames *frames,
-                                 const struct elf_copy_frame *frame, struct buffer *to)
+static void rows_append(const struct elf_copy_frames *frames, const struct elf_copy_frame *frame,
+                        struct buffer *to)
 {
     const struct fde *fde = frame->piece.fde;
     const struct cie *cie = &frames->elf->frame.cies[fde->cie];
@@ -198,7 +198,7 @@ static void augmentation_append(struct buffer *to, const struct cie *cie,
 }
 
 static void frame_append(struct buffer *to, const struct elf_copy_frames *frames,
-                         const struct elf_copy_frame *frame, uint64_t address)
+                         struct elf_copy_frame *frame, uint64_t address)
 {
     const struct eh_frame *original = &frames->elf->frame;
     const struct cie *cie = &original->cies[frame->piece.fde->cie];
@@ -209,17 +209,19 @@ static void frame_append(struct buffer *to, const struct elf_copy_frames *frames
     dwarf_put_pointer(to, FRAME_POINTERS, frame->address, address + to->size);
     dwarf_put32(to, frame->end - frame->address);
     augmentation_append(to, cie, frame, address);
-    elf_copy_frames_append_rows(frames, frame, to);
+    frame->rows = to->size;
+    rows_append(frames, frame, to);
+    frame->rows_size = to->size - frame->rows;
     buffer_align(to, 8, CFA_NOP);
     size = (uint32_t)(to->size - at - 4);
     memcpy(to->bytes + at, &size, sizeof(size));
 }
 
-void elf_copy_frames_append(const struct elf_copy_frames *frames, struct buffer *to,
-                            uint64_t address, struct elf_frame_entry *entries)
+void elf_copy_frames_append(struct elf_copy_frames *frames, struct buffer *to, uint64_t address,
+                            struct elf_frame_entry *entries)
 {
     for (size_t i = 0; i < frames->count; i++) {
-        const struct elf_copy_frame *frame = &frames->items[i];
+        struct elf_copy_frame *frame = &frames->items[i];
 
         entries[i] = (struct elf_frame_entry){frame->address, address + to->size};
         frame_append(to, frames, frame, address);

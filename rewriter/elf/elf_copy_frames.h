@@ -40,6 +40,7 @@ struct elf_copy_frames {
         const struct copy *copy;
         uint64_t address, end; /* of the copy, as far as the piece goes */
         uint64_t lsda;         /* address of the copy's own; 0 if it has none */
+        size_t rows, rows_size; /* its instructions in .eh_frame: an offset in the buffer */
     } * items;                 /* ascending by address */
     size_t count, room;
 };
@@ -51,11 +52,8 @@ struct elf_copy_frames {
 bool elf_copy_frames_append_lsdas(struct elf_copy_frames *frames, struct buffer *to,
                                   uint64_t address);
 /* Then, within .eh_frame, the FDEs; fills in an index entry for each of `items`. */
-void elf_copy_frames_append(const struct elf_copy_frames *frames, struct buffer *to,
-                            uint64_t address, struct elf_frame_entry *entries);
-/* The instructions of one of them alone. */
-void elf_copy_frames_append_rows(const struct elf_copy_frames *frames,
-                                 const struct elf_copy_frame *frame, struct buffer *to);
+void elf_copy_frames_append(struct elf_copy_frames *frames, struct buffer *to, uint64_t address,
+                            struct elf_frame_entry *entries);
 void elf_copy_frames_free(struct elf_copy_frames *frames);
 
 #endif

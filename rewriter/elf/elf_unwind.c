@@ -266,7 +266,7 @@ static void index_append(struct elf_layout *layout, const struct eh_frame *origi
 
 /* .eh_frame of what is new; returns how many entries of the index. */
 static size_t frames_build(struct elf_layout *layout, const struct elf_code *elf,
-                           const struct stub_moves *moves, const struct elf_copy_frames *copied,
+                           const struct stub_moves *moves, struct elf_copy_frames *copied,
                            struct elf_frame_entry *entries)
 {
     struct buffer *to = &layout->tables;
@@ -301,7 +301,7 @@ bool elf_unwind_build(struct elf_layout *layout, const struct elf_code *elf,
     entries = memory_zeroed(stubs + copied.count, sizeof(*entries));
     count = frames_build(layout, elf, moves, &copied, entries);
     index_append(layout, &elf->frame, entries, count);
-    elf_copy_debug_frames(&copied, &layout->debug_frames);
+    elf_copy_debug_frames(&copied, &layout->tables, &layout->debug_frames);
     elf_copy_frames_free(&copied);
     free(entries);
     return true;
