@@ -7,8 +7,10 @@
 
 #include "grinder/image/image_file.h"
 #include "grinder/image/original_bytes.h"
+#include "grinder/profile/copied_spots.h"
 #include "grinder/symbols/demangle.h"
 #include "image/manifest.h"
+#include "support/bounded_file.h"
 #include "tests/fuzz/harness.h"
 
 static size_t length_of(const char *text)
@@ -25,6 +27,36 @@ static void read_original(const char *path, const struct manifest *manifest)
     for (uint32_t i = 0; i < manifest->function_count && i < 1000; i++)
         original_bytes_hash(&original, manifest, i);
     original_bytes_free(&original);
+}
+
+#define BASE         0x555500000000
+#define MOST_COPIES  8
+#define HITS_OF_COPY 64
+
+/* Samples in copies stand for instructions of the original. */
+static void read_copies(const char *path, const struct manifest *manifest)
+{
+    struct image all[] = {{0}, {.file = (char *)(uintptr_t)path, .manifest = *manifest}};
+    const struct images images = {.images = all, .count = 2};
+    struct context contexts[] = {{0}, {.module = 1}};
+    struct tree_module modules[] = {{0}, {.base = BASE, .size = UINT32_MAX, .image = 1}};
+    struct tree tree = {.contexts = contexts, .modules = modules};
+    struct bounded_file file;
+    const char *why;
+
+    if (bounded_file_open(&file, path, &why) < 0)
+        return;
+    if (loaded_ranges_read(&all[1].ranges, &file)) {
+        for (uint32_t i = 0; i < manifest->copy_count && i < MOST_COPIES; i++)
+            for (uint32_t at = 0; at < HITS_OF_COPY; at++)
+                tree_add_hit(&tree, &(struct tree_hit){.instruction =
+                                                           BASE + manifest->copies[i].rva + 3 * at,
+                                                       .slot = 1});
+        copied_spots_resolve(&tree, &images);
+        loaded_ranges_free(&all[1].ranges);
+        free(tree.hits);
+    }
+    bounded_file_close(&file);
 }
 
 /* Every text of the manifest ends. */
@@ -44,6 +76,7 @@ static void read_manifest(const struct image_file *image, const char *path)
     if (sum > (size_t)manifest.head->size * 1001)
         abort();
     read_original(path, &manifest);
+    read_copies(path, &manifest);
     manifest_free(&manifest);
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "grinder/base/message.h"
+#include "grinder/profile/copied_spots.h"
 #include "grinder/profile/profile.h"
 #include "grinder/profile/tree_load.h"
 #include "tests/fuzz/harness.h"
@@ -40,7 +41,7 @@ static void check_peaks(const struct process *process)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     int file = memory_file(data, size);
-    struct profile profile = {0};
+    struct profile profile = {.keeps_hits = true};
     struct trace_error error = {{0}};
     struct chains chains = {0};
     struct images images;
@@ -52,6 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (chains_read(&chains, path, &error) < 0 || tree_load(&tree, path, &images, &error) < 0) {
         check_refusal(error.text);
     } else {
+        copied_spots_resolve(&tree, &images);
         profile_add(&profile, &tree, &images);
         profile_keep_peaks(&profile, &chains, &tree, &images);
         check_peaks(&profile.processes[0]);

@@ -81,6 +81,12 @@ int main(int argument_count, char **arguments)
     trace_sample_add_calls(&sample, 1, 69, 0x400200, 70, 5);
     write_sample(&sample, "places");
     begin(&sample);
+    trace_sample_header(&sample)->timing = TRACE_TIMING_SAMPLES;
+    trace_sample_add_hit(&sample, 1, &(struct trace_hit){5000, 0x400110, 69, 1000000})[1] =
+        (struct trace_hit){6000, 0x500110, 70, 1000};
+    trace_sample_add_hit(&sample, 2, &(struct trace_hit){7000, 0x400110, 133, 1000000});
+    write_sample(&sample, "hits");
+    begin(&sample);
     trace_sample_header(&sample)->state = TRACE_RUNNING;
     trace_sample_thread(&sample, 1)->state = TRACE_THREAD_RUNNING;
     write_sample(&sample, "running");
