@@ -54,6 +54,21 @@ class Browser:
         self.ask("POST", self.session + "/actions",
                  {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
 
+    def drag(self, selector, begin, end):
+        """Across an element, from one share of its width to another."""
+        left, top, width, height = self.run(
+            """const element = document.querySelector(arguments[0]);
+            element.scrollIntoView({block: 'center'});
+            const box = element.getBoundingClientRect();
+            return [box.left, box.top, box.width, box.height]""", selector)
+        move = lambda share: {"type": "pointerMove", "duration": 0, "x": round(left + share * width),
+                              "y": round(top + height / 2)}
+        actions = [move(begin), {"type": "pointerDown", "button": 0}, move((begin + end) / 2), move(end),
+                   {"type": "pointerUp", "button": 0}]
+        self.ask("POST", self.session + "/actions",
+                 {"actions": [{"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"},
+                               "actions": actions}]})
+
     def click(self, selector):
         for attempt in range(20):
             element = self.ask("POST", self.session + "/element",

@@ -242,7 +242,11 @@ def walk(browser, url):
     until(browser, "return /_phase$/.test(document.querySelector('h1').textContent)")
     until(browser, "return document.querySelector('.code .line.here')")
     before = browser.run("return document.querySelectorAll('.code .inline').length")
-    browser.key("ln")  # into the code, to the next line with figures
+    browser.key("l")  # into the code, to the next line with figures, until it is one that calls
+    for _ in range(20):
+        browser.key("n")
+        if browser.text(".code .line.cursor .toggle") == "▸":
+            break
     browser.key("\ue007")
     until(browser, "return document.querySelectorAll('.code .inline').length > arguments[0]", before)
 

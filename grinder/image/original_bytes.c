@@ -44,6 +44,20 @@ void original_bytes_read(struct original_bytes *original, const char *path,
         original_bytes_free(original);
 }
 
+void original_bytes_read_plain(struct original_bytes *original, const char *path)
+{
+    struct bounded_file file;
+    const char *why;
+
+    *original = (struct original_bytes){0};
+    if (!path || bounded_file_open(&file, path, &why) < 0)
+        return;
+    original->bytes = bounded_file_copy(&file, 0, file.size);
+    if (original->bytes && !loaded_ranges_read(&original->ranges, &file))
+        original_bytes_free(original);
+    bounded_file_close(&file);
+}
+
 void original_bytes_free(struct original_bytes *original)
 {
     free(original->bytes);

@@ -64,6 +64,7 @@ function change_row(name, old, now) {
 
 /* The largest changes; first of all what is to be compared with. */
 function change_table() {
+  if (range) return "";
   const choice = `<label class=choose>${before ? "Compared with " + escape_html(before.title) : "Compare with an earlier report…"}<input id=before type=file accept=".html,.js"></label>${before_problem && `<p class=note>${escape_html(before_problem)}</p>`}`;
   if (!before) return `<section class=changes>${choice}</section>`;
   const costs = figures_now(), none = new_costs();
@@ -80,7 +81,7 @@ for (let f = function_count - 1; f > 0; f--) functions_named.set(functions.name[
 
 /* At a function. */
 function facts_before(f) {
-  if (!before) return "";
+  if (!before || range) return "";
   const old = before.costs.get(functions.name[f]);
   if (!old) return fact("none", "before");
   return fact(self_time(before, old), "self before") + fact(total_time(before, old), "total before") + fact(format_count(old.calls), "calls before");

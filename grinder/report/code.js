@@ -36,7 +36,10 @@ function comment_lines(lines) {
   return inside;
 }
 
-const new_figures = () => ({ ...new_costs(), callees: new Map(), entries: [] });
+/* here: of the line's own instructions, by samples; the rest of what it calls. */
+const new_figures = () => ({ ...new_costs(), callees: new Map(), entries: [], here: { ns: 0, samples: 0 } });
+
+function add_spot(figures, spot) { figures.here.ns += spot.ns; figures.here.samples += spot.samples; }
 
 function add_edge(figures, edges, i) {
   const callee = figures.callees.get(edges.to[i]) || { f: edges.to[i], ...new_costs() };
@@ -49,6 +52,7 @@ function figures_of_file(model, file) {
   const by_line = new Map();
   const at = line => by_line.get(line) || by_line.set(line, new_figures()).get(line);
   for (const i of model.edges_of_file(file)) if (model.edges.line[i]) add_edge(at(model.edges.line[i]), model.edges, i);
+  for (const spot of spots_of_file(model, file)) if (spot.line) add_spot(at(spot.line), spot);
   for (const f of model.files.members[file]) if (functions.line[f]) at(functions.line[f]).entries.push(f);
   return by_line;
 }
@@ -66,8 +70,12 @@ class Code {
   constructor(element, model, lines, options) {
     Object.assign(this, { model, lines, options });
     this.open = new Set();
-    this.max = 0;
-    for (const figures of options.figures.values()) this.max = Math.max(this.max, figures.total);
+    this.max = this.hottest = 0;
+    for (const figures of options.figures.values()) {
+      this.max = Math.max(this.max, figures.total);
+      this.hottest = Math.max(this.hottest, figures.here.ns);
+    }
+    element.classList.toggle("hot", has_hits);
     this.layout();
     this.list = new Virtual(element, 20, (i, style, cursor) => this.row(i, style, cursor));
     this.list.set_count(this.rows.length);
@@ -106,10 +114,16 @@ class Code {
     if (i >= 0 && i < this.rows.length) this.list.move_to(i);
   }
 
-  gutter(figures, number, toggle) {
-    if (!figures) return `<span class=gutter><span class=toggle></span><span class=calls></span><span class="t self"></span><span class=t></span><span class=number>${number}</span></span>`;
+  gutter(figures, number, toggle, own) {
+    const here = has_hits ? this.time_here(own) : "";
+    if (!figures) return `<span class=gutter><span class=toggle></span><span class=calls></span><span class="t self"></span><span class=t></span>${here}<span class=number>${number}</span></span>`;
     const width = this.max ? 100 * figures.total / this.max : 0;
-    return `<span class=gutter><span class=toggle>${toggle}</span><span class=calls>${format_count(figures.calls)}</span><span class="t self">${self_time(this.model, figures)}</span><span class="t heat" style="--w:${width.toFixed(1)}%">${total_time(this.model, figures)}</span><span class=number>${number}</span></span>`;
+    return `<span class=gutter><span class=toggle>${toggle}</span><span class=calls>${calls_text(this.model, figures.calls)}</span><span class="t self">${self_time(this.model, figures)}</span><span class="t heat" style="--w:${width.toFixed(1)}%">${total_time(this.model, figures)}</span>${here}<span class=number>${number}</span></span>`;
+  }
+
+  time_here(own) {
+    if (!own?.samples) return `<span class="t own"></span>`;
+    return `<span class="t own heat" style="--w:${(100 * own.ns / this.hottest).toFixed(1)}%">${ranged_time(this.model, own.ns, own.samples)}</span>`;
   }
 
   row(i, style, cursor) {
@@ -118,11 +132,11 @@ class Code {
     if (callee)
       return `<div class="line inline${state}" data-row=${i} ${style}>${this.gutter(callee, "", "")}<span class=text>        → ${link(callee.f)}</span></div>`;
     const here = line === this.options.here ? " here" : "";
-    const shown = figures && (figures.callees.size ? figures : entry_figures(this.model, figures.entries));
+    const shown = figures?.callees.size ? figures : figures?.entries.length ? entry_figures(this.model, figures.entries) : null;
     const toggle = figures?.callees.size ? this.open.has(line) ? "▾" : "▸" : "";
     let chips = "";
     if (figures && !this.open.has(line)) chips = chips_of(figures);
-    return `<div class="line${state}${here}${figures?.entries.length && !figures.callees.size ? " entry" : ""}" data-row=${i} ${style}>${this.gutter(shown, this.options.number(line), toggle)}<span class=text>${this.options.text(line)}</span>${chips}</div>`;
+    return `<div class="line${state}${here}${figures?.entries.length && !figures.callees.size ? " entry" : ""}" data-row=${i} ${style}>${this.gutter(shown, this.options.number(line), toggle, figures?.here)}<span class=text>${this.options.text(line)}</span>${chips}</div>`;
   }
 }
 
@@ -139,7 +153,7 @@ function chips_of(figures) {
   return callees.slice(0, 3).map(callee => `<a class=chip href="#f${callee.f}" title="${escape_html(functions.name[callee.f])}">→ ${escape_html(short_name(functions.name[callee.f]))}</a>`).join("") + more;
 }
 
-const code_heads = name => `<div class=heads-code><span class=calls>${Counts}</span><span class="t of-self">Self</span><span class=t>Total</span><span class=number>${name}</span><span class=text>`;
+const code_heads = name => `<div class="heads-code${has_hits ? " hot" : ""}"><span class=calls>${Counts}</span><span class="t of-self">Self</span><span class=t>Total</span>${has_hits ? `<span class="t own" title="Time of the line's own instructions, by samples. Self and total are of the functions it calls.">Here</span>` : ""}<span class=number>${name}</span><span class=text>`;
 
 function show_source(element, model, file, line, ready) {
   load_chunk("s" + file, text => {
@@ -167,15 +181,13 @@ function show_instructions(element, model, f, ready) {
     if (!listing) { show_no_code(element, "The instructions could not be loaded."); return ready(null); }
     const lines = listing[f].split("\n").map(line => line.split("\t"));
     const offsets = lines.map(([offset]) => +offset), figures = new Map();
-    for (const i of model.edges_from(f)) {
-      const at = model.edges.at[i];
-      if (at < 0) continue;
-      let line = offsets.findIndex(offset => offset > at);
-      line = (line < 0 ? offsets.length : line) - 1;
-      if (!figures.has(line)) figures.set(line, new_figures());
-      add_edge(figures.get(line), model.edges, i);
-    }
-    if (!figures.has(0)) figures.set(0, { ...new_figures(), entries: [f] });
+    const at = offset => {
+      const next = offsets.findIndex(other => other > offset), line = (next < 0 ? offsets.length : next) - 1;
+      return figures.get(line) || figures.set(line, new_figures()).get(line);
+    };
+    for (const i of model.edges_from(f)) if (model.edges.at[i] >= 0) add_edge(at(model.edges.at[i]), model.edges, i);
+    for (const spot of spots_of_function(model, f)) if (spot.offset >= 0) add_spot(at(spot.offset), spot);
+    if (!figures.get(0)?.callees.size) at(0).entries = [f];
     const code = new Code(element, model, lines, {
       figures, here: 0, number: i => "+" + offsets[i].toString(16),
       text: i => {

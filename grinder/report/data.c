@@ -20,7 +20,8 @@
  *                     "waits":     { "id", "count", "self", "total", "longest" },
  *                     "times":     { "id", "calls", "longest", "at", "tick", "bucket", "count" },
  *                     "edges":     { "from", "to", "at", "file", "line", "calls", "self", "total",
- *                                    "samples", "total_samples" }
+ *                                    "samples", "total_samples" },
+ *                     "hits": null or samples one by one: hit_columns.h draws them
  *                   }, … ],
  *        "slices": null or
  *                  { "columns": at most 100, "ns": width of one, "cut": whether the end is missing,
@@ -47,6 +48,7 @@
 #include "grinder/formats/part_name.h"
 #include "grinder/profile/own_name.h"
 #include "grinder/profile/symbolize.h"
+#include "grinder/report/hit_columns.h"
 #include "grinder/report/processes.h"
 #include "support/memory.h"
 #include "trace/time_buckets.h"
@@ -480,6 +482,8 @@ static void write_part(FILE *stream, const struct column_source *source)
     write_waits(stream, source);
     write_times(stream, source);
     write_edges(stream, source);
+    fputs(",\n\"hits\":", stream);
+    hit_columns_write(stream, source->report, source->files, part);
     putc('}', stream);
 }
 

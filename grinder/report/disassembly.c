@@ -11,6 +11,7 @@
 
 #define CHUNK_SIZE    (64u << 10)  /* of instructions' text, about */
 #define FUNCTION_SIZE (256u << 10) /* bytes of code that are shown of one */
+#define PLAIN_LIMIT   (4u << 20)   /* of the text of plain files' instructions */
 #define LINE_SIZE     200
 
 struct listing {
@@ -26,6 +27,7 @@ struct listing {
     FILE *stream;        /* of the open chunk */
     uint32_t chunk;      /* its number */
     uint64_t chunk_size; /* text in it so far */
+    uint64_t plain_size; /* text of instructions of plain files */
 };
 
 /* For qsort, which passes nothing on. */
@@ -67,6 +69,25 @@ static uint32_t function_at(const struct listing *listing, uint32_t image, uint6
     return sorted[found];
 }
 
+/* Of a plain file only where functions begin is known: one ends where the next begins. */
+static uint32_t size_of(const struct image *image, uint32_t index)
+{
+    const struct manifest_function *functions = image->manifest.functions;
+    const struct loaded_range *range;
+    uint64_t end;
+
+    if (!image->is_plain)
+        return functions[index].size;
+    range = loaded_range_at(&image->ranges, functions[index].rva);
+    if (!range)
+        return 0;
+    end = range->rva + range->size;
+    if (index + 1 < image->manifest.function_count && functions[index + 1].rva < end)
+        end = functions[index + 1].rva;
+    end -= functions[index].rva;
+    return end < FUNCTION_SIZE ? (uint32_t)end : FUNCTION_SIZE;
+}
+
 /* The code of a function; null if it is not known. */
 static const uint8_t *code_of(struct listing *listing, const struct function *function,
                               uint32_t *size)
@@ -75,10 +96,12 @@ static const uint8_t *code_of(struct listing *listing, const struct function *fu
 
     if (image->problem || !function->rva || function->index >= image->manifest.function_count)
         return NULL;
-    if (!listing->opened[function->image])
+    if (!listing->opened[function->image] && image->is_plain)
+        original_bytes_read_plain(&listing->originals[function->image], image->file);
+    else if (!listing->opened[function->image])
         original_bytes_read(&listing->originals[function->image], image->file, &image->manifest);
     listing->opened[function->image] = true;
-    *size = image->manifest.functions[function->index].size;
+    *size = size_of(image, function->index);
     if (*size > FUNCTION_SIZE)
         *size = FUNCTION_SIZE;
     return *size ? original_bytes_at(&listing->originals[function->image], function->rva, *size)
@@ -147,6 +170,7 @@ static bool begin_chunk(struct listing *listing)
 static void list_function(struct listing *listing, uint32_t number)
 {
     const struct function *function = &listing->report->images->functions[number];
+    uint64_t before;
     uint32_t size;
     const uint8_t *code = code_of(listing, function, &size);
 
@@ -156,11 +180,24 @@ static void list_function(struct listing *listing, uint32_t number)
         return;
     listing->chunk_of[number] = listing->chunk;
     fprintf(listing->stream, "%s\"%" PRIu32 "\":\"", listing->chunk_size ? "," : "", number);
+    before = listing->chunk_size;
     for (uint32_t at = 0; at < size;)
         at += write_instruction(listing, function, code, at, size);
+    if (listing->report->images->images[function->image].is_plain)
+        listing->plain_size += listing->chunk_size - before;
     putc('"', listing->stream);
     if (listing->chunk_size >= CHUNK_SIZE)
         end_chunk(listing);
+}
+
+/* In a plain file there is nothing to be seen but where samples met the function: those with most
+ * are enough. */
+static bool is_worth_showing(const struct listing *listing, uint32_t number, uint64_t self_ns)
+{
+    const struct images *images = listing->report->images;
+
+    return !images->images[images->functions[number].image].is_plain ||
+           (self_ns && listing->plain_size < PLAIN_LIMIT);
 }
 
 static void listing_begin(struct listing *listing, const struct images *images)
@@ -199,7 +236,8 @@ void disassembly_write(const struct report *report, const struct report_files *f
     qsort(order, count, sizeof(*order), compare_ns);
     for (size_t i = 0; i < count; i++) {
         enum report_file_state state = files->files[report_file_of(files, report, order[i])].state;
-        if (order[i] && state != FILE_READ && state != FILE_CHANGED)
+        if (order[i] && state != FILE_READ && state != FILE_CHANGED &&
+            is_worth_showing(&listing, order[i], self_ns[order[i]]))
             list_function(&listing, order[i]);
     }
     end_chunk(&listing);

@@ -74,10 +74,15 @@ const ranged_share = (model, ns, samples) => ranged(model, ns, samples, value =>
 const self_time = (model, costs) => ranged_time(model, costs.self, costs.samples);
 const total_time = (model, costs) => ranged_time(model, costs.total, costs.total_samples);
 
-const level_of = new Uint8Array(128);
-[..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"].forEach((c, i) => { level_of[c.charCodeAt(0)] = i; });
+/* Calls are not known for a range of time. */
+const calls_known = model => !model.range || is_stacked;
+const calls_text = (model, calls, format = format_count) => calls_known(model) ? format(calls) : "–";
 
-const columns = data.slices ? data.slices.columns : 0;
+/* The time line: that of slices, else one of samples. */
+const HIT_COLUMNS = 100;
+const from_slices = data.slices && (data.slices.columns > 0 || !has_hits);
+const columns = from_slices ? data.slices.columns : has_hits ? HIT_COLUMNS : 0;
+const column_ns = from_slices ? data.slices.ns : has_hits ? 1000 * run_us() / columns : 0;
 const slice_places = data.slices && data.slices.parts.map(part => new Map(part.id.map((id, i) => [id, i])));
 
 function add_levels(to, text, first, peak) {
@@ -87,7 +92,7 @@ function add_levels(to, text, first, peak) {
 /* ns in each column, null if nothing is known. */
 function slices_of(model, f) {
   let result = null;
-  if (!columns) return null;
+  if (!from_slices) return has_hits && hit_bars(model.part_numbers).of.get(f) || null;
   for (const number of model.part_numbers) {
     const part = data.slices.parts[number], i = slice_places[number].get(f);
     if (i === undefined) continue;
@@ -128,14 +133,23 @@ function spark(slices) {
   return `<svg class=spark viewBox="0 0 ${columns} 40" preserveAspectRatio=none aria-hidden=true><path class=of-total d="${area(slices.total, peak)}"/><path class=of-self d="${area(slices.self, peak)}"/></svg>`;
 }
 
+const no_time_line = "<p class=note>No time slices lie beside the traces, so nothing is known of when this ran.</p>";
+const time_line = (bars, legend) => `<div class=timeline><div class="bars${has_hits ? " choosable" : ""}">${bars}${has_hits ? range_layer() : ""}</div><p><span>0</span><span>${legend}${has_hits ? `<span class=hint>; drag to choose a range</span>` : ""}</span><span>${format_time(column_ns * columns)}${from_slices && data.slices.cut ? ", not the whole run" : ""}</span></p></div>`;
+
 /* times: null, or those of its calls, of which the longest is marked where it ended. */
 function timeline(slices, times) {
-  if (!data.slices) return "<p class=note>No time slices lie beside the traces, so nothing is known of when this ran.</p>";
+  if (!columns) return no_time_line;
   const place = longest_place(times);
   if (!slices && place < 0) return `<p class=note>${data.sampled ? "No sample was taken of it." : "Too short to show up in any time slice."}</p>`;
   const peak = slices ? Math.max(...slices.total) : 0;
-  const legend = slices ? `<b class=ink-self>self</b> on <b class=ink-total>total</b>, at most ${format_share(peak, data.slices.ns)}% of ${format_time(data.slices.ns)} a bar` : "No sample was taken of it.";
+  const legend = slices ? `<b class=ink-self>self</b> on <b class=ink-total>total</b>, at most ${format_share(peak, column_ns)}% of ${format_time(column_ns)} a bar` : "No sample was taken of it.";
   const mark = place < 0 ? "" : `<i class=longest style="left:${place.toFixed(2)}%" title="The longest call, of ${format_time(times.longest)}, ended at ${format_moment(times.at)}"></i>`;
-  const end = format_time(data.slices.ns * columns) + (data.slices.cut ? ", not the whole run" : "");
-  return `<div class=timeline><div class=bars>${spark(slices)}${mark}</div><p><span>0</span><span>${legend}${mark && "; <b class=ink-longest>▼</b> the longest call ended"}</span><span>${end}</span></p></div>`;
+  return time_line(spark(slices) + mark, legend + (mark && "; <b class=ink-longest>▼</b> the longest call ended"));
+}
+
+/* Of all that is shown: what processor time its samples stand for. */
+function whole_timeline(model) {
+  if (!all_hits(model.part_numbers).length) return data.slices ? "" : timeline(null);
+  const { all } = hit_bars(model.part_numbers), peak = Math.max(...all);
+  return time_line(spark({ self: all, total: all }), `<b class=ink-self>processor time</b>, at most ${format_share(peak, column_ns)}% of ${format_time(column_ns)} a bar`);
 }

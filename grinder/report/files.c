@@ -43,6 +43,16 @@ uint32_t report_file_of(const struct report_files *files, const struct report *r
     return files->of_place[place_of_function(report->images, function).file_number];
 }
 
+/* What was inlined from a file without functions of its own. */
+static void show_files_of_hits(struct report_files *files, const struct report *report,
+                               const struct hit_list *hits)
+{
+    for (size_t i = 0; i < hits->count; i++) {
+        struct place place = place_of_spot(report->images, hits->items[i].spot);
+        files->files[files->of_place[place.file_number]].is_shown = true;
+    }
+}
+
 int report_files_begin(struct report_files *files, const struct report *report)
 {
     const struct images *images = report->images;
@@ -55,8 +65,10 @@ int report_files_begin(struct report_files *files, const struct report *report)
     for (size_t i = 0; i < images->count; i++)
         add_files_of(files, &images->images[i]);
     for (uint32_t i = 1; i < images_function_count(images); i++)
-        files->files[report_file_of(files, report, i)].has_functions = true;
-    files->files[0].has_functions = false;
+        files->files[report_file_of(files, report, i)].is_shown = true;
+    for (size_t p = 0; p < report->profile->part_count; p++)
+        show_files_of_hits(files, report, &report->profile->parts[p].hits);
+    files->files[0].is_shown = false;
     return 0;
 }
 
@@ -154,7 +166,7 @@ static void write_file(struct report_files *files, size_t number, const struct r
 void report_files_write(struct report_files *files, const struct report *report, struct page *page)
 {
     for (size_t i = 1; i < files->count; i++)
-        if (files->files[i].has_functions)
+        if (files->files[i].is_shown)
             write_file(files, i, report, page);
 }
 

@@ -20,7 +20,7 @@ enum report_file_state {
 struct report_file {
     const char *path; /* of the line table */
     enum trace_system system;
-    bool has_functions;
+    bool is_shown; /* functions begin in it, or samples met its lines */
     enum report_file_state state;
     char *real; /* where it lies here, if its text is in a chunk or withheld; else null */
 };
@@ -37,7 +37,7 @@ struct report_files {
 int report_files_begin(struct report_files *files, const struct report *report);
 void report_files_free(struct report_files *files);
 
-/* Writes the text of all files that functions begin in: chunk sN for file N, one string. */
+/* Writes the text of all files that are shown: chunk sN for file N, one string. */
 void report_files_write(struct report_files *files, const struct report *report, struct page *page);
 
 /* Says which files' text the page at path holds, and which it might have held. */

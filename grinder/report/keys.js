@@ -27,7 +27,7 @@ function switch_theme() {
 }
 
 function walk_to(callers) {
-  const [, f] = /^#f(\d+)$/.exec(location.hash) || [];
+  const [, f] = /^#f(\d+)(?:@|$)/.exec(location.hash) || [];
   const next = f && neighbours(model, +f, callers).find(row => row.f && row.f !== +f);
   if (next) location.hash = "f" + next.f;
 }
@@ -51,6 +51,7 @@ const actions = {
   "o": () => { location.hash = ""; },
   "+": () => zoom_graph?.(1.25), "=": () => zoom_graph?.(1.25), "-": () => zoom_graph?.(0.8), "0": () => zoom_graph?.(0),
   "1": () => choose_tab("functions"), "2": () => choose_tab("files"), "3": () => choose_tab("modules"),
+  "Escape": () => choose_range(null), "<": () => shift_range(-1), ">": () => shift_range(1),
   "s": sort_next, "t": switch_theme, "?": () => $("help").showModal(),
 };
 
@@ -76,8 +77,8 @@ function choose_threads() {
   const value = $("thread").value;
   const every = [...data.parts.keys()];
   const [kind, number] = value.split(":");
-  model = build_model(kind === "part" ? [+number] : kind === "process" ? every.filter(i => data.parts[i].process === +number) : every);
-  fill_list();
+  whole_model = build_model(kind === "part" ? [+number] : kind === "process" ? every.filter(i => data.parts[i].process === +number) : every);
+  model = null;
   route();
 }
 
@@ -95,7 +96,7 @@ $("title").textContent = data.title;
 document.querySelector("[data-sort=calls]").textContent = Counts;
 $("home").title = data.title + ": overview (o)";
 if (data.sampled) $("times").textContent = is_stacked ? "Whole stacks were sampled; nothing was instrumented, and calls were not counted." : "Times are of the processor, by samples; waiting is not among them.";
-if (!data.slices) document.body.classList.add("untimed");
+if (!columns) document.body.classList.add("untimed");
 list = new Virtual($("list"), 28, list_row);
 $("list").onclick = event => {
   const row = event.target.closest("[data-row]");
@@ -112,6 +113,8 @@ $("heads").onclick = event => {
   sort = next;
   fill_list();
 };
+$("range-all").onclick = () => choose_range(null);
+if (!has_hits) for (const element of document.querySelectorAll("#help .of-range")) element.remove();
 $("theme").onclick = switch_theme;
 $("keys").onclick = () => $("help").showModal();
 matchMedia("(prefers-color-scheme: dark)").onchange = name_theme;
@@ -119,5 +122,6 @@ name_theme();
 fill_threads();
 choose_threads();
 new ResizeObserver(() => requestAnimationFrame(() => redraw_graph?.())).observe(main);
+make_choosable(main);
 window.onhashchange = route;
 document.body.dataset.ready = "1";

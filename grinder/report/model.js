@@ -80,7 +80,7 @@ function merge_waits(parts) {
   return new Map([...found].sort(([, a], [, b]) => b.total - a.total || b.self - a.self));
 }
 
-/* Of a list of parts: figures by function, by file, by module. */
+/* Of a list of parts, of the whole run; build_range_model has that of a range of time. */
 function build_model(part_numbers) {
   const parts = part_numbers.map(number => data.parts[number]);
   const model = { part_numbers, ns: 0, samples_taken: 0, call_count: 0, edges: merge_edges(parts) };
@@ -91,6 +91,11 @@ function build_model(part_numbers) {
   model.waits = merge_waits(parts);
   model.times = merge_times(parts);
   for (const part of parts) { model.ns += part.ns; model.samples_taken += part.samples; model.call_count += part.calls; }
+  return index_model(model);
+}
+
+/* What is found by function, by file, by module, once the figures of functions and edges are there. */
+function index_model(model) {
   model.edges_from = index_by(model.edges.from, function_count);
   model.edges_to = index_by(model.edges.to, function_count);
   model.edges_of_file = index_by(model.edges.file, data.files.path.length);

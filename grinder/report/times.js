@@ -96,6 +96,6 @@ function times_table() {
 
 /* Where on the time line the longest call ended: %, or -1. */
 function longest_place(times) {
-  const whole = data.slices ? data.slices.ns * columns : 0;
+  const whole = column_ns * columns;
   return times && times.at >= 0 && times.at <= whole ? 100 * times.at / whole : -1;
 }

@@ -1,4 +1,5 @@
-/* What the address names: #f12 a function, #s3 a file (#s3:40 a line), #m1 a module, else all. */
+/* What the address names: #f12 a function, #s3 a file (#s3:40 a line), #m1 a module, else all; behind that a range of
+   time, as #f12@1204000-1390000 (range.js). */
 const $ = id => document.getElementById(id);
 const main = $("main");
 let model = null, source = null, zoom_graph = null, redraw_graph = null, list = null;
@@ -23,8 +24,8 @@ function row_slices(view, number) {
 
 function list_row(i, style, cursor) {
   const view = tabs[tab], number = shown[i], figures = view.figures();
-  const open = location.hash.slice(1).split(":")[0] === view.route + number ? " open" : "";
-  return `<div class="row${open}${cursor ? " cursor" : ""}" role=option data-row=${i} ${style} title="${escape_html(view.name(number))}"><span class=name>${escape_html((view.short || view.name)(number))}</span><span class=figure>${format_short(figures.calls[number])}</span>${row_slices(tab, number)}<span class="figure self">${ranged_share(model, figures.self[number], figures.samples[number])}</span><span class=figure>${ranged_share(model, figures.total[number], figures.total_samples[number])}</span></div>`;
+  const open = location.hash.slice(1).split(/[:@]/)[0] === view.route + number ? " open" : "";
+  return `<div class="row${open}${cursor ? " cursor" : ""}" role=option data-row=${i} ${style} title="${escape_html(view.name(number))}"><span class=name>${escape_html((view.short || view.name)(number))}</span><span class=figure>${calls_text(model, figures.calls[number], format_short)}</span>${row_slices(tab, number)}<span class="figure self">${ranged_share(model, figures.self[number], figures.samples[number])}</span><span class=figure>${ranged_share(model, figures.total[number], figures.total_samples[number])}</span></div>`;
 }
 
 function fill_list() {
@@ -45,6 +46,23 @@ function fill_list() {
   $("heads").style.paddingRight = 14 + $("list").offsetWidth - $("list").clientWidth + "px";
 }
 
+/* Where samples met what was inlined from other files. */
+const OTHERS_SHOWN = 8;
+
+function other_files(f) {
+  const places = new Map();
+  for (const spot of spots_of_function(model, f)) {
+    if (!spot.file || spot.file === functions.file[f]) continue;
+    const key = spot.file + ":" + spot.line, sum = places.get(key) || { ...spot, ns: 0, samples: 0 };
+    sum.ns += spot.ns; sum.samples += spot.samples;
+    places.set(key, sum);
+  }
+  const rows = [...places.values()].sort((a, b) => b.ns - a.ns), more = rows.slice(OTHERS_SHOWN);
+  if (!rows.length) return "";
+  const item = ({ file, line, ns, samples }) => `<li><a href="#s${file}:${line}" title="${escape_html(data.files.path[file])}:${line}">${escape_html(file_name[file])}:${line}</a> <span class=self>${ranged_time(model, ns, samples)}</span></li>`;
+  return `<section class=others><h2>From other files</h2><ul>${rows.slice(0, OTHERS_SHOWN).map(item).join("")}${more.length ? `<li class=quiet>${format_count(more.length)} more, ${format_time(more.reduce((sum, row) => sum + row.ns, 0))}</li>` : ""}</ul></section>`;
+}
+
 const fact = (value, name, kind = "") => `<div class="${kind}"><b>${value}</b><span>${name}</span></div>`;
 const percent = value => value ? `<span class=quiet> ${escape_html(format_share(value, model.ns))}%</span>` : "";
 const costs_of = (figures, number) => Object.fromEntries(cost_columns.map(name => [name, figures[name][number]]));
@@ -53,13 +71,13 @@ const total_a_call = ({ calls, total, total_samples }) => ranged(model, total, t
 
 function facts_of(figures, number) {
   const { calls } = figures, costs = costs_of(figures, number);
-  return `<div class=facts>${fact(self_time(model, costs) + percent(costs.self), "self", "self")}${fact(total_time(model, costs) + percent(costs.total), figures === model ? "total" : "total, at least")}${fact(format_count(calls[number]), counts)}${figures === model && calls[number] && !is_stacked ? fact(total_a_call(costs), "total a call") : ""}${figures === model && model.waits.has(number) ? fact(format_time(model.waits.get(number).total), "waited") : ""}${figures === model ? facts_before(number) : ""}</div>`;
+  return `<div class=facts>${fact(self_time(model, costs) + percent(costs.self), "self", "self")}${fact(total_time(model, costs) + percent(costs.total), figures === model ? "total" : "total, at least")}${fact(calls_text(model, calls[number]), counts)}${figures === model && calls[number] && !is_stacked ? fact(total_a_call(costs), "total a call") : ""}${figures === model && model.waits.has(number) ? fact(format_time(model.waits.get(number).total), "waited") : ""}${figures === model ? facts_before(number) : ""}</div>`;
 }
 
 /* Rows of functions with figures; meter: of their total in whole. */
 function function_table(title, rows, whole) {
   if (!rows.length) return `<section><h2>${title}</h2><p class=note>None.</p></section>`;
-  const body = rows.slice(0, 300).map(row => `<tr><td>${row.f ? link(row.f) : "<span class=quiet>outside of what was recorded</span>"}</td><td title="${format_count(row.calls)}">${format_short(row.calls)}</td><td class=self>${self_time(model, row)}</td><td>${total_time(model, row)}</td><td><span class=meter style="--s:${(100 * Math.min(1, row.self / whole || 0)).toFixed(1)}%;--t:${(100 * Math.min(1, row.total / whole || 0)).toFixed(1)}%"></span></td></tr>`).join("");
+  const body = rows.slice(0, 300).map(row => `<tr><td>${row.f ? link(row.f) : "<span class=quiet>outside of what was recorded</span>"}</td><td title="${calls_text(model, row.calls)}">${calls_text(model, row.calls, format_short)}</td><td class=self>${self_time(model, row)}</td><td>${total_time(model, row)}</td><td><span class=meter style="--s:${(100 * Math.min(1, row.self / whole || 0)).toFixed(1)}%;--t:${(100 * Math.min(1, row.total / whole || 0)).toFixed(1)}%"></span></td></tr>`).join("");
   return `<section><table><thead><tr><th><h2>${title}</h2></th><th class=n>${Counts}</th><th class=t>Self</th><th class=t>Total</th><th class=p></th></tr></thead></table><div class=rows><table><colgroup><col><col class=n><col class=t><col class=t><col class=p></colgroup><tbody>${body}</tbody></table></div></section>`;
 }
 
@@ -105,7 +123,7 @@ function function_view(f) {
   const module = functions.module[f], has_source = file && line && (state === FILE_READ || state === FILE_CHANGED);
   trail([`<a href="#m${module}">${escape_html(module_name[module])}</a>`, file && `<a href="#s${file}">${escape_html(file_name[file])}</a>`]);
   const place = file ? `<a href="#s${file}${line ? ":" + line : ""}">${escape_html(data.files.path[file])}${line ? ":" + line : ""}</a>` : escape_html(data.modules[module]);
-  main.innerHTML = `<div class=top><h1>${escape_html(functions.name[f])}</h1><div class=place>${place}${changed(state)}</div>${facts_of(model, f)}${timeline(slices_of(model, f), model.times.get(f))}${times_of(f)}<div class=walk>${function_table("Callers", neighbours(model, f, true), model.total[f])}${function_table("Callees", neighbours(model, f, false), model.total[f])}</div></div>${code_heads(has_source ? "Line" : "Byte")}${has_source ? "" : escape_html(file && !has_source ? (file_states[state] || "") + (functions.chunk[f] >= 0 ? ": instructions of the original" : "") : "No source is known: instructions of the original")}</span></div><div class=code tabindex=0></div>`;
+  main.innerHTML = `<div class=top><h1>${escape_html(functions.name[f])}</h1><div class=place>${place}${changed(state)}</div>${facts_of(model, f)}${timeline(slices_of(model, f), model.times.get(f))}${times_of(f)}<div class=walk>${function_table("Callers", neighbours(model, f, true), model.total[f])}${function_table("Callees", neighbours(model, f, false), model.total[f])}</div>${other_files(f)}</div>${code_heads(has_source ? "Line" : "Byte")}${has_source ? "" : escape_html(file && !has_source ? (file_states[state] || "") + (functions.chunk[f] >= 0 ? ": instructions of the original" : "") : "No source is known: instructions of the original")}</span></div><div class=code tabindex=0></div>`;
   const element = main.querySelector(".code");
   if (has_source) show_source(element, model, file, line, code => { source = code; });
   else if (functions.chunk[f] >= 0) show_instructions(element, model, f, code => { source = code; });
@@ -127,7 +145,7 @@ function module_view(module) {
   const rows = members.map(row_of).sort((a, b) => b.self - a.self);
   trail([escape_html(data.modules[module])]);
   main.innerHTML = `<div class=page><h1>${escape_html(module_name[module])}</h1><div class=place>${escape_html(data.modules[module])}</div>${facts_of(model.modules, module)}${timeline(slices_of_all(model, members))}<div class=head-row></div>${function_table("Functions", rows, model.modules.total[module])}</div>`;
-  main.querySelector(".rows").style.maxHeight = "none";
+  for (const rows of main.querySelectorAll(".rows")) rows.style.maxHeight = "none";
 }
 
 /* Of a command, as far as there is room: its program, and its arguments but for options; of paths their last parts. */
@@ -162,12 +180,12 @@ function process_tree() {
 function overview() {
   const hottest = model.functions.filter(f => model.self[f] || !model.ns).sort((a, b) => model.self[b] - model.self[a]).slice(0, 12);
   const duration = Math.max(...data.processes.ns);
-  const waited = model.part_numbers.reduce((sum, number) => sum + data.parts[number].waited, 0);
+  const waited = range ? 0 : model.part_numbers.reduce((sum, number) => sum + data.parts[number].waited, 0);
   const marked = data.tree.pid.indexOf(data.tree.shown); // what it was at its end, not before exec
   trail([escape_html(marked < 0 ? data.processes.command[data.parts[model.part_numbers[0]].process] : data.tree.command[marked])]);
-  main.innerHTML = `<div class=page><h1>${escape_html(data.title)}</h1><div class=place>${escape_html(data.processes.trace.join(", "))}</div>${process_tree()}<div class=facts>${fact(format_time(duration), "from start to end")}${fact(format_time(model.ns), data.sampled ? "of CPU in recorded functions" : "in recorded functions")}${waited ? fact(format_time(waited), "waited") : ""}${fact(format_count(model.call_count), counts)}${fact(format_count(model.functions.length), "functions that ran")}${fact(format_count(model.part_numbers.length), model.part_numbers.length === 1 ? "thread" : "threads")}</div>${change_table()}${data.slices ? "" : timeline(null)}<div class=head-row><h2>Who calls whom</h2><span class=choice><button data-graph=functions>Functions</button><button data-graph=files>Files</button><button data-graph=modules>Modules</button></span></div><div class=graph></div>${function_table("Most time in themselves", hottest.map(row_of), model.ns)}${times_table()}${wait_table()}${embedded()}</div>`;
-  $("before").onchange = event => choose_before(event.target.files[0]);
-  main.querySelector(".rows").style.maxHeight = "none";
+  main.innerHTML = `<div class=page><h1>${escape_html(data.title)}</h1><div class=place>${escape_html(data.processes.trace.join(", "))}</div>${process_tree()}<div class=facts>${fact(format_time(duration), "from start to end")}${fact(format_time(model.ns), data.sampled ? "of CPU in recorded functions" : "in recorded functions")}${waited ? fact(format_time(waited), "waited") : ""}${fact(calls_text(model, model.call_count), counts)}${fact(format_count(model.functions.length), "functions that ran")}${fact(format_count(model.part_numbers.length), model.part_numbers.length === 1 ? "thread" : "threads")}</div>${change_table()}${whole_timeline(model)}<div class=head-row><h2>Who calls whom</h2><span class=choice><button data-graph=functions>Functions</button><button data-graph=files>Files</button><button data-graph=modules>Modules</button></span></div><div class=graph></div>${function_table("Most time in themselves", hottest.map(row_of), model.ns)}${times_table()}${wait_table()}${embedded()}</div>`;
+  if ($("before")) $("before").onchange = event => choose_before(event.target.files[0]);
+  for (const rows of main.querySelectorAll(".rows")) rows.style.maxHeight = "none";
   if (main.querySelector(".embedded")) list_embedded(main.querySelector(".embedded"));
   let chosen = first_graph(model), drawn_width = 0;
   const draw = view => {
@@ -183,7 +201,8 @@ function overview() {
 }
 
 function route() {
-  const [, kind, number, line] = /^#?([fsm])(\d+)(?::(\d+))?$/.exec(location.hash) || [];
+  const place = take_range();
+  const [, kind, number, line] = /^([fsm])(\d+)(?::(\d+))?$/.exec(place) || [];
   source = zoom_graph = redraw_graph = null;
   if (kind === "f" && +number > 0 && +number < function_count) function_view(+number);
   else if (kind === "s" && +number > 0 && +number < data.files.path.length) file_view(+number, +line || 0);
