@@ -107,7 +107,7 @@ def without(browser):
     for place in "", "#f1":
         browser.run("location.hash = arguments[0]", place)
         until(browser, "return document.querySelector(arguments[0])", "#main .code" if place else "#main .graph")
-        assert browser.run("return document.querySelectorAll('.choosable, .range-layer, .own, .hint, .others').length") == 0
+        assert browser.run("return document.querySelectorAll('.choosable, .range-layer, .own, .hint, .others, .inlined').length") == 0
     assert browser.run("return document.querySelectorAll('#help .of-range').length") == 0
     browser.run("location.hash = '#f1@1000-2000'")
     until(browser, "return location.hash === '#f1'")
@@ -136,13 +136,16 @@ def lines(browser):
     found = browser.run(HOTTEST)
     assert found[0][0] == 100 and "the hot line" in found[0][1], found
     assert re.fullmatch(r"[\d.]+ m?s", found[0][2]) and "in 19 of 20 cases" in found[0][3], found
-    assert browser.run("return document.querySelector('.others')") is None
+    assert browser.run("return document.querySelector('.others, .inlined')") is None
 
     # What was inlined from a header is named, and leads to its text.
     open_function(browser, "inlining")
-    shown = browser.run("return [...document.querySelectorAll('.others a')].map(link => link.textContent)")
+    inlined = browser.run("return [...document.querySelectorAll('.inlined li')].map(item => item.textContent)")
+    assert re.fullmatch(r"remainder_of [\d.]+ m?s", inlined[0]), inlined
+    assert re.fullmatch(r"mixed_in_header (< )?[\d.]+ m?s total [\d.]+ m?s", inlined[1]), inlined
+    shown = browser.run("return [...document.querySelectorAll('.from-files a')].map(link => link.textContent)")
     assert shown and all(re.fullmatch(r"two_phases\.h:\d", text) for text in shown), shown
-    browser.click(".others a")
+    browser.click(".from-files a")
     until(browser, HEADING, "two_phases.h")
     until(browser, "return document.querySelector('.code .own.heat')")
     found = browser.run(HOTTEST)

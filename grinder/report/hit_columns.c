@@ -39,9 +39,15 @@ struct writer {
     uint64_t usual_ns;
     double left_ns; /* not written so far */
     struct stack_order stacks;
-    struct pair_index keys; /* function, spot */
-    struct spot *spots;     /* as they are written */
-    uint32_t *places;       /* by number in keys: place among the function's */
+    struct pair_index keys;       /* function, spot */
+    struct spot *spots;           /* as they are written */
+    uint32_t *places;             /* by number in keys: place among the function's */
+    uint32_t *innermost;          /* by place in spots: its inlined call, from 1 on; 0: none */
+    struct pair_index inlined;    /* the call's address, 0: numbers from 0 on */
+    const struct inlined **calls; /* by number */
+    uint32_t *outer;              /* by number: that of the outer one, from 1 on; 0: none */
+    struct pair_index names;      /* the name's address, 0 */
+    size_t call_room, outer_room;
 };
 
 typedef uint64_t number_at(struct writer *writer, size_t i);
@@ -218,6 +224,43 @@ static void order_spots(struct writer *writer)
     }
 }
 
+/* Inlined calls. */
+
+/* From 1 on; 0 for null. Outer ones have lower numbers: those that are not known yet are noted from
+   the outermost in. */
+static uint32_t number_of_inlined(struct writer *writer, const struct inlined *inlined)
+{
+    const struct inlined *chain[LINES_MAX_DEPTH];
+    uint32_t depth = 0, number = 0;
+
+    for (; inlined && depth < LINES_MAX_DEPTH; inlined = inlined->outer)
+        chain[depth++] = inlined;
+    while (depth--) {
+        size_t before = writer->inlined.count;
+        uint32_t outer = number;
+
+        number = pair_index_add(&writer->inlined, (uint64_t)(uintptr_t)chain[depth], 0) + 1;
+        if (number <= before)
+            continue;
+        writer->calls =
+            memory_grow(writer->calls, before, &writer->call_room, sizeof(*writer->calls));
+        writer->outer =
+            memory_grow(writer->outer, before, &writer->outer_room, sizeof(*writer->outer));
+        writer->calls[before] = chain[depth];
+        writer->outer[before] = outer;
+        pair_index_add(&writer->names, (uint64_t)(uintptr_t)chain[depth]->name, 0);
+    }
+    return number;
+}
+
+static void find_inlined(struct writer *writer)
+{
+    writer->innermost = memory_zeroed(writer->keys.count, sizeof(*writer->innermost));
+    for (size_t i = 0; i < writer->keys.count; i++)
+        writer->innermost[i] = number_of_inlined(
+            writer, inlined_at_spot(writer->report->images, writer->spots[i].spot));
+}
+
 /* Columns. */
 
 static uint64_t time_of_hit(struct writer *writer, size_t i)
@@ -281,6 +324,37 @@ static uint64_t line_of_spot(struct writer *writer, size_t i)
     return place_of_spot(writer->report->images, writer->spots[i].spot).line;
 }
 
+static uint64_t inlined_of_spot(struct writer *writer, size_t i)
+{
+    return writer->innermost[i];
+}
+
+static uint64_t outer_of_inlined(struct writer *writer, size_t i)
+{
+    return writer->outer[i];
+}
+
+static uint64_t name_of_inlined(struct writer *writer, size_t i)
+{
+    return pair_index_add(&writer->names, (uint64_t)(uintptr_t)writer->calls[i]->name, 0);
+}
+
+static void write_inlined(struct writer *writer)
+{
+    size_t count = writer->inlined.count;
+
+    write_numbers(writer, "inlined", count ? writer->keys.count : 0, inlined_of_spot);
+    write_numbers(writer, "outer", count, outer_of_inlined);
+    write_numbers(writer, "name", count, name_of_inlined);
+    fputs("\"names\":[", writer->stream);
+    for (size_t i = 0; i < writer->names.count; i++) {
+        if (i)
+            putc(',', writer->stream);
+        page_write_text(writer->stream, (const char *)(uintptr_t)writer->names.pairs[i].a);
+    }
+    fputs("],\n", writer->stream);
+}
+
 static int compare_numbers(const void *left, const void *right)
 {
     const uint64_t *a = left, *b = right;
@@ -337,6 +411,11 @@ static void writer_free(struct writer *writer)
     pair_index_free(&writer->keys);
     free(writer->spots);
     free(writer->places);
+    free(writer->innermost);
+    pair_index_free(&writer->inlined);
+    free(writer->calls);
+    free(writer->outer);
+    pair_index_free(&writer->names);
 }
 
 void hit_columns_write(FILE *stream, const struct report *report, const struct report_files *files,
@@ -360,6 +439,8 @@ void hit_columns_write(FILE *stream, const struct report *report, const struct r
     write_numbers(&writer, "offset", writer.keys.count, offset_of_spot);
     write_numbers(&writer, "file", writer.keys.count, file_of_spot);
     write_numbers(&writer, "line", writer.keys.count, line_of_spot);
+    find_inlined(&writer);
+    write_inlined(&writer);
     write_worths(&writer);
     putc('}', stream);
     writer_free(&writer);

@@ -8,7 +8,11 @@
  *        "usual":   ns, a number
  *        "up", "function":          of each stack from 1 on, callees behind their callers
  *        "offset", "file", "line":  of each spot, ascending by function; offset is one more than that from the
- *                                   entry, 0: not known, as of code beside its function }
+ *                                   entry, 0: not known, as of code beside its function
+ *        "inlined": of each spot: the innermost inlined call that it is in, from 1 on; 0: none; empty if all are 0
+ *        "outer", "name":           of each inlined call: the one that it is within, which has a lower number,
+ *                                   or 0; and the function, by its place in
+ *        "names":   an array of texts }
  *
  *      stack     1 main     2 parse     3 lex     4 print          up: how many frames of the stack before
  *      up        0          0           0         2                are not in it

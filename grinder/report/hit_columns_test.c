@@ -102,6 +102,7 @@ static void test_as_drawn(void **state)
     assert_non_null(strstr(text, "\"spot\":\"AABAA\""));
     assert_non_null(strstr(text, "\"offset\":\"AFBB\"")); /* of main, lex + 4, lex, print */
     assert_non_null(strstr(text, "\"ns\":\"AAv+BAA\""));
+    assert_non_null(strstr(text, "\"inlined\":\"\""));
     free(text);
     end(&fixture);
 }

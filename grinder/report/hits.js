@@ -27,7 +27,8 @@ function decode_hits({ hits }) {
   ns.fill(hits.usual);
   numbers_of(hits.ns).forEach((number, i) => { ns[i] += 1000 * to_and_fro(number); });
   const decoded = { count, at, ns, stack, spot, parent: parents_of(numbers_of(hits.up)), function: frames, spot_function };
-  for (const name of ["offset", "file", "line"]) decoded[name] = numbers_of(hits[name]);
+  for (const name of ["offset", "file", "line", "inlined", "outer", "name"]) decoded[name] = numbers_of(hits[name]);
+  decoded.names = hits.names;
   decoded.outermost = outermost_of(decoded);
   return decoded;
 }
@@ -189,12 +190,19 @@ function spots_of(model) {
     const ns = new Float64Array(hits.line.length), samples = new Uint32Array(hits.line.length), [begin, end] = hits_within(hits, model.range);
     for (let i = begin; i < end; i++) { ns[hits.spot[i]] += hits.ns[i]; samples[hits.spot[i]]++; }
     ns.forEach((sum, spot) => {
-      if (samples[spot]) model.spots.push({ f: hits.spot_function[spot], offset: hits.offset[spot] - 1, file: hits.file[spot], line: hits.line[spot], ns: sum, samples: samples[spot] });
+      if (samples[spot]) model.spots.push({ f: hits.spot_function[spot], offset: hits.offset[spot] - 1, file: hits.file[spot], line: hits.line[spot], inlined: inlined_names(hits, spot), ns: sum, samples: samples[spot] });
     });
   }
   model.spots_by_file = by_column(model.spots, "file");
   model.spots_by_function = by_column(model.spots, "f");
   return model.spots;
+}
+
+/* The functions that are inlined there, the innermost first. */
+function inlined_names(hits, spot) {
+  const names = [];
+  for (let call = hits.inlined[spot] || 0; call; call = hits.outer[call - 1]) names.push(hits.names[hits.name[call - 1]]);
+  return names;
 }
 
 function by_column(rows, name) {

@@ -60,7 +60,24 @@ function other_files(f) {
   const rows = [...places.values()].sort((a, b) => b.ns - a.ns), more = rows.slice(OTHERS_SHOWN);
   if (!rows.length) return "";
   const item = ({ file, line, ns, samples }) => `<li><a href="#s${file}:${line}" title="${escape_html(data.files.path[file])}:${line}">${escape_html(file_name[file])}:${line}</a> <span class=self>${ranged_time(model, ns, samples)}</span></li>`;
-  return `<section class=others><h2>From other files</h2><ul>${rows.slice(0, OTHERS_SHOWN).map(item).join("")}${more.length ? `<li class=quiet>${format_count(more.length)} more, ${format_time(more.reduce((sum, row) => sum + row.ns, 0))}</li>` : ""}</ul></section>`;
+  return `<section class="others from-files"><h2>From other files</h2><ul>${rows.slice(0, OTHERS_SHOWN).map(item).join("")}${more.length ? `<li class=quiet>${format_count(more.length)} more, ${format_time(more.reduce((sum, row) => sum + row.ns, 0))}</li>` : ""}</ul></section>`;
+}
+
+/* What the compiler put into the function: each with what it took itself, and with all that is inlined into it. */
+const INLINED_SHOWN = 12;
+
+function inlined_list(f) {
+  const found = new Map();
+  for (const { inlined, ns, samples } of spots_of_function(model, f))
+    for (const name of new Set(inlined)) {
+      const sum = found.get(name) || found.set(name, { name, ...new_costs() }).get(name);
+      sum.total += ns; sum.total_samples += samples;
+      if (name === inlined[0]) { sum.self += ns; sum.samples += samples; }
+    }
+  const rows = [...found.values()].sort((a, b) => b.self - a.self || b.total - a.total), more = rows.length - INLINED_SHOWN;
+  if (!rows.length) return "";
+  const item = row => `<li><span class=name title="${escape_html(row.name)}">${escape_html(row.name)}</span> <span class=self>${self_time(model, row)}</span>${row.total > row.self ? ` <span class=quiet>total ${total_time(model, row)}</span>` : ""}</li>`;
+  return `<section class="others inlined"><h2>Inlined here</h2><ul>${rows.slice(0, INLINED_SHOWN).map(item).join("")}${more > 0 ? `<li class=quiet>${format_count(more)} more</li>` : ""}</ul></section>`;
 }
 
 const fact = (value, name, kind = "") => `<div class="${kind}"><b>${value}</b><span>${name}</span></div>`;
@@ -123,7 +140,7 @@ function function_view(f) {
   const module = functions.module[f], has_source = file && line && (state === FILE_READ || state === FILE_CHANGED);
   trail([`<a href="#m${module}">${escape_html(module_name[module])}</a>`, file && `<a href="#s${file}">${escape_html(file_name[file])}</a>`]);
   const place = file ? `<a href="#s${file}${line ? ":" + line : ""}">${escape_html(data.files.path[file])}${line ? ":" + line : ""}</a>` : escape_html(data.modules[module]);
-  main.innerHTML = `<div class=top><h1>${escape_html(functions.name[f])}</h1><div class=place>${place}${changed(state)}</div>${facts_of(model, f)}${timeline(slices_of(model, f), model.times.get(f))}${times_of(f)}<div class=walk>${function_table("Callers", neighbours(model, f, true), model.total[f])}${function_table("Callees", neighbours(model, f, false), model.total[f])}</div>${other_files(f)}</div>${code_heads(has_source ? "Line" : "Byte")}${has_source ? "" : escape_html(file && !has_source ? (file_states[state] || "") + (functions.chunk[f] >= 0 ? ": instructions of the original" : "") : "No source is known: instructions of the original")}</span></div><div class=code tabindex=0></div>`;
+  main.innerHTML = `<div class=top><h1>${escape_html(functions.name[f])}</h1><div class=place>${place}${changed(state)}</div>${facts_of(model, f)}${timeline(slices_of(model, f), model.times.get(f))}${times_of(f)}<div class=walk>${function_table("Callers", neighbours(model, f, true), model.total[f])}${function_table("Callees", neighbours(model, f, false), model.total[f])}</div>${inlined_list(f)}${other_files(f)}</div>${code_heads(has_source ? "Line" : "Byte")}${has_source ? "" : escape_html(file && !has_source ? (file_states[state] || "") + (functions.chunk[f] >= 0 ? ": instructions of the original" : "") : "No source is known: instructions of the original")}</span></div><div class=code tabindex=0></div>`;
   const element = main.querySelector(".code");
   if (has_source) show_source(element, model, file, line, code => { source = code; });
   else if (functions.chunk[f] >= 0) show_instructions(element, model, f, code => { source = code; });
@@ -173,7 +190,7 @@ function process_tree() {
     const time = ns => ns ? format_time(ns) : "";
     return `<tr${pid && pid === tree.shown ? " class=shown" : ""}><td title="${escape_html(tree.command[i])}" style="padding-left:${tree.depth[i] + 0.5}em">${command}</td><td>${tree.folded[i] ? "" : pid}</td><td>${time(tree.wall[i])}</td><td>${time(tree.cpu[i])}</td><td>${format_short(tree.calls[i])}</td></tr>`;
   });
-  const note = tree.shown ? `<div class=note>This page is of the marked one, which took most; umbra report --process=PID|NAME is of another.</div>` : "";
+  const note = tree.shown ? `<div class=note>This page is of the marked one, which took most; umbra report --process=PID|NAME is of another, --merge of all.</div>` : "";
   return `${program_table()}<div class=head-row><h2>Processes</h2></div><table class=processes><tr><th>Command</th><th>PID</th><th>Wall</th><th>CPU</th><th>${Counts}</th></tr>${rows.join("")}</table>${note}`;
 }
 
