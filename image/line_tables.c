@@ -14,6 +14,16 @@ static bool is_of_gnu(Dwarf_Die unit)
            !strncmp(producer, "GNU ", 4);
 }
 
+/* What dwz made for several units: it names the line table of one of them, which has that read,
+ * too. */
+static bool is_partial(Dwarf_Die unit)
+{
+    Dwarf_Half tag = 0;
+    Dwarf_Error error = NULL;
+
+    return dwarf_tag(unit, &tag, &error) == DW_DLV_OK && tag == DW_TAG_partial_unit;
+}
+
 static void read_unit(struct line_tables *tables, Dwarf_Die unit)
 {
     Dwarf_Unsigned version = 0;
@@ -25,7 +35,7 @@ static void read_unit(struct line_tables *tables, Dwarf_Die unit)
 
     tables->unit = unit;
     tables->last_file = NO_FILE;
-    if (tables->is_wanted && !tables->is_wanted(tables->context, unit))
+    if (is_partial(unit) || (tables->is_wanted && !tables->is_wanted(tables->context, unit)))
         return;
     if (dwarf_srclines_b(unit, &version, &table_count, &context, &error) != DW_DLV_OK)
         return;

@@ -286,6 +286,37 @@ static void chains_across_units(void **state)
     }
 }
 
+/* A unit of types that others have in common names the line table of one of them. */
+static void partial_units_have_no_lines(void **state)
+{
+    FILE *types;
+    char path[128];
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s/types.h", folder);
+    types = fopen(path, "w");
+    assert_non_null(types);
+    for (int i = 0; i < 60; i++)
+        fprintf(types,
+                "struct shared_%d { long member_of_%d; struct shared_%d *next_of_%d; };\n"
+                "extern struct shared_%d *shared_variable_%d;\n",
+                i, i, i, i, i, i);
+    assert_int_equal(fclose(types), 0);
+    write_file("third.c",
+               "#include \"types.h\"\nlong third(void) { return shared_variable_7->member_of_7"
+               " + shared_variable_50->member_of_50; }\n");
+    write_file("fourth.c",
+               "#include \"types.h\"\n#include \"outer.c\"\nlong fourth(void) { return "
+               "shared_variable_9->member_of_9 + shared_variable_50->member_of_50; }\n");
+    if (!has_program("dwz") ||
+        !compile("gcc", "-gdwarf-4 -fno-eliminate-unused-debug-types fourth.c third.c"))
+        return;
+    assert_int_equal(run("dwz made.so"), 0);
+    assert_int_equal(
+        run("readelf --debug-dump=info made.so 2>/dev/null | grep -q DW_TAG_partial_unit"), 0);
+    expect_chains_of_c();
+}
+
 static void names_of_inlined_cpp(void **state)
 {
     static const struct expected chain[] = {
@@ -659,6 +690,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chains_of_inlined_c),
         cmocka_unit_test(chains_across_units),
+        cmocka_unit_test(partial_units_have_no_lines),
         cmocka_unit_test(names_of_inlined_cpp),
         cmocka_unit_test(files_of_a_unit_that_begins_in_a_header),
         cmocka_unit_test(chains_in_functions_within_functions),

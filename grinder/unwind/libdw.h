@@ -1,6 +1,7 @@
 /*
  * elfutils' libdw, loaded when it is needed: its dwarf_ functions have names of libdwarf's, which the grinder
- * is linked with, so that only one of the two can be.
+ * is linked with, so that only one of the two can be. libdw calls some of them through its PLT, where it would get
+ * libdwarf's: what reads lines or DIEs (dwfl_module_getsrc) crashes here. What follows stacks does not.
  */
 #ifndef UMBRA_GRINDER_LIBDW_H
 #define UMBRA_GRINDER_LIBDW_H
