@@ -27,11 +27,21 @@
 
 #include <stdint.h>
 
+#include "trace/frame_format.h"
+
 #define EMBEDDED_START_SYMBOL "umbra_start"
 #define EMBEDDED_LOCK_SYMBOL  "umbra_mlockall_call" /* for the system call mlockall */
 #define EMBEDDING_SYMBOL      "umbra_embedding"
 #define EMBEDDED_TLS_MARK     0x31534c5441524255ull /* "UBRATLS1", little endian */
-#define EMBEDDED_TLS_SIZE     80                    /* all four */
+
+struct thread;
+
+/* The agent's thread-local storage, all of it. The hooks in assembly, and copies, read and write it, too. */
+struct thread_words {
+    struct thread *thread; /* the slot */
+    uint64_t mark;
+    struct frame_words frames, idle; /* the latter are 0 for good */
+};
 
 /* In the agent's data. Zero in a libhooks.so that is loaded as a library. Addresses as linked. */
 struct embedding {

@@ -1,6 +1,7 @@
 #include "hooks/agent.h"
 
 #include <asm/prctl.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
 
@@ -64,7 +65,8 @@ static bool has_slot(void)
     if (syscall_failed(SYSCALL2(arch_prctl, ARCH_GET_FS, &thread_pointer)) || !thread_pointer)
         return false;
     __asm__("movq umbra_thread@gottpoff(%%rip), %0" : "=r"(distance));
-    return pages_read(thread_pointer + distance + 8, &mark) && mark == EMBEDDED_TLS_MARK;
+    return pages_read(thread_pointer + distance + offsetof(struct thread_words, mark), &mark) &&
+           mark == EMBEDDED_TLS_MARK;
 }
 
 bool agent_begun(void)

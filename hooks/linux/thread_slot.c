@@ -4,17 +4,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "trace/frame_format.h"
+#include "trace/embedded_agent.h"
 
 #define KEYS_WITHOUT_CALLOC 32 /* glibc keeps the first keys' values in the thread's descriptor */
 
-/* The hooks in assembly, and copies, read and write it, too: embedded_agent.h has what lies where.
- */
-_Thread_local struct {
-    struct thread *thread;
-    uint64_t mark;
-    struct frame_words frames, idle; /* the latter are 0 for good */
-} umbra_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
+_Thread_local struct thread_words umbra_thread
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* The C library's, if it is there; looked up by the dynamic linker. */
 #pragma weak pthread_key_create

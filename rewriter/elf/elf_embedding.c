@@ -1,5 +1,6 @@
 #include "rewriter/elf/elf_embedding.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,12 +123,12 @@ static bool append_tls(struct elf_embedding *embedding, const struct elf_image *
                     (unsigned long long)alignment);
     slot_alignment = alignment < 8 ? 8 : alignment;
     own = round_up(old->p_memsz, alignment);
-    before = round_up(own + EMBEDDED_TLS_SIZE, slot_alignment) - own;
+    before = round_up(own + sizeof(struct thread_words), slot_alignment) - own;
     buffer_append_zeros(data, round_up(data_address + data->size, slot_alignment) -
                                   (data_address + data->size));
     start = data->size;
     buffer_append_zeros(data, before);
-    memcpy(data->bytes + start + 8, &mark, sizeof(mark));
+    memcpy(data->bytes + start + offsetof(struct thread_words, mark), &mark, sizeof(mark));
     if (old->p_filesz)
         buffer_append(data, image->bytes + old->p_offset, old->p_filesz);
     embedding->tls_address = data_address + start;
