@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Hot; layout.h has the offsets. All zero: no segment. */
+/* Hot. All zero: no segment. */
 struct event_place {
     uint64_t next; /* address of the next word; at or past `end`: there is no room */
     uint64_t end;

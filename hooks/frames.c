@@ -236,7 +236,7 @@ bool frames_cover(struct thread *thread, uint64_t lowest)
 
 const struct frame_key *frame_key_before(uint64_t copy)
 {
-    return (const struct frame_key *)(copy - FRAME_KEY_SIZE);
+    return (const struct frame_key *)(copy - sizeof(struct frame_key));
 }
 
 uint64_t frame_copy_of(uint64_t body)

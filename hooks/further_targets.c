@@ -121,8 +121,3 @@ void further_targets_release(struct thread *thread)
     thread->further.table = NULL;
     thread->further.count = 0;
 }
-
-_Static_assert(sizeof(struct further_target) == FURTHER_SIZE, "entry");
-_Static_assert(offsetof(struct further_target, target) == FURTHER_TARGET, "target");
-_Static_assert(offsetof(struct further_target, link) == FURTHER_LINK, "link");
-_Static_assert(offsetof(struct further_target, go) == FURTHER_GO, "go");

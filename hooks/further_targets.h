@@ -17,13 +17,6 @@
 
 #include "hooks/links.h"
 
-struct further_target {
-    uint64_t site;   /* address of its struct pointer_links; 0: the entry is free. Stored last */
-    uint64_t target; /* what the pointer is */
-    struct trace_link *link;
-    uint64_t go; /* the copy that is called */
-};
-
 /* The link of a target; null if it is not known. */
 struct trace_link *further_target_find(const struct thread *thread, const struct pointer_links *site,
                                        uint64_t target);

@@ -49,15 +49,15 @@ static void add(uint64_t site, uint64_t target, uint64_t number)
 static uint64_t look(uint64_t site, uint64_t target)
 {
     uint64_t a = target_at(target) * (uint64_t)(int64_t)(int32_t)FURTHER_HASH;
-    const uint64_t *entry;
+    const struct further_target *entry;
 
     if (!words.further)
         return 0;
     a = (uint32_t)(a + (uint64_t)site_at(site)) & words.further_mask;
-    entry = (const uint64_t *)(words.further + a);
-    for (int i = 0; i < FURTHER_PLACES; i++, entry += FURTHER_SIZE / sizeof(*entry))
-        if (entry[0] == (uint64_t)site_at(site) && entry[FURTHER_TARGET / 8] == target_at(target))
-            return entry[FURTHER_GO / 8];
+    entry = (const struct further_target *)(words.further + a);
+    for (int i = 0; i < FURTHER_PLACES; i++, entry++)
+        if (entry->site == (uint64_t)site_at(site) && entry->target == target_at(target))
+            return entry->go;
     return 0;
 }
 
@@ -91,18 +91,18 @@ static void sites_and_the_agent_find_the_same(void **state)
 /* Between any two of its instructions a site may be interrupted by a handler that adds. */
 static void a_table_that_was_too_small_stays(void **state)
 {
-    const uint64_t *old;
+    const struct further_target *old;
     uint32_t mask;
 
     (void)state;
     add(1, 1, 5);
-    old = (const uint64_t *)words.further;
+    old = (const struct further_target *)words.further;
     mask = words.further_mask;
     for (uint64_t i = 1; i < 2000; i++)
         add(2, i, i);
     assert_true(words.further_mask > mask && words.further != (uint64_t)old);
-    for (uint32_t at = 0; at <= mask; at += FURTHER_SIZE)
-        if (old[at / 8] == (uint64_t)site_at(1) && old[at / 8 + 1] == target_at(1))
+    for (uint32_t i = 0; i <= mask / sizeof(*old); i++)
+        if (old[i].site == (uint64_t)site_at(1) && old[i].target == target_at(1))
             return;
     fail();
 }

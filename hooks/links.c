@@ -332,16 +332,3 @@ void link_arm(struct trace_link *link, const struct trace_node *node)
         ahead = session.counts_only ? ONCE_AROUND : 1;
     store(link, ahead);
 }
-
-_Static_assert(sizeof(struct pointer_links) == POINTER_LINKS * LINK_SIZE, "four links");
-_Static_assert(offsetof(struct pointer_links, targets) == POINTER_TARGET, "targets");
-_Static_assert(offsetof(struct pointer_links, links) == POINTER_LINK, "links");
-_Static_assert(offsetof(struct pointer_links, go) == POINTER_GO, "go");
-_Static_assert(offsetof(struct trace_links, entered) == LINKS_ENTERED, "entered");
-_Static_assert(offsetof(struct trace_links, jumps) == LINKS_JUMPS, "jumps");
-_Static_assert(offsetof(struct trace_links, unknown) == LINKS_UNKNOWN, "unknown");
-_Static_assert(offsetof(struct trace_links, links) == LINKS_FIRST, "links");
-_Static_assert(sizeof(struct trace_link) == LINK_SIZE, "link");
-
-_Static_assert(LINKS_INLINE == TRACE_LINKS_INLINE, "inline");
-_Static_assert(offsetof(struct trace_link, armed) == LINK_ARMED, "armed");

@@ -23,13 +23,6 @@ struct trace_links *links_with(struct thread *thread, struct trace_links *links,
 /* Calls that the link has counted since link_hand_on. */
 uint32_t link_calls(const struct trace_link *link);
 
-/* What a site that calls by a pointer has in place of four links: frame_format.h draws it. */
-struct pointer_links {
-    uint64_t targets[2]; /* 0: none */
-    struct trace_link links[2];
-    uint64_t go[2];
-};
-
 /* A record that links can lead to, of a context that has none itself. Null: no room. */
 struct trace_links *links_of_leaf(struct thread *thread, const struct trace_node *node,
                                   const struct frame_key *key);

@@ -417,7 +417,7 @@ static struct destination count_at(struct site_call *call, struct trace_links *f
 {
     struct destination destination;
 
-    call->callee = (uint64_t)target_key(call->pointee) + FRAME_KEY_SIZE;
+    call->callee = (uint64_t)target_key(call->pointee) + sizeof(struct frame_key);
     destination = count_by(call, from, link, node);
     *frame_word(call->thread, call->slot) = link->callee;
     return destination.is_thunk ? destination : go_to(call, call->callee);
@@ -429,7 +429,8 @@ static void show_target(const struct site_call *call, struct pointer_links *site
 {
     bool is_direct = is_copy && outlasts(call, call->pointee);
 
-    site->go[at] = is_direct ? (uint64_t)target_key(call->pointee) + FRAME_KEY_SIZE : call->pointee;
+    site->go[at] =
+        is_direct ? (uint64_t)target_key(call->pointee) + sizeof(struct frame_key) : call->pointee;
     __atomic_store_n(&site->targets[at], call->pointee, __ATOMIC_RELEASE);
 }
 

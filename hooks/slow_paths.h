@@ -7,6 +7,9 @@
 
 #define FROM_ASSEMBLY __attribute__((sysv_abi))
 
+#define DESTINATION_IN_CALL 2
+#define DESTINATION_BEHIND  4
+
 /* Where an entry goes on: rax and rdx of the System V convention. */
 struct destination {
     uint64_t address;

@@ -53,7 +53,7 @@ struct timed_call {
 #define SAMPLES_RECENT 8
 
 struct thread {
-    /* Hot: layout.h has the offsets. */
+    /* Hot. */
     uint64_t stack_low;  /* of the own stack, the part that was in use already: deeper calls */
     uint64_t stack_size; /* take the slow path, which notes them; 0: every entry does */
     struct record *top;  /* of `own`; null: every exit takes the slow path */
@@ -191,34 +191,6 @@ void thread_leave(struct thread *thread);
 void thread_suspend(struct thread *thread, uint64_t slot, uint64_t ticks);
 void thread_publish(struct thread *thread);
 
-#define ASSERT_HOT(field, offset) _Static_assert(offsetof(struct thread, field) == offset, #field)
-ASSERT_HOT(stack_low, THREAD_STACK_LOW);
-ASSERT_HOT(stack_size, THREAD_STACK_SIZE);
-ASSERT_HOT(top, THREAD_TOP);
-ASSERT_HOT(table, THREAD_TABLE);
-ASSERT_HOT(table_mask, THREAD_TABLE_MASK);
-ASSERT_HOT(trace, THREAD_TRACE);
-ASSERT_HOT(stopped, THREAD_STOPPED);
-ASSERT_HOT(events.next, THREAD_EVENT_NEXT);
-ASSERT_HOT(events.end, THREAD_EVENT_END);
-ASSERT_HOT(events.base, THREAD_EVENT_BASE);
-ASSERT_HOT(hints, THREAD_HINTS);
-_Static_assert(offsetof(struct trace_node, site) == NODE_SITE, "site");
-_Static_assert(offsetof(struct trace_node, parent) == NODE_PARENT, "parent");
-_Static_assert(offsetof(struct trace_node, function) == NODE_FUNCTION, "function");
-_Static_assert(offsetof(struct trace_node, calls) == NODE_CALLS, "calls");
-_Static_assert(offsetof(struct trace_node, exits) == NODE_EXITS, "exits");
-_Static_assert(offsetof(struct trace_node, ticks) == NODE_TICKS, "ticks");
-_Static_assert(offsetof(struct trace_node, passed) == NODE_PASSED, "passed");
-_Static_assert(offsetof(struct trace_node, next) == NODE_NEXT, "next");
-_Static_assert(offsetof(struct trace_node, gap) == NODE_GAP, "gap");
-_Static_assert(offsetof(struct trace_node, mask) == NODE_MASK, "mask");
-_Static_assert(offsetof(struct trace_node, random) == NODE_RANDOM, "random");
-_Static_assert(offsetof(struct trace_node, timed) == NODE_TIMED, "timed");
-_Static_assert(offsetof(struct trace_header, paused) == TRACE_PAUSED, "paused");
-_Static_assert(offsetof(struct trace_header, tick) == TRACE_TICK, "tick");
-_Static_assert(offsetof(struct trace_node, context) == NODE_CONTEXT, "context");
-_Static_assert(TRACE_SITE_TAIL == 1ull << SITE_TAIL_BIT, "tail call");
-_Static_assert(TRACE_SITE_SHARED == 1ull << SITE_SHARED_BIT, "shared");
+_Static_assert(offsetof(struct thread, hints) == 128, "what is hot beside them takes two cache lines");
 
 #endif

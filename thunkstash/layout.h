@@ -73,15 +73,6 @@
 #define RECORD_DISTANCE  (BLOCK_CODE_SIZE - THUNK_OFFSET) /* K */
 #define THUNK_RETURN     6                                /* T - thunk */
 
-#define RECORD_RET    0
-#define RECORD_BODY   8
-#define RECORD_T0     16
-#define RECORD_SLOT   24
-#define RECORD_NODE   32
-#define RECORD_WEIGHT 40
-#define RECORD_MARK   48
-#define RECORD_BELOW  56
-
 #define SLOT_FREE      0xffffffffffffffff
 #define SLOT_PARKED    0
 #define MARK_UNWINDING 0x8000000000000000

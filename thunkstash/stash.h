@@ -142,7 +142,5 @@ uint32_t stash_depth(const struct stash *stash);
 void stash_each(struct stash *stash, void (*visit)(struct record *record, void *with), void *with);
 
 _Static_assert(sizeof(struct record) == THUNK_SIZE, "a record has its thunk's stride");
-_Static_assert(offsetof(struct record, slot) == RECORD_SLOT, "slot");
-_Static_assert(offsetof(struct record, t0) == RECORD_T0, "t0");
 
 #endif

@@ -1,12 +1,13 @@
 /*
- * What copies with contexts beside their frames (docs/copies.md) and the agent know of each other:
- * for assembly, too.
+ * What copies with contexts beside their frames (docs/copies.md) and the agent know of each other.
+ * The code of images has these offsets, and those of struct trace_links: who changes one gives
+ * IMAGE_VERSION another number.
  *
  * In front of the first instruction of a copied function:
  *
  *      0        4       8      12    16      20
  *      +--------+-------+------+-----+-------+------- -+
- *      | header | index | body | key | links | 0 …     |  FRAME_KEY_SIZE bytes
+ *      | header | index | body | key | links | 0 …     |  struct frame_key
  *      +--------+-------+------+-----+-------+---------+
  *
  * header and body are distances from here: of the image header, and of the stub's body. index is as
@@ -48,9 +49,9 @@
 #ifndef UMBRA_FRAME_FORMAT_H
 #define UMBRA_FRAME_FORMAT_H
 
-#define FRAME_KEY_SIZE 32
-#define KEY_BODY       8
-#define KEY_KEY        12
+#include <stdint.h>
+
+#include "trace/trace_format.h"
 
 /* The stub's body of such a function: a jump to its copy, with a prefix that is of no effect and
    that nothing else has in front of this one. */
@@ -65,17 +66,6 @@
 #define FRAME_SITE_POINTER 8
 #define FRAME_SITE_BOUND   16
 
-#define SLOT_FRAMES 16 /* from where the thread has its state's address */
-
-/* Offsets of a thread's words, from header.frames on. */
-#define FRAMES_LOW    0  /* of its own stack, where the shadow begins */
-#define FRAMES_SIZE   8  /* bytes of it; 0: nothing is counted in copies */
-#define FRAMES_SHADOW 16 /* where the shadow begins */
-#define FRAMES_NOTE   24 /* the note: 8 above the slot of the last call out of a copy */
-#define FRAMES_WAIT   32 /* 32 bits: when the last system call of a copy began */
-#define FRAMES_MASK   36 /* 32 bits: of the table that follows */
-#define FRAMES_FURTHER 40 /* further targets of calls by pointers (hooks/further_targets.h); 0: there are none */
-
 /* Times of system calls are ticks without so many low bits; those that take up to so many of these,
    which is some 50 us, are not looked at. */
 #define WAIT_SHIFT 10
@@ -86,36 +76,6 @@
 #define FRAME_CALLED_OUT 1
 #define FRAME_JUMPED_OUT 3
 #define FRAME_OUT_BITS   3
-
-/* Fields of struct trace_links and struct trace_link. */
-#define POINTER_LINKS  4
-#define POINTER_TARGET 0  /* and 8 */
-#define POINTER_LINK   16 /* and 32 */
-#define POINTER_GO     48 /* and 56 */
-
-/* Further targets of sites that call by a pointer; jumps have none. */
-#define FURTHER_SIZE   32
-#define FURTHER_TARGET 8
-#define FURTHER_LINK   16
-#define FURTHER_GO     24
-#define FURTHER_PLACES 2
-#define FURTHER_HASH   0x9e3779b1 /* with its sign: 32 bits of an instruction */
-
-#define LINKS_KEY     0
-#define LINKS_NODE    4
-#define LINKS_JUMPS   14
-#define LINKS_UNKNOWN 15
-#define LINKS_ENTERED 16
-#define LINKS_FIRST   32
-#define LINK_SIZE     16
-#define LINK_CALLEE   0
-#define LINK_WORD     8
-#define LINK_ARMED    12
-#define LINKS_INLINE  64
-
-#ifndef __ASSEMBLER__
-
-#include <stdint.h>
 
 struct frame_key {
     int32_t header;
@@ -136,14 +96,41 @@ struct frame_bound_site {
     int32_t slot, copy;
 };
 
+/* A thread's, from header.frames on. */
 struct frame_words {
-    uint64_t low, size, shadow, note;
-    uint32_t wait, further_mask;
-    uint64_t further;
+    uint64_t low;          /* of its own stack, where the shadow begins */
+    uint64_t size;         /* bytes of it; 0: nothing is counted in copies */
+    uint64_t shadow;       /* where the shadow begins */
+    uint64_t note;         /* 8 above the slot of the last call out of a copy */
+    uint32_t wait;         /* when the last system call of a copy began */
+    uint32_t further_mask; /* of the table that follows */
+    uint64_t further;      /* struct further_target[]; 0: there are none */
 };
 
-_Static_assert(sizeof(struct frame_key) == FRAME_KEY_SIZE, "key");
-_Static_assert(sizeof(struct frame_site) == 16, "site");
+/* What a site that calls by a pointer has in place of so many links. */
+#define POINTER_LINKS 4
 
-#endif
+struct pointer_links {
+    uint64_t targets[2]; /* 0: none */
+    struct trace_link links[2];
+    uint64_t go[2];
+};
+
+/* Further targets of sites that call by a pointer (hooks/further_targets.h); jumps have none. */
+struct further_target {
+    uint64_t site;   /* address of its struct pointer_links; 0: the entry is free. Stored last */
+    uint64_t target; /* what the pointer is */
+    struct trace_link *link;
+    uint64_t go; /* the copy that is called */
+};
+
+#define FURTHER_PLACES 2
+#define FURTHER_HASH   0x9e3779b1 /* with its sign: 32 bits of an instruction */
+
+_Static_assert(sizeof(struct frame_key) == 32, "key");
+_Static_assert(sizeof(struct frame_site) == 16, "site");
+_Static_assert(sizeof(struct frame_words) == 48, "words");
+_Static_assert(sizeof(struct pointer_links) == POINTER_LINKS * sizeof(struct trace_link), "four links");
+_Static_assert(sizeof(struct further_target) == 32, "further target");
+
 #endif

@@ -76,7 +76,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/image_offsets.h"
 #include "trace/trace_format.h"
 
 #define IMAGE_MAGIC   0x314547414d494255ull /* "UBIMAGE1", little endian */
@@ -91,6 +90,9 @@
 #define IMAGE_PE_MANIFEST ".umbrar"
 #define IMAGE_PE_HEADER   ".umbraw"
 #define MANIFEST_MAGIC    0x3149464e414d4255ull /* "UBMANFI1", little endian */
+/* From a stub's body. */
+#define STUB_HEADER_DISTANCE (-13) /* int32 */
+#define STUB_INDEX           (-9)  /* uint32: place in the manifest */
 /* Above STUB_INDEX, as TRACE_FUNCTION_LEAF: calls nothing and does not loop. May be left out. */
 #define STUB_LEAF           0x80000000u
 #define STUB_TIMED          0x40000000u /* above STUB_INDEX, as TRACE_FUNCTION_TIMED */
@@ -248,12 +250,8 @@ struct manifest_site {
 };
 
 _Static_assert(sizeof(struct image_header) == 64, "image header is a cache line");
-_Static_assert(offsetof(struct image_header, entry_hook) == IMAGE_ENTRY_HOOK, "PE");
 _Static_assert(offsetof(struct trace_header, hook) == IMAGE_HOOK_IN_PAGE, "stubs jump by it");
 _Static_assert(TRACE_HEADER_SIZE == IMAGE_HOOK_PAGE, "the one lies over the other");
-_Static_assert(offsetof(struct image_header, first_function) == IMAGE_FIRST_FUNCTION, "entry.S");
-_Static_assert(offsetof(struct image_header, header_rva) == IMAGE_HEADER_RVA, "pass_through.S");
-_Static_assert(offsetof(struct image_header, hook_rva) == IMAGE_HOOK_RVA, "pass_through.S");
 _Static_assert(sizeof(struct manifest_function) == 32, "manifest entry");
 _Static_assert(sizeof(struct manifest_change) == 16, "manifest change");
 _Static_assert(sizeof(struct manifest_import) == 8, "manifest import");

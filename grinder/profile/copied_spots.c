@@ -138,7 +138,7 @@ static void pair_up(const struct opened *opened, struct resolved *resolved, stru
 static struct anchor begin_of(const struct manifest *manifest, const struct manifest_copy *copy)
 {
     const struct manifest_function *function = &manifest->functions[copy->function];
-    uint32_t key = function->state == FUNCTION_HOOKED ? FRAME_KEY_SIZE : 0;
+    uint32_t key = function->state == FUNCTION_HOOKED ? sizeof(struct frame_key) : 0;
 
     return (struct anchor){copy->rva + (key < copy->size ? key : 0), function->rva};
 }

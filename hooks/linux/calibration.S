@@ -2,7 +2,7 @@
  * The functions of calibration.inc, patched by hand as image_manifest.h has it, and the same ones
  * as they are.
  */
-#include "trace/image_offsets.h"
+#include "hooks/offsets.h"
 
 #define ARGUMENT     rdi
 #define ARGUMENT_LOW edi

@@ -49,8 +49,6 @@
  */
 #include "hooks/linux/hooks.inc"
 
-#include "trace/frame_format.h"
-
 #define SLOT rsp
 #include "hooks/entry.inc"
 

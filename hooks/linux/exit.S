@@ -1,8 +1,6 @@
 /* Exit of every recorded call: entry.S tells the way of a call, and what it costs. */
 #include "hooks/linux/hooks.inc"
 
-#include "trace/frame_format.h"
-
 #define SLOT rsp
 #include "hooks/entry.inc"
 

@@ -8,15 +8,8 @@
  * Every register is kept. Flags are dead at calls.
  */
 #include "hooks/linux/hooks.inc"
-#include "trace/frame_format.h"
 
-#define SITE_CALL  0
-#define SITE_OWN   4
-#define SITE_SELF  8
-#define SITE_LINK  12
-#define SITE_FLAGS 14
-#define CALL_SIZE  5
-#define STUB_FRAME 41
+#define CALL_SIZE 5
 
     .macro restore_work_registers
     mov     rdi, [rsp - 40]
@@ -179,7 +172,7 @@ arm\@:                                      /* the link begins anew before its c
 1:  movsxd  rax, dword ptr [rcx - 4]
     lea     rcx, [rcx + rax - FRAME_KEY_SIZE]
     movsxd  rax, dword ptr [rcx + KEY_BODY]
-    lea     rcx, [rcx + rax - STUB_FRAME]
+    lea     rcx, [rcx + rax - STUB_FRAME_SIZE]
     jnz     3f
     mov     [rsp - 24], rcx
     mov     rcx, [rsp - 16]

@@ -60,7 +60,5 @@ uint64_t frame_words_offset(void)
     uint64_t offset;
 
     __asm__("mov umbra_thread@gottpoff(%%rip), %0" : "=r"(offset));
-    return offset + SLOT_FRAMES;
+    return offset + offsetof(struct thread_words, frames);
 }
-
-_Static_assert(offsetof(typeof(umbra_thread), frames) == SLOT_FRAMES, "frames");

@@ -1,5 +1,6 @@
 #include "rewriter/copy/frame_code.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,14 @@
 #define MOST_JUMPS 5 /* to a site's slow path */
 #define NO_FIELD   0
 #define MOST_LINKS 8192 /* a family: its record is to fit into a block of the trace */
+
+/* Displacements. */
+#define WORDS(field)   ((int32_t)offsetof(struct frame_words, field))
+#define LINKS(field)   ((int32_t)offsetof(struct trace_links, field))
+#define LINK(field)    ((int32_t)offsetof(struct trace_link, field))
+#define POINTER(field) ((int32_t)offsetof(struct pointer_links, field))
+#define FURTHER(field) ((int32_t)offsetof(struct further_target, field))
+#define FURTHER_SIZE   ((int32_t)sizeof(struct further_target))
 
 enum reg { RCX = 1, RDX = 2, RSP = 4, RBP = 5, RSI = 6, RDI = 7, R10 = 10, R11 = 11 };
 
@@ -221,8 +230,8 @@ static void put_frame_test(struct frame_code *code, struct slow_site *slow)
     unsigned a = slow->scratch.a, b = slow->scratch.b;
 
     put_memory(code, WIDE, LEA, a, RBP, slow->site.own);
-    put_thread(code, SUB_LOAD, a, b, FRAMES_LOW);
-    put_thread(code, CMP_LOAD, a, b, FRAMES_SIZE);
+    put_thread(code, SUB_LOAD, a, b, WORDS(low));
+    put_thread(code, CMP_LOAD, a, b, WORDS(size));
     put_slow_jump(code, IF_NOT_BELOW, &slow->jumps[4]);
 }
 
@@ -236,10 +245,10 @@ static void put_own_context(struct frame_code *code, const struct frame_place *p
     if (place->slot.base == RETURN_SLOT_RBP)
         put_frame_test(code, slow);
     put_registers(code, STORE, RSP, a);
-    put_thread(code, SUB_LOAD, a, b, FRAMES_LOW);
-    put_thread(code, CMP_LOAD, a, b, FRAMES_SIZE);
+    put_thread(code, SUB_LOAD, a, b, WORDS(low));
+    put_thread(code, CMP_LOAD, a, b, WORDS(size));
     put_slow_jump(code, IF_NOT_BELOW, &slow->jumps[0]);
-    put_thread(code, ADD_LOAD, a, b, FRAMES_SHADOW);
+    put_thread(code, ADD_LOAD, a, b, WORDS(shadow));
     if (place->slot.base == RETURN_SLOT_RBP) {
         put_registers(code, STORE, RBP, b);
         put_registers(code, SUB_LOAD, b, RSP);
@@ -250,7 +259,7 @@ static void put_own_context(struct frame_code *code, const struct frame_place *p
     }
     put_registers(code, TEST, b, b);
     put_slow_jump(code, IF_ZERO, &slow->jumps[1]);
-    put_memory(code, 0, TAKES_WORD, 7, b, LINKS_KEY);
+    put_memory(code, 0, TAKES_WORD, 7, b, LINKS(key));
     put32(code, key);
     put_slow_jump(code, IF_NOT_ZERO, &slow->jumps[2]);
 }
@@ -262,13 +271,13 @@ static int32_t put_link_place(struct frame_code *code, struct slow_site *slow)
     unsigned b = slow->scratch.b;
 
     if (link < TRACE_LINKS_INLINE)
-        return (int32_t)(LINKS_FIRST + LINK_SIZE * link);
+        return LINKS(links[link]);
     chunk = (link - TRACE_LINKS_INLINE) / TRACE_LINKS_CHUNK;
     put_memory(code, WIDE, LOAD, b, b,
-               (int32_t)(LINKS_FIRST + LINK_SIZE * TRACE_LINKS_INLINE + sizeof(uint64_t) * chunk));
+               LINKS(links[TRACE_LINKS_INLINE]) + (int32_t)(sizeof(uint64_t) * chunk));
     put_registers(code, TEST, b, b);
     put_slow_jump(code, IF_ZERO, &slow->jumps[3]);
-    return (int32_t)(LINKS_FIRST + LINK_SIZE * ((link - TRACE_LINKS_INLINE) % TRACE_LINKS_CHUNK));
+    return LINKS(links[(link - TRACE_LINKS_INLINE) % TRACE_LINKS_CHUNK]);
 }
 
 /* Where the shadow of the callee's slot is, from a. */
@@ -283,12 +292,12 @@ static void put_count(struct frame_code *code, const struct frame_place *place,
     unsigned a = slow->scratch.a, b = slow->scratch.b;
     int32_t link = put_link_place(code, slow);
 
-    slow->displacement = (uint32_t)link + LINK_WORD;
-    put_memory(code, 0, GROUP_5, 0, b, link + LINK_WORD);
+    slow->displacement = (uint32_t)link + LINK(word);
+    put_memory(code, 0, GROUP_5, 0, b, link + LINK(word));
     put_slow_jump(code, IF_NEGATIVE_NOT, &slow->counted);
     if (place->is_to_leaf)
         return;
-    put_memory(code, WIDE, LOAD, b, b, link + LINK_CALLEE);
+    put_memory(code, WIDE, LOAD, b, b, link + LINK(callee));
     put_memory(code, WIDE, STORE, b, a, callee_place(place->is_tail));
 }
 
@@ -299,11 +308,11 @@ static void put_note_word(struct frame_code *code, bool is_tail, const struct sc
 
     put_load_header(code, b, offsetof(struct trace_header, words));
     if (!is_tail) {
-        put_thread(code, STORE, RSP, b, FRAMES_NOTE);
+        put_thread(code, STORE, RSP, b, WORDS(note));
         return;
     }
     put_memory(code, WIDE, LEA, a, RSP, 8);
-    put_thread(code, STORE, a, b, FRAMES_NOTE);
+    put_thread(code, STORE, a, b, WORDS(note));
 }
 
 static void put_or(struct frame_code *code, unsigned reg, uint8_t bits)
@@ -328,13 +337,13 @@ static void put_known_target(struct frame_code *code, const struct slow_site *sl
 {
     unsigned a = slow->scratch.a, b = slow->scratch.b;
     int32_t first = (int32_t)slow->displacement;
-    int32_t link = first + POINTER_LINK + LINK_SIZE * (int32_t)number;
+    int32_t link = first + POINTER(links[number]);
 
-    put_memory(code, 0, GROUP_5, 0, b, link + LINK_WORD);
+    put_memory(code, 0, GROUP_5, 0, b, link + LINK(word));
     put_slow_jump(code, IF_NEGATIVE_NOT, counted);
-    put_memory(code, WIDE, LOAD, R11, b, link + LINK_CALLEE);
+    put_memory(code, WIDE, LOAD, R11, b, link + LINK(callee));
     put_memory(code, WIDE, STORE, R11, a, place);
-    put_memory(code, WIDE, LOAD, R11, b, first + POINTER_GO + 8 * (int32_t)number);
+    put_memory(code, WIDE, LOAD, R11, b, first + POINTER(go[number]));
 }
 
 static void put_pointer(struct frame_code *code, const struct frame_place *place,
@@ -342,7 +351,7 @@ static void put_pointer(struct frame_code *code, const struct frame_place *place
 {
     slow->displacement = (uint32_t)put_link_place(code, slow);
     put_memory(code, WIDE, CMP_LOAD, R11, slow->scratch.b,
-               (int32_t)slow->displacement + POINTER_TARGET);
+               (int32_t)slow->displacement + POINTER(targets[0]));
     put_slow_jump(code, IF_NOT_ZERO, &slow->second);
     put_known_target(code, slow, 0, callee_place(place->is_tail), &slow->counted);
     slow->join = copy_here(code->writer);
@@ -486,8 +495,8 @@ static size_t put_home(struct frame_code *code, const struct slow_site *slow)
     put_registers(code, ADD_LOAD, a, b);
     put_load_header(code, R11, offsetof(struct trace_header, words));
     put8(code, IN_THREAD);
-    put_memory(code, 0, AND_LOAD, a, R11, FRAMES_MASK);
-    put_thread(code, LOAD, R11, R11, FRAMES_FURTHER);
+    put_memory(code, 0, AND_LOAD, a, R11, WORDS(further_mask));
+    put_thread(code, LOAD, R11, R11, WORDS(further));
     put_registers(code, TEST, R11, R11);
     return put_short_jump(code, JUMP_EQUAL);
 }
@@ -504,26 +513,26 @@ static void put_further(struct frame_code *code, const struct slow_site *slow,
     put_memory(code, WIDE, LOAD, R11, RSP, SAVED_TARGET);
     put_memory(code, WIDE, CMP, b, a, 0);
     other = put_short_jump(code, JUMP_NOT_EQUAL);
-    put_memory(code, WIDE, CMP, R11, a, FURTHER_TARGET);
+    put_memory(code, WIDE, CMP, R11, a, FURTHER(target));
     found = put_short_jump(code, JUMP_EQUAL);
     land_short(code, other);
     put_memory(code, WIDE, CMP, b, a, FURTHER_SIZE);
     unknown[1] = put_short_jump(code, JUMP_NOT_EQUAL);
-    put_memory(code, WIDE, CMP, R11, a, FURTHER_SIZE + FURTHER_TARGET);
+    put_memory(code, WIDE, CMP, R11, a, FURTHER_SIZE + FURTHER(target));
     unknown[2] = put_short_jump(code, JUMP_NOT_EQUAL);
     put_memory(code, WIDE, LEA, a, a, FURTHER_SIZE);
     land_short(code, found);
-    put_memory(code, WIDE, LOAD, R11, a, FURTHER_LINK);
-    put_memory(code, WIDE, LOAD, b, a, FURTHER_GO);
+    put_memory(code, WIDE, LOAD, R11, a, FURTHER(link));
+    put_memory(code, WIDE, LOAD, b, a, FURTHER(go));
     put_memory(code, WIDE, LOAD, a, RSP, SAVED_SHADOW);
-    put_memory(code, 0, GROUP_5, 0, R11, LINK_WORD);
+    put_memory(code, 0, GROUP_5, 0, R11, LINK(word));
     its_turn = put_short_jump(code, JUMP_NOT_NEGATIVE);
-    put_memory(code, WIDE, LOAD, R11, R11, LINK_CALLEE);
+    put_memory(code, WIDE, LOAD, R11, R11, LINK(callee));
     put_memory(code, WIDE, STORE, R11, a, callee_place(false));
     put_registers(code, STORE, b, R11);
     put_jump_to(code, slow->join);
     land_short(code, its_turn);
-    put_memory(code, 0, GROUP_5, 1, R11, LINK_WORD);
+    put_memory(code, 0, GROUP_5, 1, R11, LINK(word));
     put_memory(code, WIDE, LOAD, R11, RSP, SAVED_TARGET);
     put8(code, NEAR_JUMP);
     jumps->fields[jumps->count++] = (uint32_t)bytes_of(code)->size;
@@ -547,17 +556,17 @@ static void put_second(struct frame_code *code, const struct slow_site *slow, ui
     uint8_t bits = is_tail ? FRAME_JUMPED_OUT : FRAME_CALLED_OUT;
     size_t other;
 
-    put_memory(code, WIDE, CMP_LOAD, R11, b, first + POINTER_TARGET + 8);
+    put_memory(code, WIDE, CMP_LOAD, R11, b, first + POINTER(targets[1]));
     other = put_short_jump(code, JUMP_NOT_EQUAL);
     put_known_target(code, slow, 1, place, counted);
     put_jump_to(code, slow->join);
     land_short(code, other);
-    put_memory(code, WIDE, GROUP_8_BITS, 7, b, first + POINTER_TARGET + 8); /* cmp qword [..], 0 */
+    put_memory(code, WIDE, GROUP_8_BITS, 7, b, first + POINTER(targets[1])); /* cmp qword [..], 0 */
     put8(code, 0);
     put_slow_jump(code, IF_ZERO, &jumps->fields[jumps->count++]);
     if (!is_tail)
         put_further(code, slow, jumps);
-    put_memory(code, 0, GROUP_4, 1, b, LINKS_UNKNOWN);
+    put_memory(code, 0, GROUP_4, 1, b, LINKS(unknown));
     put_slow_jump(code, IF_NEGATIVE, &jumps->fields[jumps->count++]);
     put_or(code, b, bits);
     put_memory(code, WIDE, STORE, b, a, place);
@@ -574,10 +583,10 @@ static void put_pointer_slow(struct frame_code *code, const struct slow_site *sl
     land(code, slow->second);
     put_second(code, slow, &counted, &jumps);
     land(code, counted);
-    put_memory(code, 0, GROUP_5, 1, slow->scratch.b, first + POINTER_LINK + LINK_SIZE + LINK_WORD);
+    put_memory(code, 0, GROUP_5, 1, slow->scratch.b, first + POINTER(links[1].word));
     over = put_short_jump(code, JUMP);
     land(code, slow->counted);
-    put_memory(code, 0, GROUP_5, 1, slow->scratch.b, first + POINTER_LINK + LINK_WORD);
+    put_memory(code, 0, GROUP_5, 1, slow->scratch.b, first + POINTER(links[0].word));
     land_short(code, over);
     for (size_t i = 0; i < jumps.count; i++)
         land(code, jumps.fields[i]);

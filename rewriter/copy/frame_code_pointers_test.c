@@ -98,24 +98,20 @@ static void assert_may_be_paused(struct scene *scene, uint16_t dead)
     }
 }
 
-/* As hooks/further_targets.h draws it. */
-struct further {
-    uint64_t site, target, link, go;
-};
-
 #define FURTHER_ROOM 16
 #define THIRD        (SLOW + 8)
 
 /* The entry of a table at CHUNK that has the third target's home, or one behind it. */
-static struct further *begin_further(const struct pointer_links *site, unsigned behind)
+static struct further_target *begin_further(const struct pointer_links *site, unsigned behind)
 {
-    uint64_t mask = (FURTHER_ROOM - 1) * sizeof(struct further);
+    uint64_t mask = (FURTHER_ROOM - 1) * sizeof(struct further_target);
     uint64_t home = (THIRD * (uint64_t)(int64_t)(int32_t)FURTHER_HASH + (uint64_t)site) & mask;
-    struct further *entry = (struct further *)(CHUNK + home) + behind;
+    struct further_target *entry = (struct further_target *)(CHUNK + home) + behind;
 
     memset((void *)(uintptr_t)CHUNK, 0, (FURTHER_ROOM + 1) * sizeof(*entry));
-    *entry = (struct further){(uint64_t)site, THIRD, OTHER + 0x40, OUTSIDE + 0x200};
-    *(struct trace_link *)(uintptr_t)(OTHER + 0x40) = (struct trace_link){CALLEE + 8, -10, 0};
+    *entry = (struct further_target){
+        (uint64_t)site, THIRD, (struct trace_link *)(uintptr_t)(OTHER + 0x40), OUTSIDE + 0x200};
+    *entry->link = (struct trace_link){CALLEE + 8, -10, 0};
     words.further = CHUNK;
     words.further_mask = (uint32_t)mask;
     return entry;
@@ -139,7 +135,7 @@ static void assert_further(uint16_t dead, unsigned behind)
     const struct trace_link *link = (const struct trace_link *)(uintptr_t)(OTHER + 0x40);
     struct scene scene;
     struct pointer_links *links = begin_pointer(&scene, dead), before = *links;
-    struct further *entry = begin_further(links, behind);
+    struct further_target *entry = begin_further(links, behind);
 
     scene.begun.registers[RAX] = THIRD;
     run_again(&scene);
@@ -181,7 +177,7 @@ static void test_targets_that_are_in_no_table(void **state)
 {
     struct scene scene;
     struct pointer_links *links;
-    struct further *entry;
+    struct further_target *entry;
 
     (void)state;
     links = begin_pointer(&scene, 0);

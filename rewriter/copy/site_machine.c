@@ -103,12 +103,12 @@ const struct frame_key *key_of(const struct scene *scene, uint32_t function)
     const struct copy *copy = copy_set_of(&scene->copied.set, function);
 
     assert_non_null(copy);
-    return (const struct frame_key *)(copy->address + copy->body - FRAME_KEY_SIZE);
+    return (const struct frame_key *)(copy->address + copy->body - sizeof(struct frame_key));
 }
 
 uint64_t body_of(const struct scene *scene, uint32_t function)
 {
-    return (uint64_t)key_of(scene, function) + FRAME_KEY_SIZE;
+    return (uint64_t)key_of(scene, function) + sizeof(struct frame_key);
 }
 
 /* The image, as the loader would put it there, and the page of the hook word. */

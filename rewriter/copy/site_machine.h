@@ -59,13 +59,6 @@ struct scene {
     struct machine begun;
 };
 
-/* The links of a call by a pointer that knows two targets: begin_pointer. */
-struct pointer_links {
-    uint64_t targets[2];
-    struct trace_link links[2];
-    uint64_t go[2];
-};
-
 /* The word at an address; the word of the shadow beside a slot of the stack. */
 uint64_t *word(uint64_t address);
 uint64_t *shadow(uint64_t slot);

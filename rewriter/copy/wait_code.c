@@ -1,5 +1,6 @@
 #include "rewriter/copy/wait_code.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "trace/frame_format.h"
@@ -55,7 +56,7 @@ static void put_back(struct copy_writer *writer)
 /* `opcode`: with eax and fs:[rdx + WAIT]. */
 static void put_with_begin(struct copy_writer *writer, uint8_t opcode)
 {
-    const uint8_t instruction[] = {0x64, opcode, 0x42, FRAMES_WAIT};
+    const uint8_t instruction[] = {0x64, opcode, 0x42, offsetof(struct frame_words, wait)};
 
     copy_put(writer, instruction, sizeof(instruction));
 }

@@ -79,7 +79,7 @@ static struct image_header header_of(const struct pe_layout *layout, struct pe_s
         .header_rva = layout->header_rva,
         .manifest_rva = layout->tables_rva + (uint32_t)layout->manifest.offset,
         .image_size = layout->header_rva + layout->image->header.section_alignment,
-        .hook_rva = layout->header_rva + IMAGE_ENTRY_HOOK,
+        .hook_rva = layout->header_rva + offsetof(struct image_header, entry_hook),
         .generated_rva = generated.rva,
         .generated_size = generated.size,
     };
@@ -141,7 +141,7 @@ static bool write_layout(struct pe_layout *layout, const struct pe_writer_source
 
     pe_shadow_stack_clear(image);
     patch_write(source->plan, &layout->stubs,
-                &(struct stub_targets){header, header + IMAGE_ENTRY_HOOK});
+                &(struct stub_targets){header, header + offsetof(struct image_header, entry_hook)});
     import_sites_redirect(&source->pe->functions, &source->pe->code, &source->pe->map,
                           &layout->stubs, moves);
     pe_headers_write(layout, &files);

@@ -114,7 +114,8 @@ static void agent_is_imported_first(void **state)
     loaded_ranges_free(&ranges);
     memcpy(imports, pe_directory_table(&image, PE_IMPORTS, 1).bytes, sizeof(imports));
     assert_string_equal(pe_string(&image, imports[0].name), "hooks.dll");
-    assert_int_equal(imports[0].slots, place.header.header_rva + IMAGE_ENTRY_HOOK);
+    assert_int_equal(imports[0].slots,
+                     place.header.header_rva + offsetof(struct image_header, entry_hook));
     memcpy(lookup, pe_at_rva(&image, imports[0].lookup, sizeof(lookup)), sizeof(lookup));
     assert_string_equal(pe_string(&image, (uint32_t)lookup[0] + 2), "umbra_enter_10");
     assert_int_equal(lookup[1], 0);

@@ -1,5 +1,6 @@
 /* The constant block of thunks, and the range they are mapped into. See layout.h. */
 #include "thunkstash/layout.h"
+#include "thunkstash/offsets.h"
 
     .section .text.thunks, "ax", @progbits
     .balign 4096

@@ -67,7 +67,8 @@ static const struct unwind_info thunk_unwind_info = {
 
 _Static_assert(THUNK_TO_RECORD % 8 == 0, "ALLOC_LARGE counts in units of 8");
 _Static_assert((THUNK_TO_RECORD - 8) / 8 <= UINT16_MAX, "and has 16 bits");
-_Static_assert(RECORD_SLOT - RECORD_RET == 24 && SLOT_BIAS == 8 && RECORD_RET == 0,
+_Static_assert(offsetof(struct record, ret) == 0 && offsetof(struct record, slot) == 24 &&
+                   SLOT_BIAS == 8,
                "a record looks like a machine frame");
 _Static_assert(sizeof(struct unwind_info) == 16, "unwind info");
 

@@ -3,6 +3,7 @@
  * it at a multiple of 64 KiB; the copy that is loaded with the image is never run.
  */
 #include "thunkstash/layout.h"
+#include "thunkstash/offsets.h"
 
     .section .text.thunks, "x"
     .globl  umbra_thunk_code
