@@ -12,6 +12,7 @@
 #define CHUNK_SIZE    (64u << 10)  /* of instructions' text, about */
 #define FUNCTION_SIZE (256u << 10) /* bytes of code that are shown of one */
 #define PLAIN_LIMIT   (4u << 20)   /* of the text of plain files' instructions */
+#define SINGLE_LIMIT  (16u << 20)  /* of all instructions' text, in a single file */
 #define LINE_SIZE     200
 
 struct listing {
@@ -27,7 +28,8 @@ struct listing {
     FILE *stream;        /* of the open chunk */
     uint32_t chunk;      /* its number */
     uint64_t chunk_size; /* text in it so far */
-    uint64_t plain_size; /* text of instructions of plain files */
+    uint64_t size;       /* text of instructions in all chunks */
+    uint64_t plain_size; /* of those of plain files */
 };
 
 /* For qsort, which passes nothing on. */
@@ -183,6 +185,7 @@ static void list_function(struct listing *listing, uint32_t number)
     before = listing->chunk_size;
     for (uint32_t at = 0; at < size;)
         at += write_instruction(listing, function, code, at, size);
+    listing->size += listing->chunk_size - before;
     if (listing->report->images->images[function->image].is_plain)
         listing->plain_size += listing->chunk_size - before;
     putc('"', listing->stream);
@@ -191,11 +194,13 @@ static void list_function(struct listing *listing, uint32_t number)
 }
 
 /* In a plain file there is nothing to be seen but where samples met the function: those with most
- * are enough. */
+ * are enough. A browser has to read a single file whole. */
 static bool is_worth_showing(const struct listing *listing, uint32_t number, uint64_t self_ns)
 {
     const struct images *images = listing->report->images;
 
+    if (!listing->page->folder && listing->size >= SINGLE_LIMIT)
+        return false;
     return !images->images[images->functions[number].image].is_plain ||
            (self_ns && listing->plain_size < PLAIN_LIMIT);
 }

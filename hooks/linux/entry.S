@@ -326,7 +326,7 @@ copied_record\@:
     inc     esi
     sub     esi, [rax + NODE_NEXT]
     js      3f
-    cmp     word ptr [rdx + LINKS_JUMPS], 0 /* timed, and to end where it jumps */
+    cmp     byte ptr [rdx + LINKS_JUMPS], 0 /* timed, and to end where it jumps */
     jne     slow_entry\@
 3:  mov     [rsp - 104], rdx
     mov     rdx, [rip + umbra_thread@gottpoff]
