@@ -231,6 +231,8 @@ static void say_withheld(const struct report_files *files, const struct report *
 void report_files_say(const struct report_files *files, const struct report *report,
                       const char *path)
 {
+    if (!strcmp(path, "-")) /* whoever called has it put in its place */
+        path = "the page";
     say_shown(files, report, path);
     say_withheld(files, report, path);
 }
