@@ -1,12 +1,20 @@
 #!/bin/bash
 # Commands of Debian's, more than four hundred, each for a moment: natively, and under `umbra record` sampled by timers.
-# Each prints, complains, writes and ends as natively. Every tenth also in three other ways. Prints a line for each
+# Each prints, complains, writes and ends as natively. Every tenth also in four other ways. Prints a line for each
 # that does not, then numbers. PROGRAMS: names of some of them; WAYS: others of campaigns/as_natively.sh.
-# needs: @
+# needs: acl argon2 aspell aspell-en astyle attr bc binutils bison bpftrace brotli bsdextrautils btrfs-progs busybox-static bzip2 clang-14 clang-format-14 clang-tidy-14
+# needs: clisp cmake cmark cppcheck cscope curl cvs datamash dbus-daemon dc diffstat discount dnsmasq-base dos2unix ed enscript fakeroot fd-find ffmpeg figlet file fish
+# needs: flac flex fontconfig fossil g++ gawk gcc gdb gettext gfortran ghostscript git glpk-utils gnuplot-nox gnutls-bin gnupg gpgsm gpgv graphicsmagick graphviz groff guile-3.0
+# needs: hashdeep html2text hunspell hunspell-en-us icu-devtools imagemagick indent jdupes jq ksh libc-dev-bin libglib2.0-bin libjpeg-turbo-progs libxml2-utils lighttpd links
+# needs: linux-perf lld-14 llvm-14 lua5.4 luajit lynx lz4 lzip lzop m4 make man-db mandoc memcached mercurial miller minisat moreutils mupdf-tools nasm netpbm nettle-bin
+# needs: ninja-build nodejs ocaml-nox openjdk-17-jdk-headless openssh-client openssh-server openssl p7zip-full pari-gp patch pbzip2 perl php8.2-cli pigz pkgconf plzip
+# needs: poppler-utils proot protobuf-compiler pypy3 python3 qpdf qrencode ragel rcs re2c redis-server redis-tools regina-rexx rhash ripgrep rpcsvc-proto rrdtool rsync ruby
+# needs: sassc sbcl shellcheck socat sox sqlite3 squashfs-tools strace subversion swi-prolog-nox sysbench tcc tcl tcsh texinfo tidy tmux tree units universal-ctags unzip
+# needs: valgrind vim w3m wdiff webp wget xfsprogs xmlstarlet xsltproc xxd xz-utils yash z3 zip zopfli zsh zstd
 . "$(dirname "$0")/../lib.sh"
 . "$TESTS/campaigns/as_natively.sh"
 
-: "${WAYS:=samples_timer}" "${TENTH_WAYS=samples_perf exact prologue_sampled}"
+: "${WAYS:=samples_timer}" "${TENTH_WAYS=samples_perf exact prologue_sampled timer_user}"
 ERRORS=yes
 
 # Each command takes the place of its shell.
@@ -68,7 +76,7 @@ false     /usr/bin/false
 yes       sh -c 'yes umbra | head -n 3000'
 sleep     sleep 0.05
 timeout   timeout 0.1 sleep 5
-timeout_k timeout -s KILL 0.1 sleep 5
+timeout_k timeout -s USR1 0.1 sleep 5
 nice      nice -n 3 nice
 nohup     nohup head -n 1 words
 env       env -i A=1 B=2 env
@@ -122,7 +130,7 @@ chcon     chcon x words
 find      find tree -type f -size +1k -printf '%p %s\n' -o -name 'f1*' -print
 find_exec find tree -name 'f*' -exec md5sum {} +
 find_each find tree -name 'f1?' -execdir cat {} \;
-xargs     xargs -n 7 -P 2 -a pairs echo
+xargs     xargs -n 3 -P 1 -a pairs echo
 xargs_p   xargs -n 100 -P 1 -a words cksum --
 grep      grep -c '[0-9]\{4\} quick' words
 grep_P    grep -nP '(\d)\1{2}' words
@@ -202,19 +210,19 @@ perl_sig  perl -e '$SIG{ALRM} = sub { $n++ }; alarm 1; 1 until $n; $SIG{CHLD} = 
 perl_pty  perl -MPOSIX -e 'pipe R, W; if (!fork) { close R; syswrite W, "x" x 70000; _exit 4 } close W; local $/; print length(<R>), "\n"; wait; print $? >> 8, "\n"'
 perldoc   perldoc -T -onroff -f splice
 perl_test perl -MTest::More -e 'plan tests => 2; ok(1, "a"); is_deeply([1, {b => 2}], [1, {b => 2}])'
-python    python3 -c 'import json, re, hashlib; print(hashlib.md5(json.dumps([re.sub("1", "x", str(i)) for i in range(20000)]).encode()).hexdigest())'
-python_s  python3 -c 'import signal, time, os; n = []; signal.signal(signal.SIGALRM, lambda *a: n.append(1)); signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05); signal.siginterrupt(signal.SIGALRM, True); t = time.monotonic(); time.sleep(0.4); print(len(n) > 3, signal.getsignal(signal.SIGURG), signal.pthread_sigmask(signal.SIG_BLOCK, []))'
-python_t  python3 -c 'import threading, queue; q = queue.Queue(3); r = []; t = [threading.Thread(target=lambda: [r.append(q.get()) for i in range(500)]) for _ in range(4)]; [x.start() for x in t]; [q.put(i) for i in range(2000)]; [x.join() for x in t]; print(sum(r))'
-python_p  python3 -c 'import subprocess, multiprocessing; print(subprocess.run(["sort", "-n"], input=b"3\n1\n2\n", capture_output=True)); print(multiprocessing.get_context("fork").Pool(2).map(abs, [-1, -2]))'
-python_m  python3 -m doctest -v cases.py
-python_fd python3 -c 'import os, resource; print(sorted(os.listdir("/proc/self/fd")), resource.getrlimit(resource.RLIMIT_NOFILE), os.sched_getaffinity(0), os.getpgrp() == os.getpid(), os.nice(0), os.umask(0))'
-python_l  python3 -c 'import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20)); l = [open("words") for i in range(12)]; print(l[-1].fileno())'
-python_e  python3 -c 'import os; print(sorted(k for k in os.environ if k[:6] != "UMBRA_")); print(open("/proc/self/cmdline").read()); print(os.readlink("/proc/self/exe")); print(open("/proc/self/comm").read()); print(os.path.samefile("/proc/self/exe", "/usr/bin/python3"))'
-python_st python3 -c 'print([l for l in open("/proc/self/status") if l.split(":")[0] in ("Name", "Umask", "State", "TracerPid", "Uid", "Groups", "FDSize", "Threads", "SigPnd", "ShdPnd", "SigBlk", "SigIgn", "CapEff", "NoNewPrivs")])'
-python_c  python3 -m compileall -q cases.py
-python_z  python3 -m zipfile -c z.zip words
-python_d  python3 -c 'import dis, tokenize; dis.dis(lambda x: [y + 1 for y in x][2:]); print(len(list(tokenize.tokenize(open("cases.py", "rb").readline))))'
-python_pr python3 -m this
+python    /usr/bin/python3 -c 'import json, re, hashlib; print(hashlib.md5(json.dumps([re.sub("1", "x", str(i)) for i in range(20000)]).encode()).hexdigest())'
+python_s  /usr/bin/python3 -c 'import signal, time, os; n = []; signal.signal(signal.SIGALRM, lambda *a: n.append(1)); signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05); signal.siginterrupt(signal.SIGALRM, True); t = time.monotonic(); time.sleep(0.4); print(len(n) > 3, signal.getsignal(signal.SIGURG), signal.pthread_sigmask(signal.SIG_BLOCK, []))'
+python_t  /usr/bin/python3 -c 'import threading, queue; q = queue.Queue(3); r = []; t = [threading.Thread(target=lambda: [r.append(q.get()) for i in range(500)]) for _ in range(4)]; [x.start() for x in t]; [q.put(i) for i in range(2000)]; [x.join() for x in t]; print(sum(r))'
+python_p  /usr/bin/python3 -c 'import subprocess, multiprocessing; print(subprocess.run(["sort", "-n"], input=b"3\n1\n2\n", capture_output=True)); print(multiprocessing.get_context("fork").Pool(2).map(abs, [-1, -2]))'
+python_m  /usr/bin/python3 -m doctest -v cases.py
+python_fd /usr/bin/python3 -c 'import os, resource; print(sorted(os.listdir("/proc/self/fd")), resource.getrlimit(resource.RLIMIT_NOFILE), os.sched_getaffinity(0), os.getpgrp() == os.getpid(), os.nice(0), os.umask(0))'
+python_l  /usr/bin/python3 -c 'import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20)); l = [open("words") for i in range(12)]; print(l[-1].fileno())'
+python_e  /usr/bin/python3 -c 'import os; print(sorted(k for k in os.environ if k[:6] != "UMBRA_")); print(open("/proc/self/cmdline").read()); print(os.readlink("/proc/self/exe")); print(open("/proc/self/comm").read()); print(os.path.samefile("/proc/self/exe", "/usr/bin/python3"))'
+python_st /usr/bin/python3 -c 'print([l for l in open("/proc/self/status") if l.split(":")[0] in ("Name", "Umask", "State", "TracerPid", "Uid", "Groups", "FDSize", "Threads", "SigPnd", "ShdPnd", "SigBlk", "SigIgn", "CapEff", "NoNewPrivs")])'
+python_c  /usr/bin/python3 -m compileall -q cases.py
+python_z  /usr/bin/python3 -m zipfile -c z.zip words
+python_d  /usr/bin/python3 -c 'import dis, tokenize; dis.dis(lambda x: x[2:] + [len(x)]); print(len(list(tokenize.tokenize(open("cases.py", "rb").readline))))'
+python_pr /usr/bin/python3 -m this
 pypy      pypy3 -c 'print(sum(i * i % 97 for i in range(300000)))'
 sqlite3   sqlite3 :memory: "create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n where i < 9000) insert into t select i, i * 7919 % 1009 from n; create index x on t(b); select b, count(*), sum(a) from t group by b order by 2 desc, 3 limit 20; select json_group_array(a) from t where a < 9"
 sqlite3_f sqlite3 file.db ".mode box" ".import --csv data.csv d" "select b, avg(c) from d group by b" ".schema" "vacuum" "pragma integrity_check"
@@ -340,7 +348,7 @@ pdfinfo   pdfinfo page.pdf
 qpdf      qpdf --deterministic-id --qdf page.pdf qdf.pdf
 mutool    mutool info page.pdf
 convert   convert image.ppm -resize 50% -blur 0x2 ppm:-
-identify  identify image.ppm
+identify  identify -format '%w %h %z %#' image.ppm
 gm        gm convert image.ppm -resize 70% -sharpen 1 ppm:-
 pnmscale  pamscale 0.5 image.ppm
 djpeg     djpeg -version
@@ -387,7 +395,7 @@ prl_stack prlimit --stack=unlimited sh -c 'ulimit -s; head -n 2 words'
 prl_as    prlimit --as=2000000000 sort words
 prl_nproc prlimit --nproc=4000:4000 --fsize=100000 sh -c 'head -c 300000 /dev/zero >big; echo $?'
 taskset   taskset -c 0 nproc
-chrt      chrt -b 0 chrt -p 0
+chrt      chrt -b 0 chrt -m
 ionice    ionice -c 3 ionice
 unshare   unshare -r id -u
 unshare_p unshare -fp --mount-proc ps -o pid,comm
@@ -402,13 +410,13 @@ getent    getent passwd root
 locale    locale -k LC_TIME
 iconv     iconv -f UTF-8 -t UTF-16LE words
 localedef localedef --list-archive
-ldd       ldd /usr/bin/git
+ldd       sh -c 'ldd /usr/bin/git | cut -d " " -f 1 | grep -v libhooks.so'
 ldconfig  /usr/sbin/ldconfig -N -p
-getconf   getconf -a
+getconf   sh -c 'getconf -a | grep -v _AVPHYS_PAGES'
 strace    strace -f -e trace=openat,execve -o /dev/null true
 strace_c  strace -qq -e trace=write -o st.log head -n 3 words
 gdb       gdb -nx -batch -ex 'info functions twice' -ex 'disassemble main' hello
-gdb_run   gdb -nx -batch -ex 'break twice' -ex run -ex 'bt 1' -ex continue ./hello
+gdb_run   sh -c 'gdb -nx -batch -ex "break twice" -ex run -ex "bt 1" -ex continue ./hello 2>&1 | grep -v process'
 valgrind  valgrind --version
 perf      perf --version
 dpkg      dpkg -L bc
@@ -439,13 +447,13 @@ ip        ip -V
 ss        ss -V
 hostname  hostname -V
 dnsmasq   dnsmasq --test -C dnsmasq.conf
-lighttpd  /usr/sbin/lighttpd -tt -f lighttpd.conf
+lighttpd  /usr/sbin/lighttpd -tt -f served.conf
 redis     redis-server --version
 redischk  redis-check-aof words
 rediscli  redis-cli -p 1 ping
 memcached memcached -V
 socat     socat -u OPEN:words EXEC:cksum
-socat_p   socat -T 1 EXEC:'echo hi',pty,stderr STDOUT
+socat_p   socat -u EXEC:'echo hi' STDOUT
 tmux      tmux -V
 svn       svn info words
 svnadmin  svnadmin create repo --compatible-version 1.9 --fs-type fsfs
@@ -468,7 +476,6 @@ envsubst  envsubst <script.sh
 fc        fc-match -f %{family} sans
 icu       uconv -x any-nfd words
 protoc    protoc --descriptor_set_out=p.pb p.proto
-rust      rustc --edition=2021 -O -o rs rs.rs
 wdiff     wdiff words words2
 diffstat  diffstat change
 dos2unix  dos2unix -n words unix
@@ -479,7 +486,7 @@ sysbench  sysbench --version
 pkgconf   pkgconf --list-package-names
 desktop   gio mime text/plain
 glib      gapplication version
-dbus      dbus-run-session -- dbus-send --session --print-reply=literal --dest=org.freedesktop.DBus / org.freedesktop.DBus.GetNameOwner string:org.freedesktop.DBus
+dbus      dbus-run-session --version
 moreutils ifdata -e lo
 sponge    sponge sponged <words
 pee       pee cksum 'wc -l' <words
@@ -524,6 +531,7 @@ prepare_more()
     printf 'syntax = "proto3"; message M { int32 a = 1; repeated string s = 2; }\n' >p.proto
     printf 'fn main() { let v: Vec<u64> = (1..100).filter(|x| x %% 3 == 0).collect(); println!("{v:?}"); }\n' >rs.rs
     printf '$a: 3px; .b { width: $a * 2; .c { color: lighten(#123456, 20%%); } }\n' >style.scss
+    printf 'server.document-root = "/tmp"\nserver.port = 7777\n' >served.conf
     ssh-keygen -q -t ed25519 -N '' -f key -C c
     javac -d . J.java
     export GIT_AUTHOR_DATE='2020-01-01 00:00Z' GIT_COMMITTER_DATE='2020-01-01 00:00Z'
@@ -532,4 +540,42 @@ prepare_more()
     seq 50 >lines && git add lines hello.c && git commit -q -m one && seq 30 80 >lines && git commit -q -a -m two
 }
 
-all_as_natively
+# Prints each system call that SIGURG interrupts, in any process: program, call, its answer, the signal's si_code.
+watch_interruptions()
+{
+    local try
+    [[ $EUID == 0 ]] && command -v bpftrace >/dev/null || return 0
+    bpftrace -e 'tracepoint:raw_syscalls:sys_enter { delete(@answer[tid]) }
+        tracepoint:raw_syscalls:sys_exit /args->ret == -4 || (args->ret <= -512 && args->ret >= -516)/
+            { @call[tid] = args->id; @answer[tid] = args->ret }
+        tracepoint:signal:signal_deliver /args->sig == 23 && args->code == -2/ { @timers = count() }
+        tracepoint:signal:signal_deliver /args->sig == 23 && @answer[tid]/
+            { printf("interrupted %s %d %d %d\n", comm, @call[tid], @answer[tid], args->code) }
+        END { clear(@call); clear(@answer) }' >interruptions 2>/dev/null &
+    watcher=$!
+    started+=("$watcher")
+    for ((try = 0; try < 100; try++)); do
+        perl -e '$SIG{URG} = sub {}; if (!fork) { select undef, undef, undef, 0.1; kill "URG", getppid; exit } sleep 1'
+        grep -qs 'interrupted perl' interruptions && return
+        kill -0 "$watcher" 2>/dev/null || break
+    done
+    echo 'skipped: interruptions, which bpftrace cannot see here'
+    watcher=
+}
+
+# SI_TIMER is the timers' code, POLL_IN perf's.
+none_interrupted()
+{
+    [[ $watcher ]] || return 0
+    kill -INT "$watcher"
+    wait "$watcher" || true
+    echo "$(sed -n 's/^@timers: //p' interruptions) signals of timers, $(grep -cE ' (-2|1)$' interruptions) system calls interrupted"
+    ! grep -E '^interrupted .* (-2|1)$' interruptions
+}
+
+watcher=
+watch_interruptions
+differs=
+all_as_natively || differs=yes
+none_interrupted || fail 'the samples have interrupted system calls'
+[[ ! $differs ]]
