@@ -262,6 +262,13 @@ begin signals
     wait $pid
     [ $? -eq 143 ] || complain 'stop did not reach the command'
     nothing_left
+    # also of the C library's own two, 32 and 33
+    grep -E 'Sig(Blk|Ign)' /proc/self/status >native
+    expect 0 "$service" start -- grep -E 'Sig(Blk|Ign)' /proc/self/status
+    diff native out || complain 'the command begins with other signals blocked or ignored'
+    (trap '' USR1 PIPE IO && exec grep -E 'Sig(Blk|Ign)' /proc/self/status) >native
+    (trap '' USR1 PIPE IO && exec "$service" start -- grep -E 'Sig(Blk|Ign)' /proc/self/status) >out 2>err
+    diff native out || complain 'the command ignores other signals than the service was begun with'
 
 begin limits_and_lost_directories
     (ulimit -f 1024 && exec "$service" start -- "$client" record 1) 2>err ||

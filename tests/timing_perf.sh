@@ -68,6 +68,18 @@ in_kernel()
     done <told.out
 }
 
+# Processes that have ended when the service looks at them: nothing is amiss.
+short_lives()
+{
+    rm -rf traces
+    mkdir -m 0700 traces
+    chown "$owner" traces
+    "${as[@]}" ./call_trace_service start --timing=samples --samples=perf --trace-dir=traces -- \
+        sh -c "for i in $(seq -s ' ' 30); do instrumented/faults 0; done" >told.out 2>told.err
+    equal 'of short lives it is said' "$(<told.err)" ''
+    equal 'short lives' "$(traces_left)" 30
+}
+
 check()
 {
     family timer 15
@@ -86,6 +98,7 @@ check()
         fail "too few samples: $(grep '^  samples' summary)"
     in_kernel 1000 200
     contains summary ', by perf'
+    short_lives
 }
 
 owner=$(id -u):$(id -g) as=()

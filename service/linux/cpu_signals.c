@@ -190,14 +190,15 @@ bool cpu_signals_follow(struct cpu_signals *signals)
     return is_settled;
 }
 
-/* Whether the kernel allows it for this process; its descriptor is closed again. */
+/* Whether the kernel allows it for this process; its descriptor is closed again. Where the first
+   thread has ended, the others will show it, if there are any. */
 static bool is_allowed(const struct cpu_signals *signals)
 {
     int fd = open_event(signals, signals->pid);
 
     if (fd >= 0)
         close(fd);
-    return fd >= 0;
+    return fd >= 0 || errno == ESRCH;
 }
 
 struct cpu_signals *cpu_signals_begin(pid_t pid, int watch, const uint64_t *willing,

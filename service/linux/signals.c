@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "service/linux/signals_before.h"
@@ -15,6 +16,23 @@ static void ignore(struct signals_before *before, int number)
     sigaction(number, &(struct sigaction){.sa_handler = SIG_IGN}, &action);
     if (action.sa_handler != SIG_IGN)
         sigaddset(&before->ignored_by_us, number);
+}
+
+/* glibc's posix_spawn has a child ignore the library's own two signals, unless it is told to give
+ * them their default. Its sigaction and sigaddset do not know them. */
+static void note_own_of_library(struct signals_before *before)
+{
+    struct {
+        void (*handler)(int);
+        unsigned long flags;
+        void (*restorer)(void);
+        unsigned long mask;
+    } action = {0};
+
+    for (int number = __SIGRTMIN; number < SIGRTMIN; number++)
+        if (syscall(SYS_rt_sigaction, number, NULL, &action, sizeof(action.mask)) == 0 &&
+            action.handler != SIG_IGN)
+            before->ignored_by_us.__val[0] |= 1ul << (number - 1);
 }
 
 bool signals_open(struct signals *signals)
@@ -33,6 +51,7 @@ bool signals_open(struct signals *signals)
     ignore(signals->before, SIGPIPE);
     ignore(signals->before, SIGXFSZ);
     ignore(signals->before, SIGIO);
+    note_own_of_library(signals->before);
     signals->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     return signals->fd >= 0;
 }

@@ -6,7 +6,7 @@
 
 struct signals_before {
     sigset_t mask;
-    sigset_t ignored_by_us; /* not ignored before */
+    sigset_t ignored_by_us; /* not ignored before; by our posix_spawn, too */
 };
 
 #endif
