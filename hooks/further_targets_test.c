@@ -45,7 +45,7 @@ static void add(uint64_t site, uint64_t target, uint64_t number)
     further_target_add(&thread, &further);
 }
 
-/* As the code of a site does it (rewriter/copy/frame_code.h). */
+/* As the code of a site does it (rewriter/copy/frame_pointers.h). */
 static uint64_t look(uint64_t site, uint64_t target)
 {
     uint64_t a = target_at(target) * (uint64_t)(int64_t)(int32_t)FURTHER_HASH;

@@ -48,70 +48,7 @@
  *          mov  b, [words]                 as [frames], but never 0
  *          mov  fs:[b + NOTE], rsp
  *
- * A call by a pointer, which is in r11 by then, compares it with two targets that it knows:
- *
- *          cmp  r11, [b + TARGET 0]
- *          jne  second
- *          inc  dword [b + LINK 0 + WORD]
- *          jns  counted
- *          mov  r11, [b + LINK 0 + CALLEE]
- *          mov  [a - 8], r11
- *          mov  r11, [b + GO 0]
- *  join:   mov  b, [words]
- *          mov  fs:[b + NOTE], rsp
- *          ...
- *  call:   call r11
- *
- * and behind all copies
- *
- *  second: compares with target 1, and looks into the thread's table of further ones, unless it is a jump:
- *
- *          cmp  qword [b + TARGET 1], 0
- *          je   slow                       there is room for another one
- *          mov  [rsp - 40], a
- *          lea  b, [b + TARGET 0]          the site
- *          imul a, r11, HASH
- *          mov  [rsp - 48], r11
- *          add  a, b
- *          mov  r11, [words]               as [frames], but never 0
- *          and  a, fs:[r11 + MASK]
- *          mov  r11, fs:[r11 + FURTHER]
- *          test r11, r11
- *          jz   unknown                    there is no table
- *          add  a, r11
- *          mov  r11, [rsp - 48]
- *          cmp  [a], b                     at its home, or in the place behind it?
- *          jne  other
- *          cmp  [a + TARGET], r11
- *          je   found
- *  other:  cmp  [a + 32], b
- *          jne  unknown
- *          cmp  [a + 32 + TARGET], r11
- *          jne  unknown
- *          add  a, 32
- *  found:  mov  r11, [a + LINK]
- *          mov  b, [a + GO]
- *          mov  a, [rsp - 40]
- *          inc  dword [r11 + WORD]
- *          jns  its turn
- *          mov  r11, [r11 + CALLEE]
- *          mov  [a - 8], r11
- *          mov  r11, b
- *          jmp  join
- *
- * What is not known gets a note of who calls:
- *
- *  unknown: mov r11, [rsp - 48]
- *          mov  a, [rsp - 40]
- *          lea  b, [b - TARGET 0]
- *          dec  byte [b + UNKNOWN]
- *          js   slow                       it may be better known
- *          or   b, CALLED_OUT
- *          ...
- *          jmp  join
- *  its turn: dec dword [r11 + WORD]
- *          mov  r11, [rsp - 48]
- *          jmp  slow
+ * A call by a pointer: frame_pointers.h.
  *
  * A jump that leaves the function is the same, but that its own frame becomes that of the function
  * it leads to: its slot is where the stack pointer is.

@@ -449,5 +449,5 @@ int main(void)
         cmocka_unit_test(test_operands_of_calls_by_pointers),
     };
 
-    return cmocka_run_group_tests_name("frame_code_pointers", tests, site_machine_prepare, NULL);
+    return cmocka_run_group_tests_name("frame_pointers", tests, site_machine_prepare, NULL);
 }
