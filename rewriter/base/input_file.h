@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "rewriter/base/failure.h"
+#include "support/failure.h"
 
 struct input_file {
     const char *path; /* borrowed */

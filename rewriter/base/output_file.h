@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "rewriter/base/failure.h"
 #include "rewriter/base/place.h"
+#include "support/failure.h"
 #include "support/temporary.h"
 
 struct output_file {

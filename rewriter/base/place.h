@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-#include "rewriter/base/failure.h"
+#include "support/failure.h"
 
 struct place {
     int directory; /* O_PATH */

@@ -5,7 +5,7 @@
 #ifndef UMBRA_REWRITER_SAY_H
 #define UMBRA_REWRITER_SAY_H
 
-#include "rewriter/base/failure.h"
+#include "support/failure.h"
 
 /* From now on only problems are said, and no progress is shown. */
 void say_problems_only(void);

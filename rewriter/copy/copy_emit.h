@@ -2,9 +2,9 @@
 #ifndef UMBRA_REWRITER_COPY_EMIT_H
 #define UMBRA_REWRITER_COPY_EMIT_H
 
-#include "rewriter/base/failure.h"
 #include "rewriter/copy/copy_plan.h"
 #include "rewriter/copy/copy_writer.h"
+#include "support/failure.h"
 
 /*
  * Appends a copy of each part that is certain; all stubs are there. The writer's set

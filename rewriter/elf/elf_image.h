@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "rewriter/base/failure.h"
+#include "support/failure.h"
 
 struct elf_image {
     const char *path; /* borrowed, for messages */

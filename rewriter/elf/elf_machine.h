@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "rewriter/base/failure.h"
+#include "support/failure.h"
 
 /* Looks at the ELF header alone; what it refuses it names. */
 bool elf_machine_accept(const char *path, const uint8_t *bytes, size_t size,

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "rewriter/base/failure.h"
+#include "support/failure.h"
 
 /* What the agent is for images of one format. */
 struct agent_format {

@@ -26,7 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "rewriter/base/failure.h"
+#include "support/failure.h"
 
 enum filter_scope {
     FILTER_FUNCTION = 1,

@@ -2,10 +2,10 @@
 #ifndef UMBRA_REWRITER_PATCH_WRITE_H
 #define UMBRA_REWRITER_PATCH_WRITE_H
 
-#include "rewriter/base/failure.h"
 #include "rewriter/patch/change_list.h"
 #include "rewriter/patch/patch_plan.h"
 #include "rewriter/patch/stub.h"
+#include "support/failure.h"
 
 /* The file that the code's bytes lie in. */
 struct patched_file {

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "image/pe_format.h"
-#include "rewriter/base/failure.h"
+#include "support/failure.h"
 
 struct pe_image {
     const char *path; /* borrowed, for messages */

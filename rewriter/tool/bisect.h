@@ -18,8 +18,8 @@
 #ifndef UMBRA_REWRITER_BISECT_H
 #define UMBRA_REWRITER_BISECT_H
 
-#include "rewriter/base/failure.h"
 #include "rewriter/format/rewrite_options.h"
+#include "support/failure.h"
 
 /* options->input: the image; null: the command's own. Prints a line a run, and the functions. Fails
    if there are none such. */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "rewriter/base/failure.h"
+#include "support/failure.h"
 
 #define BISECT_HOW_SIZE 64
 

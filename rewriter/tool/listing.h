@@ -2,9 +2,9 @@
 #ifndef UMBRA_REWRITER_LISTING_H
 #define UMBRA_REWRITER_LISTING_H
 
-#include "rewriter/base/failure.h"
 #include "rewriter/format/image_format.h"
 #include "rewriter/format/rewrite_options.h"
+#include "support/failure.h"
 
 /*
  * Prints every function of an original or instrumented image, options->input, to standard output.

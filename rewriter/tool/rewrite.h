@@ -2,9 +2,9 @@
 #ifndef UMBRA_REWRITER_REWRITE_H
 #define UMBRA_REWRITER_REWRITE_H
 
-#include "rewriter/base/failure.h"
 #include "rewriter/format/image_format.h"
 #include "rewriter/format/rewrite_options.h"
+#include "support/failure.h"
 
 bool rewrite_file(const struct rewrite_options *options, struct rewrite_result *result,
                   struct failure *failure);

@@ -7,8 +7,8 @@
 #ifndef UMBRA_REWRITER_TREE_H
 #define UMBRA_REWRITER_TREE_H
 
-#include "rewriter/base/failure.h"
 #include "rewriter/format/rewrite_options.h"
+#include "support/failure.h"
 
 struct tree_result {
     size_t files; /* regular files in the tree, each counted once however many links it has */

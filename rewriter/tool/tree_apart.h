@@ -2,7 +2,7 @@
 #ifndef UMBRA_REWRITER_TREE_APART_H
 #define UMBRA_REWRITER_TREE_APART_H
 
-#include "rewriter/base/failure.h"
+#include "support/failure.h"
 
 /*
  * Fails if `output` is the directory `input`, or would lie within it; or if it is a directory to be

@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-#include "rewriter/base/failure.h"
+#include "support/failure.h"
 
 /* Content of the open file `from`, and what copy_attributes gives it. Says what rights it does not
  * lend any more. */

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "rewriter/base/failure.h"
+#include "support/failure.h"
 
 struct tree_work {
     const char *path; /* the final place */

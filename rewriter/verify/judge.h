@@ -6,8 +6,8 @@
 #ifndef UMBRA_REWRITER_JUDGE_H
 #define UMBRA_REWRITER_JUDGE_H
 
-#include "rewriter/base/failure.h"
 #include "rewriter/verify/judge_lief.h"
+#include "support/failure.h"
 
 /* `path` is what LIEF reads; `name` what messages call it. */
 bool judge_image(const char *path, const char *name, const struct judge_expectation *expected,

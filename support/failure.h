@@ -1,0 +1,25 @@
+/*
+ * Why something could not be done: one line for the user, without an end of line. What may fail for
+ * such a reason returns bool and takes a `struct failure *`: whoever returns false has filled it in,
+ * and whoever called decides what becomes of it, down to whether anybody reads it. (Null or -1 in
+ * place of false, of functions that return a pointer or a number.)
+ */
+#ifndef UMBRA_SUPPORT_FAILURE_H
+#define UMBRA_SUPPORT_FAILURE_H
+
+#include <stdbool.h>
+
+struct failure {
+    char text[1400]; /* "FILE: what was expected, what was found, what to do" */
+};
+
+/* Fills in `failure` as "path: text". Always false, so that callers can return it; errno stays. */
+bool fail(struct failure *failure, const char *path, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The same as "text", which goes on from the path ("is not a PE file"): for those who do not know it,
+   and for those whose caller has more to say behind it. */
+bool fail_because(struct failure *failure, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif
