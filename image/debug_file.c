@@ -36,9 +36,9 @@ bool build_id_is_of(const char *path, const struct build_id *wanted)
     struct build_id id = {.size = 0};
     const Elf64_Shdr *section;
     unsigned char *note;
-    const char *why;
+    struct failure failure;
 
-    if (bounded_file_open(&file, path, &why) < 0 || elf_open(&elf, file, &why) < 0)
+    if (!bounded_file_open(&file, path, &failure) || !elf_open(&elf, file, &failure))
         return false;
     section = elf_section_named(&elf, DEBUG_NOTE_SECTION);
     note = section ? elf_section_read(&elf, section) : NULL;
@@ -70,11 +70,11 @@ static bool file_has_crc(const char *path, uint32_t wanted)
     unsigned char bytes[1 << 15];
     uint32_t crc = 0xffffffffu;
     struct bounded_file file;
-    const char *why;
+    struct failure failure;
     bool has_it = false;
     uint64_t part;
 
-    if (bounded_file_open(&file, path, &why) < 0)
+    if (!bounded_file_open(&file, path, &failure))
         return false;
     for (uint32_t i = 0; !table[255] && i < 256; i++) {
         uint32_t value = i;

@@ -42,18 +42,17 @@ static void read_sections(struct elf_file *elf)
     elf->names_size = elf->names ? elf->sections[names].sh_size : 0;
 }
 
-int elf_open(struct elf_file *elf, struct bounded_file file, const char **why)
+bool elf_open(struct elf_file *elf, struct bounded_file file, struct failure *failure)
 {
     *elf = (struct elf_file){.file = file};
-    *why = "is not an ELF64 x86-64 file";
     if (bounded_file_read(&file, &elf->header, sizeof(elf->header), 0) < 0 ||
         memcmp(elf->header.e_ident, ELFMAG, SELFMAG) ||
         elf->header.e_ident[EI_CLASS] != ELFCLASS64 || elf->header.e_machine != EM_X86_64) {
         elf_close(elf);
-        return -1;
+        return fail_because(failure, "is not an ELF64 x86-64 file");
     }
     read_sections(elf);
-    return 0;
+    return true;
 }
 
 void elf_close(struct elf_file *elf)

@@ -3,10 +3,12 @@
 #define UMBRA_IMAGE_ELF_FILE_H
 
 #include <elf.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "support/bounded_file.h"
+#include "support/failure.h"
 
 struct elf_file {
     struct bounded_file file;
@@ -17,9 +19,9 @@ struct elf_file {
     size_t names_size;
 };
 
-/* 0, or -1 with *why set to a text that lasts ("is not an ELF64 x86-64 file"). Takes the file
-   over, which elf_close closes, in either case. */
-int elf_open(struct elf_file *elf, struct bounded_file file, const char **why);
+/* False, with a text without the path ("is not an ELF64 x86-64 file"). Takes the file over, which
+   elf_close closes, in either case. */
+bool elf_open(struct elf_file *elf, struct bounded_file file, struct failure *failure);
 void elf_close(struct elf_file *elf);
 
 /* Null if there is none with contents in the file. */

@@ -84,10 +84,11 @@ static bool read_sections(struct loaded_ranges *ranges, const struct bounded_fil
 {
     struct pe_headers headers;
     struct pe_section *sections;
-    const char *why;
+    struct failure failure;
     uint64_t end = 0, page;
 
-    if (!pe_headers_read(&headers, file, &why) || !(sections = pe_sections_copy(&headers, file)))
+    if (!pe_headers_read(&headers, file, &failure) ||
+        !(sections = pe_sections_copy(&headers, file)))
         return false;
     ranges->is_pe = true;
     ranges->items = memory_zeroed(headers.file.section_count, sizeof(*ranges->items));

@@ -65,9 +65,9 @@ static bool headers_size(const struct original *original, uint64_t *size)
 {
     struct bounded_file file = bounded_file_of(original->bytes, original->size);
     struct pe_headers headers;
-    const char *why;
+    struct failure failure;
 
-    if (!original->ranges->is_pe || !pe_headers_read(&headers, &file, &why))
+    if (!original->ranges->is_pe || !pe_headers_read(&headers, &file, &failure))
         return false;
     *size = headers.optional.size_of_headers;
     return true;

@@ -2,27 +2,27 @@
 
 #include <stddef.h>
 
-bool pe_headers_read(struct pe_headers *headers, const struct bounded_file *file, const char **why)
+bool pe_headers_read(struct pe_headers *headers, const struct bounded_file *file,
+                     struct failure *failure)
 {
     uint32_t at, signature;
     uint64_t optional;
 
-    *why = "is not a PE file";
     if (bounded_file_read(file, &at, sizeof(at), PE_DOS_LFANEW) < 0 ||
         bounded_file_read(file, &signature, sizeof(signature), at) < 0 ||
         signature != PE_SIGNATURE ||
         bounded_file_read(file, &headers->file, sizeof(headers->file), at + 4ull) < 0)
-        return false;
-    *why = "is a PE file, but not for x86-64";
+        return fail_because(failure, "is not a PE file");
     if (headers->file.machine != PE_MACHINE_X86_64)
-        return false;
-    *why = "is a PE file with a malformed header";
+        return fail_because(failure, "is a PE file, but not for x86-64");
     optional = at + 4ull + sizeof(headers->file);
     headers->directories = optional + sizeof(headers->optional);
     headers->sections = optional + headers->file.optional_header_size;
-    return headers->file.optional_header_size >= sizeof(headers->optional) &&
-           bounded_file_read(file, &headers->optional, sizeof(headers->optional), optional) == 0 &&
-           headers->optional.magic == PE_MAGIC_64;
+    if (headers->file.optional_header_size < sizeof(headers->optional) ||
+        bounded_file_read(file, &headers->optional, sizeof(headers->optional), optional) < 0 ||
+        headers->optional.magic != PE_MAGIC_64)
+        return fail_because(failure, "is a PE file with a malformed header");
+    return true;
 }
 
 struct pe_section *pe_sections_copy(const struct pe_headers *headers,

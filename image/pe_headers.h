@@ -8,6 +8,7 @@
 
 #include "image/pe_format.h"
 #include "support/bounded_file.h"
+#include "support/failure.h"
 
 struct pe_headers {
     struct pe_file_header file;
@@ -16,8 +17,9 @@ struct pe_headers {
     uint64_t sections;
 };
 
-/* False with *why set to a text that lasts ("is not a PE file"). */
-bool pe_headers_read(struct pe_headers *headers, const struct bounded_file *file, const char **why);
+/* False, with a text without the path ("is not a PE file"). */
+bool pe_headers_read(struct pe_headers *headers, const struct bounded_file *file,
+                     struct failure *failure);
 
 /* The sections' headers, file.section_count of them, to be freed; null if they are not in the
    file. */

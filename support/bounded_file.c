@@ -8,28 +8,29 @@
 
 #include "support/regular_file.h"
 
-static int begin(struct bounded_file *file, int fd, const char **why)
+static bool begin(struct bounded_file *file, int fd, struct failure *failure)
 {
     struct stat status;
 
     *file = (struct bounded_file){.fd = fd};
     if (fd < 0 || fstat(fd, &status) < 0) {
-        *why = regular_file_error();
+        fail_because(failure, "%s", regular_file_error());
         bounded_file_close(file);
-        return -1;
+        return false;
     }
     file->size = (uint64_t)status.st_size;
-    return 0;
+    return true;
 }
 
-int bounded_file_open(struct bounded_file *file, const char *path, const char **why)
+bool bounded_file_open(struct bounded_file *file, const char *path, struct failure *failure)
 {
-    return begin(file, regular_file_open(path), why);
+    return begin(file, regular_file_open(path), failure);
 }
 
-int bounded_file_take(struct bounded_file *file, int name, const char *path, const char **why)
+bool bounded_file_take(struct bounded_file *file, int name, const char *path,
+                       struct failure *failure)
 {
-    return begin(file, regular_file_take(name, path), why);
+    return begin(file, regular_file_take(name, path), failure);
 }
 
 void bounded_file_close(struct bounded_file *file)

@@ -8,7 +8,10 @@
 #ifndef UMBRA_SUPPORT_BOUNDED_FILE_H
 #define UMBRA_SUPPORT_BOUNDED_FILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "support/failure.h"
 
 struct bounded_file {
     int fd; /* -1 when closed */
@@ -16,13 +19,14 @@ struct bounded_file {
     const uint8_t *bytes; /* of one in memory, borrowed; else null */
 };
 
-/* 0, or -1 with *why set to a text that lasts and nothing to close. */
-int bounded_file_open(struct bounded_file *file, const char *path, const char **why);
+/* False: nothing is to be closed, and the text is without the path. */
+bool bounded_file_open(struct bounded_file *file, const char *path, struct failure *failure);
 void bounded_file_close(struct bounded_file *file);
 
 /* Opens the file that name, a descriptor opened with O_PATH at path, stands for; name stays open.
-   0, or -1 with *why set to a text that lasts and nothing to close. */
-int bounded_file_take(struct bounded_file *file, int name, const char *path, const char **why);
+   False: as bounded_file_open. */
+bool bounded_file_take(struct bounded_file *file, int name, const char *path,
+                       struct failure *failure);
 
 /* One in memory: need not be closed. The bytes may change, but stay. */
 struct bounded_file bounded_file_of(const void *bytes, uint64_t size);

@@ -33,10 +33,10 @@ static int end(void **state)
 static void expect_refused(const char *path, const char *wanted)
 {
     struct bounded_file file;
-    const char *why = NULL;
+    struct failure failure = {""};
 
-    assert_int_equal(bounded_file_open(&file, path, &why), -1);
-    assert_string_equal(why, wanted);
+    assert_false(bounded_file_open(&file, path, &failure));
+    assert_string_equal(failure.text, wanted);
     assert_int_equal(file.fd, -1);
 }
 
@@ -60,14 +60,14 @@ static void pieces_are_within_the_file(void **state)
 {
     FILE *text = fopen("text", "w");
     struct bounded_file file;
-    const char *why;
+    struct failure failure;
     char *copy;
 
     (void)state;
     fputs("some text", text);
     fclose(text);
     assert_int_equal(symlink("text", "link"), 0);
-    assert_int_equal(bounded_file_open(&file, "link", &why), 0);
+    assert_true(bounded_file_open(&file, "link", &failure));
     assert_int_equal(file.size, 9);
     copy = bounded_file_copy(&file, 5, 4);
     assert_string_equal(copy, "text");

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "support/failure.h"
 #include "support/progress.h"
 
 #define TIMEOUT_S 20 /* for each file to begin to come; the library's own default is 90 */
@@ -61,25 +62,22 @@ static int watch(debuginfod_client *client, long done, long all)
     return state.is_too_large || state.is_too_long;
 }
 
-static bool load(const char **why)
+static bool load(struct failure *failure)
 {
     void *library = dlopen(DEBUGINFOD_SONAME, RTLD_NOW | RTLD_LOCAL);
 
-    *why = DEBUGINFOD_SONAME " is not installed";
     if (!library)
-        return false;
+        return fail_because(failure, DEBUGINFOD_SONAME " is not installed");
     state.begin = (__typeof__(state.begin))dlsym(library, "debuginfod_begin");
     state.find_debuginfo =
         (__typeof__(state.find_debuginfo))dlsym(library, "debuginfod_find_debuginfo");
     state.set_progress =
         (__typeof__(state.set_progress))dlsym(library, "debuginfod_set_progressfn");
-    *why = DEBUGINFOD_SONAME " is of another version";
     if (!state.begin || !state.find_debuginfo || !state.set_progress)
-        return false;
+        return fail_because(failure, DEBUGINFOD_SONAME " is of another version");
     state.client = state.begin();
-    *why = DEBUGINFOD_SONAME " does not begin";
     if (!state.client)
-        return false;
+        return fail_because(failure, DEBUGINFOD_SONAME " does not begin");
     state.set_progress(state.client, watch);
     return true;
 }
@@ -138,14 +136,14 @@ static void fetch(const struct debug_wish *wish, struct debug_answer *answer)
 
 static void answer(const struct debug_wish *wish, struct debug_answer *answer)
 {
-    const char *why;
+    struct failure failure;
 
-    if (state.client || load(&why)) {
+    if (state.client || load(&failure)) {
         fetch(wish, answer);
         return;
     }
     answer->error = ENOPKG;
-    snprintf(answer->why, sizeof(answer->why), "%s", why);
+    snprintf(answer->why, sizeof(answer->why), "%.*s", (int)sizeof(answer->why) - 1, failure.text);
 }
 
 /* Root's environment may be another's. */

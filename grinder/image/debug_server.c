@@ -77,19 +77,19 @@ static void begin_client(const char *servers, const char *cache)
 
 static void begin(void)
 {
-    char *servers = debug_trust_servers(getenv(URLS)), *why = NULL;
-    char *cache = *servers ? debug_trust_cache(&why) : NULL;
+    char *servers = debug_trust_servers(getenv(URLS));
+    struct failure failure;
+    char *cache = *servers ? debug_trust_cache(&failure) : NULL;
 
     server.has_begun = true;
     if (!*servers)
         give_up("root asks only servers that a file /etc/debuginfod/NAME.urls of root names");
     else if (!cache)
-        give_up(why);
+        give_up(failure.text);
     else
         begin_client(servers, cache);
     free(servers);
     free(cache);
-    free(why);
 }
 
 /* A limit, or a variable of libdebuginfod that says less. */

@@ -28,28 +28,26 @@ static bool is_ours(const struct stat *stat)
 }
 
 /* Looks at one folder that is on the way to the cache, or that is the cache itself. */
-static bool judge_folder(const char *path, bool is_last, char **why)
+static bool judge_folder(const char *path, bool is_last, struct failure *failure)
 {
     struct stat stat;
 
-    if (lstat(path, &stat) < 0) {
-        *why = memory_print("%s: %s", path, strerror(errno));
-        return false;
-    }
+    if (lstat(path, &stat) < 0)
+        return fail(failure, path, "%s", strerror(errno));
     if (S_ISDIR(stat.st_mode) && is_ours(&stat) && !(is_last && stat.st_mode & 022))
         return true;
-    *why = memory_print("%s: expected a folder of user %u%s that nobody else can write to, found "
-                        "%s of user %u with mode %04o",
-                        path, (unsigned)geteuid(), geteuid() ? " or root" : "",
-                        S_ISDIR(stat.st_mode)   ? "one"
-                        : S_ISLNK(stat.st_mode) ? "a symbolic link"
-                                                : "a file",
-                        (unsigned)stat.st_uid, (unsigned)stat.st_mode & 07777);
-    return false;
+    return fail(failure, path,
+                "expected a folder of user %u%s that nobody else can write to, found "
+                "%s of user %u with mode %04o",
+                (unsigned)geteuid(), geteuid() ? " or root" : "",
+                S_ISDIR(stat.st_mode)   ? "one"
+                : S_ISLNK(stat.st_mode) ? "a symbolic link"
+                                        : "a file",
+                (unsigned)stat.st_uid, (unsigned)stat.st_mode & 07777);
 }
 
 /* From the root down: what is below a folder that is ours is what it was when we look at it. */
-static bool judge_way(char *path, char **why)
+static bool judge_way(char *path, struct failure *failure)
 {
     for (char *slash = path; slash; slash = strchr(slash + 1, '/')) {
         char kept = slash[1];
@@ -57,17 +55,17 @@ static bool judge_way(char *path, char **why)
 
         if (slash == path) { /* the root itself */
             slash[1] = 0;
-            is_fine = judge_folder(path, !kept, why);
+            is_fine = judge_folder(path, !kept, failure);
             slash[1] = kept;
         } else {
             *slash = 0;
-            is_fine = judge_folder(path, false, why);
+            is_fine = judge_folder(path, false, failure);
             *slash = '/';
         }
         if (!is_fine)
             return false;
     }
-    return judge_folder(path, true, why);
+    return judge_folder(path, true, failure);
 }
 
 /* The part of path that exists, without links; *rest: what is missing, "" if nothing. */
@@ -83,7 +81,7 @@ static char *resolve(const char *path, const char **rest)
 }
 
 /* Makes what is missing below *path, a folder at a time, and appends it there. */
-static bool make_rest(char **path, const char *rest, char **why)
+static bool make_rest(char **path, const char *rest, struct failure *failure)
 {
     while (*(rest += strspn(rest, "/"))) {
         size_t length = strcspn(rest, "/");
@@ -92,11 +90,9 @@ static bool make_rest(char **path, const char *rest, char **why)
         free(*path);
         *path = longer;
         rest += length;
-        if (mkdir(*path, 0700) < 0 && errno != EEXIST) {
-            *why = memory_print("%s: %s", *path, strerror(errno));
-            return false;
-        }
-        if (!judge_folder(*path, !*rest, why))
+        if (mkdir(*path, 0700) < 0 && errno != EEXIST)
+            return fail(failure, *path, "%s", strerror(errno));
+        if (!judge_folder(*path, !*rest, failure))
             return false;
     }
     return true;
@@ -125,17 +121,18 @@ static char *usual_cache(void)
     return home ? memory_print("%s/.cache/debuginfod_client", home) : NULL;
 }
 
-char *debug_trust_cache(char **why)
+char *debug_trust_cache(struct failure *failure)
 {
     char *usual = usual_cache(), *path = NULL;
     const char *rest = NULL;
 
     if (!usual || *usual != '/') {
-        *why = memory_print("%s: expected an absolute path for what they send",
-                            usual ? usual : "HOME is not set");
+        fail(failure, usual ? usual : "HOME is not set",
+             "expected an absolute path for what they send");
     } else if (!(path = resolve(usual, &rest))) {
-        *why = memory_print("%s: %s", usual, strerror(errno));
-    } else if (*rest ? judge_way(path, why) && make_rest(&path, rest, why) : judge_way(path, why)) {
+        fail(failure, usual, "%s", strerror(errno));
+    } else if (*rest ? judge_way(path, failure) && make_rest(&path, rest, failure)
+                     : judge_way(path, failure)) {
         free(usual);
         return path;
     }
@@ -183,13 +180,12 @@ static bool has_word(const char *text, const char *url, size_t length)
 /* All lists, behind one another; to be freed. */
 static char *read_lists(void)
 {
-    char folder[] = LISTS, *all = memory_copy_string(""), *why = NULL;
+    char folder[] = LISTS, *all = memory_copy_string("");
+    struct failure failure;
     glob_t lists = {0};
 
-    if (!judge_way(folder, &why)) {
-        free(why);
+    if (!judge_way(folder, &failure))
         return all;
-    }
     if (glob(LISTS "/*.urls", 0, NULL, &lists) == 0)
         for (size_t i = 0; i < lists.gl_pathc; i++) {
             char *list = read_list(lists.gl_pathv[i]);

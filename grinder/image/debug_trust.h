@@ -14,12 +14,14 @@
 #ifndef UMBRA_GRINDER_DEBUG_TRUST_H
 #define UMBRA_GRINDER_DEBUG_TRUST_H
 
+#include "support/failure.h"
+
 /* The servers of wanted, which is like DEBUGINFOD_URLS, that may be asked; to be freed. Empty:
    none. */
 char *debug_trust_servers(const char *wanted);
 
-/* The path of the cache, made if it is missing, without links; to be freed. Null: *why says why
-   not, to be freed. */
-char *debug_trust_cache(char **why);
+/* The path of the cache, made if it is missing, without links; to be freed. Null: failure says
+   why not. */
+char *debug_trust_cache(struct failure *failure);
 
 #endif

@@ -127,13 +127,13 @@ static const char *starts_of(const struct image *image)
     struct loaded_ranges ranges;
     struct image_file file;
     struct manifest manifest;
-    const char *why = "";
+    struct failure failure = {""};
     char path[64];
     size_t length = 0;
 
     assert_int_equal(write(memory, image->bytes, SIZE), SIZE);
     snprintf(path, sizeof(path), "/proc/self/fd/%d", memory);
-    assert_int_equal(image_file_open(&file, path, &why), 0);
+    assert_true(image_file_open(&file, path, &failure));
     close(memory);
     strcpy(text, "none");
     if (image_file_ranges(&file, &ranges)) {

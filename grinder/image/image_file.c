@@ -7,28 +7,28 @@
 #include "grinder/image/elf_symbols.h"
 #include "image/debug_file.h"
 
-int image_file_open(struct image_file *image, const char *path, const char **why)
+bool image_file_open(struct image_file *image, const char *path, struct failure *failure)
 {
     struct bounded_file file;
     unsigned char magic[4];
-    int result = -1;
+    bool is_open;
 
     *image = (struct image_file){0};
-    if (bounded_file_open(&file, path, why) < 0)
-        return -1;
+    if (!bounded_file_open(&file, path, failure))
+        return false;
     if (bounded_file_read(&file, magic, sizeof(magic), 0) == 0 && !memcmp(magic, ELFMAG, SELFMAG)) {
         image->format = IMAGE_ELF;
-        result = elf_open(&image->elf, file, why);
+        is_open = elf_open(&image->elf, file, failure);
     } else if (bounded_file_read(&file, magic, 2, 0) == 0 && !memcmp(magic, "MZ", 2)) {
         image->format = IMAGE_PE;
-        result = pe_open(&image->pe, file, why);
+        is_open = pe_open(&image->pe, file, failure);
     } else {
-        *why = "is neither an ELF nor a PE file";
         bounded_file_close(&file);
+        is_open = fail_because(failure, "is neither an ELF nor a PE file");
     }
-    if (result < 0)
+    if (!is_open)
         image->format = IMAGE_NONE;
-    return result;
+    return is_open;
 }
 
 void image_file_close(struct image_file *image)
@@ -131,22 +131,20 @@ bool image_file_ranges(const struct image_file *image, struct loaded_ranges *ran
     return loaded_ranges_read(ranges, file_of(image));
 }
 
-int image_file_manifest(const struct image_file *image, struct manifest *manifest, const char **why)
+bool image_file_manifest(const struct image_file *image, struct manifest *manifest,
+                         struct failure *failure)
 {
     switch (manifest_load(manifest, file_of(image))) {
     case MANIFEST_WHOLE:
-        return 0;
+        return true;
     case MANIFEST_MISSING:
-        *why = "has no instrumentation manifest";
-        break;
+        return fail_because(failure, "has no instrumentation manifest");
     case MANIFEST_OF_OTHER_VERSION:
-        *why = "was instrumented by another version";
-        break;
+        return fail_because(failure, "was instrumented by another version");
     case MANIFEST_MALFORMED:
-        *why = "has a malformed instrumentation manifest";
         break;
     }
-    return -1;
+    return fail_because(failure, "has a malformed instrumentation manifest");
 }
 
 void image_file_symbols(const struct image_file *image, const char *module,

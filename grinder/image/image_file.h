@@ -12,6 +12,7 @@
 #include "image/elf_file.h"
 #include "image/loaded_ranges.h"
 #include "image/manifest.h"
+#include "support/failure.h"
 
 enum image_format {
     IMAGE_NONE, /* not open */
@@ -27,8 +28,8 @@ struct image_file {
     };
 };
 
-/* 0, or -1 with *why set to a text that lasts and nothing to close. */
-int image_file_open(struct image_file *image, const char *path, const char **why);
+/* False: nothing is to be closed, and the text is without the path. */
+bool image_file_open(struct image_file *image, const char *path, struct failure *failure);
 void image_file_close(struct image_file *image);
 
 /* The content of the section, to be freed, with a zero behind its *size bytes; null if there is
@@ -44,10 +45,10 @@ char *image_file_debug_path(const struct image_file *image, const char *const *d
    of progress. */
 char *image_file_fetch_debug(const struct image_file *image, const char *name);
 
-/* 0, or -1 with *why set to a text that lasts ("has no instrumentation manifest") and nothing to
-   free. */
-int image_file_manifest(const struct image_file *image, struct manifest *manifest,
-                        const char **why);
+/* False: nothing is to be freed, and the text is without the path ("has no instrumentation
+   manifest"). */
+bool image_file_manifest(const struct image_file *image, struct manifest *manifest,
+                         struct failure *failure);
 
 /* False, with nothing to free, if its headers make no sense. */
 bool image_file_ranges(const struct image_file *image, struct loaded_ranges *ranges);

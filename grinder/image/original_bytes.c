@@ -30,10 +30,10 @@ void original_bytes_read(struct original_bytes *original, const char *path,
                          const struct manifest *manifest)
 {
     struct bounded_file file;
-    const char *why;
+    struct failure failure;
 
     *original = (struct original_bytes){0};
-    if (!manifest->head || bounded_file_open(&file, path, &why) < 0)
+    if (!manifest->head || !bounded_file_open(&file, path, &failure))
         return;
     original->bytes = restore(&file, manifest);
     bounded_file_close(&file);
@@ -47,10 +47,10 @@ void original_bytes_read(struct original_bytes *original, const char *path,
 void original_bytes_read_plain(struct original_bytes *original, const char *path)
 {
     struct bounded_file file;
-    const char *why;
+    struct failure failure;
 
     *original = (struct original_bytes){0};
-    if (!path || bounded_file_open(&file, path, &why) < 0)
+    if (!path || !bounded_file_open(&file, path, &failure))
         return;
     original->bytes = bounded_file_copy(&file, 0, file.size);
     if (original->bytes && !loaded_ranges_read(&original->ranges, &file))

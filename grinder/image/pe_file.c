@@ -8,12 +8,12 @@
 
 #define MAX_SECTIONS 1024u /* they are searched one by one */
 
-static int read_headers(struct pe_file *pe, struct pe_headers *headers, const char **why)
+static bool read_headers(struct pe_file *pe, struct pe_headers *headers, struct failure *failure)
 {
     uint32_t count;
 
-    if (!pe_headers_read(headers, &pe->file, why))
-        return -1;
+    if (!pe_headers_read(headers, &pe->file, failure))
+        return false;
     pe->header = headers->file;
     pe->image_base = headers->optional.image_base;
     count = (uint32_t)((headers->sections - headers->directories) / sizeof(struct pe_directory));
@@ -21,8 +21,10 @@ static int read_headers(struct pe_file *pe, struct pe_headers *headers, const ch
         count = headers->optional.number_of_directories;
     if (count > PE_DIRECTORIES)
         count = PE_DIRECTORIES;
-    return bounded_file_read(&pe->file, pe->directories, count * sizeof(struct pe_directory),
-                             headers->directories);
+    if (bounded_file_read(&pe->file, pe->directories, count * sizeof(struct pe_directory),
+                          headers->directories) < 0)
+        return fail_because(failure, "is a PE file with a malformed header");
+    return true;
 }
 
 static void read_strings(struct pe_file *pe)
@@ -48,15 +50,14 @@ static const char *section_name(const struct pe_file *pe, const struct pe_sectio
     return at < pe->strings_size ? pe->strings + at : short_name;
 }
 
-static int read_sections(struct pe_file *pe, const struct pe_headers *all, const char **why)
+static bool read_sections(struct pe_file *pe, const struct pe_headers *all, struct failure *failure)
 {
     size_t count = pe->header.section_count;
     struct pe_section *headers = pe_sections_copy(all, &pe->file);
 
-    *why = "is a PE file with malformed sections";
     if (!headers || count > MAX_SECTIONS) {
         free(headers);
-        return -1;
+        return fail_because(failure, "is a PE file with malformed sections");
     }
     pe->sections = memory_zeroed(count, sizeof(*pe->sections));
     pe->short_names = memory_zeroed(count, sizeof(*pe->short_names));
@@ -72,24 +73,24 @@ static int read_sections(struct pe_file *pe, const struct pe_headers *all, const
         };
     }
     free(headers);
-    return 0;
+    return true;
 }
 
-int pe_open(struct pe_file *pe, struct bounded_file file, const char **why)
+bool pe_open(struct pe_file *pe, struct bounded_file file, struct failure *failure)
 {
     struct pe_headers headers;
 
     *pe = (struct pe_file){.file = file};
-    if (read_headers(pe, &headers, why) < 0)
+    if (!read_headers(pe, &headers, failure))
         goto err;
     read_strings(pe);
-    if (read_sections(pe, &headers, why) < 0)
+    if (!read_sections(pe, &headers, failure))
         goto err;
-    return 0;
+    return true;
 
 err:
     pe_close(pe);
-    return -1;
+    return false;
 }
 
 void pe_close(struct pe_file *pe)

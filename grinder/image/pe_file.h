@@ -2,11 +2,13 @@
 #ifndef UMBRA_GRINDER_PE_FILE_H
 #define UMBRA_GRINDER_PE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "image/pe_format.h"
 #include "support/bounded_file.h"
+#include "support/failure.h"
 
 struct symbol_table;
 
@@ -30,9 +32,9 @@ struct pe_file {
     char (*short_names)[9]; /* of the sections */
 };
 
-/* 0, or -1 with *why set to a text that lasts. Takes the file over, which pe_close closes, in
-   either case. */
-int pe_open(struct pe_file *pe, struct bounded_file file, const char **why);
+/* False, with a text without the path. Takes the file over, which pe_close closes, in either case.
+ */
+bool pe_open(struct pe_file *pe, struct bounded_file file, struct failure *failure);
 void pe_close(struct pe_file *pe);
 
 /* Null if there is none with contents in the file. */

@@ -19,9 +19,9 @@
 
 static void open_image(struct image_file *image, const char *path)
 {
-    const char *why = NULL;
+    struct failure failure = {""};
 
-    assert_int_equal(image_file_open(image, path, &why), 0);
+    assert_true(image_file_open(image, path, &failure));
     assert_int_equal(image->format, IMAGE_PE);
 }
 
@@ -134,13 +134,13 @@ static void the_manifest_is_found_by_the_header(void **state)
     char path[] = "/tmp/pe_file_test.XXXXXX";
     struct image_file image;
     struct manifest manifest;
-    const char *why = NULL;
+    struct failure failure = {""};
 
     (void)state;
     assert_true(mkstemp(path) >= 0);
     write_sample(path);
     open_image(&image, path);
-    assert_int_equal(image_file_manifest(&image, &manifest, &why), 0);
+    assert_true(image_file_manifest(&image, &manifest, &failure));
     assert_int_equal(manifest.function_count, 3);
     assert_int_equal(manifest.functions[1].rva, 0x1030);
     assert_string_equal(manifest_import_name(&manifest, 2), PE_SAMPLE_IMPORT);
@@ -155,12 +155,12 @@ static void expect_refused(const void *bytes, size_t size, const char *expected)
 {
     char path[] = "/tmp/pe_file_test.XXXXXX";
     struct image_file image;
-    const char *why = NULL;
+    struct failure failure = {""};
 
     assert_true(mkstemp(path) >= 0);
     pe_sample_write(path, bytes, size);
-    assert_int_equal(image_file_open(&image, path, &why), -1);
-    assert_string_equal(why, expected);
+    assert_false(image_file_open(&image, path, &failure));
+    assert_string_equal(failure.text, expected);
     remove(path);
 }
 

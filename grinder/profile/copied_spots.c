@@ -51,10 +51,10 @@ static void close_image(struct opened *opened)
 static void read_bytes(struct opened *opened)
 {
     struct bounded_file file;
-    const char *why;
+    struct failure failure;
 
     original_bytes_read(&opened->original, opened->image->file, &opened->image->manifest);
-    if (!opened->original.bytes || bounded_file_open(&file, opened->image->file, &why) < 0)
+    if (!opened->original.bytes || !bounded_file_open(&file, opened->image->file, &failure))
         return;
     opened->bytes = bounded_file_copy(&file, 0, file.size);
     bounded_file_close(&file);

@@ -12,6 +12,9 @@
 #include "image/debug_file.h"
 #include "support/memory.h"
 
+#define NOWHERE "cannot be found from here: --path-map=FROM=TO says where"
+#define CHANGED "has changed since it was recorded"
+
 static struct image *append(struct images *images, const char *path)
 {
     struct image *image;
@@ -26,7 +29,7 @@ static struct image *append(struct images *images, const char *path)
 void images_begin(struct images *images)
 {
     *images = (struct images){0};
-    append(images, "unknown")->problem = "is in no module of the trace";
+    append(images, "unknown")->problem = memory_copy_string("is in no module of the trace");
     images->functions = memory_grow(NULL, 0, &images->function_room, sizeof(*images->functions));
     images->functions[pair_index_add(&images->numbers, 0, 0)] = (struct function){0};
 }
@@ -36,6 +39,7 @@ void images_free(struct images *images)
     for (size_t i = 0; i < images->count; i++) {
         free(images->images[i].path);
         free(images->images[i].file);
+        free(images->images[i].problem);
         manifest_free(&images->images[i].manifest);
         loaded_ranges_free(&images->images[i].ranges);
         line_table_free(&images->images[i].lines);
@@ -55,25 +59,37 @@ void images_free(struct images *images)
 }
 
 /* A file of the same path that holds something else must not lend its names. */
-static void read_manifest(struct image *image)
+static bool take_manifest(struct image *image, const struct image_file *file,
+                          struct failure *failure)
 {
-    struct image_file file;
-
-    image->problem = "cannot be found from here: --path-map=FROM=TO says where";
-    if (!image->file || image_file_open(&file, image->file, &image->problem) < 0)
-        return;
-    if (image_file_manifest(&file, &image->manifest, &image->problem) < 0)
-        goto err;
-    image->problem = NULL;
+    if (!image_file_manifest(file, &image->manifest, failure))
+        return false;
     if (image->manifest.head->original_hash != image->original_hash ||
         image->manifest.function_count != image->function_count) {
-        image->problem = "has changed since it was recorded";
         manifest_free(&image->manifest);
-    } else {
-        image_file_ranges(&file, &image->ranges);
+        return fail_because(failure, CHANGED);
     }
-err:
-    image_file_close(&file);
+    image_file_ranges(file, &image->ranges);
+    return true;
+}
+
+/* Fills in the image, or its problem, from its file. */
+static void read_image(struct image *image,
+                       bool (*take)(struct image *image, const struct image_file *file,
+                                    struct failure *failure))
+{
+    struct failure failure;
+    struct image_file file;
+    bool is_taken = false;
+
+    if (!image->file) {
+        fail_because(&failure, NOWHERE);
+    } else if (image_file_open(&file, image->file, &failure)) {
+        is_taken = take(image, &file, &failure);
+        image_file_close(&file);
+    }
+    free(image->problem);
+    image->problem = is_taken ? NULL : memory_copy_string(failure.text);
 }
 
 /* Where two maps are of the same path, as for two recordings that are compared, the file is that of
@@ -81,19 +97,21 @@ err:
 static void read_mapped(struct image *image, const char *const *path_maps)
 {
     image->file = recorded_path_find(image->path, image->system, path_maps);
-    read_manifest(image);
+    read_image(image, take_manifest);
     for (; image->problem && path_maps && *path_maps; path_maps++) {
         const char *const one[] = {*path_maps, NULL};
-        const char *problem = image->problem;
+        char *problem = memory_copy_string(image->problem);
         char *first = image->file;
         image->file = recorded_path_find(image->path, image->system, one);
         if (image->file && (!first || strcmp(image->file, first) != 0))
-            read_manifest(image);
+            read_image(image, take_manifest);
         if (!image->problem) {
             free(first);
+            free(problem);
             break;
         }
         free(image->file);
+        free(image->problem);
         image->file = first;
         image->problem = problem;
     }
@@ -130,24 +148,17 @@ static bool is_same_build(const struct image *image)
     return !wanted.size || build_id_is_of(image->file, &wanted);
 }
 
-static void read_functions(struct image *image)
+static bool take_functions(struct image *image, const struct image_file *file,
+                           struct failure *failure)
 {
-    struct image_file file;
-
-    image->problem = "cannot be found from here: --path-map=FROM=TO says where";
-    if (!image->file || image_file_open(&file, image->file, &image->problem) < 0)
-        return;
     if (!is_same_build(image))
-        image->problem = "has changed since it was recorded";
-    else if (!image_file_ranges(&file, &image->ranges))
-        image->problem = "has headers that make no sense";
-    else if (!function_starts_read(&image->manifest, &file, &image->ranges))
-        image->problem = "has no code";
-    else
-        image->problem = NULL;
-    if (image->problem)
-        loaded_ranges_free(&image->ranges);
-    image_file_close(&file);
+        return fail_because(failure, CHANGED);
+    if (!image_file_ranges(file, &image->ranges))
+        return fail_because(failure, "has headers that make no sense");
+    if (function_starts_read(&image->manifest, file, &image->ranges))
+        return true;
+    loaded_ranges_free(&image->ranges);
+    return fail_because(failure, "has no code");
 }
 
 /* The instrumented image that is the same file at the same addresses; 0: there is none. */
@@ -220,7 +231,7 @@ uint32_t images_add_plain(struct images *images, const char *path, const uint8_t
         images->count--;
         return same;
     }
-    read_functions(image);
+    read_image(image, take_functions);
     if (images->joins && !image->problem)
         image->counted_as = instrumented_of(images, image);
     if (image->problem)
@@ -228,33 +239,33 @@ uint32_t images_add_plain(struct images *images, const char *path, const uint8_t
     return (uint32_t)(images->count - 1);
 }
 
-static int read_jit(struct jit_map *map, const char *path, int name, const char **why)
+static bool read_jit(struct jit_map *map, const char *path, int name, struct failure *failure)
 {
     struct bounded_file file;
-    int result;
+    bool is_read;
 
-    if ((name < 0 ? bounded_file_open(&file, path, why)
-                  : bounded_file_take(&file, name, path, why)) < 0)
-        return -1;
-    result = jit_map_read(map, &file, why);
+    if (!(name < 0 ? bounded_file_open(&file, path, failure)
+                   : bounded_file_take(&file, name, path, failure)))
+        return false;
+    is_read = jit_map_read(map, &file, failure);
     bounded_file_close(&file);
-    return result;
+    return is_read;
 }
 
 uint32_t images_add_jit(struct images *images, const char *path, int name)
 {
     struct jit_map map;
+    struct failure failure;
     struct image *image;
-    const char *why;
 
     for (size_t i = 1; i < images->count; i++)
         if (images->images[i].is_jit && !strcmp(images->images[i].path, path))
             return (uint32_t)i;
     image = append(images, path);
     image->is_jit = true;
-    image->problem = "is code made at run time";
-    if (read_jit(&map, path, name, &why) < 0) {
-        message("%s: %s; callers in code made at run time have no names", path, why);
+    image->problem = memory_copy_string("is code made at run time");
+    if (!read_jit(&map, path, name, &failure)) {
+        message("%s: %s; callers in code made at run time have no names", path, failure.text);
         return (uint32_t)(images->count - 1);
     }
     if (map.bad)

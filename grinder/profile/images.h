@@ -29,7 +29,7 @@ struct image {
     uint8_t build_id[32];
     uint32_t build_id_size;
     uint32_t function_count; /* as the trace says */
-    const char *problem;     /* why there is no manifest; null if there is one */
+    char *problem;           /* why there is no manifest, owned; null if there is one */
     struct manifest manifest;
     struct loaded_ranges ranges; /* of the file; empty if there is no manifest */
     bool is_plain;       /* it was not instrumented */

@@ -229,9 +229,9 @@ static struct sample *read_file(const char *path, const struct tree *tree,
 {
     struct bounded_file file;
     struct sample *samples = NULL;
-    const char *why;
+    struct failure failure;
 
-    if (bounded_file_open(&file, path, &why) < 0)
+    if (!bounded_file_open(&file, path, &failure))
         return NULL;
     if (bounded_file_read(&file, header, sizeof(*header), 0) == 0 &&
         !memcmp(header->magic, SAMPLES_MAGIC, sizeof(header->magic)) &&

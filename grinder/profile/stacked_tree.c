@@ -342,12 +342,12 @@ static void find_jits(struct adder *adder)
 static void add_stacks(struct adder *adder, const char *path)
 {
     const struct unwound_receiver receiver = {add_sample, adder};
-    const char *why;
+    struct failure failure;
 
     read_mappings(adder);
     find_jits(adder);
-    if (unwind_stacks(&receiver, &adder->file, adder->to_unwind, adder->mapped_count, &why) < 0)
-        message("%s: %s; samples from there on have no callers", path, why);
+    if (!unwind_stacks(&receiver, &adder->file, adder->to_unwind, adder->mapped_count, &failure))
+        message("%s: %s; samples from there on have no callers", path, failure.text);
     if (adder->left_out)
         message("%s: %zu mappings more than %u are left out", path, adder->left_out, MOST_MAPPINGS);
     if (adder->is_full)
@@ -396,14 +396,14 @@ void stacked_tree_add(struct tree *tree, struct images *images)
         .first = tree->context_count,
     };
     char *path;
-    const char *why;
+    struct failure failure;
 
     if (tree->header.source != TRACE_OF_STACKS)
         return;
     allow_files();
     path = trace_beside(tree->path, STACKS_SUFFIX);
-    if (stacks_file_open(&adder.file, path, &why) < 0)
-        message("%s: %s; %s has no samples without it", path, why, tree->path);
+    if (!stacks_file_open(&adder.file, path, &failure))
+        message("%s: %s; %s has no samples without it", path, failure.text, tree->path);
     else if (adder.file.header.created_ns != tree->header.created_ns ||
              adder.file.header.pid != tree->header.pid)
         message("%s: expected the stacks of %s, found those of another recording; a trace has its "

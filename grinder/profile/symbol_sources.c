@@ -21,22 +21,22 @@ struct sources {
 
 static void read_file(struct sources *sources, const struct image_file *file, const char *path)
 {
-    const char *why = NULL;
+    struct failure failure;
 
     image_file_symbols(file, image_name(sources->image), sources->symbols);
     if (sources->has_lines || !image_file_has_section(file, ".debug_line"))
         return;
     sources->has_lines = 1;
-    if (line_table_read(&sources->image->lines, path, &why) < 0)
-        message("%s: %s", path, why);
+    if (!line_table_read(&sources->image->lines, path, &failure))
+        message("%s: %s", path, failure.text);
 }
 
 static void read_path(struct sources *sources, const char *path)
 {
     struct image_file file;
-    const char *why;
+    struct failure failure;
 
-    if (image_file_open(&file, path, &why) < 0)
+    if (!image_file_open(&file, path, &failure))
         return;
     read_file(sources, &file, path);
     image_file_close(&file);
@@ -79,12 +79,12 @@ static uint64_t hash_file(const char *path, uint64_t size)
 {
     XXH3_state_t *state = NULL;
     struct bounded_file file;
-    const char *why;
+    struct failure failure;
     char *bytes = NULL;
     uint64_t hash = 0, part;
     uint64_t part_size = 1 << 20;
 
-    if (bounded_file_open(&file, path, &why) < 0)
+    if (!bounded_file_open(&file, path, &failure))
         return 0;
     if (file.size != size)
         goto err;
@@ -121,9 +121,9 @@ void symbol_sources_read(struct image *image, const struct symbol_search *search
     struct sources sources = {.image = image, .search = search, .symbols = symbols};
     const char *original = manifest_original_path(&image->manifest);
     struct image_file file;
-    const char *why;
+    struct failure failure;
 
-    if (image_file_open(&file, image->file, &why) < 0)
+    if (!image_file_open(&file, image->file, &failure))
         return;
     if (original)
         sources.original =

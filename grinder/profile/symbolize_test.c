@@ -139,10 +139,10 @@ static void add_manifest(const char *path)
     uint64_t rva = rva_of((uintptr_t)header_room), begin;
     struct bounded_file file;
     struct loaded_ranges ranges;
-    const char *why;
+    struct failure failure;
     FILE *image;
 
-    assert_int_equal(bounded_file_open(&file, path, &why), 0);
+    assert_true(bounded_file_open(&file, path, &failure));
     assert_true(loaded_ranges_read(&ranges, &file));
     bounded_file_close(&file);
     begin = loaded_range_at(&ranges, rva)->rva;
@@ -435,12 +435,12 @@ static void a_manifest_is_found_without_section_headers(void **state)
 {
     struct image_file file;
     struct manifest found;
-    const char *why = NULL;
+    struct failure failure = {""};
 
     (void)state;
     clear_section_headers();
-    assert_int_equal(image_file_open(&file, image_path, &why), 0);
-    assert_int_equal(image_file_manifest(&file, &found, &why), 0);
+    assert_true(image_file_open(&file, image_path, &failure));
+    assert_true(image_file_manifest(&file, &found, &failure));
     assert_int_equal(found.function_count, 3);
     assert_int_equal(found.hooked, 2);
     manifest_free(&found);
@@ -466,11 +466,11 @@ static void read_image(void)
     struct symbol_table symbols = {0};
     struct manifest found;
     struct image_file file;
-    const char *why = NULL;
+    struct failure failure = {""};
 
-    if (image_file_open(&file, image_path, &why) < 0)
+    if (!image_file_open(&file, image_path, &failure))
         return;
-    image_file_manifest(&file, &found, &why);
+    image_file_manifest(&file, &found, &failure);
     image_file_symbols(&file, "image", &symbols);
     symbol_table_sort(&symbols);
     free(image_file_debug_path(&file, no_dirs, image_path));

@@ -125,11 +125,11 @@ static void change_guid(void)
 {
     char path[256];
     struct pdb_file pdb;
-    const char *why;
+    struct failure failure;
     uint8_t *bytes, *guid;
     size_t size;
 
-    assert_int_equal(pdb_open(&pdb, SEEDS "/msvc.pdb", &why), 0);
+    assert_true(pdb_open(&pdb, SEEDS "/msvc.pdb", &failure));
     bytes = pe_sample_read(SEEDS "/msvc.pdb", &size);
     guid = memmem(bytes, size, pdb.info.guid, sizeof(pdb.info.guid));
     assert_non_null(guid);

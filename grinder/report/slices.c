@@ -190,11 +190,11 @@ static void open_recording(struct recording *recording, const struct process *pr
     struct slices_header *header = &recording->header;
     struct bounded_file file;
     double ignored;
-    const char *why;
+    struct failure failure;
 
     *recording = (struct recording){.process = process,
                                     .path = trace_beside(process->trace_path, SLICES_SUFFIX)};
-    if (bounded_file_open(&file, recording->path, &why) < 0)
+    if (!bounded_file_open(&file, recording->path, &failure))
         return;
     recording->size = file.size;
     recording->origin_ns = (double)(process->header.created_ns - first_created);

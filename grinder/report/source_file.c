@@ -125,7 +125,7 @@ enum source_access source_file_open(struct bounded_file *file, const char *path,
 {
     enum source_access access = SOURCE_MISSING;
     bool everybody;
-    const char *why;
+    struct failure failure;
     int name;
 
     *real = realpath(path, NULL);
@@ -135,7 +135,7 @@ enum source_access source_file_open(struct bounded_file *file, const char *path,
     if (name >= 0 && !is_made_up(name)) {
         if (!everybody && !was_asked_for(*real, roots))
             access = SOURCE_WITHHELD;
-        else if (bounded_file_take(file, name, *real, &why) == 0)
+        else if (bounded_file_take(file, name, *real, &failure))
             access = SOURCE_TAKEN;
     }
     if (name >= 0)

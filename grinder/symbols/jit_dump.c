@@ -232,7 +232,7 @@ int jit_dump_is_one(const uint8_t *bytes, size_t size)
     return magic == MAGIC || magic == __builtin_bswap32(MAGIC);
 }
 
-int jit_dump_read(struct jit_map *map, const uint8_t *bytes, size_t size, const char **why)
+bool jit_dump_read(struct jit_map *map, const uint8_t *bytes, size_t size, struct failure *failure)
 {
     struct cursor file = {bytes, size, false};
     struct dump dump = {.map = map};
@@ -240,19 +240,17 @@ int jit_dump_read(struct jit_map *map, const uint8_t *bytes, size_t size, const 
 
     take(&file, 8);
     map->pid = (uint32_t)take(&file, 4);
-    if (magic != MAGIC) {
-        *why = "is a jitdump of a machine with big-endian numbers; expected one of x86-64";
-        return -1;
-    }
-    if (version != 1 || header < HEADER_SIZE || header > size) {
-        *why = "expected a jitdump of version 1 and its whole header, found another";
-        return -1;
-    }
+    if (magic != MAGIC)
+        return fail_because(
+            failure, "is a jitdump of a machine with big-endian numbers; expected one of x86-64");
+    if (version != 1 || header < HEADER_SIZE || header > size)
+        return fail_because(failure,
+                            "expected a jitdump of version 1 and its whole header, found another");
     file = (struct cursor){bytes + header, size - header, false};
     while (read_record(&dump, &file))
         continue;
     forget_lines(&dump);
     free(dump.code_of_id);
     pair_index_free(&dump.ids);
-    return 0;
+    return true;
 }

@@ -3,9 +3,11 @@
 #define UMBRA_GRINDER_JIT_DUMP_H
 
 #include "grinder/symbols/jit_map.h"
+#include "support/failure.h"
 
 int jit_dump_is_one(const uint8_t *bytes, size_t size);
-/* Adds what it tells to the map. 0, or -1 with *why set to a text that lasts. */
-int jit_dump_read(struct jit_map *map, const uint8_t *bytes, size_t size, const char **why);
+/* Adds what it tells to the map. False, with a text without the path. */
+bool jit_dump_read(struct jit_map *map, const uint8_t *bytes, size_t size,
+                   struct failure *failure);
 
 #endif

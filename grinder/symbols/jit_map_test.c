@@ -21,14 +21,14 @@ static size_t dump_size;
 static int read_bytes(const void *bytes, size_t size)
 {
     struct bounded_file file = {.fd = memfd_create("map", 0), .size = size};
-    const char *why = NULL;
-    int result;
+    struct failure failure = {""};
+    bool is_read;
 
     assert_int_equal(write(file.fd, bytes, size), size);
-    result = jit_map_read(&map, &file, &why);
-    assert_true(result == 0 || strlen(why) > 0);
+    is_read = jit_map_read(&map, &file, &failure);
+    assert_true(is_read || *failure.text);
     close(file.fd);
-    return result;
+    return is_read ? 0 : -1;
 }
 
 static int read_text(const char *text)

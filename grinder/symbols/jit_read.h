@@ -4,8 +4,9 @@
 
 #include "grinder/symbols/jit_map.h"
 #include "support/bounded_file.h"
+#include "support/failure.h"
 
-/* Reads a map or a jitdump. 0, or -1 with *why set to a text that lasts and nothing to free. */
-int jit_map_read(struct jit_map *map, const struct bounded_file *file, const char **why);
+/* Reads a map or a jitdump. False: nothing is to be freed, and the text is without the path. */
+bool jit_map_read(struct jit_map *map, const struct bounded_file *file, struct failure *failure);
 
 #endif

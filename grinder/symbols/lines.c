@@ -316,7 +316,7 @@ static void begin_report(struct report *report)
     table->file_count = table->name_count = table->inlined_count = 1;
 }
 
-int line_table_take(struct line_table *table, int pipe, const char **why)
+bool line_table_take(struct line_table *table, int pipe, struct failure *failure)
 {
     struct report *report = memory_zeroed(1, sizeof(*report));
     unsigned char kind;
@@ -334,12 +334,13 @@ int line_table_take(struct line_table *table, int pipe, const char **why)
         }
     for (size_t i = 1; i < table->inlined_count; i++)
         table->inlined[i].outer = report->outer[i] ? &table->inlined[report->outer[i]] : NULL;
-    *why = report->has_all_lines
-               ? "inlined functions cannot be read to the end; some are not known"
-               : "its line tables cannot be read to the end; some lines are not known";
+    fail_because(failure, "%s",
+                 report->has_all_lines
+                     ? "inlined functions cannot be read to the end; some are not known"
+                     : "its line tables cannot be read to the end; some lines are not known");
     free(report->outer);
     free(report);
-    return status;
+    return status == 0;
 }
 
 /* Address space is limited relative to what was inherited, which may be a lot. */
@@ -399,21 +400,20 @@ static pid_t start_child(const struct line_table *table, const char *path, int *
     return pid;
 }
 
-int line_table_read(struct line_table *table, const char *path, const char **why)
+bool line_table_read(struct line_table *table, const char *path, struct failure *failure)
 {
     int status = 0;
-    int pipe_end, result;
+    int pipe_end;
     pid_t child = start_child(table, path, &pipe_end);
+    bool is_whole;
 
-    if (child < 0) {
-        *why = strerror(errno);
-        return -1;
-    }
-    result = line_table_take(table, pipe_end, why);
-    if (result < 0)
+    if (child < 0)
+        return fail_because(failure, "%s", strerror(errno));
+    is_whole = line_table_take(table, pipe_end, failure);
+    if (!is_whole)
         kill(child, SIGKILL);
     close(pipe_end);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
-    return WIFEXITED(status) && !WEXITSTATUS(status) ? result : -1;
+    return is_whole && WIFEXITED(status) && !WEXITSTATUS(status);
 }

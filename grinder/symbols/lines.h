@@ -44,6 +44,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "support/failure.h"
+
 struct line {
     uint32_t file; /* place in line_table.files; 0 if not known */
     uint32_t line;
@@ -81,8 +83,8 @@ void line_table_free(struct line_table *table);
 void line_table_add_spot(struct line_table *table, uint64_t address);
 
 /* Finds the lines of all addresses, and the inlined calls of spots, in the DWARF of the file at path.
-   0, or -1 with *why set to a static text if the child did not finish; what it found is kept. */
-int line_table_read(struct line_table *table, const char *path, const char **why);
+   False, with a text without the path, if the child did not finish; what it found is kept. */
+bool line_table_read(struct line_table *table, const char *path, struct failure *failure);
 
 /* The place of the first address in the table that is not below; its count if there is none. */
 size_t line_table_first(const struct line_table *table, uint64_t address);
@@ -96,8 +98,10 @@ const struct inlined *line_table_inlined(const struct line_table *table, uint64_
 /* The child's part (lines_dwarf.c): writes records to pipe. Returns its exit status. */
 int lines_dwarf_write(const struct line_table *table, const char *path, int pipe);
 
-/* The grinder's part: takes records from pipe, once a table. 0 if they came to their end in time. */
-int line_table_take(struct line_table *table, int pipe, const char **why);
+/* The grinder's part: takes records from pipe, once a table. True if they came to their end in
+   time; failure is filled in then as well, as only the child's exit status tells whether it
+   finished. */
+bool line_table_take(struct line_table *table, int pipe, struct failure *failure);
 
 /* The records. */
 enum {

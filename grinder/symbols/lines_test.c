@@ -181,23 +181,23 @@ static void begin(struct line_table *table, const char *const *labels, size_t co
     line_table_begin(table, addresses, count);
 }
 
-static int read_made(struct line_table *table, const char **why)
+static bool read_made(struct line_table *table, struct failure *failure)
 {
     char path[128];
 
     snprintf(path, sizeof(path), "%s/made.so", folder);
-    return line_table_read(table, path, why);
+    return line_table_read(table, path, failure);
 }
 
 /* Reads made.so with one spot. */
 static void read_spot(struct line_table *table, const char *label)
 {
-    const char *why = "";
+    struct failure failure = {""};
 
     begin(table, &label, 1);
     line_table_add_spot(table, table->addresses[0]);
-    if (read_made(table, &why) < 0)
-        fail_msg("%s", why);
+    if (!read_made(table, &failure))
+        fail_msg("%s", failure.text);
 }
 
 static const struct inlined *only_spot(const struct line_table *table)
@@ -417,7 +417,7 @@ static void addresses_of_one_call_share_it(void **state)
     static const char *const labels[] = {"in_clamp", "in_cold", "in_scale"};
     const struct inlined *found[3];
     struct line_table table;
-    const char *why = "";
+    struct failure failure = {""};
 
     (void)state;
     assert_true(compile("gcc", "-g outer.c"));
@@ -425,7 +425,7 @@ static void addresses_of_one_call_share_it(void **state)
     for (size_t i = 0; i < 2; i++)
         line_table_add_spot(&table, address_of(labels[i]));
     line_table_add_spot(&table, 1); /* of no address of the table */
-    assert_int_equal(read_made(&table, &why), 0);
+    assert_true(read_made(&table, &failure));
     for (size_t i = 0; i < 3; i++)
         found[i] = line_table_inlined(&table, address_of(labels[i]));
     assert_non_null(found[0]);
@@ -443,14 +443,14 @@ static void a_damaged_tree_costs_what_is_inlined_there(void **state)
     assert_true(compile("gcc", "-gdwarf-4 broken.s outer.c"));
     for (int is_asked = 0; is_asked < 2; is_asked++) {
         struct line_table table;
-        const char *why = "";
+        struct failure failure = {""};
         begin(&table, labels, 2);
         line_table_add_spot(&table, address_of("in_clamp"));
         if (is_asked)
             line_table_add_spot(&table, address_of("in_broken"));
-        assert_int_equal(read_made(&table, &why), is_asked ? -1 : 0);
+        assert_int_equal(read_made(&table, &failure), !is_asked);
         if (is_asked)
-            assert_string_equal(why,
+            assert_string_equal(failure.text,
                                 "inlined functions cannot be read to the end; some are not known");
         assert_int_equal(line_table_find(&table, address_of("in_broken")).line, 5);
         assert_non_null(line_table_inlined(&table, address_of("in_clamp")));
@@ -510,13 +510,13 @@ static void damaged_trees_are_read_or_refused(void **state)
     assert_int_equal(run("cp made.so whole.so"), 0);
     for (int round = 0; round < 30; round++) {
         struct line_table table;
-        const char *why = "";
+        struct failure failure = {""};
         assert_int_equal(run("cp whole.so made.so"), 0);
         damage(sections[round % 3], &random);
         begin(&table, labels, 4);
         for (size_t i = 0; i < 4; i++)
             line_table_add_spot(&table, table.addresses[i]);
-        (void)read_made(&table, &why);
+        (void)read_made(&table, &failure);
         expect_sound(&table);
         line_table_free(&table);
     }
@@ -565,16 +565,16 @@ static void tell_name(const struct told *told, char kind, const char *name)
 }
 
 /* Takes it; returns what line_table_take does. The table is to be freed. */
-static int tell_end(struct told *told)
+static bool tell_end(struct told *told)
 {
-    const char *why = "";
-    int status;
+    struct failure failure = {""};
+    bool is_taken;
 
     lseek(told->pipe, 0, SEEK_SET);
-    status = line_table_take(&told->table, told->pipe, &why);
+    is_taken = line_table_take(&told->table, told->pipe, &failure);
     close(told->pipe);
     expect_sound(&told->table);
-    return status;
+    return is_taken;
 }
 
 static void tell_names(struct told *told)
@@ -597,7 +597,7 @@ static void a_report_as_drawn(void **state)
     TELL(&told, LINES_INLINED, 0, 0, 1, 70);
     TELL(&told, LINES_INLINED, 1, 1, 0, 71);
     TELL(&told, LINES_INNERMOST, 0, 2);
-    assert_int_equal(tell_end(&told), 0);
+    assert_true(tell_end(&told));
     inlined = line_table_inlined(&told.table, 0x1000);
     assert_string_equal(inlined->name, "inner?");
     assert_int_equal(inlined->call.line, 71);
@@ -640,7 +640,7 @@ static void records_that_lie_end_a_report(void **state)
         TELL(&told, LINES_INLINED, 0, 1, 1, 1);
         TELL(&told, LINES_INNERMOST, 0, 1);
         tell(&told, lies[i].kind, lies[i].count, lies[i].words);
-        if (tell_end(&told) != -1)
+        if (tell_end(&told))
             fail_msg("lie %zu is believed", i);
         assert_non_null(line_table_inlined(&told.table, 0x1000)); /* what came before is kept */
         assert_null(line_table_inlined(&told.table, 0x1001));
@@ -658,7 +658,7 @@ static void a_name_is_not_empty(void **state)
         tell_begin(&told);
         TELL(&told, kinds[i], 2);
         tell_bytes(&told, "\0n", 2);
-        assert_int_equal(tell_end(&told), -1);
+        assert_false(tell_end(&told));
         line_table_free(&told.table);
     }
 }
@@ -674,14 +674,14 @@ static void reports_have_limits(void **state)
         for (uint32_t i = 0; i < depth; i++)
             TELL(&told, LINES_INLINED, i, 1, 1, 1);
         TELL(&told, LINES_INNERMOST, 0, LINES_MAX_DEPTH);
-        assert_int_equal(tell_end(&told), depth > LINES_MAX_DEPTH ? -1 : 0);
+        assert_int_equal(tell_end(&told), depth <= LINES_MAX_DEPTH);
         line_table_free(&told.table);
     }
     memset(name, 'n', LINES_MAX_NAME);
     tell_begin(&told);
     for (size_t text = 0; text <= LINES_MAX_TEXT; text += lines_name_cost(LINES_MAX_NAME))
         tell_name(&told, text % 2 ? LINES_FILE : LINES_FUNCTION, name);
-    assert_int_equal(tell_end(&told), -1);
+    assert_false(tell_end(&told));
     line_table_free(&told.table);
 }
 

@@ -37,18 +37,16 @@ static char *gather(const struct pdb_file *pdb, uint64_t size, const uint32_t *b
     return bytes;
 }
 
-static int read_header(struct pdb_file *pdb, struct msf_header *header, const char **why)
+static bool read_header(struct pdb_file *pdb, struct msf_header *header, struct failure *failure)
 {
-    *why = "is not a PDB";
     if (bounded_file_read(&pdb->file, header, sizeof(*header), 0) < 0 ||
         memcmp(header->magic, MSF_MAGIC, sizeof(header->magic)))
-        return -1;
+        return fail_because(failure, "is not a PDB");
     pdb->block_size = header->block_size;
-    *why = "is a PDB with a malformed header";
     if (pdb->block_size < 512 || pdb->block_size > 1 << 16 ||
         (pdb->block_size & (pdb->block_size - 1)))
-        return -1;
-    return 0;
+        return fail_because(failure, "is a PDB with a malformed header");
+    return true;
 }
 
 /* Where the blocks of each stream are listed; all streams together are no larger than the file. */
@@ -74,25 +72,22 @@ static int index_streams(struct pdb_file *pdb, uint64_t words)
     return 0;
 }
 
-static int read_directory(struct pdb_file *pdb, const char **why)
+static bool read_directory(struct pdb_file *pdb, struct failure *failure)
 {
     struct msf_header header;
     uint32_t *map = NULL;
-    int result = -1;
 
-    if (read_header(pdb, &header, why) < 0)
-        return -1;
-    *why = "is a PDB with a malformed directory";
-    if (header.directory_size > pdb->file.size)
-        return -1;
-    map = bounded_file_copy(&pdb->file, (uint64_t)header.block_map * pdb->block_size,
-                            (uint64_t)blocks_of(pdb, header.directory_size) * sizeof(*map));
+    if (!read_header(pdb, &header, failure))
+        return false;
+    if (header.directory_size <= pdb->file.size)
+        map = bounded_file_copy(&pdb->file, (uint64_t)header.block_map * pdb->block_size,
+                                (uint64_t)blocks_of(pdb, header.directory_size) * sizeof(*map));
     if (map)
         pdb->directory = (uint32_t *)gather(pdb, header.directory_size, map);
-    if (pdb->directory)
-        result = index_streams(pdb, header.directory_size / sizeof(*pdb->directory));
     free(map);
-    return result;
+    if (!pdb->directory || index_streams(pdb, header.directory_size / sizeof(*pdb->directory)) < 0)
+        return fail_because(failure, "is a PDB with a malformed directory");
+    return true;
 }
 
 struct pdb_stream pdb_stream_read(const struct pdb_file *pdb, uint32_t number)
@@ -221,21 +216,22 @@ err:
     return result;
 }
 
-int pdb_open(struct pdb_file *pdb, const char *path, const char **why)
+bool pdb_open(struct pdb_file *pdb, const char *path, struct failure *failure)
 {
     *pdb = (struct pdb_file){0};
-    if (bounded_file_open(&pdb->file, path, why) < 0)
-        return -1;
-    if (read_directory(pdb, why) < 0)
+    if (!bounded_file_open(&pdb->file, path, failure))
+        return false;
+    if (!read_directory(pdb, failure))
         goto err;
-    *why = "is a PDB with malformed streams";
-    if (read_info(pdb) < 0 || read_dbi(pdb) < 0)
+    if (read_info(pdb) < 0 || read_dbi(pdb) < 0) {
+        fail_because(failure, "is a PDB with malformed streams");
         goto err;
-    return 0;
+    }
+    return true;
 
 err:
     pdb_close(pdb);
-    return -1;
+    return false;
 }
 
 void pdb_close(struct pdb_file *pdb)

@@ -12,6 +12,7 @@
 #include "grinder/symbols/pdb_format.h"
 #include "image/pe_format.h"
 #include "support/bounded_file.h"
+#include "support/failure.h"
 
 struct line_table;
 struct symbol_table;
@@ -44,8 +45,8 @@ struct pdb_file {
     uint32_t names; /* number of the stream "/names"; 0 if there is none */
 };
 
-/* 0, or -1 with *why set to a text that lasts and nothing to close. */
-int pdb_open(struct pdb_file *pdb, const char *path, const char **why);
+/* False: nothing is to be closed, and the text is without the path. */
+bool pdb_open(struct pdb_file *pdb, const char *path, struct failure *failure);
 void pdb_close(struct pdb_file *pdb);
 
 /* Whether it was written with the image that says so. */

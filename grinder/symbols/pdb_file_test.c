@@ -20,9 +20,9 @@
 
 static void open_pdb(struct pdb_file *pdb)
 {
-    const char *why = NULL;
+    struct failure failure = {""};
 
-    assert_int_equal(pdb_open(pdb, PDB, &why), 0);
+    assert_true(pdb_open(pdb, PDB, &failure));
 }
 
 static void names_are_the_compiler_s(void **state)
@@ -107,14 +107,14 @@ static void expect_refused(size_t at, uint32_t word, const char *expected)
     char path[] = "/tmp/pdb_file_test.XXXXXX";
     size_t size;
     uint8_t *bytes = pe_sample_read(PDB, &size);
-    const char *why = NULL;
+    struct failure failure = {""};
     struct pdb_file pdb;
 
     memcpy(bytes + at, &word, sizeof(word));
     assert_true(mkstemp(path) >= 0);
     pe_sample_write(path, bytes, size);
-    assert_int_equal(pdb_open(&pdb, path, &why), -1);
-    assert_string_equal(why, expected);
+    assert_false(pdb_open(&pdb, path, &failure));
+    assert_string_equal(failure.text, expected);
     remove(path);
     free(bytes);
 }

@@ -29,12 +29,12 @@ static void write_guid(char text[GUID_TEXT], const uint8_t guid[16], uint32_t ag
 static int try_path(struct finding *finding, const char *path)
 {
     char wanted[GUID_TEXT], found[GUID_TEXT];
-    const char *why = NULL;
+    struct failure failure;
 
     if (access(path, F_OK) < 0)
         return -1;
-    if (pdb_open(finding->pdb, path, &why) < 0) {
-        message("%s: %s; its names are not used", path, why);
+    if (!pdb_open(finding->pdb, path, &failure)) {
+        message("%s: %s; its names are not used", path, failure.text);
         return -1;
     }
     if (pdb_belongs_to(finding->pdb, &finding->codeview))

@@ -4,18 +4,17 @@
 
 #define SONAME "libdw.so.1"
 
-bool libdw_load(struct libdw *libdw, const char **why)
+bool libdw_load(struct libdw *libdw, struct failure *failure)
 {
     void *library = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
 
-    *why = SONAME ", which follows stacks, is not installed";
     if (!library)
-        return false;
-    *why = SONAME " is too old to follow stacks: expected elfutils 0.188";
+        return fail_because(failure, SONAME ", which follows stacks, is not installed");
 #define LOAD(name)                                                                                 \
     libdw->name = (__typeof__(libdw->name))dlsym(library, #name);                                  \
     if (!libdw->name)                                                                              \
-        return false;
+        return fail_because(failure,                                                               \
+                            SONAME " is too old to follow stacks: expected elfutils 0.188");
     LIBDW_FUNCTIONS(LOAD)
 #undef LOAD
     return true;

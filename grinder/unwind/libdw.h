@@ -9,6 +9,8 @@
 #include <elfutils/libdwfl.h>
 #include <stdbool.h>
 
+#include "support/failure.h"
+
 #define LIBDW_FUNCTIONS(each)                                                                      \
     each(dwfl_begin) each(dwfl_end) each(dwfl_report_begin_add) each(dwfl_report_elf)              \
     each(dwfl_report_end) each(dwfl_attach_state) each(dwfl_getthread_frames) each(dwfl_frame_pc)  \
@@ -20,7 +22,7 @@ struct libdw {
 #undef LIBDW_MEMBER
 };
 
-/* False with *why set to a text that lasts: it is not there, or too old (before elfutils 0.188). */
-bool libdw_load(struct libdw *libdw, const char **why);
+/* False: it is not there, or too old (before elfutils 0.188). */
+bool libdw_load(struct libdw *libdw, struct failure *failure);
 
 #endif

@@ -6,14 +6,13 @@
 #include "support/bounded_file.h"
 #include "support/memory.h"
 
-int stacks_file_open(struct stacks_file *file, const char *path, const char **why)
+bool stacks_file_open(struct stacks_file *file, const char *path, struct failure *failure)
 {
     struct bounded_file bounded;
 
     *file = (struct stacks_file){0};
-    if (bounded_file_open(&bounded, path, why) < 0)
-        return -1;
-    *why = "expected whole stacks, found something else or a damaged file";
+    if (!bounded_file_open(&bounded, path, failure))
+        return false;
     if (bounded_file_read(&bounded, &file->header, sizeof(file->header), 0) == 0 &&
         !memcmp(file->header.magic, STACKS_MAGIC, sizeof(file->header.magic)) &&
         file->header.version == STACKS_VERSION && file->header.period_ns) {
@@ -22,7 +21,10 @@ int stacks_file_open(struct stacks_file *file, const char *path, const char **wh
     }
     bounded_file_close(&bounded);
     stacks_file_rewind(file);
-    return file->bytes ? 0 : -1;
+    if (!file->bytes)
+        return fail_because(failure,
+                            "expected whole stacks, found something else or a damaged file");
+    return true;
 }
 
 void stacks_file_rewind(struct stacks_file *file)

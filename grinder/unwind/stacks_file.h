@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "grinder/base/pair_index.h"
+#include "support/failure.h"
 #include "trace/stacks_format.h"
 
 struct stacks_mapping {
@@ -36,8 +37,8 @@ struct stacks_file {
     size_t dump_count, dump_room;
 };
 
-/* 0, or -1 with *why set to a text that lasts and nothing to close. */
-int stacks_file_open(struct stacks_file *file, const char *path, const char **why);
+/* False: nothing is to be closed, and the text is without the path. */
+bool stacks_file_open(struct stacks_file *file, const char *path, struct failure *failure);
 void stacks_file_close(struct stacks_file *file);
 
 /* The next record: what kind it is of, with mapping, or sample and dump, filled in. 0: there are no more.

@@ -191,7 +191,8 @@ static void reader_free(struct reader *reader)
     free(reader);
 }
 
-static int end_child(pid_t child, FILE *pipe, bool has_failed)
+/* False: it did not come to its end, or was ended because it has failed. */
+static bool end_child(pid_t child, FILE *pipe, bool has_failed)
 {
     int status = 0;
 
@@ -200,27 +201,32 @@ static int end_child(pid_t child, FILE *pipe, bool has_failed)
     fclose(pipe);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
-    return has_failed || !WIFEXITED(status) || WEXITSTATUS(status) ? -1 : 0;
+    return !has_failed && WIFEXITED(status) && !WEXITSTATUS(status);
 }
 
-int unwind_stacks(const struct unwound_receiver *receiver, struct stacks_file *file,
-                  const struct unwind_module *modules, size_t module_count, const char **why)
+bool unwind_stacks(const struct unwound_receiver *receiver, struct stacks_file *file,
+                   const struct unwind_module *modules, size_t module_count,
+                   struct failure *failure)
 {
     struct reader *reader = memory_zeroed(1, sizeof(*reader));
     struct libdw libdw;
     pid_t child = -1;
-    int pipe_end, result = -1;
-    bool ok;
+    bool ok, is_followed = false;
+    int pipe_end;
 
-    if (libdw_load(&libdw, why)) {
+    if (libdw_load(&libdw, failure)) {
         child = start_child(&libdw, file, modules, module_count, &pipe_end);
-        *why = child < 0 ? strerror(errno) : "the stacks cannot be followed to the end";
+        if (child < 0)
+            fail_because(failure, "%s", strerror(errno));
     }
     if (child >= 0)
         reader->pipe = memory_or_exit(fdopen(pipe_end, "rb"), sizeof(FILE));
     ok = take_report(reader, file, receiver);
-    if (child >= 0)
-        result = end_child(child, reader->pipe, !ok);
+    if (child >= 0) {
+        is_followed = end_child(child, reader->pipe, !ok);
+        if (!is_followed)
+            fail_because(failure, "the stacks cannot be followed to the end");
+    }
     reader_free(reader);
-    return result;
+    return is_followed;
 }

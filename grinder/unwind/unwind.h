@@ -22,6 +22,7 @@
 
 #include "grinder/unwind/libdw.h"
 #include "grinder/unwind/stacks_file.h"
+#include "support/failure.h"
 
 #define UNWIND_MOST_FRAMES 2048
 #define UNWIND_IS_WHOLE    (1u << 31)
@@ -52,10 +53,11 @@ struct unwound_receiver {
     void *owner;
 };
 
-/* modules: of the first mappings; of others nothing is known. Begins with the first record; the receiver has all samples, in order. 0; or -1 with *why: from one sample on
-   each is but where it was taken. */
-int unwind_stacks(const struct unwound_receiver *receiver, struct stacks_file *file,
-                  const struct unwind_module *modules, size_t module_count, const char **why);
+/* modules: of the first mappings; of others nothing is known. Begins with the first record; the
+   receiver has all samples, in order. False: from one sample on each is but where it was taken. */
+bool unwind_stacks(const struct unwound_receiver *receiver, struct stacks_file *file,
+                   const struct unwind_module *modules, size_t module_count,
+                   struct failure *failure);
 
 /* The child's part (unwind_child.c): writes to pipe. Returns its exit status. */
 int unwind_write(const struct libdw *libdw, struct stacks_file *file,

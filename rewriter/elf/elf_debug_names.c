@@ -48,14 +48,14 @@ void elf_debug_names_read(struct elf_debug_names *names, const struct elf_image 
 {
     struct bounded_file file;
     struct elf_file elf;
-    const char *why;
+    struct failure failure;
     char *path;
 
     if (names->is_read)
         return;
     names->is_read = true;
     path = find_file(image);
-    if (path && bounded_file_open(&file, path, &why) == 0 && elf_open(&elf, file, &why) == 0) {
+    if (path && bounded_file_open(&file, path, &failure) && elf_open(&elf, file, &failure)) {
         read_symbols(names, &elf);
         elf_close(&elf);
     }

@@ -22,10 +22,10 @@ enum command_kind command_kind(const char *name)
 {
     char path[PATH_MAX];
     struct bounded_file file;
-    const char *why;
+    struct failure failure;
     enum command_kind kind;
 
-    if (!command_file_find(path, sizeof(path), name) || bounded_file_open(&file, path, &why) < 0)
+    if (!command_file_find(path, sizeof(path), name) || !bounded_file_open(&file, path, &failure))
         return COMMAND_UNKNOWN;
     kind = kind_of(&file);
     bounded_file_close(&file);

@@ -11,6 +11,7 @@
 
 #include "service/base/message.h"
 #include "service/linux/leftovers.h"
+#include "support/failure.h"
 #include "trace/protocol.h"
 
 #define MOST_TRIES 1000 /* each means that another service ended meanwhile */
@@ -20,21 +21,18 @@ static void cut_last_part(char *path)
     *strrchr(path, '/') = 0;
 }
 
-/* Agents look at it in the same way (hooks/linux/trust.h). Returns false, *why set; errno is ENOENT
-   if it was removed meanwhile. */
-static bool make_folder(const char *path, const char **why)
+/* Agents look at it in the same way (hooks/linux/trust.h). False, with a text without the path;
+   errno is ENOENT if it was removed meanwhile. */
+static bool make_folder(const char *path, struct failure *failure)
 {
     struct stat stat;
 
-    if ((mkdir(path, 0700) < 0 && errno != EEXIST) || lstat(path, &stat) < 0) {
-        *why = strerror(errno);
-        return false;
-    }
+    if ((mkdir(path, 0700) < 0 && errno != EEXIST) || lstat(path, &stat) < 0)
+        return fail_because(failure, "%s", strerror(errno));
     if (S_ISDIR(stat.st_mode) && stat.st_uid == geteuid() && !(stat.st_mode & 077))
         return true;
-    *why = "expected a directory of this user with mode 0700, found another";
     errno = EPERM;
-    return false;
+    return fail_because(failure, "expected a directory of this user with mode 0700, found another");
 }
 
 /* The pid may be another program's by now: then nobody listens where the link leads. */
@@ -69,8 +67,8 @@ static void clean(const char *folder)
         closedir(entries);
 }
 
-/* Makes the link, in place of one that is there. Returns false with *why. */
-static bool make_link(const char *path, const char *socket_path, const char **why)
+/* Makes the link, in place of one that is there. False, with errno and a text without the path. */
+static bool make_link(const char *path, const char *socket_path, struct failure *failure)
 {
     char links[PROTOCOL_PATH_SIZE], folder[PROTOCOL_PATH_SIZE];
 
@@ -78,25 +76,24 @@ static bool make_link(const char *path, const char *socket_path, const char **wh
     cut_last_part(links);
     strcpy(folder, links);
     cut_last_part(folder);
-    if (!make_folder(folder, why) || !make_folder(links, why))
+    if (!make_folder(folder, failure) || !make_folder(links, failure))
         return false;
     clean(links);
     unlink(path);
     if (symlink(socket_path, path) == 0)
         return true;
-    *why = strerror(errno);
-    return false;
+    return fail_because(failure, "%s", strerror(errno));
 }
 
 void command_link_clean(void)
 {
     char path[PROTOCOL_PATH_SIZE];
-    const char *why;
+    struct failure failure;
     struct stat stat;
 
     protocol_command_link(path, (unsigned)getpid(), (unsigned)geteuid());
     cut_last_part(path);
-    if (lstat(path, &stat) < 0 || !make_folder(path, &why))
+    if (lstat(path, &stat) < 0 || !make_folder(path, &failure))
         return;
     clean(path);
     rmdir(path);
@@ -105,19 +102,19 @@ void command_link_clean(void)
 void command_link_make(const char *socket_path)
 {
     char path[PROTOCOL_PATH_SIZE];
-    const char *why;
+    struct failure failure;
     int tries = 0;
     bool is_made;
 
     protocol_command_link(path, (unsigned)getpid(), (unsigned)geteuid());
     do
-        is_made = make_link(path, socket_path, &why);
+        is_made = make_link(path, socket_path, &failure);
     while (!is_made && errno == ENOENT &&
            ++tries < MOST_TRIES); /* another's end removed the folder */
     if (!is_made)
         message("%s: %s: what the command starts with an environment that has no UMBRA_INSTANCE_ID "
                 "is not recorded",
-                path, why);
+                path, failure.text);
 }
 
 /* The folder goes with the last one, so that programs need not look for links. */

@@ -83,7 +83,7 @@ struct comparison {
     uint64_t limit, differences;
 };
 
-static void fail(const char *what)
+static void give_up(const char *what)
 {
     fprintf(stderr, "tree_compare: %s\n", what);
     exit(2);
@@ -314,10 +314,10 @@ static size_t add_side(struct comparison *comparison, int side, const char *path
 
     images_begin(&comparison->images[side]);
     if (result < 0 || !count)
-        fail("expected traces, found none");
+        give_up("expected traces, found none");
     for (size_t i = 0; i < count; i++)
         if (tree_load(&trees[i], traces[i], &comparison->images[side], &error) < 0)
-            fail(error.text);
+            give_up(error.text);
     qsort(trees, count, sizeof(*trees), by_session);
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j < trees[i].thread_count; j++)
@@ -427,7 +427,7 @@ static int read_options(struct comparison *comparison, int count, char **argumen
             break;
     }
     if (count - i != 2)
-        fail("expected [--ignore-ends] [--by-callee[=alone]] [--limit=N] EXPECTED FOUND");
+        give_up("expected [--ignore-ends] [--by-callee[=alone]] [--limit=N] EXPECTED FOUND");
     return i;
 }
 

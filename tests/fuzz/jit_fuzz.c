@@ -38,11 +38,11 @@ static void read_lines(const struct jit_map *map)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct bounded_file file = {.fd = memory_file(data, size), .size = size};
-    const char *why = "";
+    struct failure failure = {""};
     struct jit_map map;
 
-    if (jit_map_read(&map, &file, &why) < 0) {
-        check_refusal(why);
+    if (!jit_map_read(&map, &file, &failure)) {
+        check_refusal(failure.text);
     } else {
         for (size_t i = 0; i < map.count; i++) {
             look_up(&map, map.codes[i].start);

@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint64_t *addresses = calloc(ADDRESSES, sizeof(*addresses));
     int pipe = memory_file(data, size);
     struct line_table table;
-    const char *why = "";
+    struct failure failure = {""};
 
     if (!addresses)
         abort();
@@ -38,8 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (uint64_t i = 0; i < FIRST_PLAIN; i++)
         line_table_add_spot(&table, i);
     lseek(pipe, 0, SEEK_SET);
-    if (line_table_take(&table, pipe, &why) < 0)
-        check_refusal(why);
+    if (!line_table_take(&table, pipe, &failure))
+        check_refusal(failure.text);
     for (uint64_t i = 0; i < ADDRESSES; i++) {
         const struct inlined *inlined = line_table_inlined(&table, i);
         if (line_table_find_spot(&table, i).file >= table.file_count ||

@@ -42,9 +42,9 @@ static void read_copies(const char *path, const struct manifest *manifest)
     struct tree_module modules[] = {{0}, {.base = BASE, .size = UINT32_MAX, .image = 1}};
     struct tree tree = {.contexts = contexts, .modules = modules};
     struct bounded_file file;
-    const char *why;
+    struct failure failure;
 
-    if (bounded_file_open(&file, path, &why) < 0)
+    if (!bounded_file_open(&file, path, &failure))
         return;
     if (loaded_ranges_read(&all[1].ranges, &file)) {
         for (uint32_t i = 0; i < manifest->copy_count && i < MOST_COPIES; i++)
@@ -63,11 +63,11 @@ static void read_copies(const char *path, const struct manifest *manifest)
 static void read_manifest(const struct image_file *image, const char *path)
 {
     struct manifest manifest;
-    const char *why = "";
+    struct failure failure = {""};
     size_t sum = 0;
 
-    if (image_file_manifest(image, &manifest, &why) < 0) {
-        check_refusal(why);
+    if (!image_file_manifest(image, &manifest, &failure)) {
+        check_refusal(failure.text);
         return;
     }
     sum += length_of(manifest_original_path(&manifest));
@@ -111,12 +111,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     int file = memory_file(data, size);
     struct image_file image;
-    const char *why = "";
+    struct failure failure = {""};
     char path[64];
 
     snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
-    if (image_file_open(&image, path, &why) < 0) {
-        check_refusal(why);
+    if (!image_file_open(&image, path, &failure)) {
+        check_refusal(failure.text);
     } else {
         read_manifest(&image, path);
         read_symbols(&image);

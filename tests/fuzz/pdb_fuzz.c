@@ -47,12 +47,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     int file = memory_file(data, size);
     struct pdb_file pdb;
-    const char *why = "";
+    struct failure failure = {""};
     char path[64];
 
     snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
-    if (pdb_open(&pdb, path, &why) < 0) {
-        check_refusal(why);
+    if (!pdb_open(&pdb, path, &failure)) {
+        check_refusal(failure.text);
     } else {
         read_symbols(&pdb);
         read_lines(&pdb);

@@ -64,20 +64,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int memory = memory_file(data, size);
     struct stacks_file stacks;
     struct image_file image;
-    const char *why = "";
+    struct failure failure = {""};
     char path[64];
 
     snprintf(path, sizeof(path), "/proc/self/fd/%d", memory);
-    if (stacks_file_open(&stacks, path, &why) == 0) {
+    if (stacks_file_open(&stacks, path, &failure)) {
         read_stacks(&stacks);
         stacks_file_rewind(&stacks);
         read_stacks(&stacks);
         stacks_file_close(&stacks);
-    } else if (image_file_open(&image, path, &why) == 0) {
+    } else if (image_file_open(&image, path, &failure)) {
         read_starts(&image);
         image_file_close(&image);
     } else {
-        check_refusal(why);
+        check_refusal(failure.text);
     }
     close(memory);
     return 0;

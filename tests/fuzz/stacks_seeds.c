@@ -76,9 +76,9 @@ static void read_again(const char *path, struct dump *dumps, unsigned number)
     struct stacks_mapping mapping = {0};
     struct stacks_sample sample;
     const struct stacks_dump *dump;
-    const char *why;
+    struct failure failure;
 
-    require(stacks_file_open(&file, path, &why) == 0, "is not opened", number, 0);
+    require(stacks_file_open(&file, path, &failure), "is not opened", number, 0);
     require(file.header.taken == SAMPLES, "another number of samples", number, 0);
     require(stacks_file_next(&file, &mapping, &sample, &dump) == STACKS_MAP &&
                 !strcmp(mapping.path, "/bin/program") && mapping.address == 0x400000 &&
