@@ -64,22 +64,22 @@ static int check_process(const struct process *process)
 static int load_selected(struct tree *tree, const char *path, struct selection *selection,
                          struct images *images, struct chains *chains)
 {
-    struct trace_error error;
+    struct failure failure;
     struct trace_file file;
     bool selected;
 
-    if (trace_file_open(&file, path, &error) < 0)
+    if (!trace_file_open(&file, path, &failure))
         goto err;
     selected = selection_match_process(selection, &file.header);
     trace_file_close(&file);
     if (!selected)
         return 1;
-    if (chains && chains_read(chains, path, &error) < 0)
+    if (chains && !chains_read(chains, path, &failure))
         goto err;
-    if (tree_load(tree, path, images, &error) == 0)
+    if (tree_load(tree, path, images, &failure))
         return 0;
 err:
-    message("%s", error.text);
+    message("%s", failure.text);
     return -1;
 }
 

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 
 gcc -O2 -D_GNU_SOURCE -I"$TESTS/.." -o event_totals "$TESTS/campaigns/event_totals.c" \
-    "$TESTS"/../trace/event_{reader,chunk,codec}.c "$TESTS"/../trace/{trace_reader,link_sums}.c "$TESTS/../support/regular_file.c" -lzstd -lxxhash
+    "$TESTS"/../trace/event_{reader,chunk,codec}.c "$TESTS"/../trace/{trace_reader,link_sums}.c "$TESTS"/../support/{failure,regular_file}.c -lzstd -lxxhash
 
 # event WORD: the sum of that count over all traces
 event()

@@ -9,7 +9,7 @@ echo "seed $seed, ${ROUNDS:=100} ends"
 build counted counted.c
 instrumented counted
 gcc -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE -I"$TESTS/.." -o campaign "$TESTS/campaigns/kill_campaign.c" \
-    "$TESTS/campaigns/counted_trace.c" "$TESTS"/../trace/{trace_reader,link_sums}.c "$TESTS/../support/regular_file.c"
+    "$TESTS/campaigns/counted_trace.c" "$TESTS"/../trace/{trace_reader,link_sums}.c "$TESTS"/../support/{failure,regular_file}.c
 mkdir campaign.folder
 (ulimit -c 0 && ./campaign "$BUILD/service/call_trace_service" "$work/instrumented/counted" \
     "$work/campaign.folder" "$ROUNDS" "$seed")

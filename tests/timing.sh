@@ -39,7 +39,7 @@ done <instrumented.stderr
 instrumented spins --overwrite --how=prologue
 timed adaptive spins
 # a million calls of one context: one of 64 is timed on average, of 128 once there were 1,024
-gcc -O2 -D_GNU_SOURCE -I"$TESTS/.." -o rarity "$TESTS/campaigns/rarity.c" "$TESTS"/../trace/{trace_reader,link_sums}.c "$TESTS/../support/regular_file.c"
+gcc -O2 -D_GNU_SOURCE -I"$TESTS/.." -o rarity "$TESTS/campaigns/rarity.c" "$TESTS"/../trace/{trace_reader,link_sums}.c "$TESTS"/../support/{failure,regular_file}.c
 read -r calls timed rarity < <(./rarity traces/*.bin)
 awk -v rarity="$rarity" 'BEGIN { exit !(rarity > 100 && rarity < 140) }' ||
     fail "$timed of $calls calls of rarely_slow were timed, one of $rarity, should be one of 100 to 140"

@@ -9,7 +9,7 @@
 RANDOM=${SEED:=$(od -An -N2 -tu2 /dev/urandom | tr -d ' ')}
 echo "seed $SEED, ${ROUNDS:=32} ends"
 gcc -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE -I"$TESTS/.." -o counted_compare \
-    "$TESTS"/campaigns/counted_{compare,trace}.c "$TESTS"/../trace/{trace_reader,link_sums}.c "$TESTS/../support/regular_file.c"
+    "$TESTS"/campaigns/counted_{compare,trace}.c "$TESTS"/../trace/{trace_reader,link_sums}.c "$TESTS"/../support/{failure,regular_file}.c
 windows_tools
 wine_begins
 AGENT=$WINDOWS/hooks/hooks.dll

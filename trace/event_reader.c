@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,26 +29,13 @@ struct reading {
     const struct trace_header *header;
     const struct event_visitor *visitor;
     struct event_totals *totals;
-    struct trace_error *error;
+    struct failure *failure;
     struct event_unpacker *unpacker;
     uint8_t *body; /* EVENT_CHUNK_ROOM bytes */
     uint32_t thread;
     struct leftover *leftovers; /* ascending by sequence */
     size_t leftover_count;
 };
-
-__attribute__((format(printf, 3, 4))) static int fail(struct reading *reading, const char *path,
-                                                      const char *format, ...)
-{
-    char *text = reading->error->text;
-    va_list arguments;
-    int length = snprintf(text, TRACE_ERROR_SIZE, "%.1000s: ", path);
-
-    va_start(arguments, format);
-    vsnprintf(text + length, TRACE_ERROR_SIZE - (size_t)length, format, arguments);
-    va_end(arguments);
-    return -1;
-}
 
 /* NAME.bin to NAME and a suffix. */
 static void name_beside(char path[PATH_ROOM], const char *trace_path, const char *suffix)
@@ -121,7 +107,7 @@ static void note_in_events(struct reading *reading, uint64_t sequence)
         found->is_in_events = true;
 }
 
-static int read_chunks(struct reading *reading, int fd, const char *path)
+static bool read_chunks(struct reading *reading, int fd, const char *path)
 {
     struct event_chunk chunk;
     uint64_t at = sizeof(struct event_file_header);
@@ -132,18 +118,18 @@ static int read_chunks(struct reading *reading, int fd, const char *path)
 
         if (have < sizeof(chunk)) {
             reading->totals->cut += have;
-            return 0;
+            return true;
         }
         if (!event_chunk_is_sound(&chunk))
-            return fail(reading, path, "chunk at %" PRIu64 ": expected sizes that fit, found %u",
-                        at, chunk.size);
+            return fail(reading->failure, path,
+                        "chunk at %" PRIu64 ": expected sizes that fit, found %u", at, chunk.size);
         rest = chunk.size - sizeof(chunk);
         if (read_up_to(fd, reading->body, rest) < rest) {
             reading->totals->cut += sizeof(chunk);
-            return 0;
+            return true;
         }
         if (!event_chunk_is_whole(&chunk, reading->body))
-            return fail(reading, path,
+            return fail(reading->failure, path,
                         "chunk at %" PRIu64 ": expected what the checksum was made of", at);
         note_in_events(reading, chunk.sequence);
         if (!is_wanted(reading, chunk.thread))
@@ -153,35 +139,38 @@ static int read_chunks(struct reading *reading, int fd, const char *path)
         reading->totals->bytes += chunk.size;
         expected = event_unpack(reading->unpacker, &chunk, reading->body, hand_over, reading);
         if (expected)
-            return fail(reading, path, "chunk at %" PRIu64 ": expected %s", at, expected);
+            return fail(reading->failure, path, "chunk at %" PRIu64 ": expected %s", at, expected);
     }
 }
 
-static int read_file(struct reading *reading, const char *path)
+static bool read_file(struct reading *reading, const char *path)
 {
     struct event_file_header header;
-    int fd = regular_file_open(path), result = -1;
+    int fd = regular_file_open(path);
+    bool is_read = false;
 
     if (fd < 0)
-        return fail(reading, path, "cannot be opened: %s", regular_file_error());
+        return fail(reading->failure, path, "cannot be opened: %s", regular_file_error());
     if (read_up_to(fd, &header, sizeof(header)) < sizeof(header))
-        result = 0; /* it was only just made */
+        is_read = true; /* it was only just made */
     else if (memcmp(header.magic, EVENT_FILE_MAGIC, sizeof(header.magic)))
-        fail(reading, path, "not a file of events: expected it to begin with %s", EVENT_FILE_MAGIC);
+        fail(reading->failure, path, "not a file of events: expected it to begin with %s",
+             EVENT_FILE_MAGIC);
     else if (header.version != EVENT_VERSION)
-        fail(reading, path, "expected events of version %u, found %u", EVENT_VERSION,
+        fail(reading->failure, path, "expected events of version %u, found %u", EVENT_VERSION,
              header.version);
     else if (header.pid != reading->header->pid || header.created_ns != reading->header->created_ns)
-        fail(reading, path, "expected the events of the trace beside it, of process %u, found %u",
+        fail(reading->failure, path,
+             "expected the events of the trace beside it, of process %u, found %u",
              reading->header->pid, header.pid);
     else {
         if (reading->totals->gone < header.gone)
             reading->totals->gone = header.gone;
         reading->totals->dropped += header.dropped;
-        result = read_chunks(reading, fd, path);
+        is_read = read_chunks(reading, fd, path);
     }
     close(fd);
-    return result;
+    return is_read;
 }
 
 /* A copy of a ring's segment, if it was whole and the same before and after. */
@@ -203,20 +192,21 @@ static bool copy_segment(int fd, uint64_t at, struct leftover *leftover)
     return false;
 }
 
-static int copy_ring(struct reading *reading, const char *trace_path)
+static bool copy_ring(struct reading *reading, const char *trace_path)
 {
     char path[PATH_ROOM];
     struct event_ring ring;
-    int fd, result = 0;
+    bool is_read = true;
+    int fd;
 
     name_beside(path, trace_path, RING_SUFFIX);
     fd = regular_file_open(path);
     if (fd < 0)
-        return 0;
+        return true;
     if (read_up_to(fd, &ring, sizeof(ring)) < sizeof(ring) ||
         memcmp(ring.magic, EVENT_RING_MAGIC, sizeof(ring.magic)) || ring.version != EVENT_VERSION ||
         ring.segment_size != EVENT_SEGMENT_SIZE || ring.segment_count > EVENT_MOST_SEGMENTS) {
-        result = fail(reading, path, "not a ring of events of version %u", EVENT_VERSION);
+        is_read = fail(reading->failure, path, "not a ring of events of version %u", EVENT_VERSION);
         goto end;
     }
     reading->totals->dropped += ring.dropped;
@@ -230,7 +220,7 @@ static int copy_ring(struct reading *reading, const char *trace_path)
               compare_leftovers);
 end:
     close(fd);
-    return result;
+    return is_read;
 }
 
 static void read_leftovers(struct reading *reading)
@@ -303,22 +293,22 @@ static struct pieces find_pieces(const char *events_path)
     return pieces;
 }
 
-static int read_pieces(struct reading *reading, const char *trace_path)
+static bool read_pieces(struct reading *reading, const char *trace_path)
 {
     char path[PATH_ROOM], piece_path[PATH_ROOM + 16];
+    bool is_read = true;
     struct pieces pieces;
-    int result = 0;
 
     name_beside(path, trace_path, EVENTS_SUFFIX);
-    if (access(path, F_OK) == 0 && read_file(reading, path) < 0)
-        return -1;
+    if (access(path, F_OK) == 0 && !read_file(reading, path))
+        return false;
     pieces = find_pieces(path);
-    for (size_t i = 0; i < pieces.count && !result; i++) {
+    for (size_t i = 0; i < pieces.count && is_read; i++) {
         snprintf(piece_path, sizeof(piece_path), "%s.%" PRIu32, path, pieces.numbers[i]);
-        result = read_file(reading, piece_path);
+        is_read = read_file(reading, piece_path);
     }
     free(pieces.numbers);
-    return result;
+    return is_read;
 }
 
 bool event_files_exist(const char *trace_path)
@@ -337,31 +327,31 @@ bool event_files_exist(const char *trace_path)
     return pieces.count > 0;
 }
 
-int event_files_read(const char *trace_path, const struct trace_header *header,
-                     const struct event_visitor *visitor, struct event_totals *totals,
-                     struct trace_error *error)
+bool event_files_read(const char *trace_path, const struct trace_header *header,
+                      const struct event_visitor *visitor, struct event_totals *totals,
+                      struct failure *failure)
 {
     struct reading reading = {
         .header = header,
         .visitor = visitor,
         .totals = totals,
-        .error = error,
+        .failure = failure,
         .unpacker = event_unpacker_new(),
         .body = malloc(EVENT_CHUNK_ROOM),
     };
-    int result = -1;
+    bool is_read = false;
 
     *totals = (struct event_totals){.dropped = header->events_dropped};
     if (!reading.unpacker || !reading.body)
-        fail(&reading, trace_path, "%s", strerror(ENOMEM));
-    else if (copy_ring(&reading, trace_path) == 0 && read_pieces(&reading, trace_path) == 0) {
+        fail(failure, trace_path, "%s", strerror(ENOMEM));
+    else if (copy_ring(&reading, trace_path) && read_pieces(&reading, trace_path)) {
         read_leftovers(&reading);
-        result = 0;
+        is_read = true;
     }
     for (size_t i = 0; i < reading.leftover_count; i++)
         free(reading.leftovers[i].words);
     free(reading.leftovers);
     free(reading.body);
     event_unpacker_free(reading.unpacker);
-    return result;
+    return is_read;
 }

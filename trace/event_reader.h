@@ -37,12 +37,12 @@ struct event_totals {
 bool event_files_exist(const char *trace_path);
 
 /*
- * Visits everything there is. 0, or -1 with error filled in: a file that is no such file, or of
+ * Visits everything there is. False: there is a file that is no such file, or of
  * another trace, or a chunk in the middle that is malformed. A file that ends in the middle of a
  * chunk is none: `cut` counts it.
  */
-int event_files_read(const char *trace_path, const struct trace_header *header,
-                     const struct event_visitor *visitor, struct event_totals *totals,
-                     struct trace_error *error);
+bool event_files_read(const char *trace_path, const struct trace_header *header,
+                      const struct event_visitor *visitor, struct event_totals *totals,
+                      struct failure *failure);
 
 #endif

@@ -132,17 +132,17 @@ static void see_event(void *user, uint32_t thread, const struct event *event)
     seen->ends += event->kind == EVENT_KIND_EXIT;
 }
 
-static int read_all(const struct place *place, struct seen *seen, struct event_totals *totals)
+static bool read_all(const struct place *place, struct seen *seen, struct event_totals *totals)
 {
     const struct event_visitor visitor = {.user = seen, .segment = see_segment, .event = see_event};
-    struct trace_error error = {""};
-    int result;
+    struct failure failure = {""};
+    bool is_read;
 
     *seen = (struct seen){0};
-    result = event_files_read(place->trace, &header, &visitor, totals, &error);
-    if (result)
-        print_message("%s\n", error.text);
-    return result;
+    is_read = event_files_read(place->trace, &header, &visitor, totals, &failure);
+    if (!is_read)
+        print_message("%s\n", failure.text);
+    return is_read;
 }
 
 static void what_the_ring_still_has_is_read_once(void **state)
@@ -155,7 +155,7 @@ static void what_the_ring_still_has_is_read_once(void **state)
     write_events(place->events, 1, 6, 0);
     assert_true(event_files_exist(place->trace));
     write_ring(place->ring, 5); /* 5 and 6 were written already, 7 was not, 8 is free */
-    assert_int_equal(read_all(place, &seen, &totals), 0);
+    assert_true(read_all(place, &seen, &totals));
     assert_int_equal(seen.nodes, 1 + 2 + 3 + 4 + 5 + 6 + 7);
     assert_int_equal(totals.segments, 7);
     assert_int_equal(totals.from_ring, 1);
@@ -176,7 +176,7 @@ static void pieces_are_read_in_order(void **state)
         snprintf(path, sizeof(path), "%s.%u", place->events, piece);
         write_events(path, piece, piece, piece * 10);
     }
-    assert_int_equal(read_all(place, &seen, &totals), 0);
+    assert_true(read_all(place, &seen, &totals));
     assert_int_equal(seen.nodes, 9 + 10 + 11);
     assert_int_equal(totals.gone, 110);
 }
@@ -193,7 +193,7 @@ static void a_cut_file_is_read_up_to_its_last_whole_chunk(void **state)
     for (off_t cut = 1; cut < 60; cut += 7) {
         write_events(place->events, 1, 3, 0);
         assert_int_equal(truncate(place->events, stat_of.st_size - cut), 0);
-        assert_int_equal(read_all(place, &seen, &totals), 0);
+        assert_true(read_all(place, &seen, &totals));
         assert_int_equal(totals.segments, 2);
         assert_true(totals.cut > 0);
     }
@@ -208,13 +208,13 @@ static void strangers_are_refused(void **state)
 
     write_events(place->events, 1, 1, 0);
     header.pid = 43;
-    assert_int_equal(read_all(place, &seen, &totals), -1);
+    assert_false(read_all(place, &seen, &totals));
     header.pid = 42;
     file = fopen(place->events, "w");
     for (int i = 0; i < 100; i++)
         fputs("nonsense", file);
     fclose(file);
-    assert_int_equal(read_all(place, &seen, &totals), -1);
+    assert_false(read_all(place, &seen, &totals));
 }
 
 /* In the first chunk's header, whose size is looked at first, and its columns. */
@@ -236,7 +236,7 @@ static void a_flipped_bit_is_noticed(void **state)
         fseek(file, at, SEEK_SET);
         fputc(byte ^ 1, file);
         fclose(file);
-        assert_int_equal(read_all(place, &seen, &totals), -1);
+        assert_false(read_all(place, &seen, &totals));
         assert_int_equal(seen.segments, 0);
     }
 }

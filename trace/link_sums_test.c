@@ -49,31 +49,31 @@ static void keep_nodes(void *user, uint32_t thread, uint32_t first, const struct
         seen->nodes[first + i] = nodes[i];
 }
 
-/* Frees the sample. 0, or -1 with error filled in. */
-static int read_calls(struct calls *calls, struct seen *seen, struct trace_error *error)
+/* Frees the sample. False with failure filled in. */
+static bool read_calls(struct calls *calls, struct seen *seen, struct failure *failure)
 {
     const struct trace_visitor visitor = {.user = seen, .nodes = keep_nodes};
     struct trace_file file;
     char path[64];
     int fd = trace_sample_open(&calls->sample, path);
-    int result;
+    bool is_read;
 
     memset(seen, 0, sizeof(*seen));
-    assert_int_equal(trace_file_open(&file, path, error), 0);
-    result = trace_file_read(&file, &visitor, error);
+    assert_true(trace_file_open(&file, path, failure));
+    is_read = trace_file_read(&file, &visitor, failure);
     trace_file_close(&file);
     close(fd);
     trace_sample_free(&calls->sample);
-    return result;
+    return is_read;
 }
 
 static void expect_passed(struct calls *calls, uint64_t main, uint64_t work, uint64_t leaf)
 {
     struct seen seen;
-    struct trace_error error;
+    struct failure failure;
 
-    if (read_calls(calls, &seen, &error) < 0)
-        fail_msg("%s", error.text);
+    if (!read_calls(calls, &seen, &failure))
+        fail_msg("%s", failure.text);
     assert_int_equal(seen.nodes[calls->main].passed, main);
     assert_int_equal(seen.nodes[calls->work].passed, work);
     assert_int_equal(seen.nodes[calls->leaf].passed, leaf);
@@ -83,11 +83,11 @@ static void expect_passed(struct calls *calls, uint64_t main, uint64_t work, uin
 static void expect_refusal(struct calls *calls, const char *words)
 {
     struct seen seen;
-    struct trace_error error;
+    struct failure failure;
 
-    assert_int_equal(read_calls(calls, &seen, &error), -1);
-    if (!strstr(error.text, words))
-        fail_msg("expected \"%s\" in \"%s\"", words, error.text);
+    assert_false(read_calls(calls, &seen, &failure));
+    if (!strstr(failure.text, words))
+        fail_msg("expected \"%s\" in \"%s\"", words, failure.text);
 }
 
 static void an_address_is_no_number_of_calls(void **state)

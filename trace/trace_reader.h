@@ -18,15 +18,9 @@
 #ifndef UMBRA_TRACE_READER_H
 #define UMBRA_TRACE_READER_H
 
+#include "support/failure.h"
 #include "trace/stack_format.h"
 #include "trace/trace_format.h"
-
-#define TRACE_ERROR_SIZE 1400
-
-/* One line: "FILE: place: what was expected, what was found". No tool name, no newline. */
-struct trace_error {
-    char text[TRACE_ERROR_SIZE];
-};
 
 struct trace_file {
     const char *path; /* borrowed from the caller of trace_file_open */
@@ -60,14 +54,15 @@ struct trace_visitor {
                   const struct trace_stack_entry *entries);
 };
 
-/* Opens path and reads its header. 0, or -1 with error filled in and nothing to close. A file
+/* Opens path and reads its header. False: "FILE: place: what was expected,
+   what was found", and nothing to close. A file
    shorter than its header says is opened, with `missing` set. */
-int trace_file_open(struct trace_file *file, const char *path, struct trace_error *error);
+bool trace_file_open(struct trace_file *file, const char *path, struct failure *failure);
 
-/* Visits every committed block from the start of the file. 0, or -1 with error filled in at the
-   first record that is malformed. */
-int trace_file_read(struct trace_file *file, const struct trace_visitor *visitor,
-                    struct trace_error *error);
+/* Visits every committed block from the start of the file. False at the first record that is
+   malformed. */
+bool trace_file_read(struct trace_file *file, const struct trace_visitor *visitor,
+                     struct failure *failure);
 
 void trace_file_close(struct trace_file *file);
 

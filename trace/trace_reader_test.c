@@ -118,9 +118,9 @@ static size_t add_links(struct trace_sample *sample)
     return first;
 }
 
-/* 0 or -1, as reading said. */
-static int read_sample(const struct trace_sample *sample, struct counts *counts,
-                       struct trace_file *file, struct trace_error *error)
+/* What reading said. */
+static bool read_sample(const struct trace_sample *sample, struct counts *counts,
+                        struct trace_file *file, struct failure *failure)
 {
     struct trace_visitor visitor = {.user = counts,
                                     .thread = count_thread,
@@ -133,30 +133,30 @@ static int read_sample(const struct trace_sample *sample, struct counts *counts,
                                     .stack = count_stack};
     char path[64];
     int fd = trace_sample_open(sample, path);
-    int result;
+    bool is_read;
 
     memset(counts, 0, sizeof(*counts));
-    error->text[0] = 0;
-    result = trace_file_open(file, path, error);
-    if (!result) {
-        result = trace_file_read(file, &visitor, error);
+    failure->text[0] = 0;
+    is_read = trace_file_open(file, path, failure);
+    if (is_read) {
+        is_read = trace_file_read(file, &visitor, failure);
         trace_file_close(file);
     }
     close(fd);
-    assert_int_equal(result == 0, error->text[0] == 0);
-    assert_null(strchr(error->text, '\n'));
-    return result;
+    assert_int_equal(is_read, failure->text[0] == 0);
+    assert_null(strchr(failure->text, '\n'));
+    return is_read;
 }
 
 static void expect_refusal(struct trace_sample *sample, const char *words)
 {
     struct counts counts;
     struct trace_file file;
-    struct trace_error error;
+    struct failure failure;
 
-    assert_int_equal(read_sample(sample, &counts, &file, &error), -1);
-    if (!strstr(error.text, words))
-        fail_msg("expected \"%s\" in \"%s\"", words, error.text);
+    assert_false(read_sample(sample, &counts, &file, &failure));
+    if (!strstr(failure.text, words))
+        fail_msg("expected \"%s\" in \"%s\"", words, failure.text);
     trace_sample_free(sample);
 }
 
@@ -165,11 +165,11 @@ static void a_whole_trace_is_read(void **state)
     struct trace_sample sample;
     struct counts counts;
     struct trace_file file;
-    struct trace_error error;
+    struct failure failure;
 
     (void)state;
     build(&sample);
-    assert_int_equal(read_sample(&sample, &counts, &file, &error), 0);
+    assert_true(read_sample(&sample, &counts, &file, &failure));
     assert_int_equal(counts.threads, 2);
     assert_int_equal(counts.nodes, 101);
     assert_int_equal(counts.modules, 2);
@@ -184,12 +184,12 @@ static void a_file_longer_than_used_is_read_up_to_used(void **state)
     struct trace_sample sample;
     struct counts counts;
     struct trace_file file;
-    struct trace_error error;
+    struct failure failure;
 
     (void)state;
     build(&sample);
     trace_sample_header(&sample)->used -= TRACE_BLOCK_SIZE;
-    assert_int_equal(read_sample(&sample, &counts, &file, &error), 0);
+    assert_true(read_sample(&sample, &counts, &file, &failure));
     assert_int_equal(counts.nodes, 60 + 1);
     assert_int_equal(file.missing, 0);
     trace_sample_free(&sample);
@@ -200,12 +200,12 @@ static void a_file_cut_off_gives_its_whole_blocks(void **state)
     struct trace_sample sample;
     struct counts counts;
     struct trace_file file;
-    struct trace_error error;
+    struct failure failure;
 
     (void)state;
     build(&sample);
     sample.size -= 10;
-    assert_int_equal(read_sample(&sample, &counts, &file, &error), 0);
+    assert_true(read_sample(&sample, &counts, &file, &failure));
     assert_int_equal(counts.nodes, 60 + 1);
     assert_int_equal(file.missing, 10);
     trace_sample_free(&sample);
@@ -256,14 +256,14 @@ static void waits_are_read(void **state)
     struct trace_sample sample;
     struct counts counts;
     struct trace_file file;
-    struct trace_error error;
+    struct failure failure;
     struct trace_wait *wait;
 
     (void)state;
     build(&sample);
     trace_sample_add_wait(&sample, 1, 69, 3, 3000)[1] =
         (struct trace_wait){.node = 70, .count = 1, .ticks = 100, .longest = 100};
-    assert_int_equal(read_sample(&sample, &counts, &file, &error), 0);
+    assert_true(read_sample(&sample, &counts, &file, &failure));
     assert_int_equal(counts.waits, 2);
     assert_int_equal(counts.waited, 3100);
     wait = trace_sample_add_wait(&sample, 1, 71, 1, 5);
@@ -276,7 +276,7 @@ static void places_of_calls_are_read(void **state)
     struct trace_sample sample;
     struct counts counts;
     struct trace_file file;
-    struct trace_error error;
+    struct failure failure;
     size_t links;
 
     (void)state;
@@ -290,11 +290,11 @@ static void places_of_calls_are_read(void **state)
     trace_sample_add_site(&sample, 1, 69, 0x400120, /* it has counted nothing */
                           trace_sample_link(&sample, links, 1));
     trace_sample_add_calls(&sample, 1, 69, 0x400100, 70, 1000);
-    assert_int_equal(read_sample(&sample, &counts, &file, &error), 0);
+    assert_true(read_sample(&sample, &counts, &file, &failure));
     assert_int_equal(counts.sites, 3);
     assert_int_equal(counts.from_sites, 30 + 40 + 1000);
     trace_sample_header(&sample)->timing = TRACE_TIMING_ADAPTIVE; /* links have none of their own */
-    assert_int_equal(read_sample(&sample, &counts, &file, &error), 0);
+    assert_true(read_sample(&sample, &counts, &file, &failure));
     assert_int_equal(counts.from_sites, 1000);
     trace_sample_free(&sample);
 }
@@ -304,7 +304,7 @@ static void hits_are_read_up_to_one_under_way(void **state)
     struct trace_sample sample;
     struct counts counts;
     struct trace_file file;
-    struct trace_error error;
+    struct failure failure;
     struct trace_hit *hits;
 
     (void)state;
@@ -313,7 +313,7 @@ static void hits_are_read_up_to_one_under_way(void **state)
     hits[1] = (struct trace_hit){1001, 0, UINT32_MAX, 50};
     hits[2] = (struct trace_hit){0, 0x401000, 69, 300};
     hits[3] = (struct trace_hit){1003, 0x401000, 69, 1000};
-    assert_int_equal(read_sample(&sample, &counts, &file, &error), 0);
+    assert_true(read_sample(&sample, &counts, &file, &failure));
     assert_int_equal(counts.hits, 57);
 }
 
@@ -343,7 +343,7 @@ static void times_of_calls_are_read(void **state)
     struct trace_sample sample;
     struct counts counts;
     struct trace_file file;
-    struct trace_error error;
+    struct failure failure;
     struct trace_times *times;
 
     (void)state;
@@ -353,7 +353,7 @@ static void times_of_calls_are_read(void **state)
     times->buckets[5] = 2;
     times->buckets[TIME_BUCKETS - 1] = 1;
     for (times->count = 3; times->count <= 4; times->count++)
-        assert_int_equal(read_sample(&sample, &counts, &file, &error), 0);
+        assert_true(read_sample(&sample, &counts, &file, &failure));
     assert_int_equal(counts.timed, 4);
     expect_refusal(&sample, "expected 5 calls in its buckets, found 3");
 }
@@ -385,11 +385,11 @@ static void a_stack_is_read(void **state)
     struct trace_sample sample;
     struct counts counts;
     struct trace_file file;
-    struct trace_error error;
+    struct failure failure;
 
     (void)state;
     add_stack(&sample);
-    assert_int_equal(read_sample(&sample, &counts, &file, &error), 0);
+    assert_true(read_sample(&sample, &counts, &file, &failure));
     assert_int_equal(counts.stacks, 1);
     trace_sample_free(&sample);
 }
@@ -436,12 +436,12 @@ static void blocks_not_in_use_are_passed_over(void **state)
     struct trace_sample sample;
     struct counts counts;
     struct trace_file file;
-    struct trace_error error;
+    struct failure failure;
 
     (void)state;
     build(&sample);
     memset(sample.bytes + sample.module_block, 0, TRACE_BLOCK_SIZE);
-    assert_int_equal(read_sample(&sample, &counts, &file, &error), 0);
+    assert_true(read_sample(&sample, &counts, &file, &failure));
     assert_int_equal(counts.modules, 0);
     trace_sample_free(&sample);
 }
@@ -460,7 +460,7 @@ static void damage_is_read_or_refused(void **state)
     struct trace_sample sample, damaged;
     struct counts counts;
     struct trace_file file;
-    struct trace_error error;
+    struct failure failure;
     uint32_t random = 2463534242u;
 
     (void)state;
@@ -478,7 +478,7 @@ static void damage_is_read_or_refused(void **state)
         }
         if (next_random(&random) % 4 == 0)
             damaged.size = next_random(&random) % sample.size;
-        read_sample(&damaged, &counts, &file, &error);
+        read_sample(&damaged, &counts, &file, &failure);
     }
     trace_sample_free(&sample);
 }

@@ -67,8 +67,8 @@ static void *read_all(void *user)
     struct event_stream *stream = user;
     const struct event_visitor visitor = {stream, see_segment, see_event, is_wanted};
 
-    stream->result =
-        event_files_read(stream->path, stream->header, &visitor, &stream->totals, &stream->error);
+    stream->is_sound =
+        event_files_read(stream->path, stream->header, &visitor, &stream->totals, &stream->failure);
     finish_batch(stream);
     pthread_mutex_lock(&stream->lock);
     stream->is_read = true;
@@ -108,11 +108,11 @@ const struct event_batch *event_stream_next(struct event_stream *stream)
     return there_is ? batch_at(stream, stream->used) : NULL;
 }
 
-int event_stream_end(struct event_stream *stream)
+bool event_stream_end(struct event_stream *stream)
 {
     pthread_join(stream->reader, NULL);
     pthread_mutex_destroy(&stream->lock);
     pthread_cond_destroy(&stream->changed);
     free(stream->batches);
-    return stream->result;
+    return stream->is_sound;
 }

@@ -36,8 +36,8 @@ struct event_stream {
     bool is_read;
     struct event_batch *batches; /* number N at N % EVENT_STREAM_BATCHES */
     struct event_totals totals;
-    struct trace_error error;
-    int result;
+    bool is_sound; /* else failure says why not */
+    struct failure failure;
 };
 
 /* Begins to read the events beside the trace at path; what is borrowed is needed until the end. */
@@ -47,8 +47,8 @@ void event_stream_begin(struct event_stream *stream, const char *path,
 /* The next batch, valid until the next call; null when there are no more. */
 const struct event_batch *event_stream_next(struct event_stream *stream);
 
-/* To be called when there are no more. 0, or -1 with error filled in: some may have been handed
-   out all the same. totals are those of what was read. */
-int event_stream_end(struct event_stream *stream);
+/* To be called when there are no more. False with stream->failure filled in: some may have been
+   handed out all the same. totals are those of what was read. */
+bool event_stream_end(struct event_stream *stream);
 
 #endif

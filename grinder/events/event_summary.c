@@ -125,12 +125,14 @@ static int write_process(FILE *stream, const struct profile *profile, size_t num
     const struct process *process = &profile->processes[number];
     struct time_line_facts *facts = memory_zeroed(process->thread_count, sizeof(*facts));
     struct event_totals totals;
-    struct trace_error error;
+    struct failure failure;
     bool is_whole;
-    int result = time_line_walk(profile, number, &always, &nothing, facts, &totals, &error);
+    int result = 0;
 
-    if (result < 0)
-        message("%s", error.text);
+    if (!time_line_walk(profile, number, &always, &nothing, facts, &totals, &failure)) {
+        result = -1;
+        message("%s", failure.text);
+    }
     is_whole = !result && !(totals.dropped | totals.torn | totals.gone | totals.cut);
     write_totals(stream, process, &totals);
     if (is_narrow)

@@ -327,10 +327,10 @@ static void end(struct walk *walk)
     free(walk->open_here);
 }
 
-int time_line_walk(const struct profile *profile, size_t number,
-                   const struct time_line_range *range, const struct time_line_visitor *visitor,
-                   struct time_line_facts *facts, struct event_totals *totals,
-                   struct trace_error *error)
+bool time_line_walk(const struct profile *profile, size_t number,
+                    const struct time_line_range *range, const struct time_line_visitor *visitor,
+                    struct time_line_facts *facts, struct event_totals *totals,
+                    struct failure *failure)
 {
     const struct process *process = &profile->processes[number];
     struct walk walk = {
@@ -342,7 +342,7 @@ int time_line_walk(const struct profile *profile, size_t number,
     };
     struct event_stream stream;
     const struct event_batch *batch;
-    int result;
+    bool is_sound;
 
     begin(&walk, profile);
     event_stream_begin(&stream, process->trace_path, &process->header,
@@ -353,10 +353,11 @@ int time_line_walk(const struct profile *profile, size_t number,
             see_batch(&walk, thread, batch);
     }
     end(&walk);
-    result = event_stream_end(&stream);
+    is_sound = event_stream_end(&stream);
     *totals = stream.totals;
-    *error = stream.error;
-    return result;
+    if (!is_sound)
+        *failure = stream.failure;
+    return is_sound;
 }
 
 const char *time_line_name(const struct images *images, uint32_t function)

@@ -76,13 +76,13 @@ struct time_line_clock time_line_clock(const struct profile *profile, size_t pro
 
 /*
  * Walks the events of a process that has some (process.nodes). facts, one for each thread of the
- * process, is filled in for those that are wanted. 0, or -1 with error filled in, after what could
- * be read: ends are handed out for all begins all the same.
+ * process, is filled in for those that are wanted. False comes after what could be read: ends are
+ * handed out for all begins all the same.
  */
-int time_line_walk(const struct profile *profile, size_t process,
-                   const struct time_line_range *range, const struct time_line_visitor *visitor,
-                   struct time_line_facts *facts, struct event_totals *totals,
-                   struct trace_error *error);
+bool time_line_walk(const struct profile *profile, size_t process,
+                    const struct time_line_range *range, const struct time_line_visitor *visitor,
+                    struct time_line_facts *facts, struct event_totals *totals,
+                    struct failure *failure);
 
 /* The name of a function in a time line; those a tree does not know (yet) have none: 0. */
 const char *time_line_name(const struct images *images, uint32_t function);

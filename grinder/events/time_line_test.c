@@ -151,17 +151,16 @@ static void line_is(uint64_t from, uint64_t to, const char *expected)
     struct profile profile = {.keeps_nodes = true};
     struct images all;
     struct event_totals totals;
-    struct trace_error error;
+    struct failure failure;
     struct tree tree;
 
     finish_segment(0);
     write_trace();
     images_begin(&all);
     images = &all;
-    assert_int_equal(tree_load(&tree, recording.trace, &all, &error), 0);
+    assert_true(tree_load(&tree, recording.trace, &all, &failure));
     profile_add(&profile, &tree, &all);
-    assert_int_equal(
-        time_line_walk(&profile, 0, &range, &visitor, recording.facts, &totals, &error), 0);
+    assert_true(time_line_walk(&profile, 0, &range, &visitor, recording.facts, &totals, &failure));
     assert_string_equal(recording.said, expected);
     assert_true(recording.facts[0].entries ==
                 recording.facts[0].ended + recording.facts[0].closed + recording.facts[0].open);

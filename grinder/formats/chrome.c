@@ -174,13 +174,14 @@ static int write_process(struct writer *writer, const struct view *view, size_t 
     const struct process *process = &view->profile->processes[number];
     struct time_line_facts *facts = memory_zeroed(process->thread_count, sizeof(*facts));
     struct event_totals totals;
-    struct trace_error error;
-    int result;
+    struct failure failure;
+    int result = 0;
 
     begin_process(writer, view->profile, number);
-    result = time_line_walk(view->profile, number, &range, &visitor, facts, &totals, &error);
-    if (result < 0)
-        message("%s", error.text);
+    if (!time_line_walk(view->profile, number, &range, &visitor, facts, &totals, &failure)) {
+        message("%s", failure.text);
+        result = -1;
+    }
     free(writer->threads);
     free(facts);
     return result;

@@ -98,14 +98,15 @@ static int write_thread(FILE *stream, const struct view *view, size_t number, si
     const struct time_line_range range = {view->from_ns, view->to_ns, (uint32_t)place + 1};
     struct time_line_facts *facts = memory_zeroed(process->thread_count, sizeof(*facts));
     struct event_totals totals;
-    struct trace_error error;
-    int result;
+    struct failure failure;
+    int result = 0;
 
     firefox_thread_begin(&thread, stream, view->images, WEIGHT_NS, time_line_name(view->images, 0),
                          view->from_ns);
-    result = time_line_walk(view->profile, number, &range, &visitor, facts, &totals, &error);
-    if (result < 0)
-        message("%s", error.text);
+    if (!time_line_walk(view->profile, number, &range, &visitor, facts, &totals, &failure)) {
+        message("%s", failure.text);
+        result = -1;
+    }
     if (end_thread(&thread, view->profile, number, place) < 0)
         result = -1;
     free(facts);

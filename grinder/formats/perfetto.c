@@ -233,8 +233,8 @@ static int write_process(struct writer *writer, const struct view *view, size_t 
     const struct process *process = &profile->processes[number];
     struct time_line_facts *facts = memory_zeroed(process->thread_count, sizeof(*facts));
     struct event_totals totals;
-    struct trace_error error;
-    int result;
+    struct failure failure;
+    int result = 0;
 
     writer->process_uuid = (uint64_t)(number + 1) << 32;
     write_process_track(writer, profile, number);
@@ -242,9 +242,10 @@ static int write_process(struct writer *writer, const struct view *view, size_t 
         if (!profile->selection ||
             selection_match_thread(profile->selection, &process->threads[i].record))
             write_thread_track(writer, process, i);
-    result = time_line_walk(profile, number, &range, &visitor, facts, &totals, &error);
-    if (result < 0)
-        message("%s", error.text);
+    if (!time_line_walk(profile, number, &range, &visitor, facts, &totals, &failure)) {
+        message("%s", failure.text);
+        result = -1;
+    }
     free(facts);
     return result;
 }

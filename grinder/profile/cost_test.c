@@ -513,7 +513,7 @@ static void short_calls_take_what_samples_say(void **state)
     struct function_samples samples[] = {{1, 400}, {2, 1000}};
     struct sum sum = {0};
     const struct cost_visitor visitor = {.user = &sum, .leave = add_self};
-    struct trace_error error;
+    struct failure failure;
     struct images images;
     struct tree tree;
     char path[64];
@@ -524,7 +524,7 @@ static void short_calls_take_what_samples_say(void **state)
     trace_sample_header(&sample)->probe_timed = 20 << TRACE_COST_SHIFT;
     fd = trace_sample_open(&sample, path);
     images_begin(&images);
-    assert_int_equal(tree_load(&tree, path, &images, &error), 0);
+    assert_true(tree_load(&tree, path, &images, &failure));
     tree.threads[0].samples = (struct thread_samples){
         .functions = samples, .count = 2, .in_functions = 1400, .period_ns = 500000};
     cost_walk(&tree, &tree.threads[0], images_function_count(&images), &visitor);

@@ -42,7 +42,7 @@ static void grind(const char *text)
     char trace[64], map[64];
     const char *const maps[] = {map, NULL}, *const none[] = {NULL};
     int fd = trace_sample_open(&sample, trace), map_fd = memfd_create("map", 0);
-    struct trace_error error;
+    struct failure failure;
     struct tree tree;
     size_t count;
 
@@ -51,7 +51,7 @@ static void grind(const char *text)
     images_begin(&images);
     images.jit_maps = maps;
     profile = (struct profile){0};
-    assert_int_equal(tree_load(&tree, trace, &images, &error), 0);
+    assert_true(tree_load(&tree, trace, &images, &failure));
     profile_add(&profile, &tree, &images);
     nodes = tree_nodes(&tree, &count);
     tree_free(&tree);

@@ -31,19 +31,19 @@ static void load_stack(void *user, const struct trace_stack *stack,
     }
 }
 
-int chains_read(struct chains *chains, const char *path, struct trace_error *error)
+bool chains_read(struct chains *chains, const char *path, struct failure *failure)
 {
     const struct trace_visitor visitor = {.user = chains, .stack = load_stack};
     struct trace_file file;
-    int result;
+    bool is_read;
 
-    if (trace_file_open(&file, path, error) < 0)
-        return -1;
-    result = trace_file_read(&file, &visitor, error);
+    if (!trace_file_open(&file, path, failure))
+        return false;
+    is_read = trace_file_read(&file, &visitor, failure);
     trace_file_close(&file);
     for (size_t i = 0; i < chains->ordinals.count; i++)
         stack_chain_check(&chains->chains[i]);
-    return result;
+    return is_read;
 }
 
 void chains_free(struct chains *chains)

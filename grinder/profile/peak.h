@@ -60,8 +60,8 @@ struct chains {
 };
 
 /* Reads them. To be done before the tree is: then that has all nodes that they name, though the
-   process may be recording. 0, or -1 with error filled in; to be freed in both cases. */
-int chains_read(struct chains *chains, const char *path, struct trace_error *error);
+   process may be recording. To be freed also if it could not be read. */
+bool chains_read(struct chains *chains, const char *path, struct failure *failure);
 void chains_free(struct chains *chains);
 
 /* A peak for each thread of the tree, to be freed with peaks_free. selection may be null. */

@@ -55,13 +55,13 @@ static struct trace_stack_entry *entries_of(struct built *built)
 
 static const struct peak *grind(struct built *built, struct selection *selection)
 {
-    struct trace_error error;
+    struct failure failure;
     char path[64];
     int fd = trace_sample_open(&built->sample, path);
 
     images_begin(&built->images);
-    assert_int_equal(chains_read(&built->chains, path, &error), 0);
-    assert_int_equal(tree_load(&built->tree, path, &built->images, &error), 0);
+    assert_true(chains_read(&built->chains, path, &failure));
+    assert_true(tree_load(&built->tree, path, &built->images, &failure));
     close(fd);
     built->peaks = peaks_of(&built->chains, &built->tree, &built->images, selection);
     return built->peaks;

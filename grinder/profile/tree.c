@@ -393,23 +393,20 @@ static void place_sites(struct loader *loader)
     tree_sort_sites(tree);
 }
 
-static int find_roots(struct loader *loader, struct trace_error *error)
+static bool find_roots(struct loader *loader, struct failure *failure)
 {
     struct tree *tree = loader->tree;
 
     for (size_t i = 0; i < tree->thread_count; i++) {
         struct tree_thread *thread = &tree->threads[i];
         uint32_t root = slot_of_unit(loader, thread->record.root, thread->record.ordinal);
-        if (i && thread->record.ordinal == thread[-1].record.ordinal) {
-            snprintf(error->text, sizeof(error->text),
-                     "%.1000s: thread %" PRIu32 ": expected one record, found two", tree->path,
-                     thread->record.ordinal);
-            return -1;
-        }
+        if (i && thread->record.ordinal == thread[-1].record.ordinal)
+            return fail(failure, tree->path, "thread %" PRIu32 ": expected one record, found two",
+                        thread->record.ordinal);
         if (root && !loader->links[root].parent && !loader->links[root].function)
             thread->root = root;
     }
-    return 0;
+    return true;
 }
 
 /* Element 0 of runs, contexts, modules and folds stands for none. */
@@ -428,7 +425,7 @@ static void loader_begin(struct loader *loader, struct tree *tree, const struct 
     load_wait(loader, 0, &(struct trace_wait){0});
 }
 
-int tree_read(struct tree *tree, const char *path, struct images *images, struct trace_error *error)
+bool tree_read(struct tree *tree, const char *path, struct images *images, struct failure *failure)
 {
     struct trace_file file;
     struct loader loader = {.images = images};
@@ -440,20 +437,20 @@ int tree_read(struct tree *tree, const char *path, struct images *images, struct
                                     .hit = load_hit,
                                     .wait = load_wait,
                                     .times = load_times};
-    int result = -1;
+    bool is_read = false;
 
-    if (trace_file_open(&file, path, error) < 0)
-        return -1;
+    if (!trace_file_open(&file, path, failure))
+        return false;
     *tree = (struct tree){.path = path, .header = file.header, .missing_bytes = file.missing};
     if (tree->header.timing == TRACE_TIMING_SAMPLES)
         tree->header.probe_inner = tree->header.probe_timed = tree->header.probe_untimed =
             tree->header.probe_passed = 0; /* nothing was timed */
     loader_begin(&loader, tree, &file);
-    if (trace_file_read(&file, &visitor, error) < 0)
+    if (!trace_file_read(&file, &visitor, failure))
         goto err;
     if (tree->thread_count)
         qsort(tree->threads, tree->thread_count, sizeof(*tree->threads), compare_threads);
-    if (find_roots(&loader, error) < 0)
+    if (!find_roots(&loader, failure))
         goto err;
     qsort(tree->modules + 1, tree->module_count - 1, sizeof(*tree->modules), compare_modules);
     find_functions(&loader);
@@ -462,15 +459,15 @@ int tree_read(struct tree *tree, const char *path, struct images *images, struct
     place_hits(&loader);
     place_sites(&loader);
     number_times(tree, images);
-    result = 0;
+    is_read = true;
 err:
     trace_file_close(&file);
     free(loader.run_of_block);
     free(loader.links);
     free(loader.wait_threads);
-    if (result < 0)
+    if (!is_read)
         tree_free(tree);
-    return result;
+    return is_read;
 }
 
 uint64_t tree_call_site(const struct tree *tree, const struct context *context)

@@ -159,9 +159,9 @@ struct tree {
 };
 
 /* Reads the trace at path (borrowed) and numbers its functions in images, without what lies beside
-   it: tree_load.h has that too. 0, or -1 with error filled in and nothing to free. */
-int tree_read(struct tree *tree, const char *path, struct images *images,
-              struct trace_error *error);
+   it: tree_load.h has that too. False: there is nothing to free. */
+bool tree_read(struct tree *tree, const char *path, struct images *images,
+              struct failure *failure);
 
 /* Where the call to context was made: image << 32 | rva of the call's last byte, if that lies in
    the module of the calling function; else 0. */

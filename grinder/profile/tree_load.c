@@ -5,13 +5,13 @@
 #include "grinder/profile/samples.h"
 #include "grinder/profile/stacked_tree.h"
 
-int tree_load(struct tree *tree, const char *path, struct images *images, struct trace_error *error)
+bool tree_load(struct tree *tree, const char *path, struct images *images, struct failure *failure)
 {
-    if (tree_read(tree, path, images, error) < 0)
-        return -1;
+    if (!tree_read(tree, path, images, failure))
+        return false;
     stacked_tree_add(tree, images);
     copied_sites_resolve(tree, images);
     samples_read(tree, images);
     jit_callers_add(tree, images);
-    return 0;
+    return true;
 }

@@ -7,7 +7,7 @@
 
 /* Reads the trace at path (borrowed) and numbers its functions in images. 0, or -1 with error
    filled in and nothing to free. */
-int tree_load(struct tree *tree, const char *path, struct images *images,
-              struct trace_error *error);
+bool tree_load(struct tree *tree, const char *path, struct images *images,
+              struct failure *failure);
 
 #endif

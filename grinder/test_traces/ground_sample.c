@@ -10,17 +10,17 @@ void ground_begin_with(struct ground *ground, struct trace_sample *sample, bool 
                        const char *debug_dir)
 {
     const char *debug_dirs[] = {debug_dir, NULL};
-    struct trace_error error;
+    struct failure failure;
     struct tree tree;
-    int result;
+    bool is_loaded;
 
     *ground =
         (struct ground){.profile = {.merged = merged, .keeps_stacks = true, .keeps_hits = true}};
     ground->fd = trace_sample_open(sample, ground->path);
     images_begin(&ground->images);
-    result = tree_load(&tree, ground->path, &ground->images, &error);
-    assert(result == 0 && "the sample is a trace");
-    (void)result;
+    is_loaded = tree_load(&tree, ground->path, &ground->images, &failure);
+    assert(is_loaded && "the sample is a trace");
+    (void)is_loaded;
     profile_add(&ground->profile, &tree, &ground->images);
     tree_free(&tree);
     symbolize(&ground->images, &ground->profile, debug_dirs);

@@ -104,11 +104,11 @@ static bool has_ended(const struct trace_header *header)
 /* A trace that is gone, or does not hang together in this moment, is left out of this refresh. */
 static void read_source(struct top *top, struct source *source, struct profile *profile)
 {
-    struct trace_error error;
+    struct failure failure;
     struct tree tree;
 
-    if (tree_load(&tree, source->path, &top->images, &error) < 0) {
-        message("%s", error.text);
+    if (!tree_load(&tree, source->path, &top->images, &failure)) {
+        message("%s", failure.text);
         return;
     }
     source->has_ended = has_ended(&tree.header);

@@ -82,9 +82,9 @@ static struct event_totals read_back(const struct place *place)
 {
     struct event_visitor visitor = {0};
     struct event_totals totals;
-    struct trace_error error;
+    struct failure failure;
 
-    assert_int_equal(event_files_read(place->trace, &header, &visitor, &totals, &error), 0);
+    assert_true(event_files_read(place->trace, &header, &visitor, &totals, &failure));
     return totals;
 }
 

@@ -45,7 +45,7 @@ static struct seen snapshot_of(int file)
     struct seen seen = {0};
     const struct trace_visitor visitor = {.user = &seen, .nodes = count_nodes};
     struct trace_file copy;
-    struct trace_error error;
+    struct failure failure;
     char folder[] = "/tmp/umbra-snapshot-XXXXXX", path[64], why[SNAPSHOT_WHY_SIZE];
     int directory;
 
@@ -54,8 +54,8 @@ static struct seen snapshot_of(int file)
     if (!snapshot_copy(file, "trace", directory, "copy", why))
         fail_msg("%s", why);
     snprintf(path, sizeof(path), "%s/copy", folder);
-    if (trace_file_open(&copy, path, &error) < 0 || trace_file_read(&copy, &visitor, &error) < 0)
-        fail_msg("%s", error.text);
+    if (!trace_file_open(&copy, path, &failure) || !trace_file_read(&copy, &visitor, &failure))
+        fail_msg("%s", failure.text);
     trace_file_close(&copy);
     unlink(path);
     close(directory);

@@ -81,11 +81,11 @@ bool counted_trace_holds(const char *path, const struct counted_thread *counted,
     const struct trace_visitor visitor = {
         .user = &reading, .thread = read_thread, .nodes = read_nodes};
     struct trace_file file;
-    struct trace_error error;
+    struct failure failure;
     bool same = true;
 
-    if (trace_file_open(&file, path, &error) < 0 || trace_file_read(&file, &visitor, &error) < 0) {
-        printf("%s: %s\n", what, error.text);
+    if (!trace_file_open(&file, path, &failure) || !trace_file_read(&file, &visitor, &failure)) {
+        printf("%s: %s\n", what, failure.text);
         return false;
     }
     reading.skipped = file.header.skipped;

@@ -42,14 +42,14 @@ int main(int count, char **arguments)
 {
     const struct event_visitor visitor = {NULL, NULL, see};
     struct event_totals totals;
-    struct trace_error error;
+    struct failure failure;
     struct trace_file file;
 
     if (count != 2)
         return 2;
-    if (trace_file_open(&file, arguments[1], &error) < 0 ||
-        event_files_read(arguments[1], &file.header, &visitor, &totals, &error) < 0) {
-        fprintf(stderr, "%s\n", error.text);
+    if (!trace_file_open(&file, arguments[1], &failure) ||
+        !event_files_read(arguments[1], &file.header, &visitor, &totals, &failure)) {
+        fprintf(stderr, "%s\n", failure.text);
         return 1;
     }
     trace_file_close(&file);

@@ -40,7 +40,7 @@ static struct campaign {
     uint64_t calls, unrecorded, services_killed;
 } campaign;
 
-static _Noreturn void fail(const char *what)
+static _Noreturn void give_up(const char *what)
 {
     fprintf(stderr, "kill_campaign: %s: %s\n", what, strerror(errno));
     exit(2);
@@ -68,13 +68,13 @@ static pid_t start(const char *const arguments[], int ready)
     pid_t pid = fork();
 
     if (pid < 0)
-        fail("fork");
+        give_up("fork");
     if (pid > 0)
         return pid;
     if (ready >= 0)
         dup2(ready, 2);
     execv(arguments[0], (char *const *)arguments);
-    fail(arguments[0]);
+    give_up(arguments[0]);
 }
 
 /* Returns when it says that it is ready. */
@@ -86,7 +86,7 @@ static void start_service(void)
 
     snprintf(trace_dir, sizeof(trace_dir), "--trace-dir=%s/traces", campaign.folder);
     if (pipe2(ends, O_CLOEXEC) < 0)
-        fail("pipe");
+        give_up("pipe");
     campaign.service_pid = start(arguments, ends[1]);
     close(ends[1]);
     while (!strstr(said, "ready")) {
@@ -94,7 +94,7 @@ static void start_service(void)
         ssize_t got = read(ends[0], said + have, sizeof(said) - 1 - have);
 
         if (got <= 0)
-            fail("the service did not become ready");
+            give_up("the service did not become ready");
         said[have + (size_t)got] = 0;
     }
     /* kept open: the service goes on writing to it */
@@ -133,10 +133,10 @@ static bool find_trace(pid_t pid, char path[4400])
 static bool is_complete(const char *path, uint32_t *state)
 {
     struct trace_file file;
-    struct trace_error error;
+    struct failure failure;
     bool is;
 
-    if (trace_file_open(&file, path, &error) < 0)
+    if (!trace_file_open(&file, path, &failure))
         return false;
     is = file.header.end == TRACE_END_GONE;
     *state = file.header.state;
@@ -236,10 +236,10 @@ static void prepare(char **arguments)
     snprintf(campaign.counters, sizeof(campaign.counters), "%s/counters", arguments[3]);
     file = open(campaign.counters, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (file < 0 || ftruncate(file, 4096) < 0)
-        fail(campaign.counters);
+        give_up(campaign.counters);
     campaign.counted = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (campaign.counted == MAP_FAILED)
-        fail(campaign.counters);
+        give_up(campaign.counters);
     start_service();
 }
 

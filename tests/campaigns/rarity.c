@@ -25,16 +25,16 @@ int main(int count, char **arguments)
     struct trace_node most = {0};
     const struct trace_visitor visitor = {.user = &most, .nodes = keep_most_called};
     struct trace_file file;
-    struct trace_error error;
+    struct failure failure;
     uint64_t calls;
 
     if (count != 2) {
         fprintf(stderr, "rarity TRACE\n");
         return 2;
     }
-    if (trace_file_open(&file, arguments[1], &error) < 0 ||
-        trace_file_read(&file, &visitor, &error) < 0) {
-        fprintf(stderr, "rarity: %s\n", error.text);
+    if (!trace_file_open(&file, arguments[1], &failure) ||
+        !trace_file_read(&file, &visitor, &failure)) {
+        fprintf(stderr, "rarity: %s\n", failure.text);
         return 1;
     }
     trace_file_close(&file);

@@ -310,14 +310,14 @@ static size_t add_side(struct comparison *comparison, int side, const char *path
     char **traces = traces_of(paths, &result);
     size_t count = traces_count(traces);
     struct tree *trees = memory_zeroed(count + 1, sizeof(*trees));
-    struct trace_error error;
+    struct failure failure;
 
     images_begin(&comparison->images[side]);
     if (result < 0 || !count)
         give_up("expected traces, found none");
     for (size_t i = 0; i < count; i++)
-        if (tree_load(&trees[i], traces[i], &comparison->images[side], &error) < 0)
-            give_up(error.text);
+        if (!tree_load(&trees[i], traces[i], &comparison->images[side], &failure))
+            give_up(failure.text);
     qsort(trees, count, sizeof(*trees), by_session);
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j < trees[i].thread_count; j++)

@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     int file = memory_file(data, size);
     struct profile profile = {.keeps_hits = true};
-    struct trace_error error = {{0}};
+    struct failure failure = {{0}};
     struct chains chains = {0};
     struct images images;
     struct tree tree;
@@ -50,8 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
     images_begin(&images);
-    if (chains_read(&chains, path, &error) < 0 || tree_load(&tree, path, &images, &error) < 0) {
-        check_refusal(error.text);
+    if (!chains_read(&chains, path, &failure) || !tree_load(&tree, path, &images, &failure)) {
+        check_refusal(failure.text);
     } else {
         copied_spots_resolve(&tree, &images);
         profile_add(&profile, &tree, &images);

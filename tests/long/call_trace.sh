@@ -3,7 +3,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 gcc -O2 -D_GNU_SOURCE -I"$TESTS/.." -o event_totals "$TESTS/campaigns/event_totals.c" \
-    "$TESTS"/../trace/event_{reader,chunk,codec}.c "$TESTS"/../trace/{trace_reader,link_sums}.c "$TESTS/../support/regular_file.c" -lzstd -lxxhash
+    "$TESTS"/../trace/event_{reader,chunk,codec}.c "$TESTS"/../trace/{trace_reader,link_sums}.c "$TESTS"/../support/{failure,regular_file}.c -lzstd -lxxhash
 
 cat >work.lua <<'END'
 local function f(n) if n < 2 then return n end return f(n - 1) + f(n - 2) end
