@@ -79,7 +79,7 @@ static int load_selected(struct tree *tree, const char *path, struct selection *
     if (tree_load(tree, path, images, &failure))
         return 0;
 err:
-    message("%s", failure.text);
+    message_failure(&failure);
     return -1;
 }
 

@@ -23,19 +23,40 @@
 #define EXCEEDED 1
 #define FAILED   2 /* of diff, where 1 is taken; wrong usage */
 
+/* This and the next say why not. */
+static bool begin_output(struct output *output, const char *path)
+{
+    struct failure failure;
+
+    if (output_open(output, path, &failure))
+        return true;
+    message_failure(&failure);
+    return false;
+}
+
+static bool end_output(struct output *output)
+{
+    struct failure failure;
+
+    if (output_commit(output, &failure))
+        return true;
+    message_failure(&failure);
+    return false;
+}
+
 static int write_view(const struct format *format, const struct view *view, const char *path)
 {
     struct output output;
     int result;
 
-    if (output_open(&output, path) < 0)
+    if (!begin_output(&output, path))
         return -1;
     if (!format->write_times) {
         format->write(output.stream, view);
-        return output_commit(&output);
+        return end_output(&output) ? 0 : -1;
     }
     result = format->write_times(output.stream, view);
-    return output_commit(&output) < 0 ? -1 : result;
+    return end_output(&output) ? result : -1;
 }
 
 /* NAME-01, NAME-02 …: as many digits as the last one needs, at least two. */
@@ -139,7 +160,7 @@ static int write_summary(const struct options *options, const struct summary *su
     struct output output;
     int result;
 
-    if (output_open(&output, options->output ? options->output : "-") < 0)
+    if (!begin_output(&output, options->output ? options->output : "-"))
         return -1;
     if (process_tree_write(output.stream, options->processes, options->shown, PROCESS_TREE_COLUMNS,
                            options->shown ? "; * is shown below, another with --process=PID|NAME"
@@ -147,7 +168,7 @@ static int write_summary(const struct options *options, const struct summary *su
         putc('\n', output.stream);
     result = event_summary_write(output.stream, summary->profile, false);
     summary_write(output.stream, summary);
-    return output_commit(&output) < 0 ? -1 : result;
+    return end_output(&output) ? result : -1;
 }
 
 static int show_summary(const struct options *options, const struct summary *summary)
@@ -213,6 +234,7 @@ static int run_report(const struct options *options, const struct profile *profi
     uint32_t pid = profile->processes[0].header.pid;
     const char *path = options->output;
     char by_default[64];
+    struct failure failure;
     size_t length;
 
     snprintf(by_default, sizeof(by_default),
@@ -220,9 +242,11 @@ static int run_report(const struct options *options, const struct profile *profi
     if (!path)
         path = by_default;
     length = strlen(path);
-    return report_write(&report, path, options->split || (length && path[length - 1] == '/')) < 0
-               ? EXIT_FAILURE
-               : EXIT_SUCCESS;
+    if (report_write(&report, path, options->split || (length && path[length - 1] == '/'),
+                     &failure))
+        return EXIT_SUCCESS;
+    message_failure(&failure);
+    return EXIT_FAILURE;
 }
 
 static bool diff_has_format(const char *name)
@@ -243,14 +267,14 @@ static int run_diff(const struct options *options, const struct profile *profile
     struct output output;
     int result = EXIT_SUCCESS;
 
-    if (output_open(&output, options->output ? options->output : "-") < 0)
+    if (!begin_output(&output, options->output ? options->output : "-"))
         return FAILED;
     diff_begin(&diff, profiles, images, options->weight);
     format->write(output.stream, &diff, options->top);
     if (options->has_threshold && diff_exceeds(&diff, options->threshold))
         result = EXCEEDED;
     diff_free(&diff);
-    return output_commit(&output) < 0 ? FAILED : result;
+    return end_output(&output) ? result : FAILED;
 }
 
 static bool stack_has_format(const char *name)
@@ -264,10 +288,10 @@ static int run_stack(const struct options *options, const struct profile *profil
     const struct peak_format *format = peak_format_named(options->format, is_to_terminal(options));
     struct output output;
 
-    if (output_open(&output, options->output ? options->output : "-") < 0)
+    if (!begin_output(&output, options->output ? options->output : "-"))
         return EXIT_FAILURE;
     format->write(output.stream, profile, images);
-    return output_commit(&output) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return end_output(&output) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 static int run_top(const struct options *options)

@@ -54,9 +54,8 @@ struct trace_visitor {
                   const struct trace_stack_entry *entries);
 };
 
-/* Opens path and reads its header. False: "FILE: place: what was expected,
-   what was found", and nothing to close. A file
-   shorter than its header says is opened, with `missing` set. */
+/* Opens path and reads its header. False: "FILE: place: what was expected, what was found", and
+   nothing to close. A file shorter than its header says is opened, with `missing` set. */
 bool trace_file_open(struct trace_file *file, const char *path, struct failure *failure);
 
 /* Visits every committed block from the start of the file. False at the first record that is

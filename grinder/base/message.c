@@ -40,3 +40,8 @@ void message(const char *format, ...)
     progress_clear();
     fprintf(stderr, "%s: %s\n", own_name, text);
 }
+
+void message_failure(const struct failure *failure)
+{
+    message("%s", failure->text);
+}

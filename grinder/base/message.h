@@ -5,7 +5,10 @@
 
 #include <stdbool.h>
 
+#include "support/failure.h"
+
 __attribute__((format(printf, 1, 2))) void message(const char *format, ...);
+void message_failure(const struct failure *failure);
 
 /* argument: 0 of the command line. "umbra VERB" is the name from here on. */
 void message_name(const char *argument);

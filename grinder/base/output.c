@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "grinder/base/message.h"
 #include "support/memory.h"
 
 /* What a signal must remove if it has a name; null if there is nothing. */
@@ -86,32 +85,31 @@ static int open_file(struct output *output, bool follow, mode_t mode)
     return open_whole(output, memory_copy_string(output->path), mode);
 }
 
-static int open_output(struct output *output, const char *path, bool follow, mode_t mode)
+static bool open_output(struct output *output, const char *path, bool follow, mode_t mode,
+                        struct failure *failure)
 {
     *output = (struct output){.path = path};
     if (!strcmp(path, "-")) {
         output->stream = stdout;
-        return 0;
+        return true;
     }
     if (open_file(output, follow, mode) == 0)
-        return 0;
-    if (errno == EISDIR)
-        message("%s: cannot be written: it is a folder; name a file in it", path);
-    else
-        message("%s: cannot be written: %s", path, strerror(errno));
+        return true;
+    fail(failure, path, "cannot be written: %s",
+         errno == EISDIR ? "it is a folder; name a file in it" : strerror(errno));
     guard(NULL);
     free(output->target);
-    return -1;
+    return false;
 }
 
-int output_open(struct output *output, const char *path)
+bool output_open(struct output *output, const char *path, struct failure *failure)
 {
-    return open_output(output, path, true, 0666);
+    return open_output(output, path, true, 0666, failure);
 }
 
-int output_open_private(struct output *output, const char *path)
+bool output_open_private(struct output *output, const char *path, struct failure *failure)
 {
-    return open_output(output, path, false, 0600);
+    return open_output(output, path, false, 0600, failure);
 }
 
 /* stdio has not kept why an earlier write failed, and that of another byte fails for the same
@@ -122,27 +120,26 @@ static void find_cause(FILE *stream)
         errno = 0;
 }
 
-int output_commit(struct output *output)
+bool output_commit(struct output *output, struct failure *failure)
 {
-    int result = 0;
+    bool is_written;
 
     errno = 0;
-    if (fflush(output->stream) || ferror(output->stream))
-        result = -1;
-    if (result < 0 && !errno && output->target)
+    is_written = !fflush(output->stream) && !ferror(output->stream);
+    if (!is_written && !errno && output->target)
         find_cause(output->stream);
     if (output->stream != stdout && fclose(output->stream))
-        result = -1;
-    if (result == 0 && output->target)
-        result = whole_file_commit(&output->file);
-    if (result < 0)
-        message("%s: cannot be written: %s", output->path,
-                errno ? strerror(errno) : "an earlier write failed");
-    if (result < 0 && output->target)
+        is_written = false;
+    if (is_written && output->target)
+        is_written = whole_file_commit(&output->file) == 0;
+    if (!is_written)
+        fail(failure, output->path, "cannot be written: %s",
+             errno ? strerror(errno) : "an earlier write failed");
+    if (!is_written && output->target)
         whole_file_abandon(&output->file);
     guard(NULL);
     if (output->target)
         close(output->file.fd);
     free(output->target);
-    return result;
+    return is_written;
 }

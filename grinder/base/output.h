@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "support/failure.h"
 #include "support/whole_file.h"
 
 struct output {
@@ -17,15 +18,14 @@ struct output {
     struct whole_file file; /* that will be there; stream has its descriptor, too */
 };
 
-/* 0, or -1 after a message. A symbolic link to a file stays, and the file that it names is
- * replaced. */
-int output_open(struct output *output, const char *path);
+/* A symbolic link to a file stays, and the file that it names is replaced. */
+bool output_open(struct output *output, const char *path, struct failure *failure);
 
 /* Opens a file that its owner alone may read, also if it replaces one that others may. A link is
    replaced itself. */
-int output_open_private(struct output *output, const char *path);
+bool output_open_private(struct output *output, const char *path, struct failure *failure);
 
-/* Puts the file in its place. 0, or -1 after a message, with nothing left behind. */
-int output_commit(struct output *output);
+/* Puts the file in its place. False, with nothing left behind, if that or an earlier write failed. */
+bool output_commit(struct output *output, struct failure *failure);
 
 #endif

@@ -53,13 +53,14 @@ static void show_files_of_hits(struct report_files *files, const struct report *
     }
 }
 
-int report_files_begin(struct report_files *files, const struct report *report)
+bool report_files_begin(struct report_files *files, const struct report *report,
+                        struct failure *failure)
 {
     const struct images *images = report->images;
 
     *files = (struct report_files){.count = 1, .room = 16};
-    if (source_roots_begin(&files->roots, report->source_roots) < 0)
-        return -1;
+    if (!source_roots_begin(&files->roots, report->source_roots, failure))
+        return false;
     files->files = memory_zeroed(files->room, sizeof(*files->files));
     files->of_place = memory_zeroed(place_file_count(images), sizeof(*files->of_place));
     for (size_t i = 0; i < images->count; i++)
@@ -69,7 +70,7 @@ int report_files_begin(struct report_files *files, const struct report *report)
     for (size_t p = 0; p < report->profile->part_count; p++)
         show_files_of_hits(files, report, &report->profile->parts[p].hits);
     files->files[0].is_shown = false;
-    return 0;
+    return true;
 }
 
 void report_files_free(struct report_files *files)

@@ -8,6 +8,7 @@
 #include "grinder/report/page.h"
 #include "grinder/report/report.h"
 #include "grinder/report/source_file.h"
+#include "support/failure.h"
 
 enum report_file_state {
     FILE_MISSING,  /* there is none to read */
@@ -33,8 +34,9 @@ struct report_files {
     struct source_roots roots;
 };
 
-/* 0, or -1 after a message and nothing to free. */
-int report_files_begin(struct report_files *files, const struct report *report);
+/* False: nothing is to be freed. */
+bool report_files_begin(struct report_files *files, const struct report *report,
+                        struct failure *failure);
 void report_files_free(struct report_files *files);
 
 /* Writes the text of all files that are shown: chunk sN for file N, one string. */

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "grinder/base/message.h"
 #include "support/utf8.h"
 
 /* assemble.py, assets.S */
@@ -38,32 +37,28 @@ static void write_tail(FILE *stream)
     fputs(strstr(report_page, data_mark) + strlen(data_mark), stream);
 }
 
-static int open_file(struct page *page, const char *name)
+static bool open_file(struct page *page, const char *name, struct failure *failure)
 {
     int length = page->folder ? snprintf(page->file, sizeof(page->file), "%s/%s", page->path, name)
                               : snprintf(page->file, sizeof(page->file), "%s", page->path);
 
-    if (length < 0 || (size_t)length >= sizeof(page->file)) {
-        message("%s: cannot be written: %s", page->path, strerror(ENAMETOOLONG));
-        return -1;
-    }
-    return output_open_private(&page->output, page->file);
+    if (length < 0 || (size_t)length >= sizeof(page->file))
+        return fail(failure, page->path, "cannot be written: %s", strerror(ENAMETOOLONG));
+    return output_open_private(&page->output, page->file, failure);
 }
 
-int page_begin(struct page *page, const char *path, bool folder)
+bool page_begin(struct page *page, const char *path, bool folder, struct failure *failure)
 {
     *page = (struct page){.path = path, .folder = folder};
     if (folder) {
-        if (mkdir(path, 0700) < 0 && errno != EEXIST) {
-            message("%s: cannot be made: %s", path, strerror(errno));
-            return -1;
-        }
-        return 0;
+        if (mkdir(path, 0700) < 0 && errno != EEXIST)
+            return fail(failure, path, "cannot be made: %s", strerror(errno));
+        return true;
     }
-    if (open_file(page, NULL) < 0)
-        return -1;
+    if (!open_file(page, NULL, failure))
+        return false;
     write_head(page->output.stream, false);
-    return 0;
+    return true;
 }
 
 bool page_has_room(const struct page *page, uint64_t size)
@@ -84,7 +79,7 @@ FILE *page_begin_chunk(struct page *page, const char *name)
         return page->output.stream;
     }
     snprintf(file, sizeof(file), "%s.js", name);
-    if (open_file(page, file) < 0) {
+    if (!open_file(page, file, &page->failure)) {
         page->failed = true;
         return NULL;
     }
@@ -95,23 +90,25 @@ FILE *page_begin_chunk(struct page *page, const char *name)
 void page_end_chunk(struct page *page)
 {
     fputs(page->folder ? ");\n" : "</script>\n", page->output.stream);
-    if (page->folder && output_commit(&page->output) < 0)
+    if (page->folder && !output_commit(&page->output, &page->failure))
         page->failed = true;
 }
 
 /* The folder's page comes last: it is there when all it asks for is. */
-int page_end(struct page *page)
+bool page_end(struct page *page, struct failure *failure)
 {
-    if (page->failed)
-        return -1;
+    if (page->failed) {
+        *failure = page->failure;
+        return false;
+    }
     if (page->folder) {
-        if (open_file(page, "index.html") < 0)
-            return -1;
+        if (!open_file(page, "index.html", failure))
+            return false;
         write_head(page->output.stream, true);
         fputs("<script src=\"data.js\"></script>\n", page->output.stream);
     }
     write_tail(page->output.stream);
-    return output_commit(&page->output);
+    return output_commit(&page->output, failure);
 }
 
 static void write_character(FILE *stream, uint32_t c)

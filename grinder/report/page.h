@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "grinder/base/output.h"
+#include "support/failure.h"
 
 #define PAGE_PATH_SIZE 4200
 
@@ -23,20 +24,21 @@ struct page {
     struct output output; /* of the single file, or of the folder's file being written */
     char file[PAGE_PATH_SIZE];
     uint64_t text; /* bytes of chunks written so far */
-    bool failed;   /* after a message */
+    bool failed;   /* to write a chunk; nothing more is written then */
+    struct failure failure; /* why */
 };
 
-/* Opens what comes before the data. 0, or -1 after a message and nothing to end. */
-int page_begin(struct page *page, const char *path, bool folder);
+/* Opens what comes before the data. False: there is nothing to end. */
+bool page_begin(struct page *page, const char *path, bool folder, struct failure *failure);
 
-/* The stream for a chunk's JSON, null if it cannot be written (after a message) or, where text is
+/* The stream for a chunk's JSON, null if it cannot be written (page_end says why) or, where text is
    limited, has no room. Ended by page_end_chunk. */
 FILE *page_begin_chunk(struct page *page, const char *name);
 void page_end_chunk(struct page *page);
 bool page_has_room(const struct page *page, uint64_t size);
 
-/* 0, or -1 after a message and, of a single file, with nothing left behind. */
-int page_end(struct page *page);
+/* False: something was not written, and of a single file nothing is left behind. */
+bool page_end(struct page *page, struct failure *failure);
 
 /* A JSON string of length bytes that may stand in a script element: valid UTF-8, without '<'. */
 void page_write_string(FILE *stream, const char *text, size_t length);

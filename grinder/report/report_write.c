@@ -39,19 +39,20 @@ static void write_data(const struct report *report, const struct report_files *f
     slices_free(&slices);
 }
 
-int report_write(const struct report *report, const char *path, bool folder)
+bool report_write(const struct report *report, const char *path, bool folder,
+                  struct failure *failure)
 {
     struct report_files files;
     uint32_t *chunk_of;
     uint64_t *self_ns;
     struct page page;
-    int result;
+    bool is_written;
 
-    if (report_files_begin(&files, report) < 0)
-        return -1;
-    if (page_begin(&page, path, folder) < 0) {
+    if (!report_files_begin(&files, report, failure))
+        return false;
+    if (!page_begin(&page, path, folder, failure)) {
         report_files_free(&files);
-        return -1;
+        return false;
     }
     chunk_of = memory_zeroed(images_function_count(report->images), sizeof(*chunk_of));
     self_ns = self_of_functions(report);
@@ -60,9 +61,9 @@ int report_write(const struct report *report, const char *path, bool folder)
     write_data(report, &files, chunk_of, &page);
     free(self_ns);
     free(chunk_of);
-    result = page_end(&page);
-    if (result == 0)
+    is_written = page_end(&page, failure);
+    if (is_written)
         report_files_say(&files, report, path);
     report_files_free(&files);
-    return result;
+    return is_written;
 }

@@ -17,9 +17,10 @@
 #define UMBRA_GRINDER_REPORT_WRITE_H
 
 #include "grinder/report/report.h"
+#include "support/failure.h"
 
-/* Writes the page to path: a file or, with folder, a folder that is made if there is none. 0, or
-   -1 after a message. */
-int report_write(const struct report *report, const char *path, bool folder);
+/* Writes the page to path: a file or, with folder, a folder that is made if there is none. */
+bool report_write(const struct report *report, const char *path, bool folder,
+                  struct failure *failure);
 
 #endif

@@ -4,17 +4,16 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "grinder/base/message.h"
 #include "support/memory.h"
 
-int source_roots_begin(struct source_roots *roots, const char *const *folders)
+bool source_roots_begin(struct source_roots *roots, const char *const *folders,
+                        struct failure *failure)
 {
     size_t room = 0;
 
@@ -24,16 +23,16 @@ int source_roots_begin(struct source_roots *roots, const char *const *folders)
         struct stat status;
 
         if (!real || stat(real, &status) < 0 || !S_ISDIR(status.st_mode)) {
-            message("--source-root=%s: expected a folder: %s", *folders,
-                    strerror(real ? ENOTDIR : errno));
+            fail_because(failure, "--source-root=%.1000s: expected a folder: %s", *folders,
+                         strerror(real ? ENOTDIR : errno));
             free(real);
             source_roots_free(roots);
-            return -1;
+            return false;
         }
         roots->paths = memory_grow(roots->paths, roots->count, &room, sizeof(*roots->paths));
         roots->paths[roots->count++] = real;
     }
-    return 0;
+    return true;
 }
 
 void source_roots_free(struct source_roots *roots)

@@ -16,17 +16,20 @@
 #ifndef UMBRA_GRINDER_REPORT_SOURCE_FILE_H
 #define UMBRA_GRINDER_REPORT_SOURCE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "support/bounded_file.h"
+#include "support/failure.h"
 
 struct source_roots {
     char **paths; /* as realpath has them */
     size_t count;
 };
 
-/* folders end with null; null: there are none. 0, or -1 after a message and nothing to free. */
-int source_roots_begin(struct source_roots *roots, const char *const *folders);
+/* folders end with null; null: there are none. False: one is no folder, and nothing is to be freed. */
+bool source_roots_begin(struct source_roots *roots, const char *const *folders,
+                        struct failure *failure);
 void source_roots_free(struct source_roots *roots);
 
 enum source_access {

@@ -108,7 +108,7 @@ static void read_source(struct top *top, struct source *source, struct profile *
     struct tree tree;
 
     if (!tree_load(&tree, source->path, &top->images, &failure)) {
-        message("%s", failure.text);
+        message_failure(&failure);
         return;
     }
     source->has_ended = has_ended(&tree.header);
