@@ -47,7 +47,7 @@ static bool end_output(struct output *output)
 static int write_view(const struct format *format, const struct view *view, const char *path)
 {
     struct output output;
-    int result;
+    bool is_sound;
 
     if (!begin_output(&output, path))
         return -1;
@@ -55,8 +55,8 @@ static int write_view(const struct format *format, const struct view *view, cons
         format->write(output.stream, view);
         return end_output(&output) ? 0 : -1;
     }
-    result = format->write_times(output.stream, view);
-    return end_output(&output) ? result : -1;
+    is_sound = format->write_times(output.stream, view);
+    return end_output(&output) && is_sound ? 0 : -1;
 }
 
 /* NAME-01, NAME-02 …: as many digits as the last one needs, at least two. */
@@ -101,8 +101,9 @@ static int run_profile(const struct options *options, const struct profile *prof
                        const struct images *images)
 {
     const struct format *format = format_of(options->format);
-    struct view view = {profile,          images,        0, profile->part_count, options->weight,
-                        options->from_ns, options->to_ns};
+    struct view view = {
+        profile,        images,         0, profile->part_count, options->weight, options->from_ns,
+        options->to_ns, message_failure};
     uint32_t pid = profile->processes[0].header.pid;
     char by_default[64];
     const char *path = options->output;
@@ -158,7 +159,7 @@ static int check_sort(const struct options *options, const struct profile *profi
 static int write_summary(const struct options *options, const struct summary *summary)
 {
     struct output output;
-    int result;
+    bool is_sound;
 
     if (!begin_output(&output, options->output ? options->output : "-"))
         return -1;
@@ -166,9 +167,9 @@ static int write_summary(const struct options *options, const struct summary *su
                            options->shown ? "; * is shown below, another with --process=PID|NAME"
                                           : ""))
         putc('\n', output.stream);
-    result = event_summary_write(output.stream, summary->profile, false);
+    is_sound = event_summary_write(output.stream, summary->profile, false, summary->say);
     summary_write(output.stream, summary);
-    return end_output(&output) ? result : -1;
+    return end_output(&output) && is_sound ? 0 : -1;
 }
 
 static int show_summary(const struct options *options, const struct summary *summary)
@@ -176,21 +177,19 @@ static int show_summary(const struct options *options, const struct summary *sum
     const struct terminal terminal = terminal_look();
     char *text = NULL;
     size_t size;
-    FILE *stream = open_memstream(&text, &size);
-    int result;
+    FILE *stream = memory_or_exit(open_memstream(&text, &size), sizeof(FILE));
+    bool is_sound = summary_screen_write(stream, summary, &terminal);
+    struct failure failure;
 
-    if (!stream) {
-        message("no memory for the summary");
-        return -1;
-    }
-    result = summary_screen_write(stream, summary, &terminal);
     fclose(stream);
     if (!terminal.is_utf8)
         fit_to_ascii(text);
-    if (terminal_show(&terminal, text, !options->no_pager) < 0)
-        result = -1;
+    if (!terminal_show(&terminal, text, !options->no_pager, &failure)) {
+        message_failure(&failure);
+        is_sound = false;
+    }
     free(text);
-    return result;
+    return is_sound ? 0 : -1;
 }
 
 static int run_summary(const struct options *options, const struct profile *profile,
@@ -204,6 +203,7 @@ static int run_summary(const struct options *options, const struct profile *prof
         .order = options->sort,
         .processes = options->processes,
         .shown = options->shown,
+        .say = message_failure,
     };
     int result;
 

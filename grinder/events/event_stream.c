@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "grinder/base/message.h"
 #include "support/memory.h"
 
 static struct event_batch *batch_at(const struct event_stream *stream, size_t number)
@@ -84,10 +83,12 @@ void event_stream_begin(struct event_stream *stream, const char *path,
     stream->batches = memory_zeroed(EVENT_STREAM_BATCHES, sizeof(*stream->batches));
     pthread_mutex_init(&stream->lock, NULL);
     pthread_cond_init(&stream->changed, NULL);
-    if (pthread_create(&stream->reader, NULL, read_all, stream) != 0) {
-        message("expected to start a thread, found that the system has no room for one");
-        exit(EXIT_FAILURE);
-    }
+    stream->has_reader = pthread_create(&stream->reader, NULL, read_all, stream) == 0;
+    if (stream->has_reader)
+        return;
+    stream->is_read = true;
+    fail_because(&stream->failure,
+                 "expected to start a thread, found that the system has no room for one");
 }
 
 /* The batch handed out last stays the user's until now: `used` counts it only here. */
@@ -110,7 +111,8 @@ const struct event_batch *event_stream_next(struct event_stream *stream)
 
 bool event_stream_end(struct event_stream *stream)
 {
-    pthread_join(stream->reader, NULL);
+    if (stream->has_reader)
+        pthread_join(stream->reader, NULL);
     pthread_mutex_destroy(&stream->lock);
     pthread_cond_destroy(&stream->changed);
     free(stream->batches);

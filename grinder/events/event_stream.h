@@ -28,6 +28,7 @@ struct event_stream {
     const struct trace_header *header;
     uint32_t only; /* thread's ordinal; 0: all */
     pthread_t reader;
+    bool has_reader;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     size_t filled, used;         /* batches ever; at most EVENT_STREAM_BATCHES apart */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grinder/base/message.h"
 #include "grinder/events/time_line.h"
 #include "support/memory.h"
 #include "support/utf8.h"
@@ -95,11 +94,13 @@ static void write_totals(FILE *stream, const struct process *process,
     write_count(stream, "CUT OFF", totals->cut, "bytes at the end are not a whole chunk");
 }
 
-/* 0 if all threads that are selected balance. */
-static int check_threads(const struct profile *profile, const struct process *process,
-                         const struct time_line_facts *facts, bool is_whole)
+/* True if all threads that are selected balance. */
+static bool check_threads(const struct profile *profile, const struct process *process,
+                          const struct time_line_facts *facts, bool is_whole,
+                          void (*say)(const struct failure *failure))
 {
-    int result = 0;
+    struct failure failure;
+    bool is_balanced = true;
 
     for (size_t i = 0; i < process->thread_count; i++) {
         const struct thread_facts *thread = &process->threads[i];
@@ -108,17 +109,19 @@ static int check_threads(const struct profile *profile, const struct process *pr
             continue;
         if (strcmp(balance(process, i, line, is_whole), "BROKEN") != 0)
             continue;
-        message("%s: events of thread %" PRIu32 ": expected %" PRIu64 " entries, %" PRIu64
-                " exits, %" PRIu64 " unwound as in its tree, found %" PRIu64 ", %" PRIu64
-                ", %" PRIu64,
-                process->trace_path, thread->record.ordinal, thread->entries, thread->exits,
-                thread->record.unwound, line->entries, line->exits, line->unwound);
-        result = -1;
+        is_balanced = fail(&failure, process->trace_path,
+                           "events of thread %" PRIu32 ": expected %" PRIu64 " entries, %" PRIu64
+                           " exits, %" PRIu64 " unwound as in its tree, found %" PRIu64 ", %" PRIu64
+                           ", %" PRIu64,
+                           thread->record.ordinal, thread->entries, thread->exits,
+                           thread->record.unwound, line->entries, line->exits, line->unwound);
+        say(&failure);
     }
-    return result;
+    return is_balanced;
 }
 
-static int write_process(FILE *stream, const struct profile *profile, size_t number, bool is_narrow)
+static bool write_process(FILE *stream, const struct profile *profile, size_t number,
+                          bool is_narrow, void (*say)(const struct failure *failure))
 {
     static const struct time_line_visitor nothing;
     const struct time_line_range always = {0, UINT64_MAX, 0};
@@ -126,31 +129,29 @@ static int write_process(FILE *stream, const struct profile *profile, size_t num
     struct time_line_facts *facts = memory_zeroed(process->thread_count, sizeof(*facts));
     struct event_totals totals;
     struct failure failure;
-    bool is_whole;
-    int result = 0;
+    bool is_sound = time_line_walk(profile, number, &always, &nothing, facts, &totals, &failure);
+    bool is_whole = is_sound && !(totals.dropped | totals.torn | totals.gone | totals.cut);
 
-    if (!time_line_walk(profile, number, &always, &nothing, facts, &totals, &failure)) {
-        result = -1;
-        message("%s", failure.text);
-    }
-    is_whole = !result && !(totals.dropped | totals.torn | totals.gone | totals.cut);
+    if (!is_sound)
+        say(&failure);
     write_totals(stream, process, &totals);
     if (is_narrow)
         write_threads_narrowly(stream, process, facts, is_whole);
     else
         write_threads(stream, process, facts, is_whole);
-    if (check_threads(profile, process, facts, is_whole) < 0)
-        result = -1;
+    if (!check_threads(profile, process, facts, is_whole, say))
+        is_sound = false;
     free(facts);
-    return result;
+    return is_sound;
 }
 
-int event_summary_write(FILE *stream, const struct profile *profile, bool is_narrow)
+bool event_summary_write(FILE *stream, const struct profile *profile, bool is_narrow,
+                         void (*say)(const struct failure *failure))
 {
-    int result = 0;
+    bool is_sound = true;
 
     for (size_t i = 0; i < profile->process_count; i++)
-        if (profile->processes[i].nodes && write_process(stream, profile, i, is_narrow) < 0)
-            result = -1;
-    return result;
+        if (profile->processes[i].nodes && !write_process(stream, profile, i, is_narrow, say))
+            is_sound = false;
+    return is_sound;
 }

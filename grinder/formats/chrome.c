@@ -23,7 +23,6 @@
 #include <string.h>
 
 #include "grinder/base/decimal.h"
-#include "grinder/base/message.h"
 #include "grinder/events/time_line.h"
 #include "grinder/formats/part_name.h"
 #include "support/memory.h"
@@ -62,10 +61,7 @@ static const struct json_name *name_of(struct writer *writer, uint32_t function)
         utf8_write_json(memory, time_line_name(writer->images, function));
         fclose(memory);
     }
-    if (!name->text) {
-        message("out of memory for a name");
-        exit(EXIT_FAILURE);
-    }
+    memory_or_exit(name->text, 1);
     return name;
 }
 
@@ -167,7 +163,7 @@ static void begin_process(struct writer *writer, const struct profile *profile, 
     }
 }
 
-static int write_process(struct writer *writer, const struct view *view, size_t number)
+static bool write_process(struct writer *writer, const struct view *view, size_t number)
 {
     const struct time_line_visitor visitor = {writer, write_begin, write_end, write_gap};
     const struct time_line_range range = {view->from_ns, view->to_ns, 0};
@@ -175,34 +171,33 @@ static int write_process(struct writer *writer, const struct view *view, size_t 
     struct time_line_facts *facts = memory_zeroed(process->thread_count, sizeof(*facts));
     struct event_totals totals;
     struct failure failure;
-    int result = 0;
+    bool is_sound;
 
     begin_process(writer, view->profile, number);
-    if (!time_line_walk(view->profile, number, &range, &visitor, facts, &totals, &failure)) {
-        message("%s", failure.text);
-        result = -1;
-    }
+    is_sound = time_line_walk(view->profile, number, &range, &visitor, facts, &totals, &failure);
+    if (!is_sound)
+        view->say(&failure);
     free(writer->threads);
     free(facts);
-    return result;
+    return is_sound;
 }
 
-int chrome_write(FILE *stream, const struct view *view)
+bool chrome_write(FILE *stream, const struct view *view)
 {
     size_t function_count = images_function_count(view->images);
     struct writer writer = {.stream = stream, .images = view->images};
-    int result = 0;
+    bool is_sound = true;
 
     writer.names = memory_zeroed(function_count, sizeof(*writer.names));
     fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"creator\":\"umbra grinder " UMBRA_VERSION
           "\"},\n\"traceEvents\":[",
           stream);
     for (size_t i = 0; i < view->profile->process_count; i++)
-        if (view->profile->processes[i].nodes && write_process(&writer, view, i) < 0)
-            result = -1;
+        if (view->profile->processes[i].nodes && !write_process(&writer, view, i))
+            is_sound = false;
     fputs("\n]}\n", stream);
     for (size_t i = 0; i < function_count; i++)
         free(writer.names[i].text);
     free(writer.names);
-    return result;
+    return is_sound;
 }

@@ -22,7 +22,6 @@
 #include <stdlib.h>
 
 #include "grinder/base/decimal.h"
-#include "grinder/base/message.h"
 #include "grinder/events/time_line.h"
 #include "grinder/formats/firefox_thread.h"
 #include "grinder/formats/part_name.h"
@@ -63,9 +62,10 @@ static bool is_main(const struct process *process, const struct trace_thread *re
                                                           : record->tid == process->header.pid;
 }
 
-static int end_thread(struct firefox_thread *thread, const struct profile *profile, size_t number,
-                      size_t place)
+static bool end_thread(struct firefox_thread *thread, const struct view *view, size_t number,
+                       size_t place)
 {
+    const struct profile *profile = view->profile;
     const struct process *process = &profile->processes[number];
     const struct trace_thread *record = &process->threads[place].record;
     char process_text[PART_NAME_SIZE], thread_text[PART_NAME_SIZE], pid[48];
@@ -77,6 +77,7 @@ static int end_thread(struct firefox_thread *thread, const struct profile *profi
         .is_main = is_main(process, record),
     };
     size_t before = process_lives_before(profile, number);
+    struct failure failure;
 
     process_name(process_text, profile, number);
     if (profile->merged)
@@ -87,30 +88,43 @@ static int end_thread(struct firefox_thread *thread, const struct profile *profi
         snprintf(pid, sizeof(pid), "%" PRIu32 ".%zu", process->header.pid, before);
     else
         snprintf(pid, sizeof(pid), "%" PRIu32, process->header.pid);
-    return firefox_thread_end(thread, &names);
+    if (firefox_thread_end(thread, &names, &failure))
+        return true;
+    view->say(&failure);
+    return false;
 }
 
-static int write_thread(FILE *stream, const struct view *view, size_t number, size_t place)
+/* False: nothing was written. */
+static bool open_thread(struct firefox_thread *thread, const struct view *view)
+{
+    struct failure failure;
+
+    if (firefox_thread_open(thread, &failure))
+        return true;
+    view->say(&failure);
+    return false;
+}
+
+static bool write_thread(struct firefox_thread *thread, FILE *stream, const struct view *view,
+                         size_t number, size_t place)
 {
     const struct process *process = &view->profile->processes[number];
-    struct firefox_thread thread;
-    const struct time_line_visitor visitor = {&thread, see_begin, see_end, see_gap};
+    const struct time_line_visitor visitor = {thread, see_begin, see_end, see_gap};
     const struct time_line_range range = {view->from_ns, view->to_ns, (uint32_t)place + 1};
     struct time_line_facts *facts = memory_zeroed(process->thread_count, sizeof(*facts));
     struct event_totals totals;
     struct failure failure;
-    int result = 0;
+    bool is_sound;
 
-    firefox_thread_begin(&thread, stream, view->images, WEIGHT_NS, time_line_name(view->images, 0),
+    firefox_thread_begin(thread, stream, view->images, WEIGHT_NS, time_line_name(view->images, 0),
                          view->from_ns);
-    if (!time_line_walk(view->profile, number, &range, &visitor, facts, &totals, &failure)) {
-        message("%s", failure.text);
-        result = -1;
-    }
-    if (end_thread(&thread, view->profile, number, place) < 0)
-        result = -1;
+    is_sound = time_line_walk(view->profile, number, &range, &visitor, facts, &totals, &failure);
+    if (!is_sound)
+        view->say(&failure);
+    if (!end_thread(thread, view, number, place))
+        is_sound = false;
     free(facts);
-    return result;
+    return is_sound;
 }
 
 /* In the order of a walk down and up again. */
@@ -139,14 +153,13 @@ static void write_stacks(struct firefox_thread *thread, const struct stack_tree 
     free(next);
 }
 
-static int write_part(FILE *stream, const struct view *view, const struct part *part)
+static bool write_part(struct firefox_thread *thread, FILE *stream, const struct view *view,
+                       const struct part *part)
 {
-    struct firefox_thread thread;
-
-    firefox_thread_begin(&thread, stream, view->images, view->weight,
+    firefox_thread_begin(thread, stream, view->images, view->weight,
                          stack_frame_name(view->images, STACK_CUT), 0);
-    write_stacks(&thread, &part->stacks);
-    return end_thread(&thread, view->profile, part->process, part->thread);
+    write_stacks(thread, &part->stacks);
+    return end_thread(thread, view, part->process, part->thread);
 }
 
 static bool has_thread(const struct profile *profile, const struct process *process, size_t place)
@@ -189,45 +202,51 @@ static void write_meta(FILE *stream, const struct view *view, size_t thread_coun
     fputs("},\n\"libs\":[],\"threads\":[", stream);
 }
 
-static int write_times(FILE *stream, const struct view *view)
+static bool write_times(FILE *stream, const struct view *view)
 {
     const struct profile *profile = view->profile;
     const char *separator = "\n";
-    int result = 0;
+    struct firefox_thread thread;
+    bool is_sound = true;
 
     write_meta(stream, view, count_threads(profile));
     for (size_t i = 0; i < profile->process_count; i++) {
         for (size_t j = 0; j < profile->processes[i].thread_count; j++) {
             if (!has_thread(profile, &profile->processes[i], j))
                 continue;
+            if (!open_thread(&thread, view))
+                return false;
             fputs(separator, stream);
             separator = ",\n";
-            if (write_thread(stream, view, i, j) < 0)
-                result = -1;
+            if (!write_thread(&thread, stream, view, i, j))
+                is_sound = false;
         }
     }
-    return result;
+    return is_sound;
 }
 
-static int write_parts(FILE *stream, const struct view *view)
+static bool write_parts(FILE *stream, const struct view *view)
 {
     const struct part *parts = &view->profile->parts[view->first];
-    int result = 0;
+    struct firefox_thread thread;
+    bool is_sound = true;
 
     write_meta(stream, view, view->count);
     for (size_t i = 0; i < view->count; i++) {
+        if (!open_thread(&thread, view))
+            return false;
         fputs(i ? ",\n" : "\n", stream);
-        if (write_part(stream, view, &parts[i]) < 0)
-            result = -1;
+        if (!write_part(&thread, stream, view, &parts[i]))
+            is_sound = false;
     }
-    return result;
+    return is_sound;
 }
 
-int firefox_write(FILE *stream, const struct view *view)
+bool firefox_write(FILE *stream, const struct view *view)
 {
-    int result =
+    bool is_sound =
         profile_has_events(view->profile) ? write_times(stream, view) : write_parts(stream, view);
 
     fputs("]}\n", stream);
-    return result;
+    return is_sound;
 }

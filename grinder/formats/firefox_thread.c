@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "grinder/base/decimal.h"
-#include "grinder/base/message.h"
 #include "grinder/profile/symbolize.h"
 #include "support/memory.h"
 #include "support/utf8.h"
@@ -65,14 +64,17 @@ static void advance(struct firefox_thread *thread, uint64_t now)
         write_sample(thread, 0);
 }
 
-static FILE *column_begin(void)
+bool firefox_thread_open(struct firefox_thread *thread, struct failure *failure)
 {
-    FILE *column = tmpfile();
+    FILE *times = tmpfile(), *weights = times ? tmpfile() : NULL;
 
-    if (column)
-        return column;
-    message("expected to make a temporary file, found: %s", strerror(errno));
-    exit(EXIT_FAILURE);
+    *thread = (struct firefox_thread){.times = times, .weights = weights};
+    if (weights)
+        return true;
+    fail_because(failure, "expected to make a temporary file, found: %s", strerror(errno));
+    if (times)
+        fclose(times);
+    return false;
 }
 
 void firefox_thread_begin(struct firefox_thread *thread, FILE *stream, const struct images *images,
@@ -83,8 +85,8 @@ void firefox_thread_begin(struct firefox_thread *thread, FILE *stream, const str
         .images = images,
         .weight = weight,
         .nameless = nameless,
-        .times = column_begin(),
-        .weights = column_begin(),
+        .times = thread->times,
+        .weights = thread->weights,
         .first = UINT64_MAX,
         .since = start,
         .frames = memory_zeroed(images_function_count(images), sizeof(*thread->frames)),
@@ -336,23 +338,23 @@ static void write_tables(const struct firefox_thread *thread)
 }
 
 /* Columns that were not written whole would be no JSON. */
-static int check_columns(const struct firefox_thread *thread)
+static bool check_columns(const struct firefox_thread *thread, struct failure *failure)
 {
     errno = 0;
     if (!fflush(thread->times) && !fflush(thread->weights) && !ferror(thread->times) &&
         !ferror(thread->weights))
-        return 0;
-    message("expected room for temporary files, found: %s",
-            errno ? strerror(errno) : "an earlier write failed");
-    return -1;
+        return true;
+    return fail_because(failure, "expected room for temporary files, found: %s",
+                        errno ? strerror(errno) : "an earlier write failed");
 }
 
-int firefox_thread_end(struct firefox_thread *thread, const struct firefox_thread_names *names)
+bool firefox_thread_end(struct firefox_thread *thread, const struct firefox_thread_names *names,
+                        struct failure *failure)
 {
-    int result;
+    bool is_whole;
 
     write_sample(thread, 0);
-    result = check_columns(thread);
+    is_whole = check_columns(thread, failure);
     write_tables(thread);
     write_names(thread, names);
     putc('}', thread->stream);
@@ -363,5 +365,5 @@ int firefox_thread_end(struct firefox_thread *thread, const struct firefox_threa
     free(thread->frames);
     free(thread->functions);
     free(thread->gaps);
-    return result;
+    return is_whole;
 }

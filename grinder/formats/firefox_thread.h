@@ -61,7 +61,10 @@ struct firefox_thread_names {
     bool is_main;
 };
 
-/* Times and weights are nanoseconds, written as milliseconds; or calls, written as samples: one
+/* Makes the temporary files of the columns. False: there is nothing to end. */
+bool firefox_thread_open(struct firefox_thread *thread, struct failure *failure);
+
+/* Of one that is open. Times and weights are nanoseconds, written as milliseconds; or calls, written as samples: one
    each. Nothing is open before start. */
 void firefox_thread_begin(struct firefox_thread *thread, FILE *stream, const struct images *images,
                           enum weight weight, const char *nameless, uint64_t start);
@@ -72,7 +75,8 @@ void firefox_thread_leave(struct firefox_thread *thread, uint64_t now);
 void firefox_thread_gap(struct firefox_thread *thread, uint64_t from_ns, uint64_t to_ns,
                         uint64_t dropped);
 
-/* Writes what is left, and frees all. 0, or -1 after a message if temporary files had no room. */
-int firefox_thread_end(struct firefox_thread *thread, const struct firefox_thread_names *names);
+/* Writes what is left, and frees all. False if temporary files had no room. */
+bool firefox_thread_end(struct firefox_thread *thread, const struct firefox_thread_names *names,
+                        struct failure *failure);
 
 #endif

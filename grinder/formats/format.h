@@ -7,10 +7,12 @@
 #ifndef UMBRA_GRINDER_FORMAT_H
 #define UMBRA_GRINDER_FORMAT_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "grinder/profile/images.h"
 #include "grinder/profile/profile.h"
+#include "support/failure.h"
 
 /* The version of tsv, tsv-edges and json, which docs/profile.schema.json defines. It grows when a
    column or key changes its meaning or goes; new ones come without that, in tsv behind the others.
@@ -30,6 +32,8 @@ struct view {
     size_t first, count;
     enum weight weight;
     uint64_t from_ns, to_ns; /* of time lines: what is shown of them */
+    /* Receives why some time lines are not there, one at a time. */
+    void (*say)(const struct failure *failure);
 };
 
 struct format {
@@ -40,9 +44,9 @@ struct format {
     /* Errors stay in the stream. */
     void (*write)(FILE *stream, const struct view *view);
     /* Instead of write, for formats that have time lines: of all processes of the profile that have
-       events. -1 after a message if some of these could not be read: what is written is sound, and
-       lacks them. If no process has events, what write does. */
-    int (*write_times)(FILE *stream, const struct view *view);
+       events. False if some of these could not be read, after the view was told why: what is
+       written is sound, and lacks them. If no process has events, what write does. */
+    bool (*write_times)(FILE *stream, const struct view *view);
 };
 
 /* The first is the default; the last has a null name. */
@@ -60,9 +64,9 @@ void speedscope_write(FILE *stream, const struct view *view);
 void tsv_write(FILE *stream, const struct view *view);
 void tsv_edges_write(FILE *stream, const struct view *view);
 void json_write(FILE *stream, const struct view *view);
-int chrome_write(FILE *stream, const struct view *view);
-int perfetto_write(FILE *stream, const struct view *view);
-int firefox_write(FILE *stream, const struct view *view);
+bool chrome_write(FILE *stream, const struct view *view);
+bool perfetto_write(FILE *stream, const struct view *view);
+bool firefox_write(FILE *stream, const struct view *view);
 
 static inline uint64_t weight_of(enum weight weight, const struct stack_cost *cost)
 {

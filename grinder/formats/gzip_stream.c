@@ -3,10 +3,11 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "grinder/base/message.h"
+#include "support/memory.h"
 
-#define GZIP_WINDOW (15 + 16) /* the largest window, and gzip's header and trailer */
-#define MEMORY      8         /* zlib's default */
+#define GZIP_WINDOW (15 + 16)    /* the largest window, and gzip's header and trailer */
+#define MEMORY      8            /* zlib's default */
+#define WANTED      (256u << 10) /* bytes of both, as zconf.h says */
 
 static void empty_buffer(struct gzip_stream *gzip)
 {
@@ -20,10 +21,8 @@ void gzip_stream_begin(struct gzip_stream *gzip, FILE *stream)
     gzip->stream = stream;
     gzip->zlib = (z_stream){.next_out = gzip->buffer, .avail_out = sizeof(gzip->buffer)};
     if (deflateInit2(&gzip->zlib, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, MEMORY,
-                     Z_DEFAULT_STRATEGY) != Z_OK) {
-        message("out of memory to compress with");
-        exit(EXIT_FAILURE);
-    }
+                     Z_DEFAULT_STRATEGY) != Z_OK)
+        memory_or_exit(NULL, WANTED);
 }
 
 void gzip_stream_write(struct gzip_stream *gzip, const void *bytes, size_t size)

@@ -29,7 +29,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grinder/base/message.h"
 #include "grinder/events/time_line.h"
 #include "grinder/formats/part_name.h"
 #include "support/memory.h"
@@ -225,7 +224,7 @@ static void write_thread_track(struct writer *writer, const struct process *proc
     write_packet(writer);
 }
 
-static int write_process(struct writer *writer, const struct view *view, size_t number)
+static bool write_process(struct writer *writer, const struct view *view, size_t number)
 {
     const struct time_line_visitor visitor = {writer, write_begin, write_end, write_gap};
     const struct time_line_range range = {view->from_ns, view->to_ns, 0};
@@ -234,7 +233,7 @@ static int write_process(struct writer *writer, const struct view *view, size_t 
     struct time_line_facts *facts = memory_zeroed(process->thread_count, sizeof(*facts));
     struct event_totals totals;
     struct failure failure;
-    int result = 0;
+    bool is_sound;
 
     writer->process_uuid = (uint64_t)(number + 1) << 32;
     write_process_track(writer, profile, number);
@@ -242,26 +241,25 @@ static int write_process(struct writer *writer, const struct view *view, size_t 
         if (!profile->selection ||
             selection_match_thread(profile->selection, &process->threads[i].record))
             write_thread_track(writer, process, i);
-    if (!time_line_walk(profile, number, &range, &visitor, facts, &totals, &failure)) {
-        message("%s", failure.text);
-        result = -1;
-    }
+    is_sound = time_line_walk(profile, number, &range, &visitor, facts, &totals, &failure);
+    if (!is_sound)
+        view->say(&failure);
     free(facts);
-    return result;
+    return is_sound;
 }
 
-int perfetto_write(FILE *stream, const struct view *view)
+bool perfetto_write(FILE *stream, const struct view *view)
 {
     struct writer writer = {.stream = stream, .images = view->images};
-    int result = 0;
+    bool is_sound = true;
 
     writer.is_interned = memory_zeroed(images_function_count(view->images), 1);
     for (size_t i = 0; i < view->profile->process_count; i++)
-        if (view->profile->processes[i].nodes && write_process(&writer, view, i) < 0)
-            result = -1;
+        if (view->profile->processes[i].nodes && !write_process(&writer, view, i))
+            is_sound = false;
     free(writer.packet.bytes);
     free(writer.event.bytes);
     free(writer.inner.bytes);
     free(writer.is_interned);
-    return result;
+    return is_sound;
 }

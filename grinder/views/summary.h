@@ -13,6 +13,7 @@
 #include "grinder/profile/process_list.h"
 #include "grinder/profile/profile.h"
 #include "grinder/views/hottest.h"
+#include "support/failure.h"
 
 struct summary {
     const struct profile *profile; /* merged and symbolized */
@@ -22,6 +23,7 @@ struct summary {
     enum hot_order order; /* of the one table of functions, if has_order */
     struct process_list *processes; /* all that there were; may be null */
     uint32_t shown;                 /* pid of the one whose profile it is; 0: of all of them */
+    void (*say)(const struct failure *failure); /* what is wrong with events, one at a time */
 };
 
 /* The tables of functions that there are to be of the part, in their order. Returns how many. */

@@ -492,27 +492,25 @@ static void write_borrowed(const struct summary_layout *layout)
     free(text);
 }
 
-static int write_events(const struct summary_layout *layout)
+static bool write_events(const struct summary_layout *layout)
 {
     char *text = NULL;
     size_t size;
-    FILE *stream = open_memstream(&text, &size);
-    int result;
+    FILE *stream = memory_or_exit(open_memstream(&text, &size), sizeof(FILE));
+    bool is_sound = event_summary_write(stream, layout->summary->profile,
+                                        layout->columns < EVENT_COLUMNS, layout->summary->say);
 
-    if (!stream)
-        return -1;
-    result = event_summary_write(stream, layout->summary->profile, layout->columns < EVENT_COLUMNS);
     fclose(stream);
     if (*text)
         putc('\n', layout->stream);
     write_lines(layout, text, false);
     write_lines(layout, text, true);
     free(text);
-    return result;
+    return is_sound;
 }
 
-int summary_screen_write(FILE *stream, const struct summary *summary,
-                         const struct terminal *terminal)
+bool summary_screen_write(FILE *stream, const struct summary *summary,
+                          const struct terminal *terminal)
 {
     const struct profile *profile = summary->profile;
     const struct part none = {0};

@@ -15,6 +15,7 @@
 #ifndef UMBRA_GRINDER_SUMMARY_SCREEN_H
 #define UMBRA_GRINDER_SUMMARY_SCREEN_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "grinder/views/summary.h"
@@ -22,8 +23,8 @@
 
 #define SUMMARY_SCREEN_TOP 12 /* rows of a table: two of them fit on 40 lines */
 
-/* Returns -1 after a message if the events of a call-trace recording do not balance. */
-int summary_screen_write(FILE *stream, const struct summary *summary,
-                         const struct terminal *terminal);
+/* False, after summary->say was told, if the events of a call-trace recording do not balance. */
+bool summary_screen_write(FILE *stream, const struct summary *summary,
+                          const struct terminal *terminal);
 
 #endif

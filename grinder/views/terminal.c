@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "grinder/base/message.h"
 #include "grinder/views/screen.h"
 
 #define LEAST_COLUMNS 40 /* less is taken for that much */
@@ -118,14 +117,14 @@ static bool is_longer(const char *text, size_t rows)
     return lines > rows;
 }
 
-int terminal_show(const struct terminal *terminal, const char *text, bool may_page)
+bool terminal_show(const struct terminal *terminal, const char *text, bool may_page,
+                   struct failure *failure)
 {
     const char *name = may_page && !terminal->is_dumb ? pager() : NULL;
 
     if (name && is_longer(text, terminal->rows) && page(name, text) == 0)
-        return 0;
+        return true;
     if (write_all(STDOUT_FILENO, text) == 0)
-        return 0;
-    message("-: cannot be written: %s", strerror(errno));
-    return -1;
+        return true;
+    return fail(failure, "-", "cannot be written: %s", strerror(errno));
 }

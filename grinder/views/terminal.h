@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "support/failure.h"
+
 struct terminal {
     size_t rows, columns;
     bool has_colour; /* neither $NO_COLOR nor TERM=dumb forbids it */
@@ -18,8 +20,9 @@ struct terminal terminal_look(void);
 /*
  * Writes text there. What is longer than the screen goes through $UMBRA_PAGER, $PAGER or less, the
  * first that is set, unless that is empty or cat; less gets LESS=FRX if that is not set. Without it,
- * if it is not there. Returns -1 after a message if it cannot be written.
+ * if it is not there. False if it cannot be written.
  */
-int terminal_show(const struct terminal *terminal, const char *text, bool may_page);
+bool terminal_show(const struct terminal *terminal, const char *text, bool may_page,
+                   struct failure *failure);
 
 #endif
