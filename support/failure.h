@@ -9,17 +9,24 @@
 
 #include <stdbool.h>
 
+/* Of two families in mingw-w64, _GNU_SOURCE takes the one that knows C99's formats. */
+#ifdef _WIN32
+#define FAILURE_PRINTF gnu_printf
+#else
+#define FAILURE_PRINTF printf
+#endif
+
 struct failure {
     char text[1400]; /* "FILE: what was expected, what was found, what to do" */
 };
 
 /* Fills in `failure` as "path: text". Always false, so that callers can return it; errno stays. */
 bool fail(struct failure *failure, const char *path, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    __attribute__((format(FAILURE_PRINTF, 3, 4)));
 
 /* The same as "text", which goes on from the path ("is not a PE file"): for those who do not know it,
    and for those whose caller has more to say behind it. */
 bool fail_because(struct failure *failure, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+    __attribute__((format(FAILURE_PRINTF, 2, 3)));
 
 #endif

@@ -25,7 +25,8 @@ bool output_open(struct output *output, const char *path, struct failure *failur
    replaced itself. */
 bool output_open_private(struct output *output, const char *path, struct failure *failure);
 
-/* Puts the file in its place. False, with nothing left behind, if that or an earlier write failed. */
+/* Puts the file in its place. False, with nothing left behind, if that or an earlier write failed.
+ */
 bool output_commit(struct output *output, struct failure *failure);
 
 #endif

@@ -27,7 +27,8 @@ struct source_roots {
     size_t count;
 };
 
-/* folders end with null; null: there are none. False: one is no folder, and nothing is to be freed. */
+/* folders end with null; null: there are none. False: one is no folder, and there is nothing to
+   free. */
 bool source_roots_begin(struct source_roots *roots, const char *const *folders,
                         struct failure *failure);
 void source_roots_free(struct source_roots *roots);

@@ -241,7 +241,7 @@ static bool choose_attributes(struct perf_event_attr *attributes, uint32_t perio
 
 struct cpu_sampler *cpu_sampler_open(struct event_loop *loop, uint32_t period_ns,
                                      const struct cpu_sampler_receiver *receiver,
-                                     char why[CPU_SAMPLER_WHY_SIZE])
+                                     struct failure *failure)
 {
     struct cpu_sampler *sampler = calloc(1, sizeof(*sampler));
     const char *what = "memory";
@@ -260,7 +260,7 @@ struct cpu_sampler *cpu_sampler_open(struct event_loop *loop, uint32_t period_ns
     if (open_rings(sampler, &sampler->own_cpus))
         return sampler;
 err:
-    perf_refusal_write(why, CPU_SAMPLER_WHY_SIZE, what, "");
+    perf_refusal_write(failure, what, "");
     cpu_sampler_close(sampler);
     return NULL;
 }

@@ -100,7 +100,7 @@ static bool has_ended(const struct kept *kept)
  */
 static void take_snapshot(struct kept *kept)
 {
-    char why[SNAPSHOT_WHY_SIZE];
+    struct failure ignored;
     uint64_t used = trace_file_used(&kept->trace);
     uint64_t hash = hash_of(kept, used);
     bool had_ended;
@@ -113,7 +113,7 @@ static void take_snapshot(struct kept *kept)
     trace_dir_find_again(&kept->directory);
     do {
         had_ended = has_ended(kept);
-        if (!snapshot_copy(kept->trace.fd, kept->name, kept->directory.fd, kept->name, why))
+        if (!snapshot_copy(kept->trace.fd, kept->name, kept->directory.fd, kept->name, &ignored))
             return; /* the next one may find room */
     } while (has_ended(kept) != had_ended);
 }

@@ -107,9 +107,9 @@ static void answer_hello(struct client *client, const struct protocol_hello *hel
 
 static void answer(struct client *client, const union packet *packet, size_t size)
 {
-    char why[PACKET_WHY_SIZE];
+    struct failure failure;
 
-    switch (packet_check(packet, size, why)) {
+    switch (packet_check(packet, size, &failure)) {
     case PACKET_HELLO:
         answer_hello(client, &packet->hello);
         break;
@@ -117,7 +117,7 @@ static void answer(struct client *client, const union packet *packet, size_t siz
         answer_give(client, &packet->command);
         break;
     case PACKET_WRONG:
-        refuse(client, why);
+        refuse(client, failure.text);
         break;
     }
 }

@@ -16,12 +16,12 @@ static int read_paranoid(void)
     return paranoid;
 }
 
-void perf_refusal_write(char *why, size_t size, const char *what, const char *besides)
+void perf_refusal_write(struct failure *failure, const char *what, const char *besides)
 {
     int error = errno, paranoid = read_paranoid();
 
-    snprintf(why, size, "%s: %s", what, strerror(error));
+    fail_because(failure, "%s: %s", what, strerror(error));
     if ((error == EACCES || error == EPERM) && paranoid > 2)
-        snprintf(why, size, "%s: %s: kernel.perf_event_paranoid is %d, 2 would do%s", what,
-                 strerror(error), paranoid, besides);
+        fail_because(failure, "%s: %s: kernel.perf_event_paranoid is %d, 2 would do%s", what,
+                     strerror(error), paranoid, besides);
 }

@@ -475,7 +475,7 @@ static void end_copy(struct snapshot *snapshot)
 }
 
 bool snapshot_copy(int from, const char *name, int directory, const char *copy,
-                   char why[SNAPSHOT_WHY_SIZE])
+                   struct failure *failure)
 {
     struct snapshot snapshot = {.from = from};
     struct part_file part = {.fd = -1};
@@ -489,10 +489,10 @@ bool snapshot_copy(int from, const char *name, int directory, const char *copy,
         ok = ok && copy_passes(&snapshot) && part_file_finish(&part, copy);
     }
     if (!ok)
-        snprintf(why, SNAPSHOT_WHY_SIZE, "%.300s: %s", subject,
-                 errno == EPROTO    ? "expected a trace of this version"
-                 : errno == ENODATA ? "the trace ends too early"
-                                    : strerror(errno));
+        fail(failure, subject, "%s",
+             errno == EPROTO    ? "expected a trace of this version"
+             : errno == ENODATA ? "the trace ends too early"
+                                : strerror(errno));
     part_file_abandon(&part);
     end_copy(&snapshot);
     return ok;

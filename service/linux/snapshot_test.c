@@ -46,13 +46,13 @@ static struct seen snapshot_of(int file)
     const struct trace_visitor visitor = {.user = &seen, .nodes = count_nodes};
     struct trace_file copy;
     struct failure failure;
-    char folder[] = "/tmp/umbra-snapshot-XXXXXX", path[64], why[SNAPSHOT_WHY_SIZE];
+    char folder[] = "/tmp/umbra-snapshot-XXXXXX", path[64];
     int directory;
 
     assert_non_null(mkdtemp(folder));
     directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (!snapshot_copy(file, "trace", directory, "copy", why))
-        fail_msg("%s", why);
+    if (!snapshot_copy(file, "trace", directory, "copy", &failure))
+        fail_msg("%s", failure.text);
     snprintf(path, sizeof(path), "%s/copy", folder);
     if (!trace_file_open(&copy, path, &failure) || !trace_file_read(&copy, &visitor, &failure))
         fail_msg("%s", failure.text);

@@ -194,7 +194,7 @@ static void tell_threads(pid_t pid, const struct threads *threads,
 }
 
 bool stack_attach(struct stack_events *events, pid_t pid,
-                  const struct stack_events_receiver *receiver, char why[STACK_EVENTS_WHY_SIZE])
+                  const struct stack_events_receiver *receiver, struct failure *failure)
 {
     struct threads threads = {0};
     FILE *maps = open_maps(pid);
@@ -205,11 +205,12 @@ bool stack_attach(struct stack_events *events, pid_t pid,
         tell_maps(maps, pid, receiver);
         tell_threads(pid, &threads, receiver);
     } else {
-        snprintf(why, STACK_EVENTS_WHY_SIZE, "%s%s",
-                 errno == ENOENT || errno == ESRCH ? "there is no such process" : strerror(errno),
-                 errno == EACCES || errno == EPERM
-                     ? ": it is another user's, or has rights that this one has not"
-                     : "");
+        fail_because(failure, "%s%s",
+                     errno == ENOENT || errno == ESRCH ? "there is no such process"
+                                                       : strerror(errno),
+                     errno == EACCES || errno == EPERM
+                         ? ": it is another user's, or has rights that this one has not"
+                         : "");
     }
     if (maps)
         fclose(maps);

@@ -10,9 +10,9 @@
 /*
  * Has the events of all its threads told of, of those that they begin and of the processes that these
  * fork from now on, and tells the receiver at once, as if it began now, what it executes, what it has mapped
- * and which threads it has. Children that it has are no part of it. Returns false, and why.
+ * and which threads it has. Children that it has are no part of it. False if it cannot be told of.
  */
 bool stack_attach(struct stack_events *events, pid_t pid,
-                  const struct stack_events_receiver *receiver, char why[STACK_EVENTS_WHY_SIZE]);
+                  const struct stack_events_receiver *receiver, struct failure *failure);
 
 #endif

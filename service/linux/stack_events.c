@@ -496,7 +496,7 @@ static bool choose_attributes(struct stack_events *events, uint32_t period_ns)
 
 struct stack_events *stack_events_open(struct event_loop *loop, uint32_t period_ns,
                                        const struct stack_events_receiver *receiver,
-                                       char why[STACK_EVENTS_WHY_SIZE])
+                                       struct failure *failure)
 {
     struct stack_events *events = calloc(1, sizeof(*events));
     const char *what = "memory";
@@ -515,7 +515,7 @@ struct stack_events *stack_events_open(struct event_loop *loop, uint32_t period_
     event_timer_set(loop, &events->timer, PAUSE_MS);
     return events;
 err:
-    perf_refusal_write(why, STACK_EVENTS_WHY_SIZE, what, "; or record as root");
+    perf_refusal_write(failure, what, "; or record as root");
     stack_events_close(events);
     return NULL;
 }

@@ -19,9 +19,8 @@
 #include <sys/types.h>
 
 #include "service/base/event_loop.h"
+#include "support/failure.h"
 #include "trace/stacks_format.h"
-
-#define STACK_EVENTS_WHY_SIZE 200
 
 enum stack_event_kind {
     STACK_EVENT_BEGIN, /* a thread, of this process or as a new one: parent */
@@ -62,10 +61,10 @@ struct stack_events_receiver {
     void *owner;
 };
 
-/* Hands over events in the turns of the loop, in the order of time. Null, and why. */
+/* Hands over events in the turns of the loop, in the order of time. Null, with failure filled in. */
 struct stack_events *stack_events_open(struct event_loop *loop, uint32_t period_ns,
                                        const struct stack_events_receiver *receiver,
-                                       char why[STACK_EVENTS_WHY_SIZE]);
+                                       struct failure *failure);
 
 /* Has the events of a thread that runs already, and of those that it begins, told of, too. Returns false, errno
    set: ESRCH, it is gone. */

@@ -493,7 +493,7 @@ static void keep_from_command(const char *path)
 static bool open_all(struct recording *recording)
 {
     const struct stack_events_receiver receiver = {happened, recording};
-    char why[STACK_EVENTS_WHY_SIZE];
+    struct failure failure;
 
     recording->loop.fd = recording->signals.fd = -1;
     recording->trace_dir.fd = -1;
@@ -510,10 +510,10 @@ static bool open_all(struct recording *recording)
     if (!trace_dir_open(&recording->trace_dir, recording->settings->trace_dir))
         return false;
     keep_from_command(recording->settings->trace_dir);
-    recording->events =
-        stack_events_open(&recording->loop, SECOND / recording->settings->samples, &receiver, why);
+    recording->events = stack_events_open(&recording->loop, SECOND / recording->settings->samples,
+                                          &receiver, &failure);
     if (!recording->events)
-        message("whole stacks cannot be sampled here: %s", why);
+        message("whole stacks cannot be sampled here: %s", failure.text);
     return recording->events != NULL;
 }
 
@@ -559,7 +559,7 @@ int stacks_record(const struct stacks_settings *settings)
         .timer = {.due = time_to_look, .owner = &recording},
     };
     struct rlimit descriptors;
-    char why[STACK_EVENTS_WHY_SIZE];
+    struct failure failure;
 
     getrlimit(RLIMIT_NOFILE, &descriptors);
     process_raise_descriptor_limit();
@@ -570,9 +570,9 @@ int stacks_record(const struct stacks_settings *settings)
     if (!settings->command) {
         const struct stack_events_receiver receiver = {happened, &recording};
 
-        if (stack_attach(recording.events, settings->pid, &receiver, why))
+        if (stack_attach(recording.events, settings->pid, &receiver, &failure))
             return wait_for_end(&recording);
-        message("pid %d: %s", (int)settings->pid, why);
+        message("pid %d: %s", (int)settings->pid, failure.text);
         close_all(&recording);
         return 1;
     }

@@ -30,9 +30,9 @@ static struct stack_events played;
 
 struct stack_events *stack_events_open(struct event_loop *loop, uint32_t period_ns,
                                        const struct stack_events_receiver *receiver,
-                                       char why[STACK_EVENTS_WHY_SIZE])
+                                       struct failure *failure)
 {
-    (void)loop, (void)period_ns, (void)why;
+    (void)loop, (void)period_ns, (void)failure;
     played = (struct stack_events){.receiver = *receiver, .time = 1000000000};
     return &played;
 }

@@ -14,8 +14,7 @@
 #include <sys/types.h>
 
 #include "service/base/event_loop.h"
-
-#define CPU_SAMPLER_WHY_SIZE 160
+#include "support/failure.h"
 
 struct cpu_sampler;
 struct cpu_sampler_target; /* a process */
@@ -33,10 +32,10 @@ struct cpu_sampler_receiver {
     void (*lost)(void *owner, uint64_t samples);
 };
 
-/* Gathers samples in the turns of the loop. Returns null, and why in a few words. */
+/* Gathers samples in the turns of the loop. Null, with a text of a few words. */
 struct cpu_sampler *cpu_sampler_open(struct event_loop *loop, uint32_t period_ns,
                                      const struct cpu_sampler_receiver *receiver,
-                                     char why[CPU_SAMPLER_WHY_SIZE]);
+                                     struct failure *failure);
 
 /* To be called when no target is left. Null: does nothing. */
 void cpu_sampler_close(struct cpu_sampler *sampler);

@@ -19,6 +19,7 @@
 #include "service/recorder/event_policy.h"
 #include "service/recorder/tick_clock.h"
 #include "service/recorder/trace_dir.h"
+#include "support/failure.h"
 #include "trace/trace_format.h"
 
 struct call_trace_work;
@@ -77,8 +78,8 @@ struct recorder {
     bool is_paused;                     /* sessions that begin now begin so */
     struct call_trace_work *call_trace; /* null until a session needs it */
 
-    struct cpu_sampler *sampler;               /* null: no session has samples */
-    char why_no_samples[CPU_SAMPLER_WHY_SIZE]; /* then */
+    struct cpu_sampler *sampler; /* null: no session has samples */
+    struct failure no_samples;   /* why, then */
 };
 
 /* The running session with the lowest number from first on; null if there is none. */

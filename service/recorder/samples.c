@@ -61,17 +61,17 @@ void samples_open(struct recorder *recorder)
     const struct recorder_settings *settings = recorder->settings;
 
     if (settings->timing == TRACE_TIMING_NONE)
-        strcpy(recorder->why_no_samples, "--timing=none");
+        fail_because(&recorder->no_samples, "--timing=none");
     else if (settings->timing == TRACE_TIMING_SAMPLES)
-        strcpy(recorder->why_no_samples, "programs take them themselves");
+        fail_because(&recorder->no_samples, "programs take them themselves");
     else if (!settings->samples || settings->records_events)
-        snprintf(recorder->why_no_samples, sizeof(recorder->why_no_samples), "--%s",
-                 settings->samples ? "mode=calltrace" : "samples=0");
+        fail_because(&recorder->no_samples, "--%s",
+                     settings->samples ? "mode=calltrace" : "samples=0");
     else
         recorder->sampler = cpu_sampler_open(recorder->loop, 1000000000u / settings->samples,
-                                             &receiver, recorder->why_no_samples);
+                                             &receiver, &recorder->no_samples);
     if (!recorder->sampler && settings->samples && settings->is_verbose)
-        message("processes are not sampled: %s", recorder->why_no_samples);
+        message("processes are not sampled: %s", recorder->no_samples.text);
 }
 
 void samples_close(struct recorder *recorder)

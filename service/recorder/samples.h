@@ -13,7 +13,7 @@
 
 struct recorder;
 
-/* Where sessions cannot be sampled, recorder->why_no_samples says why. */
+/* Where sessions cannot be sampled, recorder->no_samples says why. */
 void samples_open(struct recorder *recorder);
 void samples_close(struct recorder *recorder);
 

@@ -5,13 +5,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define SNAPSHOT_WHY_SIZE 512
+#include "support/failure.h"
 
 /*
  * Copies the trace that `from` is, of that name, into a new file of this user alone, that appears
- * in directory as copy, whole or not at all, in place of what may be there. Returns false with why.
+ * in directory as copy, whole or not at all, in place of what may be there.
  */
 bool snapshot_copy(int from, const char *name, int directory, const char *copy,
-                   char why[SNAPSHOT_WHY_SIZE]);
+                   struct failure *failure);
 
 #endif

@@ -1,25 +1,22 @@
 #include "service/server/packet_check.h"
 
-#include <stdio.h>
-
 #include "service/server/answers.h"
 
-enum packet_state packet_check(const union packet *packet, size_t size, char why[PACKET_WHY_SIZE])
+enum packet_state packet_check(const union packet *packet, size_t size, struct failure *failure)
 {
     const struct message_start *start = &packet->start;
 
     if (size < sizeof(*start) || start->magic != PROTOCOL_MAGIC)
-        snprintf(why, PACKET_WHY_SIZE, "expected a message of Umbra, found something else");
+        fail_because(failure, "expected a message of Umbra, found something else");
     else if (start->version != PROTOCOL_VERSION)
-        snprintf(why, PACKET_WHY_SIZE,
-                 "expected protocol version %d, found %u: instrument it again", PROTOCOL_VERSION,
-                 start->version);
+        fail_because(failure, "expected protocol version %d, found %u: instrument it again",
+                     PROTOCOL_VERSION, start->version);
     else if (start->kind == PROTOCOL_HELLO && size == sizeof(packet->hello))
         return PACKET_HELLO;
     else if (answer_find(start->kind) && size == sizeof(packet->command))
         return PACKET_COMMAND;
     else
-        snprintf(why, PACKET_WHY_SIZE, "found a message of kind %u with %zu bytes: unknown",
-                 start->kind, size);
+        fail_because(failure, "found a message of kind %u with %zu bytes: unknown", start->kind,
+                     size);
     return PACKET_WRONG;
 }

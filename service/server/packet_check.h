@@ -12,9 +12,8 @@
 
 #include <stddef.h>
 
+#include "support/failure.h"
 #include "trace/protocol.h"
-
-#define PACKET_WHY_SIZE 96
 
 /* What every message begins with, whatever its version. */
 struct message_start {
@@ -32,10 +31,10 @@ union packet {
 enum packet_state {
     PACKET_HELLO,
     PACKET_COMMAND,
-    PACKET_WRONG, /* to be refused, for the reason in why */
+    PACKET_WRONG, /* to be refused, for the reason in failure */
 };
 
 /* Judges a packet of that length, of which as much as it has room for is in *packet. */
-enum packet_state packet_check(const union packet *packet, size_t size, char why[PACKET_WHY_SIZE]);
+enum packet_state packet_check(const union packet *packet, size_t size, struct failure *failure);
 
 #endif

@@ -45,7 +45,7 @@ static void say_recording(struct client *client)
                 recorder->sampler ? recorder->settings->samples : 0);
     client_send(client, "sampled\t%u", recorder_sampled(recorder));
     if (!recorder->sampler)
-        client_send(client, "why_no_samples\t%s", recorder->why_no_samples);
+        client_send(client, "why_no_samples\t%s", recorder->no_samples.text);
 }
 
 void status_answer(struct client *client, const struct protocol_command *command)

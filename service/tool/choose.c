@@ -91,7 +91,7 @@ static int open_folder(const char *path, const char **name)
 static int copy(const struct options *options, const char *line)
 {
     char name[TRACE_FILE_NAME_SIZE], by_default[TRACE_FILE_NAME_SIZE + 32];
-    char why[SNAPSHOT_WHY_SIZE];
+    struct failure failure;
     const char *to = options->output ? options->output : by_default, *copy_name;
     int trace = control_open(options, number_of(line), name, sizeof(name));
     int directory = -1;
@@ -103,11 +103,11 @@ static int copy(const struct options *options, const char *line)
              (int)(strlen(name) - strlen(".bin")), name);
     directory = open_folder(to, &copy_name);
     if (directory >= 0) {
-        ok = snapshot_copy(trace, name, directory, copy_name, why);
+        ok = snapshot_copy(trace, name, directory, copy_name, &failure);
         if (ok)
             printf("%s\n", to);
         else
-            message("snapshot: %s", why);
+            message("snapshot: %s", failure.text);
     }
     file_close(directory);
     file_close(trace);

@@ -2,14 +2,13 @@
 #include "service/recorder/cpu_sampler.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 struct cpu_sampler *cpu_sampler_open(struct event_loop *loop, uint32_t period_ns,
                                      const struct cpu_sampler_receiver *receiver,
-                                     char why[CPU_SAMPLER_WHY_SIZE])
+                                     struct failure *failure)
 {
     (void)loop, (void)period_ns, (void)receiver;
-    snprintf(why, CPU_SAMPLER_WHY_SIZE, "only on Linux");
+    fail_because(failure, "only on Linux");
     return NULL;
 }
 

@@ -20,10 +20,10 @@ static void must(bool holds)
 static void judge_packet(const uint8_t *data, size_t size)
 {
     union packet packet = {0};
-    char why[PACKET_WHY_SIZE] = "";
+    struct failure failure = {""};
 
     memcpy(&packet, data, size < sizeof(packet) ? size : sizeof(packet));
-    switch (packet_check(&packet, size, why)) {
+    switch (packet_check(&packet, size, &failure)) {
     case PACKET_HELLO:
         must(size == sizeof(struct protocol_hello) && packet.start.kind == PROTOCOL_HELLO);
         break;
@@ -31,7 +31,7 @@ static void judge_packet(const uint8_t *data, size_t size)
         must(size == sizeof(struct protocol_command) && answer_find(packet.start.kind));
         break;
     case PACKET_WRONG:
-        check_refusal(why);
+        check_refusal(failure.text);
         return;
     }
     must(packet.start.magic == PROTOCOL_MAGIC && packet.start.version == PROTOCOL_VERSION);
