@@ -2,7 +2,9 @@
  * Why something could not be done: one line for the user, without an end of line. What may fail for
  * such a reason returns bool and takes a `struct failure *`: whoever returns false has filled it in,
  * and whoever called decides what becomes of it, down to whether anybody reads it. (Null or -1 in
- * place of false, of functions that return a pointer or a number.)
+ * place of false, of functions that return a pointer or a number.) What may fail several times and
+ * goes on hands each failure to a function of its caller. What outlives the call, as the problem of
+ * an image does, is a copy of the text.
  */
 #ifndef UMBRA_SUPPORT_FAILURE_H
 #define UMBRA_SUPPORT_FAILURE_H

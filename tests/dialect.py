@@ -9,6 +9,8 @@ It reads the sources without a compiler, so it sees what stands in one of these 
     null        0 where a pointer belongs: returned by a function, assigned to or compared with a
                 parameter, a local or a member, passed to a function that the tree declares
     const       a local whose type is a number, a truth value or an enum
+    failures    a text of why that is handed back by itself, not in a struct failure; a message to
+                the user in a folder whose callers decide what becomes of a failure
     format      where clang-format-14 is installed: a source, not a header, that it would change
 
 Prints a line for each fault; exit status 1 if there is one.
@@ -37,6 +39,11 @@ LOCALS = re.compile(r'^[ \t(for]*(?:static |const |struct |union |enum |unsigned
 CONST = re.compile(r'^[ \t]+(?:for \()?const (?!struct |union |void )(?:enum )?(?:\w+ )+\w+'
                    r'(?: =(?! \{)|;|, )', re.M)
 ZERO_ARGUMENT = re.compile(r'[(,]\s*0\s*(?=[,)])')
+WHY = re.compile(r'\bchar \*\*why\b|[(,]\s*char (?:\*why\b|why\[\w*\])')
+MESSAGE = re.compile(r'(?<![\w.>])message(?:_failure)?\(')
+SILENT = ('image/', 'support/', 'trace/', 'rewriter/', 'grinder/events/', 'grinder/formats/',
+          'grinder/unwind/', 'grinder/views/')
+SPEAKING = ('grinder/views/top.c',)  # a verb of its own
 
 
 def code_of(text):
@@ -113,6 +120,11 @@ class Tree:
         text, code = self.codes[path]
         for found in re.finditer(r'\bsizeof(?!\()', code):
             self.say(path, found.start(), 'sizeof without parentheses behind it: write sizeof(x)')
+        for found in WHY.finditer(code):
+            self.say(path, found.start(), 'a reason that fills in no struct failure')
+        if path.startswith(SILENT) and path not in SPEAKING:
+            for found in MESSAGE.finditer(code):
+                self.say(path, found.start(), 'message() below its callers: fill in a struct failure')
         self.check_includes(path, text)
         pointers = set(re.findall(r'^(?:static|extern) [^;={}()]*\*(\w+)[;=]', code, re.M))
         for function in FUNCTION.finditer(code):

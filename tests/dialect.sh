@@ -95,6 +95,19 @@ refuses "a null pointer in a member" 's/next = NULL/next = 0/' '19: 0 for a poin
 refuses "a null pointer compared" 's/!= NULL/!= 0/' '17: 0 for a pointer'
 refuses "a null pointer passed" 's/("sizeof name", 0)/(0, 0)/' '18: 0 for a pointer, given to'
 
+refuses "a reason by itself" 's/size_t from)$/const char **why)/' '11: a reason that'
+refuses "a reason in a text of the caller's" 's/size_t from)$/char why[20])/' '11: a reason that'
+
+# A user is spoken to in some folders alone.
+mkdir tree/trace
+sed 's/^    lows->next = NULL;/&\n    message("%s", name);/; s/low\/low.h/low\/alone.h/' tree/low/low.c >tree/trace/trace.c
+! judge tree || fail "a message of a reader: nothing was found"
+equal "a message of a reader" "$(grep -v clang-format-14 said)" \
+    "trace/trace.c:20: message() below its callers: fill in a struct failure"
+mv tree/trace tree/tool
+judge tree || fail "a message of a tool: $(<said)"
+make_tree
+
 refuses "a const local" 's/^    size_t count/    const size_t count/' '14: const on'
 
 if command -v clang-format-14 >/dev/null; then
