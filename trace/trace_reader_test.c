@@ -315,6 +315,7 @@ static void hits_are_read_up_to_one_under_way(void **state)
     hits[3] = (struct trace_hit){1003, 0x401000, 69, 1000};
     assert_true(read_sample(&sample, &counts, &file, &failure));
     assert_int_equal(counts.hits, 57);
+    trace_sample_free(&sample);
 }
 
 static void hits_of_no_thread_are_refused(void **state)

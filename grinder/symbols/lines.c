@@ -1,19 +1,16 @@
 #include "grinder/symbols/lines.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "grinder/base/child.h"
 #include "support/memory.h"
 #include "support/sorted.h"
 #include "support/utf8.h"
@@ -343,77 +340,32 @@ bool line_table_take(struct line_table *table, int pipe, struct failure *failure
     return status == 0;
 }
 
-/* Address space is limited relative to what was inherited, which may be a lot. */
-static void limit_child(void)
+/* What the child is to look for. */
+struct wanted_lines {
+    const struct line_table *table;
+    const char *path;
+};
+
+static int write_lines(void *with, int pipe)
 {
-    unsigned long long pages = 0;
-    FILE *statm = fopen("/proc/self/statm", "re");
-    struct rlimit limit;
+    const struct wanted_lines *wanted = with;
 
-    if (statm) {
-        if (fscanf(statm, "%llu", &pages) != 1)
-            pages = 0;
-        fclose(statm);
-    }
-    limit.rlim_cur = pages * (unsigned long long)sysconf(_SC_PAGESIZE) + CHILD_MEMORY;
-    limit.rlim_max = limit.rlim_cur;
-    if (pages)
-        setrlimit(RLIMIT_AS, &limit);
-    limit.rlim_cur = limit.rlim_max = CHILD_SECONDS;
-    setrlimit(RLIMIT_CPU, &limit);
-    limit.rlim_cur = limit.rlim_max = 0;
-    setrlimit(RLIMIT_CORE, &limit);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-}
-
-/* What libdwarf or its crash prints is no business of the user's terminal. */
-static void silence_child(void)
-{
-    int null = open("/dev/null", O_RDWR);
-
-    if (null < 0)
-        return;
-    dup2(null, STDIN_FILENO);
-    dup2(null, STDOUT_FILENO);
-    dup2(null, STDERR_FILENO);
-}
-
-static pid_t start_child(const struct line_table *table, const char *path, int *pipe_end)
-{
-    int ends[2];
-    pid_t pid;
-
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return -1;
-    fflush(NULL);
-    pid = fork();
-    if (pid == 0) {
-        close(ends[0]);
-        silence_child();
-        limit_child();
-        _exit(lines_dwarf_write(table, path, ends[1]));
-    }
-    close(ends[1]);
-    *pipe_end = ends[0];
-    if (pid < 0)
-        close(ends[0]);
-    return pid;
+    return lines_dwarf_write(wanted->table, wanted->path, pipe);
 }
 
 bool line_table_read(struct line_table *table, const char *path, struct failure *failure)
 {
-    int status = 0;
-    int pipe_end;
-    pid_t child = start_child(table, path, &pipe_end);
+    const struct child_limits limits = {.seconds = CHILD_SECONDS, .memory = CHILD_MEMORY};
+    struct wanted_lines wanted = {table, path};
+    int pipe;
+    pid_t child = child_start(&limits, write_lines, &wanted, &pipe);
     bool is_whole;
 
     if (child < 0)
         return fail_because(failure, "%s", strerror(errno));
-    is_whole = line_table_take(table, pipe_end, failure);
+    is_whole = line_table_take(table, pipe, failure);
     if (!is_whole)
         kill(child, SIGKILL);
-    close(pipe_end);
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    return is_whole && WIFEXITED(status) && !WEXITSTATUS(status);
+    close(pipe);
+    return child_wait(child) == 0 && is_whole;
 }

@@ -1,16 +1,13 @@
 #include "grinder/unwind/unwind.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "grinder/base/child.h"
 #include "grinder/base/pair_index.h"
 #include "support/memory.h"
 
@@ -34,20 +31,6 @@ struct reader {
     uint64_t frames[UNWIND_MOST_FRAMES];
 };
 
-/* Bytes of memory that this process can write to. */
-static uint64_t data_size(void)
-{
-    FILE *file = fopen("/proc/self/statm", "re");
-    unsigned long long pages = 0;
-
-    if (file) {
-        if (fscanf(file, "%*u %*u %*u %*u %*u %llu", &pages) != 1)
-            pages = 0;
-        fclose(file);
-    }
-    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 static uint64_t count_samples(struct stacks_file *file)
 {
     struct stacks_mapping mapping;
@@ -62,45 +45,31 @@ static uint64_t count_samples(struct stacks_file *file)
     return count;
 }
 
-static void limit(int resource, uint64_t most)
-{
-    struct rlimit value;
+/* What the child is to follow. */
+struct to_follow {
+    const struct libdw *libdw;
+    struct stacks_file *file;
+    const struct unwind_module *modules;
+    size_t module_count;
+};
 
-    if (getrlimit((__rlimit_resource_t)resource, &value) < 0)
-        return;
-    if (value.rlim_max > most)
-        value.rlim_max = most;
-    value.rlim_cur = value.rlim_max;
-    setrlimit((__rlimit_resource_t)resource, &value);
+static int follow(void *with, int pipe)
+{
+    const struct to_follow *all = with;
+
+    return unwind_write(all->libdw, all->file, all->modules, all->module_count, pipe);
 }
 
 static pid_t start_child(const struct libdw *libdw, struct stacks_file *file,
                          const struct unwind_module *modules, size_t module_count, int *pipe_end)
 {
-    uint64_t seconds = CHILD_SECONDS + count_samples(file) / SAMPLES_PER_SECOND;
-    int ends[2];
-    pid_t pid;
+    const struct child_limits limits = {
+        .seconds = CHILD_SECONDS + count_samples(file) / SAMPLES_PER_SECOND,
+        .memory = CHILD_MEMORY,
+    };
+    struct to_follow all = {libdw, file, modules, module_count};
 
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return -1;
-    fflush(NULL);
-    pid = fork();
-    if (pid == 0) {
-        int null = open("/dev/null", O_RDWR);
-        close(ends[0]);
-        for (int i = 0; null >= 0 && i < 3; i++)
-            dup2(null, i);
-        limit(RLIMIT_CPU, seconds);
-        limit(RLIMIT_DATA, data_size() + CHILD_MEMORY);
-        limit(RLIMIT_CORE, 0);
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        _exit(unwind_write(libdw, file, modules, module_count, ends[1]));
-    }
-    close(ends[1]);
-    *pipe_end = ends[0];
-    if (pid < 0)
-        close(ends[0]);
-    return pid;
+    return child_start(&limits, follow, &all, pipe_end);
 }
 
 static struct last *last_of(struct reader *reader, uint32_t tid)
@@ -194,14 +163,10 @@ static void reader_free(struct reader *reader)
 /* False: it did not come to its end, or was ended because it has failed. */
 static bool end_child(pid_t child, FILE *pipe, bool has_failed)
 {
-    int status = 0;
-
     if (has_failed)
         kill(child, SIGKILL);
     fclose(pipe);
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    return !has_failed && WIFEXITED(status) && !WEXITSTATUS(status);
+    return child_wait(child) == 0 && !has_failed;
 }
 
 bool unwind_stacks(const struct unwound_receiver *receiver, struct stacks_file *file,
