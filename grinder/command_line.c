@@ -506,6 +506,13 @@ static void check_times(const struct options *options)
         wrong_usage("--times-from merges all threads: --split is not for it");
 }
 
+static bool names_folder(const char *path)
+{
+    size_t length = path ? strlen(path) : 0;
+
+    return length && path[length - 1] == '/';
+}
+
 static void check(const struct options *options)
 {
     if (!options->mode)
@@ -522,6 +529,10 @@ static void check(const struct options *options)
         wrong_usage("--mode=%s has no --split", options->mode->name);
     if (options->split && options->output && !strcmp(options->output, "-"))
         wrong_usage("--split needs a file name, found --output-file=-");
+    if (options->split && options->mode->has_format && names_folder(options->output))
+        wrong_usage("--output-file=%s: expected a file's name, which each thread's begins with "
+                    "(NAME-01, NAME-02 …), found a folder's",
+                    options->output);
     if (*options->source_roots && strcmp(options->mode->name, "report") != 0)
         wrong_usage("--source-root is for --mode=report");
     if (options->has_sort && strcmp(options->mode->name, "summary") != 0)

@@ -149,6 +149,7 @@ cat >table <<'END'
 2|umbra report: --weight: expected ns or calls, found bytes|umbra report --weight=bytes a.data
 1|umbra report: folder: cannot be written: it is a folder; name a file in it|umbra report -o folder a.data
 1|umbra report: nowhere/x.html: cannot be written: No such file|umbra report -o nowhere/x.html a.data
+2|umbra report: --output-file=parts/: expected a file's name, which each thread's begins with|umbra report --output-format=callgrind --split -o parts/ a.data
 2|umbra report: --debug-dir=nosuch: expected a folder, found none|umbra report --debug-dir=nosuch a.data
 1|umbra: umbra.data.old: No such file.*umbra record -- PROGRAM|cd trees; umbra diff
 2|umbra: diff: expected two recordings, found one: umbra diff BEFORE AFTER|umbra diff a.data
