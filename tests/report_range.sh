@@ -70,7 +70,7 @@ check loads "file://$work/none.html" "$work/profile"
 echo '-- damaged'
 seed=${SEED:-$RANDOM}
 cp -r traces damaged
-for ((round = 0; round < 40; round++)); do
+for ((round = 0; round < 15; round++)); do
     for whole in traces/*.stacks; do
         python3 "$TESTS/report_range.py" damage "$whole" "damaged/$(basename "$whole")" "$seed $round"
     done
