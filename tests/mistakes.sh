@@ -143,6 +143,8 @@ cat >table <<'END'
 2|umbra report: --top: expected a number of 0 to 1000000, found -1|umbra report --text --top=-1 a.data
 1|umbra report: --process=nobody: expected a process of that pid or executable, found none|umbra report --process=nobody a.data
 1|umbra report: --function=nosuch: expected a function of that name, found none|umbra report --function=nosuch a.data
+2|umbra: report: --output-format=text: .*umbra report --text|umbra report --output-format=text a.data
+2|umbra: report: -p: expected a recording: .*umbra record -p PID|umbra report -p 1 a.data
 2|umbra report: --output-format: .*does not have xyz, but callgrind, folded|umbra report --output-format=xyz a.data
 2|umbra report: --output-format=chrome needs a call-trace recording \(umbra record --mode=calltrace\)|umbra report --output-format=chrome a.data
 2|umbra report: --mode: expected profile, .* found unknown|umbra report --mode=unknown a.data

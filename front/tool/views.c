@@ -103,10 +103,11 @@ static char **take_letter(struct asked *asked, const char *verb, char **argument
     if (letter == 'g' && !*value) /* who calls whom is always there */
         return arguments;
     if (letter == 'p')
-        say_and_exit(STATUS_USAGE,
-                     "%s: -p: expected a recording: what runs is seen if it was begun with umbra "
-                     "record -- PROGRAM; of its processes --process=PID chooses one",
-                     verb);
+        say_and_exit(
+            STATUS_USAGE,
+            "%s: -p: expected a recording: umbra record -- PROGRAM makes one, of what runs "
+            "already umbra record -p PID; --process=PID chooses one of its processes",
+            verb);
     if (!strchr("oi", letter))
         verb_refuse_option(verb_named(verb), arguments[0]);
     if (!*value)
@@ -411,6 +412,10 @@ int report_main(int count, char **arguments)
         say_and_exit(STATUS_USAGE,
                      "report: --text stands for --mode=summary; give one of them, and "
                      "no --output-format");
+    if (asked.format && !asked.mode && !strcmp(asked.format, "text"))
+        say_and_exit(STATUS_USAGE,
+                     "report: --output-format=text: expected a profile for another program, or "
+                     "umbra report --text, which prints the summary");
     recording_open(&recording, recording_or_default(&asked));
     tell_if_it_goes_on(&recording);
     mode = asked.mode      ? asked.mode
