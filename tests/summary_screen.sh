@@ -91,6 +91,11 @@ widest()
     sed 's/\x1b\[[0-9;]*m//g' "$1" | awk '{ if (length($0) > most) most = length($0) } END { print most + 0 }'
 }
 
+# --- less than a sample: the clocks know how long it was
+umbra record -q -o short.data -- /bin/true
+shown 50 80 --no-pager short.data
+contains shown '^[0-9.]+ [um]s wall, [0-9.]+ [um]s CPU, '
+
 # --- how it is laid out
 for columns in 60 80 200; do
     for recording in r timed children calls untimed exact; do

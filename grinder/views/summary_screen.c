@@ -140,6 +140,9 @@ static void put_whole_time(FILE *line, const struct summary_layout *layout)
             fprintf(line, "%s of it in functions, ", text);
         else
             fputs("all its samples in hooks, ", line);
+    } else if (layout->is_sampled && !part->ns && clocks.ns) { /* as of threads of less than 1 ms */
+        fprintf(line, "%s CPU, which no sample met, ",
+                figure_time(text, figure_exact((double)clocks.ns)));
     } else if (layout->is_sampled && !part->ns) {
         fputs("no CPU time that a sample met, ", line);
     } else if (layout->has_times) {
