@@ -20,14 +20,16 @@ static struct hit hit_of(const struct tree *tree, const struct tree_hit *recorde
 void hits_add(struct hit_list *hits, const struct tree *tree, uint32_t thread,
               struct stack_tree *stacks, uint32_t *numbers, const uint8_t *chosen)
 {
-    for (size_t i = 0; i < tree->hit_count; i++) {
-        const struct tree_hit *recorded = &tree->hits[i];
-        const struct context *context = &tree->contexts[recorded->slot];
+    size_t count;
+    const struct tree_hit *recorded = tree_hits_of(tree, thread, &count);
 
-        if (recorded->thread != thread || (chosen && !chosen[context->function]))
+    for (size_t i = 0; i < count; i++) {
+        const struct context *context = &tree->contexts[recorded[i].slot];
+
+        if (chosen && !chosen[context->function])
             continue;
         hits->items = memory_grow(hits->items, hits->count, &hits->room, sizeof(*hits->items));
-        hits->items[hits->count] = hit_of(tree, recorded);
+        hits->items[hits->count] = hit_of(tree, &recorded[i]);
         hits->items[hits->count++].stack = stack_of_context(stacks, tree, context, numbers);
     }
 }

@@ -63,15 +63,15 @@ static void hits_have_their_time_and_stack(void **state)
     part = &ground.profile.parts[0];
     hits = part->hits.items;
     assert_int_equal(part->hits.count, 3);
-    assert_int_equal(hits[0].at_ns, 1001000);
-    assert_int_equal(hits[0].ns, 700);
-    assert_int_equal(hits[0].spot, 0); /* of no module */
-    assert_int_equal(function_at(&ground, part, hits[0].stack), PARSE);
-    assert_int_equal(function_at(&ground, part, stack_parent(&part->stacks, hits[0].stack)), MAIN);
-    assert_int_equal(hits[1].at_ns, 1002000);
-    assert_int_equal(hits[1].stack, hits[0].stack);
-    assert_int_equal(hits[2].at_ns, 1000000); /* before its begin: at it */
-    assert_int_equal(hits[2].stack, 0);       /* in no function */
+    assert_int_equal(hits[0].at_ns, 1000000); /* before its begin: at it */
+    assert_int_equal(hits[0].stack, 0);       /* in no function */
+    assert_int_equal(hits[1].at_ns, 1001000);
+    assert_int_equal(hits[1].ns, 700);
+    assert_int_equal(hits[1].spot, 0); /* of no module */
+    assert_int_equal(function_at(&ground, part, hits[1].stack), PARSE);
+    assert_int_equal(function_at(&ground, part, stack_parent(&part->stacks, hits[1].stack)), MAIN);
+    assert_int_equal(hits[2].at_ns, 1002000);
+    assert_int_equal(hits[2].stack, hits[1].stack);
 
     part = &ground.profile.parts[1];
     assert_int_equal(part->hits.count, 1);

@@ -514,6 +514,30 @@ void tree_add_hit(struct tree *tree, const struct tree_hit *hit)
     tree->hits[tree->hit_count++] = *hit;
 }
 
+static int compare_hits(const void *left, const void *right)
+{
+    const struct tree_hit *a = left, *b = right;
+
+    if (a->thread != b->thread)
+        return a->thread < b->thread ? -1 : 1;
+    return (a->ticks > b->ticks) - (a->ticks < b->ticks);
+}
+
+void tree_sort_hits(struct tree *tree)
+{
+    if (tree->hit_count)
+        qsort(tree->hits, tree->hit_count, sizeof(*tree->hits), compare_hits);
+}
+
+const struct tree_hit *tree_hits_of(const struct tree *tree, uint32_t thread, size_t *count)
+{
+    size_t first = partition_point(i, tree->hit_count, tree->hits[i].thread < thread);
+    size_t behind = partition_point(i, tree->hit_count, tree->hits[i].thread <= thread);
+
+    *count = behind - first;
+    return tree->hits + first;
+}
+
 /* The index of each slot's node; to be freed. */
 static uint32_t *units_of_slots(const struct tree *tree)
 {

@@ -151,7 +151,7 @@ struct tree {
     size_t wait_count;           /* [0] included */
     struct tree_times *times;
     size_t times_count;
-    struct tree_hit *hits;       /* in the order of each thread's time */
+    struct tree_hit *hits;       /* ascending by thread, and by time within it */
     size_t hit_count, hit_room;
     struct tree_run *runs;       /* [0] is none; ascending */
     size_t run_count;            /* [0] included */
@@ -175,8 +175,12 @@ uint64_t tree_site_in_caller(const struct tree *tree, const struct context *cont
 /* Where an instruction of the context's function is: image << 32 | rva, or 0 if it is not in its module. */
 uint64_t tree_spot(const struct tree *tree, const struct context *context, uint64_t instruction);
 
-/* Adds a sample. */
+/* Adds a sample. tree_sort_hits brings them into their order. */
 void tree_add_hit(struct tree *tree, const struct tree_hit *hit);
+void tree_sort_hits(struct tree *tree);
+
+/* The first of *count samples of a thread, by its ordinal. */
+const struct tree_hit *tree_hits_of(const struct tree *tree, uint32_t thread, size_t *count);
 
 /* Brings places into the order of their slots, after some have changed. */
 void tree_sort_sites(struct tree *tree);

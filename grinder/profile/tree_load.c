@@ -10,6 +10,7 @@ bool tree_load(struct tree *tree, const char *path, struct images *images, struc
     if (!tree_read(tree, path, images, failure))
         return false;
     stacked_tree_add(tree, images);
+    tree_sort_hits(tree);
     copied_sites_resolve(tree, images);
     samples_read(tree, images);
     jit_callers_add(tree, images);
