@@ -11,6 +11,9 @@
 #define LOOK_AFTER   128  /* calls of targets that are not known, and cannot be */
 #define LOOK_SOON    4    /* such calls, where they can be */
 #define LOOK_FURTHER 1024 /* calls of a target that has no place at its site */
+#define MANY_BELOW   2048 /* calls of both known targets, meanwhile */
+
+#define NO_TARGET 1 /* in place of a known one: nothing is there */
 
 static uint64_t base_of(const struct image_header *image)
 {
@@ -60,11 +63,22 @@ static struct trace_node *meet(const struct site_call *call, struct trace_links 
     return node;
 }
 
+/*
+ * Where most calls lead to further targets, a comparison with two known ones is guessed wrongly
+ * again and again. Such a site knows none: all of its targets are in the table.
+ */
+static bool knows_none(const struct pointer_links *site)
+{
+    return site->targets[1] == NO_TARGET;
+}
+
 /* The target's place at the site; a free one, if there is; else 2. */
 static unsigned place_of(const struct pointer_links *site, uint64_t target)
 {
     unsigned at = 0;
 
+    if (knows_none(site))
+        return 2;
     while (at < 2 && site->targets[at] && site->targets[at] != target)
         at++;
     return at;
@@ -101,6 +115,16 @@ static void leave_link(const struct site_call *call, const struct trace_links *w
         link_hand_on(link, node);
 }
 
+/* What the place has counted is handed on; it has `instead` for a target. */
+static void forget_target(const struct site_call *call, const struct trace_links *with,
+                          struct pointer_links *site, unsigned at, uint64_t instead)
+{
+    __atomic_store_n(&site->targets[at], instead, __ATOMIC_RELEASE);
+    if (!(site->links[at].callee & FRAME_OUT_BITS))
+        leave_link(call, with, &site->links[at]);
+    site->links[at] = (struct trace_link){0};
+}
+
 static bool gains_by_link(uint64_t target)
 {
     const struct frame_key *key = target_key_if_code(target);
@@ -120,16 +144,34 @@ static unsigned yield_place(const struct site_call *call, struct trace_links *wi
     uint32_t calls[2];
     unsigned less;
 
+    if (knows_none(site))
+        return 2;
     for (unsigned i = 0; i < 2; i++)
         calls[i] = take_calls(call, with, &site->links[i]);
+    if (most == LOOK_FURTHER && calls[0] + calls[1] < MANY_BELOW) {
+        forget_target(call, with, site, 0, NO_TARGET);
+        forget_target(call, with, site, 1, NO_TARGET);
+        return 2;
+    }
     less = calls[1] < calls[0];
     if (calls[less] >= most || !gains_by_link(call->pointee))
         return 2;
-    __atomic_store_n(&site->targets[less], 0, __ATOMIC_RELEASE);
-    if (!(site->links[less].callee & FRAME_OUT_BITS))
-        leave_link(call, with, &site->links[less]);
-    site->links[less] = (struct trace_link){0};
+    forget_target(call, with, site, less, 0);
     return less;
+}
+
+/* At a site that knows none: a further target whose turn comes twice on end is called most of the
+   time by now. Returns a free place for it, or 2. */
+static unsigned place_of_many(struct pointer_links *site, const struct trace_link *link)
+{
+    bool is_again = site->go[0] == (uint64_t)link;
+
+    site->go[0] = is_again ? 0 : (uint64_t)link;
+    if (!is_again)
+        return 2;
+    site->targets[1] = 0;
+    __atomic_store_n(&site->targets[0], 0, __ATOMIC_RELEASE);
+    return 0;
 }
 
 /* The call leads to a copy, and is one of this context. */
@@ -191,7 +233,7 @@ static struct destination count_further(struct site_call *call, struct trace_lin
     if (!session.counts_only)
         return destination;
     link_look_after(link, LOOK_FURTHER);
-    at = yield_place(call, with, site, LOOK_FURTHER);
+    at = knows_none(site) ? place_of_many(site, link) : yield_place(call, with, site, LOOK_FURTHER);
     if (at == 2)
         return destination;
     node = meet(call, from, &site->links[at]);

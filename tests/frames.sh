@@ -291,6 +291,27 @@ __attribute__((noinline, noclone)) static long spared(long a, long b, long c, lo
     s ^= spare(s);
     return s + a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f;
 }
+
+/* One place that calls by a pointer: many functions in turn, then few, then one of another image. */
+NOINLINE static long by(long (*f)(long), long x) { return f(x) + 1; }
+static long (*phased[9])(long);
+NOINLINE static long back(long x) { return x > 2 ? by(phased[x & 7], x / 2) : x; }
+NOINLINE static void phases(long (**targets)(long))
+{
+    for (int i = 0; i < 8; i++)
+        phased[i] = targets[i];
+    phased[8] = back;
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 30000; i++)
+            sink += by(phased[i * 7919 % 9], i & 7);
+        for (int i = 0; i < 5000; i++)
+            sink += by(phased[round], i & 7);
+        for (int i = 0; i < 5000; i++)
+            sink += by(i % 3 ? labs : phased[round + 1], i & 7);
+        for (int i = 0; i < 20000; i++)
+            sink += by(phased[i % 100 < 95 ? 8 : i & 7], i & 7);
+    }
+}
 NOINLINE static int order(const void *a, const void *b)
 {
     return *(const long *)a < *(const long *)b ? -1 : *(const long *)a > *(const long *)b;
@@ -329,6 +350,8 @@ int main(int argc, char **argv)
     for (long i = 0; i < 1000; i++)
         sink += spared(i, i + 1, i * 2, i ^ 5, i - 7, i * i) + six(i, 1, 2, 3, 4, 5);
     printf("spared %ld\n", sink);
+    phases(targets);
+    printf("phases %ld\n", sink);
     return 3;
 }
 SOURCE
