@@ -90,6 +90,9 @@ bool instruction_decode(const ZydisDecoder *decoder, uint64_t address, const uin
         instruction->target = next + (uint64_t)zydis->raw.imm[0].value.s;
         instruction->is_near = zydis->raw.imm[0].size == 32;
     }
+    instruction->skips_lock = bytes_skip_lock(bytes, size);
+    if (instruction->skips_lock)
+        instruction->target = next;
     instruction->is_rip_based = zydis->attributes & ZYDIS_ATTRIB_HAS_MODRM &&
                                 zydis->raw.modrm.mod == 0 && zydis->raw.modrm.rm == RIP_MODRM_RM;
     instruction->operand = 0;

@@ -19,6 +19,15 @@ enum flow_kind {
     FLOW_UNKNOWN, /* far transfers, transactions */
 };
 
+/*
+ * The C library jumps over a lock prefix where the process has one thread:
+ *
+ *      74 01           je   skip
+ *      f0              lock
+ *      48 0f b1 19     skip: cmpxchg [rcx], rbx
+ *
+ * Such a branch has the whole instruction for a target, whose effects are the same, and `skips_lock`.
+ */
 struct instruction {
     uint64_t address;
     uint64_t target; /* of a direct branch */
@@ -26,6 +35,7 @@ struct instruction {
     uint8_t flow;      /* enum flow_kind */
     bool is_near;      /* direct branch with a 32-bit displacement, at its end */
     bool is_lea;       /* with a target address if it is rip-relative */
+    bool skips_lock;
     bool is_rip_based; /* has an operand [rip + ...], whose address is `operand` */
     uint64_t operand;
     ZydisDecodedInstruction zydis; /* decoded in minimal mode */
@@ -36,6 +46,12 @@ void decoder_init(ZydisDecoder *decoder);
 /* False if the bytes are no instruction or end in one. */
 bool instruction_decode(const ZydisDecoder *decoder, uint64_t address, const uint8_t *bytes,
                         size_t size, struct instruction *instruction);
+
+/* Whether it is a conditional branch over a lock prefix; `size` bytes are there. */
+static inline bool bytes_skip_lock(const uint8_t *bytes, size_t size)
+{
+    return size > 2 && (bytes[0] & 0xf0) == 0x70 && bytes[1] == 1 && bytes[2] == 0xf0;
+}
 
 /* Whether it may raise an exception, other than by using the stack. */
 bool instruction_may_fault(const struct instruction *instruction);

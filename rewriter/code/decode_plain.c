@@ -225,6 +225,9 @@ static bool settle_short(struct instruction *at, enum flow_kind flow, const uint
     at->flow = (uint8_t)flow;
     at->length = 2;
     at->target = at->address + 2 + (uint64_t)(int8_t)bytes[1];
+    at->skips_lock = bytes_skip_lock(bytes, PLAIN_ROOM);
+    if (at->skips_lock)
+        at->target--;
     return true;
 }
 
@@ -284,6 +287,7 @@ bool plain_decode(uint64_t address, const uint8_t *bytes, struct instruction *in
     instruction->target = instruction->operand = 0;
     instruction->flow = FLOW_NEXT;
     instruction->is_near = instruction->is_lea = instruction->is_rip_based = false;
+    instruction->skips_lock = false;
     if ((*bytes & 0xf0) == 0x70)
         return settle_short(instruction, FLOW_CONDITION, bytes);
     if ((*bytes & 0xf8) == (REX | REX_W))

@@ -46,6 +46,7 @@ static void check_decoded(const uint8_t *bytes)
     assert_int_equal(plain.length, at.length);
     assert_int_equal(plain.flow, at.flow);
     assert_int_equal(plain.is_near, at.is_near);
+    assert_int_equal(plain.skips_lock, at.skips_lock);
     assert_int_equal(plain.is_lea, at.is_lea);
     assert_int_equal(plain.is_rip_based, at.is_rip_based);
     assert_int_equal(plain.operand, at.operand);
@@ -132,6 +133,7 @@ static void test_what_is_plain_is_as_long_as_the_decoder_says(void **state)
 static void test_branches_lead_where_the_decoder_says(void **state)
 {
     static const char *const branches[] = {"\x74\xfe",
+                                           "\x74\x01\xf0\x48\x0f\xb1\x19",
                                            "\xeb\x80",
                                            "\xe8\x01\x02\x03\xff",
                                            "\xe9\xf0\xff\xff\xff",

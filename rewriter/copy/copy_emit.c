@@ -366,7 +366,9 @@ static void emit_jump(struct emission *emission, const struct source *source)
     bool is_exit = copy_target_of_jump(emission->plan, emission->patches->functions, emission->part,
                                        at->target, may_leave) != COPY_TARGET_INSIDE;
 
-    if (at->flow == FLOW_CONDITION)
+    if (at->skips_lock) /* what it skips follows at once, in a copy, too */
+        put_same(emission->writer, source);
+    else if (at->flow == FLOW_CONDITION)
         emit_condition(emission, source, is_exit);
     else if (at->flow == FLOW_LOOP)
         emit_loop(emission, source, is_exit);

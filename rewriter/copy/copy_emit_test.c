@@ -87,6 +87,24 @@ static void test_call_of_a_copied_function(void **state)
     copied_end(&copied);
 }
 
+/* The copy has je and what it skips side by side, as the original: je 1f; lock; 1: cmpxchg [rcx],
+ * rbx. */
+static void test_jump_over_a_lock_prefix(void **state)
+{
+    static const char skipping[] = "\x48\x83\xec\x08\x85\xc0\x74\x01\xf0\x48\x0f\xb1\x19"
+                                   "\x48\x83\xc4\x08\xc3";
+    struct copied copied;
+
+    (void)state;
+    copied_begin(&copied);
+    ADD(&copied, 0, skipping);
+    copied_plan(&copied);
+    assert_doubt(&copied, 0, FLOW_CERTAIN);
+    copied_store(&copied);
+    assert_memory_equal(bytes_at(&copied, copy_at(&copied, 0)), skipping, sizeof(skipping) - 1);
+    copied_end(&copied);
+}
+
 static void test_tail_calls(void **state)
 {
     struct copied copied;
@@ -281,6 +299,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_call_of_a_copied_function),
+        cmocka_unit_test(test_jump_over_a_lock_prefix),
         cmocka_unit_test(test_tail_calls),
         cmocka_unit_test(test_what_leaves_for_elsewhere),
         cmocka_unit_test(test_loop_to_the_first_instruction_is_no_call),

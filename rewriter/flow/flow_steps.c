@@ -10,6 +10,7 @@
 struct decoded {
     ZydisDecodedInstruction zydis;
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+    bool skips_lock;
 };
 
 static uint8_t register_number(ZydisRegister reg)
@@ -180,7 +181,9 @@ static void read_branch(struct step *step, const struct decoded *at)
     const ZydisDecodedOperand *target = &at->operands[0];
 
     if (is_number(target)) {
-        step->number = (int64_t)step->offset + step->length + target->imm.value.s;
+        step->number = (int64_t)step->offset + step->length;
+        if (!at->skips_lock)
+            step->number += target->imm.value.s;
     } else if (is_register(target)) {
         step->kind = STEP_JUMP;
         set_from(step, target);
@@ -292,6 +295,7 @@ static bool step_read(struct step *step, const ZydisDecoder *decoder, const stru
                           .from = NO_REGISTER,
                           .base = NO_REGISTER,
                           .index = NO_REGISTER};
+    at.skips_lock = bytes_skip_lock(body->bytes + offset, body->size - offset);
     set_effects(step, &at, body->address + offset + at.zydis.length);
     if (step->flow == FLOW_CALL || step->flow == FLOW_INDIRECT_CALL)
         step->kind = STEP_CALL;

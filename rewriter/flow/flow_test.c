@@ -104,6 +104,9 @@ static void odd_code_is_in_doubt(void **state)
     (void)state;
     assert_int_equal(DOUBT("\x06\xc3"), FLOW_UNDECODABLE);
     assert_int_equal(DOUBT("\x74\x01\xb8\x00\x00\x00\x00\xc3"), FLOW_MISALIGNED);
+    /* je 1f; lock; 1: cmpxchg [rcx], rbx; ret */
+    assert_int_equal(DOUBT("\x74\x01\xf0\x48\x0f\xb1\x19\xc3"), FLOW_CERTAIN);
+    assert_int_equal(DOUBT("\x74\x02\xf0\x48\x0f\xb1\x19\xc3"), FLOW_MISALIGNED);
     assert_int_equal(DOUBT("\x31\xc0"), FLOW_OPEN_END);
     assert_int_equal(DOUBT("\x74\x01\xc3\x90"), FLOW_OPEN_END);              /* je to the padding */
     assert_int_equal(DOUBT("\xe8\x00\x00\x00\x00\x58\xc3"), FLOW_UNMOVABLE); /* call $ + 5 */
