@@ -35,6 +35,12 @@ from_source()
     compile "$work/$name/minimal/program" "$source" -finstrument-functions "$work/minimal_hook.o"
 }
 
+# installed NAME FILE: NAME/native/program is a copy of it; false if there is none
+installed()
+{
+    [[ -x $2 ]] && cp "$2" "$work/$1/native/program"
+}
+
 # prepare NAME: folders for each mode, the program in those that have one; sets `arguments`.
 # Every mode runs ./program in its folder.
 prepare()
@@ -69,6 +75,18 @@ prepare()
                     -o "$work/sqlite/instrumented/$(basename "$library")"
             fi
             arguments=(-bail :memory: ".read $sources/rows.sql") ;;
+        xz)
+            installed xz /usr/bin/xz || return
+            arguments=(-5 -T1 -c /usr/bin/perl) ;;
+        gawk)
+            installed gawk /usr/bin/gawk || return
+            arguments=(-v count=$([[ $quick ]] && echo 500000 || echo 1500000) -f "$sources/words.awk") ;;
+        python)
+            installed python /usr/bin/python3.11 || return
+            arguments=("$sources/words.py" $([[ $quick ]] && echo 500000 || echo 1500000)) ;;
+        perl)
+            installed perl /usr/bin/perl || return
+            arguments=("$sources/words.pl" $([[ $quick ]] && echo 500000 || echo 1500000)) ;;
         spins)
             from_source spins "$top/tests/programs/spins.c"
             arguments=() ;;
