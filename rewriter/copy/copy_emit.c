@@ -208,7 +208,7 @@ static const struct function *bound_to(const struct emission *emission, uint64_t
     const struct copy_plan *plan = emission->plan;
     const struct flow_source source = {.imports = plan->imports,
                                        .import_count = plan->import_count};
-    const struct flow_pointer *import = slot ? flow_import_at(&source, slot) : NULL;
+    const struct flow_import *import = slot ? flow_import_at(&source, slot) : NULL;
 
     return import && import->target
                ? counted(emission, function_list_at(emission->patches->functions, import->target))

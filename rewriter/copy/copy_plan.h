@@ -50,7 +50,7 @@ struct copy_plan {
     bool is_poisoned;            /* what is copied is overwritten with int3, for tests */
     uint32_t salt;               /* of the image: it is in the keys of its contexts */
     uint32_t *families;          /* of each part: the one that stands for its family */
-    struct flow_pointer *imports; /* as in flow_source */
+    struct flow_import *imports; /* as in flow_source */
     size_t import_count;
     struct flow_registers registers; /* that are dead at calls */
 };

@@ -28,6 +28,13 @@ static int by_slot(const void *left, const void *right)
     return a->slot < b->slot ? -1 : a->slot > b->slot;
 }
 
+static int by_import_slot(const void *left, const void *right)
+{
+    const struct flow_import *a = left, *b = right;
+
+    return a->slot < b->slot ? -1 : a->slot > b->slot;
+}
+
 /* Indexes of pointers, ascending by target. */
 static int by_target(const void *left, const void *right, void *context)
 {
@@ -50,7 +57,7 @@ struct flow_source copy_source_settle(struct copy_source *source, const struct p
                 source->pointers);
     }
     if (source->import_count)
-        qsort(source->imports, source->import_count, sizeof(*source->imports), by_slot);
+        qsort(source->imports, source->import_count, sizeof(*source->imports), by_import_slot);
     if (source->pad_count)
         qsort(source->pads, source->pad_count, sizeof(*source->pads), by_value);
     if (source->filled_in_count)

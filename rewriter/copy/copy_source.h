@@ -10,7 +10,7 @@ struct copy_source {
     struct flow_pointer *pointers; /* as in flow_source, in any order */
     size_t pointer_count, pointer_room;
     uint32_t *by_target;          /* set by copy_source_settle */
-    struct flow_pointer *imports; /* as in flow_source, in any order */
+    struct flow_import *imports; /* as in flow_source, in any order */
     size_t import_count, import_room;
     uint64_t *pads; /* as in flow_source, in any order */
     size_t pad_count;

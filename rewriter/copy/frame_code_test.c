@@ -407,7 +407,7 @@ static uint64_t begin_bound(struct scene *scene, const char *code, size_t size, 
     if (has_stub) /* jmp [SLOT] */
         memcpy(scene->copied.bytes + 0x80, "\xff\x25\x82\x6f\x00\x00\x0f\x1f", 8);
     scene->copied.source.imports = memory_zeroed(1, sizeof(*scene->copied.source.imports));
-    scene->copied.source.imports[0] = (struct flow_pointer){SLOT, BASE + 0x40};
+    scene->copied.source.imports[0] = (struct flow_import){.slot = SLOT, .target = BASE + 0x40};
     scene->copied.source.import_count = 1;
     copied_plan(&scene->copied);
     assert_true(copy_plan_has(&scene->copied.plan, 0));

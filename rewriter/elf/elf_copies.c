@@ -7,6 +7,7 @@
 #include "rewriter/elf/elf_copy_frames_can.h"
 #include "rewriter/elf/elf_grow.h"
 #include "rewriter/elf/lsda.h"
+#include "rewriter/flow/flow_returns.h"
 #include "support/memory.h"
 #include "support/sorted.h"
 
@@ -59,13 +60,16 @@ static void add_import(const struct pointers *pointers, const Elf64_Rela *reloca
 {
     struct copy_source *source = pointers->source;
     unsigned type = ELF64_R_TYPE(relocation->r_info);
-    struct flow_pointer import = {.slot = relocation->r_offset};
+    struct flow_import import = {.slot = relocation->r_offset};
+    const char *name;
 
     if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) ||
         ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC)
         return;
     if (symbol.st_shndx != SHN_UNDEF)
         import.target = symbol.st_value;
+    name = elf_dynamic_string(pointers->image, symbol.st_name);
+    import.never_returns = symbol.st_shndx == SHN_UNDEF && name && flow_is_name_of_no_return(name);
     source->imports =
         memory_grow(source->imports, source->import_count, &source->import_room, sizeof(import));
     source->imports[source->import_count++] = import;

@@ -82,9 +82,12 @@ struct flow_source {
     const struct code *code;
     const struct code_map *map;
     const struct function_list *functions;
-    /* Words that the loader fills in with the address of a function by its name; the target is the
-       image's own of that name, which it may take, or 0: ascending by slot. */
-    const struct flow_pointer *imports;
+    /* Words that the loader fills in with the address of a function by its name: ascending by slot. */
+    const struct flow_import {
+        uint64_t slot;
+        uint64_t target;    /* the image's own of that name, which the loader may take, or 0 */
+        bool never_returns; /* known by the name, of another image's: flow_returns.h */
+    } *imports;
     size_t import_count;
     /* Words of data that the loader makes addresses of code: where they are, and what they hold.
        Ascending by slot. A target that symbols lead to, and no word, has the slot 0. */

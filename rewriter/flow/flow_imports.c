@@ -39,7 +39,7 @@ uint64_t flow_stub_slot(const struct flow_source *source, const ZydisDecoder *de
     return 0;
 }
 
-const struct flow_pointer *flow_import_at(const struct flow_source *source, uint64_t slot)
+const struct flow_import *flow_import_at(const struct flow_source *source, uint64_t slot)
 {
     size_t place = partition_point(i, source->import_count, source->imports[i].slot < slot);
 

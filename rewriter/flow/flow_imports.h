@@ -12,6 +12,6 @@ uint64_t flow_stub_slot(const struct flow_source *source, const ZydisDecoder *de
                         uint64_t address);
 
 /* The import that has that slot, or null. */
-const struct flow_pointer *flow_import_at(const struct flow_source *source, uint64_t slot);
+const struct flow_import *flow_import_at(const struct flow_source *source, uint64_t slot);
 
 #endif

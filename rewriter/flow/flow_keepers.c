@@ -39,7 +39,7 @@ static uint64_t target_of(const struct finding *finding, const struct instructio
 {
     bool is_direct = at->flow != FLOW_INDIRECT_CALL && at->flow != FLOW_INDIRECT_JUMP;
     uint64_t slot = 0;
-    const struct flow_pointer *import;
+    const struct flow_import *import;
 
     if (is_direct)
         slot = flow_stub_slot(finding->source, &finding->decoder, at->target);

@@ -351,6 +351,14 @@ static enum flow_doubt judge_jumps(const struct reading *reading, bool *may_reac
     return FLOW_CERTAIN;
 }
 
+static bool is_any_unknown(const struct flow_walk *walk)
+{
+    for (size_t i = 0; i < walk->jump_count; i++)
+        if (walk->jumps[i].kind == JUMP_UNKNOWN)
+            return true;
+    return false;
+}
+
 static enum flow_doubt follow_jumps(struct reading *reading)
 {
     struct flow_entries entries = {.pads = reading->pads.items,
@@ -361,8 +369,14 @@ static enum flow_doubt follow_jumps(struct reading *reading)
     bool is_done;
 
     table_reader_init(&reader, reading->source, &reading->body, reading->function);
-    is_done = flow_walk(&reading->walk, &reader, &entries);
+    is_done = flow_walk(&reading->walk, &reader, &entries, FLOW_ALL_CALLS_RETURN);
     table_reader_free(&reader);
+    if (is_done && is_any_unknown(&reading->walk)) {
+        flow_walk_free(&reading->walk);
+        table_reader_init(&reader, reading->source, &reading->body, reading->function);
+        is_done = flow_walk(&reading->walk, &reader, &entries, FLOW_SOME_NEVER_RETURN);
+        table_reader_free(&reader);
+    }
     return is_done ? FLOW_CERTAIN : FLOW_UNKNOWN_JUMP;
 }
 

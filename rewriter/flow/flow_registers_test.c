@@ -27,7 +27,7 @@ struct image {
     struct code_range text, data;
     uint8_t bytes[FUNCTIONS * APART];
     uint8_t table[16];
-    struct flow_pointer import;
+    struct flow_import import;
     struct flow_table tables[1];
     size_t table_count;
     struct flow_source source;
@@ -124,7 +124,7 @@ static void code_of_others_reads_arguments(void **state)
 
     (void)state;
     image_begin(&image);
-    image.import = (struct flow_pointer){.slot = SLOT};
+    image.import = (struct flow_import){.slot = SLOT};
     image.source.import_count = 1;
     begin(&image, 0);
     by_rax = PUT(&image, "\xff\xd0"); /* call rax */
@@ -232,7 +232,7 @@ static void needs_go_on_by_jumps_and_imports(void **state)
 
     (void)state;
     image_begin(&image);
-    image.import = (struct flow_pointer){SLOT, start_of(1)};
+    image.import = (struct flow_import){.slot = SLOT, .target = start_of(1)};
     image.source.import_count = 1;
     begin(&image, 0);
     CALL_SLOT(&image, SLOT);

@@ -59,7 +59,7 @@ static void look_up(const struct search *search, uint32_t *target, uint8_t *plac
 {
     uint64_t address = search->base + *target;
     uint64_t slot = flow_stub_slot(search->source, &search->decoder, address);
-    const struct flow_pointer *import = slot ? flow_import_at(search->source, slot) : NULL;
+    const struct flow_import *import = slot ? flow_import_at(search->source, slot) : NULL;
 
     *place = PLACE_IMPORT;
     if (!slot) {
@@ -189,7 +189,7 @@ static void expect_all_at(struct search *search, uint64_t address)
 
 static void expect_all_of_slot(struct search *search, uint64_t slot)
 {
-    const struct flow_pointer *import = flow_import_at(search->source, slot);
+    const struct flow_import *import = flow_import_at(search->source, slot);
 
     if (import && import->target)
         expect_all_at(search, import->target);

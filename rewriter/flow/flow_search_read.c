@@ -163,7 +163,7 @@ static void settle_jump(struct reading *reading, const struct instruction *at, s
 static void settle_slot(const struct reading *reading, const struct instruction *at,
                         struct step *step)
 {
-    const struct flow_pointer *import =
+    const struct flow_import *import =
         at->is_rip_based ? flow_import_at(reading->search->source, at->operand) : NULL;
 
     if (!import)

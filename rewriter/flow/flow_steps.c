@@ -297,6 +297,8 @@ static bool step_read(struct step *step, const ZydisDecoder *decoder, const stru
                           .index = NO_REGISTER};
     at.skips_lock = bytes_skip_lock(body->bytes + offset, body->size - offset);
     set_effects(step, &at, body->address + offset + at.zydis.length);
+    if (step->flow == FLOW_CALL)
+        step->number = (int64_t)offset + at.zydis.length + at.operands[0].imm.value.s;
     if (step->flow == FLOW_CALL || step->flow == FLOW_INDIRECT_CALL)
         step->kind = STEP_CALL;
     else if (step->flow == FLOW_NEXT)

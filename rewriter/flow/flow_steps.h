@@ -56,7 +56,7 @@ struct step {
     uint16_t writes;            /* a bit for each register that STEP_OTHER changes */
     uint16_t clears;            /* of these, those whose upper half becomes 0 */
     int64_t displacement;       /* an address, if it is relative to rip */
-    int64_t number;             /* or where a branch leads, as an offset */
+    int64_t number;             /* or where a branch or call leads, as an offset */
 };
 
 struct flow_steps {

@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "rewriter/flow/flow_effects.h"
+#include "rewriter/flow/flow_returns.h"
 #include "support/memory.h"
 #include "support/sorted.h"
 
@@ -53,6 +54,7 @@ struct walk {
     struct table_reader *reader;
     const struct flow_body *body;
     const struct flow_entries *entries;
+    enum flow_effort effort;
     struct flow_steps steps;
     uint64_t *leaders; /* a bit for each byte */
     struct node *blocks;
@@ -325,6 +327,18 @@ static void run_condition(struct walk *walk, uint32_t block, const struct step *
     block_enter(walk, block + 1u, &walk->now, EDGE_ON(block));
 }
 
+static bool ends_at_call(const struct walk *walk, const struct step *step)
+{
+    const struct flow_source *source = walk->reader->source;
+
+    if (step->kind != STEP_CALL || walk->effort == FLOW_ALL_CALLS_RETURN)
+        return false;
+    if (step->flow == FLOW_CALL)
+        return flow_never_returns(source, walk->body->address + (uint64_t)step->number);
+    return step->has_memory && step->base == NO_REGISTER && step->index == NO_REGISTER &&
+           flow_import_never_returns(source, (uint64_t)step->displacement);
+}
+
 static void run_block(struct walk *walk, uint32_t block)
 {
     const struct node *node = &walk->blocks[block];
@@ -332,8 +346,11 @@ static void run_block(struct walk *walk, uint32_t block)
     uint32_t target;
 
     copy_to_now(walk, &node->in);
-    for (uint32_t i = node->first; i < node->end; i++)
+    for (uint32_t i = node->first; i < node->end; i++) {
+        if (ends_at_call(walk, &walk->steps.items[i]))
+            return;
         state_step(&walk->now, &walk->steps.items[i]);
+    }
     switch (last->flow) {
     case FLOW_INDIRECT_JUMP:
         run_jump(walk, last);
@@ -545,10 +562,13 @@ static bool run_rounds(struct walk *walk)
 }
 
 bool flow_walk(struct flow_walk *result, struct table_reader *reader,
-               const struct flow_entries *entries)
+               const struct flow_entries *entries, enum flow_effort effort)
 {
-    struct walk walk = {
-        .result = result, .reader = reader, .body = reader->body, .entries = entries};
+    struct walk walk = {.result = result,
+                        .reader = reader,
+                        .body = reader->body,
+                        .entries = entries,
+                        .effort = effort};
     bool is_done;
 
     *result = (struct flow_walk){0};

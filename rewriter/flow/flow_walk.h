@@ -32,9 +32,15 @@ struct flow_entries {
     size_t label_count;
 };
 
+/* How far to go for the values that jumps go by. */
+enum flow_effort {
+    FLOW_ALL_CALLS_RETURN, /* which most jumps do not mind */
+    FLOW_SOME_NEVER_RETURN,
+};
+
 /* False if it would take too much. flow_walk_free ends it, then too. */
 bool flow_walk(struct flow_walk *walk, struct table_reader *reader,
-               const struct flow_entries *entries);
+               const struct flow_entries *entries, enum flow_effort effort);
 void flow_walk_free(struct flow_walk *walk);
 
 #endif
