@@ -451,13 +451,15 @@ static bool emit_instructions(struct emission *emission, const struct function *
                               const uint8_t *bytes, size_t start)
 {
     struct copy_writer *writer = emission->writer;
+    size_t first = writer->set->move_count;
     struct instruction at = {.address = function->address};
 
     for (; at.address < function->end; at.address += at.length) {
         size_t offset = at.address - function->address, room = function->end - at.address;
         uint64_t address = at.address;
 
-        copy_set_add_move(writer->set, offset, offset ? writer->stubs->code.size - start : 0);
+        copy_set_add_move(writer->set, first, offset,
+                          offset ? writer->stubs->code.size - start : 0);
         at.length = room >= PLAIN_ROOM ? (uint8_t)plain_length(bytes + offset, PLAIN_MIND_RIP) : 0;
         if (at.length) {
             copy_put(writer, bytes + offset, at.length);
@@ -471,7 +473,7 @@ static bool emit_instructions(struct emission *emission, const struct function *
             return false;
         emit_instruction(emission, &at, bytes + offset);
     }
-    copy_set_add_move(writer->set, function->end - function->address,
+    copy_set_add_move(writer->set, first, function->end - function->address,
                       writer->stubs->code.size - start);
     return true;
 }
@@ -515,14 +517,12 @@ uint64_t copy_address(const struct copy_set *set, const struct function_list *fu
     const struct function *function = function_list_owner(functions, original);
     const struct copy *copy =
         function ? copy_set_of(set, (uint32_t)(function - functions->items)) : NULL;
-    uint32_t to;
 
     if (!copy || original >= function->end)
         return 0;
     if (original == function->address)
         return copy->address + copy->body;
-    to = copy_set_moved(set, copy, (uint32_t)(original - function->address));
-    return to == UINT32_MAX ? 0 : copy->address + to;
+    return copy->address + copy_set_moved(set, copy, (uint32_t)(original - function->address));
 }
 
 /* Where a branch of the copy `from` leads, as an address: most often to its own instructions. 0 if
@@ -531,11 +531,10 @@ static uint64_t branch_address(const struct copy_set *set, const struct function
                                const struct copy *from, uint64_t original)
 {
     const struct function *function = &functions->items[from->function];
-    uint32_t to = UINT32_MAX;
 
     if (original > function->address && original < function->end)
-        to = copy_set_moved(set, from, (uint32_t)(original - function->address));
-    return to == UINT32_MAX ? copy_address(set, functions, original) : from->address + to;
+        return from->address + copy_set_moved(set, from, (uint32_t)(original - function->address));
+    return copy_address(set, functions, original);
 }
 
 static void resolve_branches(struct copy_writer *writer, const struct function_list *functions)

@@ -15,13 +15,24 @@ const struct copy *copy_set_of(const struct copy_set *set, uint32_t function)
 uint32_t copy_set_moved(const struct copy_set *set, const struct copy *copy, uint32_t from)
 {
     const struct copy_move *moves = set->moves + copy->first_move;
-    size_t place = partition_point(i, copy->move_count, moves[i].from < from);
+    size_t next;
 
-    return place < copy->move_count && moves[place].from == from ? moves[place].to : UINT32_MAX;
+    if (copy->is_slow) {
+        next = partition_point(i, copy->move_count, moves[i].from < from);
+        return next < copy->move_count ? moves[next].to : copy->size;
+    }
+    next = partition_point(i, copy->move_count, moves[i].from <= from);
+    return moves[next - 1].to + (from - moves[next - 1].from);
 }
 
-void copy_set_add_move(struct copy_set *set, size_t from, size_t to)
+void copy_set_add_move(struct copy_set *set, size_t first, size_t from, size_t to)
 {
+    if (set->move_count > first) {
+        const struct copy_move *last = &set->moves[set->move_count - 1];
+
+        if (to - from == last->to - (size_t)last->from)
+            return;
+    }
     set->moves = memory_grow(set->moves, set->move_count, &set->move_room, sizeof(*set->moves));
     set->moves[set->move_count++] = (struct copy_move){(uint32_t)from, (uint32_t)to};
 }

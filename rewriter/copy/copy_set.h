@@ -5,22 +5,26 @@
 #ifndef UMBRA_REWRITER_COPY_SET_H
 #define UMBRA_REWRITER_COPY_SET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* An instruction: both are offsets, from the function's first byte and from the copy's. What was
-   put in front of an instruction belongs to it. The last one of a copy is the function's end. */
+/* Where instructions went that lie side by side in the function, and in its copy, too: those from here
+   to the next move's. Both are offsets, from the function's first byte and from the copy's. What was put
+   in front of an instruction belongs to it, and so is one that begins. */
 struct copy_move {
     uint32_t from, to;
 };
 
-/* The copy of a function or of a fragment; it keeps the order of the original's instructions. */
+/* The copy of a function or of a fragment; it keeps the order of the original's instructions. Or what
+   stands behind all copies for its calls. */
 struct copy {
     uint64_t address; /* of the copy: a function's key, then its first instruction */
     uint32_t size;
     uint32_t function; /* place in the function list */
     size_t first_move, move_count;
     uint32_t body; /* where the copy of the first instruction is: an offset */
+    bool is_slow;  /* moves lead from calls, and nothing else is there */
 };
 
 /* A return address in a copy, and the one in the original that it stands for. */
@@ -38,9 +42,7 @@ struct copy_stretch {
 struct copy_set {
     struct copy *items; /* ascending by address, and by function */
     size_t count, room;
-    /* What stands behind all copies for the calls of one; ascending by address, and by function.
-       Its moves lead from the calls. */
-    struct copy *slow;
+    struct copy *slow; /* ascending by address, and by function */
     size_t slow_count, slow_room;
     struct copy_move *moves;
     size_t move_count, move_room;
@@ -53,11 +55,12 @@ struct copy_set {
 /* The copy of a function; null if it has none. */
 const struct copy *copy_set_of(const struct copy_set *set, uint32_t function);
 
-/* Where the instruction at `from` bytes of the function is in the copy, as an offset; UINT32_MAX if
-   none begins there. The function's size leads to the copy's size. */
+/* Where the instruction that begins at `from` bytes of the function is in the copy, as an offset; of
+   what is slow, what stands there for the first call from there on. The function's size leads to the copy's size. */
 uint32_t copy_set_moved(const struct copy_set *set, const struct copy *copy, uint32_t from);
 
-void copy_set_add_move(struct copy_set *set, size_t from, size_t to);
+/* Adds the next move of what is being copied; `first` is its first one. One that says nothing new is not kept. */
+void copy_set_add_move(struct copy_set *set, size_t first, size_t from, size_t to);
 void copy_set_add_stretch(struct copy_set *set, uint64_t address, uint64_t end);
 void copy_set_free(struct copy_set *set);
 

@@ -58,22 +58,35 @@ void frame_put_header_word(struct copy_writer *writer, unsigned reg, size_t word
     copy_put_with_word(writer, opcode, sizeof(opcode), word);
 }
 
-void frame_put_jump_if(struct copy_writer *writer, uint8_t condition, uint32_t *field)
+void frame_put_jump_if(struct copy_writer *writer, uint8_t condition, uint32_t *last)
 {
+    uint32_t before = *last;
+
     frame_put8(writer, 0x0f);
     frame_put8(writer, 0x80u | condition);
-    *field = (uint32_t)writer->stubs->code.size;
-    frame_put32(writer, 0);
+    *last = (uint32_t)writer->stubs->code.size;
+    frame_put32(writer, before);
 }
 
-void frame_land(struct copy_writer *writer, uint32_t field)
+void frame_put_jump_on(struct copy_writer *writer, uint32_t *last)
 {
-    uint32_t distance;
+    uint32_t before = *last;
 
-    if (field == NO_FIELD)
-        return;
-    distance = (uint32_t)(writer->stubs->code.size - field - sizeof(distance));
-    memcpy(writer->stubs->code.bytes + field, &distance, sizeof(distance));
+    frame_put8(writer, NEAR_JUMP);
+    *last = (uint32_t)writer->stubs->code.size;
+    frame_put32(writer, before);
+}
+
+void frame_land(struct copy_writer *writer, uint32_t last)
+{
+    uint8_t *bytes = writer->stubs->code.bytes;
+    uint32_t before, distance;
+
+    for (; last != NO_FIELD; last = before) {
+        memcpy(&before, bytes + last, sizeof(before));
+        distance = (uint32_t)(writer->stubs->code.size - last - sizeof(distance));
+        memcpy(bytes + last, &distance, sizeof(distance));
+    }
 }
 
 int32_t frame_callee_place(bool is_tail)

@@ -58,7 +58,8 @@ struct scratch {
 #define JUMP              0xeb
 #define NEAR_JUMP         0xe9
 
-/* Of a jump: where its distance is, as an offset; NO_FIELD: there is no such jump. */
+/* Of jumps to one place that is not there yet: where the distance of the last one is, as an offset, and
+   in that field the same of the one before. NO_FIELD: there is no such jump. */
 #define NO_FIELD 0
 
 void frame_put8(struct copy_writer *writer, unsigned byte);
@@ -77,11 +78,12 @@ void frame_put_or(struct copy_writer *writer, unsigned reg, uint8_t bits);
 /* Loads a word of the trace's header. */
 void frame_put_header_word(struct copy_writer *writer, unsigned reg, size_t word);
 
-/* A jump to an address; on a condition, whose field frame_land takes; a short one, whose end
-   frame_land_short takes. Both land here. */
+/* A jump to an address; one on a condition, as the last of several that frame_land takes; a short one, whose
+   end frame_land_short takes. All of these land here. */
 void frame_put_jump(struct copy_writer *writer, uint64_t target);
-void frame_put_jump_if(struct copy_writer *writer, uint8_t condition, uint32_t *field);
-void frame_land(struct copy_writer *writer, uint32_t field);
+void frame_put_jump_if(struct copy_writer *writer, uint8_t condition, uint32_t *last);
+void frame_put_jump_on(struct copy_writer *writer, uint32_t *last); /* always */
+void frame_land(struct copy_writer *writer, uint32_t last);
 size_t frame_put_short(struct copy_writer *writer, uint8_t opcode);
 void frame_land_short(struct copy_writer *writer, size_t from);
 

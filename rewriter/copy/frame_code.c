@@ -10,21 +10,24 @@
 #include "trace/frame_format.h"
 #include "trace/image_manifest.h"
 
-#define MOST_JUMPS 5    /* to a site's slow path */
 #define MOST_LINKS 8192 /* a family: its record is to fit into a block of the trace */
 
-/* What is put behind all copies for a site. */
+/* What is put behind all copies for a site: large libraries have a million. */
 struct slow_site {
-    uint32_t jumps[MOST_JUMPS]; /* fields of the jumps there, as offsets */
-    uint32_t counted;           /* that of the one that has counted the call already; or NO_FIELD */
-    uint64_t call;              /* address of the call itself */
-    uint64_t original;          /* and in the original */
+    uint32_t to_slow;  /* jumps that lead to it */
+    uint32_t counted;  /* the one where the call is counted already */
+    uint32_t call;     /* of the call itself: its offset among stubs and copies */
+    uint32_t original; /* and in the original function */
+    uint32_t part;
+    uint32_t displacement; /* of the link's word, from b */
     struct scratch scratch;
     struct frame_site site; /* own, link and flags */
-    uint32_t part;
-    uint32_t displacement;             /* of the link's word, from b */
-    struct pointer_site pointer;       /* of a call by a pointer */
-    uint64_t bound_slot, bound_callee; /* of the place */
+    union {
+        struct pointer_site pointer; /* FRAME_SITE_POINTER */
+        struct {
+            uint64_t slot, callee; /* of the place: FRAME_SITE_BOUND */
+        } bound;
+    };
 };
 
 struct frame_code {
@@ -122,7 +125,7 @@ static void put_frame_test(struct frame_code *code, struct slow_site *slow)
     frame_put_memory(code->writer, WIDE, LEA, a, RBP, slow->site.own);
     frame_put_thread(code->writer, SUB_LOAD, a, b, WORDS(low));
     frame_put_thread(code->writer, CMP_LOAD, a, b, WORDS(size));
-    frame_put_jump_if(code->writer, IF_NOT_BELOW, &slow->jumps[4]);
+    frame_put_jump_if(code->writer, IF_NOT_BELOW, &slow->to_slow);
 }
 
 /* a: the shadow of where the stack pointer is; b: the context of the caller. */
@@ -137,7 +140,7 @@ static void put_own_context(struct frame_code *code, const struct frame_place *p
     frame_put_registers(code->writer, STORE, RSP, a);
     frame_put_thread(code->writer, SUB_LOAD, a, b, WORDS(low));
     frame_put_thread(code->writer, CMP_LOAD, a, b, WORDS(size));
-    frame_put_jump_if(code->writer, IF_NOT_BELOW, &slow->jumps[0]);
+    frame_put_jump_if(code->writer, IF_NOT_BELOW, &slow->to_slow);
     frame_put_thread(code->writer, ADD_LOAD, a, b, WORDS(shadow));
     if (place->slot.base == RETURN_SLOT_RBP) {
         frame_put_registers(code->writer, STORE, RBP, b);
@@ -148,10 +151,10 @@ static void put_own_context(struct frame_code *code, const struct frame_place *p
         frame_put_memory(code->writer, WIDE, LOAD, b, a, slow->site.own);
     }
     frame_put_registers(code->writer, TEST, b, b);
-    frame_put_jump_if(code->writer, IF_ZERO, &slow->jumps[1]);
+    frame_put_jump_if(code->writer, IF_ZERO, &slow->to_slow);
     frame_put_memory(code->writer, 0, TAKES_WORD, 7, b, LINKS(key));
     frame_put32(code->writer, key);
-    frame_put_jump_if(code->writer, IF_NOT_ZERO, &slow->jumps[2]);
+    frame_put_jump_if(code->writer, IF_NOT_ZERO, &slow->to_slow);
 }
 
 /* Leaves in b what the link's displacement counts from. */
@@ -166,7 +169,7 @@ static int32_t put_link_place(struct frame_code *code, struct slow_site *slow)
     frame_put_memory(code->writer, WIDE, LOAD, b, b,
                      LINKS(links[TRACE_LINKS_INLINE]) + (int32_t)(sizeof(uint64_t) * chunk));
     frame_put_registers(code->writer, TEST, b, b);
-    frame_put_jump_if(code->writer, IF_ZERO, &slow->jumps[3]);
+    frame_put_jump_if(code->writer, IF_ZERO, &slow->to_slow);
     return LINKS(links[(link - TRACE_LINKS_INLINE) % TRACE_LINKS_CHUNK]);
 }
 
@@ -211,10 +214,9 @@ void frame_code_put_site(struct frame_code *code, const struct frame_place *plac
 {
     struct slow_site slow = {
         .scratch = choose_scratch(place->dead, place->is_pointer || place->slot_bound),
-        .bound_slot = place->slot_bound,
-        .bound_callee = place->callee,
+        .bound = {place->slot_bound, place->callee},
         .part = place->part,
-        .original = place->original,
+        .original = (uint32_t)(place->original - code->functions->items[place->part].address),
         .site = {.own = (int32_t)place->slot.offset, .flags = flags_of(place)},
     };
     uint32_t *links = &code->links[copy_plan_family(code->plan, place->part)];
@@ -241,8 +243,8 @@ void frame_code_put_site(struct frame_code *code, const struct frame_place *plac
         copy_put_entry(code->writer, "\x4c\x8d\x1d", 3, place->callee); /* lea r11, [copy] */
     land_words_test(code, over, is_short);
     put_restores(code, &slow.scratch);
-    slow.call = copy_here(code->writer);
-    copy_set_add_stretch(code->writer->set, begin, slow.call);
+    slow.call = (uint32_t)code->writer->stubs->code.size;
+    copy_set_add_stretch(code->writer->set, begin, copy_here(code->writer));
     code->slow = memory_grow(code->slow, code->slow_count, &code->slow_room, sizeof(*code->slow));
     code->slow[code->slow_count++] = slow;
 }
@@ -283,11 +285,12 @@ static void note_slow_site(const struct frame_code *code, const struct slow_site
     if (!last || last->function != slow->part) {
         set->slow = memory_grow(set->slow, set->slow_count, &set->slow_room, sizeof(*last));
         last = &set->slow[set->slow_count++];
-        *last =
-            (struct copy){.address = here, .function = slow->part, .first_move = set->move_count};
+        *last = (struct copy){.address = here,
+                              .function = slow->part,
+                              .first_move = set->move_count,
+                              .is_slow = true};
     }
-    copy_set_add_move(set, slow->original - code->functions->items[slow->part].address,
-                      here - last->address);
+    copy_set_add_move(set, set->move_count, slow->original, here - last->address);
     last->move_count++;
 }
 
@@ -299,18 +302,17 @@ static void put_slow_site(struct frame_code *code, struct slow_site *slow)
         frame_land(code->writer, slow->counted);
         frame_put_memory(code->writer, 0, GROUP_5, 1, slow->scratch.b, (int32_t)slow->displacement);
     }
-    for (size_t i = 0; i < MOST_JUMPS; i++)
-        frame_land(code->writer, slow->jumps[i]);
+    frame_land(code->writer, slow->to_slow);
     put_restores(code, &slow->scratch);
     copy_put_with_word(code->writer, "\xff\x15", 2, offsetof(struct trace_header, on_site));
-    slow->site.call = (int32_t)(slow->call - copy_here(code->writer));
+    slow->site.call = (int32_t)(slow->call - (uint32_t)code->writer->stubs->code.size);
     slow->site.self = (int32_t)(key_of_part(code, slow->part) - copy_here(code->writer));
     copy_put(code->writer, &slow->site, sizeof(slow->site));
-    if (!slow->bound_slot)
+    if (!(slow->site.flags & FRAME_SITE_BOUND))
         return;
     frame_put32(code->writer,
-                (uint32_t)(slow->bound_slot - (copy_here(code->writer) - sizeof(slow->site))));
-    copy_put_entry(code->writer, "", 0, slow->bound_callee);
+                (uint32_t)(slow->bound.slot - (copy_here(code->writer) - sizeof(slow->site))));
+    copy_put_entry(code->writer, "", 0, slow->bound.callee);
 }
 
 static void fill_in_links(struct frame_code *code)

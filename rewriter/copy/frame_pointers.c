@@ -4,13 +4,6 @@
 
 #define SAVED_SHADOW (-40)
 #define SAVED_TARGET (-48)
-#define MOST_TO_SLOW 3
-
-/* Jumps from the code of a call by a pointer to its slow path. */
-struct to_slow {
-    uint32_t fields[MOST_TO_SLOW];
-    size_t count;
-};
 
 /* To target `number`, which is the one in r11. */
 static void put_known_target(struct copy_writer *writer, const struct pointer_site *site,
@@ -61,7 +54,7 @@ static size_t put_home(struct copy_writer *writer, const struct pointer_site *si
 
 /* Looks into the table of further targets. What is not known goes on behind this, as it was. */
 static void put_further(struct copy_writer *writer, const struct pointer_site *site,
-                        struct to_slow *jumps)
+                        uint32_t *to_slow)
 {
     unsigned a = site->scratch.a, b = site->scratch.b;
     size_t unknown[3], other, found, its_turn;
@@ -92,9 +85,7 @@ static void put_further(struct copy_writer *writer, const struct pointer_site *s
     frame_land_short(writer, its_turn);
     frame_put_memory(writer, 0, GROUP_5, 1, R11, LINK(word));
     frame_put_memory(writer, WIDE, LOAD, R11, RSP, SAVED_TARGET);
-    frame_put8(writer, NEAR_JUMP);
-    jumps->fields[jumps->count++] = (uint32_t)writer->stubs->code.size;
-    frame_put32(writer, 0);
+    frame_put_jump_on(writer, to_slow);
     for (size_t i = 0; i < 3; i++)
         frame_land_short(writer, unknown[i]);
     frame_put_memory(writer, WIDE, LOAD, R11, RSP, SAVED_TARGET);
@@ -105,7 +96,7 @@ static void put_further(struct copy_writer *writer, const struct pointer_site *s
 /* Puts the code for r11 that is not target 0. To the slow path where it is none that is known, and
    there is room for it or another one's, and where it is the turn of a further one. */
 static void put_second(struct copy_writer *writer, const struct pointer_site *site,
-                       uint32_t *counted, struct to_slow *jumps)
+                       uint32_t *counted, uint32_t *to_slow)
 {
     unsigned a = site->scratch.a, b = site->scratch.b;
     int32_t place = frame_callee_place(site->is_tail);
@@ -120,11 +111,11 @@ static void put_second(struct copy_writer *writer, const struct pointer_site *si
     frame_put_memory(writer, WIDE, GROUP_8_BITS, 7, b,
                      site->first + POINTER(targets[1])); /* cmp qword [..], 0 */
     frame_put8(writer, 0);
-    frame_put_jump_if(writer, IF_ZERO, &jumps->fields[jumps->count++]);
+    frame_put_jump_if(writer, IF_ZERO, to_slow);
     if (!site->is_tail)
-        put_further(writer, site, jumps);
+        put_further(writer, site, to_slow);
     frame_put_memory(writer, 0, GROUP_4, 1, b, LINKS(unknown));
-    frame_put_jump_if(writer, IF_NEGATIVE, &jumps->fields[jumps->count++]);
+    frame_put_jump_if(writer, IF_NEGATIVE, to_slow);
     frame_put_or(writer, b, bits);
     frame_put_memory(writer, WIDE, STORE, b, a, place);
     frame_put_jump(writer, site->join);
@@ -132,18 +123,16 @@ static void put_second(struct copy_writer *writer, const struct pointer_site *si
 
 void frame_pointer_put_rest(struct copy_writer *writer, const struct pointer_site *site)
 {
-    uint32_t counted = NO_FIELD;
-    struct to_slow jumps = {.count = 0};
+    uint32_t counted = NO_FIELD, to_slow = NO_FIELD;
     size_t over;
 
     frame_land(writer, site->second);
-    put_second(writer, site, &counted, &jumps);
+    put_second(writer, site, &counted, &to_slow);
     frame_land(writer, counted);
     frame_put_memory(writer, 0, GROUP_5, 1, site->scratch.b, site->first + POINTER(links[1].word));
     over = frame_put_short(writer, JUMP);
     frame_land(writer, site->counted);
     frame_put_memory(writer, 0, GROUP_5, 1, site->scratch.b, site->first + POINTER(links[0].word));
     frame_land_short(writer, over);
-    for (size_t i = 0; i < jumps.count; i++)
-        frame_land(writer, jumps.fields[i]);
+    frame_land(writer, to_slow);
 }

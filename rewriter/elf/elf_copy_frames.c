@@ -6,7 +6,6 @@
 #include "rewriter/elf/dwarf_write.h"
 #include "rewriter/elf/lsda.h"
 #include "support/memory.h"
-#include "support/sorted.h"
 
 #define FRAME_POINTERS (DW_EH_PE_pcrel | DW_EH_PE_sdata4)
 #define LONGEST_ULEB   10 /* bytes, of a number of 64 bits */
@@ -23,15 +22,13 @@ static const struct function *function_of(const struct elf_copy_frames *frames,
     return &frames->elf->functions.items[copy->function];
 }
 
-/* Where an address of the original is in its copy: that of the first instruction not below it. */
+/* Where an address of the original, at which an instruction begins, is in its copy. */
 static uint64_t moved(const struct elf_copy_frames *frames, const struct copy *copy,
                       uint64_t address)
 {
-    const struct copy_move *moves = frames->copies->moves + copy->first_move;
     uint64_t from = address - function_of(frames, copy)->address;
-    size_t at = partition_point(i, copy->move_count, moves[i].from < from);
 
-    return copy->address + (at < copy->move_count ? moves[at].to : copy->size);
+    return copy->address + copy_set_moved(frames->copies, copy, (uint32_t)from);
 }
 
 /* A landing pad that was not copied is used where it is: it finds the frame as it expects it. */
@@ -40,15 +37,11 @@ static uint64_t moved_pad(const struct elf_copy_frames *frames, uint64_t pad)
     const struct function_list *functions = &frames->elf->functions;
     const struct function *owner = function_list_owner(functions, pad);
     const struct copy *copy;
-    uint32_t to;
 
     if (!owner || pad >= owner->end)
         return pad;
     copy = copy_set_of(frames->copies, (uint32_t)(owner - functions->items));
-    if (!copy)
-        return pad;
-    to = copy_set_moved(frames->copies, copy, (uint32_t)(pad - owner->address));
-    return to == UINT32_MAX ? pad : copy->address + to;
+    return copy ? moved(frames, copy, pad) : pad;
 }
 
 /* What landing pads are counted from: the first byte that the FDE covers, as when nothing is said,

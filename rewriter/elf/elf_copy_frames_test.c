@@ -62,8 +62,11 @@ static void copies_make(struct sample *sample)
     size_t count = 0;
 
     for (uint32_t i = 0; i < 2; i++) {
-        sample->items[i] = (struct copy){
-            COPIES + i * LONGER * INSTRUCTIONS, LONGER * INSTRUCTIONS, i, count, INSTRUCTIONS, 0};
+        sample->items[i] = (struct copy){.address = COPIES + i * LONGER * INSTRUCTIONS,
+                                         .size = LONGER * INSTRUCTIONS,
+                                         .function = i,
+                                         .first_move = count,
+                                         .move_count = INSTRUCTIONS};
         for (uint32_t from = 0; from <= INSTRUCTIONS; from++)
             if (from != 0x21)
                 sample->moves[count++] = (struct copy_move){from, LONGER * from};
@@ -236,7 +239,7 @@ static void test_slow_paths_have_the_rows_of_their_calls(void **state)
 {
     struct sample *sample = *state;
     struct copy_move moves[] = {{0x10, 0}, {0x18, 0x20}};
-    struct copy slow = {.address = SLOW, .size = 0x40, .move_count = 2};
+    struct copy slow = {.address = SLOW, .size = 0x40, .move_count = 2, .is_slow = true};
 
     memcpy(sample->moves + sample->copies.move_count, moves, sizeof(moves));
     slow.first_move = sample->copies.move_count;
