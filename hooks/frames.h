@@ -20,6 +20,27 @@
  *
  * On any other stack, and with exact timing, copies count nothing: they call each other by way of
  * the stubs.
+ *
+ * Only the thread itself writes its shadow and links:
+ *
+ *      word                    written by                              read by
+ *      beside g's slot:        the site that calls g, just before;     sites in g
+ *      g's links               the entry hook, where g was called
+ *                              out of a copy or has a record; the
+ *                              slow path, for a frame without one
+ *                              (adopt)
+ *      there: the caller's     the site, at a call out                 the entry hook
+ *      links and a bit
+ *      thread: note            the site, at a call out; a record's     the entry hook, records that
+ *                              end                                     begin
+ *      link: word              sites of that context; the slow path    these, and readers of the trace
+ *      link: callee, targets   the slow path                           sites
+ *      thread: low, size,      its own slow path; low is the           sites
+ *      shadow                  deepest place so far, so a new peak
+ *                              comes there
+ *
+ * size is 0 before there is a shadow, and once the thread has called exit: then each site goes to the
+ * agent.
  */
 #ifndef UMBRA_HOOKS_FRAMES_H
 #define UMBRA_HOOKS_FRAMES_H
