@@ -36,7 +36,7 @@ struct emission {
     struct frame_code *frames;
     struct flow_syscalls syscalls; /* of one that has some: syscalls_of, or null */
     const struct function *syscalls_of;
-    size_t part;
+    size_t member;
 };
 
 /* An instruction, and what it is to lead to if that is changed. */
@@ -184,8 +184,8 @@ static const struct function *counted(const struct emission *emission,
 {
     const struct function *callee = copied(emission, function);
 
-    return callee && frame_code_has_room(emission->frames, (uint32_t)emission->part) ? callee
-                                                                                     : NULL;
+    return callee && frame_code_has_room(emission->frames, (uint32_t)emission->member) ? callee
+                                                                                       : NULL;
 }
 
 /* The slot that a call or jump goes through, by a stub of the linker's or by itself; 0: none. */
@@ -238,7 +238,7 @@ static void put_pointer(struct emission *emission, const struct source *source,
 
     if (source->import || (import && import->is_import) || (!is_indirect && !slot) ||
         (is_indirect && !is_r11_free(source, place->dead)) ||
-        !frame_code_has_room(emission->frames, (uint32_t)emission->part))
+        !frame_code_has_room(emission->frames, (uint32_t)emission->member))
         return;
     if (is_indirect)
         put_load_operand(emission->writer, source);
@@ -261,7 +261,7 @@ static bool put_site(struct emission *emission, const struct source *source,
     uint64_t address = source->at->address;
     struct frame_place place = {
         .slot = copy_slot_at(&emission->slots, address),
-        .part = (uint32_t)emission->part,
+        .member = (uint32_t)emission->member,
         .original = address,
         .dead = source->at->flow == FLOW_CONDITION ? flow_registers_dead_taken(registers, address)
                                                    : flow_registers_dead(registers, address),
@@ -363,8 +363,9 @@ static void emit_jump(struct emission *emission, const struct source *source)
 {
     const struct instruction *at = source->at;
     bool may_leave = copy_slot_serves_jump(copy_slot_at(&emission->slots, at->address));
-    bool is_exit = copy_target_of_jump(emission->plan, emission->patches->functions, emission->part,
-                                       at->target, may_leave) != COPY_TARGET_INSIDE;
+    bool is_exit =
+        copy_target_of_jump(emission->plan, emission->patches->functions, emission->member,
+                            at->target, may_leave) != COPY_TARGET_INSIDE;
 
     if (at->skips_lock) /* what it skips follows at once, in a copy, too */
         put_same(emission->writer, source);
@@ -479,27 +480,29 @@ static bool emit_instructions(struct emission *emission, const struct function *
 }
 
 /* Returns the offset of the copy; the function's key, if it is one's, is there. */
-static size_t begin_copy(struct emission *emission, const struct function *function, uint32_t part)
+static size_t begin_copy(struct emission *emission, const struct function *function,
+                         uint32_t member)
 {
     struct buffer *code = &emission->writer->stubs->code;
     size_t start = buffer_align(code, COPY_ALIGNMENT, INT3);
 
     if (function->reason != PATCH_FRAGMENT)
-        frame_code_put_key(emission->frames, part);
+        frame_code_put_key(emission->frames, member);
     return start;
 }
 
-static bool emit_part(struct emission *emission, uint32_t part)
+static bool emit_member(struct emission *emission, uint32_t member)
 {
-    const struct function *function = &emission->patches->functions->items[part];
+    const struct function *function = &emission->patches->functions->items[member];
     struct copy_writer *writer = emission->writer;
     struct copy_set *set = writer->set;
-    size_t size, start = begin_copy(emission, function, part);
+    size_t size, start = begin_copy(emission, function, member);
     const uint8_t *bytes = code_at(emission->patches->code, function->address, &size);
-    struct copy copy = {
-        .address = writer->stubs->address + start, .function = part, .first_move = set->move_count};
+    struct copy copy = {.address = writer->stubs->address + start,
+                        .function = member,
+                        .first_move = set->move_count};
 
-    emission->part = part;
+    emission->member = member;
     emission->slots = copy_slots_begin(emission->patches->code, function);
     copy.body = (uint32_t)(writer->stubs->code.size - start);
     if (!emit_instructions(emission, function, bytes, start))
@@ -593,7 +596,7 @@ bool copies_append(struct copy_writer *writer, const struct copy_plan *plan,
     for (size_t i = 0; is_done && i < plan->count; i++) {
         progress_share(i, plan->count, "the functions copied");
         if (copy_plan_has(plan, i))
-            is_done = emit_part(&emission, (uint32_t)i);
+            is_done = emit_member(&emission, (uint32_t)i);
     }
     frame_code_end(emission.frames);
     flow_syscalls_free(&emission.syscalls);

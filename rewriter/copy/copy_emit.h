@@ -7,7 +7,7 @@
 #include "support/failure.h"
 
 /*
- * Appends a copy of each part that is certain; all stubs are there. The writer's set
+ * Appends a copy of each member that is certain; all stubs are there. The writer's set
  * is empty before. Returns false if they would take too much room.
  */
 bool copies_append(struct copy_writer *writer, const struct copy_plan *plan,

@@ -16,20 +16,20 @@ bool copy_plan_is_table_jump(const struct copy_plan *plan, uint64_t jump)
     return place < plan->table_count && plan->tables[place].table.jump == jump;
 }
 
-uint32_t copy_plan_family(const struct copy_plan *plan, uint32_t part)
+uint32_t copy_plan_family(const struct copy_plan *plan, uint32_t member)
 {
-    while (plan->families[part] != part)
-        part = plan->families[part];
-    return part;
+    while (plan->families[member] != member)
+        member = plan->families[member];
+    return member;
 }
 
-uint32_t frame_key_of(const struct copy_plan *plan, uint32_t part)
+uint32_t frame_key_of(const struct copy_plan *plan, uint32_t member)
 {
     unsigned bits = 1;
 
     while (plan->count >> bits)
         bits++;
-    return (bits < 32 ? plan->salt << bits : 0) | copy_plan_family(plan, part);
+    return (bits < 32 ? plan->salt << bits : 0) | copy_plan_family(plan, member);
 }
 
 void copy_plan_free(struct copy_plan *plan)

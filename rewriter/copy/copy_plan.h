@@ -1,9 +1,9 @@
 /*
  * Which functions' bodies are copied.
  *
- * A part is a function or a fragment. It is certain if the flow analysis says so (flow.h), if it is
+ * A member is a function or a fragment. It is certain if the flow analysis says so (flow.h), if it is
  * known where the return address lies at each call and jump out, and if no code that is not copied
- * enters its middle. Parts that jump into each other's middles are a family: they are copied together or not at
+ * enters its middle. Members that jump into each other's middles are a family: they are copied together or not at
  * all.
  *
  * Where a table cannot be written (flow_table.is_bounded), the original gets trampolines:
@@ -22,16 +22,16 @@
 #include "rewriter/copy/copy_source.h"
 #include "rewriter/flow/flow_registers.h"
 
-/* In `doubts`: it is neither hooked nor a part of what is. */
-#define COPY_NO_PART 0xff
+/* In `doubts`: it is neither hooked nor a fragment of what is. */
+#define COPY_NO_MEMBER 0xff
 
 /* {0}: nothing is copied. copy_plan_free ends it. */
 struct copy_plan {
-    uint8_t *doubts; /* of each function of the list: enum flow_doubt or COPY_NO_PART */
+    uint8_t *doubts; /* of each function of the list: enum flow_doubt or COPY_NO_MEMBER */
     size_t count;    /* 0: nothing is copied */
     struct copy_table {
         struct flow_table table;
-        uint32_t part; /* that jumps through it */
+        uint32_t member; /* that jumps through it */
     } *tables;        /* of what is copied; ascending by jump */
     size_t table_count, table_room;
     /* Entries of tables that are to lead to copies: what they are now. Ascending by slot. */
@@ -49,7 +49,7 @@ struct copy_plan {
     struct address_set occupied; /* bytes of code that are overwritten otherwise, and trampolines */
     bool is_poisoned;            /* what is copied is overwritten with int3, for tests */
     uint32_t salt;               /* of the image: it is in the keys of its contexts */
-    uint32_t *families;          /* of each part: the one that stands for its family */
+    uint32_t *families;          /* of each member: the one that stands for its family */
     struct flow_import *imports; /* as in flow_source */
     size_t import_count;
     struct flow_registers registers; /* that are dead at calls */
@@ -66,12 +66,12 @@ static inline size_t copy_trampoline_size(const struct copy_trampoline *trampoli
 /* Whether a function, by its place in the list, is copied. */
 bool copy_plan_has(const struct copy_plan *plan, size_t function);
 
-/* The part that stands for those that are copied with this one. */
-uint32_t copy_plan_family(const struct copy_plan *plan, uint32_t part);
+/* The member that stands for those that are copied with this one. */
+uint32_t copy_plan_family(const struct copy_plan *plan, uint32_t member);
 
-/* What the contexts of a part's functions are known by: of its family, and most likely of this image
+/* What the contexts of a member's functions are known by: of its family, and most likely of this image
    alone. */
-uint32_t frame_key_of(const struct copy_plan *plan, uint32_t part);
+uint32_t frame_key_of(const struct copy_plan *plan, uint32_t member);
 
 /* Whether a table is known by that indirect jump. */
 bool copy_plan_is_table_jump(const struct copy_plan *plan, uint64_t jump);

@@ -12,7 +12,7 @@
 
 /* Hooked functions with code of their own, and their fragments. To whom a fragment belongs may not
    be known before its jumps are. */
-static bool is_part(const struct function_list *functions, const struct function *function)
+static bool is_member(const struct function_list *functions, const struct function *function)
 {
     if (function->is_import)
         return false;
@@ -22,16 +22,16 @@ static bool is_part(const struct function_list *functions, const struct function
     return patch_reason_is_hooked(function->reason);
 }
 
-static void find_parts(struct copy_plan *plan, const struct function_list *functions)
+static void find_members(struct copy_plan *plan, const struct function_list *functions)
 {
     plan->count = functions->count;
     plan->doubts = memory_zeroed(functions->count, sizeof(*plan->doubts));
     for (size_t i = 0; i < functions->count; i++)
-        if (!is_part(functions, &functions->items[i]))
-            plan->doubts[i] = COPY_NO_PART;
+        if (!is_member(functions, &functions->items[i]))
+            plan->doubts[i] = COPY_NO_MEMBER;
 }
 
-/* What is behind this is linear in the code, as no two parts have any in common. */
+/* What is behind this is linear in the code, as no two members have any in common. */
 static void doubt_overlaps(struct copy_plan *plan, const struct function_list *functions)
 {
     size_t last = functions->count; /* that reaches furthest */
@@ -42,8 +42,8 @@ static void doubt_overlaps(struct copy_plan *plan, const struct function_list *f
         if (function->reason == PATCH_INSIDE_FUNCTION || function->is_import)
             continue;
         if (last < functions->count && functions->items[last].end > function->address) {
-            doubt_part(plan, last, FLOW_ENTERED);
-            doubt_part(plan, i, FLOW_ENTERED);
+            doubt_member(plan, last, FLOW_ENTERED);
+            doubt_member(plan, i, FLOW_ENTERED);
         }
         if (last == functions->count || function->end > functions->items[last].end)
             last = i;
@@ -59,11 +59,11 @@ static void doubt_called(struct copy_plan *plan, const struct patch_plan *patche
 
         if (function->reason == PATCH_INSIDE_FUNCTION && function->owner &&
             function->evidence & (EVIDENCE_CALL | EVIDENCE_SYMBOL | EVIDENCE_ENTRY))
-            doubt_part(plan, function->owner - 1, FLOW_ENTERED);
+            doubt_member(plan, function->owner - 1, FLOW_ENTERED);
         if (plan->doubts[i] == FLOW_CERTAIN &&
             address_set_next(&patches->map->calls, function->address + 1, function->end) !=
                 function->end)
-            doubt_part(plan, i, FLOW_ENTERED);
+            doubt_member(plan, i, FLOW_ENTERED);
     }
 }
 
@@ -75,14 +75,15 @@ static const struct function *owner_of(const struct function_list *functions, ui
     return function && address < function->end ? function : NULL;
 }
 
-/* The part that a branch enters other than where functions are entered; null if it enters none. */
+/* The member that a branch enters other than where functions are entered; null if it enters none.
+ */
 static const struct function *entered_by(const struct copy_plan *plan,
                                          const struct function_list *functions,
                                          const struct branch *branch)
 {
     const struct function *to = owner_of(functions, branch->target);
 
-    if (!to || plan->doubts[to - functions->items] == COPY_NO_PART ||
+    if (!to || plan->doubts[to - functions->items] == COPY_NO_MEMBER ||
         (branch->target == to->address && to->reason != PATCH_FRAGMENT))
         return NULL;
     return to;
@@ -94,11 +95,11 @@ static void doubt_keepers(struct copy_plan_work *work)
 
     for (size_t i = 0; i < work->plan->count; i++)
         if (is_keeper[i])
-            doubt_part(work->plan, i, FLOW_FLAGS);
+            doubt_member(work->plan, i, FLOW_FLAGS);
     free(is_keeper);
 }
 
-/* Jumps from code that is no part of what may be copied. */
+/* Jumps from code that is no member of what may be copied. */
 static void doubt_entered(struct copy_plan *plan, const struct patch_plan *patches)
 {
     const struct function_list *functions = patches->functions;
@@ -108,8 +109,8 @@ static void doubt_entered(struct copy_plan *plan, const struct patch_plan *patch
         const struct function *to = entered_by(plan, functions, branch);
         const struct function *from = to ? owner_of(functions, branch->source) : NULL;
 
-        if (to && (!from || plan->doubts[from - functions->items] == COPY_NO_PART))
-            doubt_part(plan, (size_t)(to - functions->items), FLOW_ENTERED);
+        if (to && (!from || plan->doubts[from - functions->items] == COPY_NO_MEMBER))
+            doubt_member(plan, (size_t)(to - functions->items), FLOW_ENTERED);
     }
 }
 
@@ -122,9 +123,9 @@ static bool is_filled_in(const struct copy_source *format, const struct function
     return next < format->filled_in_count && format->filled_in[next] < function->end;
 }
 
-static enum flow_doubt examine(struct copy_plan_work *work, uint32_t part)
+static enum flow_doubt examine(struct copy_plan_work *work, uint32_t member)
 {
-    const struct function *function = &work->patches->functions->items[part];
+    const struct function *function = &work->patches->functions->items[member];
     const struct copy_source *format = work->format;
     enum flow_doubt doubt = format->doubt ? format->doubt(format->context, function) : FLOW_CERTAIN;
     struct flow flow = {0};
@@ -140,11 +141,11 @@ static enum flow_doubt examine(struct copy_plan_work *work, uint32_t part)
     if (!doubt && !copy_tables_take_out_pointers(&flow, &work->source))
         doubt = FLOW_UNKNOWN_JUMP;
     if (!doubt)
-        doubt = copy_survey_part(&work->survey, &flow, part);
+        doubt = copy_survey_member(&work->survey, &flow, member);
     if (!doubt && !copy_tables_are_writable(work->patches->code, &flow))
         doubt = FLOW_UNKNOWN_JUMP;
     if (!doubt)
-        copy_tables_keep(work->plan, &flow, part);
+        copy_tables_keep(work->plan, &flow, member);
     for (size_t i = 0; !doubt && i < flow.label_count; i++)
         copy_trampoline_add(work->plan, flow.labels[i]);
     flow_free(&flow);
@@ -152,7 +153,7 @@ static enum flow_doubt examine(struct copy_plan_work *work, uint32_t part)
 }
 
 /*
- * What stays as it is and jumps into the middle of another part would find trampolines there. Of
+ * What stays as it is and jumps into the middle of another member would find trampolines there. Of
  * what is certain the survey knows all jumps; what the sweep took for its tables may be none.
  */
 static void join_doubtful(struct copy_plan_work *work)
@@ -178,18 +179,18 @@ static void join_families(struct copy_plan_work *work)
     struct copy_survey *survey = &work->survey;
 
     for (size_t i = 0; i < functions->count; i++)
-        if (work->plan->doubts[i] != COPY_NO_PART && functions->items[i].reason == PATCH_FRAGMENT &&
-            functions->items[i].owner)
+        if (work->plan->doubts[i] != COPY_NO_MEMBER &&
+            functions->items[i].reason == PATCH_FRAGMENT && functions->items[i].owner)
             family_join(work, (uint32_t)i, functions->items[i].owner - 1);
     for (size_t i = 0; i < survey->link_count; i++) {
         const struct copy_link *link = &survey->links[i];
         const struct function *to = function_list_owner(functions, link->target);
-        uint32_t part = (uint32_t)(to - functions->items);
+        uint32_t member = (uint32_t)(to - functions->items);
 
-        family_join(work, link->part, part);
-        if (work->plan->doubts[part] == FLOW_CERTAIN &&
+        family_join(work, link->member, member);
+        if (work->plan->doubts[member] == FLOW_CERTAIN &&
             !address_set_has(&survey->starts, link->target))
-            doubt_part(work->plan, link->part, FLOW_MISALIGNED);
+            doubt_member(work->plan, link->member, FLOW_MISALIGNED);
     }
     join_doubtful(work);
 }
@@ -205,11 +206,11 @@ static void doubt_redirected(struct copy_plan_work *work)
         if (functions->items[i].reason == PATCH_REDIRECTED)
             is_redirected[family_of(work, (uint32_t)i)] = true;
     for (size_t i = 0; i < plan->trampoline_count; i++) {
-        const struct function *part = owner_of(functions, plan->trampolines[i].address);
-        uint32_t place = (uint32_t)(part - functions->items);
+        const struct function *member = owner_of(functions, plan->trampolines[i].address);
+        uint32_t place = (uint32_t)(member - functions->items);
 
         if (is_redirected[family_of(work, place)])
-            doubt_part(plan, place, FLOW_NO_ROOM);
+            doubt_member(plan, place, FLOW_NO_ROOM);
     }
     free(is_redirected);
 }
@@ -222,11 +223,11 @@ static void drop_strays(struct copy_plan_work *work)
     bool *is_hooked = memory_zeroed(plan->count, sizeof(*is_hooked));
 
     for (size_t i = 0; i < plan->count; i++)
-        if (plan->doubts[i] != COPY_NO_PART && functions->items[i].reason != PATCH_FRAGMENT)
+        if (plan->doubts[i] != COPY_NO_MEMBER && functions->items[i].reason != PATCH_FRAGMENT)
             is_hooked[family_of(work, (uint32_t)i)] = true;
     for (size_t i = 0; i < plan->count; i++)
         if (!is_hooked[family_of(work, (uint32_t)i)])
-            plan->doubts[i] = COPY_NO_PART;
+            plan->doubts[i] = COPY_NO_MEMBER;
     free(is_hooked);
 }
 
@@ -240,7 +241,7 @@ static void spread_doubts(struct copy_plan_work *work)
             is_doubtful[family_of(work, (uint32_t)i)] = true;
     for (size_t i = 0; i < plan->count; i++)
         if (is_doubtful[family_of(work, (uint32_t)i)])
-            doubt_part(plan, i, FLOW_FAMILY);
+            doubt_member(plan, i, FLOW_FAMILY);
     free(is_doubtful);
 }
 
@@ -291,7 +292,7 @@ void copy_plan_make(struct copy_plan *plan, const struct patch_plan *patches,
     work.source = copy_source_settle(source, patches);
     work.source.fates = &fates;
     flow_fates_init(&fates, patches->code);
-    find_parts(plan, functions);
+    find_members(plan, functions);
     doubt_overlaps(plan, functions);
     doubt_called(plan, patches);
     doubt_entered(plan, patches);

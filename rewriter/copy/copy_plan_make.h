@@ -1,4 +1,4 @@
-/* Making a plan: which parts are copied. copy_plan.h says what for. */
+/* Making a plan: which members are copied. copy_plan.h says what for. */
 #ifndef UMBRA_REWRITER_COPY_PLAN_MAKE_H
 #define UMBRA_REWRITER_COPY_PLAN_MAKE_H
 

@@ -10,14 +10,14 @@ struct copy_plan_work {
     const struct copy_source *format;
     struct flow_source source;
     struct copy_survey survey;
-    uint32_t *family; /* of each part: another of it, or itself */
+    uint32_t *family; /* of each member: another of it, or itself */
 };
 
-/* The first doubt about a part stays. */
-void doubt_part(struct copy_plan *plan, size_t part, enum flow_doubt doubt);
+/* The first doubt about a member stays. */
+void doubt_member(struct copy_plan *plan, size_t member, enum flow_doubt doubt);
 
-/* One part of a family stands for all; joining makes one family of two. */
-uint32_t family_of(struct copy_plan_work *work, uint32_t part);
-void family_join(struct copy_plan_work *work, uint32_t part, uint32_t other);
+/* One member of a family stands for all; joining makes one family of two. */
+uint32_t family_of(struct copy_plan_work *work, uint32_t member);
+void family_join(struct copy_plan_work *work, uint32_t member, uint32_t other);
 
 #endif

@@ -16,7 +16,7 @@ struct copy_source {
     size_t pad_count;
     uint64_t *filled_in; /* addresses within code that the loader changes, in any order */
     size_t filled_in_count, filled_in_room;
-    /* Why the format bars a part from being copied, or FLOW_CERTAIN; null: it bars none. */
+    /* Why the format bars a member from being copied, or FLOW_CERTAIN; null: it bars none. */
     enum flow_doubt (*doubt)(const void *context, const struct function *function);
     const void *context;
 };

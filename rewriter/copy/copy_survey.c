@@ -44,15 +44,15 @@ static bool is_movable(const struct instruction *at)
     return true;
 }
 
-static void add_link(struct copy_survey *survey, uint32_t part, uint64_t target)
+static void add_link(struct copy_survey *survey, uint32_t member, uint64_t target)
 {
-    const struct function *from = &survey->patches->functions->items[part];
+    const struct function *from = &survey->patches->functions->items[member];
 
     if (target >= from->address && target < from->end)
         return;
     survey->links =
         memory_grow(survey->links, survey->link_count, &survey->link_room, sizeof(*survey->links));
-    survey->links[survey->link_count++] = (struct copy_link){part, target};
+    survey->links[survey->link_count++] = (struct copy_link){member, target};
 }
 
 /* What stands in front of a call or a jump out changes flags: assembly may hand some on. */
@@ -69,13 +69,13 @@ static enum flow_doubt survey_exit(const struct copy_survey *survey, uint64_t ta
     return is_given_flags(survey, target) ? FLOW_FLAGS : FLOW_CERTAIN;
 }
 
-static enum flow_doubt survey_jump(struct copy_survey *survey, uint32_t part, uint64_t target,
+static enum flow_doubt survey_jump(struct copy_survey *survey, uint32_t member, uint64_t target,
                                    struct return_slot slot)
 {
-    switch (copy_target_of_jump(survey->plan, survey->patches->functions, part, target,
+    switch (copy_target_of_jump(survey->plan, survey->patches->functions, member, target,
                                 copy_slot_serves_jump(slot))) {
     case COPY_TARGET_INSIDE:
-        add_link(survey, part, target);
+        add_link(survey, member, target);
         return FLOW_CERTAIN;
     case COPY_TARGET_BARRED:
         return FLOW_FAMILY;
@@ -90,7 +90,7 @@ static bool is_near(struct return_slot slot)
     return slot.base != RETURN_SLOT_UNKNOWN && slot.offset >= 0 && slot.offset <= MOST_DEPTH;
 }
 
-static enum flow_doubt survey_branch(struct copy_survey *survey, uint32_t part,
+static enum flow_doubt survey_branch(struct copy_survey *survey, uint32_t member,
                                      const struct instruction *at, struct copy_slots *slots)
 {
     struct return_slot slot = copy_slot_at(slots, at->address);
@@ -99,9 +99,10 @@ static enum flow_doubt survey_branch(struct copy_survey *survey, uint32_t part,
     case FLOW_JUMP:
     case FLOW_CONDITION:
     case FLOW_LOOP:
-        return survey_jump(survey, part, at->target, slot);
+        return survey_jump(survey, member, at->target, slot);
     case FLOW_CALL:
-        if (copy_target_of_call(survey->patches->functions, part, at->target) == COPY_TARGET_INSIDE)
+        if (copy_target_of_call(survey->patches->functions, member, at->target) ==
+            COPY_TARGET_INSIDE)
             return FLOW_UNMOVABLE;
         if (is_given_flags(survey, at->target))
             return FLOW_FLAGS;
@@ -114,7 +115,7 @@ static enum flow_doubt survey_branch(struct copy_survey *survey, uint32_t part,
 }
 
 static enum flow_doubt survey_table(struct copy_survey *survey, const struct flow_table *table,
-                                    uint32_t part)
+                                    uint32_t member)
 {
     if (table->count > survey->entries_left)
         return FLOW_UNKNOWN_JUMP;
@@ -125,9 +126,9 @@ static enum flow_doubt survey_table(struct copy_survey *survey, const struct flo
         if (!target)
             continue;
         switch (
-            copy_target_of_jump(survey->plan, survey->patches->functions, part, target, false)) {
+            copy_target_of_jump(survey->plan, survey->patches->functions, member, target, false)) {
         case COPY_TARGET_INSIDE:
-            add_link(survey, part, target);
+            add_link(survey, member, target);
             break;
         case COPY_TARGET_BARRED:
             if (table->is_bounded)
@@ -140,7 +141,7 @@ static enum flow_doubt survey_table(struct copy_survey *survey, const struct flo
     return FLOW_CERTAIN;
 }
 
-static enum flow_doubt survey_instruction(struct copy_survey *survey, uint32_t part,
+static enum flow_doubt survey_instruction(struct copy_survey *survey, uint32_t member,
                                           struct instruction *at, const uint8_t *bytes, size_t size,
                                           struct copy_slots *slots)
 {
@@ -151,17 +152,18 @@ static enum flow_doubt survey_instruction(struct copy_survey *survey, uint32_t p
     if (at->length)
         return FLOW_CERTAIN;
     if (size >= PLAIN_ROOM && plain_decode(address, bytes, at)) /* all of which can be moved */
-        return survey_branch(survey, part, at, slots);
+        return survey_branch(survey, member, at, slots);
     if (!instruction_decode(&survey->decoder, address, bytes, size, at))
         return FLOW_UNDECODABLE;
     if (!is_movable(at))
         return FLOW_UNMOVABLE;
-    return survey_branch(survey, part, at, slots);
+    return survey_branch(survey, member, at, slots);
 }
 
-enum flow_doubt copy_survey_part(struct copy_survey *survey, const struct flow *flow, uint32_t part)
+enum flow_doubt copy_survey_member(struct copy_survey *survey, const struct flow *flow,
+                                   uint32_t member)
 {
-    const struct function *function = &survey->patches->functions->items[part];
+    const struct function *function = &survey->patches->functions->items[member];
     struct copy_slots slots = copy_slots_begin(survey->patches->code, function);
     struct instruction at = {.address = function->address};
     enum flow_doubt doubt = FLOW_CERTAIN;
@@ -173,11 +175,11 @@ enum flow_doubt copy_survey_part(struct copy_survey *survey, const struct flow *
     while (!doubt && at.address < function->end) {
         size_t offset = at.address - function->address;
 
-        doubt = survey_instruction(survey, part, &at, bytes + offset, function->end - at.address,
+        doubt = survey_instruction(survey, member, &at, bytes + offset, function->end - at.address,
                                    &slots);
         at.address += at.length;
     }
     for (size_t i = 0; !doubt && i < flow->table_count; i++)
-        doubt = survey_table(survey, &flow->tables[i], part);
+        doubt = survey_table(survey, &flow->tables[i], member);
     return doubt;
 }

@@ -55,12 +55,12 @@ bool copy_tables_take_out_pointers(struct flow *flow, const struct flow_source *
     return true;
 }
 
-void copy_tables_keep(struct copy_plan *plan, const struct flow *flow, uint32_t part)
+void copy_tables_keep(struct copy_plan *plan, const struct flow *flow, uint32_t member)
 {
     for (size_t i = 0; i < flow->table_count; i++) {
         plan->tables =
             memory_grow(plan->tables, plan->table_count, &plan->table_room, sizeof(*plan->tables));
-        plan->tables[plan->table_count++] = (struct copy_table){flow->tables[i], part};
+        plan->tables[plan->table_count++] = (struct copy_table){flow->tables[i], member};
     }
 }
 
@@ -98,10 +98,10 @@ void copy_tables_check(struct copy_plan_work *work)
 
         if (last && table_end(&last->table) > table->table.address) {
             if (is_compatible(&last->table, &table->table)) {
-                family_join(work, last->part, table->part);
+                family_join(work, last->member, table->member);
             } else if (last->table.is_bounded || table->table.is_bounded) {
-                doubt_part(plan, last->part, FLOW_UNKNOWN_JUMP);
-                doubt_part(plan, table->part, FLOW_UNKNOWN_JUMP);
+                doubt_member(plan, last->member, FLOW_UNKNOWN_JUMP);
+                doubt_member(plan, table->member, FLOW_UNKNOWN_JUMP);
             }
         }
         if (!last || table_end(&table->table) > table_end(&last->table))
@@ -135,7 +135,7 @@ static void collect_word(struct copy_plan_work *work, const struct copy_table *t
         .size = from->entry_size,
     };
 
-    if (!word.target || copy_target_of_jump(plan, work->patches->functions, table->part,
+    if (!word.target || copy_target_of_jump(plan, work->patches->functions, table->member,
                                             word.target, false) != COPY_TARGET_INSIDE)
         return;
     plan->words = memory_grow(plan->words, plan->word_count, &plan->word_room, sizeof(word));
@@ -165,7 +165,7 @@ void copy_tables_settle(struct copy_plan_work *work)
     size_t kept = 0;
 
     for (size_t i = 0; i < plan->table_count; i++)
-        if (copy_plan_has(plan, plan->tables[i].part))
+        if (copy_plan_has(plan, plan->tables[i].member))
             plan->tables[kept++] = plan->tables[i];
     plan->table_count = kept;
     if (plan->table_count)

@@ -4,7 +4,7 @@
 
 #include "rewriter/copy/copy_plan_work.h"
 
-/* Whether those of a part that are to be written lie in data, and nowhere else. */
+/* Whether those of a member that are to be written lie in data, and nowhere else. */
 bool copy_tables_are_writable(const struct code *code, const struct flow *flow);
 /*
  * Takes pointers to functions out of a flow's tables, by which functions are called that take the
@@ -12,9 +12,9 @@ bool copy_tables_are_writable(const struct code *code, const struct flow *flow);
  * them and places within functions.
  */
 bool copy_tables_take_out_pointers(struct flow *flow, const struct flow_source *source);
-void copy_tables_keep(struct copy_plan *plan, const struct flow *flow, uint32_t part);
+void copy_tables_keep(struct copy_plan *plan, const struct flow *flow, uint32_t member);
 
-/* Once all parts were looked at: one table may serve several jumps, but the bytes of two tables
+/* Once all members were looked at: one table may serve several jumps, but the bytes of two tables
    cannot be written for both. */
 void copy_tables_check(struct copy_plan_work *work);
 

@@ -1,11 +1,11 @@
 #include "rewriter/copy/copy_target.h"
 
-/* The function that a part belongs to. */
-static size_t whole_of(const struct function_list *functions, size_t part)
+/* The function that a member belongs to. */
+static size_t whole_of(const struct function_list *functions, size_t member)
 {
-    const struct function *function = &functions->items[part];
+    const struct function *function = &functions->items[member];
 
-    return function->reason == PATCH_FRAGMENT && function->owner ? function->owner - 1u : part;
+    return function->reason == PATCH_FRAGMENT && function->owner ? function->owner - 1u : member;
 }
 
 static bool is_hooked_body(const struct function *function)
@@ -25,10 +25,10 @@ const struct function *copy_target_callee(const struct function_list *functions,
 }
 
 enum copy_target copy_target_of_jump(const struct copy_plan *plan,
-                                     const struct function_list *functions, size_t part,
+                                     const struct function_list *functions, size_t member,
                                      uint64_t target, bool may_leave)
 {
-    const struct function *from = &functions->items[part], *to;
+    const struct function *from = &functions->items[member], *to;
     size_t place;
 
     if (target >= from->address && target < from->end)
@@ -37,18 +37,18 @@ enum copy_target copy_target_of_jump(const struct copy_plan *plan,
     if (!to || to->is_import || target >= to->end || to->reason == PATCH_PLT)
         return COPY_TARGET_OUT;
     place = (size_t)(to - functions->items);
-    if (is_hooked_body(to) && place != whole_of(functions, part) &&
+    if (is_hooked_body(to) && place != whole_of(functions, member) &&
         (target == to->address || (may_leave && copy_target_callee(functions, target))))
         return COPY_TARGET_BODY;
-    if (plan->doubts[place] == COPY_NO_PART)
+    if (plan->doubts[place] == COPY_NO_MEMBER)
         return target == to->address ? COPY_TARGET_OUT : COPY_TARGET_BARRED;
     return COPY_TARGET_INSIDE;
 }
 
-enum copy_target copy_target_of_call(const struct function_list *functions, size_t part,
+enum copy_target copy_target_of_call(const struct function_list *functions, size_t member,
                                      uint64_t target)
 {
-    const struct function *from = &functions->items[part], *to;
+    const struct function *from = &functions->items[member], *to;
 
     if (target > from->address && target < from->end)
         return COPY_TARGET_INSIDE;
@@ -56,10 +56,10 @@ enum copy_target copy_target_of_call(const struct function_list *functions, size
     return to && is_hooked_body(to) ? COPY_TARGET_BODY : COPY_TARGET_OUT;
 }
 
-struct copy_slots copy_slots_begin(const struct code *code, const struct function *part)
+struct copy_slots copy_slots_begin(const struct code *code, const struct function *member)
 {
     if (code->unwind.begin)
-        code->unwind.begin(code->unwind.context, part);
+        code->unwind.begin(code->unwind.context, member);
     return (struct copy_slots){.unwind = &code->unwind};
 }
 

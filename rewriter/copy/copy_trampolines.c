@@ -59,7 +59,7 @@ static void sort_trampolines(struct copy_plan *plan)
     plan->trampoline_count = kept;
 }
 
-/* The targets of tables that cannot be written, as far as they are within parts. */
+/* The targets of tables that cannot be written, as far as they are within members. */
 static void collect_trampolines(struct copy_plan_work *work)
 {
     struct copy_plan *plan = work->plan;
@@ -70,13 +70,13 @@ static void collect_trampolines(struct copy_plan_work *work)
         for (uint32_t j = 0; !table->table.is_bounded && j < table->table.count; j++) {
             uint64_t target = flow_table_target(&work->source, &table->table, j);
 
-            if (!target || copy_target_of_jump(plan, work->patches->functions, table->part, target,
-                                               false) != COPY_TARGET_INSIDE)
+            if (!target || copy_target_of_jump(plan, work->patches->functions, table->member,
+                                               target, false) != COPY_TARGET_INSIDE)
                 continue;
             if (address_set_has(&work->survey.starts, target))
                 copy_trampoline_add(plan, target);
             else
-                doubt_part(plan, table->part, FLOW_MISALIGNED);
+                doubt_member(plan, table->member, FLOW_MISALIGNED);
         }
     }
     sort_trampolines(plan);
@@ -87,8 +87,8 @@ static bool is_free(const struct copy_plan *plan, uint64_t address, uint64_t siz
     return address_set_next(&plan->occupied, address, address + size) == address + size;
 }
 
-/* The part that a trampoline's address, which is in one, is in. */
-static size_t part_at(const struct copy_plan_work *work, uint64_t address)
+/* The member that a trampoline's address, which is in one, is in. */
+static size_t member_at(const struct copy_plan_work *work, uint64_t address)
 {
     const struct function_list *functions = work->patches->functions;
 
@@ -100,7 +100,7 @@ static uint64_t room_at(const struct copy_plan_work *work, size_t trampoline)
 {
     const struct copy_plan *plan = work->plan;
     uint64_t address = plan->trampolines[trampoline].address;
-    uint64_t end = work->patches->functions->items[part_at(work, address)].end;
+    uint64_t end = work->patches->functions->items[member_at(work, address)].end;
 
     if (trampoline + 1 < plan->trampoline_count && plan->trampolines[trampoline + 1].address < end)
         end = plan->trampolines[trampoline + 1].address;
@@ -127,14 +127,14 @@ static uint64_t find_hole(const struct copy_plan_work *work, const struct functi
 
 static void take_hole(struct copy_plan_work *work, struct copy_trampoline *trampoline)
 {
-    size_t part = part_at(work, trampoline->address);
+    size_t member = member_at(work, trampoline->address);
     uint64_t next = trampoline->address + PATCH_SHORT_JUMP_SIZE;
 
-    trampoline->hole = find_hole(work, &work->patches->functions->items[part], next);
+    trampoline->hole = find_hole(work, &work->patches->functions->items[member], next);
     if (trampoline->hole)
         occupy(work->plan, trampoline->hole, PATCH_JUMP_SIZE);
     else
-        doubt_part(work->plan, part, FLOW_NO_ROOM);
+        doubt_member(work->plan, member, FLOW_NO_ROOM);
 }
 
 /* What takes room where it is comes first, then the holes. */
@@ -150,7 +150,7 @@ void copy_trampolines_place(struct copy_plan_work *work)
 
         is_short[i] = room >= PATCH_SHORT_JUMP_SIZE && room < PATCH_JUMP_SIZE;
         if (room < PATCH_SHORT_JUMP_SIZE)
-            doubt_part(plan, part_at(work, address), FLOW_NO_ROOM);
+            doubt_member(plan, member_at(work, address), FLOW_NO_ROOM);
         else
             occupy(plan, address, is_short[i] ? PATCH_SHORT_JUMP_SIZE : PATCH_JUMP_SIZE);
     }
@@ -166,7 +166,7 @@ void copy_trampolines_settle(struct copy_plan_work *work)
     size_t kept = 0;
 
     for (size_t i = 0; i < plan->trampoline_count; i++)
-        if (copy_plan_has(plan, part_at(work, plan->trampolines[i].address)))
+        if (copy_plan_has(plan, member_at(work, plan->trampolines[i].address)))
             plan->trampolines[kept++] = plan->trampolines[i];
     plan->trampoline_count = kept;
 }

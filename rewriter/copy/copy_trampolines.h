@@ -7,7 +7,7 @@
 /* Notes all that is overwritten in code besides. */
 void copy_trampolines_begin(struct copy_plan *plan, const struct patch_plan *patches);
 
-/* Wants one at an address within a part. */
+/* Wants one at an address within a member. */
 void copy_trampoline_add(struct copy_plan *plan, uint64_t address);
 
 /* Finds room for them, and for those at the targets of tables that cannot be written. */

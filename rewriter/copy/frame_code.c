@@ -18,7 +18,7 @@ struct slow_site {
     uint32_t counted;  /* the one where the call is counted already */
     uint32_t call;     /* of the call itself: its offset among stubs and copies */
     uint32_t original; /* and in the original function */
-    uint32_t part;
+    uint32_t member;
     uint32_t displacement; /* of the link's word, from b */
     struct scratch scratch;
     struct frame_site site; /* own, link and flags */
@@ -34,7 +34,7 @@ struct frame_code {
     struct copy_writer *writer;
     const struct copy_plan *plan;
     const struct function_list *functions;
-    uint32_t *links; /* of each family, by the part that stands for it: how many it has */
+    uint32_t *links; /* of each family, by the member that stands for it: how many it has */
     uint64_t *keys;  /* of each function: where its key is */
     struct slow_site *slow;
     size_t slow_count, slow_room;
@@ -133,7 +133,7 @@ static void put_own_context(struct frame_code *code, const struct frame_place *p
                             struct slow_site *slow)
 {
     unsigned a = slow->scratch.a, b = slow->scratch.b;
-    uint32_t key = frame_key_of(code->plan, place->part);
+    uint32_t key = frame_key_of(code->plan, place->member);
 
     if (place->slot.base == RETURN_SLOT_RBP)
         put_frame_test(code, slow);
@@ -205,9 +205,9 @@ static uint8_t flags_of(const struct frame_place *place)
                      (place->slot.base == RETURN_SLOT_RBP ? FRAME_SITE_RBP : 0));
 }
 
-bool frame_code_has_room(const struct frame_code *code, uint32_t part)
+bool frame_code_has_room(const struct frame_code *code, uint32_t member)
 {
-    return code->links[copy_plan_family(code->plan, part)] < MOST_LINKS;
+    return code->links[copy_plan_family(code->plan, member)] < MOST_LINKS;
 }
 
 void frame_code_put_site(struct frame_code *code, const struct frame_place *place)
@@ -215,11 +215,11 @@ void frame_code_put_site(struct frame_code *code, const struct frame_place *plac
     struct slow_site slow = {
         .scratch = choose_scratch(place->dead, place->is_pointer || place->slot_bound),
         .bound = {place->slot_bound, place->callee},
-        .part = place->part,
-        .original = (uint32_t)(place->original - code->functions->items[place->part].address),
+        .member = place->member,
+        .original = (uint32_t)(place->original - code->functions->items[place->member].address),
         .site = {.own = (int32_t)place->slot.offset, .flags = flags_of(place)},
     };
-    uint32_t *links = &code->links[copy_plan_family(code->plan, place->part)];
+    uint32_t *links = &code->links[copy_plan_family(code->plan, place->member)];
     bool is_short = !place->is_pointer && /* less than 128 bytes */
                     (place->is_out || place->slot.base != RETURN_SLOT_RBP);
     uint64_t begin = copy_here(code->writer);
@@ -249,44 +249,44 @@ void frame_code_put_site(struct frame_code *code, const struct frame_place *plac
     code->slow[code->slow_count++] = slow;
 }
 
-void frame_code_put_key(struct frame_code *code, uint32_t part)
+void frame_code_put_key(struct frame_code *code, uint32_t member)
 {
-    const struct function *function = &code->functions->items[part];
+    const struct function *function = &code->functions->items[member];
     uint64_t body = code->writer->stubs->address + function->body;
-    struct frame_key key = {.index = part | (function->is_leaf ? STUB_LEAF : 0),
-                            .key = frame_key_of(code->plan, part)};
+    struct frame_key key = {.index = member | (function->is_leaf ? STUB_LEAF : 0),
+                            .key = frame_key_of(code->plan, member)};
 
-    code->keys[part] = copy_here(code->writer);
-    key.body = (int32_t)(body - code->keys[part]);
+    code->keys[member] = copy_here(code->writer);
+    key.body = (int32_t)(body - code->keys[member]);
     copy_put_header_distance(code->writer);
     copy_put(code->writer, (const uint8_t *)&key + sizeof(key.header),
              sizeof(key) - sizeof(key.header));
 }
 
-/* The function that a part is one of. */
-static uint64_t key_of_part(const struct frame_code *code, uint32_t part)
+/* The function that a member is one of. */
+static uint64_t key_of_member(const struct frame_code *code, uint32_t member)
 {
-    const struct function *function = &code->functions->items[part];
+    const struct function *function = &code->functions->items[member];
 
-    if (!code->keys[part] && function->owner)
-        part = function->owner - 1;
-    if (!code->keys[part])
-        part = copy_plan_family(code->plan, part);
-    return code->keys[part];
+    if (!code->keys[member] && function->owner)
+        member = function->owner - 1;
+    if (!code->keys[member])
+        member = copy_plan_family(code->plan, member);
+    return code->keys[member];
 }
 
-/* Slow sites of a part follow one another. */
+/* Slow sites of a member follow one another. */
 static void note_slow_site(const struct frame_code *code, const struct slow_site *slow)
 {
     struct copy_set *set = code->writer->set;
     uint64_t here = copy_here(code->writer);
     struct copy *last = set->slow_count ? &set->slow[set->slow_count - 1] : NULL;
 
-    if (!last || last->function != slow->part) {
+    if (!last || last->function != slow->member) {
         set->slow = memory_grow(set->slow, set->slow_count, &set->slow_room, sizeof(*last));
         last = &set->slow[set->slow_count++];
         *last = (struct copy){.address = here,
-                              .function = slow->part,
+                              .function = slow->member,
                               .first_move = set->move_count,
                               .is_slow = true};
     }
@@ -306,7 +306,7 @@ static void put_slow_site(struct frame_code *code, struct slow_site *slow)
     put_restores(code, &slow->scratch);
     copy_put_with_word(code->writer, "\xff\x15", 2, offsetof(struct trace_header, on_site));
     slow->site.call = (int32_t)(slow->call - (uint32_t)code->writer->stubs->code.size);
-    slow->site.self = (int32_t)(key_of_part(code, slow->part) - copy_here(code->writer));
+    slow->site.self = (int32_t)(key_of_member(code, slow->member) - copy_here(code->writer));
     copy_put(code->writer, &slow->site, sizeof(slow->site));
     if (!(slow->site.flags & FRAME_SITE_BOUND))
         return;
@@ -317,11 +317,11 @@ static void put_slow_site(struct frame_code *code, struct slow_site *slow)
 
 static void fill_in_links(struct frame_code *code)
 {
-    for (uint32_t part = 0; part < code->functions->count; part++) {
-        size_t at = code->keys[part] - code->writer->stubs->address;
-        uint32_t links = code->links[copy_plan_family(code->plan, part)];
+    for (uint32_t member = 0; member < code->functions->count; member++) {
+        size_t at = code->keys[member] - code->writer->stubs->address;
+        uint32_t links = code->links[copy_plan_family(code->plan, member)];
 
-        if (code->keys[part])
+        if (code->keys[member])
             memcpy(code->writer->stubs->code.bytes + at + offsetof(struct frame_key, links), &links,
                    sizeof(links));
     }

@@ -63,7 +63,7 @@
 /* A call, or a jump that leaves. */
 struct frame_place {
     struct return_slot slot; /* known */
-    uint32_t part;           /* that it is in: place in the function list */
+    uint32_t member;           /* that it is in: place in the function list */
     uint64_t original;       /* address in the original */
     uint16_t dead;           /* registers that nobody reads any more: bit 0 is rax */
     bool is_tail;
@@ -82,10 +82,10 @@ struct frame_code *frame_code_begin(struct copy_writer *writer, const struct cop
 /* Appends the slow paths, and fills in what was not known before. */
 void frame_code_end(struct frame_code *code);
 
-/* Whether one more of the calls of a part can be counted. */
-bool frame_code_has_room(const struct frame_code *code, uint32_t part);
+/* Whether one more of the calls of a member can be counted. */
+bool frame_code_has_room(const struct frame_code *code, uint32_t member);
 /* The key of a function: its copy's first instruction follows. */
-void frame_code_put_key(struct frame_code *code, uint32_t part);
+void frame_code_put_key(struct frame_code *code, uint32_t member);
 /* What stands in front of the call, which is to follow. */
 void frame_code_put_site(struct frame_code *code, const struct frame_place *place);
 

@@ -11,7 +11,7 @@
 void elf_copies_source(struct copy_source *source, const struct elf_code *elf,
                        const struct elf_image *image);
 
-/* Why a part is not to be copied, as far as an ELF file knows. */
+/* Why a member is not to be copied, as far as an ELF file knows. */
 enum flow_doubt elf_copies_doubt(const struct elf_code *elf, const struct elf_image *image,
                                  const struct function *function);
 

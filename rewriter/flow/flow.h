@@ -26,7 +26,7 @@ enum flow_doubt {
     FLOW_FRAMES,       /* its unwind information cannot be carried over */
     FLOW_NO_ROOM,      /* no trampoline fits where it is needed */
     FLOW_TIMED,        /* its calls are to be timed, each of them: by the hooks of its prologue */
-    FLOW_FAMILY,       /* another part of it is not certain */
+    FLOW_FAMILY,       /* another member of it is not certain */
     FLOW_DOUBTS
 };
 
@@ -54,7 +54,7 @@ struct flow_table {
 /*
  * {0} is an empty one; flow_free ends it.
  *
- * Entries of a table lead into the function, into another part of its family, or elsewhere: to the
+ * Entries of a table lead into the function, into another member of its family, or elsewhere: to the
  * end of the function or to what lies behind it (the compiler knew that they are never looked up),
  * to the start of another function, or, of 8 bytes, nowhere. Only the first two are to be changed.
  *

@@ -79,7 +79,7 @@ struct reading {
     struct flow_walk walk;
 };
 
-/* Landing pads, and where other parts of the family jump to. */
+/* Landing pads, and where other members of the family jump to. */
 static enum flow_doubt find_pads(struct reading *reading)
 {
     const struct flow_source *source = reading->source;

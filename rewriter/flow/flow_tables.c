@@ -8,12 +8,12 @@
 
 #define MOST_ENTRIES 65536
 #define TORN_ENTRIES 64          /* that are looked at behind a table's end */
-#define OTHER_WORK   (16u << 20) /* bytes of other parts that are read for one function */
+#define OTHER_WORK   (16u << 20) /* bytes of other members that are read for one function */
 
 enum entry {
     ENTRY_WRONG, /* no table has it */
     ENTRY_OWN,   /* leads into the function */
-    ENTRY_OTHER, /* into another part of the family */
+    ENTRY_OTHER, /* into another member of the family */
     ENTRY_HOLE,  /* is never looked up */
 };
 
@@ -68,29 +68,29 @@ size_t flow_pointer_at(const struct flow_source *source, uint64_t slot)
                                                                            : source->pointer_count;
 }
 
-/* 1 + the index of the function that a part belongs to. */
-static size_t family_of(const struct flow_source *source, const struct function *part)
+/* 1 + the index of the function that a member belongs to. */
+static size_t family_of(const struct flow_source *source, const struct function *member)
 {
-    if (part->reason == PATCH_FRAGMENT && part->owner)
-        return part->owner;
-    return (size_t)(part - source->functions->items) + 1;
+    if (member->reason == PATCH_FRAGMENT && member->owner)
+        return member->owner;
+    return (size_t)(member - source->functions->items) + 1;
 }
 
-/* Whether an instruction of another part of the family begins there. */
+/* Whether an instruction of another member of the family begins there. */
 static bool look_in_family(struct table_reader *reader, uint64_t target)
 {
     const struct flow_source *source = reader->source;
-    const struct function *part = function_list_owner(source->functions, target);
+    const struct function *member = function_list_owner(source->functions, target);
 
-    if (!part || target >= part->end || part == reader->function ||
-        family_of(source, part) != family_of(source, reader->function))
+    if (!member || target >= member->end || member == reader->function ||
+        family_of(source, member) != family_of(source, reader->function))
         return false;
-    if (reader->other.address != part->address) {
+    if (reader->other.address != member->address) {
         flow_body_free(&reader->other);
-        if (part->end - part->address > reader->work)
+        if (member->end - member->address > reader->work)
             return false;
-        reader->work -= part->end - part->address;
-        flow_body_read(&reader->other, source, part);
+        reader->work -= member->end - member->address;
+        flow_body_read(&reader->other, source, member);
     }
     return reader->other.starts && flow_body_starts(&reader->other, target);
 }
@@ -106,7 +106,7 @@ static enum entry judge(struct table_reader *reader, uint64_t target)
         return flow_body_starts(body, target) ? ENTRY_OWN : ENTRY_WRONG;
     if (look_in_family(reader, target))
         return ENTRY_OTHER;
-    /* a part that has a name, so it counts as a function */
+    /* a member that has a name, so it counts as a function */
     return function_list_at(reader->source->functions, target) ? ENTRY_HOLE : ENTRY_WRONG;
 }
 

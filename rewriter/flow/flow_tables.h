@@ -15,7 +15,7 @@ struct table {
     bool is_complete; /* as many as the limit says */
     bool is_read;
     bool has_grown;       /* since its targets were last entered */
-    bool leads_out;       /* some of them, to other parts of the family */
+    bool leads_out;       /* some of them, to other members of the family */
     bool is_torn;         /* where it ends is not clear */
     uint32_t before_next; /* entries before the address of other data */
     uint32_t *targets;    /* offsets in the function, ascending, each once */
@@ -30,7 +30,7 @@ struct table_reader {
     uint64_t behind; /* where the next function begins */
     uint64_t *data;  /* addresses of data that the function takes: ascending */
     size_t data_count, data_room;
-    /* Another part of the family that entries led into last, read as far as `work` allows. */
+    /* Another member of the family that entries led into last, read as far as `work` allows. */
     struct flow_body other;
     uint64_t work;
 };

@@ -190,7 +190,7 @@ static void half_a_comparison_bounds_nothing(void **state)
     image_end(&image);
 }
 
-/* Entries may lead to parts in several places that are not known to be of the family. */
+/* Entries may lead to members in several places that are not known to be of the family. */
 static void a_table_that_goes_on_far_behind_is_in_doubt(void **state)
 {
     static const uint32_t torn[] = {23, 24, 24, 24, 24, 24, 24, 26};

@@ -10,7 +10,7 @@
  *      jump --+--> the table ---+--> target
  *      jump --+                 +--> target
  *
- * Where unwinding or another part of the family enters a function is looked at last, and what
+ * Where unwinding or another member of the family enters a function is looked at last, and what
  * holds there is only what the unwind information says: the place of the stack pointer.
  *
  * Compilers hoist the address of a table out of loops and spill it, so registers are followed

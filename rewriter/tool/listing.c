@@ -36,7 +36,7 @@ static void list_manifest(struct image *image, const struct manifest *manifest, 
 /* Why the body of a hooked function is not copied; null if it is, or has none. */
 static const char *doubt_of(const struct copy_plan *copies, size_t place)
 {
-    if (place >= copies->count || copies->doubts[place] == COPY_NO_PART ||
+    if (place >= copies->count || copies->doubts[place] == COPY_NO_MEMBER ||
         copies->doubts[place] == FLOW_CERTAIN)
         return NULL;
     return flow_doubt_word(copies->doubts[place]);
