@@ -28,6 +28,8 @@ enum call_kind {
     CALL_CONFINE, /* landlock_restrict_self, seccomp, prctl(PR_SET_SECCOMP) */
 };
 
+#define CALL_X32_BIT 0x40000000u /* in the numbers of x32 */
+
 #define CALL_PATHS 2
 #define CALL_NONE  (-1) /* no argument: the working directory, no path, no flags */
 
@@ -51,9 +53,5 @@ struct watched_call {
 
 /* Null for a call that is not watched. The number may be one of x32. */
 const struct watched_call *watched_call_find(int number);
-
-/* From now on calls of this process and of all that it starts wait at the listener that is
-   returned; -1 with errno if that cannot be. */
-int filter_install(void);
 
 #endif

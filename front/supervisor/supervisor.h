@@ -3,7 +3,7 @@
  *
  * A process has no say in what it loads before it loads it, and nobody can tell beforehand: plugins
  * and modules of interpreters are chosen at run time, and children are whatever was typed. So the
- * program runs under a seccomp filter (front/calls/watched_calls.h). A call that opens, executes or
+ * program runs under a seccomp filter (front/calls/call_filter.h). A call that opens, executes or
  * changes a file waits, the supervisor looks, and lets the call go on, as it was meant:
  *
  *      program                     kernel           supervisor

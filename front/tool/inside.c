@@ -11,8 +11,8 @@
 #include "front/base/making_line.h"
 #include "front/base/say.h"
 #include "front/base/tools.h"
+#include "front/calls/call_filter.h"
 #include "front/calls/listener.h"
-#include "front/calls/watched_calls.h"
 #include "front/files/bind_mount.h"
 #include "front/recording/new_recording.h"
 #include "front/tool/unrecorded.h"
@@ -70,7 +70,7 @@ static const char *begin_in_place(int socket)
 
     if (why)
         return why;
-    listener = filter_install();
+    listener = call_filter_install();
     if (listener < 0)
         return errno == EBUSY ? "another supervisor watches the system calls here"
                               : "the kernel has no system call filters that ask (seccomp)";
