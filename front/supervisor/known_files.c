@@ -98,7 +98,7 @@ static void add(struct known_files *files, const struct stat *status, int origin
                 const char *image)
 {
     struct known_table *table = files->table;
-    struct known_file *file = memory_zeroed(1, sizeof(*file)), *before;
+    struct known_file *file = memory_zeroed(1, sizeof(*file));
     struct stat of_original;
 
     file->id = id_of(status);
@@ -108,9 +108,9 @@ static void add(struct known_files *files, const struct stat *status, int origin
     file->image = image ? memory_copy_string(image) : NULL;
     file->change = status->st_ctim;
     pthread_mutex_lock(&table->mutex);
-    HASH_FIND(hh, table->files, &file->id, sizeof(file->id), before);
-    if (before)
-        HASH_DELETE(hh, table->files, before);
+    HASH_FIND(hh, table->files, &file->id, sizeof(file->id), file->before);
+    if (file->before)
+        HASH_DELETE(hh, table->files, file->before);
     HASH_ADD(hh, table->files, id, sizeof(file->id), file);
     pthread_mutex_unlock(&table->mutex);
 }

@@ -26,6 +26,7 @@ struct known_file {
     struct file_id original_id;
     char *image;            /* of a copy: its path in the recording */
     struct timespec change; /* of one that was left alone: what changes since is another file */
+    struct known_file *before; /* what was known of the same file, and may be in use */
     UT_hash_handle hh;
 };
 
