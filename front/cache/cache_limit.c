@@ -240,16 +240,22 @@ static bool parse_size(const char *text, uint64_t *size)
 {
     static const char units[] = "KMGT";
     const char *unit;
+    int shift = 0;
     char *end;
 
+    if (!strchr("0123456789", *text))
+        return false;
     errno = 0;
     *size = strtoull(text, &end, 10);
-    if (end == text || errno || *text == '-')
+    if (end == text || errno)
         return false;
     if (*end && (unit = strchr(units, *end)) && !end[1]) {
-        *size <<= 10 * (unit - units + 1);
+        shift = 10 * (int)(unit - units + 1);
         end++;
     }
+    if (*size > UINT64_MAX >> shift)
+        return false;
+    *size <<= shift;
     return !*end;
 }
 
