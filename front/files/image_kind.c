@@ -40,14 +40,26 @@ static void trim(char *text)
         text[--length] = 0;
 }
 
+/* Of a line that does not end where the kernel ends reading, it takes all but a byte; 0 if the
+   interpreter's name may be cut off there. */
+static size_t line_length(const char *line)
+{
+    size_t length = strcspn(line, "\n"), name = 2 + strspn(line + 2, " \t");
+
+    if (length < SCRIPT_LINE_SIZE)
+        return length;
+    return line[name + strcspn(line + name, " \t")] ? length - 1 : 0;
+}
+
 /* Reads a line as fs/binfmt_script.c of Linux does. */
 static int is_script(struct image_look *look, char line[SCRIPT_LINE_SIZE + 1])
 {
     char *name, *end;
+    size_t length;
 
-    if (strncmp(line, "#!", 2) != 0)
+    if (strncmp(line, "#!", 2) != 0 || !(length = line_length(line)))
         return 0;
-    line[strcspn(line, "\n")] = 0;
+    line[length] = 0;
     trim(line);
     name = line + 2 + strspn(line + 2, " \t");
     end = name + strcspn(name, " \t");
