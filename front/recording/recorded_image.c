@@ -16,6 +16,8 @@
 #include "support/utf8.h"
 #include "trace/image_manifest.h"
 
+#define PIECE (256 << 10) /* bytes that are compared at a time */
+
 bool image_is_never_instrumented(const char *path)
 {
     const char *name = strrchr(path, '/');
@@ -83,33 +85,67 @@ static bool copy_file(int copy, int folder, const char *name)
     return ok;
 }
 
-/* A link to it, or a copy from another file system or mount. */
-static bool is_copy(const struct stat *image, const struct stat *copy)
+/* Both have that many bytes. */
+static bool has_same_content(int a, int b, off_t size)
 {
-    if (image->st_dev == copy->st_dev && image->st_ino == copy->st_ino)
+    char *bytes = memory_zeroed(2, PIECE);
+    ssize_t count = 1;
+    off_t at = 0;
+    bool is = true;
+
+    for (; is && at < size && count > 0; at += count) {
+        count = pread(a, bytes, PIECE, at);
+        is = count > 0 && pread(b, bytes + PIECE, (size_t)count, at) == count &&
+             !memcmp(bytes, bytes + PIECE, (size_t)count);
+    }
+    free(bytes);
+    return is;
+}
+
+/* A link to it, or a copy from another file system or mount. That a file of the same size and time
+   is no copy, its content alone tells. */
+static bool is_copy(int image, const struct stat *status, int copy)
+{
+    struct stat expected;
+    char path[64];
+    int file;
+    bool is;
+
+    if (fstat(copy, &expected) < 0)
+        return false;
+    if (status->st_dev == expected.st_dev && status->st_ino == expected.st_ino)
         return true;
-    return image->st_size == copy->st_size && image->st_uid == copy->st_uid &&
-           image->st_mtim.tv_sec == copy->st_mtim.tv_sec &&
-           image->st_mtim.tv_nsec == copy->st_mtim.tv_nsec;
+    if (!S_ISREG(status->st_mode) || status->st_size != expected.st_size ||
+        status->st_uid != expected.st_uid || status->st_mtim.tv_sec != expected.st_mtim.tv_sec ||
+        status->st_mtim.tv_nsec != expected.st_mtim.tv_nsec)
+        return false;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", image);
+    file = open(path, O_RDONLY | O_CLOEXEC);
+    is = file >= 0 && has_same_content(file, copy, expected.st_size);
+    if (file >= 0)
+        close(file);
+    return is;
 }
 
 static bool is_same(int folder, const char *name, int copy)
 {
-    struct stat a, b;
+    int image = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    struct stat status;
+    bool is = image >= 0 && fstat(image, &status) == 0 && is_copy(image, &status, copy);
 
-    return fstatat(folder, name, &a, AT_SYMLINK_NOFOLLOW) == 0 && fstat(copy, &b) == 0 &&
-           is_copy(&a, &b);
+    if (image >= 0)
+        close(image);
+    return is;
 }
 
 int recorded_image_open(const struct recording *recording, const char *image, int copy,
                         struct stat *status)
 {
     int file = below_open(recording->directory, image, O_PATH, 0);
-    struct stat expected;
 
     if (file < 0)
         return -1;
-    if (fstat(file, status) == 0 && fstat(copy, &expected) == 0 && is_copy(status, &expected))
+    if (fstat(file, status) == 0 && is_copy(file, status, copy))
         return file;
     close(file);
     errno = ESTALE;
