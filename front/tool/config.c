@@ -78,7 +78,7 @@ static FILE *open_file(const char *path)
 /* --- a line --- */
 
 /* What begins with # is a comment, behind a blank and not in quotation marks. Returns false if one
-   of these is not closed, which popt does not tell. */
+   of these is not closed, which popt does not tell. To popt a backslash counts within ' ', too. */
 static bool cut_comment(char *line)
 {
     char quote = 0, before = ' ';
@@ -88,7 +88,7 @@ static bool cut_comment(char *line)
             *line = 0;
             return true;
         }
-        if (*line == '\\' && quote != '\'' && line[1])
+        if (*line == '\\' && line[1])
             line++;
         else if (quote ? *line == quote : *line == '"' || *line == '\'')
             quote = quote ? 0 : *line;
@@ -100,14 +100,17 @@ static bool cut_comment(char *line)
 static const char **split(const struct place *place, char *line, int *count)
 {
     const char **words = NULL;
+    int error;
 
     line[strcspn(line, "\r\n")] = 0;
     if (!cut_comment(line))
         refuse(place, "a quotation mark is not closed");
     if (!line[strspn(line, " \t")])
         return NULL;
-    poptParseArgvString(line, count, &words);
-    return memory_or_exit(words, 1);
+    error = poptParseArgvString(line, count, &words);
+    if (error)
+        refuse(place, "expected words, found %s: %s", line, poptStrerror(error));
+    return words;
 }
 
 /* The one of the table that a word names; null if there is none, or it cannot stand in a file. */
