@@ -54,7 +54,7 @@ static void read_options(struct bisect *bisect, int count, char **arguments)
     opterr = 0;
     while ((code = getopt_long(count, arguments, letters, table, &which)) >= 0) {
         if (code == '?')
-            verb_refuse_option(VERB_BISECT, arguments[optind - 1]);
+            verb_refuse_option(VERB_BISECT, verb_refused_word(VERB_BISECT, arguments));
         else if (code == OPTION_CHECK)
             trials->check = optarg;
         else if (code == 'v')

@@ -196,7 +196,7 @@ int list_main(int count, char **arguments)
     opterr = 0;
     while ((code = getopt_long(count, arguments, letters, table, NULL)) >= 0) {
         if (code == '?')
-            verb_refuse_option(VERB_LS, arguments[optind - 1]);
+            verb_refuse_option(VERB_LS, verb_refused_word(VERB_LS, arguments));
         is_left = is_left || code == OPTION_LEFT;
         is_json = is_json || code == OPTION_JSON;
     }

@@ -37,7 +37,7 @@ static int cache_main(int count, char **arguments)
         else if (code == OPTION_LIMIT)
             limit = optarg;
         else if (code == '?')
-            verb_refuse_option(VERB_CACHE, arguments[optind - 1]);
+            verb_refuse_option(VERB_CACHE, verb_refused_word(VERB_CACHE, arguments));
     }
     free(table);
     free(letters);

@@ -228,6 +228,25 @@ static enum verb first_of(unsigned verbs)
     return verb;
 }
 
+/* Of several letters in a word, getopt may have seen the next word already, or not. */
+static bool is_of_letter(enum verb verb, const char *word)
+{
+    const struct verb_option *option = NULL;
+
+    if (optopt < ' ')
+        return false;
+    if (!strncmp(word, "--", 2))
+        option = find_named(1u << verb, word + 2, strcspn(word + 2, "="));
+    return !option || option->letter != optopt;
+}
+
+char *verb_refused_word(enum verb verb, char *const *arguments)
+{
+    const char *word = arguments[optind - 1];
+
+    return is_of_letter(verb, word) ? memory_print("-%c", optopt) : memory_copy_string(word);
+}
+
 /* That the verb does not have; to be freed. Of one that it has, the value is not as it should be.
  */
 static char *find_fault(enum verb verb, const char *word)

@@ -61,8 +61,10 @@ enum verb verb_named(const char *name);
 struct option *verb_getopt_table(enum verb verb);
 char *verb_getopt_letters(enum verb verb);
 
-/* Says what is wrong with an option that getopt has refused, and ends the process; word is where it
-   stopped. */
+/* What getopt_long has refused just now, to be freed: a word, or "-x" of the letters in one. */
+char *verb_refused_word(enum verb verb, char *const *arguments);
+
+/* Says what is wrong with an option that was refused, and ends the process. */
 _Noreturn void verb_refuse_option(enum verb verb, const char *word);
 
 /* What was asked for before the verb does anything. */

@@ -127,6 +127,7 @@ static _Noreturn void refuse_option(const char *word)
         {"-t", "Umbra samples whole processes: -p PID, or a program from its beginning"},
         {"--tid", "Umbra samples whole processes: -p PID, or a program from its beginning"},
         {"-c", "Umbra takes samples by time, -F of them a second"},
+        {"-F", "expected how many samples a second behind it, found nothing"},
         {"-f", "what a program starts is recorded, too: leave it out"},
         {"--call-graph", "who calls whom is always recorded: leave it out"},
         {"--event", "Umbra records calls and their times, no events of the processor"},
@@ -217,7 +218,7 @@ void record_options_read(struct record_options *options, int count, char **argum
     opterr = 0;
     while ((code = getopt_long(count, arguments, letters, table, &which)) >= 0) {
         if (code == '?')
-            refuse_option(arguments[optind - 1]);
+            refuse_option(verb_refused_word(VERB_RECORD, arguments));
         if (strchr(OF_OTHERS, code))
             refuse_option((char[]){'-', (char)code, 0});
         take_option(options, code, code < ' ' ? table[which].name : "samples");
