@@ -1,7 +1,9 @@
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -133,29 +135,47 @@ static void a_left_file_may_become_a_copy(void **state)
 
 /* --- one thread at a time --- */
 
-static void *instrument(void *unused)
+#define THREADS 4
+#define TURNS   500
+
+static atomic_int makers, met_another;
+
+static void *make(void *unused)
 {
-    known_begin(&files, &original);
-    if (!known_copy_of(&files, &original))
-        known_add_copy(&files, &other, open_name("original"), "by another thread");
-    known_end(&files, &original);
+    for (int i = 0; i < TURNS; i++) {
+        known_begin(&files, &original);
+        if (atomic_fetch_add(&makers, 1) > 0)
+            atomic_store(&met_another, 1);
+        sched_yield();
+        atomic_fetch_sub(&makers, 1);
+        known_end(&files, &original);
+    }
     return unused;
 }
 
 static void one_thread_makes_it_and_others_wait(void **state)
 {
-    pthread_t thread;
+    pthread_t threads[THREADS];
 
     (void)state;
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, make, NULL), 0);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(atomic_load(&met_another), 0);
+}
+
+static void other_files_do_not_wait(void **state)
+{
+    (void)state;
     known_begin(&files, &original);
-    assert_int_equal(pthread_create(&thread, NULL, instrument, NULL), 0);
-    known_begin(&files, &other); /* nobody makes that one */
+    known_begin(&files, &other);
+    known_begin(&files, &copy);
     known_end(&files, &other);
-    known_add_copy(&files, &copy, open_name("original"), "by this thread");
+    known_begin(&files, &other);
     known_end(&files, &original);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_string_equal(known_copy_of(&files, &original)->image, "by this thread");
-    assert_null(known_copy(&files, &other));
+    known_end(&files, &copy);
+    known_end(&files, &other);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter, own_folder_leave)
@@ -171,6 +191,7 @@ int main(void)
         TEST(what_changes_is_no_longer_left),
         TEST(a_left_file_may_become_a_copy),
         TEST(one_thread_makes_it_and_others_wait),
+        TEST(other_files_do_not_wait),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
