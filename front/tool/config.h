@@ -7,7 +7,8 @@
  *      report --text
  *
  * The options of a verb, in front of those that are typed, so that the latter win. Words are
- * quoted as for a shell. A verb may have several lines.
+ * quoted as for a shell, but that a backslash counts within ' ', too: popt's way. A verb may have
+ * several lines.
  */
 #ifndef UMBRA_FRONT_CONFIG_H
 #define UMBRA_FRONT_CONFIG_H
