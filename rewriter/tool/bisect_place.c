@@ -25,6 +25,14 @@ static void note_signal(int number)
     signal_came = number;
 }
 
+/* A directory has these permissions too, and execvp passes over it. */
+static bool is_program(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
+}
+
 char *bisect_place_find(const char *command)
 {
     const char *folders = getenv("PATH");
@@ -36,8 +44,8 @@ char *bisect_place_find(const char *command)
         char *path;
 
         length = strcspn(folders, ":");
-        path = memory_print("%.*s/%s", (int)length, length ? folders : ".", command);
-        if (access(path, X_OK) == 0)
+        path = memory_print("%.*s/%s", length ? (int)length : 1, length ? folders : ".", command);
+        if (is_program(path))
             return path;
         free(path);
     }
