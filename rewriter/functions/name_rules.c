@@ -21,9 +21,14 @@ static bool has_prefix(const char *name, const char *const *prefixes)
 /* foo.cold, foo.cold.1 */
 static bool is_cold_part(const char *name)
 {
-    const char *cold = strstr(name, ".cold");
+    static const char suffix[] = ".cold";
 
-    return cold && (cold[5] == 0 || cold[5] == '.');
+    while ((name = strstr(name, suffix))) {
+        name += sizeof(suffix) - 1;
+        if (*name == 0 || *name == '.')
+            return true;
+    }
+    return false;
 }
 
 enum patch_reason name_reason(const struct name_rules *rules, const char *name)
