@@ -6,10 +6,9 @@
 #include "hooks/windows/port.h"
 #include "support/windows/ntdll.h"
 
-#define PATH_SIZE     1024
-#define CONTENT_SIZE  4096
-#define VERSION_START "umbra 2 "
-#define SUFFIX        ".rendezvous"
+#define PATH_SIZE    1024
+#define CONTENT_SIZE 4096
+#define SUFFIX       ".rendezvous"
 
 /* All of these run once, at the agent's beginning. */
 static char path[PATH_SIZE];
@@ -22,52 +21,6 @@ static void append(const char *text)
     text_copy(path + length, sizeof(path) - length, text);
 }
 
-static const char *parse_number(const char *text, uint32_t *number)
-{
-    *number = 0;
-    for (; *text >= '0' && *text <= '9' && *number < 100000; text++)
-        *number = *number * 10 + (uint32_t)(*text - '0');
-    return text;
-}
-
-static int hexadecimal(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
-/* What is behind it; null if it is none. */
-static const char *parse_secret(const char *text, uint8_t secret[PROTOCOL_SECRET_SIZE])
-{
-    for (int i = 0; i < PROTOCOL_SECRET_SIZE; i++, text += 2) {
-        int high = hexadecimal(text[0]), low = high < 0 ? -1 : hexadecimal(text[1]);
-
-        if (low < 0)
-            return NULL;
-        secret[i] = (uint8_t)(high << 4 | low);
-    }
-    return text;
-}
-
-static bool parse(const char *text, struct rendezvous *at)
-{
-    uint32_t port;
-
-    if (memcmp(text, VERSION_START, sizeof(VERSION_START) - 1))
-        return false;
-    text = parse_number(text + sizeof(VERSION_START) - 1, &port);
-    if (!port || port > UINT16_MAX || *text++ != ' ')
-        return false;
-    at->port = (uint16_t)port;
-    text = parse_secret(text, at->secret);
-    if (!text || *text++ != ' ')
-        return false;
-    text = parse_secret(text, at->proof);
-    return text && *text == '\n';
-}
-
 static bool is_wine(void)
 {
     return GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "wine_get_version");
@@ -76,14 +29,8 @@ static bool is_wine(void)
 /* The user of the Linux that Wine runs on. */
 static bool linux_user(uint32_t *uid)
 {
-    static const char key[] = "\nUid:\t";
-
-    if (!file_read("Z:\\proc\\self\\status", content, sizeof(content)))
-        return false;
-    for (const char *at = content; *at; at++)
-        if (!memcmp(at, key, sizeof(key) - 1))
-            return parse_number(at + sizeof(key) - 1, uid) != at + sizeof(key) - 1;
-    return false;
+    return file_read("Z:\\proc\\self\\status", content, sizeof(content)) &&
+           rendezvous_user(content, uid);
 }
 
 /* A folder's file of this instance. protocol_socket_path checks the instance's name, and puts
@@ -153,7 +100,7 @@ static bool try(bool (*visit)(const struct rendezvous *, void *), void *with)
 {
     struct rendezvous at;
 
-    return file_read_private(path, content, sizeof(content)) && parse(content, &at) &&
+    return file_read_private(path, content, sizeof(content)) && rendezvous_parse(content, &at) &&
            is_ours(&at) && visit(&at, with);
 }
 
