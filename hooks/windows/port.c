@@ -36,29 +36,29 @@ static const char *find_listener(uint16_t port)
     return NULL;
 }
 
-static uint32_t parse_user(const char *at)
+/* False if the table ends before the number does. */
+static bool parse_user(const char *at, uint32_t *user)
 {
-    uint32_t user = 0;
-
     for (int i = 0; i < SKIPPED; i++) {
         while (*at && *at != ' ')
             at++;
         while (*at == ' ')
             at++;
     }
-    for (; *at >= '0' && *at <= '9'; at++)
-        user = user * 10 + (uint32_t)(*at - '0');
-    return user;
+    for (*user = 0; *at >= '0' && *at <= '9'; at++)
+        *user = *user * 10 + (uint32_t)(*at - '0');
+    return *at;
 }
 
 bool port_may_be_of(uint16_t port, uint32_t uid)
 {
     const char *listener;
+    uint32_t user;
 
     if (!file_read("Z:\\proc\\net\\tcp", table, sizeof(table)))
         return true;
     listener = find_listener(port);
     if (!listener)
         return text_length(table) == sizeof(table) - 1; /* it may be in the rest */
-    return parse_user(listener) == uid;
+    return !parse_user(listener, &user) || user == uid;
 }

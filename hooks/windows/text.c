@@ -66,7 +66,7 @@ bool text_to_wide(wchar_t *to, size_t size, const char *from)
     while (*from) {
         uint32_t point = next_of_utf8(&from);
 
-        if (filled + 2 >= size)
+        if (filled + (point >= 0x10000 ? 2 : 1) >= size)
             return false;
         if (point >= 0x10000) {
             to[filled++] = (wchar_t)(0xd800 + ((point - 0x10000) >> 10));
