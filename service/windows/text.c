@@ -18,7 +18,8 @@ bool text_to_wide(wchar_t *wide, size_t count, const char *text)
 
 bool text_from_wide(char *text, size_t size, const wchar_t *wide)
 {
-    return report(WideCharToMultiByte(CP_UTF8, 0, wide, -1, text, (int)size, NULL, NULL));
+    return report(
+        WideCharToMultiByte(CP_UTF8, WC_ERR_INVALID_CHARS, wide, -1, text, (int)size, NULL, NULL));
 }
 
 wchar_t *text_to_new_wide(const char *text)
@@ -33,7 +34,7 @@ wchar_t *text_to_new_wide(const char *text)
 
 char *text_from_new_wide(const wchar_t *wide)
 {
-    int size = WideCharToMultiByte(CP_UTF8, 0, wide, -1, NULL, 0, NULL, NULL);
+    int size = WideCharToMultiByte(CP_UTF8, WC_ERR_INVALID_CHARS, wide, -1, NULL, 0, NULL, NULL);
     char *text = report(size) ? malloc((size_t)size) : NULL;
 
     if (text)
