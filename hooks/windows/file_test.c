@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#define DEPTH 40 /* directories of ten characters: more than MAX_PATH */
+#define DEPTH 40 /* directories of ten characters: more than MAX_PATH, which Wine does not mind */
 
 static void put(const wchar_t *path, const char *text)
 {
