@@ -1,7 +1,7 @@
 /*
- * Calls from code that a code generator made, in the image (rewriter/elf/elf_generated.h) or at run
- * time. The generator walks stacks by return addresses. If it was not told how to find the true
- * ones (resolver.h), such calls pass through unrecorded. Other calls pay nothing for the
+ * Calls from code that a code generator made, in the image (rewriter/elf/code/elf_generated.h) or
+ * at run time. The generator walks stacks by return addresses. If it was not told how to find the
+ * true ones (resolver.h), such calls pass through unrecorded. Other calls pay nothing for the
  * check: a call that passes gets no context, so it comes to the slow path each time, where the
  * check is.
  *

@@ -3,8 +3,9 @@
     includes.py TREE
 
 The picture and the exceptions are the fenced blocks `rooms` and `exceptions` of
-TREE/docs/architecture.md, which says what they mean. What is judged are units: NAME.c and NAME.h
-of a folder are one. A folder linux/ or windows/ is no room:
+TREE/docs/architecture.md, which says what they mean. A room has rooms of its own if there is a block
+that begins with its path, as `rewriter/elf`. What is judged are units: NAME.c and NAME.h of a folder
+are one. A folder linux/ or windows/ is no room:
 
     linux/NAME.c    with a NAME.h in a room     is of that header's unit, and so in its room
                     with a NAME.h beside it     is a helper, with that header: what a helper includes
@@ -101,8 +102,6 @@ class Tree:
 
     def __init__(self, top, picture):
         self.top, self.picture, self.faults = top, picture, []
-        self.tops = {room for floor in picture.parts['the tree'].floors
-                     for tower in floor for room in tower}
         self.files = sorted(self.find())
         self.present = set(self.files)
         self.includes = {path: [] if path.startswith(PROGRAMS) else self.read(path)
@@ -175,15 +174,21 @@ class Tree:
                 return stem(first)
         return stem(path)
 
-    def room_of(self, unit):
-        """Part and room; the room is None where the part has none, or for a helper."""
-        part = unit.split('/')[0]
-        if part not in self.picture.parts:
-            return part, None
-        folders = unit.split('/')[1:-1]
-        if not folders:
-            return part, part
-        return part, None if folders[0] in PLATFORMS else folders[0]
+    def rooms_of(self, unit):
+        """The rooms that it is in, from the outside: [(picture, room), ...]; the last room is None
+        for a helper. What lies in a folder itself is in the room of that folder's name."""
+        folders = unit.split('/')[:-1]
+        rooms = [('the tree', unit.split('/')[0])]
+        for depth in range(1, len(folders) + 1):
+            folder = '/'.join(folders[:depth])
+            if folder not in self.picture.parts:
+                break
+            room = folders[depth] if depth < len(folders) else folders[-1]
+            rooms.append((folder, None if room in PLATFORMS else room))
+        return rooms
+
+    def is_helper(self, unit):
+        return self.rooms_of(unit)[-1][1] is None
 
     def exceptions(self):
         """(unit, unit): the exception as it is written, which names files."""
@@ -201,14 +206,13 @@ class Tree:
         """Each unit is in a room that is drawn, and each room that is drawn has one."""
         seen = set()
         for unit in sorted(set(self.units.values())):
-            part, room = self.room_of(unit)
-            seen |= {('the tree', part), (part, room)}
-            if part not in self.tops:
-                self.faults.append(f'{unit}: {part}/ is not in the picture "the tree"')
-                self.tops.add(part)
-            elif room and not self.picture.parts[part].place(room):
-                self.faults.append(f'{unit}: {part}/{room}/ is not in the picture "{part}"')
-                self.picture.parts[part].floors.insert(0, [[room]])
+            for part, room in self.rooms_of(unit):
+                seen.add((part, room))
+                if room and not self.picture.parts[part].place(room):
+                    folder = (room if part == 'the tree' else
+                              part if os.path.dirname(unit) == part else f'{part}/{room}')
+                    self.faults.append(f'{unit}: {folder}/ is not in the picture "{part}"')
+                    self.picture.parts[part].floors.insert(0, [[room]])
         for part, rooms in self.picture.parts.items():
             for room in [room for floor in rooms.floors for tower in floor for room in tower]:
                 if (part, room) not in seen:
@@ -224,18 +228,19 @@ class Tree:
                 if arrow[1] in found:
                     continue
                 found[arrow[1]] = arrows + [arrow]
-                part, room = self.room_of(arrow[1])
-                if part in self.picture.parts and not room:
+                if self.is_helper(arrow[1]):
                     way.append((arrow[1], arrows + [arrow]))
         return found
 
     def is_allowed(self, unit, target):
-        (part, room), (below, below_room) = self.room_of(unit), self.room_of(target)
-        if part != below:
-            return self.picture.parts['the tree'].allows(part, below)
-        if unit.endswith('_test') or not room or not below_room:
-            return True
-        return self.picture.parts[part].allows(room, below_room)
+        """Judged by the first picture in which they are in different rooms."""
+        for (part, room), (_, below) in zip(self.rooms_of(unit), self.rooms_of(target)):
+            if not room or not below:
+                return True
+            if room != below:
+                return (part != 'the tree' and unit.endswith('_test')
+                        or self.picture.parts[part].allows(room, below))
+        return True
 
     def wrong_arrows(self):
         """(unit, unit): how it comes to include that."""
@@ -244,9 +249,8 @@ class Tree:
             self.of[arrow[0]].append(arrow)
         wrong = {}
         for unit in sorted(self.of):
-            part, room = self.room_of(unit)
-            is_helper = part in self.picture.parts and not room and not unit.endswith('_test')
-            for target, way in ({a[1]: [a] for a in self.of[unit]} if is_helper
+            itself_alone = self.is_helper(unit) and not unit.endswith('_test')
+            for target, way in ({a[1]: [a] for a in self.of[unit]} if itself_alone
                                 else self.reaches(unit)).items():
                 if not self.is_allowed(unit, target):
                     wrong[unit, target] = way

@@ -8,11 +8,11 @@ judge()
     python3 "$TESTS/includes.py" "$1" >said
 }
 
-# A small tree that is in order, made anew: parts low, tool and other, rooms in tool.
+# A small tree that is in order, made anew: parts low, tool and other, rooms in tool, rooms in one of these.
 make_tree()
 {
     rm -rf tree
-    mkdir -p tree/{docs,low,middle,other,tool/{base,top,linux,windows}}
+    mkdir -p tree/{docs,low,middle,other,tool/{base,top/{above,below},linux,windows}}
     cat >tree/docs/architecture.md <<'EOF'
 ```rooms
 the tree
@@ -27,6 +27,10 @@ tool
 | top  | what is on top
 | base |
 ```
+```rooms
+tool/top
+| top over above over below |
+```
 ```exceptions
 ```
 EOF
@@ -38,7 +42,10 @@ EOF
     echo '#include "tool/base/file.h"' >tree/tool/windows/file.c
     echo '#include "low/low.h"' >tree/tool/linux/helper.h
     echo '#include "tool/base/file.h"' >tree/tool/top/main.h
-    printf '#include "tool/%s"\n' top/main.h base/file.h >tree/tool/top/main.c
+    printf '#include "tool/%s"\n' top/main.h base/file.h top/above/room.h >tree/tool/top/main.c
+    printf '#include "tool/%s"\n' base/file.h top/below/room.h >tree/tool/top/above/room.h
+    echo '#include "tool/base/file.h"' >tree/tool/top/below/room.h
+    printf '#include "tool/%s"\n' top/{below/room.h,above/room.h} >tree/tool/top/below/room_test.c
     printf '#include "tool/%s"\n' base/file.h top/main.h >tree/tool/base/file_test.c
 }
 
@@ -70,6 +77,21 @@ refuses "a tool in a tool" '^other/other.c:2 includes tool/top/main.h: against t
 echo '#include "tool/top/other.h"' >>tree/tool/base/file.h
 touch tree/tool/top/other.h
 refuses "a room above" '^tool/base/file.h:2 includes tool/top/other.h: against the order'
+
+echo '#include "tool/top/above/other.h"' >>tree/tool/top/below/room.h
+touch tree/tool/top/above/other.h
+refuses "a room above within a room" \
+    '^tool/top/below/room.h:2 includes tool/top/above/other.h: against the order'
+
+echo '#include "tool/top/other.h"' >>tree/tool/top/below/room.h
+touch tree/tool/top/other.h
+refuses "the room that a room is in" \
+    '^tool/top/below/room.h:2 includes tool/top/other.h: against the order'
+
+echo '#include "tool/top/below/other.h"' >>tree/tool/base/file.h
+touch tree/tool/top/below/other.h
+refuses "a room within a room above" \
+    '^tool/base/file.h:2 includes tool/top/below/other.h: against the order'
 
 echo '#include "tool/top/other.h"' >>tree/tool/windows/file.c
 touch tree/tool/top/other.h
@@ -105,12 +127,20 @@ mkdir tree/tool/attic
 touch tree/tool/attic/old.c
 refuses "a room that is not drawn" '^tool/attic/old: tool/attic/ is not in the picture "tool"'
 
+mkdir tree/tool/top/attic
+touch tree/tool/top/attic/old.c
+refuses "a room in a room that is not drawn" \
+    '^tool/top/attic/old: tool/top/attic/ is not in the picture "tool/top"'
+
 mkdir tree/attic
 touch tree/attic/old.c
 refuses "a part that is not drawn" '^attic/old: attic/ is not in the picture "the tree"'
 
 rm tree/middle/middle.c
 refuses "a room that is no more" '^middle, in the picture "the tree", has no source'
+
+rm tree/tool/top/below/* && echo '#include "tool/base/file.h"' >tree/tool/top/above/room.h
+refuses "a room in a room that is no more" '^below, in the picture "tool/top", has no source'
 
 echo '#include "tool/top/other.h"' >>tree/tool/base/file.h
 touch tree/tool/top/other.h

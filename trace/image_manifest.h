@@ -7,7 +7,7 @@
  *      +-----------------------+
  *      | R   program headers   |  if there is no room for them where they were
  *      |     dynamic tables    |  with one more entry each, or moved to give others room:
- *      |                       |  rewriter/elf/elf_room.h
+ *      |                       |  rewriter/elf/write/elf_room.h
  *      |     unwind tables     |  of the stubs, section .umbra.frames; .eh_frame_hdr of all
  *      |     image_manifest    |  section .umbra.manifest
  *      |       manifest_function [function_count]
@@ -113,7 +113,7 @@ struct image_header {
     uint32_t manifest_rva;   /* set */
     uint32_t image_size;     /* set: bytes from the base to the end of the last segment */
     uint32_t generated_rva;  /* set: code that the program's own code generator made, whose calls */
-    uint32_t generated_size; /* are not recorded (rewriter/elf/elf_generated.h); size 0: none, */
+    uint32_t generated_size; /* are not recorded (rewriter/elf/code/elf_generated.h); size 0: none, */
                              /* GENERATED_ELSEWHERE: all of it is made at run time */
     uint32_t hook_rva;       /* set: of the hook word */
     uint32_t added_rva;      /* set: of the first page that `instrument` has added; all from there

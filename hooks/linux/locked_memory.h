@@ -11,9 +11,9 @@
  * locked, and what the agent maps later is not either. All else is the kernel's: it is asked to
  * lock one mapping after another, in the calling thread and on its stack.
  *
- * A dynamic program finds the agent's mlockall before the C library's (rewriter/elf/elf_dynamic.c).
- * In a static program `instrument` sends the system call itself to umbra_mlockall_call. Other ways
- * of making the system call are not seen.
+ * A dynamic program finds the agent's mlockall before the C library's
+ * (rewriter/elf/write/elf_dynamic.c). In a static program `instrument` sends the system call itself
+ * to umbra_mlockall_call. Other ways of making the system call are not seen.
  */
 #ifndef UMBRA_HOOKS_LINUX_LOCKED_MEMORY_H
 #define UMBRA_HOOKS_LINUX_LOCKED_MEMORY_H

@@ -24,7 +24,7 @@
 #include "rewriter/base/input_file.h"
 #include "rewriter/code/decode.h"
 #include "rewriter/copy/copy_plan_make.h"
-#include "rewriter/elf/elf_copies.h"
+#include "rewriter/elf/write/elf_copies.h"
 #include "rewriter/flow/flow_registers.h"
 #include "rewriter/patch/patch_decide.h"
 #include "support/memory.h"

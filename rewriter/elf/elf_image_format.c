@@ -2,15 +2,15 @@
 
 #include <stdlib.h>
 
-#include "rewriter/elf/elf_agent.h"
-#include "rewriter/elf/elf_code.h"
-#include "rewriter/elf/elf_copies.h"
-#include "rewriter/elf/elf_debug_names.h"
-#include "rewriter/elf/elf_embedding.h"
-#include "rewriter/elf/elf_kind.h"
-#include "rewriter/elf/elf_layout.h"
-#include "rewriter/elf/elf_redirect.h"
-#include "rewriter/elf/elf_writer.h"
+#include "rewriter/elf/code/elf_code.h"
+#include "rewriter/elf/image/elf_agent.h"
+#include "rewriter/elf/image/elf_debug_names.h"
+#include "rewriter/elf/image/elf_kind.h"
+#include "rewriter/elf/write/elf_copies.h"
+#include "rewriter/elf/write/elf_embedding.h"
+#include "rewriter/elf/write/elf_layout.h"
+#include "rewriter/elf/write/elf_redirect.h"
+#include "rewriter/elf/write/elf_writer.h"
 #include "support/memory.h"
 
 /* What image->own is. */

@@ -25,9 +25,9 @@ enum patch_reason {
     PATCH_UNWINDER = 38,
     PATCH_INSIDE_FUNCTION = 39, /* called, but in the middle of another function */
     PATCH_GENERATED = 40,       /* the program's own code generator made it: V8's builtins */
-    PATCH_MEMORY_LOCK = 41,     /* makes the system call mlockall: elf/elf_memory_lock.h */
-    PATCH_FRAME_TABLE = 42,     /* its return addresses are looked up: elf/elf_frame_tables.h */
-    PATCH_INFO_TABLE = 43,      /* jumped to, never called: elf/elf_info_tables.h */
+    PATCH_MEMORY_LOCK = 41,     /* makes the system call mlockall: elf/code/elf_memory_lock.h */
+    PATCH_FRAME_TABLE = 42,     /* its return addresses are looked up: elf/code/elf_frame_tables.h */
+    PATCH_INFO_TABLE = 43,      /* jumped to, never called: elf/code/elf_info_tables.h */
     PATCH_IMPORT_SPECIAL = 47,  /* not called as functions are: __tls_get_addr */
     /* skipped, as the user wants */
     PATCH_EXCLUDED = 48,

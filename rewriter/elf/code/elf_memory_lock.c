@@ -1,0 +1,113 @@
+#include "rewriter/elf/code/elf_memory_lock.h"
+
+#include <string.h>
+
+#include "rewriter/code/decode.h"
+#include "rewriter/patch/patch_window.h"
+
+static const uint8_t system_call[] = {0xb8, 0x97, 0x00, 0x00, 0x00, 0x0f, 0x05};
+static const uint8_t patch[] = {0xe9, 0, 0, 0, 0, 0x66, 0x90};
+static const uint8_t stub[] = {0x48, 0x8d, 0x0d, 0, 0, 0, 0, 0xe9, 0, 0, 0, 0};
+
+#define PATCH_TARGET 1 /* distances: where they are */
+#define STUB_NEXT    3
+#define STUB_TARGET  8
+
+/* Whether one of the function's instructions begins there. */
+static bool is_instruction(const struct code *code, const struct function *function,
+                           uint64_t address)
+{
+    struct instruction at = {.length = 0};
+    uint64_t here = function->address;
+    ZydisDecoder decoder;
+    size_t size;
+    const uint8_t *bytes = code_at(code, here, &size);
+
+    decoder_init(&decoder);
+    for (; bytes && here < address; here += at.length, bytes += at.length, size -= at.length)
+        if (!instruction_decode(&decoder, here, bytes, size, &at))
+            return false;
+    return here == address;
+}
+
+/* The function that makes the system call there; null if it is none, or not to be patched. */
+static struct function *function_of(uint64_t address, const struct code *code,
+                                    const struct code_map *map, struct function_list *functions)
+{
+    struct function *function = function_list_owner(functions, address);
+
+    if (!function || address >= function->end || function->end - address < sizeof(system_call) ||
+        !is_instruction(code, function, address) ||
+        patch_is_target(map, address + 1, address + sizeof(system_call)))
+        return NULL;
+    return function;
+}
+
+static void look_through(struct elf_memory_locks *locks, const struct code_range *range,
+                         const struct code *code, const struct code_map *map,
+                         struct function_list *functions)
+{
+    const uint8_t *at = range->bytes, *end = at + range->size;
+
+    while (locks->count < ELF_MEMORY_LOCKS &&
+           (at = memmem(at, (size_t)(end - at), system_call, sizeof(system_call)))) {
+        uint64_t address = range->address + (uint64_t)(at - range->bytes);
+        struct function *function = function_of(address, code, map, functions);
+
+        at += sizeof(system_call);
+        if (!function)
+            continue;
+        locks->items[locks->count++] = (struct elf_memory_lock){.address = address};
+        if (!function->reason && address - function->address < PATCH_MAX_DISPLACED)
+            function->reason = PATCH_MEMORY_LOCK;
+    }
+}
+
+void elf_memory_locks_find(struct elf_memory_locks *locks, const struct code *code,
+                           const struct code_map *map, struct function_list *functions,
+                           bool is_static)
+{
+    for (size_t i = 0; i < code->range_count; i++)
+        look_through(locks, &code->ranges[i], code, map, functions);
+    if (!is_static)
+        locks->count = 0;
+}
+
+bool elf_memory_locks_note(struct change_list *changes, const struct elf_memory_locks *locks,
+                           const struct code *code, const struct patched_file *file,
+                           struct failure *failure)
+{
+    for (size_t i = 0; i < locks->count; i++)
+        if (!patch_note(changes, code, file, locks->items[i].address, sizeof(patch), failure))
+            return false;
+    return true;
+}
+
+void elf_memory_locks_append(struct stub_segment *stubs, struct elf_memory_locks *locks)
+{
+    for (size_t i = 0; i < locks->count; i++)
+        locks->items[i].stub = (uint32_t)buffer_append(&stubs->code, stub, sizeof(stub));
+}
+
+/* The distance at bytes[field] of what will lie at `address`. */
+static void set_distance(uint8_t *bytes, uint64_t address, size_t field, uint64_t target)
+{
+    uint32_t distance = (uint32_t)(target - (address + field + sizeof(distance)));
+
+    memcpy(bytes + field, &distance, sizeof(distance));
+}
+
+void elf_memory_locks_store(struct stub_segment *stubs, const struct elf_memory_locks *locks,
+                            const struct code *code, uint64_t target)
+{
+    for (size_t i = 0; i < locks->count; i++) {
+        const struct elf_memory_lock *lock = &locks->items[i];
+        uint8_t *site = code_bytes(code, lock->address, sizeof(patch));
+        uint64_t at = stubs->address + lock->stub;
+
+        memcpy(site, patch, sizeof(patch));
+        set_distance(site, lock->address, PATCH_TARGET, at);
+        set_distance(stubs->code.bytes + lock->stub, at, STUB_NEXT, lock->address + sizeof(patch));
+        set_distance(stubs->code.bytes + lock->stub, at, STUB_TARGET, target);
+    }
+}

@@ -1,0 +1,117 @@
+#include "rewriter/elf/code/elf_probes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rewriter/copy/copy_emit.h"
+#include "support/memory.h"
+
+#define OWNER "stapsdt"
+#define TYPE  3
+
+struct content {
+    uint64_t pc, base;
+};
+
+static void add(struct elf_probes *probes, const struct elf_image *image, const uint8_t *bytes)
+{
+    const Elf64_Shdr *base = elf_section(image, ".stapsdt.base");
+    struct content content;
+    uint64_t moved;
+
+    memcpy(&content, bytes, sizeof(content));
+    moved = base ? base->sh_addr - content.base : 0;
+    probes->items =
+        memory_grow(probes->items, probes->count, &probes->room, sizeof(*probes->items));
+    probes->items[probes->count++] = (struct elf_probe){
+        content.pc + moved, (uint64_t)(bytes - image->bytes) + offsetof(struct content, pc), moved};
+}
+
+static uint64_t padded(uint64_t size)
+{
+    return (size + 3) & ~3ull;
+}
+
+static void read_notes(struct elf_probes *probes, const struct elf_image *image,
+                       const uint8_t *bytes, uint64_t size)
+{
+    Elf64_Nhdr note;
+
+    while (size >= sizeof(note)) {
+        uint64_t name, content;
+
+        memcpy(&note, bytes, sizeof(note));
+        name = padded(note.n_namesz);
+        content = padded(note.n_descsz);
+        if (name > size - sizeof(note) || content > size - sizeof(note) - name)
+            return;
+        if (note.n_type == TYPE && note.n_namesz == sizeof(OWNER) &&
+            memcmp(bytes + sizeof(note), OWNER, sizeof(OWNER)) == 0 &&
+            note.n_descsz >= sizeof(struct content))
+            add(probes, image, bytes + sizeof(note) + name);
+        bytes += sizeof(note) + name + content;
+        size -= sizeof(note) + name + content;
+    }
+}
+
+static int by_address(const void *left, const void *right)
+{
+    const struct elf_probe *a = left, *b = right;
+
+    return a->address < b->address ? -1 : a->address > b->address;
+}
+
+void elf_probes_read(struct elf_probes *probes, const struct elf_image *image)
+{
+    const Elf64_Shdr *section = elf_section(image, ".note.stapsdt");
+
+    *probes = (struct elf_probes){0};
+    if (!section || section->sh_type != SHT_NOTE || section->sh_offset > image->size ||
+        section->sh_size > image->size - section->sh_offset)
+        return;
+    read_notes(probes, image, image->bytes + section->sh_offset, section->sh_size);
+    if (probes->count)
+        qsort(probes->items, probes->count, sizeof(*probes->items), by_address);
+}
+
+void elf_probes_note(const struct elf_probes *probes, struct code_map *map)
+{
+    for (size_t i = 0; i < probes->count; i++)
+        address_set_add(&map->jumps, probes->items[i].address);
+}
+
+bool elf_probes_note_moves(struct change_list *changes, const struct elf_probes *probes,
+                           const struct elf_image *image, const struct function_list *functions,
+                           const struct copy_plan *plan, struct failure *failure)
+{
+    for (size_t i = 0; i < probes->count; i++) {
+        const struct elf_probe *probe = &probes->items[i];
+        const struct function *function = function_list_owner(functions, probe->address);
+
+        if (function && copy_plan_has(plan, (size_t)(function - functions->items)) &&
+            !change_list_add(changes, probe->field, image->bytes + probe->field, sizeof(uint64_t)))
+            return fail(failure, image->path,
+                        "expected its notes of probes in the first 4 GB of the file, found %#llx",
+                        (unsigned long long)probe->field);
+    }
+    return true;
+}
+
+void elf_probes_move(const struct elf_probes *probes, const struct elf_image *image,
+                     const struct function_list *functions, const struct copy_set *copies)
+{
+    for (size_t i = 0; i < probes->count; i++) {
+        const struct elf_probe *probe = &probes->items[i];
+        uint64_t copied = copy_address(copies, functions, probe->address);
+        uint64_t pc = copied - probe->moved;
+
+        if (copied)
+            memcpy(image->bytes + probe->field, &pc, sizeof(pc));
+    }
+}
+
+void elf_probes_free(struct elf_probes *probes)
+{
+    free(probes->items);
+    *probes = (struct elf_probes){0};
+}

@@ -1,0 +1,323 @@
+/*
+ * Unwind information for the stubs. A signal, a fault or a debugger may find a thread in a
+ * displaced prologue, half way through setting up its frame. So the rows of the original frame
+ * description that belong to displaced instructions are copied, instruction for instruction, to
+ * where these went. Many stubs share one frame description, each beginning anew:
+ *
+ *      FDE      first stub ... end of the last of STUBS_PER_FRAME
+ *               remember_state                      rsp + 8, as at any entry
+ *      stub:    ...
+ *      body:    push rbp
+ *               advance; def_cfa_offset 16; offset rbp    <- copied
+ *               mov  rbp, rsp
+ *               advance; def_cfa_register rbp             <- copied
+ *               jmp  back
+ *      stub:    advance; restore_state; remember_state
+ *
+ * The index (.eh_frame_hdr) is written anew, as unwinders look into one table: first the frame
+ * descriptions of the original, where they are, then those of the stubs, which lie higher, then
+ * those of the copies (elf_copy_frames.h), then those of an agent that is embedded.
+ */
+#include "rewriter/elf/write/elf_unwind.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rewriter/elf/copies/elf_copy_debug.h"
+#include "rewriter/elf/copies/elf_copy_frames.h"
+#include "rewriter/elf/unwind/cfi.h"
+#include "rewriter/elf/unwind/dwarf_write.h"
+#include "support/memory.h"
+
+#define STUBS_PER_FRAME  64
+#define INDEX_ENTRY_SIZE 8
+
+enum {
+    CFA_REMEMBER_STATE = 0x0a,
+    CFA_RESTORE_STATE = 0x0b,
+    CFA_DEF_CFA_OFFSET = 0x0e,
+};
+
+/* zR: pointers are 32-bit distances; CFA is rsp + 8, the return address lies at CFA - 8. */
+static const uint8_t common[] = {
+    20,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    1,
+    'z',
+    'R',
+    0,
+    1,
+    0x78,
+    16,
+    1,
+    DW_EH_PE_pcrel | DW_EH_PE_sdata4,
+    0x0c,
+    0x07,
+    0x08,
+    0x90,
+    0x01,
+    0,
+    0,
+};
+
+struct frame {
+    struct buffer *to;
+    size_t start;     /* of the FDE */
+    uint64_t address; /* up to which rows are written */
+    bool is_dirty;    /* the last row is not that of an entry */
+};
+
+static void advance_to(struct frame *frame, uint64_t address)
+{
+    uint64_t distance = address - frame->address;
+
+    frame->address = address;
+    dwarf_put_advance(frame->to, distance);
+}
+
+/* Copies what holds from each displaced instruction on, as far as the one at `limit`. */
+static void copy_rows(struct frame *frame, const struct cie *cie, const struct fde *fde,
+                      const struct function *function, const struct stub_moves *moves,
+                      uint64_t limit, uint64_t body)
+{
+    uint64_t at, advance, start = function->address + function->patch_offset;
+    struct cfi_program rest = fde->program;
+    size_t size;
+
+    for (at = fde->address; (size = cfi_instruction(cie, rest, &advance)); at += advance) {
+        if (at + advance > limit || rest.bytes[0] == CFA_RESTORE_STATE)
+            return;
+        if (advance == 0 && at > start && rest.bytes[0] != CFA_REMEMBER_STATE) {
+            if (moves->to[at - start] == 0)
+                return; /* in the middle of an instruction */
+            advance_to(frame, body + moves->to[at - start]);
+            buffer_append(frame->to, rest.bytes, size);
+            frame->is_dirty = true;
+        }
+        rest.bytes += size;
+        rest.size -= size;
+    }
+}
+
+static void put_cfa_offset(struct frame *frame, uint64_t address, uint64_t offset)
+{
+    advance_to(frame, address);
+    dwarf_put8(frame->to, CFA_DEF_CFA_OFFSET);
+    dwarf_put_uleb(frame->to, offset);
+    frame->is_dirty = true;
+}
+
+/* A displaced call moves the stack pointer before it leaves: see stub.h. */
+static void call_rows(struct frame *frame, const struct eh_frame *source, const struct fde *fde,
+                      uint64_t original, uint64_t call)
+{
+    struct cfi_cursor cursor;
+    uint64_t offset;
+
+    cfi_begin(&cursor, source, fde);
+    cfi_seek(&cursor, original);
+    if (cursor.row.cfa_register != CFI_RSP)
+        return;
+    offset = (uint64_t)cursor.row.cfa_offset;
+    put_cfa_offset(frame, call + STUB_CALL_PUSHED, offset + 8);
+    put_cfa_offset(frame, call + STUB_CALL_SAVED, offset + 16);
+    put_cfa_offset(frame, call + STUB_CALL_LEAVING, offset + 8);
+}
+
+static void stub_rows(struct frame *frame, const struct eh_frame *source,
+                      const struct function *function, const struct stub_moves *moves,
+                      uint64_t body)
+{
+    const struct fde *fde = eh_frame_find(source, function->address);
+    uint64_t start = function->address + function->patch_offset;
+    uint64_t limit = start + (moves->has_call ? moves->call : function->displaced);
+    const struct cie *cie;
+
+    if (!fde)
+        return;
+    cie = &source->cies[fde->cie];
+    if (cie->code_factor != 1 || cie->data_factor != -8 || cie->return_register != 16)
+        return;
+    copy_rows(frame, cie, fde, function, moves, limit, body);
+    if (moves->has_call)
+        call_rows(frame, source, fde, limit, body + moves->to[moves->call]);
+}
+
+/* The frame is as at any entry, from an address on. */
+static void frame_clean(struct frame *frame, uint64_t address)
+{
+    if (!frame->is_dirty)
+        return;
+    advance_to(frame, address);
+    dwarf_put8(frame->to, CFA_RESTORE_STATE);
+    dwarf_put8(frame->to, CFA_REMEMBER_STATE);
+    frame->is_dirty = false;
+}
+
+/* What stands in for a system call (elf_memory_lock.h): as where it was. */
+static void lock_rows(struct frame *frame, const struct elf_code *elf, uint64_t base)
+{
+    for (size_t i = 0; i < elf->locks.count; i++) {
+        const struct fde *fde = eh_frame_find(&elf->frame, elf->locks.items[i].address);
+        struct cfi_cursor cursor;
+
+        frame_clean(frame, base + elf->locks.items[i].stub);
+        if (!fde)
+            continue;
+        cfi_begin(&cursor, &elf->frame, fde);
+        cfi_seek(&cursor, elf->locks.items[i].address);
+        if (cursor.row.cfa_register == CFI_RSP)
+            put_cfa_offset(frame, base + elf->locks.items[i].stub, (uint64_t)cursor.row.cfa_offset);
+    }
+}
+
+static void frame_begin(struct frame *frame, const struct elf_layout *layout, uint64_t address)
+{
+    uint64_t here;
+
+    frame->start = buffer_append_zeros(frame->to, 4);
+    dwarf_put32(frame->to, frame->to->size - layout->frames.offset);
+    here = layout->tables_address + frame->to->size;
+    dwarf_put32(frame->to, address - here);
+    dwarf_put32(frame->to, 0);
+    dwarf_put8(frame->to, 0);
+    dwarf_put8(frame->to, CFA_REMEMBER_STATE);
+    frame->address = address;
+    frame->is_dirty = false;
+}
+
+static void frame_end(struct frame *frame, uint64_t first, uint64_t end)
+{
+    uint32_t size, range = (uint32_t)(end - first);
+
+    buffer_align(frame->to, 8, 0);
+    size = (uint32_t)(frame->to->size - frame->start - 4);
+    memcpy(frame->to->bytes + frame->start, &size, sizeof(size));
+    memcpy(frame->to->bytes + frame->start + 12, &range, sizeof(range));
+}
+
+/* Writes the frame descriptions of all stubs; returns how many, with an index entry for each. */
+static size_t frames_append(struct elf_layout *layout, const struct elf_code *elf,
+                            const struct stub_moves *moves, struct elf_frame_entry *entries)
+{
+    struct frame frame = {.to = &layout->tables};
+    uint64_t base = layout->stubs.address, first = 0;
+    size_t frames = 0, stubs = 0;
+
+    for (size_t i = 0; i < elf->functions.count; i++) {
+        const struct function *function = &elf->functions.items[i];
+
+        if (!patch_reason_is_hooked(function->reason))
+            continue;
+        if (stubs++ % STUBS_PER_FRAME == 0) {
+            if (frames)
+                frame_end(&frame, first, base + function->stub);
+            first = base + function->stub;
+            frame_begin(&frame, layout, first);
+            entries[frames++] =
+                (struct elf_frame_entry){first, layout->tables_address + frame.start};
+        } else {
+            frame_clean(&frame, base + function->stub);
+        }
+        stub_rows(&frame, &elf->frame, function, &moves[i], base + function->body);
+    }
+    if (frames) {
+        lock_rows(&frame, elf, base);
+        frame_end(&frame, first, base + layout->stubs_size);
+    }
+    return frames;
+}
+
+static void index_append(struct elf_layout *layout, const struct eh_frame *original,
+                         const struct elf_frame_entry *added, size_t added_count)
+{
+    struct buffer *to = &layout->tables;
+    size_t start = buffer_align(to, 8, 0);
+    size_t agent_count = layout->embedding ? layout->embedding->frame.fde_count : 0;
+    uint64_t here = layout->tables_address + start;
+
+    dwarf_put8(to, 1); /* version */
+    dwarf_put8(to, DW_EH_PE_pcrel | DW_EH_PE_sdata4);
+    dwarf_put8(to, DW_EH_PE_udata4);
+    dwarf_put8(to, DW_EH_PE_datarel | DW_EH_PE_sdata4);
+    if (original->address)
+        dwarf_put32(to, original->address - (here + 4));
+    else
+        dwarf_put32(to, layout->tables_address + layout->frames.offset - (here + 4));
+    dwarf_put32(to, original->fde_count + added_count + agent_count);
+    for (size_t i = 0; i < original->fde_count; i++) {
+        dwarf_put32(to, original->fdes[i].address - here);
+        dwarf_put32(to, original->fdes[i].location - here);
+    }
+    for (size_t i = 0; i < added_count; i++) {
+        dwarf_put32(to, added[i].address - here);
+        dwarf_put32(to, added[i].location - here);
+    }
+    layout->agent_index.size = agent_count * INDEX_ENTRY_SIZE;
+    layout->agent_index.offset = buffer_append_zeros(to, layout->agent_index.size);
+    layout->frame_index = (struct elf_part){start, to->size - start};
+}
+
+/* .eh_frame of what is new; returns how many entries of the index. */
+static size_t frames_build(struct elf_layout *layout, const struct elf_code *elf,
+                           const struct stub_moves *moves, struct elf_copy_frames *copied,
+                           struct elf_frame_entry *entries)
+{
+    struct buffer *to = &layout->tables;
+    size_t count;
+
+    layout->frames.offset = buffer_align(to, 8, 0);
+    buffer_append(to, common, sizeof(common));
+    count = frames_append(layout, elf, moves, entries);
+    elf_copy_frames_append(copied, to, layout->tables_address, entries + count);
+    dwarf_put32(to, 0); /* end */
+    layout->frames.size = to->size - layout->frames.offset;
+    return count + copied->count;
+}
+
+bool elf_unwind_build(struct elf_layout *layout, const struct elf_code *elf,
+                      const struct stub_moves *moves, struct failure *failure)
+{
+    struct elf_copy_frames copied = {.elf = elf, .image = layout->image, .copies = &layout->copies};
+    struct elf_frame_entry *entries;
+    size_t count, stubs = elf->functions.count / STUBS_PER_FRAME + 1;
+
+    if (!layout->embedding &&
+        (!elf_segment(layout->image, PT_GNU_EH_FRAME) || elf->frame.fde_count == 0))
+        return true;
+    layout->language_data = buffer_align(&layout->tables, 8, 0);
+    if (!elf_copy_frames_append_lsdas(&copied, &layout->tables, layout->tables_address)) {
+        elf_copy_frames_free(&copied);
+        return fail(
+            failure, layout->image->path,
+            "expected unwind information that copies can have, found some that they cannot");
+    }
+    entries = memory_zeroed(stubs + copied.count, sizeof(*entries));
+    count = frames_build(layout, elf, moves, &copied, entries);
+    index_append(layout, &elf->frame, entries, count);
+    elf_copy_debug_frames(&copied, &layout->tables, &layout->debug_frames);
+    elf_copy_frames_free(&copied);
+    free(entries);
+    return true;
+}
+
+void elf_unwind_bind(struct elf_layout *layout)
+{
+    const struct elf_embedding *embedding = layout->embedding;
+    uint64_t here = layout->tables_address + layout->frame_index.offset;
+    uint8_t *to = layout->tables.bytes + layout->agent_index.offset;
+
+    for (size_t i = 0; i < embedding->frame.fde_count; i++) {
+        const struct fde *fde = &embedding->frame.fdes[i];
+        uint32_t entry[2] = {(uint32_t)(embedding->address + fde->address - here),
+                             (uint32_t)(embedding->address + fde->location - here)};
+
+        memcpy(to + i * INDEX_ENTRY_SIZE, entry, sizeof(entry));
+    }
+}
