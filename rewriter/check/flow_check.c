@@ -24,7 +24,7 @@
 #include "rewriter/base/input_file.h"
 #include "rewriter/code/decode.h"
 #include "rewriter/copy/copy_plan_make.h"
-#include "rewriter/elf/write/elf_copies.h"
+#include "rewriter/elf/copies/elf_copy_source.h"
 #include "rewriter/flow/flow_registers.h"
 #include "rewriter/patch/patch_decide.h"
 #include "support/memory.h"
@@ -101,7 +101,7 @@ static void check(const char *path, const struct elf_image *elf, const struct el
     double begin = now(), read;
     struct rusage usage;
 
-    elf_copies_source(&pointers, code, elf);
+    elf_copy_source(&pointers, code, elf);
     source = copy_source_settle(&pointers, plan);
     read = now();
     for (size_t i = 0; i < code->functions.count; i++) {
@@ -223,7 +223,7 @@ static void check_registers(const char *path, const struct elf_image *elf,
     double begin, end;
     long before;
 
-    elf_copies_source(&pointers, code, elf);
+    elf_copy_source(&pointers, code, elf);
     copy_plan_make(&copies, plan, &pointers);
     free(pointers.by_target); /* made once more */
     source = copy_source_settle(&pointers, plan);

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 
 #include "rewriter/elf/code/elf_code.h"
+#include "rewriter/elf/copies/elf_copy_source.h"
 #include "rewriter/elf/image/elf_agent.h"
 #include "rewriter/elf/image/elf_debug_names.h"
 #include "rewriter/elf/image/elf_kind.h"
-#include "rewriter/elf/write/elf_copies.h"
 #include "rewriter/elf/write/elf_embedding.h"
 #include "rewriter/elf/write/elf_layout.h"
 #include "rewriter/elf/write/elf_redirect.h"
@@ -132,14 +132,14 @@ static enum flow_doubt copy_doubt(const void *context, const struct function *fu
 {
     const struct elf *elf = context;
 
-    return elf_copies_doubt(&elf->code, &elf->image, function);
+    return elf_copy_doubt(&elf->code, &elf->image, function);
 }
 
 static void copy_source(const struct image *image, struct copy_source *source)
 {
     const struct elf *elf = image->own;
 
-    elf_copies_source(source, &elf->code, &elf->image);
+    elf_copy_source(source, &elf->code, &elf->image);
     source->doubt = copy_doubt;
     source->context = elf;
 }

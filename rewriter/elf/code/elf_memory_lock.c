@@ -6,12 +6,6 @@
 #include "rewriter/patch/patch_window.h"
 
 static const uint8_t system_call[] = {0xb8, 0x97, 0x00, 0x00, 0x00, 0x0f, 0x05};
-static const uint8_t patch[] = {0xe9, 0, 0, 0, 0, 0x66, 0x90};
-static const uint8_t stub[] = {0x48, 0x8d, 0x0d, 0, 0, 0, 0, 0xe9, 0, 0, 0, 0};
-
-#define PATCH_TARGET 1 /* distances: where they are */
-#define STUB_NEXT    3
-#define STUB_TARGET  8
 
 /* Whether one of the function's instructions begins there. */
 static bool is_instruction(const struct code *code, const struct function *function,
@@ -57,7 +51,7 @@ static void look_through(struct elf_memory_locks *locks, const struct code_range
         at += sizeof(system_call);
         if (!function)
             continue;
-        locks->items[locks->count++] = (struct elf_memory_lock){.address = address};
+        locks->items[locks->count++] = address;
         if (!function->reason && address - function->address < PATCH_MAX_DISPLACED)
             function->reason = PATCH_MEMORY_LOCK;
     }
@@ -71,43 +65,4 @@ void elf_memory_locks_find(struct elf_memory_locks *locks, const struct code *co
         look_through(locks, &code->ranges[i], code, map, functions);
     if (!is_static)
         locks->count = 0;
-}
-
-bool elf_memory_locks_note(struct change_list *changes, const struct elf_memory_locks *locks,
-                           const struct code *code, const struct patched_file *file,
-                           struct failure *failure)
-{
-    for (size_t i = 0; i < locks->count; i++)
-        if (!patch_note(changes, code, file, locks->items[i].address, sizeof(patch), failure))
-            return false;
-    return true;
-}
-
-void elf_memory_locks_append(struct stub_segment *stubs, struct elf_memory_locks *locks)
-{
-    for (size_t i = 0; i < locks->count; i++)
-        locks->items[i].stub = (uint32_t)buffer_append(&stubs->code, stub, sizeof(stub));
-}
-
-/* The distance at bytes[field] of what will lie at `address`. */
-static void set_distance(uint8_t *bytes, uint64_t address, size_t field, uint64_t target)
-{
-    uint32_t distance = (uint32_t)(target - (address + field + sizeof(distance)));
-
-    memcpy(bytes + field, &distance, sizeof(distance));
-}
-
-void elf_memory_locks_store(struct stub_segment *stubs, const struct elf_memory_locks *locks,
-                            const struct code *code, uint64_t target)
-{
-    for (size_t i = 0; i < locks->count; i++) {
-        const struct elf_memory_lock *lock = &locks->items[i];
-        uint8_t *site = code_bytes(code, lock->address, sizeof(patch));
-        uint64_t at = stubs->address + lock->stub;
-
-        memcpy(site, patch, sizeof(patch));
-        set_distance(site, lock->address, PATCH_TARGET, at);
-        set_distance(stubs->code.bytes + lock->stub, at, STUB_NEXT, lock->address + sizeof(patch));
-        set_distance(stubs->code.bytes + lock->stub, at, STUB_TARGET, target);
-    }
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "rewriter/elf/code/elf_memory_lock.h"
+#include "rewriter/elf/write/elf_memory_lock_stubs.h"
 
 #include <cmocka.h>
 
@@ -78,7 +79,7 @@ static void test_it_goes_to_a_stub_and_from_there_to_the_agent(void **state)
     memcpy(place->bytes + 4, alone, sizeof(alone));
     find(place, true);
     assert_int_equal(place->locks.count, 1);
-    assert_int_equal(place->locks.items[0].address, BASE + 4);
+    assert_int_equal(place->locks.items[0], BASE + 4);
     assert_int_equal(place->functions.items[0].reason, PATCH_MEMORY_LOCK);
     assert_int_equal(place->functions.items[1].reason, PATCH_UNDECIDED);
 
@@ -89,8 +90,8 @@ static void test_it_goes_to_a_stub_and_from_there_to_the_agent(void **state)
     assert_memory_equal(changes.items[0].original, alone, 7);
     free(changes.items);
 
-    elf_memory_locks_append(&place->stubs, &place->locks);
-    elf_memory_locks_store(&place->stubs, &place->locks, &place->code, TARGET);
+    assert_int_equal(elf_memory_locks_append(&place->stubs, &place->locks), 0);
+    elf_memory_locks_store(&place->stubs, 0, &place->locks, &place->code, TARGET);
     stub = place->stubs.code.bytes;
     assert_int_equal(place->bytes[4], 0xe9);
     assert_int_equal(target_of(place->bytes + 5, BASE + 5), STUBS);

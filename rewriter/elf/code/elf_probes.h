@@ -16,10 +16,7 @@
 #define UMBRA_REWRITER_ELF_PROBES_H
 
 #include "rewriter/code/code.h"
-#include "rewriter/copy/copy_plan.h"
-#include "rewriter/copy/copy_set.h"
 #include "rewriter/elf/image/elf_image.h"
-#include "rewriter/patch/change_list.h"
 
 /* {0} is an empty one; elf_probes_free ends it. */
 struct elf_probes {
@@ -34,14 +31,6 @@ struct elf_probes {
 void elf_probes_read(struct elf_probes *probes, const struct elf_image *image);
 /* That nothing may be put over them: whoever turns one on overwrites a byte there. */
 void elf_probes_note(const struct elf_probes *probes, struct code_map *map);
-/* Probes of functions that are copied: originals do not run, so the notes lead to the copies. Notes
-   what will be overwritten; false if it is out of reach. */
-bool elf_probes_note_moves(struct change_list *changes, const struct elf_probes *probes,
-                           const struct elf_image *image, const struct function_list *functions,
-                           const struct copy_plan *plan, struct failure *failure);
-/* Overwrites it, once the copies have their addresses. */
-void elf_probes_move(const struct elf_probes *probes, const struct elf_image *image,
-                     const struct function_list *functions, const struct copy_set *copies);
 void elf_probes_free(struct elf_probes *probes);
 
 #endif

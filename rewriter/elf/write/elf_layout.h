@@ -47,6 +47,7 @@ struct elf_layout {
     uint64_t tables_address, data_address;
     struct buffer tables, data; /* R, RW */
     struct stub_segment stubs;  /* RX: stubs, copies */
+    size_t locks;               /* among these: elf_memory_lock_stubs.h */
     size_t stubs_size;          /* of the stubs and what stands in for system calls */
     struct copy_set copies;
     bool has_copies;                            /* or may have had: has sections for them */

@@ -27,6 +27,7 @@
 #include "rewriter/elf/copies/elf_copy_frames.h"
 #include "rewriter/elf/unwind/cfi.h"
 #include "rewriter/elf/unwind/dwarf_write.h"
+#include "rewriter/elf/write/elf_memory_lock_stubs.h"
 #include "support/memory.h"
 
 #define STUBS_PER_FRAME  64
@@ -160,20 +161,21 @@ static void frame_clean(struct frame *frame, uint64_t address)
     frame->is_dirty = false;
 }
 
-/* What stands in for a system call (elf_memory_lock.h): as where it was. */
-static void lock_rows(struct frame *frame, const struct elf_code *elf, uint64_t base)
+/* What stands in for a system call (elf_memory_lock_stubs.h): as where it was. */
+static void lock_rows(struct frame *frame, const struct elf_code *elf, uint64_t first)
 {
     for (size_t i = 0; i < elf->locks.count; i++) {
-        const struct fde *fde = eh_frame_find(&elf->frame, elf->locks.items[i].address);
+        uint64_t stub = first + i * ELF_MEMORY_LOCK_STUB_SIZE;
+        const struct fde *fde = eh_frame_find(&elf->frame, elf->locks.items[i]);
         struct cfi_cursor cursor;
 
-        frame_clean(frame, base + elf->locks.items[i].stub);
+        frame_clean(frame, stub);
         if (!fde)
             continue;
         cfi_begin(&cursor, &elf->frame, fde);
-        cfi_seek(&cursor, elf->locks.items[i].address);
+        cfi_seek(&cursor, elf->locks.items[i]);
         if (cursor.row.cfa_register == CFI_RSP)
-            put_cfa_offset(frame, base + elf->locks.items[i].stub, (uint64_t)cursor.row.cfa_offset);
+            put_cfa_offset(frame, stub, (uint64_t)cursor.row.cfa_offset);
     }
 }
 
@@ -228,7 +230,7 @@ static size_t frames_append(struct elf_layout *layout, const struct elf_code *el
         stub_rows(&frame, &elf->frame, function, &moves[i], base + function->body);
     }
     if (frames) {
-        lock_rows(&frame, elf, base);
+        lock_rows(&frame, elf, base + layout->locks);
         frame_end(&frame, first, base + layout->stubs_size);
     }
     return frames;

@@ -5,13 +5,14 @@
 
 #include "rewriter/copy/copy_write.h"
 #include "rewriter/elf/code/elf_imports.h"
-#include "rewriter/elf/code/elf_memory_lock.h"
 #include "rewriter/elf/write/elf_changes.h"
-#include "rewriter/elf/write/elf_copies.h"
 #include "rewriter/elf/write/elf_copy_exports.h"
+#include "rewriter/elf/write/elf_copy_words.h"
 #include "rewriter/elf/write/elf_dynamic.h"
 #include "rewriter/elf/write/elf_grow.h"
 #include "rewriter/elf/write/elf_layout.h"
+#include "rewriter/elf/write/elf_memory_lock_stubs.h"
+#include "rewriter/elf/write/elf_probe_moves.h"
 #include "rewriter/elf/write/elf_redirect.h"
 #include "rewriter/elf/write/elf_sections.h"
 #include "rewriter/elf/write/elf_segments.h"
@@ -242,7 +243,7 @@ static bool note_changes(struct elf_layout *layout, const struct elf_writer_sour
     if (!layout->embedding)
         elf_tables_plan(layout, source->agent);
     return check_code(layout, source, failure) && check_copies(layout, source->copies, failure) &&
-           elf_copies_note(changes, layout, source->copies, failure) &&
+           elf_copy_words_note(changes, layout, source->copies, failure) &&
            elf_tables_note(layout, changes, failure) &&
            elf_redirect_note(changes, layout, source->plan, failure);
 }
@@ -266,7 +267,7 @@ static bool build(struct elf_layout *layout, const struct elf_writer_source *sou
     place_segments(layout);
     if (!patch_stubs_append(&layout->stubs, source->plan, source->image->path, moves, failure))
         return false;
-    elf_memory_locks_append(&layout->stubs, &source->elf->locks);
+    layout->locks = elf_memory_locks_append(&layout->stubs, &source->elf->locks);
     if (!append_copies(layout, source, writer, failure))
         return false;
     manifest->stubs = layout->stubs.address;
@@ -299,12 +300,12 @@ static bool write_layout(struct elf_layout *layout, const struct elf_writer_sour
     patch_write(source->plan, &layout->stubs, &targets);
     if (source->copies->count) {
         copies_store(writer, source->copies, source->plan, &targets);
-        elf_copies_store(layout, source->copies, &elf->functions);
+        elf_copy_words_store(layout, source->copies, &elf->functions);
         elf_probes_move(&elf->probes, layout->image, &elf->functions, &layout->copies);
     }
     import_sites_redirect(&elf->functions, &elf->code, &elf->map, &layout->stubs, moves);
     if (layout->embedding)
-        elf_memory_locks_store(&layout->stubs, &elf->locks, &elf->code,
+        elf_memory_locks_store(&layout->stubs, layout->locks, &elf->locks, &elf->code,
                                elf_embedding_lock(layout->embedding));
     elf_redirect_store(layout, source->plan, moves);
     elf_tables_store(layout);

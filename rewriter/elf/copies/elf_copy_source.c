@@ -1,15 +1,12 @@
-#include "rewriter/elf/write/elf_copies.h"
+#include "rewriter/elf/copies/elf_copy_source.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "rewriter/copy/copy_emit.h"
 #include "rewriter/elf/copies/elf_copy_frames_can.h"
 #include "rewriter/elf/unwind/lsda.h"
-#include "rewriter/elf/write/elf_grow.h"
 #include "rewriter/flow/flow_returns.h"
 #include "support/memory.h"
-#include "support/sorted.h"
 
 struct pointers {
     struct copy_source *source;
@@ -121,23 +118,22 @@ static void add_symbols(const struct pointers *pointers)
     add_pointer(pointers, 0, elf_dynamic_value(pointers->image, DT_FINI, 0));
 }
 
-enum flow_doubt elf_copies_doubt(const struct elf_code *elf, const struct elf_image *image,
-                                 const struct function *function)
+enum flow_doubt elf_copy_doubt(const struct elf_code *elf, const struct elf_image *image,
+                               const struct function *function)
 {
     /* V8 describes some of its builtins, by which it is entered: it still knows frames by where
        their code is. */
     if (function->address - elf->generated.address < elf->generated.size)
         return FLOW_UNMOVABLE;
-    /* What is overwritten in the middle (elf_memory_lock.h) would not be in the copy. */
+    /* What is overwritten in the middle (elf_memory_lock_stubs.h) would not be in the copy. */
     for (size_t i = 0; i < elf->locks.count; i++)
-        if (elf->locks.items[i].address >= function->address &&
-            elf->locks.items[i].address < function->end)
+        if (elf->locks.items[i] >= function->address && elf->locks.items[i] < function->end)
             return FLOW_UNMOVABLE;
     return elf_copy_frames_can(elf, image, function) ? FLOW_CERTAIN : FLOW_FRAMES;
 }
 
-void elf_copies_source(struct copy_source *source, const struct elf_code *elf,
-                       const struct elf_image *image)
+void elf_copy_source(struct copy_source *source, const struct elf_code *elf,
+                     const struct elf_image *image)
 {
     struct pointers pointers = {source, elf, image};
 
@@ -148,114 +144,4 @@ void elf_copies_source(struct copy_source *source, const struct elf_code *elf,
     for (size_t i = 0; elf->code.has_absolute_code && i < elf->code.data_count; i++)
         add_words(&pointers, &elf->code.data[i]);
     source->pads = lsda_pads(image, &elf->frame, &source->pad_count);
-}
-
-/* Visits the entries of 8 bytes. */
-struct pass {
-    const struct elf_layout *layout;
-    const struct copy_plan *plan;
-    bool *is_relocated; /* of each of the plan's words */
-    /* What to do with a word: `bytes` are where it is put together, or, to be noted, where it was;
-       false ends all. */
-    bool (*visit)(struct pass *pass, const struct copy_word *word, uint8_t *bytes);
-    bool is_noting;
-    struct change_list *changes;           /* to note in, or */
-    const struct function_list *functions; /* to store */
-};
-
-static const struct copy_word *word_at(const struct copy_plan *plan, uint64_t slot, uint64_t target)
-{
-    size_t place = partition_point(i, plan->word_count, plan->words[i].slot < slot);
-    const struct copy_word *word = &plan->words[place];
-
-    return place < plan->word_count && word->slot == slot && word->target == target &&
-                   word->size == sizeof(target)
-               ? word
-               : NULL;
-}
-
-static bool visit_relocations(struct pass *pass)
-{
-    const struct elf_image *image = pass->layout->image;
-    struct elf_table relocations = elf_relocations(image);
-
-    for (size_t i = 0; i < relocations.count; i++) {
-        Elf64_Rela relocation = elf_relocation(relocations, i);
-        const struct copy_word *word =
-            word_at(pass->plan, relocation.r_offset, (uint64_t)relocation.r_addend);
-        uint64_t place = i * sizeof(relocation) + offsetof(Elf64_Rela, r_addend);
-
-        if (!word || ELF64_R_TYPE(relocation.r_info) != R_X86_64_RELATIVE)
-            continue;
-        pass->is_relocated[word - pass->plan->words] = true;
-        if (pass->is_noting && !elf_relocation_is_in_place(pass->layout, i))
-            continue;
-        if (!pass->visit(pass, word,
-                         pass->is_noting ? (uint8_t *)relocations.bytes + place
-                                         : elf_layout_table(pass->layout,
-                                                            elf_relocation_place(pass->layout, i) +
-                                                                offsetof(Elf64_Rela, r_addend))))
-            return false;
-    }
-    return true;
-}
-
-/* All others stand in the image, where DT_RELR tells of them or where they hold as they are. */
-static bool visit_words(struct pass *pass)
-{
-    const struct copy_plan *plan = pass->plan;
-
-    for (size_t i = 0; i < plan->word_count; i++) {
-        const struct copy_word *word = &plan->words[i];
-        uint8_t *bytes = elf_at(pass->layout->image, word->slot, sizeof(uint64_t));
-
-        if (word->size == sizeof(uint64_t) && !pass->is_relocated[i] &&
-            (!bytes || !pass->visit(pass, word, bytes)))
-            return false;
-    }
-    return true;
-}
-
-static bool visit_all(struct pass *pass)
-{
-    bool is_done;
-
-    pass->is_relocated = memory_zeroed(pass->plan->word_count, sizeof(*pass->is_relocated));
-    is_done = visit_relocations(pass) && visit_words(pass);
-    free(pass->is_relocated);
-    return is_done;
-}
-
-static bool note(struct pass *pass, const struct copy_word *word, uint8_t *bytes)
-{
-    (void)word;
-    return change_list_add(pass->changes, (uint64_t)(bytes - pass->layout->image->bytes), bytes,
-                           sizeof(uint64_t));
-}
-
-static bool store(struct pass *pass, const struct copy_word *word, uint8_t *bytes)
-{
-    uint64_t address = copy_address(&pass->layout->copies, pass->functions, word->target);
-
-    memcpy(bytes, &address, sizeof(address));
-    return true;
-}
-
-bool elf_copies_note(struct change_list *changes, const struct elf_layout *layout,
-                     const struct copy_plan *plan, struct failure *failure)
-{
-    struct pass pass = {
-        .layout = layout, .plan = plan, .visit = note, .is_noting = true, .changes = changes};
-
-    return visit_all(&pass) ||
-           fail(failure, layout->image->path,
-                "expected its jump tables in the first 4 GB of the file, found some elsewhere");
-}
-
-void elf_copies_store(const struct elf_layout *layout, const struct copy_plan *plan,
-                      const struct function_list *functions)
-{
-    struct pass pass = {.layout = layout, .plan = plan, .visit = store, .functions = functions};
-
-    visit_all(&pass);
 }

@@ -1,0 +1,20 @@
+/*
+ * Entries of 8 bytes of jump tables that lead into copies: addends of relative relocations, words
+ * that DT_RELR names, and words that hold as they are.
+ */
+#ifndef UMBRA_REWRITER_ELF_COPY_WORDS_H
+#define UMBRA_REWRITER_ELF_COPY_WORDS_H
+
+#include "rewriter/copy/copy_plan.h"
+#include "rewriter/elf/write/elf_layout.h"
+
+/* Notes them, once the image's own tables are planned; refuses an image in which what copies change
+   is among them. */
+bool elf_copy_words_note(struct change_list *changes, const struct elf_layout *layout,
+                         const struct copy_plan *plan, struct failure *failure);
+
+/* Stores them, once the copies have their addresses and all tables are built. */
+void elf_copy_words_store(const struct elf_layout *layout, const struct copy_plan *plan,
+                          const struct function_list *functions);
+
+#endif
