@@ -8,7 +8,7 @@
 #include "rewriter/elf/image/elf_debug_names.h"
 #include "rewriter/elf/image/elf_kind.h"
 #include "rewriter/elf/write/elf_embedding.h"
-#include "rewriter/elf/write/elf_layout.h"
+#include "rewriter/elf/write/elf_new_segments.h"
 #include "rewriter/elf/write/elf_redirect.h"
 #include "rewriter/elf/write/elf_writer.h"
 #include "support/memory.h"

@@ -27,12 +27,9 @@
 #define UMBRA_REWRITER_ELF_GENERATED_H
 
 #include "rewriter/code/code.h"
+#include "rewriter/elf/image/elf_image.h"
 #include "rewriter/elf/unwind/eh_frame.h"
 #include "trace/image_manifest.h"
-
-struct elf_span {
-    uint64_t address, size;
-};
 
 /* The longest such stretch, in whole pages; empty if there is none. */
 struct elf_span elf_generated_find(const struct code *code, const struct function_list *functions,

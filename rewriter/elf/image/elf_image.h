@@ -40,6 +40,11 @@ struct elf_image {
     size_t symbol_count;    /* entries of the dynamic symbol table, 0 if there is none */
 };
 
+/* Addresses; of something that is not there, size 0. */
+struct elf_span {
+    uint64_t address, size;
+};
+
 /* A table within the file. */
 struct elf_table {
     const uint8_t *bytes; /* unaligned */

@@ -4,21 +4,24 @@
 #include <string.h>
 
 #include "rewriter/copy/copy_emit.h"
-#include "rewriter/elf/write/elf_grow.h"
 #include "support/memory.h"
 #include "support/sorted.h"
 
 /* Visits the entries of 8 bytes. */
 struct pass {
-    const struct elf_layout *layout;
+    const struct elf_image *image;
     const struct copy_plan *plan;
     bool *is_relocated; /* of each of the plan's words */
     /* What to do with a word: `bytes` are where it is put together, or, to be noted, where it was;
        false ends all. */
     bool (*visit)(struct pass *pass, const struct copy_word *word, uint8_t *bytes);
-    bool is_noting;
-    struct change_list *changes;           /* to note in, or */
-    const struct function_list *functions; /* to store */
+    /* To note: */
+    const struct elf_growth *growth;
+    struct change_list *changes;
+    /* To store: */
+    const struct elf_grown *grown;
+    const struct copy_set *copies;
+    const struct function_list *functions;
 };
 
 static const struct copy_word *word_at(const struct copy_plan *plan, uint64_t slot, uint64_t target)
@@ -32,27 +35,34 @@ static const struct copy_word *word_at(const struct copy_plan *plan, uint64_t sl
                : NULL;
 }
 
+/* Where the addend of a relocation is put together, or, to be noted, where it was; null if it does
+   not stay there. */
+static uint8_t *addend(const struct pass *pass, struct elf_table relocations, size_t index)
+{
+    size_t field = offsetof(Elf64_Rela, r_addend);
+
+    if (pass->grown)
+        return elf_grown_at(pass->grown, elf_relocation_place(pass->grown, index) + field);
+    return elf_relocation_is_in_place(pass->growth, index)
+               ? (uint8_t *)relocations.bytes + index * sizeof(Elf64_Rela) + field
+               : NULL;
+}
+
 static bool visit_relocations(struct pass *pass)
 {
-    const struct elf_image *image = pass->layout->image;
-    struct elf_table relocations = elf_relocations(image);
+    struct elf_table relocations = elf_relocations(pass->image);
 
     for (size_t i = 0; i < relocations.count; i++) {
         Elf64_Rela relocation = elf_relocation(relocations, i);
         const struct copy_word *word =
             word_at(pass->plan, relocation.r_offset, (uint64_t)relocation.r_addend);
-        uint64_t place = i * sizeof(relocation) + offsetof(Elf64_Rela, r_addend);
+        uint8_t *bytes;
 
         if (!word || ELF64_R_TYPE(relocation.r_info) != R_X86_64_RELATIVE)
             continue;
         pass->is_relocated[word - pass->plan->words] = true;
-        if (pass->is_noting && !elf_relocation_is_in_place(pass->layout, i))
-            continue;
-        if (!pass->visit(pass, word,
-                         pass->is_noting ? (uint8_t *)relocations.bytes + place
-                                         : elf_layout_table(pass->layout,
-                                                            elf_relocation_place(pass->layout, i) +
-                                                                offsetof(Elf64_Rela, r_addend))))
+        bytes = addend(pass, relocations, i);
+        if (bytes && !pass->visit(pass, word, bytes))
             return false;
     }
     return true;
@@ -65,7 +75,7 @@ static bool visit_words(struct pass *pass)
 
     for (size_t i = 0; i < plan->word_count; i++) {
         const struct copy_word *word = &plan->words[i];
-        uint8_t *bytes = elf_at(pass->layout->image, word->slot, sizeof(uint64_t));
+        uint8_t *bytes = elf_at(pass->image, word->slot, sizeof(uint64_t));
 
         if (word->size == sizeof(uint64_t) && !pass->is_relocated[i] &&
             (!bytes || !pass->visit(pass, word, bytes)))
@@ -87,33 +97,38 @@ static bool visit_all(struct pass *pass)
 static bool note(struct pass *pass, const struct copy_word *word, uint8_t *bytes)
 {
     (void)word;
-    return change_list_add(pass->changes, (uint64_t)(bytes - pass->layout->image->bytes), bytes,
+    return change_list_add(pass->changes, (uint64_t)(bytes - pass->image->bytes), bytes,
                            sizeof(uint64_t));
 }
 
 static bool store(struct pass *pass, const struct copy_word *word, uint8_t *bytes)
 {
-    uint64_t address = copy_address(&pass->layout->copies, pass->functions, word->target);
+    uint64_t address = copy_address(pass->copies, pass->functions, word->target);
 
     memcpy(bytes, &address, sizeof(address));
     return true;
 }
 
-bool elf_copy_words_note(struct change_list *changes, const struct elf_layout *layout,
+bool elf_copy_words_note(struct change_list *changes, const struct elf_growth *growth,
                          const struct copy_plan *plan, struct failure *failure)
 {
     struct pass pass = {
-        .layout = layout, .plan = plan, .visit = note, .is_noting = true, .changes = changes};
+        .image = growth->image, .plan = plan, .visit = note, .growth = growth, .changes = changes};
 
     return visit_all(&pass) ||
-           fail(failure, layout->image->path,
+           fail(failure, growth->image->path,
                 "expected its jump tables in the first 4 GB of the file, found some elsewhere");
 }
 
-void elf_copy_words_store(const struct elf_layout *layout, const struct copy_plan *plan,
-                          const struct function_list *functions)
+void elf_copy_words_store(const struct elf_grown *grown, const struct copy_plan *plan,
+                          const struct copy_set *copies, const struct function_list *functions)
 {
-    struct pass pass = {.layout = layout, .plan = plan, .visit = store, .functions = functions};
+    struct pass pass = {.image = grown->growth->image,
+                        .plan = plan,
+                        .visit = store,
+                        .grown = grown,
+                        .copies = copies,
+                        .functions = functions};
 
     visit_all(&pass);
 }

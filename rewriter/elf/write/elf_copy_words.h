@@ -6,15 +6,16 @@
 #define UMBRA_REWRITER_ELF_COPY_WORDS_H
 
 #include "rewriter/copy/copy_plan.h"
-#include "rewriter/elf/write/elf_layout.h"
+#include "rewriter/copy/copy_set.h"
+#include "rewriter/elf/write/elf_grown.h"
 
 /* Notes them, once the image's own tables are planned; refuses an image in which what copies change
    is among them. */
-bool elf_copy_words_note(struct change_list *changes, const struct elf_layout *layout,
+bool elf_copy_words_note(struct change_list *changes, const struct elf_growth *growth,
                          const struct copy_plan *plan, struct failure *failure);
 
-/* Stores them, once the copies have their addresses and all tables are built. */
-void elf_copy_words_store(const struct elf_layout *layout, const struct copy_plan *plan,
-                          const struct function_list *functions);
+/* Stores them, once the copies have their addresses. */
+void elf_copy_words_store(const struct elf_grown *grown, const struct copy_plan *plan,
+                          const struct copy_set *copies, const struct function_list *functions);
 
 #endif

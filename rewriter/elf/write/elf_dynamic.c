@@ -1,44 +1,43 @@
 /* The dynamic section of an instrumented image. */
 #include "rewriter/elf/write/elf_dynamic.h"
 
-static void put(struct elf_layout *layout, int64_t tag, uint64_t value)
+static void put(struct elf_new_segment *data, int64_t tag, uint64_t value)
 {
     Elf64_Dyn entry = {.d_tag = tag, .d_un.d_val = value};
 
-    buffer_append(&layout->data, &entry, sizeof(entry));
-    layout->dynamic.size += sizeof(entry);
+    buffer_append(&data->bytes, &entry, sizeof(entry));
 }
 
-static uint64_t moved(const struct elf_layout *layout, const struct elf_place *place, uint64_t old)
+static uint64_t moved(const struct elf_grown *grown, const struct elf_span *place, uint64_t old)
 {
-    return place->size ? place->address : elf_room_moved(&layout->room, old);
+    return place->size ? place->address : elf_moved(&grown->moves, old);
 }
 
-static uint64_t dynamic_value(const struct elf_layout *layout, const Elf64_Dyn *entry)
+static uint64_t dynamic_value(const struct elf_grown *grown, const Elf64_Dyn *entry)
 {
     uint64_t old = entry->d_un.d_val;
 
     switch (entry->d_tag) {
     case DT_STRTAB:
-        return moved(layout, &layout->strings, old);
+        return moved(grown, &grown->strings, old);
     case DT_STRSZ:
-        return layout->strings.size;
+        return grown->strings.size;
     case DT_SYMTAB:
-        return moved(layout, &layout->symbols, old);
+        return moved(grown, &grown->symbols, old);
     case DT_VERSYM:
-        return moved(layout, &layout->versions, old);
+        return moved(grown, &grown->versions, old);
     case DT_HASH:
-        return moved(layout, &layout->hash, old);
+        return moved(grown, &grown->hash, old);
     case DT_RELA:
-        return moved(layout, &layout->relocations, old);
+        return moved(grown, &grown->relocations, old);
     case DT_RELASZ:
-        return layout->relocations.size;
+        return grown->relocations.size;
     case DT_GNU_HASH:
-        return moved(layout, &layout->gnu_hash, old);
+        return moved(grown, &grown->gnu_hash, old);
     case DT_VERDEF:
     case DT_VERNEED:
     case DT_JMPREL:
-        return elf_room_moved(&layout->room, old);
+        return elf_moved(&grown->moves, old);
     default:
         return old;
     }
@@ -50,26 +49,30 @@ static uint64_t dynamic_value(const struct elf_layout *layout, const Elf64_Dyn *
  * included. So a library also names the agent as its auxiliary filter: that is searched right
  * before the library.
  */
-static void put_agent(struct elf_layout *layout)
+static void put_agent(struct elf_new_segment *data, const struct elf_grown *grown)
 {
-    put(layout, DT_NEEDED, layout->agent_name);
-    if (!elf_segment(layout->image, PT_INTERP) || elf_dynamic(layout->image, DT_SONAME))
-        put(layout, DT_AUXILIARY, layout->agent_name);
+    const struct elf_image *image = grown->growth->image;
+
+    put(data, DT_NEEDED, grown->agent_name);
+    if (!elf_segment(image, PT_INTERP) || elf_dynamic(image, DT_SONAME))
+        put(data, DT_AUXILIARY, grown->agent_name);
 }
 
-void elf_dynamic_build(struct elf_layout *layout)
+struct elf_span elf_dynamic_build(struct elf_new_segment *data, const struct elf_grown *grown)
 {
-    const struct elf_image *image = layout->image;
+    const struct elf_image *image = grown->growth->image;
+    uint64_t start = elf_new_segment_end(data);
 
-    put_agent(layout);
+    put_agent(data, grown);
     for (size_t i = 0; i < image->dynamic_count; i++)
-        put(layout, image->dynamic[i].d_tag, dynamic_value(layout, &image->dynamic[i]));
+        put(data, image->dynamic[i].d_tag, dynamic_value(grown, &image->dynamic[i]));
     if (!elf_dynamic(image, DT_RELA))
-        put(layout, DT_RELA, layout->relocations.address);
+        put(data, DT_RELA, grown->relocations.address);
     if (!elf_dynamic(image, DT_RELASZ))
-        put(layout, DT_RELASZ, layout->relocations.size);
+        put(data, DT_RELASZ, grown->relocations.size);
     if (!elf_dynamic(image, DT_RELAENT))
-        put(layout, DT_RELAENT, sizeof(Elf64_Rela));
-    put(layout, DT_NULL, 0);
-    put(layout, DT_NULL, 0);
+        put(data, DT_RELAENT, sizeof(Elf64_Rela));
+    put(data, DT_NULL, 0);
+    put(data, DT_NULL, 0);
+    return (struct elf_span){start, elf_new_segment_end(data) - start};
 }

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "rewriter/elf/write/elf_grow.h"
 #include "rewriter/patch/patch_redirect.h"
 
 /* A word of the image that holds the address of a function. */
@@ -143,17 +142,11 @@ static const struct function *redirected(const struct patch_plan *plan, uint64_t
     return function && function->reason == PATCH_REDIRECTED ? function : NULL;
 }
 
-struct pass {
-    const struct elf_layout *layout;
-    const struct patch_plan *plan;
-    struct change_list *changes;
-};
-
-static bool is_word_in_place(const struct elf_layout *layout, const struct word *word)
+static bool is_word_in_place(const struct elf_growth *growth, const struct word *word)
 {
     return word->kind == WORD_DATA ||
-           (word->kind == WORD_SYMBOL && elf_symbol_is_in_place(layout)) ||
-           (word->kind == WORD_RELOCATION && elf_relocation_is_in_place(layout, word->index));
+           (word->kind == WORD_SYMBOL && elf_symbol_is_in_place(growth)) ||
+           (word->kind == WORD_RELOCATION && elf_relocation_is_in_place(growth, word->index));
 }
 
 /* Where a word is in the original's bytes. */
@@ -168,62 +161,69 @@ static const uint8_t *word_original(const struct elf_image *image, const struct 
     return elf_at(image, word->address, sizeof(word->target));
 }
 
-static uint8_t *word_now(const struct elf_layout *layout, const struct word *word)
+static uint8_t *word_now(const struct elf_grown *grown, const struct word *word)
 {
     if (word->kind == WORD_SYMBOL)
-        return elf_layout_table(layout, elf_symbol_place(layout, word->index) +
-                                            offsetof(Elf64_Sym, st_value));
+        return elf_grown_at(grown,
+                            elf_symbol_place(grown, word->index) + offsetof(Elf64_Sym, st_value));
     if (word->kind == WORD_RELOCATION)
-        return elf_layout_table(layout, elf_relocation_place(layout, word->index) +
-                                            offsetof(Elf64_Rela, r_addend));
-    return elf_at(layout->image, word->address, sizeof(word->target));
+        return elf_grown_at(grown, elf_relocation_place(grown, word->index) +
+                                       offsetof(Elf64_Rela, r_addend));
+    return elf_at(grown->growth->image, word->address, sizeof(word->target));
 }
 
-static bool note(const struct pass *pass, const uint8_t *bytes, size_t size)
+struct noting {
+    const struct elf_growth *growth;
+    const struct patch_plan *plan;
+    struct change_list *changes;
+};
+
+static bool note(const struct noting *noting, const uint8_t *bytes, size_t size)
 {
-    return change_list_add(pass->changes, (uint64_t)(bytes - pass->layout->image->bytes), bytes,
+    return change_list_add(noting->changes, (uint64_t)(bytes - noting->growth->image->bytes), bytes,
                            size);
 }
 
 static bool note_word(void *context, const struct word *word)
 {
-    const struct pass *pass = context;
+    const struct noting *noting = context;
 
-    return !redirected(pass->plan, word->target) || !is_word_in_place(pass->layout, word) ||
-           note(pass, word_original(pass->layout->image, word), sizeof(word->target));
+    return !redirected(noting->plan, word->target) || !is_word_in_place(noting->growth, word) ||
+           note(noting, word_original(noting->growth->image, word), sizeof(word->target));
 }
 
-bool elf_redirect_note(struct change_list *changes, const struct elf_layout *layout,
+bool elf_redirect_note(struct change_list *changes, const struct elf_growth *growth,
                        const struct patch_plan *plan, struct failure *failure)
 {
-    struct pass pass = {layout, plan, changes};
-    bool is_noted = visit_words(layout->image, note_word, &pass);
+    const struct elf_image *image = growth->image;
+    struct noting noting = {growth, plan, changes};
+    bool is_noted = visit_words(image, note_word, &noting);
 
     for (size_t i = 0; is_noted && i < plan->redirect_count; i++)
         if (!patch_redirect_displacer(plan, &plan->redirects[i]))
-            is_noted =
-                note(&pass, elf_at(layout->image, plan->redirects[i].field, sizeof(uint32_t)),
-                     sizeof(uint32_t));
-    return is_noted || fail(failure, layout->image->path,
+            is_noted = note(&noting, elf_at(image, plan->redirects[i].field, sizeof(uint32_t)),
+                            sizeof(uint32_t));
+    return is_noted || fail(failure, image->path,
                             "expected what leads to its functions in the first 4 GB of the file, "
                             "found some elsewhere");
 }
 
-static uint64_t stub_of(const struct elf_layout *layout, const struct function *function)
-{
-    return layout->stubs.address + function->stub;
-}
+struct storing {
+    const struct elf_grown *grown;
+    const struct stub_segment *stubs;
+    const struct patch_plan *plan;
+};
 
 static bool store_word(void *context, const struct word *word)
 {
-    const struct pass *pass = context;
-    const struct function *function = redirected(pass->plan, word->target);
+    const struct storing *storing = context;
+    const struct function *function = redirected(storing->plan, word->target);
     uint64_t stub;
 
     if (!function)
         return true;
-    stub = stub_of(pass->layout, function);
-    memcpy(word_now(pass->layout, word), &stub, sizeof(stub));
+    stub = storing->stubs->address + function->stub;
+    memcpy(word_now(storing->grown, word), &stub, sizeof(stub));
     return true;
 }
 
@@ -235,7 +235,7 @@ static void store_field(uint8_t *bytes, uint64_t address, uint64_t target)
 }
 
 /* In a stub, too, the distance ends what the instruction became: see stub.h. */
-static void store_displaced(const struct elf_layout *layout, const struct redirect *redirect,
+static void store_displaced(const struct stub_segment *stubs, const struct redirect *redirect,
                             const struct function *displacer, const struct stub_moves *moves,
                             uint64_t target)
 {
@@ -243,27 +243,27 @@ static void store_displaced(const struct elf_layout *layout, const struct redire
     size_t next = redirect->field + sizeof(uint32_t) - start;
     size_t field = displacer->body + moves->to[next] - sizeof(uint32_t);
 
-    store_field(layout->stubs.code.bytes + field, layout->stubs.address + field, target);
+    store_field(stubs->code.bytes + field, stubs->address + field, target);
 }
 
-void elf_redirect_store(const struct elf_layout *layout, const struct patch_plan *plan,
-                        const struct stub_moves *moves)
+void elf_redirect_store(const struct elf_grown *grown, const struct stub_segment *stubs,
+                        const struct patch_plan *plan, const struct stub_moves *moves)
 {
-    struct pass pass = {layout, plan, NULL};
+    const struct elf_image *image = grown->growth->image;
+    struct storing storing = {grown, stubs, plan};
     const struct function *functions = plan->functions->items;
 
-    visit_words(layout->image, store_word, &pass);
+    visit_words(image, store_word, &storing);
     for (size_t i = 0; i < plan->redirect_count; i++) {
         const struct redirect *redirect = &plan->redirects[i];
         const struct function *displacer = patch_redirect_displacer(plan, redirect);
-        uint64_t stub = stub_of(layout, &functions[redirect->function]);
+        uint64_t stub = stubs->address + functions[redirect->function].stub;
 
         if (displacer && moves[displacer - functions].is_copied)
             continue; /* and the copy has it */
         if (displacer)
-            store_displaced(layout, redirect, displacer, &moves[displacer - functions], stub);
+            store_displaced(stubs, redirect, displacer, &moves[displacer - functions], stub);
         else
-            store_field(elf_at(layout->image, redirect->field, sizeof(uint32_t)), redirect->field,
-                        stub);
+            store_field(elf_at(image, redirect->field, sizeof(uint32_t)), redirect->field, stub);
     }
 }

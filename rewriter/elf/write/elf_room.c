@@ -273,14 +273,15 @@ static bool moves_collect(struct planner *planner)
     if (count)
         qsort(all, count, sizeof(*all), by_address);
     for (size_t i = 0; i < count; i++) {
-        struct elf_move *last = room->move_count ? &room->moves[room->move_count - 1] : NULL;
+        struct elf_move *last =
+            room->moves.count ? &room->moves.items[room->moves.count - 1] : NULL;
         uint64_t end = all[i].from + all[i].size;
 
         if (last && all[i].from - last->from <= last->size + RUN_GAP &&
             elf_at(image, last->from, end - last->from))
             last->size = end - last->from > last->size ? end - last->from : last->size;
-        else if (room->move_count < ELF_ROOM_MOVES)
-            room->moves[room->move_count++] = all[i];
+        else if (room->moves.count < ELF_ROOM_MOVES)
+            room->moves.items[room->moves.count++] = all[i];
         else
             is_enough = false;
     }
@@ -294,9 +295,9 @@ static bool has_whole_segments(const struct elf_image *image, const struct elf_r
     for (size_t i = 0; i < image->segment_count; i++) {
         struct extent segment = {image->segments[i].p_vaddr, image->segments[i].p_filesz};
 
-        for (size_t j = 0; is_tied_to_section(image->segments[i].p_type) && j < room->move_count;
+        for (size_t j = 0; is_tied_to_section(image->segments[i].p_type) && j < room->moves.count;
              j++) {
-            struct extent move = {room->moves[j].from, room->moves[j].size};
+            struct extent move = {room->moves.items[j].from, room->moves.items[j].size};
 
             if (is_overlapping(segment, move) && !has_within(move, segment))
                 return false;
@@ -333,10 +334,10 @@ done:
     free(planner.marks);
 }
 
-uint64_t elf_room_moved(const struct elf_room *room, uint64_t address)
+uint64_t elf_moved(const struct elf_moves *moves, uint64_t address)
 {
-    for (size_t i = 0; i < room->move_count; i++)
-        if (address - room->moves[i].from < room->moves[i].size)
-            return room->moves[i].to + (address - room->moves[i].from);
+    for (size_t i = 0; i < moves->count; i++)
+        if (address - moves->items[i].from < moves->items[i].size)
+            return moves->items[i].to + (address - moves->items[i].from);
     return address;
 }

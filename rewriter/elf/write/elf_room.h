@@ -25,13 +25,17 @@
 /* Addresses `size` from `from` on, whose bytes go to `to`, which is congruent modulo 64. */
 struct elf_move {
     uint64_t from, size;
-    uint64_t to; /* 0 until it is known */
+    uint64_t to;
+};
+
+struct elf_moves {
+    struct elf_move items[ELF_ROOM_MOVES];
+    size_t count;
 };
 
 struct elf_room {
     bool has_headers, has_symbols, has_strings, has_relocations; /* where they are */
-    struct elf_move moves[ELF_ROOM_MOVES];
-    size_t move_count;
+    struct elf_moves moves;                                      /* to where is not known */
 };
 
 /* Bytes to be added; 0 for what need not grow. */
@@ -44,6 +48,6 @@ void elf_room_plan(struct elf_room *room, const struct elf_image *image,
                    const struct elf_room_need *need);
 
 /* Where what was at an address is now: the same address unless it was moved. */
-uint64_t elf_room_moved(const struct elf_room *room, uint64_t address);
+uint64_t elf_moved(const struct elf_moves *moves, uint64_t address);
 
 #endif

@@ -119,16 +119,16 @@ static void test_small_tables_make_room_for_large_ones(void **state)
     assert_true(room.has_relocations);
     assert_true(room.has_strings);
     assert_false(room.has_symbols); /* .dynstr is behind it, and larger */
-    assert_int_equal(room.move_count, 2);
-    assert_int_equal(room.moves[0].from, BASE + 288);
-    assert_int_equal(room.moves[0].size, 452 - 288);
-    assert_int_equal(room.moves[1].from, BASE + 864);
-    assert_int_equal(room.moves[1].size, 48);
+    assert_int_equal(room.moves.count, 2);
+    assert_int_equal(room.moves.items[0].from, BASE + 288);
+    assert_int_equal(room.moves.items[0].size, 452 - 288);
+    assert_int_equal(room.moves.items[1].from, BASE + 864);
+    assert_int_equal(room.moves.items[1].size, 48);
 
-    room.moves[0].to = 0x500020;
-    assert_int_equal(elf_room_moved(&room, BASE + 287), BASE + 287);
-    assert_int_equal(elf_room_moved(&room, BASE + 320), 0x500040);
-    assert_int_equal(elf_room_moved(&room, BASE + 452), BASE + 452);
+    room.moves.items[0].to = 0x500020;
+    assert_int_equal(elf_moved(&room.moves, BASE + 287), BASE + 287);
+    assert_int_equal(elf_moved(&room.moves, BASE + 320), 0x500040);
+    assert_int_equal(elf_moved(&room.moves, BASE + 452), BASE + 452);
 }
 
 static void test_symbols_stay_where_lld_puts_versions(void **state)
@@ -157,7 +157,7 @@ static void test_without_sections_nothing_stays(void **state)
     place.image.section_count = 0;
     room = planned(&place);
     assert_false(room.has_headers || room.has_relocations || room.has_strings || room.has_symbols);
-    assert_int_equal(room.move_count, 0);
+    assert_int_equal(room.moves.count, 0);
 }
 
 static void test_a_lost_section_is_not_overwritten(void **state)

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rewriter/elf/write/elf_copy_symbols.h"
+#include "rewriter/elf/copies/elf_copy_symbols.h"
 #include "trace/image_manifest.h"
 
 static void move_to(const struct elf_layout *layout, Elf64_Shdr *section,
-                    const struct elf_place *place)
+                    const struct elf_span *place)
 {
     if (!place->size)
         return;
@@ -17,39 +17,32 @@ static void move_to(const struct elf_layout *layout, Elf64_Shdr *section,
     section->sh_size = place->size;
 }
 
-static bool part_place(uint64_t segment, const struct elf_part *part, struct elf_place *place)
-{
-    *place = (struct elf_place){segment + part->offset, part->size};
-    return part->size;
-}
-
 /* A grown table's section covers all of it; what a copied one covered has none any more. */
 static void section_follow(const struct elf_layout *layout, Elf64_Shdr *section)
 {
     const struct elf_image *image = layout->image;
-    uint64_t address = section->sh_addr, moved = elf_room_moved(&layout->room, address);
-    struct elf_place place;
+    const struct elf_grown *grown = &layout->grown;
+    uint64_t address = section->sh_addr, moved = elf_moved(&grown->moves, address);
 
     if (!address || !(section->sh_flags & SHF_ALLOC))
         return;
     if (section->sh_type == SHT_DYNSYM)
-        move_to(layout, section, &layout->symbols);
+        move_to(layout, section, &grown->symbols);
     else if (section->sh_type == SHT_GNU_versym)
-        move_to(layout, section, &layout->versions);
+        move_to(layout, section, &grown->versions);
     else if (section->sh_type == SHT_STRTAB && address == elf_dynamic_value(image, DT_STRTAB, 0))
-        move_to(layout, section, &layout->strings);
+        move_to(layout, section, &grown->strings);
     else if (section->sh_type == SHT_RELA && address == elf_dynamic_value(image, DT_RELA, 0))
-        move_to(layout, section, &layout->relocations);
-    else if (section->sh_type == SHT_HASH && layout->hash.size)
-        move_to(layout, section, &layout->hash);
-    else if (section->sh_type == SHT_GNU_HASH && layout->gnu_hash.size)
-        move_to(layout, section, &layout->gnu_hash);
+        move_to(layout, section, &grown->relocations);
+    else if (section->sh_type == SHT_HASH && grown->hash.size)
+        move_to(layout, section, &grown->hash);
+    else if (section->sh_type == SHT_GNU_HASH && grown->gnu_hash.size)
+        move_to(layout, section, &grown->gnu_hash);
     else if (strcmp(elf_section_name(image, section), ".eh_frame_hdr") == 0 &&
-             part_place(layout->tables_address, &layout->frame_index, &place))
-        move_to(layout, section, &place);
-    else if (section->sh_type == SHT_DYNAMIC &&
-             part_place(layout->data_address, &layout->dynamic, &place))
-        move_to(layout, section, &place);
+             layout->unwind.index.size)
+        move_to(layout, section, &layout->unwind.index);
+    else if (section->sh_type == SHT_DYNAMIC && layout->data.dynamic.size)
+        move_to(layout, section, &layout->data.dynamic);
     else if (moved != address) {
         section->sh_addr = moved;
         section->sh_offset = elf_layout_offset(layout, moved);
@@ -83,8 +76,10 @@ static void add_agent(const struct elf_layout *layout, struct buffer *headers, s
 {
     static const char *const loads[] = {".umbra.rodata", ".umbra.text", ".umbra.data"};
     const struct elf_embedding *embedding = layout->embedding;
-    struct added_section added = {".umbra.tls", layout->data_address, layout->image_header,
-                                  SHF_ALLOC | SHF_WRITE, SHT_PROGBITS};
+    const struct elf_data *data = &layout->data;
+    struct added_section added = {".umbra.tls", data->segment.address,
+                                  data->header - data->segment.address, SHF_ALLOC | SHF_WRITE,
+                                  SHT_PROGBITS};
 
     section_add(layout, headers, names, &added);
     for (size_t i = 0; i < sizeof(loads) / sizeof(*loads); i++) {
@@ -108,11 +103,11 @@ static void frames_append(const struct elf_layout *layout, struct buffer *tail,
             (uint32_t)buffer_append_string(names, has_one ? ".umbra.debug_frame" : ".debug_frame"),
         .sh_type = SHT_PROGBITS,
         .sh_offset = tail_offset + buffer_align(tail, 8, 0),
-        .sh_size = layout->debug_frames.size,
+        .sh_size = layout->unwind.debug_frames.size,
         .sh_addralign = 8,
     };
 
-    buffer_append(tail, layout->debug_frames.bytes, layout->debug_frames.size);
+    buffer_append(tail, layout->unwind.debug_frames.bytes, layout->unwind.debug_frames.size);
     buffer_append(headers, &section, sizeof(section));
 }
 
@@ -120,18 +115,17 @@ void elf_sections_build(const struct elf_layout *layout, const struct function_l
                         struct buffer *tail, uint64_t tail_offset, Elf64_Ehdr *header)
 {
     const struct elf_image *image = layout->image;
+    const struct elf_stubs *stubs = &layout->stubs;
     struct added_section added[ELF_NEW_SECTIONS] = {
-        {".umbra.frames", layout->tables_address + layout->language_data,
-         layout->frames.offset + layout->frames.size - layout->language_data, SHF_ALLOC,
+        {".umbra.frames", layout->unwind.frames.address, layout->unwind.frames.size, SHF_ALLOC,
          SHT_PROGBITS},
-        {".umbra.manifest", layout->tables_address + layout->manifest.offset, layout->manifest.size,
-         SHF_ALLOC, SHT_PROGBITS},
-        [ELF_STUBS_SECTION] = {".umbra.stubs", layout->stubs.address, layout->stubs.code.size,
+        {".umbra.manifest", layout->manifest.address, layout->manifest.size, SHF_ALLOC,
+         SHT_PROGBITS},
+        [ELF_STUBS_SECTION] = {".umbra.stubs", stubs->segment.address, stubs->segment.code.size,
                                SHF_ALLOC | SHF_EXECINSTR, SHT_PROGBITS},
-        {".umbra.header", elf_layout_header(layout), sizeof(struct image_header),
-         SHF_ALLOC | SHF_WRITE, SHT_PROGBITS},
-        {".umbra.hook", elf_layout_hook_page(layout), IMAGE_HOOK_PAGE, SHF_ALLOC | SHF_WRITE,
-         SHT_NOBITS},
+        {".umbra.header", layout->data.header, sizeof(struct image_header), SHF_ALLOC | SHF_WRITE,
+         SHT_PROGBITS},
+        {".umbra.hook", layout->data.hook_page, IMAGE_HOOK_PAGE, SHF_ALLOC | SHF_WRITE, SHT_NOBITS},
     };
     struct buffer headers = {0}, names = {0};
     size_t strings_at;
@@ -151,10 +145,10 @@ void elf_sections_build(const struct elf_layout *layout, const struct function_l
         section_add(layout, &headers, &names, &added[i]);
     if (layout->embedding)
         add_agent(layout, &headers, &names);
-    if (layout->copies.count)
-        elf_copy_symbols_add(layout, functions, image->section_count + ELF_STUBS_SECTION, tail,
-                             tail_offset, &headers);
-    if (layout->has_copies)
+    if (stubs->copies.count)
+        elf_copy_symbols_add(image, &stubs->copies, functions,
+                             image->section_count + ELF_STUBS_SECTION, tail, tail_offset, &headers);
+    if (stubs->has_copies)
         frames_append(layout, tail, tail_offset, &headers, &names);
     strings_at = header->e_shstrndx * sizeof(Elf64_Shdr);
     ((Elf64_Shdr *)(void *)(headers.bytes + strings_at))->sh_offset = tail_offset + tail->size;

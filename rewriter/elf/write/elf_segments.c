@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "rewriter/elf/write/elf_grow.h"
 #include "trace/image_manifest.h"
 
 static Elf64_Phdr segment(const struct elf_layout *layout, uint64_t address, uint64_t size,
@@ -18,29 +17,26 @@ static Elf64_Phdr segment(const struct elf_layout *layout, uint64_t address, uin
                         .p_align = ELF_PAGE};
 }
 
-static void segment_move(const struct elf_layout *layout, Elf64_Phdr *segment, uint64_t address,
-                         uint64_t size)
+static void segment_move(const struct elf_layout *layout, Elf64_Phdr *segment, struct elf_span to)
 {
-    segment->p_offset = elf_layout_offset(layout, address);
-    segment->p_vaddr = segment->p_paddr = address;
-    segment->p_filesz = segment->p_memsz = size;
+    segment->p_offset = elf_layout_offset(layout, to.address);
+    segment->p_vaddr = segment->p_paddr = to.address;
+    segment->p_filesz = segment->p_memsz = to.size;
 }
 
 /* Segments that describe what was moved. */
 static Elf64_Phdr segment_follow(const struct elf_layout *layout, Elf64_Phdr header)
 {
-    uint64_t moved = elf_room_moved(&layout->room, header.p_vaddr);
+    uint64_t moved = elf_moved(&layout->grown.moves, header.p_vaddr);
 
     if (header.p_type == PT_PHDR)
-        segment_move(layout, &header, layout->headers.address, layout->headers.size);
+        segment_move(layout, &header, layout->grown.headers);
     else if (header.p_type != PT_LOAD && moved != header.p_vaddr)
-        segment_move(layout, &header, moved, header.p_filesz);
-    if (header.p_type == PT_DYNAMIC && layout->dynamic.size)
-        segment_move(layout, &header, layout->data_address + layout->dynamic.offset,
-                     layout->dynamic.size);
-    if (header.p_type == PT_GNU_EH_FRAME && layout->frame_index.size)
-        segment_move(layout, &header, layout->tables_address + layout->frame_index.offset,
-                     layout->frame_index.size);
+        segment_move(layout, &header, (struct elf_span){moved, header.p_filesz});
+    if (header.p_type == PT_DYNAMIC && layout->data.dynamic.size)
+        segment_move(layout, &header, layout->data.dynamic);
+    if (header.p_type == PT_GNU_EH_FRAME && layout->unwind.index.size)
+        segment_move(layout, &header, layout->unwind.index);
     if (header.p_type == PT_TLS && layout->embedding)
         elf_embedding_tls(layout->embedding, layout->delta, &header);
     return header;
@@ -68,19 +64,20 @@ static uint8_t *put_missing(const struct elf_layout *layout, uint8_t *to)
     return to;
 }
 
-void elf_segments_build(struct elf_layout *layout)
+void elf_segments_build(const struct elf_layout *layout)
 {
     const struct elf_image *image = layout->image;
-    uint8_t *to = elf_layout_table(layout, layout->headers.address);
+    const struct stub_segment *stubs = &layout->stubs.segment;
+    const struct elf_data *data = &layout->data;
+    uint8_t *to = elf_grown_at(&layout->grown, layout->grown.headers.address);
     Elf64_Phdr added[ELF_NEW_SEGMENTS] = {
-        segment(layout, layout->stubs.address, layout->stubs.code.size, PF_R | PF_X),
-        segment(layout, layout->tables_address, layout->tables.size, PF_R),
-        segment(layout, layout->data_address, layout->data.size, PF_R | PF_W),
+        segment(layout, stubs->address, stubs->code.size, PF_R | PF_X),
+        segment(layout, layout->constant.address, layout->constant.bytes.size, PF_R),
+        segment(layout, data->segment.address, data->segment.bytes.size, PF_R | PF_W),
     };
     size_t last = 0;
 
-    added[ELF_NEW_SEGMENTS - 1].p_memsz =
-        elf_layout_hook_page(layout) + IMAGE_HOOK_PAGE - layout->data_address;
+    added[ELF_NEW_SEGMENTS - 1].p_memsz = data->hook_page + IMAGE_HOOK_PAGE - data->segment.address;
     for (size_t i = 0; i < image->segment_count; i++)
         if (image->segments[i].p_type == PT_LOAD)
             last = i;

@@ -4,7 +4,7 @@
 
 #include "rewriter/elf/write/elf_layout.h"
 
-/* Fills in the program headers. */
-void elf_segments_build(struct elf_layout *layout);
+/* Fills in the program headers, where layout->grown has room for them. */
+void elf_segments_build(const struct elf_layout *layout);
 
 #endif

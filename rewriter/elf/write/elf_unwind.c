@@ -68,10 +68,12 @@ static const uint8_t common[] = {
 };
 
 struct frame {
-    struct buffer *to;
-    size_t start;     /* of the FDE */
-    uint64_t address; /* up to which rows are written */
-    bool is_dirty;    /* the last row is not that of an entry */
+    struct elf_new_segment *segment;
+    struct buffer *to; /* its bytes */
+    size_t cie;        /* offset of `common` */
+    size_t start;      /* of the FDE */
+    uint64_t address;  /* up to which rows are written */
+    bool is_dirty;     /* the last row is not that of an entry */
 };
 
 static void advance_to(struct frame *frame, uint64_t address)
@@ -179,13 +181,13 @@ static void lock_rows(struct frame *frame, const struct elf_code *elf, uint64_t 
     }
 }
 
-static void frame_begin(struct frame *frame, const struct elf_layout *layout, uint64_t address)
+static void frame_begin(struct frame *frame, uint64_t address)
 {
     uint64_t here;
 
     frame->start = buffer_append_zeros(frame->to, 4);
-    dwarf_put32(frame->to, frame->to->size - layout->frames.offset);
-    here = layout->tables_address + frame->to->size;
+    dwarf_put32(frame->to, frame->to->size - frame->cie);
+    here = elf_new_segment_end(frame->segment);
     dwarf_put32(frame->to, address - here);
     dwarf_put32(frame->to, 0);
     dwarf_put8(frame->to, 0);
@@ -205,11 +207,11 @@ static void frame_end(struct frame *frame, uint64_t first, uint64_t end)
 }
 
 /* Writes the frame descriptions of all stubs; returns how many, with an index entry for each. */
-static size_t frames_append(struct elf_layout *layout, const struct elf_code *elf,
-                            const struct stub_moves *moves, struct elf_frame_entry *entries)
+static size_t frames_append(struct frame *frame, const struct elf_unwind_source *source,
+                            struct elf_frame_entry *entries)
 {
-    struct frame frame = {.to = &layout->tables};
-    uint64_t base = layout->stubs.address, first = 0;
+    const struct elf_code *elf = source->elf;
+    uint64_t base = source->stubs->segment.address, first = 0;
     size_t frames = 0, stubs = 0;
 
     for (size_t i = 0; i < elf->functions.count; i++) {
@@ -219,39 +221,38 @@ static size_t frames_append(struct elf_layout *layout, const struct elf_code *el
             continue;
         if (stubs++ % STUBS_PER_FRAME == 0) {
             if (frames)
-                frame_end(&frame, first, base + function->stub);
+                frame_end(frame, first, base + function->stub);
             first = base + function->stub;
-            frame_begin(&frame, layout, first);
+            frame_begin(frame, first);
             entries[frames++] =
-                (struct elf_frame_entry){first, layout->tables_address + frame.start};
+                (struct elf_frame_entry){first, frame->segment->address + frame->start};
         } else {
-            frame_clean(&frame, base + function->stub);
+            frame_clean(frame, base + function->stub);
         }
-        stub_rows(&frame, &elf->frame, function, &moves[i], base + function->body);
+        stub_rows(frame, &elf->frame, function, &source->moves[i], base + function->body);
     }
     if (frames) {
-        lock_rows(&frame, elf, base + layout->locks);
-        frame_end(&frame, first, base + layout->stubs_size);
+        lock_rows(frame, elf, base + source->stubs->locks);
+        frame_end(frame, first, base + source->stubs->copies_at);
     }
     return frames;
 }
 
-static void index_append(struct elf_layout *layout, const struct eh_frame *original,
+/* eh_frame: address of the first frame description, of the original if that has any. */
+static void index_append(struct elf_unwind *unwind, struct elf_new_segment *segment,
+                         const struct elf_unwind_source *source, uint64_t eh_frame,
                          const struct elf_frame_entry *added, size_t added_count)
 {
-    struct buffer *to = &layout->tables;
-    size_t start = buffer_align(to, 8, 0);
-    size_t agent_count = layout->embedding ? layout->embedding->frame.fde_count : 0;
-    uint64_t here = layout->tables_address + start;
+    const struct eh_frame *original = &source->elf->frame;
+    struct buffer *to = &segment->bytes;
+    uint64_t here = segment->address + buffer_align(to, 8, 0);
+    size_t agent_count = source->agent ? source->agent->fde_count : 0;
 
     dwarf_put8(to, 1); /* version */
     dwarf_put8(to, DW_EH_PE_pcrel | DW_EH_PE_sdata4);
     dwarf_put8(to, DW_EH_PE_udata4);
     dwarf_put8(to, DW_EH_PE_datarel | DW_EH_PE_sdata4);
-    if (original->address)
-        dwarf_put32(to, original->address - (here + 4));
-    else
-        dwarf_put32(to, layout->tables_address + layout->frames.offset - (here + 4));
+    dwarf_put32(to, eh_frame - (here + 4));
     dwarf_put32(to, original->fde_count + added_count + agent_count);
     for (size_t i = 0; i < original->fde_count; i++) {
         dwarf_put32(to, original->fdes[i].address - here);
@@ -261,64 +262,66 @@ static void index_append(struct elf_layout *layout, const struct eh_frame *origi
         dwarf_put32(to, added[i].address - here);
         dwarf_put32(to, added[i].location - here);
     }
-    layout->agent_index.size = agent_count * INDEX_ENTRY_SIZE;
-    layout->agent_index.offset = buffer_append_zeros(to, layout->agent_index.size);
-    layout->frame_index = (struct elf_part){start, to->size - start};
+    unwind->agent_index =
+        (struct elf_span){elf_new_segment_end(segment), agent_count * INDEX_ENTRY_SIZE};
+    buffer_append_zeros(to, unwind->agent_index.size);
+    unwind->index = (struct elf_span){here, elf_new_segment_end(segment) - here};
 }
 
-/* .eh_frame of what is new; returns how many entries of the index. */
-static size_t frames_build(struct elf_layout *layout, const struct elf_code *elf,
-                           const struct stub_moves *moves, struct elf_copy_frames *copied,
-                           struct elf_frame_entry *entries)
+/* .eh_frame of what is new, then the index of all. */
+static void frames_build(struct elf_unwind *unwind, struct elf_new_segment *segment,
+                         const struct elf_unwind_source *source, struct elf_copy_frames *copied)
 {
-    struct buffer *to = &layout->tables;
-    size_t count;
+    struct buffer *to = &segment->bytes;
+    struct frame frame = {.segment = segment, .to = to, .cie = buffer_align(to, 8, 0)};
+    uint64_t original = source->elf->frame.address;
+    size_t count, stubs = source->elf->functions.count / STUBS_PER_FRAME + 1;
+    struct elf_frame_entry *entries = memory_zeroed(stubs + copied->count, sizeof(*entries));
 
-    layout->frames.offset = buffer_align(to, 8, 0);
     buffer_append(to, common, sizeof(common));
-    count = frames_append(layout, elf, moves, entries);
-    elf_copy_frames_append(copied, to, layout->tables_address, entries + count);
+    count = frames_append(&frame, source, entries);
+    elf_copy_frames_append(copied, to, segment->address, entries + count);
     dwarf_put32(to, 0); /* end */
-    layout->frames.size = to->size - layout->frames.offset;
-    return count + copied->count;
-}
-
-bool elf_unwind_build(struct elf_layout *layout, const struct elf_code *elf,
-                      const struct stub_moves *moves, struct failure *failure)
-{
-    struct elf_copy_frames copied = {.elf = elf, .image = layout->image, .copies = &layout->copies};
-    struct elf_frame_entry *entries;
-    size_t count, stubs = elf->functions.count / STUBS_PER_FRAME + 1;
-
-    if (!layout->embedding &&
-        (!elf_segment(layout->image, PT_GNU_EH_FRAME) || elf->frame.fde_count == 0))
-        return true;
-    layout->language_data = buffer_align(&layout->tables, 8, 0);
-    if (!elf_copy_frames_append_lsdas(&copied, &layout->tables, layout->tables_address)) {
-        elf_copy_frames_free(&copied);
-        return fail(
-            failure, layout->image->path,
-            "expected unwind information that copies can have, found some that they cannot");
-    }
-    entries = memory_zeroed(stubs + copied.count, sizeof(*entries));
-    count = frames_build(layout, elf, moves, &copied, entries);
-    index_append(layout, &elf->frame, entries, count);
-    elf_copy_debug_frames(&copied, &layout->tables, &layout->debug_frames);
-    elf_copy_frames_free(&copied);
+    unwind->frames.size = elf_new_segment_end(segment) - unwind->frames.address;
+    index_append(unwind, segment, source, original ? original : segment->address + frame.cie,
+                 entries, count + copied->count);
     free(entries);
-    return true;
 }
 
-void elf_unwind_bind(struct elf_layout *layout)
+bool elf_unwind_build(struct elf_unwind *unwind, struct elf_new_segment *segment,
+                      const struct elf_unwind_source *source, struct failure *failure)
 {
-    const struct elf_embedding *embedding = layout->embedding;
-    uint64_t here = layout->tables_address + layout->frame_index.offset;
-    uint8_t *to = layout->tables.bytes + layout->agent_index.offset;
+    const struct elf_image *image = source->image;
+    struct elf_copy_frames copied = {
+        .elf = source->elf, .image = image, .copies = &source->stubs->copies};
+    bool is_built;
 
-    for (size_t i = 0; i < embedding->frame.fde_count; i++) {
-        const struct fde *fde = &embedding->frame.fdes[i];
-        uint32_t entry[2] = {(uint32_t)(embedding->address + fde->address - here),
-                             (uint32_t)(embedding->address + fde->location - here)};
+    *unwind = (struct elf_unwind){.frames.address = segment->address};
+    if (!source->agent &&
+        (!elf_segment(image, PT_GNU_EH_FRAME) || source->elf->frame.fde_count == 0))
+        return true;
+    unwind->frames.address += buffer_align(&segment->bytes, 8, 0);
+    is_built = elf_copy_frames_append_lsdas(&copied, &segment->bytes, segment->address);
+    if (is_built) {
+        frames_build(unwind, segment, source, &copied);
+        elf_copy_debug_frames(&copied, &segment->bytes, &unwind->debug_frames);
+    }
+    elf_copy_frames_free(&copied);
+    return is_built ||
+           fail(failure, image->path,
+                "expected unwind information that copies can have, found some that they cannot");
+}
+
+void elf_unwind_bind(const struct elf_unwind *unwind, struct elf_new_segment *segment,
+                     const struct eh_frame *agent, uint64_t address)
+{
+    uint64_t here = unwind->index.address;
+    uint8_t *to = segment->bytes.bytes + (unwind->agent_index.address - segment->address);
+
+    for (size_t i = 0; i < agent->fde_count; i++) {
+        const struct fde *fde = &agent->fdes[i];
+        uint32_t entry[2] = {(uint32_t)(address + fde->address - here),
+                             (uint32_t)(address + fde->location - here)};
 
         memcpy(to + i * INDEX_ENTRY_SIZE, entry, sizeof(entry));
     }

@@ -1,4 +1,4 @@
-#include "rewriter/elf/write/elf_copy_symbols.h"
+#include "rewriter/elf/copies/elf_copy_symbols.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,11 +88,10 @@ static bool is_main(const struct source *source, size_t index, const Elf64_Sym *
     return index >= source->locals && name && strcmp(name, "main") == 0;
 }
 
-static void make_symbols(struct added *added, const struct elf_layout *layout,
+static void make_symbols(struct added *added, const struct copy_set *copies,
                          const struct function_list *functions, const struct source *source,
                          size_t stubs)
 {
-    const struct copy_set *copies = &layout->copies;
     Elf64_Sym *symbols = memory_zeroed(copies->count + 1, sizeof(*symbols));
     uint8_t *ranks = memory_zeroed(copies->count + 1, sizeof(*ranks));
 
@@ -165,18 +164,17 @@ static void set_header(Elf64_Shdr *header, uint64_t offset, uint64_t size, size_
     header->sh_info = (Elf64_Word)locals;
 }
 
-void elf_copy_symbols_add(const struct elf_layout *layout, const struct function_list *functions,
-                          size_t stubs, struct buffer *tail, uint64_t tail_offset,
-                          struct buffer *headers)
+void elf_copy_symbols_add(const struct elf_image *image, const struct copy_set *copies,
+                          const struct function_list *functions, size_t stubs, struct buffer *tail,
+                          uint64_t tail_offset, struct buffer *headers)
 {
     size_t at, count;
     struct source source;
     struct added added;
 
-    if (!read_table(&source, layout->image) || is_counted(layout->image, source.section) ||
-        stubs >= SHN_LORESERVE)
+    if (!read_table(&source, image) || is_counted(image, source.section) || stubs >= SHN_LORESERVE)
         return;
-    make_symbols(&added, layout, functions, &source, stubs);
+    make_symbols(&added, copies, functions, &source, stubs);
     at = buffer_align(tail, 8, 0);
     buffer_append(tail, source.symbols.bytes, source.locals * sizeof(*added.symbols));
     count = append_locals(tail, &added, &source);

@@ -17,12 +17,15 @@
 #ifndef UMBRA_REWRITER_ELF_COPY_SYMBOLS_H
 #define UMBRA_REWRITER_ELF_COPY_SYMBOLS_H
 
-#include "rewriter/elf/write/elf_layout.h"
+#include "rewriter/base/buffer.h"
+#include "rewriter/copy/copy_set.h"
+#include "rewriter/elf/image/elf_image.h"
+#include "rewriter/functions/function_list.h"
 
 /* Appends the table to `tail`, which will lie at tail_offset, and changes its header in `headers`.
    stubs: index of the section that has the copies. */
-void elf_copy_symbols_add(const struct elf_layout *layout, const struct function_list *functions,
-                          size_t stubs, struct buffer *tail, uint64_t tail_offset,
-                          struct buffer *headers);
+void elf_copy_symbols_add(const struct elf_image *image, const struct copy_set *copies,
+                          const struct function_list *functions, size_t stubs, struct buffer *tail,
+                          uint64_t tail_offset, struct buffer *headers);
 
 #endif

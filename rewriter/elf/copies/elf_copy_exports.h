@@ -14,22 +14,32 @@
 #define UMBRA_REWRITER_ELF_COPY_EXPORTS_H
 
 #include "rewriter/copy/copy_plan.h"
-#include "rewriter/elf/write/elf_layout.h"
+#include "rewriter/copy/copy_set.h"
+#include "rewriter/elf/image/elf_image.h"
 
-/* Sets layout->exports: which dynamic symbols there will be again. None, if .gnu.hash is not as
-   linkers write it. To be freed. */
-void elf_copy_exports_find(struct elf_layout *layout, const struct function_list *functions,
-                           const struct copy_plan *copies);
+/* Dynamic symbols that there will be again. */
+struct elf_exports {
+    const struct elf_image *image;
+    struct elf_export {
+        uint32_t symbol, function; /* index; place in the function list */
+    } * items;                     /* owned */
+    size_t count;
+};
 
-/* What stands for export number i; the copies have their addresses. */
-Elf64_Sym elf_copy_export(const struct elf_layout *layout, size_t i);
+/* Finds them; none, if .gnu.hash is not as linkers write it. free(items) ends it. */
+void elf_exports_find(struct elf_exports *exports, const struct elf_image *image,
+                      const struct function_list *functions, const struct copy_plan *copies);
+
+/* What stands for export number i, whose copy is in a section of that index. */
+Elf64_Sym elf_export_symbol(const struct elf_exports *exports, size_t i,
+                            const struct copy_set *copies, size_t section);
 
 /* Where .gnu.hash is, with its chains; size 0 if there are no exports, or it is not needed. */
-struct elf_place elf_copy_exports_hash(const struct elf_layout *layout);
+struct elf_span elf_exports_hash(const struct elf_exports *exports);
 
 /* Lets the last chain go on: `table` is the grown .gnu.hash of that size, with room for one more
    word than there are exports, the hook symbol's. */
-void elf_copy_exports_chain(const struct elf_layout *layout, uint8_t *table, uint64_t size,
-                            const char *hook);
+void elf_exports_chain(const struct elf_exports *exports, uint8_t *table, uint64_t size,
+                       const char *hook);
 
 #endif
