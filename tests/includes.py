@@ -5,11 +5,12 @@
 The picture and the exceptions are the fenced blocks `rooms` and `exceptions` of
 TREE/docs/architecture.md, which says what they mean. A room has rooms of its own if there is a block
 that begins with its path, as `rewriter/elf`. What is judged are units: NAME.c and NAME.h of a folder
-are one. A folder linux/ or windows/ is no room:
+are one. A folder linux/ or windows/, in a room or beside the rooms, is no room:
 
     linux/NAME.c    with a NAME.h in a room     is of that header's unit, and so in its room
-                    with a NAME.h beside it     is a helper, with that header: what a helper includes
-                                                counts as included by those that include the helper
+                    with a NAME.h beside it     is a helper, with that header. In a room, it is of that
+                                                room. Beside the rooms, what it includes counts as
+                                                included by those that include it
                     with neither                is of the unit that it includes first
 
 Tests (NAME_test.c) may include all that is in their part of the tree or below it. An exception names

@@ -12,7 +12,7 @@ judge()
 make_tree()
 {
     rm -rf tree
-    mkdir -p tree/{docs,low,middle,other,tool/{base,top/{above,below},linux,windows}}
+    mkdir -p tree/{docs,low,middle,other,tool/{base/linux,top/{above,below,linux},linux,windows}}
     cat >tree/docs/architecture.md <<'EOF'
 ```rooms
 the tree
@@ -41,6 +41,8 @@ EOF
     printf '#include "tool/%s"\n' base/file.h linux/helper.h >tree/tool/linux/file.c
     echo '#include "tool/base/file.h"' >tree/tool/windows/file.c
     echo '#include "low/low.h"' >tree/tool/linux/helper.h
+    echo '#include "tool/base/file.h"' >tree/tool/base/linux/packet.h
+    echo '#include "tool/base/linux/packet.h"' >tree/tool/top/linux/feed.h
     echo '#include "tool/base/file.h"' >tree/tool/top/main.h
     printf '#include "tool/%s"\n' top/main.h base/file.h top/above/room.h >tree/tool/top/main.c
     printf '#include "tool/%s"\n' base/file.h top/below/room.h >tree/tool/top/above/room.h
@@ -107,6 +109,15 @@ echo '#include "tool/top/other.h"' >>tree/tool/linux/helper.h
 touch tree/tool/top/other.h
 refuses "a room above, by way of a helper" \
     'file.c:2 includes tool/linux/helper.h, and tool/linux/helper.h:2 includes tool/top/other.h: against'
+
+echo '#include "tool/top/main.h"' >>tree/tool/base/linux/packet.h
+refuses "a room above, from a helper of a room" \
+    '^tool/base/linux/packet.h:2 includes tool/top/main.h: against the order'
+
+echo '#include "tool/top/linux/feed.h"' >>tree/tool/base/file.h
+sed -i d tree/tool/top/linux/feed.h
+refuses "a helper of a room above" \
+    '^tool/base/file.h:2 includes tool/top/linux/feed.h: against the order'
 
 echo '#include "low/a.h"' >tree/low/b.h
 echo '#include "low/b.h"' >tree/low/a.h

@@ -13,10 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "service/base/linux/packet.h"
 #include "service/base/message.h"
 #include "service/linux/inherited.h"
 #include "service/linux/leftovers.h"
-#include "service/linux/packet.h"
 #include "service/server/command_link.h"
 
 #define BACKLOG 1024

@@ -12,10 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "service/base/linux/packet.h"
 #include "service/base/message.h"
 #include "service/linux/keeper_packet.h"
 #include "service/linux/keeping.h"
-#include "service/linux/packet.h"
 #include "service/recorder/call_trace.h"
 #include "service/recorder/recorder.h"
 #include "service/recorder/session.h"

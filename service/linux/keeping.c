@@ -15,11 +15,11 @@
 
 #include "service/base/event_loop.h"
 #include "service/base/file.h"
+#include "service/base/linux/packet.h"
 #include "service/base/message.h"
 #include "service/base/process.h"
 #include "service/linux/event_ring.h"
 #include "service/linux/keeper_packet.h"
-#include "service/linux/packet.h"
 #include "service/recorder/snapshot.h"
 #include "service/recorder/trace_file.h"
 

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "service/base/linux/packet.h"
 #include "service/base/message.h"
 #include "service/base/process.h"
-#include "service/linux/packet.h"
 #include "service/recorder/call_trace.h"
 #include "service/recorder/keeper.h"
 #include "service/recorder/memory_file.h"

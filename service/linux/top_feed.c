@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "service/base/file.h"
-#include "service/linux/packet.h"
+#include "service/base/linux/packet.h"
 #include "service/recorder/trace_file.h"
 #include "service/tool/control.h"
 #include "service/tool/show.h"

@@ -1,4 +1,4 @@
-/* The tool's side of a connection to a running service; linux/packet.h has the service's. */
+/* The tool's side of a connection to a running service; base/linux/packet.h has the service's. */
 #ifndef UMBRA_SERVICE_CONNECTION_H
 #define UMBRA_SERVICE_CONNECTION_H
 

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "service/base/message.h"
+#include "service/base/windows/error.h"
+#include "service/base/windows/text.h"
 #include "service/windows/child_ended.h"
 #include "service/windows/command_line.h"
-#include "service/windows/error.h"
-#include "service/windows/text.h"
 
 #define STATUS_NOT_RUN   126
 #define STATUS_NOT_FOUND 127

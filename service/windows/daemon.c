@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "service/base/message.h"
-#include "service/windows/error.h"
+#include "service/base/windows/error.h"
 
 #define READY_VARIABLE L"UMBRA_SERVICE_READY"
 #define PATH_COUNT     4096

@@ -10,11 +10,11 @@
 #include "service/base/file.h"
 #include "service/base/message.h"
 #include "service/base/tcp.h"
+#include "service/base/windows/error.h"
+#include "service/base/windows/private.h"
+#include "service/base/windows/text.h"
 #include "service/server/rendezvous.h"
-#include "service/windows/error.h"
-#include "service/windows/private.h"
 #include "service/windows/private_directory.h"
-#include "service/windows/text.h"
 
 /* %LOCALAPPDATA%\umbra */
 static bool find_directory(wchar_t directory[ENDPOINT_PATH_SIZE])

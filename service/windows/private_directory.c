@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "service/base/message.h"
-#include "service/windows/error.h"
-#include "service/windows/private.h"
+#include "service/base/windows/error.h"
+#include "service/base/windows/private.h"
 
 static bool check_owner(const wchar_t *path)
 {

@@ -3,8 +3,8 @@
 #include <windows.h>
 #include <stddef.h>
 
-#include "service/windows/error.h"
-#include "service/windows/text.h"
+#include "service/base/windows/error.h"
+#include "service/base/windows/text.h"
 
 #define WIDE_PATH 4096
 

@@ -1,4 +1,4 @@
-#include "service/windows/error.h"
+#include "service/base/windows/error.h"
 
 #include <winsock2.h>
 #include <windows.h>

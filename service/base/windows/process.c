@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "service/base/message.h"
-#include "service/windows/text.h"
+#include "service/base/windows/text.h"
 
 /* The C library's; no header of mingw-w64 that is for programs declares it. */
 typedef struct {

@@ -5,9 +5,9 @@
 #include <io.h>
 #include <stdlib.h>
 
-#include "service/windows/error.h"
-#include "service/windows/private.h"
-#include "service/windows/text.h"
+#include "service/base/windows/error.h"
+#include "service/base/windows/private.h"
+#include "service/base/windows/text.h"
 
 int log_file_open(const char *path)
 {

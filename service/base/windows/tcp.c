@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <ws2tcpip.h>
 
-#include "service/windows/error.h"
+#include "service/base/windows/error.h"
 
 #define BACKLOG 1024
 

@@ -1,4 +1,4 @@
-#include "service/windows/text.h"
+#include "service/base/windows/text.h"
 
 #include <windows.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "service/linux/packet.h"
+#include "service/base/linux/packet.h"
 
 #include <string.h>
 #include <sys/socket.h>

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "service/windows/text.h"
+#include "service/base/windows/text.h"
 
 #include <cmocka.h>
 

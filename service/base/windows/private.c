@@ -1,10 +1,10 @@
-#include "service/windows/private.h"
+#include "service/base/windows/private.h"
 
 #include <aclapi.h>
 #include <sddl.h>
 #include <stdio.h>
 
-#include "service/windows/error.h"
+#include "service/base/windows/error.h"
 
 #define SDDL_SIZE 256
 

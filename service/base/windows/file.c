@@ -7,9 +7,9 @@
 #include <string.h>
 #include <winioctl.h>
 
-#include "service/windows/error.h"
-#include "service/windows/private.h"
-#include "service/windows/text.h"
+#include "service/base/windows/error.h"
+#include "service/base/windows/private.h"
+#include "service/base/windows/text.h"
 #include "support/windows/private_file.h"
 
 #define WIDE_PATH 4096
