@@ -2,7 +2,7 @@
  * The trace: one for each process. It is memory that the agent records into and shares with the
  * service, so whatever was recorded before a crash or a kill is in it.
  *
- *      a native program      sealed memory without a name (service/recorder/memory_file.h). The
+ *      a native program      sealed memory without a name (service/traces/memory_file.h). The
  *                            service writes it to NAME.bin at the end; until then that file is the
  *                            keeper's last snapshot
  *      a Windows program     the file itself, mapped; the service cuts it at the end

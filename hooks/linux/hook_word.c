@@ -54,7 +54,7 @@ const void *hook_word_place(const void *page)
     return place;
 }
 
-/* In step with service/recorder/trace_file.c: either the service sees `entry`, or `paused` is seen
+/* In step with service/traces/trace_file.c: either the service sees `entry`, or `paused` is seen
    here as the service has set it. */
 void hook_words_begin(void *entry)
 {

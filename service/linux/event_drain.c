@@ -11,7 +11,7 @@
 #include "service/base/file.h"
 #include "service/base/message.h"
 #include "service/linux/event_ring.h"
-#include "service/recorder/memory_file.h"
+#include "service/traces/memory_file.h"
 
 #define SMALLEST_RING (4 * EVENT_SEGMENT_SIZE)
 #define TRACE_SUFFIX  ".bin"

@@ -9,7 +9,7 @@
 
 #include "service/base/file.h"
 #include "service/base/message.h"
-#include "service/recorder/part_file.h"
+#include "service/traces/part_file.h"
 #include "trace/event_format.h"
 
 static bool copy(int from, int to, uint64_t at, size_t size)

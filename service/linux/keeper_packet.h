@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "service/recorder/trace_file.h"
+#include "service/traces/trace_file.h"
 
 #define KEEPER_PACKET_MAGIC 0x5045454bu /* "KEEP" */
 

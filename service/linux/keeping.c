@@ -20,8 +20,8 @@
 #include "service/base/process.h"
 #include "service/linux/event_ring.h"
 #include "service/linux/keeper_packet.h"
-#include "service/recorder/snapshot.h"
-#include "service/recorder/trace_file.h"
+#include "service/traces/snapshot.h"
+#include "service/traces/trace_file.h"
 
 /* From one snapshot of a program to the next. */
 #define SHORTEST_MS 5000

@@ -2,7 +2,7 @@
 #ifndef UMBRA_SERVICE_LINUX_KEEPING_H
 #define UMBRA_SERVICE_LINUX_KEEPING_H
 
-#include "service/recorder/tick_clock.h"
+#include "service/base/tick_clock.h"
 
 /*
  * Keeps what comes over the socket, until there is nothing to be kept. next: the path of the socket

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "service/base/file.h"
-#include "service/recorder/part_file.h"
+#include "service/traces/part_file.h"
 
 #define NAME_ATTEMPTS 10000
 #define LEAST_KEPT    64 /* bytes: less is written again */

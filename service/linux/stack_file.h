@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 #include "service/linux/stack_events.h"
-#include "service/recorder/trace_dir.h"
-#include "service/recorder/trace_file.h"
+#include "service/traces/trace_dir.h"
+#include "service/traces/trace_file.h"
 #include "trace/trace_format.h"
 
 /* What was last seen of a thread's stack. */

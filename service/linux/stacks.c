@@ -19,9 +19,9 @@
 #include "service/linux/stack_attach.h"
 #include "service/linux/stack_events.h"
 #include "service/linux/stack_file.h"
-#include "service/recorder/trace_dir.h"
 #include "service/server/command.h"
 #include "service/server/signals.h"
+#include "service/traces/trace_dir.h"
 
 #define SECOND       1000000000u
 #define TIMES_WITHIN 1000000 /* ns in which a thread's time is told after its end */

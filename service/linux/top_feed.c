@@ -10,9 +10,9 @@
 
 #include "service/base/file.h"
 #include "service/base/linux/packet.h"
-#include "service/recorder/trace_file.h"
 #include "service/tool/control.h"
 #include "service/tool/show.h"
+#include "service/traces/trace_file.h"
 
 struct feed {
     const struct options *options;

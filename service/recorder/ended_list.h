@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "service/recorder/trace_file.h"
+#include "service/traces/trace_file.h"
 
 #define ENDED_LIST_LIMIT 1000 /* --help says so */
 

@@ -13,12 +13,12 @@
 #include <stdint.h>
 
 #include "service/base/event_loop.h"
+#include "service/base/tick_clock.h"
 #include "service/recorder/cost_table.h"
 #include "service/recorder/cpu_sampler.h"
 #include "service/recorder/ended_list.h"
 #include "service/recorder/event_policy.h"
-#include "service/recorder/tick_clock.h"
-#include "service/recorder/trace_dir.h"
+#include "service/traces/trace_dir.h"
 #include "support/failure.h"
 #include "trace/trace_format.h"
 

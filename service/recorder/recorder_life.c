@@ -3,9 +3,9 @@
 #include "service/base/message.h"
 #include "service/recorder/call_trace.h"
 #include "service/recorder/keeper.h"
-#include "service/recorder/part_file.h"
 #include "service/recorder/samples.h"
 #include "service/recorder/session_life.h"
+#include "service/traces/part_file.h"
 
 void recorder_init(struct recorder *recorder, const struct recorder_settings *settings,
                    struct event_loop *loop)

@@ -6,7 +6,7 @@
 
 #include "service/base/file.h"
 #include "service/base/message.h"
-#include "service/recorder/trace_dir.h"
+#include "service/traces/trace_dir.h"
 
 #define SUFFIX_SIZE 16
 

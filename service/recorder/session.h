@@ -10,7 +10,7 @@
 
 #include "service/base/event_loop.h"
 #include "service/recorder/cost_table.h"
-#include "service/recorder/trace_file.h"
+#include "service/traces/trace_file.h"
 
 struct call_trace;
 struct cpu_signals;

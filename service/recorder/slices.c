@@ -5,11 +5,11 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "service/base/tick_clock.h"
 #include "service/recorder/recorder.h"
 #include "service/recorder/session.h"
 #include "service/recorder/slice_list.h"
 #include "service/recorder/slice_sampler.h"
-#include "service/recorder/tick_clock.h"
 
 #define FIRST_WIDTH_MS 10
 #define COST_FACTOR    100          /* the time a look took, until the next one */

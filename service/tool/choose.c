@@ -8,11 +8,11 @@
 #include "service/base/file.h"
 #include "service/base/message.h"
 #include "service/base/process.h"
-#include "service/recorder/snapshot.h"
-#include "service/recorder/trace_file.h"
 #include "service/tool/control.h"
 #include "service/tool/show.h"
 #include "service/tool/top.h"
+#include "service/traces/snapshot.h"
+#include "service/traces/trace_file.h"
 
 #define FIELD_SIZE 32
 

@@ -11,7 +11,7 @@
 #include "service/base/file.h"
 #include "service/base/message.h"
 #include "service/base/process.h"
-#include "service/recorder/tick_clock.h"
+#include "service/base/tick_clock.h"
 #include "service/tool/help.h"
 #include "support/nearest.h"
 #include "trace/protocol.h"

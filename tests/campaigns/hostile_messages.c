@@ -29,9 +29,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "service/base/tick_clock.h"
 #include "service/linux/keeper_packet.h"
 #include "service/linux/keeping.h"
-#include "service/recorder/tick_clock.h"
 #include "trace/protocol.h"
 
 #define HELD         0x5eed1234u /* the session that every keeper is to keep */

@@ -1,4 +1,4 @@
-#include "service/recorder/tick_clock.h"
+#include "service/base/tick_clock.h"
 
 #include <cpuid.h>
 #include <x86intrin.h>

@@ -1,4 +1,4 @@
-#include "service/recorder/snapshot.h"
+#include "service/traces/snapshot.h"
 
 bool snapshot_copy(int from, const char *name, int directory, const char *copy,
                    struct failure *failure)

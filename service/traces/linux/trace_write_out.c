@@ -1,4 +1,4 @@
-#include "service/recorder/trace_write_out.h"
+#include "service/traces/trace_write_out.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +9,8 @@
 
 #include "service/base/file.h"
 #include "service/base/message.h"
-#include "service/recorder/part_file.h"
-#include "service/recorder/rescue.h"
+#include "service/traces/part_file.h"
+#include "service/traces/rescue.h"
 #include "trace/trace_format.h"
 
 #define CHUNK_SIZE (64u << 10)

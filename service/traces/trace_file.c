@@ -1,4 +1,4 @@
-#include "service/recorder/trace_file.h"
+#include "service/traces/trace_file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,8 +8,8 @@
 
 #include "service/base/file.h"
 #include "service/base/message.h"
-#include "service/recorder/memory_file.h"
-#include "service/recorder/trace_write_out.h"
+#include "service/traces/memory_file.h"
+#include "service/traces/trace_write_out.h"
 
 #define SMALLEST_CAPACITY (64u << 10)
 #define LONGEST_EXE       80

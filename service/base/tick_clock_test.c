@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "service/recorder/tick_clock.h"
+#include "service/base/tick_clock.h"
 
 #include <cmocka.h>
 

@@ -1,4 +1,4 @@
-#include "service/recorder/rescue.h"
+#include "service/traces/rescue.h"
 
 #include <fcntl.h>
 #include <stdio.h>

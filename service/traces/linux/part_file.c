@@ -1,4 +1,4 @@
-#include "service/recorder/part_file.h"
+#include "service/traces/part_file.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "service/recorder/trace_dir.h"
+#include "service/traces/trace_dir.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "service/base/file.h"
-#include "service/recorder/memory_file.h"
-#include "service/recorder/trace_file.h"
+#include "service/traces/memory_file.h"
+#include "service/traces/trace_file.h"
 
 #include <cmocka.h>
 

@@ -1,4 +1,4 @@
-#include "service/recorder/trace_write_out.h"
+#include "service/traces/trace_write_out.h"
 
 #include <errno.h>
 

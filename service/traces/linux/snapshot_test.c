@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "service/recorder/snapshot.h"
+#include "service/traces/snapshot.h"
 #include "trace/trace_reader.h"
 #include "trace/trace_sample.h"
 

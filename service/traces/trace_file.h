@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "service/recorder/trace_dir.h"
+#include "service/traces/trace_dir.h"
 #include "trace/trace_format.h"
 
 #define TRACE_FILE_NAME_SIZE 128

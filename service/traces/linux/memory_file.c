@@ -1,4 +1,4 @@
-#include "service/recorder/memory_file.h"
+#include "service/traces/memory_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "service/recorder/trace_dir.h"
+#include "service/traces/trace_dir.h"
 
 /*
  * Writes the first `used` bytes of a trace to the file of that name: in the directory, or in a

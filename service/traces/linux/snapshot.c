@@ -35,7 +35,7 @@
  * hands on to its context while both are read may be in neither reading, or in both: a context's
  * calls can be off by what its links counted since they were armed.
  */
-#include "service/recorder/snapshot.h"
+#include "service/traces/snapshot.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -44,8 +44,8 @@
 #include <string.h>
 
 #include "service/base/file.h"
-#include "service/recorder/part_file.h"
-#include "service/recorder/tick_clock.h"
+#include "service/base/tick_clock.h"
+#include "service/traces/part_file.h"
 #include "trace/stack_format.h"
 #include "trace/trace_format.h"
 
