@@ -16,7 +16,7 @@
 #define NOTE       "meeting"
 #define PATH_WORDS "/umbra/.socket"
 
-/* The folder that may be missing, as a service looks at it (service/linux/endpoint.c). */
+/* The folder that may be missing, as a service looks at it (service/server/linux/endpoint.c). */
 static bool is_usable(const char *folder, const char *parent)
 {
     struct stat stat;

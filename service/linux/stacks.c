@@ -16,11 +16,11 @@
 #include "service/base/message.h"
 #include "service/base/process.h"
 #include "service/base/system_clock.h"
+#include "service/launch/command.h"
+#include "service/launch/signals.h"
 #include "service/linux/stack_attach.h"
 #include "service/linux/stack_events.h"
 #include "service/linux/stack_file.h"
-#include "service/server/command.h"
-#include "service/server/signals.h"
 #include "service/traces/trace_dir.h"
 
 #define SECOND       1000000000u

@@ -1,6 +1,6 @@
 #include "service/server/service.h"
 
-#include "service/server/command.h"
+#include "service/launch/command.h"
 
 void service_stop(struct service *service)
 {

@@ -17,10 +17,10 @@
 #include <sys/types.h>
 
 #include "service/base/event_loop.h"
+#include "service/launch/command_kind.h"
+#include "service/launch/signals.h"
 #include "service/recorder/recorder.h"
-#include "service/server/command_kind.h"
 #include "service/server/endpoint.h"
-#include "service/server/signals.h"
 #include "service/server/tcp_endpoint.h"
 
 struct client;

@@ -5,7 +5,7 @@
 
 #include "service/base/message.h"
 #include "service/base/process.h"
-#include "service/server/command.h"
+#include "service/launch/command.h"
 #include "service/server/daemon.h"
 #include "service/server/serve.h"
 #include "service/server/stacks.h"

@@ -1,4 +1,4 @@
-#include "service/linux/packet_client.h"
+#include "service/server/linux/packet_client.h"
 
 #include <errno.h>
 #include <stdio.h>

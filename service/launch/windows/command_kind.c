@@ -1,4 +1,4 @@
-#include "service/server/command_kind.h"
+#include "service/launch/command_kind.h"
 
 enum command_kind command_kind(const char *name)
 {

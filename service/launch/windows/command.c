@@ -1,4 +1,4 @@
-#include "service/server/command.h"
+#include "service/launch/command.h"
 
 #include <windows.h>
 #include <errno.h>
@@ -8,8 +8,8 @@
 #include "service/base/message.h"
 #include "service/base/windows/error.h"
 #include "service/base/windows/text.h"
-#include "service/windows/child_ended.h"
-#include "service/windows/command_line.h"
+#include "service/launch/windows/child_ended.h"
+#include "service/launch/windows/command_line.h"
 
 #define STATUS_NOT_RUN   126
 #define STATUS_NOT_FOUND 127

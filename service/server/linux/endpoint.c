@@ -15,9 +15,9 @@
 
 #include "service/base/linux/packet.h"
 #include "service/base/message.h"
-#include "service/linux/inherited.h"
-#include "service/linux/leftovers.h"
 #include "service/server/command_link.h"
+#include "service/server/linux/inherited.h"
+#include "service/server/linux/leftovers.h"
 
 #define BACKLOG 1024
 

@@ -1,11 +1,11 @@
-#include "service/server/signals.h"
+#include "service/launch/signals.h"
 
 #include <stdlib.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "service/linux/signals_before.h"
+#include "service/launch/linux/signals_before.h"
 
 /* Writing past RLIMIT_FSIZE or to a closed pipe has to fail, not to end the service. Nor must SIGIO
  * end it, which comes when somebody opens a file on which we hold a lease for a moment. */

@@ -4,7 +4,7 @@
  *
  *      a b    "a b"          a"b   "a\"b"          a b\   "a b\\"
  */
-#include "service/windows/command_line.h"
+#include "service/launch/windows/command_line.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

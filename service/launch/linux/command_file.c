@@ -1,4 +1,4 @@
-#include "service/linux/windows_program.h"
+#include "service/launch/linux/command_file.h"
 
 #include <endian.h>
 #include <fcntl.h>
@@ -9,14 +9,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "service/linux/command_file.h"
-
 /*
  *      0   "MZ"
  *      60  place of the PE header, 32 bits
  *      ..  "PE\0\0"
  */
 #define PE_PLACE_AT 60
+
+bool command_file_find(char *path, size_t size, const char *command)
+{
+    const char *folders = getenv("PATH");
+    size_t length;
+
+    if (strchr(command, '/'))
+        return (size_t)snprintf(path, size, "%s", command) < size;
+    for (; folders; folders = folders[length] ? folders + length + 1 : NULL) {
+        length = strcspn(folders, ":");
+        snprintf(path, size, "%.*s/%s", (int)length, length ? folders : ".", command);
+        if (access(path, F_OK) == 0)
+            return true;
+    }
+    return false;
+}
 
 static bool is_pe_image(int file)
 {
@@ -44,7 +58,7 @@ static bool is_pe_path(const char *path)
     return is_pe;
 }
 
-bool windows_program_find(char *path, size_t size, const char *command)
+bool command_file_find_windows(char *path, size_t size, const char *command)
 {
     return command_file_find(path, size, command) && is_pe_path(path);
 }

@@ -14,7 +14,7 @@
 #include "service/base/windows/private.h"
 #include "service/base/windows/text.h"
 #include "service/server/rendezvous.h"
-#include "service/windows/private_directory.h"
+#include "service/server/windows/private_directory.h"
 
 /* %LOCALAPPDATA%\umbra */
 static bool find_directory(wchar_t directory[ENDPOINT_PATH_SIZE])

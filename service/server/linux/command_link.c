@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "service/base/message.h"
-#include "service/linux/leftovers.h"
+#include "service/server/linux/leftovers.h"
 #include "support/failure.h"
 #include "trace/protocol.h"
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "service/base/message.h"
-#include "service/linux/top_feed.h"
+#include "service/tool/linux/top_feed.h"
 
 #define MOST_OPTIONS 7
 #define OPTION_SIZE  32

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "service/windows/command_line.h"
+#include "service/launch/windows/command_line.h"
 
 #include <cmocka.h>
 

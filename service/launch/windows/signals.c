@@ -4,14 +4,14 @@
  *
  *      thread of Ctrl-C, of the command's end  --a letter-->  signals->fd
  */
-#include "service/server/signals.h"
+#include "service/launch/signals.h"
 
 #include <winsock2.h>
 #include <windows.h>
 #include <errno.h>
 
 #include "service/base/tcp.h"
-#include "service/windows/child_ended.h"
+#include "service/launch/windows/child_ended.h"
 
 enum letter { LETTER_KEY = 'k', LETTER_END = 'e', LETTER_CHILD = 'c' };
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "service/server/signals.h"
+#include "service/launch/signals.h"
 
 /*
  * Starts it, found through PATH, with UMBRA_INSTANCE_ID set and, if rendezvous is not null,

@@ -6,8 +6,8 @@
 #include <utlist.h>
 
 #include "service/base/message.h"
-#include "service/linux/packet_client.h"
 #include "service/server/client.h"
+#include "service/server/linux/packet_client.h"
 #include "service/server/service.h"
 #include "service/server/tcp_client.h"
 

@@ -1,4 +1,4 @@
-#include "service/server/command.h"
+#include "service/launch/command.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -10,10 +10,8 @@
 #include <sys/wait.h>
 
 #include "service/base/message.h"
-#include "service/linux/command_file.h"
-#include "service/linux/signals_before.h"
-#include "service/linux/windows_program.h"
-#include "service/server/endpoint.h"
+#include "service/launch/linux/command_file.h"
+#include "service/launch/linux/signals_before.h"
 
 #define STATUS_NOT_RUN   126
 #define STATUS_NOT_FOUND 127
@@ -24,7 +22,7 @@ extern char **environ;
 /* Under Wine, the root of the file system is drive Z. */
 static int set_rendezvous(const char *path)
 {
-    char value[ENDPOINT_PATH_SIZE + 2];
+    char value[PATH_MAX + 2];
 
     if (!path)
         return unsetenv("UMBRA_RENDEZVOUS");
@@ -64,7 +62,7 @@ static int run(pid_t *pid, const posix_spawnattr_t *attributes, char **arguments
 {
     char path[PATH_MAX];
 
-    *by_wine = windows_program_find(path, sizeof(path), arguments[0]);
+    *by_wine = command_file_find_windows(path, sizeof(path), arguments[0]);
     if (*by_wine)
         return run_by_wine(pid, attributes, arguments, path);
     return run_directly(pid, attributes, arguments);
@@ -115,7 +113,7 @@ bool command_is_for_windows(char **arguments)
 {
     char path[PATH_MAX];
 
-    return windows_program_find(path, sizeof(path), arguments[0]);
+    return command_file_find_windows(path, sizeof(path), arguments[0]);
 }
 
 void command_signal(pid_t pid, int number)

@@ -1,4 +1,4 @@
-#include "service/linux/leftovers.h"
+#include "service/server/linux/leftovers.h"
 
 #include <dirent.h>
 #include <errno.h>

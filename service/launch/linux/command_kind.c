@@ -1,10 +1,10 @@
-#include "service/server/command_kind.h"
+#include "service/launch/command_kind.h"
 
 #include <limits.h>
 #include <string.h>
 
 #include "image/manifest.h"
-#include "service/linux/command_file.h"
+#include "service/launch/linux/command_file.h"
 #include "support/bounded_file.h"
 
 static enum command_kind kind_of(const struct bounded_file *file)

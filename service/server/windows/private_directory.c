@@ -1,4 +1,4 @@
-#include "service/windows/private_directory.h"
+#include "service/server/windows/private_directory.h"
 
 #include <windows.h>
 #include <aclapi.h>

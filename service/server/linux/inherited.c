@@ -1,4 +1,4 @@
-#include "service/linux/inherited.h"
+#include "service/server/linux/inherited.h"
 
 #include <errno.h>
 #include <fcntl.h>

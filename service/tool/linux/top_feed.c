@@ -1,4 +1,4 @@
-#include "service/linux/top_feed.h"
+#include "service/tool/linux/top_feed.h"
 
 #include <errno.h>
 #include <fcntl.h>
