@@ -2,9 +2,9 @@
 
 #include <utlist.h>
 
-#include "service/recorder/session_life.h"
 #include "service/server/client.h"
 #include "service/server/service.h"
+#include "service/sessions/session_life.h"
 
 static bool is_meant(const struct session *session, const struct protocol_command *command)
 {

@@ -10,12 +10,12 @@
 #include "service/base/message.h"
 #include "service/base/process.h"
 #include "service/launch/command.h"
-#include "service/recorder/recorder_life.h"
-#include "service/recorder/session_life.h"
 #include "service/server/client.h"
 #include "service/server/command_link.h"
 #include "service/server/left_running.h"
 #include "service/server/listeners.h"
+#include "service/sessions/recorder_life.h"
+#include "service/sessions/session_life.h"
 
 /* Daemons get SIGHUP from whatever renames their log files. */
 static bool is_daemon_like(const struct service *service)

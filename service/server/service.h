@@ -1,7 +1,7 @@
 /*
  * One instance of the service: a single thread around an event loop.
  *
- *      listeners --accept-> client --hello--> session (recorder/) --process gone--> trace complete
+ *      listeners --accept-> client --hello--> session (sessions/) --process gone--> trace complete
  *                             |
  *                             +--command--> an answer in text
  *

@@ -7,11 +7,11 @@
 #include "service/base/message.h"
 #include "service/base/process.h"
 #include "service/base/tcp.h"
-#include "service/recorder/session_life.h"
 #include "service/server/answers.h"
 #include "service/server/client.h"
 #include "service/server/service.h"
 #include "service/server/tcp_hello.h"
+#include "service/sessions/session_life.h"
 #include "support/utf8.h"
 
 /* Anybody on this machine can connect: so many may be there who have not shown the secret. */

@@ -10,11 +10,11 @@
 #include "service/base/process.h"
 #include "service/recorder/call_trace.h"
 #include "service/recorder/keeper.h"
-#include "service/recorder/session_life.h"
 #include "service/server/answers.h"
 #include "service/server/client.h"
 #include "service/server/packet_check.h"
 #include "service/server/service.h"
+#include "service/sessions/session_life.h"
 #include "service/traces/memory_file.h"
 #include "trace/protocol.h"
 

@@ -1,10 +1,10 @@
-#include "service/recorder/recorder_life.h"
+#include "service/sessions/recorder_life.h"
 
 #include "service/base/message.h"
 #include "service/recorder/call_trace.h"
 #include "service/recorder/keeper.h"
 #include "service/recorder/samples.h"
-#include "service/recorder/session_life.h"
+#include "service/sessions/session_life.h"
 #include "service/traces/part_file.h"
 
 void recorder_init(struct recorder *recorder, const struct recorder_settings *settings,

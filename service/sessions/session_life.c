@@ -1,4 +1,4 @@
-#include "service/recorder/session_life.h"
+#include "service/sessions/session_life.h"
 
 #include <errno.h>
 #include <inttypes.h>
