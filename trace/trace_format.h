@@ -235,7 +235,7 @@ enum trace_source {
 
 /*
  * With TRACE_TIMING_SAMPLES: whether the service has the kernel send the agent's signal to threads as
- * they use processor time (service/recorder/cpu_signals.h), beside the timers they have themselves.
+ * they use processor time (service/sampling/cpu_signals.h), beside the timers they have themselves.
  *
  *      agent      NONE ---> WANTED       it handles the signal
  *      service    WANTED ---> SENT       from here on; where it may not, it stays WANTED

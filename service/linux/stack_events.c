@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "service/base/system_clock.h"
-#include "service/linux/perf_refusal.h"
+#include "service/sampling/linux/perf_refusal.h"
 #include "trace/trace_format.h"
 
 #define LARGEST_RING  (4u << 20)

@@ -15,7 +15,6 @@
 #include "service/base/event_loop.h"
 #include "service/base/tick_clock.h"
 #include "service/recorder/cost_table.h"
-#include "service/recorder/cpu_sampler.h"
 #include "service/recorder/ended_list.h"
 #include "service/recorder/event_policy.h"
 #include "service/traces/trace_dir.h"
@@ -23,6 +22,7 @@
 #include "trace/trace_format.h"
 
 struct call_trace_work;
+struct cpu_sampler;
 struct keeper;
 struct session;
 

@@ -3,7 +3,7 @@
 #include "service/base/message.h"
 #include "service/recorder/call_trace.h"
 #include "service/recorder/keeper.h"
-#include "service/recorder/samples.h"
+#include "service/sampling/samples.h"
 #include "service/sessions/session_life.h"
 #include "service/traces/part_file.h"
 

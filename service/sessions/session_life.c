@@ -13,10 +13,10 @@
 #include "service/base/tcp.h"
 #include "service/recorder/call_trace.h"
 #include "service/recorder/keeper.h"
-#include "service/recorder/own_samples.h"
-#include "service/recorder/samples.h"
-#include "service/recorder/slices.h"
 #include "service/recorder/ticker.h"
+#include "service/sampling/own_samples.h"
+#include "service/sampling/samples.h"
+#include "service/slices/slices.h"
 
 #define MOST_CRASHES   3
 #define MEASURING_MS   1000

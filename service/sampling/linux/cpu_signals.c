@@ -1,4 +1,4 @@
-#include "service/recorder/cpu_signals.h"
+#include "service/sampling/cpu_signals.h"
 
 #include <dirent.h>
 #include <errno.h>

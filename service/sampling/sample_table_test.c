@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "service/recorder/sample_table.h"
+#include "service/sampling/sample_table.h"
 
 #include <cmocka.h>
 

@@ -1,4 +1,4 @@
-#include "service/recorder/call_site.h"
+#include "service/sampling/call_site.h"
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "service/linux/perf_refusal.h"
+#include "service/sampling/linux/perf_refusal.h"
 
 #include <errno.h>
 #include <stdio.h>

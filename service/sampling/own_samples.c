@@ -1,13 +1,13 @@
-#include "service/recorder/own_samples.h"
+#include "service/sampling/own_samples.h"
 
 #include <errno.h>
 #include <string.h>
 #include <utlist.h>
 
 #include "service/base/message.h"
-#include "service/recorder/cpu_signals.h"
 #include "service/recorder/recorder.h"
 #include "service/recorder/session.h"
+#include "service/sampling/cpu_signals.h"
 
 /* From one look at all sessions to the next: longer each time that nothing is new. */
 #define SHORTEST_PAUSE_MS 1

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "service/recorder/call_site.h"
+#include "service/sampling/call_site.h"
 
 #include <cmocka.h>
 

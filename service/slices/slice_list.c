@@ -1,4 +1,4 @@
-#include "service/recorder/slice_list.h"
+#include "service/slices/slice_list.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -19,7 +19,7 @@
  * samples from before it that other rings still hold are lost then. A child that is recorded itself
  * also has events of its own; the event's number in a sample tells them apart.
  */
-#include "service/recorder/cpu_sampler.h"
+#include "service/sampling/cpu_sampler.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -36,8 +36,8 @@
 #include <uthash.h>
 #include <utlist.h>
 
-#include "service/linux/perf_refusal.h"
-#include "service/linux/sample_ring.h"
+#include "service/sampling/linux/perf_refusal.h"
+#include "service/sampling/linux/sample_ring.h"
 
 #define RING_SIZE          (256u << 10)
 #define SMALLEST_RING_SIZE (32u << 10)

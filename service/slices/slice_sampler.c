@@ -1,4 +1,4 @@
-#include "service/recorder/slice_sampler.h"
+#include "service/slices/slice_sampler.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "service/linux/sample_ring.h"
+#include "service/sampling/linux/sample_ring.h"
 
 #include <cmocka.h>
 

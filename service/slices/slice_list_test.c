@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "service/recorder/slice_list.h"
+#include "service/slices/slice_list.h"
 
 #include <cmocka.h>
 

@@ -1,4 +1,4 @@
-#include "service/recorder/sample_table.h"
+#include "service/sampling/sample_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
-#include "service/recorder/image_map.h"
+#include "service/sampling/image_map.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "service/base/file.h"
 #include "service/base/process.h"
-#include "service/recorder/call_site.h"
+#include "service/sampling/call_site.h"
 #include "trace/image_manifest.h"
 #include "trace/trace_format.h"
 

@@ -33,7 +33,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "service/recorder/slice_list.h"
+#include "service/slices/slice_list.h"
 #include "trace/trace_format.h"
 
 /* A trace that has outgrown this is looked at no more: a look copies what nodes it has, and 96 bytes are

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "service/recorder/slice_sampler.h"
+#include "service/slices/slice_sampler.h"
 #include "trace/trace_sample.h"
 
 #include <cmocka.h>

@@ -1,4 +1,4 @@
-#include "service/recorder/slices.h"
+#include "service/slices/slices.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 #include "service/base/tick_clock.h"
 #include "service/recorder/recorder.h"
 #include "service/recorder/session.h"
-#include "service/recorder/slice_list.h"
-#include "service/recorder/slice_sampler.h"
+#include "service/slices/slice_list.h"
+#include "service/slices/slice_sampler.h"
 
 #define FIRST_WIDTH_MS 10
 #define COST_FACTOR    100          /* the time a look took, until the next one */

@@ -1,5 +1,5 @@
 /* No process is sampled here. */
-#include "service/recorder/cpu_sampler.h"
+#include "service/sampling/cpu_sampler.h"
 
 #include <errno.h>
 

@@ -1,4 +1,4 @@
-#include "service/recorder/samples.h"
+#include "service/sampling/samples.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,10 +8,11 @@
 
 #include "service/base/file.h"
 #include "service/base/message.h"
-#include "service/recorder/image_map.h"
 #include "service/recorder/recorder.h"
-#include "service/recorder/sample_table.h"
 #include "service/recorder/session.h"
+#include "service/sampling/cpu_sampler.h"
+#include "service/sampling/image_map.h"
+#include "service/sampling/sample_table.h"
 
 #define FOLLOW_MS 20 /* from one look for new modules to the next */
 

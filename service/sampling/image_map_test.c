@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "service/recorder/image_map.h"
+#include "service/sampling/image_map.h"
 #include "trace/image_manifest.h"
 #include "trace/trace_sample.h"
 

@@ -1,5 +1,5 @@
 /* Windows programs take no samples. */
-#include "service/recorder/cpu_signals.h"
+#include "service/sampling/cpu_signals.h"
 
 #include <errno.h>
 #include <stddef.h>

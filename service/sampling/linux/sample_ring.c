@@ -1,4 +1,4 @@
-#include "service/linux/sample_ring.h"
+#include "service/sampling/linux/sample_ring.h"
 
 #include <linux/perf_event.h>
 #include <string.h>
