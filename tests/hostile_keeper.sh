@@ -92,7 +92,7 @@ else:
         connection.close()
 END
 
-size=$(printf '#include <stdio.h>\n#include "service/linux/keeper_packet.h"\nint main(void) { printf("%%zu", sizeof(struct keeper_packet)); }\n' >size.c &&
+size=$(printf '#include <stdio.h>\n#include "service/keeper/linux/keeper_packet.h"\nint main(void) { printf("%%zu", sizeof(struct keeper_packet)); }\n' >size.c &&
     gcc -D_GNU_SOURCE -I"$TESTS/.." size.c -o size && ./size)
 
 # serves WHAT OPTION…: the service comes up, and records

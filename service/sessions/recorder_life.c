@@ -1,8 +1,8 @@
 #include "service/sessions/recorder_life.h"
 
 #include "service/base/message.h"
-#include "service/recorder/call_trace.h"
-#include "service/recorder/keeper.h"
+#include "service/events/call_trace.h"
+#include "service/keeper/keeper.h"
 #include "service/sampling/samples.h"
 #include "service/sessions/session_life.h"
 #include "service/traces/part_file.h"

@@ -30,8 +30,8 @@
 #include <unistd.h>
 
 #include "service/base/tick_clock.h"
-#include "service/linux/keeper_packet.h"
-#include "service/linux/keeping.h"
+#include "service/keeper/linux/keeper_packet.h"
+#include "service/keeper/linux/keeping.h"
 #include "trace/protocol.h"
 
 #define HELD         0x5eed1234u /* the session that every keeper is to keep */

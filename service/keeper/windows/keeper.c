@@ -1,4 +1,4 @@
-#include "service/recorder/keeper.h"
+#include "service/keeper/keeper.h"
 
 #include <stddef.h>
 

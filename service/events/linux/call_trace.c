@@ -1,4 +1,4 @@
-#include "service/recorder/call_trace.h"
+#include "service/events/call_trace.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include <utlist.h>
 
 #include "service/base/message.h"
-#include "service/linux/event_drain.h"
+#include "service/events/linux/event_drain.h"
 #include "service/recorder/recorder.h"
 #include "service/recorder/session.h"
 

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "service/base/file.h"
-#include "service/linux/event_drain.h"
-#include "service/linux/event_ring.h"
+#include "service/events/linux/event_drain.h"
+#include "service/events/linux/event_ring.h"
 #include "trace/event_reader.h"
 
 #include <cmocka.h>

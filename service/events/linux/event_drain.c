@@ -1,4 +1,4 @@
-#include "service/linux/event_drain.h"
+#include "service/events/linux/event_drain.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include "service/base/event_loop.h"
 #include "service/base/file.h"
 #include "service/base/message.h"
-#include "service/linux/event_ring.h"
+#include "service/events/linux/event_ring.h"
 #include "service/traces/memory_file.h"
 
 #define SMALLEST_RING (4 * EVENT_SEGMENT_SIZE)

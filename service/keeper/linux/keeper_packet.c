@@ -1,4 +1,4 @@
-#include "service/linux/keeper_packet.h"
+#include "service/keeper/linux/keeper_packet.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "service/recorder/keeper.h"
+#include "service/keeper/keeper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +14,9 @@
 
 #include "service/base/linux/packet.h"
 #include "service/base/message.h"
-#include "service/linux/keeper_packet.h"
-#include "service/linux/keeping.h"
-#include "service/recorder/call_trace.h"
+#include "service/events/call_trace.h"
+#include "service/keeper/linux/keeper_packet.h"
+#include "service/keeper/linux/keeping.h"
 #include "service/recorder/recorder.h"
 #include "service/recorder/session.h"
 #include "trace/protocol.h"

@@ -1,5 +1,5 @@
 /* The options refuse call-trace mode here: no session has events. */
-#include "service/recorder/call_trace.h"
+#include "service/events/call_trace.h"
 
 #include <stddef.h>
 

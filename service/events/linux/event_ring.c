@@ -1,4 +1,4 @@
-#include "service/linux/event_ring.h"
+#include "service/events/linux/event_ring.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,4 +1,4 @@
-#include "service/linux/keeping.h"
+#include "service/keeper/linux/keeping.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -18,8 +18,8 @@
 #include "service/base/linux/packet.h"
 #include "service/base/message.h"
 #include "service/base/process.h"
-#include "service/linux/event_ring.h"
-#include "service/linux/keeper_packet.h"
+#include "service/events/linux/event_ring.h"
+#include "service/keeper/linux/keeper_packet.h"
 #include "service/traces/snapshot.h"
 #include "service/traces/trace_file.h"
 
