@@ -1,5 +1,5 @@
 /* The socket by which call_trace_service hands over traces of programs that come later; its other
-   end, and what is said there: service/linux/top_feed.h. */
+   end, and what is said there: service/tool/linux/top_feed.h. */
 #ifndef UMBRA_GRINDER_TRACE_FEED_H
 #define UMBRA_GRINDER_TRACE_FEED_H
 

@@ -8,7 +8,7 @@
 #include "service/launch/command.h"
 #include "service/server/daemon.h"
 #include "service/server/serve.h"
-#include "service/server/stacks.h"
+#include "service/stacks/stacks.h"
 #include "service/tool/choose.h"
 #include "service/tool/control.h"
 #include "service/tool/options.h"

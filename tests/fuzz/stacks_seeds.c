@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "grinder/unwind/stacks_file.h"
-#include "service/linux/stack_file.h"
+#include "service/stacks/linux/stack_file.h"
 
 #define FILES   4
 #define SAMPLES 60

@@ -1,4 +1,4 @@
-/* Inside the keeper process: service/recorder/keeper.h. */
+/* Inside the keeper process: service/keeper/keeper.h. */
 #ifndef UMBRA_SERVICE_LINUX_KEEPING_H
 #define UMBRA_SERVICE_LINUX_KEEPING_H
 

@@ -1,4 +1,4 @@
-#include "service/server/stacks.h"
+#include "service/stacks/stacks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,9 +18,9 @@
 #include "service/base/system_clock.h"
 #include "service/launch/command.h"
 #include "service/launch/signals.h"
-#include "service/linux/stack_attach.h"
-#include "service/linux/stack_events.h"
-#include "service/linux/stack_file.h"
+#include "service/stacks/linux/stack_attach.h"
+#include "service/stacks/linux/stack_events.h"
+#include "service/stacks/linux/stack_file.h"
 #include "service/traces/trace_dir.h"
 
 #define SECOND       1000000000u

@@ -1,4 +1,4 @@
-#include "service/linux/stack_events.h"
+#include "service/stacks/linux/stack_events.h"
 
 #include <errno.h>
 #include <fcntl.h>

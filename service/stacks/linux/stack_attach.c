@@ -1,4 +1,4 @@
-#include "service/linux/stack_attach.h"
+#include "service/stacks/linux/stack_attach.h"
 
 #include <dirent.h>
 #include <errno.h>

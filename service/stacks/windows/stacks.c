@@ -1,4 +1,4 @@
-#include "service/server/stacks.h"
+#include "service/stacks/stacks.h"
 
 #include "service/base/message.h"
 

@@ -1,4 +1,4 @@
-#include "service/linux/stack_file.h"
+#include "service/stacks/linux/stack_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

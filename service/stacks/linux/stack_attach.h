@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "service/linux/stack_events.h"
+#include "service/stacks/linux/stack_events.h"
 
 /*
  * Has the events of all its threads told of, of those that they begin and of the processes that these

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "service/linux/stack_events.h"
+#include "service/stacks/linux/stack_events.h"
 #include "service/traces/trace_dir.h"
 #include "service/traces/trace_file.h"
 #include "trace/trace_format.h"

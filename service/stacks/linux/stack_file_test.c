@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "service/linux/stack_file.h"
+#include "service/stacks/linux/stack_file.h"
 
 #include <cmocka.h>
 

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "service/linux/stack_events.h"
-#include "service/server/stacks.h"
+#include "service/stacks/linux/stack_events.h"
+#include "service/stacks/stacks.h"
 
 #include <cmocka.h>
 
