@@ -1,5 +1,4 @@
-/* What is inlined where, in files that compilers make here, and in reports of children taken over.
- */
+/* What is inlined where, in files that compilers make here. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -8,197 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "grinder/symbols/lines.h"
-#include "support/memory.h"
-#include "support/utf8.h"
+#include "grinder/symbols/lines_sample.h"
 
 #include <cmocka.h>
-
-static char folder[] = "/tmp/lines_test.XXXXXX";
-
-/* Labels in assembly tell where the code of a line is. */
-static const char c_header[] = "#define INLINE static inline __attribute__((always_inline))\n"
-                               "__attribute__((cold, noinline)) void complain(void);\n"
-                               "\n"
-                               "INLINE int clamp(int x)\n"
-                               "{\n"
-                               "    __asm__ volatile(\"in_clamp: nop\");\n"
-                               "    if (x < 0) {\n"
-                               "        complain();\n"
-                               "        __asm__ volatile(\"in_cold: nop\");\n"
-                               "    }\n"
-                               "    return x < 9 ? x : 9;\n"
-                               "}\n"
-                               "\n"
-                               "INLINE int scale(int x)\n"
-                               "{\n"
-                               "    __asm__ volatile(\"in_scale: nop\");\n"
-                               "    return clamp(x * 2);\n" /* 17 */
-                               "}\n";
-
-static const char c_source[] = "#include \"inner.h\"\n"
-                               "void complain(void) { __asm__ volatile(\"\"); }\n"
-                               "\n"
-                               "int entry(int x)\n"
-                               "{\n"
-                               "    __asm__ volatile(\"in_entry: nop\");\n"
-                               "    x += scale(x);\n" /* 7 */
-                               "    return x * 3;\n"
-                               "}\n";
-
-static const char cpp_source[] =
-    "#define INLINE inline __attribute__((always_inline))\n"
-    "namespace geo {\n"
-    "struct Point {\n"
-    "    int x;\n"
-    "    INLINE int twice() const { __asm__ volatile(\"in_twice: nop\"); return x * 2; }\n"
-    "};\n"
-    "template <typename T> INLINE int measure(T p)\n"
-    "{\n"
-    "    return p.twice() + 1;\n" /* 9 */
-    "}\n"
-    "namespace {\n"
-    "__attribute__((noinline)) int within(Point p)\n"
-    "{\n"
-    "    return measure<Point>(p);\n" /* 14 */
-    "}\n"
-    "}\n"
-    "int outside(Point p) { return within(p) + 1; }\n"
-    "}\n";
-
-/* A unit with a line for in_broken, whose one DIE has a child of a kind that is not there. */
-static const char broken_source[] = ".text\n"
-                                    ".Ltext: .globl broken\n"
-                                    "broken: .file 1 \"broken.c\"\n"
-                                    ".loc 1 5\n"
-                                    "nop\n"
-                                    "in_broken: nop\n"
-                                    "ret\n"
-                                    ".Lend:\n"
-                                    ".section .debug_abbrev,\"\",@progbits\n"
-                                    ".uleb128 1, 0x11\n"
-                                    ".byte 1\n"
-                                    ".uleb128 0x10, 0x17, 0x11, 1, 0x12, 7, 0, 0, 0\n"
-                                    ".section .debug_info,\"\",@progbits\n"
-                                    ".long .Linfo_end - .Linfo\n"
-                                    ".Linfo: .short 4\n"
-                                    ".long 0\n"
-                                    ".byte 8\n"
-                                    ".uleb128 1\n"
-                                    ".long .Lline\n"
-                                    ".quad .Ltext, .Lend - .Ltext\n"
-                                    ".uleb128 99\n"
-                                    ".byte 0, 0, 0\n"
-                                    ".Linfo_end:\n"
-                                    ".section .note.GNU-stack,\"\",@progbits\n"
-                                    ".section .debug_line,\"\",@progbits\n"
-                                    ".Lline:\n";
-
-/* Runs a command in the test's folder. */
-static int run(const char *command)
-{
-    char whole[1024];
-
-    snprintf(whole, sizeof(whole), "cd %s && %s", folder, command);
-    return system(whole);
-}
-
-static void write_file(const char *name, const char *text)
-{
-    char path[128];
-    FILE *file;
-
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
-    file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
-static int make_folder(void **state)
-{
-    (void)state;
-    assert_non_null(mkdtemp(folder));
-    write_file("inner.h", c_header);
-    write_file("outer.c", c_source);
-    write_file("geometry.cpp", cpp_source);
-    write_file("broken.s", broken_source);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    assert_int_equal(run("rm -r \"$PWD\""), 0);
-    return 0;
-}
-
-static bool has_program(const char *name)
-{
-    char command[128];
-
-    snprintf(command, sizeof(command), "command -v %s >/dev/null", name);
-    return run(command) == 0;
-}
-
-/* Makes made.so; false if there is no such compiler. */
-static bool compile(const char *compiler, const char *options)
-{
-    char command[512];
-
-    if (!has_program(compiler))
-        return false;
-    snprintf(command, sizeof(command),
-             "rm -f made* && %s -O2 -fPIC -shared -nostdlib -o made.so %s", compiler, options);
-    assert_int_equal(run(command), 0);
-    return true;
-}
-
-static uint64_t address_of(const char *label)
-{
-    char command[256];
-    unsigned long long address = 0;
-    FILE *output;
-
-    snprintf(command, sizeof(command), "nm %s/made.so | sed -n 's/ [tT] %s$//p'", folder, label);
-    output = popen(command, "r");
-    assert_non_null(output);
-    if (fscanf(output, "%llx", &address) != 1)
-        fail_msg("%s is not there", label);
-    pclose(output);
-    return address;
-}
-
-static void begin(struct line_table *table, const char *const *labels, size_t count)
-{
-    uint64_t *addresses = memory_zeroed(count, sizeof(*addresses));
-
-    for (size_t i = 0; i < count; i++)
-        addresses[i] = address_of(labels[i]);
-    line_table_begin(table, addresses, count);
-}
-
-static bool read_made(struct line_table *table, struct failure *failure)
-{
-    char path[128];
-
-    snprintf(path, sizeof(path), "%s/made.so", folder);
-    return line_table_read(table, path, failure);
-}
-
-/* Reads made.so with one spot. */
-static void read_spot(struct line_table *table, const char *label)
-{
-    struct failure failure = {""};
-
-    begin(table, &label, 1);
-    line_table_add_spot(table, table->addresses[0]);
-    if (!read_made(table, &failure))
-        fail_msg("%s", failure.text);
-}
 
 static const struct inlined *only_spot(const struct line_table *table)
 {
@@ -421,7 +234,7 @@ static void addresses_of_one_call_share_it(void **state)
 
     (void)state;
     assert_true(compile("gcc", "-g outer.c"));
-    begin(&table, labels, 3);
+    begin_table(&table, labels, 3);
     for (size_t i = 0; i < 2; i++)
         line_table_add_spot(&table, address_of(labels[i]));
     line_table_add_spot(&table, 1); /* of no address of the table */
@@ -444,7 +257,7 @@ static void a_damaged_tree_costs_what_is_inlined_there(void **state)
     for (int is_asked = 0; is_asked < 2; is_asked++) {
         struct line_table table;
         struct failure failure = {""};
-        begin(&table, labels, 2);
+        begin_table(&table, labels, 2);
         line_table_add_spot(&table, address_of("in_clamp"));
         if (is_asked)
             line_table_add_spot(&table, address_of("in_broken"));
@@ -455,18 +268,6 @@ static void a_damaged_tree_costs_what_is_inlined_there(void **state)
         assert_int_equal(line_table_find(&table, address_of("in_broken")).line, 5);
         assert_non_null(line_table_inlined(&table, address_of("in_clamp")));
         line_table_free(&table);
-    }
-}
-
-static void expect_sound(const struct line_table *table)
-{
-    for (size_t i = 0; i < table->count; i++) {
-        const struct inlined *inlined = line_table_inlined(table, table->addresses[i]);
-        for (uint32_t left = LINES_MAX_DEPTH; inlined; inlined = inlined->outer) {
-            assert_true(left-- > 0);
-            assert_true(inlined->call.file < table->file_count);
-            assert_true(utf8_is_plain(inlined->name));
-        }
     }
 }
 
@@ -513,176 +314,13 @@ static void damaged_trees_are_read_or_refused(void **state)
         struct failure failure = {""};
         assert_int_equal(run("cp whole.so made.so"), 0);
         damage(sections[round % 3], &random);
-        begin(&table, labels, 4);
+        begin_table(&table, labels, 4);
         for (size_t i = 0; i < 4; i++)
             line_table_add_spot(&table, table.addresses[i]);
         (void)read_made(&table, &failure);
         expect_sound(&table);
         line_table_free(&table);
     }
-}
-
-/* --- reports --- */
-
-/* A report, and what is said of three addresses, the last of which is no spot. */
-struct told {
-    int pipe;
-    struct line_table table;
-};
-
-static void tell_begin(struct told *told)
-{
-    uint64_t *addresses = memory_zeroed(3, sizeof(*addresses));
-
-    told->pipe = memfd_create("report", MFD_CLOEXEC);
-    assert_true(told->pipe >= 0);
-    for (size_t i = 0; i < 3; i++)
-        addresses[i] = 0x1000 + i;
-    line_table_begin(&told->table, addresses, 3);
-    line_table_add_spot(&told->table, 0x1000);
-    line_table_add_spot(&told->table, 0x1001);
-}
-
-static void tell_bytes(const struct told *told, const void *bytes, size_t size)
-{
-    assert_int_equal(write(told->pipe, bytes, size), (ssize_t)size);
-}
-
-static void tell(const struct told *told, char kind, size_t count, const uint32_t *words)
-{
-    tell_bytes(told, &kind, 1);
-    tell_bytes(told, words, count * sizeof(*words));
-}
-
-#define TELL(told, kind, ...)                                                                      \
-    tell(told, kind, sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t),                         \
-         (uint32_t[]){__VA_ARGS__})
-
-static void tell_name(const struct told *told, char kind, const char *name)
-{
-    TELL(told, kind, (uint32_t)strlen(name));
-    tell_bytes(told, name, strlen(name));
-}
-
-/* Takes it; returns what line_table_take does. The table is to be freed. */
-static bool tell_end(struct told *told)
-{
-    struct failure failure = {""};
-    bool is_taken;
-
-    lseek(told->pipe, 0, SEEK_SET);
-    is_taken = line_table_take(&told->table, told->pipe, &failure);
-    close(told->pipe);
-    expect_sound(&told->table);
-    return is_taken;
-}
-
-static void tell_names(struct told *told)
-{
-    tell_begin(told);
-    tell_name(told, LINES_FILE, "a.c");
-    tell_name(told, LINES_FUNCTION, "inner\n");
-}
-
-static void a_report_as_drawn(void **state)
-{
-    struct told told;
-    const struct inlined *inlined;
-
-    (void)state;
-    tell_names(&told);
-    TELL(&told, LINES_LINE, 0, 1, 7);
-    TELL(&told, LINES_LINE, 1, 1, 8);
-    TELL(&told, LINES_SPOT, 1, 1, 9);
-    TELL(&told, LINES_INLINED, 0, 0, 1, 70);
-    TELL(&told, LINES_INLINED, 1, 1, 0, 71);
-    TELL(&told, LINES_INNERMOST, 0, 2);
-    assert_true(tell_end(&told));
-    inlined = line_table_inlined(&told.table, 0x1000);
-    assert_string_equal(inlined->name, "inner?");
-    assert_int_equal(inlined->call.line, 71);
-    assert_int_equal(inlined->depth, 2);
-    assert_string_equal(inlined->outer->name, "???");
-    assert_int_equal(inlined->outer->call.file, 1);
-    assert_null(inlined->outer->outer);
-    assert_null(line_table_inlined(&told.table, 0x1001));
-    assert_int_equal(line_table_find_spot(&told.table, 0x1000).line, 7);
-    assert_int_equal(line_table_find_spot(&told.table, 0x1001).line, 9);
-    assert_int_equal(line_table_find(&told.table, 0x1001).line, 8);
-    line_table_free(&told.table);
-}
-
-static void records_that_lie_end_a_report(void **state)
-{
-    static const struct {
-        char kind;
-        size_t count;
-        uint32_t words[4];
-    } lies[] = {
-        {LINES_INLINED, 4, {2, 1, 1, 1}},          /* within itself */
-        {LINES_INLINED, 4, {UINT32_MAX, 1, 1, 1}}, /* within none that is there */
-        {LINES_INLINED, 4, {0, 2, 1, 1}},          /* of a name to come */
-        {LINES_INLINED, 4, {0, 1, 2, 1}},          /* in a file to come */
-        {LINES_INNERMOST, 2, {3, 1}},              /* at no address */
-        {LINES_INNERMOST, 2, {2, 1}},              /* at an address that is no spot */
-        {LINES_INNERMOST, 2, {1, 2}},              /* of a call to come */
-        {LINES_FUNCTION, 1, {0}},                  /* no name */
-        {LINES_FUNCTION, 1, {LINES_MAX_NAME + 1}}, /* too long a name */
-        {LINES_FUNCTION, 1, {3}},                  /* a name that ends early */
-        {LINES_INLINED, 3, {0, 1, 1}},             /* a record that ends early */
-        {'?', 0, {0}},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
-        struct told told;
-        tell_names(&told);
-        TELL(&told, LINES_INLINED, 0, 1, 1, 1);
-        TELL(&told, LINES_INNERMOST, 0, 1);
-        tell(&told, lies[i].kind, lies[i].count, lies[i].words);
-        if (tell_end(&told))
-            fail_msg("lie %zu is believed", i);
-        assert_non_null(line_table_inlined(&told.table, 0x1000)); /* what came before is kept */
-        assert_null(line_table_inlined(&told.table, 0x1001));
-        line_table_free(&told.table);
-    }
-}
-
-static void a_name_is_not_empty(void **state)
-{
-    static const char kinds[] = {LINES_FILE, LINES_FUNCTION};
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(kinds); i++) {
-        struct told told;
-        tell_begin(&told);
-        TELL(&told, kinds[i], 2);
-        tell_bytes(&told, "\0n", 2);
-        assert_false(tell_end(&told));
-        line_table_free(&told.table);
-    }
-}
-
-static void reports_have_limits(void **state)
-{
-    struct told told;
-    char name[LINES_MAX_NAME + 1] = {0};
-
-    (void)state;
-    for (uint32_t depth = LINES_MAX_DEPTH; depth <= LINES_MAX_DEPTH + 1; depth++) {
-        tell_names(&told);
-        for (uint32_t i = 0; i < depth; i++)
-            TELL(&told, LINES_INLINED, i, 1, 1, 1);
-        TELL(&told, LINES_INNERMOST, 0, LINES_MAX_DEPTH);
-        assert_int_equal(tell_end(&told), depth <= LINES_MAX_DEPTH);
-        line_table_free(&told.table);
-    }
-    memset(name, 'n', LINES_MAX_NAME);
-    tell_begin(&told);
-    for (size_t text = 0; text <= LINES_MAX_TEXT; text += lines_name_cost(LINES_MAX_NAME))
-        tell_name(&told, text % 2 ? LINES_FILE : LINES_FUNCTION, name);
-    assert_false(tell_end(&told));
-    line_table_free(&told.table);
 }
 
 int main(void)
@@ -698,10 +336,6 @@ int main(void)
         cmocka_unit_test(addresses_of_one_call_share_it),
         cmocka_unit_test(a_damaged_tree_costs_what_is_inlined_there),
         cmocka_unit_test(damaged_trees_are_read_or_refused),
-        cmocka_unit_test(a_report_as_drawn),
-        cmocka_unit_test(records_that_lie_end_a_report),
-        cmocka_unit_test(a_name_is_not_empty),
-        cmocka_unit_test(reports_have_limits),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
