@@ -46,7 +46,7 @@ struct scratch {
 #define GROUP_8_BITS 0x83 /* cmp, or: by `reg`, with 8 bits behind it */
 #define TAKES_WORD   0x81 /* cmp, or: by `reg`, with 32 bits behind it */
 
-/* Of jumps. */
+/* Conditions of jumps. */
 #define IF_NEGATIVE     8
 #define IF_NEGATIVE_NOT 9
 #define IF_ZERO         4

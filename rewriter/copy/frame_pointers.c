@@ -29,6 +29,7 @@ struct pointer_site frame_pointer_put(struct copy_writer *writer, const struct s
     put_known_target(writer, &site, 0, frame_callee_place(is_tail), &site.counted);
     site.join = copy_here(writer);
     frame_put_note(writer, is_tail, scratch);
+    site.noted = copy_here(writer);
     return site;
 }
 
@@ -81,7 +82,7 @@ static void put_further(struct copy_writer *writer, const struct pointer_site *s
     frame_put_memory(writer, WIDE, LOAD, R11, R11, LINK(callee));
     frame_put_memory(writer, WIDE, STORE, R11, a, frame_callee_place(false));
     frame_put_registers(writer, STORE, b, R11);
-    frame_put_jump(writer, site->join);
+    frame_put_jump(writer, site->noted);
     frame_land_short(writer, its_turn);
     frame_put_memory(writer, 0, GROUP_5, 1, R11, LINK(word));
     frame_put_memory(writer, WIDE, LOAD, R11, RSP, SAVED_TARGET);
@@ -108,12 +109,12 @@ static void put_second(struct copy_writer *writer, const struct pointer_site *si
     put_known_target(writer, site, 1, place, counted);
     frame_put_jump(writer, site->join);
     frame_land_short(writer, other);
+    if (!site->is_tail)
+        put_further(writer, site, to_slow);
     frame_put_memory(writer, WIDE, GROUP_8_BITS, 7, b,
                      site->first + POINTER(targets[1])); /* cmp qword [..], 0 */
     frame_put8(writer, 0);
     frame_put_jump_if(writer, IF_ZERO, to_slow);
-    if (!site->is_tail)
-        put_further(writer, site, to_slow);
     frame_put_memory(writer, 0, GROUP_4, 1, b, LINKS(unknown));
     frame_put_jump_if(writer, IF_NEGATIVE, to_slow);
     frame_put_or(writer, b, bits);

@@ -9,17 +9,15 @@
  *          mov  r11, [b + LINK 0 + CALLEE]
  *          mov  [a - 8], r11
  *          mov  r11, [b + GO 0]
- *  join:   mov  b, [words]
+ *  join:   mov  b, [words]                 it may be the original, or a stub
  *          mov  fs:[b + NOTE], rsp
- *          ...
+ *  noted:  ...
  *  call:   call r11
  *
  * and behind all copies
  *
  *  second: compares with target 1, and looks into the thread's table of further ones, unless it is a jump:
  *
- *          cmp  qword [b + TARGET 1], 0
- *          je   slow                       there is room for another one
  *          mov  [rsp - 40], a
  *          lea  b, [b + TARGET 0]          the site
  *          imul a, r11, HASH
@@ -49,13 +47,15 @@
  *          mov  r11, [r11 + CALLEE]
  *          mov  [a - 8], r11
  *          mov  r11, b
- *          jmp  join
+ *          jmp  noted                      it is a copy
  *
  * What is not known gets a note of who calls:
  *
  *  unknown: mov r11, [rsp - 48]
  *          mov  a, [rsp - 40]
  *          lea  b, [b - TARGET 0]
+ *          cmp  qword [b + TARGET 1], 0
+ *          je   slow                       there is room for another one
  *          dec  byte [b + UNKNOWN]
  *          js   slow                       it may be better known
  *          or   b, CALLED_OUT
@@ -78,6 +78,7 @@ struct pointer_site {
     uint32_t second;  /* field of the jump where r11 is not target 0 */
     uint32_t counted; /* and of the one where it is the turn of that target's link */
     uint64_t join;    /* where to go on with a target that is known */
+    uint64_t noted;   /* and with one that is a copy, which needs no note */
 };
 
 /* Puts what is in front of the call. */

@@ -143,7 +143,7 @@ static void assert_further(uint16_t dead, unsigned behind)
     assert_int_equal(machine.registers[R11], OUTSIDE + 0x200);
     assert_int_equal(link->word, -9);
     assert_int_equal(*shadow(POINTER - 8), CALLEE + 8);
-    assert_int_equal(words.note, POINTER);
+    assert_int_equal(words.note, 1); /* none is needed: it is a copy */
     assert_memory_equal(links, &before, sizeof(before));
     ((struct trace_link *)(uintptr_t)(OTHER + 0x40))->word = -1; /* its turn */
     *shadow(POINTER - 8) = 5;
