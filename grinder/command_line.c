@@ -44,7 +44,7 @@ static const char help[] =
     "                        firefox (not with --merge, --split or --weight=calls)\n"
     "                        diff: table (the default on a terminal), tsv (the default\n"
     "                        elsewhere), folded, flamegraph\n"
-    "                        stack: table, tsv (likewise), json\n"
+    "                        stack: table, tsv, json (defaults as for diff)\n"
     "  --output-file=FILE    where to write, - for standard output (profile:\n"
     "                        callgrind.out.PID or profile.PID.SUFFIX, report:\n"
     "                        report.PID.html, else standard output); report: a FILE that\n"

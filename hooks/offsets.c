@@ -50,7 +50,7 @@ void offsets(void)
     CONSTANT(STUB_INDEX);
     CONSTANT(STUB_FRAME_SIZE);
 
-    /* Of copies with contexts beside their frames. */
+    /* Copies that have contexts beside their frames. */
     NUMBER(FRAME_KEY_SIZE, sizeof(struct frame_key));
     OFFSET(KEY_BODY, struct frame_key, body);
     OFFSET(KEY_KEY, struct frame_key, key);

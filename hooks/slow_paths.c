@@ -97,7 +97,8 @@ static void suspend(struct thread *thread, const uint64_t *slot, const uint64_t 
     thread->busy_frame = (uint64_t)&frame[1];
 }
 
-/* Of a thread that has no state; a child that has yet to begin its own trace has its parent's. */
+/* A call of a thread that has no state is counted as skipped. A child that has yet to begin its own
+   trace has its parent's header, and counts nothing. */
 static void count_as_skipped_outside(void)
 {
     if (session.state == SESSION_RUNNING && !guard_forked())

@@ -38,7 +38,7 @@ static int leave(void **state)
     return own_folder_leave(state);
 }
 
-/* Of the age: so many seconds ago it was used. */
+/* Adds an image that was used `age` seconds ago. */
 static void add(const char *name, unsigned age)
 {
     static const char bytes[SIZE] = "x";

@@ -31,7 +31,7 @@ static uint32_t word_at(const struct seccomp_data *data, uint32_t offset)
     return word;
 }
 
-/* Of classic BPF, what this filter has. */
+/* Runs the filter, with those instructions of classic BPF that it has. */
 static uint32_t run(const struct seccomp_data *data)
 {
     uint32_t value = 0;

@@ -380,7 +380,7 @@ static void keep(struct pool *pool, struct notification *own)
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/* Of what workers use, nothing is given back: they may still be there. */
+/* Nothing that workers use is given back: they may still be there. */
 void notifications_serve(struct notifications *notifications, int listener,
                          const struct notification_handlers *handlers)
 {

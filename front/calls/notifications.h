@@ -59,7 +59,8 @@ void notifications_serve(struct notifications *notifications, int listener,
                          const struct notification_handlers *handlers);
 
 /* Lets all calls go on, in this thread alone: first those that a process which served had in hand
-   when it died: `dying`, a child that is dead or about to be, or -1. Returns likewise. */
+   when it died: `dying`, a child that is dead or about to be, or -1. Returns when the last process with the filter
+   is gone. */
 void notifications_let_go_on(struct notifications *notifications, int listener, pid_t dying);
 
 #endif

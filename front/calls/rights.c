@@ -52,7 +52,7 @@ static bool has_same_groups(const struct tracee_look *look)
            !memcmp(look->groups, own.groups, own.group_count * sizeof(*own.groups));
 }
 
-/* Of the permitted ones; they stay permitted. */
+/* Those of the permitted rights become effective; all stay permitted. */
 static bool make_effective(uint64_t rights)
 {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};

@@ -56,7 +56,7 @@ struct tracee_place {
     ino_t inode;
 };
 
-/* Likewise. */
+/* Whether the instruction is in a file that is mapped, and where. Takes as long as the process has mappings. */
 bool tracee_find_place(pid_t pid, uint64_t instruction, struct tracee_place *place);
 
 #define TRACEE_MOST_GROUPS 1024

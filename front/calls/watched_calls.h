@@ -2,10 +2,10 @@
  * Which system calls of a recorded program wait for the supervisor (seccomp), and what they name.
  *
  *      execve …        the program, or its interpreter, is instrumented before it is executed
- *      open …          likewise a library that the dynamic linker opens; everybody else gets the
- *                      original of a file that was bound over
- *      stat …          likewise, everybody is told of the original
- *      access …        likewise, whether it may be written
+ *      open …          a library that the dynamic linker opens is instrumented; everybody else gets
+ *                      the original of a file that was bound over
+ *      stat …          everybody is told of the original of such a file
+ *      access …        everybody is told whether the original may be written
  *      unlink …        a file that is bound over is freed before it is changed or removed
  *      seccomp …       whoever gives up rights is noticed (front/calls/rights.h)
  *
@@ -33,7 +33,7 @@ enum call_kind {
 #define CALL_PATHS 2
 #define CALL_NONE  (-1) /* no argument: the working directory, no path, no flags */
 
-/* Of a call that changes something, CALL_CHANGE: a link that its path ends with. */
+/* Whether a call that changes something (CALL_CHANGE) follows a link that its path ends with. */
 enum call_follow {
     FOLLOW_NEVER,
     FOLLOW_ALWAYS,   /* but with AT_SYMLINK_NOFOLLOW */

@@ -228,7 +228,7 @@ static enum verb first_of(unsigned verbs)
     return verb;
 }
 
-/* Of several letters in a word, getopt may have seen the next word already, or not. */
+/* Where a word has several letters, getopt may have gone on to the next word already, or not. */
 static bool is_of_letter(enum verb verb, const char *word)
 {
     const struct verb_option *option = NULL;

@@ -416,7 +416,7 @@ static void read_arguments_of(pid_t pid, struct words *words)
     free(path);
 }
 
-/* Of a process that runs: until it ends, or a signal ends that. */
+/* Samples a process that runs, until it ends, or a signal ends the recording. */
 static int record_running(struct run *run)
 {
     const struct recording *recording = &run->made.recording;

@@ -44,7 +44,7 @@ static void what_cannot_be_a_file_is_not_opened(void **state)
     expect_unopened("no/such", "no/such: cannot be written: No such file or directory");
 }
 
-/* Of a device, which is written as it is. */
+/* The file is a device, which is written as it is. */
 static void a_write_that_failed_is_told_at_the_end(void **state)
 {
     struct failure failure = {""};

@@ -64,7 +64,7 @@ struct firefox_thread_names {
 /* Makes the temporary files of the columns. False: there is nothing to end. */
 bool firefox_thread_open(struct firefox_thread *thread, struct failure *failure);
 
-/* Of one that is open. Times and weights are nanoseconds, written as milliseconds; or calls, written
+/* What may be written to a thread that has begun. Times and weights are nanoseconds, written as milliseconds; or calls, written
    as samples: one each. Nothing is open before start. */
 void firefox_thread_begin(struct firefox_thread *thread, FILE *stream, const struct images *images,
                           enum weight weight, const char *nameless, uint64_t start);

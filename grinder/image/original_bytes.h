@@ -20,7 +20,7 @@ struct original_bytes {
    The result has the hash that the manifest names, or is null. */
 void original_bytes_read(struct original_bytes *original, const char *path,
                          const struct manifest *manifest);
-/* Of a file that was not instrumented: its own bytes. */
+/* A file that was not instrumented is its own original. */
 void original_bytes_read_plain(struct original_bytes *original, const char *path);
 void original_bytes_free(struct original_bytes *original);
 

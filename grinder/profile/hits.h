@@ -4,7 +4,7 @@
  *      at_ns           stack                     spot                  ns
  *      12:00:01.204    main > parse > lex        libx.so, 0x1f40       1,000,000
  *
- * Of recordings whose times are samples. A thread's samples may be thinned out (trace_format.h), each then
+ * A recording whose times are samples has them. A thread's samples may be thinned out (trace_format.h), each then
  * stands for more time. So sums over hits are nearly those of functions, and these stay the figures.
  */
 #ifndef UMBRA_GRINDER_HITS_H

@@ -26,7 +26,7 @@
 #define MOST_MAPPINGS 65536
 #define MOST_CONTEXTS (1u << 22) /* of a process: some 500 MB */
 
-/* Of each mapping of the file, in order. */
+/* One for each mapping of the file, in order. */
 struct mapped {
     uint64_t address, length;
     uint32_t module; /* place in tree.modules */

@@ -25,8 +25,8 @@ struct place place_of_function(const struct images *images, uint32_t function);
 /* site: as tree_call_site gives it. */
 struct place place_of_site(const struct images *images, uint64_t site);
 
-/* Of an instruction of hits.h. At the beginning of a function that is a statement's line, not the one
-   where it is declared; the statement may be one that was inlined. */
+/* The place of an instruction of hits.h. At the beginning of a function that is a statement's line, not
+   the one where it is declared; the statement may be one that was inlined. */
 struct place place_of_spot(const struct images *images, uint64_t spot);
 
 /*

@@ -337,7 +337,7 @@ static void place_waits(struct loader *loader)
     }
 }
 
-/* Of contexts that are not there: left out. */
+/* Samples of contexts that are not there are left out. */
 static void place_hits(struct loader *loader)
 {
     struct tree *tree = loader->tree;

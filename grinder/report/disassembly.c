@@ -71,7 +71,7 @@ static uint32_t function_at(const struct listing *listing, uint32_t image, uint6
     return sorted[found];
 }
 
-/* Of a plain file only where functions begin is known: one ends where the next begins. */
+/* A plain file tells only where functions begin: one ends where the next begins. */
 static uint32_t size_of(const struct image *image, uint32_t index)
 {
     const struct manifest_function *functions = image->manifest.functions;

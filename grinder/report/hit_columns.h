@@ -30,7 +30,7 @@
 
 #include "grinder/report/files.h"
 
-/* Of more than this a page has every 2nd, 4th, …, which then stands for those left out, too. */
+/* If there are more samples, a page has every 2nd, 4th, …, which then stands for those left out, too. */
 #define HIT_LIMIT 400000u
 
 /* Writes the samples of a part; null if it has none, or functions were selected, or times are another recording's. */

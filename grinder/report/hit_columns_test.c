@@ -74,7 +74,7 @@ static char *written(const struct fixture *fixture)
     return text;
 }
 
-/* Of main, parse, lex and print, as drawn; the one that no sample met is not there. */
+/* Samples met main, parse, lex and print, as drawn; a function that none met is not there. */
 static void test_as_drawn(void **state)
 {
     struct fixture fixture;

@@ -18,7 +18,7 @@ struct spot {
 struct walk {
     Dwarf_Debug debug;
     struct lines_writer *writer;
-    /* Of the unit. */
+    /* What is known of the unit that is read. */
     Dwarf_Die unit;
     struct spot *spots; /* by address */
     size_t spot_count;
@@ -30,7 +30,7 @@ struct walk {
     size_t owner_count, owner_room;
     bool is_second; /* DIEs of all kinds are looked into */
     bool is_damaged;
-    /* Of all units. */
+    /* What is known of all units. */
     struct die_ranges ranges;
     struct pair_index origins; /* offsets of DIEs that were asked for their names */
     uint32_t *names;           /* of each */

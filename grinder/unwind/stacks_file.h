@@ -31,7 +31,7 @@ struct stacks_file {
     size_t size; /* up to where the records are whole */
     struct stacks_header header;
     size_t next; /* of the record that comes next */
-    /* Of all threads that have been seen so far. */
+    /* What all threads that have been seen so far have. */
     struct pair_index tids; /* (tid, 0): place in dumps */
     struct stacks_dump **dumps;
     size_t dump_count, dump_room;

@@ -17,7 +17,7 @@
 #define SAMPLES_PER_SECOND 1000
 #define CHILD_MEMORY       (2ull << 30) /* beside what the grinder has by then */
 
-/* Of a thread's last sample. */
+/* A thread's last sample. */
 struct last {
     uint64_t *frames;
     uint32_t count;

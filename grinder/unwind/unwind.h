@@ -30,7 +30,7 @@
 /* Both sides remember the last sample of so many threads; those of others have all of their frames. */
 #define UNWIND_MOST_THREADS 16384
 
-/* Of each mapping of the file, in order. */
+/* One for each mapping of the file, in order. */
 struct unwind_module {
     int fd; /* of the image; -1: there is none. Remains the caller's */
     const char *name;

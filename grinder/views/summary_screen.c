@@ -472,7 +472,7 @@ static void write_details(const struct summary_layout *layout)
     }
 }
 
-/* Of times that are another run's. */
+/* Says whose the times are, if they are another run's. */
 static void write_borrowed(const struct summary_layout *layout)
 {
     char *text = NULL;

@@ -46,7 +46,7 @@ static int remove_folder(void **state)
     return chdir("/") == 0 ? rmdir(folder) : -1;
 }
 
-/* Of the tree above/tree, however it is called. */
+/* What the tree above/tree may be called. */
 static const char *const names[] = {"above/tree", "above/tree/", "link", "above/tree/deep/.."};
 
 static void check_apart(const char *output, bool overwrite)

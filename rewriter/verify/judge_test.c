@@ -72,7 +72,8 @@ static void test_an_image_that_was_meant_otherwise(void **state)
     check_refusal(sample, &expected, "does not find the agent first among its libraries");
 }
 
-/* Of some of these a LIEF says so, another one ends by a signal. */
+/* One version of LIEF says of some of these that they are no images, another one ends by a signal.
+ */
 static void test_what_is_no_image(void **state)
 {
     struct judge_expectation expected = *(struct judge_expectation *)*state;

@@ -4,7 +4,7 @@
 
 #include "support/failure.h"
 
-/* Of what was refused, with errno. besides: what else the user may do about it, or "". */
+/* Says that `what` was refused, why by errno, and what the user can do about it; besides: what else, or "". */
 void perf_refusal_write(struct failure *failure, const char *what, const char *besides);
 
 #endif
