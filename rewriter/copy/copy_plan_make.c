@@ -291,6 +291,7 @@ void copy_plan_make(struct copy_plan *plan, const struct patch_plan *patches,
 
     work.source = copy_source_settle(source, patches);
     work.source.fates = &fates;
+    work.source.returns = memory_zeroed(functions->count, sizeof(*work.source.returns));
     flow_fates_init(&fates, patches->code);
     find_members(plan, functions);
     doubt_overlaps(plan, functions);
@@ -307,6 +308,7 @@ void copy_plan_make(struct copy_plan *plan, const struct patch_plan *patches,
     plan->families = work.family;
     find_registers(&work);
     flow_fates_free(&fates);
+    free(work.source.returns);
     plan->import_count = work.source.import_count;
     plan->imports = memory_zeroed(plan->import_count, sizeof(*plan->imports));
     for (size_t i = 0; i < plan->import_count; i++)

@@ -100,6 +100,7 @@ struct flow_source {
     const uint64_t *pads;
     size_t pad_count;
     struct flow_fates *fates; /* what flow_flags_fate has found so far, or null */
+    uint8_t *returns;         /* of each function, what flow_never_returns has found so far, or null */
 };
 
 /* Analyses a function or a fragment, by itself: FLOW_ENTERED, flags that others read, and what comes

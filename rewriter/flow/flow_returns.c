@@ -10,6 +10,12 @@
 
 #define X86_HLT 0xf4
 
+/* In source.returns, of a function that was looked at. */
+enum {
+    MAY_RETURN = 1,
+    NEVER_RETURNS = 2,
+};
+
 bool flow_is_name_of_no_return(const char *name)
 {
     /* of the C, C++ and threads libraries: ascending */
@@ -108,14 +114,25 @@ bool flow_import_never_returns(const struct flow_source *source, uint64_t slot)
     return import && import->never_returns;
 }
 
+/* Each function is looked at once, however many call it. */
+static bool look_once(const struct flow_source *source, const struct function *function)
+{
+    uint8_t now = 0, *known = &now;
+
+    if (source->returns)
+        known = &source->returns[function - source->functions->items];
+    if (!*known)
+        *known = has_no_way_back(source, function) ? NEVER_RETURNS : MAY_RETURN;
+    return *known == NEVER_RETURNS;
+}
+
 bool flow_never_returns(const struct flow_source *source, uint64_t address)
 {
     const struct function *function = function_list_at(source->functions, address);
     ZydisDecoder decoder;
 
     if (!function || function->reason != PATCH_PLT)
-        return function && !function->is_import && function->unwind &&
-               has_no_way_back(source, function);
+        return function && !function->is_import && function->unwind && look_once(source, function);
     decoder_init(&decoder);
     return flow_import_never_returns(source, flow_stub_slot(source, &decoder, address));
 }

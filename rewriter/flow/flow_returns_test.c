@@ -90,6 +90,25 @@ static void only_compilers_code_is_believed(void **state)
     code_map_free(&image.map);
 }
 
+/* However many call it: its bytes are not looked at again. */
+static void what_was_found_is_kept(void **state)
+{
+    uint8_t returns[2] = {0};
+    struct image image;
+
+    (void)state;
+    image_begin(&image, "\x0f\x0b", 2);
+    image.source.returns = returns;
+    assert_true(flow_never_returns(&image.source, START + DIE));
+    memcpy(image.code_bytes + DIE, "\xc3\x90", 2);
+    assert_true(flow_never_returns(&image.source, START + DIE));
+    memset(returns, 0, sizeof(returns));
+    assert_false(flow_never_returns(&image.source, START + DIE));
+    memcpy(image.code_bytes + DIE, "\x0f\x0b", 2);
+    assert_false(flow_never_returns(&image.source, START + DIE));
+    code_map_free(&image.map);
+}
+
 static void imports_are_known_by_name(void **state)
 {
     struct image image;
@@ -158,6 +177,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_way_back_it_never_returns),
         cmocka_unit_test(only_compilers_code_is_believed),
+        cmocka_unit_test(what_was_found_is_kept),
         cmocka_unit_test(imports_are_known_by_name),
         cmocka_unit_test(a_table_is_known_behind_such_a_call),
     };
