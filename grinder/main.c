@@ -286,7 +286,7 @@ int main(int argc, const char **argv)
             options.mode->needs_stacks && options.mode->needs_stacks(&options);
         profiles[side].keeps_hits = options.mode->needs_hits;
         profiles[side].keeps_nodes = mode_needs_events(&options);
-        profiles[side].keeps_peaks = mode_needs_peaks(&options);
+        profiles[side].keeps_peaks = options.mode->needs_peaks;
         profiles[side].selection = &options.selection;
         if (add_traces(sides[side], &profiles[side], &images) < 0)
             result = -1;

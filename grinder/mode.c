@@ -101,9 +101,13 @@ static int run_profile(const struct options *options, const struct profile *prof
                        const struct images *images)
 {
     const struct format *format = format_of(options->format);
-    struct view view = {
-        profile,        images,         0, profile->part_count, options->weight, options->from_ns,
-        options->to_ns, message_failure};
+    struct view view = {.profile = profile,
+                        .images = images,
+                        .count = profile->part_count,
+                        .weight = options->weight,
+                        .from_ns = options->from_ns,
+                        .to_ns = options->to_ns,
+                        .say = message_failure};
     uint32_t pid = profile->processes[0].header.pid;
     char by_default[64];
     const char *path = options->output;
@@ -319,7 +323,7 @@ static void warn_of_kinds(const struct options *options, const struct profile *p
         sampled = sampled ? sampled : profiles[side].sampled;
         clocked = clocked ? clocked : profiles[side].clocked;
     }
-    if (sampled && clocked && options->mode->run != run_stack)
+    if (sampled && clocked && !options->mode->needs_peaks)
         message("%s has times of the processor (--timing=samples), %s has times of the clock, "
                 "waiting included: their calls compare, their times do not",
                 sampled, clocked);
@@ -357,7 +361,7 @@ int mode_choose_weight(struct options *options, const struct profile *profiles)
                 profiles->sampled);
         options->weight = WEIGHT_CALLS;
     }
-    if (!untimed || mode->run == run_stack)
+    if (!untimed || mode->needs_peaks)
         return 0;
     if (!mode->needs_times && (asks_for_calls || (!options->has_weight && !timed))) {
         options->weight = WEIGHT_CALLS;
@@ -378,17 +382,12 @@ int mode_choose_weight(struct options *options, const struct profile *profiles)
     return FAILED;
 }
 
-bool mode_needs_peaks(const struct options *options)
-{
-    return options->mode->run == run_stack;
-}
-
 bool mode_needs_events(const struct options *options)
 {
     const struct format *format = options->format ? format_named(options->format) : NULL;
 
     if (!format || !format->write_times)
-        return options->mode->run == run_summary;
+        return options->mode->counts_events;
     return format->needs_events ||
            !(options->merged || options->split || options->weight == WEIGHT_CALLS);
 }
@@ -400,7 +399,12 @@ const struct mode modes[] = {
      .has_format = profile_has_format,
      .needs_stacks = profile_needs_stacks,
      .run = run_profile},
-    {.name = "summary", .merges = true, .sides = 1, .failure = EXIT_FAILURE, .run = run_summary},
+    {.name = "summary",
+     .merges = true,
+     .sides = 1,
+     .failure = EXIT_FAILURE,
+     .counts_events = true,
+     .run = run_summary},
     {.name = "report",
      .sides = 1,
      .failure = EXIT_FAILURE,
@@ -418,6 +422,7 @@ const struct mode modes[] = {
      .merges = true,
      .sides = 1,
      .failure = EXIT_FAILURE,
+     .needs_peaks = true,
      .has_format = stack_has_format,
      .run = run_stack},
     {.name = "top", .merges = true, .sides = 1, .failure = EXIT_FAILURE, .run_alone = run_top},

@@ -17,6 +17,8 @@ struct mode {
     int failure;      /* exit status if something was wrong with the traces or the output */
     bool needs_times; /* it shows nothing of recordings without times */
     bool needs_hits;  /* it shows samples one by one: profile->keeps_hits */
+    bool needs_peaks; /* it shows how deep each thread's stack was (stack_format.h), and no costs */
+    bool counts_events; /* it says how many events a call-trace recording has */
     /* Whether it writes the format of that name, null for its default; null: it knows none. */
     bool (*has_format)(const char *name);
     /* Whether it shows costs by chains of calls: profile->keeps_stacks. Null: it does not. */
@@ -34,9 +36,6 @@ int mode_choose_weight(struct options *options, const struct profile *profiles);
 
 /* Whether what is to be done needs a call-trace recording's events. */
 bool mode_needs_events(const struct options *options);
-
-/* Whether what is to be done needs how deep each thread's stack was (stack_format.h). */
-bool mode_needs_peaks(const struct options *options);
 
 /* The last has a null name. */
 extern const struct mode modes[];
