@@ -13,8 +13,6 @@
 #define LOOK_FURTHER 1024 /* calls of a target that has no place at its site */
 #define MANY_BELOW   2048 /* calls of both known targets, meanwhile */
 
-#define NO_TARGET 1 /* in place of a known one: nothing is there */
-
 static uint64_t base_of(const struct image_header *image)
 {
     return (uint64_t)image - image->header_rva;
@@ -69,7 +67,7 @@ static struct trace_node *meet(const struct site_call *call, struct trace_links 
  */
 static bool knows_none(const struct pointer_links *site)
 {
-    return site->targets[1] == NO_TARGET;
+    return site->targets[1] == POINTER_NO_TARGET;
 }
 
 /* The target's place at the site; a free one, if there is; else 2. */
@@ -136,7 +134,7 @@ static bool gains_by_link(uint64_t target)
  * Programs call by one pointer what they need to begin with, and then something else all the time.
  * So after each `most` calls of a target that has no place at the site, it takes the place of the
  * one that was called less than that since. Returns its place, which is free then; 2: both are
- * called more.
+ * called more, or, if a further target asks, so little that the site knows none from now on.
  */
 static unsigned yield_place(const struct site_call *call, struct trace_links *with,
                             struct pointer_links *site, uint32_t most)
@@ -149,8 +147,8 @@ static unsigned yield_place(const struct site_call *call, struct trace_links *wi
     for (unsigned i = 0; i < 2; i++)
         calls[i] = take_calls(call, with, &site->links[i]);
     if (most == LOOK_FURTHER && calls[0] + calls[1] < MANY_BELOW) {
-        forget_target(call, with, site, 0, NO_TARGET);
-        forget_target(call, with, site, 1, NO_TARGET);
+        forget_target(call, with, site, 0, POINTER_NO_TARGET);
+        forget_target(call, with, site, 1, POINTER_NO_TARGET);
         return 2;
     }
     less = calls[1] < calls[0];

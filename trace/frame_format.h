@@ -110,8 +110,10 @@ struct frame_words {
 /* What a site that calls by a pointer has in place of so many links. */
 #define POINTER_LINKS 4
 
+#define POINTER_NO_TARGET 1
+
 struct pointer_links {
-    uint64_t targets[2]; /* 0: none */
+    uint64_t targets[2]; /* 0: none yet; POINTER_NO_TARGET: none, since most calls are to further ones */
     struct trace_link links[2];
     uint64_t go[2];
 };
