@@ -158,13 +158,15 @@ bool frame_is_call_of(uint64_t ret, uint32_t function)
     return call == CALL_OF_ANYBODY || call == call_of_function(function);
 }
 
-/* A function that has jumped has left its return address to the next one. */
+/* A function that has jumped has left its return address to the next one, whose context is below
+   one for all places that the first may have been called from. */
 static bool is_site_of(const struct thread *thread, uint64_t ret, struct trace_node *node)
 {
     const struct trace_node *called = tree_tail_caller(thread, node);
+    bool is_site = called->site & TRACE_SITE_SHARED ? frame_is_call_of(ret, called->function)
+                                                    : ret == (called->site & TRACE_SITE_ADDRESS);
 
-    return called->site & TRACE_SITE_SHARED ? frame_is_call_of(ret, called->function)
-                                            : ret == (called->site & TRACE_SITE_ADDRESS);
+    return is_site || (called != node && tree_has_place(thread, called, ret));
 }
 
 uint64_t frame_return_at(uint64_t slot)

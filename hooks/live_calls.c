@@ -2,6 +2,7 @@
 
 #include "hooks/frames.h"
 #include "hooks/links.h"
+#include "hooks/session.h"
 #include "hooks/tree.h"
 
 static struct live_call of_record(const struct record *record)
@@ -40,6 +41,12 @@ static struct trace_node *caller_of(const struct thread *thread, struct trace_no
     return caller == thread->root ? NULL : caller;
 }
 
+/* What this one calls is below that one: it is that, or of calls from another place. */
+static bool is_part_of(const struct trace_node *node, const struct trace_node *of)
+{
+    return node == of || (node && node->context == trace_index(of));
+}
+
 /* Where the frame of a context is, between two slots; or 0. */
 static uint64_t find_frame(const struct thread *thread, const struct trace_node *node,
                            uint64_t above, uint64_t end, uint64_t likely)
@@ -49,11 +56,11 @@ static uint64_t find_frame(const struct thread *thread, const struct trace_node 
     if (end - above > FRAME_MOST)
         end = above + FRAME_MOST;
     if (likely > above && likely < end && frames_has_word(thread, likely) &&
-        frame_context_at(thread, likely) == node)
+        is_part_of(frame_context_at(thread, likely), node))
         return likely;
     for (uint64_t slot = above + sizeof(slot); slot < end && frames_has_word(thread, slot);
          slot += sizeof(slot))
-        if (frame_context_at(thread, slot) == node)
+        if (is_part_of(frame_context_at(thread, slot), node))
             return slot;
     return 0;
 }

@@ -192,6 +192,24 @@ static void words_of_frames_that_are_gone_are_nobodys(void **state)
     assert_ends(&call);
 }
 
+/* What is called from there is below the first place that calls were made from. */
+static void a_frame_may_be_of_calls_from_another_place(void **state)
+{
+    struct trace_node *f = context(nodes, 1), *first = context(f, 2), *second = context(f, 3),
+                      *leaf = context(first, 4);
+    struct live_call call;
+
+    (void)state;
+    first->context = trace_index(first);
+    second->context = trace_index(first);
+    put_frame(500, f);
+    put_frame(450, second);
+    call = live_call_of_frame(&thread, at(400), leaf);
+    assert_goes_up(&call, 450, first);
+    assert_goes_up(&call, 500, f);
+    assert_ends(&call);
+}
+
 static void a_function_that_has_jumped_has_no_frame(void **state)
 {
     struct trace_node *f = context(nodes, 1), *g = context(f, 2),
@@ -241,6 +259,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(frames_and_records_are_found_in_their_order, begin, end),
         cmocka_unit_test_setup_teardown(a_frame_that_has_a_record_is_one_call, begin, end),
         cmocka_unit_test_setup_teardown(words_of_frames_that_are_gone_are_nobodys, begin, end),
+        cmocka_unit_test_setup_teardown(a_frame_may_be_of_calls_from_another_place, begin, end),
         cmocka_unit_test_setup_teardown(a_function_that_has_jumped_has_no_frame, begin, end),
         cmocka_unit_test_setup_teardown(whose_frame_is_not_there_is_left_out, begin, end),
         cmocka_unit_test_setup_teardown(a_likely_place_is_looked_at_first, begin, end),

@@ -464,9 +464,9 @@ static void exit_on_other_stack(struct thread *thread, struct record *record)
 static bool is_called_from(const struct thread *thread, const struct trace_node *node,
                            const struct trace_node *caller)
 {
-    while (node != thread->root && node != caller)
+    while (node != thread->root && node != caller && node->parent != caller->context)
         node = tree_parent(thread, node);
-    return node == caller;
+    return node != thread->root || caller == thread->root;
 }
 
 /* The nearest parked one above the slot. */

@@ -1,6 +1,7 @@
 #include "hooks/tree.h"
 
 #include "hooks/memory.h"
+#include "hooks/modules.h"
 #include "hooks/session.h"
 #include "hooks/system.h"
 #include "thunkstash/pages.h"
@@ -120,7 +121,7 @@ static void *unit_take(struct thread *thread)
     return (char *)block + TRACE_UNIT * block->used++;
 }
 
-/* Adds a node that is not in the table yet. context: index of the representative, 0 for itself. */
+/* Adds a node that is not in the table yet. context: what its callees hang below, 0 for itself. */
 static struct trace_node *node_add(struct thread *thread, uint64_t site, uint32_t parent,
                                    uint32_t function, uint32_t context)
 {
@@ -137,6 +138,55 @@ static struct trace_node *node_add(struct thread *thread, uint64_t site, uint32_
     tree_put(thread, (struct table_entry){trace_index(node), tree_hash(site, parent, function)});
     thread->table_used++;
     thread->entry->nodes++;
+    return node;
+}
+
+/*
+ * Calls of one function by another, from several places. Each place's calls have a context, since
+ * they are counted and timed apart; but what they call has one for all of them, or contexts would
+ * multiply with each level: fib, which calls itself from two places, had 2^30 of them.
+ *
+ *      caller --+-- g, from place 1  ("the first")  <-- what g calls is below this one
+ *               +-- g, from place 2                     `context`: the first
+ *
+ * The table has the first once more, under the site that a context has which places share. Places
+ * in code that was made at run time stay apart: the reader tells functions of that code by them
+ * (grinder/profile/jit_callers.h).
+ */
+static uint64_t site_of_first(uint64_t site)
+{
+    return TRACE_SITE_SHARED | (site & TRACE_SITE_TAIL);
+}
+
+static struct trace_node *find_first(const struct thread *thread, uint64_t site, uint32_t parent,
+                                     uint32_t function)
+{
+    uint32_t hash = tree_hash(site_of_first(site), parent, function);
+    uint64_t mask = last_place(thread), place = hash & mask;
+
+    for (; thread->table[place].node; place = (place + 1) & mask) {
+        struct trace_node *node = node_at(thread, thread->table[place].node);
+
+        if (thread->table[place].hash == hash && node->parent == parent &&
+            node->function == function && !((node->site ^ site) & TRACE_SITE_TAIL))
+            return node;
+    }
+    return NULL;
+}
+
+static struct trace_node *add_by_place(struct thread *thread, uint64_t site, uint32_t parent,
+                                       uint32_t function)
+{
+    bool is_known = modules_hold(site & TRACE_SITE_ADDRESS);
+    struct trace_node *first = is_known ? find_first(thread, site, parent, function) : NULL;
+    struct trace_node *node =
+        node_add(thread, site, parent, function, first ? trace_index(first) : 0);
+
+    if (!node || first || !is_known || !table_make_room(thread))
+        return node;
+    tree_put(thread, (struct table_entry){trace_index(node),
+                                          tree_hash(site_of_first(site), parent, function)});
+    thread->table_used++;
     return node;
 }
 
@@ -214,6 +264,13 @@ struct trace_node *tree_known(const struct thread *thread, const struct trace_no
     return node ? node : find(thread, site, caller->context, function | TRACE_FUNCTION_LEAF);
 }
 
+bool tree_has_place(const struct thread *thread, const struct trace_node *node, uint64_t site)
+{
+    const struct trace_node *of_site = find(thread, site, node->parent, node->function);
+
+    return of_site && of_site->context == node->context;
+}
+
 struct trace_node *tree_child(struct thread *thread, struct trace_node *caller, uint64_t site,
                               uint32_t function)
 {
@@ -223,7 +280,7 @@ struct trace_node *tree_child(struct thread *thread, struct trace_node *caller, 
         return node;
     if (is_to_fold(thread))
         return add_folded(thread, caller, site, function);
-    return node_add(thread, site, caller->context, function, 0);
+    return add_by_place(thread, site, caller->context, function);
 }
 
 bool tree_begin(struct thread *thread, uint32_t ordinal)

@@ -32,6 +32,9 @@ struct trace_node *tree_child(struct thread *thread, struct trace_node *caller, 
 struct trace_node *tree_known(const struct thread *thread, const struct trace_node *caller,
                               uint64_t site, uint32_t function);
 
+/* Calls from this site, too, have what they call below the context. */
+bool tree_has_place(const struct thread *thread, const struct trace_node *node, uint64_t site);
+
 /* Has the hot path find this context, of a call to `body` with its return address at `slot`. */
 void tree_hint(struct thread *thread, const struct trace_node *node, uint64_t slot, uint64_t body);
 

@@ -40,14 +40,20 @@
  *                              (and in both, calls that links count: see struct trace_links)
  *      entries = exits + unwound + live          always
  *
+ * Places. A function may call another from several places. The calls from each have a node of their
+ * own, for their number and times; but what they call hangs below the first of these nodes, which the
+ * others name as their `context`. Where no call is timed, copies have one node for all their places
+ * (TRACE_SITE_SHARED), and links tell these (trace_site).
+ *
  * Folding. When a thread holds node_limit nodes, or the trace takes a quarter of its capacity, new
  * contexts are kept by caller and callee only.
  * Each function g that has a part in one gets a *representative*: a node with parent 0, the flag
  * TRACE_SITE_FOLDED for its site, and no figures of its own. A new context (f, site, g) is a node
  * below f's representative, and its `context` is g's representative: what it calls hangs below
  * that, not below the node. So it is with the node of f that made the call: its `context` becomes
- * f's representative too, while its older callees stay below it. A root never folds. For all
- * others `context` is the node's own index.
+ * f's representative too, while its older callees stay below it. A root never folds.
+ *
+ * For all others `context` is the node's own index.
  *
  * So in a folded trace the callees of a function are spread over its nodes and its representative,
  * and only sums over all nodes of a function are exact: its self time is the ticks of all of them
@@ -66,7 +72,7 @@
 #include "trace/time_buckets.h"
 
 #define TRACE_MAGIC        "UMBRATRC"
-#define TRACE_VERSION      11
+#define TRACE_VERSION      12
 #define TRACE_HEADER_SIZE  4096u
 #define TRACE_BLOCK_SIZE   4096u
 #define TRACE_UNIT         64u

@@ -96,23 +96,6 @@ static void append_children(struct resolving *resolving, uint32_t to, uint32_t f
     contexts[from].first_child = 0;
 }
 
-static void merge_waits(struct tree *tree, struct context *sum, const struct context *part)
-{
-    struct trace_wait *wait = &tree->waits[sum->wait];
-    const struct trace_wait *other = &tree->waits[part->wait];
-
-    if (!sum->wait)
-        sum->wait = part->wait;
-    if (sum->wait == part->wait)
-        return;
-    wait->count += other->count;
-    wait->ticks += other->ticks;
-    if (other->longest > wait->longest) {
-        wait->longest = other->longest;
-        wait->ended = other->ended;
-    }
-}
-
 static void merge(struct resolving *resolving, uint32_t to, uint32_t from)
 {
     struct context *sum = &resolving->tree->contexts[to];
@@ -123,8 +106,7 @@ static void merge(struct resolving *resolving, uint32_t to, uint32_t from)
     sum->passed += part->passed;
     sum->timed += part->timed;
     sum->ticks += part->ticks;
-    if (part->wait)
-        merge_waits(resolving->tree, sum, part);
+    tree_add_wait(resolving->tree, to, part->wait);
     resolving->merged[from] = to;
     append_children(resolving, to, from);
 }

@@ -41,60 +41,84 @@ static void add_cost(struct costs *sum, const struct cost *cost)
     }
 }
 
-/* The part of what belongs to `all` calls that those behind the first `before` have, up to
-   `behind`: the parts add up to all of it. */
-static uint64_t part_of(uint64_t figure, uint64_t before, uint64_t behind, uint64_t all)
-{
-    unsigned __int128 whole = figure;
+/* A stretch of a whole: what lies behind `before`, up to `behind`. */
+struct stretch {
+    uint64_t before, behind, whole;
+};
 
-    return (uint64_t)(whole * behind / all) - (uint64_t)(whole * before / all);
+/* The part of a figure that falls on the stretch: parts of stretches side by side add up to it. */
+static uint64_t part_of(uint64_t figure, struct stretch stretch)
+{
+    unsigned __int128 all = figure;
+
+    return (uint64_t)(all * stretch.behind / stretch.whole) -
+           (uint64_t)(all * stretch.before / stretch.whole);
 }
 
-static struct cost part_of_cost(const struct cost *cost, uint64_t before, uint64_t behind,
-                                uint64_t all)
+static struct cost part_of_cost(const struct cost *cost, struct stretch calls, struct stretch time)
 {
     struct cost part = *cost;
 
-    part.calls = part.edge_calls = behind - before;
-    part.self_ns = part_of(cost->self_ns, before, behind, all);
-    part.measuring_ns = part_of(cost->measuring_ns, before, behind, all);
-    part.total_ns = part_of(cost->total_ns, before, behind, all);
-    part.total_calls = part_of(cost->total_calls, before, behind, all);
-    part.samples = part_of(cost->samples, before, behind, all);
-    part.total_samples = part_of(cost->total_samples, before, behind, all);
-    part.wait.count = part_of(cost->wait.count, before, behind, all);
-    part.wait.self_ns = part_of(cost->wait.self_ns, before, behind, all);
-    part.wait.total_ns = part_of(cost->wait.total_ns, before, behind, all);
+    part.calls = part.edge_calls = calls.behind - calls.before;
+    part.self_ns = part_of(cost->self_ns, time);
+    part.measuring_ns = part_of(cost->measuring_ns, time);
+    part.total_ns = part_of(cost->total_ns, time);
+    part.total_calls = part_of(cost->total_calls, calls);
+    part.samples = part_of(cost->samples, calls);
+    part.total_samples = part_of(cost->total_samples, calls);
+    part.wait.count = part_of(cost->wait.count, calls);
+    part.wait.self_ns = part_of(cost->wait.self_ns, calls);
+    part.wait.total_ns = part_of(cost->wait.total_ns, calls);
     return part;
 }
 
+/* The next stretch behind one, of that length at most. */
+static struct stretch next_stretch(struct stretch last, uint64_t length)
+{
+    uint64_t rest = last.whole - last.behind;
+
+    return (struct stretch){last.behind, last.behind + (length < rest ? length : rest), last.whole};
+}
+
+/* The ticks of all places, if calls from each were timed and no others are there; or 0. */
+static uint64_t ticks_of_places(const struct tree_site *sites, size_t count, uint64_t calls)
+{
+    double ticks = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        ticks += sites[i].ticks;
+        calls -= sites[i].calls < calls ? sites[i].calls : calls;
+    }
+    return !calls && ticks < (double)INT64_MAX ? (uint64_t)ticks : 0;
+}
+
 /*
- * A call edge for each place that the context was called from. How often is known of each; what
- * calls from one of them took is its part of what all took, as its part of the calls. The rest of
- * the calls was made from a place that is not known.
+ * A call edge for each place that the context was called from. How often is known of each. What
+ * calls from one of them took is its part of what all took, as its part of the time that was
+ * measured, or else of the calls. The rest of the calls was made from a place that is not known.
  */
 static void add_shared_edges(struct part *part, uint64_t edge, const struct tree *tree,
                              const struct context *context, const struct cost *cost)
 {
     size_t count;
     const struct tree_site *sites = tree_sites_of(tree, context, &count);
-    uint64_t all = cost->calls ? cost->calls : 1, before = 0;
+    uint64_t ticks = ticks_of_places(sites, count, cost->calls);
+    struct stretch calls = {.whole = cost->calls ? cost->calls : 1}, time = {.whole = ticks};
+    struct cost own;
 
     for (size_t i = 0; i < count; i++) {
-        uint64_t behind =
-            sites[i].calls < cost->calls - before ? before + sites[i].calls : cost->calls;
-        struct cost own = part_of_cost(cost, before, behind, all);
-
-        if (behind > before)
+        calls = next_stretch(calls, cost->calls ? sites[i].calls : 0);
+        time = next_stretch(time, i + 1 < count ? (uint64_t)sites[i].ticks : ticks);
+        own = part_of_cost(cost, calls, ticks ? time : calls);
+        if (calls.behind > calls.before)
             add_cost(cost_table_at(&part->edges, edge,
                                    tree_site_in_caller(tree, context, sites[i].site)),
                      &own);
-        before = behind;
     }
-    if (before < all) {
-        struct cost own = part_of_cost(cost, before, all, all);
-
-        own.calls = own.edge_calls = cost->calls - before;
+    calls = next_stretch(calls, calls.whole);
+    if (calls.behind > calls.before) {
+        own = part_of_cost(cost, calls, calls);
+        own.calls = own.edge_calls = cost->calls ? own.calls : 0;
         add_cost(cost_table_at(&part->edges, edge, 0), &own);
     }
 }

@@ -157,7 +157,8 @@ static void load_site(void *user, uint32_t node, uint64_t site, uint64_t calls)
 
     tree->sites =
         memory_grow(tree->sites, tree->site_count, &loader->site_room, sizeof(*tree->sites));
-    tree->sites[tree->site_count++] = (struct tree_site){node, site & TRACE_SITE_ADDRESS, calls};
+    tree->sites[tree->site_count++] =
+        (struct tree_site){.slot = node, .site = site & TRACE_SITE_ADDRESS, .calls = calls};
 }
 
 static const struct tree_run *run_of_unit(const struct loader *loader, uint32_t unit)
@@ -294,6 +295,27 @@ static void find_functions(struct loader *loader)
     }
 }
 
+/* The context that has what this one calls below it, and is of the same calls but from another
+   place (trace_format.h, places); or 0. */
+static uint32_t first_place(const struct loader *loader, uint32_t slot, uint32_t thread)
+{
+    const struct context *contexts = loader->tree->contexts;
+    const struct link *link = &loader->links[slot], *other;
+    uint32_t first;
+
+    if (!link->context || link->context == link->unit)
+        return 0;
+    first = slot_of_unit(loader, link->context, thread);
+    other = &loader->links[first];
+    if (!first || other->parent != link->parent || other->function != link->function ||
+        (contexts[first].site ^ contexts[slot].site) & TRACE_SITE_TAIL)
+        return 0;
+    return other->context == other->unit ||
+                   is_representative(loader, slot_of_unit(loader, other->context, thread))
+               ? first
+               : 0;
+}
+
 static void link_node(struct loader *loader, uint32_t slot, uint32_t thread)
 {
     struct tree *tree = loader->tree;
@@ -305,6 +327,10 @@ static void link_node(struct loader *loader, uint32_t slot, uint32_t thread)
         return;
     if (link->context != link->unit) {
         uint32_t body = slot_of_unit(loader, link->context, thread);
+        if (first_place(loader, slot, thread)) {
+            context->parent = slot_of_unit(loader, link->parent, thread);
+            return;
+        }
         if (!is_representative(loader, body) || loader->links[body].function != link->function)
             return;
         context->fold = tree->contexts[body].fold;
@@ -327,14 +353,85 @@ static void link_nodes(struct loader *loader)
     }
 }
 
+/* What the context's calls from its place were. Samples are too few to share them among places. */
+static void note_place(struct loader *loader, uint32_t first, const struct context *context)
+{
+    struct tree *tree = loader->tree;
+    bool is_sampled = tree->header.timing == TRACE_TIMING_SAMPLES;
+
+    if (context->site & TRACE_SITE_TAIL)
+        return;
+    load_site(loader, loader->links[first].unit, context->site, context->calls);
+    tree->sites[tree->site_count - 1].ticks = is_sampled ? 0 : context->ticks;
+}
+
+/* Contexts of the same calls from several places become the first of them. */
+static void join_places(struct loader *loader)
+{
+    struct tree *tree = loader->tree;
+
+    for (size_t r = 1; r < tree->run_count; r++) {
+        const struct tree_run *run = &tree->runs[r];
+        struct tree_thread *thread = thread_of_ordinal(tree, run->thread);
+        for (uint32_t slot = run->first_slot; slot < run->first_slot + run->count; slot++) {
+            uint32_t first = first_place(loader, slot, run->thread);
+            struct context *sum = &tree->contexts[first];
+            const struct context *context = &tree->contexts[slot];
+
+            if (!first)
+                continue;
+            if (!(sum->site & TRACE_SITE_SHARED))
+                note_place(loader, first, sum);
+            note_place(loader, first, context);
+            sum->site = TRACE_SITE_SHARED | (sum->site & TRACE_SITE_TAIL);
+            sum->calls += context->calls;
+            sum->exits += context->exits;
+            sum->passed += context->passed;
+            sum->timed += context->timed;
+            sum->ticks += context->ticks;
+            tree->committed--;
+            if (thread)
+                thread->contexts--;
+        }
+    }
+}
+
+void tree_add_wait(struct tree *tree, uint32_t slot, uint32_t number)
+{
+    struct context *context = &tree->contexts[slot];
+    struct trace_wait *sum = &tree->waits[context->wait];
+    const struct trace_wait *wait = &tree->waits[number];
+
+    if (!slot || !number || context->wait == number)
+        return;
+    if (!context->wait) {
+        context->wait = number;
+        return;
+    }
+    sum->count += wait->count;
+    sum->ticks += wait->ticks;
+    if (wait->longest > sum->longest) {
+        sum->longest = wait->longest;
+        sum->ended = wait->ended;
+    }
+}
+
+/* Where the figures of a node have gone: the slot of its context. */
+static uint32_t slot_of_figures(const struct loader *loader, uint32_t unit, uint32_t thread)
+{
+    uint32_t slot = slot_of_unit(loader, unit, thread), first = first_place(loader, slot, thread);
+
+    return first ? first : slot;
+}
+
 /* Waits of contexts that are not there are nobody's. */
 static void place_waits(struct loader *loader)
 {
-    for (size_t i = 1; i < loader->tree->wait_count; i++) {
-        uint32_t slot = slot_of_unit(loader, loader->tree->waits[i].node, loader->wait_threads[i]);
-        if (slot)
-            loader->tree->contexts[slot].wait = (uint32_t)i;
-    }
+    struct tree *tree = loader->tree;
+
+    for (size_t i = 1; i < tree->wait_count; i++)
+        tree_add_wait(tree, slot_of_figures(loader, tree->waits[i].node, loader->wait_threads[i]),
+                      (uint32_t)i);
 }
 
 /* Samples of contexts that are not there are left out. */
@@ -347,7 +444,7 @@ static void place_hits(struct loader *loader)
         struct tree_hit *hit = &tree->hits[kept];
 
         *hit = tree->hits[i];
-        hit->slot = slot_of_unit(loader, hit->slot, hit->thread);
+        hit->slot = slot_of_figures(loader, hit->slot, hit->thread);
         kept += hit->slot != 0;
     }
     tree->hit_count = kept;
@@ -455,6 +552,7 @@ bool tree_read(struct tree *tree, const char *path, struct images *images, struc
     qsort(tree->modules + 1, tree->module_count - 1, sizeof(*tree->modules), compare_modules);
     find_functions(&loader);
     link_nodes(&loader);
+    join_places(&loader);
     place_waits(&loader);
     place_hits(&loader);
     place_sites(&loader);

@@ -98,6 +98,7 @@ struct tree_site {
     uint32_t slot;
     uint64_t site; /* return address, without TRACE_SITE_ bits */
     uint64_t calls;
+    double ticks; /* as a context has them; 0 of all places: it is not known how they share */
 };
 
 /* How long calls of a function took in a thread: of one context, or of several. */
@@ -181,6 +182,9 @@ void tree_sort_hits(struct tree *tree);
 
 /* The first of *count samples of a thread, by its ordinal. */
 const struct tree_hit *tree_hits_of(const struct tree *tree, uint32_t thread, size_t *count);
+
+/* The context at a slot has waited so, too, as the wait of that number says; 0 of either is none. */
+void tree_add_wait(struct tree *tree, uint32_t slot, uint32_t number);
 
 /* Brings places into the order of their slots, after some have changed. */
 void tree_sort_sites(struct tree *tree);

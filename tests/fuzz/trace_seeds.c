@@ -55,6 +55,7 @@ int main(int argument_count, char **arguments)
     const uint32_t depths[] = {20, 30, 40, 45, 60}, nodes[] = {68, 69, 70, 69, 70};
     struct trace_sample sample;
     size_t links;
+    uint32_t place;
 
     if (argument_count != 2)
         return 2;
@@ -79,6 +80,10 @@ int main(int argument_count, char **arguments)
     trace_sample_call_node(&sample, links, 1, 70, 60);
     trace_sample_add_site(&sample, 1, 69, 0x400100, trace_sample_link(&sample, links, 1));
     trace_sample_add_calls(&sample, 1, 69, 0x400200, 70, 5);
+    write_sample(&sample, "shared");
+    begin(&sample);
+    place = trace_sample_add_node(&sample, 1, 69, 0x400200, 2, 3, 300);
+    trace_sample_node(&sample, place)->context = 70;
     write_sample(&sample, "places");
     begin(&sample);
     trace_sample_header(&sample)->timing = TRACE_TIMING_SAMPLES;
