@@ -22,7 +22,8 @@ cat >tools/rewriter/instrument <<END_OF_SCRIPT
 echo >>"$work/tried"
 case "\$(readlink -f "\$(eval echo "\\\$\$#")")" in
 */crashes) kill -SEGV \$\$ ;;
-*/eats) perl -e '\$x = "x" x (600 << 20)' 2>/dev/null || { echo "out of memory"; exit 1; } ;;
+*/eats) perl -e '\$x = "x" x (600 << 20)' 2>/dev/null ||
+    { printf 'umbra-result=1\\noutcome=failed\\nreason=memory\\ntext=out of memory\\nend\\n' >"/dev/fd/\${1#*=}"; exit 1; } ;;
 */fills) exec head -c 100000000 /dev/zero >"$work/filled" ;;
 */slow)
     echo >>"$work/begun"

@@ -331,10 +331,11 @@ static bool run_within(struct running_tool *tool, unsigned seconds)
     return has_ended;
 }
 
-int tool_run_limited(char *const *arguments, const int *inherited, const struct tool_limits *limits,
-                     char *text, size_t size)
+int tool_run_limited(char *const *arguments, const int *inherited, const struct tool_limits *limits)
 {
-    struct running_tool tool = {.from = -1, .ended = -1, .pid = -1, .text = text, .size = size};
+    char text[1];
+    struct running_tool tool = {
+        .from = -1, .ended = -1, .pid = -1, .text = text, .size = sizeof(text)};
     bool has_ended = true;
     int status;
 

@@ -46,10 +46,10 @@ struct tool_limits {
 
 /* Runs it as tool_run_silently does, within limits, as one of as many at a time as there are
    processors; others wait. One that runs for a minute does not keep others waiting any longer. It
-   inherits descriptors, too, up to -1. To be called by several threads. Returns TOOL_TOO_LONG as
-   well. */
+   inherits descriptors, too, up to -1; what it prints is dropped. To be called by several threads.
+   Returns TOOL_TOO_LONG as well. */
 int tool_run_limited(char *const *arguments, const int *inherited,
-                     const struct tool_limits *limits, char *text, size_t size);
+                     const struct tool_limits *limits);
 
 /* Becomes it. Returns only if that fails, with errno. */
 void tool_become(char *const *arguments);

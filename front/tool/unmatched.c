@@ -6,18 +6,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "front/base/asked.h"
 #include "front/base/say.h"
-#include "front/base/tools.h"
 #include "front/cache/instrumenting.h"
-#include "support/memory.h"
 
-#define MOST_FILES   32
-#define LARGEST      (32 << 20) /* bytes; libc, of 2 MB, takes 0.2 s */
-#define TEXT_SIZE    (64 << 10)
-#define SECONDS      60
-#define MEMORY       (1ull << 30)
-#define WARNING      "instrument: warning: "
-#define WARNING_ENDS " matches nothing"
+#define MOST_FILES 32
+#define LARGEST    (32 << 20) /* bytes; libc, of 2 MB, takes 0.2 s */
+#define SECONDS    60
+#define MEMORY     (1ull << 30)
 
 static bool chooses_functions(const struct words *options)
 {
@@ -29,27 +25,17 @@ static bool chooses_functions(const struct words *options)
     return false;
 }
 
-/* "instrument: warning: --exclude=PATTERN matches nothing" */
-static void take_line(struct words *patterns, const char *line)
-{
-    size_t length = strlen(line), start = strlen(WARNING), end = strlen(WARNING_ENDS);
-
-    if (length > start + end && !strncmp(line, WARNING, start) &&
-        !strcmp(line + length - end, WARNING_ENDS))
-        words_print(patterns, "%.*s", (int)(length - start - end), line + start);
-}
-
 /* The patterns that match nothing in that file. Returns false if it cannot be told. */
 static bool list_unmatched(const char *path, const struct words *options, struct words *patterns)
 {
     const struct tool_limits limits = {
         .memory = MEMORY, .output = 1 << 20, .processor_seconds = SECONDS, .seconds = SECONDS};
-    char *text = memory_zeroed(1, TEXT_SIZE), *rest = text, *line;
+    struct instrument_result result;
     struct words command = {0};
     struct stat status;
+    char *rest = result.unmatched, *line;
     bool is_told;
 
-    words_add(&command, tools_find()->instrument);
     words_add(&command, "--list");
     words_add(&command, "--summary");
     words_add(&command, "--confined");
@@ -57,11 +43,11 @@ static bool list_unmatched(const char *path, const struct words *options, struct
     words_add(&command, "--");
     words_add(&command, path);
     is_told = stat(path, &status) == 0 && status.st_size <= LARGEST &&
-              tool_run_limited(command.list, NULL, &limits, text, TEXT_SIZE) == 0;
-    while (is_told && (line = strsep(&rest, "\n")))
-        take_line(patterns, line);
+              asked_instrument(&command, NULL, &limits, &result) == 0 &&
+              result.outcome == INSTRUMENT_LISTED;
+    while (is_told && (line = strsep(&rest, "\n")) && *line)
+        words_add(patterns, line);
     words_free(&command);
-    free(text);
     return is_told;
 }
 

@@ -19,16 +19,22 @@ static bool check_kind(const struct input_file *file, struct failure *failure)
                 S_ISDIR(file->status.st_mode) ? "; name the files in it" : "");
 }
 
+static bool fail_to_read(struct input_file *file, const char *why, struct failure *failure)
+{
+    file->problem = INPUT_UNREADABLE;
+    return fail(failure, file->path, "cannot read it: %s", why);
+}
+
 static int open_regular(struct input_file *file, struct failure *failure)
 {
     int place = open(file->path, O_PATH | O_CLOEXEC), descriptor = -1;
 
     if (place < 0 || fstat(place, &file->status) < 0) {
-        fail(failure, file->path, "cannot read it: %s", strerror(errno));
+        fail_to_read(file, strerror(errno), failure);
     } else if (check_kind(file, failure)) {
         descriptor = regular_file_take(place, file->path);
         if (descriptor < 0)
-            fail(failure, file->path, "cannot read it: %s", regular_file_error());
+            fail_to_read(file, regular_file_error(), failure);
     }
     if (place >= 0)
         close(place);
@@ -42,14 +48,16 @@ bool input_file_take(struct input_file *file, const char *path, int descriptor,
 
     *file = (struct input_file){.path = path};
     if (fstat(descriptor, &file->status) < 0)
-        return fail(failure, path, "cannot read it: %s", strerror(errno));
+        return fail_to_read(file, strerror(errno), failure);
     if (!check_kind(file, failure))
         return false;
     file->size = (size_t)file->status.st_size;
     bytes =
         mmap(NULL, file->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, descriptor, 0);
-    if (bytes == MAP_FAILED)
+    if (bytes == MAP_FAILED) {
+        file->problem = errno == ENOMEM ? INPUT_TOO_LARGE : INPUT_UNREADABLE;
         return fail(failure, path, "cannot map its %zu bytes: %s", file->size, strerror(errno));
+    }
     file->bytes = bytes;
     file->rights = rights_of(descriptor, &file->status);
     return true;

@@ -8,12 +8,16 @@
 
 #include "support/failure.h"
 
+/* Why one could not be opened; INPUT_UNFIT: for what it is. */
+enum input_problem { INPUT_UNFIT, INPUT_UNREADABLE, INPUT_TOO_LARGE };
+
 struct input_file {
     const char *path; /* borrowed */
     uint8_t *bytes;
     size_t size;
     struct stat status;
     unsigned rights; /* that it lends: rewriter/base/rights.h */
+    enum input_problem problem;
 };
 
 /* A path may come from a hostile file: nothing but a regular file is opened. */

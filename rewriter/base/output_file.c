@@ -120,9 +120,11 @@ bool output_file_write(struct output_file *file, uint64_t offset, const void *by
 
         if (written < 0 && errno == EINTR)
             continue;
-        if (written <= 0)
+        if (written <= 0) {
+            file->error = written < 0 ? errno : ENOSPC;
             return fail(failure, file->path, "cannot write it: %s; nothing was left there",
-                        strerror(written < 0 ? errno : ENOSPC));
+                        strerror(file->error));
+        }
         from += written;
         offset += (uint64_t)written;
         size -= (size_t)written;

@@ -20,6 +20,7 @@ struct output_file {
     const char *path; /* borrowed */
     struct place place;
     int descriptor;
+    int error; /* errno of what could not be written to it; else 0 */
     char temporary[TEMPORARY_NAME_SIZE]; /* in the place's directory; empty while it has no name */
     char readable[PATH_MAX];             /* where it can be read until it is put in its place */
 };

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "image/instrument_result.h"
 #include "rewriter/functions/filter.h"
 
 struct chosen_functions {
@@ -36,7 +37,9 @@ struct rewrite_options {
 
 struct rewrite_result {
     size_t found, hooked;
+    size_t copied; /* of those hooked: their bodies, too */
     size_t unsafe; /* found, and left alone for want of a safe patch */
+    enum instrument_reason reason; /* of what is not done */
     /* What the original had and the image written has not: */
     bool lost_signature;
     unsigned lost_rights; /* rewriter/base/rights.h */

@@ -211,13 +211,17 @@ bool filter_is_excluded(const struct filter *filter, size_t rule)
     return rule ? !filter->rules[rule - 1].is_include : filter->rules[0].is_include;
 }
 
+const char *filter_rule_option(const struct filter *filter, size_t rule)
+{
+    if (filter->option)
+        return filter->option;
+    return filter->rules[rule].is_include ? "include" : "exclude";
+}
+
 void filter_warn(const struct filter *filter)
 {
     for (size_t i = 0; i < filter->count; i++)
         if (!filter->rules[i].has_matched)
-            say_note("warning: --%s=%s matches nothing",
-                     filter->option                ? filter->option
-                     : filter->rules[i].is_include ? "include"
-                                                   : "exclude",
+            say_note("warning: --%s=%s matches nothing", filter_rule_option(filter, i),
                      filter->rules[i].pattern);
 }

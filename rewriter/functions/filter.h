@@ -71,6 +71,8 @@ bool filter_rule_has(const struct filter_rule *rule, uint64_t address, uint64_t 
 /* What a function is whose last matching rule has that number. */
 bool filter_is_excluded(const struct filter *filter, size_t rule);
 
+/* The option that gives a rule, counted from 0: "exclude". */
+const char *filter_rule_option(const struct filter *filter, size_t rule);
 /* Says on stderr which patterns have matched nothing. */
 void filter_warn(const struct filter *filter);
 

@@ -11,6 +11,7 @@
 #include "rewriter/tool/bisect.h"
 #include "rewriter/tool/listing.h"
 #include "rewriter/tool/options.h"
+#include "rewriter/tool/result.h"
 #include "rewriter/tool/rewrite.h"
 #include "rewriter/tool/tree.h"
 #include "rewriter/tool/verify.h"
@@ -42,7 +43,16 @@ static void print_tree(const char *output, const struct tree_result *result)
         result->hooked, result->found - result->hooked, result->unsafe);
 }
 
-static bool rewrite(struct options *options, struct failure *failure)
+static void warn_of_unmatched(const struct options *options, struct instrument_result *told)
+{
+    filter_warn(&options->filter);
+    filter_warn(&options->times);
+    result_take_unmatched(told, &options->filter);
+    result_take_unmatched(told, &options->times);
+}
+
+static bool rewrite(struct options *options, struct instrument_result *told,
+                    struct failure *failure)
 {
     struct rewrite_options wanted = {
         .input = options->file,
@@ -64,14 +74,21 @@ static bool rewrite(struct options *options, struct failure *failure)
         if (!rewrite_tree(&wanted, &tree, failure))
             return false;
         print_tree(options->output, &tree);
+        result_take_counts(told, &(struct rewrite_result){.found = tree.found,
+                                                          .hooked = tree.hooked,
+                                                          .copied = tree.copied,
+                                                          .unsafe = tree.unsafe});
         return true;
     }
     output_file_sweep(options->output);
-    if (!rewrite_file(&wanted, &result, failure))
+    if (!rewrite_file(&wanted, &result, failure)) {
+        result_take_counts(told, &result);
+        told->reason = result.reason;
         return false;
+    }
     rewrite_say_losses(options->file, &result);
-    filter_warn(&options->filter);
-    filter_warn(&options->times);
+    warn_of_unmatched(options, told);
+    result_take_counts(told, &result);
     say_result("%s: %zu functions found, %zu hooked, %zu left alone", options->output, result.found,
                result.hooked, result.found - result.hooked);
     return true;
@@ -89,7 +106,7 @@ static void confine_to(const struct options *options)
         confine_tool(readable, folder);
 }
 
-static bool list(struct options *options, struct failure *failure)
+static bool list(struct options *options, struct instrument_result *told, struct failure *failure)
 {
     struct rewrite_options wanted = {.input = options->file,
                                      .instrument_imports = options->instrument_imports,
@@ -99,10 +116,11 @@ static bool list(struct options *options, struct failure *failure)
                                      .filter = &options->filter,
                                      .times = &options->times};
 
-    if (!list_file(&wanted, failure))
+    if (!list_file(&wanted, &told->reason, failure))
         return false;
-    filter_warn(&options->filter);
-    filter_warn(&options->times);
+    warn_of_unmatched(options, told);
+    told->reason = REASON_NONE;
+    told->outcome = INSTRUMENT_LISTED;
     return true;
 }
 
@@ -121,7 +139,7 @@ static bool find_culprits(struct options *options, struct failure *failure)
     return bisect(&wanted, options->command, failure);
 }
 
-static bool run(struct options *options, struct failure *failure)
+static bool run(struct options *options, struct instrument_result *told, struct failure *failure)
 {
     switch (options->verb) {
     case VERB_VERSION:
@@ -131,7 +149,7 @@ static bool run(struct options *options, struct failure *failure)
     case VERB_LIST:
         if (options->confined)
             confine_to(options);
-        return list(options, failure);
+        return list(options, told, failure);
     case VERB_VERIFY:
         return verify_file(options->file, failure);
     case VERB_UNDO:
@@ -143,7 +161,32 @@ static bool run(struct options *options, struct failure *failure)
             confine_to(options);
         break;
     }
-    return rewrite(options, failure);
+    return rewrite(options, told, failure);
+}
+
+/* Says how it ended, to people and to programs. */
+static bool run_and_tell(struct options *options)
+{
+    struct instrument_result told = {.reason = REASON_OTHER};
+    struct failure failure;
+    bool is_done;
+
+    if (options->result_fd >= 0)
+        result_begin(options->result_fd);
+    is_done = run(options, &told, &failure);
+    if (is_done && !say_end(&failure)) {
+        is_done = false;
+        told.reason = REASON_OTHER;
+    }
+    if (!is_done)
+        say_problem("%s", failure.text);
+    if (!is_done && options->result_fd >= 0)
+        result_take_failure(&told, told.reason, &failure,
+                            told.reason == REASON_OUTPUT ? options->output : options->file);
+    if (result_write(&told, &failure))
+        return is_done;
+    say_problem("%s", failure.text);
+    return false;
 }
 
 /* A file that is opened in the place of a standard stream would be taken for it. */
@@ -161,7 +204,6 @@ static void open_standard_streams(void)
 int main(int count, const char **arguments)
 {
     struct options options;
-    struct failure failure;
     int status = STATUS_USAGE;
 
     open_standard_streams();
@@ -174,9 +216,7 @@ int main(int count, const char **arguments)
     case OPTIONS_FINE:
         if (options.quiet)
             say_problems_only();
-        status = run(&options, &failure) && say_end(&failure) ? 0 : STATUS_FAILED;
-        if (status)
-            say_problem("%s", failure.text);
+        status = run_and_tell(&options) ? 0 : STATUS_FAILED;
         break;
     }
     options_free(&options);

@@ -4,6 +4,7 @@
 #include "rewriter/functions/list.h"
 #include "rewriter/tool/analysis.h"
 #include "rewriter/tool/image_formats.h"
+#include "rewriter/tool/refusal.h"
 
 /* A manifest holds no names but those of imports: they are the image's and its debug file's. */
 static void list_manifest(struct image *image, const struct manifest *manifest, struct list *list)
@@ -94,18 +95,23 @@ bool list_image(struct image *image, const struct rewrite_options *options, stru
     return true;
 }
 
-bool list_file(const struct rewrite_options *options, struct failure *failure)
+bool list_file(const struct rewrite_options *options, enum instrument_reason *reason,
+               struct failure *failure)
 {
     struct input_file input;
     struct image image;
     bool is_done = false;
 
-    if (!input_file_open(&input, options->input, failure))
+    if (!input_file_open(&input, options->input, failure)) {
+        *reason = refusal_unread(&input);
         return false;
+    }
     if (image_open(&image, &input, failure)) {
         is_done = list_image(&image, options, failure);
         image_close(&image);
     }
+    if (!is_done)
+        *reason = refusal_unfit(&input);
     input_file_close(&input);
     return is_done;
 }

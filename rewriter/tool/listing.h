@@ -9,8 +9,10 @@
 /*
  * Prints every function of an original or instrumented image, options->input, to standard output.
  * The filter is for an original: it says what would become of it.
+ * On failure `reason` says the same as a word.
  */
-bool list_file(const struct rewrite_options *options, struct failure *failure);
+bool list_file(const struct rewrite_options *options, enum instrument_reason *reason,
+               struct failure *failure);
 
 /* Prints every function of an image that was opened, as list_file does. */
 bool list_image(struct image *image, const struct rewrite_options *options,

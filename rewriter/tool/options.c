@@ -1,5 +1,6 @@
 #include "rewriter/tool/options.h"
 
+#include <fcntl.h>
 #include <popt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@ enum {
     OPTION_HOW,
 };
 
-static struct options given = {.times.option = "time"};
+static struct options given = {.times.option = "time", .result_fd = -1};
 static int list, verify, undo, bisect, version;
 static bool has_how;
 
@@ -45,6 +46,8 @@ static const struct poptOption option_table[] = {
      "overwrite what was copied, so that a test sees whether it still runs", NULL},
     {"confined", 0, POPT_ARG_NONE, &given.confined, 0,
      "give up all rights but to read FILE and to write beside OUT", NULL},
+    {"result-fd", 0, POPT_ARG_INT, &given.result_fd, 0,
+     "write what came of it, in lines for programs, to this open descriptor", "N"},
     {"no-verify", 0, POPT_ARG_NONE, &given.no_verify, 0, "do not check the result with LIEF", NULL},
     {"list", 0, POPT_ARG_NONE, &list, 0, "print each function and whether it is hooked", NULL},
     {"summary", 0, POPT_ARG_NONE, &given.summary, 0, "--list: numbers of functions only", NULL},
@@ -142,6 +145,19 @@ static enum options_outcome next_option(poptContext context, int option)
     return outcome;
 }
 
+static enum options_outcome check_result_fd(void)
+{
+    int flags = fcntl(given.result_fd, F_GETFL);
+
+    if (given.result_fd == -1)
+        return OPTIONS_FINE;
+    if (given.verb != VERB_REWRITE && given.verb != VERB_LIST)
+        return wrong("--result-fd is for instrumenting and for --list", NULL);
+    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
+        return wrong("expected a descriptor that is open for writing", "--result-fd");
+    return OPTIONS_FINE;
+}
+
 static enum options_outcome check_verb(void)
 {
     if (list + verify + undo + bisect > 1)
@@ -229,6 +245,8 @@ enum options_outcome options_read(struct options *options, int count, const char
         outcome = wrong_option(poptBadOption(context, POPT_BADOPTION_NOALIAS), option);
     if (outcome == OPTIONS_FINE)
         outcome = check_verb();
+    if (outcome == OPTIONS_FINE)
+        outcome = check_result_fd();
     if (outcome == OPTIONS_FINE)
         outcome = check_file(context);
     poptFreeContext(context);

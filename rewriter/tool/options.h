@@ -27,6 +27,7 @@ struct options {
     const char **command; /* --bisect: borrowed, ends with null */
     int summary, json;
     enum rewrite_how how;
+    int result_fd; /* -1: none */
     int overwrite, bundle, confined, no_verify, instrument_imports, poison, quiet;
     struct filter filter, times;
 };

@@ -163,9 +163,20 @@ static void test_what_a_verb_does_not_take(void **state)
     check_wrong(READ("--undo", "in", "-o", "out", "--how=auto"), "are for instrumenting");
     check_wrong(READ("--verify", "in", "--poison"), "are for instrumenting");
     check_wrong(READ("--undo", "in", "-o", "out", "--confined"), "--confined is for");
+    check_wrong(READ("--verify", "in", "--result-fd=2"), "--result-fd is for");
     check_wrong(READ("in", "-o", "out", "--poison", "--how=prologue"), "--poison is for");
     check_wrong(READ("--verify", "in", "--time=x"), "--time is for");
     check_wrong(READ("--verify", "in", "--include=x"), "are for instrumenting");
+}
+
+static void test_a_result_needs_a_descriptor(void **state)
+{
+    (void)state;
+    check_fine(READ("in", "-o", "out", "--result-fd=2"), VERB_REWRITE);
+    check_fine(READ("in", "--list", "--result-fd=1"), VERB_LIST);
+    check_wrong(READ("in", "-o", "out", "--result-fd=1000"), "open for writing");
+    check_wrong(READ("in", "-o", "out", "--result-fd=-2"), "open for writing");
+    check_wrong(READ("in", "-o", "out", "--result-fd=two"), "invalid numeric value");
 }
 
 static void test_files_are_named(void **state)
@@ -210,6 +221,7 @@ int main(void)
         cmocka_unit_test(test_a_command_behind_bisect_is_not_read),
         cmocka_unit_test(test_verbs_exclude_each_other),
         cmocka_unit_test(test_what_a_verb_does_not_take),
+        cmocka_unit_test(test_a_result_needs_a_descriptor),
         cmocka_unit_test(test_files_are_named),
         cmocka_unit_test(test_a_misspelt_option_is_told),
         cmocka_unit_test(test_patterns_are_not_empty),

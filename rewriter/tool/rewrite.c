@@ -10,8 +10,9 @@
 #include "rewriter/tool/agent.h"
 #include "rewriter/tool/analysis.h"
 #include "rewriter/tool/image_formats.h"
+#include "rewriter/tool/refusal.h"
 
-static struct rewrite_result count(const struct image *image)
+static struct rewrite_result count(const struct image *image, const struct copy_plan *copies)
 {
     const struct image_format *format = image->format;
     struct rewrite_result result = {
@@ -20,7 +21,10 @@ static struct rewrite_result count(const struct image *image)
     };
 
     for (size_t i = 0; i < image->functions->count; i++) {
-        result.hooked += patch_reason_is_hooked(image->functions->items[i].reason);
+        bool is_hooked = patch_reason_is_hooked(image->functions->items[i].reason);
+
+        result.hooked += is_hooked;
+        result.copied += is_hooked && copy_plan_has(copies, i);
         result.unsafe += patch_reason_is_unsafe(image->functions->items[i].reason);
     }
     return result;
@@ -44,10 +48,11 @@ static bool write_image(struct image *image, struct image_source *source,
 
 /* An image in which the user's own filter leaves nothing is written. */
 static bool require_hooked(const struct image *image, const struct rewrite_options *options,
-                           const struct rewrite_result *result, struct failure *failure)
+                           struct rewrite_result *result, struct failure *failure)
 {
     if (result->hooked > 0 || options->only || (options->filter && options->filter->count > 0))
         return true;
+    result->reason = REASON_NO_FUNCTIONS;
     return fail(failure, image->input->path, "expected functions to hook, found none that can be");
 }
 
@@ -71,13 +76,30 @@ bool rewrite_image(struct image *image, const struct rewrite_options *options,
         image_analyse(image, options, &plan, &copies, failure)) {
         copies.salt = /* which functions are copied numbers their links */
             (uint32_t)(source.original_hash ^ XXH3_64bits(copies.doubts, copies.count));
-        *result = count(image);
+        *result = count(image, &copies);
         is_done = require_hooked(image, options, result, failure) &&
                   write_image(image, &source, output, expected, failure);
     }
     copy_plan_free(&copies);
     patch_plan_free(&plan);
     return is_done;
+}
+
+static bool because(struct rewrite_result *result, enum instrument_reason reason)
+{
+    result->reason = reason;
+    return false;
+}
+
+/* What was found in it is said already, or the output is at fault, or the image is. */
+static enum instrument_reason why_unwritten(const struct rewrite_result *result,
+                                            const struct output_file *output)
+{
+    if (result->reason)
+        return result->reason;
+    if (output->error)
+        return output->error == EFBIG ? REASON_SIZE : REASON_OUTPUT;
+    return REASON_UNSUPPORTED;
 }
 
 /* Closes the image, too, before LIEF, which takes three times the file, parses what was written. */
@@ -90,17 +112,22 @@ static bool write_output(struct image *image, struct input_file *input,
     bool is_written;
 
     if (!output_file_begin(&output, options->output, options->overwrite, failure))
-        return false;
-    is_written = rewrite_image(image, options, agent, &output, result, &expected, failure) &&
-                 output_file_settle(&output, &input->status, failure);
+        return because(result, REASON_OUTPUT);
+    is_written = rewrite_image(image, options, agent, &output, result, &expected, failure);
+    if (!is_written)
+        result->reason = why_unwritten(result, &output);
+    else if (!output_file_settle(&output, &input->status, failure))
+        is_written = because(result, REASON_OUTPUT);
     image_close(image);
     input_file_close(input);
-    if (is_written &&
-        (options->no_verify || judge_image(output.readable, options->output, &expected, failure)) &&
-        output_file_commit(&output, options->overwrite, failure))
-        return true;
-    output_file_abandon(&output);
-    return false;
+    if (is_written && !options->no_verify &&
+        !judge_image(output.readable, options->output, &expected, failure))
+        is_written = because(result, REASON_VERIFICATION);
+    if (is_written && !output_file_commit(&output, options->overwrite, failure))
+        is_written = because(result, REASON_OUTPUT);
+    if (!is_written)
+        output_file_abandon(&output);
+    return is_written;
 }
 
 /* Beside what loads it: a static executable has it inside, and a PE image finds it nowhere else. */
@@ -121,10 +148,11 @@ static bool rewrite_opened(struct image *image, struct input_file *input,
 {
     struct agent agent;
 
-    if (!image->format->require_fit(image, failure) ||
-        !agent_find(&agent, options->agent, image->format->agent, failure) ||
+    if (!image->format->require_fit(image, failure))
+        return because(result, refusal_unfit(input));
+    if (!agent_find(&agent, options->agent, image->format->agent, failure) ||
         !bundle(image, options, &agent, failure))
-        return false;
+        return because(result, REASON_NO_AGENT);
     if (!write_output(image, input, options, &agent, result, failure)) {
         agent_unbundle(&agent);
         return false;
@@ -149,10 +177,15 @@ bool rewrite_file(const struct rewrite_options *options, struct rewrite_result *
     struct image image;
     bool is_done = false;
 
+    *result = (struct rewrite_result){0};
     if (options->descriptor ? !input_file_take(&input, options->input, options->descriptor, failure)
                             : !input_file_open(&input, options->input, failure))
-        return false;
-    if (check_apart(&input, options->output, failure) && image_open(&image, &input, failure)) {
+        return because(result, refusal_unread(&input));
+    if (!check_apart(&input, options->output, failure)) {
+        result->reason = REASON_OUTPUT;
+    } else if (!image_open(&image, &input, failure)) {
+        result->reason = refusal_unfit(&input);
+    } else {
         is_done = rewrite_opened(&image, &input, options, result, failure);
         result->lost_rights = input.rights;
         image_close(&image);

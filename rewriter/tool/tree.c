@@ -197,6 +197,7 @@ static bool instrument_file(struct walk *walk, const FTSENT *entry, int descript
     result->unsafe += rewritten.unsafe;
     result->found += rewritten.found;
     result->hooked += rewritten.hooked;
+    result->copied += rewritten.copied;
     return true;
 }
 

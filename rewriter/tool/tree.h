@@ -17,6 +17,7 @@ struct tree_result {
     size_t is_go, is_instrumented, other_machine, no_functions;
     size_t omitted;       /* sockets, pipes and devices */
     size_t unsafe;        /* functions left alone for want of a safe patch, */
+    size_t copied;        /* bodies of hooked ones, */
     size_t found, hooked; /* and all, of all instrumented files */
 };
 
