@@ -1,13 +1,14 @@
 #include "service/server/answers.h"
 
 #include <stddef.h>
+#include <utlist.h>
 
 #include "service/recorder/session.h"
 #include "service/server/client.h"
 #include "service/server/list.h"
-#include "service/server/pause.h"
 #include "service/server/service.h"
 #include "service/server/status.h"
+#include "service/sessions/session_life.h"
 #include "trace/protocol.h"
 
 /* serve.c says it, when all is done. */
@@ -27,12 +28,36 @@ static void give_trace(struct client *client, const struct protocol_command *com
         client->kind->give(client, session->trace.name, session->trace.fd);
 }
 
+static bool is_meant(const struct session *session, const struct protocol_command *command)
+{
+    return (!command->session || session->number == command->session) &&
+           (!command->pid || (uint32_t)session->pid == command->pid);
+}
+
+/* And resumes. Answers how many sessions it was done to. */
+static void pause_sessions(struct client *client, const struct protocol_command *command)
+{
+    struct recorder *recorder = &client->service->recorder;
+    bool is_paused = command->kind == PROTOCOL_COMMAND_PAUSE;
+    struct session *session;
+    unsigned count = 0;
+
+    if (!command->session && !command->pid)
+        recorder->is_paused = is_paused;
+    DL_FOREACH(recorder->sessions, session)
+    {
+        if (is_meant(session, command))
+            count += session_pause(session, is_paused);
+    }
+    client_send(client, "sessions\t%u", count);
+}
+
 static const struct answer answers[] = {
     {.kind = PROTOCOL_COMMAND_STATUS, .say = status_answer},
     {.kind = PROTOCOL_COMMAND_STOP, .say = promise_end, .comes_late = true},
     {.kind = PROTOCOL_COMMAND_LIST, .say = list_answer},
-    {.kind = PROTOCOL_COMMAND_PAUSE, .say = pause_answer},
-    {.kind = PROTOCOL_COMMAND_RESUME, .say = pause_answer},
+    {.kind = PROTOCOL_COMMAND_PAUSE, .say = pause_sessions},
+    {.kind = PROTOCOL_COMMAND_RESUME, .say = pause_sessions},
     {.kind = PROTOCOL_COMMAND_OPEN, .say = give_trace, .has_descriptor = true},
 };
 

@@ -10,7 +10,6 @@
 #include "service/base/process.h"
 #include "service/server/client.h"
 #include "service/server/endpoint.h"
-#include "service/tool/answer.h"
 #include "service/tool/show.h"
 #include "trace/protocol.h"
 
@@ -114,7 +113,7 @@ int control_pause(const struct options *options)
 
     if (!status)
         show_pause(&answer, is_pause);
-    if (!status && (options->session || options->pid) && !answer_number(&answer, "sessions")) {
+    if (!status && (options->session || options->pid) && !table_number(&answer, "sessions")) {
         message("--%s=%u: expected a running session, found none; see list",
                 options->session ? "session" : "pid",
                 options->session ? options->session : options->pid);
@@ -176,7 +175,7 @@ int control_list(const struct options *options)
 static void wait_for_server(const struct table *answer, const struct connection_peer *listener,
                             int watch)
 {
-    pid_t pid = (pid_t)answer_number(answer, "pid");
+    pid_t pid = (pid_t)table_number(answer, "pid");
 
     if (pid == listener->pid) {
         process_wait_until_gone(pid, watch);

@@ -1,4 +1,4 @@
-/* Prints what a service answers (tool/answer.h): sentences for people, or JSON. */
+/* Prints what a service answers (tool/table.h): sentences for people, or JSON. */
 #ifndef UMBRA_SERVICE_SHOW_H
 #define UMBRA_SERVICE_SHOW_H
 

@@ -70,6 +70,26 @@ void table_field(const char *line, unsigned number, char *field, size_t size)
     field[length] = 0;
 }
 
+const char *table_text(const struct table *table, const char *key)
+{
+    size_t length = strlen(key);
+
+    for (size_t i = 0; i < table->count; i++) {
+        const char *line = table->lines[i];
+
+        if (!strncmp(line, key, length) && line[length] == '\t')
+            return line + length + 1;
+    }
+    return NULL;
+}
+
+uint64_t table_number(const struct table *table, const char *key)
+{
+    const char *text = table_text(table, key);
+
+    return text ? strtoull(text, NULL, 10) : 0;
+}
+
 /* Characters, as UTF-8 counts them. */
 static int width_of(const char *text, size_t length)
 {

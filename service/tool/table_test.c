@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "service/base/json.h"
 #include "service/tool/table.h"
 
 #include <cmocka.h>
@@ -80,25 +79,41 @@ static void test_hostile_text(void **state)
     table_free(&table);
 }
 
-static void test_json(void **state)
+static void test_values_by_key(void **state)
 {
-    char string[16];
+    struct table answer = {0};
 
     (void)state;
-    assert_string_equal(json_string(string, sizeof(string), "a\"b\\c"), "\"a\\\"b\\\\c\"");
-    assert_string_equal(json_string(string, sizeof(string), "ä\n\xff"), "\"ä?\?\"");
-    assert_string_equal(json_string(string, 6, "abcäö"), "\"abc\"");
-    assert_string_equal(json_string(string, 6, "\"\"\""), "\"\\\"\"");
-    assert_string_equal(json_string(string, sizeof(string), ""), "\"\"");
+    assert_true(table_add(&answer, "running_bytes\t18446744073709551615"));
+    assert_true(table_add(&answer, "running\t7"));
+    assert_true(table_add(&answer, "trace_dir\t/odd\tdirectory"));
+    assert_true(table_add(&answer, "empty\t"));
+    assert_int_equal(table_number(&answer, "running"), 7);
+    assert_true(table_number(&answer, "running_bytes") == UINT64_MAX);
+    assert_string_equal(table_text(&answer, "trace_dir"), "/odd\tdirectory");
+    assert_string_equal(table_text(&answer, "empty"), "");
+    table_free(&answer);
+}
+
+static void test_what_is_not_said(void **state)
+{
+    struct table answer = {0};
+
+    (void)state;
+    assert_null(table_text(&answer, "pid"));
+    assert_true(table_add(&answer, "pid"));
+    assert_true(table_add(&answer, "pids\t1"));
+    assert_null(table_text(&answer, "pid"));
+    assert_int_equal(table_number(&answer, "pid"), 0);
+    table_free(&answer);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_hostile_text),
-        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_fields),           cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_hostile_text),     cmocka_unit_test(test_values_by_key),
+        cmocka_unit_test(test_what_is_not_said),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,7 +74,7 @@ bool trace_file_pause(struct trace_file *file, bool paused);
 /*
  * Writes the end into the header, completes the file, and closes all. The process must not have it
  * mapped any more. `used` out of bounds is reported and put right. Where the directory has no room,
- * the trace goes to one that has (rescue.h), with a link to it in place, and a message says so;
+ * the trace goes to one that has (trace_write_out.c), with a link to it in place, and a message says so;
  * elsewhere, of that size, is where, or empty. Returns the length of the file.
  */
 uint64_t trace_file_end(struct trace_file *file, const struct trace_dir *directory,

@@ -1,5 +1,6 @@
 #include "service/base/process.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -8,8 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "service/base/file.h"
@@ -213,6 +216,118 @@ int process_open_code(pid_t pid, const struct process_code *code)
         snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, code->path) >= (int)sizeof(path))
         return file;
     return file_open_identified(path, code->file);
+}
+
+/* --- how one has ended --- */
+
+/*
+ * From what remains of it. Whoever its parent is may have collected it by now; what is asked in
+ * turn:
+ *
+ *      pidfd, PIDFD_GET_INFO     Linux 6.15: once it was collected
+ *      /proc/PID/stat            as long as it was not; the pid is still its own then
+ */
+
+/* linux/pidfd.h, newer than most that are installed: its first 64 bytes. */
+struct pidfd_facts {
+    uint64_t mask;
+    uint64_t cgroup;
+    uint32_t numbers[11];
+    int32_t exit_code;
+};
+
+#define PIDFD_FACTS_EXIT (1u << 3)
+#define PIDFD_GET_FACTS  _IOWR(0xff, 11, struct pidfd_facts)
+
+#define EXIT_CODE_FIELD 52
+#define STATE_FIELD     3
+
+_Static_assert(sizeof(struct pidfd_facts) == 64, "PIDFD_INFO_SIZE_VER0");
+
+static bool ask_watch(int watch, int *status)
+{
+    struct pidfd_facts facts = {.mask = PIDFD_FACTS_EXIT};
+
+    if (watch < 0 || ioctl(watch, PIDFD_GET_FACTS, &facts) < 0 || !(facts.mask & PIDFD_FACTS_EXIT))
+        return false;
+    *status = facts.exit_code;
+    return true;
+}
+
+/* "PID (NAME) STATE …", proc(5); the name may hold anything, a ')' too. */
+static bool ask_proc(pid_t pid, int *status)
+{
+    char stat[1024];
+    const char *at;
+
+    if (read_proc_file(pid, "stat", stat, sizeof(stat)) <= 0)
+        return false;
+    at = strrchr(stat, ')');
+    if (!at || strncmp(at, ") Z", 3))
+        return false;
+    for (int field = STATE_FIELD - 1; at && field < EXIT_CODE_FIELD; field++)
+        at = strchr(at + 1, ' ');
+    return at && sscanf(at, "%d", status) == 1;
+}
+
+void process_read_end(pid_t pid, int watch, enum trace_end_how *how, uint32_t *code)
+{
+    int status;
+
+    *how = TRACE_END_HOW_UNKNOWN;
+    *code = 0;
+    /* It may be collected in between: then the watch knows. */
+    if (!ask_watch(watch, &status) && !ask_proc(pid, &status) && !ask_watch(watch, &status))
+        return;
+    if (WIFEXITED(status)) {
+        *how = TRACE_END_EXITED;
+        *code = (uint32_t)WEXITSTATUS(status);
+    } else if (WIFSIGNALED(status)) {
+        *how = TRACE_END_KILLED;
+        *code = (uint32_t)WTERMSIG(status);
+    }
+}
+
+/* --- this one --- */
+
+/* "SIZE RESIDENT …" in pages, proc(5). */
+static uint64_t resident_bytes(void)
+{
+    FILE *statm = fopen("/proc/self/statm", "re");
+    unsigned long long pages = 0;
+
+    if (!statm)
+        return 0;
+    if (fscanf(statm, "%*u %llu", &pages) != 1)
+        pages = 0;
+    fclose(statm);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Less ".", ".." and the one that reading takes. */
+static unsigned descriptors(void)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    unsigned count = 0;
+
+    if (!directory)
+        return 0;
+    while (readdir(directory))
+        count++;
+    closedir(directory);
+    return count > 3 ? count - 3 : 0;
+}
+
+void process_read_needs(struct process_needs *needs)
+{
+    struct rlimit limit = {0};
+
+    getrlimit(RLIMIT_NOFILE, &limit);
+    *needs = (struct process_needs){
+        .resident_bytes = resident_bytes(),
+        .descriptors = descriptors(),
+        .descriptor_limit = limit.rlim_cur == RLIM_INFINITY ? 0 : limit.rlim_cur,
+    };
 }
 
 void process_raise_descriptor_limit(void)

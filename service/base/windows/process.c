@@ -2,6 +2,7 @@
 
 #include <windows.h>
 #include <errno.h>
+#include <psapi.h>
 #include <stdlib.h>
 
 #include "service/base/message.h"
@@ -93,6 +94,27 @@ int process_open_code(pid_t pid, const struct process_code *code)
 {
     (void)pid, (void)code;
     return -1;
+}
+
+/* All that is watched here is a connection: its end says nothing of the process's. */
+void process_read_end(pid_t pid, int watch, enum trace_end_how *how, uint32_t *code)
+{
+    (void)pid;
+    (void)watch;
+    *how = TRACE_END_HOW_UNKNOWN;
+    *code = 0;
+}
+
+void process_read_needs(struct process_needs *needs)
+{
+    PROCESS_MEMORY_COUNTERS memory = {.cb = sizeof(memory)};
+    DWORD handles = 0;
+
+    *needs = (struct process_needs){0};
+    if (K32GetProcessMemoryInfo(GetCurrentProcess(), &memory, sizeof(memory)))
+        needs->resident_bytes = memory.WorkingSetSize;
+    if (GetProcessHandleCount(GetCurrentProcess(), &handles))
+        needs->descriptors = handles;
 }
 
 void process_raise_descriptor_limit(void)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,7 +11,6 @@
 #include "service/base/file.h"
 #include "service/base/message.h"
 #include "service/traces/part_file.h"
-#include "service/traces/rescue.h"
 #include "trace/trace_format.h"
 
 #define CHUNK_SIZE (64u << 10)
@@ -79,12 +79,63 @@ static void link_to(const char *name, const struct trace_dir *directory, const c
         errno = 0;
 }
 
+/* Checked on the descriptor, behind which nobody can put something else. */
+static int open_own(const char *path)
+{
+    struct stat stat;
+    int directory;
+
+    mkdir(path, 0700);
+    directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (directory < 0)
+        return -1;
+    if (fstat(directory, &stat) == 0 && stat.st_uid == geteuid() && !(stat.st_mode & 077))
+        return directory;
+    close(directory);
+    return -1;
+}
+
+/*
+ * Where a trace goes that its directory has no room for. The folders that are tried, in this order,
+ * made for this user alone if they are not there:
+ *
+ *      0   $XDG_RUNTIME_DIR/umbra/rescued
+ *      1   /dev/shm/umbra-UID
+ *      2   /var/tmp/umbra-UID
+ *
+ * Opens number `which`. Returns -1 if that is none to write to: of another user, no folder, not
+ * there; -2 behind the last one.
+ */
+static int open_rescue_folder(int which, char *path, size_t size)
+{
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    int length;
+
+    switch (which) {
+    case 0:
+        if (!runtime || *runtime != '/')
+            return -1;
+        length = snprintf(path, size, "%s/umbra/rescued", runtime);
+        break;
+    case 1:
+        length = snprintf(path, size, "/dev/shm/umbra-%u", (unsigned)geteuid());
+        break;
+    case 2:
+        length = snprintf(path, size, "/var/tmp/umbra-%u", (unsigned)geteuid());
+        break;
+    default:
+        return -2;
+    }
+    return length > 0 && (size_t)length < size ? open_own(path) : -1;
+}
+
 static bool rescue(int trace, const char *name, uint64_t used, char *path, size_t size)
 {
     char folder[4096];
     int directory;
 
-    for (int which = 0; (directory = rescue_open(which, folder, sizeof(folder))) != -2; which++) {
+    for (int which = 0; (directory = open_rescue_folder(which, folder, sizeof(folder))) != -2;
+         which++) {
         bool ok = directory >= 0 && write_whole(trace, name, directory, used);
 
         file_close(directory);
