@@ -7,6 +7,8 @@
 #include "support/memory.h"
 
 #define MAX_SECTIONS 1024u /* they are searched one by one */
+#define MAX_ENTRIES  64u   /* of the debug directory */
+#define MAX_PATH     4096u
 
 static bool read_headers(struct pe_file *pe, struct pe_headers *headers, struct failure *failure)
 {
@@ -130,4 +132,43 @@ void *pe_read(const struct pe_file *pe, uint32_t rva, uint32_t size)
     if (!section || size > section->size - (rva - section->rva))
         return NULL;
     return bounded_file_copy(&pe->file, (uint64_t)section->offset + (rva - section->rva), size);
+}
+
+/* --- the debug directory's CodeView entry --- */
+
+static int read_entry(const struct pe_file *pe, const struct pe_debug *entry,
+                      struct pe_codeview *codeview, char **path)
+{
+    uint32_t size = entry->size;
+    char *bytes;
+
+    if (entry->type != PE_DEBUG_CODEVIEW || size < sizeof(*codeview))
+        return -1;
+    if (size > sizeof(*codeview) + MAX_PATH)
+        size = sizeof(*codeview) + MAX_PATH;
+    bytes = bounded_file_copy(&pe->file, entry->raw, size);
+    if (!bytes)
+        return -1;
+    memcpy(codeview, bytes, sizeof(*codeview));
+    if (codeview->signature == PE_CODEVIEW_PDB70 && size > sizeof(*codeview))
+        *path = memory_copy_string(bytes + sizeof(*codeview));
+    free(bytes);
+    return *path ? 0 : -1;
+}
+
+int pe_codeview_read(const struct pe_file *pe, struct pe_codeview *codeview, char **path)
+{
+    const struct pe_directory *directory = &pe->directories[PE_DEBUG];
+    uint32_t count = directory->size / (uint32_t)sizeof(struct pe_debug);
+    struct pe_debug *entries;
+    int result = -1;
+
+    *path = NULL;
+    if (count > MAX_ENTRIES)
+        count = MAX_ENTRIES;
+    entries = pe_read(pe, directory->rva, count * (uint32_t)sizeof(*entries));
+    for (uint32_t i = 0; entries && result < 0 && i < count; i++)
+        result = read_entry(pe, &entries[i], codeview, path);
+    free(entries);
+    return result;
 }

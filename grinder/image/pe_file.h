@@ -55,8 +55,8 @@ void pe_exports_add(struct symbol_table *table, const struct pe_file *pe, const 
    (pe_imports.c). */
 void pe_imports_add(struct symbol_table *table, const struct pe_file *pe);
 
-/* Says which PDB belongs to the image. 0, or -1 if the image names none (pe_codeview.c). *path is
-   to be freed. */
+/* Says which PDB belongs to the image. 0, or -1 if the image names none. *path is to
+   be freed. */
 int pe_codeview_read(const struct pe_file *pe, struct pe_codeview *codeview, char **path);
 
 #endif
