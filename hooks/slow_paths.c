@@ -1,6 +1,7 @@
 #include "hooks/slow_paths.h"
 
 #include "hooks/agent.h"
+#include "hooks/cover.h"
 #include "hooks/events.h"
 #include "hooks/frames.h"
 #include "hooks/generated.h"
@@ -44,10 +45,14 @@ FROM_ASSEMBLY void *umbra_first_call(uint64_t body)
     guard = guard_take();
     if (session.state == SESSION_RUNNING)
         hook = session_entry_hook();
-    if (hook && !image->first_function)
+    if (hook && !image->first_function) {
         module_register(image);
-    if (hook || !image->first_function) /* else it is the trace's word, bound already */
-        hook_word_bind(image, hook);
+        cover_bind(image);
+    }
+    if (image->flags & IMAGE_COUNTS_NO_CALLS)
+        hook = NULL;
+    if (hook || !image->first_function || image->flags & IMAGE_COUNTS_NO_CALLS)
+        hook_word_bind(image, hook); /* else it is the trace's word, bound already */
     guard_release(guard);
     return hook && !session_is_paused() ? hook : (void *)umbra_pass;
 }

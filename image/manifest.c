@@ -93,7 +93,7 @@ static bool fits(const struct image_manifest *head, uint32_t offset, uint32_t co
 static bool tables_fit(const struct image_manifest *head)
 {
     return (head->functions | head->changes | head->imports | head->copies | head->sites |
-            head->stretches) %
+            head->stretches | head->blocks) %
                    sizeof(uint32_t) ==
                0 &&
            fits(head, head->functions, head->function_count, sizeof(struct manifest_function)) &&
@@ -102,6 +102,7 @@ static bool tables_fit(const struct image_manifest *head)
            fits(head, head->copies, head->copy_count, sizeof(struct manifest_copy)) &&
            fits(head, head->sites, head->site_count, sizeof(struct manifest_site)) &&
            fits(head, head->stretches, head->stretch_count, sizeof(struct manifest_stretch)) &&
+           fits(head, head->blocks, head->block_count, sizeof(struct manifest_block)) &&
            (!head->build_id || fits(head, head->build_id, head->build_id_size, 1));
 }
 
@@ -187,6 +188,14 @@ static bool stretches_fit(const struct manifest *manifest)
     return true;
 }
 
+static bool blocks_fit(const struct manifest *manifest)
+{
+    for (uint32_t i = 0; i < manifest->block_count; i++)
+        if (manifest->blocks[i].rva > UINT32_MAX - manifest->blocks[i].size)
+            return false;
+    return true;
+}
+
 static bool items_fit(const struct manifest *manifest)
 {
     for (uint32_t i = 0; i < manifest->function_count; i++)
@@ -196,7 +205,7 @@ static bool items_fit(const struct manifest *manifest)
         if (manifest->changes[i].size == 0 || manifest->changes[i].size > MANIFEST_CHANGE_SIZE)
             return false;
     return imports_fit(manifest) && copies_fit(manifest) && sites_fit(manifest) &&
-           stretches_fit(manifest);
+           stretches_fit(manifest) && blocks_fit(manifest);
 }
 
 static enum manifest_state head_read(struct image_manifest *head, const struct bounded_file *file,
@@ -254,6 +263,8 @@ enum manifest_state manifest_read(struct manifest *manifest, const struct bounde
         .copy_count = head.copy_count,
         .site_count = head.site_count,
         .stretch_count = head.stretch_count,
+        .blocks = table(bytes, head.blocks, head.block_count),
+        .block_count = head.block_count,
     };
     manifest->hooked = count_hooked(manifest);
     if (items_fit(manifest))

@@ -17,7 +17,9 @@ struct manifest {
     const struct manifest_copy *copies;    /* ascending by rva and by function */
     const struct manifest_site *sites;     /* ascending by copy */
     const struct manifest_stretch *stretches;
+    const struct manifest_block *blocks;
     uint32_t function_count, change_count, import_count, copy_count, site_count, stretch_count;
+    uint32_t block_count;
     uint32_t hooked; /* functions that are */
 };
 

@@ -60,6 +60,7 @@ void sample_image_make(struct sample_image *image, uint8_t original[SAMPLE_ADDED
         .sites = OFFSET(sites),
         .site_count = 2,
         .stretches = OFFSET(stretches),
+        .blocks = OFFSET(stretches),
         .stretch_count = 2,
     };
     added->functions[0] = (struct manifest_function){

@@ -15,6 +15,7 @@
  *      |       manifest_copy [copy_count]
  *      |       manifest_site [site_count]
  *      |       manifest_stretch [stretch_count]
+ *      |       manifest_block [block_count]
  *      |       manifest_import [import_count]
  *      |       strings
  *      +-----------------------+
@@ -23,7 +24,9 @@
  *      |- - - - - - - - - - - -|  no bytes in the file from here on, zero
  *      |     (page)            |
  *      |       hook word       |  section .umbra.hook: a page that holds the hook word and nothing
- *      +-----------------------+  else, at IMAGE_HOOK_IN_PAGE: see below
+ *      |     (pages)           |  else, at IMAGE_HOOK_IN_PAGE: see below
+ *      |       cover           |  the same section: a byte for each block that is marked, where
+ *      +-----------------------+  image_cover_place says
  *
  * A PE image gets three sections behind its own, and keeps the overlay behind these:
  *
@@ -58,7 +61,7 @@
  * at the return address, all else as the caller left it, flags included, which is why the stub
  * tests with jrcxz. Going on to `body` with both restored is the original function.
  *
- * The hook word of an ELF image is bound by the dynamic linker to the agent's umbra_enter_10. From
+ * The hook word of an ELF image is bound by the dynamic linker to the agent's umbra_enter_11. From
  * the first call on, where the process is recorded, the first page of its trace lies over the page
  * (hooks/hook_word.h), and the word is trace_header.hook, the same for all images of the process:
  *
@@ -79,10 +82,10 @@
 #include "trace/trace_format.h"
 
 #define IMAGE_MAGIC   0x314547414d494255ull /* "UBIMAGE1", little endian */
-#define IMAGE_VERSION 10
+#define IMAGE_VERSION 11
 /* What the hook word is bound to at load time. Ends in IMAGE_VERSION, so that the loader refuses an
    image with an agent that expects other stubs. */
-#define IMAGE_HOOK_SYMBOL "umbra_enter_10"
+#define IMAGE_HOOK_SYMBOL "umbra_enter_11"
 #define IMAGE_AGENT_NAME  "libhooks.so"
 #define IMAGE_PE_AGENT_NAME                                                                        \
     "hooks.dll" /* exports IMAGE_HOOK_SYMBOL; its import slot is entry_hook */
@@ -104,7 +107,7 @@
 /* Writable, one an image; zero but for what is marked. */
 struct image_header {
     uint64_t magic;          /* set: IMAGE_MAGIC */
-    uint64_t entry_hook;     /* of a PE image, the hook word: bound to umbra_enter_10 by the loader;
+    uint64_t entry_hook;     /* of a PE image, the hook word: bound to umbra_enter_11 by the loader;
                                 the agent then stores the hook that serves the session's state, 0
                                 if there is none. Of an ELF image 0 */
     uint32_t first_function; /* number of function 0, given by the agent; 0 before */
@@ -118,8 +121,26 @@ struct image_header {
     uint32_t hook_rva;       /* set: of the hook word */
     uint32_t added_rva;      /* set: of the first page that `instrument` has added; all from there
                                 to image_size is. Of a PE image 0 */
-    uint32_t reserved[3];
+    uint32_t block_count;    /* set: blocks that are marked when they run; 0: none */
+    uint32_t flags;          /* set: enum image_flag */
+    uint32_t reserved;
 };
+
+enum image_flag {
+    IMAGE_COUNTS_NO_CALLS = 1, /* its hook word is 0, whatever the session */
+};
+
+/* Where the byte of a block is, from the page behind that of the hook word: each page has room for a
+   trace_block in front. */
+static inline uint32_t image_cover_place(uint32_t block)
+{
+    return block / TRACE_COVER_BYTES * TRACE_BLOCK_SIZE + TRACE_UNIT + block % TRACE_COVER_BYTES;
+}
+
+static inline uint32_t image_cover_pages(uint32_t block_count)
+{
+    return (block_count + TRACE_COVER_BYTES - 1) / TRACE_COVER_BYTES;
+}
 
 /* How a function was treated. The words of `instrument --list`; documented in docs/. */
 enum function_state {
@@ -151,6 +172,8 @@ struct image_manifest {
     uint32_t site_count;
     uint32_t stretches; /* offset of the first manifest_stretch from here */
     uint32_t stretch_count;
+    uint32_t blocks; /* offset of the first manifest_block from here */
+    uint32_t block_count;
 };
 
 /* Ascending by rva, one for every function that was found. 32 bytes. */
@@ -249,6 +272,15 @@ struct manifest_site {
     uint32_t copy, original; /* RVAs */
 };
 
+/*
+ * Instructions of the original that run one after the other, from the first on. In the order of the
+ * bytes that they set; none overlaps another.
+ */
+struct manifest_block {
+    uint32_t rva;
+    uint32_t size; /* bytes; 0: padding that never runs */
+};
+
 _Static_assert(sizeof(struct image_header) == 64, "image header is a cache line");
 _Static_assert(offsetof(struct trace_header, hook) == IMAGE_HOOK_IN_PAGE, "stubs jump by it");
 _Static_assert(TRACE_HEADER_SIZE == IMAGE_HOOK_PAGE, "the one lies over the other");
@@ -258,5 +290,6 @@ _Static_assert(sizeof(struct manifest_import) == 8, "manifest import");
 _Static_assert(sizeof(struct manifest_copy) == 16, "manifest copy");
 _Static_assert(sizeof(struct manifest_stretch) == 4, "manifest stretch");
 _Static_assert(sizeof(struct manifest_site) == 8, "manifest site");
+_Static_assert(sizeof(struct manifest_block) == 8, "manifest block");
 
 #endif

@@ -268,15 +268,25 @@ enum trace_block_kind {
     TRACE_BLOCK_SITES = 7,   /* struct trace_site, one behind the other */
     TRACE_BLOCK_TIMES = 8,   /* struct trace_times, one behind the other */
     TRACE_BLOCK_HITS = 9,    /* struct trace_hit, one behind the other, in the order of their time */
+    TRACE_BLOCK_COVER = 10,  /* bytes of an image's basic blocks: below */
 };
 
 /* Unit 0 of each block. */
 struct trace_block {
     uint32_t kind;   /* enum trace_block_kind; 0: handed out, not yet in use: pass over it */
-    uint32_t thread; /* ordinal of the owning thread, 0 for modules */
+    uint32_t thread; /* ordinal of the owning thread, 0 for modules and cover */
     uint32_t used;   /* units in use, this one included; what lies past it is zero */
-    uint32_t reserved[13];
+    uint32_t function; /* of cover: the first function of the image */
+    uint32_t page;     /* of cover: which part of the image's, from 0 */
+    uint32_t reserved[11];
 };
+
+/*
+ * Cover: which basic blocks of an image have run. A block of the trace has a byte for each of
+ * TRACE_COVER_BYTES of them, 1 if it has, and lies over the image's own page (image_manifest.h):
+ * the code that sets it does so in the trace at once, whatever ends the process.
+ */
+#define TRACE_COVER_BYTES (TRACE_BLOCK_SIZE - TRACE_UNIT)
 
 enum trace_thread_state {
     TRACE_THREAD_RUNNING = 1,

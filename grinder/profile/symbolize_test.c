@@ -114,6 +114,7 @@ static void make_manifest(void)
                                             .copies = sizeof(manifest),
                                             .sites = sizeof(manifest),
                                             .stretches = sizeof(manifest),
+                                            .blocks = sizeof(manifest),
                                             .original_hash = HASH};
     manifest.functions[0] = (struct manifest_function){.rva = caller_rva, .state = FUNCTION_HOOKED};
     manifest.functions[1] = (struct manifest_function){.rva = callee_rva, .state = FUNCTION_HOOKED};

@@ -39,6 +39,7 @@ static const struct {
     {SYS_munmap, {ANY, PAGE}},
     {SYS_madvise, {ANY, PAGE, MADV_WIPEONFORK}},
     {SYS_madvise, {ANY, PAGE, MADV_DONTFORK}},
+    {SYS_madvise, {ANY, PAGE, MADV_DOFORK}},
     {SYS_madvise, {ANY, PAGE, MADV_POPULATE_WRITE}},
     {SYS_mlock, {ANY, PAGE}},
     {SYS_mlock2, {ANY, PAGE}},

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "rewriter/code/decode_plain.h"
+#include "rewriter/copy/copy_blocks.h"
 #include "rewriter/copy/copy_survey.h"
 #include "rewriter/copy/frame_code.h"
 #include "rewriter/copy/wait_code.h"
@@ -184,8 +185,10 @@ static const struct function *counted(const struct emission *emission,
 {
     const struct function *callee = copied(emission, function);
 
-    return callee && frame_code_has_room(emission->frames, (uint32_t)emission->member) ? callee
-                                                                                       : NULL;
+    return callee && (emission->plan->counts_no_calls ||
+                      frame_code_has_room(emission->frames, (uint32_t)emission->member))
+               ? callee
+               : NULL;
 }
 
 /* The slot that a call or jump goes through, by a stub of the linker's or by itself; 0: none. */
@@ -270,6 +273,8 @@ static bool put_site(struct emission *emission, const struct source *source,
         .is_to_leaf = callee && callee->is_leaf,
     };
 
+    if (emission->plan->counts_no_calls)
+        return false;
     if (!callee)
         put_pointer(emission, source, &place);
     frame_code_put_site(emission->frames, &place);
@@ -447,6 +452,30 @@ static bool decode(const struct emission *emission, uint64_t address, const uint
     return true;
 }
 
+/* The instruction at at->address of `room` bytes, of which the rest is filled in. False if it is
+ * none. */
+static bool emit_next(struct emission *emission, const struct function *function,
+                      const uint8_t *bytes, size_t room, struct instruction *at)
+{
+    const uint8_t *here = bytes + (at->address - function->address);
+    uint64_t address = at->address;
+    size_t plain = room >= PLAIN_ROOM ? plain_length(here, PLAIN_MIND_RIP) : 0;
+
+    *at = (struct instruction){.address = address, .length = (uint8_t)plain, .flow = FLOW_NEXT};
+    if (plain) {
+        copy_put(emission->writer, here, plain);
+        return true;
+    }
+    if (!emission->plan->counts_no_calls && put_timed_syscall(emission, function, address, bytes)) {
+        at->length = SYSCALL_SIZE;
+        return true;
+    }
+    if (!decode(emission, address, here, room, at))
+        return false;
+    emit_instruction(emission, at, here);
+    return true;
+}
+
 /* Whether all could be decoded, as it could before. */
 static bool emit_instructions(struct emission *emission, const struct function *function,
                               const uint8_t *bytes, size_t start)
@@ -454,26 +483,19 @@ static bool emit_instructions(struct emission *emission, const struct function *
     struct copy_writer *writer = emission->writer;
     size_t first = writer->set->move_count;
     struct instruction at = {.address = function->address};
+    struct copy_blocks blocks = {.writer = writer, .plan = emission->plan, .begins = true};
 
     for (; at.address < function->end; at.address += at.length) {
         size_t offset = at.address - function->address, room = function->end - at.address;
-        uint64_t address = at.address;
 
         copy_set_add_move(writer->set, first, offset,
                           offset ? writer->stubs->code.size - start : 0);
-        at.length = room >= PLAIN_ROOM ? (uint8_t)plain_length(bytes + offset, PLAIN_MIND_RIP) : 0;
-        if (at.length) {
-            copy_put(writer, bytes + offset, at.length);
-            continue;
-        }
-        if (put_timed_syscall(emission, function, address, bytes)) {
-            at.length = SYSCALL_SIZE;
-            continue;
-        }
-        if (!decode(emission, address, bytes + offset, room, &at))
+        copy_blocks_before(&blocks, at.address);
+        if (!emit_next(emission, function, bytes, room, &at))
             return false;
-        emit_instruction(emission, &at, bytes + offset);
+        copy_blocks_behind(&blocks, &at, bytes + offset);
     }
+    copy_blocks_end(&blocks, function->end);
     copy_set_add_move(writer->set, first, function->end - function->address,
                       writer->stubs->code.size - start);
     return true;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "rewriter/copy/copy_blocks.h"
 #include "rewriter/copy/copy_tables.h"
 #include "rewriter/copy/copy_trampolines.h"
 #include "rewriter/flow/flow_flags.h"
@@ -307,6 +308,8 @@ void copy_plan_make(struct copy_plan *plan, const struct patch_plan *patches,
     copy_tables_settle(&work);
     plan->families = work.family;
     find_registers(&work);
+    if (plan->marks_blocks)
+        copy_blocks_find(plan, &work.source);
     flow_fates_free(&fates);
     free(work.source.returns);
     plan->import_count = work.source.import_count;

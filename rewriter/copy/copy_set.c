@@ -45,6 +45,14 @@ void copy_set_add_stretch(struct copy_set *set, uint64_t address, uint64_t end)
         (struct copy_stretch){address, (uint32_t)(end - address)};
 }
 
+size_t copy_set_add_block(struct copy_set *set, uint64_t original)
+{
+    set->blocks =
+        memory_grow(set->blocks, set->block_count, &set->block_room, sizeof(*set->blocks));
+    set->blocks[set->block_count] = (struct copy_block){.original = original};
+    return set->block_count++;
+}
+
 void copy_set_free(struct copy_set *set)
 {
     free(set->items);
@@ -52,5 +60,6 @@ void copy_set_free(struct copy_set *set)
     free(set->moves);
     free(set->sites);
     free(set->stretches);
+    free(set->blocks);
     *set = (struct copy_set){0};
 }

@@ -38,6 +38,12 @@ struct copy_stretch {
     uint32_t size;
 };
 
+/* Instructions of the original that run one after the other: copy_blocks.h. */
+struct copy_block {
+    uint64_t original; /* address of the first */
+    uint32_t size;     /* bytes; 0: it is padding, which never runs */
+};
+
 /* {0} is an empty one; copy_set_free ends it. */
 struct copy_set {
     struct copy *items; /* ascending by address, and by function */
@@ -50,6 +56,8 @@ struct copy_set {
     size_t site_count, site_room;
     struct copy_stretch *stretches; /* ascending by address */
     size_t stretch_count, stretch_room;
+    struct copy_block *blocks; /* in the order of the bytes that they set */
+    size_t block_count, block_room;
 };
 
 /* The copy of a function; null if it has none. */
@@ -62,6 +70,8 @@ uint32_t copy_set_moved(const struct copy_set *set, const struct copy *copy, uin
 /* Adds the next move of what is being copied; `first` is its first one. One that says nothing new is not kept. */
 void copy_set_add_move(struct copy_set *set, size_t first, size_t from, size_t to);
 void copy_set_add_stretch(struct copy_set *set, uint64_t address, uint64_t end);
+/* Returns the block's number; its size is still to come. */
+size_t copy_set_add_block(struct copy_set *set, uint64_t original);
 void copy_set_free(struct copy_set *set);
 
 #endif

@@ -29,6 +29,8 @@ struct rewrite_options {
     bool as_summary, as_json;            /* --list */
     bool instrument_imports;             /* calls to functions of other images, too */
     enum rewrite_how how;
+    bool marks_blocks;    /* that run: copy_blocks.h */
+    bool counts_no_calls; /* with that */
     bool poison; /* overwrite the originals of copied bodies, for tests */
     struct filter *filter;               /* which of its rules match is noted there; may be null */
     struct filter *times; /* whose calls are each timed, its matches noted; may be null; ELF only */

@@ -56,7 +56,8 @@ static size_t copies_size(const struct copy_set *copies)
 {
     return copies ? copies->count * sizeof(struct manifest_copy) +
                         copies->site_count * sizeof(struct manifest_site) +
-                        stretch_count(copies) * sizeof(struct manifest_stretch)
+                        stretch_count(copies) * sizeof(struct manifest_stretch) +
+                        copies->block_count * sizeof(struct manifest_block)
                   : 0;
 }
 
@@ -138,6 +139,13 @@ static void put_copies(const struct manifest_source *source, struct image_manife
             &(struct manifest_site){(uint32_t)(copies->sites[i].copy - source->base),
                                     (uint32_t)(copies->sites[i].original - source->base)},
             sizeof(struct manifest_site));
+    head->blocks = (uint32_t)*at;
+    head->block_count = (uint32_t)copies->block_count;
+    for (size_t i = 0; i < copies->block_count; i++)
+        put(manifest, at,
+            &(struct manifest_block){(uint32_t)(copies->blocks[i].original - source->base),
+                                     copies->blocks[i].size},
+            sizeof(struct manifest_block));
 }
 
 /* The table, then the names. */

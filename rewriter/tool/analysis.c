@@ -4,6 +4,22 @@
 #include "rewriter/patch/patch_decide.h"
 #include "rewriter/tool/exclude.h"
 
+/* Blocks are marked in copies. */
+static bool can_copy(const struct image *image, const struct rewrite_options *options,
+                     struct failure *failure)
+{
+    const struct image_format *format = image->format;
+
+    if (options->how == REWRITE_PROLOGUE)
+        return fail(failure, image->input->path,
+                    "--count=blocks: blocks are counted in copies; leave --how=prologue out");
+    if (!format->copy_source || (format->is_agent_inside && format->is_agent_inside(image)))
+        return fail(failure, image->input->path,
+                    "--count=blocks: expected an ELF file that the dynamic linker loads, as blocks "
+                    "are counted in copies of functions");
+    return true;
+}
+
 /* What no format but ELF has yet is refused if it was asked for by name. */
 static bool plan_copies(const struct image *image, const struct rewrite_options *options,
                         const struct patch_plan *plan, struct copy_plan *copies,
@@ -12,6 +28,8 @@ static bool plan_copies(const struct image *image, const struct rewrite_options 
     const struct image_format *format = image->format;
     struct copy_source source = {0};
 
+    if (options->marks_blocks && !can_copy(image, options, failure))
+        return false;
     if (options->how == REWRITE_PROLOGUE || (options->how == REWRITE_AUTO && !format->copy_source))
         return true;
     /* The agent inside a static program has no thread-local words that its copies could go by. */
@@ -22,6 +40,8 @@ static bool plan_copies(const struct image *image, const struct rewrite_options 
                     "--how=copy: bodies are copied in ELF files only; leave it out");
     format->copy_source(image, &source);
     copies->is_poisoned = options->poison;
+    copies->marks_blocks = options->marks_blocks;
+    copies->counts_no_calls = options->counts_no_calls;
     copy_plan_make(copies, plan, &source);
     copy_source_free(&source);
     return true;

@@ -17,10 +17,11 @@ enum {
     OPTION_OUTPUT,
     OPTION_AGENT,
     OPTION_HOW,
+    OPTION_COUNT,
 };
 
 static struct options given = {.times.option = "time", .result_fd = -1};
-static int list, verify, undo, bisect, version;
+static int once, list, verify, undo, bisect, version;
 static bool has_how;
 
 static const struct poptOption option_table[] = {
@@ -42,6 +43,12 @@ static const struct poptOption option_table[] = {
      "auto (default): copy bodies where that is certain, and count their calls where they are "
      "made; prologue: hook each function's first instructions; copy: refuse what has no copies",
      "HOW"},
+    {"count", 0, POPT_ARG_STRING, NULL, OPTION_COUNT,
+     "blocks: note which basic blocks run; with --once", "WHAT"},
+    {"once", 0, POPT_ARG_NONE, &once, 0, "--count=blocks: whether each has run, not how often",
+     NULL},
+    {"no-calls", 0, POPT_ARG_NONE, &given.no_calls, 0,
+     "--count=blocks: record no calls, for the least cost", NULL},
     {"poison", 0, POPT_ARG_NONE, &given.poison, 0,
      "overwrite what was copied, so that a test sees whether it still runs", NULL},
     {"confined", 0, POPT_ARG_NONE, &given.confined, 0,
@@ -112,6 +119,14 @@ static enum options_outcome take_how(const char *word)
     return wrong("expected --how=copy, prologue or auto", word);
 }
 
+static enum options_outcome take_count(const char *word)
+{
+    if (strcmp(word, "blocks") != 0)
+        return wrong("expected --count=blocks", word);
+    given.marks_blocks = true;
+    return OPTIONS_FINE;
+}
+
 /* Takes in an option that popt does not store by itself. */
 static enum options_outcome next_option(poptContext context, int option)
 {
@@ -123,8 +138,8 @@ static enum options_outcome next_option(poptContext context, int option)
         return keep(&given.output, text);
     if (option == OPTION_AGENT)
         return keep(&given.agent, text);
-    if (option == OPTION_HOW) {
-        outcome = take_how(text);
+    if (option == OPTION_HOW || option == OPTION_COUNT) {
+        outcome = option == OPTION_HOW ? take_how(text) : take_count(text);
         free(text);
         return outcome;
     }
@@ -155,6 +170,21 @@ static enum options_outcome check_result_fd(void)
         return wrong("--result-fd is for instrumenting and for --list", NULL);
     if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
         return wrong("expected a descriptor that is open for writing", "--result-fd");
+    return OPTIONS_FINE;
+}
+
+static enum options_outcome check_count(void)
+{
+    if (once && !given.marks_blocks)
+        return wrong("--once is for --count=blocks", NULL);
+    if (given.no_calls && !given.marks_blocks)
+        return wrong("--no-calls is for --count=blocks: there would be nothing to record", NULL);
+    if (given.marks_blocks && !once)
+        return wrong("--count=blocks: expected --once, as how often each block runs cannot be "
+                     "counted yet",
+                     NULL);
+    if (given.marks_blocks && given.verb != VERB_REWRITE)
+        return wrong("--count is for instrumenting", NULL);
     return OPTIONS_FINE;
 }
 
@@ -245,6 +275,8 @@ enum options_outcome options_read(struct options *options, int count, const char
         outcome = wrong_option(poptBadOption(context, POPT_BADOPTION_NOALIAS), option);
     if (outcome == OPTIONS_FINE)
         outcome = check_verb();
+    if (outcome == OPTIONS_FINE)
+        outcome = check_count();
     if (outcome == OPTIONS_FINE)
         outcome = check_result_fd();
     if (outcome == OPTIONS_FINE)

@@ -19,6 +19,8 @@ const void *pages_map_readable(long file, uint64_t size);
 /* A child made by fork does not get these. What it finds there may be anything. */
 void pages_keep_from_children(void *pages, uint64_t size);
 
+/* Takes that back. */
+void pages_keep_for_children(void *pages, uint64_t size);
 /* For that child: they are not this process's any more. */
 void pages_forget(const void *pages, uint64_t size);
 

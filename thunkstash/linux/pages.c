@@ -159,6 +159,11 @@ void pages_keep_from_children(void *pages, uint64_t size)
     SYSCALL3(madvise, pages, size, MADV_DONTFORK);
 }
 
+void pages_keep_for_children(void *pages, uint64_t size)
+{
+    SYSCALL3(madvise, pages, size, MADV_DOFORK);
+}
+
 void pages_forget(const void *pages, uint64_t size)
 {
     own_memory_remove(pages, size);

@@ -31,15 +31,17 @@ struct elf_stubs {
     size_t locks;     /* offset of what stands in for system calls: elf_memory_lock_stubs.h */
     size_t copies_at; /* offset of what is behind it */
     bool has_copies;  /* or may have had: has sections for them */
+    bool counts_no_calls;
     struct copy_set copies;
 };
 
 /* RW: .dynamic, or what an embedded agent needs; the image_header, with which the bytes end; the
-   page of the hook word. */
+   page of the hook word; those of the cover. */
 struct elf_data {
     struct elf_new_segment segment;
     struct elf_span dynamic;          /* .dynamic; none if an agent is embedded */
     uint64_t header, hook_page, hook; /* addresses; hook: of the word in that page */
+    uint64_t end;                     /* behind the pages of the image's cover */
 };
 
 #endif

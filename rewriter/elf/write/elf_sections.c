@@ -125,7 +125,8 @@ void elf_sections_build(const struct elf_layout *layout, const struct function_l
                                SHF_ALLOC | SHF_EXECINSTR, SHT_PROGBITS},
         {".umbra.header", layout->data.header, sizeof(struct image_header), SHF_ALLOC | SHF_WRITE,
          SHT_PROGBITS},
-        {".umbra.hook", layout->data.hook_page, IMAGE_HOOK_PAGE, SHF_ALLOC | SHF_WRITE, SHT_NOBITS},
+        {".umbra.hook", layout->data.hook_page, layout->data.end - layout->data.hook_page,
+         SHF_ALLOC | SHF_WRITE, SHT_NOBITS},
     };
     struct buffer headers = {0}, names = {0};
     size_t strings_at;

@@ -77,7 +77,7 @@ void elf_segments_build(const struct elf_layout *layout)
     };
     size_t last = 0;
 
-    added[ELF_NEW_SEGMENTS - 1].p_memsz = data->hook_page + IMAGE_HOOK_PAGE - data->segment.address;
+    added[ELF_NEW_SEGMENTS - 1].p_memsz = data->end - data->segment.address;
     for (size_t i = 0; i < image->segment_count; i++)
         if (image->segments[i].p_type == PT_LOAD)
             last = i;

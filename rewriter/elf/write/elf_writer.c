@@ -70,7 +70,11 @@ static void append_header(struct elf_data *data, const struct elf_layout *layout
     header.manifest_rva = (uint32_t)(layout->manifest.address - base);
     header.hook_rva = (uint32_t)(data->hook - base);
     header.added_rva = (uint32_t)(layout->stubs.segment.address - base);
-    header.image_size = (uint32_t)(data->hook_page + IMAGE_HOOK_PAGE - base);
+    header.block_count = (uint32_t)layout->stubs.copies.block_count;
+    header.flags = layout->stubs.counts_no_calls ? IMAGE_COUNTS_NO_CALLS : 0;
+    data->end = data->hook_page + IMAGE_HOOK_PAGE +
+                (uint64_t)image_cover_pages(header.block_count) * ELF_PAGE;
+    header.image_size = (uint32_t)(data->end - base);
     if (generated->size) {
         header.generated_rva = (uint32_t)(generated->address - base);
         header.generated_size = (uint32_t)generated->size;
@@ -177,13 +181,13 @@ static void set_image_size(struct elf_data *data, uint32_t size)
            &size, sizeof(size));
 }
 
-/* The agent follows the page of the hook word. */
+/* The agent follows the pages of the hook word and of the cover. */
 static bool embed(struct elf_embedding *embedding, struct elf_layout *layout,
                   struct failure *failure)
 {
     struct elf_data *data = &layout->data;
     struct elf_embedding_place place = {
-        .address = data->hook_page + IMAGE_HOOK_PAGE,
+        .address = data->end,
         .delta = layout->delta,
         .entry = layout->image->header.e_entry,
         .hook_word = data->hook,
@@ -280,6 +284,7 @@ static bool build_stubs(struct elf_stubs *stubs, const struct elf_writer_source 
     stubs->locks = elf_memory_locks_append(&stubs->segment, &source->elf->locks);
     stubs->copies_at = stubs->segment.code.size;
     stubs->has_copies = source->copies->count != 0;
+    stubs->counts_no_calls = source->copies->counts_no_calls;
     return !stubs->has_copies || copies_append(writer, source->copies, source->plan, path, failure);
 }
 

@@ -1,0 +1,101 @@
+#include "rewriter/copy/copy_blocks.h"
+
+#include "rewriter/code/decode_plain.h"
+#include "trace/image_manifest.h"
+
+/* int3, or a nop of any length. */
+static bool is_padding(const uint8_t *bytes, size_t length)
+{
+    while (length > 1 && (*bytes == 0x66 || *bytes == 0x2e)) {
+        bytes++;
+        length--;
+    }
+    return *bytes == 0x90 || *bytes == 0xcc || (length > 1 && bytes[0] == 0x0f && bytes[1] == 0x1f);
+}
+
+static void find_in_member(struct copy_plan *plan, const struct flow_source *source,
+                           const ZydisDecoder *decoder, const struct function *function)
+{
+    struct instruction at = {.address = function->address};
+    size_t room;
+    const uint8_t *bytes = code_at(source->code, function->address, &room);
+
+    for (; at.address < function->end; at.address += at.length) {
+        const uint8_t *here = bytes + (at.address - function->address);
+        size_t left = function->end - at.address;
+
+        at.length = left >= PLAIN_ROOM ? (uint8_t)plain_length(here, 0) : 0;
+        if (at.length)
+            continue;
+        if (!instruction_decode(decoder, at.address, here, left, &at))
+            return;
+        if (at.skips_lock) /* to what follows, as nothing may come between */
+            continue;
+        if (at.flow == FLOW_JUMP || at.flow == FLOW_CONDITION || at.flow == FLOW_LOOP)
+            address_set_add(&plan->leaders, at.target);
+    }
+}
+
+void copy_blocks_find(struct copy_plan *plan, const struct flow_source *source)
+{
+    ZydisDecoder decoder;
+
+    decoder_init(&decoder);
+    address_set_init(&plan->leaders, source->code);
+    for (size_t i = 0; i < plan->count; i++)
+        if (copy_plan_has(plan, i))
+            find_in_member(plan, source, &decoder, &source->functions->items[i]);
+    for (size_t i = 0; i < plan->word_count; i++)
+        address_set_add(&plan->leaders, plan->words[i].target);
+    for (size_t i = 0; i < plan->trampoline_count; i++)
+        address_set_add(&plan->leaders, plan->trampolines[i].address);
+    for (size_t i = 0; i < source->pad_count; i++)
+        address_set_add(&plan->leaders, source->pads[i]);
+}
+
+static struct copy_block *last_block(const struct copy_blocks *blocks)
+{
+    return &blocks->writer->set->blocks[blocks->writer->set->block_count - 1];
+}
+
+void copy_blocks_end(struct copy_blocks *blocks, uint64_t address)
+{
+    if (blocks->is_open)
+        last_block(blocks)->size =
+            blocks->is_fill ? 0 : (uint32_t)(address - last_block(blocks)->original);
+    blocks->is_open = false;
+}
+
+static void begin(struct copy_blocks *blocks, uint64_t address)
+{
+    struct copy_writer *writer = blocks->writer;
+    uint64_t from = copy_here(writer);
+    size_t number = copy_set_add_block(writer->set, address);
+
+    /* The operand counts from the instruction's end, one byte behind it. */
+    copy_put_with_word(writer, "\xc6\x05", 2,
+                       IMAGE_HOOK_PAGE + image_cover_place((uint32_t)number) - 1);
+    copy_put(writer, "\x01", 1);
+    copy_set_add_stretch(writer->set, from, copy_here(writer));
+    blocks->is_open = true;
+}
+
+void copy_blocks_before(struct copy_blocks *blocks, uint64_t address)
+{
+    bool is_leader = address_set_has(&blocks->plan->leaders, address);
+
+    if (!blocks->plan->marks_blocks || blocks->skips_lock || (!blocks->begins && !is_leader))
+        return;
+    copy_blocks_end(blocks, address);
+    begin(blocks, address);
+    blocks->is_fill = !is_leader;
+    blocks->begins = false;
+}
+
+void copy_blocks_behind(struct copy_blocks *blocks, const struct instruction *at,
+                        const uint8_t *bytes)
+{
+    blocks->is_fill = blocks->is_fill && is_padding(bytes, at->length);
+    blocks->begins = at->flow != FLOW_NEXT;
+    blocks->skips_lock = at->skips_lock;
+}
