@@ -36,37 +36,31 @@ struct bisect {
 /* --- the command line --- */
 
 /* An option of record, which is handed on. */
-static void hand_on(struct trials *trials, const char *name)
+static void hand_on(struct trials *trials, const char *name, const char *value)
 {
-    if (optarg)
-        words_print(&trials->options, "--%s=%s", name, optarg);
+    if (value)
+        words_print(&trials->options, "--%s=%s", name, value);
     else
         words_print(&trials->options, "--%s", name);
 }
 
 static void read_options(struct bisect *bisect, int count, char **arguments)
 {
-    struct option *table = verb_getopt_table(VERB_BISECT);
-    char *letters = verb_getopt_letters(VERB_BISECT);
     struct trials *trials = &bisect->trials;
-    int code, which;
+    struct command_line line;
 
-    opterr = 0;
-    while ((code = getopt_long(count, arguments, letters, table, &which)) >= 0) {
-        if (code == '?')
-            verb_refuse_option(VERB_BISECT, verb_refused_word(VERB_BISECT, arguments));
-        else if (code == OPTION_CHECK)
-            trials->check = optarg;
-        else if (code == 'v')
+    verb_begin(&line, VERB_BISECT, count, arguments);
+    while (verb_next(&line, VERB_BISECT)) {
+        if (line.option->code == OPTION_CHECK)
+            trials->check = line.value;
+        else if (line.option->code == 'v')
             trials->is_verbose = true;
-        else if (code == 'q')
+        else if (line.option->code == 'q')
             bisect->is_quiet = true;
         else
-            hand_on(trials, table[which].name);
+            hand_on(trials, line.option->name, line.value);
     }
-    free(table);
-    free(letters);
-    trials->program = arguments + optind;
+    trials->program = line.rest;
     if (!*trials->program)
         say_and_exit(STATUS_USAGE,
                      "bisect: expected a program, found none: umbra bisect [OPTION…] -- PROGRAM "

@@ -114,24 +114,24 @@ static const char **split(const struct place *place, char *line, int *count)
 }
 
 /* The one of the table that a word names; null if there is none, or it cannot stand in a file. */
-static const struct verb_option *find_option(enum verb verb, const char *word)
+static const struct command_option *find_option(enum verb verb, const char *word)
 {
-    size_t length = strcspn(word, "=");
+    const struct command_option *option = NULL;
 
-    for (const struct verb_option *option = verb_options; option->name; option++)
-        if (option->verbs & 1u << verb && !strchr("hV", option->code) &&
-            option->code != OPTION_NO_CONFIG &&
-            (word[1] == '-' ? strlen(option->name) == length - 2 &&
-                                  !strncmp(option->name, word + 2, length - 2)
-                            : option->letter == word[1] && !word[2]))
-            return option;
-    return NULL;
+    if (word[1] == '-')
+        option = command_line_named(verb_options, 1u << verb, word + 2, strcspn(word + 2, "="));
+    else if (!word[2])
+        option = command_line_lettered(verb_options, 1u << verb, word[1]);
+    return option && option->section != COMMAND_LINE_HIDDEN && !strchr("hV", option->code) &&
+                   option->code != OPTION_NO_CONFIG
+               ? option
+               : NULL;
 }
 
-static const struct verb_option *require_option(const struct place *place, enum verb verb,
-                                                const char *word)
+static const struct command_option *require_option(const struct place *place, enum verb verb,
+                                                   const char *word)
 {
-    const struct verb_option *option;
+    const struct command_option *option;
 
     if (*word != '-' || !word[1])
         refuse(place, "expected an option, found %s; a value stands behind =", word);
@@ -139,9 +139,9 @@ static const struct verb_option *require_option(const struct place *place, enum 
     if (!option)
         refuse(place, "%s: umbra %s has no such option; umbra %s --help lists them", word,
                verb_name(verb), verb_name(verb));
-    if (option->argument && !strchr(word, '='))
-        refuse(place, "%s: expected --%s=%s", word, option->name, option->argument);
-    if (!option->argument && strchr(word, '='))
+    if (option->value && !strchr(word, '='))
+        refuse(place, "%s: expected --%s=%s", word, option->name, option->value);
+    if (!option->value && strchr(word, '='))
         refuse(place, "%s: expected --%s, which takes no value", word, option->name);
     return option;
 }

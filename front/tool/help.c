@@ -82,24 +82,10 @@ int help_show_overview(void)
     return finished();
 }
 
-static void show_options(enum verb verb, bool grinders)
-{
-    for (const struct verb_option *option = verb_options; option->name; option++) {
-        int width;
-        if (option->is_grinders != grinders || !(option->verbs & 1u << verb))
-            continue;
-        width = option->letter ? printf("  -%c, --%s", option->letter, option->name)
-                               : printf("  --%s", option->name);
-        if (option->argument)
-            width += printf("=%s", option->argument);
-        printf("%*s%s\n", COLUMN - width, "", option->help);
-    }
-}
-
 static bool has_grinders(enum verb verb)
 {
-    for (const struct verb_option *option = verb_options; option->name; option++)
-        if (option->is_grinders && option->verbs & 1u << verb)
+    for (const struct command_option *option = verb_options; option->name; option++)
+        if (option->section == HELP_OF_GRINDER && option->verbs & 1u << verb)
             return true;
     return false;
 }
@@ -107,24 +93,13 @@ static bool has_grinders(enum verb verb)
 int help_show(enum verb verb)
 {
     printf("umbra %s %s\n%s\n", verb_name(verb), pages[verb].synopsis, pages[verb].text);
-    show_options(verb, false);
+    command_line_print_help(verb_options, 1u << verb, HELP_OWN, COLUMN);
     if (has_grinders(verb)) {
         puts("Of the grinder, which has more (grinder --help):");
-        show_options(verb, true);
+        command_line_print_help(verb_options, 1u << verb, HELP_OF_GRINDER, COLUMN);
     }
     printf("\n%s", pages[verb].examples);
     return finished();
-}
-
-static void print_option(const struct verb_option *option)
-{
-    const char *value = !option->argument ? "-"
-                        : option->values  ? option->values
-                                          : option->argument;
-
-    printf("--%s%s\t%s\t%s\n", option->name, option->argument ? "=" : "", value, option->help);
-    if (option->letter)
-        printf("-%c\t%s\t%s\n", option->letter, value, option->help);
 }
 
 int help_print_options(enum verb verb)
@@ -133,8 +108,6 @@ int help_print_options(enum verb verb)
         for (verb = 0; verb < VERB_COUNT; verb++)
             printf("%s\t%s\n", verb_name(verb), pages[verb].summary);
     else
-        for (const struct verb_option *option = verb_options; option->name; option++)
-            if (option->verbs & 1u << verb)
-                print_option(option);
+        command_line_print_options(verb_options, 1u << verb);
     return finished();
 }

@@ -8,18 +8,8 @@
 int help_show_overview(void);
 int help_show(enum verb verb);
 
-/*
- * For completions: a line for each spelling of a verb's options.
- *
- *      --output=<tab>FOLDER<tab>the recording (umbra.data)
- *      -o<tab>FOLDER<tab>the recording (umbra.data)
- *      --how=<tab>auto prologue copy<tab>auto (default: …
- *      --paused<tab>-<tab>record nothing before …
- *
- * The second field is what it may be, FOLDER or FILE for paths, another word in capitals if nothing
- * is known, - if it takes no value. Without a verb (VERB_COUNT) there is a line for each verb:
- * name<tab>what it does.
- */
+/* For completions: the options of a verb, as command_line_print_options prints them. Without a verb
+   (VERB_COUNT) there is a line for each verb: name<tab>what it does. */
 int help_print_options(enum verb verb);
 
 #endif

@@ -188,25 +188,19 @@ static int show_folders(bool is_json, char *const *folders)
 
 int list_main(int count, char **arguments)
 {
-    struct option *table = verb_getopt_table(VERB_LS);
-    char *letters = verb_getopt_letters(VERB_LS);
+    struct command_line line;
     bool is_left = false, is_json = false;
-    int code;
 
-    opterr = 0;
-    while ((code = getopt_long(count, arguments, letters, table, NULL)) >= 0) {
-        if (code == '?')
-            verb_refuse_option(VERB_LS, verb_refused_word(VERB_LS, arguments));
-        is_left = is_left || code == OPTION_LEFT;
-        is_json = is_json || code == OPTION_JSON;
+    verb_begin(&line, VERB_LS, count, arguments);
+    while (verb_next(&line, VERB_LS)) {
+        is_left = is_left || line.option->code == OPTION_LEFT;
+        is_json = is_json || line.option->code == OPTION_JSON;
     }
-    free(table);
-    free(letters);
     if (is_left && is_json)
         say_and_exit(STATUS_USAGE, "ls: --left and --json exclude each other");
-    if (is_left && count - optind > 1)
+    if (is_left && line.rest[0] && line.rest[1])
         say_and_exit(STATUS_USAGE, "ls: --left is of one recording");
     if (is_left)
-        return show_left(optind < count ? arguments[optind] : RECORDING_DEFAULT);
-    return show_folders(is_json, arguments + optind);
+        return show_left(line.rest[0] ? line.rest[0] : RECORDING_DEFAULT);
+    return show_folders(is_json, line.rest);
 }

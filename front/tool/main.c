@@ -1,7 +1,6 @@
 /* umbra: one command for the three programs behind it. What it does is what they do; --verbose
    shows how it calls them. */
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,25 +24,20 @@
 static int cache_main(int count, char **arguments)
 {
     const char *limit = NULL;
-    struct option *table = verb_getopt_table(VERB_CACHE);
-    char *letters = verb_getopt_letters(VERB_CACHE);
+    struct command_line line;
     bool is_clear = false;
-    int code, status;
+    int status;
 
-    opterr = 0;
-    while ((code = getopt_long(count, arguments, letters, table, NULL)) >= 0) {
-        if (code == OPTION_CLEAR)
+    verb_begin(&line, VERB_CACHE, count, arguments);
+    while (verb_next(&line, VERB_CACHE)) {
+        if (line.option->code == OPTION_CLEAR)
             is_clear = true;
-        else if (code == OPTION_LIMIT)
-            limit = optarg;
-        else if (code == '?')
-            verb_refuse_option(VERB_CACHE, verb_refused_word(VERB_CACHE, arguments));
+        else if (line.option->code == OPTION_LIMIT)
+            limit = line.value;
     }
-    free(table);
-    free(letters);
-    if (optind < count)
+    if (*line.rest)
         say_and_exit(STATUS_USAGE, "cache: expected an option, --clear or --limit=SIZE, found %s",
-                     arguments[optind]);
+                     *line.rest);
     status = limit ? cache_set_limit(limit) : 0;
     if (status)
         return status;

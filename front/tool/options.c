@@ -5,7 +5,6 @@
 
 #include "front/base/say.h"
 #include "support/memory.h"
-#include "support/nearest.h"
 
 #define OF(verb) (1u << VERB_##verb)
 #define RUNS     (OF(RECORD) | OF(BISECT))
@@ -15,112 +14,126 @@
 #define FORMATS                                                                                    \
     "callgrind folded flamegraph pprof speedscope tsv tsv-edges json chrome perfetto firefox"
 
-const struct verb_option verb_options[] = {
-    {"check", 0, "COMMAND", NULL, OF(BISECT), OPTION_CHECK, false,
+const struct command_option verb_options[] = {
+    {"check", 0, "COMMAND", NULL, OF(BISECT), OPTION_CHECK, HELP_OWN,
      "it fails if this shell command, run after it, does"},
-    {"output", 'o', "FOLDER", NULL, OF(RECORD), 'o', false, "the recording (umbra.data)"},
-    {"children", 0, "no", "yes no", RUNS, OPTION_CHILDREN, false,
+    {"output", 'o', "FOLDER", NULL, OF(RECORD), 'o', HELP_OWN, "the recording (umbra.data)"},
+    {"children", 0, "no", "yes no", RUNS, OPTION_CHILDREN, HELP_OWN,
      "only the program itself, not what it runs"},
-    {"in-place", 0, "no", "yes no", RUNS, OPTION_IN_PLACE, false,
+    {"in-place", 0, "no", "yes no", RUNS, OPTION_IN_PLACE, HELP_OWN,
      "use no namespaces: run files beside their originals"},
-    {"include", 0, "PATTERN", NULL, RUNS, OPTION_INSTRUMENT, false, "hook functions that match"},
-    {"exclude", 0, "PATTERN", NULL, RUNS, OPTION_INSTRUMENT, false,
+    {"include", 0, "PATTERN", NULL, RUNS, OPTION_INSTRUMENT, HELP_OWN, "hook functions that match"},
+    {"exclude", 0, "PATTERN", NULL, RUNS, OPTION_INSTRUMENT, HELP_OWN,
      "leave functions that match alone"},
-    {"filter", 0, "FILE", NULL, RUNS, OPTION_INSTRUMENT, false, "read patterns from a file"},
-    {"time", 0, "PATTERN", NULL, RUNS, OPTION_INSTRUMENT, false,
+    {"filter", 0, "FILE", NULL, RUNS, OPTION_INSTRUMENT, HELP_OWN, "read patterns from a file"},
+    {"time", 0, "PATTERN", NULL, RUNS, OPTION_INSTRUMENT, HELP_OWN,
      "time each call of functions that match: p50 to p99.9"},
-    {"leave", 0, "PATTERN", NULL, RUNS, OPTION_LEAVE, false,
+    {"leave", 0, "PATTERN", NULL, RUNS, OPTION_LEAVE, HELP_OWN,
      "leave files that match; with ! in front: do not"},
-    {"instrument-imports", 0, NULL, NULL, RUNS, OPTION_INSTRUMENT, false,
+    {"instrument-imports", 0, NULL, NULL, RUNS, OPTION_INSTRUMENT, HELP_OWN,
      "also hook calls to functions of other images"},
-    {"how", 0, "WAY", "auto prologue copy samples", RUNS, OPTION_HOW, false,
+    {"how", 0, "WAY", "auto prologue copy samples", RUNS, OPTION_HOW, HELP_OWN,
      "auto (default) copies bodies where certain; samples"},
-    {"pid", 'p', "PID", NULL, OF(RECORD), 'p', false,
+    {"pid", 'p', "PID", NULL, OF(RECORD), 'p', HELP_OWN,
      "sample a process that runs, until it ends or ^C"},
-    {"twice", 0, NULL, NULL, OF(RECORD), OPTION_TWICE, false,
+    {"twice", 0, NULL, NULL, OF(RECORD), OPTION_TWICE, HELP_OWN,
      "run it again as it is: exact calls, native times"},
-    {"mode", 0, "MODE", "profile calltrace", RUNS, OPTION_SERVICE, false,
+    {"mode", 0, "MODE", "profile calltrace", RUNS, OPTION_SERVICE, HELP_OWN,
      "profile (default), calltrace: each call with times"},
-    {"timing", 0, "WAY", "samples adaptive exact none", RUNS, OPTION_SERVICE, false,
+    {"timing", 0, "WAY", "samples adaptive exact none", RUNS, OPTION_SERVICE, HELP_OWN,
      "samples (default); of calls: adaptive, exact; none"},
-    {"samples", 0, "HZ", NULL, RUNS, OPTION_SERVICE, false,
+    {"samples", 0, "HZ", NULL, RUNS, OPTION_SERVICE, HELP_OWN,
      "a second of processor time (1000); perf, timer, no"},
-    {"slices", 0, "N", NULL, RUNS, OPTION_SERVICE, false,
+    {"slices", 0, "N", NULL, RUNS, OPTION_SERVICE, HELP_OWN,
      "time slices for the page (200); 0: none"},
-    {"node-limit", 0, "N", NULL, RUNS, OPTION_SERVICE, false,
+    {"node-limit", 0, "N", NULL, RUNS, OPTION_SERVICE, HELP_OWN,
      "calling contexts that a thread may have (1048576)"},
-    {"max-trace-size", 0, "BYTES", NULL, RUNS, OPTION_SERVICE, false,
+    {"max-trace-size", 0, "BYTES", NULL, RUNS, OPTION_SERVICE, HELP_OWN,
      "what a trace may grow to (1G); K, M, G may follow"},
-    {"ring-size", 0, "BYTES", NULL, RUNS, OPTION_SERVICE, false,
+    {"ring-size", 0, "BYTES", NULL, RUNS, OPTION_SERVICE, HELP_OWN,
      "calltrace: memory for events not yet written (64M)"},
-    {"max-events-size", 0, "BYTES", NULL, RUNS, OPTION_SERVICE, false,
+    {"max-events-size", 0, "BYTES", NULL, RUNS, OPTION_SERVICE, HELP_OWN,
      "calltrace: events on disk; past it, it stops"},
-    {"keep-newest", 0, NULL, NULL, RUNS, OPTION_SERVICE, false,
+    {"keep-newest", 0, NULL, NULL, RUNS, OPTION_SERVICE, HELP_OWN,
      "calltrace: past it, the oldest events go instead"},
-    {"paused", 0, NULL, NULL, RUNS, OPTION_SERVICE, false,
+    {"paused", 0, NULL, NULL, RUNS, OPTION_SERVICE, HELP_OWN,
      "record nothing before call_trace_service resume"},
 
-    {"text", 0, NULL, NULL, OF(REPORT), OPTION_VIEW, false,
+    {"text", 0, NULL, NULL, OF(REPORT), OPTION_VIEW, HELP_OWN,
      "print the summary instead of writing the page"},
-    {"output-format", 0, "NAME", FORMATS, OF(REPORT), OPTION_VIEW, false,
+    {"output-format", 0, "NAME", FORMATS, OF(REPORT), OPTION_VIEW, HELP_OWN,
      "a profile: callgrind, flamegraph, pprof and others"},
-    {"output-format", 0, "NAME", "table tsv folded flamegraph", OF(DIFF), OPTION_VIEW, false,
+    {"output-format", 0, "NAME", "table tsv folded flamegraph", OF(DIFF), OPTION_VIEW, HELP_OWN,
      "table, tsv, folded or flamegraph"},
-    {"output-file", 'o', "FILE", NULL, OF(REPORT) | OF(DIFF), OPTION_VIEW, false,
+    {"output-file", 'o', "FILE", NULL, OF(REPORT) | OF(DIFF), OPTION_VIEW, HELP_OWN,
      "where to write, - for standard output"},
 
-    {"left", 0, NULL, NULL, OF(LS), OPTION_LEFT, false, "what a recording left as it was, and why"},
-    {"json", 0, NULL, NULL, OF(LS), OPTION_JSON, false, "print an array of objects, for programs"},
+    {"left", 0, NULL, NULL, OF(LS), OPTION_LEFT, HELP_OWN,
+     "what a recording left as it was, and why"},
+    {"json", 0, NULL, NULL, OF(LS), OPTION_JSON, HELP_OWN,
+     "print an array of objects, for programs"},
 
-    {"clear", 0, NULL, NULL, OF(CACHE), OPTION_CLEAR, false,
+    {"clear", 0, NULL, NULL, OF(CACHE), OPTION_CLEAR, HELP_OWN,
      "remove what is in it; recordings keep what they need"},
-    {"limit", 0, "SIZE", NULL, OF(CACHE), OPTION_LIMIT, false,
+    {"limit", 0, "SIZE", NULL, OF(CACHE), OPTION_LIMIT, HELP_OWN,
      "let it grow to that size (4G); K, M, G, T may follow"},
 
-    {"quiet", 'q', NULL, NULL, RUNS | VIEWS, 'q', false, "no progress, and no word at the end"},
-    {"verbose", 'v', NULL, NULL, ALL, 'v', false, "show the commands that are run"},
-    {"no-config", 0, NULL, NULL, ALL, OPTION_NO_CONFIG, false,
+    {"quiet", 'q', NULL, NULL, RUNS | VIEWS, 'q', HELP_OWN, "no progress, and no word at the end"},
+    {"verbose", 'v', NULL, NULL, ALL, 'v', HELP_OWN, "show the commands that are run"},
+    {"no-config", 0, NULL, NULL, ALL, OPTION_NO_CONFIG, HELP_OWN,
      "without the options in ~/.config/umbra/config"},
-    {"help", 'h', NULL, NULL, ALL, 'h', false, "this page"},
-    {"version", 'V', NULL, NULL, ALL, 'V', false, "the version"},
+    {"help", 'h', NULL, NULL, ALL, 'h', HELP_OWN, "this page"},
+    {"version", 'V', NULL, NULL, ALL, 'V', HELP_OWN, "the version"},
 
-    {"mode", 0, "MODE", "report profile summary stack", OF(REPORT), OPTION_VIEW, true,
+    {"mode", 0, "MODE", "report profile summary stack", OF(REPORT), OPTION_VIEW, HELP_OF_GRINDER,
      "report (default), profile, summary or stack"},
-    {"process", 0, "PATTERN", NULL, VIEWS, OPTION_VIEW, true, "only processes of that pid or name"},
-    {"thread", 0, "PATTERN", NULL, VIEWS, OPTION_VIEW, true, "only threads of that tid or name"},
-    {"function", 0, "PATTERN", NULL, VIEWS, OPTION_VIEW, true,
+    {"process", 0, "PATTERN", NULL, VIEWS, OPTION_VIEW, HELP_OF_GRINDER,
+     "only processes of that pid or name"},
+    {"thread", 0, "PATTERN", NULL, VIEWS, OPTION_VIEW, HELP_OF_GRINDER,
+     "only threads of that tid or name"},
+    {"function", 0, "PATTERN", NULL, VIEWS, OPTION_VIEW, HELP_OF_GRINDER,
      "only functions that match, and all they call"},
-    {"merge", 0, NULL, NULL, OF(REPORT), OPTION_VIEW, true, "all threads of all processes as one"},
-    {"split", 0, NULL, NULL, OF(REPORT), OPTION_VIEW, true,
+    {"merge", 0, NULL, NULL, OF(REPORT), OPTION_VIEW, HELP_OF_GRINDER,
+     "all threads of all processes as one"},
+    {"split", 0, NULL, NULL, OF(REPORT), OPTION_VIEW, HELP_OF_GRINDER,
      "a page in several files; a profile for each thread"},
-    {"weight", 0, "WEIGHT", "ns calls", OF(REPORT) | OF(DIFF), OPTION_VIEW, true,
+    {"weight", 0, "WEIGHT", "ns calls", OF(REPORT) | OF(DIFF), OPTION_VIEW, HELP_OF_GRINDER,
      "what flamegraph and others show: ns or calls"},
-    {"from", 0, "SECONDS", NULL, OF(REPORT), OPTION_VIEW, true,
+    {"from", 0, "SECONDS", NULL, OF(REPORT), OPTION_VIEW, HELP_OF_GRINDER,
      "time lines (chrome, perfetto): begin there"},
-    {"to", 0, "SECONDS", NULL, OF(REPORT), OPTION_VIEW, true, "time lines: end there"},
-    {"threshold", 0, "PERCENT", NULL, OF(DIFF), OPTION_VIEW, true,
+    {"to", 0, "SECONDS", NULL, OF(REPORT), OPTION_VIEW, HELP_OF_GRINDER, "time lines: end there"},
+    {"threshold", 0, "PERCENT", NULL, OF(DIFF), OPTION_VIEW, HELP_OF_GRINDER,
      "exit status 1 if something changed by more than that"},
-    {"top", 0, "N", NULL, VIEWS, OPTION_VIEW, true, "so many functions in a table (20)"},
-    {"sort", 0, "ORDER", "self inclusive calls wait p99", OF(REPORT), OPTION_VIEW, true,
+    {"top", 0, "N", NULL, VIEWS, OPTION_VIEW, HELP_OF_GRINDER, "so many functions in a table (20)"},
+    {"sort", 0, "ORDER", "self inclusive calls wait p99", OF(REPORT), OPTION_VIEW, HELP_OF_GRINDER,
      "with --text: the one table, by that"},
-    {"no-pager", 0, NULL, NULL, OF(REPORT), OPTION_VIEW, true,
+    {"no-pager", 0, NULL, NULL, OF(REPORT), OPTION_VIEW, HELP_OF_GRINDER,
      "with --text: no pager on a terminal"},
-    {"interval", 0, "SECONDS", NULL, OF(TOP), OPTION_VIEW, true, "the time between refreshes (2)"},
-    {"count", 0, "N", NULL, OF(TOP), OPTION_VIEW, true, "end after N refreshes"},
-    {"once", 0, NULL, NULL, OF(TOP), OPTION_VIEW, true,
+    {"interval", 0, "SECONDS", NULL, OF(TOP), OPTION_VIEW, HELP_OF_GRINDER,
+     "the time between refreshes (2)"},
+    {"count", 0, "N", NULL, OF(TOP), OPTION_VIEW, HELP_OF_GRINDER, "end after N refreshes"},
+    {"once", 0, NULL, NULL, OF(TOP), OPTION_VIEW, HELP_OF_GRINDER,
      "print one table and end, as without a terminal"},
-    {"path-map", 0, "FROM=TO", NULL, VIEWS, OPTION_VIEW, true,
+    {"path-map", 0, "FROM=TO", NULL, VIEWS, OPTION_VIEW, HELP_OF_GRINDER,
      "files named below FROM are below TO here"},
-    {"debug-dir", 0, "FOLDER", NULL, VIEWS, OPTION_VIEW, true,
+    {"debug-dir", 0, "FOLDER", NULL, VIEWS, OPTION_VIEW, HELP_OF_GRINDER,
      "look for separate debug files here, too"},
-    {"no-debuginfod", 0, NULL, NULL, VIEWS, OPTION_VIEW, true, "ask no server for debug files"},
-    {"jit-map", 0, "FILE", NULL, VIEWS, OPTION_VIEW, true,
+    {"no-debuginfod", 0, NULL, NULL, VIEWS, OPTION_VIEW, HELP_OF_GRINDER,
+     "ask no server for debug files"},
+    {"jit-map", 0, "FILE", NULL, VIEWS, OPTION_VIEW, HELP_OF_GRINDER,
      "names of code made at run time: a perf map, a jitdump"},
-    {"times-from", 0, "FOLDER", NULL, OF(REPORT), OPTION_VIEW, true,
+    {"times-from", 0, "FOLDER", NULL, OF(REPORT), OPTION_VIEW, HELP_OF_GRINDER,
      "times of a recording by --how=samples, counts of this"},
-    {"source-root", 0, "FOLDER", NULL, OF(REPORT), OPTION_VIEW, true,
+    {"source-root", 0, "FOLDER", NULL, OF(REPORT), OPTION_VIEW, HELP_OF_GRINDER,
      "embed sources there though not all may read them"},
-    {NULL, 0, NULL, NULL, 0, 0, false, NULL},
+
+    /* What perf record has under these letters; record_options.c says which of them Umbra
+       understands. */
+    {NULL, 'g', NULL, NULL, OF(RECORD), 'g', COMMAND_LINE_HIDDEN, NULL},
+    {NULL, 'F', "HZ", NULL, OF(RECORD), 'F', COMMAND_LINE_HIDDEN, NULL},
+    {NULL, 'a', NULL, NULL, OF(RECORD), 'a', COMMAND_LINE_HIDDEN, NULL},
+    {NULL, 'e', "EVENT", NULL, OF(RECORD), 'e', COMMAND_LINE_HIDDEN, NULL},
+    {NULL, 0, NULL, NULL, 0, 0, 0, NULL},
 };
 
 /* --- names --- */
@@ -145,79 +158,24 @@ enum verb verb_named(const char *name)
     return verb;
 }
 
-/* --- for getopt --- */
+/* --- reading --- */
 
-static bool has(enum verb verb, const struct verb_option *option)
+void verb_begin(struct command_line *line, enum verb verb, int count, char **arguments)
 {
-    return option->verbs & 1u << verb;
+    command_line_begin(line, verb_options, 1u << verb, count, arguments);
+    line->is_ended_by_word = RUNS & 1u << verb; /* a program, whose words are not ours */
 }
 
-struct option *verb_getopt_table(enum verb verb)
+bool verb_next(struct command_line *line, enum verb verb)
 {
-    struct option *table =
-        memory_zeroed(sizeof(verb_options) / sizeof(*verb_options), sizeof(*table));
-    size_t count = 0;
+    bool has_one = command_line_next(line);
 
-    for (const struct verb_option *option = verb_options; option->name; option++)
-        if (has(verb, option))
-            table[count++] =
-                (struct option){option->name, option->argument ? required_argument : no_argument,
-                                NULL, option->letter ? option->letter : option->code};
-    return table;
+    if (has_one && line->fault)
+        verb_refuse_option(verb, line->word);
+    return has_one;
 }
 
-/* What perf record has under these letters; record.c says which of them Umbra understands. */
-#define LETTERS_OF_PERF "gF:ae:"
-
-char *verb_getopt_letters(enum verb verb)
-{
-    bool has_program = RUNS & 1u << verb; /* whose words are not ours */
-    char *letters = memory_copy_string(has_program ? "+" : "");
-
-    for (const struct verb_option *option = verb_options; option->name; option++) {
-        char *before = letters;
-        if (!option->letter || !has(verb, option))
-            continue;
-        letters = memory_print("%s%c%s", before, option->letter, option->argument ? ":" : "");
-        free(before);
-    }
-    if (verb == VERB_RECORD) {
-        char *before = letters;
-        letters = memory_print("%s" LETTERS_OF_PERF, before);
-        free(before);
-    }
-    return letters;
-}
-
-/* --- what getopt refuses --- */
-
-/* The first of that name, of a verb or of any of these; null if there is none. */
-static const struct verb_option *find_named(unsigned verbs, const char *name, size_t length)
-{
-    for (const struct verb_option *option = verb_options; option->name; option++)
-        if (option->verbs & verbs && strlen(option->name) == length &&
-            !strncmp(option->name, name, length))
-            return option;
-    return NULL;
-}
-
-static const struct verb_option *find_letter(enum verb verb, char letter)
-{
-    for (const struct verb_option *option = verb_options; option->name; option++)
-        if (has(verb, option) && option->letter == letter)
-            return option;
-    return NULL;
-}
-
-static const char *find_nearest(enum verb verb, const char *name, size_t length)
-{
-    struct nearest nearest = nearest_to(name, length);
-
-    for (const struct verb_option *option = verb_options; option->name; option++)
-        if (has(verb, option))
-            nearest_offer(&nearest, option->name);
-    return nearest.word;
-}
+/* --- what is refused --- */
 
 static enum verb first_of(unsigned verbs)
 {
@@ -228,25 +186,6 @@ static enum verb first_of(unsigned verbs)
     return verb;
 }
 
-/* Where a word has several letters, getopt may have gone on to the next word already, or not. */
-static bool is_of_letter(enum verb verb, const char *word)
-{
-    const struct verb_option *option = NULL;
-
-    if (optopt < ' ')
-        return false;
-    if (!strncmp(word, "--", 2))
-        option = find_named(1u << verb, word + 2, strcspn(word + 2, "="));
-    return !option || option->letter != optopt;
-}
-
-char *verb_refused_word(enum verb verb, char *const *arguments)
-{
-    const char *word = arguments[optind - 1];
-
-    return is_of_letter(verb, word) ? memory_print("-%c", optopt) : memory_copy_string(word);
-}
-
 /* That the verb does not have; to be freed. Of one that it has, the value is not as it should be.
  */
 static char *find_fault(enum verb verb, const char *word)
@@ -254,16 +193,17 @@ static char *find_fault(enum verb verb, const char *word)
     bool is_long = word[0] == '-' && word[1] == '-';
     const char *name = is_long ? word + 2 : word + 1, *near;
     size_t length = is_long ? strcspn(name, "=") : 1;
-    const struct verb_option *option =
-        is_long ? find_named(1u << verb, name, length) : find_letter(verb, *name);
+    const struct command_option *option =
+        is_long ? command_line_named(verb_options, 1u << verb, name, length)
+                : command_line_lettered(verb_options, 1u << verb, *name);
 
-    if (option && !option->argument)
+    if (option && !option->value)
         return memory_print("it takes no value");
     if (option)
-        return memory_print("expected %s behind it, found nothing", option->argument);
-    if (is_long && (option = find_named(ALL, name, length)))
+        return memory_print("expected %s behind it, found nothing", option->value);
+    if (is_long && (option = command_line_named(verb_options, ALL, name, length)))
         return memory_print("no such option; umbra %s has it", names[first_of(option->verbs)]);
-    near = is_long ? find_nearest(verb, name, length) : NULL;
+    near = is_long ? command_line_nearest(verb_options, 1u << verb, name, length) : NULL;
     return near ? memory_print("no such option (did you mean --%s?)", near)
                 : memory_copy_string("no such option");
 }
@@ -287,11 +227,13 @@ static void note(struct asked_first *asked, int code)
 /* The option that a word stands for alone; 0 if none has it. */
 static int code_of(const char *word)
 {
-    for (const struct verb_option *option = verb_options; option->name; option++)
-        if ((!strncmp(word, "--", 2) && !strcmp(word + 2, option->name)) ||
-            (*word == '-' && option->letter && word[1] == option->letter && !word[2]))
-            return option->code;
-    return 0;
+    const struct command_option *option = NULL;
+
+    if (!strncmp(word, "--", 2))
+        option = command_line_named(verb_options, ALL, word + 2, strlen(word + 2));
+    else if (*word == '-' && word[1] && !word[2])
+        option = command_line_lettered(verb_options, ALL, word[1]);
+    return option ? option->code : 0;
 }
 
 /* The grinder has options that are not in the table. */
@@ -307,20 +249,13 @@ static struct asked_first asked_of_view(char **arguments)
 struct asked_first verb_asked_first(enum verb verb, int count, char **arguments)
 {
     struct asked_first asked = {0};
-    struct option *table;
-    char *letters;
-    int code;
+    struct command_line line;
 
     if (VIEWS & 1u << verb)
         return asked_of_view(arguments);
-    table = verb_getopt_table(verb);
-    letters = verb_getopt_letters(verb);
-    opterr = 0;
-    optind = 0;
-    while ((code = getopt_long(count, arguments, letters, table, NULL)) >= 0)
-        note(&asked, code);
-    optind = 0; /* the verb reads them anew */
-    free(table);
-    free(letters);
+    verb_begin(&line, verb, count, arguments);
+    while (command_line_next(&line))
+        if (!line.fault)
+            note(&asked, line.option->code);
     return asked;
 }

@@ -1,13 +1,13 @@
 /*
- * The verbs and their options, once for all. From these tables come what getopt reads, the pages of
- * --help (help.h), what shells complete, and what a config file may hold.
+ * The verbs and their options, once for all (support/command_line.h). From these tables come what is
+ * read, the pages of --help (help.h), what shells complete, and what a config file may hold.
  */
 #ifndef UMBRA_FRONT_OPTIONS_H
 #define UMBRA_FRONT_OPTIONS_H
 
-#include <getopt.h>
 #include <stdbool.h>
-#include <stddef.h>
+
+#include "support/command_line.h"
 
 enum verb {
     VERB_RECORD,
@@ -20,7 +20,7 @@ enum verb {
     VERB_COUNT, /* none of them */
 };
 
-/* What getopt returns for an option that has no letter. */
+/* The codes of options that have no letter. */
 enum option_code {
     OPTION_INSTRUMENT = 1, /* handed on to instrument, as it is */
     OPTION_SERVICE,        /* and to call_trace_service */
@@ -39,30 +39,22 @@ enum option_code {
     OPTION_COUNT, /* all are below ' ', and letters are not */
 };
 
-struct verb_option {
-    const char *name;
-    char letter;          /* 0: none */
-    const char *argument; /* what --help calls it: FILE and FOLDER are paths; null: it takes none */
-    const char *values;   /* all that it may be, with blanks between, or null */
-    unsigned verbs;       /* a bit for each that has it: 1 << verb */
-    int code;
-    bool is_grinders; /* handed on to the grinder, which explains it */
-    const char *help;
+/* Sections of --help. */
+enum help_section {
+    HELP_OWN,
+    HELP_OF_GRINDER, /* handed on to the grinder, which explains them */
 };
 
-/* All of them, in the order of --help; the last has no name. */
-extern const struct verb_option verb_options[];
+/* All of them, in the order of --help. A verb is a bit in them: 1 << verb. */
+extern const struct command_option verb_options[];
 
 const char *verb_name(enum verb verb);
 enum verb verb_named(const char *name);
 
-/* What getopt_long reads of a verb, each to be freed: a letter stands for its long name, too. The
-   letters of record have what perf record has under others. */
-struct option *verb_getopt_table(enum verb verb);
-char *verb_getopt_letters(enum verb verb);
-
-/* What getopt_long has refused just now, to be freed: a word, or "-x" of the letters in one. */
-char *verb_refused_word(enum verb verb, char *const *arguments);
+/* Reads the options of a verb, arguments[0]: as command_line_begin and command_line_next do, but an
+   option that is wrong ends the process. */
+void verb_begin(struct command_line *line, enum verb verb, int count, char **arguments);
+bool verb_next(struct command_line *line, enum verb verb);
 
 /* Says what is wrong with an option that was refused, and ends the process. */
 _Noreturn void verb_refuse_option(enum verb verb, const char *word);

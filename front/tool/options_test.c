@@ -22,53 +22,27 @@ static void names_are_verbs(void **state)
     assert_int_equal(verb_named(""), VERB_COUNT);
 }
 
-/* Two rows of one name or letter would make getopt take the first. */
+/* Of two rows with one name or letter, the first would be taken. */
 static void a_verb_has_an_option_once(void **state)
 {
     (void)state;
-    for (const struct verb_option *a = verb_options; a->name; a++)
-        for (const struct verb_option *b = verb_options; b < a; b++)
+    for (const struct command_option *a = verb_options; a->name || a->letter; a++)
+        for (const struct command_option *b = verb_options; b < a; b++)
             if ((a->verbs & b->verbs) &&
-                (!strcmp(a->name, b->name) || (a->letter && a->letter == b->letter)))
-                fail_msg("%s and %s", a->name, b->name);
+                ((a->name && !strcmp(a->name, b->name)) || (a->letter && a->letter == b->letter)))
+                fail_msg("%s %c and %s", a->name ? a->name : "", a->letter, b->name);
 }
 
 static void codes_are_told_from_letters(void **state)
 {
     (void)state;
     assert_true(OPTION_COUNT <= ' ');
-    for (const struct verb_option *option = verb_options; option->name; option++) {
+    for (const struct command_option *option = verb_options; option->name; option++) {
         assert_true(option->code > 0);
         assert_true(option->code < OPTION_COUNT || option->code == option->letter);
         assert_true(option->verbs != 0 && option->verbs < 1u << VERB_COUNT);
-        assert_true(!option->values || option->argument);
+        assert_true(!option->values || option->value);
     }
-}
-
-static const struct option *find(const struct option *table, const char *name)
-{
-    while (table->name && strcmp(table->name, name) != 0)
-        table++;
-    return table->name ? table : NULL;
-}
-
-static void getopt_reads_the_same(void **state)
-{
-    struct option *table = verb_getopt_table(VERB_RECORD);
-    char *letters = verb_getopt_letters(VERB_RECORD);
-
-    (void)state;
-    assert_int_equal(find(table, "output")->val, 'o');
-    assert_int_equal(find(table, "output")->has_arg, required_argument);
-    assert_int_equal(find(table, "leave")->val, OPTION_LEAVE);
-    assert_int_equal(find(table, "quiet")->has_arg, no_argument);
-    assert_null(find(table, "text"));
-    assert_string_equal(letters, "+o:p:qvhVgF:ae:");
-    free(letters);
-    letters = verb_getopt_letters(VERB_LS);
-    assert_string_equal(letters, "vhV");
-    free(letters);
-    free(table);
 }
 
 /* --- what is asked for first --- */
@@ -117,18 +91,14 @@ struct line {
 static void parse(void *argument)
 {
     struct line *line = argument;
-    struct option *table = verb_getopt_table(line->verb);
-    char *letters = verb_getopt_letters(line->verb);
-    int count = 0, code;
+    struct command_line read;
+    int count = 0;
 
     while (line->words[count])
         count++;
-    opterr = 0;
-    while ((code = getopt_long(count, line->words, letters, table, NULL)) >= 0)
-        if (code == '?')
-            verb_refuse_option(line->verb, verb_refused_word(line->verb, line->words));
-    free(table);
-    free(letters);
+    verb_begin(&read, line->verb, count, line->words);
+    while (verb_next(&read, line->verb))
+        ;
 }
 
 #define REFUSED(verb, said, ...) expect_refused(verb, said, (char *[]){__VA_ARGS__, NULL})
@@ -180,7 +150,6 @@ int main(void)
         cmocka_unit_test(names_are_verbs),
         cmocka_unit_test(a_verb_has_an_option_once),
         cmocka_unit_test(codes_are_told_from_letters),
-        cmocka_unit_test(getopt_reads_the_same),
         cmocka_unit_test(words_of_a_program_are_its_own),
         cmocka_unit_test(views_have_options_of_the_grinder),
         cmocka_unit_test(an_option_that_is_none_is_named),

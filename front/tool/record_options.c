@@ -65,45 +65,48 @@ static pid_t read_pid(const char *value)
     return (pid_t)pid;
 }
 
-static void take_option(struct record_options *options, int code, const char *name)
+static void take_option(struct record_options *options, const struct command_option *option,
+                        const char *value)
 {
-    switch (code) {
+    const char *name = option->name;
+
+    switch (option->code) {
     case OPTION_INSTRUMENT:
-        hand_on(&options->instrument, name, optarg);
+        hand_on(&options->instrument, name, value);
         break;
     case OPTION_HOW:
-        require_how(optarg);
-        options->is_of_stacks = !strcmp(optarg, "samples");
+        require_how(value);
+        options->is_of_stacks = !strcmp(value, "samples");
         words_drop(&options->instrument, "--how");
         if (!options->is_of_stacks)
-            hand_on(&options->instrument, name, optarg);
+            hand_on(&options->instrument, name, value);
         break;
     case 'p':
-        options->pid = read_pid(optarg);
+        options->pid = read_pid(value);
         options->is_of_stacks = true;
         break;
     case OPTION_TWICE:
         options->is_twice = true;
         break;
     case OPTION_SERVICE:
-        hand_on_last(&options->service, name, optarg);
+        hand_on_last(&options->service, name, value);
         break;
     case OPTION_LEAVE:
-        words_add(&options->leave, optarg);
+        words_add(&options->leave, value);
         break;
     case 'F':
-        hand_on_last(&options->service, name, optarg);
+        hand_on_last(&options->service, "samples", value);
         break;
     case 'g': /* who calls whom is always recorded */
         break;
     case 'o':
-        options->output = optarg;
+        options->output = value;
         break;
     case OPTION_CHILDREN:
-        options->children = read_yes("children", optarg);
+        options->children = read_yes("children", value);
         break;
     case OPTION_IN_PLACE:
-        options->in_place = read_yes("in-place", optarg);
+        options->in_place = read_yes("in-place", value);
         break;
     case 'v':
         options->is_verbose = true;
@@ -209,26 +212,22 @@ static void check_twice(struct record_options *options)
 
 void record_options_read(struct record_options *options, int count, char **arguments)
 {
-    struct option *table = verb_getopt_table(VERB_RECORD);
-    char *letters = verb_getopt_letters(VERB_RECORD);
-    int code, which;
+    struct command_line line;
 
     *options =
         (struct record_options){.output = RECORDING_DEFAULT, .children = true, .in_place = true};
-    opterr = 0;
-    while ((code = getopt_long(count, arguments, letters, table, &which)) >= 0) {
-        if (code == '?')
-            refuse_option(verb_refused_word(VERB_RECORD, arguments));
-        if (strchr(OF_OTHERS, code))
-            refuse_option((char[]){'-', (char)code, 0});
-        take_option(options, code, code < ' ' ? table[which].name : "samples");
+    verb_begin(&line, VERB_RECORD, count, arguments);
+    while (command_line_next(&line)) {
+        if (line.fault)
+            refuse_option(line.word);
+        if (strchr(OF_OTHERS, line.option->code))
+            refuse_option((char[]){'-', line.option->letter, 0});
+        take_option(options, line.option, line.value);
     }
-    free(table);
-    free(letters);
     refuse_times(options);
     check_stacks(options);
     check_twice(options);
-    options->program = arguments + optind;
+    options->program = line.rest;
     if (options->pid && *options->program)
         say_and_exit(STATUS_USAGE,
                      "record: -p %d: that process is sampled; expected no program beside it, found "
