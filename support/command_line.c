@@ -42,7 +42,7 @@ const char *command_line_nearest(const struct command_option *options, unsigned 
     struct nearest nearest = nearest_to(name, length);
 
     for (const struct command_option *row = options; !is_last(row); row++)
-        if (row->verbs & verbs && row->name)
+        if (row->verbs & verbs && row->name && row->section != COMMAND_LINE_HIDDEN)
             nearest_offer(&nearest, row->name);
     return nearest.word;
 }

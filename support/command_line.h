@@ -34,7 +34,7 @@ struct command_option {
 /* Of all verbs, and of programs that have none. */
 #define COMMAND_LINE_ALL (~0u)
 
-/* A section of options that are read, but neither listed nor completed. */
+/* A section of options that are read, but neither listed nor completed, nor thought to be meant. */
 #define COMMAND_LINE_HIDDEN (-1)
 
 /* Rows that one verb has, at most. */

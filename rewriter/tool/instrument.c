@@ -144,6 +144,14 @@ static bool find_culprits(struct options *options, struct failure *failure)
 static bool run(struct options *options, struct instrument_result *told, struct failure *failure)
 {
     switch (options->verb) {
+    case VERB_HELP:
+        options_show_help();
+        say_check_stdout();
+        return true;
+    case VERB_PRINT_OPTIONS:
+        options_print();
+        say_check_stdout();
+        return true;
     case VERB_VERSION:
         puts("instrument " UMBRA_VERSION);
         say_check_stdout();
@@ -203,7 +211,7 @@ static void open_standard_streams(void)
         close(descriptor);
 }
 
-int main(int count, const char **arguments)
+int main(int count, char **arguments)
 {
     struct options options;
     int status = STATUS_USAGE;

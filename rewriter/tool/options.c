@@ -1,74 +1,108 @@
 #include "rewriter/tool/options.h"
 
 #include <fcntl.h>
-#include <popt.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "rewriter/base/say.h"
-#include "support/nearest.h"
+#include "support/command_line.h"
+#include "support/memory.h"
 
-/* Values that poptGetNextOpt hands out, for options that may be given again. */
 enum {
-    OPTION_INCLUDE = 1,
-    OPTION_EXCLUDE,
-    OPTION_FILTER,
-    OPTION_TIME,
-    OPTION_OUTPUT,
-    OPTION_AGENT,
-    OPTION_HOW,
-    OPTION_COUNT,
+    OUTPUT = 1,
+    OVERWRITE,
+    AGENT,
+    BUNDLE,
+    INCLUDE,
+    EXCLUDE,
+    FILTER,
+    TIME,
+    IMPORTS,
+    HOW,
+    COUNT,
+    ONCE,
+    NO_CALLS,
+    POISON,
+    CONFINED,
+    RESULT_FD,
+    NO_VERIFY,
+    LIST,
+    SUMMARY,
+    JSON,
+    BISECT,
+    VERIFY,
+    UNDO,
+    QUIET,
+    HELP,
+    VERSION,
+    PRINT_OPTIONS,
+    CODE_COUNT,
 };
 
-static struct options given = {.times.option = "time", .result_fd = -1};
-static int once, list, verify, undo, bisect, version;
-static bool has_how;
+#define ALL COMMAND_LINE_ALL
 
-static const struct poptOption option_table[] = {
-    {NULL, 'o', POPT_ARG_STRING, NULL, OPTION_OUTPUT, "write the result there", "OUT"},
-    {"overwrite", 0, POPT_ARG_NONE, &given.overwrite, 0,
-     "replace OUT if it is a file, or for DIR a directory", NULL},
-    {"agent", 0, POPT_ARG_STRING, NULL, OPTION_AGENT, "have OUT load this libhooks.so or hooks.dll",
-     "PATH"},
-    {"bundle", 0, POPT_ARG_NONE, &given.bundle, 0, "put a copy of the agent beside OUT", NULL},
-    {"include", 0, POPT_ARG_STRING, NULL, OPTION_INCLUDE, "hook functions that match", "PATTERN"},
-    {"exclude", 0, POPT_ARG_STRING, NULL, OPTION_EXCLUDE, "leave functions that match alone",
-     "PATTERN"},
-    {"filter", 0, POPT_ARG_STRING, NULL, OPTION_FILTER, "read patterns from a file", "FILE"},
-    {"time", 0, POPT_ARG_STRING, NULL, OPTION_TIME,
-     "have each call of functions that match timed: how long the slow ones take", "PATTERN"},
-    {"instrument-imports", 0, POPT_ARG_NONE, &given.instrument_imports, 0,
-     "also hook calls to functions of other images", NULL},
-    {"how", 0, POPT_ARG_STRING, NULL, OPTION_HOW,
+static const struct command_option table[] = {
+    {NULL, 'o', "OUT", NULL, ALL, OUTPUT, 0, "write the result there"},
+    {"overwrite", 0, NULL, NULL, ALL, OVERWRITE, 0,
+     "replace OUT if it is a file, or for DIR a directory"},
+    {"agent", 0, "PATH", NULL, ALL, AGENT, 0, "have OUT load this libhooks.so or hooks.dll"},
+    {"bundle", 0, NULL, NULL, ALL, BUNDLE, 0, "put a copy of the agent beside OUT"},
+    {"include", 0, "PATTERN", NULL, ALL, INCLUDE, 0, "hook functions that match"},
+    {"exclude", 0, "PATTERN", NULL, ALL, EXCLUDE, 0, "leave functions that match alone"},
+    {"filter", 0, "FILE", NULL, ALL, FILTER, 0, "read patterns from a file"},
+    {"time", 0, "PATTERN", NULL, ALL, TIME, 0,
+     "have each call of functions that match timed: how long the slow ones take"},
+    {"instrument-imports", 0, NULL, NULL, ALL, IMPORTS, 0,
+     "also hook calls to functions of other images"},
+    {"how", 0, "HOW", "auto prologue copy", ALL, HOW, 0,
      "auto (default): copy bodies where that is certain, and count their calls where they are "
-     "made; prologue: hook each function's first instructions; copy: refuse what has no copies",
-     "HOW"},
-    {"count", 0, POPT_ARG_STRING, NULL, OPTION_COUNT,
-     "blocks: note which basic blocks run; with --once", "WHAT"},
-    {"once", 0, POPT_ARG_NONE, &once, 0, "--count=blocks: whether each has run, not how often",
-     NULL},
-    {"no-calls", 0, POPT_ARG_NONE, &given.no_calls, 0,
-     "--count=blocks: record no calls, for the least cost", NULL},
-    {"poison", 0, POPT_ARG_NONE, &given.poison, 0,
-     "overwrite what was copied, so that a test sees whether it still runs", NULL},
-    {"confined", 0, POPT_ARG_NONE, &given.confined, 0,
-     "give up all rights but to read FILE and to write beside OUT", NULL},
-    {"result-fd", 0, POPT_ARG_INT, &given.result_fd, 0,
-     "write what came of it, in lines for programs, to this open descriptor", "N"},
-    {"no-verify", 0, POPT_ARG_NONE, &given.no_verify, 0, "do not check the result with LIEF", NULL},
-    {"list", 0, POPT_ARG_NONE, &list, 0, "print each function and whether it is hooked", NULL},
-    {"summary", 0, POPT_ARG_NONE, &given.summary, 0, "--list: numbers of functions only", NULL},
-    {"json", 0, POPT_ARG_NONE, &given.json, 0, "--list: print JSON", NULL},
-    {"bisect", 0, POPT_ARG_NONE, &bisect, 0, "find the function whose hook makes -- COMMAND fail",
-     NULL},
-    {"verify", 0, POPT_ARG_NONE, &verify, 0, "prove that FILE is its original but for the hooks",
-     NULL},
-    {"undo", 0, POPT_ARG_NONE, &undo, 0, "write the original of FILE, byte for byte", NULL},
-    {"quiet", 'q', POPT_ARG_NONE, &given.quiet, 0,
-     "print nothing but errors; no progress, no warnings", NULL},
-    {"version", 'V', POPT_ARG_NONE, &version, 0, "print the version", NULL},
-    POPT_AUTOHELP POPT_TABLEEND,
+     "made; prologue: hook each function's first instructions; copy: refuse what has no copies"},
+    {"count", 0, "WHAT", "blocks", ALL, COUNT, 0,
+     "blocks: note which basic blocks run; with --once"},
+    {"once", 0, NULL, NULL, ALL, ONCE, 0, "--count=blocks: whether each has run, not how often"},
+    {"no-calls", 0, NULL, NULL, ALL, NO_CALLS, 0,
+     "--count=blocks: record no calls, for the least cost"},
+    {"poison", 0, NULL, NULL, ALL, POISON, 0,
+     "overwrite what was copied, so that a test sees whether it still runs"},
+    {"confined", 0, NULL, NULL, ALL, CONFINED, 0,
+     "give up all rights but to read FILE and to write beside OUT"},
+    {"result-fd", 0, "N", NULL, ALL, RESULT_FD, 0,
+     "write what came of it, in lines for programs, to this open descriptor"},
+    {"no-verify", 0, NULL, NULL, ALL, NO_VERIFY, 0, "do not check the result with LIEF"},
+    {"list", 0, NULL, NULL, ALL, LIST, 0, "print each function and whether it is hooked"},
+    {"summary", 0, NULL, NULL, ALL, SUMMARY, 0, "--list: numbers of functions only"},
+    {"json", 0, NULL, NULL, ALL, JSON, 0, "--list: print JSON"},
+    {"bisect", 0, NULL, NULL, ALL, BISECT, 0, "find the function whose hook makes -- COMMAND fail"},
+    {"verify", 0, NULL, NULL, ALL, VERIFY, 0, "prove that FILE is its original but for the hooks"},
+    {"undo", 0, NULL, NULL, ALL, UNDO, 0, "write the original of FILE, byte for byte"},
+    {"quiet", 'q', NULL, NULL, ALL, QUIET, 0, "print nothing but errors; no progress, no warnings"},
+    {"help", 'h', NULL, NULL, ALL, HELP, 0, "this page"},
+    {"version", 'V', NULL, NULL, ALL, VERSION, 0, "print the version"},
+    {"print-options", 0, NULL, NULL, ALL, PRINT_OPTIONS, COMMAND_LINE_HIDDEN, NULL},
+    {NULL, 0, NULL, NULL, 0, 0, 0, NULL},
 };
+
+void options_show_help(void)
+{
+    fputs(
+        "Usage: instrument FILE|DIR -o OUT [OPTION]...\n"
+        "       instrument --list|--verify FILE\n"
+        "       instrument --undo FILE -o OUT\n"
+        "       instrument --bisect [FILE] -- COMMAND\n"
+        "\n"
+        "Writes a copy of a program or library, or of a tree of them, in which every function is\n"
+        "hooked that can be hooked safely.\n"
+        "\n",
+        stdout);
+    command_line_print_help(table, ALL, 0, 24);
+}
+
+void options_print(void)
+{
+    command_line_print_options(table, ALL);
+}
 
 static enum options_outcome wrong(const char *problem, const char *what)
 {
@@ -77,213 +111,253 @@ static enum options_outcome wrong(const char *problem, const char *what)
 }
 
 /* An option that there is not, or one without its value. */
-static enum options_outcome wrong_option(const char *word, int error)
+static enum options_outcome wrong_option(const struct command_line *line)
 {
-    struct nearest nearest = nearest_to(word + 2, strcspn(word + 2, "="));
+    struct failure failure;
 
-    if (error != POPT_ERROR_BADOPT || strncmp(word, "--", 2) != 0)
-        return wrong(poptStrerror(error), word);
-    for (size_t i = 0; i < sizeof(option_table) / sizeof(*option_table); i++)
-        if (option_table[i].longName)
-            nearest_offer(&nearest, option_table[i].longName);
-    if (!strncmp(word, "--output", 8))
-        say_problem("%s: unknown option (did you mean -o OUT?); see --help", word);
-    else if (nearest.word)
-        say_problem("%s: unknown option (did you mean --%s?); see --help", word, nearest.word);
-    else
-        return wrong(poptStrerror(error), word);
-    return OPTIONS_WRONG;
+    if (line->fault == COMMAND_LINE_UNKNOWN && !strncmp(line->word, "--output", 8))
+        return wrong("unknown option (did you mean -o OUT?)", line->word);
+    command_line_check(line, &failure);
+    return wrong(failure.text, NULL);
 }
 
 /* The last one given counts. */
-static enum options_outcome keep(char **value, char *text)
+static enum options_outcome keep(char **value, const char *text)
 {
     free(*value);
-    *value = text;
+    *value = memory_copy_string(text);
     return OPTIONS_FINE;
 }
 
-static enum options_outcome take_how(const char *word)
+static enum options_outcome take_how(struct options *options, const struct command_line *line)
 {
-    static const struct {
-        const char *word;
-        enum rewrite_how how;
-    } words[] = {{"prologue", REWRITE_PROLOGUE}, {"copy", REWRITE_COPY}, {"auto", REWRITE_AUTO}};
+    static const enum rewrite_how hows[] = {REWRITE_AUTO, REWRITE_PROLOGUE, REWRITE_COPY};
+    int place = command_line_find_value(line->option, line->value);
 
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-        if (strcmp(word, words[i].word) == 0) {
-            given.how = words[i].how;
-            has_how = true;
-            return OPTIONS_FINE;
-        }
-    return wrong("expected --how=copy, prologue or auto", word);
-}
-
-static enum options_outcome take_count(const char *word)
-{
-    if (strcmp(word, "blocks") != 0)
-        return wrong("expected --count=blocks", word);
-    given.marks_blocks = true;
+    if (place < 0)
+        return wrong("expected --how=copy, prologue or auto", line->value);
+    options->how = hows[place]; /* in the order of the table's values */
     return OPTIONS_FINE;
 }
 
-/* Takes in an option that popt does not store by itself. */
-static enum options_outcome next_option(poptContext context, int option)
+static enum options_outcome take_filter(struct options *options, const char *path)
 {
-    char *text = poptGetOptArg(context);
-    enum options_outcome outcome = OPTIONS_FINE;
     struct failure failure;
 
-    if (option == OPTION_OUTPUT)
-        return keep(&given.output, text);
-    if (option == OPTION_AGENT)
-        return keep(&given.agent, text);
-    if (option == OPTION_HOW || option == OPTION_COUNT) {
-        outcome = option == OPTION_HOW ? take_how(text) : take_count(text);
-        free(text);
-        return outcome;
-    }
-    if (option == OPTION_FILTER && !filter_read(&given.filter, text, &failure)) {
-        say_problem("%s", failure.text);
-        outcome = OPTIONS_UNREADABLE;
-    } else if (option != OPTION_FILTER &&
-               !filter_add(option == OPTION_TIME ? &given.times : &given.filter,
-                           option != OPTION_EXCLUDE, text)) {
-        outcome =
-            wrong(*text ? "expected a range that ends behind its beginning, found an empty one"
-                        : "expected a pattern, found none",
-                  option == OPTION_TIME      ? "--time"
-                  : option == OPTION_INCLUDE ? "--include"
-                                             : "--exclude");
-    }
-    free(text);
-    return outcome;
+    if (filter_read(&options->filter, path, &failure))
+        return OPTIONS_FINE;
+    say_problem("%s", failure.text);
+    return OPTIONS_UNREADABLE;
 }
 
-static enum options_outcome check_result_fd(void)
+static enum options_outcome take_pattern(struct options *options, const struct command_line *line)
 {
-    int flags = fcntl(given.result_fd, F_GETFL);
+    int code = line->option->code;
 
-    if (given.result_fd == -1)
+    if (filter_add(code == TIME ? &options->times : &options->filter, code != EXCLUDE, line->value))
         return OPTIONS_FINE;
-    if (given.verb != VERB_REWRITE && given.verb != VERB_LIST)
+    return wrong(*line->value
+                     ? "expected a range that ends behind its beginning, found an empty one"
+                     : "expected a pattern, found none",
+                 code == TIME      ? "--time"
+                 : code == INCLUDE ? "--include"
+                                   : "--exclude");
+}
+
+static enum options_outcome take_count(struct options *options, const struct command_line *line)
+{
+    if (command_line_find_value(line->option, line->value) < 0)
+        return wrong("expected --count=blocks", line->value);
+    options->marks_blocks = true;
+    return OPTIONS_FINE;
+}
+
+/* -2, which is open nowhere, for what is no number. */
+static enum options_outcome take_result_fd(struct options *options, const char *word)
+{
+    char *end;
+    long number = strtol(word, &end, 10);
+
+    options->result_fd = *word && !*end && number >= 0 && number <= INT_MAX ? (int)number : -2;
+    return OPTIONS_FINE;
+}
+
+static enum options_outcome take_option(struct options *options, const struct command_line *line)
+{
+    switch (line->option->code) {
+    case OUTPUT:
+        return keep(&options->output, line->value);
+    case AGENT:
+        return keep(&options->agent, line->value);
+    case INCLUDE:
+    case EXCLUDE:
+    case TIME:
+        return take_pattern(options, line);
+    case FILTER:
+        return take_filter(options, line->value);
+    case HOW:
+        return take_how(options, line);
+    case COUNT:
+        return take_count(options, line);
+    case RESULT_FD:
+        return take_result_fd(options, line->value);
+    }
+    return OPTIONS_FINE;
+}
+
+static enum options_outcome check_result_fd(const struct options *options)
+{
+    int flags = fcntl(options->result_fd, F_GETFL);
+
+    if (options->result_fd == -1)
+        return OPTIONS_FINE;
+    if (options->verb != VERB_REWRITE && options->verb != VERB_LIST)
         return wrong("--result-fd is for instrumenting and for --list", NULL);
     if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
         return wrong("expected a descriptor that is open for writing", "--result-fd");
     return OPTIONS_FINE;
 }
 
-static enum options_outcome check_count(void)
+/* Which options were given, by their codes. */
+struct given {
+    bool has[CODE_COUNT];
+};
+
+static enum verb find_verb(const struct given *given)
 {
-    if (once && !given.marks_blocks)
-        return wrong("--once is for --count=blocks", NULL);
-    if (given.no_calls && !given.marks_blocks)
-        return wrong("--no-calls is for --count=blocks: there would be nothing to record", NULL);
-    if (given.marks_blocks && !once)
-        return wrong("--count=blocks: expected --once, as how often each block runs cannot be "
-                     "counted yet",
-                     NULL);
-    if (given.marks_blocks && given.verb != VERB_REWRITE)
-        return wrong("--count is for instrumenting", NULL);
-    return OPTIONS_FINE;
+    return given->has[HELP]            ? VERB_HELP
+           : given->has[VERSION]       ? VERB_VERSION
+           : given->has[PRINT_OPTIONS] ? VERB_PRINT_OPTIONS
+           : given->has[LIST]          ? VERB_LIST
+           : given->has[VERIFY]        ? VERB_VERIFY
+           : given->has[UNDO]          ? VERB_UNDO
+           : given->has[BISECT]        ? VERB_BISECT
+                                       : VERB_REWRITE;
 }
 
-static enum options_outcome check_verb(void)
+static enum options_outcome check_verb(const struct options *options, const struct given *given)
 {
-    if (list + verify + undo + bisect > 1)
+    enum verb verb = options->verb;
+
+    if (given->has[LIST] + given->has[VERIFY] + given->has[UNDO] + given->has[BISECT] > 1)
         return wrong("expected one of --list, --verify, --undo and --bisect, found several", NULL);
-    given.verb = version  ? VERB_VERSION
-                 : list   ? VERB_LIST
-                 : verify ? VERB_VERIFY
-                 : undo   ? VERB_UNDO
-                 : bisect ? VERB_BISECT
-                          : VERB_REWRITE;
-    if (given.verb == VERB_LIST && given.output)
+    if (verb == VERB_LIST && options->output)
         return wrong("--list takes no -o", NULL);
-    if (given.verb == VERB_VERIFY && given.output)
+    if (verb == VERB_VERIFY && options->output)
         return wrong("--verify takes no -o", NULL);
-    if ((given.summary || given.json) && given.verb != VERB_LIST)
+    if ((options->summary || options->json) && verb != VERB_LIST)
         return wrong("--summary and --json are for --list", NULL);
-    if (bisect && (given.output || given.overwrite || given.bundle))
+    if (verb == VERB_BISECT && (options->output || options->overwrite || options->bundle))
         return wrong("--bisect takes no -o, --overwrite or --bundle: its copies are temporary",
                      NULL);
-    if (bisect && !given.command)
+    if (verb == VERB_BISECT && !options->command)
         return wrong("--bisect: expected -- and a command that fails", NULL);
-    if ((has_how || given.poison) && given.verb != VERB_REWRITE && given.verb != VERB_LIST &&
-        given.verb != VERB_BISECT)
+    if ((given->has[HOW] || options->poison) && verb != VERB_REWRITE && verb != VERB_LIST &&
+        verb != VERB_BISECT)
         return wrong("--how and --poison are for instrumenting", NULL);
-    if (given.confined && given.verb != VERB_REWRITE && given.verb != VERB_LIST)
+    if (options->confined && verb != VERB_REWRITE && verb != VERB_LIST)
         return wrong("--confined is for instrumenting and for --list", NULL);
-    if (given.poison && given.how == REWRITE_PROLOGUE)
+    if (options->poison && options->how == REWRITE_PROLOGUE)
         return wrong("--poison is for --how=copy", NULL);
-    if (given.times.count && given.verb != VERB_REWRITE && given.verb != VERB_LIST)
+    if (options->times.count && verb != VERB_REWRITE && verb != VERB_LIST)
         return wrong("--time is for instrumenting and for --list", NULL);
-    if (given.filter.count && given.verb != VERB_REWRITE && given.verb != VERB_LIST &&
-        given.verb != VERB_BISECT)
+    if (options->filter.count && verb != VERB_REWRITE && verb != VERB_LIST && verb != VERB_BISECT)
         return wrong("--include, --exclude and --filter are for instrumenting", NULL);
     return OPTIONS_FINE;
 }
 
-static enum options_outcome check_file(poptContext context)
+static enum options_outcome check_count(const struct options *options, const struct given *given)
 {
-    const char *file;
-
-    if (given.verb == VERB_VERSION)
-        return OPTIONS_FINE;
-    file = poptGetArg(context);
-    if (!file && given.verb == VERB_BISECT)
-        return OPTIONS_FINE;
-    if (!file)
-        return wrong("expected the image to instrument, found no FILE", NULL);
-    if (poptPeekArg(context))
-        return wrong("expected one FILE, found another", poptPeekArg(context));
-    if ((!given.output || !*given.output) &&
-        (given.verb == VERB_REWRITE || given.verb == VERB_UNDO))
-        return wrong("expected -o OUT", file);
-    given.file = strdup(file);
+    if (given->has[ONCE] && !options->marks_blocks)
+        return wrong("--once is for --count=blocks", NULL);
+    if (options->no_calls && !options->marks_blocks)
+        return wrong("--no-calls is for --count=blocks: there would be nothing to record", NULL);
+    if (options->marks_blocks && !given->has[ONCE])
+        return wrong("--count=blocks: expected --once, as how often each block runs cannot be "
+                     "counted yet",
+                     NULL);
+    if (options->marks_blocks && options->verb != VERB_REWRITE)
+        return wrong("--count is for instrumenting", NULL);
     return OPTIONS_FINE;
 }
 
-/* Where --bisect's command begins, behind "--"; else count. */
-static int find_command(int count, const char **arguments)
+static enum options_outcome check_file(struct options *options, char *const *words)
+{
+    enum verb verb = options->verb;
+
+    if (!words[0] && verb == VERB_BISECT)
+        return OPTIONS_FINE;
+    if (!words[0])
+        return wrong("expected the image to instrument, found no FILE", NULL);
+    if (words[1])
+        return wrong("expected one FILE, found another", words[1]);
+    if ((!options->output || !*options->output) && (verb == VERB_REWRITE || verb == VERB_UNDO))
+        return wrong("expected -o OUT", words[0]);
+    options->file = memory_copy_string(words[0]);
+    return OPTIONS_FINE;
+}
+
+/* Where --bisect's command begins, behind "--"; null if there is none. */
+static char **find_command(char **words)
 {
     bool is_meant = false;
 
-    for (int i = 1; i < count; i++) {
-        is_meant = is_meant || strcmp(arguments[i], "--bisect") == 0;
-        if (strcmp(arguments[i], "--") == 0)
-            return is_meant && i + 1 < count ? i + 1 : count;
+    for (char **word = words + 1; *word; word++) {
+        is_meant = is_meant || strcmp(*word, "--bisect") == 0;
+        if (strcmp(*word, "--") == 0)
+            return is_meant && word[1] ? word + 1 : NULL;
     }
-    return count;
+    return NULL;
 }
 
-enum options_outcome options_read(struct options *options, int count, const char **arguments)
+static enum options_outcome read_options(struct options *options, struct given *given,
+                                         struct command_line *line)
 {
-    int command = find_command(count, arguments);
-    poptContext context = poptGetContext("instrument", command < count ? command - 1 : count,
-                                         arguments, option_table, 0);
     enum options_outcome outcome = OPTIONS_FINE;
-    int option;
 
-    given.command = command < count ? arguments + command : NULL;
-
-    poptSetOtherOptionHelp(context, "FILE|DIR -o OUT [OPTION...]  or  --list|--verify FILE"
-                                    "  or  --undo FILE -o OUT  or  --bisect [FILE] -- COMMAND");
-    while (outcome == OPTIONS_FINE && (option = poptGetNextOpt(context)) > 0)
-        outcome = next_option(context, option);
-    if (outcome == OPTIONS_FINE && option < -1)
-        outcome = wrong_option(poptBadOption(context, POPT_BADOPTION_NOALIAS), option);
-    if (outcome == OPTIONS_FINE)
-        outcome = check_verb();
-    if (outcome == OPTIONS_FINE)
-        outcome = check_count();
-    if (outcome == OPTIONS_FINE)
-        outcome = check_result_fd();
-    if (outcome == OPTIONS_FINE)
-        outcome = check_file(context);
-    poptFreeContext(context);
-    *options = given;
+    while (outcome == OPTIONS_FINE && !given->has[HELP] && command_line_next(line)) {
+        outcome = line->fault ? wrong_option(line) : take_option(options, line);
+        if (outcome == OPTIONS_FINE)
+            given->has[line->option->code] = true;
+    }
+    options->overwrite = given->has[OVERWRITE];
+    options->bundle = given->has[BUNDLE];
+    options->instrument_imports = given->has[IMPORTS];
+    options->no_calls = given->has[NO_CALLS];
+    options->poison = given->has[POISON];
+    options->confined = given->has[CONFINED];
+    options->no_verify = given->has[NO_VERIFY];
+    options->summary = given->has[SUMMARY];
+    options->json = given->has[JSON];
+    options->quiet = given->has[QUIET];
+    options->verb = find_verb(given);
     return outcome;
+}
+
+enum options_outcome options_read(struct options *options, int count, char **words)
+{
+    struct given given = {0};
+    struct command_line line;
+    char **command = find_command(words);
+    enum options_outcome outcome;
+
+    *options = (struct options){
+        .times.option = "time", .result_fd = -1, .command = (const char **)command};
+    if (command) { /* whose words are not ours */
+        count = (int)(command - words) - 1;
+        words[count] = NULL;
+    }
+    command_line_begin(&line, table, ALL, count, words);
+    line.has_whole_names = true;
+    outcome = read_options(options, &given, &line);
+    if (outcome != OPTIONS_FINE || options->verb >= VERB_HELP)
+        return outcome;
+    outcome = check_verb(options, &given);
+    if (outcome == OPTIONS_FINE)
+        outcome = check_count(options, &given);
+    if (outcome == OPTIONS_FINE)
+        outcome = check_result_fd(options);
+    return outcome == OPTIONS_FINE ? check_file(options, line.rest) : outcome;
 }
 
 void options_free(struct options *options)

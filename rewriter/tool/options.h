@@ -11,7 +11,9 @@ enum verb {
     VERB_VERIFY,
     VERB_UNDO,
     VERB_BISECT,
+    VERB_HELP, /* from here on nothing is looked at */
     VERB_VERSION,
+    VERB_PRINT_OPTIONS,
 };
 
 enum options_outcome {
@@ -33,7 +35,12 @@ struct options {
     struct filter filter, times;
 };
 
-enum options_outcome options_read(struct options *options, int count, const char **arguments);
+/* words[0] is the program; they end with null, and may change places. */
+enum options_outcome options_read(struct options *options, int count, char **words);
 void options_free(struct options *options);
+
+/* On stdout: the page of --help; the options, as shells complete them (support/command_line.h). */
+void options_show_help(void);
+void options_print(void);
 
 #endif
