@@ -1,6 +1,5 @@
 #include "grinder/command_line.h"
 
-#include <popt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include "grinder/image/debug_server.h"
 #include "grinder/image/recorded_path.h"
 #include "grinder/mode.h"
+#include "support/command_line.h"
 #include "support/memory.h"
 #include "support/nearest.h"
 #include "support/regular_file.h"
@@ -19,158 +19,181 @@
 
 #define WRONG_USAGE 2
 
-static const char help[] =
-    "Usage: grinder --mode=MODE [OPTION…] TRACE…\n"
-    "\n"
-    "Writes profiles and reports from traces that call_trace_service recorded. A folder\n"
-    "stands for the traces in it.\n"
-    "\n"
-    "  --mode=profile        a callgrind file, for kcachegrind and callgrind_annotate, or\n"
-    "                        another format\n"
-    "  --mode=summary        processes, threads, modules and the hottest functions, as text\n"
-    "  --mode=report         a page for a web browser: the code, with calls and times beside\n"
-    "                        it; docs/report.md\n"
-    "  --mode=diff           what changed from one recording to another: two TRACEs, each a\n"
-    "                        file or a folder\n"
-    "  --mode=stack          how deep the stack of each thread was, and the calls on it at\n"
-    "                        that moment, with their bytes; docs/stack.md\n"
-    "  --mode=top            the hottest functions of running programs, refreshed in place;\n"
-    "                        q ends, s and c sort by self time and by calls\n"
-    "\n"
-    "  --output-format=NAME  profile: callgrind (this is the default), folded, flamegraph,\n"
-    "                        pprof, speedscope, tsv (functions), tsv-edges (calls), json,\n"
-    "                        firefox;\n"
-    "                        time lines, of a call-trace recording: chrome, perfetto,\n"
-    "                        firefox (not with --merge, --split or --weight=calls)\n"
-    "                        diff: table (the default on a terminal), tsv (the default\n"
-    "                        elsewhere), folded, flamegraph\n"
-    "                        stack: table, tsv, json (defaults as for diff)\n"
-    "  --output-file=FILE    where to write, - for standard output (profile:\n"
-    "                        callgrind.out.PID or profile.PID.SUFFIX, report:\n"
-    "                        report.PID.html, else standard output); report: a FILE that\n"
-    "                        ends with / is a folder, for large programs\n"
-    "  --weight=WEIGHT       ns (this is the default) or calls: the figure that folded,\n"
-    "                        flamegraph, speedscope and firefox show and that diff\n"
-    "                        compares; calls if the recording has no times\n"
-    "  --thread-parts        profile: one part per thread (this is the default)\n"
-    "  --merge, --merged     profile: all threads of all traces in one part, which\n"
-    "                        callgrind_annotate wants\n"
-    "  --split               profile: one file per thread, FILE-01, FILE-02 …;\n"
-    "                        report: a folder\n"
-    "  --largest             summary, report: of several processes the one that took most,\n"
-    "                        behind a list of all\n"
-    "  --process=PATTERN     only processes of that pid, or whose executable, or the name it\n"
-    "                        was run as, matches\n"
-    "  --thread=PATTERN      only threads of that tid or ordinal, or whose name matches\n"
-    "  --function=PATTERN    only functions whose name matches, and all they call\n"
-    "                        (these three may be repeated: one of them has to match)\n"
-    "  --from=SECONDS        time lines: begin there; 0 is the start of the recording\n"
-    "  --to=SECONDS          time lines: end there\n"
-    "  --threshold=PERCENT   diff: exit status 1 if the whole, or the self time (or\n"
-    "                        calls) of a function, changed by more than PERCENT of the\n"
-    "                        first recording\n"
-    "  --top=N               summary, table of a diff, top without a terminal: show N\n"
-    "                        functions (20; summary on a terminal: 12)\n"
-    "  --sort=ORDER          summary: only the table of functions by self time, inclusive\n"
-    "                        time, calls, time waited or a call's time: self, inclusive,\n"
-    "                        calls, wait, p99\n"
-    "  --no-pager            summary: on a terminal, write it there, however long it is\n"
-    "  --interval=SECONDS    top: the time between refreshes (2)\n"
-    "  --count=N             top: end after N refreshes\n"
-    "  --once                top: print one table and end, as without a terminal\n"
-    "  --feed=DESCRIPTOR     top: a socket that brings the traces of programs that come\n"
-    "                        later, from call_trace_service top\n"
-    "  --debug-dir=DIR       look for separate debug files here too; may be repeated\n"
-    "  --no-debuginfod       ask no server for debug files, though DEBUGINFOD_URLS names some\n"
-    "  --path-map=FROM=TO    files that traces name below FROM are below TO here;\n"
-    "                        in FROM, == stands for one =; may be repeated\n"
-    "  --jit-map=FILE        names of code made at run time: a perf map or a jitdump\n"
-    "                        (default: /tmp/perf-PID.map, if written while the process ran);\n"
-    "                        may be repeated\n"
-    "  --times-from=TRACE    times from a recording of whole stacks, counts from these: of the\n"
-    "                        same program, which did the same; merges all threads\n"
-    "  --source-root=DIR     report: embed source files below DIR also if not everybody may\n"
-    "                        read them; may be repeated\n"
-    "  -v, --verbose         report: name the source files that it holds, and those left out\n"
-    "  -q, --quiet           no progress on the terminal, nor how many source files a report\n"
-    "                        holds\n"
-    "  -h, --help            this text\n"
-    "  -V, --version         the version\n"
-    "\n"
-    "Exit status: 0 all is well; 1 a trace could not be read, is cut off, has lost\n"
-    "contexts or does not balance, nothing matches a PATTERN, or the output could not be\n"
-    "written; 2 wrong usage. Of --mode=diff: 0 no change past the threshold; 1 there is\n"
-    "one; 2 an error.\n";
+/* Modes are the verbs of the table: a bit for each. */
+enum {
+    PROFILE = 1 << 0,
+    SUMMARY = 1 << 1,
+    REPORT = 1 << 2,
+    DIFF = 1 << 3,
+    STACK = 1 << 4,
+    TOP = 1 << 5,
+};
+
+#define ALL COMMAND_LINE_ALL
+
+static const struct {
+    const char *name;
+    unsigned bit;
+} mode_bits[] = {
+    {"profile", PROFILE}, {"summary", SUMMARY}, {"report", REPORT},
+    {"diff", DIFF},       {"stack", STACK},     {"top", TOP},
+};
 
 enum {
-    MODE = 1,
-    OUTPUT,
-    FORMAT,
-    WEIGHT,
-    MERGED,
-    THREAD_PARTS,
-    SPLIT,
-    LARGEST,
-    PROCESS,
-    THREAD,
-    FUNCTION,
-    FROM,
-    TO,
-    THRESHOLD,
-    INTERVAL,
-    TIMES,
-    ONCE,
-    FEED,
-    TOP,
-    SORT,
-    NO_PAGER,
-    DEBUG_DIR,
-    NO_DEBUGINFOD,
-    PATH_MAP,
-    JIT_MAP,
-    SOURCE_ROOT,
-    TIMES_FROM,
-    VERBOSE,
-    QUIET,
-    HELP,
-    VERSION,
+    CODE_MODE = 1,
+    CODE_OUTPUT,
+    CODE_FORMAT,
+    CODE_WEIGHT,
+    CODE_MERGED,
+    CODE_THREAD_PARTS,
+    CODE_SPLIT,
+    CODE_LARGEST,
+    CODE_PROCESS,
+    CODE_THREAD,
+    CODE_FUNCTION,
+    CODE_FROM,
+    CODE_TO,
+    CODE_THRESHOLD,
+    CODE_INTERVAL,
+    CODE_TIMES,
+    CODE_ONCE,
+    CODE_FEED,
+    CODE_TOP,
+    CODE_SORT,
+    CODE_NO_PAGER,
+    CODE_DEBUG_DIR,
+    CODE_NO_DEBUGINFOD,
+    CODE_PATH_MAP,
+    CODE_JIT_MAP,
+    CODE_SOURCE_ROOT,
+    CODE_TIMES_FROM,
+    CODE_VERBOSE,
+    CODE_QUIET,
+    CODE_HELP,
+    CODE_VERSION,
+    CODE_PRINT_OPTIONS,
 };
 
-static const struct poptOption table[] = {
-    {"mode", 0, POPT_ARG_STRING, NULL, MODE, NULL, NULL},
-    {"output-file", 0, POPT_ARG_STRING, NULL, OUTPUT, NULL, NULL},
-    {"output-format", 0, POPT_ARG_STRING, NULL, FORMAT, NULL, NULL},
-    {"weight", 0, POPT_ARG_STRING, NULL, WEIGHT, NULL, NULL},
-    {"merge", 0, POPT_ARG_NONE, NULL, MERGED, NULL, NULL},
-    {"merged", 0, POPT_ARG_NONE, NULL, MERGED, NULL, NULL},
-    {"thread-parts", 0, POPT_ARG_NONE, NULL, THREAD_PARTS, NULL, NULL},
-    {"split", 0, POPT_ARG_NONE, NULL, SPLIT, NULL, NULL},
-    {"largest", 0, POPT_ARG_NONE, NULL, LARGEST, NULL, NULL},
-    {"process", 0, POPT_ARG_STRING, NULL, PROCESS, NULL, NULL},
-    {"thread", 0, POPT_ARG_STRING, NULL, THREAD, NULL, NULL},
-    {"function", 0, POPT_ARG_STRING, NULL, FUNCTION, NULL, NULL},
-    {"from", 0, POPT_ARG_STRING, NULL, FROM, NULL, NULL},
-    {"to", 0, POPT_ARG_STRING, NULL, TO, NULL, NULL},
-    {"threshold", 0, POPT_ARG_STRING, NULL, THRESHOLD, NULL, NULL},
-    {"interval", 0, POPT_ARG_STRING, NULL, INTERVAL, NULL, NULL},
-    {"count", 0, POPT_ARG_STRING, NULL, TIMES, NULL, NULL},
-    {"once", 0, POPT_ARG_NONE, NULL, ONCE, NULL, NULL},
-    {"feed", 0, POPT_ARG_STRING, NULL, FEED, NULL, NULL},
-    {"top", 0, POPT_ARG_STRING, NULL, TOP, NULL, NULL},
-    {"sort", 0, POPT_ARG_STRING, NULL, SORT, NULL, NULL},
-    {"no-pager", 0, POPT_ARG_NONE, NULL, NO_PAGER, NULL, NULL},
-    {"debug-dir", 0, POPT_ARG_STRING, NULL, DEBUG_DIR, NULL, NULL},
-    {"no-debuginfod", 0, POPT_ARG_NONE, NULL, NO_DEBUGINFOD, NULL, NULL},
-    {"path-map", 0, POPT_ARG_STRING, NULL, PATH_MAP, NULL, NULL},
-    {"jit-map", 0, POPT_ARG_STRING, NULL, JIT_MAP, NULL, NULL},
-    {"times-from", 0, POPT_ARG_STRING, NULL, TIMES_FROM, NULL, NULL},
-    {"source-root", 0, POPT_ARG_STRING, NULL, SOURCE_ROOT, NULL, NULL},
-    {"verbose", 'v', POPT_ARG_NONE, NULL, VERBOSE, NULL, NULL},
-    {"quiet", 'q', POPT_ARG_NONE, NULL, QUIET, NULL, NULL},
-    {"help", 'h', POPT_ARG_NONE, NULL, HELP, NULL, NULL},
-    {"version", 'V', POPT_ARG_NONE, NULL, VERSION, NULL, NULL},
-    POPT_TABLEEND,
+/* All are read with any mode, and check() refuses what is not for it; shells complete those of the
+   mode that stands in front. */
+static const struct command_option table[] = {
+    {"mode", 0, "MODE", "profile summary report diff stack top", ALL, CODE_MODE, 0,
+     "profile: a callgrind file, for kcachegrind and callgrind_annotate, or another format\n"
+     "summary: processes, threads, modules and the hottest functions, as text\n"
+     "report: a page for a web browser: the code, with calls and times beside it; docs/report.md\n"
+     "diff: what changed from one recording to another: two TRACEs, each a file or a folder\n"
+     "stack: how deep the stack of each thread was, and the calls on it at that moment, with "
+     "their bytes; docs/stack.md\n"
+     "top: the hottest functions of running programs, refreshed in place; q ends, s and c sort by "
+     "self time and by calls"},
+    {"output-format", 0, "NAME",
+     "callgrind folded flamegraph pprof speedscope tsv tsv-edges json chrome perfetto firefox",
+     PROFILE, CODE_FORMAT, 0,
+     "profile: callgrind (this is the default), folded, flamegraph, pprof, speedscope, tsv "
+     "(functions), tsv-edges (calls), json, firefox;\n"
+     "time lines, of a call-trace recording: chrome, perfetto, firefox (not with --merge, --split "
+     "or --weight=calls)"},
+    {"output-format", 0, "NAME", "table tsv folded flamegraph", DIFF, CODE_FORMAT, 0,
+     "diff: table (the default on a terminal), tsv (the default elsewhere), folded, flamegraph"},
+    {"output-format", 0, "NAME", "table tsv json", STACK, CODE_FORMAT, 0,
+     "stack: table, tsv, json (defaults as for diff)"},
+    {"output-file", 0, "FILE", NULL, ALL & ~TOP, CODE_OUTPUT, 0,
+     "where to write, - for standard output (profile: callgrind.out.PID or profile.PID.SUFFIX, "
+     "report: report.PID.html, else standard output); report: a FILE that ends with / is a "
+     "folder, for large programs"},
+    {"weight", 0, "WEIGHT", "ns calls", PROFILE | DIFF, CODE_WEIGHT, 0,
+     "ns (this is the default) or calls: the figure that folded, flamegraph, speedscope and "
+     "firefox show and that diff compares; calls if the recording has no times"},
+    {"thread-parts", 0, NULL, NULL, PROFILE, CODE_THREAD_PARTS, 0,
+     "profile: one part per thread (this is the default)"},
+    {"merge", 0, NULL, NULL, PROFILE, CODE_MERGED, 0,
+     "profile: all threads of all traces in one part, which callgrind_annotate wants"},
+    {"merged", 0, NULL, NULL, PROFILE, CODE_MERGED, 0, "the same as --merge"},
+    {"split", 0, NULL, NULL, PROFILE | REPORT, CODE_SPLIT, 0,
+     "profile: one file per thread, FILE-01, FILE-02 …; report: a folder"},
+    {"largest", 0, NULL, NULL, SUMMARY | REPORT, CODE_LARGEST, 0,
+     "summary, report: of several processes the one that took most, behind a list of all"},
+    {"process", 0, "PATTERN", NULL, ALL, CODE_PROCESS, 0,
+     "only processes of that pid, or whose executable, or the name it was run as, matches"},
+    {"thread", 0, "PATTERN", NULL, ALL, CODE_THREAD, 0,
+     "only threads of that tid or ordinal, or whose name matches"},
+    {"function", 0, "PATTERN", NULL, ALL, CODE_FUNCTION, 0,
+     "only functions whose name matches, and all they call (these three may be repeated: one of "
+     "them has to match)"},
+    {"from", 0, "SECONDS", NULL, PROFILE, CODE_FROM, 0,
+     "time lines: begin there; 0 is the start of the recording"},
+    {"to", 0, "SECONDS", NULL, PROFILE, CODE_TO, 0, "time lines: end there"},
+    {"threshold", 0, "PERCENT", NULL, DIFF, CODE_THRESHOLD, 0,
+     "diff: exit status 1 if the whole, or the self time (or calls) of a function, changed by "
+     "more than PERCENT of the first recording"},
+    {"top", 0, "N", NULL, SUMMARY | DIFF | TOP, CODE_TOP, 0,
+     "summary, table of a diff, top without a terminal: show N functions (20; summary on a "
+     "terminal: 12)"},
+    {"sort", 0, "ORDER", "self inclusive calls wait p99", SUMMARY, CODE_SORT, 0,
+     "summary: only the table of functions by self time, inclusive time, calls, time waited or a "
+     "call's time: self, inclusive, calls, wait, p99"},
+    {"no-pager", 0, NULL, NULL, SUMMARY, CODE_NO_PAGER, 0,
+     "summary: on a terminal, write it there, however long it is"},
+    {"interval", 0, "SECONDS", NULL, TOP, CODE_INTERVAL, 0, "top: the time between refreshes (2)"},
+    {"count", 0, "N", NULL, TOP, CODE_TIMES, 0, "top: end after N refreshes"},
+    {"once", 0, NULL, NULL, TOP, CODE_ONCE, 0,
+     "top: print one table and end, as without a terminal"},
+    {"feed", 0, "DESCRIPTOR", NULL, TOP, CODE_FEED, 0,
+     "top: a socket that brings the traces of programs that come later, from call_trace_service "
+     "top"},
+    {"debug-dir", 0, "FOLDER", NULL, ALL, CODE_DEBUG_DIR, 0,
+     "look for separate debug files here too; may be repeated"},
+    {"no-debuginfod", 0, NULL, NULL, ALL, CODE_NO_DEBUGINFOD, 0,
+     "ask no server for debug files, though DEBUGINFOD_URLS names some"},
+    {"path-map", 0, "FROM=TO", NULL, ALL, CODE_PATH_MAP, 0,
+     "files that traces name below FROM are below TO here; in FROM, == stands for one =; may be "
+     "repeated"},
+    {"jit-map", 0, "FILE", NULL, ALL, CODE_JIT_MAP, 0,
+     "names of code made at run time: a perf map or a jitdump (default: /tmp/perf-PID.map, if "
+     "written while the process ran); may be repeated"},
+    {"times-from", 0, "TRACE", NULL, PROFILE | SUMMARY | REPORT, CODE_TIMES_FROM, 0,
+     "times from a recording of whole stacks, counts from these: of the same program, which did "
+     "the same; merges all threads"},
+    {"source-root", 0, "FOLDER", NULL, REPORT, CODE_SOURCE_ROOT, 0,
+     "report: embed source files below FOLDER also if not everybody may read them; may be "
+     "repeated"},
+    {"verbose", 'v', NULL, NULL, ALL, CODE_VERBOSE, 0,
+     "report: name the source files that it holds, and those left out"},
+    {"quiet", 'q', NULL, NULL, ALL, CODE_QUIET, 0,
+     "no progress on the terminal, nor how many source files a report holds"},
+    {"help", 'h', NULL, NULL, ALL, CODE_HELP, 0, "this text"},
+    {"version", 'V', NULL, NULL, ALL, CODE_VERSION, 0, "the version"},
+    {"print-options", 0, NULL, NULL, ALL, CODE_PRINT_OPTIONS, COMMAND_LINE_HIDDEN, NULL},
+    {NULL, 0, NULL, NULL, 0, 0, 0, NULL},
 };
+
+static void show_help(void)
+{
+    fputs("Usage: grinder --mode=MODE [OPTION…] TRACE…\n"
+          "\n"
+          "Writes profiles and reports from traces that call_trace_service recorded. A\n"
+          "folder stands for the traces in it.\n"
+          "\n",
+          stdout);
+    command_line_print_help(table, ALL, 0, 24);
+    fputs("\n"
+          "Exit status: 0 all is well; 1 a trace could not be read, is cut off, has lost\n"
+          "contexts or does not balance, nothing matches a PATTERN, or the output could not\n"
+          "be written; 2 wrong usage. Of --mode=diff: 0 no change past the threshold; 1\n"
+          "there is one; 2 an error.\n",
+          stdout);
+}
+
+/* Of the mode that was given, or of all. */
+static void print_options(const struct options *options)
+{
+    unsigned modes = ALL;
+
+    for (size_t i = 0; options->mode && i < sizeof(mode_bits) / sizeof(*mode_bits); i++)
+        if (!strcmp(options->mode->name, mode_bits[i].name))
+            modes = mode_bits[i].bit;
+    command_line_print_options(table, modes);
+}
 
 static bool is_by_umbra(void)
 {
@@ -190,20 +213,21 @@ __attribute__((format(printf, 1, 2), noreturn)) static void wrong_usage(const ch
     exit(WRONG_USAGE);
 }
 
-/* An option that there is not. --text is what umbra report has of its own. */
-static _Noreturn void refuse_option(const char *word)
+/* --text is what umbra report has of its own. */
+static _Noreturn void refuse_option(const struct command_line *line)
 {
-    struct nearest nearest = nearest_to(word + 2, strcspn(word + 2, "="));
+    struct nearest nearest = nearest_to(line->word + 2, strcspn(line->word + 2, "="));
+    struct failure failure;
 
-    if (!strcmp(word, "-o"))
+    if (!strcmp(line->word, "-o"))
         wrong_usage("-o: unknown option (did you mean --output-file=FILE?)");
-    for (const struct poptOption *option = table; option->longName; option++)
-        nearest_offer(&nearest, option->longName);
-    if (is_by_umbra())
+    if (is_by_umbra() && line->fault == COMMAND_LINE_UNKNOWN && !strncmp(line->word, "--", 2)) {
         nearest_offer(&nearest, "text");
-    if (!strncmp(word, "--", 2) && nearest.word)
-        wrong_usage("%s: unknown option (did you mean --%s?)", word, nearest.word);
-    wrong_usage("%s: unknown option", word);
+        if (nearest.word)
+            wrong_usage("%s: unknown option (did you mean --text?)", line->word);
+    }
+    command_line_check(line, &failure);
+    wrong_usage("%s", failure.text);
 }
 
 static size_t number(const char *option, const char *text)
@@ -287,47 +311,47 @@ static void add_pattern(struct options *options, struct patterns *patterns, cons
 static bool apply_selection(struct options *options, int option, const char *argument)
 {
     switch (option) {
-    case PROCESS:
+    case CODE_PROCESS:
         add_pattern(options, &options->selection.processes, argument);
         return true;
-    case THREAD:
+    case CODE_THREAD:
         add_pattern(options, &options->selection.threads, argument);
         return true;
-    case FUNCTION:
+    case CODE_FUNCTION:
         add_pattern(options, &options->selection.functions, argument);
         return true;
-    case FROM:
+    case CODE_FROM:
         options->from_ns = ns_of_seconds("--from", argument);
         return true;
-    case TO:
+    case CODE_TO:
         options->to_ns = ns_of_seconds("--to", argument);
         return true;
-    case THRESHOLD:
+    case CODE_THRESHOLD:
         options->has_threshold = true;
         options->threshold = percent(argument);
         return true;
-    case INTERVAL:
+    case CODE_INTERVAL:
         options->interval = seconds(argument);
         return true;
-    case TIMES:
+    case CODE_TIMES:
         options->times = number("--count", argument);
         return true;
-    case ONCE:
+    case CODE_ONCE:
         options->once = true;
         return true;
-    case FEED:
+    case CODE_FEED:
         options->feed = (int)number("--feed", argument);
         return true;
-    case TOP:
+    case CODE_TOP:
         options->top = number("--top", argument);
         options->has_top = true;
         return true;
-    case SORT:
+    case CODE_SORT:
         options->has_sort = true;
         if (!hot_order_named(argument, &options->sort))
             wrong_usage("--sort: expected self, inclusive, calls, wait or p99, found %s", argument);
         return true;
-    case NO_PAGER:
+    case CODE_NO_PAGER:
         options->no_pager = true;
         return true;
     }
@@ -339,66 +363,66 @@ static void apply(struct options *options, int option, const char *argument)
     char *map;
 
     switch (option) {
-    case MODE:
+    case CODE_MODE:
         options->mode = mode_named(argument);
         if (!options->mode)
             wrong_usage("--mode: expected profile, summary, report, diff, stack or top, found %s",
                         argument);
         break;
-    case OUTPUT:
+    case CODE_OUTPUT:
         keep_string(&options->output, argument);
         break;
-    case FORMAT:
+    case CODE_FORMAT:
         keep_string(&options->format, argument);
         break;
-    case WEIGHT:
+    case CODE_WEIGHT:
         options->weight = weight_named(argument);
         options->has_weight = true;
         break;
-    case MERGED:
+    case CODE_MERGED:
         options->merged = true;
         break;
-    case THREAD_PARTS:
+    case CODE_THREAD_PARTS:
         options->merged = false;
         break;
-    case SPLIT:
+    case CODE_SPLIT:
         options->split = true;
         break;
-    case LARGEST:
+    case CODE_LARGEST:
         options->largest = true;
         break;
-    case DEBUG_DIR:
+    case CODE_DEBUG_DIR:
         options->debug_dirs = append(options->debug_dirs, memory_copy_string(argument));
         break;
-    case NO_DEBUGINFOD:
+    case CODE_NO_DEBUGINFOD:
         debug_server_disable();
         break;
-    case PATH_MAP:
+    case CODE_PATH_MAP:
         map = recorded_path_map(argument);
         if (!map)
             wrong_usage("--path-map: expected FROM=TO, found %s", argument);
         options->path_maps = append(options->path_maps, map);
         break;
-    case JIT_MAP:
+    case CODE_JIT_MAP:
         options->jit_maps = append(options->jit_maps, memory_copy_string(argument));
         break;
-    case SOURCE_ROOT:
+    case CODE_SOURCE_ROOT:
         options->source_roots = append(options->source_roots, memory_copy_string(argument));
         break;
-    case TIMES_FROM:
+    case CODE_TIMES_FROM:
         free(options->times_from);
         options->times_from = memory_copy_string(argument);
         break;
-    case VERBOSE:
+    case CODE_VERBOSE:
         options->verbose = true;
         break;
-    case QUIET:
+    case CODE_QUIET:
         options->quiet = true;
         break;
-    case HELP:
-        fputs(help, stdout);
+    case CODE_HELP:
+        show_help();
         exit(EXIT_SUCCESS);
-    case VERSION:
+    case CODE_VERSION:
         puts("grinder (umbra) " UMBRA_VERSION);
         exit(EXIT_SUCCESS);
     }
@@ -545,14 +569,11 @@ static void check(const struct options *options)
         wrong_usage("--threshold is for --mode=diff");
 }
 
-void options_read(struct options *options, int argc, const char **argv)
+void options_read(struct options *options, int argc, char **argv)
 {
-    /* Static: still held, and no leak, where wrong usage ends the program. */
-    static poptContext context;
-    const char **traces;
-    int option;
+    struct command_line line;
+    bool prints_options = false;
 
-    context = poptGetContext("grinder", argc, argv, table, 0);
     *options = (struct options){.top = 20, .interval = 2, .feed = -1, .to_ns = UINT64_MAX};
     options->debug_dirs = memory_zeroed(1, sizeof(*options->debug_dirs));
     options->path_maps = memory_zeroed(1, sizeof(*options->path_maps));
@@ -560,19 +581,21 @@ void options_read(struct options *options, int argc, const char **argv)
     options->source_roots = memory_zeroed(1, sizeof(*options->source_roots));
     options->patterns = memory_zeroed(1, sizeof(*options->patterns));
     options->traces = memory_zeroed(1, sizeof(*options->traces));
-    while ((option = poptGetNextOpt(context)) > 0) {
-        char *argument = poptGetOptArg(context);
-        if (!apply_selection(options, option, argument))
-            apply(options, option, argument);
-        free(argument);
+    command_line_begin(&line, table, ALL, argc, argv);
+    line.has_whole_names = true; /* umbra hands on words that it has looked at */
+    while (command_line_next(&line)) {
+        if (line.fault)
+            refuse_option(&line);
+        prints_options = prints_options || line.option->code == CODE_PRINT_OPTIONS;
+        if (!apply_selection(options, line.option->code, line.value))
+            apply(options, line.option->code, line.value);
     }
-    if (option == POPT_ERROR_BADOPT)
-        refuse_option(poptBadOption(context, POPT_BADOPTION_NOALIAS));
-    if (option < -1)
-        wrong_usage("%s: %s", poptBadOption(context, POPT_BADOPTION_NOALIAS), poptStrerror(option));
-    for (traces = poptGetArgs(context); traces && *traces; traces++)
-        options->traces = append(options->traces, memory_copy_string(*traces));
-    poptFreeContext(context);
+    if (prints_options) {
+        print_options(options);
+        exit(EXIT_SUCCESS);
+    }
+    for (char **word = line.rest; *word; word++)
+        options->traces = append(options->traces, memory_copy_string(*word));
     check(options);
 }
 

@@ -6,7 +6,7 @@
 
 /* Reads the command line. If there is nothing to be done after that (--help, wrong usage), ends
    the program with 0 or 2. */
-void options_read(struct options *options, int argc, const char **argv);
+void options_read(struct options *options, int argc, char **argv);
 void options_free(struct options *options);
 
 #endif

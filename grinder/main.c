@@ -245,7 +245,7 @@ static void give_large_arrays_back(void)
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
 }
 
-int main(int argc, const char **argv)
+int main(int argc, char **argv)
 {
     struct profile profiles[MODE_SIDES] = {{0}};
     char **sides[MODE_SIDES] = {NULL};

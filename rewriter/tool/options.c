@@ -86,16 +86,15 @@ static const struct command_option table[] = {
 
 void options_show_help(void)
 {
-    fputs(
-        "Usage: instrument FILE|DIR -o OUT [OPTION]...\n"
-        "       instrument --list|--verify FILE\n"
-        "       instrument --undo FILE -o OUT\n"
-        "       instrument --bisect [FILE] -- COMMAND\n"
-        "\n"
-        "Writes a copy of a program or library, or of a tree of them, in which every function is\n"
-        "hooked that can be hooked safely.\n"
-        "\n",
-        stdout);
+    fputs("Usage: instrument FILE|DIR -o OUT [OPTION]...\n"
+          "       instrument --list|--verify FILE\n"
+          "       instrument --undo FILE -o OUT\n"
+          "       instrument --bisect [FILE] -- COMMAND\n"
+          "\n"
+          "Writes a copy of a program or library, or of a tree of them, in which every\n"
+          "function is hooked that can be hooked safely.\n"
+          "\n",
+          stdout);
     command_line_print_help(table, ALL, 0, 24);
 }
 
