@@ -219,8 +219,7 @@ static int width_of(const char *text, size_t length)
     return width;
 }
 
-/* In lines from `column` on; the first one has been begun, up to there. */
-static void print_wrapped(const char *text, int column)
+void command_line_print_text(const char *text, int column)
 {
     int at = column;
 
@@ -256,7 +255,7 @@ static void print_row(const struct command_option *row, int column)
         printf("%*s", column - width, "");
     else
         printf("\n%*s", column, "");
-    print_wrapped(row->help, column);
+    command_line_print_text(row->help, column);
 }
 
 void command_line_print_help(const struct command_option *options, unsigned verbs, int section,

@@ -113,6 +113,10 @@ int command_line_find_value(const struct command_option *row, const char *word);
 void command_line_print_help(const struct command_option *options, unsigned verbs, int section,
                              int column);
 
+/* A text in lines up to 80 columns; the first was begun, up to that column, where the others
+   begin. */
+void command_line_print_text(const char *text, int column);
+
 /*
  * For shells that complete: a line for each spelling of an option.
  *

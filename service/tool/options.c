@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,105 +11,10 @@
 #include "service/base/message.h"
 #include "service/base/process.h"
 #include "service/base/tick_clock.h"
-#include "service/tool/help.h"
+#include "support/command_line.h"
 #include "support/nearest.h"
 #include "trace/protocol.h"
 #include "trace/trace_format.h"
-
-enum option_code {
-    OPTION_TRACE_DIR = 1,
-    OPTION_INSTANCE,
-    OPTION_NODES,
-    OPTION_SLICES,
-    OPTION_SAMPLES,
-    OPTION_SIZE,
-    OPTION_MODE,
-    OPTION_RING_SIZE,
-    OPTION_EVENTS_SIZE,
-    OPTION_KEEP_NEWEST,
-    OPTION_TIMING,
-    OPTION_PAUSED,
-    OPTION_LOG_FILE,
-    OPTION_VERBOSE,
-    OPTION_QUIET,
-    OPTION_JSON,
-    OPTION_SESSION,
-    OPTION_PID,
-    OPTION_OUTPUT,
-    OPTION_INTERVAL,
-    OPTION_TIMES,
-    OPTION_ONCE,
-    OPTION_HELP,
-    OPTION_VERSION,
-    OPTION_COUNT
-};
-
-static const struct option option_table[] = {
-    {"trace-dir", required_argument, NULL, OPTION_TRACE_DIR},
-    {"instance-id", required_argument, NULL, OPTION_INSTANCE},
-    {"node-limit", required_argument, NULL, OPTION_NODES},
-    {"slices", required_argument, NULL, OPTION_SLICES},
-    {"samples", required_argument, NULL, OPTION_SAMPLES},
-    {"max-trace-size", required_argument, NULL, OPTION_SIZE},
-    {"mode", required_argument, NULL, OPTION_MODE},
-    {"ring-size", required_argument, NULL, OPTION_RING_SIZE},
-    {"max-events-size", required_argument, NULL, OPTION_EVENTS_SIZE},
-    {"keep-newest", no_argument, NULL, OPTION_KEEP_NEWEST},
-    {"timing", required_argument, NULL, OPTION_TIMING},
-    {"paused", no_argument, NULL, OPTION_PAUSED},
-    {"log-file", required_argument, NULL, OPTION_LOG_FILE},
-    {"verbose", no_argument, NULL, OPTION_VERBOSE},
-    {"quiet", no_argument, NULL, OPTION_QUIET},
-    {"json", no_argument, NULL, OPTION_JSON},
-    {"session", required_argument, NULL, OPTION_SESSION},
-    {"pid", required_argument, NULL, OPTION_PID},
-    {"output", required_argument, NULL, OPTION_OUTPUT},
-    {"interval", required_argument, NULL, OPTION_INTERVAL},
-    {"count", required_argument, NULL, OPTION_TIMES},
-    {"once", no_argument, NULL, OPTION_ONCE},
-    {"help", no_argument, NULL, OPTION_HELP},
-    {"version", no_argument, NULL, OPTION_VERSION},
-    {NULL, 0, NULL, 0},
-};
-
-#define OF(verb) (1u << (verb))
-#define SERVES   (OF(VERB_START) | OF(VERB_SPAWN))
-#define SHOWS    (OF(VERB_STATUS) | OF(VERB_LIST))
-#define CHOOSES  (OF(VERB_SNAPSHOT) | OF(VERB_PAUSE) | OF(VERB_RESUME))
-
-/* The verbs that understand it. */
-static const unsigned verbs_of[OPTION_COUNT] = {
-    [OPTION_TRACE_DIR] = SERVES,
-    [OPTION_INSTANCE] = ~0u,
-    [OPTION_NODES] = SERVES,
-    [OPTION_SLICES] = SERVES,
-    [OPTION_SAMPLES] = SERVES,
-    [OPTION_SIZE] = SERVES,
-    [OPTION_MODE] = SERVES,
-    [OPTION_RING_SIZE] = SERVES,
-    [OPTION_EVENTS_SIZE] = SERVES,
-    [OPTION_KEEP_NEWEST] = SERVES,
-    [OPTION_TIMING] = SERVES,
-    [OPTION_PAUSED] = SERVES,
-    [OPTION_LOG_FILE] = SERVES,
-    [OPTION_VERBOSE] = SERVES,
-    [OPTION_QUIET] = SERVES,
-    [OPTION_JSON] = SHOWS,
-    [OPTION_SESSION] = CHOOSES,
-    [OPTION_PID] = CHOOSES | OF(VERB_START),
-    [OPTION_OUTPUT] = OF(VERB_SNAPSHOT),
-    [OPTION_INTERVAL] = OF(VERB_TOP),
-    [OPTION_TIMES] = OF(VERB_TOP),
-    [OPTION_ONCE] = OF(VERB_TOP),
-    [OPTION_HELP] = ~0u,
-    [OPTION_VERSION] = ~0u,
-};
-
-static const char *const verb_names[] = {
-    [VERB_START] = "start",   [VERB_SPAWN] = "spawn", [VERB_STOP] = "stop",
-    [VERB_STATUS] = "status", [VERB_LIST] = "list",   [VERB_PAUSE] = "pause",
-    [VERB_RESUME] = "resume", [VERB_TOP] = "top",     [VERB_SNAPSHOT] = "snapshot",
-};
 
 struct raw_options {
     const char *values[OPTION_COUNT]; /* as given; "" for those that take none; null: not given */
@@ -152,8 +56,8 @@ static bool refuse_verb(const char *name)
     static const char verbs[] = "start, spawn, stop, status, list, pause, resume, top or snapshot";
     struct nearest nearest = nearest_to(name ? name : "", name ? strlen(name) : 0);
 
-    for (int i = VERB_START; i <= VERB_SNAPSHOT; i++)
-        nearest_offer(&nearest, verb_names[i]);
+    for (enum verb verb = VERB_START; verb < VERB_COUNT; verb++)
+        nearest_offer(&nearest, verb_name(verb));
     if (nearest.word)
         message("%s: expected %s (did you mean %s?); see --help", name, verbs, nearest.word);
     else
@@ -163,13 +67,8 @@ static bool refuse_verb(const char *name)
 
 static bool read_verb(struct options *options, const char *name)
 {
-    for (int i = VERB_START; name && i <= VERB_SNAPSHOT; i++) {
-        if (!strcmp(name, verb_names[i])) {
-            options->verb = (enum verb)i;
-            return true;
-        }
-    }
-    return refuse_verb(name);
+    options->verb = name ? verb_named(name) : VERB_NONE;
+    return options->verb != VERB_NONE || refuse_verb(name);
 }
 
 /*
@@ -210,15 +109,6 @@ static bool choose_trace_dir(struct options *options, const char *given)
     return false;
 }
 
-static const char *name_of(int code)
-{
-    const struct option *option = option_table;
-
-    while (option->val != code)
-        option++;
-    return option->name;
-}
-
 /* One of 1 to UINT32_MAX; by_default where the option was not given. */
 static bool choose_number(const struct raw_options *raw, enum option_code code, uint32_t *chosen,
                           uint32_t by_default)
@@ -231,7 +121,8 @@ static bool choose_number(const struct raw_options *raw, enum option_code code, 
     if (!given)
         return true;
     if (!parse_number(given, &number, &rest) || *rest || number < 1 || number > UINT32_MAX) {
-        message("--%s=%s: expected a number from 1 to %u", name_of(code), given, UINT32_MAX);
+        message("--%s=%s: expected a number from 1 to %u", option_of(code)->name, given,
+                UINT32_MAX);
         return false;
     }
     *chosen = (uint32_t)number;
@@ -382,7 +273,7 @@ static bool choose_stacks(const struct options *options, const struct raw_option
     for (size_t i = 0; i < sizeof(excess) / sizeof(*excess); i++) {
         if (!raw->values[excess[i]])
             continue;
-        message("--%s: does nothing with --mode=samples", name_of(excess[i]));
+        message("--%s: does nothing with --mode=samples", option_of(excess[i])->name);
         return false;
     }
     if (options->verb != VERB_START || !options->command == !raw->values[OPTION_PID]) {
@@ -503,10 +394,11 @@ static bool check_verb(const struct options *options, const struct raw_options *
         message("-- %s: only start takes a command", options->command[0]);
         return false;
     }
-    for (int code = 1; code < OPTION_COUNT; code++) {
-        if (!raw->values[code] || verbs_of[code] & OF(options->verb))
+    for (enum option_code code = 1; code < OPTION_COUNT; code++) {
+        if (!raw->values[code] || option_of(code)->verbs & 1u << options->verb)
             continue;
-        message("--%s: %s does not take it; see --help", name_of(code), verb_names[options->verb]);
+        message("--%s: %s does not take it; see --help", option_of(code)->name,
+                verb_name(options->verb));
         return false;
     }
     return true;
@@ -519,6 +411,7 @@ static bool split_command(struct options *options, int *argc, char **argv)
         if (strcmp(argv[i], "--"))
             continue;
         *argc = i;
+        argv[i] = NULL;
         options->command = argv + i + 1;
         if (*options->command)
             return true;
@@ -528,76 +421,58 @@ static bool split_command(struct options *options, int *argc, char **argv)
     return true;
 }
 
-static int code_of_letter(int letter)
+/* Returns false after one message. What is no option is in line->rest. */
+static bool read_options(struct raw_options *raw, struct command_line *line)
 {
-    return letter == 'q'   ? OPTION_QUIET
-           : letter == 'v' ? OPTION_VERBOSE
-           : letter == 'h' ? OPTION_HELP
-           : letter == 'V' ? OPTION_VERSION
-                           : letter;
-}
+    struct failure failure;
 
-/* A value where none is expected, or an option that there is not. */
-static void refuse_option(const char *word)
-{
-    size_t length = strncmp(word, "--", 2) ? 0 : strcspn(word + 2, "=");
-    struct nearest nearest = nearest_to(word + 2, length);
-
-    for (const struct option *option = option_table; length && option->name; option++) {
-        if (strlen(option->name) == length && !strncmp(word + 2, option->name, length)) {
-            message("%s: unexpected value, --%s takes none; see --help", word, option->name);
-            return;
-        }
-        nearest_offer(&nearest, option->name);
-    }
-    if (nearest.word)
-        message("%s: unknown option (did you mean --%s?); see --help", word, nearest.word);
-    else
-        message("%s: unknown option; see --help", word);
-}
-
-/* Returns false after one message. What is no option is in argv from optind on. */
-static bool read_options(struct raw_options *raw, int argc, char **argv)
-{
-    int code;
-
-    opterr = 0;
-    optind = 0; /* begin anew, also where this was called before */
-    while ((code = getopt_long(argc, argv, ":qvhV", option_table, NULL)) != -1) {
-        if (code == '?' || code == ':') {
-            if (code == ':')
-                message("%s: expected a value behind it; see --help", argv[optind - 1]);
-            else
-                refuse_option(argv[optind - 1]);
+    while (command_line_next(line)) {
+        if (!command_line_check(line, &failure)) {
+            message("%s; see --help", failure.text);
             return false;
         }
-        raw->values[code_of_letter(code)] = optarg ? optarg : "";
+        raw->values[line->option->code] = line->value ? line->value : "";
     }
+    return true;
+}
+
+/* Returns false if it was asked for none of them. */
+static bool show_page(const struct raw_options *raw, const char *verb)
+{
+    if (raw->values[OPTION_HELP])
+        option_table_show_help();
+    else if (raw->values[OPTION_VERSION])
+        puts("call_trace_service " UMBRA_VERSION);
+    else if (raw->values[OPTION_PRINT_VERBS])
+        option_table_print_verbs();
+    else if (raw->values[OPTION_PRINT_OPTIONS])
+        command_line_print_options(option_table, verb && verb_named(verb) != VERB_NONE
+                                                     ? 1u << verb_named(verb)
+                                                     : COMMAND_LINE_ALL);
+    else
+        return false;
     return true;
 }
 
 bool options_parse(struct options *options, int argc, char **argv)
 {
     struct raw_options raw = {0};
+    struct command_line line;
+    const char *verb;
 
     memset(options, 0, sizeof(*options));
     if (!split_command(options, &argc, argv))
         return false;
-    if (!read_options(&raw, argc, argv))
+    command_line_begin(&line, option_table, COMMAND_LINE_ALL, argc, argv);
+    if (!read_options(&raw, &line))
         return false;
-    if (raw.values[OPTION_HELP]) {
-        fputs(help_text, stdout);
+    verb = line.rest[0];
+    if (show_page(&raw, verb))
         return true;
-    }
-    if (raw.values[OPTION_VERSION]) {
-        puts("call_trace_service " UMBRA_VERSION);
-        return true;
-    }
     options->recording.is_paused = raw.values[OPTION_PAUSED];
     options->as_json = raw.values[OPTION_JSON];
     options->is_once = raw.values[OPTION_ONCE];
-    return read_verb(options, optind < argc ? argv[optind] : NULL) &&
-           check_verb(options, &raw, optind + 1 < argc ? argv[optind + 1] : NULL) &&
+    return read_verb(options, verb) && check_verb(options, &raw, verb ? line.rest[1] : NULL) &&
            choose_messages(options, &raw) &&
            choose_trace_dir(options, raw.values[OPTION_TRACE_DIR]) &&
            choose_instance(options, raw.values[OPTION_INSTANCE]) && choose_limits(options, &raw) &&

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "service/recorder/recorder.h"
+#include "service/tool/option_table.h"
 
 /* What a trace may grow to: --max-trace-size. A node's index has 32 bits, of 64-byte units. */
 #define OPTIONS_DEFAULT_TRACE_SIZE (1ull << 30)
@@ -32,19 +33,6 @@
 /* Samples in a second of a thread's processor time: --samples. */
 #define OPTIONS_DEFAULT_SAMPLES 1000u
 #define OPTIONS_MAX_SAMPLES     10000u
-
-enum verb {
-    VERB_NONE, /* --help, --version: nothing more to do */
-    VERB_START,
-    VERB_SPAWN,
-    VERB_STOP,
-    VERB_STATUS,
-    VERB_LIST,
-    VERB_PAUSE,
-    VERB_RESUME,
-    VERB_TOP,
-    VERB_SNAPSHOT,
-};
 
 struct options {
     enum verb verb;
