@@ -1,47 +1,24 @@
-# Completion for umbra, instrument, call_trace_service and grinder. umbra itself says what a verb has; options of
-# the others are those that --help lists.
+# Completion for umbra, instrument, call_trace_service and grinder. Each says itself what it has: --print-verbs, and
+# --print-options, with a verb or a mode behind it. The lines are drawn in support/command_line.h.
 
-# _umbra_options COMMAND VERB
-_umbra_options()
+# _umbra_lines COMMAND: the options of what was typed so far
+_umbra_lines()
 {
-    if [[ ${1##*/} == umbra ]]; then
-        "$1" --print-options "$2" 2>/dev/null | cut -f 1
-    else
-        "$1" --help 2>/dev/null |
-            sed -nE 's/^ {2,}(-[^-], |)(--[a-z-]+)(, (--[a-z-]+))?(=?).*/\2\5 \4/p' | tr ' ' '\n'
-    fi
+    local asked=() i
+    case ${1##*/} in
+        umbra | call_trace_service) [[ ${COMP_WORDS[1]} == -* ]] || asked=("${COMP_WORDS[1]}") ;;
+        grinder)
+            for ((i = 1; i + 2 < COMP_CWORD; i++)); do
+                [[ ${COMP_WORDS[*]:i:2} != '--mode =' ]] || asked=("--mode=${COMP_WORDS[i + 2]}")
+            done ;;
+    esac
+    "$1" --print-options "${asked[@]}" 2>/dev/null
 }
 
-# _umbra_values COMMAND VERB OPTION: what may stand behind it: words, or FILE or FOLDER
+# _umbra_values COMMAND OPTION: what may stand behind it: words, or FILE or FOLDER
 _umbra_values()
 {
-    if [[ ${1##*/} == umbra ]]; then
-        "$1" --print-options "$2" 2>/dev/null |
-            awk -F '\t' -v option="$3" '$1 == option || $1 == option "=" { print $2; exit }'
-        return
-    fi
-    case $3 in
-        --mode)
-            if [[ ${1##*/} == grinder ]]; then
-                echo profile summary report diff stack top
-            else
-                echo profile calltrace samples
-            fi ;;
-        --timing) echo adaptive exact samples none ;;
-        --how) if [[ ${1##*/} == umbra ]]; then echo prologue copy auto samples; else echo prologue copy auto; fi ;;
-        --weight) echo ns calls ;;
-        --sort) echo self inclusive calls wait p99 ;;
-        --output-format)
-            if [[ " ${COMP_WORDS[*]} " == *' --mode = diff '* ]]; then
-                echo table tsv folded flamegraph
-            elif [[ " ${COMP_WORDS[*]} " == *' --mode = stack '* ]]; then
-                echo table tsv json
-            else
-                echo callgrind folded flamegraph pprof speedscope tsv tsv-edges json \
-                    chrome perfetto firefox
-            fi ;;
-        *-dir | *-root) echo FOLDER ;;
-    esac
+    _umbra_lines "$1" | awk -F '\t' -v option="$2" '$1 == option || $1 == option "=" { print $2; exit }'
 }
 
 # _umbra_take VALUES WORD: offers what they are
@@ -73,9 +50,9 @@ _umbra_find_program()
 _umbra()
 {
     local command=$1 word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} option=
-    local verb=${COMP_WORDS[1]} program
+    local tool=${1##*/} verb=${COMP_WORDS[1]} program
     COMPREPLY=()
-    if [[ ${command##*/} == umbra && $verb == @(record|bisect) ]] && _umbra_find_program; then
+    if [[ $tool == umbra && $verb == @(record|bisect) ]] && _umbra_find_program; then
         if ((program == COMP_CWORD)); then
             mapfile -t COMPREPLY < <(compgen -c -- "$word")
         elif declare -F _command_offset >/dev/null; then
@@ -91,19 +68,17 @@ _umbra()
         option=$before
     fi
     if [[ $option ]]; then
-        _umbra_take "$(_umbra_values "$command" "$verb" "$option")" "$word"
-    elif [[ ${command##*/} == umbra && $COMP_CWORD == 1 ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$("$command" --print-options | cut -f 1) help --help --version" -- "$word")
+        _umbra_take "$(_umbra_values "$command" "$option")" "$word"
+    elif [[ $tool == umbra && $COMP_CWORD == 1 ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$("$command" --print-verbs | cut -f 1) help --help --version" -- "$word")
     elif [[ $word == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$(_umbra_options "$command" "$verb")" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "$(_umbra_lines "$command" | cut -f 1)" -- "$word")
         if [[ ${COMPREPLY[*]} == *= ]]; then
             compopt -o nospace 2>/dev/null || true
         fi
-    elif [[ ${command##*/} == call_trace_service && $COMP_CWORD == 1 ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "start spawn stop status list top snapshot pause resume" -- "$word")
-    elif [[ ${command##*/} == umbra && $verb == help && $COMP_CWORD == 2 ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$("$command" --print-options | cut -f 1)" -- "$word")
-    elif [[ ${command##*/} == umbra && $verb == @(report|top|diff|ls) ]]; then
+    elif [[ $tool == call_trace_service && $COMP_CWORD == 1 || $tool == umbra && $verb == help && $COMP_CWORD == 2 ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$("$command" --print-verbs | cut -f 1)" -- "$word")
+    elif [[ $tool == umbra && $verb == @(report|top|diff|ls) ]]; then
         mapfile -t COMPREPLY < <(compgen -d -- "$word")
     fi
 }

@@ -1,5 +1,5 @@
-# Completion for umbra, instrument, call_trace_service and grinder. umbra itself says what a verb has; options of
-# the others are those that --help lists.
+# Completion for umbra, instrument, call_trace_service and grinder. Each says itself what it has: --print-verbs, and
+# --print-options, with a verb or a mode behind it. The lines are drawn in support/command_line.h.
 
 # Whether that verb was typed, and no program yet whose words these would be.
 function __umbra_verb
@@ -53,12 +53,15 @@ function __umbra_begins_program
     __umbra_verb record; or __umbra_verb bisect
 end
 
-complete -c umbra -f
-type -q umbra; and for line in (umbra --print-options)
-    set -l verb (string split \t -- $line)
-    complete -c umbra -n __umbra_needs_verb -a $verb[1] -d $verb[2]
-    complete -c umbra -n '__umbra_verb help' -a $verb[1] -d $verb[2]
-    for line in (umbra --print-options $verb[1])
+# Whether that mode was typed, or none if it is empty.
+function __umbra_mode
+    set -l mode (string match -rg -- '^--mode=(.*)' (commandline -opc))
+    test "$mode[1]" = "$argv[1]"
+end
+
+# __umbra_options TOOL CONDITION [WORD]: those that TOOL --print-options WORD prints.
+function __umbra_options
+    for line in ($argv[1] --print-options $argv[3])
         set -l option (string split \t -- $line)
         set -l spelling
         switch $option[1]
@@ -75,12 +78,28 @@ type -q umbra; and for line in (umbra --print-options)
             case FOLDER
                 set value -x -a '(__fish_complete_directories (commandline -ct))'
             case (string upper -- $option[2])
-                set value -x
+                set value -r
+                test $argv[1] = umbra; and set value -x
             case '*'
                 set value -x -a $option[2]
         end
-        complete -c umbra -n "__umbra_verb $verb[1]" $spelling $value -d $option[3]
+        complete -c $argv[1] -n $argv[2] $spelling $value -d $option[3]
     end
+end
+
+complete -c umbra -f
+for tool in umbra call_trace_service
+    type -q $tool; and for line in ($tool --print-verbs)
+        set -l verb (string split \t -- $line)
+        complete -c $tool -n __umbra_needs_verb -f -a $verb[1] -d $verb[2]
+        __umbra_options $tool "__umbra_verb $verb[1]" $verb[1]
+        test $tool = umbra; and complete -c umbra -n '__umbra_verb help' -a $verb[1] -d $verb[2]
+    end
+end
+type -q call_trace_service; and __umbra_options call_trace_service __umbra_needs_verb
+type -q instrument; and __umbra_options instrument true
+type -q grinder; and for mode in (grinder --print-options | string match -rg '^--mode=\t([^\t]*)' | string split ' ') ''
+    __umbra_options grinder "__umbra_mode '$mode'" (string match -- '--mode=?*' --mode=$mode)
 end
 complete -c umbra -n __umbra_needs_verb -a help -d 'the options of a verb'
 complete -c umbra -n __umbra_needs_verb -l help -s h -d 'what verbs there are'
@@ -90,16 +109,3 @@ for verb in report top diff ls
 end
 complete -c umbra -n __umbra_begins_program -a '(__fish_complete_command)'
 complete -c umbra -n __umbra_has_program -a '(__umbra_complete_program)'
-
-for tool in instrument call_trace_service grinder
-    type -q $tool; and for line in ($tool --help | string match -rg '^ {2,}(?:-[^-], )?--([a-z-]+=?)' | sort -u)
-        set -l name (string trim -r -c = -- $line)
-        if test $name = $line
-            complete -c $tool -l $name
-        else
-            complete -c $tool -l $name -r
-        end
-    end
-end
-complete -c call_trace_service -n 'test (count (commandline -opc)) = 1' -f \
-    -a 'start spawn stop status list top snapshot pause resume'

@@ -1,110 +1,84 @@
 #!/bin/bash
-# Manual pages and completion have the options that --help lists, and no others. Of umbra these are pages for each
-# verb; what they name of the grinder is explained by grinder(1).
+# Manual pages have the options that the programs print for shells, of which --help is made as well, and the values
+# that these may have; no others. Of umbra these are its own: what it hands on to the grinder is explained by
+# grinder(1), and the two agree.
 # needs: mandoc
 . "$(dirname "$0")/lib.sh"
 
-declare -A tools=([instrument]=rewriter/instrument [grinder]=grinder/grinder
-    [call_trace_service]=service/call_trace_service [umbra]=front/umbra)
+man=$TESTS/../docs/man
 
-umbra_verbs=(record report top diff ls cache bisect)
-
-# The long options at the beginnings of a help's lines, of --mode and the like one.
-long_options()
-{
-    grep -oE '^ {2,}(-., )?--[a-z-]+(, --[a-z-]+)?' | grep -oE -- '--[a-z-]+' | sort -u
-}
-
-# helped TOOL
-helped()
+# printed TOOL: its options with what they may be, of all verbs
+printed()
 {
     local verb
     if [[ $1 != umbra ]]; then
-        "$BUILD/${tools[$1]}" --help | long_options
+        "$1" --print-options
         return
     fi
-    for verb in "${umbra_verbs[@]}"; do
-        umbra "$verb" --help | sed '/^Of the grinder/,$d'
-    done | long_options
+    umbra --print-verbs | cut -f 1 | while read -r verb; do umbra --print-options "$verb"; done
 }
 
+# described TOOL: the options that its page has paragraphs of
 described()
 {
-    grep -E '^\.It .*Fl -' "$TESTS/../docs/man/$1.1" | grep -oE 'Fl -[a-z-]+' |
-        sed 's/^Fl -/--/' | sort -u
+    grep -E '^\.It .*Fl ' "$man/$1.1" | grep -oE 'Fl (-[a-z-]+|[a-zA-Z]\b)' | sed 's/^Fl /-/' | sort -u
 }
 
-# completed TOOL WORD…: what the last word completes to
-completed()
-{
-    (
-        . "$TESTS/../completions/umbra.bash"
-        COMP_WORDS=("$@")
-        COMP_CWORD=$(($# - 1))
-        PATH=$BUILD/$(dirname "${tools[$1]}"):$PATH
-        _umbra "$1"
-        printf '%s\n' "${COMPREPLY[@]}" | sort
-    )
-}
-
-for tool in "${!tools[@]}"; do
+for tool in instrument grinder call_trace_service umbra; do
     for option in --version -V; do
-        "$BUILD/${tools[$tool]}" $option >line
+        $tool $option >line
         contains line "^$tool (\(umbra\) )?[0-9]+\.[0-9]+\.[0-9]+\$"
         equal "$tool $option: lines" "$(wc -l <line)" 1
     done
-    mandoc -Tlint -Wwarning "$TESTS/../docs/man/$tool.1" >lint || fail "$tool.1: $(<lint)"
-    helped "$tool" >in_help
-    (($(wc -l <in_help) > 5)) || fail "--help of $tool lists nothing"
-    described "$tool" >in_manual
-    diff in_help in_manual || fail "$tool.1 (>) has other options than --help (<)"
-    [[ $tool == umbra ]] && continue
-    completed "$tool" -- | sed 's/=$//' | sort -u >in_completion
-    diff in_help in_completion || fail "the completion (>) has other options than --help (<)"
+    $tool --help >page
+    equal "lines of $tool --help over 80 columns" "$(grep -cE '^.{81}' page)" 0
+    mandoc -Tlint -Wwarning "$man/$tool.1" >lint || fail "$tool.1: $(<lint)"
+    printed $tool >lines
+    (($(wc -l <lines) > 5)) || fail "$tool prints no options"
+    cut -f 1 lines | sed 's/=$//' | sort -u >has
+    [[ $tool != grinder ]] || cp has of_grinder
+    described $tool >in_manual
+    if [[ $tool == umbra ]]; then # its page leaves out what the grinder's has
+        comm -23 has of_grinder >own
+        comm -23 own in_manual >missing
+        comm -13 has in_manual >excess
+        equal "options that umbra.1 has not" "$(<missing)" ""
+        equal "options that only umbra.1 has" "$(<excess)" ""
+    else
+        diff has in_manual || fail "$tool.1 (>) has other options than $tool (<)"
+    fi
+    [[ $tool != umbra ]] || continue # whose values are in the text, and those of the three
+    cut -f 2 lines | grep -E '^[a-z0-9 -]{2,}$' | tr ' ' '\n' | sort -u | while read -r value; do
+        grep -qE "^\..*\bCm (.* )?$value( |$)" "$man/$tool.1" || echo "$value"
+    done >missing
+    equal "values that $tool.1 has not" "$(<missing)" ""
 done
-helped grinder >of_grinder
-for verb in "${umbra_verbs[@]}"; do
-    umbra "$verb" --help >page
-    long_options <page >in_help
-    completed umbra "$verb" -- | sed 's/=$//' | sort -u >in_completion
-    diff in_help in_completion || fail "$verb: the completion (>) has other options than --help (<)"
-    sed '1,/^Of the grinder/d' page >rest
-    [[ ! -s rest ]] || long_options <rest | comm -23 - of_grinder >unknown
+
+# What umbra hands on is what the grinder takes.
+for verb in report top diff; do
+    umbra $verb --help | sed '1,/^Of the grinder/d' | grep -oE '^ {2,}(-., )?--[a-z-]+' | grep -oE -- '--[a-z-]+' |
+        sort -u | comm -23 - of_grinder >unknown
     [[ ! -s unknown ]] || fail "umbra $verb --help: the grinder has no $(<unknown)"
 done
 
-equal "verbs" "$(completed call_trace_service s | paste -sd' ')" \
-    "snapshot spawn start status stop"
-equal "verbs of umbra" "$(completed umbra r | paste -sd' ')" "record report"
-equal "verbs of umbra help" "$(completed umbra help r | paste -sd' ')" "record report"
-equal "all verbs" "$(completed umbra '' | grep -v help)" "$(printf '%s\n' --version "${umbra_verbs[@]}" | sort)"
-equal "ways" "$(completed umbra record --how = | paste -sd' ')" "auto copy prologue samples"
-equal "modes of record" "$(completed umbra record --mode = c)" calltrace
-equal "of the program" "$(completed umbra record -- x --)" ""
-mkdir some_folder
-equal "folders" "$(completed umbra record -o some)" some_folder
-equal "recordings" "$(completed umbra report some)" some_folder
-contains <(completed umbra record --quiet -- mktem) '^mktemp$'
-equal "modes" "$(completed grinder --mode = | paste -sd' ')" "diff profile report stack summary top"
-equal "one option" "$(completed grinder --thres)" "--threshold="
-equal "formats" "$(completed grinder --mode = diff --output-format = f | paste -sd' ')" \
-    "flamegraph folded"
-for order in $(completed grinder --sort =); do
-    grinder --mode=summary --sort="$order" nosuch 2>problems || true
-    contains problems '^grinder: nosuch: '
-done
-equal "orders" "$(completed grinder --sort = | paste -sd' ')" "calls inclusive p99 self wait"
-# Every value it offers is one that the grinder takes: it gets as far as the trace.
-equal "formats of umbra report" "$(completed umbra report --output-format =)" \
-    "$(completed grinder --mode = profile --output-format =)"
-equal "formats of umbra diff" "$(completed umbra diff --output-format =)" \
-    "$(completed grinder --mode = diff --output-format =)"
-for mode in profile diff stack; do
-    mapfile -t formats < <(completed grinder --mode = $mode --output-format =)
-    ((${#formats[@]} >= 3)) || fail "--mode=$mode completes no formats"
-    for format in "${formats[@]}"; do
+# formats_of TOOL WORD: what --output-format may be
+formats_of()
+{
+    "$1" --print-options "$2" | sed -n 's/^--output-format=\t\([^\t]*\)\t.*/\1/p'
+}
+equal "formats of umbra report" "$(formats_of umbra report)" "$(formats_of grinder --mode=profile)"
+equal "formats of umbra diff" "$(formats_of umbra diff)" "$(formats_of grinder --mode=diff)"
+
+# Every value in the grinder's table is one that it takes: it gets as far as the trace.
+for mode in $(grinder --print-options | sed -n 's/^--mode=\t\([^\t]*\)\t.*/\1/p'); do
+    grinder --mode=$mode nosuch nosuch 2>problems || true
+    ! grep '^grinder: --mode: expected' problems || fail "--mode=$mode is none"
+    for format in $(formats_of grinder --mode=$mode); do
         grinder --mode=$mode --output-format="$format" nosuch nosuch 2>problems || true
         contains problems '^grinder: nosuch: cannot be opened'
-        contains "$TESTS/../docs/man/grinder.1" "^\.Cm $format( |$)"
     done
+done
+for order in $(grinder --print-options | sed -n 's/^--sort=\t\([^\t]*\)\t.*/\1/p'); do
+    grinder --mode=summary --sort="$order" nosuch 2>problems || true
+    contains problems '^grinder: nosuch: '
 done

@@ -102,12 +102,15 @@ int help_show(enum verb verb)
     return finished();
 }
 
+int help_print_verbs(void)
+{
+    for (enum verb verb = 0; verb < VERB_COUNT; verb++)
+        printf("%s\t%s\n", verb_name(verb), pages[verb].summary);
+    return finished();
+}
+
 int help_print_options(enum verb verb)
 {
-    if (verb == VERB_COUNT)
-        for (verb = 0; verb < VERB_COUNT; verb++)
-            printf("%s\t%s\n", verb_name(verb), pages[verb].summary);
-    else
-        command_line_print_options(verb_options, 1u << verb);
+    command_line_print_options(verb_options, 1u << verb);
     return finished();
 }

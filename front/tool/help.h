@@ -8,8 +8,9 @@
 int help_show_overview(void);
 int help_show(enum verb verb);
 
-/* For completions: the options of a verb, as command_line_print_options prints them. Without a verb
-   (VERB_COUNT) there is a line for each verb: name<tab>what it does. */
+/* For completions: a line for each verb, name<tab>what it does; the options of a verb, as
+   command_line_print_options prints them. */
+int help_print_verbs(void);
 int help_print_options(enum verb verb);
 
 #endif

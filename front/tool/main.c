@@ -161,12 +161,6 @@ static int help_main(char **arguments)
     return arguments[1] ? help_show(require_verb(arguments[1])) : help_show_overview();
 }
 
-/* For completions; nobody types it. */
-static int print_options_main(char **arguments)
-{
-    return help_print_options(arguments[1] ? require_verb(arguments[1]) : VERB_COUNT);
-}
-
 static bool is_one_of(const char *word, const char *one, const char *other)
 {
     return !strcmp(word, one) || !strcmp(word, other);
@@ -198,7 +192,9 @@ int main(int count, char **arguments)
         return help_main(arguments + 1);
     if (is_one_of(word, "--version", "-V"))
         return show_version();
-    if (!strcmp(word, "--print-options"))
-        return print_options_main(arguments + 1);
+    if (!strcmp(word, "--print-verbs")) /* for completions, as the next */
+        return help_print_verbs();
+    if (!strcmp(word, "--print-options") && count > 2)
+        return help_print_options(require_verb(arguments[2]));
     return run_verb(require_verb(word), count - 1, arguments + 1);
 }
