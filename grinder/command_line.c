@@ -270,11 +270,16 @@ static double seconds(const char *text)
     return value;
 }
 
-static enum weight weight_named(const char *name)
+/* The place of the argument among those that it may be. */
+static int place_of_value(const struct command_option *option, const char *argument)
 {
-    if (strcmp(name, "ns") != 0 && strcmp(name, "calls") != 0)
-        wrong_usage("--weight: expected ns or calls, found %s", name);
-    return !strcmp(name, "ns") ? WEIGHT_NS : WEIGHT_CALLS;
+    int place = command_line_find_value(option, argument);
+    char list[128];
+
+    if (place < 0)
+        wrong_usage("--%s: expected %s, found %s", option->name,
+                    command_line_list_values(option, list, sizeof(list)), argument);
+    return place;
 }
 
 /* strings, which end with null, and one more; takes over text. */
@@ -308,9 +313,10 @@ static void add_pattern(struct options *options, struct patterns *patterns, cons
 }
 
 /* Options that choose what is shown; false if it is none of them. */
-static bool apply_selection(struct options *options, int option, const char *argument)
+static bool apply_selection(struct options *options, const struct command_option *option,
+                            const char *argument)
 {
-    switch (option) {
+    switch (option->code) {
     case CODE_PROCESS:
         add_pattern(options, &options->selection.processes, argument);
         return true;
@@ -348,8 +354,8 @@ static bool apply_selection(struct options *options, int option, const char *arg
         return true;
     case CODE_SORT:
         options->has_sort = true;
-        if (!hot_order_named(argument, &options->sort))
-            wrong_usage("--sort: expected self, inclusive, calls, wait or p99, found %s", argument);
+        place_of_value(option, argument);
+        hot_order_named(argument, &options->sort);
         return true;
     case CODE_NO_PAGER:
         options->no_pager = true;
@@ -358,16 +364,15 @@ static bool apply_selection(struct options *options, int option, const char *arg
     return false;
 }
 
-static void apply(struct options *options, int option, const char *argument)
+static void apply(struct options *options, const struct command_option *option,
+                  const char *argument)
 {
     char *map;
 
-    switch (option) {
+    switch (option->code) {
     case CODE_MODE:
+        place_of_value(option, argument);
         options->mode = mode_named(argument);
-        if (!options->mode)
-            wrong_usage("--mode: expected profile, summary, report, diff, stack or top, found %s",
-                        argument);
         break;
     case CODE_OUTPUT:
         keep_string(&options->output, argument);
@@ -376,7 +381,7 @@ static void apply(struct options *options, int option, const char *argument)
         keep_string(&options->format, argument);
         break;
     case CODE_WEIGHT:
-        options->weight = weight_named(argument);
+        options->weight = place_of_value(option, argument) == 0 ? WEIGHT_NS : WEIGHT_CALLS;
         options->has_weight = true;
         break;
     case CODE_MERGED:
@@ -539,9 +544,11 @@ static bool names_folder(const char *path)
 
 static void check(const struct options *options)
 {
+    char list[128];
+
     if (!options->mode)
-        wrong_usage(
-            "expected --mode=profile, summary, report, diff, stack or top, found no --mode");
+        wrong_usage("expected --mode=%s, found no --mode",
+                    command_line_list_values(table, list, sizeof(list))); /* its first row */
     check_traces(options);
     check_format(options);
     check_times(options);
@@ -587,8 +594,8 @@ void options_read(struct options *options, int argc, char **argv)
         if (line.fault)
             refuse_option(&line);
         prints_options = prints_options || line.option->code == CODE_PRINT_OPTIONS;
-        if (!apply_selection(options, line.option->code, line.value))
-            apply(options, line.option->code, line.value);
+        if (!apply_selection(options, line.option, line.value))
+            apply(options, line.option, line.value);
     }
     if (prints_options) {
         print_options(options);

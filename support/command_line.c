@@ -60,6 +60,22 @@ int command_line_find_value(const struct command_option *row, const char *word)
     return -1;
 }
 
+const char *command_line_list_values(const struct command_option *row, char *text, size_t size)
+{
+    const char *value = row->values;
+    size_t used = 0;
+
+    *text = 0;
+    while (*value && used < size) {
+        size_t length = strcspn(value, " ");
+        const char *next = value + length + strspn(value + length, " ");
+        const char *before = value == row->values ? "" : *next ? ", " : " or ";
+        used += (size_t)snprintf(text + used, size - used, "%s%.*s", before, (int)length, value);
+        value = next;
+    }
+    return text;
+}
+
 /* Whether a row before it has the same name, so that this one adds nothing. */
 static bool is_repeated(const struct command_option *options, unsigned verbs,
                         const struct command_option *row)

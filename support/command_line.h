@@ -100,6 +100,9 @@ const char *command_line_nearest(const struct command_option *options, unsigned 
 /* The place of a word in row->values, from 0; -1 if it is not there. */
 int command_line_find_value(const struct command_option *row, const char *word);
 
+/* row->values for a message: "auto, prologue or copy". Text is its buffer, cut if it is too small. */
+const char *command_line_list_values(const struct command_option *row, char *text, size_t size);
+
 /* --- printing, on stdout --- */
 
 /*

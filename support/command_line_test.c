@@ -157,6 +157,10 @@ static void values_have_places(void **state)
     assert_int_equal(command_line_find_value(how, "prologues"), -1);
     assert_int_equal(command_line_find_value(how, ""), -1);
     assert_int_equal(command_line_find_value(options, "x"), -1);
+    assert_string_equal(command_line_list_values(how, text, sizeof(text)),
+                        "auto, prologue or copy");
+    assert_string_equal(command_line_list_values(how, text, 10), "auto, pro");
+    assert_string_equal(command_line_list_values(options + 1, text, sizeof(text)), "table or tsv");
     assert_null(command_line_named(options, TOP, "how", 3));
     assert_null(command_line_lettered(options, TOP, 'o'));
     assert_ptr_equal(command_line_lettered(options, RECORD, 'o'), options);

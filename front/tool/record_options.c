@@ -11,11 +11,21 @@
 #include "front/tool/options.h"
 #include "support/memory.h"
 
-static bool read_yes(const char *name, const char *value)
+/* The place of the value among those that it may be. */
+static int read_value(const struct command_option *option, const char *value)
 {
-    if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
-        say_and_exit(STATUS_USAGE, "--%s=%s: expected yes or no", name, value);
-    return *value == 'y';
+    int place = command_line_find_value(option, value);
+    char list[128];
+
+    if (place < 0)
+        say_and_exit(STATUS_USAGE, "--%s=%s: expected %s", option->name, value,
+                     command_line_list_values(option, list, sizeof(list)));
+    return place;
+}
+
+static bool read_yes(const struct command_option *option, const char *value)
+{
+    return read_value(option, value) == 0;
 }
 
 /* A filter's path must lead there from anywhere. */
@@ -45,16 +55,6 @@ static void hand_on_last(struct words *words, const char *name, const char *valu
     free(option);
 }
 
-static void require_how(const char *value)
-{
-    static const char *const ways[] = {"prologue", "copy", "auto", "samples"};
-
-    for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
-        if (!strcmp(value, ways[i]))
-            return;
-    say_and_exit(STATUS_USAGE, "--how=%s: expected prologue, copy, auto or samples", value);
-}
-
 static pid_t read_pid(const char *value)
 {
     char *end;
@@ -75,7 +75,7 @@ static void take_option(struct record_options *options, const struct command_opt
         hand_on(&options->instrument, name, value);
         break;
     case OPTION_HOW:
-        require_how(value);
+        read_value(option, value);
         options->is_of_stacks = !strcmp(value, "samples");
         words_drop(&options->instrument, "--how");
         if (!options->is_of_stacks)
@@ -103,10 +103,10 @@ static void take_option(struct record_options *options, const struct command_opt
         options->output = value;
         break;
     case OPTION_CHILDREN:
-        options->children = read_yes("children", value);
+        options->children = read_yes(option, value);
         break;
     case OPTION_IN_PLACE:
-        options->in_place = read_yes("in-place", value);
+        options->in_place = read_yes(option, value);
         break;
     case 'v':
         options->is_verbose = true;

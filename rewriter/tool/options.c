@@ -56,7 +56,7 @@ static const struct command_option table[] = {
      "have each call of functions that match timed: how long the slow ones take"},
     {"instrument-imports", 0, NULL, NULL, ALL, IMPORTS, 0,
      "also hook calls to functions of other images"},
-    {"how", 0, "HOW", "auto prologue copy", ALL, HOW, 0,
+    {"how", 0, "HOW", "copy prologue auto", ALL, HOW, 0,
      "auto (default): copy bodies where that is certain, and count their calls where they are "
      "made; prologue: hook each function's first instructions; copy: refuse what has no copies"},
     {"count", 0, "WHAT", "blocks", ALL, COUNT, 0,
@@ -130,11 +130,15 @@ static enum options_outcome keep(char **value, const char *text)
 
 static enum options_outcome take_how(struct options *options, const struct command_line *line)
 {
-    static const enum rewrite_how hows[] = {REWRITE_AUTO, REWRITE_PROLOGUE, REWRITE_COPY};
+    static const enum rewrite_how hows[] = {REWRITE_COPY, REWRITE_PROLOGUE, REWRITE_AUTO};
     int place = command_line_find_value(line->option, line->value);
+    char list[64], expected[128];
 
-    if (place < 0)
-        return wrong("expected --how=copy, prologue or auto", line->value);
+    if (place < 0) {
+        snprintf(expected, sizeof(expected), "expected --how=%s",
+                 command_line_list_values(line->option, list, sizeof(list)));
+        return wrong(expected, line->value);
+    }
     options->how = hows[place]; /* in the order of the table's values */
     return OPTIONS_FINE;
 }

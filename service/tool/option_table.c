@@ -38,7 +38,7 @@ const struct command_option option_table[] = {
      "calltrace: events on disk; past it, it stops"},
     {"keep-newest", 0, NULL, NULL, SERVES, OPTION_KEEP_NEWEST, OF_START_AND_SPAWN,
      "calltrace: past it, the oldest events go instead"},
-    {"timing", 0, "WAY", "samples adaptive exact none", SERVES, OPTION_TIMING, OF_START_AND_SPAWN,
+    {"timing", 0, "WAY", "adaptive exact samples none", SERVES, OPTION_TIMING, OF_START_AND_SPAWN,
      "samples (default), adaptive, exact or none"},
     {"paused", 0, NULL, NULL, SERVES, OPTION_PAUSED, OF_START_AND_SPAWN,
      "record nothing before `resume`"},

@@ -109,6 +109,16 @@ static bool choose_trace_dir(struct options *options, const char *given)
     return false;
 }
 
+/* Says what the value may be. Always false. */
+static bool refuse_value(enum option_code code, const char *given)
+{
+    char list[128];
+
+    message("--%s=%s: expected %s", option_of(code)->name, given,
+            command_line_list_values(option_of(code), list, sizeof(list)));
+    return false;
+}
+
 /* One of 1 to UINT32_MAX; by_default where the option was not given. */
 static bool choose_number(const struct raw_options *raw, enum option_code code, uint32_t *chosen,
                           uint32_t by_default)
@@ -239,11 +249,8 @@ static bool choose_mode(struct options *options, const struct raw_options *raw)
         .ring_size = OPTIONS_DEFAULT_RING_SIZE,
         .keep_newest = keep_newest,
     };
-    if (mode && !options->recording.records_events && !options->is_of_stacks &&
-        strcmp(mode, "profile")) {
-        message("--mode=%s: expected profile, calltrace or samples", mode);
-        return false;
-    }
+    if (mode && command_line_find_value(option_of(OPTION_MODE), mode) < 0)
+        return refuse_value(OPTION_MODE, mode);
     if (!options->recording.records_events && (ring_size || events_size || keep_newest)) {
         message("--ring-size, --max-events-size and --keep-newest go with --mode=calltrace");
         return false;
@@ -289,18 +296,13 @@ static bool choose_stacks(const struct options *options, const struct raw_option
 
 static bool find_timing(const char *name, enum trace_timing *timing)
 {
-    static const char *const names[] = {[TRACE_TIMING_EXACT] = "exact",
-                                        [TRACE_TIMING_ADAPTIVE] = "adaptive",
-                                        [TRACE_TIMING_NONE] = "none",
-                                        [TRACE_TIMING_SAMPLES] = "samples"};
+    static const enum trace_timing timings[] = {TRACE_TIMING_ADAPTIVE, TRACE_TIMING_EXACT,
+                                                TRACE_TIMING_SAMPLES, TRACE_TIMING_NONE};
+    int place = command_line_find_value(option_of(OPTION_TIMING), name);
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        if (strcmp(names[i], name))
-            continue;
-        *timing = (enum trace_timing)i;
-        return true;
-    }
-    return false;
+    if (place >= 0)
+        *timing = timings[place]; /* in the order of the table's values */
+    return place >= 0;
 }
 
 /* Programs sample themselves. */
@@ -340,10 +342,8 @@ static bool choose_timing(struct options *options, const struct raw_options *raw
     bool records_events = options->recording.records_events;
 
     options->recording.timing = default_timing(options);
-    if (given && !find_timing(given, &options->recording.timing)) {
-        message("--timing=%s: expected adaptive, exact, samples or none", given);
-        return false;
-    }
+    if (given && !find_timing(given, &options->recording.timing))
+        return refuse_value(OPTION_TIMING, given);
     if (records_events && options->recording.timing != TRACE_TIMING_EXACT) {
         message("--timing=%s: with --mode=calltrace each call is timed", given);
         return false;
