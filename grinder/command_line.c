@@ -126,7 +126,7 @@ static const struct command_option table[] = {
     {"threshold", 0, "PERCENT", NULL, DIFF, CODE_THRESHOLD, 0,
      "diff: exit status 1 if the whole, or the self time (or calls) of a function, changed by "
      "more than PERCENT of the first recording"},
-    {"top", 0, "N", NULL, SUMMARY | DIFF | TOP, CODE_TOP, 0,
+    {"top", 0, "N", "0..1000000", SUMMARY | DIFF | TOP, CODE_TOP, 0,
      "summary, table of a diff, top without a terminal: show N functions (20; summary on a "
      "terminal: 12)"},
     {"sort", 0, "ORDER", "self inclusive calls wait p99", SUMMARY, CODE_SORT, 0,
@@ -134,11 +134,12 @@ static const struct command_option table[] = {
      "call's time: self, inclusive, calls, wait, p99"},
     {"no-pager", 0, NULL, NULL, SUMMARY, CODE_NO_PAGER, 0,
      "summary: on a terminal, write it there, however long it is"},
-    {"interval", 0, "SECONDS", NULL, TOP, CODE_INTERVAL, 0, "top: the time between refreshes (2)"},
-    {"count", 0, "N", NULL, TOP, CODE_TIMES, 0, "top: end after N refreshes"},
+    {"interval", 0, "SECONDS", "0.1..3600", TOP, CODE_INTERVAL, 0,
+     "top: the time between refreshes (2)"},
+    {"count", 0, "N", "0..1000000", TOP, CODE_TIMES, 0, "top: end after N refreshes"},
     {"once", 0, NULL, NULL, TOP, CODE_ONCE, 0,
      "top: print one table and end, as without a terminal"},
-    {"feed", 0, "DESCRIPTOR", NULL, TOP, CODE_FEED, 0,
+    {"feed", 0, "DESCRIPTOR", "0..1000000", TOP, CODE_FEED, 0,
      "top: a socket that brings the traces of programs that come later, from call_trace_service "
      "top"},
     {"debug-dir", 0, "FOLDER", NULL, ALL, CODE_DEBUG_DIR, 0,
@@ -230,16 +231,6 @@ static _Noreturn void refuse_option(const struct command_line *line)
     wrong_usage("%s", failure.text);
 }
 
-static size_t number(const char *option, const char *text)
-{
-    char *end;
-    long value = strtol(text, &end, 10);
-
-    if (!*text || *end || value < 0 || value > 1000000)
-        wrong_usage("%s: expected a number of 0 to 1000000, found %s", option, text);
-    return (size_t)value;
-}
-
 static double percent(const char *text)
 {
     char *end;
@@ -260,26 +251,31 @@ static uint64_t ns_of_seconds(const char *option, const char *text)
     return (uint64_t)(value * 1e9 + 0.5);
 }
 
-static double seconds(const char *text)
+static _Noreturn void refuse_value(const struct command_option *option, const char *argument)
 {
-    char *end;
-    double value = strtod(text, &end);
+    char list[128];
 
-    if (!*text || *end || !(value >= 0.1 && value <= 3600))
-        wrong_usage("--interval: expected seconds from 0.1 to 3600, found %s", text);
-    return value;
+    wrong_usage("--%s: expected %s, found %s", option->name,
+                command_line_list_values(option, list, sizeof(list)), argument);
 }
 
 /* The place of the argument among those that it may be. */
 static int place_of_value(const struct command_option *option, const char *argument)
 {
     int place = command_line_find_value(option, argument);
-    char list[128];
 
     if (place < 0)
-        wrong_usage("--%s: expected %s, found %s", option->name,
-                    command_line_list_values(option, list, sizeof(list)), argument);
+        refuse_value(option, argument);
     return place;
+}
+
+static double number(const struct command_option *option, const char *argument)
+{
+    double value;
+
+    if (!command_line_number(option, argument, &value))
+        refuse_value(option, argument);
+    return value;
 }
 
 /* strings, which end with null, and one more; takes over text. */
@@ -337,19 +333,19 @@ static bool apply_selection(struct options *options, const struct command_option
         options->threshold = percent(argument);
         return true;
     case CODE_INTERVAL:
-        options->interval = seconds(argument);
+        options->interval = number(option, argument);
         return true;
     case CODE_TIMES:
-        options->times = number("--count", argument);
+        options->times = (size_t)number(option, argument);
         return true;
     case CODE_ONCE:
         options->once = true;
         return true;
     case CODE_FEED:
-        options->feed = (int)number("--feed", argument);
+        options->feed = (int)number(option, argument);
         return true;
     case CODE_TOP:
-        options->top = number("--top", argument);
+        options->top = (size_t)number(option, argument);
         options->has_top = true;
         return true;
     case CODE_SORT:

@@ -1,6 +1,9 @@
 #include "support/command_line.h"
 
+#include <ctype.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "support/nearest.h"
@@ -47,34 +50,127 @@ const char *command_line_nearest(const struct command_option *options, unsigned 
     return nearest.word;
 }
 
+/* --- values --- */
+
+/* One of row->values. */
+struct value {
+    const char *text; /* null behind the last */
+    size_t length;
+    bool is_range;
+};
+
+static struct value value_at(const char *text)
+{
+    struct value value = {text, text ? strcspn(text, " ") : 0, false};
+
+    if (!value.length)
+        return (struct value){NULL, 0, false};
+    for (size_t i = 0; i + 1 < value.length; i++)
+        value.is_range = value.is_range || (text[i] == '.' && text[i + 1] == '.');
+    return value;
+}
+
+static struct value next_value(struct value value)
+{
+    const char *end = value.text + value.length;
+
+    return value_at(end + strspn(end, " "));
+}
+
 int command_line_find_value(const struct command_option *row, const char *word)
 {
-    const char *value = row->values;
+    int place = 0;
 
-    for (int place = 0; value && *value; place++) {
-        size_t length = strcspn(value, " ");
-        if (strlen(word) == length && !strncmp(value, word, length))
+    for (struct value value = value_at(row->values); value.text; value = next_value(value)) {
+        if (!value.is_range && strlen(word) == value.length &&
+            !strncmp(value.text, word, value.length))
             return place;
-        value += length + strspn(value + length, " ");
+        place++;
     }
     return -1;
 }
 
+static bool counts(const struct command_option *row, const char *unit)
+{
+    return row->value && !strcmp(row->value, unit);
+}
+
+/* Reads a number in the row's unit, and leaves where it ends. */
+static bool read_number(const struct command_option *row, const char *text, double *number,
+                        const char **end)
+{
+    static const char suffixes[] = "KMG";
+    size_t digits = strspn(text, "0123456789");
+    const char *suffix;
+
+    *end = text + digits;
+    if (!digits)
+        return false;
+    if (counts(row, "SECONDS") && **end == '.' && (*end)[1] != '.')
+        *end += 1 + strspn(*end + 1, "0123456789");
+    *number = strtod(text, NULL);
+    if (counts(row, "BYTES") && **end &&
+        (suffix = strchr(suffixes, toupper((unsigned char)**end)))) {
+        *number *= (double)(1ull << 10 * (suffix - suffixes + 1));
+        ++*end;
+    }
+    return true;
+}
+
+bool command_line_number(const struct command_option *row, const char *word, double *number)
+{
+    const char *end;
+
+    if (!read_number(row, word, number, &end) || *end)
+        return false;
+    for (struct value value = value_at(row->values); value.text; value = next_value(value)) {
+        double least, most;
+        if (!read_number(row, value.text, &least, &end))
+            continue;
+        if (!value.is_range)
+            most = least;
+        else if (!read_number(row, end + 2, &most, &end))
+            most = HUGE_VAL;
+        if (*number >= least && *number <= most)
+            return true;
+    }
+    return false;
+}
+
+/* "perf", "a number from 0 to 10000", "bytes from 1M". */
+static size_t list_value(const struct command_option *row, struct value value, char *text,
+                         size_t size)
+{
+    const char *unit = counts(row, "BYTES")     ? "bytes"
+                       : counts(row, "SECONDS") ? "seconds"
+                                                : "a number";
+    const char *dots = value.is_range ? strstr(value.text, "..") : NULL;
+    int least = dots ? (int)(dots - value.text) : 0;
+    int most = dots ? (int)value.length - least - 2 : 0;
+
+    if (!dots)
+        return (size_t)snprintf(text, size, "%.*s", (int)value.length, value.text);
+    return (size_t)snprintf(text, size, "%s from %.*s%s%.*s", unit, least, value.text,
+                            most ? " to " : "", most, dots + 2);
+}
+
 const char *command_line_list_values(const struct command_option *row, char *text, size_t size)
 {
-    const char *value = row->values;
     size_t used = 0;
 
     *text = 0;
-    while (*value && used < size) {
-        size_t length = strcspn(value, " ");
-        const char *next = value + length + strspn(value + length, " ");
-        const char *before = value == row->values ? "" : *next ? ", " : " or ";
-        used += (size_t)snprintf(text + used, size - used, "%s%.*s", before, (int)length, value);
+    for (struct value value = value_at(row->values); value.text && used < size;) {
+        struct value next = next_value(value);
+        used += list_value(row, value, text + used, size - used);
+        if (next.text && used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s",
+                                     next_value(next).text ? ", " : " or ");
         value = next;
     }
     return text;
 }
+
+/* --- reading --- */
 
 /* Whether a row before it has the same name, so that this one adds nothing. */
 static bool is_repeated(const struct command_option *options, unsigned verbs,
@@ -82,8 +178,6 @@ static bool is_repeated(const struct command_option *options, unsigned verbs,
 {
     return row->name && command_line_named(options, verbs, row->name, strlen(row->name)) != row;
 }
-
-/* --- reading --- */
 
 /* A colon in front: getopt_long tells a value that is missing from an option that there is not. */
 static void fill_letters(struct command_line *line)
@@ -282,9 +376,23 @@ void command_line_print_help(const struct command_option *options, unsigned verb
             print_row(row, column);
 }
 
-static void print_spelling(const struct command_option *row, const char *values)
+static void print_values(const struct command_option *row)
 {
-    printf("\t%s\t", values);
+    int count = 0;
+
+    for (struct value value = value_at(row->values); value.text; value = next_value(value))
+        if (!value.is_range)
+            printf("%s%.*s", count++ ? " " : "", (int)value.length, value.text);
+    if (!count)
+        printf("%s", row->value ? row->value : "-");
+}
+
+/* Behind the spelling itself. */
+static void print_spelling(const struct command_option *row)
+{
+    putchar('\t');
+    print_values(row);
+    putchar('\t');
     for (const char *letter = row->help; *letter; letter++)
         putchar(*letter == '\n' ? ' ' : *letter);
     putchar('\n');
@@ -293,17 +401,16 @@ static void print_spelling(const struct command_option *row, const char *values)
 void command_line_print_options(const struct command_option *options, unsigned verbs)
 {
     for (const struct command_option *row = options; !is_last(row); row++) {
-        const char *values = !row->value ? "-" : row->values ? row->values : row->value;
         if (!(row->verbs & verbs) || row->section == COMMAND_LINE_HIDDEN ||
             is_repeated(options, verbs, row))
             continue;
         if (row->name) {
             printf("--%s%s", row->name, row->value ? "=" : "");
-            print_spelling(row, values);
+            print_spelling(row);
         }
         if (row->letter) {
             printf("-%c", row->letter);
-            print_spelling(row, values);
+            print_spelling(row);
         }
     }
 }

@@ -24,12 +24,17 @@ struct command_option {
     const char *name;   /* behind "--"; null where there is only a letter */
     char letter;        /* 0: none. The last row has neither */
     const char *value;  /* what --help calls it: FILE and FOLDER are paths; null: it takes none */
-    const char *values; /* all that it may be, with blanks between, or null */
+    const char *values; /* all that it may be, or null: words and ranges, with blanks between */
     unsigned verbs;     /* a bit for each verb that has it; of programs without verbs, any */
     int code;           /* for whoever reads */
     int section;        /* of --help */
     const char *help;   /* '\n' begins a new line, and long ones are broken */
 };
+
+/*
+ * Values are as in "perf timer 0..10000" or "64K..256G"; "1.." has no end. What they count is told by
+ * `value`: SECONDS may have a fraction, BYTES one of K, M, G behind them; all others are digits.
+ */
 
 /* Of all verbs, and of programs that have none. */
 #define COMMAND_LINE_ALL (~0u)
@@ -100,7 +105,11 @@ const char *command_line_nearest(const struct command_option *options, unsigned 
 /* The place of a word in row->values, from 0; -1 if it is not there. */
 int command_line_find_value(const struct command_option *row, const char *word);
 
-/* row->values for a message: "auto, prologue or copy". Text is its buffer, cut if it is too small. */
+/* Reads a number in one of the ranges; false if it is none, or in none of them. */
+bool command_line_number(const struct command_option *row, const char *word, double *number);
+
+/* row->values for a message: "auto, prologue or copy", "a number from 0 to 10000, perf or no",
+   "bytes from 1M to 4G". Text is its buffer, cut if it is too small. */
 const char *command_line_list_values(const struct command_option *row, char *text, size_t size);
 
 /* --- printing, on stdout --- */
@@ -128,8 +137,8 @@ void command_line_print_text(const char *text, int column);
  *      --how=<tab>auto copy<tab>auto (default) copies bodies
  *      --quiet<tab>-<tab>no progress
  *
- * The second field is what it may be, FOLDER or FILE for paths, another word in capitals if nothing
- * is known, - if it takes no value. The third is one line.
+ * The second field is the words that it may be, FOLDER or FILE for paths, another word in capitals if
+ * there are none, - if it takes no value. The third is one line.
  */
 void command_line_print_options(const struct command_option *options, unsigned verbs);
 

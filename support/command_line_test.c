@@ -25,6 +25,9 @@ static const struct command_option options[] = {
      "no progress on the terminal, nor at the end how many files the … recording holds"},
     {"a-long-name-that-takes", 0, "VALUES", NULL, TOP, 4, 1, "text"},
     {NULL, 'x', "OUT", NULL, RECORD, 'x', 1, "only a letter"},
+    {"samples", 0, "HZ", "perf 0 2..10000", TOP, 5, 2, "samples"},
+    {"size", 0, "BYTES", "64K..4G", TOP, 6, 2, "bytes"},
+    {"interval", 0, "SECONDS", "0.1..", TOP, 7, 2, "seconds"},
     {NULL, 'e', "EVENT", NULL, RECORD, 'e', COMMAND_LINE_HIDDEN, NULL},
     {NULL, 0, NULL, NULL, 0, 0, 0, NULL},
 };
@@ -166,6 +169,53 @@ static void values_have_places(void **state)
     assert_ptr_equal(command_line_lettered(options, RECORD, 'o'), options);
 }
 
+static bool takes(const char *name, const char *word, double expected)
+{
+    double number;
+
+    return command_line_number(command_line_named(options, TOP, name, strlen(name)), word,
+                               &number) &&
+           number >= expected && number <= expected;
+}
+
+static bool refuses(const char *name, const char *word)
+{
+    double number;
+
+    return !command_line_number(command_line_named(options, TOP, name, strlen(name)), word,
+                                &number);
+}
+
+static void numbers_have_ranges(void **state)
+{
+    (void)state;
+    assert_true(takes("samples", "0", 0) && takes("samples", "10000", 10000));
+    assert_true(refuses("samples", "1") && refuses("samples", "10001"));
+    assert_true(refuses("samples", "perf") && refuses("samples", "") && refuses("samples", "-2"));
+    assert_true(refuses("samples", "2.5") && refuses("samples", "2K"));
+    assert_true(takes("size", "65536", 65536) && takes("size", "64k", 65536));
+    assert_true(takes("size", "4G", 4294967296.) && refuses("size", "4294967297"));
+    assert_true(refuses("size", "1KB") && refuses("size", "K") && refuses("size", "1"));
+    assert_true(refuses("size", "99999999999999999999"));
+    assert_true(takes("interval", "0.5", 0.5) && takes("interval", "1000000", 1000000));
+    assert_true(refuses("interval", "0") && refuses("interval", "nan") &&
+                refuses("interval", "1e"));
+}
+
+static const char *listed(const char *name)
+{
+    return command_line_list_values(command_line_named(options, TOP, name, strlen(name)), text,
+                                    sizeof(text));
+}
+
+static void ranges_are_named(void **state)
+{
+    (void)state;
+    assert_string_equal(listed("samples"), "perf, 0 or a number from 2 to 10000");
+    assert_string_equal(listed("size"), "bytes from 64K to 4G");
+    assert_string_equal(listed("interval"), "seconds from 0.1");
+}
+
 /* --- what is printed --- */
 
 /* What is on stdout from here to printed(). */
@@ -228,6 +278,17 @@ static void shells_get_each_spelling(void **state)
                                    "-x\tOUT\tonly a letter\n");
 }
 
+static void ranges_are_not_completed(void **state)
+{
+    (void)state;
+    catch_stdout();
+    for (const struct command_option *row = options; row->name || row->letter; row++)
+        if (row->section == 2)
+            command_line_print_options((struct command_option[]){*row, {.name = NULL}}, TOP);
+    assert_string_equal(printed(), "--samples=\tperf 0\tsamples\n--size=\tBYTES\tbytes\n"
+                                   "--interval=\tSECONDS\tseconds\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,8 +299,11 @@ int main(void)
         cmocka_unit_test(an_option_that_is_none_is_named),
         cmocka_unit_test(a_value_that_is_wrong_is_told),
         cmocka_unit_test(values_have_places),
+        cmocka_unit_test(numbers_have_ranges),
+        cmocka_unit_test(ranges_are_named),
         cmocka_unit_test(help_is_aligned),
         cmocka_unit_test(shells_get_each_spelling),
+        cmocka_unit_test(ranges_are_not_completed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -140,7 +140,7 @@ cat >table <<'END'
 2|umbra: report: expected 1 recording at most, found another: a.data; an option's value stands behind =|umbra report --sort self a.data
 2|umbra report: --sort: expected self, inclusive, calls, wait or p99, found unknown|umbra report --text --sort=unknown a.data
 2|umbra report: --sort is for the summary: umbra report --text|umbra report --sort=self a.data
-2|umbra report: --top: expected a number of 0 to 1000000, found -1|umbra report --text --top=-1 a.data
+2|umbra report: --top: expected a number from 0 to 1000000, found -1|umbra report --text --top=-1 a.data
 1|umbra report: --process=nobody: expected a process of that pid or executable, found none|umbra report --process=nobody a.data
 1|umbra report: --function=nosuch: expected a function of that name, found none|umbra report --function=nosuch a.data
 2|umbra: report: --output-format=text: .*umbra report --text|umbra report --output-format=text a.data

@@ -1,7 +1,5 @@
 #include "service/tool/options.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,37 +17,6 @@
 struct raw_options {
     const char *values[OPTION_COUNT]; /* as given; "" for those that take none; null: not given */
 };
-
-static bool parse_number(const char *text, uint64_t *number, const char **rest)
-{
-    char *end;
-
-    if (!isdigit((unsigned char)*text))
-        return false;
-    errno = 0;
-    *number = strtoull(text, &end, 10);
-    *rest = end;
-    return !errno;
-}
-
-bool options_parse_size(const char *text, uint64_t *size)
-{
-    static const char suffixes[] = "KMG";
-    unsigned shift = 0;
-
-    if (!parse_number(text, size, &text))
-        return false;
-    if (*text) {
-        const char *suffix = strchr(suffixes, toupper((unsigned char)*text));
-        if (!suffix || text[1])
-            return false;
-        shift = 10 * (unsigned)(suffix - suffixes + 1);
-    }
-    if (*size > UINT64_MAX >> shift)
-        return false;
-    *size <<= shift;
-    return true;
-}
 
 static bool refuse_verb(const char *name)
 {
@@ -119,36 +86,46 @@ static bool refuse_value(enum option_code code, const char *given)
     return false;
 }
 
-/* One of 1 to UINT32_MAX; by_default where the option was not given. */
-static bool choose_number(const struct raw_options *raw, enum option_code code, uint32_t *chosen,
-                          uint32_t by_default)
+/* In the table's range; by_default where the option was not given. */
+static bool choose_number(const struct raw_options *raw, enum option_code code, double *chosen,
+                          double by_default)
 {
     const char *given = raw->values[code];
-    const char *rest;
-    uint64_t number;
 
     *chosen = by_default;
-    if (!given)
-        return true;
-    if (!parse_number(given, &number, &rest) || *rest || number < 1 || number > UINT32_MAX) {
-        message("--%s=%s: expected a number from 1 to %u", option_of(code)->name, given,
-                UINT32_MAX);
+    return !given || command_line_number(option_of(code), given, chosen) ||
+           refuse_value(code, given);
+}
+
+/* The same for options whose range has 32 bits. */
+static bool choose_count(const struct raw_options *raw, enum option_code code, uint32_t *chosen,
+                         uint32_t by_default)
+{
+    double number;
+
+    if (!choose_number(raw, code, &number, by_default))
         return false;
-    }
     *chosen = (uint32_t)number;
     return true;
 }
 
-/* Seconds, with a fraction. */
-static bool choose_interval(struct options *options, const char *given)
+static bool choose_size(const struct raw_options *raw, enum option_code code, uint64_t *chosen,
+                        uint64_t by_default)
 {
-    char *end = NULL;
-    double seconds = given ? strtod(given, &end) : OPTIONS_DEFAULT_INTERVAL;
+    double number;
 
-    if (given && (!*given || *end || !(seconds >= 0.1 && seconds <= 3600))) {
-        message("--interval=%s: expected seconds from 0.1 to 3600", given);
+    if (!choose_number(raw, code, &number, (double)by_default))
         return false;
-    }
+    *chosen = number < (double)(UINT64_MAX / 2) ? (uint64_t)number : UINT64_MAX / 2;
+    return true;
+}
+
+static bool choose_interval(struct options *options, const struct raw_options *raw)
+{
+    double seconds;
+
+    if (!choose_number(raw, OPTION_INTERVAL, &seconds, OPTIONS_DEFAULT_INTERVAL))
+        return false;
     options->interval_ms = (uint32_t)(seconds * 1000);
     return true;
 }
@@ -161,79 +138,39 @@ static bool choose_sessions(struct options *options, const struct raw_options *r
         message("--session and --pid exclude each other");
         return false;
     }
-    return choose_number(raw, OPTION_SESSION, &options->session, 0) &&
-           choose_number(raw, OPTION_PID, &options->pid, 0) &&
-           choose_number(raw, OPTION_TIMES, &options->times, 0) &&
-           choose_interval(options, raw->values[OPTION_INTERVAL]);
+    return choose_count(raw, OPTION_SESSION, &options->session, 0) &&
+           choose_count(raw, OPTION_PID, &options->pid, 0) &&
+           choose_count(raw, OPTION_TIMES, &options->times, 0) && choose_interval(options, raw);
 }
 
 static bool choose_limits(struct options *options, const struct raw_options *raw)
 {
-    const char *size_given = raw->values[OPTION_SIZE];
-    uint64_t size = OPTIONS_DEFAULT_TRACE_SIZE;
+    uint64_t size;
 
-    if (!choose_number(raw, OPTION_NODES, &options->recording.node_limit,
-                       OPTIONS_DEFAULT_NODE_LIMIT))
+    if (!choose_count(raw, OPTION_NODES, &options->recording.node_limit,
+                      OPTIONS_DEFAULT_NODE_LIMIT) ||
+        !choose_size(raw, OPTION_SIZE, &size, OPTIONS_DEFAULT_TRACE_SIZE) ||
+        !choose_count(raw, OPTION_SLICES, &options->recording.slices, OPTIONS_DEFAULT_SLICES))
         return false;
-
-    if (size_given && (!options_parse_size(size_given, &size) || size < OPTIONS_MIN_TRACE_SIZE ||
-                       size > OPTIONS_MAX_TRACE_SIZE)) {
-        message("--max-trace-size=%s: expected bytes from 64K to 256G", size_given);
-        return false;
-    }
     options->recording.max_trace_size = size - size % TRACE_BLOCK_SIZE;
     return true;
 }
 
-static bool choose_slices(struct options *options, const char *given)
+static bool choose_samples(struct options *options, const struct raw_options *raw)
 {
-    uint64_t slices = OPTIONS_DEFAULT_SLICES;
-    const char *rest = "";
+    const char *given = raw->values[OPTION_SAMPLES];
+    bool is_word = given && command_line_find_value(option_of(OPTION_SAMPLES), given) >= 0;
 
-    if (given && (!parse_number(given, &slices, &rest) || *rest || slices == 1 ||
-                  slices > OPTIONS_MAX_SLICES)) {
-        message("--slices=%s: expected 0 or a number from 2 to %u", given, OPTIONS_MAX_SLICES);
-        return false;
-    }
-    options->recording.slices = (uint32_t)slices;
-    return true;
-}
-
-static bool parse_samples(const char *given, uint64_t *samples, enum sample_source *source)
-{
-    const char *rest = "";
-
-    if (!strcmp(given, "perf"))
-        *source = SAMPLE_SOURCE_PERF;
-    else if (!strcmp(given, "timer"))
-        *source = SAMPLE_SOURCE_TIMER;
-    else if (!strcmp(given, "no"))
-        *samples = 0;
+    options->recording.samples = OPTIONS_DEFAULT_SAMPLES;
+    if (!is_word)
+        return choose_count(raw, OPTION_SAMPLES, &options->recording.samples,
+                            OPTIONS_DEFAULT_SAMPLES);
+    if (!strcmp(given, "no"))
+        options->recording.samples = 0;
     else
-        return parse_number(given, samples, &rest) && !*rest && *samples <= OPTIONS_MAX_SAMPLES;
+        options->recording.sample_source =
+            strcmp(given, "perf") ? SAMPLE_SOURCE_TIMER : SAMPLE_SOURCE_PERF;
     return true;
-}
-
-static bool choose_samples(struct options *options, const char *given)
-{
-    uint64_t samples = OPTIONS_DEFAULT_SAMPLES;
-
-    if (given && !parse_samples(given, &samples, &options->recording.sample_source)) {
-        message("--samples=%s: expected a number from 0 to %u, perf, timer or no", given,
-                OPTIONS_MAX_SAMPLES);
-        return false;
-    }
-    options->recording.samples = (uint32_t)samples;
-    return true;
-}
-
-static bool choose_size(const char *name, const char *given, uint64_t least, uint64_t most,
-                        const char *range, uint64_t *size)
-{
-    if (!given || (options_parse_size(given, size) && *size >= least && *size <= most))
-        return true;
-    message("--%s=%s: expected bytes from %s", name, given, range);
-    return false;
 }
 
 static bool choose_mode(struct options *options, const struct raw_options *raw)
@@ -246,7 +183,6 @@ static bool choose_mode(struct options *options, const struct raw_options *raw)
     options->recording.records_events = mode && !strcmp(mode, "calltrace");
     options->is_of_stacks = mode && !strcmp(mode, "samples");
     options->recording.events = (struct event_policy){
-        .ring_size = OPTIONS_DEFAULT_RING_SIZE,
         .keep_newest = keep_newest,
     };
     if (mode && command_line_find_value(option_of(OPTION_MODE), mode) < 0)
@@ -259,10 +195,9 @@ static bool choose_mode(struct options *options, const struct raw_options *raw)
         message("--keep-newest: expected --max-events-size, the size to keep, as well");
         return false;
     }
-    return choose_size("ring-size", ring_size, OPTIONS_MIN_RING_SIZE, OPTIONS_MAX_RING_SIZE,
-                       "1M to 4G", &options->recording.events.ring_size) &&
-           choose_size("max-events-size", events_size, OPTIONS_MIN_RING_SIZE, UINT64_MAX / 2, "1M",
-                       &options->recording.events.disk_size);
+    return choose_size(raw, OPTION_RING_SIZE, &options->recording.events.ring_size,
+                       OPTIONS_DEFAULT_RING_SIZE) &&
+           choose_size(raw, OPTION_EVENTS_SIZE, &options->recording.events.disk_size, 0);
 }
 
 /* Whole stacks have no contexts to bound, no calls to time, and nobody who could pause them. */
@@ -476,8 +411,7 @@ bool options_parse(struct options *options, int argc, char **argv)
            choose_messages(options, &raw) &&
            choose_trace_dir(options, raw.values[OPTION_TRACE_DIR]) &&
            choose_instance(options, raw.values[OPTION_INSTANCE]) && choose_limits(options, &raw) &&
-           choose_slices(options, raw.values[OPTION_SLICES]) &&
-           choose_samples(options, raw.values[OPTION_SAMPLES]) && choose_mode(options, &raw) &&
+           choose_samples(options, &raw) && choose_mode(options, &raw) &&
            choose_stacks(options, &raw) && choose_timing(options, &raw) &&
            choose_system(options, &raw) && choose_sessions(options, &raw);
 }

@@ -171,17 +171,21 @@ static void test_no_times(void **state)
 
 static void test_sizes(void **state)
 {
-    uint64_t size;
+    struct options options;
 
     (void)state;
-    assert_true(options_parse_size("65536", &size) && size == 65536);
-    assert_true(options_parse_size("64k", &size) && size == 65536);
-    assert_true(options_parse_size("3G", &size) && size == 3ull << 30);
-    assert_false(options_parse_size("", &size));
-    assert_false(options_parse_size("-1", &size));
-    assert_false(options_parse_size("1KB", &size));
-    assert_false(options_parse_size("99999999999999999999", &size));
-    assert_false(options_parse_size("18446744073709551615K", &size));
+    assert_true(PARSE(&options, "start", "--max-trace-size=64k"));
+    assert_int_equal(options.recording.max_trace_size, 65536);
+    assert_true(PARSE(&options, "start", "--max-trace-size=256G"));
+    assert_int_equal(options.recording.max_trace_size, 256ull << 30);
+    assert_false(PARSE(&options, "start", "--max-trace-size=257G"));
+    assert_false(PARSE(&options, "start", "--slices=1"));
+    assert_true(PARSE(&options, "start", "--node-limit=4294967295"));
+    assert_int_equal(options.recording.node_limit, UINT32_MAX);
+    assert_true(PARSE(&options, "start", "--mode=calltrace", "--ring-size=4G",
+                      "--max-events-size=99999999999999999999"));
+    assert_int_equal(options.recording.events.ring_size, 4ull << 30);
+    assert_int_equal(options.recording.events.disk_size, UINT64_MAX / 2);
 }
 
 int main(void)
