@@ -24,13 +24,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hooks/event_place.h"
 #include "hooks/layout.h"
-#include "hooks/stack_peak.h"
 #include "hooks/thread_slot.h"
 #include "hooks/ticks.h"
 #include "hooks/trace_list.h"
 #include "thunkstash/stash.h"
+#include "trace/stack_format.h"
 #include "trace/trace_format.h"
 
 /* An entry of the table of a thread's contexts: 8 bytes, read and written in one go, 0 if it is
@@ -39,6 +38,31 @@
 struct table_entry {
     uint32_t node; /* index */
     uint32_t hash; /* tree_hash */
+};
+
+/* Where a thread writes its events (events.h). All zero: no segment. */
+struct event_place {
+    uint64_t next; /* address of the next word; at or past `end`: there is no room */
+    uint64_t end;
+    uint64_t base; /* the thread's time at the segment's base */
+
+    struct event_segment *segment;
+    uint64_t dropped;    /* events lost since the last segment was taken */
+    uint64_t busy;       /* frame of a refill under way, 0 for none */
+    uint32_t refused;    /* refills since then that were refused */
+    uint32_t generation; /* of refills: one that was interrupted for long sees that it was */
+    uint32_t wait;       /* events until segments are looked for again */
+};
+
+/* How deep a thread's stack has been (stack.h). */
+struct stack_copy {
+    uint32_t block_count;
+    uint32_t blocks[STACK_MOST_BLOCKS]; /* index of each one's unit 0 */
+};
+
+struct stack_peak {
+    uint64_t lowest; /* stack pointer; the end of the stack if nothing was noted */
+    struct stack_copy copies[STACK_COPIES];
 };
 
 struct frame_words;

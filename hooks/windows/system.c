@@ -1,8 +1,12 @@
 #include "hooks/system.h"
 
 #include "hooks/windows/teb.h"
+#include "hooks/windows/text.h"
 #include "support/windows/ntdll.h"
 #include "thunkstash/windows/call_system.h"
+
+#define THREAD_NAME_INFORMATION 38 /* Windows 10 1607; before, there are no names */
+#define NAME_SIZE               256
 
 uint32_t system_process_id(void)
 {
@@ -48,13 +52,35 @@ void system_yield(void)
     CALL_SYSTEM(NtYieldExecution());
 }
 
-/* The block of a thread that has become a fiber has the bounds of the fiber that runs: whether that
-   is the thread's own stack cannot be told. */
-uint64_t system_address_limit(void)
+struct description {
+    UNICODE_STRING text;
+    wchar_t units[NAME_SIZE];
+};
+
+static bool describe(uint32_t tid, struct description *description)
 {
-    return UINT64_MAX;
+    HANDLE thread = OpenThread(THREAD_QUERY_LIMITED_INFORMATION, FALSE, tid);
+    NTSTATUS status;
+
+    if (!thread)
+        return false;
+    status = NtQueryInformationThread(thread, (THREADINFOCLASS)THREAD_NAME_INFORMATION, description,
+                                      sizeof(*description), NULL);
+    CloseHandle(thread);
+    return NT_SUCCESS(status);
 }
 
+void system_thread_name(uint32_t tid, char *name, size_t size)
+{
+    struct description description;
+
+    if (CALL_SYSTEM(describe(tid, &description)) && description.text.Length)
+        text_from_wide(name, size, description.text.Buffer,
+                       description.text.Length / sizeof(*description.units));
+}
+
+/* The block of a thread that has become a fiber has the bounds of the fiber that runs: whether that
+   is the thread's own stack cannot be told. */
 struct stack_bounds system_own_stack(uint64_t pointer)
 {
     uint64_t high = teb_read(TEB_STACK_BASE), low = teb_read(TEB_DEALLOCATION_STACK);
@@ -62,6 +88,11 @@ struct stack_bounds system_own_stack(uint64_t pointer)
     if (CALL_SYSTEM(IsThreadAFiber()) || pointer < low || pointer >= high)
         return (struct stack_bounds){0, 0};
     return (struct stack_bounds){low, high - low};
+}
+
+uint64_t system_address_limit(void)
+{
+    return UINT64_MAX;
 }
 
 /* There are none. */
