@@ -3,12 +3,16 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <libiberty/demangle.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "rewriter/base/say.h"
 #include "support/memory.h"
+
+/* A longer name is not demangled: back references let the result grow exponentially. */
+#define MAX_MANGLED 4096u
 
 static const struct {
     const char *prefix;
@@ -171,6 +175,27 @@ size_t filter_match(struct filter *filter, enum filter_scope scope, const char *
         last = i + 1;
     }
     return last;
+}
+
+static size_t match_demangled(struct filter *filter, const char *symbol, int options)
+{
+    char *name = cplus_demangle(symbol, DMGL_AUTO | DMGL_ANSI | options);
+    size_t rule = name ? filter_match(filter, FILTER_FUNCTION, name) : 0;
+
+    free(name);
+    return rule;
+}
+
+size_t filter_match_symbol(struct filter *filter, const char *symbol)
+{
+    size_t last = filter_match(filter, FILTER_FUNCTION, symbol), rule;
+
+    if (*symbol != '_' || strlen(symbol) > MAX_MANGLED)
+        return last;
+    rule = match_demangled(filter, symbol, DMGL_PARAMS);
+    last = rule > last ? rule : last;
+    rule = match_demangled(filter, symbol, DMGL_NO_OPTS);
+    return rule > last ? rule : last;
 }
 
 size_t filter_match_path(struct filter *filter, enum filter_scope scope, const char *path)

@@ -61,6 +61,9 @@ void filter_free(struct filter *filter);
 bool filter_has_scope(const struct filter *filter, enum filter_scope scope);
 /* The number, from 1, of the last rule that matches a name of that scope; 0 if none does. */
 size_t filter_match(struct filter *filter, enum filter_scope scope, const char *name);
+/* The number, from 1, of the last rule that matches the name of a symbol in any of its forms; 0 if none does.
+   */
+size_t filter_match_symbol(struct filter *filter, const char *symbol);
 /* The number, from 1, of the last rule that matches a path, whole or its last part; 0 if none does.
    */
 size_t filter_match_path(struct filter *filter, enum filter_scope scope, const char *path);

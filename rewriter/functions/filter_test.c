@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "rewriter/functions/filter.h"
-#include "rewriter/functions/filter_symbol.h"
 
 #include <cmocka.h>
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static bool is_one_of(const char *name, const char *const *names)
+bool name_is_one_of(const char *name, const char *const *names)
 {
     for (; *names; names++)
         if (strcmp(name, *names) == 0)
@@ -35,9 +35,9 @@ enum patch_reason name_reason(const struct name_rules *rules, const char *name)
 {
     if (is_cold_part(name))
         return PATCH_FRAGMENT;
-    if (is_one_of(name, rules->returns_twice))
+    if (name_is_one_of(name, rules->returns_twice))
         return PATCH_RETURNS_TWICE;
-    if (is_one_of(name, rules->callers_frame))
+    if (name_is_one_of(name, rules->callers_frame))
         return PATCH_RETURN_ADDRESS;
     if (has_prefix(name, rules->unwinder_prefixes))
         return PATCH_UNWINDER;

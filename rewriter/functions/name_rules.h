@@ -11,6 +11,9 @@ struct name_rules {
     const char *const *unwinder_prefixes;
 };
 
+/* Whether it is one of a list that ends with null. */
+bool name_is_one_of(const char *name, const char *const *names);
+
 /* PATCH_UNDECIDED if the name says nothing. */
 enum patch_reason name_reason(const struct name_rules *rules, const char *name);
 

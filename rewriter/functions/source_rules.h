@@ -6,7 +6,8 @@
  *      shared memory       rules [function_count]     last rule that matches, as a number from 1
  *                          matched [rule_count]       which rules have matched
  *
- * What the child found before a crash counts.
+ * What the child found before a crash counts. The file of a function is that of the first row at its
+ * first instruction.
  */
 #ifndef UMBRA_REWRITER_SOURCE_RULES_H
 #define UMBRA_REWRITER_SOURCE_RULES_H

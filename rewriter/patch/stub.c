@@ -226,3 +226,27 @@ void stub_bind(struct stub_segment *stubs, const struct function *function,
     memcpy(stub + HOOK_FIELD, &displacement, sizeof(displacement));
     memcpy(stub + STUB_FRAME_SIZE + STUB_HEADER_DISTANCE, &distance, sizeof(distance));
 }
+
+static bool is_word(const uint8_t *at, uint64_t value)
+{
+    uint32_t word;
+
+    memcpy(&word, at, sizeof(word));
+    return word == (uint32_t)value;
+}
+
+bool stub_is_frame(const uint8_t *stub, uint64_t address, const struct stub_targets *targets,
+                   uint32_t index)
+{
+    uint64_t body = address + STUB_FRAME_SIZE;
+
+    return memcmp(stub, "\x48\x89\x4c\x24\xe8\x48\x8b\x0d", 8) == 0 &&
+           is_word(stub + HOOK_FIELD, targets->hook - (address + HOOK_NEXT)) &&
+           memcmp(stub + HOOK_NEXT, "\xe3\x16\x48\x89\x44\x24\xf0\x48\x8d\x05", 10) == 0 &&
+           is_word(stub + 22, body - (address + 26)) && memcmp(stub + 26, "\xff\xe1", 2) == 0 &&
+           memcmp(stub + 36, "\x48\x8b\x4c\x24\xe8", 5) == 0 &&
+           is_word(stub + STUB_FRAME_SIZE + STUB_HEADER_DISTANCE, targets->header - body) &&
+           (is_word(stub + STUB_FRAME_SIZE + STUB_INDEX, index) ||
+            is_word(stub + STUB_FRAME_SIZE + STUB_INDEX, index | STUB_LEAF) ||
+            is_word(stub + STUB_FRAME_SIZE + STUB_INDEX, index | STUB_TIMED));
+}

@@ -75,4 +75,8 @@ struct stub_targets {
 void stub_bind(struct stub_segment *stubs, const struct function *function,
                const struct stub_targets *targets);
 
+/* Whether the STUB_FRAME_SIZE bytes of a stub at `address` are what trace/image_manifest.h draws. */
+bool stub_is_frame(const uint8_t *stub, uint64_t address, const struct stub_targets *targets,
+                   uint32_t index);
+
 #endif

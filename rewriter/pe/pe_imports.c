@@ -6,6 +6,7 @@
 
 #include "rewriter/code/decode.h"
 #include "rewriter/code/import_slots.h"
+#include "rewriter/pe/pe_names.h"
 #include "support/memory.h"
 
 #define LIBRARY_LIMIT 4096

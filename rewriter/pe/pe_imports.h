@@ -23,7 +23,4 @@ void pe_imports_add(struct pe_code *pe);
 /* Leaves thunks alone: they are not functions of this image. */
 void pe_thunks_mark(struct pe_code *pe);
 
-/* The reason an import of that name is left alone, or PATCH_UNDECIDED. */
-enum patch_reason pe_import_reason(const char *name);
-
 #endif

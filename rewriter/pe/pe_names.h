@@ -1,4 +1,4 @@
-/* What functions are known by name to be. */
+/* Functions and imports that are left alone for what they are called. */
 #ifndef UMBRA_REWRITER_PE_NAMES_H
 #define UMBRA_REWRITER_PE_NAMES_H
 
@@ -6,5 +6,9 @@
 
 /* Why a function of that name is left alone, or PATCH_UNDECIDED. */
 enum patch_reason pe_name_reason(const char *name);
+
+/* Why an import of that name is left alone, or PATCH_UNDECIDED: as a function of that name, or since its
+   calls are not like a call of a function, or it looks at its caller. */
+enum patch_reason pe_import_reason(const char *name);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "rewriter/functions/filter_symbol.h"
 #include "rewriter/functions/source_rules.h"
 #include "support/memory.h"
 

@@ -2,12 +2,15 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <xxhash.h>
 
+#include "image/original.h"
 #include "rewriter/functions/function_list.h"
 #include "rewriter/manifest/seal.h"
 #include "rewriter/patch/stub.h"
-#include "rewriter/patch/stub_check.h"
 #include "support/sorted.h"
+
+#define INT3 0xcc
 
 typedef unsigned long long ull;
 
@@ -88,6 +91,22 @@ static bool header_check(const struct instrumented *instrumented, struct failure
     return true;
 }
 
+/* Whether `size` bytes at `address` are a jump to `stub` and int3 behind it. */
+static bool is_jump(const uint8_t *bytes, uint64_t address, uint64_t size, uint64_t stub)
+{
+    uint32_t distance;
+
+    if (size < PATCH_JUMP_SIZE || bytes[0] != 0xe9)
+        return false;
+    memcpy(&distance, bytes + 1, sizeof(distance));
+    if (distance != (uint32_t)(stub - (address + PATCH_JUMP_SIZE)))
+        return false;
+    for (uint64_t i = PATCH_JUMP_SIZE; i < size; i++)
+        if (bytes[i] != INT3)
+            return false;
+    return true;
+}
+
 /* Whether there is a jump to the stub, perhaps through a hole. */
 static bool jump_check(const struct instrumented *instrumented, uint64_t patch, uint64_t size,
                        uint64_t stub)
@@ -101,7 +120,7 @@ static bool jump_check(const struct instrumented *instrumented, uint64_t patch, 
         size = PATCH_JUMP_SIZE;
         bytes = bytes_at(instrumented, patch, size);
     }
-    return bytes && stub_is_jump(bytes, patch, size, stub);
+    return bytes && is_jump(bytes, patch, size, stub);
 }
 
 static bool function_check(const struct instrumented *instrumented, uint32_t index,
@@ -170,6 +189,69 @@ static bool copies_check(const struct instrumented *instrumented, struct verify_
     return true;
 }
 
+/* Names the first differing byte if the original can still be read, and is the original. */
+static bool tell_difference(const struct instrumented *instrumented, const char *path,
+                            struct failure *failure)
+{
+    const struct image_manifest *head = instrumented->manifest.head;
+    uint64_t size = head->original_size, at = 0;
+    struct input_file original;
+    struct failure ignored;
+
+    if (path && input_file_open(&original, path, &ignored)) {
+        if (original.size == size && XXH3_64bits(original.bytes, size) == head->original_hash)
+            while (at < size && original.bytes[at] == instrumented->bytes[at])
+                at++;
+        else
+            at = size;
+        if (at < size)
+            fail(failure, instrumented->path,
+                 "changed after it was written: byte %#llx is not that of the original, %s; "
+                 "instrument it again",
+                 (ull)at, path);
+        input_file_close(&original);
+        if (at < size)
+            return false;
+    }
+    return fail(failure, instrumented->path,
+                "changed after it was written: its first %llu bytes do not give back the original "
+                "(XXH3 %016llx), which is not there to tell where; instrument it again",
+                (ull)size, (ull)head->original_hash);
+}
+
+/* Makes the image's first bytes the original; false, with the reason, if they do not become it. */
+static bool restore(struct instrumented *instrumented, struct failure *failure)
+{
+    const struct image_manifest *head = instrumented->manifest.head;
+    struct original_result result = original_restore(
+        instrumented->bytes, instrumented->size, &instrumented->ranges, &instrumented->manifest);
+
+    switch (result.problem) {
+    case ORIGINAL_WHOLE:
+        return true;
+    case ORIGINAL_CUT_OFF:
+        return fail(failure, instrumented->path,
+                    "truncated: its original has %llu bytes, the file has %zu",
+                    (ull)head->original_size, instrumented->size);
+    case ORIGINAL_FUNCTION_ELSEWHERE:
+        return fail(failure, instrumented->path,
+                    "expected the function at %#llx within the original, found it elsewhere",
+                    (ull)(instrumented->ranges.base + result.where));
+    case ORIGINAL_CHANGE_ELSEWHERE:
+        return fail(failure, instrumented->path,
+                    "expected the change at byte %#llx within the original, found it elsewhere",
+                    (ull)result.where);
+    case ORIGINAL_GREW:
+        return fail(failure, instrumented->path,
+                    "changed after it was written: its headers grew by %llu bytes",
+                    (ull)result.where);
+    case ORIGINAL_DIFFERS:
+        break;
+    }
+    return tell_difference(instrumented,
+                           manifest_string(&instrumented->manifest, head->original_path), failure);
+}
+
 static bool seal_check(const struct instrumented *instrumented, uint64_t seal,
                        struct failure *failure)
 {
@@ -192,14 +274,14 @@ bool instrumented_verify(struct instrumented *instrumented, struct verify_result
                                      .original_size = head->original_size,
                                      .original_hash = head->original_hash};
     return header_check(instrumented, failure) && functions_check(instrumented, result, failure) &&
-           copies_check(instrumented, result, failure) &&
-           instrumented_restore(instrumented, failure) && seal_check(instrumented, seal, failure);
+           copies_check(instrumented, result, failure) && restore(instrumented, failure) &&
+           seal_check(instrumented, seal, failure);
 }
 
 bool instrumented_undo(struct instrumented *instrumented, struct output_file *output,
                        struct failure *failure)
 {
-    return instrumented_restore(instrumented, failure) &&
+    return restore(instrumented, failure) &&
            output_file_write(output, 0, instrumented->bytes,
                              instrumented->manifest.head->original_size, failure);
 }

@@ -49,7 +49,4 @@ bool instrumented_verify(struct instrumented *instrumented, struct verify_result
 bool instrumented_undo(struct instrumented *instrumented, struct output_file *output,
                        struct failure *failure);
 
-/* Makes the image's first bytes the original; false, with the reason, if they do not become it. */
-bool instrumented_restore(struct instrumented *instrumented, struct failure *failure);
-
 #endif

@@ -8,6 +8,7 @@
 #include "rewriter/elf/code/elf_frame_tables.h"
 #include "rewriter/elf/code/elf_imports.h"
 #include "rewriter/elf/code/elf_info_tables.h"
+#include "rewriter/elf/code/elf_names.h"
 #include "support/memory.h"
 
 #define PLT_SECTIONS 16 /* that are looked at; linkers make up to four */

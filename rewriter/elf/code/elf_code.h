@@ -33,7 +33,4 @@ void elf_code_read(struct elf_code *elf, const struct elf_image *image,
 void elf_names_read(struct elf_code *elf, const struct elf_image *image);
 void elf_code_free(struct elf_code *elf);
 
-/* The reason a function of that name is left alone, or PATCH_UNDECIDED. */
-enum patch_reason elf_name_reason(const char *name);
-
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "rewriter/code/import_slots.h"
+#include "rewriter/elf/code/elf_names.h"
 
 /*
  * Slots of the GOT only, which belong to the linkers: a pointer in data (R_X86_64_64) is the

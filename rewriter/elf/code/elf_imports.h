@@ -38,7 +38,4 @@
 void elf_imports_add(struct function_list *functions, const struct code_map *map,
                      const struct elf_image *image);
 
-/* The reason an import of that name is left alone, or PATCH_UNDECIDED. */
-enum patch_reason elf_import_reason(const char *name);
-
 #endif

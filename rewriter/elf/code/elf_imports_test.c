@@ -6,6 +6,7 @@
 
 #include "rewriter/code/code_sweep.h"
 #include "rewriter/elf/code/elf_imports.h"
+#include "rewriter/elf/code/elf_names.h"
 
 #include <cmocka.h>
 

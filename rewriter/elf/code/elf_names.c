@@ -1,7 +1,7 @@
-/* Functions that are left alone for what they are called. */
+#include "rewriter/elf/code/elf_names.h"
+
 #include <string.h>
 
-#include "rewriter/elf/code/elf_code.h"
 #include "rewriter/functions/name_rules.h"
 
 static const char *const returns_twice[] = {"setjmp",
@@ -46,4 +46,29 @@ enum patch_reason elf_name_reason(const char *name)
     if (is_given_its_return(name))
         return PATCH_RETURN_ADDRESS;
     return name_reason(&rules, name);
+}
+
+/*
+ * The dynamic linker tells by the return address on whose behalf it acts: RTLD_NEXT, the search
+ * path, the namespace. A walk along the stack should begin with its caller.
+ */
+static const char *const import_looks_at_caller[] = {
+    "dlopen", "dlmopen", "dlsym", "dlvsym", "__libc_dlopen_mode", "__libc_dlsym", "backtrace", NULL,
+};
+
+/* Called with other registers in use than by an ordinary call; or the program itself. */
+static const char *const import_special[] = {
+    "__tls_get_addr",
+    "___tls_get_addr",
+    "__libc_start_main",
+    NULL,
+};
+
+enum patch_reason elf_import_reason(const char *name)
+{
+    if (name_is_one_of(name, import_special))
+        return PATCH_IMPORT_SPECIAL;
+    if (name_is_one_of(name, import_looks_at_caller) || strncmp(name, "_dl_", 4) == 0)
+        return PATCH_RETURN_ADDRESS;
+    return elf_name_reason(name);
 }
