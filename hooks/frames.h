@@ -61,14 +61,14 @@ void frames_release(struct thread *thread);
 /* A function that is copied in this way. */
 bool frame_is_body(uint64_t body);
 
-/* Whether a call or jump to one was counted already, by its site in a copy of another image: no more
+/* Whether a call of such a function, or jump to it, was counted already, by its site in a copy of another image: no more
    is to be done. If it was counted as one of another function, that is taken back. */
 bool frame_check_count(const struct thread *thread, const uint64_t *slot, uint64_t body);
-/* A call of one, with its slot there. True: it has its context now, which is in *node, and was
+/* A call of such a function, with its slot there. True: it has its context now, which is in *node, and was
    counted, without a record. */
 bool frame_enter(struct thread *thread, const uint64_t *slot, uint64_t body,
                  struct trace_node **node);
-/* It has a record; its frame gets the record's context. */
+/* A call of such a function has a record: its frame gets the record's context. */
 void frame_begin(struct thread *thread, const struct record *record, uint64_t slot, uint64_t body);
 
 /* The slot of the last call out of a copy, or NO_NOTE. */

@@ -114,7 +114,8 @@ void generated_is_resolved(void)
     is_resolved = true;
 }
 
-/* It is not known of each thread where its stack is: own_size is 0 then. */
+/* Whether a frame is on the thread's stack, above a place. Where the stack is is not known of each
+   thread: own_size is 0 then. */
 static bool is_on_stack(const struct thread *thread, uint64_t frame, uint64_t above)
 {
     return frame > above && frame - above > sizeof(frame) && frame % 8 == 0 &&
@@ -122,7 +123,8 @@ static bool is_on_stack(const struct thread *thread, uint64_t frame, uint64_t ab
            frame - thread->own_low <= thread->own_size - 2 * sizeof(frame);
 }
 
-/* Or, where no function is on the way, where this code was entered. */
+/* The call site in the nearest JavaScript function; where none is on the way, the place where the
+   generated code was entered. */
 static uint64_t nearest_function(const struct thread *thread, uint64_t above, uint64_t frame,
                                  uint64_t site)
 {

@@ -247,7 +247,7 @@ static bool read_slot(struct thread *thread, uint64_t slot, uint64_t *found)
     return true;
 }
 
-/* Its slot does not show that it is over. */
+/* Whether a record's slot does not show that its call is over. */
 static bool is_in_slot(struct thread *thread, const struct record *record, uint64_t slot,
                        uint64_t entered)
 {
@@ -263,7 +263,8 @@ bool invocation_may_go_on(struct thread *thread, const struct record *record, ui
            is_in_slot(thread, record, record_slot(record), entered);
 }
 
-/* Its hook is still under way, or was left: what is not counted yet is not certain. */
+/* Whether a record's hook is still under way, or was left: what is not counted yet is not certain.
+ */
 static bool is_in_hook(struct thread *thread, const struct record *record)
 {
     uint64_t state = record->mark & MARK_BITS, found;
@@ -273,7 +274,7 @@ static bool is_in_hook(struct thread *thread, const struct record *record)
             found == record->ret);
 }
 
-/* It is counted before it is parked: should this be left in between, it is still the top. */
+/* Parks the top, which is counted first: should this be left in between, it is still the top. */
 static void park_top(struct thread *thread, uint64_t now)
 {
     struct record *top = thread->own.top, *caller;
@@ -371,7 +372,7 @@ bool invocation_replace(struct record *record, struct trace_node *node)
     return true;
 }
 
-/* Its slot holds something else now, or is not there any more. */
+/* Whether a record's slot holds something else now, or is not there any more. */
 static bool is_overwritten(const struct record *record)
 {
     uint64_t found;
@@ -380,7 +381,7 @@ static bool is_overwritten(const struct record *record)
            found != record_thunk(record) + THUNK_RETURN;
 }
 
-/* Its hook has not gone through its thunk yet. */
+/* Whether a record's hook has not gone through its thunk yet. */
 static bool is_about_to_run(const struct record *record)
 {
     uint64_t found;

@@ -196,7 +196,7 @@ uint32_t link_calls(const struct trace_link *link)
     return (uint32_t)link->word + (link->armed & ~TRACE_LINK_JUMP);
 }
 
-/* Both halves at once: nobody sees calls that were not made. */
+/* Stores both halves at once: nobody sees calls that were not made. */
 static void store(struct trace_link *link, uint32_t ahead)
 {
     uint64_t armed = ahead | (link->armed & TRACE_LINK_JUMP);
@@ -205,7 +205,7 @@ static void store(struct trace_link *link, uint32_t ahead)
     __asm__ volatile("movq %1, %0" : "=m"(*(char(*)[sizeof(both)]) & link->word) : "r"(both));
 }
 
-/* Both halves at once, with what the link has counted. */
+/* Stores both halves at once, with what the link has counted. */
 static void keep(struct trace_link *link, uint32_t calls, uint32_t ahead)
 {
     uint64_t armed = ((ahead + calls) & ~TRACE_LINK_JUMP) | (link->armed & TRACE_LINK_JUMP);

@@ -31,11 +31,11 @@ struct live_call {
 
 /* The call of the newest record. */
 struct live_call live_call_of_top(const struct thread *thread);
-/* That of a frame of a copy, within which there is no record but its own. */
+/* The call of a frame of a copy, within which there is no record but its own. */
 struct live_call live_call_of_frame(const struct thread *thread, uint64_t slot,
                                     struct trace_node *node);
 
-/* On to the one that has made it. likely: where its slot may well be; or 0. */
+/* From a call on to the one that has made it. likely: where its slot may well be; or 0. */
 void live_call_go_up(const struct thread *thread, struct live_call *call, uint64_t likely);
 
 #endif

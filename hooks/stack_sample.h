@@ -62,8 +62,9 @@ uint32_t random_below(uint32_t limit);
 void push(uint32_t bytes, uint32_t node);
 void pop(uint32_t count);
 
+/* Has the innermost call noted. */
 void note_innermost(void);
-/* The same; whether the stack is deeper than it had been. */
+/* Has the innermost call noted, and returns whether the stack is deeper than it had been. */
 bool note(void);
 
 /* The chain is to be freed. */

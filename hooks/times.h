@@ -17,20 +17,20 @@
 
 #include "hooks/thread.h"
 
-/* Whether calls of the context are timed so. */
+/* Whether calls of the context are to be timed. */
 bool times_has(const struct trace_node *node);
 
 /* Whether the record has the time of a call to be timed. */
 bool times_are_of(const struct record *record);
 
-/* Such a record's call returns now, or rather did when thread.times.clock was read. */
+/* The call of a record that has a time returns now, or rather did when thread.times.clock was read. */
 void times_end(struct thread *thread, const struct record *record);
 
-/* Such a record is about to serve a call of `next`: it has no time any more, and returns whose it was and when
+/* A record that has a time is about to serve a call of `next`: it has no time any more, and returns whose it was and when
    that call began; context null: it ended now. */
 struct timed_call times_leave(struct thread *thread, struct record *record,
                               const struct trace_node *next);
-/* It does by now. */
+/* The record serves the other call by now: it has the time that times_leave returned, of `call`. */
 void times_carry(struct thread *thread, struct record *record, struct timed_call call);
 
 /* A thread that is gone: gives back what its times are found by. */

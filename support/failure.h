@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-/* Of two families in mingw-w64, _GNU_SOURCE takes the one that knows C99's formats. */
+/* mingw-w64 has two families of printf; _GNU_SOURCE takes the one that knows C99's formats. */
 #ifdef _WIN32
 #define FAILURE_PRINTF gnu_printf
 #else
@@ -26,8 +26,8 @@ struct failure {
 bool fail(struct failure *failure, const char *path, const char *format, ...)
     __attribute__((format(FAILURE_PRINTF, 3, 4)));
 
-/* The same as "text", which goes on from the path ("is not a PE file"): for those who do not know it,
-   and for those whose caller has more to say behind it. */
+/* Fills in `failure` as "text" alone, which goes on from a path ("is not a PE file"): for those who do not know
+   the path, and for those whose caller has more to say behind it. Always false; errno stays. */
 bool fail_because(struct failure *failure, const char *format, ...)
     __attribute__((format(FAILURE_PRINTF, 2, 3)));
 

@@ -17,7 +17,7 @@ static int by_number(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
-/* Both, ascending; to be freed. */
+/* The things of both stretches, ascending; to be freed. */
 static uint64_t *join(struct stretch a, struct stretch b)
 {
     uint64_t *joined = memory_zeroed(a.count + b.count + 1, sizeof(*joined));

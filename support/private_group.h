@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 /* The group has a member, by the user database or by the group's own list, and each is that user.
-   Of a database that lists nobody, as a directory service's may, nothing is known: false. */
+   Where the database lists nobody, as a directory service's may, nothing is known: false. */
 bool group_is_private(gid_t group, uid_t user);
 
 #endif

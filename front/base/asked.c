@@ -18,7 +18,8 @@ static void failed(struct instrument_result *result, const char *what, const cha
     snprintf(result->text, sizeof(result->text), "%.60s: %.400s", what, why);
 }
 
-/* Of a hostile one no more than fits is read. */
+/* Reads what instrument left in the memory file, and no more than a result has: a hostile file may
+   have made it write anything. */
 static void read_result(struct instrument_result *result, int from, int status)
 {
     char *lines = memory_zeroed(1, INSTRUMENT_RESULT_SIZE + 1);

@@ -9,12 +9,12 @@ struct loaders;
 
 struct loaders *loaders_new(void);
 
-/* Whether that instruction of its is one of a linker that was seen. */
+/* Whether that instruction of a process is one of its linker, which was seen. */
 bool loaders_have(struct loaders *loaders, pid_t pid, uint64_t instruction);
 
 void loaders_add(struct loaders *loaders, pid_t pid, const struct tracee_linker *linker);
 
-/* It executes something. */
+/* The process executes something, and so has another linker. */
 void loaders_forget(struct loaders *loaders, pid_t pid);
 
 #endif

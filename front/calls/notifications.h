@@ -27,7 +27,7 @@ struct notifications;
 /* What waits: valid while it is handled. */
 const struct seccomp_notif *notification_call(const struct notification *notification);
 
-/* Its handler begins something that may take minutes, and has a limit of its own: other calls are
+/* The handler of a call begins something that may take minutes, and has a limit of its own: other calls are
    served meanwhile as if this one were not there. */
 void notification_takes_long(struct notification *notification);
 

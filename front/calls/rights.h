@@ -30,10 +30,10 @@
    has not given up by itself. Returns false if the kernel does not say. */
 bool rights_begin(pid_t program);
 
-/* It is about to call landlock_restrict_self. */
+/* A process is about to call landlock_restrict_self. */
 void rights_see_landlock(pid_t pid);
 
-/* Whether it has given nothing up but its user and capabilities. */
+/* Whether a process has given nothing up but its user and capabilities. */
 bool rights_are_free(pid_t pid, const struct tracee_look *look);
 
 /* From here on the kernel judges what this thread opens by the rights of that process. Returns

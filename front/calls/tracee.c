@@ -201,7 +201,7 @@ bool tracee_has_our_users(pid_t pid)
     return is_same(pid, "ns/user");
 }
 
-/* Of SELinux, AppArmor or Smack; "" where none of them is. */
+/* Reads the label that a process has of SELinux, AppArmor or Smack; "" where none of them is. */
 static void read_label(const char *process, const char *name, char label[PAGE])
 {
     char path[64];

@@ -61,7 +61,7 @@ bool tracee_find_place(pid_t pid, uint64_t instruction, struct tracee_place *pla
 
 #define TRACEE_MOST_GROUPS 1024
 
-/* What the kernel says of it, as seen from here. */
+/* What the kernel says of a process, as seen from here. */
 struct tracee_look {
     bool is_traced; /* by a debugger, strace, … */
     bool has_no_new_privs;
@@ -73,19 +73,19 @@ struct tracee_look {
     gid_t groups[TRACEE_MOST_GROUPS];
 };
 
-/* False: it is gone, or has more groups than that. */
+/* False: the process is gone, or has more groups than TRACEE_MOST_GROUPS. */
 bool tracee_look(pid_t pid, struct tracee_look *look);
 
-/* Its rights are then those of its real user, which access(2) asks for. */
+/* Gives what was seen of a process the rights of its real user, which access(2) asks for. */
 void tracee_become_real(struct tracee_look *look);
 
-/* The path of the program that it runs. */
+/* The path of the program that a process runs. */
 bool tracee_program(pid_t pid, char path[PATH_MAX]);
 
 /* Whether any process runs the program that is this file. Takes as long as there are processes. */
 bool tracee_runs_somewhere(const struct stat *program);
 
-/* Whether it is a thread of that process. */
+/* Whether pid is a thread of that process. */
 bool tracee_is_of(pid_t pid, pid_t process);
 
 #endif

@@ -40,8 +40,8 @@ static void trim(char *text)
         text[--length] = 0;
 }
 
-/* Of a line that does not end where the kernel ends reading, it takes all but a byte; 0 if the
-   interpreter's name may be cut off there. */
+/* How much of a script's first line the kernel takes. If the line does not end where the kernel
+   ends reading, that is all but a byte; 0 if the interpreter's name may be cut off there. */
 static size_t line_length(const char *line)
 {
     size_t length = strcspn(line, "\n"), name = 2 + strspn(line + 2, " \t");

@@ -107,7 +107,8 @@ static void a_script_names_its_interpreter(void **state)
     assert_int_equal(look_at("# /bin/sh\n", 10).kind, IMAGE_KIND_OTHER);
 }
 
-/* Of its last byte the kernel makes a zero; a name that may go on behind it is none. */
+/* The kernel makes a zero of the last byte that it reads; a name that may go on behind it is none.
+ */
 static void a_long_line_is_cut_as_the_kernel_does(void **state)
 {
     char text[SCRIPT_LINE_SIZE + 8], argument[SCRIPT_LINE_SIZE] = "";

@@ -19,11 +19,12 @@
 /* The extended attributes that are meant. */
 extern const char *const resemblance_attributes[RESEMBLANCE_ATTRIBUTES];
 
-/* Both are open, and not with O_PATH alone; status is the original's. False with errno: nobody is
+/* Makes a copy resemble its original. Both are open, and not with O_PATH alone; status is the original's. False with errno: nobody is
    to get that copy. */
 bool file_resemble(int copy, int original, const struct stat *status);
 
-/* Whether it does, as far as this user can have it so. False with errno, EPERM if it does not. */
+/* Whether a copy resembles its original, as far as this user can have it so. False with errno, EPERM if
+   it does not. */
 bool file_resembles(int copy, int original, const struct stat *status);
 
 #endif

@@ -195,7 +195,8 @@ static _Noreturn void fail_to_rename(const struct new_recording *new, const char
                  new->recording.name, from, to, strerror(error));
 }
 
-/* It is judged where nobody can change its name any more. */
+/* Moves an earlier recording into the new one: it is judged where nobody can change its name any
+ * more. */
 static void move_into(const struct new_recording *new, const char *old)
 {
     int directory = new->recording.directory;

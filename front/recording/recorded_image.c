@@ -85,7 +85,7 @@ static bool copy_file(int copy, int folder, const char *name)
     return ok;
 }
 
-/* Both have that many bytes. */
+/* Whether two files, which both have that many bytes, have the same ones. */
 static bool has_same_content(int a, int b, off_t size)
 {
     char *bytes = memory_zeroed(2, PIECE);

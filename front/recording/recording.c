@@ -39,7 +39,7 @@ char *recording_name(const char *name)
     return copy;
 }
 
-/* It itself is perhaps not there, and a working directory that was removed has no path. */
+/* The folder is perhaps not there, and a working directory that was removed has no path. */
 char *recording_folder(const char *name)
 {
     char folder[PATH_MAX];
@@ -224,7 +224,8 @@ static const char *behind_string(const char *text)
     return *text ? text + 1 : NULL;
 }
 
-/* It may be anybody's, and is copied into what other programs read. */
+/* Whether a text is a JSON array of strings. It may be anybody's, and is copied into what other
+ * programs read. */
 static bool is_array_of_strings(const char *text)
 {
     if (*text++ != '[')

@@ -100,9 +100,9 @@ uint64_t recording_size(const struct recording *recording);
 /* Whether there are times of a second run in it. */
 bool recording_has_times(const struct recording *recording);
 
-/* Those that have traces in it: one that replaced itself by exec has several. */
+/* How many processes have traces in it: one that replaced itself by exec has several traces, and counts once. */
 size_t recording_count_processes(const struct recording *recording);
-/* Removes the traces of all others. */
+/* Removes the traces of all processes but that one. */
 void recording_keep_process(const struct recording *recording, const char *pid);
 
 #endif

@@ -29,7 +29,7 @@ struct known_files known_files_new(void)
     return (struct known_files){table};
 }
 
-/* It is hashed with what may lie between its members. */
+/* The identity is hashed with what may lie between its members: so that is zero. */
 static struct file_id id_of(const struct stat *status)
 {
     struct file_id id;

@@ -15,8 +15,9 @@ bool on_change(const struct waiting_call *call);
 bool on_write(const struct waiting_call *call, int name, int flags, const struct known_file *copy,
               const struct stat *status);
 
-/* The same by way of the original, which a descriptor still leads to that was opened before: what is executed by its
-   name afterwards is the original, too. */
+/* By opening or truncating the original that lies below a copy, which a descriptor leads to that was opened before the
+   copy was bound: what is executed by its name afterwards is the original, too. Returns whether the call has been
+   answered. */
 bool on_write_below(const struct waiting_call *call, int flags, const struct stat *original);
 
 #endif

@@ -191,7 +191,7 @@ static void add_found(struct bisect *bisect, const char *file, char *option)
     free(option);
 }
 
-/* Then none of its functions needs to be left out. */
+/* Leaves a file as it is: then none of its functions needs to be left out. */
 static void leave_file(struct bisect *bisect, const char *file)
 {
     struct words found = bisect->found, blamed = bisect->blamed;

@@ -18,7 +18,7 @@ static bool can_be_run(const char *path)
     return access(path, X_OK) == 0 && stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* As execvp finds it; to be freed. Null if it is nowhere. */
+/* The path of a program as execvp finds it, to be freed; null if it is nowhere. */
 static char *find_program(const char *name)
 {
     const char *folders = getenv("PATH");

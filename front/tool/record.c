@@ -276,14 +276,15 @@ static bool begin_supervisor(struct run *run)
     return run->supervisor > 0;
 }
 
-/* It ends by itself if nobody speaks to it. The program would have a child that is not its own. */
+/* Waits for the supervisor, which ends by itself if nobody speaks to it: else the program would
+   have a child that is not its own. */
 static void await_supervisor(const struct run *run)
 {
     if (run->supervisor > 0)
         waitpid(run->supervisor, NULL, 0);
 }
 
-/* Both ends. The program's is closed by `umbra inside`. */
+/* Opens both ends of the pipe. The program's is closed by `umbra inside`. */
 static bool open_pipe(struct run *run)
 {
     int ends[2];
@@ -364,7 +365,7 @@ static void conclude(struct run *run)
     free(why);
 }
 
-/* As it is. What it reads from a file it reads again. */
+/* Runs the program a second time, as it is. What it reads from a file it reads again. */
 static void run_again(const struct run *run, const char *instance, int first_status, off_t input)
 {
     const struct recording *recording = &run->made.recording;

@@ -93,7 +93,7 @@ static bool is_instrumented(const struct recording *recording, const char *path)
     return is;
 }
 
-/* Then `files` has not all that was to be written. */
+/* Whether there is no room: then the recording's `files` has not all that was to be written. */
 static bool is_full(const struct recording *recording)
 {
     struct statvfs system;

@@ -319,7 +319,8 @@ static int take_pending(siginfo_t programs[2])
     return found;
 }
 
-/* Nor is any such signal left: the kernel drops those of a number that is not handled. */
+/* Afterwards none of the sampler's signals is pending: the kernel drops those of a number that is
+   not handled. */
 void sampler_stop(void)
 {
     struct kernel_action none = {.handler = (void *)SIG_DFL};

@@ -51,7 +51,7 @@ void umbra_after_spawn(void)
         sampler_reopen_mask();
 }
 
-/* It does not say how large the stack is. */
+/* sigstack does not say how large the stack is. */
 void umbra_before_sigstack(uint64_t address)
 {
     struct thread *thread = address ? sampler_thread() : NULL;

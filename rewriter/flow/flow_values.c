@@ -165,7 +165,7 @@ void state_store(struct state *state, uint64_t frame, int64_t offset, uint32_t s
 }
 
 /* A callee may change what it was given the address of; a spilled address of a table is not that.
-   Of other slots only the compiler knows. */
+   Other slots may be: only the compiler knows. */
 static void keep_over_call(struct state *state)
 {
     uint32_t kept = 0;

@@ -72,7 +72,8 @@ struct state {
 /* Nothing is known but that it is 64 bits wide. */
 struct value value_fresh(uint64_t root);
 struct value value_number(uint64_t root, uint64_t number);
-/* Its low bits, zero-extended; sign-extended to 64 bits. `root` is for what has none else. */
+/* The low bits of a value: zero-extended by value_cut, sign-extended to 64 bits by value_extend. `root` is
+   for a result that has none else. */
 struct value value_cut(const struct value *value, unsigned bits, uint64_t root);
 struct value value_extend(const struct value *value, unsigned bits, uint64_t root);
 /* The limit of a value as a whole; NO_LIMIT if there is none. */

@@ -69,7 +69,7 @@ size_t filter_match_symbol(struct filter *filter, const char *symbol);
 size_t filter_match_path(struct filter *filter, enum filter_scope scope, const char *path);
 /* Whether the rule is of addresses, and of that module; path and name may be null. */
 bool filter_rule_is_of(const struct filter_rule *rule, const char *path, const char *name);
-/* Then whether it has a function that begins at `address` and ends before `end`. */
+/* Whether a rule of addresses has a function that begins at `address` and ends before `end`. */
 bool filter_rule_has(const struct filter_rule *rule, uint64_t address, uint64_t end);
 /* What a function is whose last matching rule has that number. */
 bool filter_is_excluded(const struct filter *filter, size_t rule);

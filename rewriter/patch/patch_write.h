@@ -13,7 +13,7 @@ struct patched_file {
     const uint8_t *bytes;
 };
 
-/* That many bytes of code, which are there. */
+/* The bytes of code at an address, `size` of them, which are there. */
 uint8_t *code_bytes(const struct code *code, uint64_t address, size_t size);
 
 /* Notes bytes of code that will be overwritten. */

@@ -11,7 +11,7 @@ void result_begin(int descriptor);
 /* An image was written, or, with a filter that leaves nothing, one without hooks. */
 void result_take_counts(struct instrument_result *result, const struct rewrite_result *counts);
 
-/* It could not be. `path`, in front of why, is left out. */
+/* An image could not be written. `path`, in front of why, is left out. */
 void result_take_failure(struct instrument_result *result, enum instrument_reason reason,
                          const struct failure *why, const char *path);
 

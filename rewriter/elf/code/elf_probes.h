@@ -29,7 +29,7 @@ struct elf_probes {
 };
 
 void elf_probes_read(struct elf_probes *probes, const struct elf_image *image);
-/* That nothing may be put over them: whoever turns one on overwrites a byte there. */
+/* Notes in the map that nothing may be put over probes: whoever turns one on overwrites a byte there. */
 void elf_probes_note(const struct elf_probes *probes, struct code_map *map);
 void elf_probes_free(struct elf_probes *probes);
 

@@ -51,7 +51,8 @@ struct elf_copy_frames {
  */
 bool elf_copy_frames_append_lsdas(struct elf_copy_frames *frames, struct buffer *to,
                                   uint64_t address);
-/* Then, within .eh_frame, the FDEs; fills in an index entry for each of `items`. */
+/* Appends the FDEs of the copies within .eh_frame, once their LSDAs are appended; fills in an index entry for each
+   of `items`. */
 void elf_copy_frames_append(struct elf_copy_frames *frames, struct buffer *to, uint64_t address,
                             struct elf_frame_entry *entries);
 void elf_copy_frames_free(struct elf_copy_frames *frames);
