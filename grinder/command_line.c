@@ -27,6 +27,7 @@ enum {
     DIFF = 1 << 3,
     STACK = 1 << 4,
     TOP = 1 << 5,
+    COVERAGE = 1 << 6,
 };
 
 #define ALL COMMAND_LINE_ALL
@@ -35,8 +36,8 @@ static const struct {
     const char *name;
     unsigned bit;
 } mode_bits[] = {
-    {"profile", PROFILE}, {"summary", SUMMARY}, {"report", REPORT},
-    {"diff", DIFF},       {"stack", STACK},     {"top", TOP},
+    {"profile", PROFILE}, {"summary", SUMMARY}, {"report", REPORT},     {"diff", DIFF},
+    {"stack", STACK},     {"top", TOP},         {"coverage", COVERAGE},
 };
 
 enum {
@@ -77,13 +78,15 @@ enum {
 /* All are read with any mode, and check() refuses what is not for it; shells complete those of the
    mode that stands in front. */
 static const struct command_option table[] = {
-    {"mode", 0, "MODE", "profile summary report diff stack top", ALL, CODE_MODE, 0,
+    {"mode", 0, "MODE", "profile summary report diff stack coverage top", ALL, CODE_MODE, 0,
      "profile: a callgrind file, for kcachegrind and callgrind_annotate, or another format\n"
      "summary: processes, threads, modules and the hottest functions, as text\n"
      "report: a page for a web browser: the code, with calls and times beside it; docs/report.md\n"
      "diff: what changed from one recording to another: two TRACEs, each a file or a folder\n"
      "stack: how deep the stack of each thread was, and the calls on it at that moment, with "
      "their bytes; docs/stack.md\n"
+     "coverage: which blocks, functions and lines ran, of programs that were instrumented with "
+     "--count=blocks --once; docs/coverage.md\n"
      "top: the hottest functions of running programs, refreshed in place; q ends, s and c sort by "
      "self time and by calls"},
     {"output-format", 0, "NAME",
@@ -97,6 +100,8 @@ static const struct command_option table[] = {
      "diff: table (the default on a terminal), tsv (the default elsewhere), folded, flamegraph"},
     {"output-format", 0, "NAME", "table tsv json", STACK, CODE_FORMAT, 0,
      "stack: table, tsv, json (defaults as for diff)"},
+    {"output-format", 0, "NAME", "table tsv lcov cobertura drcov", COVERAGE, CODE_FORMAT, 0,
+     "coverage: table (this is the default), tsv (functions), lcov, cobertura, drcov"},
     {"output-file", 0, "FILE", NULL, ALL & ~TOP, CODE_OUTPUT, 0,
      "where to write, - for standard output (profile: callgrind.out.PID or profile.PID.SUFFIX, "
      "report: report.PID.html, else standard output); report: a FILE that ends with / is a "
@@ -113,11 +118,11 @@ static const struct command_option table[] = {
      "profile: one file per thread, FILE-01, FILE-02 …; report: a folder"},
     {"largest", 0, NULL, NULL, SUMMARY | REPORT, CODE_LARGEST, 0,
      "summary, report: of several processes the one that took most, behind a list of all"},
-    {"process", 0, "PATTERN", NULL, ALL, CODE_PROCESS, 0,
+    {"process", 0, "PATTERN", NULL, ALL & ~COVERAGE, CODE_PROCESS, 0,
      "only processes of that pid, or whose executable, or the name it was run as, matches"},
-    {"thread", 0, "PATTERN", NULL, ALL, CODE_THREAD, 0,
+    {"thread", 0, "PATTERN", NULL, ALL & ~COVERAGE, CODE_THREAD, 0,
      "only threads of that tid or ordinal, or whose name matches"},
-    {"function", 0, "PATTERN", NULL, ALL, CODE_FUNCTION, 0,
+    {"function", 0, "PATTERN", NULL, ALL & ~COVERAGE, CODE_FUNCTION, 0,
      "only functions whose name matches, and all they call (these three may be repeated: one of "
      "them has to match)"},
     {"from", 0, "SECONDS", NULL, PROFILE, CODE_FROM, 0,
@@ -126,8 +131,8 @@ static const struct command_option table[] = {
     {"threshold", 0, "PERCENT", NULL, DIFF, CODE_THRESHOLD, 0,
      "diff: exit status 1 if the whole, or the self time (or calls) of a function, changed by "
      "more than PERCENT of the first recording"},
-    {"top", 0, "N", "0..1000000", SUMMARY | DIFF | TOP, CODE_TOP, 0,
-     "summary, table of a diff, top without a terminal: show N functions (20; summary on a "
+    {"top", 0, "N", "0..1000000", SUMMARY | DIFF | COVERAGE | TOP, CODE_TOP, 0,
+     "summary, table of a diff or of coverage, top without a terminal: show N functions (20; summary on a "
      "terminal: 12)"},
     {"sort", 0, "ORDER", "self inclusive calls wait p99", SUMMARY, CODE_SORT, 0,
      "summary: only the table of functions by self time, inclusive time, calls, time waited or a "
@@ -149,7 +154,7 @@ static const struct command_option table[] = {
     {"path-map", 0, "FROM=TO", NULL, ALL, CODE_PATH_MAP, 0,
      "files that traces name below FROM are below TO here; in FROM, == stands for one =; may be "
      "repeated"},
-    {"jit-map", 0, "FILE", NULL, ALL, CODE_JIT_MAP, 0,
+    {"jit-map", 0, "FILE", NULL, ALL & ~COVERAGE, CODE_JIT_MAP, 0,
      "names of code made at run time: a perf map or a jitdump (default: /tmp/perf-PID.map, if "
      "written while the process ran); may be repeated"},
     {"times-from", 0, "TRACE", NULL, PROFILE | SUMMARY | REPORT, CODE_TIMES_FROM, 0,
@@ -441,6 +446,10 @@ static _Noreturn void refuse_format(const struct mode *mode, const char *name)
         names = memory_print("%s, %s", before, format->name);
         free(before);
     }
+    if (!strcmp(mode->name, "coverage"))
+        wrong_usage("--output-format: --mode=coverage does not have %s, but table, tsv, lcov, "
+                    "cobertura, drcov",
+                    name);
     wrong_usage("--output-format: --mode=%s does not have %s, but %s", mode->name, name, names + 2);
 }
 
@@ -568,6 +577,10 @@ static void check(const struct options *options)
     if (options->no_pager && strcmp(options->mode->name, "summary") != 0)
         wrong_usage("--no-pager is for the summary: %s",
                     is_by_umbra() ? "umbra report --text" : "--mode=summary");
+    if (options->patterns[0] && !strcmp(options->mode->name, "coverage"))
+        wrong_usage("--mode=coverage has no --process, --thread or --function");
+    if (*options->jit_maps && !strcmp(options->mode->name, "coverage"))
+        wrong_usage("--mode=coverage has no --jit-map: only files have blocks");
     if (options->has_threshold && options->mode->sides == 1)
         wrong_usage("--threshold is for --mode=diff");
 }

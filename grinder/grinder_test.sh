@@ -25,8 +25,8 @@ expect() {
 }
 
 # One line says what was expected, what was found and where.
-expect 2 "expected --mode=profile, summary, report, diff, stack or top, found no --mode" whole.bin
-expect 2 "--mode: expected profile, summary, report, diff, stack or top, found graph" --mode=graph whole.bin
+expect 2 "expected --mode=profile, summary, report, diff, stack, coverage or top, found no --mode" whole.bin
+expect 2 "--mode: expected profile, summary, report, diff, stack, coverage or top, found graph" --mode=graph whole.bin
 expect 2 "expected a trace file, found none" --mode=summary
 expect 2 "--split and --merged exclude each other" --mode=profile --split --merged whole.bin
 expect 2 "--path-map: expected FROM=TO, found here" --mode=summary --path-map=here whole.bin

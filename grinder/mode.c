@@ -7,9 +7,11 @@
 
 #include "grinder/base/message.h"
 #include "grinder/base/output.h"
+#include "grinder/coverage/coverage_format.h"
 #include "grinder/events/event_summary.h"
 #include "grinder/formats/format.h"
 #include "grinder/formats/peak_format.h"
+#include "grinder/profile/traces.h"
 #include "grinder/report/report_write.h"
 #include "grinder/views/diff.h"
 #include "grinder/views/fit.h"
@@ -315,6 +317,52 @@ static int run_top(const struct options *options)
     return top_run(&top);
 }
 
+static bool coverage_has_format(const char *name)
+{
+    return coverage_format_named(name) != NULL;
+}
+
+/* 0; -1 after messages. */
+static int add_traces(struct coverage *coverage, const struct options *options)
+{
+    int result = 0;
+    char **traces = traces_of((const char *const *)options->traces, &result);
+    struct failure failure;
+
+    for (char **trace = traces; *trace; trace++)
+        if (!coverage_add(coverage, *trace, &failure)) {
+            message_failure(&failure);
+            result = -1;
+        }
+    traces_free(traces);
+    if (!result && !coverage->room)
+        message("%s has no blocks: expected a program that instrument --count=blocks --once, or "
+                "umbra record with the same, has made",
+                options->traces[0]);
+    return coverage->room ? result : -1;
+}
+
+static int run_coverage(const struct options *options)
+{
+    struct coverage coverage;
+    struct output output;
+    int result;
+
+    coverage_begin(&coverage);
+    coverage.images.path_maps = (const char *const *)options->path_maps;
+    result = add_traces(&coverage, options);
+    if (coverage.room && begin_output(&output, options->output ? options->output : "-")) {
+        coverage_resolve(&coverage, (const char *const *)options->debug_dirs);
+        coverage_format_named(options->format)->write(output.stream, &coverage, options->top);
+        if (!end_output(&output))
+            result = -1;
+    } else {
+        result = -1;
+    }
+    coverage_free(&coverage);
+    return result < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
 static void warn_of_kinds(const struct options *options, const struct profile *profiles)
 {
     const char *sampled = NULL, *clocked = NULL;
@@ -425,6 +473,12 @@ const struct mode modes[] = {
      .needs_peaks = true,
      .has_format = stack_has_format,
      .run = run_stack},
+    {.name = "coverage",
+     .merges = true,
+     .sides = 1,
+     .failure = EXIT_FAILURE,
+     .has_format = coverage_has_format,
+     .run_alone = run_coverage},
     {.name = "top", .merges = true, .sides = 1, .failure = EXIT_FAILURE, .run_alone = run_top},
     {.name = NULL},
 };

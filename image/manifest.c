@@ -190,9 +190,13 @@ static bool stretches_fit(const struct manifest *manifest)
 
 static bool blocks_fit(const struct manifest *manifest)
 {
-    for (uint32_t i = 0; i < manifest->block_count; i++)
-        if (manifest->blocks[i].rva > UINT32_MAX - manifest->blocks[i].size)
+    uint64_t end = 0;
+
+    for (uint32_t i = 0; i < manifest->block_count; i++) {
+        if (manifest->blocks[i].rva < end)
             return false;
+        end = (uint64_t)manifest->blocks[i].rva + manifest->blocks[i].size;
+    }
     return true;
 }
 

@@ -217,6 +217,16 @@ static void what_counts_is_in_a_copy(void **state)
     manifest_free(&manifest);
 }
 
+static void blocks_are_in_order(void **state)
+{
+    struct sample_added *added = &image.added;
+
+    (void)state;
+    expect_refusal_of(&head->block_count, UINT32_MAX / sizeof(added->blocks[0]));
+    expect_refusal_of(&added->blocks[0].size, 13);
+    expect_refusal_of(&added->blocks[2].rva, SAMPLE_FUNCTION + 9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +240,7 @@ int main(void)
         cmocka_unit_test_setup(copies_are_in_order_and_of_a_function, make_image),
         cmocka_unit_test_setup(sites_are_in_order_and_in_a_copy, make_image),
         cmocka_unit_test_setup(what_counts_is_in_a_copy, make_image),
+        cmocka_unit_test_setup(blocks_are_in_order, make_image),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,6 +28,7 @@ struct sample_added {
     struct manifest_copy copies[2]; /* of the function; the second is not counted */
     struct manifest_site sites[2];  /* of the same call in it */
     struct manifest_stretch stretches[2];
+    struct manifest_block blocks[3]; /* of the function; the second is padding */
     char name[8], path[16];
 };
 

@@ -63,7 +63,7 @@ done
 completes 'instrument --in' --include --instrument-imports
 completes 'instrument --how=' auto copy prologue
 completes 'grinder --pa' --path-map
-completes 'grinder --mode=' diff profile report stack summary top
+completes 'grinder --mode=' coverage diff profile report stack summary top
 completes 'grinder --mode=di' diff
 completes 'grinder --mode=diff --output-format=f' flamegraph folded
 completes 'grinder --mode=stack --output-format=t' table tsv

@@ -273,8 +273,8 @@ struct manifest_site {
 };
 
 /*
- * Instructions of the original that run one after the other, from the first on. In the order of the
- * bytes that they set; none overlaps another.
+ * Instructions of the original that run one after the other, from the first on. Ascending by rva, as
+ * are the bytes that they set; none overlaps another.
  */
 struct manifest_block {
     uint32_t rva;

@@ -417,6 +417,10 @@ static bool visit_block(struct reading *reading, struct trace_block *block, uint
         return visit_nodes(reading, block, at, TRACE_FIRST_NODE);
     case TRACE_BLOCK_NODES:
         return visit_nodes(reading, block, at, 1);
+    case TRACE_BLOCK_COVER:
+        if (visitor->cover)
+            visitor->cover(visitor->user, block->function, block->page, (uint8_t *)(block + 1));
+        return true;
     case TRACE_BLOCK_MODULES:
         return visit_modules(file, visitor, block, at, failure);
     case TRACE_BLOCK_STACK:
@@ -433,7 +437,7 @@ static bool visit_block(struct reading *reading, struct trace_block *block, uint
     }
     return fail(failure, file->path,
                 "block at %" PRIu64 ": expected a kind of 1 to %d, found %" PRIu32, at,
-                TRACE_BLOCK_HITS, block->kind);
+                TRACE_BLOCK_COVER, block->kind);
 }
 
 static bool links_check(const struct reading *reading, const struct trace_links *links,

@@ -365,8 +365,8 @@ static void an_unknown_block_is_refused(void **state)
 
     (void)state;
     build(&sample);
-    ((struct trace_block *)(sample.bytes + 4096))->kind = 10;
-    expect_refusal(&sample, "block at 4096: expected a kind of 1 to 9, found 10");
+    ((struct trace_block *)(sample.bytes + 4096))->kind = 11;
+    expect_refusal(&sample, "block at 4096: expected a kind of 1 to 10, found 11");
 }
 
 static void a_path_without_end_is_refused(void **state)

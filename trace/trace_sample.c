@@ -252,6 +252,17 @@ struct trace_wait *trace_sample_add_wait(struct trace_sample *sample, uint32_t o
     return wait;
 }
 
+uint8_t *trace_sample_add_cover(struct trace_sample *sample, uint32_t function, uint32_t page)
+{
+    size_t at = add_block(sample, TRACE_BLOCK_COVER, 0);
+    struct trace_block *block = block_at(sample, at);
+
+    block->used = TRACE_BLOCK_UNITS;
+    block->function = function;
+    block->page = page;
+    return sample->bytes + at + TRACE_UNIT;
+}
+
 struct trace_times *trace_sample_add_times(struct trace_sample *sample, uint32_t ordinal,
                                            uint32_t node, uint32_t function)
 {

@@ -55,6 +55,9 @@ struct trace_hit *trace_sample_add_hit(struct trace_sample *sample, uint32_t ord
 struct trace_wait *trace_sample_add_wait(struct trace_sample *sample, uint32_t ordinal,
                                          uint32_t node, uint32_t count, uint64_t ticks);
 
+/* Bytes of blocks of the image whose first function that is: TRACE_COVER_BYTES of them, all 0. */
+uint8_t *trace_sample_add_cover(struct trace_sample *sample, uint32_t function, uint32_t page);
+
 /* Times of a context, or of a function's others (node 0), in a block of its own: none yet. */
 struct trace_times *trace_sample_add_times(struct trace_sample *sample, uint32_t ordinal,
                                            uint32_t node, uint32_t function);

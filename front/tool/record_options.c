@@ -72,6 +72,8 @@ static void take_option(struct record_options *options, const struct command_opt
 
     switch (option->code) {
     case OPTION_INSTRUMENT:
+        if (option->values)
+            read_value(option, value);
         hand_on(&options->instrument, name, value);
         break;
     case OPTION_HOW:
@@ -167,6 +169,23 @@ static void refuse_times(const struct record_options *options)
                          clocked[i]);
 }
 
+/* As instrument has it, which would refuse each file. */
+static void check_count(const struct record_options *options)
+{
+    const struct words *words = &options->instrument;
+    bool marks = has_word(words, "--count="), once = has_word(words, "--once");
+
+    if (!marks && (once || has_word(words, "--no-calls")))
+        say_and_exit(STATUS_USAGE, "record: %s is for --count=blocks",
+                     once ? "--once" : "--no-calls");
+    if (marks && !once)
+        say_and_exit(STATUS_USAGE, "record: --count=blocks: expected --once, as how often each "
+                                   "block runs cannot be counted yet");
+    if (marks && has_word(words, "--how=prologue"))
+        say_and_exit(STATUS_USAGE, "record: --count=blocks: blocks are counted in copies; leave "
+                                   "--how=prologue out");
+}
+
 /* Nothing is instrumented, so that there is nothing to choose of it. */
 static void check_stacks(const struct record_options *options)
 {
@@ -225,6 +244,7 @@ void record_options_read(struct record_options *options, int count, char **argum
         take_option(options, line.option, line.value);
     }
     refuse_times(options);
+    check_count(options);
     check_stacks(options);
     check_twice(options);
     options->program = line.rest;

@@ -47,12 +47,19 @@ static void want_spot(struct images *images, struct wanted *wanted, uint64_t spo
         add(&wanted[image].spots, address_of_rva(&images->images[image], rva));
 }
 
-static struct wanted *gather(struct images *images, const struct profile *profile)
+static struct wanted *gather_functions(struct images *images)
 {
     struct wanted *wanted = memory_zeroed(images->count, sizeof(*wanted));
 
     for (size_t i = 1; i < images_function_count(images); i++)
         want(images, wanted, images->functions[i].image, images->functions[i].rva);
+    return wanted;
+}
+
+static struct wanted *gather(struct images *images, const struct profile *profile)
+{
+    struct wanted *wanted = gather_functions(images);
+
     for (size_t p = 0; p < profile->part_count; p++) {
         const struct pair_index *edges = &profile->parts[p].edges.keys;
         for (size_t i = 0; i < edges->count; i++)
@@ -146,10 +153,11 @@ static void symbolize_image(struct images *images, uint32_t number, struct wante
     symbol_table_free(&symbols);
 }
 
-void symbolize(struct images *images, const struct profile *profile, const char *const *debug_dirs)
+/* Frees what is wanted. */
+static void symbolize_all(struct images *images, struct wanted *wanted,
+                          const char *const *debug_dirs)
 {
     const struct symbol_search search = {debug_dirs, images->path_maps};
-    struct wanted *wanted = gather(images, profile);
     uint32_t files = 1;
 
     images->functions[0].name = memory_copy_string("(root)");
@@ -159,6 +167,21 @@ void symbolize(struct images *images, const struct profile *profile, const char 
         files += (uint32_t)images->images[i].lines.file_count;
     }
     free(wanted);
+}
+
+void symbolize(struct images *images, const struct profile *profile, const char *const *debug_dirs)
+{
+    symbolize_all(images, gather(images, profile), debug_dirs);
+}
+
+void symbolize_places(struct images *images, const uint64_t *places, size_t count,
+                      const char *const *debug_dirs)
+{
+    struct wanted *wanted = gather_functions(images);
+
+    for (size_t i = 0; i < count; i++)
+        want(images, wanted, (uint32_t)(places[i] >> 32), (uint32_t)places[i]);
+    symbolize_all(images, wanted, debug_dirs);
 }
 
 static struct place place_of_line(const struct image *image, struct line line)

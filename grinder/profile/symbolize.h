@@ -17,6 +17,11 @@ struct place {
    lines and says so. */
 void symbolize(struct images *images, const struct profile *profile, const char *const *debug_dirs);
 
+/* As symbolize, of so many places, each image << 32 | rva, in place of a profile: their lines are those
+   of place_of_site. */
+void symbolize_places(struct images *images, const uint64_t *places, size_t count,
+                      const char *const *debug_dirs);
+
 /* So that it can be called again, when there are more functions. */
 void symbolize_forget(struct images *images);
 

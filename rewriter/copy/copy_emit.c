@@ -256,6 +256,32 @@ static void put_pointer(struct emission *emission, const struct source *source,
     place->is_to_leaf = own->is_leaf;
 }
 
+/*
+ * A call through a slot that the loader binds, as it does with functions of this image, too, goes
+ * to the copy if that is what it is bound to. Flags are dead, and no call counts. True: it is to go
+ * to r11.
+ *
+ *      lea     r11, [function]
+ *      cmp     r11, [slot]
+ *      lea     r11, [copy]
+ *      cmovne  r11, [slot]
+ */
+static bool put_bound(struct emission *emission, const struct source *source, uint16_t dead)
+{
+    bool is_indirect =
+        source->at->flow == FLOW_INDIRECT_CALL || source->at->flow == FLOW_INDIRECT_JUMP;
+    uint64_t slot = source->import ? 0 : slot_of(emission, source);
+    const struct function *own = bound_to(emission, slot);
+
+    if (!own || (is_indirect && !is_r11_free(source, dead)))
+        return false;
+    copy_put_relative(emission->writer, "\x4c\x8d\x1d", 3, own->address);
+    copy_put_relative(emission->writer, "\x4c\x3b\x1d", 3, slot);
+    copy_put_entry(emission->writer, "\x4c\x8d\x1d", 3, own->address);
+    copy_put_relative(emission->writer, "\x4c\x0f\x45\x1d", 4, slot);
+    return true;
+}
+
 /* What stands in front of a call, or of a jump that leaves. True: it is to go to r11. */
 static bool put_site(struct emission *emission, const struct source *source,
                      const struct function *callee, bool is_tail)
@@ -274,7 +300,7 @@ static bool put_site(struct emission *emission, const struct source *source,
     };
 
     if (emission->plan->counts_no_calls)
-        return false;
+        return !callee && put_bound(emission, source, place.dead);
     if (!callee)
         put_pointer(emission, source, &place);
     frame_code_put_site(emission->frames, &place);
@@ -337,6 +363,18 @@ static void emit_exit_behind(struct emission *emission, const struct source *sou
     emit_exit(emission, source);
     distance = (uint32_t)(code->size - from);
     memcpy(code->bytes + from - sizeof(distance), &distance, sizeof(distance));
+}
+
+/* As instruction_decode; of what is decoded faster, `zydis` has the opcode and the place of a
+   rip-relative operand. */
+static bool decode(const struct emission *emission, uint64_t address, const uint8_t *bytes,
+                   size_t room, struct instruction *at)
+{
+    if (room < PLAIN_ROOM || !plain_decode(address, bytes, at))
+        return instruction_decode(&emission->decoder, address, bytes, room, at);
+    at->zydis.opcode = bytes[0] == X86_TWO_BYTES ? bytes[1] : bytes[0];
+    at->zydis.raw.disp.offset = (uint8_t)(at->length - sizeof(uint32_t));
+    return true;
 }
 
 /* jcc target: jcc target; or, if that is an exit, jncc next; exit; next: */
@@ -437,18 +475,6 @@ static bool put_timed_syscall(struct emission *emission, const struct function *
         emission->syscalls_of = function;
     }
     wait_code_put(emission->writer, flow_syscalls_number(&emission->syscalls, address));
-    return true;
-}
-
-/* As instruction_decode; of what is decoded faster, `zydis` has the opcode and the place of a
-   rip-relative operand. */
-static bool decode(const struct emission *emission, uint64_t address, const uint8_t *bytes,
-                   size_t room, struct instruction *at)
-{
-    if (room < PLAIN_ROOM || !plain_decode(address, bytes, at))
-        return instruction_decode(&emission->decoder, address, bytes, room, at);
-    at->zydis.opcode = bytes[0] == X86_TWO_BYTES ? bytes[1] : bytes[0];
-    at->zydis.raw.disp.offset = (uint8_t)(at->length - sizeof(uint32_t));
     return true;
 }
 

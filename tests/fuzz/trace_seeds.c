@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *folder;
 
@@ -91,6 +92,9 @@ int main(int argument_count, char **arguments)
         (struct trace_hit){6000, 0x500110, 70, 1000};
     trace_sample_add_hit(&sample, 2, &(struct trace_hit){7000, 0x400110, 133, 1000000});
     write_sample(&sample, "hits");
+    begin(&sample);
+    memset(trace_sample_add_cover(&sample, 1, 0), 1, 40);
+    write_sample(&sample, "cover");
     begin(&sample);
     trace_sample_header(&sample)->state = TRACE_RUNNING;
     trace_sample_thread(&sample, 1)->state = TRACE_THREAD_RUNNING;

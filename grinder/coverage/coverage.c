@@ -1,0 +1,265 @@
+#include "grinder/coverage/coverage.h"
+
+#include <Zydis/Zydis.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "grinder/image/original_bytes.h"
+#include "grinder/profile/symbolize.h"
+#include "support/memory.h"
+#include "trace/trace_reader.h"
+
+/* --- reading traces --- */
+
+/* The modules of one trace: which image has which first function. */
+struct reading {
+    struct coverage *coverage;
+    enum trace_system system;
+    struct known {
+        uint32_t first_function, image;
+    } * known;
+    size_t known_count, known_room;
+};
+
+void coverage_begin(struct coverage *coverage)
+{
+    *coverage = (struct coverage){0};
+    images_begin(&coverage->images);
+}
+
+void coverage_free(struct coverage *coverage)
+{
+    for (size_t i = 0; i < coverage->room; i++)
+        free(coverage->ran[i]);
+    free(coverage->ran);
+    free(coverage->functions);
+    free(coverage->lines);
+    images_free(&coverage->images);
+}
+
+static void read_module(void *user, const struct trace_module *module)
+{
+    struct reading *reading = user;
+
+    if (!(module->flags & TRACE_MODULE_INSTRUMENTED))
+        return;
+    reading->known = memory_grow(reading->known, reading->known_count, &reading->known_room,
+                                 sizeof(*reading->known));
+    reading->known[reading->known_count++] =
+        (struct known){module->first_function, images_add(&reading->coverage->images, module->path,
+                                                          reading->system, module)};
+}
+
+static void make_room_for(struct coverage *coverage, uint32_t image)
+{
+    size_t room = 2 * (size_t)image + 8;
+    uint8_t **ran;
+
+    if (image < coverage->room)
+        return;
+    ran = memory_zeroed(room, sizeof(*ran));
+    for (size_t i = 0; i < coverage->room; i++)
+        ran[i] = coverage->ran[i];
+    free(coverage->ran);
+    coverage->ran = ran;
+    coverage->room = room;
+}
+
+/* The image's bytes, of which there are as many as blocks; null if it has none. */
+static uint8_t *bytes_of(struct coverage *coverage, uint32_t image)
+{
+    uint32_t count = coverage->images.images[image].manifest.block_count;
+
+    make_room_for(coverage, image);
+    if (!coverage->ran[image] && count)
+        coverage->ran[image] = memory_zeroed(count, 1);
+    return coverage->ran[image];
+}
+
+static void read_cover(void *user, uint32_t function, uint32_t page, const uint8_t *bytes)
+{
+    struct reading *reading = user;
+    uint64_t first = (uint64_t)page * TRACE_COVER_BYTES, count;
+    uint32_t image = 0;
+    uint8_t *ran;
+
+    for (size_t i = reading->known_count; i-- > 0 && !image;)
+        if (reading->known[i].first_function == function)
+            image = reading->known[i].image;
+    ran = image ? bytes_of(reading->coverage, image) : NULL;
+    if (!ran)
+        return;
+    count = reading->coverage->images.images[image].manifest.block_count;
+    for (uint32_t i = 0; i < TRACE_COVER_BYTES && first + i < count; i++)
+        ran[first + i] |= bytes[i] != 0;
+}
+
+bool coverage_add(struct coverage *coverage, const char *path, struct failure *failure)
+{
+    struct reading reading = {.coverage = coverage};
+    const struct trace_visitor modules = {.user = &reading, .module = read_module};
+    const struct trace_visitor covers = {.user = &reading, .cover = read_cover};
+    struct trace_file file;
+    bool is_read;
+
+    if (!trace_file_open(&file, path, failure))
+        return false;
+    reading.system = file.header.system;
+    is_read = trace_file_read(&file, &modules, failure) && trace_file_read(&file, &covers, failure);
+    coverage->processes += is_read;
+    trace_file_close(&file);
+    free(reading.known);
+    return is_read;
+}
+
+/* --- functions and lines --- */
+
+/* An instruction of a block, and whether it ran. */
+struct spot {
+    uint64_t place; /* image << 32 | rva */
+    bool ran;
+};
+
+struct spots {
+    struct spot *items;
+    size_t count, room;
+};
+
+static void add_spot(struct spots *spots, uint32_t image, uint32_t rva, bool ran)
+{
+    spots->items = memory_grow(spots->items, spots->count, &spots->room, sizeof(*spots->items));
+    spots->items[spots->count++] = (struct spot){(uint64_t)image << 32 | rva, ran};
+}
+
+/* Each of the block's instructions; where the original cannot be put together, its first one. */
+static void add_instructions(struct spots *spots, const ZydisDecoder *decoder, uint32_t image,
+                             const struct original_bytes *original,
+                             const struct manifest_block *block, bool ran)
+{
+    const uint8_t *bytes =
+        original->bytes ? original_bytes_at(original, block->rva, block->size) : NULL;
+    ZydisDecodedInstruction instruction;
+    uint32_t at = 0;
+
+    do {
+        add_spot(spots, image, block->rva + at, ran);
+        if (!bytes || !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder, NULL, bytes + at,
+                                                                  block->size - at, &instruction)))
+            return;
+        at += instruction.length;
+    } while (at < block->size);
+}
+
+/* The place of the manifest's function that has a block, from `from` on, or function_count. */
+static uint32_t function_with(const struct manifest *manifest, uint32_t from, uint32_t rva)
+{
+    while (from + 1 < manifest->function_count && manifest->functions[from + 1].rva <= rva)
+        from++;
+    return from;
+}
+
+static void count_block(struct coverage *coverage, uint32_t function, bool ran)
+{
+    struct covered_function *last =
+        coverage->function_count ? &coverage->functions[coverage->function_count - 1] : NULL;
+
+    if (!last || last->function != function) {
+        coverage->functions = memory_grow(coverage->functions, coverage->function_count,
+                                          &coverage->function_room, sizeof(*last));
+        last = &coverage->functions[coverage->function_count++];
+        *last = (struct covered_function){.function = function};
+    }
+    last->blocks++;
+    last->ran += ran;
+    coverage->blocks++;
+    coverage->blocks_ran += ran;
+}
+
+static void resolve_image(struct coverage *coverage, struct spots *spots, uint32_t number)
+{
+    const struct image *image = &coverage->images.images[number];
+    const struct manifest *manifest = &image->manifest;
+    struct original_bytes original;
+    ZydisDecoder decoder;
+    uint32_t function = 0;
+
+    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    ZydisDecoderEnableMode(&decoder, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
+    original_bytes_read(&original, image->file, manifest);
+    for (uint32_t i = 0; i < manifest->block_count; i++) {
+        const struct manifest_block *block = &manifest->blocks[i];
+
+        if (!block->size || !manifest->function_count)
+            continue;
+        function = function_with(manifest, function, block->rva);
+        count_block(coverage, images_function(&coverage->images, number, function),
+                    coverage->ran[number][i]);
+        add_instructions(spots, &decoder, number, &original, block, coverage->ran[number][i]);
+    }
+    original_bytes_free(&original);
+}
+
+static int by_file_and_line(const void *left, const void *right)
+{
+    const struct covered_line *a = left, *b = right;
+    int files = strcmp(a->file, b->file);
+
+    if (files)
+        return files;
+    return (a->line > b->line) - (a->line < b->line);
+}
+
+static void join_lines(struct coverage *coverage)
+{
+    struct covered_line *lines = coverage->lines;
+    size_t kept = 0;
+
+    if (coverage->line_count)
+        qsort(lines, coverage->line_count, sizeof(*lines), by_file_and_line);
+    for (size_t i = 0; i < coverage->line_count; i++) {
+        if (kept && !by_file_and_line(&lines[kept - 1], &lines[i]))
+            lines[kept - 1].ran |= lines[i].ran;
+        else
+            lines[kept++] = lines[i];
+    }
+    coverage->line_count = kept;
+}
+
+/* Instructions side by side are mostly of one line. */
+static void add_lines(struct coverage *coverage, const struct spots *spots)
+{
+    struct covered_line *last = NULL;
+
+    for (size_t i = 0; i < spots->count; i++) {
+        struct place place = place_of_site(&coverage->images, spots->items[i].place);
+
+        if (!place.line)
+            continue;
+        if (last && last->line == place.line && last->file == place.file) {
+            last->ran |= spots->items[i].ran;
+            continue;
+        }
+        coverage->lines =
+            memory_grow(coverage->lines, coverage->line_count, &coverage->line_room, sizeof(*last));
+        last = &coverage->lines[coverage->line_count++];
+        *last = (struct covered_line){place.file, place.line, spots->items[i].ran};
+    }
+    join_lines(coverage);
+}
+
+void coverage_resolve(struct coverage *coverage, const char *const *debug_dirs)
+{
+    struct spots spots = {0};
+    uint64_t *places;
+
+    for (uint32_t i = 0; i < coverage->room && i < coverage->images.count; i++)
+        if (coverage->ran[i])
+            resolve_image(coverage, &spots, i);
+    places = memory_zeroed(spots.count, sizeof(*places));
+    for (size_t i = 0; i < spots.count; i++)
+        places[i] = spots.items[i].place;
+    symbolize_places(&coverage->images, places, spots.count, debug_dirs);
+    free(places);
+    add_lines(coverage, &spots);
+    free(spots.items);
+}

@@ -1,0 +1,47 @@
+/*
+ * Which basic blocks ran (`instrument --count=blocks --once`), of all images in all traces that are
+ * added: a block ran if it did so in one of them.
+ *
+ *      traces       bytes of an image's blocks   --+
+ *      manifest     where each block is          --+-->  functions: blocks, and how many of them ran
+ *      debug info   lines of its instructions    --+     lines of files: whether one of their
+ *                                                        instructions ran
+ */
+#ifndef UMBRA_GRINDER_COVERAGE_H
+#define UMBRA_GRINDER_COVERAGE_H
+
+#include "grinder/profile/images.h"
+
+struct covered_function {
+    uint32_t function; /* as images.h numbers it */
+    uint32_t blocks, ran;
+};
+
+struct covered_line {
+    const char *file;
+    uint32_t line;
+    bool ran;
+};
+
+struct coverage {
+    struct images images;
+    uint8_t **ran; /* by image: a byte for each block of its manifest; null: none was in a trace */
+    size_t room;   /* of ran */
+    size_t processes;
+    struct covered_function *functions; /* that have blocks: ascending by image and address */
+    size_t function_count, function_room;
+    struct covered_line *lines; /* ascending by file and line, each once */
+    size_t line_count, line_room;
+    uint64_t blocks, blocks_ran;
+};
+
+void coverage_begin(struct coverage *coverage);
+void coverage_free(struct coverage *coverage);
+
+/* Adds what ran in the process that left the trace. False: it cannot be read. */
+bool coverage_add(struct coverage *coverage, const char *path, struct failure *failure);
+
+/* Once all are added: fills in functions and lines, and names. debug_dirs ends with null. */
+void coverage_resolve(struct coverage *coverage, const char *const *debug_dirs);
+
+#endif
