@@ -66,21 +66,21 @@ static int load_selected(struct tree *tree, const char *path, struct selection *
 {
     struct failure failure;
     struct trace_file file;
-    bool selected;
+    int result = -1;
 
-    if (!trace_file_open(&file, path, &failure))
-        goto err;
-    selected = selection_match_process(selection, &file.header);
+    if (!trace_file_open(&file, path, &failure)) {
+        message_failure(&failure);
+        return -1;
+    }
+    if (!selection_match_process(selection, &file.header))
+        result = 1;
+    else if ((!chains || chains_read(chains, &file, &failure)) &&
+             tree_load(tree, &file, images, &failure))
+        result = 0;
+    else
+        message_failure(&failure);
     trace_file_close(&file);
-    if (!selected)
-        return 1;
-    if (chains && !chains_read(chains, path, &failure))
-        goto err;
-    if (tree_load(tree, path, images, &failure))
-        return 0;
-err:
-    message_failure(&failure);
-    return -1;
+    return result;
 }
 
 /* 0 if it was read and found sound, or is not selected. */

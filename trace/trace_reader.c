@@ -533,7 +533,7 @@ static bool read_links(struct reading *reading, struct trace_block *chunk)
     return true;
 }
 
-bool trace_file_read(struct trace_file *file, const struct trace_visitor *visitor,
+bool trace_file_read(const struct trace_file *file, const struct trace_visitor *visitor,
                      struct failure *failure)
 {
     struct reading reading = {.file = file, .visitor = visitor, .failure = failure};

@@ -62,7 +62,7 @@ bool trace_file_open(struct trace_file *file, const char *path, struct failure *
 
 /* Visits every committed block from the start of the file. False at the first record that is
    malformed. */
-bool trace_file_read(struct trace_file *file, const struct trace_visitor *visitor,
+bool trace_file_read(const struct trace_file *file, const struct trace_visitor *visitor,
                      struct failure *failure);
 
 void trace_file_close(struct trace_file *file);

@@ -158,7 +158,7 @@ static void line_is(uint64_t from, uint64_t to, const char *expected)
     write_trace();
     images_begin(&all);
     images = &all;
-    assert_true(tree_load(&tree, recording.trace, &all, &failure));
+    assert_true(tree_load_path(&tree, recording.trace, &all, &failure));
     profile_add(&profile, &tree, &all);
     assert_true(time_line_walk(&profile, 0, &range, &visitor, recording.facts, &totals, &failure));
     assert_string_equal(recording.said, expected);

@@ -524,7 +524,7 @@ static void short_calls_take_what_samples_say(void **state)
     trace_sample_header(&sample)->probe_timed = 20 << TRACE_COST_SHIFT;
     fd = trace_sample_open(&sample, path);
     images_begin(&images);
-    assert_true(tree_load(&tree, path, &images, &failure));
+    assert_true(tree_load_path(&tree, path, &images, &failure));
     tree.threads[0].samples = (struct thread_samples){
         .functions = samples, .count = 2, .in_functions = 1400, .period_ns = 500000};
     cost_walk(&tree, &tree.threads[0], images_function_count(&images), &visitor);

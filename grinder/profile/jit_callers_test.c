@@ -51,7 +51,7 @@ static void grind(const char *text)
     images_begin(&images);
     images.jit_maps = maps;
     profile = (struct profile){0};
-    assert_true(tree_load(&tree, trace, &images, &failure));
+    assert_true(tree_load_path(&tree, trace, &images, &failure));
     profile_add(&profile, &tree, &images);
     nodes = tree_nodes(&tree, &count);
     tree_free(&tree);

@@ -31,16 +31,11 @@ static void load_stack(void *user, const struct trace_stack *stack,
     }
 }
 
-bool chains_read(struct chains *chains, const char *path, struct failure *failure)
+bool chains_read(struct chains *chains, const struct trace_file *file, struct failure *failure)
 {
     const struct trace_visitor visitor = {.user = chains, .stack = load_stack};
-    struct trace_file file;
-    bool is_read;
+    bool is_read = trace_file_read(file, &visitor, failure);
 
-    if (!trace_file_open(&file, path, failure))
-        return false;
-    is_read = trace_file_read(&file, &visitor, failure);
-    trace_file_close(&file);
     for (size_t i = 0; i < chains->ordinals.count; i++)
         stack_chain_check(&chains->chains[i]);
     return is_read;

@@ -61,7 +61,7 @@ struct chains {
 
 /* Reads them. To be done before the tree is: then that has all nodes that they name, though the
    process may be recording. To be freed also if it could not be read. */
-bool chains_read(struct chains *chains, const char *path, struct failure *failure);
+bool chains_read(struct chains *chains, const struct trace_file *file, struct failure *failure);
 void chains_free(struct chains *chains);
 
 /* A peak for each thread of the tree, to be freed with peaks_free. selection may be null. */

@@ -58,10 +58,13 @@ static const struct peak *grind(struct built *built, struct selection *selection
     struct failure failure;
     char path[64];
     int fd = trace_sample_open(&built->sample, path);
+    struct trace_file file;
 
     images_begin(&built->images);
-    assert_true(chains_read(&built->chains, path, &failure));
-    assert_true(tree_load(&built->tree, path, &built->images, &failure));
+    assert_true(trace_file_open(&file, path, &failure));
+    assert_true(chains_read(&built->chains, &file, &failure));
+    assert_true(tree_load(&built->tree, &file, &built->images, &failure));
+    trace_file_close(&file);
     close(fd);
     built->peaks = peaks_of(&built->chains, &built->tree, &built->images, selection);
     return built->peaks;

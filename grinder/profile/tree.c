@@ -522,9 +522,9 @@ static void loader_begin(struct loader *loader, struct tree *tree, const struct 
     load_wait(loader, 0, &(struct trace_wait){0});
 }
 
-bool tree_read(struct tree *tree, const char *path, struct images *images, struct failure *failure)
+bool tree_read(struct tree *tree, const struct trace_file *file, struct images *images,
+               struct failure *failure)
 {
-    struct trace_file file;
     struct loader loader = {.images = images};
     struct trace_visitor visitor = {.user = &loader,
                                     .thread = load_thread,
@@ -536,14 +536,13 @@ bool tree_read(struct tree *tree, const char *path, struct images *images, struc
                                     .times = load_times};
     bool is_read = false;
 
-    if (!trace_file_open(&file, path, failure))
-        return false;
-    *tree = (struct tree){.path = path, .header = file.header, .missing_bytes = file.missing};
+    *tree =
+        (struct tree){.path = file->path, .header = file->header, .missing_bytes = file->missing};
     if (tree->header.timing == TRACE_TIMING_SAMPLES)
         tree->header.probe_inner = tree->header.probe_timed = tree->header.probe_untimed =
             tree->header.probe_passed = 0; /* nothing was timed */
-    loader_begin(&loader, tree, &file);
-    if (!trace_file_read(&file, &visitor, failure))
+    loader_begin(&loader, tree, file);
+    if (!trace_file_read(file, &visitor, failure))
         goto err;
     if (tree->thread_count)
         qsort(tree->threads, tree->thread_count, sizeof(*tree->threads), compare_threads);
@@ -559,7 +558,6 @@ bool tree_read(struct tree *tree, const char *path, struct images *images, struc
     number_times(tree, images);
     is_read = true;
 err:
-    trace_file_close(&file);
     free(loader.run_of_block);
     free(loader.links);
     free(loader.wait_threads);

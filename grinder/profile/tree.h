@@ -159,9 +159,9 @@ struct tree {
     struct stack_facts stacks;
 };
 
-/* Reads the trace at path (borrowed) and numbers its functions in images, without what lies beside
-   it: tree_load.h has that too. False: there is nothing to free. */
-bool tree_read(struct tree *tree, const char *path, struct images *images,
+/* Reads the trace, whose path is borrowed, and numbers its functions in images, without what lies
+   beside it: tree_load.h has that too. False: there is nothing to free. */
+bool tree_read(struct tree *tree, const struct trace_file *file, struct images *images,
               struct failure *failure);
 
 /* Where the call to context was made: image << 32 | rva of the call's last byte, if that lies in

@@ -5,9 +5,10 @@
 #include "grinder/profile/samples.h"
 #include "grinder/profile/stacked_tree.h"
 
-bool tree_load(struct tree *tree, const char *path, struct images *images, struct failure *failure)
+bool tree_load(struct tree *tree, const struct trace_file *file, struct images *images,
+               struct failure *failure)
 {
-    if (!tree_read(tree, path, images, failure))
+    if (!tree_read(tree, file, images, failure))
         return false;
     stacked_tree_add(tree, images);
     tree_sort_hits(tree);
@@ -15,4 +16,17 @@ bool tree_load(struct tree *tree, const char *path, struct images *images, struc
     samples_read(tree, images);
     jit_callers_add(tree, images);
     return true;
+}
+
+bool tree_load_path(struct tree *tree, const char *path, struct images *images,
+                    struct failure *failure)
+{
+    struct trace_file file;
+    bool is_loaded;
+
+    if (!trace_file_open(&file, path, failure))
+        return false;
+    is_loaded = tree_load(tree, &file, images, failure);
+    trace_file_close(&file);
+    return is_loaded;
 }

@@ -5,9 +5,13 @@
 
 #include "grinder/profile/tree.h"
 
-/* Reads the trace at path (borrowed) and numbers its functions in images. 0, or -1 with error
-   filled in and nothing to free. */
-bool tree_load(struct tree *tree, const char *path, struct images *images,
+/* Reads the trace, whose path is borrowed, and numbers its functions in images. False: there is nothing
+   to free. */
+bool tree_load(struct tree *tree, const struct trace_file *file, struct images *images,
               struct failure *failure);
+
+/* Opens it for that alone. */
+bool tree_load_path(struct tree *tree, const char *path, struct images *images,
+                    struct failure *failure);
 
 #endif

@@ -69,10 +69,13 @@ static void places_are_one_context(void **state)
 static void read_tree(struct tree *tree)
 {
     struct failure failure;
+    struct trace_file file;
 
     ground_begin(&ground, &sample, false);
-    if (!tree_read(tree, ground.path, &ground.images, &failure))
+    if (!trace_file_open(&file, ground.path, &failure) ||
+        !tree_read(tree, &file, &ground.images, &failure))
         fail_msg("%s", failure.text);
+    trace_file_close(&file);
 }
 
 static void end(struct tree *tree)

@@ -18,7 +18,7 @@ void ground_begin_with(struct ground *ground, struct trace_sample *sample, bool 
         (struct ground){.profile = {.merged = merged, .keeps_stacks = true, .keeps_hits = true}};
     ground->fd = trace_sample_open(sample, ground->path);
     images_begin(&ground->images);
-    is_loaded = tree_load(&tree, ground->path, &ground->images, &failure);
+    is_loaded = tree_load_path(&tree, ground->path, &ground->images, &failure);
     assert(is_loaded && "the sample is a trace");
     (void)is_loaded;
     profile_add(&ground->profile, &tree, &ground->images);

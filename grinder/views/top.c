@@ -107,7 +107,7 @@ static void read_source(struct top *top, struct source *source, struct profile *
     struct failure failure;
     struct tree tree;
 
-    if (!tree_load(&tree, source->path, &top->images, &failure)) {
+    if (!tree_load_path(&tree, source->path, &top->images, &failure)) {
         message_failure(&failure);
         return;
     }

@@ -316,7 +316,7 @@ static size_t add_side(struct comparison *comparison, int side, const char *path
     if (result < 0 || !count)
         give_up("expected traces, found none");
     for (size_t i = 0; i < count; i++)
-        if (!tree_load(&trees[i], traces[i], &comparison->images[side], &failure))
+        if (!tree_load_path(&trees[i], traces[i], &comparison->images[side], &failure))
             give_up(failure.text);
     qsort(trees, count, sizeof(*trees), by_session);
     for (size_t i = 0; i < count; i++) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "grinder/base/message.h"
+#include "grinder/coverage/coverage.h"
 #include "grinder/profile/copied_spots.h"
 #include "grinder/profile/profile.h"
 #include "grinder/profile/tree_load.h"
@@ -38,6 +39,19 @@ static void check_peaks(const struct process *process)
     }
 }
 
+static void check_coverage(const char *path)
+{
+    static const char *const none[] = {NULL};
+    struct failure failure = {{0}};
+    struct coverage coverage;
+
+    coverage_begin(&coverage);
+    if (!coverage_add(&coverage, path, &failure))
+        check_refusal(failure.text);
+    coverage_resolve(&coverage, none);
+    coverage_free(&coverage);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     int file = memory_file(data, size);
@@ -45,12 +59,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct failure failure = {{0}};
     struct chains chains = {0};
     struct images images;
+    struct trace_file trace;
     struct tree tree;
     char path[64];
 
     snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
     images_begin(&images);
-    if (!chains_read(&chains, path, &failure) || !tree_load(&tree, path, &images, &failure)) {
+    if (!trace_file_open(&trace, path, &failure)) {
+        check_refusal(failure.text);
+        goto end;
+    }
+    if (!chains_read(&chains, &trace, &failure) || !tree_load(&tree, &trace, &images, &failure)) {
         check_refusal(failure.text);
     } else {
         copied_spots_resolve(&tree, &images);
@@ -59,6 +78,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_peaks(&profile.processes[0]);
         tree_free(&tree);
     }
+    trace_file_close(&trace);
+    check_coverage(path);
+end:
     chains_free(&chains);
     profile_free(&profile);
     images_free(&images);
