@@ -31,6 +31,8 @@ struct connection_maps connection_open(char *const *environment, uint32_t fork_o
  * them, since the process may be killed in between. False: this part cannot be used.
  */
 bool connection_claim(void *part, uint64_t size, uint32_t at);
+/* The same for a part that others do not follow. */
+bool connection_claim_apart(void *part, uint64_t size, uint32_t at);
 
 /* In a fork's child: the trace or the ring, null for none, was the parent's, and is not here. */
 void connection_forget(const void *pages, uint64_t size);

@@ -9,8 +9,13 @@
  * what has run so far. Where there is no room in the trace, or none for a mapping, a page stays the
  * image's own, and what is set there is lost.
  *
- * A child made by fork goes on in its parent's trace: what runs in it has run.
+ * A child made by fork goes on in its parent's trace, until its first hook is called: what runs in it
+ * has run. So these pages are the only ones of a trace that a child has, which may become another
+ * user: they are the last of the trace, since whoever has pages of a file may map those behind them.
  */
 void cover_bind(const struct image_header *image);
+
+/* In a fork's child, under the guard, which has a session of its own: the pages are its trace's. */
+void cover_begin_in_child(void);
 
 #endif

@@ -16,7 +16,7 @@
  * jumps by:
  *
  *                              process             a child, until its first hook
- *      the trace               read and write      not there (MADV_DONTFORK)
+ *      the trace               read and write      not there (MADV_DONTFORK), but for cover (cover.h)
  *      its first page, at      read; cannot        read; cannot be made writable
  *      the images' words       be made writable
  *

@@ -194,7 +194,8 @@ static uint64_t take_place(void)
     }
     at = __atomic_load_n(&session.header->used, __ATOMIC_RELAXED);
     do {
-        if (at + TRACE_BLOCK_SIZE > session.capacity)
+        if (at + TRACE_BLOCK_SIZE >
+            session.capacity - __atomic_load_n(&session.header->cover, __ATOMIC_SEQ_CST))
             return 0;
     } while (!__atomic_compare_exchange_n(&session.header->used, &at, at + TRACE_BLOCK_SIZE, false,
                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED));
@@ -244,6 +245,21 @@ struct trace_block *session_block(uint32_t thread)
     block = (struct trace_block *)(session.trace + at);
     block->thread = thread;
     block->used = 1;
+    return block;
+}
+
+struct trace_block *session_cover_block(void)
+{
+    uint64_t cover = __atomic_add_fetch(&session.header->cover, TRACE_BLOCK_SIZE, __ATOMIC_SEQ_CST);
+    struct trace_block *block = (struct trace_block *)(session.trace + session.capacity - cover);
+
+    if (cover > session.capacity ||
+        session.capacity - cover < __atomic_load_n(&session.header->used, __ATOMIC_SEQ_CST) ||
+        !connection_claim_apart(block, TRACE_BLOCK_SIZE, offsetof(struct trace_block, reserved))) {
+        __atomic_sub_fetch(&session.header->cover, TRACE_BLOCK_SIZE, __ATOMIC_SEQ_CST);
+        return NULL;
+    }
+    block->used = TRACE_BLOCK_UNITS;
     return block;
 }
 

@@ -1,5 +1,6 @@
 #include "hooks/thread.h"
 
+#include "hooks/cover.h"
 #include "hooks/events.h"
 #include "hooks/frames.h"
 #include "hooks/further_targets.h"
@@ -269,6 +270,8 @@ struct thread *thread_begin(void)
         session_begin_in_child();
         modules_rewrite();
         hook_words_begin_in_child();
+        if (session.state == SESSION_RUNNING)
+            cover_begin_in_child();
     }
     if (session.state == SESSION_RUNNING && !thread)
         thread = state_for_new_thread(tid);

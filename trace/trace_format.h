@@ -230,6 +230,11 @@ struct trace_header {
        it began is not among them: it may wait for signals by sigwait(3). */
     uint64_t willing[TRACE_WILLING_WORDS];
     uint32_t source; /* enum trace_source */
+    uint32_t reserved_for_source;
+    /* Bytes at the end of the memory that the agent has, `capacity` bytes from its begin: blocks of
+       cover, which children have, too. Nothing lies behind them that who has these could reach. When
+       the process is gone the service puts them behind the others. */
+    uint64_t cover;
 };
 
 /* What a trace was made from. */

@@ -1,9 +1,11 @@
 #include "grinder/coverage/coverage.h"
 
 #include <Zydis/Zydis.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "grinder/base/message.h"
 #include "grinder/image/original_bytes.h"
 #include "grinder/profile/symbolize.h"
 #include "support/memory.h"
@@ -17,6 +19,7 @@ struct reading {
     enum trace_system system;
     struct known {
         uint32_t first_function, image;
+        uint32_t pages; /* that were there */
     } * known;
     size_t known_count, known_room;
 };
@@ -45,9 +48,9 @@ static void read_module(void *user, const struct trace_module *module)
         return;
     reading->known = memory_grow(reading->known, reading->known_count, &reading->known_room,
                                  sizeof(*reading->known));
-    reading->known[reading->known_count++] =
-        (struct known){module->first_function, images_add(&reading->coverage->images, module->path,
-                                                          reading->system, module)};
+    reading->known[reading->known_count++] = (struct known){
+        module->first_function,
+        images_add(&reading->coverage->images, module->path, reading->system, module), 0};
 }
 
 static void make_room_for(struct coverage *coverage, uint32_t image)
@@ -76,22 +79,47 @@ static uint8_t *bytes_of(struct coverage *coverage, uint32_t image)
     return coverage->ran[image];
 }
 
+static struct known *known_by(struct reading *reading, uint32_t function)
+{
+    for (size_t i = reading->known_count; i-- > 0;)
+        if (reading->known[i].first_function == function)
+            return &reading->known[i];
+    return NULL;
+}
+
 static void read_cover(void *user, uint32_t function, uint32_t page, const uint8_t *bytes)
 {
     struct reading *reading = user;
     uint64_t first = (uint64_t)page * TRACE_COVER_BYTES, count;
-    uint32_t image = 0;
+    struct known *known = known_by(reading, function);
+    uint32_t image = known ? known->image : 0;
     uint8_t *ran;
 
-    for (size_t i = reading->known_count; i-- > 0 && !image;)
-        if (reading->known[i].first_function == function)
-            image = reading->known[i].image;
+    if (known)
+        known->pages++;
     ran = image ? bytes_of(reading->coverage, image) : NULL;
     if (!ran)
         return;
     count = reading->coverage->images.images[image].manifest.block_count;
     for (uint32_t i = 0; i < TRACE_COVER_BYTES && first + i < count; i++)
         ran[first + i] |= bytes[i] != 0;
+}
+
+/* Says what the trace lacks: a process that ran out of room in it notes blocks nowhere. */
+static void check_pages(const struct reading *reading, const struct trace_file *file)
+{
+    for (size_t i = 0; i < reading->known_count; i++) {
+        const struct image *image = &reading->coverage->images.images[reading->known[i].image];
+        uint32_t pages = image_cover_pages(image->manifest.block_count);
+
+        if (reading->known[i].pages >= pages)
+            continue;
+        message("%s: %s: expected %" PRIu32 " pages of blocks, found %" PRIu32 ": %s", file->path,
+                image->path, pages, reading->known[i].pages,
+                file->header.end == TRACE_END_UNKNOWN
+                    ? "they come when the process has ended"
+                    : "the trace was full; --max-trace-size gives it more room");
+    }
 }
 
 bool coverage_add(struct coverage *coverage, const char *path, struct failure *failure)
@@ -107,6 +135,8 @@ bool coverage_add(struct coverage *coverage, const char *path, struct failure *f
     reading.system = file.header.system;
     is_read = trace_file_read(&file, &modules, failure) && trace_file_read(&file, &covers, failure);
     coverage->processes += is_read;
+    if (is_read)
+        check_pages(&reading, &file);
     trace_file_close(&file);
     free(reading.known);
     return is_read;

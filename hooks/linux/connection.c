@@ -371,6 +371,11 @@ bool connection_claim(void *part, uint64_t size, uint32_t at)
             pages_touch(part, size, at));
 }
 
+bool connection_claim_apart(void *part, uint64_t size, uint32_t at)
+{
+    return pages_commit(part, size) && pages_touch(part, size, at);
+}
+
 void connection_forget(const void *pages, uint64_t size)
 {
     if (pages)

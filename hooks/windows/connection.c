@@ -230,6 +230,11 @@ bool connection_claim(void *part, uint64_t size, uint32_t in_page)
     return true;
 }
 
+bool connection_claim_apart(void *part, uint64_t size, uint32_t at)
+{
+    return connection_claim(part, size, at);
+}
+
 void connection_forget(const void *pages, uint64_t size)
 {
     (void)pages;

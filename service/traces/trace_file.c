@@ -271,6 +271,28 @@ static uint64_t used_in_bounds(const struct trace_file *file)
     return fixed;
 }
 
+/* Puts the agent's blocks of cover, which are at the end of its memory, behind the others. Returns
+   the bytes in use. What the agent says may be anything. */
+static uint64_t append_cover(const struct trace_file *file, uint64_t used)
+{
+    unsigned char block[TRACE_BLOCK_SIZE];
+    uint64_t cover, end = used;
+
+    if (!file_read_at(file->fd, &cover, sizeof(cover), offsetof(struct trace_header, cover)) ||
+        cover > file->capacity - used || cover % TRACE_BLOCK_SIZE)
+        return used;
+    for (uint64_t at = file->capacity - cover; at < file->capacity; at += TRACE_BLOCK_SIZE) {
+        if (!file_read_at(file->fd, block, sizeof(block), at) ||
+            !file_write_at(file->fd, block, sizeof(block), end))
+            break;
+        end += TRACE_BLOCK_SIZE;
+    }
+    if (end > used &&
+        !file_write_at(file->fd, &end, sizeof(end), offsetof(struct trace_header, used)))
+        return used;
+    return end;
+}
+
 /* What a reader needs to know of the end. Written first: a service killed before the cut leaves a
  * trace that is long, and says as much. */
 static bool write_end(struct trace_file *file, const struct trace_file_end *end)
@@ -306,6 +328,8 @@ uint64_t trace_file_end(struct trace_file *file, const struct trace_dir *directo
     bool ok;
 
     elsewhere[0] = 0;
+    if (file->header)
+        used = append_cover(file, used);
     end_pause_of_children(file);
     ok = write_end(file, end);
     if (ok && file->header)

@@ -182,6 +182,55 @@ static void test_the_first_snapshot_is_completed_in_its_place(void **state)
     assert_int_equal(header.used, 5 * TRACE_BLOCK_SIZE);
 }
 
+static void set_cover(const struct trace_file *file, uint64_t cover)
+{
+    assert_int_equal(pwrite(file->fd, &cover, sizeof(cover), offsetof(struct trace_header, cover)),
+                     8);
+}
+
+static void test_cover_is_put_behind_the_other_blocks(void **state)
+{
+    struct place *place = *state;
+    struct trace_header header = template();
+    struct trace_file file;
+    char found[2] = {0};
+    int trace;
+
+    assert_true(trace_file_create(&file, place->directory, &header, true));
+    set_used(&file, 3 * TRACE_BLOCK_SIZE);
+    set_cover(&file, 2 * TRACE_BLOCK_SIZE);
+    assert_int_equal(pwrite(file.fd, "a", 1, (off_t)(header.capacity - 2 * TRACE_BLOCK_SIZE)), 1);
+    assert_int_equal(pwrite(file.fd, "b", 1, (off_t)(header.capacity - TRACE_BLOCK_SIZE)), 1);
+    end_trace(place, &file, &gone);
+    assert_int_equal(length_of(place, file.name), 5 * TRACE_BLOCK_SIZE);
+    assert_int_equal(read_header(place, file.name).used, 5 * TRACE_BLOCK_SIZE);
+    trace = openat(place->directory, file.name, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(pread(trace, &found[0], 1, 3 * TRACE_BLOCK_SIZE), 1);
+    assert_int_equal(pread(trace, &found[1], 1, 4 * TRACE_BLOCK_SIZE), 1);
+    assert_memory_equal(found, "ab", 2);
+    close(trace);
+}
+
+/* What a process may say. */
+static void test_cover_out_of_bounds_is_none(void **state)
+{
+    const uint64_t covers[] = {UINT64_MAX, UINT64_MAX - TRACE_BLOCK_SIZE + 1, 100,
+                               template().capacity};
+    struct place *place = *state;
+
+    for (size_t i = 0; i < sizeof(covers) / sizeof(*covers); i++) {
+        struct trace_header header = template();
+        struct trace_file file;
+
+        assert_true(trace_file_create(&file, place->directory, &header, true));
+        set_used(&file, 3 * TRACE_BLOCK_SIZE);
+        set_cover(&file, covers[i]);
+        end_trace(place, &file, &gone);
+        assert_int_equal(length_of(place, file.name), 3 * TRACE_BLOCK_SIZE);
+        assert_int_equal(read_header(place, file.name).used, 3 * TRACE_BLOCK_SIZE);
+    }
+}
+
 /* Somebody's copy by link, the keeper's later snapshot, anybody's file. */
 static void test_what_is_not_the_first_snapshot_alone_is_replaced(void **state)
 {
@@ -442,6 +491,8 @@ int main(void)
         IN_A_PLACE(test_new_trace),
         IN_A_PLACE(test_in_memory),
         IN_A_PLACE(test_the_first_snapshot_is_completed_in_its_place),
+        IN_A_PLACE(test_cover_is_put_behind_the_other_blocks),
+        IN_A_PLACE(test_cover_out_of_bounds_is_none),
         IN_A_PLACE(test_what_is_not_the_first_snapshot_alone_is_replaced),
         cmocka_unit_test(test_what_is_no_trace_is_not_adopted),
         IN_A_PLACE(test_a_name_in_use_is_left_alone),

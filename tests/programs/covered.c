@@ -5,6 +5,7 @@
  *      thread    a part in a thread, which is still running when the process ends
  *      child     a part in a child made by fork, which kills itself; another in one that execs
  *      kill      a part, then SIGKILL
+ *      outlive   a part in a child that goes on for a while after its parent
  */
 #include "program.h"
 
@@ -60,6 +61,11 @@ COUNTED void in_killed(int n)
     }
 }
 
+COUNTED void in_outliving(void)
+{
+    done = 11; /* after its parent */
+}
+
 static void *thread(void *unused)
 {
     in_thread();
@@ -93,6 +99,10 @@ int main(int count, char **arguments)
     }
     if (!strcmp(what, "child"))
         run_children(arguments);
+    if (!strcmp(what, "outlive") && !fork()) {
+        usleep(500000);
+        in_outliving();
+    }
     if (!strcmp(what, "executed"))
         in_executed();
     if (!strcmp(what, "kill")) {
