@@ -74,9 +74,9 @@ void sample_image_make(struct sample_image *image, uint8_t original[SAMPLE_ADDED
     added->copies[0] = (struct manifest_copy){.rva = SAMPLE_COPY, .size = 64, .function = 0};
     added->stretches[0] = (struct manifest_stretch){8, 7};
     added->stretches[1] = (struct manifest_stretch){20, 29};
-    added->blocks[0] = (struct manifest_block){SAMPLE_FUNCTION, 10, 0};
-    added->blocks[1] = (struct manifest_block){SAMPLE_FUNCTION + 10, 0, 0};
-    added->blocks[2] = (struct manifest_block){SAMPLE_FUNCTION + 12, 20, 0};
+    added->blocks[0] = (struct manifest_block){SAMPLE_FUNCTION, 10};
+    added->blocks[1] = (struct manifest_block){SAMPLE_FUNCTION + 10, 0};
+    added->blocks[2] = (struct manifest_block){SAMPLE_FUNCTION + 12, 20};
     added->sites[0] = (struct manifest_site){SAMPLE_COPY + 20, SAMPLE_FUNCTION + 10};
     added->sites[1] = (struct manifest_site){SAMPLE_COPY + 64, SAMPLE_FUNCTION + 10};
     strcpy(added->name, "read");

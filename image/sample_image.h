@@ -29,7 +29,7 @@ struct sample_added {
     struct manifest_site sites[2];  /* of the same call in it */
     struct manifest_stretch stretches[2];
     struct manifest_block blocks[3]; /* of the function; the second is padding */
-    char name[8], path[20]; /* no padding behind: the last string ends the manifest */
+    char name[8], path[16];
 };
 
 struct sample_image {

@@ -278,12 +278,8 @@ struct manifest_site {
  */
 struct manifest_block {
     uint32_t rva;
-    uint32_t size;    /* bytes; 0: padding that never runs */
-    uint32_t told_by; /* 0: its byte says whether it has run. Else it has if the block at this rva has,
-                         or, with MANIFEST_BLOCK_OR_NEXT, the next one */
+    uint32_t size; /* bytes; 0: padding that never runs */
 };
-
-#define MANIFEST_BLOCK_OR_NEXT (1u << 31)
 
 _Static_assert(sizeof(struct image_header) == 64, "image header is a cache line");
 _Static_assert(offsetof(struct trace_header, hook) == IMAGE_HOOK_IN_PAGE, "stubs jump by it");
@@ -294,6 +290,6 @@ _Static_assert(sizeof(struct manifest_import) == 8, "manifest import");
 _Static_assert(sizeof(struct manifest_copy) == 16, "manifest copy");
 _Static_assert(sizeof(struct manifest_stretch) == 4, "manifest stretch");
 _Static_assert(sizeof(struct manifest_site) == 8, "manifest site");
-_Static_assert(sizeof(struct manifest_block) == 12, "manifest block");
+_Static_assert(sizeof(struct manifest_block) == 8, "manifest block");
 
 #endif

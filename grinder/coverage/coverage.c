@@ -9,7 +9,6 @@
 #include "grinder/image/original_bytes.h"
 #include "grinder/profile/symbolize.h"
 #include "support/memory.h"
-#include "support/sorted.h"
 #include "trace/trace_reader.h"
 
 /* --- reading traces --- */
@@ -278,49 +277,14 @@ static void add_lines(struct coverage *coverage, const struct spots *spots)
     join_lines(coverage);
 }
 
-/* The block at an rva; block_count: none is. */
-static uint32_t block_at(const struct manifest *manifest, uint32_t rva)
-{
-    size_t place = partition_point(i, manifest->block_count, manifest->blocks[i].rva < rva);
-
-    return place < manifest->block_count && manifest->blocks[place].rva == rva
-               ? (uint32_t)place
-               : manifest->block_count;
-}
-
-/* Blocks that others tell of: most of these are further on. Again, as long as something comes of
- * it. */
-static void tell_of_others(const struct manifest *manifest, uint8_t *ran)
-{
-    bool is_news = true;
-
-    while (is_news) {
-        is_news = false;
-        for (uint32_t i = manifest->block_count; i-- > 0;) {
-            uint32_t told_by = manifest->blocks[i].told_by;
-            uint32_t place = told_by ? block_at(manifest, told_by & ~MANIFEST_BLOCK_OR_NEXT)
-                                     : manifest->block_count;
-
-            if (!told_by || ran[i])
-                continue;
-            ran[i] =
-                (place < manifest->block_count && ran[place]) ||
-                (told_by & MANIFEST_BLOCK_OR_NEXT && i + 1 < manifest->block_count && ran[i + 1]);
-            is_news = is_news || ran[i];
-        }
-    }
-}
-
 void coverage_resolve(struct coverage *coverage, const char *const *debug_dirs)
 {
     struct spots spots = {0};
     uint64_t *places;
 
     for (uint32_t i = 0; i < coverage->room && i < coverage->images.count; i++)
-        if (coverage->ran[i]) {
-            tell_of_others(&coverage->images.images[i].manifest, coverage->ran[i]);
+        if (coverage->ran[i])
             resolve_image(coverage, &spots, i);
-        }
     places = memory_zeroed(spots.count, sizeof(*places));
     for (size_t i = 0; i < spots.count; i++)
         places[i] = spots.items[i].place;

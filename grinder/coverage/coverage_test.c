@@ -1,5 +1,4 @@
 /* Blocks of an image, from traces of several processes. */
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,30 +20,18 @@ static char image_path[] = "/tmp/umbra-coverage-test.XXXXXX";
 static uint64_t original_hash;
 static struct coverage coverage;
 
-/* told_by: of its first and third block. */
-static int write_image(int file, uint32_t first, uint32_t third)
+static int make_image(void **state)
 {
     static uint8_t original[SAMPLE_ADDED];
     struct sample_image image;
+    int file = mkstemp(image_path);
 
+    (void)state;
     sample_image_make(&image, original);
-    image.added.blocks[0].told_by = first;
-    image.added.blocks[2].told_by = third;
     original_hash = image.added.head.original_hash;
     if (file < 0 || write(file, &image, sizeof(image)) != (ssize_t)sizeof(image))
         return -1;
     return close(file);
-}
-
-static int make_image(void **state)
-{
-    (void)state;
-    return write_image(mkstemp(image_path), 0, 0);
-}
-
-static int make_image_told(uint32_t first, uint32_t third)
-{
-    return write_image(open(image_path, O_WRONLY | O_TRUNC | O_CLOEXEC), first, third);
 }
 
 static int remove_image(void **state)
@@ -122,45 +109,6 @@ static void processes_add_up(void **state)
     assert_int_equal(coverage.processes, 2);
 }
 
-static void a_block_without_a_mark_has_run_if_others_have(void **state)
-{
-    const uint32_t third = SAMPLE_FUNCTION + 12, second = SAMPLE_FUNCTION + 10;
-
-    (void)state;
-    assert_int_equal(make_image_told(third, 0), 0);
-    add_process(FIRST_FUNCTION, 0, 4);
-    expect(2, 2);
-    end(state);
-    begin(state);
-    add_process(FIRST_FUNCTION, 0, 0);
-    expect(0, 2);
-    end(state);
-    begin(state);
-    assert_int_equal(make_image_told(third | MANIFEST_BLOCK_OR_NEXT, 0), 0);
-    add_process(FIRST_FUNCTION, 0, 2); /* what follows the branch is padding, which ran */
-    expect(1, 2);
-    end(state);
-    begin(state);
-    assert_int_equal(make_image_told(0, second), 0); /* further up */
-    add_process(FIRST_FUNCTION, 0, 2);
-    expect(1, 2);
-}
-
-/* What a damaged image may say: blocks that tell of each other, a block that is none. */
-static void blocks_that_nothing_tells_of_have_not_run(void **state)
-{
-    (void)state;
-    assert_int_equal(make_image_told(SAMPLE_FUNCTION + 12, SAMPLE_FUNCTION), 0);
-    add_process(FIRST_FUNCTION, 0, 0);
-    expect(0, 2);
-    end(state);
-    begin(state);
-    assert_int_equal(make_image_told(SAMPLE_FUNCTION + 1, UINT32_MAX), 0);
-    add_process(FIRST_FUNCTION, 0, 0);
-    expect(0, 2);
-    assert_int_equal(make_image_told(0, 0), 0);
-}
-
 /* What a damaged trace may say. */
 static void bytes_of_nobody_are_left_out(void **state)
 {
@@ -232,8 +180,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(padding_is_no_block, begin, end),
         cmocka_unit_test_setup_teardown(processes_add_up, begin, end),
-        cmocka_unit_test_setup_teardown(a_block_without_a_mark_has_run_if_others_have, begin, end),
-        cmocka_unit_test_setup_teardown(blocks_that_nothing_tells_of_have_not_run, begin, end),
         cmocka_unit_test_setup_teardown(bytes_of_nobody_are_left_out, begin, end),
         cmocka_unit_test_setup_teardown(the_table_says_how_much_ran, begin, end),
         cmocka_unit_test_setup_teardown(a_log_of_blocks_has_those_that_ran, begin, end),

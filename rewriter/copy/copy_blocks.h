@@ -7,15 +7,6 @@
  * block ends where control may go elsewhere, calls included, and where it may come from elsewhere; so
  * all of its instructions run as often as its first one, unless a fault ends it.
  *
- * A third of all blocks need no mark, since others tell of them: those that end with a branch, if
- * nothing else leads to where it leads, and to what follows it.
- *
- *      f:  test  edi, edi
- *          je    one          f has run if `two` or `one` has
- *      two:  …
- *            ret
- *      one:  …                nobody else jumps there, and what stands before it does not go on to it
- *
  *      pages behind that of the hook word, a byte a block, as a trace has them (trace_cover):
  *
  *      0                64                                      4096             4160
@@ -31,8 +22,8 @@
 #include "rewriter/copy/copy_writer.h"
 #include "rewriter/flow/flow.h"
 
-/* Notes in plan->leaders where control comes from elsewhere in what is copied, and in plan->told
-   which blocks others tell of: all else is known of the plan. */
+/* Notes in plan->leaders where control comes from elsewhere in what is copied: all else is known of
+   the plan. */
 void copy_blocks_find(struct copy_plan *plan, const struct flow_source *source);
 
 /* The blocks of a member, while its copy is written. */

@@ -40,7 +40,6 @@ void copy_plan_free(struct copy_plan *plan)
     free(plan->trampolines);
     free(plan->occupied.words);
     free(plan->leaders.words);
-    free(plan->told.words);
     free(plan->families);
     free(plan->imports);
     flow_registers_free(&plan->registers);

@@ -49,7 +49,7 @@ struct copy_plan {
     struct address_set occupied; /* bytes of code that are overwritten otherwise, and trampolines */
     bool marks_blocks;           /* that run (copy_blocks.h), which leaders begin */
     bool counts_no_calls;        /* nothing stands in front of calls */
-    struct address_set leaders, told;
+    struct address_set leaders;
     bool is_poisoned;            /* what is copied is overwritten with int3, for tests */
     uint32_t salt;               /* of the image: it is in the keys of its contexts */
     uint32_t *families;          /* of each member: the one that stands for its family */

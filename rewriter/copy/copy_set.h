@@ -42,8 +42,6 @@ struct copy_stretch {
 struct copy_block {
     uint64_t original; /* address of the first */
     uint32_t size;     /* bytes; 0: it is padding, which never runs */
-    uint64_t told_by;  /* it has no mark: it has run if the block there has, or 0 */
-    bool or_next;      /* with that: or if the next one has */
 };
 
 /* {0} is an empty one; copy_set_free ends it. */

@@ -108,14 +108,6 @@ static uint32_t put(uint8_t *manifest, size_t *at, const void *bytes, size_t siz
     return offset;
 }
 
-static uint32_t told_by(const struct manifest_source *source, const struct copy_block *block)
-{
-    if (!block->told_by)
-        return 0;
-    return (uint32_t)(block->told_by - source->base) |
-           (block->or_next ? MANIFEST_BLOCK_OR_NEXT : 0);
-}
-
 static void put_copies(const struct manifest_source *source, struct image_manifest *head,
                        uint8_t *manifest, size_t *at)
 {
@@ -152,7 +144,7 @@ static void put_copies(const struct manifest_source *source, struct image_manife
     for (size_t i = 0; i < copies->block_count; i++)
         put(manifest, at,
             &(struct manifest_block){(uint32_t)(copies->blocks[i].original - source->base),
-                                     copies->blocks[i].size, told_by(source, &copies->blocks[i])},
+                                     copies->blocks[i].size},
             sizeof(struct manifest_block));
 }
 
