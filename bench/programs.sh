@@ -15,6 +15,13 @@ instrument()
     "$build/rewriter/instrument" --agent="$build/hooks/libhooks.so" --overwrite ${how:+--how="$how"} "$@" >/dev/null
 }
 
+# For which blocks run, and nothing else; not with prologue hooks, which cannot.
+cover()
+{
+    "$build/rewriter/instrument" --agent="$build/hooks/libhooks.so" --overwrite --count=blocks --once --no-calls "$@" \
+        >/dev/null
+}
+
 # compile FILE SOURCE OPTION…
 compile()
 {
@@ -46,7 +53,7 @@ installed()
 prepare()
 {
     local name=$1 mode library
-    for mode in native instrumented pg minimal; do
+    for mode in native instrumented covered pg minimal; do
         mkdir -p "$work/$name/$mode"
     done
     case $name in
@@ -73,6 +80,8 @@ prepare()
                 cp "$(readlink -f "$library")" "$work/sqlite/native/$(basename "$library")"
                 instrument "$work/sqlite/native/$(basename "$library")" \
                     -o "$work/sqlite/instrumented/$(basename "$library")"
+                cover "$work/sqlite/native/$(basename "$library")" \
+                    -o "$work/sqlite/covered/$(basename "$library")"
             fi
             arguments=(-bail :memory: ".read $sources/rows.sql") ;;
         xz)
@@ -93,4 +102,5 @@ prepare()
         *) note "$(basename "$0"): no workload is called $name"; exit 2 ;;
     esac
     instrument "$work/$name/native/program" -o "$work/$name/instrumented/program"
+    cover "$work/$name/native/program" -o "$work/$name/covered/program"
 }
