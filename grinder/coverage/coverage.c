@@ -205,6 +205,17 @@ static void count_block(struct coverage *coverage, uint32_t function, bool ran)
     coverage->blocks_ran += ran;
 }
 
+/* Hooked functions of the image, imports apart, that have no copy. */
+static uint64_t count_not_copied(const struct manifest *manifest)
+{
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < manifest->function_count; i++)
+        count += manifest->functions[i].state == FUNCTION_HOOKED &&
+                 !manifest_import_name(manifest, i) && !manifest_copy_of(manifest, i);
+    return count;
+}
+
 static void resolve_image(struct coverage *coverage, struct spots *spots, uint32_t number)
 {
     const struct image *image = &coverage->images.images[number];
@@ -215,6 +226,7 @@ static void resolve_image(struct coverage *coverage, struct spots *spots, uint32
 
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     ZydisDecoderEnableMode(&decoder, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
+    coverage->not_copied += count_not_copied(manifest);
     original_bytes_read(&original, image->file, manifest);
     for (uint32_t i = 0; i < manifest->block_count; i++) {
         const struct manifest_block *block = &manifest->blocks[i];

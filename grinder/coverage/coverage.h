@@ -33,6 +33,7 @@ struct coverage {
     struct covered_line *lines; /* ascending by file and line, each once */
     size_t line_count, line_room;
     uint64_t blocks, blocks_ran;
+    uint64_t not_copied; /* functions of the same images that are hooked, and have no blocks */
 };
 
 void coverage_begin(struct coverage *coverage);

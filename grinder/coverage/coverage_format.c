@@ -112,6 +112,11 @@ static void write_table(FILE *stream, const struct coverage *coverage, size_t to
             coverage->blocks, percent(coverage->blocks_ran, coverage->blocks));
     fprintf(stream, "functions  %" PRIu64 " of %zu ran (%.1f%%)\n", entered,
             coverage->function_count, percent(entered, coverage->function_count));
+    if (coverage->not_copied)
+        fprintf(stream,
+                "left out   %" PRIu64
+                " functions that cannot be copied: instrument --list says why\n",
+                coverage->not_copied);
     if (coverage->line_count)
         fprintf(stream, "lines      %" PRIu64 " of %zu ran (%.1f%%)\n", ran, coverage->line_count,
                 percent(ran, coverage->line_count));
