@@ -200,9 +200,18 @@ static void tell_nothing(const struct recording *recording, const char *why,
     free(quoted);
 }
 
+/* What shows it. */
+static const char *view_of(const struct record_options *options)
+{
+    for (size_t i = 0; i < options->instrument.count; i++)
+        if (!strcmp(options->instrument.list[i], "--no-calls"))
+            return " --mode=coverage";
+    return has_times(options) ? "" : " --text";
+}
+
 static void tell(const struct recording *recording, const struct record_options *options)
 {
-    const char *text = has_times(options) ? "" : " --text";
+    const char *view = view_of(options);
     size_t processes = recording_count_processes(recording);
     size_t left =
         recording_count_files(recording, "left") + recording_count_files(recording, "confined");
@@ -217,10 +226,10 @@ static void tell(const struct recording *recording, const struct record_options 
         say("%zu files were left as they are: umbra ls --left %s", left, quoted);
     if (!strcmp(recording->name, RECORDING_DEFAULT))
         say("%zu process%s recorded in %s; to see it: umbra report%s", processes,
-            processes == 1 ? "" : "es", recording->name, text);
+            processes == 1 ? "" : "es", recording->name, view);
     else
         say("%zu process%s recorded in %s; to see it: umbra report%s %s", processes,
-            processes == 1 ? "" : "es", recording->name, text, quoted);
+            processes == 1 ? "" : "es", recording->name, view, quoted);
     free(quoted);
 }
 
