@@ -297,7 +297,7 @@ int main(int argc, char **argv)
     if (selection_check(&options.selection) < 0)
         result = -1;
     list_processes(&options, &profiles[0]);
-    status = mode_choose_weight(&options, profiles);
+    status = mode_choose_weight(&options, profiles, &images);
     if (!status)
         status = show(&options, profiles, &images);
     if (result < 0)

@@ -224,10 +224,36 @@ static int run_summary(const struct options *options, const struct profile *prof
     return result < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+/* Reads the traces of a profile once more, for their blocks. */
+static void read_coverage(struct coverage *coverage, const struct options *options,
+                          const struct profile *profile)
+{
+    struct failure failure;
+
+    coverage_begin(coverage);
+    coverage->images_are_known = true;
+    coverage->images.path_maps = (const char *const *)options->path_maps;
+    for (size_t i = 0; i < profile->process_count; i++)
+        if (!coverage_add(coverage, profile->processes[i].trace_path, &failure))
+            message_failure(&failure);
+    coverage_resolve(coverage, (const char *const *)options->debug_dirs);
+}
+
+/* Whatever is selected. */
+static bool has_calls(const struct profile *profile)
+{
+    for (size_t i = 0; i < profile->process_count; i++)
+        for (size_t k = 0; k < profile->processes[i].thread_count; k++)
+            if (profile->processes[i].threads[k].entries)
+                return true;
+    return false;
+}
+
 static int run_report(const struct options *options, const struct profile *profile,
                       const struct images *images)
 {
-    const struct report report = {
+    struct coverage coverage = {0};
+    struct report report = {
         .profile = profile,
         .images = images,
         .processes = options->processes,
@@ -242,17 +268,29 @@ static int run_report(const struct options *options, const struct profile *profi
     char by_default[64];
     struct failure failure;
     size_t length;
+    bool is_written;
 
+    if (coverage_is_noted(images) && !has_calls(profile)) {
+        message("%s has neither calls nor times, which --mode=report needs, as --no-calls records "
+                "none; see which lines ran with --mode=coverage",
+                options->traces[0]);
+        return FAILED;
+    }
     snprintf(by_default, sizeof(by_default),
              options->split ? "report.%" PRIu32 : "report.%" PRIu32 ".html", pid);
     if (!path)
         path = by_default;
     length = strlen(path);
-    if (report_write(&report, path, options->split || (length && path[length - 1] == '/'),
-                     &failure))
-        return EXIT_SUCCESS;
-    message_failure(&failure);
-    return EXIT_FAILURE;
+    if (coverage_is_noted(images)) {
+        read_coverage(&coverage, options, profile);
+        report.coverage = coverage.room ? &coverage : NULL;
+    }
+    is_written = report_write(&report, path, options->split || (length && path[length - 1] == '/'),
+                              &failure);
+    if (!is_written)
+        message_failure(&failure);
+    coverage_free(&coverage);
+    return is_written ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 static bool diff_has_format(const char *name)
@@ -391,7 +429,8 @@ static bool is_unmet(const struct options *options, const struct profile *profil
     return !ns;
 }
 
-int mode_choose_weight(struct options *options, const struct profile *profiles)
+int mode_choose_weight(struct options *options, const struct profile *profiles,
+                       const struct images *images)
 {
     const struct mode *mode = options->mode;
     const char *timed = NULL, *untimed = NULL;
@@ -417,8 +456,10 @@ int mode_choose_weight(struct options *options, const struct profile *profiles)
     }
     if (mode->needs_times)
         message("%s has no times, which --mode=%s needs: it was recorded with --timing=none; "
-                "record with --timing=adaptive, or see its calls with --mode=summary or profile",
-                untimed, mode->name);
+                "record with --timing=adaptive, or see %s",
+                untimed, mode->name,
+                coverage_is_noted(images) ? "which lines ran with --mode=coverage"
+                                          : "its calls with --mode=summary or profile");
     else if (options->has_weight)
         message("%s has no times for --weight=ns: it was recorded with --timing=none; record with "
                 "--timing=adaptive, or choose --weight=calls",

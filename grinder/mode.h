@@ -32,7 +32,8 @@ struct mode {
 
 /* Where a recording has no times, has calls shown in their place, as the weight. 0; or what the
    program is to end with, after a message: times were asked for, or there are times of others. */
-int mode_choose_weight(struct options *options, const struct profile *profiles);
+int mode_choose_weight(struct options *options, const struct profile *profiles,
+                       const struct images *images);
 
 /* Whether what is to be done needs a call-trace recording's events. */
 bool mode_needs_events(const struct options *options);

@@ -24,6 +24,14 @@ struct reading {
     size_t known_count, known_room;
 };
 
+bool coverage_is_noted(const struct images *images)
+{
+    for (size_t i = 0; i < images->count; i++)
+        if (images->images[i].manifest.block_count)
+            return true;
+    return false;
+}
+
 void coverage_begin(struct coverage *coverage)
 {
     *coverage = (struct coverage){0};
@@ -43,14 +51,16 @@ void coverage_free(struct coverage *coverage)
 static void read_module(void *user, const struct trace_module *module)
 {
     struct reading *reading = user;
+    uint32_t image;
 
     if (!(module->flags & TRACE_MODULE_INSTRUMENTED))
         return;
     reading->known = memory_grow(reading->known, reading->known_count, &reading->known_room,
                                  sizeof(*reading->known));
-    reading->known[reading->known_count++] = (struct known){
-        module->first_function,
-        images_add(&reading->coverage->images, module->path, reading->system, module), 0};
+    message_mute(reading->coverage->images_are_known);
+    image = images_add(&reading->coverage->images, module->path, reading->system, module);
+    message_mute(false);
+    reading->known[reading->known_count++] = (struct known){module->first_function, image, 0};
 }
 
 static void make_room_for(struct coverage *coverage, uint32_t image)

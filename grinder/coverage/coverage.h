@@ -24,6 +24,7 @@ struct covered_line {
 };
 
 struct coverage {
+    bool images_are_known; /* set by the caller: what is wrong with images was said, and is not said again */
     struct images images;
     uint8_t **ran; /* by image: a byte for each block of its manifest; null: none was in a trace */
     size_t room;   /* of ran */
@@ -35,6 +36,9 @@ struct coverage {
     uint64_t blocks, blocks_ran;
     uint64_t not_copied; /* functions of the same images that are hooked, and have no blocks */
 };
+
+/* Whether the functions of an image note which of their blocks ran. */
+bool coverage_is_noted(const struct images *images);
 
 void coverage_begin(struct coverage *coverage);
 void coverage_free(struct coverage *coverage);

@@ -131,12 +131,12 @@ class Code {
     const state = cursor ? " cursor" : "";
     if (callee)
       return `<div class="line inline${state}" data-row=${i} ${style}>${this.gutter(callee, "", "")}<span class=text>        → ${link(callee.f)}</span></div>`;
-    const here = line === this.options.here ? " here" : "";
+    const here = line === this.options.here ? " here" : "", missed = this.options.missed?.has(line);
     const shown = figures?.callees.size ? figures : figures?.entries.length ? entry_figures(this.model, figures.entries) : null;
     const toggle = figures?.callees.size ? this.open.has(line) ? "▾" : "▸" : "";
     let chips = "";
     if (figures && !this.open.has(line)) chips = chips_of(figures);
-    return `<div class="line${state}${here}${figures?.entries.length && !figures.callees.size ? " entry" : ""}" data-row=${i} ${style}>${this.gutter(shown, this.options.number(line), toggle, figures?.here)}<span class=text>${this.options.text(line)}</span>${chips}</div>`;
+    return `<div class="line${state}${here}${missed ? " missed" : ""}${figures?.entries.length && !figures.callees.size ? " entry" : ""}" data-row=${i} ${style}>${this.gutter(shown, this.options.number(line), toggle, figures?.here)}<span class=text${missed ? ` title="Never ran"` : ""}>${this.options.text(line)}</span>${chips}</div>`;
   }
 }
 
@@ -162,6 +162,7 @@ function show_source(element, model, file, line, ready) {
     const inside = comment_lines(lines), by_line = figures_of_file(model, file);
     const figures = new Map([...by_line].map(([number, sums]) => [number - 1, sums]).filter(([i]) => i < lines.length));
     const source = new Code(element, model, lines, {
+      missed: new Set(missed_lines.get(file)?.map(number => number - 1)),
       figures, here: line - 1, number: i => i + 1,
       text: i => inside[i] ? comment_start(lines[i]) : color(lines[i]),
     });

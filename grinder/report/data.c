@@ -15,6 +15,10 @@
  *        "functions": { "name", "aliases", "module", "file", "line", "chunk" }   [0] is the root
  *        "time_bounds": [ ticks, … ]  where each bucket of times begins, and where the last ends;
  *                                     empty if no calls were timed each
+ *        "cover":     { "files": { "id", "all", "ran" }, "missed": [ [ line, … ] of each file, … ],
+ *                       "functions": { "id", "all", "ran" }, "modules": the same }
+ *                     how many lines of a file and blocks of the others there are, and how many of
+ *                     them ran; only if blocks were noted
  *        "parts": [ { "name", "process", "calls", "ns", "samples", "waited",
  *                     "functions": { "id", "calls", "self", "total", "samples", "total_samples" },
  *                     "waits":     { "id", "count", "self", "total", "longest" },
@@ -50,6 +54,7 @@
 #include "grinder/profile/symbolize.h"
 #include "grinder/report/hit_columns.h"
 #include "grinder/report/processes.h"
+#include "grinder/report/ran.h"
 #include "support/memory.h"
 #include "trace/time_buckets.h"
 
@@ -624,6 +629,11 @@ void data_write(FILE *stream, const struct report *report, const struct report_f
     processes_write(stream, report);
     write_functions(stream, &source);
     write_time_bounds(stream, profile);
+    if (report->coverage) {
+        fputs("\"cover\":", stream);
+        ran_write(stream, report, files);
+        fputs(",\n", stream);
+    }
     fputs("\"parts\":[", stream);
     for (size_t i = 0; i < profile->part_count; i++) {
         fputs(i ? ",\n" : "\n", stream);

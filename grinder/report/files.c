@@ -43,6 +43,14 @@ uint32_t report_file_of(const struct report_files *files, const struct report *r
     return files->of_place[place_of_function(report->images, function).file_number];
 }
 
+uint32_t report_file_named(const struct report_files *files, const char *path)
+{
+    XXH128_hash_t hash = XXH3_128bits(path, strlen(path));
+    uint32_t number;
+
+    return pair_index_find(&files->paths, hash.low64, hash.high64, &number) ? number + 1 : 0;
+}
+
 /* What was inlined from a file without functions of its own. */
 static void show_files_of_hits(struct report_files *files, const struct report *report,
                                const struct hit_list *hits)

@@ -50,4 +50,7 @@ void report_files_say(const struct report_files *files, const struct report *rep
 uint32_t report_file_of(const struct report_files *files, const struct report *report,
                         uint32_t function);
 
+/* The file of that path in line tables; 0 if there is none. */
+uint32_t report_file_named(const struct report_files *files, const char *path);
+
 #endif

@@ -6,7 +6,7 @@ const in_code = () => source && document.activeElement?.closest?.(".code");
 function choose_tab(name) { tab = name; fill_list(); }
 
 function sort_next() {
-  const all = ["self", "total", "calls", "name"];
+  const all = ["self", "total", "calls", "name", ...cover ? ["ran"] : []];
   sort = all[(all.indexOf(sort) + 1) % all.length];
   ascending = false;
   fill_list();
@@ -96,6 +96,10 @@ $("title").textContent = data.title;
 document.querySelector("[data-sort=calls]").textContent = Counts;
 $("home").title = data.title + ": overview (o)";
 if (data.sampled) $("times").textContent = is_stacked ? "Whole stacks were sampled; nothing was instrumented, and calls were not counted." : "Times are of the processor, by samples; waiting is not among them.";
+if (cover) {
+  document.body.classList.add("covered");
+  $("heads").insertAdjacentHTML("beforeend", `<button class=ran data-sort=ran title="Of a file the lines, else the blocks">Ran</button>`);
+}
 if (!columns) document.body.classList.add("untimed");
 list = new Virtual($("list"), 28, list_row);
 $("list").onclick = event => {

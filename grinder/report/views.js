@@ -25,7 +25,7 @@ function row_slices(view, number) {
 function list_row(i, style, cursor) {
   const view = tabs[tab], number = shown[i], figures = view.figures();
   const open = location.hash.slice(1).split(/[:@]/)[0] === view.route + number ? " open" : "";
-  return `<div class="row${open}${cursor ? " cursor" : ""}" role=option data-row=${i} ${style} title="${escape_html(view.name(number))}"><span class=name>${escape_html((view.short || view.name)(number))}</span><span class=figure>${calls_text(model, figures.calls[number], format_short)}</span>${row_slices(tab, number)}<span class="figure self">${ranged_share(model, figures.self[number], figures.samples[number])}</span><span class=figure>${ranged_share(model, figures.total[number], figures.total_samples[number])}</span></div>`;
+  return `<div class="row${open}${cursor ? " cursor" : ""}" role=option data-row=${i} ${style} title="${escape_html(view.name(number))}"><span class=name>${escape_html((view.short || view.name)(number))}</span><span class=figure>${calls_text(model, figures.calls[number], format_short)}</span>${row_slices(tab, number)}<span class="figure self">${ranged_share(model, figures.self[number], figures.samples[number])}</span><span class=figure>${ranged_share(model, figures.total[number], figures.total_samples[number])}</span>${share_cell("span", "figure ran", tab, number)}</div>`;
 }
 
 function fill_list() {
@@ -33,6 +33,7 @@ function fill_list() {
   const names = lower_names(tab);
   shown = view.rows().filter(number => words.every(word => names[number].includes(word)));
   if (sort === "name") shown.sort((a, b) => names[a] < names[b] ? -1 : names[a] > names[b] ? 1 : 0);
+  else if (sort === "ran") shown.sort((a, b) => share_order(tab, b) - share_order(tab, a) || a - b);
   else { const figures = view.figures(), column = figures[sort]; shown.sort((a, b) => column[b] - column[a] || figures.total[b] - figures.total[a] || figures.calls[b] - figures.calls[a] || a - b); }
   if (ascending) shown.reverse();
   $("count").textContent = format_count(shown.length);
@@ -88,14 +89,15 @@ const total_a_call = ({ calls, total, total_samples }) => ranged(model, total, t
 
 function facts_of(figures, number) {
   const { calls } = figures, costs = costs_of(figures, number);
-  return `<div class=facts>${fact(self_time(model, costs) + percent(costs.self), "self", "self")}${fact(total_time(model, costs) + percent(costs.total), figures === model ? "total" : "total, at least")}${fact(calls_text(model, calls[number]), counts)}${figures === model && calls[number] && !is_stacked ? fact(total_a_call(costs), "total a call") : ""}${figures === model && model.waits.has(number) ? fact(format_time(model.waits.get(number).total), "waited") : ""}${figures === model ? facts_before(number) : ""}</div>`;
+  const kind = figures === model ? "functions" : figures === model.files ? "files" : "modules";
+  return `<div class=facts>${fact(self_time(model, costs) + percent(costs.self), "self", "self")}${fact(total_time(model, costs) + percent(costs.total), figures === model ? "total" : "total, at least")}${fact(calls_text(model, calls[number]), counts)}${figures === model && calls[number] && !is_stacked ? fact(total_a_call(costs), "total a call") : ""}${figures === model && model.waits.has(number) ? fact(format_time(model.waits.get(number).total), "waited") : ""}${fact_of_share(shares[kind].get(number))}${figures === model ? facts_before(number) : ""}</div>`;
 }
 
 /* Rows of functions with figures; meter: of their total in whole. */
 function function_table(title, rows, whole) {
   if (!rows.length) return `<section><h2>${title}</h2><p class=note>None.</p></section>`;
-  const body = rows.slice(0, 300).map(row => `<tr><td>${row.f ? link(row.f) : "<span class=quiet>outside of what was recorded</span>"}</td><td title="${calls_text(model, row.calls)}">${calls_text(model, row.calls, format_short)}</td><td class=self>${self_time(model, row)}</td><td>${total_time(model, row)}</td><td><span class=meter style="--s:${(100 * Math.min(1, row.self / whole || 0)).toFixed(1)}%;--t:${(100 * Math.min(1, row.total / whole || 0)).toFixed(1)}%"></span></td></tr>`).join("");
-  return `<section><table><thead><tr><th><h2>${title}</h2></th><th class=n>${Counts}</th><th class=t>Self</th><th class=t>Total</th><th class=p></th></tr></thead></table><div class=rows><table><colgroup><col><col class=n><col class=t><col class=t><col class=p></colgroup><tbody>${body}</tbody></table></div></section>`;
+  const body = rows.slice(0, 300).map(row => `<tr><td>${row.f ? link(row.f) : "<span class=quiet>outside of what was recorded</span>"}</td><td title="${calls_text(model, row.calls)}">${calls_text(model, row.calls, format_short)}</td><td class=self>${self_time(model, row)}</td><td>${total_time(model, row)}</td><td><span class=meter style="--s:${(100 * Math.min(1, row.self / whole || 0)).toFixed(1)}%;--t:${(100 * Math.min(1, row.total / whole || 0)).toFixed(1)}%"></span></td>${share_cell("td", "wide", "functions", row.f)}</tr>`).join("");
+  return `<section><table><thead><tr><th><h2>${title}</h2></th><th class=n>${Counts}</th><th class=t>Self</th><th class=t>Total</th><th class=p></th>${cover ? `<th class="r wide">Ran</th>` : ""}</tr></thead></table><div class=rows><table><colgroup><col><col class=n><col class=t><col class=t><col class=p>${cover ? `<col class="r wide">` : ""}</colgroup><tbody>${body}</tbody></table></div></section>`;
 }
 
 /* Where threads waited: of a page without waits, nothing. */
@@ -140,7 +142,7 @@ function function_view(f) {
   const module = functions.module[f], has_source = file && line && (state === FILE_READ || state === FILE_CHANGED);
   trail([`<a href="#m${module}">${escape_html(module_name[module])}</a>`, file && `<a href="#s${file}">${escape_html(file_name[file])}</a>`]);
   const place = file ? `<a href="#s${file}${line ? ":" + line : ""}">${escape_html(data.files.path[file])}${line ? ":" + line : ""}</a>` : escape_html(data.modules[module]);
-  main.innerHTML = `<div class=top><h1>${escape_html(functions.name[f])}</h1><div class=place>${place}${changed(state)}</div>${facts_of(model, f)}${timeline(slices_of(model, f), model.times.get(f))}${times_of(f)}<div class=walk>${function_table("Callers", neighbours(model, f, true), model.total[f])}${function_table("Callees", neighbours(model, f, false), model.total[f])}</div>${inlined_list(f)}${other_files(f)}</div>${code_heads(has_source ? "Line" : "Byte")}${has_source ? "" : escape_html(file && !has_source ? (file_states[state] || "") + (functions.chunk[f] >= 0 ? ": instructions of the original" : "") : "No source is known: instructions of the original")}</span></div><div class=code tabindex=0></div>`;
+  main.innerHTML = `<div class=top><h1>${escape_html(functions.name[f])}</h1><div class=place>${place}${changed(state)}</div>${facts_of(model, f)}${timeline(slices_of(model, f), model.times.get(f))}${times_of(f)}<div class=walk>${function_table("Callers", neighbours(model, f, true), model.total[f])}${function_table("Callees", neighbours(model, f, false), model.total[f])}</div>${inlined_list(f)}${other_files(f)}</div>${code_heads(has_source ? "Line" : "Byte")}${has_source ? legend_of_missed(file) : escape_html(file && !has_source ? (file_states[state] || "") + (functions.chunk[f] >= 0 ? ": instructions of the original" : "") : "No source is known: instructions of the original")}</span></div><div class=code tabindex=0></div>`;
   const element = main.querySelector(".code");
   if (has_source) show_source(element, model, file, line, code => { source = code; });
   else if (functions.chunk[f] >= 0) show_instructions(element, model, f, code => { source = code; });
@@ -151,7 +153,7 @@ function file_view(file, line) {
   const state = data.files.state[file], members = model.files.members[file];
   const rows = members.map(row_of).sort((a, b) => b.self - a.self);
   trail([escape_html(data.files.path[file])]);
-  main.innerHTML = `<div class=top><h1>${escape_html(file_name[file])}</h1><div class=place>${escape_html(data.files.path[file])}${changed(state)}</div>${facts_of(model.files, file)}${timeline(slices_of_all(model, members))}<div class=walk style="grid-template-columns:1fr">${function_table("Functions", rows, model.files.total[file])}</div></div>${code_heads("Line")}</span></div><div class=code tabindex=0></div>`;
+  main.innerHTML = `<div class=top><h1>${escape_html(file_name[file])}</h1><div class=place>${escape_html(data.files.path[file])}${changed(state)}</div>${facts_of(model.files, file)}${timeline(slices_of_all(model, members))}<div class=walk style="grid-template-columns:1fr">${function_table("Functions", rows, model.files.total[file])}</div></div>${code_heads("Line")}${state === FILE_READ || state === FILE_CHANGED ? legend_of_missed(file) : ""}</span></div><div class=code tabindex=0></div>`;
   const element = main.querySelector(".code");
   if (state === FILE_READ || state === FILE_CHANGED) show_source(element, model, file, line, code => { source = code; });
   else show_no_code(element, file_states[state] + ".");
@@ -200,7 +202,7 @@ function overview() {
   const waited = range ? 0 : model.part_numbers.reduce((sum, number) => sum + data.parts[number].waited, 0);
   const marked = data.tree.pid.indexOf(data.tree.shown); // what it was at its end, not before exec
   trail([escape_html(marked < 0 ? data.processes.command[data.parts[model.part_numbers[0]].process] : data.tree.command[marked])]);
-  main.innerHTML = `<div class=page><h1>${escape_html(data.title)}</h1><div class=place>${escape_html(data.processes.trace.join(", "))}</div>${process_tree()}<div class=facts>${fact(format_time(duration), "from start to end")}${fact(format_time(model.ns), data.sampled ? "of CPU in recorded functions" : "in recorded functions")}${waited ? fact(format_time(waited), "waited") : ""}${fact(calls_text(model, model.call_count), counts)}${fact(format_count(model.functions.length), "functions that ran")}${fact(format_count(model.part_numbers.length), model.part_numbers.length === 1 ? "thread" : "threads")}</div>${change_table()}${whole_timeline(model)}<div class=head-row><h2>Who calls whom</h2><span class=choice><button data-graph=functions>Functions</button><button data-graph=files>Files</button><button data-graph=modules>Modules</button></span></div><div class=graph></div>${function_table("Most time in themselves", hottest.map(row_of), model.ns)}${times_table()}${wait_table()}${embedded()}</div>`;
+  main.innerHTML = `<div class=page><h1>${escape_html(data.title)}</h1><div class=place>${escape_html(data.processes.trace.join(", "))}</div>${process_tree()}<div class=facts>${fact(format_time(duration), "from start to end")}${fact(format_time(model.ns), data.sampled ? "of CPU in recorded functions" : "in recorded functions")}${waited ? fact(format_time(waited), "waited") : ""}${fact(calls_text(model, model.call_count), counts)}${fact(format_count(model.functions.length), "functions that ran")}${fact_of_share(whole_share())}${fact(format_count(model.part_numbers.length), model.part_numbers.length === 1 ? "thread" : "threads")}</div>${change_table()}${whole_timeline(model)}<div class=head-row><h2>Who calls whom</h2><span class=choice><button data-graph=functions>Functions</button><button data-graph=files>Files</button><button data-graph=modules>Modules</button></span></div><div class=graph></div>${function_table("Most time in themselves", hottest.map(row_of), model.ns)}${times_table()}${wait_table()}${embedded()}</div>`;
   if ($("before")) $("before").onchange = event => choose_before(event.target.files[0]);
   for (const rows of main.querySelectorAll(".rows")) rows.style.maxHeight = "none";
   if (main.querySelector(".embedded")) list_embedded(main.querySelector(".embedded"));
