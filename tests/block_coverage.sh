@@ -177,6 +177,19 @@ umbra record -q -o recording --count=blocks --once --no-calls -- "$work/native/c
 umbra report --mode=coverage recording >table
 contains table '^blocks +[1-9][0-9]* of [1-9][0-9]* ran'
 
+# several recordings add up, also where each has images of its own
+umbra record -q -o other --count=blocks --once --no-calls -- "$work/native/covered" thread >/dev/null
+umbra report --mode=coverage --output-format=tsv recording other >both
+ran_in()
+{
+    awk -F '\t' '$1 == "in_thread" { print $6 + 0 }' "$1"
+}
+umbra report --mode=coverage --output-format=tsv recording >one
+equal 'in_thread, in one' "$(ran_in one)" 0
+equal 'in_thread, in both' "$(ran_in both)" 1
+"$BUILD/front/umbra" report recording other 2>said && fail 'two recordings made a report'
+contains said 'expected 1 recording at most'
+
 # what makes no sense
 for options in --once --no-calls '--count=blocks' '--count=blocks --once --how=prologue' '--count=calls --once'; do
     "$BUILD/rewriter/instrument" native/covered -o refused $options 2>said && fail "instrument took $options"

@@ -18,7 +18,8 @@
 #include "support/memory.h"
 #include "support/whole_file.h"
 
-#define MOST_RECORDINGS 2
+#define MOST_RECORDINGS 256
+#define SIDES           2 /* of a diff */
 
 /* What is no recording and none of ours is the grinder's option. */
 struct asked {
@@ -38,13 +39,18 @@ static const char *value_of(const char *word, const char *option)
     return !strncmp(word, option, length) && word[length] == '=' ? word + length + 1 : NULL;
 }
 
+static _Noreturn void refuse_another(const char *verb, size_t most, const char *name)
+{
+    say_and_exit(STATUS_USAGE,
+                 "%s: expected %zu recording%s at most, found another: %s; an option's value "
+                 "stands behind =",
+                 verb, most, most == 1 ? "" : "s", name);
+}
+
 static void take_recording(struct asked *asked, const char *verb, const char *name)
 {
     if (asked->count >= asked->most)
-        say_and_exit(STATUS_USAGE,
-                     "%s: expected %zu recording%s at most, found another: %s; an option's value "
-                     "stands behind =",
-                     verb, asked->most, asked->most == 1 ? "" : "s", name);
+        refuse_another(verb, asked->most, name);
     asked->recordings[asked->count++] = name;
 }
 
@@ -399,6 +405,25 @@ static void add_times(struct words *words, const struct recording *recording,
         words_print(words, "--times-from=%s/" RECORDING_TIMES, recording->folder);
 }
 
+/* Recordings whose blocks add up. */
+static int show_coverage(const struct asked *asked)
+{
+    struct words words = {0}, traces = {0};
+
+    words_add(&words, tools_find()->grinder);
+    for (size_t i = 0; i < asked->count; i++) {
+        struct recording recording;
+
+        recording_open(&recording, asked->recordings[i]);
+        tell_if_it_goes_on(&recording);
+        recording_add_path_maps(&recording, &words);
+        add_traces(&traces, &recording);
+    }
+    words_add_all(&words, asked->options.list);
+    words_add_all(&words, traces.list);
+    return become(&words);
+}
+
 int report_main(int count, char **arguments)
 {
     struct recording recording;
@@ -407,7 +432,11 @@ int report_main(int count, char **arguments)
     const char *mode;
 
     (void)count;
-    read_arguments(&asked, 1, arguments);
+    read_arguments(&asked, MOST_RECORDINGS, arguments);
+    if (asked.count > 1 && asked.mode && !strcmp(asked.mode, "coverage"))
+        return show_coverage(&asked);
+    if (asked.count > 1)
+        refuse_another("report", 1, asked.recordings[1]);
     if (asked.is_text && (asked.mode || asked.format))
         say_and_exit(STATUS_USAGE,
                      "report: --text stands for --mode=summary; give one of them, and "
@@ -492,12 +521,12 @@ int top_main(int count, char **arguments)
 
 int diff_main(int count, char **arguments)
 {
-    struct recording recordings[MOST_RECORDINGS];
+    struct recording recordings[SIDES];
     struct words words = {0};
     struct asked asked;
 
     (void)count;
-    read_arguments(&asked, MOST_RECORDINGS, arguments);
+    read_arguments(&asked, SIDES, arguments);
     if (asked.count == 1)
         say_and_exit(STATUS_USAGE, "diff: expected two recordings, found one: umbra diff BEFORE "
                                    "AFTER; without any, it is " RECORDING_DEFAULT RECORDING_OLD
@@ -507,10 +536,10 @@ int diff_main(int count, char **arguments)
     recording_open(&recordings[1], asked.count ? asked.recordings[1] : RECORDING_DEFAULT);
     words_add(&words, tools_find()->grinder);
     words_add(&words, "--mode=diff");
-    for (size_t i = 0; i < MOST_RECORDINGS; i++)
+    for (size_t i = 0; i < SIDES; i++)
         recording_add_path_maps(&recordings[i], &words);
     words_add_all(&words, asked.options.list);
-    for (size_t i = 0; i < MOST_RECORDINGS; i++)
+    for (size_t i = 0; i < SIDES; i++)
         add_traces(&words, &recordings[i]);
     return become(&words);
 }
