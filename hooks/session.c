@@ -124,6 +124,7 @@ bool session_begin(char *const *env, uint32_t fork_of_pid)
     session.ring_segments =
         session.ring ? (uint32_t)((welcome.ring_size - EVENT_RING_HEADER) / EVENT_SEGMENT_SIZE) : 0;
     session.node_limit = welcome.node_limit;
+    session.header->capacity = session.capacity;
     session.header->used = TRACE_HEADER_SIZE;
     forget_places();
     session.header->fork_of_pid = fork_of_pid;

@@ -156,6 +156,29 @@ for ((try = 0; try < 100 && $(ls traces/*.bin | wc -l) < 2; try++)); do
 done
 is_run in_outliving || fail 'what a child ran after its parent is not there'
 
+# a library that is gone when a child begins its trace: nothing was lost
+gcc -O0 -g -fPIC -shared -I"$TESTS/programs" "$TESTS/programs/plugin.c" -o native/plugin.so
+covered covered
+covered plugin.so
+rm -rf traces
+ran covered reload
+coverage --output-format=tsv >table 2>said
+equal 'what is said of a library that is gone' "$(<said)" ''
+contains table '^plugin_run'$'\t'
+
+# a process whose address space has no room for the whole trace
+for calls in '' --no-calls; do
+    rm -rf traces
+    covered covered $calls
+    ran covered
+    coverage --output-format=tsv >expected
+    rm -rf traces
+    run instrumented "$BUILD/service/call_trace_service" start --trace-dir="$work/traces" -- \
+        "$BASH" -c 'ulimit -v 900000; exec ./covered'
+    coverage --output-format=tsv >table
+    cmp expected table
+done
+
 # a stripped program whose originals are int3
 cp "$(readlink -f "$(command -v lua5.4)")" native/lua
 rm -rf traces

@@ -143,7 +143,8 @@ struct trace_header {
     uint32_t header_size;      /* TRACE_HEADER_SIZE */
     uint32_t block_size;       /* TRACE_BLOCK_SIZE */
     uint32_t node_limit;       /* nodes a thread may have before contexts fold */
-    uint64_t capacity;         /* bytes the trace may grow to, a multiple of block_size */
+    uint64_t capacity;         /* bytes the trace may grow to, a multiple of block_size; less by the
+                                  agent where its address space is limited */
     uint64_t ticks_per_second; /* of rdtsc, measured by the service */
     uint32_t pid;
     uint32_t ppid;
@@ -233,7 +234,7 @@ struct trace_header {
     uint32_t reserved_for_source;
     /* Bytes at the end of the memory that the agent has, `capacity` bytes from its begin: blocks of
        cover, which children have, too. Nothing lies behind them that who has these could reach. When
-       the process is gone the service puts them behind the others. */
+       the process is gone, and in snapshots, the service puts them behind the others. */
     uint64_t cover;
 };
 

@@ -276,12 +276,15 @@ static uint64_t used_in_bounds(const struct trace_file *file)
 static uint64_t append_cover(const struct trace_file *file, uint64_t used)
 {
     unsigned char block[TRACE_BLOCK_SIZE];
-    uint64_t cover, end = used;
+    uint64_t capacity, cover, end = used;
 
-    if (!file_read_at(file->fd, &cover, sizeof(cover), offsetof(struct trace_header, cover)) ||
-        cover > file->capacity - used || cover % TRACE_BLOCK_SIZE)
+    if (!file_read_at(file->fd, &capacity, sizeof(capacity),
+                      offsetof(struct trace_header, capacity)) ||
+        !file_read_at(file->fd, &cover, sizeof(cover), offsetof(struct trace_header, cover)) ||
+        capacity > file->capacity || used > capacity || cover > capacity - used ||
+        cover % TRACE_BLOCK_SIZE)
         return used;
-    for (uint64_t at = file->capacity - cover; at < file->capacity; at += TRACE_BLOCK_SIZE) {
+    for (uint64_t at = capacity - cover; at < capacity; at += TRACE_BLOCK_SIZE) {
         if (!file_read_at(file->fd, block, sizeof(block), at) ||
             !file_write_at(file->fd, block, sizeof(block), end))
             break;

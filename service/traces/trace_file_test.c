@@ -188,19 +188,26 @@ static void set_cover(const struct trace_file *file, uint64_t cover)
                      8);
 }
 
-static void test_cover_is_put_behind_the_other_blocks(void **state)
+static void set_capacity(const struct trace_file *file, uint64_t capacity)
 {
-    struct place *place = *state;
+    assert_int_equal(
+        pwrite(file->fd, &capacity, sizeof(capacity), offsetof(struct trace_header, capacity)), 8);
+}
+
+/* Two blocks of cover at the end of what the agent has of the trace. */
+static void expect_cover_behind_others(struct place *place, uint64_t capacity)
+{
     struct trace_header header = template();
     struct trace_file file;
     char found[2] = {0};
     int trace;
 
     assert_true(trace_file_create(&file, place->directory, &header, true));
+    set_capacity(&file, capacity);
     set_used(&file, 3 * TRACE_BLOCK_SIZE);
     set_cover(&file, 2 * TRACE_BLOCK_SIZE);
-    assert_int_equal(pwrite(file.fd, "a", 1, (off_t)(header.capacity - 2 * TRACE_BLOCK_SIZE)), 1);
-    assert_int_equal(pwrite(file.fd, "b", 1, (off_t)(header.capacity - TRACE_BLOCK_SIZE)), 1);
+    assert_int_equal(pwrite(file.fd, "a", 1, (off_t)(capacity - 2 * TRACE_BLOCK_SIZE)), 1);
+    assert_int_equal(pwrite(file.fd, "b", 1, (off_t)(capacity - TRACE_BLOCK_SIZE)), 1);
     end_trace(place, &file, &gone);
     assert_int_equal(length_of(place, file.name), 5 * TRACE_BLOCK_SIZE);
     assert_int_equal(read_header(place, file.name).used, 5 * TRACE_BLOCK_SIZE);
@@ -211,7 +218,37 @@ static void test_cover_is_put_behind_the_other_blocks(void **state)
     close(trace);
 }
 
+static void test_cover_is_put_behind_the_other_blocks(void **state)
+{
+    expect_cover_behind_others(*state, template().capacity);
+}
+
+/* As its address space is limited. */
+static void test_cover_of_an_agent_that_has_less_of_the_trace(void **state)
+{
+    expect_cover_behind_others(*state, template().capacity / 4);
+}
+
 /* What a process may say. */
+static void test_a_capacity_out_of_bounds_has_no_cover(void **state)
+{
+    const uint64_t capacities[] = {0, 2 * TRACE_BLOCK_SIZE, template().capacity + TRACE_BLOCK_SIZE,
+                                   UINT64_MAX};
+    struct place *place = *state;
+
+    for (size_t i = 0; i < sizeof(capacities) / sizeof(*capacities); i++) {
+        struct trace_header header = template();
+        struct trace_file file;
+
+        assert_true(trace_file_create(&file, place->directory, &header, true));
+        set_capacity(&file, capacities[i]);
+        set_used(&file, 3 * TRACE_BLOCK_SIZE);
+        set_cover(&file, TRACE_BLOCK_SIZE);
+        end_trace(place, &file, &gone);
+        assert_int_equal(length_of(place, file.name), 3 * TRACE_BLOCK_SIZE);
+    }
+}
+
 static void test_cover_out_of_bounds_is_none(void **state)
 {
     const uint64_t covers[] = {UINT64_MAX, UINT64_MAX - TRACE_BLOCK_SIZE + 1, 100,
@@ -492,7 +529,9 @@ int main(void)
         IN_A_PLACE(test_in_memory),
         IN_A_PLACE(test_the_first_snapshot_is_completed_in_its_place),
         IN_A_PLACE(test_cover_is_put_behind_the_other_blocks),
+        IN_A_PLACE(test_cover_of_an_agent_that_has_less_of_the_trace),
         IN_A_PLACE(test_cover_out_of_bounds_is_none),
+        IN_A_PLACE(test_a_capacity_out_of_bounds_has_no_cover),
         IN_A_PLACE(test_what_is_not_the_first_snapshot_alone_is_replaced),
         cmocka_unit_test(test_what_is_no_trace_is_not_adopted),
         IN_A_PLACE(test_a_name_in_use_is_left_alone),

@@ -6,9 +6,11 @@
  *      child     a part in a child made by fork, which kills itself; another in one that execs
  *      kill      a part, then SIGKILL
  *      outlive   a part in a child that goes on for a while after its parent
+ *      reload    loads plugin.so and unloads it, and has a child do so
  */
 #include "program.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -86,6 +88,33 @@ static void run_children(char **arguments)
     waitpid(child, NULL, 0);
 }
 
+static long back(long value)
+{
+    return value;
+}
+
+static void load(void)
+{
+    void *library = dlopen("./plugin.so", RTLD_NOW | RTLD_LOCAL);
+
+    REQUIRE(library);
+    ((long (*)(long, long (*)(long)))dlsym(library, "plugin_run"))(1, back);
+    dlclose(library);
+}
+
+static void reload(void)
+{
+    pid_t child;
+
+    load();
+    child = fork();
+    if (!child) {
+        load();
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+}
+
 int main(int count, char **arguments)
 {
     const char *what = count > 1 ? arguments[1] : "";
@@ -103,6 +132,8 @@ int main(int count, char **arguments)
         usleep(500000);
         in_outliving();
     }
+    if (!strcmp(what, "reload"))
+        reload();
     if (!strcmp(what, "executed"))
         in_executed();
     if (!strcmp(what, "kill")) {

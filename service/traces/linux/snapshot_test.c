@@ -19,7 +19,18 @@
 
 struct seen {
     uint64_t nodes, calls, exits, passed;
+    uint64_t blocks_ran;
 };
+
+static void count_blocks(void *user, uint32_t function, uint32_t page, const uint8_t *bytes)
+{
+    struct seen *seen = user;
+
+    (void)function;
+    (void)page;
+    for (uint32_t i = 0; i < TRACE_COVER_BYTES; i++)
+        seen->blocks_ran += bytes[i];
+}
 
 static void count_nodes(void *user, uint32_t thread, uint32_t first, const struct trace_node *nodes,
                         uint32_t count)
@@ -43,7 +54,8 @@ static void count_nodes(void *user, uint32_t thread, uint32_t first, const struc
 static struct seen snapshot_of(int file)
 {
     struct seen seen = {0};
-    const struct trace_visitor visitor = {.user = &seen, .nodes = count_nodes};
+    const struct trace_visitor visitor = {
+        .user = &seen, .nodes = count_nodes, .cover = count_blocks};
     struct trace_file copy;
     struct failure failure;
     char folder[] = "/tmp/umbra-snapshot-XXXXXX", path[64];
@@ -254,9 +266,55 @@ static void a_trace_that_is_written_to_is_whole(void **state)
     trace_sample_free(&sample);
 }
 
+static void cover_is_copied_from_the_end_of_the_memory(void **state)
+{
+    struct trace_block cover = {
+        .kind = TRACE_BLOCK_COVER, .used = TRACE_BLOCK_UNITS, .function = 1};
+    struct trace_sample sample;
+    char path[64];
+    int file;
+
+    (void)state;
+    trace_sample_begin(&sample, 77, "./program");
+    trace_sample_header(&sample)->capacity = 1 << 20;
+    trace_sample_header(&sample)->cover = 2 * TRACE_BLOCK_SIZE;
+    file = trace_sample_open(&sample, path);
+    assert_int_equal(ftruncate(file, 1 << 20), 0);
+    for (off_t at = (1 << 20) - 2 * TRACE_BLOCK_SIZE; at < 1 << 20; at += TRACE_BLOCK_SIZE) {
+        assert_int_equal(pwrite(file, &cover, sizeof(cover), at), sizeof(cover));
+        assert_int_equal(pwrite(file, "\1\1", 2, at + TRACE_UNIT), 2);
+    }
+    assert_int_equal(snapshot_of(file).blocks_ran, 4);
+    close(file);
+    trace_sample_free(&sample);
+}
+
+static void cover_out_of_bounds_is_not_copied(void **state)
+{
+    const uint64_t covers[] = {100, 1 << 20, UINT64_MAX - TRACE_BLOCK_SIZE + 1};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(covers) / sizeof(*covers); i++) {
+        struct trace_sample sample;
+        char path[64];
+        int file;
+
+        trace_sample_begin(&sample, 77, "./program");
+        trace_sample_header(&sample)->capacity = 1 << 20;
+        trace_sample_header(&sample)->cover = covers[i];
+        file = trace_sample_open(&sample, path);
+        assert_int_equal(ftruncate(file, 1 << 20), 0);
+        assert_int_equal(snapshot_of(file).blocks_ran, 0);
+        close(file);
+        trace_sample_free(&sample);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cover_is_copied_from_the_end_of_the_memory),
+        cmocka_unit_test(cover_out_of_bounds_is_not_copied),
         cmocka_unit_test(links_are_copied),
         cmocka_unit_test(a_record_that_is_not_committed_is_not_copied),
         cmocka_unit_test(links_of_a_node_that_is_not_copied_count_nothing),
