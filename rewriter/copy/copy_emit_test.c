@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "rewriter/copy/copy_sample.h"
+#include "support/memory.h"
 #include "trace/frame_format.h"
+#include "trace/image_manifest.h"
 
 #include <cmocka.h>
 
@@ -295,6 +297,238 @@ static void test_what_other_tables_lead_to_gets_trampolines(void **state)
     copied_end(&copied);
 }
 
+/* --- blocks --- */
+
+#define MARK_SIZE 7
+
+/* mov byte [rip + ...], 1, which sets the byte of that block, and no other. */
+static void assert_mark(const struct copied *copied, uint64_t at, size_t block)
+{
+    uint64_t pages = HOOK - IMAGE_HOOK_IN_PAGE + IMAGE_HOOK_PAGE;
+
+    assert_memory_equal(bytes_at(copied, at), "\xc6\x05", 2);
+    assert_int_equal(lead(copied, at, 6) + 1, pages + image_cover_place((uint32_t)block));
+    assert_int_equal(*bytes_at(copied, at + 6), 1);
+}
+
+/* The block of that number begins at an offset of the original, and its copy with a mark; then
+   there is what the original has, `same` bytes of it. */
+static void assert_block(const struct copied *copied, size_t block, uint64_t offset, uint32_t size,
+                         size_t same)
+{
+    uint64_t at = copy_at(copied, offset);
+
+    assert_true(block < copied->set.block_count);
+    assert_int_equal(copied->set.blocks[block].original, BASE + offset);
+    assert_int_equal(copied->set.blocks[block].size, size);
+    assert_mark(copied, at, block);
+    assert_memory_equal(bytes_at(copied, at + MARK_SIZE), copied->bytes + offset, same);
+}
+
+static void emit_marked(struct copied *copied)
+{
+    copied->plan.marks_blocks = true;
+    copied_plan(copied);
+    assert_doubt(copied, 0, FLOW_CERTAIN);
+    copied_store(copied);
+}
+
+#define LOOPS "\xff\xcf\x31\xc0\x0f\xa2\x85\xff\x0f\x85\xf2\xff\xff\xff\xe3\xf6\xc3"
+
+/* dec edi; xor eax, eax; cpuid; 6: test edi, edi; jne 0; 14: jrcxz 6; 16: ret */
+static void test_blocks_begin_where_control_comes_from_elsewhere(void **state)
+{
+    struct copied copied;
+
+    (void)state;
+    copied_begin(&copied);
+    ADD(&copied, 0, LOOPS);
+    emit_marked(&copied);
+    assert_int_equal(copied.set.block_count, 4);
+    assert_block(&copied, 0, 0, 6, 6);
+    assert_block(&copied, 1, 6, 8, 4);
+    assert_block(&copied, 2, 14, 2, 1);
+    assert_block(&copied, 3, 16, 1, 1);
+    assert_int_equal(lead(&copied, copy_at(&copied, 8), 6), copy_at(&copied, 0));
+    assert_int_equal(copied.set.stretch_count, 4);
+    copied_end(&copied);
+}
+
+static void test_other_copies_have_no_marks(void **state)
+{
+    struct copied copied;
+
+    (void)state;
+    copied_begin(&copied);
+    ADD(&copied, 0, LOOPS);
+    copied_plan(&copied);
+    copied_store(&copied);
+    assert_int_equal(copied.set.block_count, 0);
+    assert_int_equal(copied.set.stretch_count, 0);
+    assert_memory_equal(bytes_at(&copied, copy_at(&copied, 0)), LOOPS, 10);
+    copied_end(&copied);
+}
+
+/* je skips one byte, whatever is there. */
+static void test_no_mark_comes_before_a_lock_that_is_skipped(void **state)
+{
+    struct copied copied;
+
+    (void)state;
+    copied_begin(&copied);
+    /* sub rsp, 8; test eax, eax; je 1f; lock; 1: cmpxchg [rcx], rbx; add rsp, 8; ret */
+    ADD(&copied, 0, "\x48\x83\xec\x08\x85\xc0\x74\x01\xf0\x48\x0f\xb1\x19\x48\x83\xc4\x08\xc3");
+    emit_marked(&copied);
+    assert_int_equal(copied.set.block_count, 1);
+    assert_block(&copied, 0, 0, 18, 18);
+    copied_end(&copied);
+}
+
+static void test_a_call_ends_a_block(void **state)
+{
+    struct copied copied;
+
+    (void)state;
+    copied_begin(&copied);
+    copied.slot.offset = 24;
+    add_caller(&copied);
+    ADD(&copied, 0x40, "\x31\xd2\x0f\xa2\x31\xc0\x31\xd2\xc3");
+    copied.plan.counts_no_calls = true;
+    emit_marked(&copied);
+    assert_int_equal(copied.set.block_count, 3);
+    assert_block(&copied, 0, 0, 9, 5);
+    assert_block(&copied, 1, 9, 5, 5);
+    assert_block(&copied, 2, 0x40, 9, 9);
+    assert_branch_before(&copied, 9, 0xe8, copy_at(&copied, 0x40));
+    assert_true(has_site(&copied, copy_at(&copied, 9), 9));
+    copied_end(&copied);
+}
+
+static void test_padding_behind_a_jump_has_no_size(void **state)
+{
+    struct copied copied;
+
+    (void)state;
+    copied_begin(&copied);
+    /* test edi, edi; je 8; cpuid; 6: jmp 16; 8: nop; ret; 10: nop [rax + 0]; int3; nop; 16: xor ...
+     */
+    ADD(&copied, 0,
+        "\x85\xff\x74\x04\x0f\xa2\xeb\x08\x90\xc3\x0f\x1f\x40\x00\xcc\x90\x31\xc0\x31\xd2\xc3");
+    emit_marked(&copied);
+    assert_block(&copied, 0, 0, 4, 2);
+    assert_block(&copied, 1, 4, 4, 2);
+    assert_block(&copied, 2, 8, 2, 2);
+    assert_block(&copied, 3, 10, 0, 4);
+    assert_int_equal(copied.set.blocks[copied.set.block_count - 1].original, BASE + 16);
+    assert_int_equal(copied.set.blocks[copied.set.block_count - 1].size, 5);
+    copied_end(&copied);
+}
+
+static void test_a_landing_pad_begins_a_block(void **state)
+{
+    struct copied copied;
+
+    (void)state;
+    copied_begin(&copied);
+    ADD(&copied, 0, "\x31\xc0\x0f\xa2\x31\xc0\x31\xd2\xc3");
+    copied.source.pads = memory_zeroed(1, sizeof(*copied.source.pads));
+    copied.source.pads[0] = BASE + 4;
+    copied.source.pad_count = 1;
+    emit_marked(&copied);
+    assert_int_equal(copied.set.block_count, 2);
+    assert_block(&copied, 0, 0, 4, 4);
+    assert_block(&copied, 1, 4, 5, 5);
+    copied_end(&copied);
+}
+
+/* Its entries lead to the marks, here by the table, and by trampolines where it is not written. */
+static void test_what_tables_lead_to_is_marked(void **state)
+{
+    struct copied copied;
+
+    (void)state;
+    copied_begin(&copied);
+    /* as above; 23: mov al, 0; 25: mov al, 1; 27: mov al, 2; 29: mov al, 3; ... */
+    ADD(&copied, 0,
+        "\x90\x40\x0f\xb6\xff\x48\x8d\x15\xf4\x6f\x00\x00\x89\xff\x48\x63\x04\xba\x48\x01\xd0"
+        "\xff\xe0\xb0\x00\xb0\x01\xb0\x02\xb0\x03\x31\xc0\x31\xd2\x31\xc9\x31\xf6\xc3");
+    add_table(&copied, 23, 2);
+    emit_marked(&copied);
+    assert_int_equal(copied.plan.trampoline_count, 4);
+    assert_int_equal(copied.set.block_count, 5);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_mark(&copied, copy_at(&copied, 23 + 2 * i), i + 1);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(copied.set.blocks[i + 1].size, 2);
+    copied_end(&copied);
+}
+
+/* --- no calls counted --- */
+
+#define SLOT (TABLE + 8)
+
+/* Code at 0 that calls the function at 0x40, and is not to count it. */
+static void begin_uncounted(struct copied *copied, const char *code, size_t size)
+{
+    copied_begin(copied);
+    copied->slot.offset = 24;
+    copied->plan.counts_no_calls = true;
+    copied_add(copied, 0, code, size);
+    ADD(copied, 0x40, "\x31\xd2\x0f\xa2\x31\xc0\x31\xd2\xc3");
+    memcpy(copied->bytes + 0x80, "\xff\x25\x82\x6f\x00\x00\x0f\x1f", 8); /* jmp [SLOT] */
+    copied->source.imports = memory_zeroed(1, sizeof(*copied->source.imports));
+    copied->source.imports[0] = (struct flow_import){.slot = SLOT, .target = BASE + 0x40};
+    copied->source.import_count = 1;
+    copied_plan(copied);
+    assert_doubt(copied, 0, FLOW_CERTAIN);
+    copied_store(copied);
+    assert_int_equal(copied->set.stretch_count, 0);
+}
+
+static void test_nothing_stands_before_a_call_that_is_not_counted(void **state)
+{
+    struct copied copied;
+
+    (void)state;
+    begin_uncounted(&copied, "\x48\x83\xec\x08\xe8\x37\x00\x00\x00\x48\x83\xc4\x08\xc3", 14);
+    assert_int_equal(copy_at(&copied, 9), copy_at(&copied, 4) + 5);
+    assert_branch_before(&copied, 9, 0xe8, copy_at(&copied, 0x40));
+    copied_end(&copied);
+}
+
+/* By the linker's stub, or by the slot itself: to the copy, if the loader has bound it to this one.
+ */
+static void test_a_call_through_a_slot_goes_to_the_copy(void **state)
+{
+    static const struct {
+        const char *code;
+        size_t size, next;
+    } calls[] = {
+        {"\x48\x83\xec\x08\xe8\x77\x00\x00\x00\x48\x83\xc4\x08\xc3", 14, 9},
+        {"\x48\x83\xec\x08\xff\x15\xfe\x6f\x00\x00\x48\x83\xc4\x08\xc3", 15, 10},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+        struct copied copied;
+        uint64_t at;
+
+        begin_uncounted(&copied, calls[i].code, calls[i].size);
+        at = copy_at(&copied, 4);
+        assert_memory_equal(bytes_at(&copied, at), "\x4c\x8d\x1d", 3); /* lea r11, [function] */
+        assert_int_equal(lead(&copied, at, 7), BASE + 0x40);
+        assert_memory_equal(bytes_at(&copied, at + 7), "\x4c\x3b\x1d", 3); /* cmp r11, [slot] */
+        assert_int_equal(lead(&copied, at + 7, 7), SLOT);
+        assert_memory_equal(bytes_at(&copied, at + 14), "\x4c\x8d\x1d", 3); /* lea r11, [copy] */
+        assert_int_equal(lead(&copied, at + 14, 7), copy_at(&copied, 0x40));
+        assert_memory_equal(bytes_at(&copied, at + 21), "\x4c\x0f\x45\x1d", 4); /* cmovne */
+        assert_int_equal(lead(&copied, at + 21, 8), SLOT);
+        assert_memory_equal(bytes_at(&copied, at + 29), "\x41\xff\xd3", 3); /* call r11 */
+        assert_int_equal(copy_at(&copied, calls[i].next), at + 32);
+        copied_end(&copied);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +542,15 @@ int main(void)
         cmocka_unit_test(test_the_slot_must_be_known_at_a_call_or_a_jump_out),
         cmocka_unit_test(test_a_table_that_is_proven_is_written),
         cmocka_unit_test(test_what_other_tables_lead_to_gets_trampolines),
+        cmocka_unit_test(test_blocks_begin_where_control_comes_from_elsewhere),
+        cmocka_unit_test(test_other_copies_have_no_marks),
+        cmocka_unit_test(test_no_mark_comes_before_a_lock_that_is_skipped),
+        cmocka_unit_test(test_a_call_ends_a_block),
+        cmocka_unit_test(test_padding_behind_a_jump_has_no_size),
+        cmocka_unit_test(test_a_landing_pad_begins_a_block),
+        cmocka_unit_test(test_what_tables_lead_to_is_marked),
+        cmocka_unit_test(test_nothing_stands_before_a_call_that_is_not_counted),
+        cmocka_unit_test(test_a_call_through_a_slot_goes_to_the_copy),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
