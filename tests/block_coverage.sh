@@ -179,6 +179,15 @@ for calls in '' --no-calls; do
     cmp expected table
 done
 
+# a program that is instrumented again, with other blocks: those of before are not taken for them
+rm -rf traces
+covered covered
+ran covered
+covered covered --exclude=in_main
+run instrumented "$BUILD/grinder/grinder" --mode=coverage --output-format=tsv ../traces
+contains instrumented.stderr 'it was instrumented otherwise since'
+equal 'blocks of another making' "$(awk -F '\t' '{ sum += $6 } END { print sum + 0 }' instrumented.stdout)" 0
+
 # a stripped program whose originals are int3
 cp "$(readlink -f "$(command -v lua5.4)")" native/lua
 rm -rf traces

@@ -123,7 +123,7 @@ struct image_header {
                                 to image_size is. Of a PE image 0 */
     uint32_t block_count;    /* set: blocks that are marked when they run; 0: none */
     uint32_t flags;          /* set: enum image_flag */
-    uint32_t reserved;
+    uint32_t block_hash;     /* set: image_block_hash of all its blocks: which they are */
 };
 
 enum image_flag {
@@ -140,6 +140,14 @@ static inline uint32_t image_cover_place(uint32_t block)
 static inline uint32_t image_cover_pages(uint32_t block_count)
 {
     return (block_count + TRACE_COVER_BYTES - 1) / TRACE_COVER_BYTES;
+}
+
+/* Of blocks in their order, each with the hash of those before it: FNV-1a, by words. */
+#define IMAGE_NO_BLOCK_HASH 2166136261u
+
+static inline uint32_t image_block_hash(uint32_t before, uint32_t rva, uint32_t size)
+{
+    return (((before ^ rva) * 16777619u) ^ size) * 16777619u;
 }
 
 /* How a function was treated. The words of `instrument --list`; documented in docs/. */

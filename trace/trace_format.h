@@ -284,7 +284,8 @@ struct trace_block {
     uint32_t used;   /* units in use, this one included; what lies past it is zero */
     uint32_t function; /* of cover: the first function of the image */
     uint32_t page;     /* of cover: which part of the image's, from 0 */
-    uint32_t reserved[11];
+    uint32_t block_hash; /* of cover: the image's (image_header) */
+    uint32_t reserved[10];
 };
 
 /*

@@ -419,7 +419,7 @@ static bool visit_block(struct reading *reading, struct trace_block *block, uint
         return visit_nodes(reading, block, at, 1);
     case TRACE_BLOCK_COVER:
         if (visitor->cover)
-            visitor->cover(visitor->user, block->function, block->page, (uint8_t *)(block + 1));
+            visitor->cover(visitor->user, block, (uint8_t *)(block + 1));
         return true;
     case TRACE_BLOCK_MODULES:
         return visit_modules(file, visitor, block, at, failure);

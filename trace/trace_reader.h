@@ -49,8 +49,8 @@ struct trace_visitor {
     void (*wait)(void *user, uint32_t thread, const struct trace_wait *wait);
     /* How long calls took, of each context of a function that is to be timed, and of all its others. */
     void (*times)(void *user, uint32_t thread, const struct trace_times *times);
-    /* TRACE_COVER_BYTES bytes of the blocks of the image whose first function that is: its part `page`. */
-    void (*cover)(void *user, uint32_t function, uint32_t page, const uint8_t *bytes);
+    /* TRACE_COVER_BYTES bytes of blocks: `head` says of which. */
+    void (*cover)(void *user, const struct trace_block *head, const uint8_t *bytes);
     /* STACK_BLOCK_ENTRIES entries, of which some were perhaps not written. */
     void (*stack)(void *user, const struct trace_stack *stack,
                   const struct trace_stack_entry *entries);

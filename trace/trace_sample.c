@@ -252,7 +252,8 @@ struct trace_wait *trace_sample_add_wait(struct trace_sample *sample, uint32_t o
     return wait;
 }
 
-uint8_t *trace_sample_add_cover(struct trace_sample *sample, uint32_t function, uint32_t page)
+uint8_t *trace_sample_add_cover(struct trace_sample *sample, uint32_t function, uint32_t page,
+                                uint32_t block_hash)
 {
     size_t at = add_block(sample, TRACE_BLOCK_COVER, 0);
     struct trace_block *block = block_at(sample, at);
@@ -260,6 +261,7 @@ uint8_t *trace_sample_add_cover(struct trace_sample *sample, uint32_t function, 
     block->used = TRACE_BLOCK_UNITS;
     block->function = function;
     block->page = page;
+    block->block_hash = block_hash;
     return sample->bytes + at + TRACE_UNIT;
 }
 

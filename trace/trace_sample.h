@@ -56,7 +56,8 @@ struct trace_wait *trace_sample_add_wait(struct trace_sample *sample, uint32_t o
                                          uint32_t node, uint32_t count, uint64_t ticks);
 
 /* Bytes of blocks of the image whose first function that is: TRACE_COVER_BYTES of them, all 0. */
-uint8_t *trace_sample_add_cover(struct trace_sample *sample, uint32_t function, uint32_t page);
+uint8_t *trace_sample_add_cover(struct trace_sample *sample, uint32_t function, uint32_t page,
+                                uint32_t block_hash);
 
 /* Times of a context, or of a function's others (node 0), in a block of its own: none yet. */
 struct trace_times *trace_sample_add_times(struct trace_sample *sample, uint32_t ordinal,

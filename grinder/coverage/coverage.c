@@ -20,6 +20,7 @@ struct reading {
     struct known {
         uint32_t first_function, image;
         uint32_t pages; /* that were there */
+        bool is_other;  /* the image has other blocks than those of the trace */
     } * known;
     size_t known_count, known_room;
 };
@@ -43,6 +44,7 @@ void coverage_free(struct coverage *coverage)
     for (size_t i = 0; i < coverage->room; i++)
         free(coverage->ran[i]);
     free(coverage->ran);
+    free(coverage->block_hashes);
     free(coverage->functions);
     free(coverage->lines);
     images_free(&coverage->images);
@@ -60,32 +62,50 @@ static void read_module(void *user, const struct trace_module *module)
     message_mute(reading->coverage->images_are_known);
     image = images_add(&reading->coverage->images, module->path, reading->system, module);
     message_mute(false);
-    reading->known[reading->known_count++] = (struct known){module->first_function, image, 0};
+    reading->known[reading->known_count++] =
+        (struct known){.first_function = module->first_function, .image = image};
 }
 
 static void make_room_for(struct coverage *coverage, uint32_t image)
 {
     size_t room = 2 * (size_t)image + 8;
+    uint32_t *block_hashes;
     uint8_t **ran;
 
     if (image < coverage->room)
         return;
     ran = memory_zeroed(room, sizeof(*ran));
-    for (size_t i = 0; i < coverage->room; i++)
+    block_hashes = memory_zeroed(room, sizeof(*block_hashes));
+    for (size_t i = 0; i < coverage->room; i++) {
         ran[i] = coverage->ran[i];
+        block_hashes[i] = coverage->block_hashes[i];
+    }
     free(coverage->ran);
+    free(coverage->block_hashes);
     coverage->ran = ran;
+    coverage->block_hashes = block_hashes;
     coverage->room = room;
+}
+
+static uint32_t hash_of_blocks(const struct manifest *manifest)
+{
+    uint32_t hash = IMAGE_NO_BLOCK_HASH;
+
+    for (uint32_t i = 0; i < manifest->block_count; i++)
+        hash = image_block_hash(hash, manifest->blocks[i].rva, manifest->blocks[i].size);
+    return hash;
 }
 
 /* The image's bytes, of which there are as many as blocks; null if it has none. */
 static uint8_t *bytes_of(struct coverage *coverage, uint32_t image)
 {
-    uint32_t count = coverage->images.images[image].manifest.block_count;
+    const struct manifest *manifest = &coverage->images.images[image].manifest;
 
     make_room_for(coverage, image);
-    if (!coverage->ran[image] && count)
-        coverage->ran[image] = memory_zeroed(count, 1);
+    if (!coverage->ran[image] && manifest->block_count) {
+        coverage->ran[image] = memory_zeroed(manifest->block_count, 1);
+        coverage->block_hashes[image] = hash_of_blocks(manifest);
+    }
     return coverage->ran[image];
 }
 
@@ -97,11 +117,11 @@ static struct known *known_by(struct reading *reading, uint32_t function)
     return NULL;
 }
 
-static void read_cover(void *user, uint32_t function, uint32_t page, const uint8_t *bytes)
+static void read_cover(void *user, const struct trace_block *head, const uint8_t *bytes)
 {
     struct reading *reading = user;
-    uint64_t first = (uint64_t)page * TRACE_COVER_BYTES, count;
-    struct known *known = known_by(reading, function);
+    uint64_t first = (uint64_t)head->page * TRACE_COVER_BYTES, count;
+    struct known *known = known_by(reading, head->function);
     uint32_t image = known ? known->image : 0;
     uint8_t *ran;
 
@@ -109,6 +129,9 @@ static void read_cover(void *user, uint32_t function, uint32_t page, const uint8
         known->pages++;
     ran = image ? bytes_of(reading->coverage, image) : NULL;
     if (!ran)
+        return;
+    known->is_other = known->is_other || head->block_hash != reading->coverage->block_hashes[image];
+    if (known->is_other)
         return;
     count = reading->coverage->images.images[image].manifest.block_count;
     for (uint32_t i = 0; i < TRACE_COVER_BYTES && first + i < count; i++)
@@ -129,7 +152,12 @@ static void check_pages(const struct reading *reading, const struct trace_file *
         const struct image *image = &reading->coverage->images.images[reading->known[i].image];
         uint32_t pages = image_cover_pages(image->manifest.block_count);
 
-        if (reading->known[i].pages >= pages ||
+        if (reading->known[i].is_other)
+            message(
+                "%s: %s: expected the blocks that were noted, found others: it was instrumented "
+                "otherwise since; what ran of it is left out",
+                file->path, image->path);
+        if (reading->known[i].is_other || reading->known[i].pages >= pages ||
             (file->header.fork_of_pid && !reading->known[i].pages && !is_full(&file->header)))
             continue;
         message("%s: %s: expected %" PRIu32 " pages of blocks, found %" PRIu32 ": %s", file->path,

@@ -27,7 +27,8 @@ struct coverage {
     bool images_are_known; /* set by the caller: what is wrong with images was said, and is not said again */
     struct images images;
     uint8_t **ran; /* by image: a byte for each block of its manifest; null: none was in a trace */
-    size_t room;   /* of ran */
+    uint32_t *block_hashes; /* of each of them: which blocks these are */
+    size_t room;            /* of both */
     size_t processes;
     struct covered_function *functions; /* that have blocks: ascending by image and address */
     size_t function_count, function_room;

@@ -18,6 +18,7 @@
 
 static char image_path[] = "/tmp/umbra-coverage-test.XXXXXX";
 static uint64_t original_hash;
+static uint32_t block_hash = IMAGE_NO_BLOCK_HASH;
 static struct coverage coverage;
 
 static int make_image(void **state)
@@ -29,6 +30,9 @@ static int make_image(void **state)
     (void)state;
     sample_image_make(&image, original);
     original_hash = image.added.head.original_hash;
+    for (uint32_t i = 0; i < image.added.head.block_count; i++)
+        block_hash =
+            image_block_hash(block_hash, image.added.blocks[i].rva, image.added.blocks[i].size);
     if (file < 0 || write(file, &image, sizeof(image)) != (ssize_t)sizeof(image))
         return -1;
     return close(file);
@@ -66,7 +70,7 @@ static void add_process(uint32_t function, uint32_t page, unsigned blocks)
     trace_sample_begin(&sample, 7, "./program");
     trace_sample_add_module(&sample, image_path, 0x400000, 0x10000, FIRST_FUNCTION, 2,
                             original_hash);
-    bytes = trace_sample_add_cover(&sample, function, page);
+    bytes = trace_sample_add_cover(&sample, function, page, block_hash);
     for (unsigned i = 0; blocks >> i; i++)
         bytes[i] = blocks >> i & 1;
     file = trace_sample_open(&sample, path);
@@ -118,6 +122,17 @@ static void bytes_of_nobody_are_left_out(void **state)
     add_process(FIRST_FUNCTION, 1, 7);
     add_process(FIRST_FUNCTION, UINT32_MAX, 7);
     expect(0, 2);
+}
+
+/* The file was instrumented again, with another filter: the numbers are those of other blocks. */
+static void blocks_of_another_making_are_left_out(void **state)
+{
+    (void)state;
+    add_process(FIRST_FUNCTION, 0, 1);
+    block_hash ^= 1;
+    add_process(FIRST_FUNCTION, 0, 4);
+    block_hash ^= 1;
+    expect(1, 2);
 }
 
 static char *written(const char *format)
@@ -181,6 +196,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(padding_is_no_block, begin, end),
         cmocka_unit_test_setup_teardown(processes_add_up, begin, end),
         cmocka_unit_test_setup_teardown(bytes_of_nobody_are_left_out, begin, end),
+        cmocka_unit_test_setup_teardown(blocks_of_another_making_are_left_out, begin, end),
         cmocka_unit_test_setup_teardown(the_table_says_how_much_ran, begin, end),
         cmocka_unit_test_setup_teardown(a_log_of_blocks_has_those_that_ran, begin, end),
         cmocka_unit_test(other_formats_are_refused),

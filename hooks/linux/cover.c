@@ -10,7 +10,7 @@
    place: what is there is looked at first. */
 static struct bound {
     uint64_t address;
-    uint32_t function, page;
+    uint32_t function, page, block_hash;
 } * bound;
 static uint32_t bound_count;
 
@@ -19,7 +19,8 @@ static void remember(uint64_t address, const struct trace_block *block)
     if (!bound)
         bound = pages_take(MOST_PAGES * sizeof(*bound));
     if (bound && bound_count < MOST_PAGES)
-        bound[bound_count++] = (struct bound){address, block->function, block->page};
+        bound[bound_count++] =
+            (struct bound){address, block->function, block->page, block->block_hash};
 }
 
 static bool is_bound(const struct bound *page)
@@ -58,6 +59,7 @@ void cover_bind(const struct image_header *image)
             return;
         block->function = image->first_function;
         block->page = i;
+        block->block_hash = image->block_hash;
         memcpy(block + 1, (char *)page + TRACE_UNIT, TRACE_COVER_BYTES);
         block_commit(block, TRACE_BLOCK_COVER);
         if (share(page, block))
@@ -74,6 +76,7 @@ void cover_begin_in_child(void)
             continue;
         block->function = bound[i].function;
         block->page = bound[i].page;
+        block->block_hash = bound[i].block_hash;
         block_commit(block, TRACE_BLOCK_COVER);
         share(bound[i].address, block);
     }

@@ -93,7 +93,7 @@ int main(int argument_count, char **arguments)
     trace_sample_add_hit(&sample, 2, &(struct trace_hit){7000, 0x400110, 133, 1000000});
     write_sample(&sample, "hits");
     begin(&sample);
-    memset(trace_sample_add_cover(&sample, 1, 0), 1, 40);
+    memset(trace_sample_add_cover(&sample, 1, 0, 0), 1, 40);
     write_sample(&sample, "cover");
     begin(&sample);
     trace_sample_header(&sample)->state = TRACE_RUNNING;

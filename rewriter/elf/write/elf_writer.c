@@ -61,6 +61,7 @@ static void append_header(struct elf_data *data, const struct elf_layout *layout
                           const struct elf_span *generated)
 {
     struct image_header header = {.magic = IMAGE_MAGIC, .version = IMAGE_VERSION};
+    const struct copy_set *copies = &layout->stubs.copies;
     uint64_t base = layout->image->base;
 
     data->header = data->segment.address + buffer_align(&data->segment.bytes, sizeof(header), 0);
@@ -70,7 +71,12 @@ static void append_header(struct elf_data *data, const struct elf_layout *layout
     header.manifest_rva = (uint32_t)(layout->manifest.address - base);
     header.hook_rva = (uint32_t)(data->hook - base);
     header.added_rva = (uint32_t)(layout->stubs.segment.address - base);
-    header.block_count = (uint32_t)layout->stubs.copies.block_count;
+    header.block_count = (uint32_t)copies->block_count;
+    header.block_hash = IMAGE_NO_BLOCK_HASH;
+    for (size_t i = 0; i < copies->block_count; i++)
+        header.block_hash =
+            image_block_hash(header.block_hash, (uint32_t)(copies->blocks[i].original - base),
+                             copies->blocks[i].size);
     header.flags = layout->stubs.counts_no_calls ? IMAGE_COUNTS_NO_CALLS : 0;
     data->end = data->hook_page + IMAGE_HOOK_PAGE +
                 (uint64_t)image_cover_pages(header.block_count) * ELF_PAGE;

@@ -22,12 +22,11 @@ struct seen {
     uint64_t blocks_ran;
 };
 
-static void count_blocks(void *user, uint32_t function, uint32_t page, const uint8_t *bytes)
+static void count_blocks(void *user, const struct trace_block *head, const uint8_t *bytes)
 {
     struct seen *seen = user;
 
-    (void)function;
-    (void)page;
+    (void)head;
     for (uint32_t i = 0; i < TRACE_COVER_BYTES; i++)
         seen->blocks_ran += bytes[i];
 }
