@@ -1,7 +1,7 @@
 #!/bin/bash
 # instrument --count=blocks --once: the lines that ran are gcov's, in threads, children and killed processes,
 # too; recordings add up; other tools read what is written of them.
-# needs: gcov g++ lcov libxml2-utils python3 lua5.4
+# needs: gcc g++ lcov libxml2-utils python3 lua5.4
 . "$(dirname "$0")/lib.sh"
 
 if [[ ${UMBRA_TEST_HOW:-} == prologue ]]; then
