@@ -181,10 +181,17 @@ static void note_without_memory(uint64_t at)
     }
 }
 
-/* A place for a block: its byte in the trace. 0: the trace is full. */
+/* Where blocks other than those of cover end at most. */
+static uint64_t end_of_blocks(void)
+{
+    return session.capacity - __atomic_load_n(&session.header->cover, __ATOMIC_SEQ_CST);
+}
+
+/* A place for a block: its byte in the trace. 0: the trace is full. Either this one sees a block of
+   cover that is taken meanwhile, or session_cover_block sees what is taken here. */
 static uint64_t take_place(void)
 {
-    uint64_t at;
+    uint64_t at, end;
 
     for (uint32_t i = 0; i < MOST_WITHOUT_MEMORY; i++) {
         if (!__atomic_load_n(&without_memory[i], __ATOMIC_RELAXED))
@@ -195,12 +202,16 @@ static uint64_t take_place(void)
     }
     at = __atomic_load_n(&session.header->used, __ATOMIC_RELAXED);
     do {
-        if (at + TRACE_BLOCK_SIZE >
-            session.capacity - __atomic_load_n(&session.header->cover, __ATOMIC_SEQ_CST))
+        if (at + TRACE_BLOCK_SIZE > end_of_blocks())
             return 0;
     } while (!__atomic_compare_exchange_n(&session.header->used, &at, at + TRACE_BLOCK_SIZE, false,
-                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-    return at;
+                                          __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+    end = at + TRACE_BLOCK_SIZE;
+    if (end <= end_of_blocks())
+        return at;
+    __atomic_compare_exchange_n(&session.header->used, &end, at, false, __ATOMIC_SEQ_CST,
+                                __ATOMIC_RELAXED);
+    return 0;
 }
 
 static bool is_usable(uint64_t at)
