@@ -43,12 +43,12 @@ more_of 65536 threads 100
 within "memory of a thread at rest" "$share" $((65 * 1024 + page))
 within "addresses of a thread" "$space" $((8192 * 1024 + 12288 + shadow))
 
-# 64 in a block of 63, and of places of 8 in the table 1 1/3 to 2 2/3; where there are copies, 32 and a
-# link of 16 for each of two calls
-timing=--timing=adaptive # else places of calls share contexts
+# 64 in a block of 63, and of places of 8 in the table 1 1/3 to 2 2/3, twice for the first of a caller's places;
+# where there are copies, 32 and a link of 16 for each of two calls
+timing=--timing=adaptive # else copies keep 16 for each place that has called, too
 more_of 200000 contexts 16
 [[ ${UMBRA_TEST_HOW:-auto} == prologue ]] && links=0 || links=64
-within "memory of a context" "$share" $((64 * 64 / 63 + 22 + 1 + links))
+within "memory of a context" "$share" $((64 * 64 / 63 + 2 * 22 + 1 + links))
 within "trace of a context" $(($(stat -c %s traces/*.bin) / number)) $((66 + links))
 
 # a record of 64 in a block of 510, and up to two notes of 16 on how deep the stack was, 252 in a

@@ -80,6 +80,9 @@ static void rest(long count)
         pthread_join(threads[i], NULL);
 }
 
+/* Two functions that each call both: a context for each path. */
+static long branch_right(long levels);
+
 static COUNTED long branch(long levels)
 {
     long left = 0, right = 0;
@@ -87,7 +90,20 @@ static COUNTED long branch(long levels)
     if (levels > 1) {
         left = branch(levels - 1);
         OPAQUE(left);
-        right = branch(levels - 1);
+        right = branch_right(levels - 1);
+        OPAQUE(right);
+    }
+    return left + right + 1;
+}
+
+static COUNTED long branch_right(long levels)
+{
+    long left = 0, right = 0;
+
+    if (levels > 1) {
+        left = branch(levels - 1);
+        OPAQUE(left);
+        right = branch_right(levels - 1);
         OPAQUE(right);
     }
     return left + right + 1;
