@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -90,6 +91,34 @@ static void test_replaces_what_a_dead_service_left(void **state)
     close(dead);
     assert_true(endpoint_open(&endpoint, "one"));
     endpoint_close(&endpoint);
+}
+
+/* As a service does that begins, and looks for what dead ones left. */
+static void test_waits_while_its_lock_is_looked_at(void **state)
+{
+    struct endpoint endpoint;
+    int ready[2], status;
+    char byte;
+    pid_t child;
+
+    mkdir(in_place(state, "umbra"), 0700);
+    assert_int_equal(pipe(ready), 0);
+    child = fork();
+    if (!child) {
+        int lock = open(in_place(state, "umbra/one.lock"), O_CREAT | O_RDWR, 0600);
+
+        if (flock(lock, LOCK_EX) < 0 || write(ready[1], "x", 1) != 1)
+            _exit(1);
+        usleep(100000);
+        _exit(0);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_true(endpoint_open(&endpoint, "one"));
+    endpoint_close(&endpoint);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    close(ready[0]);
+    close(ready[1]);
 }
 
 static void test_trusts_no_directory_of_others(void **state)
@@ -196,6 +225,7 @@ int main(void)
         IN_A_PLACE(test_opens_and_leaves_nothing),
         IN_A_PLACE(test_one_at_a_time),
         IN_A_PLACE(test_replaces_what_a_dead_service_left),
+        IN_A_PLACE(test_waits_while_its_lock_is_looked_at),
         IN_A_PLACE(test_trusts_no_directory_of_others),
         IN_A_PLACE(test_trusts_no_place_where_others_rename),
         IN_A_PLACE(test_finds_no_service_where_others_can_put_one),

@@ -19,7 +19,9 @@
 #include "service/server/linux/inherited.h"
 #include "service/server/linux/leftovers.h"
 
-#define BACKLOG 1024
+#define BACKLOG    1024
+#define MOST_LOOKS 100      /* at a lock without a pid */
+#define LOOK_NS    10000000 /* from one to the next */
 
 static void close_if_open(int *fd)
 {
@@ -146,17 +148,37 @@ static void write_holder(int lock)
         errno = 0;
 }
 
+/* A service writes its pid at once. Another one that begins looks whether nobody has this lock any
+   more (leftovers.c), and holds it for as long as that takes: false, if it has held it for too
+   long. */
+static bool is_looked_at(int lock, int *patience)
+{
+    const struct timespec while_it_looks = {.tv_nsec = LOOK_NS};
+    char pid;
+
+    if (errno != EWOULDBLOCK || !*patience || pread(lock, &pid, 1, 0) > 0)
+        return false;
+    --*patience;
+    nanosleep(&while_it_looks, NULL);
+    return true;
+}
+
 static bool take_lock(struct endpoint *endpoint, const char *instance)
 {
+    int patience = MOST_LOOKS;
+    bool is_taken;
+
     do {
         close_if_open(&endpoint->lock);
         endpoint->lock = open(endpoint->lock_path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (endpoint->lock < 0 || flock(endpoint->lock, LOCK_EX | LOCK_NB) < 0) {
+        is_taken = endpoint->lock >= 0 && flock(endpoint->lock, LOCK_EX | LOCK_NB) == 0;
+        if (!is_taken && (endpoint->lock < 0 || !is_looked_at(endpoint->lock, &patience))) {
+            errno = endpoint->lock < 0 ? errno : EWOULDBLOCK;
             report_lock(endpoint, instance);
             close_if_open(&endpoint->lock);
             return false;
         }
-    } while (!is_current(endpoint->lock, endpoint->lock_path));
+    } while (!is_taken || !is_current(endpoint->lock, endpoint->lock_path));
     write_holder(endpoint->lock);
     return true;
 }
