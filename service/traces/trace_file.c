@@ -8,6 +8,7 @@
 
 #include "service/base/file.h"
 #include "service/base/message.h"
+#include "service/traces/cover.h"
 #include "service/traces/memory_file.h"
 #include "service/traces/trace_write_out.h"
 
@@ -271,29 +272,20 @@ static uint64_t used_in_bounds(const struct trace_file *file)
     return fixed;
 }
 
-/* Puts the agent's blocks of cover, which are at the end of its memory, behind the others. Returns
-   the bytes in use. What the agent says may be anything. */
+/* Puts the agent's blocks of cover behind the others. Returns the bytes in use. */
 static uint64_t append_cover(const struct trace_file *file, uint64_t used)
 {
-    unsigned char block[TRACE_BLOCK_SIZE];
-    uint64_t capacity, cover, end = used;
+    uint64_t capacity, end;
 
     if (!file_read_at(file->fd, &capacity, sizeof(capacity),
                       offsetof(struct trace_header, capacity)) ||
-        !file_read_at(file->fd, &cover, sizeof(cover), offsetof(struct trace_header, cover)) ||
-        capacity > file->capacity || used > capacity || cover > capacity - used ||
-        cover % TRACE_BLOCK_SIZE)
+        capacity > file->capacity)
         return used;
-    for (uint64_t at = capacity - cover; at < capacity; at += TRACE_BLOCK_SIZE) {
-        if (!file_read_at(file->fd, block, sizeof(block), at) ||
-            !file_write_at(file->fd, block, sizeof(block), end))
-            break;
-        end += TRACE_BLOCK_SIZE;
-    }
-    if (end > used &&
-        !file_write_at(file->fd, &end, sizeof(end), offsetof(struct trace_header, used)))
-        return used;
-    return end;
+    end = cover_append(file->fd, file->fd, capacity, used);
+    return end > used &&
+                   file_write_at(file->fd, &end, sizeof(end), offsetof(struct trace_header, used))
+               ? end
+               : used;
 }
 
 /* What a reader needs to know of the end. Written first: a service killed before the cut leaves a

@@ -45,6 +45,7 @@
 
 #include "service/base/file.h"
 #include "service/base/tick_clock.h"
+#include "service/traces/cover.h"
 #include "service/traces/part_file.h"
 #include "trace/stack_format.h"
 #include "trace/trace_format.h"
@@ -418,27 +419,6 @@ static bool copy_modules(const struct snapshot *snapshot, uint64_t used)
     return true;
 }
 
-/* Puts the blocks of cover, which are at the end of the agent's memory, behind the others. Returns
-   where blocks end then, or 0. */
-static uint64_t copy_cover(const struct snapshot *snapshot, uint64_t used)
-{
-    uint64_t cover;
-    union block block;
-
-    if (!file_read_at(snapshot->from, &cover, sizeof(cover), offsetof(struct trace_header, cover)))
-        return 0;
-    if (cover > snapshot->capacity - used || cover % TRACE_BLOCK_SIZE)
-        return used;
-    for (uint64_t at = snapshot->capacity - cover; at < snapshot->capacity;
-         at += TRACE_BLOCK_SIZE) {
-        if (!file_read_at(snapshot->from, &block, sizeof(block), at) ||
-            !file_write_at(snapshot->to, &block, sizeof(block), used))
-            return 0;
-        used += TRACE_BLOCK_SIZE;
-    }
-    return used;
-}
-
 static bool copy_header(const struct snapshot *snapshot, uint64_t used)
 {
     union {
@@ -469,7 +449,7 @@ static bool copy_passes(struct snapshot *snapshot)
     used = read_used(snapshot);
     if (!copy_modules(snapshot, used))
         return false;
-    used = copy_cover(snapshot, used);
+    used = cover_append(snapshot->to, snapshot->from, snapshot->capacity, used);
     return used && copy_header(snapshot, used);
 }
 
