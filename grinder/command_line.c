@@ -190,15 +190,18 @@ static void show_help(void)
           stdout);
 }
 
+static unsigned bit_of(const struct mode *mode)
+{
+    for (size_t i = 0; i < sizeof(mode_bits) / sizeof(*mode_bits); i++)
+        if (!strcmp(mode->name, mode_bits[i].name))
+            return mode_bits[i].bit;
+    return 0;
+}
+
 /* Of the mode that was given, or of all. */
 static void print_options(const struct options *options)
 {
-    unsigned modes = ALL;
-
-    for (size_t i = 0; options->mode && i < sizeof(mode_bits) / sizeof(*mode_bits); i++)
-        if (!strcmp(options->mode->name, mode_bits[i].name))
-            modes = mode_bits[i].bit;
-    command_line_print_options(table, modes);
+    command_line_print_options(table, options->mode ? bit_of(options->mode) : ALL);
 }
 
 static bool is_by_umbra(void)
@@ -437,20 +440,19 @@ static void apply(struct options *options, const struct command_option *option,
 /* Names what the mode can write. */
 static _Noreturn void refuse_format(const struct mode *mode, const char *name)
 {
-    char *names = memory_copy_string(mode->has_format("table") ? ", table" : "");
+    const char option[] = "output-format";
+    const char *values =
+        command_line_named(table, bit_of(mode), option, sizeof(option) - 1)->values;
+    char names[256];
+    size_t length = 0;
 
-    for (const struct format *format = formats; format->name; format++) {
-        char *before = names;
-        if (!mode->has_format(format->name))
-            continue;
-        names = memory_print("%s, %s", before, format->name);
-        free(before);
+    for (; *values && length + sizeof(", ") < sizeof(names); values++) {
+        if (*values == ' ')
+            names[length++] = ',';
+        names[length++] = *values;
     }
-    if (!strcmp(mode->name, "coverage"))
-        wrong_usage("--output-format: --mode=coverage does not have %s, but table, tsv, lcov, "
-                    "cobertura, drcov",
-                    name);
-    wrong_usage("--output-format: --mode=%s does not have %s, but %s", mode->name, name, names + 2);
+    names[length] = 0;
+    wrong_usage("--output-format: --mode=%s does not have %s, but %s", mode->name, name, names);
 }
 
 static void check_format(const struct options *options)

@@ -374,9 +374,10 @@ static int add_traces(struct coverage *coverage, const struct options *options)
         }
     traces_free(traces);
     if (!result && !coverage->room)
-        message("%s has no blocks: expected a program that instrument --count=blocks --once, or "
-                "umbra record with the same, has made",
-                options->traces[0]);
+        message(
+            "%s has no blocks: record with umbra record --count=blocks --once, or a program that "
+            "instrument --count=blocks --once has made",
+            options->traces[0]);
     return coverage->room ? result : -1;
 }
 

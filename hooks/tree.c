@@ -41,8 +41,9 @@ static uint64_t last_place(const struct thread *thread)
     return thread->table_mask / sizeof(*thread->table);
 }
 
-static struct trace_node *find(const struct thread *thread, uint64_t site, uint32_t parent,
-                               uint32_t function)
+/* What is in the table under that site, and has its bits of `compared` in its own. */
+static struct trace_node *look_up(const struct thread *thread, uint64_t site, uint64_t compared,
+                                  uint32_t parent, uint32_t function)
 {
     uint32_t hash = tree_hash(site, parent, function);
     uint64_t mask = last_place(thread), place = hash & mask;
@@ -50,11 +51,17 @@ static struct trace_node *find(const struct thread *thread, uint64_t site, uint3
     for (; thread->table[place].node; place = (place + 1) & mask) {
         struct trace_node *node = node_at(thread, thread->table[place].node);
 
-        if (thread->table[place].hash == hash && node->site == site && node->parent == parent &&
-            node->function == function)
+        if (thread->table[place].hash == hash && !((node->site ^ site) & compared) &&
+            node->parent == parent && node->function == function)
             return node;
     }
     return NULL;
+}
+
+static struct trace_node *find(const struct thread *thread, uint64_t site, uint32_t parent,
+                               uint32_t function)
+{
+    return look_up(thread, site, UINT64_MAX, parent, function);
 }
 
 /* The table is as large as it may become from the start, but only its front is in use: it grows
@@ -158,27 +165,12 @@ static uint64_t site_of_first(uint64_t site)
     return TRACE_SITE_SHARED | (site & TRACE_SITE_TAIL);
 }
 
-static struct trace_node *find_first(const struct thread *thread, uint64_t site, uint32_t parent,
-                                     uint32_t function)
-{
-    uint32_t hash = tree_hash(site_of_first(site), parent, function);
-    uint64_t mask = last_place(thread), place = hash & mask;
-
-    for (; thread->table[place].node; place = (place + 1) & mask) {
-        struct trace_node *node = node_at(thread, thread->table[place].node);
-
-        if (thread->table[place].hash == hash && node->parent == parent &&
-            node->function == function && !((node->site ^ site) & TRACE_SITE_TAIL))
-            return node;
-    }
-    return NULL;
-}
-
 static struct trace_node *add_by_place(struct thread *thread, uint64_t site, uint32_t parent,
                                        uint32_t function)
 {
     bool is_known = modules_hold(site & TRACE_SITE_ADDRESS);
-    struct trace_node *first = is_known ? find_first(thread, site, parent, function) : NULL;
+    struct trace_node *first =
+        is_known ? look_up(thread, site_of_first(site), TRACE_SITE_TAIL, parent, function) : NULL;
     struct trace_node *node =
         node_add(thread, site, parent, function, first ? trace_index(first) : 0);
 

@@ -101,11 +101,7 @@ static void merge(struct resolving *resolving, uint32_t to, uint32_t from)
     struct context *sum = &resolving->tree->contexts[to];
     const struct context *part = &resolving->tree->contexts[from];
 
-    sum->calls += part->calls;
-    sum->exits += part->exits;
-    sum->passed += part->passed;
-    sum->timed += part->timed;
-    sum->ticks += part->ticks;
+    context_add_figures(sum, part);
     tree_add_wait(resolving->tree, to, part->wait);
     resolving->merged[from] = to;
     append_children(resolving, to, from);

@@ -384,11 +384,7 @@ static void join_places(struct loader *loader)
                 note_place(loader, first, sum);
             note_place(loader, first, context);
             sum->site = TRACE_SITE_SHARED | (sum->site & TRACE_SITE_TAIL);
-            sum->calls += context->calls;
-            sum->exits += context->exits;
-            sum->passed += context->passed;
-            sum->timed += context->timed;
-            sum->ticks += context->ticks;
+            context_add_figures(sum, context);
             tree->committed--;
             if (thread)
                 thread->contexts--;

@@ -186,6 +186,16 @@ const struct tree_hit *tree_hits_of(const struct tree *tree, uint32_t thread, si
 /* The context at a slot has waited so, too, as the wait of that number says; 0 of either is none. */
 void tree_add_wait(struct tree *tree, uint32_t slot, uint32_t number);
 
+/* Adds the figures of `part`, a context of the same calls, to those of `sum`. */
+static inline void context_add_figures(struct context *sum, const struct context *part)
+{
+    sum->calls += part->calls;
+    sum->exits += part->exits;
+    sum->passed += part->passed;
+    sum->timed += part->timed;
+    sum->ticks += part->ticks;
+}
+
 /* Brings places into the order of their slots, after some have changed. */
 void tree_sort_sites(struct tree *tree);
 
