@@ -123,12 +123,13 @@ struct trace_links *links_of_adopted(struct thread *thread, const struct trace_n
     struct trace_links *links = thread->adopted;
 
     while (links && (links->node != trace_index(caller) || links->key != key->key))
-        links = (struct trace_links *)links->before;
+        links = (struct trace_links *)links->entered;
     if (links)
         return links;
     links = links_make(thread, caller, key);
     if (links) {
-        links->before = (uint64_t)thread->adopted;
+        links->flags = TRACE_LINKS_ADOPTED;
+        links->entered = (uint64_t)thread->adopted;
         thread->adopted = links;
     }
     return links;
@@ -290,7 +291,7 @@ void link_look_after(struct trace_link *link, uint32_t calls)
 
 void link_is_jump(struct trace_links *links, struct trace_link *link)
 {
-    links->jumps = 1;
+    links->flags |= TRACE_LINKS_JUMP;
     link->armed |= TRACE_LINK_JUMP;
 }
 
@@ -316,7 +317,7 @@ void links_stop_at_jumps(const struct thread *thread, struct trace_links *links)
 {
     struct trace_links **chunks = (struct trace_links **)&links->links[links->count];
 
-    if (!links->jumps)
+    if (!(links->flags & TRACE_LINKS_JUMP))
         return;
     stop_at_jumps(thread, links);
     for (uint32_t i = 0; i < links->chunks; i++)

@@ -75,7 +75,8 @@ void offsets(void)
     CONSTANT(FRAME_OUT_BITS);
     OFFSET(LINKS_KEY, struct trace_links, key);
     OFFSET(LINKS_NODE, struct trace_links, node);
-    OFFSET(LINKS_JUMPS, struct trace_links, jumps);
+    OFFSET(LINKS_FLAGS, struct trace_links, flags);
+    NUMBER(LINKS_JUMP, TRACE_LINKS_JUMP);
     OFFSET(LINKS_ENTERED, struct trace_links, entered);
     OFFSET(LINKS_FIRST, struct trace_links, links);
     OFFSET(LINK_CALLEE, struct trace_link, callee);

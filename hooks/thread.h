@@ -110,7 +110,7 @@ struct thread {
     uint64_t frame_covered;     /* the lowest one whose word can be used */
     char *links_next;           /* where links are taken from: up to the end of its block. Or null */
     char *links_rest;           /* up to the end of an earlier block: for records that fit there */
-    struct trace_links *adopted; /* the newest of links_of_adopted; `before` leads on */
+    struct trace_links *adopted; /* the newest of links_of_adopted; `entered` leads on */
 
     /* A parked invocation that goes on is counted as unwound no more: what its slow path does last,
        and the next one again if that one was left (invocation.c). */

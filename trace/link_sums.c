@@ -17,6 +17,7 @@ void link_sums_free(struct link_sums *sums)
 {
     free(sums->by_link.items);
     free(sums->by_node.items);
+    free(sums->instructions.items);
     free(sums->records);
     free(sums->places);
     *sums = (struct link_sums){0};
@@ -36,17 +37,17 @@ static void *make_room(void *items, size_t count, size_t *room, size_t size)
     return grown;
 }
 
-static bool count(struct link_sum_list *list, uint64_t key, uint64_t calls)
+static bool count(struct link_sum_list *list, uint64_t key, uint64_t number)
 {
     struct link_sum *items;
 
-    if (!calls)
+    if (!number)
         return true;
     items = make_room(list->items, list->count, &list->room, sizeof(*items));
     if (!items)
         return false;
     list->items = items;
-    items[list->count++] = (struct link_sum){key, calls};
+    items[list->count++] = (struct link_sum){key, number};
     return true;
 }
 
@@ -93,7 +94,9 @@ bool link_sums_add(struct link_sums *sums, const struct trace_links *links, uint
     for (uint32_t i = 0; i < links->count; i++)
         if (!count_link(sums, &links->links[i], (at + sizeof(*links)) / sizeof(*links->links) + i))
             return false;
-    return count(&sums->by_node, links->node, links->entered);
+    return count(&sums->instructions, links->node, links->instructions) &&
+           count(&sums->by_node, links->node,
+                 links->flags & TRACE_LINKS_ADOPTED ? 0 : links->entered);
 }
 
 static int compare_keys(const void *left, const void *right)
@@ -112,7 +115,7 @@ static void sort_and_join(struct link_sum_list *list)
     qsort(list->items, list->count, sizeof(*list->items), compare_keys);
     for (size_t i = 1; i < list->count; i++) {
         if (list->items[i].key == list->items[kept].key)
-            list->items[kept].calls += list->items[i].calls;
+            list->items[kept].sum += list->items[i].sum;
         else
             list->items[++kept] = list->items[i];
     }
@@ -156,11 +159,12 @@ bool link_sums_settle(struct link_sums *sums)
         while (record < sums->record_count && sums->records[record].at < sum->key)
             record++;
         if (record < sums->record_count && sums->records[record].at == sum->key &&
-            !count(&sums->by_node, sums->records[record].node, sum->calls))
+            !count(&sums->by_node, sums->records[record].node, sum->sum))
             return false;
     }
     sums->by_link.count = 0;
     sort_and_join(&sums->by_node);
+    sort_and_join(&sums->instructions);
     settle_places(sums);
     return true;
 }
@@ -178,5 +182,5 @@ uint64_t link_sums_of(const struct link_sums *sums, uint32_t node)
     const struct link_sum *items = sums->by_node.items;
     size_t found = partition_point(i, sums->by_node.count, items[i].key < node);
 
-    return found < sums->by_node.count && items[found].key == node ? items[found].calls : 0;
+    return found < sums->by_node.count && items[found].key == node ? items[found].sum : 0;
 }

@@ -1,9 +1,9 @@
 /*
- * How many calls of each context were counted by links (struct trace_links): added up while the
- * records are gone over in the order of the file, and asked for by node afterwards.
+ * How many calls of each context were counted by links (struct trace_links), and how many instructions in their
+ * records: added up while these are gone over in the order of the file, and asked for by node afterwards.
  *
- * Holds 16 bytes for each record, and for each link that counts something and leads into the trace; with
- * places, twice as much.
+ * Holds 16 bytes for each record, one more time with instructions, and for each link that counts something and
+ * leads into the trace; with places, twice as much.
  */
 #ifndef UMBRA_LINK_SUMS_H
 #define UMBRA_LINK_SUMS_H
@@ -14,9 +14,9 @@
 
 #include "trace/trace_format.h"
 
-/* Calls of what key names. */
+/* Calls, or instructions, of what key names. */
 struct link_sum {
-    uint64_t key, calls;
+    uint64_t key, sum;
 };
 
 struct link_sum_list {
@@ -38,6 +38,7 @@ struct link_sums {
     uint64_t base, end;           /* of the trace, in the process; bytes of it that are there */
     struct link_sum_list by_link; /* until they are settled: by offset of a record */
     struct link_sum_list by_node; /* by index */
+    struct link_sum_list instructions; /* by index of a node */
     struct link_record {
         uint64_t at;
         uint32_t node;

@@ -37,6 +37,7 @@ static void begin(struct calls *calls, uint32_t places)
 /* What is handed over. */
 struct seen {
     struct trace_node nodes[1024]; /* by index */
+    uint64_t instructions[1024];
 };
 
 static void keep_nodes(void *user, uint32_t thread, uint32_t first, const struct trace_node *nodes,
@@ -49,10 +50,18 @@ static void keep_nodes(void *user, uint32_t thread, uint32_t first, const struct
         seen->nodes[first + i] = nodes[i];
 }
 
+static void keep_instructions(void *user, uint32_t node, uint64_t count)
+{
+    struct seen *seen = user;
+
+    seen->instructions[node] += count;
+}
+
 /* Frees the sample. False with failure filled in. */
 static bool read_calls(struct calls *calls, struct seen *seen, struct failure *failure)
 {
-    const struct trace_visitor visitor = {.user = seen, .nodes = keep_nodes};
+    const struct trace_visitor visitor = {
+        .user = seen, .nodes = keep_nodes, .instructions = keep_instructions};
     struct trace_file file;
     char path[64];
     int fd = trace_sample_open(&calls->sample, path);
@@ -215,6 +224,42 @@ static void a_trace_without_a_base_has_no_links(void **state)
                   TRACE_SAMPLE_BASE + calls.work_links, 40);
 }
 
+/* What it calls is another's, and its `entered` is no number of calls. */
+static void a_frame_without_a_context_was_not_called(void **state)
+{
+    struct calls calls;
+    struct trace_links *adopted;
+
+    (void)state;
+    begin(&calls, 1);
+    adopted = trace_sample_links(
+        &calls.sample, trace_sample_add_links(&calls.sample, calls.main, 0));
+    adopted->flags = TRACE_LINKS_ADOPTED;
+    adopted->entered = 0x7fff12345670;
+    expect_passed(&calls, 0, 0, 40);
+}
+
+static void instructions_of_all_records_are_added(void **state)
+{
+    struct calls calls;
+    struct seen seen;
+    struct failure failure;
+    struct trace_links *main;
+
+    (void)state;
+    begin(&calls, TRACE_LINKS_INLINE + 1);
+    main = trace_sample_links(&calls.sample, calls.main_links);
+    main->instructions = 1000;
+    ((struct trace_links *)((char *)main + trace_links_size(main)))->instructions = 30;
+    trace_sample_links(&calls.sample, calls.work_links)->instructions = (uint64_t)-3;
+    trace_sample_links(&calls.sample, trace_sample_add_links(&calls.sample, calls.work, 0))
+        ->instructions = 8;
+    assert_true(read_calls(&calls, &seen, &failure));
+    assert_int_equal(seen.instructions[calls.main], 1030);
+    assert_int_equal(seen.instructions[calls.work], 5);
+    assert_int_equal(seen.instructions[calls.leaf], 0);
+}
+
 static void a_record_of_no_node_is_refused(void **state)
 {
     static const uint32_t nodes[] = {1, 63, 64, 128, 1u << 31};
@@ -274,6 +319,8 @@ int main(void)
         cmocka_unit_test(a_record_that_is_not_committed_ends_its_block),
         cmocka_unit_test(links_of_nodes_that_are_not_there_are_passed_over),
         cmocka_unit_test(a_trace_without_a_base_has_no_links),
+        cmocka_unit_test(a_frame_without_a_context_was_not_called),
+        cmocka_unit_test(instructions_of_all_records_are_added),
         cmocka_unit_test(a_record_of_no_node_is_refused),
         cmocka_unit_test(a_record_of_too_many_links_is_refused),
         cmocka_unit_test(a_record_that_leaves_its_block_is_refused),

@@ -72,7 +72,7 @@
 #include "trace/time_buckets.h"
 
 #define TRACE_MAGIC        "UMBRATRC"
-#define TRACE_VERSION      12
+#define TRACE_VERSION      13
 #define TRACE_HEADER_SIZE  4096u
 #define TRACE_BLOCK_SIZE   4096u
 #define TRACE_UNIT         64u
@@ -466,6 +466,7 @@ struct trace_times {
 
 enum trace_module_flags {
     TRACE_MODULE_INSTRUMENTED = 1, /* has functions numbered first_function … + count - 1 */
+    TRACE_MODULE_COUNTED = 2,      /* instructions of its copied functions are counted */
 };
 
 /*
@@ -495,10 +496,10 @@ struct trace_module {
  * Calls that copied bodies count themselves (docs/copies.md). The context of a function that calls
  * others has *links*, one for each place that it calls from:
  *
- *      0     4      8       10      12       14  16        24
- *      +-----+------+-------+-------+--------+---+---------+---+------------------+-------------------+
- *      | key | node | first | count | chunks | j | entered | 0 | count trace_link | chunks addresses  |
- *      +-----+------+-------+-------+--------+---+---------+---+------------------+-------------------+
+ *      0     4      8       10      12       14  16        24             32
+ *      +-----+------+-------+-------+--------+---+---------+--------------+------------------+-------------------+
+ *      | key | node | first | count | chunks | f | entered | instructions | count trace_link | chunks addresses  |
+ *      +-----+------+-------+-------+--------+---+---------+--------------+------------------+-------------------+
  *
  * In a block they begin behind unit 0, each at a multiple of 16 bytes; the first one whose node is 0
  * ends them. A function with more places than TRACE_LINKS_INLINE has the rest in chunks, which are
@@ -516,7 +517,8 @@ struct trace_module {
  *
  * Such calls are taken for returned, as passed ones are: copies do not see the ends of calls.
  *
- * j: links of this context count jumps out of its function. These have the highest bit of `armed` set.
+ * instructions: that the context's function executed itself, in a module with TRACE_MODULE_COUNTED; a
+ * context's are those of all its records. Modulo 2^64: a part may be negative for a while.
  */
 struct trace_link {
     uint64_t callee;
@@ -529,16 +531,21 @@ struct trace_link {
 #define TRACE_LINKS_INLINE 64
 #define TRACE_LINKS_CHUNK  32
 
+/* Flags of a record: links of this context count jumps out of its function, and have TRACE_LINK_JUMP; it is of
+   a frame that has no context, whose calls are below another's, and `entered` is the agent's own. */
+#define TRACE_LINKS_JUMP    1
+#define TRACE_LINKS_ADOPTED 2
+
 struct trace_links {
     uint32_t key;  /* what copies know their own contexts by */
     uint32_t node; /* index; 0: not committed. Stored last */
     uint16_t first;
     uint16_t count;
     uint16_t chunks; /* addresses behind the links: of chunk 0, 1, … or 0 */
-    uint8_t jumps;    /* 1: see above */
+    uint8_t flags;    /* f: TRACE_LINKS_JUMP and so on */
     uint8_t unknown;  /* the agent's own; nothing to readers */
     uint64_t entered; /* calls that came through no link, and have no record */
-    uint64_t before;  /* the agent's own; nothing to readers */
+    uint64_t instructions;
     struct trace_link links[];
 };
 

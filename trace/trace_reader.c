@@ -389,6 +389,15 @@ static void visit_sites(const struct reading *reading)
     }
 }
 
+static void visit_instructions(const struct reading *reading)
+{
+    const struct trace_visitor *visitor = reading->visitor;
+    const struct link_sum_list *list = &reading->sums.instructions;
+
+    for (size_t i = 0; visitor->instructions && i < list->count; i++)
+        visitor->instructions(visitor->user, (uint32_t)list->items[i].key, list->items[i].sum);
+}
+
 static bool block_check(const struct reading *reading, const struct trace_block *block, uint64_t at)
 {
     if (block->used > TRACE_BLOCK_UNITS)
@@ -547,8 +556,10 @@ bool trace_file_read(const struct trace_file *file, const struct trace_visitor *
                                                   file->header.timing == TRACE_TIMING_SAMPLES);
     if (!(file->header.base && visitor->nodes) || read_links(&reading, chunk))
         is_read = read_blocks(&reading, chunk, visit_block);
-    if (is_read)
+    if (is_read) {
         visit_sites(&reading);
+        visit_instructions(&reading);
+    }
     link_sums_free(&reading.sums);
     free(reading.sites);
     free(chunk);

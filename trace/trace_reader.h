@@ -43,6 +43,8 @@ struct trace_visitor {
     /* So many calls of a context with TRACE_SITE_SHARED were made from a place: `site` is a return
        address. Behind all nodes. */
     void (*site)(void *user, uint32_t node, uint64_t site, uint64_t calls);
+    /* A context's function has executed so many instructions itself. Behind all nodes. */
+    void (*instructions)(void *user, uint32_t node, uint64_t count);
     /* A sample of a thread. */
     void (*hit)(void *user, uint32_t thread, const struct trace_hit *hit);
     /* A thread waited in a context: each once. */

@@ -280,7 +280,7 @@ copied_by_jump\@:                           /* out of its caller's frame; in a c
 copied_timed\@:                             /* it is to be timed: a record, as any other call's */
     cmp     byte ptr [rax + NODE_GAP], 0
     je      slow_entry\@
-    cmp     byte ptr [rdx + LINKS_JUMPS], 0 /* which end its record */
+    test    byte ptr [rdx + LINKS_FLAGS], LINKS_JUMP /* which end its record */
     jne     slow_entry\@
     mov     rdi, [rip + umbra_thread@gottpoff]
     mov     rdi, fs:[rdi]
@@ -326,7 +326,7 @@ copied_record\@:
     inc     esi
     sub     esi, [rax + NODE_NEXT]
     js      3f
-    cmp     byte ptr [rdx + LINKS_JUMPS], 0 /* timed, and to end where it jumps */
+    test    byte ptr [rdx + LINKS_FLAGS], LINKS_JUMP /* timed, and to end where it jumps */
     jne     slow_entry\@
 3:  mov     [rsp - 104], rdx
     mov     rdx, [rip + umbra_thread@gottpoff]
