@@ -45,7 +45,9 @@ void frames_begin(struct thread *thread)
     if (!thread->frames)
         return;
     stop(thread->frames);
-    *thread->frames = (struct frame_words){.note = NO_NOTE};
+    *thread->frames = (struct frame_words){
+        .note = NO_NOTE, .instructions = thread->frames->instructions /* from its first one on */
+    };
 }
 
 void frames_stop(void)

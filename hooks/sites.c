@@ -167,6 +167,31 @@ static void note_depth(const struct site_call *call, const struct trace_links *f
     frames_tell_depth(thread);
 }
 
+/* What the frame executed up to here, in a copy that did not count it itself. */
+static void count_instructions(const struct thread *thread, struct trace_links *links)
+{
+    links->instructions += thread->frames->instructions;
+    thread->frames->instructions = 0;
+}
+
+/* On a stack without a shadow: if the function's call has a record, and is the newest. What is nobody's is lost. */
+static void count_instructions_by_record(const struct site_call *call)
+{
+    struct thread *thread = call->thread;
+    struct record *record =
+        slow_path_on_own_stack(thread, (uint64_t *)call->slot) ? thread->own.top : thread->other.top;
+    struct trace_links *links = NULL;
+
+    if (!thread->frames->instructions)
+        return;
+    if (record && record_slot(record) == call->own &&
+        record->node->function == frame_function(call->self))
+        links = links_of(thread, record->node, call->self);
+    if (links)
+        count_instructions(thread, links);
+    thread->frames->instructions = 0;
+}
+
 static struct destination record_call(struct site_call *call)
 {
     struct trace_links *from = own_links(call);
@@ -174,6 +199,9 @@ static struct destination record_call(struct site_call *call)
 
     if (!from)
         return count_as_dropped(call);
+    count_instructions(call->thread, from);
+    if (call->site->flags & FRAME_SITE_RETURN)
+        return site_go_on(call);
     if (call->site->flags & FRAME_SITE_POINTER)
         destination = pointer_call(call, from);
     else
@@ -229,6 +257,7 @@ FROM_ASSEMBLY struct destination umbra_slow_site(uint64_t pointer, const struct 
     if (!session.is_adaptive || !slow_path_on_own_stack(call.thread, (uint64_t *)call.slot) ||
         !call.thread->own.ordered || !frames_cover(call.thread, call.slot) ||
         !frames_has_word(call.thread, call.own)) {
+        count_instructions_by_record(&call);
         destination = go_by_stub(&call);
     } else {
         /* whatever is within the frame that calls is over */

@@ -65,6 +65,8 @@
 #define FRAME_SITE_OUT     4
 #define FRAME_SITE_POINTER 8
 #define FRAME_SITE_BOUND   16
+/* No call: a return, in front of which instructions are counted. */
+#define FRAME_SITE_RETURN  32
 
 /* Times of system calls are ticks without so many low bits; those that take up to so many of these,
    which is some 50 us, are not looked at. */
@@ -105,6 +107,7 @@ struct frame_words {
     uint32_t wait;         /* when the last system call of a copy began */
     uint32_t further_mask; /* of the table that follows */
     uint64_t further;      /* struct further_target[]; 0: there are none */
+    uint64_t instructions; /* of the frame that runs, which are not among its context's yet */
 };
 
 /* What a site that calls by a pointer has in place of so many links. */
@@ -131,7 +134,7 @@ struct further_target {
 
 _Static_assert(sizeof(struct frame_key) == 32, "key");
 _Static_assert(sizeof(struct frame_site) == 16, "site");
-_Static_assert(sizeof(struct frame_words) == 48, "words");
+_Static_assert(sizeof(struct frame_words) == 56, "words");
 _Static_assert(sizeof(struct pointer_links) == POINTER_LINKS * sizeof(struct trace_link), "four links");
 _Static_assert(sizeof(struct further_target) == 32, "further target");
 

@@ -61,7 +61,7 @@
  * at the return address, all else as the caller left it, flags included, which is why the stub
  * tests with jrcxz. Going on to `body` with both restored is the original function.
  *
- * The hook word of an ELF image is bound by the dynamic linker to the agent's umbra_enter_11. From
+ * The hook word of an ELF image is bound by the dynamic linker to the agent's umbra_enter_12. From
  * the first call on, where the process is recorded, the first page of its trace lies over the page
  * (hooks/hook_word.h), and the word is trace_header.hook, the same for all images of the process:
  *
@@ -82,10 +82,10 @@
 #include "trace/trace_format.h"
 
 #define IMAGE_MAGIC   0x314547414d494255ull /* "UBIMAGE1", little endian */
-#define IMAGE_VERSION 11
+#define IMAGE_VERSION 12
 /* What the hook word is bound to at load time. Ends in IMAGE_VERSION, so that the loader refuses an
    image with an agent that expects other stubs. */
-#define IMAGE_HOOK_SYMBOL "umbra_enter_11"
+#define IMAGE_HOOK_SYMBOL "umbra_enter_12"
 #define IMAGE_AGENT_NAME  "libhooks.so"
 #define IMAGE_PE_AGENT_NAME                                                                        \
     "hooks.dll" /* exports IMAGE_HOOK_SYMBOL; its import slot is entry_hook */
@@ -107,7 +107,7 @@
 /* Writable, one an image; zero but for what is marked. */
 struct image_header {
     uint64_t magic;          /* set: IMAGE_MAGIC */
-    uint64_t entry_hook;     /* of a PE image, the hook word: bound to umbra_enter_11 by the loader;
+    uint64_t entry_hook;     /* of a PE image, the hook word: bound to umbra_enter_12 by the loader;
                                 the agent then stores the hook that serves the session's state, 0
                                 if there is none. Of an ELF image 0 */
     uint32_t first_function; /* number of function 0, given by the agent; 0 before */
@@ -128,6 +128,7 @@ struct image_header {
 
 enum image_flag {
     IMAGE_COUNTS_NO_CALLS = 1, /* its hook word is 0, whatever the session */
+    IMAGE_COUNTS_INSTRUCTIONS = 2, /* copies count those that each context executes */
 };
 
 /* Where the byte of a block is, from the page behind that of the hook word: each page has room for a

@@ -138,3 +138,8 @@ bool instruction_is_padding(const struct instruction *instruction)
     return instruction->zydis.mnemonic == ZYDIS_MNEMONIC_NOP ||
            instruction->zydis.mnemonic == ZYDIS_MNEMONIC_INT3;
 }
+
+bool instruction_is_return(const struct instruction *instruction)
+{
+    return instruction->flow == FLOW_END && (instruction->zydis.opcode & 0xfe) == 0xc2;
+}

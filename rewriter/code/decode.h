@@ -56,6 +56,9 @@ static inline bool bytes_skip_lock(const uint8_t *bytes, size_t size)
 /* Whether it may raise an exception, other than by using the stack. */
 bool instruction_may_fault(const struct instruction *instruction);
 
+/* Whether it is a near return. Of what is decoded, `zydis` has to have the opcode. */
+bool instruction_is_return(const struct instruction *instruction);
+
 /* int3, or a nop of any length: what compilers fill gaps with. */
 bool instruction_is_padding(const struct instruction *instruction);
 

@@ -5,6 +5,8 @@
 
 #include "rewriter/code/decode_plain.h"
 #include "rewriter/copy/copy_blocks.h"
+#include "rewriter/copy/copy_count.h"
+#include "rewriter/copy/count_code.h"
 #include "rewriter/copy/copy_survey.h"
 #include "rewriter/copy/frame_code.h"
 #include "rewriter/copy/wait_code.h"
@@ -35,6 +37,9 @@ struct emission {
     ZydisDecoder decoder;
     struct copy_slots slots;
     struct frame_code *frames;
+    struct flow_fates fates;
+    struct copy_count counted;
+    size_t block; /* place in `counted`, if instructions are counted */
     struct flow_syscalls syscalls; /* of one that has some: syscalls_of, or null */
     const struct function *syscalls_of;
     size_t member;
@@ -282,6 +287,16 @@ static bool put_bound(struct emission *emission, const struct source *source, ui
     return true;
 }
 
+static void set_instructions(const struct emission *emission, struct frame_place *place)
+{
+    const struct count_block *block = &emission->counted.blocks[emission->block];
+
+    if (!emission->plan->counts_instructions)
+        return;
+    place->instructions = block->pending;
+    place->may_hold = block->may_hold;
+}
+
 /* What stands in front of a call, or of a jump that leaves. True: it is to go to r11. */
 static bool put_site(struct emission *emission, const struct source *source,
                      const struct function *callee, bool is_tail)
@@ -299,6 +314,7 @@ static bool put_site(struct emission *emission, const struct source *source,
         .is_to_leaf = callee && callee->is_leaf,
     };
 
+    set_instructions(emission, &place);
     if (emission->plan->counts_no_calls)
         return !callee && put_bound(emission, source, place.dead);
     if (!callee)
@@ -405,10 +421,9 @@ static void emit_loop(struct emission *emission, const struct source *source, bo
 static void emit_jump(struct emission *emission, const struct source *source)
 {
     const struct instruction *at = source->at;
-    bool may_leave = copy_slot_serves_jump(copy_slot_at(&emission->slots, at->address));
     bool is_exit =
-        copy_target_of_jump(emission->plan, emission->patches->functions, emission->member,
-                            at->target, may_leave) != COPY_TARGET_INSIDE;
+        copy_target_leaves(emission->plan, emission->patches->functions, emission->member,
+                           at->target, copy_slot_at(&emission->slots, at->address));
 
     if (at->skips_lock) /* what it skips follows at once, in a copy, too */
         put_same(emission->writer, source);
@@ -422,11 +437,24 @@ static void emit_jump(struct emission *emission, const struct source *source)
         copy_put_branch(emission->writer, "\xe9", 1, at->target);
 }
 
-/* What is certain jumps by tables and labels, or leaves as functions are left. */
-static bool is_indirect_exit(struct emission *emission, const struct instruction *at)
+/* Nothing is left to be counted behind it. */
+static void emit_return(struct emission *emission, const struct source *source)
 {
-    return !copy_plan_is_table_jump(emission->plan, at->address) &&
-           copy_slot_serves_jump(copy_slot_at(&emission->slots, at->address));
+    const struct flow_registers *registers = &emission->plan->registers;
+    uint64_t address = source->at->address;
+    struct frame_place place = {
+        .slot = {.base = RETURN_SLOT_RSP},
+        .member = (uint32_t)emission->member,
+        .original = address,
+        .dead = flow_registers_dead(registers, address),
+        .is_tail = true,
+        .is_out = true,
+        .is_return = true,
+    };
+
+    set_instructions(emission, &place);
+    if (place.instructions || place.may_hold)
+        frame_code_put_site(emission->frames, &place);
 }
 
 static void emit_instruction(struct emission *emission, const struct instruction *at,
@@ -446,8 +474,14 @@ static void emit_instruction(struct emission *emission, const struct instruction
     case FLOW_LOOP:
         emit_jump(emission, &source);
         break;
+    case FLOW_END:
+        if (emission->plan->counts_instructions && instruction_is_return(at))
+            emit_return(emission, &source);
+        put_same(emission->writer, &source);
+        break;
     case FLOW_INDIRECT_JUMP:
-        if (is_indirect_exit(emission, at)) {
+        if (copy_target_pointer_leaves(emission->plan, at->address,
+                                       copy_slot_at(&emission->slots, at->address))) {
             emit_indirect_exit(emission, &source);
             break;
         }
@@ -502,6 +536,25 @@ static bool emit_next(struct emission *emission, const struct function *function
     return true;
 }
 
+/* In front of the instruction at an address: what its block adds, if it begins one. */
+static void put_added(struct emission *emission, uint64_t address, uint32_t offset)
+{
+    const struct flow_source source = {.code = emission->patches->code,
+                                       .functions = emission->patches->functions,
+                                       .fates = &emission->fates};
+    const struct copy_count *counted = &emission->counted;
+
+    while (emission->block + 1 < counted->count &&
+           counted->blocks[emission->block + 1].offset <= offset)
+        emission->block++;
+    if (emission->block >= counted->count || counted->blocks[emission->block].offset != offset ||
+        !counted->blocks[emission->block].added)
+        return;
+    count_code_put(emission->writer, counted->blocks[emission->block].added,
+                   flow_registers_dead(&emission->plan->registers, address),
+                   flow_flags_fate(&source, address) != FLAGS_READ);
+}
+
 /* Whether all could be decoded, as it could before. */
 static bool emit_instructions(struct emission *emission, const struct function *function,
                               const uint8_t *bytes, size_t start)
@@ -517,6 +570,7 @@ static bool emit_instructions(struct emission *emission, const struct function *
         copy_set_add_move(writer->set, first, offset,
                           offset ? writer->stubs->code.size - start : 0);
         copy_blocks_before(&blocks, at.address);
+        put_added(emission, at.address, (uint32_t)offset);
         if (!emit_next(emission, function, bytes, room, &at))
             return false;
         copy_blocks_behind(&blocks, &at, bytes + offset);
@@ -551,6 +605,9 @@ static bool emit_member(struct emission *emission, uint32_t member)
                         .first_move = set->move_count};
 
     emission->member = member;
+    emission->block = 0;
+    if (emission->plan->counts_instructions)
+        copy_count_read(&emission->counted, emission->plan, emission->patches, member);
     emission->slots = copy_slots_begin(emission->patches->code, function);
     copy.body = (uint32_t)(writer->stubs->code.size - start);
     if (!emit_instructions(emission, function, bytes, start))
@@ -640,6 +697,7 @@ bool copies_append(struct copy_writer *writer, const struct copy_plan *plan,
     bool is_done = true;
 
     decoder_init(&emission.decoder);
+    flow_fates_init(&emission.fates, patches->code);
     emission.frames = frame_code_begin(writer, plan, patches->functions);
     for (size_t i = 0; is_done && i < plan->count; i++) {
         progress_share(i, plan->count, "the functions copied");
@@ -648,6 +706,8 @@ bool copies_append(struct copy_writer *writer, const struct copy_plan *plan,
     }
     frame_code_end(emission.frames);
     flow_syscalls_free(&emission.syscalls);
+    flow_fates_free(&emission.fates);
+    copy_count_free(&emission.counted);
     free(emission.redirects);
     if (!is_done)
         return fail(failure, path, "expected less than 2 GB of address space");

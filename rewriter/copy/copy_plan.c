@@ -40,6 +40,7 @@ void copy_plan_free(struct copy_plan *plan)
     free(plan->trampolines);
     free(plan->occupied.words);
     free(plan->leaders.words);
+    free(plan->entered.words);
     free(plan->families);
     free(plan->imports);
     flow_registers_free(&plan->registers);

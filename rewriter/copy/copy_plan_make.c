@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "rewriter/copy/copy_blocks.h"
+#include "rewriter/copy/copy_count.h"
 #include "rewriter/copy/copy_tables.h"
 #include "rewriter/copy/copy_trampolines.h"
 #include "rewriter/flow/flow_flags.h"
@@ -90,9 +91,11 @@ static const struct function *entered_by(const struct copy_plan *plan,
     return to;
 }
 
+/* What stands in front of a return changes flags, too, if instructions are counted. */
 static void doubt_keepers(struct copy_plan_work *work)
 {
-    bool *is_keeper = flow_keepers_find(&work->source);
+    bool *is_keeper = work->plan->counts_instructions ? flow_keepers_find_returning(&work->source)
+                                                      : flow_keepers_find(&work->source);
 
     for (size_t i = 0; i < work->plan->count; i++)
         if (is_keeper[i])
@@ -274,7 +277,8 @@ static void find_registers(struct copy_plan_work *work)
                         &(struct flow_registers_scope){.source = &work->source,
                                                        .doubts = plan->doubts,
                                                        .tables = tables,
-                                                       .table_count = plan->table_count});
+                                                       .table_count = plan->table_count,
+                                                       .keeps_blocks = plan->counts_instructions});
     free(tables);
 }
 
@@ -310,6 +314,8 @@ void copy_plan_make(struct copy_plan *plan, const struct patch_plan *patches,
     find_registers(&work);
     if (plan->marks_blocks)
         copy_blocks_find(plan, &work.source);
+    if (plan->counts_instructions)
+        copy_count_find_entered(plan, &work.source);
     flow_fates_free(&fates);
     free(work.source.returns);
     plan->import_count = work.source.import_count;

@@ -76,3 +76,16 @@ bool copy_slot_serves_jump(struct return_slot slot)
 {
     return slot.base == RETURN_SLOT_RSP && slot.offset == 0;
 }
+
+bool copy_target_leaves(const struct copy_plan *plan, const struct function_list *functions,
+                        size_t member, uint64_t target, struct return_slot slot)
+{
+    return copy_target_of_jump(plan, functions, member, target, copy_slot_serves_jump(slot)) !=
+           COPY_TARGET_INSIDE;
+}
+
+bool copy_target_pointer_leaves(const struct copy_plan *plan, uint64_t jump,
+                                struct return_slot slot)
+{
+    return !copy_plan_is_table_jump(plan, jump) && copy_slot_serves_jump(slot);
+}

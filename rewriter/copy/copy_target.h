@@ -17,6 +17,12 @@ enum copy_target {
 enum copy_target copy_target_of_jump(const struct copy_plan *plan,
                                      const struct function_list *functions, size_t member,
                                      uint64_t target, bool may_leave);
+/* Whether a direct jump leaves the function, as a tail call does: `slot` is that of its return address there. */
+bool copy_target_leaves(const struct copy_plan *plan, const struct function_list *functions,
+                        size_t member, uint64_t target, struct return_slot slot);
+/* The same of an indirect jump: what is certain jumps by tables and labels, or leaves as functions are left. */
+bool copy_target_pointer_leaves(const struct copy_plan *plan, uint64_t jump,
+                                struct return_slot slot);
 /* The function that a jump to an address calls, or null. */
 const struct function *copy_target_callee(const struct function_list *functions, uint64_t target);
 /* Where a call leads: never COPY_TARGET_BARRED; COPY_TARGET_INSIDE if it is no call of a

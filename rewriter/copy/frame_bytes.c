@@ -43,6 +43,20 @@ void frame_put_thread(struct copy_writer *writer, uint8_t opcode, unsigned reg, 
     frame_put_memory(writer, WIDE, opcode, reg, base, displacement);
 }
 
+void frame_put_add(struct copy_writer *writer, uint8_t prefix, unsigned base, int32_t displacement,
+                   int32_t number)
+{
+    bool is_byte = number >= INT8_MIN && number <= INT8_MAX;
+
+    if (prefix)
+        frame_put8(writer, prefix);
+    frame_put_memory(writer, WIDE, is_byte ? GROUP_8_BITS : TAKES_WORD, 0, base, displacement);
+    if (is_byte)
+        frame_put8(writer, (unsigned)number);
+    else
+        frame_put32(writer, (uint32_t)number);
+}
+
 void frame_put_registers(struct copy_writer *writer, uint8_t opcode, unsigned reg, unsigned rm)
 {
     frame_put8(writer, 0x40u | WIDE | (reg >= 8 ? 4u : 0) | (rm >= 8 ? 1u : 0));

@@ -14,10 +14,10 @@
 
 enum reg { RCX = 1, RDX = 2, RSP = 4, RBP = 5, RSI = 6, RDI = 7, R10 = 10, R11 = 11 };
 
-/* The two registers that a site works with; those that are saved are alive. */
+/* The registers that a site works with; those that are saved are alive. c: only where instructions are counted. */
 struct scratch {
-    uint8_t a, b;
-    bool saves_a, saves_b;
+    uint8_t a, b, c;
+    bool saves_a, saves_b, saves_c;
 };
 
 /* Displacements. */
@@ -35,6 +35,7 @@ struct scratch {
 #define TEST         0x85
 #define STORE        0x89
 #define ADD_LOAD     0x03
+#define ADD_STORE    0x01
 #define SUB_LOAD     0x2b
 #define CMP_LOAD     0x3b
 #define CMP          0x39
@@ -44,7 +45,8 @@ struct scratch {
 #define GROUP_5      0xff /* inc, dec: by `reg` */
 #define IN_THREAD    0x64 /* prefix: fs */
 #define GROUP_8_BITS 0x83 /* cmp, or: by `reg`, with 8 bits behind it */
-#define TAKES_WORD   0x81 /* cmp, or: by `reg`, with 32 bits behind it */
+#define TAKES_WORD   0x81 /* cmp, or, add: by `reg`, with 32 bits behind it */
+#define MOVE_WORD    0xc7 /* mov to memory, with 32 bits behind it */
 
 /* Conditions of jumps. */
 #define IF_NEGATIVE     8
@@ -73,6 +75,9 @@ void frame_put_thread(struct copy_writer *writer, uint8_t opcode, unsigned reg, 
                       int32_t displacement);
 /* An instruction of 64 bits with two registers. */
 void frame_put_registers(struct copy_writer *writer, uint8_t opcode, unsigned reg, unsigned rm);
+/* add qword [base + displacement], number; prefix: IN_THREAD, or 0. */
+void frame_put_add(struct copy_writer *writer, uint8_t prefix, unsigned base, int32_t displacement,
+                   int32_t number);
 /* or reg, bits */
 void frame_put_or(struct copy_writer *writer, unsigned reg, uint8_t bits);
 /* Loads a word of the trace's header. */

@@ -14,12 +14,15 @@
 
 /* What is put behind all copies for a site: large libraries have a million. */
 struct slow_site {
-    uint32_t to_slow;  /* jumps that lead to it */
+    uint32_t uncounted; /* jumps that lead to it before instructions were counted */
+    uint32_t to_slow;  /* and others */
     uint32_t counted;  /* the one where the call is counted already */
     uint32_t call;     /* of the call itself: its offset among stubs and copies */
     uint32_t original; /* and in the original function */
     uint32_t member;
     uint32_t displacement; /* of the link's word, from b */
+    int32_t instructions;  /* to be counted */
+    bool may_hold;
     struct scratch scratch;
     struct frame_site site; /* own, link and flags */
     union {
@@ -60,7 +63,7 @@ static struct scratch choose_scratch(uint16_t dead, bool is_pointer)
 {
     static const uint8_t order[] = {R11, R10, 9, 8, RCX, RSI, RDI, RDX, 0};
     uint8_t first = is_pointer ? R10 : R11, other = is_pointer ? 9 : R10;
-    struct scratch scratch = {first, other, true, true};
+    struct scratch scratch = {.a = first, .b = other, .saves_a = true, .saves_b = true};
     unsigned found = 0;
 
     if (is_pointer)
@@ -82,6 +85,22 @@ static struct scratch choose_scratch(uint16_t dead, bool is_pointer)
 
 #define SAVED_A (-24)
 #define SAVED_B (-32)
+#define SAVED_C (-40)
+
+/* A third register, as the first two were chosen. */
+static void choose_third(struct scratch *scratch, uint16_t dead, bool is_pointer)
+{
+    static const uint8_t order[] = {R10, 9, 8, R11, RCX, RSI, RDI, RDX, 0};
+    uint16_t taken = (uint16_t)(1u << scratch->a | 1u << scratch->b |
+                                (is_pointer ? 1u << R11 : 0));
+
+    scratch->saves_c = true;
+    for (size_t i = sizeof(order); i-- > 0;) /* the first that is free; one that is dead, if any is */
+        if (!(taken >> order[i] & 1) && (scratch->saves_c || dead >> order[i] & 1)) {
+            scratch->c = order[i];
+            scratch->saves_c = !(dead >> order[i] & 1);
+        }
+}
 
 static void put_saves(struct frame_code *code, const struct scratch *scratch)
 {
@@ -125,7 +144,39 @@ static void put_frame_test(struct frame_code *code, struct slow_site *slow)
     frame_put_memory(code->writer, WIDE, LEA, a, RBP, slow->site.own);
     frame_put_thread(code->writer, SUB_LOAD, a, b, WORDS(low));
     frame_put_thread(code->writer, CMP_LOAD, a, b, WORDS(size));
-    frame_put_jump_if(code->writer, IF_NOT_BELOW, &slow->to_slow);
+    frame_put_jump_if(code->writer, IF_NOT_BELOW, &slow->uncounted);
+}
+
+/* c: what the thread's word holds. */
+static void put_load_held(struct frame_code *code, const struct slow_site *slow)
+{
+    if (slow->scratch.saves_c)
+        frame_put_memory(code->writer, WIDE, STORE, slow->scratch.c, RSP, SAVED_C);
+    frame_put_thread(code->writer, LOAD, slow->scratch.c, slow->scratch.b, WORDS(instructions));
+}
+
+static void put_restore_third(struct frame_code *code, const struct slow_site *slow)
+{
+    if (slow->may_hold && slow->scratch.saves_c)
+        frame_put_memory(code->writer, WIDE, LOAD, slow->scratch.c, RSP, SAVED_C);
+}
+
+/* b: links of the context. */
+static void put_instructions(struct frame_code *code, const struct slow_site *slow)
+{
+    unsigned b = slow->scratch.b, c = slow->scratch.c;
+
+    if (!slow->may_hold && slow->instructions)
+        frame_put_add(code->writer, 0, b, LINKS(instructions), slow->instructions);
+    if (!slow->may_hold)
+        return;
+    if (slow->instructions)
+        frame_put_memory(code->writer, WIDE, LEA, c, c, slow->instructions);
+    frame_put_memory(code->writer, WIDE, ADD_STORE, c, b, LINKS(instructions));
+    frame_put_header_word(code->writer, c, offsetof(struct trace_header, words));
+    frame_put_thread(code->writer, MOVE_WORD, 0, c, WORDS(instructions));
+    frame_put32(code->writer, 0);
+    put_restore_third(code, slow);
 }
 
 /* a: the shadow of where the stack pointer is; b: the context of the caller. */
@@ -135,12 +186,14 @@ static void put_own_context(struct frame_code *code, const struct frame_place *p
     unsigned a = slow->scratch.a, b = slow->scratch.b;
     uint32_t key = frame_key_of(code->plan, place->member);
 
+    if (slow->may_hold)
+        put_load_held(code, slow);
     if (place->slot.base == RETURN_SLOT_RBP)
         put_frame_test(code, slow);
     frame_put_registers(code->writer, STORE, RSP, a);
     frame_put_thread(code->writer, SUB_LOAD, a, b, WORDS(low));
     frame_put_thread(code->writer, CMP_LOAD, a, b, WORDS(size));
-    frame_put_jump_if(code->writer, IF_NOT_BELOW, &slow->to_slow);
+    frame_put_jump_if(code->writer, IF_NOT_BELOW, &slow->uncounted);
     frame_put_thread(code->writer, ADD_LOAD, a, b, WORDS(shadow));
     if (place->slot.base == RETURN_SLOT_RBP) {
         frame_put_registers(code->writer, STORE, RBP, b);
@@ -151,10 +204,10 @@ static void put_own_context(struct frame_code *code, const struct frame_place *p
         frame_put_memory(code->writer, WIDE, LOAD, b, a, slow->site.own);
     }
     frame_put_registers(code->writer, TEST, b, b);
-    frame_put_jump_if(code->writer, IF_ZERO, &slow->to_slow);
+    frame_put_jump_if(code->writer, IF_ZERO, &slow->uncounted);
     frame_put_memory(code->writer, 0, TAKES_WORD, 7, b, LINKS(key));
     frame_put32(code->writer, key);
-    frame_put_jump_if(code->writer, IF_NOT_ZERO, &slow->to_slow);
+    frame_put_jump_if(code->writer, IF_NOT_ZERO, &slow->uncounted);
 }
 
 /* Leaves in b what the link's displacement counts from. */
@@ -169,7 +222,7 @@ static int32_t put_link_place(struct frame_code *code, struct slow_site *slow)
     frame_put_memory(code->writer, WIDE, LOAD, b, b,
                      LINKS(links[TRACE_LINKS_INLINE]) + (int32_t)(sizeof(uint64_t) * chunk));
     frame_put_registers(code->writer, TEST, b, b);
-    frame_put_jump_if(code->writer, IF_ZERO, &slow->to_slow);
+    frame_put_jump_if(code->writer, IF_ZERO, &slow->uncounted);
     return LINKS(links[(link - TRACE_LINKS_INLINE) % TRACE_LINKS_CHUNK]);
 }
 
@@ -179,6 +232,7 @@ static void put_count(struct frame_code *code, const struct frame_place *place,
     unsigned a = slow->scratch.a, b = slow->scratch.b;
     int32_t link = put_link_place(code, slow);
 
+    put_instructions(code, slow);
     slow->displacement = (uint32_t)link + LINK(word);
     frame_put_memory(code->writer, 0, GROUP_5, 0, b, link + LINK(word));
     frame_put_jump_if(code->writer, IF_NEGATIVE_NOT, &slow->counted);
@@ -202,6 +256,7 @@ static uint8_t flags_of(const struct frame_place *place)
     return (uint8_t)((place->is_tail ? FRAME_SITE_TAIL : 0) | (place->is_out ? FRAME_SITE_OUT : 0) |
                      (place->is_pointer ? FRAME_SITE_POINTER : 0) |
                      (place->slot_bound ? FRAME_SITE_BOUND : 0) |
+                     (place->is_return ? FRAME_SITE_RETURN : 0) |
                      (place->slot.base == RETURN_SLOT_RBP ? FRAME_SITE_RBP : 0));
 }
 
@@ -210,17 +265,38 @@ bool frame_code_has_room(const struct frame_code *code, uint32_t member)
     return code->links[copy_plan_family(code->plan, member)] < MOST_LINKS;
 }
 
+/* Behind what found the caller's context. */
+static void put_way(struct frame_code *code, const struct frame_place *place,
+                    struct slow_site *slow)
+{
+    if (place->is_pointer) {
+        int32_t first = put_link_place(code, slow);
+
+        put_instructions(code, slow);
+        slow->pointer = frame_pointer_put(code->writer, &slow->scratch, first, place->is_tail);
+    } else if (place->is_out) {
+        put_instructions(code, slow);
+        if (!place->is_return)
+            put_note(code, place, &slow->scratch);
+    } else {
+        put_count(code, place, slow);
+    }
+}
+
 void frame_code_put_site(struct frame_code *code, const struct frame_place *place)
 {
+    bool is_by_register = place->is_pointer || place->slot_bound;
     struct slow_site slow = {
-        .scratch = choose_scratch(place->dead, place->is_pointer || place->slot_bound),
+        .scratch = choose_scratch(place->dead, is_by_register),
         .bound = {place->slot_bound, place->callee},
         .member = place->member,
         .original = (uint32_t)(place->original - code->functions->items[place->member].address),
+        .instructions = place->instructions,
+        .may_hold = place->may_hold,
         .site = {.own = (int32_t)place->slot.offset, .flags = flags_of(place)},
     };
     uint32_t *links = &code->links[copy_plan_family(code->plan, place->member)];
-    bool is_short = !place->is_pointer && /* less than 128 bytes */
+    bool is_short = !place->is_pointer && !place->may_hold && /* less than 128 bytes */
                     (place->is_out || place->slot.base != RETURN_SLOT_RBP);
     uint64_t begin = copy_here(code->writer);
     size_t over;
@@ -229,16 +305,12 @@ void frame_code_put_site(struct frame_code *code, const struct frame_place *plac
         *links = (*links + POINTER_LINKS - 1) / POINTER_LINKS * POINTER_LINKS;
     slow.site.link = (uint16_t)*links;
     *links += place->is_pointer ? POINTER_LINKS : !place->is_out;
+    if (place->may_hold)
+        choose_third(&slow.scratch, place->dead, is_by_register);
     put_saves(code, &slow.scratch);
     over = put_words_test(code, slow.scratch.b, is_short);
     put_own_context(code, place, &slow);
-    if (place->is_pointer)
-        slow.pointer = frame_pointer_put(code->writer, &slow.scratch, put_link_place(code, &slow),
-                                         place->is_tail);
-    else if (place->is_out)
-        put_note(code, place, &slow.scratch);
-    else
-        put_count(code, place, &slow);
+    put_way(code, place, &slow);
     if (place->slot_bound)
         copy_put_entry(code->writer, "\x4c\x8d\x1d", 3, place->callee); /* lea r11, [copy] */
     land_words_test(code, over, is_short);
@@ -294,25 +366,47 @@ static void note_slow_site(const struct frame_code *code, const struct slow_site
     last->move_count++;
 }
 
+/* What is to be counted is added to the thread's word. */
+static void put_uncounted(struct frame_code *code, const struct slow_site *slow, uint64_t to_slow)
+{
+    unsigned b = slow->scratch.b;
+
+    if (!slow->instructions && !slow->may_hold)
+        return;
+    frame_land(code->writer, slow->uncounted);
+    put_restore_third(code, slow);
+    if (slow->instructions) {
+        frame_put_header_word(code->writer, b, offsetof(struct trace_header, words));
+        frame_put_add(code->writer, IN_THREAD, b, WORDS(instructions), slow->instructions);
+    }
+    frame_put_jump(code->writer, to_slow);
+}
+
 static void put_slow_site(struct frame_code *code, struct slow_site *slow)
 {
+    uint64_t to_slow;
+
     if (slow->site.flags & FRAME_SITE_POINTER) {
         frame_pointer_put_rest(code->writer, &slow->pointer);
     } else if (slow->counted != NO_FIELD) {
         frame_land(code->writer, slow->counted);
         frame_put_memory(code->writer, 0, GROUP_5, 1, slow->scratch.b, (int32_t)slow->displacement);
     }
+    to_slow = copy_here(code->writer);
     frame_land(code->writer, slow->to_slow);
+    if (!slow->instructions && !slow->may_hold)
+        frame_land(code->writer, slow->uncounted);
     put_restores(code, &slow->scratch);
     copy_put_with_word(code->writer, "\xff\x15", 2, offsetof(struct trace_header, on_site));
     slow->site.call = (int32_t)(slow->call - (uint32_t)code->writer->stubs->code.size);
     slow->site.self = (int32_t)(key_of_member(code, slow->member) - copy_here(code->writer));
     copy_put(code->writer, &slow->site, sizeof(slow->site));
-    if (!(slow->site.flags & FRAME_SITE_BOUND))
-        return;
-    frame_put32(code->writer,
-                (uint32_t)(slow->bound.slot - (copy_here(code->writer) - sizeof(slow->site))));
-    copy_put_entry(code->writer, "", 0, slow->bound.callee);
+    if (slow->site.flags & FRAME_SITE_BOUND) {
+        frame_put32(code->writer,
+                    (uint32_t)(slow->bound.slot - (copy_here(code->writer) - sizeof(slow->site))));
+        copy_put_entry(code->writer, "", 0, slow->bound.callee);
+    }
+    put_uncounted(code, slow, to_slow);
 }
 
 static void fill_in_links(struct frame_code *code)

@@ -50,6 +50,23 @@
  *
  * A call by a pointer: frame_pointers.h.
  *
+ * Where instructions are counted, these are added to the caller's context before its call is counted:
+ *
+ *          add  qword [b + INSTRUCTIONS], number
+ *
+ * or, if the thread's word may hold some, too, with a third register:
+ *
+ *          mov  [rsp - 40], c              unless it is dead
+ *          mov  c, fs:[b + WORD]           behind the first test of b
+ *          ...
+ *          lea  c, [c + number]
+ *          add  [b + INSTRUCTIONS], c
+ *          mov  c, [words]
+ *          mov  qword fs:[c + WORD], 0
+ *          mov  c, [rsp - 40]
+ *
+ * What takes the slow path before that adds the number to the word, and the agent counts it.
+ *
  * A jump that leaves the function is the same, but that its own frame becomes that of the function
  * it leads to: its slot is where the stack pointer is.
  */
@@ -73,6 +90,9 @@ struct frame_place {
         slot_bound;  /* to a copy, if the word there is bound to `callee`; r11 is that word. Or 0 */
     uint64_t callee; /* the address of that copy's function, or 0 */
     bool is_to_leaf; /* to a copy that calls nobody */
+    bool is_return;  /* no call: instructions are counted in front of a return, as in front of a jump out */
+    int32_t instructions; /* that are to be counted (copy_count.h), and whether the thread's word may hold more */
+    bool may_hold;
 };
 
 struct frame_code;

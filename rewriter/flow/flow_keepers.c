@@ -11,6 +11,7 @@ struct finding {
     const struct flow_source *source;
     ZydisDecoder decoder;
     bool *is_keeper;
+    bool marks_all; /* also those that no flags go through */
     uint32_t *waiting; /* keepers whose own callees are to be looked at */
     size_t waiting_count, waiting_room;
 };
@@ -61,7 +62,8 @@ static void mark(struct finding *finding, uint64_t target)
     if (!function || target >= function->end)
         return;
     place = (uint32_t)(function - functions->items);
-    if (finding->is_keeper[place] || flow_flags_fate(finding->source, target) != FLAGS_RETURNED)
+    if (finding->is_keeper[place] ||
+        (!finding->marks_all && flow_flags_fate(finding->source, target) != FLAGS_RETURNED))
         return;
     finding->is_keeper[place] = true;
     finding->waiting = memory_grow(finding->waiting, finding->waiting_count, &finding->waiting_room,
@@ -100,12 +102,13 @@ static void mark_callees(struct finding *finding, const struct function *functio
     }
 }
 
-bool *flow_keepers_find(const struct flow_source *source)
+static bool *find(const struct flow_source *source, bool marks_all)
 {
     const struct function_list *functions = source->functions;
     struct finding finding = {
         .source = source,
         .is_keeper = memory_zeroed(functions->count, sizeof(*finding.is_keeper)),
+        .marks_all = marks_all,
     };
 
     decoder_init(&finding.decoder);
@@ -117,4 +120,14 @@ bool *flow_keepers_find(const struct flow_source *source)
                      FLAGS_RETURNED);
     free(finding.waiting);
     return finding.is_keeper;
+}
+
+bool *flow_keepers_find(const struct flow_source *source)
+{
+    return find(source, false);
+}
+
+bool *flow_keepers_find_returning(const struct flow_source *source)
+{
+    return find(source, true);
 }

@@ -17,4 +17,8 @@
    is called by a pointer, or from another image, is not known to be one. The caller frees it. */
 bool *flow_keepers_find(const struct flow_source *source);
 
+/* Which functions return flags that a caller reads: the same, of all that a call returns from with flags
+   alive. */
+bool *flow_keepers_find_returning(const struct flow_source *source);
+
 #endif

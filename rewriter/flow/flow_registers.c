@@ -265,7 +265,7 @@ static void keep_sites(struct flow_registers *registers, struct search *search)
 {
     for (size_t i = 0; i < search->functions->count; i++)
         for (uint32_t j = search->bodies[i].first; j < search->bodies[i].end; j++)
-            if (is_site(search->blocks[j].kind))
+            if (search->scope->keeps_blocks || is_site(search->blocks[j].kind))
                 keep_site(registers, search, i, j);
 }
 

@@ -31,6 +31,7 @@ struct flow_registers_scope {
     const uint8_t *doubts;
     const struct flow_table *tables; /* all that these have; ascending by jump */
     size_t table_count;
+    bool keeps_blocks; /* what is dead is also told of basic blocks, and of returns */
 };
 
 /* {0} is an empty one: nothing is known to be dead. flow_registers_free ends it. */
@@ -51,7 +52,7 @@ void flow_registers_free(struct flow_registers *registers);
 /*
  * The registers that are dead in front of the call at an address, or of a jump there that leaves
  * its function: a set, as instructions encode them: rax 1, rcx 2, rdx 4, rsi 0x40 and so on. 0 for
- * anything else.
+ * anything else, but for where blocks begin, and returns, if these are kept.
  */
 uint16_t flow_registers_dead(const struct flow_registers *registers, uint64_t address);
 

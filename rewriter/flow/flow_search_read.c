@@ -381,6 +381,11 @@ static void add_step(struct reading *reading, const struct step *step)
     block->target = step->target;
 }
 
+static bool is_apart(const struct reading *reading, uint8_t kind)
+{
+    return is_site(kind) || (kind == BLOCK_RETURN && reading->search->scope->keeps_blocks);
+}
+
 static void make_blocks(struct reading *reading)
 {
     struct body *body = &reading->search->bodies[reading->place];
@@ -390,7 +395,7 @@ static void make_blocks(struct reading *reading)
     for (size_t i = 0; i < reading->step_count; i++) {
         const struct step *step = &reading->steps[i];
 
-        if (last != BLOCK_ON || is_site(step->kind) || is_joined(reading, step->offset))
+        if (last != BLOCK_ON || is_apart(reading, step->kind) || is_joined(reading, step->offset))
             add_block(reading, step);
         add_step(reading, step);
         body->given |= step->uses.reads & ~body->written;

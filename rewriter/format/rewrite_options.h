@@ -31,6 +31,7 @@ struct rewrite_options {
     enum rewrite_how how;
     bool marks_blocks;    /* that run: copy_blocks.h */
     bool counts_no_calls; /* with that */
+    bool counts_instructions; /* of each context: copy_count.h */
     bool poison; /* overwrite the originals of copied bodies, for tests */
     struct filter *filter;               /* which of its rules match is noted there; may be null */
     struct filter *times; /* whose calls are each timed, its matches noted; may be null; ELF only */

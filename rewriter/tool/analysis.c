@@ -12,11 +12,11 @@ static bool can_copy(const struct image *image, const struct rewrite_options *op
 
     if (options->how == REWRITE_PROLOGUE)
         return fail(failure, image->input->path,
-                    "--count=blocks: blocks are counted in copies; leave --how=prologue out");
+                    "--count: blocks and instructions are counted in copies; leave --how=prologue out");
     if (!format->copy_source || (format->is_agent_inside && format->is_agent_inside(image)))
         return fail(failure, image->input->path,
-                    "--count=blocks: expected an ELF file that the dynamic linker loads, as blocks "
-                    "are counted in copies of functions");
+                    "--count: expected an ELF file that the dynamic linker loads, as blocks and "
+                    "instructions are counted in copies of functions");
     return true;
 }
 
@@ -28,7 +28,8 @@ static bool plan_copies(const struct image *image, const struct rewrite_options 
     const struct image_format *format = image->format;
     struct copy_source source = {0};
 
-    if (options->marks_blocks && !can_copy(image, options, failure))
+    if ((options->marks_blocks || options->counts_instructions) &&
+        !can_copy(image, options, failure))
         return false;
     if (options->how == REWRITE_PROLOGUE || (options->how == REWRITE_AUTO && !format->copy_source))
         return true;
@@ -42,6 +43,7 @@ static bool plan_copies(const struct image *image, const struct rewrite_options 
     copies->is_poisoned = options->poison;
     copies->marks_blocks = options->marks_blocks;
     copies->counts_no_calls = options->counts_no_calls;
+    copies->counts_instructions = options->counts_instructions;
     copy_plan_make(copies, plan, &source);
     copy_source_free(&source);
     return true;
@@ -73,6 +75,9 @@ bool image_analyse(struct image *image, const struct rewrite_options *options,
         choose_timed(image, options->times);
     if (options->only)
         exclude_others(image->functions, options->only);
+    if (options->counts_instructions) /* each context is to have links, which have their number */
+        for (size_t i = 0; i < image->functions->count; i++)
+            image->functions->items[i].is_leaf = false;
     patch_decide(plan);
     if (format->plan_pointers)
         format->plan_pointers(image, plan);

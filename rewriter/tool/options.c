@@ -59,8 +59,9 @@ static const struct command_option table[] = {
     {"how", 0, "HOW", "copy prologue auto", ALL, HOW, 0,
      "auto (default): copy bodies where that is certain, and count their calls where they are "
      "made; prologue: hook each function's first instructions; copy: refuse what has no copies"},
-    {"count", 0, "WHAT", "blocks", ALL, COUNT, 0,
-     "blocks: note which basic blocks run; with --once"},
+    {"count", 0, "WHAT", "blocks instructions", ALL, COUNT, 0,
+     "blocks: note which basic blocks run; with --once; instructions: count those that each "
+     "context executes"},
     {"once", 0, NULL, NULL, ALL, ONCE, 0, "--count=blocks: whether each has run, not how often"},
     {"no-calls", 0, NULL, NULL, ALL, NO_CALLS, 0,
      "--count=blocks: record no calls, for the least cost"},
@@ -169,10 +170,16 @@ static enum options_outcome take_pattern(struct options *options, const struct c
 
 static enum options_outcome take_count(struct options *options, const struct command_line *line)
 {
-    if (command_line_find_value(line->option, line->value) < 0)
-        return wrong("expected --count=blocks", line->value);
-    options->marks_blocks = true;
-    return OPTIONS_FINE;
+    switch (command_line_find_value(line->option, line->value)) {
+    case 0:
+        options->marks_blocks = true;
+        return OPTIONS_FINE;
+    case 1:
+        options->counts_instructions = true;
+        return OPTIONS_FINE;
+    default:
+        return wrong("expected --count=blocks or --count=instructions", line->value);
+    }
 }
 
 /* -2, which is open nowhere, for what is no number. */
@@ -275,11 +282,15 @@ static enum options_outcome check_count(const struct options *options, const str
         return wrong("--once is for --count=blocks", NULL);
     if (options->no_calls && !options->marks_blocks)
         return wrong("--no-calls is for --count=blocks: there would be nothing to record", NULL);
+    if (options->no_calls && options->counts_instructions)
+        return wrong("--count=instructions: instructions are counted by calling context; leave "
+                     "--no-calls out",
+                     NULL);
     if (options->marks_blocks && !given->has[ONCE])
         return wrong("--count=blocks: expected --once, as how often each block runs cannot be "
                      "counted yet",
                      NULL);
-    if (options->marks_blocks && options->verb != VERB_REWRITE)
+    if (given->has[COUNT] && options->verb != VERB_REWRITE)
         return wrong("--count is for instrumenting", NULL);
     return OPTIONS_FINE;
 }

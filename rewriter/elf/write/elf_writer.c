@@ -77,7 +77,8 @@ static void append_header(struct elf_data *data, const struct elf_layout *layout
         header.block_hash =
             image_block_hash(header.block_hash, (uint32_t)(copies->blocks[i].original - base),
                              copies->blocks[i].size);
-    header.flags = layout->stubs.counts_no_calls ? IMAGE_COUNTS_NO_CALLS : 0;
+    header.flags = (layout->stubs.counts_no_calls ? IMAGE_COUNTS_NO_CALLS : 0) |
+                   (layout->stubs.counts_instructions ? IMAGE_COUNTS_INSTRUCTIONS : 0);
     data->end = data->hook_page + IMAGE_HOOK_PAGE +
                 (uint64_t)image_cover_pages(header.block_count) * ELF_PAGE;
     header.image_size = (uint32_t)(data->end - base);
@@ -291,6 +292,7 @@ static bool build_stubs(struct elf_stubs *stubs, const struct elf_writer_source 
     stubs->copies_at = stubs->segment.code.size;
     stubs->has_copies = source->copies->count != 0;
     stubs->counts_no_calls = source->copies->counts_no_calls;
+    stubs->counts_instructions = source->copies->counts_instructions;
     return !stubs->has_copies || copies_append(writer, source->copies, source->plan, path, failure);
 }
 

@@ -1,0 +1,445 @@
+#include "rewriter/copy/copy_count.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rewriter/code/decode_plain.h"
+#include "rewriter/copy/copy_target.h"
+#include "support/memory.h"
+#include "support/sorted.h"
+
+#define MOST_DEPTH 15 /* that is told from less */
+#define NO_BLOCK   UINT32_MAX
+
+enum end_kind {
+    END_ON,       /* to the next */
+    END_JUMP,     /* to a block */
+    END_BRANCH,   /* to a block, or on */
+    END_AWAY,     /* to code where 0 is pending */
+    END_AWAY_IF,  /* that, or on */
+    END_COUNT,    /* all is counted: a return, a jump that leaves */
+    END_COUNT_IF, /* a jump that leaves, or on */
+    END_CALL,     /* all is counted, and it goes on with nothing pending */
+    END_STOP,
+};
+
+/* A block while its member is looked at. */
+struct node {
+    uint32_t offset;
+    uint32_t target; /* of END_JUMP and END_BRANCH: an offset, later a block */
+    int32_t instructions;
+    uint8_t end; /* enum end_kind */
+    int32_t depth; /* loops around it; before that: how many begin here, less those that ended */
+    bool is_entered;  /* from elsewhere, or a call returns there */
+    bool may_be_held; /* the word may be other than 0 where it begins */
+    bool is_reached;
+    /* What is pending where it begins, less the same of `parent`: a forest. */
+    uint32_t parent;
+    int32_t above;
+};
+
+struct reading {
+    const struct copy_plan *plan;
+    const struct patch_plan *patches;
+    const struct function *function;
+    uint32_t member;
+    const uint8_t *bytes;
+    ZydisDecoder decoder;
+    struct copy_slots slots;
+    uint64_t *joins; /* a bit for each byte: a branch of the member leads there */
+    struct node *nodes; /* one more than there are: the ground, where 0 is pending */
+    uint32_t count;
+    size_t room;
+};
+
+/* ---- blocks */
+
+/* False if it is no instruction. `flow` is FLOW_NEXT of what goes on. */
+static bool read_next(const ZydisDecoder *decoder, const uint8_t *bytes, size_t room,
+                      struct instruction *at)
+{
+    at->flow = FLOW_NEXT;
+    at->skips_lock = false;
+    at->length = room >= PLAIN_ROOM ? (uint8_t)plain_length(bytes, 0) : 0;
+    if (at->length)
+        return true;
+    if (room >= PLAIN_ROOM && plain_decode(at->address, bytes, at)) {
+        at->zydis.opcode = *bytes;
+        return true;
+    }
+    if (!instruction_decode(decoder, at->address, bytes, room, at))
+        return false;
+    if (at->skips_lock) /* to the same instruction, in any case */
+        at->flow = FLOW_NEXT;
+    return true;
+}
+
+static bool is_direct_jump(const struct instruction *at)
+{
+    return at->flow == FLOW_JUMP || at->flow == FLOW_CONDITION || at->flow == FLOW_LOOP;
+}
+
+static void note_jumps_elsewhere(struct copy_plan *plan, const ZydisDecoder *decoder,
+                                 const struct flow_source *source, size_t member)
+{
+    const struct function *function = &source->functions->items[member];
+    struct instruction at = {.address = function->address};
+    size_t room;
+    const uint8_t *bytes = code_at(source->code, function->address, &room);
+
+    for (; at.address < function->end; at.address += at.length) {
+        if (!read_next(decoder, bytes + (at.address - function->address),
+                       function->end - at.address, &at))
+            return;
+        if (is_direct_jump(&at) &&
+            at.target - function->address >= function->end - function->address &&
+            copy_target_of_jump(plan, source->functions, member, at.target, false) ==
+                COPY_TARGET_INSIDE)
+            address_set_add(&plan->entered, at.target);
+    }
+}
+
+void copy_count_find_entered(struct copy_plan *plan, const struct flow_source *source)
+{
+    ZydisDecoder decoder;
+
+    decoder_init(&decoder);
+    address_set_init(&plan->entered, source->code);
+    for (size_t i = 0; i < plan->count; i++)
+        if (copy_plan_has(plan, i))
+            note_jumps_elsewhere(plan, &decoder, source, i);
+    for (size_t i = 0; i < plan->word_count; i++)
+        address_set_add(&plan->entered, plan->words[i].target);
+    for (size_t i = 0; i < plan->trampoline_count; i++)
+        address_set_add(&plan->entered, plan->trampolines[i].address);
+    for (size_t i = 0; i < source->pad_count; i++)
+        address_set_add(&plan->entered, source->pads[i]);
+}
+
+static bool is_within(const struct reading *reading, uint64_t address)
+{
+    return address - reading->function->address <
+           reading->function->end - reading->function->address;
+}
+
+static bool is_joined(const struct reading *reading, uint32_t offset)
+{
+    return reading->joins[offset / 64] >> offset % 64 & 1;
+}
+
+static void note_joins(struct reading *reading)
+{
+    const struct function *function = reading->function;
+    struct instruction at = {.address = function->address};
+
+    for (; at.address < function->end; at.address += at.length) {
+        uint64_t offset;
+
+        if (!read_next(&reading->decoder, reading->bytes + (at.address - function->address),
+                       function->end - at.address, &at))
+            return;
+        offset = at.target - function->address;
+        if (is_direct_jump(&at) && is_within(reading, at.target))
+            reading->joins[offset / 64] |= 1ull << offset % 64;
+    }
+}
+
+static uint8_t end_of_jump(struct reading *reading, const struct instruction *at)
+{
+    struct return_slot slot = copy_slot_at(&reading->slots, at->address);
+    bool is_certain = at->flow == FLOW_JUMP;
+
+    if (is_within(reading, at->target))
+        return is_certain ? END_JUMP : END_BRANCH;
+    if (copy_target_leaves(reading->plan, reading->patches->functions, reading->member, at->target,
+                           slot))
+        return is_certain ? END_COUNT : END_COUNT_IF;
+    return is_certain ? END_AWAY : END_AWAY_IF;
+}
+
+static uint8_t end_of(struct reading *reading, const struct instruction *at)
+{
+    switch (at->flow) {
+    case FLOW_JUMP:
+    case FLOW_CONDITION:
+    case FLOW_LOOP:
+        return end_of_jump(reading, at);
+    case FLOW_CALL:
+    case FLOW_INDIRECT_CALL:
+        return END_CALL;
+    case FLOW_INDIRECT_JUMP:
+        return copy_target_pointer_leaves(reading->plan, at->address,
+                                          copy_slot_at(&reading->slots, at->address))
+                   ? END_COUNT
+                   : END_AWAY;
+    case FLOW_END:
+        return instruction_is_return(at) ? END_COUNT : END_STOP;
+    default:
+        return END_ON;
+    }
+}
+
+static struct node *add_node(struct reading *reading, uint64_t address, bool is_behind_call)
+{
+    uint32_t offset = (uint32_t)(address - reading->function->address);
+
+    reading->nodes =
+        memory_grow(reading->nodes, reading->count + 1, &reading->room, sizeof(*reading->nodes));
+    reading->nodes[reading->count] = (struct node){
+        .offset = offset,
+        .target = NO_BLOCK,
+        .parent = reading->count,
+        .is_entered = !offset || is_behind_call || address_set_has(&reading->plan->entered, address),
+        .may_be_held = address_set_has(&reading->plan->entered, address) ||
+                       (!offset && reading->function->reason == PATCH_FRAGMENT),
+    };
+    return &reading->nodes[reading->count++];
+}
+
+static void read_nodes(struct reading *reading)
+{
+    const struct function *function = reading->function;
+    struct instruction at = {.address = function->address};
+    uint8_t last = END_STOP;
+    struct node *node = NULL;
+
+    for (; at.address < function->end; at.address += at.length) {
+        uint32_t offset = (uint32_t)(at.address - function->address);
+
+        if (!node || last != END_ON || is_joined(reading, offset) ||
+            address_set_has(&reading->plan->entered, at.address))
+            node = add_node(reading, at.address, last == END_CALL);
+        if (!read_next(&reading->decoder, reading->bytes + offset, function->end - at.address, &at))
+            return;
+        node->instructions++;
+        node->end = last = end_of(reading, &at);
+        if (last == END_JUMP || last == END_BRANCH)
+            node->target = (uint32_t)(at.target - function->address);
+    }
+}
+
+static void find_targets(struct reading *reading)
+{
+    const struct node *nodes = reading->nodes;
+
+    for (uint32_t i = 0; i < reading->count; i++) {
+        uint32_t target = nodes[i].target;
+        size_t place;
+
+        if (target == NO_BLOCK)
+            continue;
+        place = partition_point(j, reading->count, nodes[j].offset < target);
+        /* Else it leads into an instruction; what is read there is counted as if it led away. */
+        if (place < reading->count && nodes[place].offset == target) {
+            reading->nodes[i].target = (uint32_t)place;
+            continue;
+        }
+        reading->nodes[i].target = NO_BLOCK;
+        reading->nodes[i].end = nodes[i].end == END_JUMP ? END_AWAY : END_AWAY_IF;
+    }
+}
+
+/* ---- what is pending */
+
+/* To the block that follows, which behind the last is the ground. */
+static bool goes_on(const struct node *node)
+{
+    return node->end == END_ON || node->end == END_BRANCH || node->end == END_AWAY_IF ||
+           node->end == END_COUNT_IF;
+}
+
+/* The tree's root; *above: what is pending at the block, less the same there. */
+static uint32_t root_of(const struct reading *reading, uint32_t block, int32_t *above)
+{
+    struct node *nodes = reading->nodes;
+
+    for (*above = 0; nodes[block].parent != block; block = nodes[block].parent) {
+        uint32_t parent = nodes[block].parent;
+
+        if (nodes[parent].parent != parent) { /* next time it is shorter */
+            nodes[block].above += nodes[parent].above;
+            nodes[block].parent = nodes[parent].parent;
+        }
+        *above += nodes[block].above;
+    }
+    return block;
+}
+
+/* What is pending at `to` is to be `more` than at `from`. False: one has been made to depend on the other before. */
+static bool join(struct reading *reading, uint32_t from, uint32_t to, int32_t more)
+{
+    int32_t above_from, above_to;
+    uint32_t root_from = root_of(reading, from, &above_from);
+    uint32_t root_to = root_of(reading, to, &above_to);
+
+    if (root_from == root_to)
+        return false;
+    if (root_to == reading->count) { /* the ground stays a root */
+        reading->nodes[root_from].parent = root_to;
+        reading->nodes[root_from].above = above_to - more - above_from;
+    } else {
+        reading->nodes[root_to].parent = root_from;
+        reading->nodes[root_to].above = above_from + more - above_to;
+    }
+    return true;
+}
+
+/* A block that stands for all that this one leads to, and that have to agree; NO_BLOCK if there is none. */
+static uint32_t behind(const struct reading *reading, uint32_t block)
+{
+    const struct node *node = &reading->nodes[block];
+
+    if (node->end == END_AWAY || node->end == END_AWAY_IF)
+        return reading->count;
+    if (node->target != NO_BLOCK)
+        return node->target;
+    return goes_on(node) ? block + 1 : NO_BLOCK;
+}
+
+/* Of blocks that one leads to, both have the same pending. */
+static void join_alternatives(struct reading *reading)
+{
+    for (uint32_t i = 0; i < reading->count; i++) {
+        const struct node *node = &reading->nodes[i];
+
+        if (node->is_entered)
+            join(reading, reading->count, i, 0);
+        if (node->end == END_BRANCH)
+            join(reading, node->target, i + 1, 0);
+        if (node->end == END_AWAY_IF)
+            join(reading, reading->count, i + 1, 0);
+    }
+}
+
+static void find_depths(struct reading *reading)
+{
+    for (uint32_t i = 0; i < reading->count; i++) {
+        uint32_t target = reading->nodes[i].target;
+
+        if (i + 1 < reading->count && goes_on(&reading->nodes[i]))
+            reading->nodes[i + 1].is_reached = true;
+        if (target == NO_BLOCK)
+            continue;
+        reading->nodes[target].is_reached = true;
+        if (target > i)
+            continue;
+        reading->nodes[target].depth++;
+        reading->nodes[i + 1].depth--; /* the ground's, behind the last */
+    }
+    for (uint32_t i = 1; i < reading->count; i++)
+        reading->nodes[i].depth += reading->nodes[i - 1].depth;
+}
+
+/* Blocks that need not add: those that nothing leads to come last. */
+static void join_in_order(struct reading *reading)
+{
+    for (int depth = MOST_DEPTH; depth >= -1; depth--)
+        for (uint32_t i = 0; i < reading->count; i++) {
+            const struct node *node = &reading->nodes[i];
+            bool is_last = !node->is_reached && !node->is_entered;
+            uint32_t to = behind(reading, i);
+
+            if (to != NO_BLOCK &&
+                depth == (is_last ? -1 : node->depth < MOST_DEPTH ? node->depth : MOST_DEPTH))
+                join(reading, i, to, node->instructions);
+        }
+}
+
+static int32_t pending_at(const struct reading *reading, uint32_t block)
+{
+    int32_t above;
+
+    root_of(reading, block, &above);
+    return above;
+}
+
+static void settle(struct copy_count *count, const struct reading *reading)
+{
+    for (uint32_t i = 0; i < reading->count; i++) {
+        const struct node *node = &reading->nodes[i];
+        uint32_t to = behind(reading, i);
+        int32_t pending = pending_at(reading, i) + node->instructions, added = 0;
+
+        if (to != NO_BLOCK) {
+            added = pending - pending_at(reading, to);
+            pending -= added;
+        }
+        count->blocks =
+            memory_grow(count->blocks, count->count, &count->room, sizeof(*count->blocks));
+        count->blocks[count->count++] =
+            (struct count_block){.offset = node->offset, .added = added, .pending = pending};
+    }
+}
+
+/* ---- where the word may hold something */
+
+static bool pass_on(struct reading *reading, uint32_t block)
+{
+    bool *held = block < reading->count ? &reading->nodes[block].may_be_held : NULL;
+
+    if (!held || *held)
+        return false;
+    return *held = true;
+}
+
+static bool pass(struct copy_count *count, struct reading *reading)
+{
+    bool has_grown = false;
+
+    for (uint32_t i = 0; i < reading->count; i++) {
+        struct node *node = &reading->nodes[i];
+
+        count->blocks[i].may_hold = node->may_be_held || count->blocks[i].added;
+        if (!count->blocks[i].may_hold)
+            continue;
+        if (goes_on(node))
+            has_grown |= pass_on(reading, i + 1);
+        if (node->target != NO_BLOCK)
+            has_grown |= pass_on(reading, node->target);
+    }
+    return has_grown;
+}
+
+static void begin(struct reading *reading)
+{
+    size_t size;
+
+    decoder_init(&reading->decoder);
+    reading->slots = copy_slots_begin(reading->patches->code, reading->function);
+    reading->bytes = code_at(reading->patches->code, reading->function->address, &size);
+    size = reading->function->end - reading->function->address;
+    reading->joins = memory_zeroed(size / 64 + 1, sizeof(*reading->joins));
+}
+
+void copy_count_read(struct copy_count *count, const struct copy_plan *plan,
+                     const struct patch_plan *patches, uint32_t member)
+{
+    struct reading reading = {
+        .plan = plan,
+        .patches = patches,
+        .function = &patches->functions->items[member],
+        .member = member,
+    };
+
+    count->count = 0;
+    begin(&reading);
+    note_joins(&reading);
+    read_nodes(&reading);
+    find_targets(&reading);
+    reading.nodes[reading.count] =
+        (struct node){.target = NO_BLOCK, .parent = reading.count, .end = END_STOP};
+    find_depths(&reading);
+    join_alternatives(&reading);
+    join_in_order(&reading);
+    settle(count, &reading);
+    while (pass(count, &reading))
+        continue;
+    free(reading.nodes);
+    free(reading.joins);
+}
+
+void copy_count_free(struct copy_count *count)
+{
+    free(count->blocks);
+    *count = (struct copy_count){0};
+}

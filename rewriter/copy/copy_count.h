@@ -1,0 +1,49 @@
+/*
+ * How many instructions a copied function executes: where its copy has to add how many.
+ *
+ * At each place of a function it is known how many instructions were executed and are not counted yet, whichever
+ * way control came: `pending`. In front of a call, of a return and of a jump that leaves, these are counted
+ * (frame_code.h), so that nothing is pending where a function begins and where a call returns. Where ways meet
+ * that disagree, some blocks add a number to a word of the thread's, so that they do agree:
+ *
+ *      f:      2 instructions          pending 0 -> 2
+ *              jne  else                       2 -> 3
+ *              4 instructions                  3 -> 7, or, as 4 are added to the word, 3
+ *      else:   1 instruction                   3 -> 4
+ *              call                            4 -> 5: counted, with what is in the word
+ *
+ * Blocks that need not add are the edges of a spanning forest (Knuth and Stevenson, Optimal measurement points
+ * for program frequency counts, 1973) over the places where ways meet; those in inner loops are taken first.
+ *
+ * Where control comes from elsewhere (a table's entry, a landing pad, another part of the function), 0 is pending.
+ * An instruction counts once, also one with a `rep` prefix.
+ */
+#ifndef UMBRA_REWRITER_COPY_COUNT_H
+#define UMBRA_REWRITER_COPY_COUNT_H
+
+#include "rewriter/copy/copy_plan.h"
+#include "rewriter/flow/flow.h"
+
+/* Notes in plan->entered where control may come to what is copied from elsewhere. */
+void copy_count_find_entered(struct copy_plan *plan, const struct flow_source *source);
+
+/* A basic block; it ends behind a call, too. */
+struct count_block {
+    uint32_t offset; /* in the member */
+    int32_t added;   /* to the thread's word, where it begins */
+    int32_t pending; /* at its end */
+    bool may_hold;   /* the word may be other than 0 there */
+};
+
+/* The blocks of a member, ascending. {0}: none, and nothing is counted. */
+struct copy_count {
+    struct count_block *blocks;
+    size_t count, room;
+};
+
+/* Those of a member of the plan that is copied; takes the place of what it held. */
+void copy_count_read(struct copy_count *count, const struct copy_plan *plan,
+                     const struct patch_plan *patches, uint32_t member);
+void copy_count_free(struct copy_count *count);
+
+#endif
