@@ -352,6 +352,30 @@ void trace_sample_call_node(struct trace_sample *sample, size_t links, uint32_t 
                (TRACE_SAMPLE_BASE + (uint64_t)callee * TRACE_UNIT) | 1, calls);
 }
 
+static struct trace_module *module_at(struct trace_sample *sample, size_t block, uint32_t unit)
+{
+    return (struct trace_module *)(block_at(sample, block) + unit);
+}
+
+void trace_sample_count_modules(struct trace_sample *sample)
+{
+    for (size_t at = TRACE_HEADER_SIZE; at < sample->size; at += TRACE_BLOCK_SIZE)
+        if (block_at(sample, at)->kind == TRACE_BLOCK_MODULES)
+            for (uint32_t unit = 1; unit < block_at(sample, at)->used;
+                 unit += module_at(sample, at, unit)->size_units)
+                module_at(sample, at, unit)->flags |= TRACE_MODULE_COUNTED;
+}
+
+void trace_sample_add_instructions(struct trace_sample *sample, uint32_t node, uint64_t count)
+{
+    assert(!(trace_sample_node(sample, node)->function & TRACE_FUNCTION_LEAF) &&
+           "no function of a counted module is a leaf");
+    if (!trace_sample_node(sample, node)->passed)
+        trace_sample_add_links(sample, node, 0);
+    trace_sample_links(sample, trace_sample_node(sample, node)->passed - TRACE_SAMPLE_BASE)
+        ->instructions += count;
+}
+
 int trace_sample_open(const struct trace_sample *sample, char path[64])
 {
     int fd = memfd_create("trace", 0);

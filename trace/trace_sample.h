@@ -86,6 +86,12 @@ void trace_sample_call(struct trace_sample *sample, size_t links, uint32_t place
 void trace_sample_call_node(struct trace_sample *sample, size_t links, uint32_t place,
                             uint32_t callee, uint32_t calls);
 
+/* The instructions of all its modules' functions are counted. */
+void trace_sample_count_modules(struct trace_sample *sample);
+
+/* So many more that the context's function executed itself; gives it links of no places if it has none. */
+void trace_sample_add_instructions(struct trace_sample *sample, uint32_t node, uint64_t count);
+
 /* Puts the trace into a new file in memory and its path, good in this process and its children
    until the descriptor is closed, into path. Returns the descriptor. */
 int trace_sample_open(const struct trace_sample *sample, char path[64]);

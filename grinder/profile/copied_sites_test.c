@@ -72,6 +72,7 @@ static uint32_t add(uint32_t parent, uint64_t site, uint32_t function, uint64_t 
                                       .exits = calls - 1,
                                       .passed = calls / 2,
                                       .timed = calls / 3,
+                                      .instructions = 100 * calls,
                                       .ticks = 10 * (double)calls,
                                       .parent = parent,
                                       .function = function,
@@ -90,6 +91,7 @@ static void expect(uint32_t slot, uint64_t site, uint64_t calls, uint32_t siblin
 {
     assert_int_equal(contexts[slot].site, site);
     assert_int_equal(contexts[slot].calls, calls);
+    assert_int_equal(contexts[slot].instructions, 100 * calls);
     assert_int_equal(contexts[slot].sibling, sibling);
 }
 

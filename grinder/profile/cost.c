@@ -79,6 +79,10 @@
  * representative only, and what measuring cost below it is not taken out of the contexts folded
  * into it, so inclusive times of folded contexts are upper bounds; their total_calls hold no more
  * than their own calls.
+ *
+ * Instructions are counted, not timed: each context has its own, and nothing is taken out of them.
+ * So those of a representative are exact, with all below it, but are not among its callers'
+ * inclusive ones.
  */
 #include "grinder/profile/cost.h"
 
@@ -99,7 +103,7 @@ struct level {
     double lack;  /* what they lack */
     uint64_t ns;  /* of all callees */
     uint64_t calls;
-    uint64_t samples, wait_ns;
+    uint64_t samples, wait_ns, instructions;
     double tail_ticks;  /* raw, of those that ran after it, by a tail call */
     uint64_t own_calls; /* of the callees themselves */
 };
@@ -236,6 +240,12 @@ static double raw_ticks(const struct walk *walk, const struct context *context,
     return context->ticks < level->ticks * (1 - MOST_LACK) ? level->ticks : context->ticks;
 }
 
+/* While its thread runs, they may be negative for a while (trace_format.h): none yet. */
+static uint64_t own_instructions(const struct context *context)
+{
+    return context->instructions > INT64_MAX ? 0 : context->instructions;
+}
+
 static void note_children_of_fold(struct walk *walk, const struct context *context,
                                   const struct level *done)
 {
@@ -247,6 +257,7 @@ static void note_children_of_fold(struct walk *walk, const struct context *conte
         fold->children_ticks = done->ticks + done->outer + done->lack;
     fold->measuring_ticks += done->outer + done->lack;
     fold->events += (double)done->own_calls;
+    fold->instructions = own_instructions(context) + done->instructions;
     if (walk->finds_tails)
         fold->tail_ticks = done->tail_ticks;
 }
@@ -298,6 +309,8 @@ static void ascend(struct walk *walk)
         .measuring_ns = context->fold ? 0 : measuring_ns(walk, self, own_ns),
         .total_ns = own_ns + done.ns,
         .total_calls = context->calls + done.calls,
+        .self_instructions = own_instructions(context),
+        .total_instructions = own_instructions(context) + done.instructions,
         .edge_calls = context->site & CONTEXT_JIT ? done.own_calls : context->calls,
         .samples = own_samples(walk, context),
         .total_samples = own_samples(walk, context) + done.samples,
@@ -322,6 +335,7 @@ static void ascend(struct walk *walk)
         above->lack -= net;
     above->ns += cost.total_ns;
     above->calls += cost.total_calls;
+    above->instructions += cost.total_instructions;
     above->samples += cost.total_samples;
     above->wait_ns += cost.wait.total_ns;
     above->own_calls += context->calls;
@@ -372,7 +386,10 @@ static void settle_fold(struct walk *walk, const struct fold *fold, double share
 {
     const struct context *context = &walk->tree->contexts[fold->slot];
     double net = net_of_fold(fold) * share;
-    struct cost cost = {.self_ns = self_ns(walk, context->function, net, fold->events)};
+    struct cost cost = {.self_ns = self_ns(walk, context->function, net, fold->events),
+                        .self_instructions = own_instructions(context),
+                        .total_instructions = fold->instructions,
+                        .outermost = true};
 
     walk->sum += cost.self_ns;
     if (walk->gathers || walk->adds_up || !is_chosen(walk, context))

@@ -19,6 +19,8 @@ struct cost {
     uint64_t measuring_ns; /* what was taken out of that, as the cost of measuring */
     uint64_t total_ns;     /* self and callees */
     uint64_t total_calls;  /* entries of the context and all below it */
+    uint64_t self_instructions; /* that the context's function executed itself */
+    uint64_t total_instructions; /* those, and of all below it */
     uint64_t samples;      /* that its self time is made of; 0 unless threads sample themselves */
     uint64_t total_samples; /* those, and of all below it */
     struct wait_cost wait;
@@ -26,8 +28,8 @@ struct cost {
     bool outermost;        /* no context above is one of the same function */
 };
 
-/* Called for each context once all below it were visited, roots excepted. The self time of a
-   representative comes last, with calls and total_ns 0. */
+/* Called for each context once all below it were visited, roots excepted. A representative comes
+   last: its self time and instructions, with calls and total_ns 0. */
 struct cost_visitor {
     void *user;
     /* By function number, null for all: contexts of those that are not zero, and all below them,

@@ -319,6 +319,89 @@ static void folded_recursion_adds_up(void **state)
     ground_free(&ground);
 }
 
+/* A module that has none of these functions. */
+static void count_instructions(void)
+{
+    trace_sample_add_module(&sample, "/nowhere/program", 0x1000, 0x1000, 100, 1, 5);
+    trace_sample_count_modules(&sample);
+}
+
+static void expect_instructions(struct costs found, uint64_t self, uint64_t total)
+{
+    assert_int_equal(found.self_instructions, self);
+    assert_int_equal(found.total_instructions, total);
+}
+
+static void instructions_of_callees_are_among_the_callers_inclusive_ones(void **state)
+{
+    uint32_t main_node = begin(1000);
+    uint32_t outer = trace_sample_add_node(&sample, 1, main_node, 10, FIB, 1, 900);
+    uint32_t inner = trace_sample_add_node(&sample, 1, outer, 20, FIB, 2, 600);
+    uint32_t print = trace_sample_add_node(&sample, 1, inner, 30, PRINT, 2, 200);
+
+    (void)state;
+    count_instructions();
+    trace_sample_add_instructions(&sample, main_node, 1000);
+    trace_sample_add_instructions(&sample, outer, 100);
+    trace_sample_add_instructions(&sample, inner, 20);
+    trace_sample_add_instructions(&sample, print, 7);
+    ground_begin(&ground, &sample, false);
+    assert_true(profile_has_instructions(&ground.profile));
+    expect_instructions(ground_function(&ground, 0, MAIN), 1000, 1127);
+    expect_instructions(ground_function(&ground, 0, FIB), 120, 127);
+    expect_instructions(ground_function(&ground, 0, PRINT), 7, 7);
+    expect_instructions(ground_edge(&ground, 0, 0, MAIN), 1000, 1127);
+    expect_instructions(ground_edge(&ground, 0, MAIN, FIB), 100, 127);
+    expect_instructions(ground_edge(&ground, 0, FIB, FIB), 20, 0);
+    assert_int_equal(ground.profile.parts[0].instructions, 1127);
+    ground_free(&ground);
+}
+
+/* print's callers lack what is below its representative, as it is not known whose it is. */
+static void a_representative_has_its_own_instructions(void **state)
+{
+    uint32_t main_node = begin(1000);
+    uint32_t parse = trace_sample_add_node(&sample, 1, main_node, 10, PARSE, 1, 500);
+    uint32_t body = trace_sample_add_fold(&sample, 1, PRINT);
+    uint32_t first = trace_sample_add_node(&sample, 1, main_node, 20, PRINT, 2, 100);
+    uint32_t second = trace_sample_add_node(&sample, 1, parse, 30, PRINT, 3, 200);
+    uint32_t fib = trace_sample_add_node(&sample, 1, body, 40, FIB, 9, 250);
+
+    (void)state;
+    trace_sample_node(&sample, first)->context = body;
+    trace_sample_node(&sample, second)->context = body;
+    count_instructions();
+    trace_sample_add_instructions(&sample, main_node, 1000);
+    trace_sample_add_instructions(&sample, first, 5);
+    trace_sample_add_instructions(&sample, second, 7);
+    trace_sample_add_instructions(&sample, body, 40);
+    trace_sample_add_instructions(&sample, fib, 100);
+    ground_begin(&ground, &sample, false);
+    expect_instructions(ground_function(&ground, 0, PRINT), 52, 152);
+    expect_instructions(ground_function(&ground, 0, FIB), 100, 100);
+    expect_instructions(ground_function(&ground, 0, PARSE), 0, 7);
+    expect_instructions(ground_function(&ground, 0, MAIN), 1000, 1012);
+    expect_instructions(ground_edge(&ground, 0, PRINT, FIB), 100, 100);
+    expect(ground_function(&ground, 0, PRINT), 5, 50, 300);
+    assert_int_equal(ground.profile.parts[0].instructions, 1152);
+    ground_free(&ground);
+}
+
+static void fewer_than_no_instructions_are_none(void **state)
+{
+    uint32_t main_node = begin(1000);
+    uint32_t parse = trace_sample_add_node(&sample, 1, main_node, 10, PARSE, 1, 500);
+
+    (void)state;
+    count_instructions();
+    trace_sample_add_instructions(&sample, main_node, 10);
+    trace_sample_add_instructions(&sample, parse, (uint64_t)-3);
+    ground_begin(&ground, &sample, false);
+    expect_instructions(ground_function(&ground, 0, MAIN), 10, 10);
+    expect_instructions(ground_function(&ground, 0, PARSE), 0, 0);
+    ground_free(&ground);
+}
+
 /* An agent in small: the node for a call of FIB from site below body; past 200 nodes, a folded
    one. Sets body to where its callees belong. */
 static uint32_t enter_fib(uint32_t *body, uint64_t site)
@@ -560,6 +643,9 @@ int main(void)
         cmocka_unit_test(what_a_fold_lacks_is_taken_from_the_others),
         cmocka_unit_test(folded_contexts_were_measured_too),
         cmocka_unit_test(folded_recursion_adds_up),
+        cmocka_unit_test(instructions_of_callees_are_among_the_callers_inclusive_ones),
+        cmocka_unit_test(a_representative_has_its_own_instructions),
+        cmocka_unit_test(fewer_than_no_instructions_are_none),
         cmocka_unit_test(fib_past_the_limit_keeps_its_calls_and_time),
         cmocka_unit_test(circles_and_orphans_are_lost),
         cmocka_unit_test(a_thread_that_does_not_balance_is_told),

@@ -32,11 +32,13 @@ static void add_cost(struct costs *sum, const struct cost *cost)
     sum->calls += cost->calls;
     sum->self_ns += cost->self_ns;
     sum->measuring_ns += cost->measuring_ns;
+    sum->self_instructions += cost->self_instructions;
     sum->samples += cost->samples;
     add_wait(&sum->wait, &cost->wait, cost->outermost);
     if (cost->outermost) {
         sum->total_ns += cost->total_ns;
         sum->total_calls += cost->total_calls;
+        sum->total_instructions += cost->total_instructions;
         sum->total_samples += cost->total_samples;
     }
 }
@@ -64,6 +66,8 @@ static struct cost part_of_cost(const struct cost *cost, struct stretch calls, s
     part.measuring_ns = part_of(cost->measuring_ns, time);
     part.total_ns = part_of(cost->total_ns, time);
     part.total_calls = part_of(cost->total_calls, calls);
+    part.self_instructions = part_of(cost->self_instructions, calls);
+    part.total_instructions = part_of(cost->total_instructions, calls);
     part.samples = part_of(cost->samples, calls);
     part.total_samples = part_of(cost->total_samples, calls);
     part.wait.count = part_of(cost->wait.count, calls);
@@ -129,7 +133,7 @@ struct adding {
     uint32_t *stacks; /* by slot: the context's stack; null if they are not kept */
 };
 
-/* A representative, which has no parent, brings self time only. */
+/* A representative, which has no parent, brings self time and instructions only. */
 static void add_context(void *user, const struct tree *tree, const struct context *context,
                         const struct cost *cost)
 {
@@ -146,12 +150,17 @@ static void add_context(void *user, const struct tree *tree, const struct contex
         add_cost(cost_table_at(&part->edges, caller << 32 | context->function,
                                tree_call_site(tree, context)),
                  &edge);
-    if (adding->stacks)
-        stacks_add(&part->stacks, stack_of_context(&part->stacks, tree, context, adding->stacks),
-                   cost->calls, cost->self_ns);
+    if (adding->stacks) {
+        uint32_t stack = stack_of_context(&part->stacks, tree, context, adding->stacks);
+        stack_cost_add(&part->stacks.costs[stack],
+                       &(struct stack_cost){.calls = cost->calls,
+                                            .self_ns = cost->self_ns,
+                                            .instructions = cost->self_instructions});
+    }
     part->ns += cost->self_ns;
     part->measuring_ns += cost->measuring_ns;
     part->calls += cost->calls;
+    part->instructions += cost->self_instructions;
     part->samples += cost->samples;
     part->wait_ns += cost->wait.self_ns;
 }
@@ -295,6 +304,10 @@ void profile_add(struct profile *profile, struct tree *tree, const struct images
         profile->stacked = tree->path;
     else
         profile->hooked = tree->path;
+    if (tree->counts_instructions)
+        profile->counted = tree->path;
+    else
+        profile->uncounted = tree->path;
     if (profile->keeps_nodes && event_files_exist(tree->path))
         process->nodes = tree_nodes(tree, &process->node_count);
     if ((profile->keeps_stacks && !process->nodes) || (profile->keeps_hits && tree->hit_count))

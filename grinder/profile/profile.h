@@ -32,6 +32,7 @@ struct costs {
     uint64_t measuring_ns;
     uint64_t total_ns;
     uint64_t total_calls;
+    uint64_t self_instructions, total_instructions;
     uint64_t samples, total_samples; /* of self_ns and total_ns: where these are made of samples */
     struct wait_cost wait;           /* with samples: self and total time that is not among those */
 };
@@ -57,6 +58,7 @@ struct part {
     uint64_t ns;                 /* sum of self_ns */
     uint64_t measuring_ns;
     uint64_t calls;
+    uint64_t instructions;
     uint64_t samples;
     uint64_t wait_ns;
 };
@@ -131,6 +133,8 @@ struct profile {
     /* Path of a trace that was made from whole stacks, and of one that was not; or null. Borrowed.
        */
     const char *stacked, *hooked;
+    /* Path of a trace whose instructions are counted, and of one whose are not; or null. Borrowed. */
+    const char *counted, *uncounted;
     struct borrowed_times borrowed; /* all zero: its times are its own */
 };
 
@@ -150,6 +154,12 @@ static inline bool profile_is_sampled(const struct profile *profile)
 static inline bool profile_is_stacked(const struct profile *profile)
 {
     return profile->stacked && !profile->hooked;
+}
+
+/* Whether instructions are counted: in some of its traces, or else nothing is said of them. */
+static inline bool profile_has_instructions(const struct profile *profile)
+{
+    return profile->counted != NULL;
 }
 
 /* What is counted, in the plural. */

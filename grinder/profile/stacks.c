@@ -33,12 +33,6 @@ uint32_t stacks_push(struct stack_tree *stacks, uint32_t parent, uint32_t functi
                      (uint16_t)(depth + 1));
 }
 
-void stacks_add(struct stack_tree *stacks, uint32_t stack, uint64_t calls, uint64_t self_ns)
-{
-    stacks->costs[stack].calls += calls;
-    stacks->costs[stack].self_ns += self_ns;
-}
-
 void stacks_free(struct stack_tree *stacks)
 {
     pair_index_free(&stacks->keys);

@@ -7,7 +7,7 @@
  *      (parent,    -           (0, main)     (1, parse)    (1, print)
  *       function)
  *
- * A stack is numbered after its parent. Memory is for distinct stacks, 60 bytes each at most on
+ * A stack is numbered after its parent. Memory is for distinct stacks, 72 bytes each at most on
  * average, and not for the traces they came from.
  *
  * A frame of function 0, STACK_CUT, stands for frames that are not there:
@@ -30,6 +30,7 @@
 struct stack_cost {
     uint64_t calls; /* entries of the stack itself */
     uint64_t self_ns;
+    uint64_t instructions; /* its own */
 };
 
 /* All zero is a tree without stacks. */
@@ -42,7 +43,15 @@ struct stack_tree {
 
 /* The number of the stack with one frame more than parent; of its STACK_CUT where that is full. */
 uint32_t stacks_push(struct stack_tree *stacks, uint32_t parent, uint32_t function);
-void stacks_add(struct stack_tree *stacks, uint32_t stack, uint64_t calls, uint64_t self_ns);
+
+/* Adds the figures of `part` to those of `sum`. */
+static inline void stack_cost_add(struct stack_cost *sum, const struct stack_cost *part)
+{
+    sum->calls += part->calls;
+    sum->self_ns += part->self_ns;
+    sum->instructions += part->instructions;
+}
+
 void stacks_free(struct stack_tree *stacks);
 
 uint32_t stack_parent(const struct stack_tree *stacks, uint32_t stack);

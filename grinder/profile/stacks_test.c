@@ -56,13 +56,15 @@ static void stacks_add_up_to_the_part(void)
 {
     for (size_t i = 0; i < ground.profile.part_count; i++) {
         const struct part *part = &ground.profile.parts[i];
-        uint64_t calls = 0, ns = 0;
+        uint64_t calls = 0, ns = 0, instructions = 0;
         for (size_t j = 0; j < part->stacks.keys.count; j++) {
             calls += part->stacks.costs[j].calls;
             ns += part->stacks.costs[j].self_ns;
+            instructions += part->stacks.costs[j].instructions;
         }
         assert_int_equal(calls, part->calls);
         assert_int_equal(ns, part->ns);
+        assert_int_equal(instructions, part->instructions);
     }
 }
 
@@ -128,6 +130,25 @@ static void folded_contexts_are_pairs(void **state)
     ground_free(&ground);
 }
 
+static void a_stack_has_its_own_instructions(void **state)
+{
+    uint32_t node;
+
+    (void)state;
+    trace_sample_begin(&sample, 7, "./program");
+    node = add_main(1, 1000);
+    trace_sample_add_instructions(&sample, node, 60);
+    trace_sample_add_instructions(&sample, trace_sample_add_node(&sample, 1, node, 10, PRINT, 3, 0),
+                                  5);
+    trace_sample_add_instructions(&sample, trace_sample_add_node(&sample, 1, node, 20, PRINT, 1, 0),
+                                  6);
+    ground_begin(&ground, &sample, false);
+    assert_int_equal(cost_of(0, (uint32_t[]){MAIN}, 1).instructions, 60);
+    assert_int_equal(cost_of(0, (uint32_t[]){MAIN, PRINT}, 2).instructions, 11);
+    stacks_add_up_to_the_part();
+    ground_free(&ground);
+}
+
 static void what_is_too_deep_is_one_frame(void **state)
 {
     const struct stack_tree *stacks;
@@ -156,6 +177,7 @@ int main(void)
         cmocka_unit_test(a_stack_has_its_own_costs),
         cmocka_unit_test(merged_threads_share_stacks),
         cmocka_unit_test(folded_contexts_are_pairs),
+        cmocka_unit_test(a_stack_has_its_own_instructions),
         cmocka_unit_test(what_is_too_deep_is_one_frame),
     };
 

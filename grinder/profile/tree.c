@@ -51,6 +51,7 @@ static void load_module(void *user, const struct trace_module *module)
     struct tree *tree = loader->tree;
     int instrumented = module->flags & TRACE_MODULE_INSTRUMENTED;
 
+    tree->counts_instructions |= (module->flags & TRACE_MODULE_COUNTED) != 0;
     tree->modules = memory_grow(tree->modules, tree->module_count, &loader->module_room,
                                 sizeof(*tree->modules));
     tree->modules[tree->module_count++] = (struct tree_module){
@@ -469,6 +470,16 @@ static uint32_t shared_slot_of_unit(const struct loader *loader, uint32_t unit)
     return loader->tree->contexts[slot].site & TRACE_SITE_SHARED ? slot : 0;
 }
 
+/* Those of nodes that are not there are nobody's. */
+static void load_instructions(void *user, uint32_t node, uint64_t count)
+{
+    struct loader *loader = user;
+    uint32_t slot = slot_of_unit(loader, node, run_of_unit(loader, node)->thread);
+
+    if (slot)
+        loader->tree->contexts[slot].instructions += count;
+}
+
 /* Sites of nodes that are not there, or are not shared, are nobody's. */
 static void place_sites(struct loader *loader)
 {
@@ -527,6 +538,7 @@ bool tree_read(struct tree *tree, const struct trace_file *file, struct images *
                                     .nodes = load_nodes,
                                     .module = load_module,
                                     .site = load_site,
+                                    .instructions = load_instructions,
                                     .hit = load_hit,
                                     .wait = load_wait,
                                     .times = load_times};

@@ -35,6 +35,7 @@ struct context {
     uint64_t exits;
     uint64_t passed;
     uint64_t timed;
+    uint64_t instructions; /* of its function itself, modulo 2^64 */
     double ticks;
     uint32_t parent; /* as recorded: it may be part of the one above by now (copied_sites.h) */
     uint32_t first_child;
@@ -55,6 +56,7 @@ struct fold {
     double events;          /* calls of the first, and calls to the second and from the first */
     double tail_ticks; /* of what its functions jumped to: their callers' */
     uint64_t calls;    /* of the contexts folded into it that were not jumped to themselves */
+    uint64_t instructions; /* its own, and those of all below it */
 };
 
 /* A thread's samples: samples.h fills it in. */
@@ -157,6 +159,7 @@ struct tree {
     struct tree_run *runs;       /* [0] is none; ascending */
     size_t run_count;            /* [0] included */
     struct stack_facts stacks;
+    bool counts_instructions;    /* of functions of some module */
 };
 
 /* Reads the trace, whose path is borrowed, and numbers its functions in images, without what lies
@@ -193,6 +196,7 @@ static inline void context_add_figures(struct context *sum, const struct context
     sum->exits += part->exits;
     sum->passed += part->passed;
     sum->timed += part->timed;
+    sum->instructions += part->instructions;
     sum->ticks += part->ticks;
 }
 

@@ -146,6 +146,70 @@ static void jumps_stay_apart_from_calls(void **state)
     end(&tree);
 }
 
+/* The slot of a context with that many calls. */
+static uint32_t context_of(const struct tree *tree, uint64_t calls)
+{
+    for (uint32_t slot = 1; slot < tree->context_count; slot++)
+        if (tree->contexts[slot].calls == calls)
+            return slot;
+    return 0;
+}
+
+static void places_have_their_instructions_together(void **state)
+{
+    uint32_t main_node = begin(), first = add(main_node, 10, PARSE, 5, 600);
+    uint32_t second = add(main_node, 20, PARSE, 3, 200);
+    struct tree tree;
+
+    (void)state;
+    below_first(second, first);
+    trace_sample_add_module(&sample, "/nowhere/program", 0x1000, 0x1000, 100, 1, 5);
+    trace_sample_count_modules(&sample);
+    trace_sample_add_instructions(&sample, first, 70);
+    trace_sample_add_instructions(&sample, second, 8);
+    trace_sample_add_instructions(&sample, main_node, 900);
+    read_tree(&tree);
+    assert_true(tree.counts_instructions);
+    assert_int_equal(tree.contexts[context_of(&tree, 1)].instructions, 900);
+    assert_int_equal(tree.contexts[context_of(&tree, 8)].instructions, 78);
+    end(&tree);
+}
+
+/* Calls from places that links counted have their part of the instructions, as of the calls. */
+static void edges_share_instructions_by_their_calls(void **state)
+{
+    uint32_t main_node = begin(), first = add(main_node, 0x1010, PARSE, 6, 0);
+
+    (void)state;
+    trace_sample_header(&sample)->timing = TRACE_TIMING_NONE;
+    trace_sample_add_module(&sample, "/nowhere/program", 0x1000, 0x1000, 1, 100, 5);
+    trace_sample_count_modules(&sample);
+    below_first(add(main_node, 0x1020, PARSE, 3, 0), first);
+    trace_sample_add_instructions(&sample, first, 100);
+    trace_sample_add_instructions(&sample, add(first, 0x1040, PRINT, 9, 0), 20);
+    ground_begin(&ground, &sample, false);
+    assert_int_equal(edge_at(&ground.profile.parts[0], 0x10).self_instructions, 66);
+    assert_int_equal(edge_at(&ground.profile.parts[0], 0x20).self_instructions, 34);
+    assert_int_equal(edge_at(&ground.profile.parts[0], 0x10).total_instructions, 80);
+    assert_int_equal(edge_at(&ground.profile.parts[0], 0x20).total_instructions, 40);
+    assert_int_equal(edge_at(&ground.profile.parts[0], 0x40).total_instructions, 20);
+    assert_int_equal(ground.profile.parts[0].instructions, 120);
+    ground_free(&ground);
+}
+
+static void modules_may_not_be_counted(void **state)
+{
+    struct tree tree;
+
+    (void)state;
+    begin();
+    trace_sample_add_module(&sample, "/nowhere/program", 0x1000, 0x1000, 1, 100, 5);
+    read_tree(&tree);
+    assert_false(tree.counts_instructions);
+    assert_false(profile_has_instructions(&ground.profile));
+    end(&tree);
+}
+
 /* What a damaged trace may say: the context of other calls, itself by way of another, nowhere. */
 static void what_cannot_be_a_place_is_left_out(void **state)
 {
@@ -173,6 +237,9 @@ int main(void)
         cmocka_unit_test(each_place_keeps_its_calls_and_times),
         cmocka_unit_test(edges_have_the_times_of_their_places),
         cmocka_unit_test(jumps_stay_apart_from_calls),
+        cmocka_unit_test(places_have_their_instructions_together),
+        cmocka_unit_test(edges_share_instructions_by_their_calls),
+        cmocka_unit_test(modules_may_not_be_counted),
         cmocka_unit_test(what_cannot_be_a_place_is_left_out),
     };
 

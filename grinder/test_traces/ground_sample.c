@@ -52,6 +52,8 @@ static void add(struct costs *sum, const struct costs *costs)
     sum->measuring_ns += costs->measuring_ns;
     sum->total_ns += costs->total_ns;
     sum->total_calls += costs->total_calls;
+    sum->self_instructions += costs->self_instructions;
+    sum->total_instructions += costs->total_instructions;
 }
 
 struct costs ground_function(const struct ground *ground, size_t part, uint32_t function)
