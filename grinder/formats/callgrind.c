@@ -31,7 +31,12 @@
  *
  *      totals: 5000 3
  *
- * Where times are not known, Calls is the only event.
+ * Where times are not known, Calls is the only event. Where instructions are counted, they are the
+ * first:
+ *
+ *      event: Ir : Instructions executed
+ *      …
+ *      events: Ir ns Calls
  *
  * A call site in another file than its function (an inlined body, a header) stands under fi=,
  * and fe= goes back, at the latest at the function's end. Calls at the same line of the same file
@@ -68,14 +73,51 @@ struct writer {
     uint32_t file;      /* number of the file that cost lines belong to */
 };
 
+/* What a line of costs has of each event. */
+struct event_costs {
+    uint64_t instructions, ns, wait_ns, calls;
+};
+
 /* The end of a line of costs. */
-static void write_costs(const struct writer *writer, uint64_t ns, uint64_t wait_ns, uint64_t calls)
+static void write_costs(const struct writer *writer, const struct event_costs *costs)
 {
+    if (profile_has_instructions(writer->profile))
+        fprintf(writer->stream, " %" PRIu64, costs->instructions);
     if (profile_has_times(writer->profile))
-        fprintf(writer->stream, " %" PRIu64, ns);
+        fprintf(writer->stream, " %" PRIu64, costs->ns);
     if (profile_is_sampled(writer->profile))
-        fprintf(writer->stream, " %" PRIu64, wait_ns);
-    fprintf(writer->stream, " %" PRIu64 "\n", calls);
+        fprintf(writer->stream, " %" PRIu64, costs->wait_ns);
+    fprintf(writer->stream, " %" PRIu64 "\n", costs->calls);
+}
+
+static struct event_costs self_costs(const struct costs *costs)
+{
+    return (struct event_costs){
+        .instructions = costs->self_instructions,
+        .ns = costs->self_ns,
+        .wait_ns = costs->wait.self_ns,
+        .calls = costs->calls,
+    };
+}
+
+static struct event_costs total_costs(const struct costs *costs)
+{
+    return (struct event_costs){
+        .instructions = costs->total_instructions,
+        .ns = costs->total_ns,
+        .wait_ns = costs->wait.total_ns,
+        .calls = costs->total_calls,
+    };
+}
+
+static struct event_costs costs_of_part(const struct part *part)
+{
+    return (struct event_costs){
+        .instructions = part->instructions,
+        .ns = part->ns,
+        .wait_ns = part->wait_ns,
+        .calls = part->calls,
+    };
 }
 
 /* "key=(number) name" the first time in a part, "key=(number)" from then on. */
@@ -122,6 +164,7 @@ static void enter_file(struct writer *writer, const struct place *file, const st
 static void write_call(struct writer *writer, const struct row *row, const struct place *own)
 {
     struct place callee = place_of_function(writer->images, row->callee);
+    struct event_costs costs = total_costs(&row->costs);
 
     enter_file(writer, row->site.file_number ? &row->site : own, own);
     write_object(writer, "cob", row->callee);
@@ -132,13 +175,14 @@ static void write_call(struct writer *writer, const struct row *row, const struc
             profile_is_stacked(writer->profile) ? row->costs.total_samples : row->costs.calls,
             callee.line);
     fprintf(writer->stream, "%" PRIu32, row->site.line);
-    write_costs(writer, row->costs.total_ns, row->costs.wait.total_ns, row->costs.total_calls);
+    write_costs(writer, &costs);
 }
 
 static void write_function(struct writer *writer, uint32_t function, const struct costs *costs,
                            const struct row *rows, size_t row_count)
 {
     struct place own = place_of_function(writer->images, function);
+    struct event_costs self = self_costs(costs);
 
     putc('\n', writer->stream);
     write_object(writer, "ob", function);
@@ -146,7 +190,7 @@ static void write_function(struct writer *writer, uint32_t function, const struc
     write_function_name(writer, "fn", function);
     writer->file = own.file_number;
     fprintf(writer->stream, "%" PRIu32, own.line);
-    write_costs(writer, costs->self_ns, costs->wait.self_ns, costs->calls);
+    write_costs(writer, &self);
     for (size_t i = 0; i < row_count; i++)
         write_call(writer, &rows[i], &own);
     enter_file(writer, &own, &own);
@@ -155,15 +199,19 @@ static void write_function(struct writer *writer, uint32_t function, const struc
 static void write_events(const struct writer *writer)
 {
     bool has_times = profile_has_times(writer->profile);
+    bool has_instructions = profile_has_instructions(writer->profile);
 
     fputs("positions: line\n", writer->stream);
+    if (has_instructions)
+        fputs("event: Ir : Instructions executed\n", writer->stream);
     if (has_times)
         fprintf(writer->stream, "event: ns : %s\n",
                 profile_is_sampled(writer->profile) ? "CPU nanoseconds" : "Nanoseconds");
     if (profile_is_sampled(writer->profile))
         fputs("event: Wait : Nanoseconds waited\n", writer->stream);
-    fprintf(writer->stream, "event: %1$s : %1$s\nevents: %2$s%3$s%1$s\n",
-            profile_is_stacked(writer->profile) ? "Samples" : "Calls", has_times ? "ns " : "",
+    fprintf(writer->stream, "event: %1$s : %1$s\nevents: %2$s%3$s%4$s%1$s\n",
+            profile_is_stacked(writer->profile) ? "Samples" : "Calls",
+            has_instructions ? "Ir " : "", has_times ? "ns " : "",
             profile_is_sampled(writer->profile) ? "Wait " : "");
 }
 
@@ -198,6 +246,7 @@ static size_t merge_rows(struct row *rows, size_t count)
         rows[kept - 1].costs.total_ns += rows[i].costs.total_ns;
         rows[kept - 1].costs.wait.total_ns += rows[i].costs.wait.total_ns;
         rows[kept - 1].costs.total_calls += rows[i].costs.total_calls;
+        rows[kept - 1].costs.total_instructions += rows[i].costs.total_instructions;
     }
     return kept;
 }
@@ -257,6 +306,7 @@ static void write_part_header(struct writer *writer, const struct part *part)
 {
     const struct process *process = &writer->profile->processes[part->process];
     const struct trace_thread *thread = &process->threads[part->thread].record;
+    struct event_costs sum = costs_of_part(part);
     char name[PART_NAME_SIZE];
 
     fprintf(writer->stream, "\npid: %" PRIu32 "\n", process->header.pid);
@@ -270,7 +320,7 @@ static void write_part_header(struct writer *writer, const struct part *part)
     write_header_text(writer, "desc: Trigger", name);
     write_events(writer);
     fputs("summary:", writer->stream);
-    write_costs(writer, part->ns, part->wait_ns, part->calls);
+    write_costs(writer, &sum);
 }
 
 void callgrind_write(FILE *stream, const struct view *view)
@@ -285,15 +335,16 @@ void callgrind_write(FILE *stream, const struct view *view)
     if (!view->count) {
         write_events(&writer);
         fputs("totals:", stream);
-        write_costs(&writer, 0, 0, 0);
+        write_costs(&writer, &(struct event_costs){0});
     }
     for (size_t i = view->first; i < view->first + view->count; i++) {
         const struct part *part = &view->profile->parts[i];
+        struct event_costs sum = costs_of_part(part);
         writer.part_number = i - view->first + 1;
         write_part_header(&writer, part);
         write_functions(&writer, part);
         fputs("\ntotals:", stream);
-        write_costs(&writer, part->ns, part->wait_ns, part->calls);
+        write_costs(&writer, &sum);
     }
     free(writer.function_part);
     free(writer.file_part);

@@ -24,6 +24,9 @@
  * Functions whose calls were timed each (call_times.h) have "timed_calls", "p50_ns", "p90_ns",
  * "p99_ns", "p999_ns", "longest_call_ns" and "longest_call_at_ns".
  *
+ * Where instructions are counted, functions and edges have "self_instructions" and
+ * "total_instructions", parts "instructions".
+ *
  * docs/profile.schema.json says it in full. A function's number is its place in "functions", of
  * which the first is the root. An edge is in the caller's module; there is one for each return
  * address, caller and callee. location.h says what address and offset are. What is not known is
@@ -97,6 +100,9 @@ static void write_costs(FILE *stream, const struct profile *profile, const struc
         write_samples(stream, part, costs);
         write_waits(stream, &costs->wait);
     }
+    if (profile_has_instructions(profile))
+        fprintf(stream, ",\"self_instructions\":%" PRIu64 ",\"total_instructions\":%" PRIu64,
+                costs->self_instructions, costs->total_instructions);
 }
 
 /* Only of functions whose calls were timed. */
@@ -224,6 +230,8 @@ static void write_part(FILE *stream, const struct view *view, const struct part 
     write_ns(stream, view->profile, "ns", part->ns);
     if (profile_is_sampled(view->profile))
         fprintf(stream, ",\"wait_ns\":%" PRIu64, part->wait_ns);
+    if (profile_has_instructions(view->profile))
+        fprintf(stream, ",\"instructions\":%" PRIu64, part->instructions);
     fputs(",\n\"functions\":[", stream);
     for (size_t i = 0; i < part->functions.keys.count; i++) {
         fprintf(stream, "%s\n{\"function\":%" PRIu64, i ? "," : "",

@@ -6,10 +6,11 @@
  * nothing else, and memory does not grow with the profile. A string's number is its place among
  * all strings written so far.
  *
- * Two figures a sample, calls and, where times are known, nanoseconds ("time"; "cpu" where they are
- * of the processor); "process", "thread" and, as threads share names, "tid" as labels of parts that
- * are not merged. Locations and functions have the same ids: a frame is a function, and its line
- * the one where that begins. Id of function n is n + 1.
+ * Up to three figures a sample: calls; instructions, where they are counted; nanoseconds ("time";
+ * "cpu" where they are of the processor), where times are known. "process", "thread" and, as
+ * threads share names, "tid" as labels of parts that are not merged. Locations and functions have
+ * the same ids: a frame is a function, and its line the one where that begins. Id of function n is
+ * n + 1.
  */
 #include "grinder/formats/format.h"
 
@@ -37,7 +38,7 @@ struct writer {
     int64_t *files;        /* by file_number: its string, 0: none yet */
 };
 
-enum { CALLS, TIME, VALUE_COUNT }; /* the time last: it may be left out */
+#define VALUES 3 /* at most */
 
 static void append(ProtobufCBuffer *buffer, size_t size, const uint8_t *bytes)
 {
@@ -161,16 +162,30 @@ static void write_function(struct writer *writer, uint32_t number)
     write_fields(writer, &fields);
 }
 
+/* Returns how many there are, in the order of their types. */
+static size_t values_of(const struct profile *profile, const struct stack_cost *cost,
+                        int64_t values[VALUES])
+{
+    size_t count = 0;
+
+    values[count++] = (int64_t)cost->calls;
+    if (profile_has_instructions(profile))
+        values[count++] = (int64_t)cost->instructions;
+    if (profile_has_times(profile))
+        values[count++] = (int64_t)cost->self_ns;
+    return count;
+}
+
 /* count: of labels */
 static void write_sample(struct writer *writer, const struct stack_tree *stacks, uint32_t stack,
                          Umbra__Pprof__Label **labels, size_t count)
 {
     Umbra__Pprof__Profile fields = UMBRA__PPROF__PROFILE__INIT;
     Umbra__Pprof__Sample sample = UMBRA__PPROF__SAMPLE__INIT, *samples = &sample;
-    int64_t values[VALUE_COUNT] = {[CALLS] = (int64_t)stacks->costs[stack].calls,
-                                   [TIME] = (int64_t)stacks->costs[stack].self_ns};
+    int64_t values[VALUES];
     uint64_t locations[STACK_DEPTH + 1];
 
+    sample.n_value = values_of(writer->view->profile, &stacks->costs[stack], values);
     while (stack) {
         uint32_t function = stack_function(stacks, stack);
         write_function(writer, function);
@@ -178,7 +193,6 @@ static void write_sample(struct writer *writer, const struct stack_tree *stacks,
         stack = stack_parent(stacks, stack);
     }
     sample.location_id = locations;
-    sample.n_value = profile_has_times(writer->view->profile) ? VALUE_COUNT : TIME;
     sample.value = values;
     sample.n_label = count;
     sample.label = labels;
@@ -210,7 +224,8 @@ static void write_part(struct writer *writer, const struct part *part, const int
         labels[2].num = thread->tid;
     }
     for (uint32_t i = 1; i < part->stacks.keys.count; i++)
-        if (part->stacks.costs[i].calls || part->stacks.costs[i].self_ns)
+        if (part->stacks.costs[i].calls || part->stacks.costs[i].self_ns ||
+            part->stacks.costs[i].instructions)
             write_sample(writer, &part->stacks, i, pointers, profile->merged ? 0 : LABELS);
 }
 
@@ -240,6 +255,8 @@ void pprof_write(FILE *stream, const struct view *view)
     gzip_stream_begin(&writer->sink.gzip, stream);
     write_string(writer, "");
     write_value_type(writer, profile_counts(view->profile), "count");
+    if (profile_has_instructions(view->profile))
+        write_value_type(writer, "instructions", "count");
     if (profile_has_times(view->profile))
         write_value_type(writer, profile_is_sampled(view->profile) ? "cpu" : "time", "nanoseconds");
     write_times(writer);

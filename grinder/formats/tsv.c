@@ -16,6 +16,9 @@
  *      … timed_calls  mean_ns  p50_ns  p90_ns  p99_ns  p999_ns  longest_call_ns  longest_call_at_ns
  * version … 3            560      290     1100    1100    1100     1101             5000000 1
  *
+ *      … self_instructions  total_instructions  version     only where some are counted
+ *      … 1042               3180                1
+ *
  * A call edge has build_id and address of caller and callee, and the return_address of the call, in
  * the caller's module. docs/profile.schema.json says it in full, location.h what address and offset
  * are.
@@ -166,6 +169,22 @@ static void write_times(FILE *stream, const struct call_times *times)
     fprintf(stream, "\t%.0f\t%.0f", times->longest_ns, times->longest_at_ns);
 }
 
+static void write_last_headings(FILE *stream, const struct profile *profile)
+{
+    if (profile_has_instructions(profile))
+        fputs("self_instructions\ttotal_instructions\t", stream);
+    fputs("version\n", stream);
+}
+
+/* Behind the cells before them. */
+static void write_instructions(FILE *stream, const struct profile *profile,
+                               const struct costs *costs)
+{
+    if (profile_has_instructions(profile))
+        fprintf(stream, "\t%" PRIu64 "\t%" PRIu64, costs->self_instructions,
+                costs->total_instructions);
+}
+
 static void write_version(FILE *stream)
 {
     fprintf(stream, "\t%d\n", FORMAT_VERSION);
@@ -174,9 +193,9 @@ static void write_version(FILE *stream)
 void tsv_write(FILE *stream, const struct view *view)
 {
     fputs("pid\ttid\tthread\tfunction\tmodule\tfile\tline\tcalls\tself_ns\ttotal_ns\t"
-          "symbol\tbuild_id\taddress\toffset\tsize\t" SAMPLE_COLUMNS WAIT_COLUMNS TIME_COLUMNS
-          "version\n",
+          "symbol\tbuild_id\taddress\toffset\tsize\t" SAMPLE_COLUMNS WAIT_COLUMNS TIME_COLUMNS,
           stream);
+    write_last_headings(stream, view->profile);
     for (size_t i = view->first; i < view->first + view->count; i++) {
         const struct part *part = &view->profile->parts[i];
         const struct cost_table *table = &part->functions;
@@ -191,6 +210,7 @@ void tsv_write(FILE *stream, const struct view *view)
             write_samples(stream, view->profile, part, &table->costs[j]);
             write_waits(stream, view->profile, &table->costs[j].wait);
             write_times(stream, call_times_of(&part->times, function));
+            write_instructions(stream, view->profile, &table->costs[j]);
             write_version(stream);
         }
     }
@@ -200,8 +220,9 @@ void tsv_edges_write(FILE *stream, const struct view *view)
 {
     fputs("pid\ttid\tthread\tcaller\tcaller_module\tcallee\tcallee_module\tfile\tline\tcalls\t"
           "self_ns\ttotal_ns\tcaller_build_id\tcaller_address\tcallee_build_id\t"
-          "callee_address\treturn_address\t" SAMPLE_COLUMNS WAIT_COLUMNS "version\n",
+          "callee_address\treturn_address\t" SAMPLE_COLUMNS WAIT_COLUMNS,
           stream);
+    write_last_headings(stream, view->profile);
     for (size_t i = view->first; i < view->first + view->count; i++) {
         const struct part *part = &view->profile->parts[i];
         const struct cost_table *table = &part->edges;
@@ -216,6 +237,7 @@ void tsv_edges_write(FILE *stream, const struct view *view)
             write_edge_location(stream, view->images, key);
             write_samples(stream, view->profile, part, &table->costs[j]);
             write_waits(stream, view->profile, &table->costs[j].wait);
+            write_instructions(stream, view->profile, &table->costs[j]);
             write_version(stream);
         }
     }
