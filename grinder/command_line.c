@@ -95,7 +95,7 @@ static const struct command_option table[] = {
      "profile: callgrind (this is the default), folded, flamegraph, pprof, speedscope, tsv "
      "(functions), tsv-edges (calls), json, firefox;\n"
      "time lines, of a call-trace recording: chrome, perfetto, firefox (not with --merge, --split "
-     "or --weight=calls)"},
+     "or --weight=calls|instructions)"},
     {"output-format", 0, "NAME", "table tsv folded flamegraph", DIFF, CODE_FORMAT, 0,
      "diff: table (the default on a terminal), tsv (the default elsewhere), folded, flamegraph"},
     {"output-format", 0, "NAME", "table tsv json", STACK, CODE_FORMAT, 0,
@@ -106,9 +106,10 @@ static const struct command_option table[] = {
      "where to write, - for standard output (profile: callgrind.out.PID or profile.PID.SUFFIX, "
      "report: report.PID.html, else standard output); report: a FILE that ends with / is a "
      "folder, for large programs"},
-    {"weight", 0, "WEIGHT", "ns calls", PROFILE | DIFF, CODE_WEIGHT, 0,
-     "ns (this is the default) or calls: the figure that folded, flamegraph, speedscope and "
-     "firefox show and that diff compares; calls if the recording has no times"},
+    {"weight", 0, "WEIGHT", "ns calls instructions", PROFILE | DIFF, CODE_WEIGHT, 0,
+     "ns (this is the default), calls or instructions: the figure that folded, flamegraph, "
+     "speedscope and firefox show and that diff compares; calls if the recording has no times; "
+     "instructions only if they were counted"},
     {"thread-parts", 0, NULL, NULL, PROFILE, CODE_THREAD_PARTS, 0,
      "profile: one part per thread (this is the default)"},
     {"merge", 0, NULL, NULL, PROFILE, CODE_MERGED, 0,
@@ -129,8 +130,8 @@ static const struct command_option table[] = {
      "time lines: begin there; 0 is the start of the recording"},
     {"to", 0, "SECONDS", NULL, PROFILE, CODE_TO, 0, "time lines: end there"},
     {"threshold", 0, "PERCENT", NULL, DIFF, CODE_THRESHOLD, 0,
-     "diff: exit status 1 if the whole, or the self time (or calls) of a function, changed by "
-     "more than PERCENT of the first recording"},
+     "diff: exit status 1 if the whole, or the self time (or calls, or instructions) of a function, "
+     "changed by more than PERCENT of the first recording"},
     {"top", 0, "N", "0..1000000", SUMMARY | DIFF | COVERAGE | TOP, CODE_TOP, 0,
      "summary, table of a diff or of coverage, top without a terminal: show N functions (20; summary on a "
      "terminal: 12)"},
@@ -385,7 +386,7 @@ static void apply(struct options *options, const struct command_option *option,
         keep_string(&options->format, argument);
         break;
     case CODE_WEIGHT:
-        options->weight = place_of_value(option, argument) == 0 ? WEIGHT_NS : WEIGHT_CALLS;
+        options->weight = (enum weight)place_of_value(option, argument);
         options->has_weight = true;
         break;
     case CODE_MERGED:
@@ -472,9 +473,9 @@ static void check_format(const struct options *options)
                     name);
     if (has_range && !(format && format->write_times))
         wrong_usage("--from and --to are for --output-format=chrome, perfetto and firefox");
-    if (has_range && (is_by_part || options->weight == WEIGHT_CALLS))
+    if (has_range && (is_by_part || options->weight != WEIGHT_NS))
         wrong_usage("--from and --to are for time lines, which have no --merge, --split or "
-                    "--weight=calls");
+                    "--weight=calls or instructions");
     if (options->from_ns > options->to_ns)
         wrong_usage("--from: expected a time before that of --to");
 }
@@ -583,6 +584,9 @@ static void check(const struct options *options)
         wrong_usage("--mode=coverage has no --process, --thread or --function");
     if (*options->jit_maps && !strcmp(options->mode->name, "coverage"))
         wrong_usage("--mode=coverage has no --jit-map: only files have blocks");
+    if (options->weight == WEIGHT_INSTRUCTIONS && strcmp(options->mode->name, "profile") != 0 &&
+        strcmp(options->mode->name, "diff") != 0)
+        wrong_usage("--weight=instructions is for --mode=profile and diff");
     if (options->has_threshold && options->mode->sides == 1)
         wrong_usage("--threshold is for --mode=diff");
 }

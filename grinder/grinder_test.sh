@@ -3,6 +3,7 @@
 # Each check says what a user would see; the first that is not so ends the test.
 set -eu
 grinder=$(realpath "$1")
+schema=$(realpath "$(dirname "$0")/formats")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "$2" "$folder"
@@ -81,6 +82,69 @@ grep -qx "totals: 6152" output || fail "expected the totals of the summary"
 expect 0 "6152 calls since the start" --mode=top links.bin
 expect 0 "" --mode=diff --weight=calls whole.bin links.bin
 grep -q "4620" output || fail "expected the leaf's calls in the difference: $(cat output)"
+
+# Instructions that were counted are in every format, and none are where none were.
+counted() {
+    format=$1
+    shift
+    expect 0 "" --mode=profile --output-format="$format" --output-file=view "$@" counted.bin
+}
+has_line() {
+    grep -qE "$1" view || fail "$format: expected $1, found $(cat view)"
+}
+expect 0 "" --mode=summary counted.bin
+counted callgrind
+has_line '^event: Ir : Instructions executed$'
+has_line '^events: Ir Calls$'
+has_line '^totals: 145 4$'
+counted callgrind --weight=instructions
+counted tsv
+has_line '	self_instructions	total_instructions	version$'
+has_line '^4245	.*	3			.*	45	45	1$'
+has_line '^4245	.*	1			.*	100	145	1$'
+counted tsv-edges
+has_line '	self_instructions	total_instructions	version$'
+has_line 'counted!#0	.*counted!#1	.*	45	45	1$'
+counted json
+has_line '"calls":4,"ns":null,"instructions":145,$'
+has_line '"calls":3,"self_ns":null,"total_ns":null,"self_instructions":45,"total_instructions":45\}'
+counted folded
+has_line ';main;[^;]*counted[^;]*;[^;]* 3$'
+counted folded --weight=instructions
+has_line ';main;[^;]*counted[^;]* 100$'
+has_line ';main;[^;]*counted[^;]*;[^;]* 45$'
+counted flamegraph --weight=instructions
+has_line '<title>./counted by instructions</title>'
+has_line '^145 instructions, 4 calls \(100.00%\)$'
+has_line '^45 instructions, 3 calls \(31.03%\)$'
+counted speedscope --weight=instructions
+has_line '"unit":"none","startValue":0,"endValue":145,'
+has_line '^"weights":\[100,$'
+has_line '^45\]'
+counted firefox --weight=instructions
+has_line '"weight":\[100,45,0\]'
+counted pprof
+if command -v protoc >/dev/null; then
+    zcat view | protoc --proto_path="$schema" --decode=umbra.pprof.Profile pprof.proto >decoded
+    grep -q '^  value: 100$' decoded && grep -q '^  value: 45$' decoded || fail "pprof: $(cat decoded)"
+fi
+zcat view | grep -q instructions || fail "pprof: expected a type of instructions"
+for format in callgrind tsv tsv-edges json flamegraph pprof; do
+    expect 0 "" --mode=profile --output-format=$format --output-file=view links.bin
+    [ $format = pprof ] && zcat view >plain || cp view plain
+    ! grep -qiE '\<Ir\>|instructions' plain || fail "$format: expected no instructions: $(cat plain)"
+done
+expect 0 "" --mode=diff --weight=instructions counted.bin counted_again.bin
+grep -qE '	45	46	1	45	46	1$' output || fail "expected one instruction more: $(cat output)"
+grep -qE '	100	100	0	145	146	1$' output || fail "expected as many of main: $(cat output)"
+expect 1 "" --mode=diff --weight=instructions --threshold=0 counted.bin counted_again.bin
+expect 0 "" --mode=diff --weight=instructions --threshold=0 counted.bin counted.bin
+expect 0 " 45 46" --mode=diff --weight=instructions --output-format=folded counted.bin counted_again.bin
+none="links.bin has no instructions for --weight=instructions: record with --count=instructions"
+expect 2 "$none, or choose --weight=calls" --mode=profile --weight=instructions links.bin
+expect 2 "$none" --mode=diff --weight=instructions counted.bin links.bin
+expect 2 "$none" --mode=diff --weight=instructions links.bin counted.bin
+expect 2 "--weight=instructions is for --mode=profile and diff" --mode=top --weight=instructions counted.bin
 
 # Somebody else's reader agrees.
 if command -v callgrind_annotate >/dev/null; then

@@ -430,18 +430,35 @@ static bool is_unmet(const struct options *options, const struct profile *profil
     return !ns;
 }
 
+/* False after a message: they are asked for, and were not counted. */
+static bool has_instructions(const struct options *options, const struct profile *profiles)
+{
+    for (size_t side = 0; side < options->mode->sides; side++) {
+        if (options->weight != WEIGHT_INSTRUCTIONS || !profiles[side].process_count ||
+            profile_has_instructions(&profiles[side]))
+            continue;
+        message("%s has no instructions for --weight=instructions: record with "
+                "--count=instructions, or choose --weight=calls",
+                profiles[side].uncounted);
+        return false;
+    }
+    return true;
+}
+
 int mode_choose_weight(struct options *options, const struct profile *profiles,
                        const struct images *images)
 {
     const struct mode *mode = options->mode;
     const char *timed = NULL, *untimed = NULL;
-    bool asks_for_calls = options->has_weight && options->weight == WEIGHT_CALLS;
+    bool asks_for_counts = options->has_weight && options->weight != WEIGHT_NS;
 
+    if (!has_instructions(options, profiles))
+        return FAILED;
     for (size_t side = 0; side < mode->sides; side++) {
         timed = timed ? timed : profiles[side].timed;
         untimed = untimed ? untimed : profiles[side].untimed;
     }
-    if (!asks_for_calls)
+    if (!asks_for_counts)
         warn_of_kinds(options, profiles);
     if (!options->has_weight && is_unmet(options, profiles)) {
         message("%s: no sample met it, as it computed for too short: shown by calls; "
@@ -451,8 +468,8 @@ int mode_choose_weight(struct options *options, const struct profile *profiles,
     }
     if (!untimed || mode->needs_peaks)
         return 0;
-    if (!mode->needs_times && (asks_for_calls || (!options->has_weight && !timed))) {
-        options->weight = WEIGHT_CALLS;
+    if (!mode->needs_times && (asks_for_counts || (!options->has_weight && !timed))) {
+        options->weight = asks_for_counts ? options->weight : WEIGHT_CALLS;
         return 0;
     }
     if (mode->needs_times)
@@ -479,7 +496,7 @@ bool mode_needs_events(const struct options *options)
     if (!format || !format->write_times)
         return options->mode->counts_events;
     return format->needs_events ||
-           !(options->merged || options->split || options->weight == WEIGHT_CALLS);
+           !(options->merged || options->split || options->weight != WEIGHT_NS);
 }
 
 const struct mode modes[] = {

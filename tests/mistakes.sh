@@ -148,7 +148,7 @@ cat >table <<'END'
 2|umbra report: --output-format: .*does not have xyz, but callgrind, folded|umbra report --output-format=xyz a.data
 2|umbra report: --output-format=chrome needs a call-trace recording \(umbra record --mode=calltrace\)|umbra report --output-format=chrome a.data
 2|umbra report: --mode: expected profile, .* found unknown|umbra report --mode=unknown a.data
-2|umbra report: --weight: expected ns or calls, found bytes|umbra report --weight=bytes a.data
+2|umbra report: --weight: expected ns, calls or instructions, found bytes|umbra report --weight=bytes a.data
 1|umbra report: folder: cannot be written: it is a folder; name a file in it|umbra report -o folder a.data
 1|umbra report: nowhere/x.html: cannot be written: No such file|umbra report -o nowhere/x.html a.data
 2|umbra report: --output-file=parts/: expected a file's name, which each thread's begins with|umbra report --output-format=callgrind --split -o parts/ a.data

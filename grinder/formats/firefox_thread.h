@@ -64,8 +64,8 @@ struct firefox_thread_names {
 /* Makes the temporary files of the columns. False: there is nothing to end. */
 bool firefox_thread_open(struct firefox_thread *thread, struct failure *failure);
 
-/* What may be written to a thread that has begun. Times and weights are nanoseconds, written as milliseconds; or calls, written
-   as samples: one each. Nothing is open before start. */
+/* What may be written to a thread that has begun. Times and weights are nanoseconds, written as milliseconds; or calls or
+   instructions, written as samples: one each. Nothing is open before start. */
 void firefox_thread_begin(struct firefox_thread *thread, FILE *stream, const struct images *images,
                           enum weight weight, const char *nameless, uint64_t start);
 /* caller: a function that is in between, in code made at run time; or 0. */

@@ -53,25 +53,17 @@ struct layout {
 struct drawing {
     FILE *stream; /* null: only count */
     const struct images *images;
-    enum weight weight;
-    bool has_times;
-    const char *counts; /* what is counted */
+    struct flame_figures figures;
     bool is_difference;
     uint64_t whole; /* weight */
     unsigned levels;
     uint64_t left_out;
 };
 
-static void add_cost(struct stack_cost *sum, const struct stack_cost *cost)
-{
-    sum->calls += cost->calls;
-    sum->self_ns += cost->self_ns;
-}
-
 static void add_totals(struct totals *sum, const struct totals *totals)
 {
-    add_cost(&sum->now, &totals->now);
-    add_cost(&sum->before, &totals->before);
+    stack_cost_add(&sum->now, &totals->now);
+    stack_cost_add(&sum->before, &totals->before);
 }
 
 struct by_name {
@@ -124,9 +116,9 @@ static void lay_out(struct layout *layout, const struct flame *flame, const stru
     layout->totals = memory_zeroed(count, sizeof(*layout->totals));
     for (size_t i = count; i > 1; i--) {
         struct totals *totals = &layout->totals[i - 1];
-        add_cost(&totals->now, &stacks->costs[i - 1]);
+        stack_cost_add(&totals->now, &stacks->costs[i - 1]);
         if (flame->before)
-            add_cost(&totals->before, &flame->before[i - 1]);
+            stack_cost_add(&totals->before, &flame->before[i - 1]);
         add_totals(&layout->totals[stack_parent(stacks, (uint32_t)i - 1)], totals);
     }
     order_children(layout, images, count);
@@ -179,15 +171,17 @@ static void write_figures(const struct drawing *drawing, const char *what,
                           const struct stack_cost *cost)
 {
     fputs(what, drawing->stream);
-    if (drawing->has_times)
+    if (drawing->figures.has_times)
         fprintf(drawing->stream, "%" PRIu64 " ns, ", cost->self_ns);
-    fprintf(drawing->stream, "%" PRIu64 " %s", cost->calls, drawing->counts);
+    if (drawing->figures.has_instructions)
+        fprintf(drawing->stream, "%" PRIu64 " instructions, ", cost->instructions);
+    fprintf(drawing->stream, "%" PRIu64 " %s", cost->calls, drawing->figures.counts);
 }
 
 static void write_tooltip(const struct drawing *drawing, const char *name,
                           const struct totals *totals, const struct stack_cost *self)
 {
-    uint64_t weight = weight_of(drawing->weight, &totals->now);
+    uint64_t weight = weight_of(drawing->figures.weight, &totals->now);
     FILE *stream = drawing->stream;
 
     fputs("<title>", stream);
@@ -222,7 +216,7 @@ static void write_label(const struct drawing *drawing, const char *name, uint64_
 static bool draw_frame(struct drawing *drawing, const char *name, const struct totals *totals,
                        const struct stack_cost *self, uint64_t at, unsigned level)
 {
-    uint64_t weight = weight_of(drawing->weight, &totals->now);
+    uint64_t weight = weight_of(drawing->figures.weight, &totals->now);
     unsigned y = TOP + level * ROW;
     FILE *stream = drawing->stream;
 
@@ -242,7 +236,7 @@ static bool draw_frame(struct drawing *drawing, const char *name, const struct t
     write_percent(stream, weight, drawing->whole, 6);
     fprintf(stream, "%%\" height=\"%u\" fill=\"", ROW - 1);
     if (drawing->is_difference)
-        write_change_colour(stream, weight, weight_of(drawing->weight, &totals->before));
+        write_change_colour(stream, weight, weight_of(drawing->figures.weight, &totals->before));
     else
         write_warm_colour(stream, name);
     fputs("\"/><text x=\"", stream);
@@ -265,7 +259,7 @@ static void draw_children(struct drawing *drawing, const struct layout *layout, 
         if (draw_frame(drawing, stack_frame_name(drawing->images, stack_function(stacks, child)),
                        totals, &stacks->costs[child], at, level))
             draw_children(drawing, layout, child, at, level + 1);
-        at += weight_of(drawing->weight, &totals->now);
+        at += weight_of(drawing->figures.weight, &totals->now);
     }
 }
 
@@ -286,7 +280,7 @@ static void draw_flames(struct drawing *drawing, const struct layout *layouts, s
             draw_children(drawing, layout, 0, at, 1);
         else if (draw_frame(drawing, name, &layout->totals[0], NULL, at, 1))
             draw_children(drawing, layout, 0, at, 2);
-        at += weight_of(drawing->weight, &layout->totals[0].now);
+        at += weight_of(drawing->figures.weight, &layout->totals[0].now);
     }
 }
 
@@ -322,11 +316,9 @@ static void write_head(const struct drawing *drawing, const char *title)
 }
 
 void flamegraph_write_flames(FILE *stream, const struct images *images, const struct flame *flames,
-                             size_t count, enum weight weight, bool has_times, const char *counts,
-                             const char *title)
+                             size_t count, const struct flame_figures *figures)
 {
-    struct drawing drawing = {
-        .images = images, .weight = weight, .has_times = has_times, .counts = counts};
+    struct drawing drawing = {.images = images, .figures = *figures};
     struct layout *layouts = memory_zeroed(count, sizeof(*layouts));
     struct totals all = {0};
 
@@ -335,15 +327,27 @@ void flamegraph_write_flames(FILE *stream, const struct images *images, const st
         add_totals(&all, &layouts[i].totals[0]);
         drawing.is_difference = flames[i].before != NULL;
     }
-    drawing.whole = weight_of(weight, &all.now);
+    drawing.whole = weight_of(figures->weight, &all.now);
     draw_flames(&drawing, layouts, count, &all);
     drawing.stream = stream;
-    write_head(&drawing, title);
+    write_head(&drawing, figures->title);
     draw_flames(&drawing, layouts, count, &all);
     fprintf(stream, "</g>\n<script><![CDATA[\n%s]]></script>\n</svg>\n", flamegraph_script);
     for (size_t i = 0; i < count; i++)
         free_layout(&layouts[i]);
     free(layouts);
+}
+
+static const char *weight_name(const struct profile *profile, enum weight weight)
+{
+    switch (weight) {
+    case WEIGHT_CALLS:
+        return profile_counts(profile);
+    case WEIGHT_INSTRUCTIONS:
+        return "instructions";
+    default:
+        return profile_is_sampled(profile) ? "CPU time" : "time";
+    }
 }
 
 void flamegraph_write(FILE *stream, const struct view *view)
@@ -352,6 +356,13 @@ void flamegraph_write(FILE *stream, const struct view *view)
     struct flame *flames = memory_zeroed(view->count, sizeof(*flames));
     char(*names)[PART_NAME_SIZE] = memory_zeroed(view->count, sizeof(*names));
     char title[PART_NAME_SIZE];
+    const struct flame_figures figures = {
+        .weight = view->weight,
+        .has_times = profile_has_times(profile),
+        .has_instructions = profile_has_instructions(profile),
+        .counts = profile_counts(profile),
+        .title = title,
+    };
 
     for (size_t i = 0; i < view->count; i++) {
         const struct part *part = &profile->parts[view->first + i];
@@ -360,11 +371,8 @@ void flamegraph_write(FILE *stream, const struct view *view)
             (struct flame){.stacks = &part->stacks, .name = profile->merged ? NULL : names[i]};
     }
     snprintf(title, sizeof(title), "%.400s by %s", profile->processes[0].header.command,
-             view->weight == WEIGHT_CALLS  ? profile_counts(profile)
-             : profile_is_sampled(profile) ? "CPU time"
-                                           : "time");
-    flamegraph_write_flames(stream, view->images, flames, view->count, view->weight,
-                            profile_has_times(profile), profile_counts(profile), title);
+             weight_name(profile, view->weight));
+    flamegraph_write_flames(stream, view->images, flames, view->count, &figures);
     free(flames);
     free(names);
 }

@@ -14,8 +14,16 @@ struct flame {
     const char *name; /* of a frame above the stacks; null: none */
 };
 
-/* Writes an SVG with the flames side by side. Without times they are by calls. */
+/* What all flames show. */
+struct flame_figures {
+    enum weight weight; /* what they are as wide as */
+    bool has_times, has_instructions;
+    const char *counts; /* what is counted, in the plural */
+    const char *title;
+};
+
+/* Writes an SVG with the flames side by side. */
 void flamegraph_write_flames(FILE *stream, const struct images *images, const struct flame *flames,
-                             size_t count, enum weight weight, bool has_times, const char *counts, const char *title);
+                             size_t count, const struct flame_figures *figures);
 
 #endif

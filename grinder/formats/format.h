@@ -2,7 +2,7 @@
  * The formats a profile can be written in: one file and one row of the table each.
  *
  * A profile knows functions and call edges, and, for the formats that ask for them, whole stacks.
- * All figures of a format add up to the parts' ns and calls exactly.
+ * All figures of a format add up to the parts' ns, calls and instructions exactly.
  */
 #ifndef UMBRA_GRINDER_FORMAT_H
 #define UMBRA_GRINDER_FORMAT_H
@@ -19,10 +19,11 @@
    */
 #define FORMAT_VERSION 1
 
-/* What formats with one figure a stack show; the others show both. */
+/* What formats with one figure a stack show, in the order of --weight's values; the others show all. */
 enum weight {
     WEIGHT_NS,
     WEIGHT_CALLS,
+    WEIGHT_INSTRUCTIONS,
 };
 
 /* What is to be written: count parts of a symbolized profile from the first on. */
@@ -70,7 +71,15 @@ bool firefox_write(FILE *stream, const struct view *view);
 
 static inline uint64_t weight_of(enum weight weight, const struct stack_cost *cost)
 {
-    return weight == WEIGHT_NS ? cost->self_ns : cost->calls;
+    switch (weight) {
+    case WEIGHT_NS:
+        return cost->self_ns;
+    case WEIGHT_CALLS:
+        return cost->calls;
+    case WEIGHT_INSTRUCTIONS:
+        return cost->instructions;
+    }
+    return 0;
 }
 
 #endif

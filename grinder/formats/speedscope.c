@@ -79,14 +79,15 @@ static void write_weights(FILE *stream, const struct view *view, const struct st
 static void write_profile(FILE *stream, const struct view *view, const struct frames *frames,
                           const struct part *part)
 {
+    const struct stack_cost all = {
+        .calls = part->calls, .self_ns = part->ns, .instructions = part->instructions};
     char name[PART_NAME_SIZE];
 
     part_name(name, view->profile, part);
     fputs("{\"type\":\"sampled\",\"name\":", stream);
     utf8_write_json(stream, name);
     fprintf(stream, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRIu64 ",\n\"samples\":[",
-            view->weight == WEIGHT_NS ? "nanoseconds" : "none",
-            view->weight == WEIGHT_NS ? part->ns : part->calls);
+            view->weight == WEIGHT_NS ? "nanoseconds" : "none", weight_of(view->weight, &all));
     write_samples(stream, view, frames, &part->stacks);
     fputs("],\n\"weights\":[", stream);
     write_weights(stream, view, &part->stacks);

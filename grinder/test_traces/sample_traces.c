@@ -64,6 +64,24 @@ static void write_links(void)
     write_sample(&sample, "links");
 }
 
+/* Writes a trace with instructions: main executed 100, its callee, in 3 calls, `count`. */
+static void write_counted(const char *name, uint64_t count)
+{
+    struct trace_sample sample;
+    uint32_t main, callee;
+
+    trace_sample_begin(&sample, 4245, "./counted");
+    trace_sample_header(&sample)->timing = TRACE_TIMING_NONE;
+    trace_sample_add_module(&sample, "/nowhere/counted", 0x1000, 0x1000, 1, 2, 5);
+    trace_sample_count_modules(&sample);
+    trace_sample_add_thread(&sample, "main");
+    main = trace_sample_add_node(&sample, 1, trace_sample_thread(&sample, 1)->root, 0, 1, 1, 0);
+    callee = trace_sample_add_node(&sample, 1, main, 0x1010, 2, 3, 0);
+    trace_sample_add_instructions(&sample, main, 100);
+    trace_sample_add_instructions(&sample, callee, count);
+    write_sample(&sample, name);
+}
+
 int main(int argc, char **argv)
 {
     struct trace_sample sample;
@@ -94,6 +112,8 @@ int main(int argc, char **argv)
     write_sample(&sample, "killed");
 
     write_links();
+    write_counted("counted", 45);
+    write_counted("counted_again", 46);
 
     trace_sample_begin(&sample, 4243, "./nothing");
     trace_sample_header(&sample)->state = TRACE_PREPARED;

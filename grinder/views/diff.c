@@ -9,9 +9,12 @@
 
 static const struct part none;
 
-static uint64_t figure(const struct costs *costs, enum weight weight)
+uint64_t diff_figure(const struct costs *costs, enum weight weight)
 {
-    return weight == WEIGHT_NS ? costs->self_ns : costs->calls;
+    const struct stack_cost own = {
+        .calls = costs->calls, .self_ns = costs->self_ns, .instructions = costs->self_instructions};
+
+    return weight_of(weight, &own);
 }
 
 static uint64_t distance(uint64_t a, uint64_t b)
@@ -21,13 +24,16 @@ static uint64_t distance(uint64_t a, uint64_t b)
 
 static int compare_distances(const struct change *a, const struct change *b, enum weight weight)
 {
-    uint64_t of_a = distance(figure(&a->costs[BEFORE], weight), figure(&a->costs[AFTER], weight));
-    uint64_t of_b = distance(figure(&b->costs[BEFORE], weight), figure(&b->costs[AFTER], weight));
+    uint64_t of_a =
+        distance(diff_figure(&a->costs[BEFORE], weight), diff_figure(&a->costs[AFTER], weight));
+    uint64_t of_b =
+        distance(diff_figure(&b->costs[BEFORE], weight), diff_figure(&b->costs[AFTER], weight));
 
     return (of_a < of_b) - (of_a > of_b);
 }
 
-/* By the weight, then by the other figure, then in the order in which functions turned up. */
+/* By the weight, then by calls (of calls: by time), then in the order in which functions turned up.
+ */
 static int compare_changes(const void *left, const void *right, void *user)
 {
     const struct change *a = left, *b = right;
@@ -35,7 +41,7 @@ static int compare_changes(const void *left, const void *right, void *user)
     int order = compare_distances(a, b, weight);
 
     if (!order)
-        order = compare_distances(a, b, weight == WEIGHT_NS ? WEIGHT_CALLS : WEIGHT_NS);
+        order = compare_distances(a, b, weight == WEIGHT_CALLS ? WEIGHT_NS : WEIGHT_CALLS);
     return order ? order : (a->function > b->function) - (a->function < b->function);
 }
 
@@ -55,6 +61,8 @@ static void add_side(struct diff *diff, uint32_t *places, int side)
         sum->self_ns += table->costs[i].self_ns;
         sum->samples += table->costs[i].samples;
         sum->total_ns += table->costs[i].total_ns;
+        sum->self_instructions += table->costs[i].self_instructions;
+        sum->total_instructions += table->costs[i].total_instructions;
     }
 }
 
@@ -79,6 +87,8 @@ void diff_begin(struct diff *diff, const struct profile profiles[SIDES],
 
     *diff = (struct diff){.images = images, .weight = weight};
     diff->has_times = profile_has_times(&profiles[BEFORE]) && profile_has_times(&profiles[AFTER]);
+    diff->has_instructions =
+        profile_has_instructions(&profiles[BEFORE]) && profile_has_instructions(&profiles[AFTER]);
     diff->is_sampled =
         profile_is_sampled(&profiles[BEFORE]) && profile_is_sampled(&profiles[AFTER]);
     if (!strcmp(profile_counts(&profiles[BEFORE]), profile_counts(&profiles[AFTER])))
@@ -106,10 +116,21 @@ void diff_free(struct diff *diff)
 /* How far it changed by the weight; 0 if samples do so by chance. */
 static uint64_t weighed(const struct diff *diff, const struct costs costs[SIDES], uint64_t noise_ns)
 {
-    uint64_t by =
-        distance(figure(&costs[BEFORE], diff->weight), figure(&costs[AFTER], diff->weight));
+    uint64_t by = distance(diff_figure(&costs[BEFORE], diff->weight),
+                           diff_figure(&costs[AFTER], diff->weight));
 
     return diff->weight == WEIGHT_NS && by <= noise_ns ? 0 : by;
+}
+
+void diff_whole(const struct diff *diff, struct costs whole[SIDES])
+{
+    for (int side = 0; side < SIDES; side++)
+        whole[side] = (struct costs){
+            .calls = diff->parts[side]->calls,
+            .self_ns = diff->parts[side]->ns,
+            .samples = diff->parts[side]->samples,
+            .self_instructions = diff->parts[side]->instructions,
+        };
 }
 
 bool diff_exceeds(const struct diff *diff, double percent)
@@ -117,17 +138,12 @@ bool diff_exceeds(const struct diff *diff, double percent)
     struct costs whole[SIDES];
     uint64_t largest;
 
-    for (int side = 0; side < SIDES; side++)
-        whole[side] = (struct costs){
-            .calls = diff->parts[side]->calls,
-            .self_ns = diff->parts[side]->ns,
-            .samples = diff->parts[side]->samples,
-        };
+    diff_whole(diff, whole);
     largest = weighed(diff, whole, diff_noise(diff, whole));
     for (size_t i = 0; i < diff->count; i++) {
         uint64_t by = weighed(diff, diff->changes[i].costs, diff->changes[i].noise_ns);
         largest = by > largest ? by : largest;
     }
     return (long double)largest * 100 >
-           (long double)percent * (long double)figure(&whole[BEFORE], diff->weight);
+           (long double)percent * (long double)diff_figure(&whole[BEFORE], diff->weight);
 }

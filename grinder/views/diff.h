@@ -23,7 +23,7 @@ struct diff {
     struct change *changes; /* the largest change of the weight first */
     size_t count;
     enum weight weight;
-    bool has_times, is_sampled; /* both recordings */
+    bool has_times, is_sampled, has_instructions; /* both recordings */
     const char *counts;         /* what both count; null: one counts calls, the other samples */
 };
 
@@ -50,6 +50,12 @@ void diff_free(struct diff *diff);
  *      samples     0 and 4     20 and 36     100 and 132     1,000 and 1,092
  */
 uint64_t diff_noise(const struct diff *diff, const struct costs costs[SIDES]);
+
+/* What a diff by that weight compares. */
+uint64_t diff_figure(const struct costs *costs, enum weight weight);
+
+/* The sums of all functions, self figures alone. */
+void diff_whole(const struct diff *diff, struct costs whole[SIDES]);
 
 /* Whether the whole, or a function by itself, changed by more than percent of the first whole, and
    its time by more than samples do by chance. */

@@ -7,7 +7,8 @@
  *      flamegraph  as wide as the second recording, coloured by what changed
  *
  * Where one of the recordings has no times, the table lacks their columns, and in tsv these are
- * empty; so, too, with counts, where one counts calls and the other samples.
+ * empty; so, too, with counts, where one counts calls and the other samples. Both have columns of
+ * instructions only where both recordings count these.
  */
 #include "grinder/views/diff.h"
 
@@ -67,17 +68,20 @@ static void write_share(FILE *stream, int64_t change, uint64_t whole)
 static void write_row(FILE *stream, const struct diff *diff, const struct costs costs[SIDES],
                       uint64_t noise_ns, const char *name)
 {
-    bool by_ns = diff->weight == WEIGHT_NS;
-    const struct part *whole = diff->parts[BEFORE];
+    struct costs whole[SIDES];
 
+    diff_whole(diff, whole);
     if (diff->counts)
         write_columns(stream, costs[BEFORE].calls, costs[AFTER].calls, 0, put_count);
     if (diff->has_times)
         write_columns(stream, costs[BEFORE].self_ns, costs[AFTER].self_ns, noise_ns, put_time);
+    if (diff->has_instructions)
+        write_columns(stream, costs[BEFORE].self_instructions, costs[AFTER].self_instructions, 0,
+                      put_count);
     write_share(stream,
-                by_ns ? change_of(costs[BEFORE].self_ns, costs[AFTER].self_ns)
-                      : change_of(costs[BEFORE].calls, costs[AFTER].calls),
-                by_ns ? whole->ns : whole->calls);
+                change_of(diff_figure(&costs[BEFORE], diff->weight),
+                          diff_figure(&costs[AFTER], diff->weight)),
+                diff_figure(&whole[BEFORE], diff->weight));
     utf8_write_plain(stream, name);
     putc('\n', stream);
 }
@@ -91,14 +95,28 @@ static enum kind kind_of(const struct diff *diff, const struct change *change)
 
     if (diff->counts && !strcmp(diff->counts, "calls") && before->calls != after->calls)
         return CHANGED;
+    if (diff->has_instructions && before->self_instructions != after->self_instructions)
+        return CHANGED;
     if (!diff->has_times || by == 0)
         return SAME;
     return (uint64_t)(by < 0 ? -by : by) <= change->noise_ns ? NOISE : CHANGED;
 }
 
+static const char *share_heading(const struct diff *diff)
+{
+    switch (diff->weight) {
+    case WEIGHT_CALLS:
+        return "of calls";
+    case WEIGHT_INSTRUCTIONS:
+        return "of instr.";
+    default:
+        return diff->is_sampled ? "of CPU" : "of all";
+    }
+}
+
 static void write_table(FILE *stream, const struct diff *diff, size_t top)
 {
-    struct costs whole[SIDES] = {0};
+    struct costs whole[SIDES];
     size_t counts[KINDS] = {0}, shown = 0;
 
     for (size_t i = 0; i < diff->count; i++)
@@ -107,11 +125,9 @@ static void write_table(FILE *stream, const struct diff *diff, size_t top)
         fprintf(stream, "%8s %8s %9s  ", diff->counts, "after", "change");
     if (diff->has_times)
         fprintf(stream, "%8s %8s %9s  ", "self", "after", "change");
-    fprintf(stream, "%9s  %s\n",
-            diff->weight == WEIGHT_CALLS ? "of calls"
-            : diff->is_sampled           ? "of CPU"
-                                         : "of all",
-            "function");
+    if (diff->has_instructions)
+        fprintf(stream, "%8s %8s %9s  ", "instr.", "after", "change");
+    fprintf(stream, "%9s  %s\n", share_heading(diff), "function");
     for (size_t i = 0; i < diff->count && shown < top; i++) {
         const struct change *change = &diff->changes[i];
         if (kind_of(diff, change) != CHANGED)
@@ -127,11 +143,7 @@ static void write_table(FILE *stream, const struct diff *diff, size_t top)
                 counts[NOISE]);
     if (counts[SAME])
         fprintf(stream, "%zu that did not change\n", counts[SAME]);
-    for (int side = 0; side < SIDES; side++) {
-        whole[side].calls = diff->parts[side]->calls;
-        whole[side].self_ns = diff->parts[side]->ns;
-        whole[side].samples = diff->parts[side]->samples;
-    }
+    diff_whole(diff, whole);
     write_row(stream, diff, whole, diff_noise(diff, whole), "(all)");
 }
 
@@ -146,8 +158,13 @@ static void write_tsv(FILE *stream, const struct diff *diff, size_t top)
     (void)top;
     fputs("function\tmodule\tcalls_before\tcalls_after\tcalls_change\tself_ns_before\t"
           "self_ns_after\tself_ns_change\ttotal_ns_before\ttotal_ns_after\ttotal_ns_change\t"
-          "self_ns_noise\n",
+          "self_ns_noise",
           stream);
+    if (diff->has_instructions)
+        fputs("\tself_instructions_before\tself_instructions_after\tself_instructions_change\t"
+              "total_instructions_before\ttotal_instructions_after\ttotal_instructions_change",
+              stream);
+    putc('\n', stream);
     for (size_t i = 0; i < diff->count; i++) {
         const struct change *change = &diff->changes[i];
         const struct function *function = &diff->images->functions[change->function];
@@ -169,6 +186,10 @@ static void write_tsv(FILE *stream, const struct diff *diff, size_t top)
         putc('\t', stream);
         if (diff->has_times && diff->is_sampled)
             fprintf(stream, "%" PRIu64, change->noise_ns);
+        if (diff->has_instructions) {
+            write_cells(stream, before->self_instructions, after->self_instructions);
+            write_cells(stream, before->total_instructions, after->total_instructions);
+        }
         putc('\n', stream);
     }
 }
@@ -196,8 +217,7 @@ static void add_stacks(struct both *both, const struct diff *diff, int side)
             both->before[known] = zero;
         }
         sum = side == BEFORE ? both->before : both->stacks.costs;
-        sum[numbers[i]].calls += from->costs[i].calls;
-        sum[numbers[i]].self_ns += from->costs[i].self_ns;
+        stack_cost_add(&sum[numbers[i]], &from->costs[i]);
     }
     free(numbers);
 }
@@ -234,15 +254,22 @@ static void write_folded(FILE *stream, const struct diff *diff, size_t top)
 
 static void write_flamegraph(FILE *stream, const struct diff *diff, size_t top)
 {
+    const struct flame_figures figures = {
+        .weight = diff->weight,
+        .has_times = diff->has_times,
+        .has_instructions = diff->has_instructions,
+        .counts = "calls",
+        .title = diff->weight == WEIGHT_NS      ? "What changed, by time"
+                 : diff->weight == WEIGHT_CALLS ? "What changed, by calls"
+                                                : "What changed, by instructions",
+    };
     struct both both;
     struct flame flame;
 
     (void)top;
     both_begin(&both, diff);
     flame = (struct flame){.stacks = &both.stacks, .before = both.before};
-    flamegraph_write_flames(stream, diff->images, &flame, 1, diff->weight, diff->has_times, "calls",
-                            diff->weight == WEIGHT_NS ? "What changed, by time"
-                                                      : "What changed, by calls");
+    flamegraph_write_flames(stream, diff->images, &flame, 1, &figures);
     both_free(&both);
 }
 

@@ -133,6 +133,54 @@ static void no_threshold_is_passed_by_chance(void **state)
     assert_false(exceeds(100, 132, 33));
 }
 
+/* Two instructions more in a second, less than any time tells. */
+static void instructions_differ_exactly(void **state)
+{
+    const struct part parts[SIDES] = {{.instructions = 1000000000, .calls = 2},
+                                      {.instructions = 1000000002, .calls = 2}};
+    struct function functions[] = {{.name = "first"}, {.name = "second"}};
+    const struct images images = {.functions = functions};
+    struct change changes[] = {
+        {.costs = {{.calls = 1, .self_instructions = 7, .total_instructions = 20},
+                   {.calls = 1, .self_instructions = 9, .total_instructions = 22}}},
+        {.function = 1,
+         .costs = {{.calls = 1, .self_instructions = 999999993},
+                   {.calls = 1, .self_instructions = 999999993}}},
+    };
+    struct diff diff = {
+        .images = &images,
+        .parts = {&parts[BEFORE], &parts[AFTER]},
+        .changes = changes,
+        .count = 2,
+        .weight = WEIGHT_INSTRUCTIONS,
+        .has_instructions = true,
+        .counts = "calls",
+    };
+    char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+
+    (void)state;
+    diff_format_named("table", true)->write(stream, &diff, 10);
+    diff_format_named("tsv", true)->write(stream, &diff, 10);
+    fclose(stream);
+    assert_string_equal(
+        text, "   calls    after    change    instr.    after    change  of instr.  function\n"
+              "       1        1      same         7        9        +2     +0.00%  first\n"
+              "1 that did not change\n"
+              "       2        2      same    1.00 G   1.00 G        +2     +0.00%  (all)\n"
+              "function\tmodule\tcalls_before\tcalls_after\tcalls_change\tself_ns_before\t"
+              "self_ns_after\tself_ns_change\ttotal_ns_before\ttotal_ns_after\ttotal_ns_change\t"
+              "self_ns_noise\tself_instructions_before\tself_instructions_after\t"
+              "self_instructions_change\ttotal_instructions_before\ttotal_instructions_after\t"
+              "total_instructions_change\n"
+              "first\t\t1\t1\t0\t\t\t\t\t\t\t\t7\t9\t2\t20\t22\t2\n"
+              "second\t\t1\t1\t0\t\t\t\t\t\t\t\t999999993\t999999993\t0\t0\t0\t0\n");
+    assert_true(diff_exceeds(&diff, 0));
+    assert_false(diff_exceeds(&diff, 1));
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,6 +189,7 @@ int main(void)
         cmocka_unit_test(what_changed_by_chance_is_counted_alone),
         cmocka_unit_test(a_number_of_samples_is_no_count),
         cmocka_unit_test(no_threshold_is_passed_by_chance),
+        cmocka_unit_test(instructions_differ_exactly),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
