@@ -135,9 +135,9 @@ static const struct command_option table[] = {
     {"top", 0, "N", "0..1000000", SUMMARY | DIFF | COVERAGE | TOP, CODE_TOP, 0,
      "summary, table of a diff or of coverage, top without a terminal: show N functions (20; summary on a "
      "terminal: 12)"},
-    {"sort", 0, "ORDER", "self inclusive calls wait p99", SUMMARY, CODE_SORT, 0,
-     "summary: only the table of functions by self time, inclusive time, calls, time waited or a "
-     "call's time: self, inclusive, calls, wait, p99"},
+    {"sort", 0, "ORDER", "self inclusive calls wait p99 instructions", SUMMARY, CODE_SORT, 0,
+     "summary: only the table of functions by self time, inclusive time, calls, time waited, a "
+     "call's time or instructions: self, inclusive, calls, wait, p99, instructions"},
     {"no-pager", 0, NULL, NULL, SUMMARY, CODE_NO_PAGER, 0,
      "summary: on a terminal, write it there, however long it is"},
     {"interval", 0, "SECONDS", "0.1..3600", TOP, CODE_INTERVAL, 0,

@@ -92,7 +92,19 @@ counted() {
 has_line() {
     grep -qE "$1" view || fail "$format: expected $1, found $(cat view)"
 }
-expect 0 "" --mode=summary counted.bin
+expect 0 "totals: 4 calls 2 functions 145 instructions" --mode=summary counted.bin
+grep -q "^functions by calls" output && grep -q "^functions by instructions" output || fail "$(cat output)"
+expect 0 "             3               45   31.03" --mode=summary --sort=instructions counted.bin
+! grep -q "^functions by calls" output || fail "expected one table: $(cat output)"
+expect 2 "links.bin has no instructions to sort by: record with --count=instructions" \
+    --mode=summary --sort=instructions links.bin
+if command -v script >/dev/null; then
+    format=summary # on a terminal
+    TERM=dumb script -qec "stty cols 80; $grinder --mode=summary --no-pager counted.bin" /dev/null \
+        </dev/null >view
+    has_line '^  instr.  self%  incl%    calls    a call  function'
+    has_line '^      45  31.0%  31.0%        3        15  counted!#1'
+fi
 counted callgrind
 has_line '^event: Ir : Instructions executed$'
 has_line '^events: Ir Calls$'

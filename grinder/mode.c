@@ -142,6 +142,13 @@ static int check_sort(const struct options *options, const struct profile *profi
 {
     if (!options->has_sort || options->sort == HOT_CALLS)
         return 0;
+    if (options->sort == HOT_INSTRUCTIONS) {
+        if (profile_has_instructions(profile))
+            return 0;
+        message("%s has no instructions to sort by: record with --count=instructions",
+                options->traces[0]);
+        return -1;
+    }
     if (options->sort == HOT_P99) {
         if (profile->part_count && profile->parts[0].times.count)
             return 0;

@@ -68,7 +68,7 @@ completes 'grinder --mode=di' diff
 completes 'grinder --mode=diff --output-format=f' flamegraph folded
 completes 'grinder --mode=stack --output-format=t' table tsv
 completes 'grinder --mode=diff --th' --thread --threshold
-completes 'grinder --sort=' calls inclusive p99 self wait
+completes 'grinder --sort=' calls inclusive instructions p99 self wait
 completes 'call_trace_service st' start status stop
 completes 'call_trace_service start --mode=' calltrace profile samples
 completes 'call_trace_service status --' --help --instance-id --json --version

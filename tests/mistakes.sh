@@ -138,7 +138,7 @@ cat >table <<'END'
 2|umbra report: --txt: unknown option \(did you mean --text\?\)|umbra report --txt a.data
 2|umbra: report: -n: no such option; see umbra report --help|umbra report -n a.data
 2|umbra: report: expected 1 recording at most, found another: a.data; an option's value stands behind =|umbra report --sort self a.data
-2|umbra report: --sort: expected self, inclusive, calls, wait or p99, found unknown|umbra report --text --sort=unknown a.data
+2|umbra report: --sort: expected self, inclusive, calls, wait, p99 or instructions, found unknown|umbra report --text --sort=unknown a.data
 2|umbra report: --sort is for the summary: umbra report --text|umbra report --sort=self a.data
 2|umbra report: --top: expected a number from 0 to 1000000, found -1|umbra report --text --top=-1 a.data
 1|umbra report: --process=nobody: expected a process of that pid or executable, found none|umbra report --process=nobody a.data

@@ -235,7 +235,7 @@ refused()
 refused '^umbra report: --sort is for the summary: umbra report --text' "$umbra" report --sort=self r.data
 refused '^grinder: --sort is for the summary: --mode=summary' "$BUILD/grinder/grinder" --mode=stack --sort=self r.data/traces
 refused '^grinder: --no-pager is for the summary' "$BUILD/grinder/grinder" --mode=stack --no-pager r.data/traces
-refused 'expected self, inclusive, calls, wait or p99, found time' "$umbra" report --text --sort=time r.data
+refused 'expected self, inclusive, calls, wait, p99 or instructions, found time' "$umbra" report --text --sort=time r.data
 refused 'has no times to sort by: .*--sort=calls' "$umbra" report --text --sort=self untimed.data
 refused 'has no waits to sort by: .*--timing=samples' "$umbra" report --text --sort=wait exact.data
 umbra report --text --sort=calls untimed.data >out

@@ -35,6 +35,8 @@ static uint64_t key_of(const struct hot *hot, enum hot_order order)
         return hot->costs.wait.self_ns;
     case HOT_INCLUSIVE_WAIT:
         return hot->costs.wait.total_ns;
+    case HOT_INSTRUCTIONS:
+        return hot->costs.self_instructions;
     case HOT_P99:
         break;
     }
@@ -66,8 +68,9 @@ bool hot_order_named(const char *name, enum hot_order *order)
         const char *name;
         enum hot_order order;
     } orders[] = {
-        {"self", HOT_SELF}, {"inclusive", HOT_INCLUSIVE}, {"calls", HOT_CALLS}, {"wait", HOT_WAIT},
-        {"p99", HOT_P99},
+        {"self", HOT_SELF},   {"inclusive", HOT_INCLUSIVE},
+        {"calls", HOT_CALLS}, {"wait", HOT_WAIT},
+        {"p99", HOT_P99},     {"instructions", HOT_INSTRUCTIONS},
     };
 
     for (size_t i = 0; i < sizeof(orders) / sizeof(*orders); i++) {

@@ -7,8 +7,16 @@
 
 #include "grinder/profile/profile.h"
 
-enum hot_order { HOT_SELF, HOT_INCLUSIVE, HOT_CALLS, HOT_WAIT, HOT_INCLUSIVE_WAIT, HOT_P99 };
-#define HOT_ORDERS 5 /* of functions; HOT_P99 is of those whose calls were timed each */
+enum hot_order {
+    HOT_SELF,
+    HOT_INCLUSIVE,
+    HOT_CALLS,
+    HOT_WAIT,
+    HOT_INCLUSIVE_WAIT,
+    HOT_INSTRUCTIONS, /* their own */
+    HOT_P99,
+};
+#define HOT_ORDERS 6 /* of functions; HOT_P99 is of those whose calls were timed each */
 
 struct hot {
     uint32_t function;
@@ -28,7 +36,7 @@ void hottest_free(struct hottest *hottest);
    turned up. */
 void hottest_sort(const struct hottest *hottest, enum hot_order order);
 
-/* The order of that name: self, inclusive, calls, wait or p99; false if there is none. */
+/* The order of that name: self, inclusive, calls, wait, p99 or instructions; false if there is none. */
 bool hot_order_named(const char *name, enum hot_order *order);
 
 #endif

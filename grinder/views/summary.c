@@ -11,16 +11,20 @@ size_t summary_orders(const struct summary *summary, const struct part *part,
                       enum hot_order orders[HOT_ORDERS])
 {
     static const enum hot_order timed[] = {HOT_SELF, HOT_INCLUSIVE, HOT_WAIT, HOT_INCLUSIVE_WAIT};
-    size_t count = sizeof(timed) / sizeof(*timed);
+    size_t count = 1;
 
     if (summary->has_order && summary->order == HOT_P99)
         return 0;
-    if (summary->has_order || !profile_has_times(summary->profile)) {
-        orders[0] = summary->has_order ? summary->order : HOT_CALLS;
+    orders[0] = summary->has_order ? summary->order : HOT_CALLS;
+    if (summary->has_order)
         return 1;
+    if (profile_has_times(summary->profile)) {
+        memcpy(orders, timed, sizeof(timed));
+        count = part->wait_ns ? 4 : 2;
     }
-    memcpy(orders, timed, sizeof(timed));
-    return part->wait_ns ? count : count - 2;
+    if (profile_has_instructions(summary->profile))
+        orders[count++] = HOT_INSTRUCTIONS;
+    return count;
 }
 
 static void write_process(FILE *stream, const struct profile *profile,
@@ -151,6 +155,23 @@ static void write_most_called(FILE *stream, const struct profile *profile, const
     putc('\n', stream);
 }
 
+static void write_by_instructions(FILE *stream, const struct profile *profile,
+                                  const struct part *part, const struct images *images,
+                                  const struct hot *hot, size_t count)
+{
+    fprintf(stream, "functions by instructions\n%14s %16s %7s %16s %7s  function\n",
+            profile_counts(profile), "self instr.", "self%", "inclusive instr.", "incl%");
+    for (size_t i = 0; i < count; i++) {
+        const struct costs *costs = &hot[i].costs;
+        double scale = part->instructions ? 100.0 / (double)part->instructions : 0;
+        fprintf(stream, "%14" PRIu64 " %16" PRIu64 " %7.2f %16" PRIu64 " %7.2f  %s\n", costs->calls,
+                costs->self_instructions, (double)costs->self_instructions * scale,
+                costs->total_instructions, (double)costs->total_instructions * scale,
+                images->functions[hot[i].function].name);
+    }
+    putc('\n', stream);
+}
+
 static void write_waits(FILE *stream, const struct images *images, const struct hot *hot,
                         size_t count, const char *title)
 {
@@ -224,6 +245,9 @@ static void write_table(FILE *stream, const struct profile *profile, const struc
     case HOT_INCLUSIVE_WAIT:
         write_waits(stream, images, hot, top, "functions by inclusive time waited");
         break;
+    case HOT_INSTRUCTIONS:
+        write_by_instructions(stream, profile, part, images, hot, top);
+        break;
     case HOT_P99: /* write_times */
         break;
     }
@@ -266,6 +290,8 @@ void summary_write(FILE *stream, const struct summary *summary)
         fprintf(stream, "%" PRIu64 " ns ", part->ns);
     fprintf(stream, "%" PRIu64 " %s %zu functions", part->calls, profile_counts(profile),
             part->functions.keys.count);
+    if (profile_has_instructions(profile))
+        fprintf(stream, " %" PRIu64 " instructions", part->instructions);
     if (has_times && !profile_is_sampled(profile))
         fprintf(stream, " %.1f%% measuring", measuring_share(part->ns, part->measuring_ns));
     putc('\n', stream);

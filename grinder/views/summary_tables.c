@@ -156,6 +156,52 @@ static void put_inclusive_wait(char text[FIGURE_ROOM], const struct summary_layo
     figure_time(text, figure_exact((double)costs->wait.total_ns));
 }
 
+/* Of all the part's. */
+static void put_share_of_instructions(char text[FIGURE_ROOM], const struct summary_layout *layout,
+                                      uint64_t instructions)
+{
+    double all = (double)layout->part->instructions;
+
+    figure_share(text, figure_exact(all > 0 ? 100 * (double)instructions / all : 0));
+}
+
+static void put_instructions(char text[FIGURE_ROOM], const struct summary_layout *layout,
+                             const struct costs *costs)
+{
+    (void)layout;
+    figure_count(text, costs->self_instructions);
+}
+
+static void put_instructions_share(char text[FIGURE_ROOM], const struct summary_layout *layout,
+                                   const struct costs *costs)
+{
+    put_share_of_instructions(text, layout, costs->self_instructions);
+}
+
+static void put_inclusive_instructions(char text[FIGURE_ROOM], const struct summary_layout *layout,
+                                       const struct costs *costs)
+{
+    (void)layout;
+    figure_count(text, costs->total_instructions);
+}
+
+static void put_inclusive_instructions_share(char text[FIGURE_ROOM],
+                                             const struct summary_layout *layout,
+                                             const struct costs *costs)
+{
+    put_share_of_instructions(text, layout, costs->total_instructions);
+}
+
+static void put_instructions_each(char text[FIGURE_ROOM], const struct summary_layout *layout,
+                                  const struct costs *costs)
+{
+    (void)layout;
+    if (costs->calls)
+        figure_count(text, costs->self_instructions / costs->calls);
+    else
+        strcpy(text, "-");
+}
+
 struct column {
     const char *heading;
     int width;
@@ -215,6 +261,16 @@ static const struct column of_waits[] = {
     {"calls", 8, 100, put_calls},   LAST,
 };
 
+static const struct column of_instructions[] = {
+    {"instr.", 8, 0, put_instructions},
+    {"self%", 6, 0, put_instructions_share},
+    {"incl%", 6, 0, put_inclusive_instructions_share},
+    {"calls", 8, 0, put_calls},
+    {"a call", 9, 72, put_instructions_each},
+    {"inclusive", 9, 100, put_inclusive_instructions},
+    LAST,
+};
+
 static struct table table_of(const struct summary_layout *layout, enum hot_order order)
 {
     bool is_sampled = layout->is_sampled;
@@ -232,6 +288,8 @@ static struct table table_of(const struct summary_layout *layout, enum hot_order
         return (struct table){profile_is_stacked(layout->summary->profile) ? "Functions by samples"
                                                                            : "Functions by calls",
                               layout->has_times ? of_timed_calls : of_calls};
+    case HOT_INSTRUCTIONS:
+        return (struct table){"Functions by instructions", of_instructions};
     default:
         return (struct table){"Functions by time waited", of_waits};
     }

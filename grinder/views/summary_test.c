@@ -107,6 +107,32 @@ static void without_times_there_are_counts_alone(void **state)
     free(text);
 }
 
+/* main executed 30 instructions, parse 170, worker none. */
+static void instructions_have_a_table(void **state)
+{
+    struct trace_sample sample;
+    uint32_t below_root;
+    char *text;
+
+    (void)state;
+    build(&sample);
+    below_root = trace_sample_thread(&sample, 1)->root + 1;
+    trace_sample_add_module(&sample, "/nowhere/program", 0x1000, 0x1000, 100, 1, 5);
+    trace_sample_count_modules(&sample);
+    trace_sample_add_instructions(&sample, below_root, 30);
+    trace_sample_add_instructions(&sample, below_root + 1, 170);
+    text = summary(&sample);
+    expect_line(text, "\nhottest functions by inclusive time\n");
+    expect_line(text,
+                "\nfunctions by instructions\n"
+                "         calls      self instr.   self% inclusive instr.   incl%  function\n"
+                "            20              170   85.00              170   85.00  unknown!#2\n"
+                "             1               30   15.00              200  100.00  unknown!#1\n"
+                "             4                0    0.00                0    0.00  unknown!#3\n");
+    expect_line(text, "\ntotals: 796 ns 25 calls 3 functions 200 instructions 21.7% measuring\n");
+    free(text);
+}
+
 static void samples_of_threads_are_told_with_how_they_were_taken(void **state)
 {
     struct trace_sample sample;
@@ -194,6 +220,7 @@ int main(void)
         cmocka_unit_test(what_was_measuring_is_told_of_processes_threads_and_functions),
         cmocka_unit_test(what_costs_nothing_is_no_measuring),
         cmocka_unit_test(without_times_there_are_counts_alone),
+        cmocka_unit_test(instructions_have_a_table),
         cmocka_unit_test(samples_of_threads_are_told_with_how_they_were_taken),
         cmocka_unit_test(answers_are_no_wait),
         cmocka_unit_test(waits_are_told_apart),
