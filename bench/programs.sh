@@ -22,6 +22,11 @@ cover()
         >/dev/null
 }
 
+count()
+{
+    "$build/rewriter/instrument" --agent="$build/hooks/libhooks.so" --overwrite --count=instructions "$@" >/dev/null
+}
+
 # compile FILE SOURCE OPTION…
 compile()
 {
@@ -53,7 +58,7 @@ installed()
 prepare()
 {
     local name=$1 mode library
-    for mode in native instrumented covered pg minimal; do
+    for mode in native instrumented covered counted pg minimal; do
         mkdir -p "$work/$name/$mode"
     done
     case $name in
@@ -82,6 +87,8 @@ prepare()
                     -o "$work/sqlite/instrumented/$(basename "$library")"
                 cover "$work/sqlite/native/$(basename "$library")" \
                     -o "$work/sqlite/covered/$(basename "$library")"
+                count "$work/sqlite/native/$(basename "$library")" \
+                    -o "$work/sqlite/counted/$(basename "$library")"
             fi
             arguments=(-bail :memory: ".read $sources/rows.sql") ;;
         xz)
@@ -103,4 +110,5 @@ prepare()
     esac
     instrument "$work/$name/native/program" -o "$work/$name/instrumented/program"
     cover "$work/$name/native/program" -o "$work/$name/covered/program"
+    count "$work/$name/native/program" -o "$work/$name/counted/program"
 }

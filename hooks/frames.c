@@ -45,9 +45,7 @@ void frames_begin(struct thread *thread)
     if (!thread->frames)
         return;
     stop(thread->frames);
-    *thread->frames = (struct frame_words){
-        .note = NO_NOTE, .instructions = thread->frames->instructions /* from its first one on */
-    };
+    *thread->frames = (struct frame_words){.note = NO_NOTE};
 }
 
 void frames_stop(void)

@@ -11,6 +11,7 @@
 #include "hooks/site_call.h"
 #include "hooks/stack.h"
 #include "hooks/targets.h"
+#include "hooks/thread_slot.h"
 #include "trace/image_manifest.h"
 
 #define CALL_SIZE         5
@@ -167,11 +168,19 @@ static void note_depth(const struct site_call *call, const struct trace_links *f
     frames_tell_depth(thread);
 }
 
-/* What the frame executed up to here, in a copy that did not count it itself. */
-static void count_instructions(const struct thread *thread, struct trace_links *links)
+/* What the frame has executed up to here, and has not counted itself. */
+static uint64_t take_instructions(const struct site_call *call)
 {
-    links->instructions += thread->frames->instructions;
-    thread->frames->instructions = 0;
+    struct frame_counts *counts = frame_counts();
+    uint64_t sum = 0;
+
+    if (!(call->site->flags & FRAME_SITE_COUNTS))
+        return 0;
+    for (unsigned i = 0; i < FRAME_CELLS; i++) {
+        sum += counts->cells[i];
+        counts->cells[i] = 0;
+    }
+    return sum;
 }
 
 /* On a stack without a shadow: if the function's call has a record, and is the newest. What is nobody's is lost. */
@@ -180,16 +189,14 @@ static void count_instructions_by_record(const struct site_call *call)
     struct thread *thread = call->thread;
     struct record *record =
         slow_path_on_own_stack(thread, (uint64_t *)call->slot) ? thread->own.top : thread->other.top;
+    uint64_t instructions = take_instructions(call);
     struct trace_links *links = NULL;
 
-    if (!thread->frames->instructions)
-        return;
-    if (record && record_slot(record) == call->own &&
+    if (instructions && record && record_slot(record) == call->own &&
         record->node->function == frame_function(call->self))
         links = links_of(thread, record->node, call->self);
     if (links)
-        count_instructions(thread, links);
-    thread->frames->instructions = 0;
+        links->instructions += instructions;
 }
 
 static struct destination record_call(struct site_call *call)
@@ -199,7 +206,7 @@ static struct destination record_call(struct site_call *call)
 
     if (!from)
         return count_as_dropped(call);
-    count_instructions(call->thread, from);
+    from->instructions += take_instructions(call);
     if (call->site->flags & FRAME_SITE_RETURN)
         return site_go_on(call);
     if (call->site->flags & FRAME_SITE_POINTER)

@@ -6,6 +6,7 @@
 
 struct thread;
 struct frame_words;
+struct frame_counts;
 
 /* The calling thread's state; null before its first hook. */
 struct thread *thread_current(void);
@@ -14,6 +15,9 @@ void thread_set_current(struct thread *thread);
 /* What copies with contexts beside their frames know of the calling thread (frame_format.h); null where
    the platform has no such copies. */
 struct frame_words *frame_words(void);
+
+/* Where copies of the calling thread count instructions (frame_format.h): only in a process that has such. */
+struct frame_counts *frame_counts(void);
 
 /* The distance of frame_words from the thread pointer: the same in all threads. */
 uint64_t frame_words_offset(void);

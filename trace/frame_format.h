@@ -67,6 +67,8 @@
 #define FRAME_SITE_BOUND   16
 /* No call: a return, in front of which instructions are counted. */
 #define FRAME_SITE_RETURN  32
+/* Instructions are counted: the agent looks at the cells. */
+#define FRAME_SITE_COUNTS  64
 
 /* Times of system calls are ticks without so many low bits; those that take up to so many of these,
    which is some 50 us, are not looked at. */
@@ -107,7 +109,27 @@ struct frame_words {
     uint32_t wait;         /* when the last system call of a copy began */
     uint32_t further_mask; /* of the table that follows */
     uint64_t further;      /* struct further_target[]; 0: there are none */
-    uint64_t instructions; /* of the frame that runs, which are not among its context's yet */
+};
+
+/*
+ * Where copies count instructions (--count=instructions), what the frame that runs has executed and its context
+ * does not have yet is the sum of some words of the thread's, in turn, as a processor takes some time before it
+ * can add to a word again. They lie in glibc's thread control block, so that one instruction adds to them, in any
+ * thread, from its first instruction on:
+ *
+ *      0                                  0x80              0x240   0x260               0x280
+ *      +----------------------------------+-----------------+-------+-------------------+-----
+ *      | the block's address, canary, …   | unused          | cells | unused            | …
+ *      +----------------------------------+-----------------+-------+-------------------+-----
+ *      fs
+ *
+ * What is unused there saved registers up to glibc 2.23, and stays, since sanitizers know the block's size.
+ */
+#define FRAME_COUNTS_AT 0x240
+#define FRAME_CELLS     4
+
+struct frame_counts {
+    uint64_t cells[FRAME_CELLS];
 };
 
 /* What a site that calls by a pointer has in place of so many links. */
@@ -134,7 +156,7 @@ struct further_target {
 
 _Static_assert(sizeof(struct frame_key) == 32, "key");
 _Static_assert(sizeof(struct frame_site) == 16, "site");
-_Static_assert(sizeof(struct frame_words) == 56, "words");
+_Static_assert(sizeof(struct frame_words) == 48, "words");
 _Static_assert(sizeof(struct pointer_links) == POINTER_LINKS * sizeof(struct trace_link), "four links");
 _Static_assert(sizeof(struct further_target) == 32, "further target");
 

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "trace/embedded_agent.h"
+#include "trace/frame_format.h"
 
 #define KEYS_WITHOUT_CALLOC 32 /* glibc keeps the first keys' values in the thread's descriptor */
 
@@ -52,6 +53,14 @@ void thread_end_watch(struct thread *thread)
 struct frame_words *frame_words(void)
 {
     return &umbra_thread.frames;
+}
+
+struct frame_counts *frame_counts(void)
+{
+    uint64_t self;
+
+    __asm__("mov %%fs:0, %0" : "=r"(self));
+    return (struct frame_counts *)(self + FRAME_COUNTS_AT);
 }
 
 /* Before a static program has its thread-local storage, too. */

@@ -7,9 +7,11 @@
 #include "rewriter/copy/copy_target.h"
 #include "support/memory.h"
 #include "support/sorted.h"
+#include "trace/frame_format.h"
 
 #define MOST_DEPTH 15 /* that is told from less */
 #define NO_BLOCK   UINT32_MAX
+#define ALL_CELLS  ((1u << FRAME_CELLS) - 1)
 
 enum end_kind {
     END_ON,       /* to the next */
@@ -31,8 +33,8 @@ struct node {
     uint8_t end; /* enum end_kind */
     int32_t depth; /* loops around it; before that: how many begin here, less those that ended */
     bool is_entered;  /* from elsewhere, or a call returns there */
-    bool may_be_held; /* the word may be other than 0 where it begins */
     bool is_reached;
+    uint8_t held; /* cells that may be other than 0 where it begins */
     /* What is pending where it begins, less the same of `parent`: a forest. */
     uint32_t parent;
     int32_t above;
@@ -190,8 +192,10 @@ static struct node *add_node(struct reading *reading, uint64_t address, bool is_
         .target = NO_BLOCK,
         .parent = reading->count,
         .is_entered = !offset || is_behind_call || address_set_has(&reading->plan->entered, address),
-        .may_be_held = address_set_has(&reading->plan->entered, address) ||
-                       (!offset && reading->function->reason == PATCH_FRAGMENT),
+        .held = address_set_has(&reading->plan->entered, address) ||
+                        (!offset && reading->function->reason == PATCH_FRAGMENT)
+                    ? ALL_CELLS
+                    : 0,
     };
     return &reading->nodes[reading->count++];
 }
@@ -355,6 +359,8 @@ static int32_t pending_at(const struct reading *reading, uint32_t block)
 
 static void settle(struct copy_count *count, const struct reading *reading)
 {
+    uint8_t cell = 0;
+
     for (uint32_t i = 0; i < reading->count; i++) {
         const struct node *node = &reading->nodes[i];
         uint32_t to = behind(reading, i);
@@ -366,20 +372,21 @@ static void settle(struct copy_count *count, const struct reading *reading)
         }
         count->blocks =
             memory_grow(count->blocks, count->count, &count->room, sizeof(*count->blocks));
-        count->blocks[count->count++] =
-            (struct count_block){.offset = node->offset, .added = added, .pending = pending};
+        count->blocks[count->count++] = (struct count_block){
+            .offset = node->offset, .added = added, .pending = pending, .cell = cell};
+        if (added)
+            cell = (uint8_t)((cell + 1) % FRAME_CELLS);
     }
 }
 
-/* ---- where the word may hold something */
+/* ---- which cells may be held */
 
-static bool pass_on(struct reading *reading, uint32_t block)
+static bool pass_on(struct reading *reading, uint32_t block, uint8_t held)
 {
-    bool *held = block < reading->count ? &reading->nodes[block].may_be_held : NULL;
+    uint8_t before = reading->nodes[block].held;
 
-    if (!held || *held)
-        return false;
-    return *held = true;
+    reading->nodes[block].held |= held;
+    return held & ~before;
 }
 
 static bool pass(struct copy_count *count, struct reading *reading)
@@ -387,15 +394,14 @@ static bool pass(struct copy_count *count, struct reading *reading)
     bool has_grown = false;
 
     for (uint32_t i = 0; i < reading->count; i++) {
-        struct node *node = &reading->nodes[i];
+        const struct node *node = &reading->nodes[i];
+        struct count_block *block = &count->blocks[i];
 
-        count->blocks[i].may_hold = node->may_be_held || count->blocks[i].added;
-        if (!count->blocks[i].may_hold)
-            continue;
+        block->held = node->held | (block->added ? (uint8_t)(1u << block->cell) : 0);
         if (goes_on(node))
-            has_grown |= pass_on(reading, i + 1);
+            has_grown |= pass_on(reading, i + 1, block->held);
         if (node->target != NO_BLOCK)
-            has_grown |= pass_on(reading, node->target);
+            has_grown |= pass_on(reading, node->target, block->held);
     }
     return has_grown;
 }

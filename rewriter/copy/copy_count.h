@@ -4,13 +4,13 @@
  * At each place of a function it is known how many instructions were executed and are not counted yet, whichever
  * way control came: `pending`. In front of a call, of a return and of a jump that leaves, these are counted
  * (frame_code.h), so that nothing is pending where a function begins and where a call returns. Where ways meet
- * that disagree, some blocks add a number to a word of the thread's, so that they do agree:
+ * that disagree, some blocks add a number to a cell of the thread's (trace/frame_format.h), so that they do agree:
  *
  *      f:      2 instructions          pending 0 -> 2
  *              jne  else                       2 -> 3
- *              4 instructions                  3 -> 7, or, as 4 are added to the word, 3
+ *              4 instructions                  3 -> 7, or, as 4 are added to a cell, 3
  *      else:   1 instruction                   3 -> 4
- *              call                            4 -> 5: counted, with what is in the word
+ *              call                            4 -> 5: counted, with what is in the cell
  *
  * Blocks that need not add are the edges of a spanning forest (Knuth and Stevenson, Optimal measurement points
  * for program frequency counts, 1973) over the places where ways meet; those in inner loops are taken first.
@@ -30,9 +30,10 @@ void copy_count_find_entered(struct copy_plan *plan, const struct flow_source *s
 /* A basic block; it ends behind a call, too. */
 struct count_block {
     uint32_t offset; /* in the member */
-    int32_t added;   /* to the thread's word, where it begins */
+    int32_t added;   /* to a cell, where it begins */
     int32_t pending; /* at its end */
-    bool may_hold;   /* the word may be other than 0 there */
+    uint8_t cell;    /* that it adds to */
+    uint8_t held;    /* a bit for each cell: those that may be other than 0 at its end */
 };
 
 /* The blocks of a member, ascending. {0}: none, and nothing is counted. */

@@ -294,7 +294,8 @@ static void set_instructions(const struct emission *emission, struct frame_place
     if (!emission->plan->counts_instructions)
         return;
     place->instructions = block->pending;
-    place->may_hold = block->may_hold;
+    place->held = block->held;
+    place->counts = true;
 }
 
 /* What stands in front of a call, or of a jump that leaves. True: it is to go to r11. */
@@ -453,7 +454,7 @@ static void emit_return(struct emission *emission, const struct source *source)
     };
 
     set_instructions(emission, &place);
-    if (place.instructions || place.may_hold)
+    if (place.instructions || place.held)
         frame_code_put_site(emission->frames, &place);
 }
 
@@ -543,16 +544,16 @@ static void put_added(struct emission *emission, uint64_t address, uint32_t offs
                                        .functions = emission->patches->functions,
                                        .fates = &emission->fates};
     const struct copy_count *counted = &emission->counted;
+    const struct count_block *block;
 
     while (emission->block + 1 < counted->count &&
            counted->blocks[emission->block + 1].offset <= offset)
         emission->block++;
-    if (emission->block >= counted->count || counted->blocks[emission->block].offset != offset ||
-        !counted->blocks[emission->block].added)
-        return;
-    count_code_put(emission->writer, counted->blocks[emission->block].added,
-                   flow_registers_dead(&emission->plan->registers, address),
-                   flow_flags_fate(&source, address) != FLAGS_READ);
+    block = counted->count ? &counted->blocks[emission->block] : NULL;
+    if (block && block->offset == offset && block->added)
+        count_code_put(emission->writer, block,
+                       flow_registers_dead(&emission->plan->registers, address),
+                       flow_flags_fate(&source, address) != FLAGS_READ);
 }
 
 /* Whether all could be decoded, as it could before. */

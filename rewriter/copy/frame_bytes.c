@@ -19,7 +19,7 @@ void frame_put32(struct copy_writer *writer, uint32_t word)
 void frame_put_memory(struct copy_writer *writer, uint8_t rex, uint8_t opcode, unsigned reg,
                       unsigned base, int32_t displacement)
 {
-    bool is_byte = displacement >= INT8_MIN && displacement <= INT8_MAX;
+    bool is_short = displacement >= INT8_MIN && displacement <= INT8_MAX;
 
     frame_put8(writer, 0x40u | rex | (reg >= 8 ? 4u : 0) | (base >= 8 ? 1u : 0));
     frame_put8(writer, opcode);
@@ -27,10 +27,10 @@ void frame_put_memory(struct copy_writer *writer, uint8_t rex, uint8_t opcode, u
         frame_put8(writer, (reg & 7u) << 3 | (base & 7u));
         return;
     }
-    frame_put8(writer, (is_byte ? 0x40u : 0x80u) | (reg & 7u) << 3 | (base & 7u));
+    frame_put8(writer, (is_short ? 0x40u : 0x80u) | (reg & 7u) << 3 | (base & 7u));
     if ((base & 7) == RSP)
         frame_put8(writer, 0x24);
-    if (is_byte)
+    if (is_short)
         frame_put8(writer, (unsigned)displacement);
     else
         frame_put32(writer, (uint32_t)displacement);
@@ -43,18 +43,40 @@ void frame_put_thread(struct copy_writer *writer, uint8_t opcode, unsigned reg, 
     frame_put_memory(writer, WIDE, opcode, reg, base, displacement);
 }
 
-void frame_put_add(struct copy_writer *writer, uint8_t prefix, unsigned base, int32_t displacement,
-                   int32_t number)
+static void put_number(struct copy_writer *writer, bool is_byte, int32_t number)
 {
-    bool is_byte = number >= INT8_MIN && number <= INT8_MAX;
-
-    if (prefix)
-        frame_put8(writer, prefix);
-    frame_put_memory(writer, WIDE, is_byte ? GROUP_8_BITS : TAKES_WORD, 0, base, displacement);
     if (is_byte)
         frame_put8(writer, (unsigned)number);
     else
         frame_put32(writer, (uint32_t)number);
+}
+
+static bool is_byte(int32_t number)
+{
+    return number >= INT8_MIN && number <= INT8_MAX;
+}
+
+void frame_put_add(struct copy_writer *writer, unsigned base, int32_t displacement, int32_t number)
+{
+    frame_put_memory(writer, WIDE, is_byte(number) ? GROUP_8_BITS : TAKES_WORD, 0, base,
+                     displacement);
+    put_number(writer, is_byte(number), number);
+}
+
+/* fs:[number]: without a base, and not relative to rip. */
+void frame_put_cell(struct copy_writer *writer, uint8_t opcode, unsigned reg, unsigned cell)
+{
+    const uint8_t bytes[] = {IN_THREAD, (uint8_t)(0x40u | WIDE | (reg >= 8 ? 4u : 0)), opcode,
+                             (uint8_t)(4u | (reg & 7u) << 3), 0x25};
+
+    copy_put(writer, bytes, sizeof(bytes));
+    frame_put32(writer, FRAME_COUNTS_AT + cell * (uint32_t)sizeof(uint64_t));
+}
+
+void frame_put_cell_add(struct copy_writer *writer, unsigned cell, int32_t number)
+{
+    frame_put_cell(writer, is_byte(number) ? GROUP_8_BITS : TAKES_WORD, 0, cell);
+    put_number(writer, is_byte(number), number);
 }
 
 void frame_put_registers(struct copy_writer *writer, uint8_t opcode, unsigned reg, unsigned rm)

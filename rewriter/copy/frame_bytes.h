@@ -75,9 +75,11 @@ void frame_put_thread(struct copy_writer *writer, uint8_t opcode, unsigned reg, 
                       int32_t displacement);
 /* An instruction of 64 bits with two registers. */
 void frame_put_registers(struct copy_writer *writer, uint8_t opcode, unsigned reg, unsigned rm);
-/* add qword [base + displacement], number; prefix: IN_THREAD, or 0. */
-void frame_put_add(struct copy_writer *writer, uint8_t prefix, unsigned base, int32_t displacement,
-                   int32_t number);
+/* add qword [base + displacement], number */
+void frame_put_add(struct copy_writer *writer, unsigned base, int32_t displacement, int32_t number);
+/* An instruction with a register and one of the thread's cells (struct frame_counts); adding a number to it. */
+void frame_put_cell(struct copy_writer *writer, uint8_t opcode, unsigned reg, unsigned cell);
+void frame_put_cell_add(struct copy_writer *writer, unsigned cell, int32_t number);
 /* or reg, bits */
 void frame_put_or(struct copy_writer *writer, unsigned reg, uint8_t bits);
 /* Loads a word of the trace's header. */

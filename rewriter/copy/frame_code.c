@@ -22,7 +22,7 @@ struct slow_site {
     uint32_t member;
     uint32_t displacement; /* of the link's word, from b */
     int32_t instructions;  /* to be counted */
-    bool may_hold;
+    uint8_t held; /* cells */
     struct scratch scratch;
     struct frame_site site; /* own, link and flags */
     union {
@@ -85,7 +85,7 @@ static struct scratch choose_scratch(uint16_t dead, bool is_pointer)
 
 #define SAVED_A (-24)
 #define SAVED_B (-32)
-#define SAVED_C (-40)
+#define SAVED_C (-56)
 
 /* A third register, as the first two were chosen. */
 static void choose_third(struct scratch *scratch, uint16_t dead, bool is_pointer)
@@ -112,6 +112,8 @@ static void put_saves(struct frame_code *code, const struct scratch *scratch)
 
 static void put_restores(struct frame_code *code, const struct scratch *scratch)
 {
+    if (scratch->saves_c)
+        frame_put_memory(code->writer, WIDE, LOAD, scratch->c, RSP, SAVED_C);
     if (scratch->saves_b)
         frame_put_memory(code->writer, WIDE, LOAD, scratch->b, RSP, SAVED_B);
     if (scratch->saves_a)
@@ -147,18 +149,21 @@ static void put_frame_test(struct frame_code *code, struct slow_site *slow)
     frame_put_jump_if(code->writer, IF_NOT_BELOW, &slow->uncounted);
 }
 
-/* c: what the thread's word holds. */
-static void put_load_held(struct frame_code *code, const struct slow_site *slow)
+/* c: what the thread's cells held. */
+static void put_take_held(struct frame_code *code, const struct slow_site *slow)
 {
-    if (slow->scratch.saves_c)
-        frame_put_memory(code->writer, WIDE, STORE, slow->scratch.c, RSP, SAVED_C);
-    frame_put_thread(code->writer, LOAD, slow->scratch.c, slow->scratch.b, WORDS(instructions));
-}
+    bool is_first = true;
 
-static void put_restore_third(struct frame_code *code, const struct slow_site *slow)
-{
-    if (slow->may_hold && slow->scratch.saves_c)
-        frame_put_memory(code->writer, WIDE, LOAD, slow->scratch.c, RSP, SAVED_C);
+    if (slow->held && slow->scratch.saves_c)
+        frame_put_memory(code->writer, WIDE, STORE, slow->scratch.c, RSP, SAVED_C);
+    for (unsigned i = 0; i < FRAME_CELLS; i++) {
+        if (!(slow->held >> i & 1))
+            continue;
+        frame_put_cell(code->writer, is_first ? LOAD : ADD_LOAD, slow->scratch.c, i);
+        frame_put_cell(code->writer, MOVE_WORD, 0, i);
+        frame_put32(code->writer, 0);
+        is_first = false;
+    }
 }
 
 /* b: links of the context. */
@@ -166,17 +171,13 @@ static void put_instructions(struct frame_code *code, const struct slow_site *sl
 {
     unsigned b = slow->scratch.b, c = slow->scratch.c;
 
-    if (!slow->may_hold && slow->instructions)
-        frame_put_add(code->writer, 0, b, LINKS(instructions), slow->instructions);
-    if (!slow->may_hold)
+    if (!slow->held && slow->instructions)
+        frame_put_add(code->writer, b, LINKS(instructions), slow->instructions);
+    if (!slow->held)
         return;
     if (slow->instructions)
         frame_put_memory(code->writer, WIDE, LEA, c, c, slow->instructions);
     frame_put_memory(code->writer, WIDE, ADD_STORE, c, b, LINKS(instructions));
-    frame_put_header_word(code->writer, c, offsetof(struct trace_header, words));
-    frame_put_thread(code->writer, MOVE_WORD, 0, c, WORDS(instructions));
-    frame_put32(code->writer, 0);
-    put_restore_third(code, slow);
 }
 
 /* a: the shadow of where the stack pointer is; b: the context of the caller. */
@@ -186,8 +187,6 @@ static void put_own_context(struct frame_code *code, const struct frame_place *p
     unsigned a = slow->scratch.a, b = slow->scratch.b;
     uint32_t key = frame_key_of(code->plan, place->member);
 
-    if (slow->may_hold)
-        put_load_held(code, slow);
     if (place->slot.base == RETURN_SLOT_RBP)
         put_frame_test(code, slow);
     frame_put_registers(code->writer, STORE, RSP, a);
@@ -257,6 +256,7 @@ static uint8_t flags_of(const struct frame_place *place)
                      (place->is_pointer ? FRAME_SITE_POINTER : 0) |
                      (place->slot_bound ? FRAME_SITE_BOUND : 0) |
                      (place->is_return ? FRAME_SITE_RETURN : 0) |
+                     (place->counts ? FRAME_SITE_COUNTS : 0) |
                      (place->slot.base == RETURN_SLOT_RBP ? FRAME_SITE_RBP : 0));
 }
 
@@ -292,11 +292,11 @@ void frame_code_put_site(struct frame_code *code, const struct frame_place *plac
         .member = place->member,
         .original = (uint32_t)(place->original - code->functions->items[place->member].address),
         .instructions = place->instructions,
-        .may_hold = place->may_hold,
+        .held = place->held,
         .site = {.own = (int32_t)place->slot.offset, .flags = flags_of(place)},
     };
     uint32_t *links = &code->links[copy_plan_family(code->plan, place->member)];
-    bool is_short = !place->is_pointer && !place->may_hold && /* less than 128 bytes */
+    bool is_short = !place->is_pointer && !place->held && /* less than 128 bytes */
                     (place->is_out || place->slot.base != RETURN_SLOT_RBP);
     uint64_t begin = copy_here(code->writer);
     size_t over;
@@ -305,9 +305,10 @@ void frame_code_put_site(struct frame_code *code, const struct frame_place *plac
         *links = (*links + POINTER_LINKS - 1) / POINTER_LINKS * POINTER_LINKS;
     slow.site.link = (uint16_t)*links;
     *links += place->is_pointer ? POINTER_LINKS : !place->is_out;
-    if (place->may_hold)
+    if (place->held)
         choose_third(&slow.scratch, place->dead, is_by_register);
     put_saves(code, &slow.scratch);
+    put_take_held(code, &slow);
     over = put_words_test(code, slow.scratch.b, is_short);
     put_own_context(code, place, &slow);
     put_way(code, place, &slow);
@@ -366,19 +367,16 @@ static void note_slow_site(const struct frame_code *code, const struct slow_site
     last->move_count++;
 }
 
-/* What is to be counted is added to the thread's word. */
+/* What is to be counted is put into a cell. */
 static void put_uncounted(struct frame_code *code, const struct slow_site *slow, uint64_t to_slow)
 {
-    unsigned b = slow->scratch.b;
-
-    if (!slow->instructions && !slow->may_hold)
+    if (!slow->instructions && !slow->held)
         return;
     frame_land(code->writer, slow->uncounted);
-    put_restore_third(code, slow);
-    if (slow->instructions) {
-        frame_put_header_word(code->writer, b, offsetof(struct trace_header, words));
-        frame_put_add(code->writer, IN_THREAD, b, WORDS(instructions), slow->instructions);
-    }
+    if (slow->held)
+        frame_put_cell(code->writer, ADD_STORE, slow->scratch.c, 0);
+    if (slow->instructions)
+        frame_put_cell_add(code->writer, 0, slow->instructions);
     frame_put_jump(code->writer, to_slow);
 }
 
@@ -394,7 +392,7 @@ static void put_slow_site(struct frame_code *code, struct slow_site *slow)
     }
     to_slow = copy_here(code->writer);
     frame_land(code->writer, slow->to_slow);
-    if (!slow->instructions && !slow->may_hold)
+    if (!slow->instructions && !slow->held)
         frame_land(code->writer, slow->uncounted);
     put_restores(code, &slow->scratch);
     copy_put_with_word(code->writer, "\xff\x15", 2, offsetof(struct trace_header, on_site));

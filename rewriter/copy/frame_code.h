@@ -54,18 +54,16 @@
  *
  *          add  qword [b + INSTRUCTIONS], number
  *
- * or, if the thread's word may hold some, too, with a third register:
+ * or, if the thread's cells may hold some, too, with a third register:
  *
- *          mov  [rsp - 40], c              unless it is dead
- *          mov  c, fs:[b + WORD]           behind the first test of b
+ *          mov  [rsp - 56], c              unless it is dead
+ *          mov  c, fs:[CELL]               first of all
+ *          mov  qword fs:[CELL], 0
  *          ...
  *          lea  c, [c + number]
  *          add  [b + INSTRUCTIONS], c
- *          mov  c, [words]
- *          mov  qword fs:[c + WORD], 0
- *          mov  c, [rsp - 40]
  *
- * What takes the slow path before that adds the number to the word, and the agent counts it.
+ * What takes the slow path before that adds both to a cell, and the agent counts it.
  *
  * A jump that leaves the function is the same, but that its own frame becomes that of the function
  * it leads to: its slot is where the stack pointer is.
@@ -91,8 +89,9 @@ struct frame_place {
     uint64_t callee; /* the address of that copy's function, or 0 */
     bool is_to_leaf; /* to a copy that calls nobody */
     bool is_return;  /* no call: instructions are counted in front of a return, as in front of a jump out */
-    int32_t instructions; /* that are to be counted (copy_count.h), and whether the thread's word may hold more */
-    bool may_hold;
+    bool counts;          /* instructions (copy_count.h): */
+    int32_t instructions; /* those that are pending */
+    uint8_t held;         /* cells that may hold more */
 };
 
 struct frame_code;
