@@ -117,7 +117,7 @@ struct frame_words {
  * can add to a word again. They lie in glibc's thread control block, so that one instruction adds to them, in any
  * thread, from its first instruction on:
  *
- *      0                                  0x80              0x240   0x260               0x280
+ *      0                                  0x80              0x240   0x250               0x280
  *      +----------------------------------+-----------------+-------+-------------------+-----
  *      | the block's address, canary, …   | unused          | cells | unused            | …
  *      +----------------------------------+-----------------+-------+-------------------+-----
@@ -126,7 +126,7 @@ struct frame_words {
  * What is unused there saved registers up to glibc 2.23, and stays, since sanitizers know the block's size.
  */
 #define FRAME_COUNTS_AT 0x240
-#define FRAME_CELLS     4
+#define FRAME_CELLS     2
 
 struct frame_counts {
     uint64_t cells[FRAME_CELLS];
