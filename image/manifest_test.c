@@ -179,7 +179,7 @@ static void copies_are_in_order_and_of_a_function(void **state)
     expect_refusal_of(&added->copies[0].size, 0);
     expect_refusal_of(&added->copies[0].rva, UINT32_MAX - 62);
     head->copy_count = 2;
-    added->copies[1] = (struct manifest_copy){SAMPLE_COPY + 64, 1, 1, 2};
+    added->copies[1] = (struct manifest_copy){SAMPLE_COPY + 64, 1, 1, 2, 0};
     assert_int_equal(load(&manifest), MANIFEST_WHOLE);
     assert_int_equal(manifest_copy_at(&manifest, SAMPLE_COPY + 64)->function, 1);
     manifest_free(&manifest);

@@ -238,10 +238,10 @@ struct manifest_import {
 /*
  * The copy of a function's or fragment's body: docs/copies.md.
  *
- *       0     4      8          12        16
- *      +-----+------+----------+---------+
- *      | rva | size | function | counted |
- *      +-----+------+----------+---------+
+ *       0     4      8          12        16             20
+ *      +-----+------+----------+---------+--------------+
+ *      | rva | size | function | counted | instructions |
+ *      +-----+------+----------+---------+--------------+
  *
  * Ascending by rva and by function; none overlaps another.
  */
@@ -250,6 +250,7 @@ struct manifest_copy {
     uint32_t size;     /* bytes of the copy, at least 1 */
     uint32_t function; /* place among the manifest_functions */
     uint32_t counted;  /* place of its first manifest_stretch; it has those up to the next copy's */
+    int32_t instructions; /* of each call, beside those that its context counts */
 };
 
 /*
@@ -296,7 +297,7 @@ _Static_assert(TRACE_HEADER_SIZE == IMAGE_HOOK_PAGE, "the one lies over the othe
 _Static_assert(sizeof(struct manifest_function) == 32, "manifest entry");
 _Static_assert(sizeof(struct manifest_change) == 16, "manifest change");
 _Static_assert(sizeof(struct manifest_import) == 8, "manifest import");
-_Static_assert(sizeof(struct manifest_copy) == 16, "manifest copy");
+_Static_assert(sizeof(struct manifest_copy) == 20, "manifest copy");
 _Static_assert(sizeof(struct manifest_stretch) == 4, "manifest stretch");
 _Static_assert(sizeof(struct manifest_site) == 8, "manifest site");
 _Static_assert(sizeof(struct manifest_block) == 8, "manifest block");

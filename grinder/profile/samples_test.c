@@ -40,7 +40,11 @@ static const struct manifest_function functions[] = {
 };
 enum { COPIES = 4 };
 static const struct manifest_copy copies[COPIES] = {
-    {0x6100, 0x80, 0, 0}, {0x6180, 0x80, 1, 0}, {0x6200, 0x80, 2, 0}, {0x6280, 0x80, 3, 0}};
+    {.rva = 0x6100, .size = 0x80, .function = 0},
+    {.rva = 0x6180, .size = 0x80, .function = 1},
+    {.rva = 0x6200, .size = 0x80, .function = 2},
+    {.rva = 0x6280, .size = 0x80, .function = 3},
+};
 static struct image all_images[] = {{0},
                                     {.manifest = {.functions = functions,
                                                   .function_count = 4,

@@ -63,6 +63,7 @@ static void load_module(void *user, const struct trace_module *module)
         .image = instrumented
                      ? images_add(loader->images, module->path, tree->header.system, module)
                      : 0,
+        .counts_instructions = module->flags & TRACE_MODULE_COUNTED,
     };
 }
 
@@ -212,6 +213,14 @@ static uint32_t module_of_function(const struct tree *tree, uint32_t function)
     return (uint32_t)last;
 }
 
+/* Instructions of each call of a function, beside those that its contexts count. */
+static uint64_t of_each_call(const struct manifest *manifest, uint32_t function)
+{
+    const struct manifest_copy *copy = manifest_copy_of(manifest, function);
+
+    return copy ? (uint64_t)copy->instructions : 0; /* a negative number wraps */
+}
+
 static void number_function(struct tree *tree, struct images *images, uint32_t slot,
                             uint32_t function)
 {
@@ -221,6 +230,10 @@ static void number_function(struct tree *tree, struct images *images, uint32_t s
     context->module = module_of_function(tree, function);
     module = &tree->modules[context->module];
     context->function = images_function(images, module->image, function - module->first_function);
+    if (module->counts_instructions)
+        context->instructions +=
+            context->calls * of_each_call(&images->images[module->image].manifest,
+                                          function - module->first_function);
 }
 
 /* Times of functions that no module has are dropped. */

@@ -93,6 +93,7 @@ struct tree_module {
     uint32_t function_count;
     uint32_t image; /* as images.h numbers it; 0 if not instrumented */
     uint32_t rva;   /* of the base: 0, but for code made at run time */
+    bool counts_instructions;
 };
 
 /* Calls of a context that were made from a place of its caller's. */

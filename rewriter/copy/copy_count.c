@@ -11,6 +11,7 @@
 
 #define MOST_DEPTH 15 /* that is told from less */
 #define NO_BLOCK   UINT32_MAX
+#define NEAR_BLOCKS 1000 /* that are looked at for the same */
 #define ALL_CELLS  ((1u << FRAME_CELLS) - 1)
 
 enum end_kind {
@@ -19,7 +20,8 @@ enum end_kind {
     END_BRANCH,   /* to a block, or on */
     END_AWAY,     /* to code where 0 is pending */
     END_AWAY_IF,  /* that, or on */
-    END_COUNT,    /* all is counted: a return, a jump that leaves */
+    END_COUNT,    /* all is counted: a jump that leaves */
+    END_RETURN,   /* all is counted, but for what is always so */
     END_COUNT_IF, /* a jump that leaves, or on */
     END_CALL,     /* all is counted, and it goes on with nothing pending */
     END_STOP,
@@ -175,7 +177,7 @@ static uint8_t end_of(struct reading *reading, const struct instruction *at)
                    ? END_COUNT
                    : END_AWAY;
     case FLOW_END:
-        return instruction_is_return(at) ? END_COUNT : END_STOP;
+        return instruction_is_return(at) ? END_RETURN : END_STOP;
     default:
         return END_ON;
     }
@@ -406,6 +408,37 @@ static bool pass(struct copy_count *count, struct reading *reading)
     return has_grown;
 }
 
+/* ---- what each call returns with */
+
+static bool is_free_return(const struct copy_count *count, const struct reading *reading, uint32_t block)
+{
+    int32_t above;
+
+    return reading->nodes[block].end == END_RETURN && !count->blocks[block].held &&
+           root_of(reading, block, &above) == reading->count;
+}
+
+/* What most returns have pending that need count nothing else, so that they count nothing at all. */
+static void choose_returned(struct copy_count *count, const struct reading *reading)
+{
+    uint32_t most = 0;
+
+    count->returned = 0;
+    for (uint32_t i = 0; i < reading->count; i++) {
+        uint32_t same = 0;
+
+        if (!is_free_return(count, reading, i))
+            continue;
+        for (uint32_t j = i; j < reading->count && j - i < NEAR_BLOCKS; j++)
+            same += is_free_return(count, reading, j) &&
+                    count->blocks[j].pending == count->blocks[i].pending;
+        if (same > most) {
+            most = same;
+            count->returned = count->blocks[i].pending;
+        }
+    }
+}
+
 static void begin(struct reading *reading)
 {
     size_t size;
@@ -440,6 +473,7 @@ void copy_count_read(struct copy_count *count, const struct copy_plan *plan,
     settle(count, &reading);
     while (pass(count, &reading))
         continue;
+    choose_returned(count, &reading);
     free(reading.nodes);
     free(reading.joins);
 }

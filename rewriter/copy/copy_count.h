@@ -15,6 +15,10 @@
  * Blocks that need not add are the edges of a spanning forest (Knuth and Stevenson, Optimal measurement points
  * for program frequency counts, 1973) over the places where ways meet; those in inner loops are taken first.
  *
+ * A call that returns has most often the same pending in front of its return, `returned`. It is not counted, as the
+ * number of calls tells it: only ways that end with another one count the difference. So a frame that is left by
+ * an exception or by longjmp is taken to have returned.
+ *
  * Where control comes from elsewhere (a table's entry, a landing pad, another part of the function), 0 is pending.
  * An instruction counts once, also one with a `rep` prefix.
  */
@@ -40,6 +44,7 @@ struct count_block {
 struct copy_count {
     struct count_block *blocks;
     size_t count, room;
+    int32_t returned; /* the best */
 };
 
 /* Those of a member of the plan that is copied; takes the place of what it held. */

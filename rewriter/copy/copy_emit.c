@@ -40,6 +40,7 @@ struct emission {
     struct flow_fates fates;
     struct copy_count counted;
     size_t block; /* place in `counted`, if instructions are counted */
+    int32_t *returned; /* of each member (copy_count.h): that of its function */
     struct flow_syscalls syscalls; /* of one that has some: syscalls_of, or null */
     const struct function *syscalls_of;
     size_t member;
@@ -294,6 +295,8 @@ static void set_instructions(const struct emission *emission, struct frame_place
     if (!emission->plan->counts_instructions)
         return;
     place->instructions = block->pending;
+    if (place->is_tail)
+        place->instructions -= emission->returned[emission->member];
     place->held = block->held;
     place->counts = true;
 }
@@ -613,6 +616,7 @@ static bool emit_member(struct emission *emission, uint32_t member)
     copy.body = (uint32_t)(writer->stubs->code.size - start);
     if (!emit_instructions(emission, function, bytes, start))
         return false;
+    copy.returned = emission->returned ? emission->returned[member] : 0;
     copy.size = (uint32_t)(writer->stubs->code.size - start);
     copy.move_count = set->move_count - copy.first_move;
     set->items = memory_grow(set->items, set->count, &set->room, sizeof(copy));
@@ -686,6 +690,31 @@ static void bind_stubs(struct copy_writer *writer, const struct function_list *f
     }
 }
 
+/* Parts that several functions run through count all, as it is not known whose call returns there. */
+static void find_returned(struct emission *emission)
+{
+    const struct copy_plan *plan = emission->plan;
+    const struct function *functions = emission->patches->functions->items;
+    uint32_t *functions_of = memory_zeroed(plan->count, sizeof(*functions_of));
+
+    emission->returned = memory_zeroed(plan->count, sizeof(*emission->returned));
+    for (uint32_t i = 0; i < plan->count; i++)
+        if (copy_plan_has(plan, i) && functions[i].reason != PATCH_FRAGMENT)
+            functions_of[copy_plan_family(plan, i)]++;
+    for (uint32_t i = 0; i < plan->count; i++) {
+        uint32_t family = copy_plan_family(plan, i);
+
+        if (!copy_plan_has(plan, i) || functions[i].reason == PATCH_FRAGMENT ||
+            functions_of[family] != 1)
+            continue;
+        copy_count_read(&emission->counted, plan, emission->patches, i);
+        emission->returned[family] = emission->counted.returned;
+    }
+    for (uint32_t i = 0; i < plan->count; i++)
+        emission->returned[i] = emission->returned[copy_plan_family(plan, i)];
+    free(functions_of);
+}
+
 bool copies_append(struct copy_writer *writer, const struct copy_plan *plan,
                    const struct patch_plan *patches, const char *path, struct failure *failure)
 {
@@ -700,6 +729,8 @@ bool copies_append(struct copy_writer *writer, const struct copy_plan *plan,
     decoder_init(&emission.decoder);
     flow_fates_init(&emission.fates, patches->code);
     emission.frames = frame_code_begin(writer, plan, patches->functions);
+    if (plan->counts_instructions)
+        find_returned(&emission);
     for (size_t i = 0; is_done && i < plan->count; i++) {
         progress_share(i, plan->count, "the functions copied");
         if (copy_plan_has(plan, i))
@@ -709,6 +740,7 @@ bool copies_append(struct copy_writer *writer, const struct copy_plan *plan,
     flow_syscalls_free(&emission.syscalls);
     flow_fates_free(&emission.fates);
     copy_count_free(&emission.counted);
+    free(emission.returned);
     free(emission.redirects);
     if (!is_done)
         return fail(failure, path, "expected less than 2 GB of address space");

@@ -25,6 +25,7 @@ struct copy {
     size_t first_move, move_count;
     uint32_t body; /* where the copy of the first instruction is: an offset */
     bool is_slow;  /* moves lead from calls, and nothing else is there */
+    int32_t returned; /* instructions that a call executes which returns, and no context counts (copy_count.h) */
 };
 
 /* A return address in a copy, and the one in the original that it stands for. */

@@ -126,7 +126,7 @@ static void put_copies(const struct manifest_source *source, struct image_manife
 
         put(manifest, at,
             &(struct manifest_copy){(uint32_t)(copy->address - source->base), copy->size,
-                                    copy->function, head->stretch_count},
+                                    copy->function, head->stretch_count, copy->returned},
             sizeof(struct manifest_copy));
         head->stretch_count +=
             (uint32_t)put_stretches(copies, copy, &stretch, stretches + head->stretch_count);
