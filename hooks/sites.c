@@ -183,12 +183,14 @@ static uint64_t take_instructions(const struct site_call *call)
     return sum;
 }
 
-/* On a stack without a shadow: if the function's call has a record, and is the newest. What is nobody's is lost. */
+/* On a stack without a shadow: if the function's call has a record, and is the newest. What is
+ * nobody's is lost. */
 static void count_instructions_by_record(const struct site_call *call)
 {
     struct thread *thread = call->thread;
-    struct record *record =
-        slow_path_on_own_stack(thread, (uint64_t *)call->slot) ? thread->own.top : thread->other.top;
+    struct record *record = slow_path_on_own_stack(thread, (uint64_t *)call->slot)
+                                ? thread->own.top
+                                : thread->other.top;
     uint64_t instructions = take_instructions(call);
     struct trace_links *links = NULL;
 

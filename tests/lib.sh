@@ -96,6 +96,9 @@ how_options()
         '') ;;
         copy) echo --how=auto ;;
         poison) echo --how=auto --poison ;;
+        count)
+            echo --how=auto --poison
+            [[ " $* " == *" --"@(list|bisect|count=)* ]] || echo --count=instructions ;;
         *) echo "--how=$UMBRA_TEST_HOW" ;;
     esac
 }

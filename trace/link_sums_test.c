@@ -232,8 +232,8 @@ static void a_frame_without_a_context_was_not_called(void **state)
 
     (void)state;
     begin(&calls, 1);
-    adopted = trace_sample_links(
-        &calls.sample, trace_sample_add_links(&calls.sample, calls.main, 0));
+    adopted =
+        trace_sample_links(&calls.sample, trace_sample_add_links(&calls.sample, calls.main, 0));
     adopted->flags = TRACE_LINKS_ADOPTED;
     adopted->entered = 0x7fff12345670;
     expect_passed(&calls, 0, 0, 40);

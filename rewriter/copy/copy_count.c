@@ -9,10 +9,10 @@
 #include "support/sorted.h"
 #include "trace/frame_format.h"
 
-#define MOST_DEPTH 15 /* that is told from less */
-#define NO_BLOCK   UINT32_MAX
+#define MOST_DEPTH  15 /* that is told from less */
+#define NO_BLOCK    UINT32_MAX
 #define NEAR_BLOCKS 1000 /* that are looked at for the same */
-#define ALL_CELLS  ((1u << FRAME_CELLS) - 1)
+#define ALL_CELLS   ((1u << FRAME_CELLS) - 1)
 
 enum end_kind {
     END_ON,       /* to the next */
@@ -32,9 +32,9 @@ struct node {
     uint32_t offset;
     uint32_t target; /* of END_JUMP and END_BRANCH: an offset, later a block */
     int32_t instructions;
-    uint8_t end; /* enum end_kind */
-    int32_t depth; /* loops around it; before that: how many begin here, less those that ended */
-    bool is_entered;  /* from elsewhere, or a call returns there */
+    uint8_t end;     /* enum end_kind */
+    int32_t depth;   /* loops around it; before that: how many begin here, less those that ended */
+    bool is_entered; /* from elsewhere, or a call returns there */
     bool is_reached;
     uint8_t held; /* cells that may be other than 0 where it begins */
     /* What is pending where it begins, less the same of `parent`: a forest. */
@@ -50,7 +50,7 @@ struct reading {
     const uint8_t *bytes;
     ZydisDecoder decoder;
     struct copy_slots slots;
-    uint64_t *joins; /* a bit for each byte: a branch of the member leads there */
+    uint64_t *joins;    /* a bit for each byte: a branch of the member leads there */
     struct node *nodes; /* one more than there are: the ground, where 0 is pending */
     uint32_t count;
     size_t room;
@@ -193,7 +193,8 @@ static struct node *add_node(struct reading *reading, uint64_t address, bool is_
         .offset = offset,
         .target = NO_BLOCK,
         .parent = reading->count,
-        .is_entered = !offset || is_behind_call || address_set_has(&reading->plan->entered, address),
+        .is_entered =
+            !offset || is_behind_call || address_set_has(&reading->plan->entered, address),
         .held = address_set_has(&reading->plan->entered, address) ||
                         (!offset && reading->function->reason == PATCH_FRAGMENT)
                     ? ALL_CELLS
@@ -271,7 +272,8 @@ static uint32_t root_of(const struct reading *reading, uint32_t block, int32_t *
     return block;
 }
 
-/* What is pending at `to` is to be `more` than at `from`. False: one has been made to depend on the other before. */
+/* What is pending at `to` is to be `more` than at `from`. False: one has been made to depend on the
+ * other before. */
 static bool join(struct reading *reading, uint32_t from, uint32_t to, int32_t more)
 {
     int32_t above_from, above_to;
@@ -290,7 +292,8 @@ static bool join(struct reading *reading, uint32_t from, uint32_t to, int32_t mo
     return true;
 }
 
-/* A block that stands for all that this one leads to, and that have to agree; NO_BLOCK if there is none. */
+/* A block that stands for all that this one leads to, and that have to agree; NO_BLOCK if there is
+ * none. */
 static uint32_t behind(const struct reading *reading, uint32_t block)
 {
     const struct node *node = &reading->nodes[block];
@@ -345,8 +348,9 @@ static void join_in_order(struct reading *reading)
             bool is_last = !node->is_reached && !node->is_entered;
             uint32_t to = behind(reading, i);
 
-            if (to != NO_BLOCK &&
-                depth == (is_last ? -1 : node->depth < MOST_DEPTH ? node->depth : MOST_DEPTH))
+            if (to != NO_BLOCK && depth == (is_last                    ? -1
+                                            : node->depth < MOST_DEPTH ? node->depth
+                                                                       : MOST_DEPTH))
                 join(reading, i, to, node->instructions);
         }
 }
@@ -410,7 +414,8 @@ static bool pass(struct copy_count *count, struct reading *reading)
 
 /* ---- what each call returns with */
 
-static bool is_free_return(const struct copy_count *count, const struct reading *reading, uint32_t block)
+static bool is_free_return(const struct copy_count *count, const struct reading *reading,
+                           uint32_t block)
 {
     int32_t above;
 
@@ -418,7 +423,8 @@ static bool is_free_return(const struct copy_count *count, const struct reading 
            root_of(reading, block, &above) == reading->count;
 }
 
-/* What most returns have pending that need count nothing else, so that they count nothing at all. */
+/* What most returns have pending that need count nothing else, so that they count nothing at all.
+ */
 static void choose_returned(struct copy_count *count, const struct reading *reading)
 {
     uint32_t most = 0;

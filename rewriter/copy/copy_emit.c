@@ -39,8 +39,8 @@ struct emission {
     struct frame_code *frames;
     struct flow_fates fates;
     struct copy_count counted;
-    size_t block; /* place in `counted`, if instructions are counted */
-    int32_t *returned; /* of each member (copy_count.h): that of its function */
+    size_t block;                  /* place in `counted`, if instructions are counted */
+    int32_t *returned;             /* of each member (copy_count.h): that of its function */
     struct flow_syscalls syscalls; /* of one that has some: syscalls_of, or null */
     const struct function *syscalls_of;
     size_t member;
@@ -690,7 +690,8 @@ static void bind_stubs(struct copy_writer *writer, const struct function_list *f
     }
 }
 
-/* Parts that several functions run through count all, as it is not known whose call returns there. */
+/* Parts that several functions run through count all, as it is not known whose call returns there.
+ */
 static void find_returned(struct emission *emission)
 {
     const struct copy_plan *plan = emission->plan;

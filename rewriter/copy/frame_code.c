@@ -15,14 +15,14 @@
 /* What is put behind all copies for a site: large libraries have a million. */
 struct slow_site {
     uint32_t uncounted; /* jumps that lead to it before instructions were counted */
-    uint32_t to_slow;  /* and others */
-    uint32_t counted;  /* the one where the call is counted already */
-    uint32_t call;     /* of the call itself: its offset among stubs and copies */
-    uint32_t original; /* and in the original function */
+    uint32_t to_slow;   /* and others */
+    uint32_t counted;   /* the one where the call is counted already */
+    uint32_t call;      /* of the call itself: its offset among stubs and copies */
+    uint32_t original;  /* and in the original function */
     uint32_t member;
     uint32_t displacement; /* of the link's word, from b */
     int32_t instructions;  /* to be counted */
-    uint8_t held; /* cells */
+    uint8_t held;          /* cells */
     struct scratch scratch;
     struct frame_site site; /* own, link and flags */
     union {
@@ -91,11 +91,11 @@ static struct scratch choose_scratch(uint16_t dead, bool is_pointer)
 static void choose_third(struct scratch *scratch, uint16_t dead, bool is_pointer)
 {
     static const uint8_t order[] = {R10, 9, 8, R11, RCX, RSI, RDI, RDX, 0};
-    uint16_t taken = (uint16_t)(1u << scratch->a | 1u << scratch->b |
-                                (is_pointer ? 1u << R11 : 0));
+    uint16_t taken = (uint16_t)(1u << scratch->a | 1u << scratch->b | (is_pointer ? 1u << R11 : 0));
 
     scratch->saves_c = true;
-    for (size_t i = sizeof(order); i-- > 0;) /* the first that is free; one that is dead, if any is */
+    for (size_t i = sizeof(order);
+         i-- > 0;) /* the first that is free; one that is dead, if any is */
         if (!(taken >> order[i] & 1) && (scratch->saves_c || dead >> order[i] & 1)) {
             scratch->c = order[i];
             scratch->saves_c = !(dead >> order[i] & 1);

@@ -14,7 +14,7 @@
 
 #define TRAP_FLAG  0x100
 #define ZERO_FLAG  0x40
-#define MOST_STEPS 200
+#define MOST_STEPS 100000
 
 static const int gregs[REGISTERS] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
                                      REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, REG_R11,

@@ -11,7 +11,7 @@ struct finding {
     const struct flow_source *source;
     ZydisDecoder decoder;
     bool *is_keeper;
-    bool marks_all; /* also those that no flags go through */
+    bool marks_all;    /* also those that no flags go through */
     uint32_t *waiting; /* keepers whose own callees are to be looked at */
     size_t waiting_count, waiting_room;
 };
