@@ -22,6 +22,7 @@
  *        "parts": [ { "name", "process", "calls", "ns", "samples", "waited",
  *                     "functions": { "id", "calls", "self", "total", "samples", "total_samples" },
  *                     "waits":     { "id", "count", "self", "total", "longest" },
+ *                     "instructions": { "id", "self", "total" },
  *                     "times":     { "id", "calls", "longest", "at", "tick", "bucket", "count" },
  *                     "edges":     { "from", "to", "at", "file", "line", "calls", "self", "total",
  *                                    "samples", "total_samples" },
@@ -34,10 +35,10 @@
  * Times are in nanoseconds. at of an edge is the call's last byte, counted from the entry of its
  * function. samples and total_samples are those that self and total are made of: only if sampled.
  *
- * waits are those of functions that waited, times those of functions whose calls were timed each
- * (struct call_times): at is when the longest call ended, counted from where slices begin, -1 if
- * that is not known; tick is how long one takes, bucket lists the buckets that are not empty,
- * count the calls in them.
+ * waits are those of functions that waited, instructions those of functions that executed some,
+ * where they are counted; times those of functions whose calls were timed each (struct call_times):
+ * at is when the longest call ended, counted from where slices begin, -1 if that is not known; tick
+ * is how long one takes, bucket lists the buckets that are not empty, count the calls in them.
  *
  * A row of slices is two strings of which each character, of 64, is a column's share of peak ns;
  * those before first and behind the end of the string are 0.
@@ -332,25 +333,18 @@ COST_ELEMENT(write_wait_self, functions, wait.self_ns)
 COST_ELEMENT(write_wait_total, functions, wait.total_ns)
 COST_ELEMENT(write_wait_longest, functions, wait.longest_ns)
 
-/* Most functions do not wait. */
-static void write_waits(FILE *stream, const struct column_source *source)
+/* Columns of those functions that have any such figures. */
+static void write_some(FILE *stream, const struct column *columns,
+                       const struct column_source *source, bool has_any(const struct costs *costs))
 {
-    static const struct column columns[] = {
-        {"id", write_id},
-        {"count", write_wait_count},
-        {"self", write_wait_self},
-        {"total", write_wait_total},
-        {"longest", write_wait_longest},
-    };
     const struct cost_table *functions = &source->part->functions;
-    const char *between = "";
 
-    fputs(",\n\"waits\":{", stream);
-    for (size_t c = 0; c < sizeof(columns) / sizeof(*columns); c++) {
-        fprintf(stream, "%s\"%s\":[", c ? "," : "", columns[c].name);
-        between = "";
+    for (size_t c = 0; columns[c].name; c++) {
+        const char *between = "";
+
+        fprintf(stream, "%c\"%s\":[", c ? ',' : '{', columns[c].name);
         for (size_t i = 0; i < functions->keys.count; i++) {
-            if (!functions->costs[i].wait.self_ns && !functions->costs[i].wait.total_ns)
+            if (!has_any(&functions->costs[i]))
                 continue;
             fputs(between, stream);
             columns[c].element(stream, source, i);
@@ -359,6 +353,47 @@ static void write_waits(FILE *stream, const struct column_source *source)
         putc(']', stream);
     }
     putc('}', stream);
+}
+
+static bool has_waited(const struct costs *costs)
+{
+    return costs->wait.self_ns || costs->wait.total_ns;
+}
+
+static void write_waits(FILE *stream, const struct column_source *source)
+{
+    static const struct column columns[] = {
+        {"id", write_id},
+        {"count", write_wait_count},
+        {"self", write_wait_self},
+        {"total", write_wait_total},
+        {"longest", write_wait_longest},
+        {NULL, NULL},
+    };
+
+    fputs(",\n\"waits\":", stream);
+    write_some(stream, columns, source, has_waited);
+}
+
+COST_ELEMENT(write_self_instructions, functions, self_instructions)
+COST_ELEMENT(write_total_instructions, functions, total_instructions)
+
+static bool has_instructions(const struct costs *costs)
+{
+    return costs->self_instructions || costs->total_instructions;
+}
+
+static void write_instructions(FILE *stream, const struct column_source *source)
+{
+    static const struct column columns[] = {
+        {"id", write_id},
+        {"self", write_self_instructions},
+        {"total", write_total_instructions},
+        {NULL, NULL},
+    };
+
+    fputs(",\n\"instructions\":", stream);
+    write_some(stream, columns, source, has_instructions);
 }
 
 /* Times of calls. */
@@ -485,6 +520,7 @@ static void write_part(FILE *stream, const struct column_source *source)
             part->process, part->calls, part->ns, part->samples, part->wait_ns);
     write_timed_columns(stream, columns, part->functions.keys.count, source);
     write_waits(stream, source);
+    write_instructions(stream, source);
     write_times(stream, source);
     write_edges(stream, source);
     fputs(",\n\"hits\":", stream);

@@ -123,14 +123,14 @@ function sole_places(edges) {
   return places;
 }
 
-/* The model of a range of time: the same shape, but for what only the whole run has: waits, times of calls, and calls. */
+/* The model of a range of time: the same shape, but for what only the whole run has: waits, instructions, times of calls, and calls. */
 function build_range_model(whole, range) {
   const model = { part_numbers: whole.part_numbers, range, ns: 0, samples_taken: 0, call_count: 0, edges: Object.fromEntries(edge_columns.map(name => [name, []])) };
   for (const name of ["calls", "self", "total", "samples", "total_samples"]) model[name] = new Float64Array(function_count);
   const rows = new Map(), places = whole.sole_places ||= sole_places(whole.edges);
   for (const hits of all_hits(model.part_numbers)) add_stacks(model, rows, places, whole.edges, hits, stack_sums(hits, range));
   if (is_stacked) { model.calls.set(model.samples); model.edges.calls = model.edges.samples; model.call_count = model.samples_taken; }
-  model.waits = new Map(); model.times = new Map();
+  model.waits = new Map(); model.instructions = new Map(); model.times = new Map();
   return index_model(model);
 }
 

@@ -80,6 +80,18 @@ function merge_waits(parts) {
   return new Map([...found].sort(([, a], [, b]) => b.total - a.total || b.self - a.self));
 }
 
+/* By function, of those that executed some: most of them first. */
+function merge_instructions(parts) {
+  const found = new Map();
+  for (const { instructions } of parts)
+    instructions.id.forEach((f, i) => {
+      const sum = found.get(f) || { f, self: 0, total: 0 };
+      sum.self += instructions.self[i]; sum.total += instructions.total[i];
+      found.set(f, sum);
+    });
+  return new Map([...found].sort(([, a], [, b]) => b.self - a.self || b.total - a.total));
+}
+
 /* Of a list of parts, of the whole run; build_range_model has that of a range of time. */
 function build_model(part_numbers) {
   const parts = part_numbers.map(number => data.parts[number]);
@@ -89,6 +101,7 @@ function build_model(part_numbers) {
     for (const part of parts) sum_into(model[name], part.functions.id, part.functions[name]);
   }
   model.waits = merge_waits(parts);
+  model.instructions = merge_instructions(parts);
   model.times = merge_times(parts);
   for (const part of parts) { model.ns += part.ns; model.samples_taken += part.samples; model.call_count += part.calls; }
   return index_model(model);

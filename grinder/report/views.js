@@ -90,7 +90,7 @@ const total_a_call = ({ calls, total, total_samples }) => ranged(model, total, t
 function facts_of(figures, number) {
   const { calls } = figures, costs = costs_of(figures, number);
   const kind = figures === model ? "functions" : figures === model.files ? "files" : "modules";
-  return `<div class=facts>${fact(self_time(model, costs) + percent(costs.self), "self", "self")}${fact(total_time(model, costs) + percent(costs.total), figures === model ? "total" : "total, at least")}${fact(calls_text(model, calls[number]), counts)}${figures === model && calls[number] && !is_stacked ? fact(total_a_call(costs), "total a call") : ""}${figures === model && model.waits.has(number) ? fact(format_time(model.waits.get(number).total), "waited") : ""}${fact_of_share(shares[kind].get(number))}${figures === model ? facts_before(number) : ""}</div>`;
+  return `<div class=facts>${fact(self_time(model, costs) + percent(costs.self), "self", "self")}${fact(total_time(model, costs) + percent(costs.total), figures === model ? "total" : "total, at least")}${fact(calls_text(model, calls[number]), counts)}${figures === model && calls[number] && !is_stacked ? fact(total_a_call(costs), "total a call") : ""}${figures === model && model.waits.has(number) ? fact(format_time(model.waits.get(number).total), "waited") : ""}${figures === model && model.instructions.has(number) ? fact(format_count(model.instructions.get(number).self), "instructions in itself") + fact(format_count(model.instructions.get(number).total), "with what it calls") : ""}${fact_of_share(shares[kind].get(number))}${figures === model ? facts_before(number) : ""}</div>`;
 }
 
 /* Rows of functions with figures; meter: of their total in whole. */
@@ -105,6 +105,15 @@ function wait_table() {
   if (!model.waits.size) return "";
   const body = [...model.waits.values()].slice(0, 24).map(row => `<tr><td>${row.f ? link(row.f) : "<span class=quiet>outside of what was recorded</span>"}</td><td>${format_count(row.count)}</td><td class=self>${format_time(row.self)}</td><td>${format_time(row.total)}</td><td>${format_time(row.longest)}</td></tr>`).join("");
   return `<section><table class=waits><thead><tr><th><h2>Most time waited</h2></th><th class=n>Waits</th><th class=t>Self</th><th class=t>Total</th><th class=t>Longest</th></tr></thead><tbody>${body}</tbody></table></section>`;
+}
+
+/* Of a page without counted instructions, nothing. */
+function instruction_table() {
+  if (!model.instructions.size) return "";
+  const rows = [...model.instructions.values()];
+  const all = rows.reduce((sum, row) => sum + row.self, 0);
+  const body = rows.slice(0, 24).filter(row => row.self).map(row => `<tr><td>${link(row.f)}</td><td>${format_count(model.calls[row.f])}</td><td class=self>${format_count(row.self)}</td><td>${format_count(row.total)}</td><td>${(100 * row.self / all).toFixed(1)}%</td></tr>`).join("");
+  return `<section><table class=instructions><thead><tr><th><h2>Most instructions</h2></th><th class=n>Calls</th><th class=n>Self</th><th class=n>Total</th><th class=p></th></tr></thead><tbody>${body}</tbody></table></section>`;
 }
 
 const file_states = {
@@ -202,7 +211,7 @@ function overview() {
   const waited = range ? 0 : model.part_numbers.reduce((sum, number) => sum + data.parts[number].waited, 0);
   const marked = data.tree.pid.indexOf(data.tree.shown); // what it was at its end, not before exec
   trail([escape_html(marked < 0 ? data.processes.command[data.parts[model.part_numbers[0]].process] : data.tree.command[marked])]);
-  main.innerHTML = `<div class=page><h1>${escape_html(data.title)}</h1><div class=place>${escape_html(data.processes.trace.join(", "))}</div>${process_tree()}<div class=facts>${fact(format_time(duration), "from start to end")}${fact(format_time(model.ns), data.sampled ? "of CPU in recorded functions" : "in recorded functions")}${waited ? fact(format_time(waited), "waited") : ""}${fact(calls_text(model, model.call_count), counts)}${fact(format_count(model.functions.length), "functions that ran")}${fact_of_share(whole_share())}${fact(format_count(model.part_numbers.length), model.part_numbers.length === 1 ? "thread" : "threads")}</div>${change_table()}${whole_timeline(model)}<div class=head-row><h2>Who calls whom</h2><span class=choice><button data-graph=functions>Functions</button><button data-graph=files>Files</button><button data-graph=modules>Modules</button></span></div><div class=graph></div>${function_table("Most time in themselves", hottest.map(row_of), model.ns)}${times_table()}${wait_table()}${embedded()}</div>`;
+  main.innerHTML = `<div class=page><h1>${escape_html(data.title)}</h1><div class=place>${escape_html(data.processes.trace.join(", "))}</div>${process_tree()}<div class=facts>${fact(format_time(duration), "from start to end")}${fact(format_time(model.ns), data.sampled ? "of CPU in recorded functions" : "in recorded functions")}${waited ? fact(format_time(waited), "waited") : ""}${fact(calls_text(model, model.call_count), counts)}${fact(format_count(model.functions.length), "functions that ran")}${fact_of_share(whole_share())}${fact(format_count(model.part_numbers.length), model.part_numbers.length === 1 ? "thread" : "threads")}</div>${change_table()}${whole_timeline(model)}<div class=head-row><h2>Who calls whom</h2><span class=choice><button data-graph=functions>Functions</button><button data-graph=files>Files</button><button data-graph=modules>Modules</button></span></div><div class=graph></div>${function_table("Most time in themselves", hottest.map(row_of), model.ns)}${instruction_table()}${times_table()}${wait_table()}${embedded()}</div>`;
   if ($("before")) $("before").onchange = event => choose_before(event.target.files[0]);
   for (const rows of main.querySelectorAll(".rows")) rows.style.maxHeight = "none";
   if (main.querySelector(".embedded")) list_embedded(main.querySelector(".embedded"));
