@@ -54,6 +54,7 @@ completes 'umbra re' record report
 completes 'umbra help r' record report
 completes 'umbra ls --' --help --json --left --no-config --verbose --version
 completes 'umbra record --how=' auto copy prologue samples
+completes 'umbra record --count=' blocks instructions
 completes 'umbra diff --output-format=t' table tsv
 completes 'umbra record -o some' some_folder
 completes 'umbra report some' some_folder

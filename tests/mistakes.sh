@@ -102,6 +102,8 @@ cat >table <<'END'
 2|umbra record: --samples=0: with --timing=samples|umbra record --samples=0 --timing=samples -- ./hello
 2|umbra record: --mode=unknown: expected profile, calltrace or samples|umbra record --mode=unknown -- ./hello
 2|umbra record: --timing=often: expected adaptive, exact, samples or none|umbra record --timing=often -- ./hello
+2|umbra: --count=cycles: expected blocks or instructions|umbra record --count=cycles -- ./hello
+2|umbra: record: --count=instructions: .*leave --timing=exact out|umbra record --count=instructions --timing=exact ./hello
 2|umbra: --how=copies: expected prologue, copy, auto or samples|umbra record --how=copies -- ./hello
 2|umbra record: --ring-size.* go with --mode=calltrace|umbra record --ring-size=64M -- ./hello
 2|umbra record: --max-trace-size=big: expected bytes from 64K to 256G|umbra record --max-trace-size=big -- ./hello

@@ -170,10 +170,9 @@ static void refuse_times(const struct record_options *options)
 }
 
 /* As instrument has it, which would refuse each file. */
-static void check_count(const struct record_options *options)
+static void check_blocks(const struct words *words)
 {
-    const struct words *words = &options->instrument;
-    bool marks = has_word(words, "--count="), once = has_word(words, "--once");
+    bool marks = has_word(words, "--count=blocks"), once = has_word(words, "--once");
 
     if (!marks && (once || has_word(words, "--no-calls")))
         say_and_exit(STATUS_USAGE, "record: %s is for --count=blocks",
@@ -184,6 +183,22 @@ static void check_count(const struct record_options *options)
     if (marks && has_word(words, "--how=prologue"))
         say_and_exit(STATUS_USAGE, "record: --count=blocks: blocks are counted in copies; leave "
                                    "--how=prologue out");
+}
+
+/* Copies count them where they count calls, which they leave to hooks if each call is timed. */
+static void check_instructions(const struct record_options *options)
+{
+    const char *excess = has_word(&options->instrument, "--no-calls")       ? "--no-calls"
+                         : has_word(&options->instrument, "--how=prologue") ? "--how=prologue"
+                         : has_word(&options->service, "--timing=exact")    ? "--timing=exact"
+                         : has_word(&options->service, "--mode=calltrace")  ? "--mode=calltrace"
+                                                                            : NULL;
+
+    if (excess && has_word(&options->instrument, "--count=instructions"))
+        say_and_exit(STATUS_USAGE,
+                     "record: --count=instructions: instructions are counted with the calls that "
+                     "copies count; leave %s out",
+                     excess);
 }
 
 /* Nothing is instrumented, so that there is nothing to choose of it. */
@@ -244,7 +259,8 @@ void record_options_read(struct record_options *options, int count, char **argum
         take_option(options, line.option, line.value);
     }
     refuse_times(options);
-    check_count(options);
+    check_instructions(options);
+    check_blocks(&options->instrument);
     check_stacks(options);
     check_twice(options);
     options->program = line.rest;

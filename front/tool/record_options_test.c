@@ -169,6 +169,29 @@ static void times_need_a_clock_that_is_free(void **state)
     REFUSED("leave --samples=no out", "--samples=no", "--time=f", "program");
 }
 
+static void what_is_counted_is_counted_in_copies(void **state)
+{
+    (void)state;
+    PARSE("--count=instructions", "--timing=none", "program");
+    EXPECT(instrument, "--count=instructions", );
+    PARSE("--count=instructions", "--count=blocks", "--once", "program");
+    EXPECT(instrument, "--count=instructions", "--count=blocks", "--once", );
+    PARSE("--count=instructions", "--timing=exact", "--timing=samples", "program");
+    PARSE("--count=instructions", "--how=prologue", "--how=auto", "program");
+    REFUSED("--count=calls: expected blocks or instructions", "--count=calls", "program");
+    REFUSED("leave --no-calls out", "--count=instructions", "--no-calls", "program");
+    REFUSED("leave --no-calls out", "--count=instructions", "--count=blocks", "--once",
+            "--no-calls", "program");
+    REFUSED("leave --how=prologue out", "--how=prologue", "--count=instructions", "program");
+    REFUSED("leave --timing=exact out", "--timing=exact", "--count=instructions", "program");
+    REFUSED("leave --mode=calltrace out", "--count=instructions", "--mode=calltrace", "program");
+    REFUSED("--count=instructions: does nothing with --how=samples", "--count=instructions",
+            "--how=samples", "program");
+    REFUSED("--once is for --count=blocks", "--count=instructions", "--once", "program");
+    REFUSED("--count=blocks: expected --once", "--count=blocks", "program");
+    REFUSED("leave --how=prologue out", "--count=blocks", "--once", "--how=prologue", "program");
+}
+
 static void wrong_usage_is_told(void **state)
 {
     (void)state;
@@ -205,6 +228,7 @@ int main(void)
         TEST(a_second_run_has_the_samples),
         TEST(what_samples_alone_do_not_need_is_refused),
         TEST(times_need_a_clock_that_is_free),
+        TEST(what_is_counted_is_counted_in_copies),
         TEST(wrong_usage_is_told),
         TEST(letters_of_perf_are_understood_or_explained),
     };
