@@ -1,0 +1,223 @@
+#!/bin/bash
+# --count=instructions: of all functions that have copies callgrind counts as many, of compiled and stripped programs,
+# in threads, children and beneath signals, however calls are timed; recordings of the same work do not differ, and
+# one of other work does; umbra refuses what counts none.
+# needs: gcc g++ valgrind binutils gawk python3 lua5.4
+# seconds: 15
+. "$(dirname "$0")/lib.sh"
+
+if ! by_copies; then
+    echo "instructions are counted in copies"
+    exit 0
+fi
+export XDG_CACHE_HOME=$work/cache
+unset DISPLAY WAYLAND_DISPLAY
+
+# counting NAME: instrumented/NAME, which counts
+counting()
+{
+    instrumented "$1" --count=instructions "${@:2}"
+}
+
+# ran NAME ARGUMENT…: records it, into traces/; what is counted is in the table `ours`
+ran()
+{
+    rm -rf traces
+    # shellcheck disable=SC2086
+    run instrumented "$BUILD/service/call_trace_service" start ${SERVICE_OPTIONS:---timing=none} \
+        --trace-dir="$work/traces" -- "./$1" "${@:2}"
+    equal "status of $*" "$(<instrumented.status)" 0
+    grinder --mode=profile --output-format=tsv --output-file=ours traces/*.bin
+}
+
+# sums [PATTERN]: instructions of functions, summed up, of a table on stdin; only of those whose names match
+sums()
+{
+    gawk -F '\t' -v pattern="${1:-.}" '
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $at["function"] ~ pattern { sum[$at["function"] " " $at["address"]] += $at["self_instructions"] }
+        END { for (name in sum) print name, sum[name] }' | sort
+}
+
+# beside_callgrind NAME ARGUMENT…: what instruction_counts.py says, in `differences`
+beside_callgrind()
+{
+    ran "$@"
+    rm -rf callgrinds
+    mkdir callgrinds
+    run native valgrind -q --tool=callgrind --skip-plt=no --dump-instr=yes --compress-strings=no \
+        --compress-pos=no --callgrind-out-file="$work/callgrinds/%p" "./$1" "${@:2}"
+    equal "status of $* in callgrind" "$(<native.status)" 0
+    cmp native.stdout instrumented.stdout
+    instrument --list "instrumented/$1" >list
+    python3 "$TESTS/instruction_counts.py" "native/$1" list ours callgrinds/* >differences
+}
+
+# explained NAME EXPLAINED: no differences but those, of a program that beside_callgrind has looked at. What has no copy
+# is the C library's beginning and end.
+explained()
+{
+    equal "$1: differences" "$(grep -vE "^(sum|without-copy (_start|__do_global_dtors_aux|frame_dummy)) ${2:+|$2}" \
+        differences || true)" ''
+    [[ $(tail -n 1 differences) =~ ^sum\ ([0-9]+)\ ([0-9]+)$ ]] || fail "$1: no sum"
+    [[ ${2:-} == *main* ]] || equal "$1: the sum" "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
+}
+
+all=(loops 3000 switches 3000 labels 3000 tails 300 pointers 3000 jumps 300 recursion 15 signals 30 threads 300)
+
+echo '-- C'
+for options in '-O0' '-O2' '-O2 -fcf-protection -fno-pie -no-pie' '-O3'; do
+    # shellcheck disable=SC2086
+    build instructions instructions.c $options
+    counting instructions
+    beside_callgrind instructions "${all[@]}"
+    explained "$options"
+done
+
+echo '-- C++'
+for options in -O0 -O2; do
+    build thrown thrown.cpp $options
+    counting thrown
+    beside_callgrind thrown
+    explained "thrown $options"
+done
+
+echo '-- a child'
+build instructions instructions.c
+counting instructions
+beside_callgrind instructions fork 3000
+# callgrind has in the child's file what its parent ran before
+explained fork 'differs (main|forks|register_tm_clones) '
+equal 'traces of two processes' "$(traces_left)" 2
+
+echo '-- a computed goto of a function without a frame, which is taken for a tail call'
+beside_callgrind instructions direct 3000
+explained direct 'differs (labels|direct) '
+
+echo '-- an instruction that repeats counts once'
+beside_callgrind instructions copies 1000
+equal 'the rounds' "$(awk '$1 == "rep" && $2 == "copies" { print $4 - $3 }' differences)" 100000
+equal 'other differences' "$(grep -cE '^(rep|differs)' differences)" 1
+
+echo '-- stripped programs'
+seq 1 20000 >numbers
+for command in gzip sort; do
+    cp "$(readlink -f "$(command -v $command)")" "native/$command"
+    counting $command
+done
+beside_callgrind gzip -9 -c "$work/numbers"
+equal 'gzip: functions that differ' "$(grep '^differs' differences || true)" ''
+beside_callgrind sort -r --parallel=1 "$work/numbers"
+equal 'sort: functions that differ' "$(grep '^differs' differences || true)" ''
+
+# Lua's hashes have a seed of the time and of addresses: their functions differ from run to run.
+cp "$(readlink -f "$(command -v lua5.4)")" native/lua
+counting lua
+for ((i = 0; i < 12; i++)); do
+    ran lua "$TESTS/programs/counted.lua"
+    sums <ours
+done | sort | uniq -c | awk '$1 != 12 { print $(NF - 1) }' | sort -u >varying
+beside_callgrind lua "$TESTS/programs/counted.lua"
+(($(wc -l <varying) < 30)) || fail "$(wc -l <varying) functions of lua vary"
+awk 'NR == FNR { varies[$1]; next }
+    $1 == "sum" { sum = $3 }
+    $1 == "differs" && !($2 in varies) { apart += $3 > $4 ? $3 - $4 : $4 - $3; if ($4 > most) most = $4 }
+    END { if (sum < 1e7 || apart > sum / 10000 || most > sum / 1000) { print apart, most, sum; exit 1 } }' \
+    varying differences
+
+echo '-- threads'
+ran instructions thread 3000
+sums <ours | grep -vE '^(main|thread|register_tm_clones|deregister_tm_clones|_fini|_init|frame_dummy|__do_.*) ' >expected
+ran instructions threads 3000
+mapfile -t tids < <(awk -F '\t' '$4 == "in_thread" { print $2 }' ours)
+equal 'threads' "${#tids[@]}" 4
+for tid in "${tids[@]}"; do
+    awk -F '\t' -v tid="$tid" 'NR == 1 || $2 == tid' ours | sums >found
+    diff expected found
+done
+
+echo '-- signals between any two instructions'
+ran instructions loops 2000000
+expected=$(sums '^(loops|mix)$' <ours | awk '{ sum += $NF } END { print sum }')
+ran instructions signals 1
+# of the handler, once
+each=$(sums '^(handle|mix)$' <ours | awk '{ sum += $NF } END { print sum }')
+for timing in none samples; do
+    SERVICE_OPTIONS=--timing=$timing ran instructions alarms 2000000
+    handled=$(awk '$2 == "handled" { print $1 }' instrumented.stdout)
+    equal "instructions with $handled signals" \
+        "$(sums '^(loops|mix|handle)$' <ours | awk '{ sum += $NF } END { print sum }')" \
+        $((expected + handled * each))
+done
+
+echo '-- however calls are timed'
+ran instructions "${all[@]}"
+sums <ours >expected
+for options in --timing=none --timing=samples --timing=adaptive '--timing=none --node-limit=5'; do
+    SERVICE_OPTIONS=$options ran instructions "${all[@]}"
+    sums <ours >found
+    diff expected found || fail "$options: other counts"
+done
+for options in --timing=exact --mode=calltrace; do # each call is a hook's
+    SERVICE_OPTIONS=$options ran instructions "${all[@]}"
+    ! head -n 1 ours | grep instructions || fail "$options: there is a column of instructions"
+    grinder --mode=summary traces/*.bin >summary
+    ! grep -E 'by instructions|[0-9] instructions' summary || fail "$options: the summary has instructions"
+    grinder --mode=diff --weight=instructions traces traces 2>said && fail "$options: a difference of instructions"
+done
+
+echo '-- differences'
+# recorded_as FOLDER ROUNDS: the traces of one function's rounds, beside other work
+recorded_as()
+{
+    ran instructions "${all[@]}" copies "$2"
+    rm -rf "$1"
+    mv traces "$1"
+}
+recorded_as before 1000
+recorded_as again 1000
+recorded_as after 1001
+# changed: the functions that executed more or fewer, of a table of differences
+changed()
+{
+    awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $at["self_instructions_change"] != 0 { print $1, ($at["self_instructions_change"] > 0 ? "more" : "fewer") }'
+}
+diff_instructions()
+{
+    grinder --mode=diff --weight=instructions --threshold=0 --output-format=tsv "$@"
+}
+equal 'what changed between the same' "$(diff_instructions before again | changed)" ''
+diff_instructions before after >table && fail 'a difference has status 0'
+equal 'what changed' "$(changed <table)" 'copies more'
+
+echo '-- umbra record'
+cd native
+for what in plain counted other plain; do # with one cache
+    options=()
+    [[ $what == plain ]] || options=(--count=instructions)
+    [[ $what == other ]] && options+=(--count=blocks --once)
+    umbra record -q -o "$what.data" "${options[@]}" -- ./instructions fork 300 >/dev/null
+    umbra report --text "$what.data" >text
+    if [[ $what == plain ]]; then
+        ! grep 'by instructions' text || fail 'instructions are counted unasked'
+        continue
+    fi
+    contains text '^functions by instructions$'
+    umbra report --output-format=tsv -o "$what.tsv" "$what.data" >/dev/null
+    sums '^(loops|mix|switches|step|forks|in_child|main)$' <"$what.tsv" >"$what.sums"
+done
+cmp counted.sums other.sums # blocks are noted besides
+umbra report --mode=coverage other.data >text
+contains text '^blocks +[1-9][0-9]* of [1-9][0-9]* ran'
+cd ..
+ran instructions fork 300
+sums '^(loops|mix|switches|step|forks|in_child|main)$' <ours | diff - native/counted.sums
+umbra record -q -o twice.data --twice --count=instructions -- native/instructions copies 100000 >/dev/null
+umbra report --text twice.data >text
+contains text '^ +1 +700010 .* copies$'
+for options in --timing=exact --mode=calltrace --how=prologue --no-calls --how=samples; do
+    umbra record -q -o refused --count=instructions "$options" -- true 2>said && fail "umbra took $options"
+    contains said "^umbra: record: --count=instructions: .*(leave $options out|with --how=samples: leave it out)\$"
+    [[ ! -e refused ]] || fail "$options: there is a recording"
+done
