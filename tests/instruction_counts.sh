@@ -2,7 +2,7 @@
 # --count=instructions: of all functions that have copies callgrind counts as many, of compiled and stripped programs,
 # in threads, children and beneath signals, however calls are timed; recordings of the same work do not differ, and
 # one of other work does; umbra refuses what counts none.
-# needs: gcc g++ valgrind binutils gawk python3 lua5.4
+# needs: gcc g++ valgrind binutils gawk python3 lua5.4 sqlite3 libsqlite3-0 xz-utils liblzma5
 # seconds: 15
 . "$(dirname "$0")/lib.sh"
 
@@ -19,13 +19,13 @@ counting()
     instrumented "$1" --count=instructions "${@:2}"
 }
 
-# ran NAME ARGUMENT…: records it, into traces/; what is counted is in the table `ours`
+# ran COMMAND…: records it, into traces/; what is counted is in the table `ours`
 ran()
 {
     rm -rf traces
     # shellcheck disable=SC2086
     run instrumented "$BUILD/service/call_trace_service" start ${SERVICE_OPTIONS:---timing=none} \
-        --trace-dir="$work/traces" -- "./$1" "${@:2}"
+        --trace-dir="$work/traces" -- "$@"
     equal "status of $*" "$(<instrumented.status)" 0
     grinder --mode=profile --output-format=tsv --output-file=ours traces/*.bin
 }
@@ -39,18 +39,25 @@ sums()
         END { for (name in sum) print name, sum[name] }' | sort
 }
 
-# beside_callgrind NAME ARGUMENT…: what instruction_counts.py says, in `differences`
-beside_callgrind()
+# compared NAME COMMAND…: what instruction_counts.py says of native/NAME beside what `ran` left, in `differences`. The
+# command is the same, with what is native.
+compared()
 {
-    ran "$@"
     rm -rf callgrinds
     mkdir callgrinds
     run native valgrind -q --tool=callgrind --skip-plt=no --dump-instr=yes --compress-strings=no \
-        --compress-pos=no --callgrind-out-file="$work/callgrinds/%p" "./$1" "${@:2}"
-    equal "status of $* in callgrind" "$(<native.status)" 0
+        --compress-pos=no --callgrind-out-file="$work/callgrinds/%p" "${@:2}"
+    equal "status of ${*:2} in callgrind" "$(<native.status)" 0
     cmp native.stdout instrumented.stdout
     instrument --list "instrumented/$1" >list
     python3 "$TESTS/instruction_counts.py" "native/$1" list ours callgrinds/* >differences
+}
+
+# beside_callgrind NAME ARGUMENT…
+beside_callgrind()
+{
+    ran "./$1" "${@:2}"
+    compared "$1" "./$1" "${@:2}"
 }
 
 # explained NAME EXPLAINED: no differences but those, of a program that beside_callgrind has looked at. What has no copy
@@ -110,11 +117,35 @@ equal 'gzip: functions that differ' "$(grep '^differs' differences || true)" ''
 beside_callgrind sort -r --parallel=1 "$work/numbers"
 equal 'sort: functions that differ' "$(grep '^differs' differences || true)" ''
 
+# library NAME COMMAND…: of a library, by a program that stays as it is
+library()
+{
+    cp "$(readlink -f "/usr/lib/x86_64-linux-gnu/$1")" "native/$1"
+    counting "$1"
+    LD_LIBRARY_PATH=$work/instrumented ran "${@:2}"
+    LD_LIBRARY_PATH=$work/native compared "$1" "${@:2}"
+    equal "$1: functions that differ" "$(grep '^differs' differences || true)" ''
+    awk '$1 == "sum" && $3 < 1e7 { exit 1 }' differences || fail "$1 did nothing: $(<differences)"
+}
+cat >rows.sql <<'END'
+create table t(a integer primary key, b text, c real);
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000)
+    insert into t select i, 'x' || (i % 97), i / 3.0 from n;
+create index k on t(b);
+select b, count(*), sum(c) from t group by b order by 2 desc, 1 limit 5;
+select count(*) from t x join t y on x.a = y.a + 1 where x.b like '%7';
+update t set c = c + 1 where a % 3 = 0;
+delete from t where b = 'x5';
+select sum(c), json_extract('{"a": [1, 2]}', '$.a[1]') from t;
+END
+library libsqlite3.so.0 "$(command -v sqlite3)" :memory: ".read $work/rows.sql"
+library liblzma.so.5 "$(command -v xz)" -1 -T1 -c "$work/numbers"
+
 # Lua's hashes have a seed of the time and of addresses: their functions differ from run to run.
 cp "$(readlink -f "$(command -v lua5.4)")" native/lua
 counting lua
 for ((i = 0; i < 12; i++)); do
-    ran lua "$TESTS/programs/counted.lua"
+    ran ./lua "$TESTS/programs/counted.lua"
     sums <ours
 done | sort | uniq -c | awk '$1 != 12 { print $(NF - 1) }' | sort -u >varying
 beside_callgrind lua "$TESTS/programs/counted.lua"
@@ -126,9 +157,9 @@ awk 'NR == FNR { varies[$1]; next }
     varying differences
 
 echo '-- threads'
-ran instructions thread 3000
+ran ./instructions thread 3000
 sums <ours | grep -vE '^(main|thread|register_tm_clones|deregister_tm_clones|_fini|_init|frame_dummy|__do_.*) ' >expected
-ran instructions threads 3000
+ran ./instructions threads 3000
 mapfile -t tids < <(awk -F '\t' '$4 == "in_thread" { print $2 }' ours)
 equal 'threads' "${#tids[@]}" 4
 for tid in "${tids[@]}"; do
@@ -137,13 +168,13 @@ for tid in "${tids[@]}"; do
 done
 
 echo '-- signals between any two instructions'
-ran instructions loops 2000000
+ran ./instructions loops 2000000
 expected=$(sums '^(loops|mix)$' <ours | awk '{ sum += $NF } END { print sum }')
-ran instructions signals 1
+ran ./instructions signals 1
 # of the handler, once
 each=$(sums '^(handle|mix)$' <ours | awk '{ sum += $NF } END { print sum }')
 for timing in none samples; do
-    SERVICE_OPTIONS=--timing=$timing ran instructions alarms 2000000
+    SERVICE_OPTIONS=--timing=$timing ran ./instructions alarms 2000000
     handled=$(awk '$2 == "handled" { print $1 }' instrumented.stdout)
     equal "instructions with $handled signals" \
         "$(sums '^(loops|mix|handle)$' <ours | awk '{ sum += $NF } END { print sum }')" \
@@ -151,15 +182,15 @@ for timing in none samples; do
 done
 
 echo '-- however calls are timed'
-ran instructions "${all[@]}"
+ran ./instructions "${all[@]}"
 sums <ours >expected
 for options in --timing=none --timing=samples --timing=adaptive '--timing=none --node-limit=5'; do
-    SERVICE_OPTIONS=$options ran instructions "${all[@]}"
+    SERVICE_OPTIONS=$options ran ./instructions "${all[@]}"
     sums <ours >found
     diff expected found || fail "$options: other counts"
 done
 for options in --timing=exact --mode=calltrace; do # each call is a hook's
-    SERVICE_OPTIONS=$options ran instructions "${all[@]}"
+    SERVICE_OPTIONS=$options ran ./instructions "${all[@]}"
     ! head -n 1 ours | grep instructions || fail "$options: there is a column of instructions"
     grinder --mode=summary traces/*.bin >summary
     ! grep -E 'by instructions|[0-9] instructions' summary || fail "$options: the summary has instructions"
@@ -170,7 +201,7 @@ echo '-- differences'
 # recorded_as FOLDER ROUNDS: the traces of one function's rounds, beside other work
 recorded_as()
 {
-    ran instructions "${all[@]}" copies "$2"
+    ran ./instructions "${all[@]}" copies "$2"
     rm -rf "$1"
     mv traces "$1"
 }
@@ -211,7 +242,7 @@ cmp counted.sums other.sums # blocks are noted besides
 umbra report --mode=coverage other.data >text
 contains text '^blocks +[1-9][0-9]* of [1-9][0-9]* ran'
 cd ..
-ran instructions fork 300
+ran ./instructions fork 300
 sums '^(loops|mix|switches|step|forks|in_child|main)$' <ours | diff - native/counted.sums
 umbra record -q -o twice.data --twice --count=instructions -- native/instructions copies 100000 >/dev/null
 umbra report --text twice.data >text
