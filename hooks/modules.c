@@ -217,10 +217,10 @@ void module_register(struct image_header *image)
     const char *base = (const char *)image - image->header_rva;
     const struct image_manifest *manifest = (const void *)(base + image->manifest_rva);
     struct trace_module record = {
-        .flags = TRACE_MODULE_INSTRUMENTED |
-                 (image->flags & IMAGE_COUNTS_INSTRUCTIONS && session.is_adaptive
-                      ? TRACE_MODULE_COUNTED
-                      : 0),
+        .flags =
+            TRACE_MODULE_INSTRUMENTED |
+            (image->flags & IMAGE_COUNTS_INSTRUCTIONS && session.is_adaptive ? TRACE_MODULE_COUNTED
+                                                                             : 0),
         .base = (uint64_t)base,
         .size = image->image_size,
         .first_function = next_function,

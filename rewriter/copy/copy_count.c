@@ -5,6 +5,7 @@
 
 #include "rewriter/code/decode_plain.h"
 #include "rewriter/copy/copy_target.h"
+#include "rewriter/flow/flow_flags.h"
 #include "support/memory.h"
 #include "support/sorted.h"
 #include "trace/frame_format.h"
@@ -12,6 +13,7 @@
 #define MOST_DEPTH  15 /* that is told from less */
 #define NO_BLOCK    UINT32_MAX
 #define NEAR_BLOCKS 1000 /* that are looked at for the same */
+#define MOST_DIRECT 6
 #define ALL_CELLS   ((1u << FRAME_CELLS) - 1)
 
 enum end_kind {
@@ -36,6 +38,7 @@ struct node {
     int32_t depth;   /* loops around it; before that: how many begin here, less those that ended */
     bool is_entered; /* from elsewhere, or a call returns there */
     bool is_reached;
+    bool is_near; /* the return address is at a known distance where it begins */
     uint8_t held; /* cells that may be other than 0 where it begins */
     /* What is pending where it begins, less the same of `parent`: a forest. */
     uint32_t parent;
@@ -50,6 +53,7 @@ struct reading {
     const uint8_t *bytes;
     ZydisDecoder decoder;
     struct copy_slots slots;
+    struct flow_fates *fates;
     uint64_t *joins;    /* a bit for each byte: a branch of the member leads there */
     struct node *nodes; /* one more than there are: the ground, where 0 is pending */
     uint32_t count;
@@ -186,6 +190,7 @@ static uint8_t end_of(struct reading *reading, const struct instruction *at)
 static struct node *add_node(struct reading *reading, uint64_t address, bool is_behind_call)
 {
     uint32_t offset = (uint32_t)(address - reading->function->address);
+    struct return_slot slot = copy_slot_at(&reading->slots, address);
 
     reading->nodes =
         memory_grow(reading->nodes, reading->count + 1, &reading->room, sizeof(*reading->nodes));
@@ -193,6 +198,7 @@ static struct node *add_node(struct reading *reading, uint64_t address, bool is_
         .offset = offset,
         .target = NO_BLOCK,
         .parent = reading->count,
+        .is_near = copy_slot_is_near(slot),
         .is_entered =
             !offset || is_behind_call || address_set_has(&reading->plan->entered, address),
         .held = address_set_has(&reading->plan->entered, address) ||
@@ -365,8 +371,6 @@ static int32_t pending_at(const struct reading *reading, uint32_t block)
 
 static void settle(struct copy_count *count, const struct reading *reading)
 {
-    uint8_t cell = 0;
-
     for (uint32_t i = 0; i < reading->count; i++) {
         const struct node *node = &reading->nodes[i];
         uint32_t to = behind(reading, i);
@@ -378,9 +382,54 @@ static void settle(struct copy_count *count, const struct reading *reading)
         }
         count->blocks =
             memory_grow(count->blocks, count->count, &count->room, sizeof(*count->blocks));
-        count->blocks[count->count++] = (struct count_block){
-            .offset = node->offset, .added = added, .pending = pending, .cell = cell};
-        if (added)
+        count->blocks[count->count++] =
+            (struct count_block){.offset = node->offset, .added = added, .pending = pending};
+    }
+}
+
+/* ---- to what blocks add */
+
+static unsigned number_of(uint16_t registers)
+{
+    return (unsigned)__builtin_popcount(registers);
+}
+
+/* What finds the context takes two registers and flags: others cannot be kept where a function may
+   have data below its stack pointer. */
+static bool can_be_direct(const struct reading *reading, uint32_t block)
+{
+    const struct node *node = &reading->nodes[block];
+    uint64_t address = reading->function->address + node->offset;
+    const struct flow_source source = {.code = reading->patches->code,
+                                       .functions = reading->patches->functions,
+                                       .fates = reading->fates};
+
+    return node->depth == 0 && node->is_near &&
+           number_of(flow_registers_dead(&reading->plan->registers, address)) >= 2 &&
+           flow_flags_fate(&source, address) != FLAGS_READ;
+}
+
+static bool all_can_be_direct(const struct copy_count *count, const struct reading *reading)
+{
+    unsigned adding = 0;
+
+    for (uint32_t i = 0; i < reading->count; i++)
+        if (count->blocks[i].added && (++adding > MOST_DIRECT || !can_be_direct(reading, i)))
+            return false;
+    return true;
+}
+
+static void choose_cells(struct copy_count *count, const struct reading *reading)
+{
+    bool are_direct = all_can_be_direct(count, reading);
+    uint8_t cell = 0;
+
+    for (uint32_t i = 0; i < reading->count; i++) {
+        struct count_block *block = &count->blocks[i];
+
+        block->is_direct = block->added && are_direct;
+        block->cell = cell;
+        if (block->added)
             cell = (uint8_t)((cell + 1) % FRAME_CELLS);
     }
 }
@@ -403,7 +452,8 @@ static bool pass(struct copy_count *count, struct reading *reading)
         const struct node *node = &reading->nodes[i];
         struct count_block *block = &count->blocks[i];
 
-        block->held = node->held | (block->added ? (uint8_t)(1u << block->cell) : 0);
+        block->held =
+            node->held | (block->added && !block->is_direct ? (uint8_t)(1u << block->cell) : 0);
         if (goes_on(node))
             has_grown |= pass_on(reading, i + 1, block->held);
         if (node->target != NO_BLOCK)
@@ -430,6 +480,9 @@ static void choose_returned(struct copy_count *count, const struct reading *read
     uint32_t most = 0;
 
     count->returned = 0;
+    for (uint32_t i = 0; i < reading->count; i++)
+        if (reading->nodes[i].end == END_CALL)
+            return;
     for (uint32_t i = 0; i < reading->count; i++) {
         uint32_t same = 0;
 
@@ -457,10 +510,11 @@ static void begin(struct reading *reading)
 }
 
 void copy_count_read(struct copy_count *count, const struct copy_plan *plan,
-                     const struct patch_plan *patches, uint32_t member)
+                     const struct patch_plan *patches, struct flow_fates *fates, uint32_t member)
 {
     struct reading reading = {
         .plan = plan,
+        .fates = fates,
         .patches = patches,
         .function = &patches->functions->items[member],
         .member = member,
@@ -477,6 +531,7 @@ void copy_count_read(struct copy_count *count, const struct copy_plan *plan,
     join_alternatives(&reading);
     join_in_order(&reading);
     settle(count, &reading);
+    choose_cells(count, &reading);
     while (pass(count, &reading))
         continue;
     choose_returned(count, &reading);

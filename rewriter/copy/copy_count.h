@@ -15,9 +15,12 @@
  * Blocks that need not add are the edges of a spanning forest (Knuth and Stevenson, Optimal measurement points
  * for program frequency counts, 1973) over the places where ways meet; those in inner loops are taken first.
  *
- * A call that returns has most often the same pending in front of its return, `returned`. It is not counted, as the
- * number of calls tells it: only ways that end with another one count the difference. So a frame that is left by
- * an exception or by longjmp is taken to have returned.
+ * A function that calls nobody has most often the same pending in front of its return, `returned`. It is not counted,
+ * as the number of calls tells it: only ways that end with another one count the difference. (Others may be left by
+ * an exception or by longjmp, and have counted in front of each call what they executed.)
+ *
+ * Where no block in a loop adds, and few others do, these add to the context at once (`is_direct`): so nothing is
+ * left to be taken from a cell where the function calls or returns, whether a block that adds has run or not.
  *
  * Where control comes from elsewhere (a table's entry, a landing pad, another part of the function), 0 is pending.
  * An instruction counts once, also one with a `rep` prefix.
@@ -38,18 +41,19 @@ struct count_block {
     int32_t pending; /* at its end */
     uint8_t cell;    /* that it adds to */
     uint8_t held;    /* a bit for each cell: those that may be other than 0 at its end */
+    bool is_direct;  /* it adds to the context, not to a cell */
 };
 
 /* The blocks of a member, ascending. {0}: none, and nothing is counted. */
 struct copy_count {
     struct count_block *blocks;
     size_t count, room;
-    int32_t returned; /* the best */
+    int32_t returned;
 };
 
 /* Those of a member of the plan that is copied; takes the place of what it held. */
 void copy_count_read(struct copy_count *count, const struct copy_plan *plan,
-                     const struct patch_plan *patches, uint32_t member);
+                     const struct patch_plan *patches, struct flow_fates *fates, uint32_t member);
 void copy_count_free(struct copy_count *count);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "rewriter/copy/copy_count.h"
 #include "rewriter/copy/site_machine.h"
+#include "rewriter/flow/flow_flags.h"
 
 #include <cmocka.h>
 
@@ -39,11 +40,15 @@ static uint64_t held(void)
 
 static void read_blocks(struct copied *copied, struct copy_count *count, uint32_t member)
 {
+    struct flow_fates fates;
+
     copied->plan.counts_instructions = true;
     copied_plan(copied);
+    flow_fates_init(&fates, &copied->code);
     assert_true(copy_plan_has(&copied->plan, member));
     *count = (struct copy_count){0};
-    copy_count_read(count, &copied->plan, &copied->patches, member);
+    copy_count_read(count, &copied->plan, &copied->patches, &fates, member);
+    flow_fates_free(&fates);
 }
 
 static void one_way_adds_nothing(void **state)
@@ -76,7 +81,9 @@ static void where_ways_meet_one_of_them_adds(void **state)
     read_blocks(&copied, &count, 0);
     assert_int_equal(count.count, 3);
     assert_int_equal((count.blocks[0].added != 0) + (count.blocks[1].added != 0), 1);
-    assert_true(count.blocks[2].held);
+    assert_int_equal(count.blocks[0].is_direct + count.blocks[1].is_direct, 1);
+    assert_int_equal(count.blocks[2].held, 0);
+    assert_int_equal(count.returned, count.blocks[2].pending);
     copy_count_free(&count);
     copied_end(&copied);
 }
@@ -99,6 +106,44 @@ static void a_loop_adds_each_time(void **state)
     assert_int_equal(count.returned, 0);
     copy_count_free(&count);
     copied_end(&copied);
+}
+
+/* Of a function without a context the agent is asked, below the red zone; then it goes on. */
+static void what_adds_within_a_function_keeps_its_data(void **state)
+{
+    struct scene scene;
+    const struct frame_site *site;
+
+    (void)state;
+    begin_scene(&scene);
+    scene.copied.slot.offset = 0;
+    scene.copied.plan.counts_instructions = true;
+    /* test edi, edi; je 8; inc eax; inc eax; 8: ret */
+    ADD(&scene.copied, 0, "\x85\xff\x74\x04\xff\xc0\xff\xc0\xc3");
+    copied_plan(&scene.copied);
+    put_image(&scene);
+    held();
+    *word(POINTER) = ELSEWHERE;
+    machine = (struct machine){.rip = body_of(&scene, 0)};
+    machine.registers[RSP] = POINTER;
+    machine.registers[RDI] = 1;
+    *shadow(POINTER) = 0;
+    run_until(ELSEWHERE);
+    assert_int_equal(machine.rip, SLOW);
+    assert_int_equal(machine.registers[RSP], POINTER - 128 - sizeof(uint64_t));
+    site = (const struct frame_site *)*word(machine.registers[RSP]);
+    assert_int_equal(site->own, 128);
+    assert_int_equal(site->flags, FRAME_SITE_OUT | FRAME_SITE_RETURN | FRAME_SITE_COUNTS);
+    assert_int_equal((uint64_t)site + (uint64_t)site->self, (uint64_t)key_of(&scene, 0));
+    assert_int_equal(held(), 2); /* that are behind the jump */
+    machine.registers[RSP] += sizeof(uint64_t);
+    machine.rip = (uint64_t)site + (uint64_t)site->call;
+    run_until(ELSEWHERE);
+    assert_int_equal(machine.rip, ELSEWHERE);
+    assert_int_equal(machine.registers[RSP], POINTER + sizeof(uint64_t));
+    assert_int_equal(machine.registers[RAX], 2);
+    assert_int_equal(copy_set_of(&scene.copied.set, 0)->returned, 3);
+    copied_end(&scene.copied);
 }
 
 /* ---- functions made at random */
@@ -252,6 +297,7 @@ int main(void)
         cmocka_unit_test(one_way_adds_nothing),
         cmocka_unit_test(where_ways_meet_one_of_them_adds),
         cmocka_unit_test(a_loop_adds_each_time),
+        cmocka_unit_test(what_adds_within_a_function_keeps_its_data),
         cmocka_unit_test(copies_count_what_is_executed),
     };
 

@@ -6,8 +6,8 @@
 #include "rewriter/code/decode_plain.h"
 #include "rewriter/copy/copy_blocks.h"
 #include "rewriter/copy/copy_count.h"
-#include "rewriter/copy/count_code.h"
 #include "rewriter/copy/copy_survey.h"
+#include "rewriter/copy/count_code.h"
 #include "rewriter/copy/frame_code.h"
 #include "rewriter/copy/wait_code.h"
 #include "rewriter/flow/flow_flags.h"
@@ -540,6 +540,23 @@ static bool emit_next(struct emission *emission, const struct function *function
     return true;
 }
 
+static void put_direct(struct emission *emission, uint64_t address, int32_t added)
+{
+    struct frame_place place = {
+        .slot = copy_slot_at(&emission->slots, address),
+        .member = (uint32_t)emission->member,
+        .original = address,
+        .dead = flow_registers_dead(&emission->plan->registers, address),
+        .is_out = true,
+        .is_return = true,
+        .is_within = true,
+        .counts = true,
+        .instructions = added,
+    };
+
+    frame_code_put_site(emission->frames, &place);
+}
+
 /* In front of the instruction at an address: what its block adds, if it begins one. */
 static void put_added(struct emission *emission, uint64_t address, uint32_t offset)
 {
@@ -553,7 +570,11 @@ static void put_added(struct emission *emission, uint64_t address, uint32_t offs
            counted->blocks[emission->block + 1].offset <= offset)
         emission->block++;
     block = counted->count ? &counted->blocks[emission->block] : NULL;
-    if (block && block->offset == offset && block->added)
+    if (!block || block->offset != offset || !block->added)
+        return;
+    if (block->is_direct)
+        put_direct(emission, address, block->added);
+    else
         count_code_put(emission->writer, block,
                        flow_registers_dead(&emission->plan->registers, address),
                        flow_flags_fate(&source, address) != FLAGS_READ);
@@ -611,7 +632,8 @@ static bool emit_member(struct emission *emission, uint32_t member)
     emission->member = member;
     emission->block = 0;
     if (emission->plan->counts_instructions)
-        copy_count_read(&emission->counted, emission->plan, emission->patches, member);
+        copy_count_read(&emission->counted, emission->plan, emission->patches, &emission->fates,
+                        member);
     emission->slots = copy_slots_begin(emission->patches->code, function);
     copy.body = (uint32_t)(writer->stubs->code.size - start);
     if (!emit_instructions(emission, function, bytes, start))
@@ -690,30 +712,23 @@ static void bind_stubs(struct copy_writer *writer, const struct function_list *f
     }
 }
 
-/* Parts that several functions run through count all, as it is not known whose call returns there.
- */
+/* Of a function in several parts it is not known whose call returns there. */
 static void find_returned(struct emission *emission)
 {
     const struct copy_plan *plan = emission->plan;
-    const struct function *functions = emission->patches->functions->items;
-    uint32_t *functions_of = memory_zeroed(plan->count, sizeof(*functions_of));
+    uint32_t *parts_of = memory_zeroed(plan->count, sizeof(*parts_of));
 
     emission->returned = memory_zeroed(plan->count, sizeof(*emission->returned));
     for (uint32_t i = 0; i < plan->count; i++)
-        if (copy_plan_has(plan, i) && functions[i].reason != PATCH_FRAGMENT)
-            functions_of[copy_plan_family(plan, i)]++;
+        if (copy_plan_has(plan, i))
+            parts_of[copy_plan_family(plan, i)]++;
     for (uint32_t i = 0; i < plan->count; i++) {
-        uint32_t family = copy_plan_family(plan, i);
-
-        if (!copy_plan_has(plan, i) || functions[i].reason == PATCH_FRAGMENT ||
-            functions_of[family] != 1)
+        if (!copy_plan_has(plan, i) || parts_of[copy_plan_family(plan, i)] != 1)
             continue;
-        copy_count_read(&emission->counted, plan, emission->patches, i);
-        emission->returned[family] = emission->counted.returned;
+        copy_count_read(&emission->counted, plan, emission->patches, &emission->fates, i);
+        emission->returned[i] = emission->counted.returned;
     }
-    for (uint32_t i = 0; i < plan->count; i++)
-        emission->returned[i] = emission->returned[copy_plan_family(plan, i)];
-    free(functions_of);
+    free(parts_of);
 }
 
 bool copies_append(struct copy_writer *writer, const struct copy_plan *plan,

@@ -6,7 +6,6 @@
 #include "rewriter/flow/flow_flags.h"
 #include "support/memory.h"
 
-#define MOST_DEPTH        (1 << 20)  /* bytes of a frame */
 #define TABLE_ENTRIES     (1u << 26) /* in all, that are looked at */
 #define X86_OPERAND_WIDTH 0x66
 
@@ -84,12 +83,6 @@ static enum flow_doubt survey_jump(struct copy_survey *survey, uint32_t member, 
     }
 }
 
-/* The context beside a frame can be found where a call is made. */
-static bool is_near(struct return_slot slot)
-{
-    return slot.base != RETURN_SLOT_UNKNOWN && slot.offset >= 0 && slot.offset <= MOST_DEPTH;
-}
-
 static enum flow_doubt survey_branch(struct copy_survey *survey, uint32_t member,
                                      const struct instruction *at, struct copy_slots *slots)
 {
@@ -108,7 +101,7 @@ static enum flow_doubt survey_branch(struct copy_survey *survey, uint32_t member
             return FLOW_FLAGS;
         /* fall through */
     case FLOW_INDIRECT_CALL:
-        return is_near(slot) ? FLOW_CERTAIN : FLOW_STACK;
+        return copy_slot_is_near(slot) ? FLOW_CERTAIN : FLOW_STACK;
     default:
         return FLOW_CERTAIN;
     }

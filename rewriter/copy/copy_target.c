@@ -1,5 +1,7 @@
 #include "rewriter/copy/copy_target.h"
 
+#define MOST_DEPTH (1 << 20) /* bytes of a frame */
+
 /* The function that a member belongs to. */
 static size_t whole_of(const struct function_list *functions, size_t member)
 {
@@ -70,6 +72,11 @@ struct return_slot copy_slot_at(struct copy_slots *slots, uint64_t address)
     if (address >= slots->slot.until)
         slots->slot = slots->unwind->slot_at(slots->unwind->context, address);
     return slots->slot;
+}
+
+bool copy_slot_is_near(struct return_slot slot)
+{
+    return slot.base != RETURN_SLOT_UNKNOWN && slot.offset >= 0 && slot.offset <= MOST_DEPTH;
 }
 
 bool copy_slot_serves_jump(struct return_slot slot)

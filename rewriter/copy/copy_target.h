@@ -38,6 +38,8 @@ struct copy_slots {
 
 struct copy_slots copy_slots_begin(const struct code *code, const struct function *member);
 struct return_slot copy_slot_at(struct copy_slots *slots, uint64_t address);
+/* Whether it is at a distance at which the context beside the frame can be found. */
+bool copy_slot_is_near(struct return_slot slot);
 /* Whether the stack pointer is at it, as where a function is left. */
 bool copy_slot_serves_jump(struct return_slot slot);
 

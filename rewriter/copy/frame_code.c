@@ -10,7 +10,8 @@
 #include "trace/frame_format.h"
 #include "trace/image_manifest.h"
 
-#define MOST_LINKS 8192 /* a family: its record is to fit into a block of the trace */
+#define CALL_BY_WORD 6    /* bytes of call [word] */
+#define MOST_LINKS   8192 /* a family: its record is to fit into a block of the trace */
 
 /* What is put behind all copies for a site: large libraries have a million. */
 struct slow_site {
@@ -23,6 +24,7 @@ struct slow_site {
     uint32_t displacement; /* of the link's word, from b */
     int32_t instructions;  /* to be counted */
     uint8_t held;          /* cells */
+    bool is_within;
     struct scratch scratch;
     struct frame_site site; /* own, link and flags */
     union {
@@ -293,6 +295,7 @@ void frame_code_put_site(struct frame_code *code, const struct frame_place *plac
         .original = (uint32_t)(place->original - code->functions->items[place->member].address),
         .instructions = place->instructions,
         .held = place->held,
+        .is_within = place->is_within,
         .site = {.own = (int32_t)place->slot.offset, .flags = flags_of(place)},
     };
     uint32_t *links = &code->links[copy_plan_family(code->plan, place->member)];
@@ -380,6 +383,29 @@ static void put_uncounted(struct frame_code *code, const struct slow_site *slow,
     frame_put_jump(code->writer, to_slow);
 }
 
+/* call [on_site], with what it is to know behind it. */
+static void put_call(struct frame_code *code, struct slow_site *slow, uint32_t back)
+{
+    copy_put_with_word(code->writer, "\xff\x15", 2, offsetof(struct trace_header, on_site));
+    slow->site.call = (int32_t)(back - (uint32_t)code->writer->stubs->code.size);
+    slow->site.self = (int32_t)(key_of_member(code, slow->member) - copy_here(code->writer));
+    copy_put(code->writer, &slow->site, sizeof(slow->site));
+}
+
+#define RED_ZONE 128
+
+/* Where the function may have data below its stack pointer. */
+static void put_call_within(struct frame_code *code, struct slow_site *slow)
+{
+    if (!(slow->site.flags & FRAME_SITE_RBP))
+        slow->site.own += RED_ZONE;
+    frame_put_memory(code->writer, WIDE, LEA, RSP, RSP, -RED_ZONE);
+    put_call(code, slow,
+             (uint32_t)code->writer->stubs->code.size + CALL_BY_WORD + sizeof(slow->site));
+    frame_put_memory(code->writer, WIDE, LEA, RSP, RSP, RED_ZONE);
+    frame_put_jump(code->writer, code->writer->stubs->address + slow->call);
+}
+
 static void put_slow_site(struct frame_code *code, struct slow_site *slow)
 {
     uint64_t to_slow;
@@ -395,10 +421,10 @@ static void put_slow_site(struct frame_code *code, struct slow_site *slow)
     if (!slow->instructions && !slow->held)
         frame_land(code->writer, slow->uncounted);
     put_restores(code, &slow->scratch);
-    copy_put_with_word(code->writer, "\xff\x15", 2, offsetof(struct trace_header, on_site));
-    slow->site.call = (int32_t)(slow->call - (uint32_t)code->writer->stubs->code.size);
-    slow->site.self = (int32_t)(key_of_member(code, slow->member) - copy_here(code->writer));
-    copy_put(code->writer, &slow->site, sizeof(slow->site));
+    if (slow->is_within)
+        put_call_within(code, slow);
+    else
+        put_call(code, slow, slow->call);
     if (slow->site.flags & FRAME_SITE_BOUND) {
         frame_put32(code->writer,
                     (uint32_t)(slow->bound.slot - (copy_here(code->writer) - sizeof(slow->site))));

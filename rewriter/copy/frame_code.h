@@ -89,6 +89,7 @@ struct frame_place {
     uint64_t callee; /* the address of that copy's function, or 0 */
     bool is_to_leaf; /* to a copy that calls nobody */
     bool is_return;  /* no call: instructions are counted in front of a return, as in front of a jump out */
+    bool is_within;  /* with that: not in front of a return, but anywhere */
     bool counts;          /* instructions (copy_count.h): */
     int32_t instructions; /* those that are pending */
     uint8_t held;         /* cells that may hold more */

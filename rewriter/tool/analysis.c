@@ -11,8 +11,9 @@ static bool can_copy(const struct image *image, const struct rewrite_options *op
     const struct image_format *format = image->format;
 
     if (options->how == REWRITE_PROLOGUE)
-        return fail(failure, image->input->path,
-                    "--count: blocks and instructions are counted in copies; leave --how=prologue out");
+        return fail(
+            failure, image->input->path,
+            "--count: blocks and instructions are counted in copies; leave --how=prologue out");
     if (!format->copy_source || (format->is_agent_inside && format->is_agent_inside(image)))
         return fail(failure, image->input->path,
                     "--count: expected an ELF file that the dynamic linker loads, as blocks and "
