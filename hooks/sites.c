@@ -183,20 +183,16 @@ static uint64_t take_instructions(const struct site_call *call)
     return sum;
 }
 
-/* On a stack without a shadow: if the function's call has a record, and is the newest. What is
- * nobody's is lost. */
+/* On a stack without a shadow each call has a record. What is nobody's is lost. */
 static void count_instructions_by_record(const struct site_call *call)
 {
-    struct thread *thread = call->thread;
-    struct record *record = slow_path_on_own_stack(thread, (uint64_t *)call->slot)
-                                ? thread->own.top
-                                : thread->other.top;
     uint64_t instructions = take_instructions(call);
+    struct record *record =
+        instructions ? slow_path_record_of(call->thread, (uint64_t *)call->slot, call->own) : NULL;
     struct trace_links *links = NULL;
 
-    if (instructions && record && record_slot(record) == call->own &&
-        record->node->function == frame_function(call->self))
-        links = links_of(thread, record->node, call->self);
+    if (record && record->node->function == frame_function(call->self))
+        links = links_of(call->thread, record->node, call->self);
     if (links)
         links->instructions += instructions;
 }

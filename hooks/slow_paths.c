@@ -187,6 +187,15 @@ struct trace_node *slow_path_context_elsewhere(struct thread *thread, uint64_t s
     return context_of_caller(thread, caller_on_other_stack(thread, stack_pointer));
 }
 
+struct record *slow_path_record_of(struct thread *thread, uint64_t *slot, uint64_t own)
+{
+    struct record *record = slow_path_on_own_stack(thread, slot) && thread->own.ordered
+                                ? thread->own.top
+                                : caller_on_other_stack(thread, own - sizeof(own));
+
+    return record && record_slot(record) == own ? record : NULL;
+}
+
 /* A record from the stash of foreign stacks. */
 static struct record *push_other(struct thread *thread)
 {

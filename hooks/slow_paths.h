@@ -32,6 +32,10 @@ struct record *slow_path_push(struct thread *thread, uint64_t slot);
    the root, if none is known. */
 struct trace_node *slow_path_context_elsewhere(struct thread *thread, uint64_t stack_pointer);
 
+/* The record of the call whose return address is, or was, at `own`; null if none is known. slot: the stack pointer,
+   or below it. */
+struct record *slow_path_record_of(struct thread *thread, uint64_t *slot, uint64_t own);
+
 bool slow_path_on_own_stack(const struct thread *thread, const uint64_t *slot);
 
 /* The state to work with, suspended; null if this hook has to pass through. frame: rbp of the slow
