@@ -252,3 +252,9 @@ for options in --timing=exact --mode=calltrace --how=prologue --no-calls --how=s
     contains said "^umbra: record: --count=instructions: .*(leave $options out|with --how=samples: leave it out)\$"
     [[ ! -e refused ]] || fail "$options: there is a recording"
 done
+
+echo '-- a recording whose program is gone'
+ran ./instructions loops 10
+mv instrumented/instructions instrumented/moved
+"$BUILD/grinder/grinder" --mode=summary traces/*.bin >/dev/null 2>said
+contains said 'its functions are shown by number, and have too few instructions$'

@@ -136,7 +136,8 @@ uint32_t images_add(struct images *images, const char *path, enum trace_system s
     memcpy(image->build_id, module->build_id, sizeof(image->build_id));
     read_mapped(image, images->path_maps);
     if (image->problem)
-        message("%s: %s; its functions are shown by number", path, image->problem);
+        message("%s: %s; its functions are shown by number%s", path, image->problem,
+                module->flags & TRACE_MODULE_COUNTED ? ", and have too few instructions" : "");
     return (uint32_t)(images->count - 1);
 }
 

@@ -213,12 +213,14 @@ static uint32_t module_of_function(const struct tree *tree, uint32_t function)
     return (uint32_t)last;
 }
 
-/* Instructions of each call of a function, beside those that its contexts count. */
-static uint64_t of_each_call(const struct manifest *manifest, uint32_t function)
+/* What each call of the function executes beside what its contexts count: of an image without a
+   manifest it is not known, as images_add has said. */
+static void add_of_each_call(struct context *context, const struct image *image, uint32_t function)
 {
-    const struct manifest_copy *copy = manifest_copy_of(manifest, function);
+    const struct manifest_copy *copy = manifest_copy_of(&image->manifest, function);
 
-    return copy ? (uint64_t)copy->instructions : 0; /* a negative number wraps */
+    if (copy)
+        context->instructions += context->calls * (uint64_t)copy->instructions; /* or fewer */
 }
 
 static void number_function(struct tree *tree, struct images *images, uint32_t slot,
@@ -231,9 +233,8 @@ static void number_function(struct tree *tree, struct images *images, uint32_t s
     module = &tree->modules[context->module];
     context->function = images_function(images, module->image, function - module->first_function);
     if (module->counts_instructions)
-        context->instructions +=
-            context->calls * of_each_call(&images->images[module->image].manifest,
-                                          function - module->first_function);
+        add_of_each_call(context, &images->images[module->image],
+                         function - module->first_function);
 }
 
 /* Times of functions that no module has are dropped. */
