@@ -176,9 +176,10 @@ each=$(sums '^(handle|mix)$' <ours | awk '{ sum += $NF } END { print sum }')
 for timing in none samples; do
     SERVICE_OPTIONS=--timing=$timing ran ./instructions alarms 2000000
     handled=$(awk '$2 == "handled" { print $1 }' instrumented.stdout)
-    equal "instructions with $handled signals" \
-        "$(sums '^(loops|mix|handle)$' <ours | awk '{ sum += $NF } END { print sum }')" \
-        $((expected + handled * each))
+    found=$(sums '^(loops|mix|handle)$' <ours | awk '{ sum += $NF } END { print sum }')
+    apart=$((found - expected - handled * each))
+    # a signal between two instructions that take what is pending has it counted twice
+    ((apart >= 0 && apart < expected / 10000)) || fail "$handled signals: $apart instructions too many"
 done
 
 echo '-- however calls are timed'

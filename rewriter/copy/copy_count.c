@@ -54,6 +54,7 @@ struct reading {
     ZydisDecoder decoder;
     struct copy_slots slots;
     struct flow_fates *fates;
+    struct copy_count *result;
     uint64_t *joins;    /* a bit for each byte: a branch of the member leads there */
     struct node *nodes; /* one more than there are: the ground, where 0 is pending */
     uint32_t count;
@@ -209,6 +210,18 @@ static struct node *add_node(struct reading *reading, uint64_t address, bool is_
     return &reading->nodes[reading->count++];
 }
 
+static void add_way(struct copy_count *count, const struct instruction *at, uint8_t end)
+{
+    bool is_direct = at->flow != FLOW_INDIRECT_CALL && at->flow != FLOW_INDIRECT_JUMP;
+
+    if (end != END_CALL && end != END_COUNT && end != END_COUNT_IF)
+        return;
+    count->ways =
+        memory_grow(count->ways, count->way_count, &count->way_room, sizeof(*count->ways));
+    count->ways[count->way_count++] =
+        (struct count_way){is_direct ? at->target : 0, end != END_CALL};
+}
+
 static void read_nodes(struct reading *reading)
 {
     const struct function *function = reading->function;
@@ -226,6 +239,7 @@ static void read_nodes(struct reading *reading)
             return;
         node->instructions++;
         node->end = last = end_of(reading, &at);
+        add_way(reading->result, &at, last);
         if (last == END_JUMP || last == END_BRANCH)
             node->target = (uint32_t)(at.target - function->address);
     }
@@ -480,9 +494,6 @@ static void choose_returned(struct copy_count *count, const struct reading *read
     uint32_t most = 0;
 
     count->returned = 0;
-    for (uint32_t i = 0; i < reading->count; i++)
-        if (reading->nodes[i].end == END_CALL)
-            return;
     for (uint32_t i = 0; i < reading->count; i++) {
         uint32_t same = 0;
 
@@ -520,7 +531,8 @@ void copy_count_read(struct copy_count *count, const struct copy_plan *plan,
         .member = member,
     };
 
-    count->count = 0;
+    count->count = count->way_count = 0;
+    reading.result = count;
     begin(&reading);
     note_joins(&reading);
     read_nodes(&reading);
@@ -541,6 +553,101 @@ void copy_count_read(struct copy_count *count, const struct copy_plan *plan,
 
 void copy_count_free(struct copy_count *count)
 {
+    free(count->ways);
     free(count->blocks);
     *count = (struct copy_count){0};
+}
+
+/* ---- which functions always return */
+
+/* Of all members: where each one's ways begin, up to the next one's, and whether calls of it
+ * return. */
+struct returning {
+    const struct copy_plan *plan;
+    const struct function_list *functions;
+    size_t *first;
+    struct count_way *ways;
+    size_t count, room;
+    bool *always;
+};
+
+/* What is not copied may do anything. */
+static bool always_returns(const struct returning *returning, uint64_t target)
+{
+    const struct function *function =
+        target ? copy_target_callee(returning->functions, target) : NULL;
+
+    return function && returning->always[function - returning->functions->items];
+}
+
+/* With jumps: whether whoever calls it is returned to; without: whether it is left as it says
+ * itself. */
+static bool all_return(const struct returning *returning, size_t member, bool with_jumps)
+{
+    for (size_t i = returning->first[member]; i < returning->first[member + 1]; i++)
+        if ((with_jumps || !returning->ways[i].is_jump) &&
+            !always_returns(returning, returning->ways[i].target))
+            return false;
+    return true;
+}
+
+/* Until no more of them turn out to call one that may not return. */
+static void find_always(struct returning *returning)
+{
+    bool has_changed = true;
+
+    while (has_changed) {
+        has_changed = false;
+        for (size_t i = 0; i < returning->plan->count; i++)
+            if (returning->always[i] && !all_return(returning, i, true)) {
+                returning->always[i] = false;
+                has_changed = true;
+            }
+    }
+}
+
+static void keep_ways(struct returning *returning, const struct copy_count *count)
+{
+    for (size_t i = 0; i < count->way_count; i++) {
+        returning->ways = memory_grow(returning->ways, returning->count, &returning->room,
+                                      sizeof(*returning->ways));
+        returning->ways[returning->count++] = count->ways[i];
+    }
+}
+
+int32_t *copy_count_returned(const struct copy_plan *plan, const struct patch_plan *patches,
+                             struct flow_fates *fates)
+{
+    struct returning returning = {.plan = plan, .functions = patches->functions};
+    struct copy_count count = {0};
+    int32_t *returned = memory_zeroed(plan->count, sizeof(*returned));
+    uint32_t *parts_of = memory_zeroed(plan->count, sizeof(*parts_of));
+
+    returning.first = memory_zeroed(plan->count + 1, sizeof(*returning.first));
+    returning.always = memory_zeroed(plan->count, sizeof(*returning.always));
+    for (uint32_t i = 0; i < plan->count; i++)
+        if (copy_plan_has(plan, i))
+            parts_of[copy_plan_family(plan, i)]++;
+    for (uint32_t i = 0; i < plan->count; i++) {
+        /* Of a function in several parts it is not known whose call returns there. */
+        bool is_whole = copy_plan_has(plan, i) && parts_of[copy_plan_family(plan, i)] == 1;
+
+        if (is_whole) {
+            copy_count_read(&count, plan, patches, fates, i);
+            keep_ways(&returning, &count);
+            returned[i] = count.returned;
+        }
+        returning.always[i] = is_whole;
+        returning.first[i + 1] = returning.count;
+    }
+    find_always(&returning);
+    for (uint32_t i = 0; i < plan->count; i++)
+        if (!all_return(&returning, i, false))
+            returned[i] = 0;
+    copy_count_free(&count);
+    free(parts_of);
+    free(returning.first);
+    free(returning.ways);
+    free(returning.always);
+    return returned;
 }

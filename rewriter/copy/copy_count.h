@@ -15,9 +15,9 @@
  * Blocks that need not add are the edges of a spanning forest (Knuth and Stevenson, Optimal measurement points
  * for program frequency counts, 1973) over the places where ways meet; those in inner loops are taken first.
  *
- * A function that calls nobody has most often the same pending in front of its return, `returned`. It is not counted,
- * as the number of calls tells it: only ways that end with another one count the difference. (Others may be left by
- * an exception or by longjmp, and have counted in front of each call what they executed.)
+ * A call that returns has most often the same pending in front of its return, `returned`. It is not counted, as the
+ * number of calls tells it: only ways that end with another one count the difference. So it is of functions that
+ * are never left by an exception or by longjmp: they call none but such.
  *
  * Where no block in a loop adds, and few others do, these add to the context at once (`is_direct`): so nothing is
  * left to be taken from a cell where the function calls or returns, whether a block that adds has run or not.
@@ -48,12 +48,21 @@ struct count_block {
 struct copy_count {
     struct count_block *blocks;
     size_t count, room;
-    int32_t returned;
+    int32_t returned; /* the best, if each call returns */
+    struct count_way {
+        uint64_t target; /* of a call, or of a jump that leaves; 0: by a pointer */
+        bool is_jump;
+    } *ways;
+    size_t way_count, way_room;
 };
 
 /* Those of a member of the plan that is copied; takes the place of what it held. */
 void copy_count_read(struct copy_count *count, const struct copy_plan *plan,
                      const struct patch_plan *patches, struct flow_fates *fates, uint32_t member);
 void copy_count_free(struct copy_count *count);
+
+/* By member, what each call that returns has pending: 0 of those that count all. The caller frees it. */
+int32_t *copy_count_returned(const struct copy_plan *plan, const struct patch_plan *patches,
+                             struct flow_fates *fates);
 
 #endif

@@ -712,25 +712,6 @@ static void bind_stubs(struct copy_writer *writer, const struct function_list *f
     }
 }
 
-/* Of a function in several parts it is not known whose call returns there. */
-static void find_returned(struct emission *emission)
-{
-    const struct copy_plan *plan = emission->plan;
-    uint32_t *parts_of = memory_zeroed(plan->count, sizeof(*parts_of));
-
-    emission->returned = memory_zeroed(plan->count, sizeof(*emission->returned));
-    for (uint32_t i = 0; i < plan->count; i++)
-        if (copy_plan_has(plan, i))
-            parts_of[copy_plan_family(plan, i)]++;
-    for (uint32_t i = 0; i < plan->count; i++) {
-        if (!copy_plan_has(plan, i) || parts_of[copy_plan_family(plan, i)] != 1)
-            continue;
-        copy_count_read(&emission->counted, plan, emission->patches, &emission->fates, i);
-        emission->returned[i] = emission->counted.returned;
-    }
-    free(parts_of);
-}
-
 bool copies_append(struct copy_writer *writer, const struct copy_plan *plan,
                    const struct patch_plan *patches, const char *path, struct failure *failure)
 {
@@ -746,7 +727,7 @@ bool copies_append(struct copy_writer *writer, const struct copy_plan *plan,
     flow_fates_init(&emission.fates, patches->code);
     emission.frames = frame_code_begin(writer, plan, patches->functions);
     if (plan->counts_instructions)
-        find_returned(&emission);
+        emission.returned = copy_count_returned(plan, patches, &emission.fates);
     for (size_t i = 0; is_done && i < plan->count; i++) {
         progress_share(i, plan->count, "the functions copied");
         if (copy_plan_has(plan, i))
