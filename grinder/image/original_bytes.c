@@ -2,7 +2,6 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <xxhash.h>
 
 #include "image/original.h"
 #include "support/bounded_file.h"
@@ -72,17 +71,4 @@ const uint8_t *original_bytes_at(const struct original_bytes *original, uint32_t
     return original->bytes && loaded_ranges_find(&original->ranges, rva, size, &offset)
                ? original->bytes + offset
                : NULL;
-}
-
-uint64_t original_bytes_hash(const struct original_bytes *original, const struct manifest *manifest,
-                             uint32_t index)
-{
-    const struct manifest_function *function;
-    const uint8_t *bytes;
-
-    if (!original->bytes || index >= manifest->function_count)
-        return 0;
-    function = &manifest->functions[index];
-    bytes = original_bytes_at(original, function->rva, function->size);
-    return function->size && bytes ? XXH3_64bits(bytes, function->size) : 0;
 }

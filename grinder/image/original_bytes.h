@@ -1,8 +1,4 @@
-/*
- * The original of an instrumented file (image/original.h), and hashes of its functions. Two builds
- * of a program share the hashes of functions whose bytes are equal. These are most functions only
- * as long as nothing moved.
- */
+/* The original of an instrumented file (image/original.h). */
 #ifndef UMBRA_GRINDER_ORIGINAL_BYTES_H
 #define UMBRA_GRINDER_ORIGINAL_BYTES_H
 
@@ -27,9 +23,5 @@ void original_bytes_free(struct original_bytes *original);
 /* size bytes that are loaded at rva; null if they are not known. Good until original is freed. */
 const uint8_t *original_bytes_at(const struct original_bytes *original, uint32_t rva,
                                  uint64_t size);
-
-/* XXH3 64 of the function at index in the manifest; 0 if its size is not known. */
-uint64_t original_bytes_hash(const struct original_bytes *original, const struct manifest *manifest,
-                             uint32_t index);
 
 #endif

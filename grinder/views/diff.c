@@ -50,13 +50,18 @@ static void add_side(struct diff *diff, uint32_t *places, int side)
     const struct cost_table *table = &diff->parts[side]->functions;
 
     for (size_t i = 0; i < table->keys.count; i++) {
-        uint32_t function = diff->same[table->keys.pairs[i].a];
+        uint32_t function = (uint32_t)table->keys.pairs[i].a;
+        uint32_t *place = &places[diff->same[function]];
+        struct change *change;
         struct costs *sum;
-        if (!places[function]) {
-            diff->changes[diff->count++].function = function;
-            places[function] = (uint32_t)diff->count;
-        }
-        sum = &diff->changes[places[function] - 1].costs[side];
+        if (!*place)
+            *place = (uint32_t)++diff->count;
+        change = &diff->changes[*place - 1];
+        if (side == BEFORE)
+            change->was = change->was ? change->was : function;
+        else if (!change->function)
+            change->function = function;
+        sum = &change->costs[side];
         sum->calls += table->costs[i].calls;
         sum->self_ns += table->costs[i].self_ns;
         sum->samples += table->costs[i].samples;
@@ -93,12 +98,16 @@ void diff_begin(struct diff *diff, const struct profile profiles[SIDES],
         profile_is_sampled(&profiles[BEFORE]) && profile_is_sampled(&profiles[AFTER]);
     if (!strcmp(profile_counts(&profiles[BEFORE]), profile_counts(&profiles[AFTER])))
         diff->counts = profile_counts(&profiles[BEFORE]);
-    diff->same = match_functions(images);
     diff->changes = memory_zeroed(count, sizeof(*diff->changes));
-    for (int side = 0; side < SIDES; side++) {
+    for (int side = 0; side < SIDES; side++)
         diff->parts[side] = profiles[side].part_count ? &profiles[side].parts[0] : &none;
+    diff->same = match_functions(images, &diff->parts[BEFORE]->functions,
+                                 &diff->parts[AFTER]->functions);
+    for (int side = 0; side < SIDES; side++)
         add_side(diff, places, side);
-    }
+    for (size_t i = 0; i < diff->count; i++)
+        diff->changes[i].function =
+            diff->changes[i].function ? diff->changes[i].function : diff->changes[i].was;
     for (size_t i = 0; i < diff->count; i++)
         diff->changes[i].noise_ns = diff_noise(diff, diff->changes[i].costs);
     if (diff->count)

@@ -11,7 +11,8 @@
 enum { BEFORE, AFTER, SIDES };
 
 struct change {
-    uint32_t function; /* of those that match, one */
+    uint32_t function; /* of those that match, one: of the second recording, if it has one */
+    uint32_t was;      /* one of the first recording, or 0 */
     struct costs costs[SIDES];
     uint64_t noise_ns; /* diff_noise of its self time */
 };

@@ -66,7 +66,7 @@ static void write_share(FILE *stream, int64_t change, uint64_t whole)
 }
 
 static void write_row(FILE *stream, const struct diff *diff, const struct costs costs[SIDES],
-                      uint64_t noise_ns, const char *name)
+                      uint64_t noise_ns, const char *name, const char *was)
 {
     struct costs whole[SIDES];
 
@@ -83,6 +83,11 @@ static void write_row(FILE *stream, const struct diff *diff, const struct costs 
                           diff_figure(&costs[AFTER], diff->weight)),
                 diff_figure(&whole[BEFORE], diff->weight));
     utf8_write_plain(stream, name);
+    if (was && strcmp(was, name) != 0) {
+        fputs(" (was ", stream);
+        utf8_write_plain(stream, was);
+        putc(')', stream);
+    }
     putc('\n', stream);
 }
 
@@ -133,7 +138,8 @@ static void write_table(FILE *stream, const struct diff *diff, size_t top)
         if (kind_of(diff, change) != CHANGED)
             continue;
         write_row(stream, diff, change->costs, change->noise_ns,
-                  diff->images->functions[change->function].name);
+                  diff->images->functions[change->function].name,
+                  change->was ? diff->images->functions[change->was].name : NULL);
         shown++;
     }
     if (counts[CHANGED] > shown)
@@ -144,7 +150,7 @@ static void write_table(FILE *stream, const struct diff *diff, size_t top)
     if (counts[SAME])
         fprintf(stream, "%zu that did not change\n", counts[SAME]);
     diff_whole(diff, whole);
-    write_row(stream, diff, whole, diff_noise(diff, whole), "(all)");
+    write_row(stream, diff, whole, diff_noise(diff, whole), "(all)", NULL);
 }
 
 static void write_cells(FILE *stream, uint64_t before, uint64_t after)

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "grinder/image/code_hash.h"
 #include "grinder/image/image_file.h"
-#include "grinder/image/original_bytes.h"
 #include "grinder/profile/copied_spots.h"
 #include "grinder/symbols/demangle.h"
 #include "image/manifest.h"
@@ -21,12 +21,7 @@ static size_t length_of(const char *text)
 /* What hashes are made of and code is shown from lies within the original. */
 static void read_original(const char *path, const struct manifest *manifest)
 {
-    struct original_bytes original;
-
-    original_bytes_read(&original, path, manifest);
-    for (uint32_t i = 0; i < manifest->function_count && i < 1000; i++)
-        original_bytes_hash(&original, manifest, i);
-    original_bytes_free(&original);
+    free(code_hashes_read(path, manifest));
 }
 
 #define BASE         0x555500000000
