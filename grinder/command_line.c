@@ -245,7 +245,9 @@ static double percent(const char *text)
     char *end;
     double value = strtod(text, &end);
 
-    if (!*text || *end || !(value >= 0 && value <= 1e9))
+    if (end > text && *end == '%')
+        end++;
+    if (end == text || *end || !(value >= 0 && value <= 1e9))
         wrong_usage("--threshold: expected a percentage of 0 or more, found %s", text);
     return value;
 }

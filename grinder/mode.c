@@ -307,7 +307,9 @@ static bool diff_has_format(const char *name)
 
 static bool diff_needs_stacks(const struct options *options)
 {
-    return diff_format_named(options->format, is_to_terminal(options))->needs_stacks;
+    const struct diff_format *format = diff_format_named(options->format, is_to_terminal(options));
+
+    return format->needs_stacks || (format->has_contexts && options->weight == WEIGHT_INSTRUCTIONS);
 }
 
 static int run_diff(const struct options *options, const struct profile *profiles,

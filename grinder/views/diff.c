@@ -101,8 +101,8 @@ void diff_begin(struct diff *diff, const struct profile profiles[SIDES],
     diff->changes = memory_zeroed(count, sizeof(*diff->changes));
     for (int side = 0; side < SIDES; side++)
         diff->parts[side] = profiles[side].part_count ? &profiles[side].parts[0] : &none;
-    diff->same = match_functions(images, &diff->parts[BEFORE]->functions,
-                                 &diff->parts[AFTER]->functions);
+    diff->same =
+        match_functions(images, &diff->parts[BEFORE]->functions, &diff->parts[AFTER]->functions);
     for (int side = 0; side < SIDES; side++)
         add_side(diff, places, side);
     for (size_t i = 0; i < diff->count; i++)
@@ -120,6 +120,11 @@ void diff_free(struct diff *diff)
     free(diff->same);
     free(diff->changes);
     *diff = (struct diff){0};
+}
+
+bool diff_has_stacks(const struct diff *diff)
+{
+    return diff->parts[BEFORE]->stacks.keys.count && diff->parts[AFTER]->stacks.keys.count;
 }
 
 /* How far it changed by the weight; 0 if samples do so by chance. */

@@ -31,6 +31,7 @@ struct diff {
 struct diff_format {
     const char *name;
     bool needs_stacks; /* shows costs by chains of calls: profile->keeps_stacks */
+    bool has_contexts; /* shows them by instructions, too, if they are kept */
     void (*write)(FILE *stream, const struct diff *diff, size_t top);
 };
 
@@ -41,6 +42,9 @@ const struct diff_format *diff_format_named(const char *name, bool to_terminal);
 void diff_begin(struct diff *diff, const struct profile profiles[SIDES],
                 const struct images *images, enum weight weight);
 void diff_free(struct diff *diff);
+
+/* Whether both recordings' stacks were kept. */
+bool diff_has_stacks(const struct diff *diff);
 
 /*
  * How far apart two self times of one program may be that are made of samples: 0 of other times.

@@ -1,7 +1,8 @@
 /*
  * What changed, as a table to read, as one to compute with, or by stacks:
  *
- *      table       the largest changes, and the sums of all
+ *      table       the largest changes, by instructions with the context that changed most, and the
+ *                  sums of all
  *      tsv         every function, with a line of headings; each column adds up to its recording's
  *      folded      a;b;c BEFORE AFTER: what difffolded.pl writes
  *      flamegraph  as wide as the second recording, coloured by what changed
@@ -18,9 +19,11 @@
 
 #include "grinder/formats/flamegraph.h"
 #include "grinder/formats/folded.h"
+#include "grinder/views/diff_stacks.h"
 #include "grinder/views/figures.h"
-#include "support/memory.h"
 #include "support/utf8.h"
+
+#define FRAMES_SHOWN 8 /* of a context */
 
 static int64_t change_of(uint64_t before, uint64_t after)
 {
@@ -119,10 +122,61 @@ static const char *share_heading(const struct diff *diff)
     }
 }
 
+/* The last callers, where a context changed by the weight that has any. */
+static void write_context(FILE *stream, const struct diff *diff, const struct diff_stacks *both,
+                          uint32_t stack)
+{
+    int64_t by = stack ? diff_stack_change(both, diff, stack) : 0;
+    struct stack_frames frames;
+    char text[FIGURE_ROOM];
+    size_t first;
+
+    if (!by)
+        return;
+    stack_spell(&both->stacks, stack, &frames);
+    if (frames.count < 2)
+        return;
+    first = frames.count > FRAMES_SHOWN ? frames.count - FRAMES_SHOWN : 0;
+    fprintf(stream, "    %s%s in %s", by < 0 ? "-" : "+",
+            figure_count(text, (uint64_t)(by < 0 ? -by : by)), first ? "… > " : "");
+    for (size_t i = first; i < frames.count; i++) {
+        utf8_write_plain(stream, stack_frame_name(diff->images, frames.functions[i]));
+        fputs(i + 1 < frames.count ? " > " : "\n", stream);
+    }
+}
+
+static void write_changes(FILE *stream, const struct diff *diff, size_t top,
+                          const struct diff_stacks *both, const uint32_t *largest)
+{
+    for (size_t i = 0; i < diff->count && top; i++) {
+        const struct change *change = &diff->changes[i];
+        if (kind_of(diff, change) != CHANGED)
+            continue;
+        write_row(stream, diff, change->costs, change->noise_ns,
+                  diff->images->functions[change->function].name,
+                  change->was ? diff->images->functions[change->was].name : NULL);
+        if (largest)
+            write_context(stream, diff, both, largest[diff->same[change->function]]);
+        top--;
+    }
+}
+
+static void write_changes_in_contexts(FILE *stream, const struct diff *diff, size_t top)
+{
+    struct diff_stacks both;
+    uint32_t *largest;
+
+    diff_stacks_begin(&both, diff);
+    largest = diff_stacks_largest(&both, diff);
+    write_changes(stream, diff, top, &both, largest);
+    free(largest);
+    diff_stacks_free(&both);
+}
+
 static void write_table(FILE *stream, const struct diff *diff, size_t top)
 {
     struct costs whole[SIDES];
-    size_t counts[KINDS] = {0}, shown = 0;
+    size_t counts[KINDS] = {0};
 
     for (size_t i = 0; i < diff->count; i++)
         counts[kind_of(diff, &diff->changes[i])]++;
@@ -133,17 +187,12 @@ static void write_table(FILE *stream, const struct diff *diff, size_t top)
     if (diff->has_instructions)
         fprintf(stream, "%8s %8s %9s  ", "instr.", "after", "change");
     fprintf(stream, "%9s  %s\n", share_heading(diff), "function");
-    for (size_t i = 0; i < diff->count && shown < top; i++) {
-        const struct change *change = &diff->changes[i];
-        if (kind_of(diff, change) != CHANGED)
-            continue;
-        write_row(stream, diff, change->costs, change->noise_ns,
-                  diff->images->functions[change->function].name,
-                  change->was ? diff->images->functions[change->was].name : NULL);
-        shown++;
-    }
-    if (counts[CHANGED] > shown)
-        fprintf(stream, "%zu more that changed\n", counts[CHANGED] - shown);
+    if (diff_has_stacks(diff))
+        write_changes_in_contexts(stream, diff, top);
+    else
+        write_changes(stream, diff, top, NULL, NULL);
+    if (counts[CHANGED] > top)
+        fprintf(stream, "%zu more that changed\n", counts[CHANGED] - top);
     if (counts[NOISE])
         fprintf(stream, "%zu whose times changed no more (~) than samples do by chance\n",
                 counts[NOISE]);
@@ -200,53 +249,12 @@ static void write_tsv(FILE *stream, const struct diff *diff, size_t top)
     }
 }
 
-/* The stacks of both recordings, of functions that match. */
-struct both {
-    struct stack_tree stacks;  /* with the costs of the second */
-    struct stack_cost *before; /* by stack, those of the first */
-    size_t before_room;
-};
-
-/* Stacks are numbered after their parents: numbers holds those of all parents. */
-static void add_stacks(struct both *both, const struct diff *diff, int side)
-{
-    const struct stack_tree *from = &diff->parts[side]->stacks;
-    uint32_t *numbers = memory_zeroed(from->keys.count, sizeof(*numbers));
-
-    for (uint32_t i = 1; i < from->keys.count; i++) {
-        struct stack_cost zero = {0}, *sum;
-        size_t known = both->stacks.keys.count;
-        numbers[i] = stacks_push(&both->stacks, numbers[stack_parent(from, i)],
-                                 diff->same[stack_function(from, i)]);
-        for (; known < both->stacks.keys.count; known++) {
-            both->before = memory_grow(both->before, known, &both->before_room, sizeof(zero));
-            both->before[known] = zero;
-        }
-        sum = side == BEFORE ? both->before : both->stacks.costs;
-        stack_cost_add(&sum[numbers[i]], &from->costs[i]);
-    }
-    free(numbers);
-}
-
-static void both_begin(struct both *both, const struct diff *diff)
-{
-    *both = (struct both){0};
-    add_stacks(both, diff, BEFORE);
-    add_stacks(both, diff, AFTER);
-}
-
-static void both_free(struct both *both)
-{
-    stacks_free(&both->stacks);
-    free(both->before);
-}
-
 static void write_folded(FILE *stream, const struct diff *diff, size_t top)
 {
-    struct both both;
+    struct diff_stacks both;
 
     (void)top;
-    both_begin(&both, diff);
+    diff_stacks_begin(&both, diff);
     for (uint32_t i = 1; i < both.stacks.keys.count; i++) {
         uint64_t before = weight_of(diff->weight, &both.before[i]);
         uint64_t after = weight_of(diff->weight, &both.stacks.costs[i]);
@@ -255,7 +263,7 @@ static void write_folded(FILE *stream, const struct diff *diff, size_t top)
         folded_write_stack(stream, diff->images, &both.stacks, i);
         fprintf(stream, " %" PRIu64 " %" PRIu64 "\n", before, after);
     }
-    both_free(&both);
+    diff_stacks_free(&both);
 }
 
 static void write_flamegraph(FILE *stream, const struct diff *diff, size_t top)
@@ -269,22 +277,20 @@ static void write_flamegraph(FILE *stream, const struct diff *diff, size_t top)
                  : diff->weight == WEIGHT_CALLS ? "What changed, by calls"
                                                 : "What changed, by instructions",
     };
-    struct both both;
+    struct diff_stacks both;
     struct flame flame;
 
     (void)top;
-    both_begin(&both, diff);
+    diff_stacks_begin(&both, diff);
     flame = (struct flame){.stacks = &both.stacks, .before = both.before};
     flamegraph_write_flames(stream, diff->images, &flame, 1, &figures);
-    both_free(&both);
+    diff_stacks_free(&both);
 }
 
 static const struct diff_format formats_of_diff[] = {
-    {"table", false, write_table},
-    {"tsv", false, write_tsv},
-    {"folded", true, write_folded},
-    {"flamegraph", true, write_flamegraph},
-    {NULL, false, NULL},
+    {"table", false, true, write_table},  {"tsv", false, false, write_tsv},
+    {"folded", true, true, write_folded}, {"flamegraph", true, true, write_flamegraph},
+    {NULL, false, false, NULL},
 };
 
 const struct diff_format *diff_format_named(const char *name, bool to_terminal)
