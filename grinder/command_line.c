@@ -82,7 +82,7 @@ static const struct command_option table[] = {
      "profile: a callgrind file, for kcachegrind and callgrind_annotate, or another format\n"
      "summary: processes, threads, modules and the hottest functions, as text\n"
      "report: a page for a web browser: the code, with calls and times beside it; docs/report.md\n"
-     "diff: what changed from one recording to another: two TRACEs, each a file or a folder\n"
+     "diff: what changed from one recording to another: two TRACEs, each a file, a folder or a baseline\n"
      "stack: how deep the stack of each thread was, and the calls on it at that moment, with "
      "their bytes; docs/stack.md\n"
      "coverage: which blocks, functions and lines ran, of programs that were instrumented with "
@@ -90,10 +90,11 @@ static const struct command_option table[] = {
      "top: the hottest functions of running programs, refreshed in place; q ends, s and c sort by "
      "self time and by calls"},
     {"output-format", 0, "NAME",
-     "callgrind folded flamegraph pprof speedscope tsv tsv-edges json chrome perfetto firefox",
+     "callgrind folded flamegraph pprof speedscope tsv tsv-edges json baseline chrome perfetto firefox",
      PROFILE, CODE_FORMAT, 0,
      "profile: callgrind (this is the default), folded, flamegraph, pprof, speedscope, tsv "
-     "(functions), tsv-edges (calls), json, firefox;\n"
+     "(functions), tsv-edges (calls), json, firefox, baseline (what a diff takes in place of a "
+     "recording; docs/gate.md);\n"
      "time lines, of a call-trace recording: chrome, perfetto, firefox (not with --merge, --split "
      "or --weight=calls|instructions)"},
     {"output-format", 0, "NAME", "table tsv folded flamegraph", DIFF, CODE_FORMAT, 0,

@@ -19,6 +19,7 @@
 #include "grinder/base/message.h"
 #include "grinder/command_line.h"
 #include "grinder/mode.h"
+#include "grinder/profile/baseline.h"
 #include "grinder/profile/borrowed_times.h"
 #include "grinder/profile/copied_spots.h"
 #include "grinder/profile/images.h"
@@ -83,13 +84,40 @@ static int load_selected(struct tree *tree, const char *path, struct selection *
     return result;
 }
 
+/* 0, or -1 after a message. */
+static int add_baseline(const char *path, struct profile *profile, struct images *images)
+{
+    const struct selection *selection = profile->selection;
+    struct failure failure;
+
+    if (!profile->takes_baselines) {
+        message("%s: expected a trace, found a baseline, which --mode=diff compares with one",
+                path);
+        return -1;
+    }
+    if (selection->processes.count || selection->threads.count || selection->functions.count) {
+        message("%s: expected no --process, --thread or --function, as a baseline has neither "
+                "processes nor calls",
+                path);
+        return -1;
+    }
+    if (baseline_read(profile, path, images, &failure))
+        return 0;
+    message_failure(&failure);
+    return -1;
+}
+
 /* 0 if it was read and found sound, or is not selected. */
 static int add_trace(const char *trace, struct profile *profile, struct images *images)
 {
     struct chains chains = {0};
     struct tree tree;
-    int result = load_selected(&tree, trace, profile->selection, images,
-                               profile->keeps_peaks ? &chains : NULL);
+    int result;
+
+    if (baseline_is(trace))
+        return add_baseline(trace, profile, images);
+    result = load_selected(&tree, trace, profile->selection, images,
+                           profile->keeps_peaks ? &chains : NULL);
 
     if (result == 0) {
         if (profile->keeps_hits)
@@ -287,6 +315,7 @@ int main(int argc, char **argv)
         profiles[side].keeps_hits = options.mode->needs_hits;
         profiles[side].keeps_nodes = mode_needs_events(&options);
         profiles[side].keeps_peaks = options.mode->needs_peaks;
+        profiles[side].takes_baselines = count > 1;
         profiles[side].selection = &options.selection;
         if (add_traces(sides[side], &profiles[side], &images) < 0)
             result = -1;

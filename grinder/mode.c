@@ -122,6 +122,10 @@ static int run_profile(const struct options *options, const struct profile *prof
                 options->traces[0]);
         return FAILED;
     }
+    if (format->write == baseline_write && profile_is_stacked(profile)) {
+        message("--output-format=baseline needs calls; %s has samples alone", options->traces[0]);
+        return FAILED;
+    }
     if (format == &formats[0])
         snprintf(by_default, sizeof(by_default), "callgrind.out.%" PRIu32, pid);
     else

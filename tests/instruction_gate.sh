@@ -57,14 +57,79 @@ gate 1 --threshold=0% second first
 contains changes "^    -2,000 in .*first.stripped!$(address first)\$"
 equal "back again" "$(changed)" "first.stripped!$(address first) (was second.stripped!$(address second))"
 
+# What a repository keeps of the first build: the same bytes from each run.
+baseline()
+{
+    grinder --mode=profile --output-format=baseline --output-file="$2" "$1"
+}
+baseline first baseline.txt
+gate 1 --threshold=0.1% baseline.txt second
+equal "what changed since the baseline" "$(changed)" "second.stripped!$(address second)"
+gate 0 --threshold=0.5% baseline.txt second
+gate 1 --threshold=0.1% second baseline.txt
+gate 0 --threshold=0 baseline.txt first
+equal "what changed of the baseline's own build" "$(changed)" ""
+baseline second second.txt
+equal "lines of a rebuild that differ, but for the module's name and report's" \
+    "$(diff <(cut -f 3,4 baseline.txt) <(cut -f 3,4 second.txt) | grep -c '^[<>] 100')" 2
+
 # Twenty runs of one build.
 for ((i = 0; i < 20; i++)); do
     recording second.stripped "again.$i"
     gate 0 --threshold=0 second "again.$i"
     equal "what changed in run $i" "$(changed)" ""
+    gate 0 --threshold=0 second.txt "again.$i"
+    equal "what changed in run $i since the baseline" "$(changed)" ""
+    baseline "again.$i" again.txt
+    cmp second.txt again.txt
 done
 
-# What cannot be compared has a status of its own.
+# Functions that have names match by these.
+instrumented first --count=instructions
+instrumented second --count=instructions
+recording first named.first
+recording second named.second
+baseline named.first named.txt
+contains named.txt $'^first\t-\t100\t16400\tweigh$'
+equal "functions that were not called" "$(grep -c 'report' named.txt)" 0
+for before in named.first named.txt; do
+    gate 1 --threshold=0.1% "$before" named.second
+    equal "what changed since $before" "$(changed)" weigh
+done
+status=0
+grinder --mode=diff --weight=instructions --output-format=tsv named.txt named.second >changes || status=$?
+equal "status without a threshold" "$status" 0
+contains changes $'^weigh\t.*\t16400\t18400\t2000\t\t\t$'
+
+# A baseline without instructions is one of calls.
+instrumented first
+recording first plain
+baseline plain plain.txt
+contains plain.txt $'^first\t-\t100\t-\tweigh$'
+gate 2 plain.txt named.second
+contains problems 'plain.txt has no instructions for --weight=instructions'
+gate 0 --weight=calls --threshold=0 plain.txt named.second
+
+# What cannot be compared has a status of its own, and is named with its line.
 gate 2 --threshold=0.1%% first second
 gate 2 --threshold=% first second
 gate 2 --threshold=0.1% first nowhere
+
+# refused LINE COMMAND WHY: a baseline of which sed has made something else
+refused()
+{
+    sed "$2" baseline.txt >refused.txt
+    gate 2 --threshold=0.1% refused.txt second
+    contains problems "^grinder: refused.txt:$1: $3"
+}
+refused 1 '1s/1$/2/' 'expected a baseline of version 1, found .umbra-baseline'
+refused 2 '2d' 'expected its headings, found .first.stripped'
+refused 3 '3,$d' 'expected a function, found the end'
+refused 3 '3s/\t[0-9a-f]\{16\}/\tcode/' "expected a hash of 16 digits, or -, in column 2, found 'code'"
+refused 4 '4s/\t[0-9]*\t[0-9]*$//' 'expected a number of calls in column 3, found none'
+refused 5 '5s/\t[0-9]*\t/\t-1\t/' "expected a number of calls in column 3, found '-1'"
+refused 6 '6s/[0-9]*$/99999999999999999999/' "expected a number of instructions, or -, in column 4, found '9"
+gate 2 --process=first baseline.txt second
+contains problems 'baseline.txt: expected no --process'
+! grinder --mode=summary baseline.txt 2>problems || fail "a summary of a baseline"
+contains problems 'baseline.txt: expected a trace, found a baseline'

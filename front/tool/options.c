@@ -12,7 +12,7 @@
 #define ALL      ((1u << VERB_COUNT) - 1)
 
 #define FORMATS                                                                                    \
-    "callgrind folded flamegraph pprof speedscope tsv tsv-edges json chrome perfetto firefox"
+    "callgrind folded flamegraph pprof speedscope tsv tsv-edges json baseline chrome perfetto firefox"
 
 const struct command_option verb_options[] = {
     {"check", 0, "COMMAND", NULL, OF(BISECT), OPTION_CHECK, HELP_OWN,

@@ -307,11 +307,12 @@ static int write_page(struct words *words, const struct recording *recording,
 static const struct suffix {
     const char *format, *suffix;
 } suffixes[] = {
-    {"folded", "folded"},    {"flamegraph", "svg"},
-    {"pprof", "pb.gz"},      {"speedscope", "speedscope.json"},
-    {"tsv", "tsv"},          {"tsv-edges", "edges.tsv"},
-    {"json", "json"},        {"chrome", "trace.json"},
-    {"perfetto", "pftrace"}, {"firefox", "firefox.json"},
+    {"folded", "folded"},     {"flamegraph", "svg"},
+    {"pprof", "pb.gz"},       {"speedscope", "speedscope.json"},
+    {"tsv", "tsv"},           {"tsv-edges", "edges.tsv"},
+    {"json", "json"},         {"chrome", "trace.json"},
+    {"perfetto", "pftrace"},  {"firefox", "firefox.json"},
+    {"baseline", "baseline"},
 };
 
 /* In the recording; to be freed. A name that the grinder does not know it refuses itself. */

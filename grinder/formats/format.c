@@ -11,6 +11,7 @@ const struct format formats[] = {
     {"tsv", "tsv", false, false, tsv_write, NULL},
     {"tsv-edges", "edges.tsv", false, false, tsv_edges_write, NULL},
     {"json", "json", false, false, json_write, NULL},
+    {"baseline", "baseline", false, false, baseline_write, NULL},
     {"chrome", "trace.json", false, true, NULL, chrome_write},
     {"perfetto", "pftrace", false, true, NULL, perfetto_write},
     {"firefox", "firefox.json", true, false, NULL, firefox_write},

@@ -57,6 +57,7 @@ extern const struct format formats[];
 const struct format *format_named(const char *name);
 
 /* A file of each name. */
+void baseline_write(FILE *stream, const struct view *view);
 void callgrind_write(FILE *stream, const struct view *view);
 void folded_write(FILE *stream, const struct view *view);
 void flamegraph_write(FILE *stream, const struct view *view);

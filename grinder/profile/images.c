@@ -46,6 +46,9 @@ void images_free(struct images *images)
         if (images->images[i].jit)
             jit_map_free(images->images[i].jit);
         free(images->images[i].jit);
+        for (uint32_t j = 0; images->images[i].listed && j < images->images[i].function_count; j++)
+            free(images->images[i].listed[j].name);
+        free(images->images[i].listed);
     }
     for (size_t i = 0; i < images->numbers.count; i++) {
         free(images->functions[i].name);
@@ -274,6 +277,23 @@ uint32_t images_add_jit(struct images *images, const char *path, int name)
     image->jit = memory_zeroed(1, sizeof(*image->jit));
     *image->jit = map;
     return (uint32_t)(images->count - 1);
+}
+
+uint32_t images_add_listed(struct images *images, const char *name)
+{
+    append(images, name)->problem = memory_copy_string("is of a baseline");
+    return (uint32_t)(images->count - 1);
+}
+
+uint32_t images_list(struct images *images, uint32_t number, uint64_t code, const char *name)
+{
+    struct image *image = &images->images[number];
+
+    image->listed = memory_grow(image->listed, image->function_count, &image->listed_room,
+                                sizeof(*image->listed));
+    image->listed[image->function_count] =
+        (struct listed_function){code, name ? memory_copy_utf8(name) : NULL};
+    return image->function_count++;
 }
 
 uint32_t images_function(struct images *images, uint32_t image, uint32_t index)

@@ -21,6 +21,12 @@
 #include "image/manifest.h"
 #include "trace/trace_format.h"
 
+/* A function as a baseline has it (baseline.h). */
+struct listed_function {
+    uint64_t code; /* 0: not known */
+    char *name;    /* owned; null if it has none */
+};
+
 struct image {
     char *path;               /* as the trace has it */
     enum trace_system system; /* how that is spelt */
@@ -38,6 +44,8 @@ struct image {
                             is looked for */
     bool is_jit;
     struct jit_map *jit;     /* of code made at run time, owned; else null */
+    struct listed_function *listed; /* of an image of a baseline, owned: function_count of them; else null */
+    size_t listed_room;
     struct line_table lines; /* symbolize fills it */
     uint32_t first_file;     /* number of lines.files[0] among the files of all images */
 };
@@ -80,6 +88,11 @@ uint32_t images_add_plain(struct images *images, const char *path, const uint8_t
    it cannot be read. name is a descriptor of it, opened with O_PATH at path; -1: whatever lies at
    path. */
 uint32_t images_add_jit(struct images *images, const char *path, int name);
+
+/* An image that a baseline tells about. images_list adds a function to it, behind the others, and returns its place;
+   the name is copied, null if there is none. */
+uint32_t images_add_listed(struct images *images, const char *name);
+uint32_t images_list(struct images *images, uint32_t image, uint64_t code, const char *name);
 
 /* The number of the function at index in the image's manifest. */
 uint32_t images_function(struct images *images, uint32_t image, uint32_t index);

@@ -29,20 +29,33 @@ bool match_is_nameless(const struct images *images, uint32_t number)
     const char *module = image_name(&images->images[function->image]);
     size_t length = strlen(module);
 
+    if (images->images[function->image].listed)
+        return !images->images[function->image].listed[function->index].name;
     return !strncmp(function->name, module, length) &&
            (!strncmp(function->name + length, "!0x", 3) ||
             !strncmp(function->name + length, "!#", 2));
 }
 
+static uint64_t *listed_codes(const struct image *image)
+{
+    uint64_t *codes = memory_zeroed((size_t)image->function_count + 1, sizeof(*codes));
+
+    for (uint32_t i = 0; i < image->function_count; i++)
+        codes[i] = image->listed[i].code;
+    return codes;
+}
+
 uint64_t *match_codes(const struct image *image)
 {
+    if (image->listed)
+        return listed_codes(image);
     return image->problem || image->is_plain ? NULL
                                              : code_hashes_read(image->file, &image->manifest);
 }
 
 static uint32_t count_of(const struct image *image)
 {
-    return image->manifest.function_count;
+    return image->listed ? image->function_count : image->manifest.function_count;
 }
 
 static void note_recordings(struct matching *matching, const struct cost_table *table, unsigned bit)

@@ -324,6 +324,15 @@ void profile_add(struct profile *profile, struct tree *tree, const struct images
     free(stacks);
 }
 
+struct part *profile_add_listed(struct profile *profile, const char *path)
+{
+    profile->processes = memory_grow(profile->processes, profile->process_count,
+                                     &profile->process_room, sizeof(*profile->processes));
+    profile->processes[profile->process_count++] = (struct process){.trace_path = path};
+    profile->untimed = profile->hooked = profile->listed = path;
+    return begin_part(profile, 0);
+}
+
 void profile_keep_peaks(struct profile *profile, struct chains *chains, const struct tree *tree,
                         const struct images *images)
 {

@@ -135,6 +135,8 @@ struct profile {
     const char *stacked, *hooked;
     /* Path of a trace whose instructions are counted, and of one whose are not; or null. Borrowed. */
     const char *counted, *uncounted;
+    bool takes_baselines;
+    const char *listed; /* path of a baseline, or null: it has functions' own calls and instructions. Borrowed. */
     struct borrowed_times borrowed; /* all zero: its times are its own */
 };
 
@@ -176,6 +178,10 @@ static inline struct sample_range part_range(const struct part *part, uint64_t n
 
 /* Adds a trace, or what is selected of its threads; its folds are used up. */
 void profile_add(struct profile *profile, struct tree *tree, const struct images *images);
+
+/* Adds a process of which figures of functions alone are known, without times, to a merged profile: the part that
+   takes these is returned. path is borrowed. */
+struct part *profile_add_listed(struct profile *profile, const char *path);
 
 /* Keeps the peaks of the trace that was added last, while its tree is still there. */
 void profile_keep_peaks(struct profile *profile, struct chains *chains, const struct tree *tree,

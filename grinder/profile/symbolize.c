@@ -76,7 +76,10 @@ static char *name_without_symbol(const struct image *image, const struct functio
 
     if (!function->image && !function->index) /* stacked_tree.c */
         return memory_copy_string("[code of no file]");
-    if (image->problem || function->index >= image->manifest.function_count)
+    if (image->listed)
+        snprintf(name, sizeof(name), "%.400s!code:%016" PRIx64, image_name(image),
+                 image->listed[function->index].code);
+    else if (image->problem || function->index >= image->manifest.function_count)
         snprintf(name, sizeof(name), "%.400s!#%u", image_name(image), function->index);
     else
         snprintf(name, sizeof(name), "%.400s!%#" PRIx64, image_name(image),
@@ -115,6 +118,10 @@ static void name_functions(struct images *images, uint32_t number,
         if (image->jit) {
             function->name = memory_copy_string(image->jit->codes[function->index].name);
             function->symbol = memory_copy_string(function->name);
+            continue;
+        }
+        if (image->listed && image->listed[function->index].name) {
+            function->name = memory_copy_string(image->listed[function->index].name);
             continue;
         }
         if (!image->problem)

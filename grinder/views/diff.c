@@ -94,6 +94,7 @@ void diff_begin(struct diff *diff, const struct profile profiles[SIDES],
     diff->has_times = profile_has_times(&profiles[BEFORE]) && profile_has_times(&profiles[AFTER]);
     diff->has_instructions =
         profile_has_instructions(&profiles[BEFORE]) && profile_has_instructions(&profiles[AFTER]);
+    diff->has_totals = !profiles[BEFORE].listed && !profiles[AFTER].listed;
     diff->is_sampled =
         profile_is_sampled(&profiles[BEFORE]) && profile_is_sampled(&profiles[AFTER]);
     if (!strcmp(profile_counts(&profiles[BEFORE]), profile_counts(&profiles[AFTER])))

@@ -25,6 +25,7 @@ struct diff {
     size_t count;
     enum weight weight;
     bool has_times, is_sampled, has_instructions; /* both recordings */
+    bool has_totals; /* both recordings: what functions' callees took, too */
     const char *counts;         /* what both count; null: one counts calls, the other samples */
 };
 

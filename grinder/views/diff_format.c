@@ -9,7 +9,7 @@
  *
  * Where one of the recordings has no times, the table lacks their columns, and in tsv these are
  * empty; so, too, with counts, where one counts calls and the other samples. Both have columns of
- * instructions only where both recordings count these.
+ * instructions only where both recordings count these; with a baseline, the total ones are empty.
  */
 #include "grinder/views/diff.h"
 
@@ -145,6 +145,14 @@ static void write_context(FILE *stream, const struct diff *diff, const struct di
     }
 }
 
+/* What it was called, or null: a baseline's function without a name is known by its code alone. */
+static const char *name_before(const struct diff *diff, const struct change *change)
+{
+    const struct function *was = &diff->images->functions[change->was];
+
+    return change->was && !diff->images->images[was->image].listed ? was->name : NULL;
+}
+
 static void write_changes(FILE *stream, const struct diff *diff, size_t top,
                           const struct diff_stacks *both, const uint32_t *largest)
 {
@@ -153,8 +161,7 @@ static void write_changes(FILE *stream, const struct diff *diff, size_t top,
         if (kind_of(diff, change) != CHANGED)
             continue;
         write_row(stream, diff, change->costs, change->noise_ns,
-                  diff->images->functions[change->function].name,
-                  change->was ? diff->images->functions[change->was].name : NULL);
+                  diff->images->functions[change->function].name, name_before(diff, change));
         if (largest)
             write_context(stream, diff, both, largest[diff->same[change->function]]);
         top--;
@@ -243,7 +250,10 @@ static void write_tsv(FILE *stream, const struct diff *diff, size_t top)
             fprintf(stream, "%" PRIu64, change->noise_ns);
         if (diff->has_instructions) {
             write_cells(stream, before->self_instructions, after->self_instructions);
-            write_cells(stream, before->total_instructions, after->total_instructions);
+            if (diff->has_totals)
+                write_cells(stream, before->total_instructions, after->total_instructions);
+            else
+                fputs("\t\t\t", stream);
         }
         putc('\n', stream);
     }
