@@ -57,6 +57,19 @@ gate 1 --threshold=0% second first
 contains changes "^    -2,000 in .*first.stripped!$(address first)\$"
 equal "back again" "$(changed)" "first.stripped!$(address first) (was second.stripped!$(address second))"
 
+# The same of a program that is linked to one place, whose code has addresses in it.
+for name in first second; do
+    define=
+    [[ $name == first ]] || define=-DSECOND
+    build "$name.fixed" gate.c -fno-toplevel-reorder -fno-pie -no-pie $define
+    strip -s -o "native/$name.there" "native/$name.fixed"
+    instrumented "$name.there" --count=instructions
+    recording "$name.there" "fixed.$name"
+done
+gate 1 --threshold=0.1% fixed.first fixed.second
+equal "what changed where code has addresses" "$(changed)" \
+    "second.there!$(address second.fixed) (was first.there!$(address first.fixed))"
+
 # What a repository keeps of the first build: the same bytes from each run.
 baseline()
 {
