@@ -324,6 +324,14 @@ static int run_diff(const struct options *options, const struct profile *profile
     struct output output;
     int result = EXIT_SUCCESS;
 
+    for (int side = 0; side < SIDES && format->needs_stacks; side++) {
+        if (!profiles[side].listed)
+            continue;
+        message("%s: expected a recording for --output-format=%s, found a baseline, which has no "
+                "stacks",
+                profiles[side].listed, format->name);
+        return FAILED;
+    }
     if (!begin_output(&output, options->output ? options->output : "-"))
         return FAILED;
     diff_begin(&diff, profiles, images, options->weight);

@@ -144,5 +144,7 @@ refused 5 '5s/\t[0-9]*\t/\t-1\t/' "expected a number of calls in column 3, found
 refused 6 '6s/[0-9]*$/99999999999999999999/' "expected a number of instructions, or -, in column 4, found '9"
 gate 2 --process=first baseline.txt second
 contains problems 'baseline.txt: expected no --process'
+gate 2 --output-format=folded baseline.txt second
+contains problems 'baseline.txt: expected a recording for --output-format=folded, found a baseline'
 ! grinder --mode=summary baseline.txt 2>problems || fail "a summary of a baseline"
 contains problems 'baseline.txt: expected a trace, found a baseline'

@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "grinder/image/code_hash.h"
 
@@ -73,6 +74,23 @@ static void what_is_no_code_is_hashed_by_bytes(void **state)
     assert_int_not_equal(HASH(0x1000, &anywhere, 0xe8, 1), HASH(0x1000, &anywhere, 0xe8, 2));
 }
 
+/* AddressSanitizer sees what lies outside. */
+static void any_bytes_have_a_hash(void **state)
+{
+    uint32_t random = 1;
+
+    (void)state;
+    for (uint32_t size = 1; size < 300; size++) {
+        uint8_t *bytes = malloc(size);
+        for (uint32_t i = 0; i < size; i++) {
+            random = random * 1103515245 + 12345;
+            bytes[i] = random >> 30 ? (uint8_t)(random >> 16) : 0xeb; /* many short jumps */
+        }
+        assert_int_not_equal(code_hash(bytes, size, 0x1000, &fixed), 0);
+        free(bytes);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -81,6 +99,7 @@ int main(void)
         cmocka_unit_test(padding_does_not_count),
         cmocka_unit_test(addresses_count_only_where_they_are_numbers),
         cmocka_unit_test(what_is_no_code_is_hashed_by_bytes),
+        cmocka_unit_test(any_bytes_have_a_hash),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
