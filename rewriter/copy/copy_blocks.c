@@ -1,6 +1,11 @@
 #include "rewriter/copy/copy_blocks.h"
 
+#include <stdlib.h>
+
 #include "rewriter/code/decode_plain.h"
+#include "rewriter/copy/frame_bytes.h"
+#include "rewriter/flow/flow_flags.h"
+#include "support/memory.h"
 #include "trace/image_manifest.h"
 
 /* int3, or a nop of any length. */
@@ -66,28 +71,62 @@ void copy_blocks_end(struct copy_blocks *blocks, uint64_t address)
     blocks->is_open = false;
 }
 
-static void begin(struct copy_blocks *blocks, uint64_t address)
+/* With the block's byte, and one byte behind that operand's distance, which counts from the
+ * instruction's end. */
+static void put_with_mark(struct copy_writer *writer, const char *opcode, size_t number,
+                          uint8_t value)
+{
+    copy_put_with_word(writer, opcode, 2,
+                       IMAGE_HOOK_PAGE + image_cover_place((uint32_t)number) - 1);
+    copy_put(writer, &value, 1);
+}
+
+static void put_test(struct copy_writer *writer, struct copy_marks *marks, uint32_t number)
+{
+    uint32_t field = NO_FIELD;
+
+    put_with_mark(writer, "\x80\x3d", number, 0);
+    frame_put_jump_if(writer, IF_ZERO, &field);
+    marks->items = memory_grow(marks->items, marks->count, &marks->room, sizeof(*marks->items));
+    marks->items[marks->count++] = (struct copy_mark){field, number};
+}
+
+void copy_marks_put(struct copy_marks *marks, struct copy_writer *writer)
+{
+    for (size_t i = 0; i < marks->count; i++) {
+        const struct copy_mark *mark = &marks->items[i];
+
+        frame_land(writer, mark->field);
+        put_with_mark(writer, "\xc6\x05", mark->number, 1);
+        frame_put_jump(writer, writer->stubs->address + mark->field + sizeof(uint32_t));
+    }
+    free(marks->items);
+    *marks = (struct copy_marks){0};
+}
+
+static void begin(struct copy_blocks *blocks, const struct flow_source *source, uint64_t address)
 {
     struct copy_writer *writer = blocks->writer;
     uint64_t from = copy_here(writer);
     size_t number = copy_set_add_block(writer->set, address);
 
-    /* The operand counts from the instruction's end, one byte behind it. */
-    copy_put_with_word(writer, "\xc6\x05", 2,
-                       IMAGE_HOOK_PAGE + image_cover_place((uint32_t)number) - 1);
-    copy_put(writer, "\x01", 1);
+    if (flow_flags_fate(source, address) == FLAGS_DEAD)
+        put_test(writer, blocks->marks, (uint32_t)number);
+    else
+        put_with_mark(writer, "\xc6\x05", number, 1);
     copy_set_add_stretch(writer->set, from, copy_here(writer));
     blocks->is_open = true;
 }
 
-void copy_blocks_before(struct copy_blocks *blocks, uint64_t address)
+void copy_blocks_before(struct copy_blocks *blocks, const struct flow_source *source,
+                        uint64_t address)
 {
     bool is_leader = address_set_has(&blocks->plan->leaders, address);
 
     if (!blocks->plan->marks_blocks || blocks->skips_lock || (!blocks->begins && !is_leader))
         return;
     copy_blocks_end(blocks, address);
-    begin(blocks, address);
+    begin(blocks, source, address);
     blocks->is_fill = !is_leader;
     blocks->begins = false;
 }

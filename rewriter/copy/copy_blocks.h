@@ -1,9 +1,18 @@
 /*
  * Basic blocks of what is copied: in a copy, one byte of memory is set where a block begins.
  *
- *      mov  byte [rip + page + place], 1       c6 05 ........ 01
+ *      cmp  byte [rip + page + place], 0       80 3d ........ 00
+ *      je   first                              0f 84 ........
+ *  on:
  *
- * It changes no flag and no register, and is the same whichever thread executes it, however often. A
+ * and, behind all copies, for each block
+ *
+ *  first: mov  byte [rip + page + place], 1    c6 05 ........ 01
+ *      jmp  on
+ *
+ * It changes no register, and is the same whichever thread executes it, however often. Each time that a thread stored
+ * the byte, it would be taken from the caches of others, so it is stored once; where flags are alive,
+ * each time. A
  * block ends where control may go elsewhere, calls included, and where it may come from elsewhere; so
  * all of its instructions run as often as its first one, unless a fault ends it.
  *
@@ -26,9 +35,21 @@
    the plan. */
 void copy_blocks_find(struct copy_plan *plan, const struct flow_source *source);
 
+/* Jumps to what stores bytes: put behind all copies. {0}: none; copy_marks_put frees them. */
+struct copy_marks {
+    struct copy_mark {
+        uint32_t field;  /* of the jump, at its end */
+        uint32_t number; /* of the block */
+    } *items;
+    size_t count, room;
+};
+
+void copy_marks_put(struct copy_marks *marks, struct copy_writer *writer);
+
 /* The blocks of a member, while its copy is written. */
 struct copy_blocks {
     struct copy_writer *writer;
+    struct copy_marks *marks;
     const struct copy_plan *plan;
     bool begins;     /* the next instruction begins a block */
     bool skips_lock; /* the last instruction jumps into the next, and nothing may be put between */
@@ -36,8 +57,10 @@ struct copy_blocks {
     bool is_fill;    /* all of it is padding so far, and nothing is known to come there */
 };
 
-/* Before an instruction of the original, and behind it: puts what marks the block that it begins. */
-void copy_blocks_before(struct copy_blocks *blocks, uint64_t address);
+/* Before an instruction of the original, and behind it: puts what marks the block that it begins. source: what
+   flow_flags_fate reads. */
+void copy_blocks_before(struct copy_blocks *blocks, const struct flow_source *source,
+                        uint64_t address);
 void copy_blocks_behind(struct copy_blocks *blocks, const struct instruction *at,
                         const uint8_t *bytes);
 /* Behind a member's last instruction. */

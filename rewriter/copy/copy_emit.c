@@ -38,6 +38,7 @@ struct emission {
     struct copy_slots slots;
     struct frame_code *frames;
     struct flow_fates fates;
+    struct copy_marks marks;
     struct copy_count counted;
     size_t block;                  /* place in `counted`, if instructions are counted */
     int32_t *returned;             /* of each member (copy_count.h): that of its function */
@@ -540,6 +541,14 @@ static bool emit_next(struct emission *emission, const struct function *function
     return true;
 }
 
+/* What flow_flags_fate reads. */
+static struct flow_source source_of(struct emission *emission)
+{
+    return (struct flow_source){.code = emission->patches->code,
+                                .functions = emission->patches->functions,
+                                .fates = &emission->fates};
+}
+
 static void put_direct(struct emission *emission, uint64_t address, int32_t added)
 {
     struct frame_place place = {
@@ -560,9 +569,7 @@ static void put_direct(struct emission *emission, uint64_t address, int32_t adde
 /* In front of the instruction at an address: what its block adds, if it begins one. */
 static void put_added(struct emission *emission, uint64_t address, uint32_t offset)
 {
-    const struct flow_source source = {.code = emission->patches->code,
-                                       .functions = emission->patches->functions,
-                                       .fates = &emission->fates};
+    const struct flow_source source = source_of(emission);
     const struct copy_count *counted = &emission->counted;
     const struct count_block *block;
 
@@ -587,14 +594,16 @@ static bool emit_instructions(struct emission *emission, const struct function *
     struct copy_writer *writer = emission->writer;
     size_t first = writer->set->move_count;
     struct instruction at = {.address = function->address};
-    struct copy_blocks blocks = {.writer = writer, .plan = emission->plan, .begins = true};
+    struct copy_blocks blocks = {
+        .writer = writer, .marks = &emission->marks, .plan = emission->plan, .begins = true};
+    const struct flow_source source = source_of(emission);
 
     for (; at.address < function->end; at.address += at.length) {
         size_t offset = at.address - function->address, room = function->end - at.address;
 
         copy_set_add_move(writer->set, first, offset,
                           offset ? writer->stubs->code.size - start : 0);
-        copy_blocks_before(&blocks, at.address);
+        copy_blocks_before(&blocks, &source, at.address);
         put_added(emission, at.address, (uint32_t)offset);
         if (!emit_next(emission, function, bytes, room, &at))
             return false;
@@ -733,6 +742,7 @@ bool copies_append(struct copy_writer *writer, const struct copy_plan *plan,
         if (copy_plan_has(plan, i))
             is_done = emit_member(&emission, (uint32_t)i);
     }
+    copy_marks_put(&emission.marks, writer);
     frame_code_end(emission.frames);
     flow_syscalls_free(&emission.syscalls);
     flow_fates_free(&emission.fates);

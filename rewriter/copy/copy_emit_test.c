@@ -300,15 +300,36 @@ static void test_what_other_tables_lead_to_gets_trampolines(void **state)
 /* --- blocks --- */
 
 #define MARK_SIZE 7
+#define TEST_SIZE 13
 
-/* mov byte [rip + ...], 1, which sets the byte of that block, and no other. */
-static void assert_mark(const struct copied *copied, uint64_t at, size_t block)
+/* An instruction with the byte of that block, and no other, and a number. */
+static void assert_with_byte(const struct copied *copied, uint64_t at, const char *opcode,
+                             uint8_t number, size_t block)
 {
     uint64_t pages = HOOK - IMAGE_HOOK_IN_PAGE + IMAGE_HOOK_PAGE;
 
-    assert_memory_equal(bytes_at(copied, at), "\xc6\x05", 2);
+    assert_memory_equal(bytes_at(copied, at), opcode, 2);
     assert_int_equal(lead(copied, at, 6) + 1, pages + image_cover_place((uint32_t)block));
-    assert_int_equal(*bytes_at(copied, at + 6), 1);
+    assert_int_equal(*bytes_at(copied, at + 6), number);
+}
+
+/* mov byte [...], 1; or cmp byte [...], 0, and je to the same, which comes back. Returns its size.
+ */
+static size_t assert_mark(const struct copied *copied, uint64_t at, size_t block)
+{
+    uint64_t first;
+
+    if (*bytes_at(copied, at) == 0xc6) {
+        assert_with_byte(copied, at, "\xc6\x05", 1, block);
+        return MARK_SIZE;
+    }
+    assert_with_byte(copied, at, "\x80\x3d", 0, block);
+    assert_memory_equal(bytes_at(copied, at + MARK_SIZE), "\x0f\x84", 2);
+    first = lead(copied, at + MARK_SIZE, 6);
+    assert_with_byte(copied, first, "\xc6\x05", 1, block);
+    assert_int_equal(*bytes_at(copied, first + MARK_SIZE), 0xe9);
+    assert_int_equal(lead(copied, first + MARK_SIZE, 5), at + TEST_SIZE);
+    return TEST_SIZE;
 }
 
 /* The block of that number begins at an offset of the original, and its copy with a mark; then
@@ -321,8 +342,8 @@ static void assert_block(const struct copied *copied, size_t block, uint64_t off
     assert_true(block < copied->set.block_count);
     assert_int_equal(copied->set.blocks[block].original, BASE + offset);
     assert_int_equal(copied->set.blocks[block].size, size);
-    assert_mark(copied, at, block);
-    assert_memory_equal(bytes_at(copied, at + MARK_SIZE), copied->bytes + offset, same);
+    at += assert_mark(copied, at, block);
+    assert_memory_equal(bytes_at(copied, at), copied->bytes + offset, same);
 }
 
 static void emit_marked(struct copied *copied)
@@ -351,6 +372,20 @@ static void test_blocks_begin_where_control_comes_from_elsewhere(void **state)
     assert_block(&copied, 3, 16, 1, 1);
     assert_int_equal(lead(&copied, copy_at(&copied, 8), 6), copy_at(&copied, 0));
     assert_int_equal(copied.set.stretch_count, 4);
+    copied_end(&copied);
+}
+
+/* The first block writes flags before anybody reads them, the last one may return with them. */
+static void test_a_mark_keeps_flags(void **state)
+{
+    struct copied copied;
+
+    (void)state;
+    copied_begin(&copied);
+    ADD(&copied, 0, LOOPS);
+    emit_marked(&copied);
+    assert_int_equal(assert_mark(&copied, copy_at(&copied, 0), 0), TEST_SIZE);
+    assert_int_equal(assert_mark(&copied, copy_at(&copied, 16), 3), MARK_SIZE);
     copied_end(&copied);
 }
 
@@ -543,6 +578,7 @@ int main(void)
         cmocka_unit_test(test_a_table_that_is_proven_is_written),
         cmocka_unit_test(test_what_other_tables_lead_to_gets_trampolines),
         cmocka_unit_test(test_blocks_begin_where_control_comes_from_elsewhere),
+        cmocka_unit_test(test_a_mark_keeps_flags),
         cmocka_unit_test(test_other_copies_have_no_marks),
         cmocka_unit_test(test_no_mark_comes_before_a_lock_that_is_skipped),
         cmocka_unit_test(test_a_call_ends_a_block),
