@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "rewriter/code/decode_plain.h"
+#include "rewriter/copy/copy_jumps.h"
 #include "rewriter/copy/frame_bytes.h"
 #include "rewriter/flow/flow_flags.h"
 #include "support/memory.h"
@@ -18,44 +18,18 @@ static bool is_padding(const uint8_t *bytes, size_t length)
     return *bytes == 0x90 || *bytes == 0xcc || (length > 1 && bytes[0] == 0x0f && bytes[1] == 0x1f);
 }
 
-static void find_in_member(struct copy_plan *plan, const struct flow_source *source,
-                           const ZydisDecoder *decoder, const struct function *function)
+static void add_leader(void *plan, uint64_t target)
 {
-    struct instruction at = {.address = function->address};
-    size_t room;
-    const uint8_t *bytes = code_at(source->code, function->address, &room);
-
-    for (; at.address < function->end; at.address += at.length) {
-        const uint8_t *here = bytes + (at.address - function->address);
-        size_t left = function->end - at.address;
-
-        at.length = left >= PLAIN_ROOM ? (uint8_t)plain_length(here, 0) : 0;
-        if (at.length)
-            continue;
-        if (!instruction_decode(decoder, at.address, here, left, &at))
-            return;
-        if (at.skips_lock) /* to what follows, as nothing may come between */
-            continue;
-        if (at.flow == FLOW_JUMP || at.flow == FLOW_CONDITION || at.flow == FLOW_LOOP)
-            address_set_add(&plan->leaders, at.target);
-    }
+    address_set_add(&((struct copy_plan *)plan)->leaders, target);
 }
 
 void copy_blocks_find(struct copy_plan *plan, const struct flow_source *source)
 {
-    ZydisDecoder decoder;
-
-    decoder_init(&decoder);
     address_set_init(&plan->leaders, source->code);
     for (size_t i = 0; i < plan->count; i++)
         if (copy_plan_has(plan, i))
-            find_in_member(plan, source, &decoder, &source->functions->items[i]);
-    for (size_t i = 0; i < plan->word_count; i++)
-        address_set_add(&plan->leaders, plan->words[i].target);
-    for (size_t i = 0; i < plan->trampoline_count; i++)
-        address_set_add(&plan->leaders, plan->trampolines[i].address);
-    for (size_t i = 0; i < source->pad_count; i++)
-        address_set_add(&plan->leaders, source->pads[i]);
+            copy_jumps_each(source->code, &source->functions->items[i], add_leader, plan);
+    copy_plan_add_entries(plan, source, &plan->leaders);
 }
 
 static struct copy_block *last_block(const struct copy_blocks *blocks)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rewriter/code/decode_plain.h"
+#include "rewriter/copy/copy_jumps.h"
 #include "rewriter/copy/copy_target.h"
 #include "rewriter/flow/flow_flags.h"
 #include "support/memory.h"
@@ -63,72 +63,38 @@ struct reading {
 
 /* ---- blocks */
 
-/* False if it is no instruction. `flow` is FLOW_NEXT of what goes on. */
-static bool read_next(const ZydisDecoder *decoder, const uint8_t *bytes, size_t room,
-                      struct instruction *at)
+/* Where jumps of a member lead in other parts of its family. */
+struct entries {
+    struct copy_plan *plan;
+    const struct function_list *functions;
+    size_t member;
+};
+
+static bool is_in(const struct function *function, uint64_t address)
 {
-    at->flow = FLOW_NEXT;
-    at->skips_lock = false;
-    at->length = room >= PLAIN_ROOM ? (uint8_t)plain_length(bytes, 0) : 0;
-    if (at->length)
-        return true;
-    if (room >= PLAIN_ROOM && plain_decode(at->address, bytes, at)) {
-        at->zydis.opcode = *bytes;
-        return true;
-    }
-    if (!instruction_decode(decoder, at->address, bytes, room, at))
-        return false;
-    if (at->skips_lock) /* to the same instruction, in any case */
-        at->flow = FLOW_NEXT;
-    return true;
+    return address - function->address < function->end - function->address;
 }
 
-static bool is_direct_jump(const struct instruction *at)
+static void note_entry(void *user, uint64_t target)
 {
-    return at->flow == FLOW_JUMP || at->flow == FLOW_CONDITION || at->flow == FLOW_LOOP;
-}
+    const struct entries *entries = user;
 
-static void note_jumps_elsewhere(struct copy_plan *plan, const ZydisDecoder *decoder,
-                                 const struct flow_source *source, size_t member)
-{
-    const struct function *function = &source->functions->items[member];
-    struct instruction at = {.address = function->address};
-    size_t room;
-    const uint8_t *bytes = code_at(source->code, function->address, &room);
-
-    for (; at.address < function->end; at.address += at.length) {
-        if (!read_next(decoder, bytes + (at.address - function->address),
-                       function->end - at.address, &at))
-            return;
-        if (is_direct_jump(&at) &&
-            at.target - function->address >= function->end - function->address &&
-            copy_target_of_jump(plan, source->functions, member, at.target, false) ==
-                COPY_TARGET_INSIDE)
-            address_set_add(&plan->entered, at.target);
-    }
+    if (!is_in(&entries->functions->items[entries->member], target) &&
+        copy_target_of_jump(entries->plan, entries->functions, entries->member, target, false) ==
+            COPY_TARGET_INSIDE)
+        address_set_add(&entries->plan->entered, target);
 }
 
 void copy_count_find_entered(struct copy_plan *plan, const struct flow_source *source)
 {
-    ZydisDecoder decoder;
+    struct entries entries = {plan, source->functions, 0};
 
-    decoder_init(&decoder);
     address_set_init(&plan->entered, source->code);
-    for (size_t i = 0; i < plan->count; i++)
-        if (copy_plan_has(plan, i))
-            note_jumps_elsewhere(plan, &decoder, source, i);
-    for (size_t i = 0; i < plan->word_count; i++)
-        address_set_add(&plan->entered, plan->words[i].target);
-    for (size_t i = 0; i < plan->trampoline_count; i++)
-        address_set_add(&plan->entered, plan->trampolines[i].address);
-    for (size_t i = 0; i < source->pad_count; i++)
-        address_set_add(&plan->entered, source->pads[i]);
-}
-
-static bool is_within(const struct reading *reading, uint64_t address)
-{
-    return address - reading->function->address <
-           reading->function->end - reading->function->address;
+    for (; entries.member < plan->count; entries.member++)
+        if (copy_plan_has(plan, entries.member))
+            copy_jumps_each(source->code, &source->functions->items[entries.member], note_entry,
+                            &entries);
+    copy_plan_add_entries(plan, source, &plan->entered);
 }
 
 static bool is_joined(const struct reading *reading, uint32_t offset)
@@ -136,21 +102,13 @@ static bool is_joined(const struct reading *reading, uint32_t offset)
     return reading->joins[offset / 64] >> offset % 64 & 1;
 }
 
-static void note_joins(struct reading *reading)
+static void note_join(void *user, uint64_t target)
 {
-    const struct function *function = reading->function;
-    struct instruction at = {.address = function->address};
+    const struct reading *reading = user;
+    uint64_t offset = target - reading->function->address;
 
-    for (; at.address < function->end; at.address += at.length) {
-        uint64_t offset;
-
-        if (!read_next(&reading->decoder, reading->bytes + (at.address - function->address),
-                       function->end - at.address, &at))
-            return;
-        offset = at.target - function->address;
-        if (is_direct_jump(&at) && is_within(reading, at.target))
-            reading->joins[offset / 64] |= 1ull << offset % 64;
-    }
+    if (is_in(reading->function, target))
+        reading->joins[offset / 64] |= 1ull << offset % 64;
 }
 
 static uint8_t end_of_jump(struct reading *reading, const struct instruction *at)
@@ -158,7 +116,7 @@ static uint8_t end_of_jump(struct reading *reading, const struct instruction *at
     struct return_slot slot = copy_slot_at(&reading->slots, at->address);
     bool is_certain = at->flow == FLOW_JUMP;
 
-    if (is_within(reading, at->target))
+    if (is_in(reading->function, at->target))
         return is_certain ? END_JUMP : END_BRANCH;
     if (copy_target_leaves(reading->plan, reading->patches->functions, reading->member, at->target,
                            slot))
@@ -235,7 +193,8 @@ static void read_nodes(struct reading *reading)
         if (!node || last != END_ON || is_joined(reading, offset) ||
             address_set_has(&reading->plan->entered, at.address))
             node = add_node(reading, at.address, last == END_CALL);
-        if (!read_next(&reading->decoder, reading->bytes + offset, function->end - at.address, &at))
+        if (!copy_read_next(&reading->decoder, reading->bytes + offset, function->end - at.address,
+                            &at))
             return;
         node->instructions++;
         node->end = last = end_of(reading, &at);
@@ -292,16 +251,16 @@ static uint32_t root_of(const struct reading *reading, uint32_t block, int32_t *
     return block;
 }
 
-/* What is pending at `to` is to be `more` than at `from`. False: one has been made to depend on the
- * other before. */
-static bool join(struct reading *reading, uint32_t from, uint32_t to, int32_t more)
+/* What is pending at `to` is to be `more` than at `from`, unless one depends on the other already.
+ */
+static void join(struct reading *reading, uint32_t from, uint32_t to, int32_t more)
 {
     int32_t above_from, above_to;
     uint32_t root_from = root_of(reading, from, &above_from);
     uint32_t root_to = root_of(reading, to, &above_to);
 
     if (root_from == root_to)
-        return false;
+        return;
     if (root_to == reading->count) { /* the ground stays a root */
         reading->nodes[root_from].parent = root_to;
         reading->nodes[root_from].above = above_to - more - above_from;
@@ -309,7 +268,6 @@ static bool join(struct reading *reading, uint32_t from, uint32_t to, int32_t mo
         reading->nodes[root_to].parent = root_from;
         reading->nodes[root_to].above = above_from + more - above_to;
     }
-    return true;
 }
 
 /* A block that stands for all that this one leads to, and that have to agree; NO_BLOCK if there is
@@ -534,7 +492,7 @@ void copy_count_read(struct copy_count *count, const struct copy_plan *plan,
     count->count = count->way_count = 0;
     reading.result = count;
     begin(&reading);
-    note_joins(&reading);
+    copy_jumps_each(patches->code, reading.function, note_join, &reading);
     read_nodes(&reading);
     find_targets(&reading);
     reading.nodes[reading.count] =

@@ -16,6 +16,17 @@ bool copy_plan_is_table_jump(const struct copy_plan *plan, uint64_t jump)
     return place < plan->table_count && plan->tables[place].table.jump == jump;
 }
 
+void copy_plan_add_entries(const struct copy_plan *plan, const struct flow_source *source,
+                           struct address_set *set)
+{
+    for (size_t i = 0; i < plan->word_count; i++)
+        address_set_add(set, plan->words[i].target);
+    for (size_t i = 0; i < plan->trampoline_count; i++)
+        address_set_add(set, plan->trampolines[i].address);
+    for (size_t i = 0; i < source->pad_count; i++)
+        address_set_add(set, source->pads[i]);
+}
+
 uint32_t copy_plan_family(const struct copy_plan *plan, uint32_t member)
 {
     while (plan->families[member] != member)

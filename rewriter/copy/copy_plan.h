@@ -78,6 +78,10 @@ uint32_t copy_plan_family(const struct copy_plan *plan, uint32_t member);
    alone. */
 uint32_t frame_key_of(const struct copy_plan *plan, uint32_t member);
 
+/* Adds where control comes to by entries of tables, trampolines and landing pads. */
+void copy_plan_add_entries(const struct copy_plan *plan, const struct flow_source *source,
+                           struct address_set *set);
+
 /* Whether a table is known by that indirect jump. */
 bool copy_plan_is_table_jump(const struct copy_plan *plan, uint64_t jump);
 

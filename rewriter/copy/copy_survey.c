@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "rewriter/code/decode_plain.h"
+#include "rewriter/copy/copy_jumps.h"
 #include "rewriter/flow/flow_flags.h"
 #include "support/memory.h"
 
@@ -24,11 +25,6 @@ void copy_survey_end(struct copy_survey *survey)
     free(survey->links);
 }
 
-static bool is_direct_jump(const struct instruction *at)
-{
-    return at->flow == FLOW_JUMP || at->flow == FLOW_CONDITION || at->flow == FLOW_LOOP;
-}
-
 /* Whether an instruction does elsewhere what it does where it is, once its distances are adjusted.
  */
 static bool is_movable(const struct instruction *at)
@@ -38,7 +34,7 @@ static bool is_movable(const struct instruction *at)
     if (at->flow == FLOW_UNKNOWN || (at->is_rip_based && zydis->address_width != 64))
         return false;
     for (uint8_t i = 0; i < zydis->raw.prefix_count; i++)
-        if (is_direct_jump(at) && zydis->raw.prefixes[i].value == X86_OPERAND_WIDTH)
+        if (copy_is_direct_jump(at) && zydis->raw.prefixes[i].value == X86_OPERAND_WIDTH)
             return false; /* processors do not agree on what that means */
     return true;
 }
