@@ -2,7 +2,7 @@
 # --count=instructions: of all functions that have copies callgrind counts as many, of compiled and stripped programs,
 # in threads, children and beneath signals, however calls are timed; recordings of the same work do not differ, and
 # one of other work does; umbra refuses what counts none.
-# needs: gcc g++ valgrind binutils gawk python3 lua5.4 sqlite3 libsqlite3-0 xz-utils liblzma5
+# needs: gcc g++ valgrind binutils gawk python3 lua5.4 sqlite3 libsqlite3-0 xz-utils liblzma5 musl-tools
 # seconds: 15
 . "$(dirname "$0")/lib.sh"
 
@@ -253,6 +253,12 @@ for options in --timing=exact --mode=calltrace --how=prologue --no-calls --how=s
     contains said "^umbra: record: --count=instructions: .*(leave $options out|with --how=samples: leave it out)\$"
     [[ ! -e refused ]] || fail "$options: there is a recording"
 done
+
+echo '-- what has no glibc'
+musl-gcc -o native/musl -x c - <<<'int main(void) { return 0; }'
+"$BUILD/rewriter/instrument" native/musl -o refused --count=instructions 2>said && fail 'a musl program was taken'
+contains said 'native/musl: --count=instructions: expected a file for glibc, .* found one for musl$'
+[[ ! -e refused ]] || fail 'there is an output'
 
 echo '-- a recording whose program is gone'
 ran ./instructions loops 10

@@ -60,6 +60,13 @@ static bool is_agent_inside(const struct image *image)
     return elf_image_is_static(&elf->image);
 }
 
+static bool has_cells(const struct image *image)
+{
+    const struct elf *elf = image->own;
+
+    return !elf_image_is_of_musl(&elf->image);
+}
+
 static void find_functions(struct image *image, bool with_imports)
 {
     struct elf *elf = image->own;
@@ -198,6 +205,7 @@ const struct image_format image_format_elf = {
     .close = close_image,
     .require_fit = require_fit,
     .is_agent_inside = is_agent_inside,
+    .has_cells = has_cells,
     .find_functions = find_functions,
     .find_names = find_names,
     .read_debug_names = read_debug_names,

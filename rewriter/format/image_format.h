@@ -3,7 +3,7 @@
  * tool/: analysing, rewriting, listing, verifying, undoing. tool/image_formats.h says which format
  * a file has.
  *
- *      rewriting      open, require_fit, is_agent_inside, make_room, find_functions, module_name,
+ *      rewriting      open, require_fit, is_agent_inside, has_cells, make_room, find_functions, module_name,
  *                     visit_names, plan_pointers, write, has_signature, close
  *      listing        open; require_fit, find_functions ... plan_pointers of an original,
  *                     find_names of an instrumented image; close
@@ -59,6 +59,8 @@ struct image_format {
     bool (*require_fit)(const struct image *image, struct failure *failure);
     /* Whether the agent becomes a part of the image itself; null: never. */
     bool (*is_agent_inside)(const struct image *image);
+    /* Whether instructions can be counted where it runs: in glibc's thread control block. null: never. */
+    bool (*has_cells)(const struct image *image);
     /* Whether it is signed, which does not hold once it is rewritten; null: never. */
     bool (*has_signature)(const struct image *image);
 

@@ -18,6 +18,10 @@ static bool can_copy(const struct image *image, const struct rewrite_options *op
         return fail(failure, image->input->path,
                     "--count: expected an ELF file that the dynamic linker loads, as blocks and "
                     "instructions are counted in copies of functions");
+    if (options->counts_instructions && !(format->has_cells && format->has_cells(image)))
+        return fail(failure, image->input->path,
+                    "--count=instructions: expected a file for glibc, whose threads have room for "
+                    "counts, found one for musl");
     return true;
 }
 

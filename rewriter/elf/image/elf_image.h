@@ -58,6 +58,8 @@ void elf_image_free(struct elf_image *image);
 
 /* A program that no dynamic linker loads, position-independent or not. */
 bool elf_image_is_static(const struct elf_image *image);
+/* Loaded with musl, as its interpreter or the libraries that it needs say. */
+bool elf_image_is_of_musl(const struct elf_image *image);
 /* Made by Go's linker. */
 bool elf_image_is_go(const struct elf_image *image);
 

@@ -1,4 +1,6 @@
 /* What an image must be to be instrumented, beyond being well-formed. */
+#include <string.h>
+
 #include "image/manifest.h"
 #include "rewriter/elf/image/elf_image.h"
 #include "rewriter/elf/image/elf_marks.h"
@@ -11,6 +13,26 @@ bool elf_image_is_static(const struct elf_image *image)
     /* A static PIE relocates itself: dynamic section, but no interpreter and no libraries. */
     return !elf_segment(image, PT_INTERP) && !elf_dynamic(image, DT_NEEDED) &&
            elf_dynamic_value(image, DT_FLAGS_1, 0) & DF_1_PIE;
+}
+
+static bool is_musl_library(const char *name)
+{
+    return name && (!strcmp(name, "libc.so") || !strncmp(name, "libc.musl", strlen("libc.musl")));
+}
+
+bool elf_image_is_of_musl(const struct elf_image *image)
+{
+    const Elf64_Phdr *segment = elf_segment(image, PT_INTERP);
+    const uint8_t *interpreter =
+        segment ? elf_at(image, segment->p_vaddr, segment->p_filesz) : NULL;
+
+    if (interpreter && memmem(interpreter, segment->p_filesz, "ld-musl", strlen("ld-musl")))
+        return true;
+    for (size_t i = 0; i < image->dynamic_count; i++)
+        if (image->dynamic[i].d_tag == DT_NEEDED &&
+            is_musl_library(elf_dynamic_string(image, image->dynamic[i].d_un.d_val)))
+            return true;
+    return false;
 }
 
 /* By a word, or by a relocation, which may leave zeros in the word itself. */
