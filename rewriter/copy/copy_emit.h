@@ -13,8 +13,4 @@
 bool copies_append(struct copy_writer *writer, const struct copy_plan *plan,
                    const struct patch_plan *patches, const char *path, struct failure *failure);
 
-/* The address of the copy of an instruction of the original; 0 if it has none. */
-uint64_t copy_address(const struct copy_set *set, const struct function_list *functions,
-                      uint64_t original);
-
 #endif

@@ -8,6 +8,7 @@
 #include "rewriter/code/code_classify.h"
 #include "rewriter/code/code_discover.h"
 #include "rewriter/copy/copy_plan_make.h"
+#include "rewriter/copy/copy_resolve.h"
 #include "rewriter/copy/copy_write.h"
 #include "rewriter/patch/patch_decide.h"
 

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "rewriter/copy/copy_resolve.h"
+
 #define INT3 0xcc
 
 /* Calls visit with each run of bytes of copied originals that is overwritten with int3, until it

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rewriter/copy/copy_emit.h"
+#include "rewriter/copy/copy_resolve.h"
 #include "support/memory.h"
 #include "support/sorted.h"
 

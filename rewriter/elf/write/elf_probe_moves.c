@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "rewriter/copy/copy_emit.h"
+#include "rewriter/copy/copy_resolve.h"
 
 bool elf_probes_note_moves(struct change_list *changes, const struct elf_probes *probes,
                            const struct elf_image *image, const struct function_list *functions,
