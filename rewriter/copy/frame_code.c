@@ -1,5 +1,6 @@
 #include "rewriter/copy/frame_code.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,15 +90,14 @@ static struct scratch choose_scratch(uint16_t dead, bool is_pointer)
 #define SAVED_B (-32)
 #define SAVED_C (-56)
 
-/* A third register, as the first two were chosen. */
+/* A third register: the first in order that is dead; if none is, the first that is not taken. */
 static void choose_third(struct scratch *scratch, uint16_t dead, bool is_pointer)
 {
     static const uint8_t order[] = {R10, 9, 8, R11, RCX, RSI, RDI, RDX, 0};
     uint16_t taken = (uint16_t)(1u << scratch->a | 1u << scratch->b | (is_pointer ? 1u << R11 : 0));
 
     scratch->saves_c = true;
-    for (size_t i = sizeof(order);
-         i-- > 0;) /* the first that is free; one that is dead, if any is */
+    for (size_t i = sizeof(order); i-- > 0;)
         if (!(taken >> order[i] & 1) && (scratch->saves_c || dead >> order[i] & 1)) {
             scratch->c = order[i];
             scratch->saves_c = !(dead >> order[i] & 1);
@@ -136,6 +136,7 @@ static void land_words_test(struct frame_code *code, size_t from, bool is_short)
 {
     uint32_t distance = (uint32_t)(code->writer->stubs->code.size - from);
 
+    assert(!is_short || distance <= INT8_MAX);
     memcpy(code->writer->stubs->code.bytes + from - (is_short ? 1 : sizeof(distance)), &distance,
            is_short ? 1 : sizeof(distance));
 }
