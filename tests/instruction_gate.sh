@@ -148,3 +148,15 @@ gate 2 --output-format=folded baseline.txt second
 contains problems 'baseline.txt: expected a recording for --output-format=folded, found a baseline'
 ! grinder --mode=summary baseline.txt 2>problems || fail "a summary of a baseline"
 contains problems 'baseline.txt: expected a trace, found a baseline'
+
+echo '-- by umbra'
+export XDG_CACHE_HOME=$work/cache
+for name in first second; do
+    umbra record -q -o "$name.data" --count=instructions --leave='lib*' -- "native/$name.stripped"
+done
+umbra report --output-format=baseline -o kept.txt first.data >/dev/null
+"$BUILD/front/umbra" diff --weight=instructions --threshold=0 kept.txt first.data >/dev/null || fail 'a change of nothing'
+status=0
+"$BUILD/front/umbra" diff --weight=instructions --threshold=0.1% --output-format=table kept.txt second.data >changes || status=$?
+equal 'status of umbra diff' "$status" 1
+equal "what changed, by umbra" "$(changed)" "second.stripped!$(address second)"

@@ -520,11 +520,20 @@ int top_main(int count, char **arguments)
 
 /* --- diff --- */
 
+/* A text that --output-format=baseline has written, most likely: a recording is a folder. */
+static bool is_file(const char *name)
+{
+    struct stat status;
+
+    return stat(name, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 int diff_main(int count, char **arguments)
 {
     struct recording recordings[SIDES];
     struct words words = {0};
     struct asked asked;
+    size_t first = 0; /* that is a recording */
 
     (void)count;
     read_arguments(&asked, SIDES, arguments);
@@ -532,15 +541,20 @@ int diff_main(int count, char **arguments)
         say_and_exit(STATUS_USAGE, "diff: expected two recordings, found one: umbra diff BEFORE "
                                    "AFTER; without any, it is " RECORDING_DEFAULT RECORDING_OLD
                                    " and " RECORDING_DEFAULT);
-    recording_open(&recordings[0],
-                   asked.count ? asked.recordings[0] : RECORDING_DEFAULT RECORDING_OLD);
+    if (asked.count && is_file(asked.recordings[0]))
+        first = 1;
+    else
+        recording_open(&recordings[0],
+                       asked.count ? asked.recordings[0] : RECORDING_DEFAULT RECORDING_OLD);
     recording_open(&recordings[1], asked.count ? asked.recordings[1] : RECORDING_DEFAULT);
     words_add(&words, tools_find()->grinder);
     words_add(&words, "--mode=diff");
-    for (size_t i = 0; i < SIDES; i++)
+    for (size_t i = first; i < SIDES; i++)
         recording_add_path_maps(&recordings[i], &words);
     words_add_all(&words, asked.options.list);
-    for (size_t i = 0; i < SIDES; i++)
+    if (first)
+        words_add(&words, asked.recordings[0]);
+    for (size_t i = first; i < SIDES; i++)
         add_traces(&words, &recordings[i]);
     return become(&words);
 }
