@@ -123,7 +123,7 @@ struct frame_words {
  *      +----------------------------------+-----------------+-------+-------------------+-----
  *      fs
  *
- * What is unused there saved registers up to glibc 2.23, and stays, since sanitizers know the block's size.
+ * What is unused there saved registers in old releases, and stays, since sanitizers know the block's size.
  */
 #define FRAME_COUNTS_AT 0x240
 #define FRAME_CELLS     2
