@@ -120,12 +120,15 @@ static void put_calls(char text[FIGURE_ROOM], const struct summary_layout *layou
     figure_count(text, costs->calls);
 }
 
+static void put_share_of(char text[FIGURE_ROOM], uint64_t number, uint64_t all)
+{
+    figure_share(text, figure_exact(all ? 100 * (double)number / (double)all : 0));
+}
+
 static void put_call_share(char text[FIGURE_ROOM], const struct summary_layout *layout,
                            const struct costs *costs)
 {
-    double all = (double)layout->part->calls;
-
-    figure_share(text, figure_exact(all > 0 ? 100 * (double)costs->calls / all : 0));
+    put_share_of(text, costs->calls, layout->part->calls);
 }
 
 static void put_waited(char text[FIGURE_ROOM], const struct summary_layout *layout,
@@ -156,15 +159,6 @@ static void put_inclusive_wait(char text[FIGURE_ROOM], const struct summary_layo
     figure_time(text, figure_exact((double)costs->wait.total_ns));
 }
 
-/* Of all the part's. */
-static void put_share_of_instructions(char text[FIGURE_ROOM], const struct summary_layout *layout,
-                                      uint64_t instructions)
-{
-    double all = (double)layout->part->instructions;
-
-    figure_share(text, figure_exact(all > 0 ? 100 * (double)instructions / all : 0));
-}
-
 static void put_instructions(char text[FIGURE_ROOM], const struct summary_layout *layout,
                              const struct costs *costs)
 {
@@ -175,7 +169,7 @@ static void put_instructions(char text[FIGURE_ROOM], const struct summary_layout
 static void put_instructions_share(char text[FIGURE_ROOM], const struct summary_layout *layout,
                                    const struct costs *costs)
 {
-    put_share_of_instructions(text, layout, costs->self_instructions);
+    put_share_of(text, costs->self_instructions, layout->part->instructions);
 }
 
 static void put_inclusive_instructions(char text[FIGURE_ROOM], const struct summary_layout *layout,
@@ -189,7 +183,7 @@ static void put_inclusive_instructions_share(char text[FIGURE_ROOM],
                                              const struct summary_layout *layout,
                                              const struct costs *costs)
 {
-    put_share_of_instructions(text, layout, costs->total_instructions);
+    put_share_of(text, costs->total_instructions, layout->part->instructions);
 }
 
 static void put_instructions_each(char text[FIGURE_ROOM], const struct summary_layout *layout,

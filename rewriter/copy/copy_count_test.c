@@ -108,6 +108,17 @@ static void a_loop_adds_each_time(void **state)
     copied_end(&copied);
 }
 
+/* A function whose copy counts; false if it cannot be copied. */
+static bool begin_counted(struct scene *scene, const char *bytes, size_t size)
+{
+    begin_scene(scene);
+    scene->copied.slot.offset = 0;
+    scene->copied.plan.counts_instructions = true;
+    copied_add(&scene->copied, 0, bytes, size);
+    copied_plan(&scene->copied);
+    return copy_plan_has(&scene->copied.plan, 0);
+}
+
 /* Of a function without a context the agent is asked, below the red zone; then it goes on. */
 static void what_adds_within_a_function_keeps_its_data(void **state)
 {
@@ -115,12 +126,8 @@ static void what_adds_within_a_function_keeps_its_data(void **state)
     const struct frame_site *site;
 
     (void)state;
-    begin_scene(&scene);
-    scene.copied.slot.offset = 0;
-    scene.copied.plan.counts_instructions = true;
     /* test edi, edi; je 8; inc eax; inc eax; 8: ret */
-    ADD(&scene.copied, 0, "\x85\xff\x74\x04\xff\xc0\xff\xc0\xc3");
-    copied_plan(&scene.copied);
+    assert_true(begin_counted(&scene, "\x85\xff\x74\x04\xff\xc0\xff\xc0\xc3", 9));
     put_image(&scene);
     held();
     *word(POINTER) = ELSEWHERE;
@@ -237,12 +244,7 @@ static bool try_program(const struct program *program)
     struct machine begun;
     uint64_t executed, counted, result;
 
-    begin_scene(&scene);
-    scene.copied.slot.offset = 0;
-    scene.copied.plan.counts_instructions = true;
-    copied_add(&scene.copied, 0, (const char *)program->bytes, program->size);
-    copied_plan(&scene.copied);
-    if (!copy_plan_has(&scene.copied.plan, 0)) {
+    if (!begin_counted(&scene, (const char *)program->bytes, program->size)) {
         copied_end(&scene.copied);
         return false;
     }
