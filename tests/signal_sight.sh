@@ -24,6 +24,26 @@ sampled_for()
     near "$1, $how, $source" "$(cell total_ns "$1")" $(($2 * 1000000)) 20 30
 }
 
+# as_natively CASE: by `how` and `source`
+as_natively()
+{
+    local case=$1
+    sampled "$source" "$case"
+    cp "native.$case.stdout" native.stdout
+    echo 0 >native.status
+    compare_runs "$case, $how, $source"
+    balanced
+    case $case in
+        stacks) sampled_for compute 660 ;;
+        full_masks) sampled_for in_full_mask 400 ;;
+        times)
+            sampled_for blocked 100
+            sampled_for by_turns 400
+            sampled_for jumps 405
+            ;;
+    esac
+}
+
 for case in "${cases[@]}"; do
     run native ./signal_sight "$case"
     equal "status of $case" "$(<native.status)" 0
@@ -47,19 +67,9 @@ for how in prologue copy; do
     done
     for source in "${sources[@]}"; do
         for case in ${ONLY:-"${chosen[@]}"}; do
-            sampled "$source" "$case"
-            cp "native.$case.stdout" native.stdout
-            echo 0 >native.status
-            compare_runs "$case, $how, $source"
-            balanced
             case $case in
-                stacks) sampled_for compute 660 ;;
-                full_masks) sampled_for in_full_mask 400 ;;
-                times)
-                    sampled_for blocked 100
-                    sampled_for by_turns 400
-                    sampled_for jumps 405
-                    ;;
+                stacks | full_masks | times) measured as_natively "$case" ;;
+                *) as_natively "$case" ;;
             esac
         done
     done

@@ -18,26 +18,33 @@ timed()
 build spins spins.c
 objdump -d native/spins --disassemble=jumper | grep -q "jmp.*<jumped_to>" ||
     fail "the compiler made no jump of the call from jumper"
-instrumented spins --how=prologue
-for timing in exact adaptive; do
-    timed "$timing" spins
+in_prologues()
+{
+    timed "$1" spins
     while read -r name ns; do
         # rarely_slow: a million calls of a few nanoseconds, and a third of a second; what lies
         # between two ticks of a service that was kept waiting is not known
-        near "$name, $timing" "$(self_ns "$name")" "$ns" "$([[ $name == rarely_slow ]] && echo 30 || echo 10)"
+        near "$name, $1" "$(self_ns "$name")" "$ns" "$([[ $name == rarely_slow ]] && echo 30 || echo 10)"
     done <instrumented.stderr
     equal "calls of spin_1us" "$(calls_of spin_1us)" 100000
     equal "calls of rarely_slow" "$(calls_of rarely_slow)" 1000000
-done
+}
 # Copies see no ends: of a call that is slow once in a million they know nothing, of jumps all.
+in_copies()
+{
+    timed adaptive spins
+    counted_in_copies traces/*.bin || fail "no call was counted in a copy"
+    # What is taken out for measuring a call of 1 us, measured at the begin, is at times a tenth of it too much.
+    while read -r name ns; do
+        [[ $name == rarely_slow ]] ||
+            near "$name, in copies" "$(self_ns "$name")" "$ns" "$([[ $name == spin_1us ]] && echo 15 || echo 10)"
+    done <instrumented.stderr
+}
+instrumented spins --how=prologue
+measured in_prologues exact
+measured in_prologues adaptive
 instrumented spins --overwrite --how=copy
-timed adaptive spins
-counted_in_copies traces/*.bin || fail "no call was counted in a copy"
-# What is taken out for measuring a call of 1 us, measured at the begin, is at times a tenth of it too much.
-while read -r name ns; do
-    [[ $name == rarely_slow ]] ||
-        near "$name, in copies" "$(self_ns "$name")" "$ns" "$([[ $name == spin_1us ]] && echo 15 || echo 10)"
-done <instrumented.stderr
+measured in_copies
 instrumented spins --overwrite --how=prologue
 timed adaptive spins
 # a million calls of one context: one of 64 is timed on average, of 128 once there were 1,024

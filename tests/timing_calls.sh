@@ -19,23 +19,29 @@ record()
     grinder --mode=profile --merge --output-format=tsv --output-file=- traces/*.bin >functions
 }
 
+# seen HOW TIMING
+seen()
+{
+    local how=$1 timing=$2
+    echo "-- $how, timing $timing"
+    record $how --timing=$timing
+    while read -r name calls p50 p90 p99 p999 longest; do
+        equal "timed calls of $name" "$(cell timed_calls "$name")" "$calls"
+        near "$name p50" "$(cell p50_ns "$name")" "$p50" 6.25 0.001
+        near "$name p90" "$(cell p90_ns "$name")" "$p90" 6.25 0.001
+        # its setjmp is in what the program sees, and each interruption of that
+        [[ $name == thrown ]] && continue
+        near "$name p99" "$(cell p99_ns "$name")" "$p99" 6.25 0.001
+        near "$name p99.9" "$(cell p999_ns "$name")" "$p999" 6.25 0.001
+        near "longest $name" "$(cell longest_call_ns "$name")" "$longest" 1 0.001
+    done <instrumented.stderr
+    equal 'calls of a recursion in two threads' "$(cell timed_calls again)" 1111
+    equal 'calls of what is not timed' "$(cell timed_calls spin)" ''
+}
+
 for how in prologue auto; do
-    for timing in samples none; do
-        echo "-- $how, timing $timing"
-        record $how --timing=$timing
-        while read -r name calls p50 p90 p99 p999 longest; do
-            equal "timed calls of $name" "$(cell timed_calls "$name")" "$calls"
-            near "$name p50" "$(cell p50_ns "$name")" "$p50" 6.25 0.001
-            near "$name p90" "$(cell p90_ns "$name")" "$p90" 6.25 0.001
-            # its setjmp is in what the program sees, and each interruption of that
-            [[ $name == thrown ]] && continue
-            near "$name p99" "$(cell p99_ns "$name")" "$p99" 6.25 0.001
-            near "$name p99.9" "$(cell p999_ns "$name")" "$p999" 6.25 0.001
-            near "longest $name" "$(cell longest_call_ns "$name")" "$longest" 1 0.001
-        done <instrumented.stderr
-        equal 'calls of a recursion in two threads' "$(cell timed_calls again)" 1111
-        equal 'calls of what is not timed' "$(cell timed_calls spin)" ''
-    done
+    measured seen $how samples
+    measured seen $how none
 done
 
 echo '-- views'

@@ -82,21 +82,21 @@ short_lives()
 
 check()
 {
-    family timer 15
+    measured family timer 15
     contains summary ', by timers: '
     ! grep -q 'by perf' summary || fail 'perf, which was not asked for'
-    in_kernel timer 90
+    measured in_kernel timer 90
     if ! may_perf "${as[@]}"; then
         echo "skipped: $(<said)"
         return
     fi
-    family 1000 6
+    measured family 1000 6
     equal 'processes that perf has sampled' "$(grep -c '^  samples .*, by perf' summary)" 3
-    family 4000 6
+    measured family 4000 6
     # 600 ms; timers alone would give 150 to 600
     awk '/^  samples/ { sum += $2 } END { exit !(sum > 1000) }' summary ||
         fail "too few samples: $(grep '^  samples' summary)"
-    in_kernel 1000 200
+    measured in_kernel 1000 200
     contains summary ', by perf'
     short_lives
 }

@@ -23,11 +23,9 @@ took()
     awk -v name="$1" '$1 == name { print $2 }' instrumented.stderr
 }
 
-for how in prologue copy; do
-    # what else either does, timing_perf.sh tells
-    source=timer
-    [[ $how = prologue ]] || source=1000
-    instrumented sampled --overwrite --how=$how
+# computed: by `how` and `source`
+computed()
+{
     sampled all
     if [[ $how = copy ]]; then
         counted_in_copies traces/*.bin || fail "no call was counted in a copy"
@@ -42,6 +40,14 @@ for how in prologue copy; do
     spent=$(($(took main) + $(took thread) + $(took masked) + 12000000))
     awk -F '\t' -v spent=$spent 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "self_ns") at = i; next }
         { sum += $at } END { exit !(sum < spent) }' functions || fail "the sum of the times is more than $spent ns"
+}
+
+for how in prologue copy; do
+    # what else either does, timing_perf.sh tells
+    source=timer
+    [[ $how = prologue ]] || source=1000
+    instrumented sampled --overwrite --how=$how
+    measured computed
 
     sampled urgent
     contains summary "^  SAMPLES STOPPED in thread 1: "
@@ -54,15 +60,19 @@ done
 echo '-- a short run has all of its time, whatever its samples met'
 build short_run short_run.c
 instrumented short_run --overwrite --how=copy
+whole()
+{
+    rm -rf traces
+    run instrumented "$BUILD/service/call_trace_service" start --timing=samples --samples="$1" \
+        --trace-dir="$work/traces" -- ./short_run
+    balanced
+    share=$(awk '$1 == "processor" { sub("%", "", $8); print $8 }' summary)
+    awk -v share="$share" 'BEGIN { exit !(share >= 98 && share <= 102) }' ||
+        fail "expected samples of all of the processor's time, found $share%"
+}
 for source in timer 1000; do
     for i in 1 2 3 4 5; do
-        rm -rf traces
-        run instrumented "$BUILD/service/call_trace_service" start --timing=samples --samples="$source" \
-            --trace-dir="$work/traces" -- ./short_run
-        balanced
-        share=$(awk '$1 == "processor" { sub("%", "", $8); print $8 }' summary)
-        awk -v share="$share" 'BEGIN { exit !(share >= 98 && share <= 102) }' ||
-            fail "expected samples of all of the processor's time, found $share%"
+        measured whole $source
     done
 done
 

@@ -41,10 +41,10 @@ timed()
     done < <(tr -d '\r' <instrumented.stderr)
 }
 
-timed exact "$BUILD/service/call_trace_service"
-timed adaptive "$BUILD/service/call_trace_service"
-timed samples "$BUILD/service/call_trace_service"
-timed adaptive wine "$WINDOWS/service/call_trace_service.exe"
+measured timed exact "$BUILD/service/call_trace_service"
+measured timed adaptive "$BUILD/service/call_trace_service"
+measured timed samples "$BUILD/service/call_trace_service"
+measured timed adaptive wine "$WINDOWS/service/call_trace_service.exe"
 
 gcc -O2 -D_GNU_SOURCE -I"$TESTS/.." -o untimed "$TESTS/campaigns/untimed.c"
 for service in "$BUILD/service/call_trace_service" "wine $WINDOWS/service/call_trace_service.exe"; do
