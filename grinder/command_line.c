@@ -85,8 +85,8 @@ static const struct command_option table[] = {
      "diff: what changed from one recording to another: two TRACEs, each a file, a folder or a baseline\n"
      "stack: how deep the stack of each thread was, and the calls on it at that moment, with "
      "their bytes; docs/stack.md\n"
-     "coverage: which blocks, functions and lines ran, of programs that were instrumented with "
-     "--count=blocks --once; docs/coverage.md\n"
+     "coverage: which blocks, functions and lines ran, and how often, of programs that were instrumented with "
+     "--count=blocks; docs/coverage.md\n"
      "top: the hottest functions of running programs, refreshed in place; q ends, s and c sort by "
      "self time and by calls"},
     {"output-format", 0, "NAME",
@@ -102,7 +102,7 @@ static const struct command_option table[] = {
     {"output-format", 0, "NAME", "table tsv json", STACK, CODE_FORMAT, 0,
      "stack: table, tsv, json (defaults as for diff)"},
     {"output-format", 0, "NAME", "table tsv lcov cobertura drcov", COVERAGE, CODE_FORMAT, 0,
-     "coverage: table (this is the default), tsv (functions), lcov, cobertura, drcov"},
+     "coverage: table (this is the default), tsv (functions), lcov, cobertura, drcov, callgrind"},
     {"output-file", 0, "FILE", NULL, ALL & ~TOP, CODE_OUTPUT, 0,
      "where to write, - for standard output (profile: callgrind.out.PID or profile.PID.SUFFIX, "
      "report: report.PID.html, else standard output); report: a FILE that ends with / is a "

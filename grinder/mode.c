@@ -395,10 +395,9 @@ static int add_traces(struct coverage *coverage, const struct options *options)
         }
     traces_free(traces);
     if (!result && !coverage->room)
-        message(
-            "%s has no blocks: record with umbra record --count=blocks --once, or a program that "
-            "instrument --count=blocks --once has made",
-            options->traces[0]);
+        message("%s has no blocks: record with umbra record --count=blocks, or a program that "
+                "instrument --count=blocks has made",
+                options->traces[0]);
     return coverage->room ? result : -1;
 }
 
@@ -411,7 +410,14 @@ static int run_coverage(const struct options *options)
     coverage_begin(&coverage);
     coverage.images.path_maps = (const char *const *)options->path_maps;
     result = add_traces(&coverage, options);
-    if (coverage.room && begin_output(&output, options->output ? options->output : "-")) {
+    if (coverage.room && !coverage.is_counted &&
+        coverage_format_named(options->format)->needs_counts) {
+        message(
+            "--output-format=%s: expected blocks that were counted, found some of which it was noted whether "
+            "they ran: record with --count=blocks without --once",
+            options->format);
+        result = -1;
+    } else if (coverage.room && begin_output(&output, options->output ? options->output : "-")) {
         coverage_resolve(&coverage, (const char *const *)options->debug_dirs);
         coverage_format_named(options->format)->write(output.stream, &coverage, options->top);
         if (!end_output(&output))

@@ -1,7 +1,7 @@
 /*
  * The hook word of each image: what its stubs jump to, 0 to pass (trace/image_manifest.h).
  *
- *      loaded          umbra_enter_12, as the dynamic linker bound it
+ *      loaded          umbra_enter_13, as the dynamic linker bound it
  *         | first call
  *         +-- no session: 0, for good
  *         +-- session: from now on it is trace_header.hook, whose page is mapped over it

@@ -93,7 +93,7 @@ static bool fits(const struct image_manifest *head, uint32_t offset, uint32_t co
 static bool tables_fit(const struct image_manifest *head)
 {
     return (head->functions | head->changes | head->imports | head->copies | head->sites |
-            head->stretches | head->blocks) %
+            head->stretches | head->blocks | head->ways) %
                    sizeof(uint32_t) ==
                0 &&
            fits(head, head->functions, head->function_count, sizeof(struct manifest_function)) &&
@@ -103,6 +103,8 @@ static bool tables_fit(const struct image_manifest *head)
            fits(head, head->sites, head->site_count, sizeof(struct manifest_site)) &&
            fits(head, head->stretches, head->stretch_count, sizeof(struct manifest_stretch)) &&
            fits(head, head->blocks, head->block_count, sizeof(struct manifest_block)) &&
+           fits(head, head->ways, head->way_count, sizeof(struct manifest_way)) &&
+           (!head->way_count || head->way_count == head->block_count) &&
            (!head->build_id || fits(head, head->build_id, head->build_id_size, 1));
 }
 
@@ -200,6 +202,16 @@ static bool blocks_fit(const struct manifest *manifest)
     return true;
 }
 
+static bool ways_fit(const struct manifest *manifest)
+{
+    uint32_t most = manifest->ways ? manifest->block_count : 0;
+
+    for (uint32_t i = 0; i < most; i++)
+        if ((manifest->ways[i].from & ~MANIFEST_COUNTED) > most || manifest->ways[i].to > most)
+            return false;
+    return true;
+}
+
 static bool items_fit(const struct manifest *manifest)
 {
     for (uint32_t i = 0; i < manifest->function_count; i++)
@@ -209,7 +221,7 @@ static bool items_fit(const struct manifest *manifest)
         if (manifest->changes[i].size == 0 || manifest->changes[i].size > MANIFEST_CHANGE_SIZE)
             return false;
     return imports_fit(manifest) && copies_fit(manifest) && sites_fit(manifest) &&
-           stretches_fit(manifest) && blocks_fit(manifest);
+           stretches_fit(manifest) && blocks_fit(manifest) && ways_fit(manifest);
 }
 
 static enum manifest_state head_read(struct image_manifest *head, const struct bounded_file *file,
@@ -268,6 +280,7 @@ enum manifest_state manifest_read(struct manifest *manifest, const struct bounde
         .site_count = head.site_count,
         .stretch_count = head.stretch_count,
         .blocks = table(bytes, head.blocks, head.block_count),
+        .ways = table(bytes, head.ways, head.way_count),
         .block_count = head.block_count,
     };
     manifest->hooked = count_hooked(manifest);

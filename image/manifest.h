@@ -18,6 +18,7 @@ struct manifest {
     const struct manifest_site *sites;     /* ascending by copy */
     const struct manifest_stretch *stretches;
     const struct manifest_block *blocks;
+    const struct manifest_way *ways; /* null: blocks are not counted */
     uint32_t function_count, change_count, import_count, copy_count, site_count, stretch_count;
     uint32_t block_count;
     uint32_t hooked; /* functions that are */

@@ -61,6 +61,7 @@ void sample_image_make(struct sample_image *image, uint8_t original[SAMPLE_ADDED
         .site_count = 2,
         .stretches = OFFSET(stretches),
         .blocks = OFFSET(blocks),
+        .ways = OFFSET(ways),
         .block_count = 3,
         .stretch_count = 2,
     };

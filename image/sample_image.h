@@ -29,6 +29,7 @@ struct sample_added {
     struct manifest_site sites[2];  /* of the same call in it */
     struct manifest_stretch stretches[2];
     struct manifest_block blocks[3]; /* of the function; the second is padding */
+    struct manifest_way ways[3];     /* of these, which way_count says there are none of */
     char name[8], path[16];
 };
 

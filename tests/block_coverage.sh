@@ -223,7 +223,7 @@ equal 'in_thread, in both' "$(ran_in both)" 1
 contains said 'expected 1 recording at most'
 
 # what makes no sense
-for options in --once --no-calls '--count=blocks' '--count=blocks --once --how=prologue' '--count=calls --once'; do
+for options in --once --no-calls '--count=blocks --once --how=prologue' '--count=calls --once'; do
     "$BUILD/rewriter/instrument" native/covered -o refused $options 2>said && fail "instrument took $options"
     "$BUILD/front/umbra" record -o refused $options -- true 2>said && fail "umbra took $options"
     [[ $(wc -l <said) == 1 ]] || fail "$options: more than a line is said: $(<said)"

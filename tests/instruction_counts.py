@@ -114,4 +114,5 @@ def main(program, list_path, tsv_path, *callgrind_paths):
     print("sum", *sums)
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

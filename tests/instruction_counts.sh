@@ -248,7 +248,7 @@ sums '^(loops|mix|switches|step|forks|in_child|main)$' <ours | diff - native/cou
 umbra record -q -o twice.data --twice --count=instructions -- native/instructions copies 100000 >/dev/null
 umbra report --text twice.data >text
 contains text '^ +1 +700010 .* copies$'
-for options in --timing=exact --mode=calltrace --how=prologue --no-calls --how=samples; do
+for options in --timing=exact --mode=calltrace --how=prologue --how=samples; do
     umbra record -q -o refused --count=instructions "$options" -- true 2>said && fail "umbra took $options"
     contains said "^umbra: record: --count=instructions: .*(leave $options out|with --how=samples: leave it out)\$"
     [[ ! -e refused ]] || fail "$options: there is a recording"

@@ -54,7 +54,7 @@ dll=$WINDOWS/hooks/hooks.dll
 x86_64-w64-mingw32-objdump -p "$dll" >dll
 equal "imports" "$(awk '/DLL Name/ { print tolower($3) }' dll | sort | tr '\n' ' ')" \
     "kernel32.dll ntdll.dll ws2_32.dll "
-contains dll 'umbra_enter_12'
+contains dll 'umbra_enter_13'
 equal "sections with code" "$(x86_64-w64-mingw32-objdump -h "$dll" | grep -c 'CODE')" 1
 x86_64-w64-mingw32-objdump -h "$dll" | grep -A 1 ' \.text ' >code
 contains code 'READONLY, CODE'

@@ -50,7 +50,7 @@ struct embedding {
     uint64_t pointers; /* uint64_t[pointer_count]: addresses of what is to be moved along */
     uint64_t pointer_count;
     uint64_t hook_word; /* of the image, where `hook` belongs: */
-    uint64_t hook;      /* the agent's umbra_enter_12 */
+    uint64_t hook;      /* the agent's umbra_enter_13 */
 };
 
 #endif

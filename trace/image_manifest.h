@@ -16,6 +16,7 @@
  *      |       manifest_site [site_count]
  *      |       manifest_stretch [stretch_count]
  *      |       manifest_block [block_count]
+ *      |       manifest_way [way_count]
  *      |       manifest_import [import_count]
  *      |       strings
  *      +-----------------------+
@@ -25,8 +26,8 @@
  *      |     (page)            |
  *      |       hook word       |  section .umbra.hook: a page that holds the hook word and nothing
  *      |     (pages)           |  else, at IMAGE_HOOK_IN_PAGE: see below
- *      |       cover           |  the same section: a byte for each block that is marked, where
- *      +-----------------------+  image_cover_place says
+ *      |       cover           |  the same section: a byte for each block that is marked, or a word for
+ *      +-----------------------+  each that is counted, where image_cover_place says
  *
  * A PE image gets three sections behind its own, and keeps the overlay behind these:
  *
@@ -61,7 +62,7 @@
  * at the return address, all else as the caller left it, flags included, which is why the stub
  * tests with jrcxz. Going on to `body` with both restored is the original function.
  *
- * The hook word of an ELF image is bound by the dynamic linker to the agent's umbra_enter_12. From
+ * The hook word of an ELF image is bound by the dynamic linker to the agent's umbra_enter_13. From
  * the first call on, where the process is recorded, the first page of its trace lies over the page
  * (hooks/hook_word.h), and the word is trace_header.hook, the same for all images of the process:
  *
@@ -82,10 +83,10 @@
 #include "trace/trace_format.h"
 
 #define IMAGE_MAGIC   0x314547414d494255ull /* "UBIMAGE1", little endian */
-#define IMAGE_VERSION 12
+#define IMAGE_VERSION 13
 /* What the hook word is bound to at load time. Ends in IMAGE_VERSION, so that the loader refuses an
    image with an agent that expects other stubs. */
-#define IMAGE_HOOK_SYMBOL "umbra_enter_12"
+#define IMAGE_HOOK_SYMBOL "umbra_enter_13"
 #define IMAGE_AGENT_NAME  "libhooks.so"
 #define IMAGE_PE_AGENT_NAME                                                                        \
     "hooks.dll" /* exports IMAGE_HOOK_SYMBOL; its import slot is entry_hook */
@@ -107,7 +108,7 @@
 /* Writable, one an image; zero but for what is marked. */
 struct image_header {
     uint64_t magic;          /* set: IMAGE_MAGIC */
-    uint64_t entry_hook;     /* of a PE image, the hook word: bound to umbra_enter_12 by the loader;
+    uint64_t entry_hook;     /* of a PE image, the hook word: bound to umbra_enter_13 by the loader;
                                 the agent then stores the hook that serves the session's state, 0
                                 if there is none. Of an ELF image 0 */
     uint32_t first_function; /* number of function 0, given by the agent; 0 before */
@@ -121,7 +122,7 @@ struct image_header {
     uint32_t hook_rva;       /* set: of the hook word */
     uint32_t added_rva;      /* set: of the first page that `instrument` has added; all from there
                                 to image_size is. Of a PE image 0 */
-    uint32_t block_count;    /* set: blocks that are marked when they run; 0: none */
+    uint32_t cover_size;     /* set: bytes for blocks that are marked or counted; 0: there are none */
     uint32_t flags;          /* set: enum image_flag */
     uint32_t block_hash;     /* set: image_block_hash of all its blocks: which they are */
 };
@@ -131,16 +132,16 @@ enum image_flag {
     IMAGE_COUNTS_INSTRUCTIONS = 2, /* copies count those that each context executes */
 };
 
-/* Where the byte of a block is, from the page behind that of the hook word: each page has room for a
+/* Where a byte of the cover is, from the page behind that of the hook word: each page has room for a
    trace_block in front. */
-static inline uint32_t image_cover_place(uint32_t block)
+static inline uint32_t image_cover_place(uint32_t byte)
 {
-    return block / TRACE_COVER_BYTES * TRACE_BLOCK_SIZE + TRACE_UNIT + block % TRACE_COVER_BYTES;
+    return byte / TRACE_COVER_BYTES * TRACE_BLOCK_SIZE + TRACE_UNIT + byte % TRACE_COVER_BYTES;
 }
 
-static inline uint32_t image_cover_pages(uint32_t block_count)
+static inline uint32_t image_cover_pages(uint32_t cover_size)
 {
-    return (block_count + TRACE_COVER_BYTES - 1) / TRACE_COVER_BYTES;
+    return (cover_size + TRACE_COVER_BYTES - 1) / TRACE_COVER_BYTES;
 }
 
 /* Of blocks in their order, each with the hash of those before it: FNV-1a, by words. */
@@ -183,6 +184,8 @@ struct image_manifest {
     uint32_t stretch_count;
     uint32_t blocks; /* offset of the first manifest_block from here */
     uint32_t block_count;
+    uint32_t ways; /* offset of the first manifest_way from here */
+    uint32_t way_count; /* block_count if blocks are counted, else 0 */
 };
 
 /* Ascending by rva, one for every function that was found. 32 bytes. */
@@ -291,6 +294,18 @@ struct manifest_block {
     uint32_t size; /* bytes; 0: padding that never runs */
 };
 
+/*
+ * How a block is counted: where it leads from and to. Places are numbers from 1 on, below way_count + 1: what leads
+ * to one leads on from there. 0 is where control comes from and goes to that is not seen. Those with MANIFEST_COUNTED
+ * have words in the cover, in their order; how often others ran follows from these (rewriter/copy/copy_ways.h).
+ * One for each manifest_block.
+ */
+#define MANIFEST_COUNTED 0x80000000u
+struct manifest_way {
+    uint32_t from; /* and MANIFEST_COUNTED, or not */
+    uint32_t to;
+};
+
 _Static_assert(sizeof(struct image_header) == 64, "image header is a cache line");
 _Static_assert(offsetof(struct trace_header, hook) == IMAGE_HOOK_IN_PAGE, "stubs jump by it");
 _Static_assert(TRACE_HEADER_SIZE == IMAGE_HOOK_PAGE, "the one lies over the other");
@@ -301,5 +316,7 @@ _Static_assert(sizeof(struct manifest_copy) == 20, "manifest copy");
 _Static_assert(sizeof(struct manifest_stretch) == 4, "manifest stretch");
 _Static_assert(sizeof(struct manifest_site) == 8, "manifest site");
 _Static_assert(sizeof(struct manifest_block) == 8, "manifest block");
+_Static_assert(sizeof(struct manifest_way) == 8, "manifest way");
+_Static_assert(TRACE_COVER_BYTES % sizeof(uint64_t) == 0, "no word lies in two pages");
 
 #endif

@@ -174,12 +174,10 @@ static void check_blocks(const struct words *words)
 {
     bool marks = has_word(words, "--count=blocks"), once = has_word(words, "--once");
 
-    if (!marks && (once || has_word(words, "--no-calls")))
-        say_and_exit(STATUS_USAGE, "record: %s is for --count=blocks",
-                     once ? "--once" : "--no-calls");
-    if (marks && !once)
-        say_and_exit(STATUS_USAGE, "record: --count=blocks: expected --once, as how often each "
-                                   "block runs cannot be counted yet");
+    if (once && !marks)
+        say_and_exit(STATUS_USAGE, "record: --once is for --count=blocks");
+    if (!marks && !has_word(words, "--count=instructions") && has_word(words, "--no-calls"))
+        say_and_exit(STATUS_USAGE, "record: --no-calls is for --count");
     if (marks && has_word(words, "--how=prologue"))
         say_and_exit(STATUS_USAGE, "record: --count=blocks: blocks are counted in copies; leave "
                                    "--how=prologue out");
@@ -188,11 +186,10 @@ static void check_blocks(const struct words *words)
 /* Copies count them where they count calls, which they leave to hooks if each call is timed. */
 static void check_instructions(const struct record_options *options)
 {
-    const char *excess = has_word(&options->instrument, "--no-calls")       ? "--no-calls"
-                         : has_word(&options->instrument, "--how=prologue") ? "--how=prologue"
-                         : has_word(&options->service, "--timing=exact")    ? "--timing=exact"
-                         : has_word(&options->service, "--mode=calltrace")  ? "--mode=calltrace"
-                                                                            : NULL;
+    const char *excess = has_word(&options->instrument, "--how=prologue")  ? "--how=prologue"
+                         : has_word(&options->service, "--timing=exact")   ? "--timing=exact"
+                         : has_word(&options->service, "--mode=calltrace") ? "--mode=calltrace"
+                                                                           : NULL;
 
     if (excess && has_word(&options->instrument, "--count=instructions"))
         say_and_exit(STATUS_USAGE,

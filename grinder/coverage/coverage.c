@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "grinder/base/message.h"
+#include "grinder/coverage/block_counts.h"
 #include "grinder/image/original_bytes.h"
 #include "grinder/profile/symbolize.h"
 #include "support/memory.h"
@@ -41,9 +42,13 @@ void coverage_begin(struct coverage *coverage)
 
 void coverage_free(struct coverage *coverage)
 {
-    for (size_t i = 0; i < coverage->room; i++)
-        free(coverage->ran[i]);
-    free(coverage->ran);
+    for (size_t i = 0; i < coverage->room; i++) {
+        free(coverage->words[i]);
+        free(coverage->counts[i]);
+    }
+    free(coverage->words);
+    free(coverage->counts);
+    free(coverage->spots);
     free(coverage->block_hashes);
     free(coverage->functions);
     free(coverage->lines);
@@ -66,24 +71,26 @@ static void read_module(void *user, const struct trace_module *module)
         (struct known){.first_function = module->first_function, .image = image};
 }
 
+static void *resized(void *items, size_t before, size_t room, size_t size)
+{
+    void *more = memory_zeroed(room, size);
+
+    if (before)
+        memcpy(more, items, before * size);
+    free(items);
+    return more;
+}
+
 static void make_room_for(struct coverage *coverage, uint32_t image)
 {
-    size_t room = 2 * (size_t)image + 8;
-    uint32_t *block_hashes;
-    uint8_t **ran;
+    size_t room = 2 * (size_t)image + 8, before = coverage->room;
 
-    if (image < coverage->room)
+    if (image < before)
         return;
-    ran = memory_zeroed(room, sizeof(*ran));
-    block_hashes = memory_zeroed(room, sizeof(*block_hashes));
-    for (size_t i = 0; i < coverage->room; i++) {
-        ran[i] = coverage->ran[i];
-        block_hashes[i] = coverage->block_hashes[i];
-    }
-    free(coverage->ran);
-    free(coverage->block_hashes);
-    coverage->ran = ran;
-    coverage->block_hashes = block_hashes;
+    coverage->words = resized(coverage->words, before, room, sizeof(*coverage->words));
+    coverage->counts = resized(coverage->counts, before, room, sizeof(*coverage->counts));
+    coverage->block_hashes =
+        resized(coverage->block_hashes, before, room, sizeof(*coverage->block_hashes));
     coverage->room = room;
 }
 
@@ -93,20 +100,37 @@ static uint32_t hash_of_blocks(const struct manifest *manifest)
 
     for (uint32_t i = 0; i < manifest->block_count; i++)
         hash = image_block_hash(hash, manifest->blocks[i].rva, manifest->blocks[i].size);
+    for (uint32_t i = 0; manifest->ways && i < manifest->block_count; i++)
+        hash = image_block_hash(hash, manifest->ways[i].from & ~MANIFEST_COUNTED,
+                                manifest->ways[i].to);
     return hash;
 }
 
-/* The image's bytes, of which there are as many as blocks; null if it has none. */
-static uint8_t *bytes_of(struct coverage *coverage, uint32_t image)
+/* Bytes of an image's cover for each word that is kept of it. */
+static uint32_t unit_of(const struct manifest *manifest)
+{
+    return manifest->ways ? sizeof(uint64_t) : 1;
+}
+
+static uint32_t cover_size(const struct manifest *manifest)
+{
+    return manifest->ways ? block_counts_words(manifest) * unit_of(manifest)
+                          : manifest->block_count;
+}
+
+/* The image's words; null if it has no blocks. */
+static uint64_t *words_of(struct coverage *coverage, uint32_t image)
 {
     const struct manifest *manifest = &coverage->images.images[image].manifest;
 
     make_room_for(coverage, image);
-    if (!coverage->ran[image] && manifest->block_count) {
-        coverage->ran[image] = memory_zeroed(manifest->block_count, 1);
+    if (!coverage->words[image] && manifest->block_count) {
+        coverage->words[image] =
+            memory_zeroed(manifest->block_count, sizeof(*coverage->words[image]));
         coverage->block_hashes[image] = hash_of_blocks(manifest);
+        coverage->is_counted = coverage->is_counted || manifest->ways;
     }
-    return coverage->ran[image];
+    return coverage->words[image];
 }
 
 static struct known *known_by(struct reading *reading, uint32_t function)
@@ -117,25 +141,37 @@ static struct known *known_by(struct reading *reading, uint32_t function)
     return NULL;
 }
 
+/* Bytes of a page, from a byte of the cover on. */
+static void add_page(uint64_t *words, const struct manifest *manifest, uint64_t first,
+                     const uint8_t *bytes)
+{
+    uint32_t unit = unit_of(manifest), size = cover_size(manifest);
+
+    for (uint32_t i = 0; i < TRACE_COVER_BYTES && first + i < size; i += unit) {
+        uint64_t value = bytes[i] != 0;
+
+        if (unit == sizeof(value))
+            memcpy(&value, bytes + i, sizeof(value));
+        words[(first + i) / unit] += value;
+    }
+}
+
 static void read_cover(void *user, const struct trace_block *head, const uint8_t *bytes)
 {
     struct reading *reading = user;
-    uint64_t first = (uint64_t)head->page * TRACE_COVER_BYTES, count;
     struct known *known = known_by(reading, head->function);
     uint32_t image = known ? known->image : 0;
-    uint8_t *ran;
+    uint64_t *words;
 
     if (known)
         known->pages++;
-    ran = image ? bytes_of(reading->coverage, image) : NULL;
-    if (!ran)
+    words = image ? words_of(reading->coverage, image) : NULL;
+    if (!words)
         return;
     known->is_other = known->is_other || head->block_hash != reading->coverage->block_hashes[image];
-    if (known->is_other)
-        return;
-    count = reading->coverage->images.images[image].manifest.block_count;
-    for (uint32_t i = 0; i < TRACE_COVER_BYTES && first + i < count; i++)
-        ran[first + i] |= bytes[i] != 0;
+    if (!known->is_other)
+        add_page(words, &reading->coverage->images.images[image].manifest,
+                 (uint64_t)head->page * TRACE_COVER_BYTES, bytes);
 }
 
 /* A block more had no room, before the blocks of cover came behind the others. */
@@ -150,7 +186,7 @@ static void check_pages(const struct reading *reading, const struct trace_file *
 {
     for (size_t i = 0; i < reading->known_count; i++) {
         const struct image *image = &reading->coverage->images.images[reading->known[i].image];
-        uint32_t pages = image_cover_pages(image->manifest.block_count);
+        uint32_t pages = image_cover_pages(cover_size(&image->manifest));
 
         if (reading->known[i].is_other)
             message(
@@ -190,40 +226,34 @@ bool coverage_add(struct coverage *coverage, const char *path, struct failure *f
 
 /* --- functions and lines --- */
 
-/* An instruction of a block, and whether it ran. */
-struct spot {
-    uint64_t place; /* image << 32 | rva */
-    bool ran;
-};
-
-struct spots {
-    struct spot *items;
-    size_t count, room;
-};
-
-static void add_spot(struct spots *spots, uint32_t image, uint32_t rva, bool ran)
+static void add_spot(struct coverage *coverage, uint32_t image, uint32_t rva, uint64_t hits)
 {
-    spots->items = memory_grow(spots->items, spots->count, &spots->room, sizeof(*spots->items));
-    spots->items[spots->count++] = (struct spot){(uint64_t)image << 32 | rva, ran};
+    coverage->spots = memory_grow(coverage->spots, coverage->spot_count, &coverage->spot_room,
+                                  sizeof(*coverage->spots));
+    coverage->spots[coverage->spot_count++] =
+        (struct covered_spot){(uint64_t)image << 32 | rva, hits};
 }
 
-/* Each of the block's instructions; where the original cannot be put together, its first one. */
-static void add_instructions(struct spots *spots, const ZydisDecoder *decoder, uint32_t image,
-                             const struct original_bytes *original,
-                             const struct manifest_block *block, bool ran)
+/* Each of the block's instructions; where the original cannot be put together, its first one.
+   Returns how many there are. */
+static uint32_t add_instructions(struct coverage *coverage, const ZydisDecoder *decoder,
+                                 uint32_t image, const struct original_bytes *original,
+                                 const struct manifest_block *block, uint64_t hits)
 {
     const uint8_t *bytes =
         original->bytes ? original_bytes_at(original, block->rva, block->size) : NULL;
     ZydisDecodedInstruction instruction;
-    uint32_t at = 0;
+    uint32_t at = 0, count = 0;
 
     do {
-        add_spot(spots, image, block->rva + at, ran);
+        add_spot(coverage, image, block->rva + at, hits);
+        count++;
         if (!bytes || !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder, NULL, bytes + at,
                                                                   block->size - at, &instruction)))
-            return;
+            return count;
         at += instruction.length;
     } while (at < block->size);
+    return count;
 }
 
 /* The place of the manifest's function that has a block, from `from` on, or function_count. */
@@ -234,7 +264,8 @@ static uint32_t function_with(const struct manifest *manifest, uint32_t from, ui
     return from;
 }
 
-static void count_block(struct coverage *coverage, uint32_t function, bool ran)
+static void count_block(struct coverage *coverage, uint32_t function, uint64_t hits,
+                        uint32_t instructions)
 {
     struct covered_function *last =
         coverage->function_count ? &coverage->functions[coverage->function_count - 1] : NULL;
@@ -243,12 +274,15 @@ static void count_block(struct coverage *coverage, uint32_t function, bool ran)
         coverage->functions = memory_grow(coverage->functions, coverage->function_count,
                                           &coverage->function_room, sizeof(*last));
         last = &coverage->functions[coverage->function_count++];
-        *last = (struct covered_function){.function = function};
+        *last = (struct covered_function){.function = function, .calls = hits};
     }
     last->blocks++;
-    last->ran += ran;
+    last->ran += hits != 0;
+    last->instructions += hits * instructions;
+    last->spots += instructions;
     coverage->blocks++;
-    coverage->blocks_ran += ran;
+    coverage->blocks_ran += hits != 0;
+    coverage->instructions += hits * instructions;
 }
 
 /* Hooked functions of the image, imports apart, that have no copy. */
@@ -262,7 +296,21 @@ static uint64_t count_not_copied(const struct manifest *manifest)
     return count;
 }
 
-static void resolve_image(struct coverage *coverage, struct spots *spots, uint32_t number)
+static uint64_t *find_counts(const struct coverage *coverage, uint32_t number)
+{
+    const struct manifest *manifest = &coverage->images.images[number].manifest;
+    uint64_t *counts = memory_zeroed(manifest->block_count, sizeof(*counts));
+
+    if (manifest->ways) {
+        block_counts_find(manifest, coverage->words[number], counts);
+        return counts;
+    }
+    for (uint32_t i = 0; i < manifest->block_count; i++)
+        counts[i] = coverage->words[number][i] != 0;
+    return counts;
+}
+
+static void resolve_image(struct coverage *coverage, uint32_t number)
 {
     const struct image *image = &coverage->images.images[number];
     const struct manifest *manifest = &image->manifest;
@@ -273,16 +321,19 @@ static void resolve_image(struct coverage *coverage, struct spots *spots, uint32
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     ZydisDecoderEnableMode(&decoder, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
     coverage->not_copied += count_not_copied(manifest);
+    coverage->counts[number] = find_counts(coverage, number);
     original_bytes_read(&original, image->file, manifest);
     for (uint32_t i = 0; i < manifest->block_count; i++) {
         const struct manifest_block *block = &manifest->blocks[i];
+        uint64_t hits = coverage->counts[number][i];
+        uint32_t instructions;
 
         if (!block->size || !manifest->function_count)
             continue;
         function = function_with(manifest, function, block->rva);
-        count_block(coverage, images_function(&coverage->images, number, function),
-                    coverage->ran[number][i]);
-        add_instructions(spots, &decoder, number, &original, block, coverage->ran[number][i]);
+        instructions = add_instructions(coverage, &decoder, number, &original, block, hits);
+        count_block(coverage, images_function(&coverage->images, number, function), hits,
+                    instructions);
     }
     original_bytes_free(&original);
 }
@@ -297,6 +348,12 @@ static int by_file_and_line(const void *left, const void *right)
     return (a->line > b->line) - (a->line < b->line);
 }
 
+static void add_hits(struct covered_line *line, uint64_t hits)
+{
+    if (hits > line->hits)
+        line->hits = hits;
+}
+
 static void join_lines(struct coverage *coverage)
 {
     struct covered_line *lines = coverage->lines;
@@ -306,7 +363,7 @@ static void join_lines(struct coverage *coverage)
         qsort(lines, coverage->line_count, sizeof(*lines), by_file_and_line);
     for (size_t i = 0; i < coverage->line_count; i++) {
         if (kept && !by_file_and_line(&lines[kept - 1], &lines[i]))
-            lines[kept - 1].ran |= lines[i].ran;
+            add_hits(&lines[kept - 1], lines[i].hits);
         else
             lines[kept++] = lines[i];
     }
@@ -314,40 +371,39 @@ static void join_lines(struct coverage *coverage)
 }
 
 /* Instructions side by side are mostly of one line. */
-static void add_lines(struct coverage *coverage, const struct spots *spots)
+static void add_lines(struct coverage *coverage)
 {
     struct covered_line *last = NULL;
 
-    for (size_t i = 0; i < spots->count; i++) {
-        struct place place = place_of_site(&coverage->images, spots->items[i].place);
+    for (size_t i = 0; i < coverage->spot_count; i++) {
+        const struct covered_spot *spot = &coverage->spots[i];
+        struct place place = place_of_site(&coverage->images, spot->place);
 
         if (!place.line)
             continue;
         if (last && last->line == place.line && last->file == place.file) {
-            last->ran |= spots->items[i].ran;
+            add_hits(last, spot->hits);
             continue;
         }
         coverage->lines =
             memory_grow(coverage->lines, coverage->line_count, &coverage->line_room, sizeof(*last));
         last = &coverage->lines[coverage->line_count++];
-        *last = (struct covered_line){place.file, place.line, spots->items[i].ran};
+        *last = (struct covered_line){place.file, place.line, spot->hits};
     }
     join_lines(coverage);
 }
 
 void coverage_resolve(struct coverage *coverage, const char *const *debug_dirs)
 {
-    struct spots spots = {0};
     uint64_t *places;
 
     for (uint32_t i = 0; i < coverage->room && i < coverage->images.count; i++)
-        if (coverage->ran[i])
-            resolve_image(coverage, &spots, i);
-    places = memory_zeroed(spots.count, sizeof(*places));
-    for (size_t i = 0; i < spots.count; i++)
-        places[i] = spots.items[i].place;
-    symbolize_places(&coverage->images, places, spots.count, debug_dirs);
+        if (coverage->words[i])
+            resolve_image(coverage, i);
+    places = memory_zeroed(coverage->spot_count, sizeof(*places));
+    for (size_t i = 0; i < coverage->spot_count; i++)
+        places[i] = coverage->spots[i].place;
+    symbolize_places(&coverage->images, places, coverage->spot_count, debug_dirs);
     free(places);
-    add_lines(coverage, &spots);
-    free(spots.items);
+    add_lines(coverage);
 }

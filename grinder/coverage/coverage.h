@@ -1,11 +1,11 @@
 /*
- * Which basic blocks ran (`instrument --count=blocks --once`), of all images in all traces that are
- * added: a block ran if it did so in one of them.
+ * Which basic blocks ran (`instrument --count=blocks --once`), or how often (without --once), of all images in
+ * all traces that are added, which add up.
  *
- *      traces       bytes of an image's blocks   --+
- *      manifest     where each block is          --+-->  functions: blocks, and how many of them ran
- *      debug info   lines of its instructions    --+     lines of files: whether one of their
- *                                                        instructions ran
+ *      traces       bytes, or words, of blocks   --+
+ *      manifest     where each block is          --+-->  functions: blocks, how many of them ran,
+ *      debug info   lines of its instructions    --+     and how many instructions
+ *                                                        lines of files: how often they ran
  */
 #ifndef UMBRA_GRINDER_COVERAGE_H
 #define UMBRA_GRINDER_COVERAGE_H
@@ -15,26 +15,40 @@
 struct covered_function {
     uint32_t function; /* as images.h numbers it */
     uint32_t blocks, ran;
+    uint64_t calls; /* how often its first block ran */
+    uint64_t instructions;
+    size_t spots; /* of `spots` below: those behind the functions' before */
 };
 
 struct covered_line {
     const char *file;
     uint32_t line;
-    bool ran;
+    uint64_t hits; /* of the instruction that ran most often */
+};
+
+/* An instruction of a block. */
+struct covered_spot {
+    uint64_t place; /* image << 32 | rva */
+    uint64_t hits;
 };
 
 struct coverage {
     bool images_are_known; /* set by the caller: what is wrong with images was said, and is not said again */
     struct images images;
-    uint8_t **ran; /* by image: a byte for each block of its manifest; null: none was in a trace */
+    uint64_t **words;  /* by image, of each byte or word of its cover; null: none was in a trace */
+    uint64_t **counts; /* once resolved, by image: of each block of its manifest; where these are not counted 1 if it
+                          ran */
     uint32_t *block_hashes; /* of each of them: which blocks these are */
-    size_t room;            /* of both */
+    size_t room;            /* of these three */
+    bool is_counted;        /* blocks of an image are: else hits, calls and instructions are 1 or 0 */
     size_t processes;
     struct covered_function *functions; /* that have blocks: ascending by image and address */
     size_t function_count, function_room;
     struct covered_line *lines; /* ascending by file and line, each once */
     size_t line_count, line_room;
-    uint64_t blocks, blocks_ran;
+    struct covered_spot *spots; /* ascending */
+    size_t spot_count, spot_room;
+    uint64_t blocks, blocks_ran, instructions;
     uint64_t not_copied; /* functions of the same images that are hooked, and have no blocks */
 };
 

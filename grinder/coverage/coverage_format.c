@@ -4,6 +4,8 @@
  * lcov       lcov's tracefile, for genhtml: lines, functions
  * cobertura  Cobertura's XML, for CI servers: lines
  * drcov      DynamoRIO's log, for disassemblers: blocks, binary
+ * callgrind  callgrind's format, for KCachegrind: of blocks that were counted, how often each
+ * instruction ran
  */
 #include "grinder/coverage/coverage_format.h"
 
@@ -44,7 +46,7 @@ static uint64_t lines_ran(const struct coverage *coverage, size_t from, size_t e
     uint64_t ran = 0;
 
     for (; from < end; from++)
-        ran += coverage->lines[from].ran;
+        ran += coverage->lines[from].hits != 0;
     return ran;
 }
 
@@ -78,16 +80,52 @@ static void write_file_rows(FILE *stream, const struct coverage *coverage)
     }
 }
 
-static void write_function_rows(FILE *stream, const struct coverage *coverage, size_t top)
+static int by_instructions(const void *left, const void *right)
+{
+    size_t i = *(const size_t *)left, j = *(const size_t *)right;
+    uint64_t a = sorted_functions[i].instructions, b = sorted_functions[j].instructions;
+
+    if (a != b)
+        return a > b ? -1 : 1;
+    return (i > j) - (i < j);
+}
+
+/* Places of functions. The caller frees it. */
+static size_t *in_order(const struct coverage *coverage, int (*compare)(const void *, const void *))
 {
     size_t *order = memory_zeroed(coverage->function_count, sizeof(*order));
-    size_t count = coverage->function_count < top ? coverage->function_count : top;
 
     for (size_t i = 0; i < coverage->function_count; i++)
         order[i] = i;
     sorted_functions = coverage->functions;
     if (coverage->function_count)
-        qsort(order, coverage->function_count, sizeof(*order), by_missing);
+        qsort(order, coverage->function_count, sizeof(*order), compare);
+    return order;
+}
+
+static void write_instruction_rows(FILE *stream, const struct coverage *coverage, size_t top)
+{
+    size_t *order = in_order(coverage, by_instructions);
+
+    fputs("\n    instructions       %            runs  function\n", stream);
+    for (size_t i = 0; i < coverage->function_count && i < top; i++) {
+        const struct covered_function *function = &coverage->functions[order[i]];
+
+        if (!function->instructions)
+            break;
+        fprintf(stream, "%16" PRIu64 "  %5.1f%% %15" PRIu64 "  ", function->instructions,
+                percent(function->instructions, coverage->instructions), function->calls);
+        utf8_write_cell(stream, function_of(coverage, order[i])->name);
+        putc('\n', stream);
+    }
+    free(order);
+}
+
+static void write_function_rows(FILE *stream, const struct coverage *coverage, size_t top)
+{
+    size_t *order = in_order(coverage, by_missing);
+    size_t count = coverage->function_count < top ? coverage->function_count : top;
+
     fprintf(stream, "\n blocks ran         of       %%  function%s\n",
             count < coverage->function_count ? " (those that lack most)" : "");
     for (size_t i = 0; i < count; i++) {
@@ -112,6 +150,8 @@ static void write_table(FILE *stream, const struct coverage *coverage, size_t to
             coverage->blocks, percent(coverage->blocks_ran, coverage->blocks));
     fprintf(stream, "functions  %" PRIu64 " of %zu ran (%.1f%%)\n", entered,
             coverage->function_count, percent(entered, coverage->function_count));
+    if (coverage->is_counted)
+        fprintf(stream, "executed   %" PRIu64 " instructions\n", coverage->instructions);
     if (coverage->not_copied)
         fprintf(stream,
                 "left out   %" PRIu64
@@ -122,6 +162,8 @@ static void write_table(FILE *stream, const struct coverage *coverage, size_t to
                 percent(ran, coverage->line_count));
     else
         fprintf(stream, "lines      no debug information tells of any\n");
+    if (coverage->is_counted)
+        write_instruction_rows(stream, coverage, top);
     if (coverage->line_count)
         write_file_rows(stream, coverage);
     write_function_rows(stream, coverage, top);
@@ -132,7 +174,8 @@ static void write_table(FILE *stream, const struct coverage *coverage, size_t to
 static void write_tsv(FILE *stream, const struct coverage *coverage, size_t top)
 {
     (void)top;
-    fputs("function\tmodule\tfile\tline\tblocks\tblocks_ran\n", stream);
+    fprintf(stream, "function\tmodule\tfile\tline\tblocks\tblocks_ran%s\n",
+            coverage->is_counted ? "\tinstructions\truns" : "");
     for (size_t i = 0; i < coverage->function_count; i++) {
         const struct function *function = function_of(coverage, i);
         struct place place = place_of_function(&coverage->images, coverage->functions[i].function);
@@ -146,8 +189,12 @@ static void write_tsv(FILE *stream, const struct coverage *coverage, size_t top)
         putc('\t', stream);
         if (place.line)
             fprintf(stream, "%" PRIu32, place.line);
-        fprintf(stream, "\t%" PRIu32 "\t%" PRIu32 "\n", coverage->functions[i].blocks,
+        fprintf(stream, "\t%" PRIu32 "\t%" PRIu32, coverage->functions[i].blocks,
                 coverage->functions[i].ran);
+        if (coverage->is_counted)
+            fprintf(stream, "\t%" PRIu64 "\t%" PRIu64, coverage->functions[i].instructions,
+                    coverage->functions[i].calls);
+        putc('\n', stream);
     }
 }
 
@@ -165,7 +212,7 @@ static void write_lcov_functions(FILE *stream, const struct coverage *coverage, 
             continue;
         fprintf(stream, "FN:%" PRIu32 ",", place.line);
         utf8_write_cell(stream, function_of(coverage, i)->name);
-        fprintf(stream, "\nFNDA:%d,", function->ran != 0);
+        fprintf(stream, "\nFNDA:%" PRIu64 ",", function->calls);
         utf8_write_cell(stream, function_of(coverage, i)->name);
         putc('\n', stream);
         found++;
@@ -184,7 +231,8 @@ static void write_lcov(FILE *stream, const struct coverage *coverage, size_t top
         putc('\n', stream);
         write_lcov_functions(stream, coverage, coverage->lines[i].file);
         for (size_t k = i; k < end; k++)
-            fprintf(stream, "DA:%" PRIu32 ",%d\n", coverage->lines[k].line, coverage->lines[k].ran);
+            fprintf(stream, "DA:%" PRIu32 ",%" PRIu64 "\n", coverage->lines[k].line,
+                    coverage->lines[k].hits);
         fprintf(stream, "LF:%zu\nLH:%" PRIu64 "\nend_of_record\n", end - i,
                 lines_ran(coverage, i, end));
     }
@@ -231,8 +279,8 @@ static void write_class(FILE *stream, const struct coverage *coverage, size_t fr
     write_rate(stream, lines_ran(coverage, from, end), end - from);
     fputs(" complexity=\"0\"><methods/><lines>\n", stream);
     for (size_t i = from; i < end; i++)
-        fprintf(stream, "<line number=\"%" PRIu32 "\" hits=\"%d\" branch=\"false\"/>\n",
-                coverage->lines[i].line, coverage->lines[i].ran);
+        fprintf(stream, "<line number=\"%" PRIu32 "\" hits=\"%" PRIu64 "\" branch=\"false\"/>\n",
+                coverage->lines[i].line, coverage->lines[i].hits);
     fputs("</lines></class>\n", stream);
 }
 
@@ -276,7 +324,7 @@ static size_t drcov_blocks(FILE *stream, const struct coverage *coverage, uint32
 
     for (uint32_t i = 0; i < manifest->block_count; i++) {
         struct drcov_block block = {.start = manifest->blocks[i].rva, .image = number};
-        uint32_t left = coverage->ran[image][i] ? manifest->blocks[i].size : 0;
+        uint32_t left = coverage->counts[image][i] ? manifest->blocks[i].size : 0;
 
         for (; left; left -= block.size, block.start += block.size, count++) {
             block.size = (uint16_t)(left < DRCOV_MOST_SIZE ? left : DRCOV_MOST_SIZE);
@@ -293,7 +341,7 @@ static void write_drcov(FILE *stream, const struct coverage *coverage, size_t to
 
     (void)top;
     for (uint32_t i = 0; i < count && i < coverage->room; i++)
-        images += coverage->ran[i] != NULL && images < DRCOV_MOST_IMAGES;
+        images += coverage->words[i] != NULL && images < DRCOV_MOST_IMAGES;
     fprintf(stream,
             "DRCOV VERSION: 2\nDRCOV FLAVOR: drcov\nModule Table: version 2, count %zu\n"
             "Columns: id, base, end, entry, path\n",
@@ -301,7 +349,7 @@ static void write_drcov(FILE *stream, const struct coverage *coverage, size_t to
     for (uint32_t i = 0, number = 0; i < count && number < images; i++) {
         const struct image *image = &coverage->images.images[i];
 
-        if (i >= coverage->room || !coverage->ran[i])
+        if (i >= coverage->room || !coverage->words[i])
             continue;
         fprintf(stream, "%3" PRIu32 ", 0x%" PRIx64 ", 0x%" PRIx64 ", 0x0, ", number,
                 image->ranges.base, image->ranges.end);
@@ -311,13 +359,84 @@ static void write_drcov(FILE *stream, const struct coverage *coverage, size_t to
     }
     fprintf(stream, "BB Table: %zu bbs\n", blocks);
     for (uint32_t i = 0, number = 0; i < count && number < images; i++)
-        if (i < coverage->room && coverage->ran[i])
+        if (i < coverage->room && coverage->words[i])
             drcov_blocks(stream, coverage, i, (uint16_t)number++);
 }
 
+/* --- callgrind --- */
+
+/*
+ *      # callgrind format
+ *      version: 1
+ *      positions: instr line
+ *      events: Ir
+ *
+ *      ob=/usr/bin/demo
+ *      fl=/home/me/demo.c          ??? if it is not known
+ *      fn=main
+ *      0x401136 12 1               an instruction's address as linked, its line, how often it ran
+ *      fi=/usr/include/x.h         of what is inlined
+ *      fe=/home/me/demo.c          and back
+ */
+static void write_file(FILE *stream, const char *key, const char *file)
+{
+    fprintf(stream, "%s=", key);
+    utf8_write_cell(stream, file);
+    putc('\n', stream);
+}
+
+/* The spots of a function, which are `count`. */
+static void write_spots(FILE *stream, const struct coverage *coverage,
+                        const struct covered_spot *spots, size_t count, const char *file)
+{
+    const char *now = file;
+
+    for (size_t i = 0; i < count; i++) {
+        uint32_t image = (uint32_t)(spots[i].place >> 32);
+        struct place place = place_of_site(&coverage->images, spots[i].place);
+
+        if (!spots[i].hits)
+            continue;
+        if (strcmp(place.file, now) != 0)
+            write_file(stream, strcmp(place.file, file) != 0 ? "fi" : "fe", now = place.file);
+        fprintf(stream, "0x%" PRIx64 " %" PRIu32 " %" PRIu64 "\n",
+                coverage->images.images[image].manifest.head->preferred_base +
+                    (uint32_t)spots[i].place,
+                place.line, spots[i].hits);
+    }
+}
+
+static void write_callgrind(FILE *stream, const struct coverage *coverage, size_t top)
+{
+    size_t spot = 0;
+
+    (void)top;
+    fprintf(stream,
+            "# callgrind format\nversion: 1\ncreator: umbra\npositions: instr line\n"
+            "event: Ir : Instructions executed\nevents: Ir\nsummary: %" PRIu64 "\n",
+            coverage->instructions);
+    for (size_t i = 0; i < coverage->function_count; i++) {
+        const struct covered_function *covered = &coverage->functions[i];
+        const struct function *function = function_of(coverage, i);
+        struct place place = place_of_function(&coverage->images, covered->function);
+        size_t end = spot + covered->spots;
+
+        if (covered->instructions) {
+            putc('\n', stream);
+            write_file(stream, "ob", coverage->images.images[function->image].path);
+            write_file(stream, "fl", place.file);
+            write_file(stream, "fn", function->name);
+            write_spots(stream, coverage, &coverage->spots[spot], covered->spots, place.file);
+        }
+        spot = end;
+    }
+    fprintf(stream, "\ntotals: %" PRIu64 "\n", coverage->instructions);
+}
+
 static const struct coverage_format formats[] = {
-    {"table", write_table},         {"tsv", write_tsv},     {"lcov", write_lcov},
-    {"cobertura", write_cobertura}, {"drcov", write_drcov},
+    {"table", write_table, false}, {"tsv", write_tsv, false},
+    {"lcov", write_lcov, false},   {"cobertura", write_cobertura, false},
+    {"drcov", write_drcov, false}, {"callgrind", write_callgrind, true},
 };
 
 const struct coverage_format *coverage_format_named(const char *name)

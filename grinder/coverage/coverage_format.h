@@ -10,6 +10,7 @@ struct coverage_format {
     const char *name;
     /* `top` functions at most, where it is for people. Errors stay in the stream. */
     void (*write)(FILE *stream, const struct coverage *coverage, size_t top);
+    bool needs_counts; /* coverage->is_counted */
 };
 
 /* Null: none of that name; a null name is the default's. */

@@ -186,7 +186,7 @@ static void a_log_of_blocks_has_those_that_ran(void **state)
 static void other_formats_are_refused(void **state)
 {
     (void)state;
-    assert_null(coverage_format_named("callgrind"));
+    assert_null(coverage_format_named("pprof"));
     assert_non_null(coverage_format_named("lcov"));
 }
 

@@ -115,6 +115,7 @@ static void make_manifest(void)
                                             .sites = sizeof(manifest),
                                             .stretches = sizeof(manifest),
                                             .blocks = sizeof(manifest),
+                                            .ways = sizeof(manifest),
                                             .original_hash = HASH};
     manifest.functions[0] = (struct manifest_function){.rva = caller_rva, .state = FUNCTION_HOOKED};
     manifest.functions[1] = (struct manifest_function){.rva = callee_rva, .state = FUNCTION_HOOKED};

@@ -64,7 +64,7 @@ static bool line_ran(const struct covered_line *line, const struct pair_index *m
 {
     uint32_t number;
 
-    return line->ran || pair_index_find(met, file, line->line, &number);
+    return line->hits || pair_index_find(met, file, line->line, &number);
 }
 
 /* --- shares --- */

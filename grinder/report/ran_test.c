@@ -51,13 +51,15 @@ static int begin(void **state)
         .addresses = {CALLED, CALL, SAMPLED},
         .lines = {{1, 3}, {1, 5}, {1, 7}},
         .paths = {NULL, "/a.c"},
-        .blocks = {{1, 5, 5}, {2, 4, 3}, {3, 6, 0}},
-        .covered_lines = {{"/a.c", 3, true},
-                          {"/a.c", 4, false},
-                          {"/a.c", 5, false},
-                          {"/a.c", 7, false},
-                          {"/a.c", 9, false},
-                          {"/b.h", 1, false}},
+        .blocks = {{.function = 1, .blocks = 5, .ran = 5},
+                   {.function = 2, .blocks = 4, .ran = 3},
+                   {.function = 3, .blocks = 6}},
+        .covered_lines = {{"/a.c", 3, 1},
+                          {"/a.c", 4, 0},
+                          {"/a.c", 5, 0},
+                          {"/a.c", 7, 0},
+                          {"/a.c", 9, 0},
+                          {"/b.h", 1, 0}},
     };
     image.manifest.head = &fixture.head;
     image.lines = (struct line_table){.addresses = fixture.addresses,
@@ -132,7 +134,7 @@ static void lines_with_figures_ran(void **state)
 {
     struct fixture *fixture = *state;
 
-    fixture->covered_lines[0].ran = false;
+    fixture->covered_lines[0].hits = 0;
     fixture->key = (struct pair){FUNCTION, 0};
     fixture->part.functions.keys = (struct pair_index){.pairs = &fixture->key, .count = 1};
     expect(fixture, "\"ran\":[1]},\n\"missed\":[[4,5,7,9]]");

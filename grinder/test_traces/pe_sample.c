@@ -73,6 +73,7 @@ static uint8_t *make_manifest(const struct pe_sample *sample, size_t original_si
         .sites = (uint32_t)imports,
         .stretches = (uint32_t)imports,
         .blocks = (uint32_t)imports,
+        .ways = (uint32_t)imports,
     };
     function = (struct manifest_function *)(bytes + functions);
     for (size_t i = 0; i < count; i++)

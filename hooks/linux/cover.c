@@ -49,7 +49,7 @@ void cover_bind(const struct image_header *image)
 {
     uint64_t first = (uint64_t)image - image->header_rva + image->hook_rva - IMAGE_HOOK_IN_PAGE +
                      IMAGE_HOOK_PAGE;
-    uint32_t pages = image_cover_pages(image->block_count);
+    uint32_t pages = image_cover_pages(image->cover_size);
 
     for (uint32_t i = 0; i < pages; i++) {
         uint64_t page = first + (uint64_t)i * TRACE_BLOCK_SIZE;

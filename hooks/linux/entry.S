@@ -69,9 +69,9 @@
 
 /* First call into an image since it was loaded: the entry hook as the dynamic linker binds it. */
     .balign 64
-    .globl  umbra_enter_12
-    .type   umbra_enter_12, @function
-umbra_enter_12:
+    .globl  umbra_enter_13
+    .type   umbra_enter_13, @function
+umbra_enter_13:
     .globl  umbra_enter
     .hidden umbra_enter
 umbra_enter:                                /* the same, for the agent itself */
@@ -86,7 +86,7 @@ umbra_enter:                                /* the same, for the agent itself */
     mov     rax, [rsp - 72]
     jmp     [rsp - 64]
     .cfi_endproc
-    .size   umbra_enter_12, . - umbra_enter_12
+    .size   umbra_enter_13, . - umbra_enter_13
 
 /* The hook of images over whose hook word the trace could not be mapped (hook_word.h). */
     hidden_function umbra_record_unless_paused

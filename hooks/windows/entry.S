@@ -147,7 +147,7 @@ thunk_frame:                                /* thunkstash/windows/range.c has th
     .seh_endproc
 
 /* First call into an image since it was loaded: the entry hook as the loader binds it. */
-    leaf_begin umbra_enter_12
+    leaf_begin umbra_enter_13
     save_flags_and_work_registers
     mov     [rsp - 88], rcx
     lea     rdi, [rip + umbra_pass]

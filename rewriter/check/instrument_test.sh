@@ -79,7 +79,7 @@ refused 1 'aarch64' "$instrument" --agent="$agent" foreign -o no
 refused 1 'No such file' "$instrument" --agent="$agent" missing -o no
 refused 1 'No such file' "$instrument" --agent="$agent" "$program" -o missing/no
 refused 1 'No such file' "$instrument" --agent=missing "$program" -o no
-refused 1 'without umbra_enter_12' "$instrument" --agent="$program" "$program" -o no
+refused 1 'without umbra_enter_13' "$instrument" --agent="$program" "$program" -o no
 refused 1 'directory' "$instrument" --agent="$agent" . -o no
 refused 2 'expected -o' "$instrument" "$program"
 refused 2 'no FILE' "$instrument" -o no

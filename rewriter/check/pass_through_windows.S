@@ -1,7 +1,7 @@
 /* An agent for Windows that records nothing: see pass_through.S. */
     .text
-    .globl umbra_enter_12
-umbra_enter_12:
+    .globl umbra_enter_13
+umbra_enter_13:
     mov %rax, -32(%rsp)
     mov -24(%rsp), %rcx
     mov -16(%rsp), %rax
@@ -13,4 +13,4 @@ DllMainCRTStartup:
     ret
 
     .section .drectve
-    .ascii " -export:umbra_enter_12"
+    .ascii " -export:umbra_enter_13"

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "rewriter/copy/copy_jumps.h"
+#include "rewriter/copy/count_code.h"
 #include "rewriter/copy/frame_bytes.h"
 #include "rewriter/flow/flow_flags.h"
 #include "support/memory.h"
@@ -37,12 +38,19 @@ static struct copy_block *last_block(const struct copy_blocks *blocks)
     return &blocks->writer->set->blocks[blocks->writer->set->block_count - 1];
 }
 
-void copy_blocks_end(struct copy_blocks *blocks, uint64_t address)
+static void end_block(struct copy_blocks *blocks, uint64_t address)
 {
     if (blocks->is_open)
         last_block(blocks)->size =
             blocks->is_fill ? 0 : (uint32_t)(address - last_block(blocks)->original);
     blocks->is_open = false;
+}
+
+void copy_blocks_end(struct copy_blocks *blocks, uint64_t address)
+{
+    end_block(blocks, address);
+    if (blocks->ways)
+        blocks->writer->set->places += blocks->ways->places - 1;
 }
 
 /* With the block's byte, and one byte behind that operand's distance, which counts from the
@@ -78,31 +86,90 @@ void copy_marks_put(struct copy_marks *marks, struct copy_writer *writer)
     *marks = (struct copy_marks){0};
 }
 
-static void begin(struct copy_blocks *blocks, const struct flow_source *source, uint64_t address)
+static void put_mark(struct copy_blocks *blocks, const struct flow_source *source, uint64_t address,
+                     size_t number)
+{
+    if (flow_flags_fate(source, address) == FLAGS_DEAD)
+        put_test(blocks->writer, blocks->marks, (uint32_t)number);
+    else
+        put_with_mark(blocks->writer, "\xc6\x05", number, 1);
+}
+
+static void put_count(struct copy_blocks *blocks, const struct flow_source *source,
+                      uint64_t address)
 {
     struct copy_writer *writer = blocks->writer;
-    uint64_t from = copy_here(writer);
-    size_t number = copy_set_add_block(writer->set, address);
+    size_t word =
+        IMAGE_HOOK_PAGE + image_cover_place((uint32_t)(writer->set->counted++ * sizeof(uint64_t)));
 
     if (flow_flags_fate(source, address) == FLAGS_DEAD)
-        put_test(writer, blocks->marks, (uint32_t)number);
+        copy_put_with_word(writer, "\x48\xff\x05", 3, word);
     else
-        put_with_mark(writer, "\xc6\x05", number, 1);
-    copy_set_add_stretch(writer->set, from, copy_here(writer));
+        count_code_put_word(writer, word, flow_registers_dead(&blocks->plan->registers, address));
+}
+
+/* The way that begins at an address; null if none does. */
+static const struct copy_way *way_at(struct copy_blocks *blocks, uint64_t address)
+{
+    const struct copy_ways *ways = blocks->ways;
+
+    if (blocks->way == ways->count || ways->items[blocks->way].offset != address - blocks->address)
+        return NULL;
+    return &ways->items[blocks->way++];
+}
+
+/* Places of the member, behind those of the members before. */
+static void set_places(struct copy_blocks *blocks, struct copy_block *block,
+                       const struct copy_way *way)
+{
+    uint32_t before = blocks->writer->set->places;
+
+    block->from = way->from == COPY_GROUND ? COPY_GROUND : before + way->from;
+    block->to = way->to == COPY_GROUND ? COPY_GROUND : before + way->to;
+    block->counts = way->counts;
+}
+
+static void count_before(struct copy_blocks *blocks, const struct flow_source *source,
+                         uint64_t address)
+{
+    const struct copy_way *way = way_at(blocks, address);
+    uint64_t from = copy_here(blocks->writer);
+
+    if (!way)
+        return;
+    end_block(blocks, address);
+    copy_set_add_block(blocks->writer->set, address);
+    set_places(blocks, last_block(blocks), way);
+    if (way->counts)
+        put_count(blocks, source, address);
+    copy_set_add_stretch(blocks->writer->set, from, copy_here(blocks->writer));
     blocks->is_open = true;
+    blocks->is_fill = !way->is_known;
+}
+
+static void mark_before(struct copy_blocks *blocks, const struct flow_source *source,
+                        uint64_t address)
+{
+    bool is_leader = address_set_has(&blocks->plan->leaders, address);
+    uint64_t from = copy_here(blocks->writer);
+
+    if (blocks->skips_lock || (!blocks->begins && !is_leader))
+        return;
+    end_block(blocks, address);
+    put_mark(blocks, source, address, copy_set_add_block(blocks->writer->set, address));
+    copy_set_add_stretch(blocks->writer->set, from, copy_here(blocks->writer));
+    blocks->is_open = true;
+    blocks->is_fill = !is_leader;
+    blocks->begins = false;
 }
 
 void copy_blocks_before(struct copy_blocks *blocks, const struct flow_source *source,
                         uint64_t address)
 {
-    bool is_leader = address_set_has(&blocks->plan->leaders, address);
-
-    if (!blocks->plan->marks_blocks || blocks->skips_lock || (!blocks->begins && !is_leader))
-        return;
-    copy_blocks_end(blocks, address);
-    begin(blocks, source, address);
-    blocks->is_fill = !is_leader;
-    blocks->begins = false;
+    if (blocks->ways)
+        count_before(blocks, source, address);
+    else if (blocks->plan->marks_blocks)
+        mark_before(blocks, source, address);
 }
 
 void copy_blocks_behind(struct copy_blocks *blocks, const struct instruction *at,

@@ -1,5 +1,7 @@
 /*
- * Basic blocks of what is copied: in a copy, one byte of memory is set where a block begins.
+ * Basic blocks of what is copied: whether they run, or how often.
+ *
+ * Whether: in a copy, one byte of memory is set where a block begins.
  *
  *      cmp  byte [rip + page + place], 0       80 3d ........ 00
  *      je   first                              0f 84 ........
@@ -16,11 +18,21 @@
  * block ends where control may go elsewhere, calls included, and where it may come from elsewhere; so
  * all of its instructions run as often as its first one, unless a fault ends it.
  *
- *      pages behind that of the hook word, a byte a block, as a trace has them (trace_cover):
+ * How often: a word of memory is added to, for each block that copy_ways.h says,
+ *
+ *      inc  qword [rip + page + place]         48 ff 05 ........
+ *
+ * or, where flags are alive, with a register:
+ *
+ *      mov  r, [rip + page + place]
+ *      lea  r, [r + 1]
+ *      mov  [rip + page + place], r
+ *
+ *      pages behind that of the hook word, a byte or a word a block, as a trace has them (TRACE_COVER_BYTES):
  *
  *      0                64                                      4096             4160
  *      +----------------+---------------------------------------+----------------+----
- *      | trace_block    | blocks 0 to 4031                      | trace_block    | 4032 …
+ *      | trace_block    | bytes 0 to 4031, or words 0 to 503    | trace_block    | …
  *      +----------------+---------------------------------------+----------------+----
  */
 #ifndef UMBRA_REWRITER_COPY_BLOCKS_H
@@ -28,6 +40,7 @@
 
 #include "rewriter/code/decode.h"
 #include "rewriter/copy/copy_plan.h"
+#include "rewriter/copy/copy_ways.h"
 #include "rewriter/copy/copy_writer.h"
 #include "rewriter/flow/flow.h"
 
@@ -51,6 +64,9 @@ struct copy_blocks {
     struct copy_writer *writer;
     struct copy_marks *marks;
     const struct copy_plan *plan;
+    const struct copy_ways *ways; /* of the member, if blocks are counted */
+    size_t way;                   /* the next of these */
+    uint64_t address;             /* of the member */
     bool begins;     /* the next instruction begins a block */
     bool skips_lock; /* the last instruction jumps into the next, and nothing may be put between */
     bool is_open;    /* a block has begun, and not ended */

@@ -31,10 +31,7 @@
 #include "rewriter/copy/copy_plan.h"
 #include "rewriter/flow/flow.h"
 
-/* Notes in plan->entered where control may come to what is copied from elsewhere. */
-void copy_count_find_entered(struct copy_plan *plan, const struct flow_source *source);
-
-/* A basic block; it ends behind a call, too. */
+/* A basic block (copy_nodes.h). */
 struct count_block {
     uint32_t offset; /* in the member */
     int32_t added;   /* to a cell, where it begins */

@@ -41,6 +41,7 @@ struct emission {
     struct flow_fates fates;
     struct copy_marks marks;
     struct copy_count counted;
+    struct copy_ways ways;         /* of the member, if blocks are counted */
     size_t block;                  /* place in `counted`, if instructions are counted */
     int32_t *returned;             /* of each member (copy_count.h): that of its function */
     struct flow_syscalls syscalls; /* of one that has some: syscalls_of, or null */
@@ -596,7 +597,13 @@ static bool emit_instructions(struct emission *emission, const struct function *
     size_t first = writer->set->move_count;
     struct instruction at = {.address = function->address};
     struct copy_blocks blocks = {
-        .writer = writer, .marks = &emission->marks, .plan = emission->plan, .begins = true};
+        .writer = writer,
+        .marks = &emission->marks,
+        .plan = emission->plan,
+        .ways = emission->plan->counts_blocks ? &emission->ways : NULL,
+        .address = function->address,
+        .begins = true,
+    };
     const struct flow_source source = source_of(emission);
 
     for (; at.address < function->end; at.address += at.length) {
@@ -644,6 +651,9 @@ static bool emit_member(struct emission *emission, uint32_t member)
     if (emission->plan->counts_instructions)
         copy_count_read(&emission->counted, emission->plan, emission->patches, &emission->fates,
                         member);
+    if (emission->plan->counts_blocks)
+        copy_ways_read(&emission->ways, emission->plan, emission->patches, &emission->fates,
+                       member);
     emission->slots = copy_slots_begin(emission->patches->code, function);
     copy.body = (uint32_t)(writer->stubs->code.size - start);
     if (!emit_instructions(emission, function, bytes, start))
@@ -682,6 +692,7 @@ bool copies_append(struct copy_writer *writer, const struct copy_plan *plan,
     flow_syscalls_free(&emission.syscalls);
     flow_fates_free(&emission.fates);
     copy_count_free(&emission.counted);
+    copy_ways_free(&emission.ways);
     free(emission.returned);
     free(emission.redirects);
     if (!is_done)

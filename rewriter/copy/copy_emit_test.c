@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "rewriter/copy/copy_sample.h"
+#include "rewriter/copy/copy_ways.h"
 #include "support/memory.h"
 #include "trace/frame_format.h"
 #include "trace/image_manifest.h"
@@ -498,6 +499,70 @@ static void test_what_tables_lead_to_is_marked(void **state)
     copied_end(&copied);
 }
 
+/* --- how often blocks run --- */
+
+static void emit_counted(struct copied *copied)
+{
+    copied->plan.counts_blocks = copied->plan.counts_no_calls = true;
+    copied_plan(copied);
+    assert_doubt(copied, 0, FLOW_CERTAIN);
+    copied_store(copied);
+}
+
+static uint64_t place_of_word(size_t word)
+{
+    return HOOK - IMAGE_HOOK_IN_PAGE + IMAGE_HOOK_PAGE +
+           image_cover_place((uint32_t)(word * sizeof(uint64_t)));
+}
+
+/* test edi, edi; je 8; cpuid; xor eax, eax; 8: xor eax, eax; xor edx, edx; ret */
+static void test_blocks_whose_counts_follow_are_not_counted(void **state)
+{
+    struct copied copied;
+    const struct copy_block *blocks;
+    uint64_t at;
+
+    (void)state;
+    copied_begin(&copied);
+    ADD(&copied, 0, "\x85\xff\x74\x04\x0f\xa2\x31\xc0\x31\xc0\x31\xd2\xc3");
+    emit_counted(&copied);
+    blocks = copied.set.blocks;
+    assert_int_equal(copied.set.block_count, 3);
+    assert_int_equal(copied.set.counted, 2);
+    assert_true(blocks[1].counts);
+    assert_int_equal(blocks[0].from, COPY_GROUND);
+    assert_int_equal(blocks[0].to, blocks[1].from);
+    assert_int_equal(blocks[1].to, blocks[2].from);
+    assert_int_equal(blocks[2].to, COPY_GROUND);
+    assert_int_equal(blocks[1].size, 4);
+    at = copy_at(&copied, 4);
+    assert_memory_equal(bytes_at(&copied, at), "\x48\xff\x05", 3); /* inc qword */
+    assert_int_equal(lead(&copied, at, 7), place_of_word(blocks[0].counts));
+    assert_memory_equal(bytes_at(&copied, at + 7), copied.bytes + 4, 4);
+    copied_end(&copied);
+}
+
+static void test_flags_that_are_alive_stay(void **state)
+{
+    struct copied copied;
+    uint64_t at;
+
+    (void)state;
+    copied_begin(&copied);
+    /* xor eax, eax; cpuid; nop; test edi, edi; 7: sete al; movzx esi, al; je 7; xor eax, eax; xor
+     * edx, edx; ret */
+    ADD(&copied, 0,
+        "\x31\xc0\x0f\xa2\x90\x85\xff\x0f\x94\xc0\x0f\xb6\xf0\x74\xf8\x31\xc0\x31\xd2\xc3");
+    emit_counted(&copied);
+    assert_true(copied.set.blocks[1].counts);
+    at = copy_at(&copied, 7);
+    assert_int_equal(at, copy_at(&copied, 5) + 2);
+    for (; memcmp(bytes_at(&copied, at), copied.bytes + 7, 3) != 0; at++)
+        assert_true(memcmp(bytes_at(&copied, at), "\x48\xff\x05", 3) != 0);
+    assert_true(at > copy_at(&copied, 7));
+    copied_end(&copied);
+}
+
 /* --- no calls counted --- */
 
 #define SLOT (TABLE + 8)
@@ -582,6 +647,8 @@ int main(void)
         cmocka_unit_test(test_other_copies_have_no_marks),
         cmocka_unit_test(test_no_mark_comes_before_a_lock_that_is_skipped),
         cmocka_unit_test(test_a_call_ends_a_block),
+        cmocka_unit_test(test_blocks_whose_counts_follow_are_not_counted),
+        cmocka_unit_test(test_flags_that_are_alive_stay),
         cmocka_unit_test(test_padding_behind_a_jump_has_no_size),
         cmocka_unit_test(test_a_landing_pad_begins_a_block),
         cmocka_unit_test(test_what_tables_lead_to_is_marked),

@@ -48,10 +48,11 @@ struct copy_plan {
     size_t trampoline_count, trampoline_room;
     struct address_set occupied; /* bytes of code that are overwritten otherwise, and trampolines */
     bool marks_blocks;           /* that run (copy_blocks.h), which leaders begin */
+    bool counts_blocks;          /* how often each runs (copy_blocks.h, copy_ways.h) */
     bool counts_no_calls;        /* nothing stands in front of calls */
     struct address_set leaders;
     bool counts_instructions;    /* that functions execute (copy_count.h) */
-    struct address_set entered;  /* with that: where control comes from elsewhere */
+    struct address_set entered;  /* with these two: where control comes from elsewhere */
     bool is_poisoned;            /* what is copied is overwritten with int3, for tests */
     uint32_t salt;               /* of the image: it is in the keys of its contexts */
     uint32_t *families;          /* of each member: the one that stands for its family */

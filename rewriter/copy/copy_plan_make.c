@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "rewriter/copy/copy_blocks.h"
-#include "rewriter/copy/copy_count.h"
+#include "rewriter/copy/copy_nodes.h"
 #include "rewriter/copy/copy_tables.h"
 #include "rewriter/copy/copy_trampolines.h"
 #include "rewriter/flow/flow_flags.h"
@@ -278,7 +278,8 @@ static void find_registers(struct copy_plan_work *work)
                                                        .doubts = plan->doubts,
                                                        .tables = tables,
                                                        .table_count = plan->table_count,
-                                                       .keeps_blocks = plan->counts_instructions});
+                                                       .keeps_blocks = plan->counts_instructions ||
+                                                                       plan->counts_blocks});
     free(tables);
 }
 
@@ -314,8 +315,8 @@ void copy_plan_make(struct copy_plan *plan, const struct patch_plan *patches,
     find_registers(&work);
     if (plan->marks_blocks)
         copy_blocks_find(plan, &work.source);
-    if (plan->counts_instructions)
-        copy_count_find_entered(plan, &work.source);
+    if (plan->counts_instructions || plan->counts_blocks)
+        copy_nodes_find_entered(plan, &work.source);
     flow_fates_free(&fates);
     free(work.source.returns);
     plan->import_count = work.source.import_count;

@@ -43,6 +43,8 @@ struct copy_stretch {
 struct copy_block {
     uint64_t original; /* address of the first */
     uint32_t size;     /* bytes; 0: it is padding, which never runs */
+    uint32_t from, to; /* if blocks are counted: places of the image, from 1, or COPY_GROUND (copy_ways.h) */
+    bool counts;       /* it is counted itself */
 };
 
 /* {0} is an empty one; copy_set_free ends it. */
@@ -57,8 +59,10 @@ struct copy_set {
     size_t site_count, site_room;
     struct copy_stretch *stretches; /* ascending by address */
     size_t stretch_count, stretch_room;
-    struct copy_block *blocks; /* in the order of the bytes that they set */
+    struct copy_block *blocks; /* in the order of the bytes that they set, or the words that they add to */
     size_t block_count, block_room;
+    size_t counted; /* blocks that are */
+    uint32_t places; /* that their ways lead to, but for the ground */
 };
 
 /* The copy of a function; null if it has none. */

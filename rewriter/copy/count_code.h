@@ -18,6 +18,9 @@
 #include "rewriter/copy/copy_count.h"
 #include "rewriter/copy/copy_writer.h"
 
+/* Adds 1 to a word behind the hook word's page where flags are alive: with a register, as above. */
+void count_code_put_word(struct copy_writer *writer, size_t word, uint16_t dead);
+
 /* dead: registers that nobody reads any more, as flow_registers_dead has them. */
 void count_code_put(struct copy_writer *writer, const struct count_block *block, uint16_t dead,
                     bool flags_are_dead);

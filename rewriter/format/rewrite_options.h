@@ -30,7 +30,8 @@ struct rewrite_options {
     bool instrument_imports;             /* calls to functions of other images, too */
     enum rewrite_how how;
     bool marks_blocks;    /* that run: copy_blocks.h */
-    bool counts_no_calls; /* with that */
+    bool counts_blocks;   /* how often each runs */
+    bool counts_no_calls; /* with one of these */
     bool counts_instructions; /* of each context: copy_count.h */
     bool poison; /* overwrite the originals of copied bodies, for tests */
     struct filter *filter;               /* which of its rules match is noted there; may be null */

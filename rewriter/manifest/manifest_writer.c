@@ -52,12 +52,18 @@ static size_t stretch_count(const struct copy_set *copies)
     return count;
 }
 
+static size_t way_count(const struct copy_set *copies)
+{
+    return copies->counted ? copies->block_count : 0;
+}
+
 static size_t copies_size(const struct copy_set *copies)
 {
     return copies ? copies->count * sizeof(struct manifest_copy) +
                         copies->site_count * sizeof(struct manifest_site) +
                         stretch_count(copies) * sizeof(struct manifest_stretch) +
-                        copies->block_count * sizeof(struct manifest_block)
+                        copies->block_count * sizeof(struct manifest_block) +
+                        way_count(copies) * sizeof(struct manifest_way)
                   : 0;
 }
 
@@ -146,6 +152,14 @@ static void put_copies(const struct manifest_source *source, struct image_manife
             &(struct manifest_block){(uint32_t)(copies->blocks[i].original - source->base),
                                      copies->blocks[i].size},
             sizeof(struct manifest_block));
+    head->ways = (uint32_t)*at;
+    head->way_count = (uint32_t)way_count(copies);
+    for (size_t i = 0; i < head->way_count; i++)
+        put(manifest, at,
+            &(struct manifest_way){copies->blocks[i].from |
+                                       (copies->blocks[i].counts ? MANIFEST_COUNTED : 0),
+                                   copies->blocks[i].to},
+            sizeof(struct manifest_way));
 }
 
 /* The table, then the names. */

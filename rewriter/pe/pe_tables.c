@@ -5,7 +5,7 @@
  *      pe_import   ...         the original's, with their own lookup tables and slots
  *      pe_import   zeros
  *      u64 [2]                 lookup table of the agent: RVA of hint and name; 0
- *      u16, name               umbra_enter_12
+ *      u16, name               umbra_enter_13
  *      name                    of the agent
  *
  * The agent's slot is image_header.entry_hook. The loader walks the lookup table and binds as many

@@ -117,7 +117,7 @@ static void agent_is_imported_first(void **state)
     assert_int_equal(imports[0].slots,
                      place.header.header_rva + offsetof(struct image_header, entry_hook));
     memcpy(lookup, pe_at_rva(&image, imports[0].lookup, sizeof(lookup)), sizeof(lookup));
-    assert_string_equal(pe_string(&image, (uint32_t)lookup[0] + 2), "umbra_enter_12");
+    assert_string_equal(pe_string(&image, (uint32_t)lookup[0] + 2), "umbra_enter_13");
     assert_int_equal(lookup[1], 0);
     assert_string_equal(pe_string(&image, imports[1].name), "KERNEL32.dll");
     assert_int_equal(imports[1].slots, PE_SAMPLE_SLOT);

@@ -33,7 +33,7 @@ static bool plan_copies(const struct image *image, const struct rewrite_options 
     const struct image_format *format = image->format;
     struct copy_source source = {0};
 
-    if ((options->marks_blocks || options->counts_instructions) &&
+    if ((options->marks_blocks || options->counts_blocks || options->counts_instructions) &&
         !can_copy(image, options, failure))
         return false;
     if (options->how == REWRITE_PROLOGUE || (options->how == REWRITE_AUTO && !format->copy_source))
@@ -47,6 +47,7 @@ static bool plan_copies(const struct image *image, const struct rewrite_options 
     format->copy_source(image, &source);
     copies->is_poisoned = options->poison;
     copies->marks_blocks = options->marks_blocks;
+    copies->counts_blocks = options->counts_blocks;
     copies->counts_no_calls = options->counts_no_calls;
     copies->counts_instructions = options->counts_instructions;
     copy_plan_make(copies, plan, &source);

@@ -60,11 +60,12 @@ static const struct command_option table[] = {
      "auto (default): copy bodies where that is certain, and count their calls where they are "
      "made; prologue: hook each function's first instructions; copy: refuse what has no copies"},
     {"count", 0, "WHAT", "blocks instructions", ALL, COUNT, 0,
-     "blocks: note which basic blocks run; with --once; instructions: count those that each "
-     "context executes"},
-    {"once", 0, NULL, NULL, ALL, ONCE, 0, "--count=blocks: whether each has run, not how often"},
+     "blocks: count how often each basic block runs; instructions: those that each context executes, or, with "
+     "--no-calls, each function"},
+    {"once", 0, NULL, NULL, ALL, ONCE, 0,
+     "--count=blocks: note whether each has run, not how often"},
     {"no-calls", 0, NULL, NULL, ALL, NO_CALLS, 0,
-     "--count=blocks: record no calls, for the least cost"},
+     "with --count: record no calls, for the least cost"},
     {"poison", 0, NULL, NULL, ALL, POISON, 0,
      "overwrite what was copied, so that a test sees whether it still runs"},
     {"confined", 0, NULL, NULL, ALL, CONFINED, 0,
@@ -276,20 +277,22 @@ static enum options_outcome check_verb(const struct options *options, const stru
     return OPTIONS_FINE;
 }
 
-static enum options_outcome check_count(const struct options *options, const struct given *given)
+/* Without calls there are no contexts: then instructions are those of the blocks that ran. */
+static void settle_count(struct options *options, const struct given *given)
+{
+    options->counts_blocks = (options->marks_blocks && !given->has[ONCE]) ||
+                             (options->counts_instructions && options->no_calls);
+    options->marks_blocks = options->marks_blocks && given->has[ONCE];
+    options->counts_instructions = options->counts_instructions && !options->no_calls;
+}
+
+static enum options_outcome check_count(struct options *options, const struct given *given)
 {
     if (given->has[ONCE] && !options->marks_blocks)
         return wrong("--once is for --count=blocks", NULL);
-    if (options->no_calls && !options->marks_blocks)
-        return wrong("--no-calls is for --count=blocks: there would be nothing to record", NULL);
-    if (options->no_calls && options->counts_instructions)
-        return wrong("--count=instructions: instructions are counted by calling context; leave "
-                     "--no-calls out",
-                     NULL);
-    if (options->marks_blocks && !given->has[ONCE])
-        return wrong("--count=blocks: expected --once, as how often each block runs cannot be "
-                     "counted yet",
-                     NULL);
+    if (options->no_calls && !given->has[COUNT])
+        return wrong("--no-calls is for --count: there would be nothing to record", NULL);
+    settle_count(options, given);
     if (given->has[COUNT] && options->verb != VERB_REWRITE)
         return wrong("--count is for instrumenting", NULL);
     return OPTIONS_FINE;

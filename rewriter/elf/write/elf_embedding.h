@@ -46,7 +46,7 @@ struct elf_embedding_place {
     uint64_t address; /* of the agent, a page */
     uint64_t delta;
     uint64_t entry;     /* the program's own entry point */
-    uint64_t hook_word; /* where the agent will put the address of umbra_enter_12 */
+    uint64_t hook_word; /* where the agent will put the address of umbra_enter_13 */
 };
 
 /* Binds the agent, and fills in the pointers. */

@@ -31,7 +31,7 @@ struct elf_stubs {
     size_t locks;     /* offset of what stands in for system calls: elf_memory_lock_stubs.h */
     size_t copies_at; /* offset of what is behind it */
     bool has_copies;  /* or may have had: has sections for them */
-    bool counts_no_calls, counts_instructions;
+    bool counts_no_calls, counts_instructions, counts_blocks;
     struct copy_set copies;
 };
 

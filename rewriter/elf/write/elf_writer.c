@@ -71,16 +71,20 @@ static void append_header(struct elf_data *data, const struct elf_layout *layout
     header.manifest_rva = (uint32_t)(layout->manifest.address - base);
     header.hook_rva = (uint32_t)(data->hook - base);
     header.added_rva = (uint32_t)(layout->stubs.segment.address - base);
-    header.block_count = (uint32_t)copies->block_count;
+    header.cover_size = (uint32_t)(layout->stubs.counts_blocks ? copies->counted * sizeof(uint64_t)
+                                                               : copies->block_count);
     header.block_hash = IMAGE_NO_BLOCK_HASH;
     for (size_t i = 0; i < copies->block_count; i++)
         header.block_hash =
             image_block_hash(header.block_hash, (uint32_t)(copies->blocks[i].original - base),
                              copies->blocks[i].size);
+    for (size_t i = 0; copies->counted && i < copies->block_count; i++)
+        header.block_hash =
+            image_block_hash(header.block_hash, copies->blocks[i].from, copies->blocks[i].to);
     header.flags = (layout->stubs.counts_no_calls ? IMAGE_COUNTS_NO_CALLS : 0) |
                    (layout->stubs.counts_instructions ? IMAGE_COUNTS_INSTRUCTIONS : 0);
     data->end = data->hook_page + IMAGE_HOOK_PAGE +
-                (uint64_t)image_cover_pages(header.block_count) * ELF_PAGE;
+                (uint64_t)image_cover_pages(header.cover_size) * ELF_PAGE;
     header.image_size = (uint32_t)(data->end - base);
     if (generated->size) {
         header.generated_rva = (uint32_t)(generated->address - base);
@@ -293,6 +297,7 @@ static bool build_stubs(struct elf_stubs *stubs, const struct elf_writer_source 
     stubs->has_copies = source->copies->count != 0;
     stubs->counts_no_calls = source->copies->counts_no_calls;
     stubs->counts_instructions = source->copies->counts_instructions;
+    stubs->counts_blocks = source->copies->counts_blocks;
     return !stubs->has_copies || copies_append(writer, source->copies, source->plan, path, failure);
 }
 

@@ -24,7 +24,7 @@ extern char __ImageBase;
 /* Without one of our own there would be no such section in what clang alone compiled. */
 static uint64_t no_function __attribute__((section("__patchable_function_entries"), used));
 extern uint64_t __start___patchable_function_entries[], __stop___patchable_function_entries[];
-__declspec(dllimport) void umbra_enter_12(void);
+__declspec(dllimport) void umbra_enter_13(void);
 
 static struct image_header header;
 static struct {
@@ -113,7 +113,7 @@ __attribute__((constructor, patchable_function_entry(0))) static void hook_all(v
     DWORD before;
 
     header = (struct image_header){.magic = IMAGE_MAGIC,
-                                   .entry_hook = (uint64_t)umbra_enter_12,
+                                   .entry_hook = (uint64_t)umbra_enter_13,
                                    .version = IMAGE_VERSION,
                                    .header_rva = rva(&header),
                                    .manifest_rva = rva(&manifest),

@@ -1,0 +1,144 @@
+#!/bin/bash
+# --count=blocks: each instruction of a copied function ran as often as callgrind says, of compiled and stripped
+# programs, with calls and without, beneath exceptions, longjmp and children; what a killed process ran is there; lines
+# have gcov's counts. --count=instructions --no-calls is the same.
+# needs: gcc g++ valgrind binutils gawk python3 sqlite3 libsqlite3-0 xz-utils liblzma5
+# seconds: 15
+. "$(dirname "$0")/lib.sh"
+
+if ! by_copies; then
+    echo "blocks are counted in copies"
+    exit 0
+fi
+export PYTHONDONTWRITEBYTECODE=1
+unset DISPLAY WAYLAND_DISPLAY
+
+# counting NAME [OPTION…]: instrumented/NAME, which counts
+counting()
+{
+    instrumented "$1" --overwrite --count=blocks "${@:2}"
+}
+
+# coverage OPTION…: of traces/
+coverage()
+{
+    grinder --mode=coverage "$@" traces
+}
+
+# ran COMMAND…: records it, into traces/; what is counted is in the file `ours`
+ran()
+{
+    rm -rf traces
+    run instrumented "$BUILD/service/call_trace_service" start --timing=none --trace-dir="$work/traces" -- "$@"
+    coverage --output-format=callgrind --output-file=ours
+}
+
+# beside_callgrind NAME COMMAND…: runs it as it is, and as it counts; no instruction of native/NAME differs
+beside_callgrind()
+{
+    rm -rf callgrinds
+    mkdir callgrinds
+    LD_LIBRARY_PATH=$work/native run native valgrind -q --tool=callgrind --skip-plt=no --dump-instr=yes \
+        --compress-strings=no --compress-pos=no --callgrind-out-file="$work/callgrinds/%p" "${@:2}"
+    LD_LIBRARY_PATH=$work/instrumented ran "${@:2}"
+    equal "status of ${*:2}" "$(<instrumented.status)" "$(<native.status)"
+    cmp native.stdout instrumented.stdout
+    instrument --list "instrumented/$1" >list
+    python3 "$TESTS/block_counts.py" "native/$1" list ours callgrinds/* >differences
+    equal "$*: differences" "$(grep '^differs' differences || true)" ''
+    awk '$1 == "sum" && $2 < 10000 { exit 1 }' differences || fail "$* did nothing: $(<differences)"
+}
+
+all=(loops 3000 switches 3000 labels 3000 tails 300 pointers 3000 jumps 300 recursion 15 signals 30 copies 100)
+
+echo '-- C'
+for options in '-O0' '-O2' '-O2 -fcf-protection -fno-pie -no-pie' '-O3'; do
+    # shellcheck disable=SC2086
+    build instructions instructions.c $options
+    for calls in '' --no-calls; do
+        counting instructions $calls
+        beside_callgrind instructions ./instructions "${all[@]}"
+    done
+done
+coverage --output-format=callgrind --output-file=blocks
+instrumented instructions --overwrite --count=instructions --no-calls
+ran ./instructions "${all[@]}"
+cmp blocks ours
+
+echo '-- C++'
+for options in -O0 -O2; do
+    build thrown thrown.cpp $options
+    counting thrown
+    beside_callgrind thrown ./thrown
+done
+
+echo '-- stripped programs, whose originals are overwritten'
+seq 1 20000 >numbers
+cp "$(readlink -f "$(command -v gzip)")" native/gzip
+counting gzip --how=copy --poison --no-calls
+beside_callgrind gzip ./gzip -9 -c "$work/numbers"
+for library in libsqlite3.so.0 liblzma.so.5; do
+    cp "$(readlink -f "/usr/lib/x86_64-linux-gnu/$library")" "native/$library"
+    counting "$library" --how=copy --poison
+done
+cat >rows.sql <<'END'
+create table t(a integer primary key, b text, c real);
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000)
+    insert into t select i, 'x' || (i % 97), i / 3.0 from n;
+create index k on t(b);
+select b, count(*), sum(c) from t group by b order by 2 desc, 1 limit 5;
+update t set c = c + 1 where a % 3 = 0;
+select sum(c), json_extract('{"a": [1, 2]}', '$.a[1]') from t;
+END
+beside_callgrind libsqlite3.so.0 "$(command -v sqlite3)" :memory: ".read $work/rows.sql"
+beside_callgrind liblzma.so.5 "$(command -v xz)" -1 -T1 -c "$work/numbers"
+
+echo '-- a child, and what was killed'
+build instructions instructions.c
+counting instructions
+# runs_of FUNCTION: how often it was called
+runs_of()
+{
+    coverage --output-format=tsv | awk -F '\t' -v name="$1" \
+        'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } $1 == name { print $at["runs"] }'
+}
+ran ./instructions fork 3000
+equal 'runs of what parent and child ran' "$(runs_of loops)" 2
+build covered covered.c -O0 -pthread
+counting covered
+ran ./covered kill
+equal 'runs of what was killed' "$(runs_of in_killed)" 1
+
+echo '-- lines'
+# without `labels`, whose computed gotos share a jump, and `jumps`: gcov counts no second return of setjmp
+known=(loops 3000 switches 3000 tails 300 pointers 3000 recursion 15 signals 30 copies 100)
+gcc -O0 -g --coverage "$TESTS/programs/instructions.c" -o gcov_twin -pthread
+./gcov_twin "${known[@]}" >/dev/null
+gcov -t -o . gcov_twin-instructions.gcda 2>/dev/null |
+    awk -F: '$1 ~ /^ *[0-9]+\*?$/ { gsub(/[ *]/, "", $1); print $2 + 0, $1 }' | sort >expected
+gcc -O0 -g "$TESTS/programs/instructions.c" -o native/instructions -pthread
+counting instructions --no-calls
+ran ./instructions "${known[@]}"
+coverage --output-format=lcov | awk -F '[:,]' '$1 == "DA" { print $2, $3 }' | sort >found
+join expected found >both
+awk '$2 != $3 { print "line", $1 ": gcov", $2, "found", $3; bad = 1 } END { exit bad }' both
+(($(wc -l <both) > 50)) || fail "$(wc -l <both) lines are in both"
+
+echo '-- views'
+coverage >table
+contains table '^executed   [1-9][0-9]+ instructions$'
+contains table '^ +instructions +% +runs  function$'
+coverage --output-format=cobertura | grep -Eq 'hits="[1-9][0-9]{2,}"' || fail 'no hits in Cobertura'
+callgrind_annotate ours >annotated
+contains annotated 'PROGRAM TOTALS'
+coverage >again
+cmp table again
+cp -r traces twice
+grinder --mode=coverage traces twice >both
+equal 'instructions of two recordings' "$(awk '$1 == "executed" { print $2 }' both)" \
+    $(($(awk '$1 == "executed" { print $2 }' table) * 2))
+instrumented instructions --overwrite --count=blocks --once
+rm -rf traces
+run instrumented "$BUILD/service/call_trace_service" start --timing=none --trace-dir="$work/traces" -- ./instructions loops 3
+coverage --output-format=callgrind 2>said && fail 'counts of what was not counted'
+contains said '^grinder: --output-format=callgrind: expected blocks that were counted'
