@@ -99,6 +99,9 @@ how_options()
         count)
             echo --how=auto --poison
             [[ " $* " == *" --"@(list|bisect|count=)* ]] || echo --count=instructions ;;
+        blocks)
+            echo --how=auto --poison
+            [[ " $* " == *" --"@(list|bisect|count=)* ]] || echo --count=blocks ;;
         *) echo "--how=$UMBRA_TEST_HOW" ;;
     esac
 }
