@@ -93,6 +93,50 @@ def instructions(browser):
     assert [text for text in fact if re.fullmatch(r"\d+% of \d+blocks ran", text)], fact
 
 
+# Of each row in sight: what stands in front of it, how often it ran, and whether it is dimmed.
+RUNS = """return [...document.querySelectorAll('.code .line')].map(line => [line.querySelector('.number').textContent,
+    line.querySelector('.runs').textContent.replaceAll(/\\D/g, ''), getComputedStyle(line.querySelector('.text')).opacity < 1])"""
+
+
+def rows_of_code(browser):
+    rows, count = {}, browser.run("return document.querySelector('.code .virtual').offsetHeight / 20")
+    for line in range(0, int(count), 10):
+        browser.run("const code = document.querySelector('.code'); code.scrollTop = 20 * arguments[0]; code.onscroll()", line)
+        rows.update((number, (runs, dimmed)) for number, runs, dimmed in browser.run(RUNS))
+    return rows
+
+
+@on_page
+def runs(browser, lines_path):
+    """Beside each line of the file how often it ran."""
+    browser.run("document.querySelector('[data-tab=files]').click(); document.querySelector('#list .row').click()")
+    until(browser, HEADING, "covered.c")
+    until(browser, "return document.querySelector('.code .line')")
+    (section,) = re.findall(r"^SF:.*/covered\.c\n((?:.*\n)*?)end_of_record", read(lines_path), re.M)
+    expected = dict(re.findall(r"^DA:(\d+),(\d+)$", section, re.M))
+    assert max(map(int, expected.values())) > 1 and "0" in expected.values(), expected
+    for number, (runs, dimmed) in rows_of_code(browser).items():
+        assert runs == expected.get(number, ""), (number, runs, expected.get(number))
+        assert dimmed == (runs == "0"), (number, runs, dimmed)
+
+
+@on_page
+def instruction_runs(browser, instructions, listing):
+    """The same of a function's instructions, whose source is not there."""
+    browser.run("[...document.querySelectorAll('#list .row')].find(row => row.title === 'in_main').click()")
+    until(browser, HEADING, "in_main")
+    until(browser, "return document.querySelector('.code .line')")
+    with open(listing, encoding="utf-8") as file:
+        (begin,) = [int(row["address"], 16) for row in csv.DictReader(file, delimiter="\t") if row["name"] == "in_main"]
+    expected = {int(address, 16) - begin: runs for address, runs in
+                re.findall(r"^0x([0-9a-f]+) \d+ (\d+)$", read(instructions), re.M)}
+    rows = rows_of_code(browser)
+    assert len(rows) > 5 and any(dimmed for _, dimmed in rows.values()), rows
+    for number, (runs, dimmed) in rows.items():
+        assert runs == expected.get(int(number, 16), "0"), (number, runs, expected.get(int(number, 16)))
+        assert dimmed == (runs == "0"), (number, runs, dimmed)
+
+
 @on_page
 def without(browser, path):
     assert "cover" not in data_of(path)

@@ -60,6 +60,18 @@ grinder --mode=report --merge --path-map="$TESTS=/nowhere" --output-file=bare.ht
 check figures bare.html blocks.tsv lines.info
 check instructions "file://$work/bare.html" "$work/profile"
 
+echo '-- how often'
+fresh --count=blocks
+ran
+grinder --mode=coverage --output-format=lcov --output-file=lines.info traces
+grinder --mode=coverage --output-format=callgrind --output-file=instructions traces
+grinder --mode=report --source-root="$TESTS" --output-file=page.html traces
+check runs "file://$work/page.html" "$work/profile" lines.info
+python3 "$TESTS/report_widths.py" narrow "file://$work/page.html" "$work/profile" in_main
+grinder --mode=report --path-map="$TESTS=/nowhere" --output-file=bare.html traces
+instrument --list instrumented/covered >list
+check instruction_runs "file://$work/bare.html" "$work/profile" instructions list
+
 echo '-- no calls, no times'
 fresh --count=blocks --once --no-calls
 ran

@@ -76,6 +76,7 @@ class Code {
       this.hottest = Math.max(this.hottest, figures.here.ns);
     }
     element.classList.toggle("hot", has_hits);
+    element.classList.toggle("counted", has_runs);
     this.layout();
     this.list = new Virtual(element, 20, (i, style, cursor) => this.row(i, style, cursor));
     this.list.set_count(this.rows.length);
@@ -114,8 +115,8 @@ class Code {
     if (i >= 0 && i < this.rows.length) this.list.move_to(i);
   }
 
-  gutter(figures, number, toggle, own) {
-    const here = has_hits ? this.time_here(own) : "";
+  gutter(figures, number, toggle, own, runs) {
+    const here = (has_hits ? this.time_here(own) : "") + (has_runs ? `<span class=runs>${runs === undefined ? "" : format_count(runs)}</span>` : "");
     if (!figures) return `<span class=gutter><span class=toggle></span><span class=calls></span><span class="t self"></span><span class=t></span>${here}<span class=number>${number}</span></span>`;
     const width = this.max ? 100 * figures.total / this.max : 0;
     return `<span class=gutter><span class=toggle>${toggle}</span><span class=calls>${calls_text(this.model, figures.calls)}</span><span class="t self">${self_time(this.model, figures)}</span><span class="t heat" style="--w:${width.toFixed(1)}%">${total_time(this.model, figures)}</span>${here}<span class=number>${number}</span></span>`;
@@ -133,10 +134,11 @@ class Code {
       return `<div class="line inline${state}" data-row=${i} ${style}>${this.gutter(callee, "", "")}<span class=text>        → ${link(callee.f)}</span></div>`;
     const here = line === this.options.here ? " here" : "", missed = this.options.missed?.has(line);
     const shown = figures?.callees.size ? figures : figures?.entries.length ? entry_figures(this.model, figures.entries) : null;
+    const runs = this.options.runs?.(line) ?? (missed ? 0 : undefined);
     const toggle = figures?.callees.size ? this.open.has(line) ? "▾" : "▸" : "";
     let chips = "";
     if (figures && !this.open.has(line)) chips = chips_of(figures);
-    return `<div class="line${state}${here}${missed ? " missed" : ""}${figures?.entries.length && !figures.callees.size ? " entry" : ""}" data-row=${i} ${style}>${this.gutter(shown, this.options.number(line), toggle, figures?.here)}<span class=text${missed ? ` title="Never ran"` : ""}>${this.options.text(line)}</span>${chips}</div>`;
+    return `<div class="line${state}${here}${missed ? " missed" : ""}${figures?.entries.length && !figures.callees.size ? " entry" : ""}" data-row=${i} ${style}>${this.gutter(shown, this.options.number(line), toggle, figures?.here, runs)}<span class=text${missed ? ` title="Never ran"` : ""}>${this.options.text(line)}</span>${chips}</div>`;
   }
 }
 
@@ -153,7 +155,7 @@ function chips_of(figures) {
   return callees.slice(0, 3).map(callee => `<a class=chip href="#f${callee.f}" title="${escape_html(functions.name[callee.f])}">→ ${escape_html(short_name(functions.name[callee.f]))}</a>`).join("") + more;
 }
 
-const code_heads = name => `<div class="heads-code${has_hits ? " hot" : ""}"><span class=calls>${Counts}</span><span class="t of-self">Self</span><span class=t>Total</span>${has_hits ? `<span class="t own" title="Time of the line's own instructions, by samples. Self and total are of the functions it calls.">Here</span>` : ""}<span class=number>${name}</span><span class=text>`;
+const code_heads = name => `<div class="heads-code${has_hits ? " hot" : ""}${has_runs ? " counted" : ""}"><span class=calls>${Counts}</span><span class="t of-self">Self</span><span class=t>Total</span>${has_hits ? `<span class="t own" title="Time of the line's own instructions, by samples. Self and total are of the functions it calls.">Here</span>` : ""}${has_runs ? `<span class=runs title="How often, of the whole run, by all processes of this page">Runs</span>` : ""}<span class=number>${name}</span><span class=text>`;
 
 function show_source(element, model, file, line, ready) {
   load_chunk("s" + file, text => {
@@ -163,6 +165,7 @@ function show_source(element, model, file, line, ready) {
     const figures = new Map([...by_line].map(([number, sums]) => [number - 1, sums]).filter(([i]) => i < lines.length));
     const source = new Code(element, model, lines, {
       missed: new Set(missed_lines.get(file)?.map(number => number - 1)),
+      runs: i => line_runs.get(file)?.get(i + 1),
       figures, here: line - 1, number: i => i + 1,
       text: i => inside[i] ? comment_start(lines[i]) : color(lines[i]),
     });
@@ -189,7 +192,9 @@ function show_instructions(element, model, f, ready) {
     for (const i of model.edges_from(f)) if (model.edges.at[i] >= 0) add_edge(at(model.edges.at[i]), model.edges, i);
     for (const spot of spots_of_function(model, f)) if (spot.offset >= 0) add_spot(at(spot.offset), spot);
     if (!figures.get(0)?.callees.size) at(0).entries = [f];
+    const runs = runs_of_instructions(f, offsets);
     const code = new Code(element, model, lines, {
+      missed: new Set(offsets.map((_, i) => i).filter(i => runs[i] === 0)), runs: i => runs[i],
       figures, here: 0, number: i => "+" + offsets[i].toString(16),
       text: i => {
         const [, text, target] = lines[i], [, word, rest] = /^(\S*)(.*)$/.exec(text);

@@ -165,6 +165,90 @@ static void write_missed(FILE *stream, const struct coverage *coverage, const st
     putc(']', stream);
 }
 
+/* --- how often --- */
+
+/* Lines that ran, each with how often. */
+static void write_line_runs(FILE *stream, const struct coverage *coverage, const struct share *file)
+{
+    const char *between = "";
+
+    putc('[', stream);
+    for (size_t i = file->first; i < file->first + file->all; i++) {
+        if (!coverage->lines[i].hits)
+            continue;
+        fprintf(stream, "%s%" PRIu32 ",%" PRIu64, between, coverage->lines[i].line,
+                coverage->lines[i].hits);
+        between = ",";
+    }
+    putc(']', stream);
+}
+
+/* A function's blocks, each with its offset and how often it ran; *block: the first, then behind
+ * the last. */
+static void write_block_runs(FILE *stream, const struct coverage *coverage,
+                             const struct covered_function *covered, uint32_t *block)
+{
+    const struct function *function = &coverage->images.functions[covered->function];
+    const struct manifest *manifest = &coverage->images.images[function->image].manifest;
+    const uint64_t *counts = coverage->counts[function->image];
+    uint32_t written = 0;
+
+    if (stream)
+        putc('[', stream);
+    for (; written < covered->blocks; ++*block) {
+        if (!manifest->blocks[*block].size)
+            continue;
+        if (stream)
+            fprintf(stream, "%s%" PRIu32 ",%" PRIu64, written ? "," : "",
+                    manifest->blocks[*block].rva - manifest->functions[function->index].rva,
+                    counts[*block]);
+        written++;
+    }
+    if (stream)
+        putc(']', stream);
+}
+
+/* Of functions on the page, by their numbers in `functions`. */
+static void write_runs_of_functions(FILE *stream, const struct report *report,
+                                    const struct shares *functions)
+{
+    const struct coverage *coverage = report->coverage;
+    uint32_t image = 0, block = 0;
+    size_t next = 0;
+
+    for (size_t i = 0; i < coverage->function_count && next < functions->count; i++) {
+        const struct covered_function *covered = &coverage->functions[i];
+        const struct function *function = &coverage->images.functions[covered->function];
+        uint32_t module = image_on_page(report->images, &coverage->images.images[function->image]);
+        bool is_next = module && images_recorded(report->images, module, function->index) ==
+                                     functions->items[next].id;
+
+        if (function->image != image)
+            block = 0;
+        image = function->image;
+        if (is_next && next)
+            putc(',', stream);
+        write_block_runs(is_next ? stream : NULL, coverage, covered, &block);
+        next += is_next;
+    }
+}
+
+/* If blocks were counted. */
+static void write_runs(FILE *stream, const struct report *report, const struct shares *of_files,
+                       const struct shares *functions)
+{
+    if (!report->coverage->is_counted)
+        return;
+    fputs(",\n\"runs\":{\"lines\":[", stream);
+    for (size_t i = 0; i < of_files->count; i++) {
+        fputs(i ? "," : "", stream);
+        write_line_runs(stream, report->coverage, &of_files->items[i]);
+    }
+    fputs("],\n\"blocks\":[", stream);
+    write_runs_of_functions(stream, report, functions);
+    fputs("]}", stream);
+}
+
 void ran_write(FILE *stream, const struct report *report, const struct report_files *files)
 {
     struct shares of_files, functions = {0}, modules = {0};
@@ -185,6 +269,7 @@ void ran_write(FILE *stream, const struct report *report, const struct report_fi
     write_shares(stream, "functions", &functions);
     fputs(",\n", stream);
     write_shares(stream, "modules", &modules);
+    write_runs(stream, report, &of_files, &functions);
     putc('}', stream);
     free(of_files.items);
     free(functions.items);

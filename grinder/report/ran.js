@@ -1,9 +1,25 @@
-/* How much of files, functions and modules ran, and which lines never did: only of recordings that noted blocks. */
+/* How much of files, functions and modules ran, which lines never did, and how often others: only of recordings that noted or counted blocks. */
 const cover = data.cover;
 const shares = {};
 for (const kind of ["files", "functions", "modules"])
   shares[kind] = new Map(cover && cover[kind].id.map((id, i) => [id, { all: cover[kind].all[i], ran: cover[kind].ran[i], of: kind === "files" ? "lines" : "blocks" }]));
 const missed_lines = new Map(cover && cover.files.id.map((file, i) => [file, cover.missed[i]]));
+
+/* Of what was counted: by file and line, by function and byte. */
+const has_runs = !!cover?.runs;
+const pairs_of = list => new Map(Array.from({ length: list.length / 2 }, (_, i) => [list[2 * i], list[2 * i + 1]]));
+const line_runs = new Map(has_runs ? cover.files.id.map((file, i) => [file, pairs_of(cover.runs.lines[i])]) : []);
+const block_runs = new Map(has_runs ? cover.functions.id.map((f, i) => [f, pairs_of(cover.runs.blocks[i])]) : []);
+
+/* How often each of a function's instructions ran, by its offset: as often as the last block that began. undefined: it is in none. */
+function runs_of_instructions(f, offsets) {
+  const blocks = block_runs.get(f);
+  let runs;
+  return offsets.map(offset => {
+    if (blocks?.has(offset)) runs = blocks.get(offset);
+    return runs;
+  });
+}
 
 /* All and nothing are exactly that. */
 function share_percent({ ran, all }) {

@@ -130,6 +130,26 @@ static void blocks_by_the_numbers_of_the_page(void **state)
                    "\"modules\":{\"id\":[1],\"all\":[10],\"ran\":[3]}}");
 }
 
+static void how_often_what_was_counted_ran(void **state)
+{
+    struct fixture *fixture = *state;
+    static uint64_t counts[] = {70, 0, 0};
+    static uint64_t *by_image[] = {NULL, NULL, counts};
+    static const struct manifest_block blocks[] = {{0x100, 4}, {0x104, 0}, {0x108, 9}};
+    static const struct manifest_function functions[9];
+
+    fixture->covered_lines[0].hits = 70;
+    fixture->coverage.is_counted = true;
+    fixture->coverage.counts = by_image;
+    fixture->coverage.functions = &fixture->blocks[1];
+    fixture->coverage.function_count = 1;
+    fixture->blocks[1].blocks = 2;
+    fixture->in_coverage[2].manifest.blocks = blocks;
+    fixture->in_coverage[2].manifest.block_count = 3;
+    fixture->in_coverage[2].manifest.functions = functions;
+    expect(fixture, ",\n\"runs\":{\"lines\":[[3,70]],\n\"blocks\":[[256,70,264,0]]}}");
+}
+
 static void lines_with_figures_ran(void **state)
 {
     struct fixture *fixture = *state;
@@ -152,6 +172,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(lines_of_shown_files, begin, end),
         cmocka_unit_test_setup_teardown(blocks_by_the_numbers_of_the_page, begin, end),
+        cmocka_unit_test_setup_teardown(how_often_what_was_counted_ran, begin, end),
         cmocka_unit_test_setup_teardown(lines_with_figures_ran, begin, end),
     };
 

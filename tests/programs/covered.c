@@ -25,6 +25,8 @@ COUNTED void in_main(int n)
         done = 2; /* never */
     else
         done = 1;
+    for (int i = 0; i < 1234; i++)
+        done += i % 2;
 }
 
 COUNTED void in_thread(void)
