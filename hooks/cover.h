@@ -2,6 +2,8 @@
 #ifndef UMBRA_HOOKS_COVER_H
 #define UMBRA_HOOKS_COVER_H
 
+#include <stdbool.h>
+
 #include "trace/image_manifest.h"
 
 /*
@@ -14,6 +16,17 @@
  * user: they are the last of the trace, since whoever has pages of a file may map those behind them.
  */
 void cover_bind(const struct image_header *image);
+
+/* Once, before the first thread begins. */
+void cover_prepare(void);
+
+/* Under the guard: the calling thread counts blocks in a lane of its own from now on, if images have some. More
+   threads than there are lanes share them. True: lane_end_watch is to be called now, without the guard. */
+bool cover_take_lane(void);
+
+/* An image's word is bound, and its calls are not recorded: makes it a hook by which threads take lanes, and
+   returns that; null if it has no lanes. */
+void *cover_watch(const struct image_header *image);
 
 /* In a fork's child, under the guard, which has a session of its own: the pages are its trace's. */
 void cover_begin_in_child(void);

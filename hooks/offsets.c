@@ -55,6 +55,7 @@ void offsets(void)
     OFFSET(KEY_BODY, struct frame_key, body);
     OFFSET(KEY_KEY, struct frame_key, key);
     CONSTANT(FRAME_BODY_JUMP);
+    CONSTANT(FRAME_LANE_AT);
     OFFSET(SITE_CALL, struct frame_site, call);
     OFFSET(SITE_OWN, struct frame_site, own);
     OFFSET(SITE_SELF, struct frame_site, self);

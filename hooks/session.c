@@ -188,7 +188,7 @@ static uint64_t end_of_blocks(void)
 }
 
 /* A place for a block: its byte in the trace. 0: the trace is full. Either this one sees a block of
-   cover that is taken meanwhile, or session_cover_block sees what is taken here. */
+   cover that is taken meanwhile, or session_cover_blocks sees what is taken here. */
 static uint64_t take_place(void)
 {
     uint64_t at, end;
@@ -260,19 +260,33 @@ struct trace_block *session_block(uint32_t thread)
     return block;
 }
 
-struct trace_block *session_cover_block(void)
+/* Whether all of them have memory. */
+static bool claim_apart(struct trace_block *blocks, uint32_t count)
 {
-    uint64_t cover = __atomic_add_fetch(&session.header->cover, TRACE_BLOCK_SIZE, __ATOMIC_SEQ_CST);
-    struct trace_block *block = (struct trace_block *)(session.trace + session.capacity - cover);
+    for (uint32_t i = 0; i < count; i++) {
+        char *block = (char *)blocks + (uint64_t)i * TRACE_BLOCK_SIZE;
+
+        if (!connection_claim_apart(block, TRACE_BLOCK_SIZE,
+                                    offsetof(struct trace_block, reserved)))
+            return false;
+        ((struct trace_block *)block)->used = TRACE_BLOCK_UNITS;
+    }
+    return true;
+}
+
+struct trace_block *session_cover_blocks(uint32_t count)
+{
+    uint64_t size = (uint64_t)count * TRACE_BLOCK_SIZE;
+    uint64_t cover = __atomic_add_fetch(&session.header->cover, size, __ATOMIC_SEQ_CST);
+    struct trace_block *blocks = (struct trace_block *)(session.trace + session.capacity - cover);
 
     if (cover > session.capacity ||
         session.capacity - cover < __atomic_load_n(&session.header->used, __ATOMIC_SEQ_CST) ||
-        !connection_claim_apart(block, TRACE_BLOCK_SIZE, offsetof(struct trace_block, reserved))) {
-        __atomic_sub_fetch(&session.header->cover, TRACE_BLOCK_SIZE, __ATOMIC_SEQ_CST);
+        !claim_apart(blocks, count)) {
+        __atomic_sub_fetch(&session.header->cover, size, __ATOMIC_SEQ_CST);
         return NULL;
     }
-    block->used = TRACE_BLOCK_UNITS;
-    return block;
+    return blocks;
 }
 
 void block_commit(struct trace_block *block, enum trace_block_kind kind)

@@ -95,7 +95,7 @@ void session_end(void);
    when it is ready (block_commit). Null: the trace is full, or the disk. */
 struct trace_block *session_block(uint32_t thread);
 /* The same for cover, which children of the process will have, and nothing else of the trace. */
-struct trace_block *session_cover_block(void);
+struct trace_block *session_cover_blocks(uint32_t count);
 void block_commit(struct trace_block *block, enum trace_block_kind kind);
 
 /* The program is about to forbid itself the calls that make blocks usable: some are made so now, and

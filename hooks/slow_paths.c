@@ -53,6 +53,8 @@ FROM_ASSEMBLY void *umbra_first_call(uint64_t body)
         hook = NULL;
     if (hook || !image->first_function || image->flags & IMAGE_COUNTS_NO_CALLS)
         hook_word_bind(image, hook); /* else it is the trace's word, bound already */
+    if (image->flags & IMAGE_COUNTS_NO_CALLS)
+        hook = cover_watch(image);
     guard_release(guard);
     return hook && !session_is_paused() ? hook : (void *)umbra_pass;
 }

@@ -29,4 +29,8 @@ void thread_ends_prepare(void (*notice)(struct thread *thread, uint64_t stack_po
 /* In each thread, once it has its state. */
 void thread_end_watch(struct thread *thread);
 
+/* The same of threads that count blocks in a lane (cover.h). */
+void lane_ends_prepare(void (*notice)(void));
+void lane_end_watch(void);
+
 #endif

@@ -77,6 +77,7 @@ void thread_notice_end(struct thread *thread, uint64_t stack_pointer)
 void threads_prepare(void)
 {
     thread_ends_prepare(thread_notice_end);
+    cover_prepare();
 }
 
 void thread_suspend(struct thread *thread, uint64_t slot, uint64_t ticks)
@@ -258,6 +259,7 @@ struct thread *thread_begin(void)
 {
     struct thread *thread = thread_current();
     uint32_t tid = system_thread_id();
+    bool is_in_lane;
     struct guard guard;
 
     if (!tid)
@@ -277,10 +279,13 @@ struct thread *thread_begin(void)
         thread = state_for_new_thread(tid);
     if (session.state != SESSION_RUNNING || !thread || !thread_set_up(thread, tid))
         thread = NULL;
+    is_in_lane = cover_take_lane();
     guard_release(guard);
     if (thread) {
         thread_set_current(&passing_calls);
         thread_end_watch(thread);
+        if (is_in_lane)
+            lane_end_watch();
     }
     thread_set_current(thread);
     if (thread)

@@ -109,6 +109,80 @@ counting covered
 ran ./covered kill
 equal 'runs of what was killed' "$(runs_of in_killed)" 1
 
+echo '-- threads, which have words of their own'
+for options in '' '-fno-pie -no-pie'; do
+    # shellcheck disable=SC2086
+    build instructions instructions.c $options
+    for calls in '' --no-calls; do
+        counting instructions $calls
+        ran ./instructions thread 100000
+        coverage --output-format=tsv | sort >one
+        for ((i = 0; i < 3; i++)); do
+            ran ./instructions threads 100000
+            coverage --output-format=tsv | sort >four
+            # of what threads alone run
+            join -t $'\t' -j 1 <(grep -E '^(in_thread|loops|mix|switches|recursion|fibonacci)' one) four |
+                awk -F '\t' '{ n++; if ($14 != 4 * $7) { print $1 ": four threads", $14 ", one", $7; bad = 1 } }
+                    END { exit bad || !n }'
+        done
+    done
+done
+
+echo '-- more threads than there are lanes, one after the other and at a time'
+cat >native/many.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static pthread_barrier_t all;
+
+__attribute__((noinline)) static unsigned counted(unsigned n)
+{
+    unsigned sum = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        sum = sum * 3 + i;
+    return sum;
+}
+
+static void *in_thread(void *argument)
+{
+    if (argument)
+        pthread_barrier_wait(&all);
+    return (void *)(unsigned long)counted(100000);
+}
+
+/* many AT-A-TIME TIMES */
+int main(int count, char **arguments)
+{
+    unsigned threads = (unsigned)atoi(arguments[count - 2]), times = (unsigned)atoi(arguments[count - 1]);
+    pthread_t thread[1000];
+
+    pthread_barrier_init(&all, NULL, threads);
+    for (unsigned i = 0; i < times; i++) {
+        for (unsigned k = 0; k < threads; k++)
+            if (pthread_create(&thread[k], NULL, in_thread, threads > 1 ? &all : NULL))
+                return 1;
+        for (unsigned k = 0; k < threads; k++)
+            pthread_join(thread[k], NULL);
+    }
+    return 0;
+}
+END
+gcc -O1 native/many.c -o native/many -pthread
+for calls in '' --no-calls; do
+    counting many $calls
+    for figures in '1 300' '60 10' '300 1'; do
+        # shellcheck disable=SC2086
+        ran ./many $figures
+        equal "status of many $figures" "$(<instrumented.status)" 0
+        found=$(coverage --output-format=tsv | awk -F '\t' '$1 == "counted" { print $8 }')
+        expected=$((${figures% *} * ${figures#* }))
+        [[ $figures == '300 1' ]] || equal "runs of counted, many $figures $calls" "$found" "$expected"
+        (($(stat -c %s traces/*.bin) < 100000000)) || fail "many $figures: a trace of $(stat -c %s traces/*.bin) bytes"
+    done
+done
+
 echo '-- lines'
 # without `labels`, whose computed gotos share a jump, and `jumps`: gcov counts no second return of setjmp
 known=(loops 3000 switches 3000 tails 300 pointers 3000 recursion 15 signals 30 copies 100)

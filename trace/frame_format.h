@@ -117,19 +117,23 @@ struct frame_words {
  * can add to a word again. They lie in glibc's thread control block, so that one instruction adds to them, in any
  * thread, from its first instruction on:
  *
- *      0                                  0x80              0x240   0x250               0x280
- *      +----------------------------------+-----------------+-------+-------------------+-----
- *      | the block's address, canary, …   | unused          | cells | unused            | …
- *      +----------------------------------+-----------------+-------+-------------------+-----
+ *      0                                  0x80              0x240   0x250  0x258       0x280
+ *      +----------------------------------+-----------------+-------+------+-----------+-----
+ *      | the block's address, canary, …   | unused          | cells | lane | unused    | …
+ *      +----------------------------------+-----------------+-------+------+-----------+-----
  *      fs
+ *
+ * lane: how far from an image's words that count blocks those of this thread are (IMAGE_LANES).
  *
  * What is unused there saved registers in old releases, and stays, since sanitizers know the block's size.
  */
 #define FRAME_COUNTS_AT 0x240
+#define FRAME_LANE_AT   0x250
 #define FRAME_CELLS     2
 
 struct frame_counts {
     uint64_t cells[FRAME_CELLS];
+    uint64_t lane;
 };
 
 /* What a site that calls by a pointer has in place of so many links. */

@@ -130,7 +130,20 @@ struct image_header {
 enum image_flag {
     IMAGE_COUNTS_NO_CALLS = 1, /* its hook word is 0, whatever the session */
     IMAGE_COUNTS_INSTRUCTIONS = 2, /* copies count those that each context executes */
+    IMAGE_HAS_LANES = 4,           /* words that count blocks are each thread's own: IMAGE_LANES */
 };
+
+/*
+ * Where threads add to words of their own, an image has room for the cover of some of them, side by side:
+ *
+ *      | lane 0: threads that have none | lane 1 | lane 2 | …
+ *      ^ cover       <--IMAGE_LANE_SIZE-->
+ *
+ * The code adds the thread's distance (struct frame_counts) to the address of a word in lane 0. Only the pages of
+ * lanes that are in use take memory: the agent maps the trace's there.
+ */
+#define IMAGE_LANES     64
+#define IMAGE_LANE_SIZE (2u << 20)
 
 /* Where a byte of the cover is, from the page behind that of the hook word: each page has room for a
    trace_block in front. */

@@ -88,6 +88,22 @@ umbra_enter:                                /* the same, for the agent itself */
     .cfi_endproc
     .size   umbra_enter_13, . - umbra_enter_13
 
+/* The hook of images whose calls are not recorded, but counted in each thread's lane (hooks/cover.h). */
+    hidden_function umbra_count_enter
+    .cfi_startproc
+    mov     rcx, fs:[FRAME_LANE_AT]
+    jrcxz   1f
+    go_to_body
+1:
+    save_flags_and_work_registers
+    mov     [rsp - 72], rcx
+    call_c  umbra_take_lane
+    restore_flags_and_work_registers
+    mov     rax, [rsp - 72]
+    go_to_body
+    .cfi_endproc
+    .size   umbra_count_enter, . - umbra_count_enter
+
 /* The hook of images over whose hook word the trace could not be mapped (hook_word.h). */
     hidden_function umbra_record_unless_paused
     .cfi_startproc

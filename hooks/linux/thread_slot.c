@@ -15,9 +15,10 @@ _Thread_local struct thread_words umbra_thread
 /* The C library's, if it is there; looked up by the dynamic linker. */
 #pragma weak pthread_key_create
 #pragma weak pthread_setspecific
-static pthread_key_t end_key;
-static bool has_end_key;
+static pthread_key_t end_key, lane_key;
+static bool has_end_key, has_lane_key;
 static void (*notice_end)(struct thread *thread, uint64_t stack_pointer);
+static void (*notice_lane_end)(void);
 
 struct thread *thread_current(void)
 {
@@ -34,14 +35,35 @@ static void value_is_destroyed(void *thread)
     notice_end(thread, (uint64_t)__builtin_frame_address(0));
 }
 
+static void lane_is_destroyed(void *value)
+{
+    (void)value;
+    notice_lane_end();
+}
+
+/* False: threads cannot be watched by it. */
+static bool make_key(pthread_key_t *key, void (*destroy)(void *))
+{
+    return pthread_key_create && pthread_setspecific && pthread_key_create(key, destroy) == 0 &&
+           *key < KEYS_WITHOUT_CALLOC;
+}
+
 void thread_ends_prepare(void (*notice)(struct thread *, uint64_t))
 {
-    if (!pthread_key_create || !pthread_setspecific)
-        return;
     notice_end = notice;
-    has_end_key = pthread_key_create(&end_key, value_is_destroyed) == 0;
-    if (has_end_key && end_key >= KEYS_WITHOUT_CALLOC)
-        has_end_key = false;
+    has_end_key = make_key(&end_key, value_is_destroyed);
+}
+
+void lane_ends_prepare(void (*notice)(void))
+{
+    notice_lane_end = notice;
+    has_lane_key = make_key(&lane_key, lane_is_destroyed);
+}
+
+void lane_end_watch(void)
+{
+    if (has_lane_key)
+        pthread_setspecific(lane_key, &lane_key);
 }
 
 void thread_end_watch(struct thread *thread)

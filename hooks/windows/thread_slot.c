@@ -39,6 +39,15 @@ void thread_end_watch(struct thread *thread)
     (void)thread;
 }
 
+void lane_ends_prepare(void (*notice)(void))
+{
+    (void)notice;
+}
+
+void lane_end_watch(void)
+{
+}
+
 /* ExitThread does not unwind: whatever is still on the stack will never return. */
 void thread_slot_detach(void)
 {

@@ -9,6 +9,8 @@
 #include "support/memory.h"
 #include "trace/image_manifest.h"
 
+#define HALF_OF_POSITIVE 0x40000000 /* of what an operand of 32 bits can be */
+
 /* int3, or a nop of any length. */
 static bool is_padding(const uint8_t *bytes, size_t length)
 {
@@ -99,13 +101,16 @@ static void put_count(struct copy_blocks *blocks, const struct flow_source *sour
                       uint64_t address)
 {
     struct copy_writer *writer = blocks->writer;
-    size_t word =
-        IMAGE_HOOK_PAGE + image_cover_place((uint32_t)(writer->set->counted++ * sizeof(uint64_t)));
+    const struct count_word word = {
+        .place = IMAGE_HOOK_PAGE +
+                 image_cover_place((uint32_t)(writer->set->counted++ * sizeof(uint64_t))),
+        .has_lanes = writer->set->has_lanes,
+        .is_absolute = source->code->has_absolute_code && copy_here(writer) < HALF_OF_POSITIVE,
+        .dead = flow_registers_dead(&blocks->plan->registers, address),
+        .flags_are_dead = flow_flags_fate(source, address) != FLAGS_READ,
+    };
 
-    if (flow_flags_fate(source, address) == FLAGS_DEAD)
-        copy_put_with_word(writer, "\x48\xff\x05", 3, word);
-    else
-        count_code_put_word(writer, word, flow_registers_dead(&blocks->plan->registers, address));
+    count_code_put_word(writer, &word);
 }
 
 /* The way that begins at an address; null if none does. */

@@ -20,13 +20,18 @@
  *
  * How often: a word of memory is added to, for each block that copy_ways.h says,
  *
- *      inc  qword [rip + page + place]         48 ff 05 ........
+ *      lea  r, [rip + page + place]            the word in lane 0 (IMAGE_LANES)
+ *      add  r, fs:[lane]
+ *      inc  qword [r]
  *
- * or, where flags are alive, with a register:
+ * in code that is linked to a fixed address
  *
- *      mov  r, [rip + page + place]
- *      lea  r, [r + 1]
- *      mov  [rip + page + place], r
+ *      mov  r, fs:[lane]
+ *      inc  qword [r + word]
+ *
+ * and, where there are no lanes, as threads have no room for that,
+ *
+ *      inc  qword [rip + page + place]
  *
  *      pages behind that of the hook word, a byte or a word a block, as a trace has them (TRACE_COVER_BYTES):
  *

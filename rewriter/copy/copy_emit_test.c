@@ -542,6 +542,55 @@ static void test_blocks_whose_counts_follow_are_not_counted(void **state)
     copied_end(&copied);
 }
 
+/* The first word's, then those of its lane. */
+static void assert_in_lane(struct copied *copied, uint64_t at, const char *lea, const char *add,
+                           const char *inc)
+{
+    uint32_t lane = FRAME_LANE_AT;
+
+    assert_memory_equal(bytes_at(copied, at), lea, 3);
+    assert_int_equal(lead(copied, at, 7), place_of_word(0));
+    assert_memory_equal(bytes_at(copied, at + 7), add, 5);
+    assert_memory_equal(bytes_at(copied, at + 12), &lane, sizeof(lane));
+    assert_memory_equal(bytes_at(copied, at + 16), inc, 3);
+}
+
+static void test_threads_count_in_lanes(void **state)
+{
+    struct copied copied;
+
+    (void)state;
+    copied_begin(&copied);
+    ADD(&copied, 0, "\x31\xc0\x0f\xa2\x31\xc0\x31\xd2\xc3");
+    copied.plan.has_lanes = true;
+    emit_counted(&copied);
+    assert_true(copied.set.has_lanes);
+    /* lea r11, [...]; add r11, fs:[lane]; inc qword [r11] */
+    assert_in_lane(&copied, copy_at(&copied, 0), "\x4c\x8d\x1d", "\x64\x4c\x03\x1c\x25",
+                   "\x49\xff\x03");
+    copied_end(&copied);
+}
+
+/* mov r11, fs:[lane]; inc qword [r11 + word] */
+static void test_fixed_code_counts_in_lanes_by_addresses(void **state)
+{
+    struct copied copied;
+    uint32_t word;
+    uint64_t at;
+
+    (void)state;
+    copied_begin(&copied);
+    ADD(&copied, 0, "\x31\xc0\x0f\xa2\x31\xc0\x31\xd2\xc3");
+    copied.plan.has_lanes = copied.code.has_absolute_code = true;
+    emit_counted(&copied);
+    at = copy_at(&copied, 0);
+    assert_memory_equal(bytes_at(&copied, at), "\x64\x4c\x8b\x1c\x25", 5);
+    assert_memory_equal(bytes_at(&copied, at + 9), "\x49\xff\x83", 3);
+    memcpy(&word, bytes_at(&copied, at + 12), sizeof(word));
+    assert_int_equal(word, place_of_word(0));
+    copied_end(&copied);
+}
+
 static void test_flags_that_are_alive_stay(void **state)
 {
     struct copied copied;
@@ -557,9 +606,10 @@ static void test_flags_that_are_alive_stay(void **state)
     assert_true(copied.set.blocks[1].counts);
     at = copy_at(&copied, 7);
     assert_int_equal(at, copy_at(&copied, 5) + 2);
-    for (; memcmp(bytes_at(&copied, at), copied.bytes + 7, 3) != 0; at++)
-        assert_true(memcmp(bytes_at(&copied, at), "\x48\xff\x05", 3) != 0);
-    assert_true(at > copy_at(&copied, 7));
+    /* lea rsp, [rsp - 128]; pushf; inc qword [...]; popf */
+    assert_int_equal(*bytes_at(&copied, at + 5), 0x9c);
+    assert_memory_equal(bytes_at(&copied, at + 6), "\x48\xff\x05", 3);
+    assert_int_equal(*bytes_at(&copied, at + 13), 0x9d);
     copied_end(&copied);
 }
 
@@ -648,6 +698,8 @@ int main(void)
         cmocka_unit_test(test_no_mark_comes_before_a_lock_that_is_skipped),
         cmocka_unit_test(test_a_call_ends_a_block),
         cmocka_unit_test(test_blocks_whose_counts_follow_are_not_counted),
+        cmocka_unit_test(test_threads_count_in_lanes),
+        cmocka_unit_test(test_fixed_code_counts_in_lanes_by_addresses),
         cmocka_unit_test(test_flags_that_are_alive_stay),
         cmocka_unit_test(test_padding_behind_a_jump_has_no_size),
         cmocka_unit_test(test_a_landing_pad_begins_a_block),

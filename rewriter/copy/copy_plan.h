@@ -49,6 +49,7 @@ struct copy_plan {
     struct address_set occupied; /* bytes of code that are overwritten otherwise, and trampolines */
     bool marks_blocks;           /* that run (copy_blocks.h), which leaders begin */
     bool counts_blocks;          /* how often each runs (copy_blocks.h, copy_ways.h) */
+    bool has_lanes;              /* with that: in each thread (IMAGE_LANES) */
     bool counts_no_calls;        /* nothing stands in front of calls */
     struct address_set leaders;
     bool counts_instructions;    /* that functions execute (copy_count.h) */

@@ -91,11 +91,13 @@ static const struct function *entered_by(const struct copy_plan *plan,
     return to;
 }
 
-/* What stands in front of a return changes flags, too, if instructions are counted. */
+/* What stands in front of a return, or in its block, changes flags, too, if instructions or blocks
+ * are counted. */
 static void doubt_keepers(struct copy_plan_work *work)
 {
-    bool *is_keeper = work->plan->counts_instructions ? flow_keepers_find_returning(&work->source)
-                                                      : flow_keepers_find(&work->source);
+    bool counts = work->plan->counts_instructions || work->plan->counts_blocks;
+    bool *is_keeper =
+        counts ? flow_keepers_find_returning(&work->source) : flow_keepers_find(&work->source);
 
     for (size_t i = 0; i < work->plan->count; i++)
         if (is_keeper[i])

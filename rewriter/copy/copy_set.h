@@ -62,6 +62,7 @@ struct copy_set {
     struct copy_block *blocks; /* in the order of the bytes that they set, or the words that they add to */
     size_t block_count, block_room;
     size_t counted; /* blocks that are */
+    bool has_lanes; /* in each thread */
     uint32_t places; /* that their ways lead to, but for the ground */
 };
 

@@ -64,8 +64,8 @@ void copy_fields_bind(const struct copy_fields *fields, struct stub_segment *stu
     for (size_t i = 0; i < fields->operand_count; i++) {
         const struct copy_operand *at = &fields->operands[i];
         uint64_t page = targets->hook - offsetof(struct trace_header, hook);
-        uint32_t distance =
-            (uint32_t)(page + at->word - (stubs->address + at->field + sizeof(distance)));
+        uint64_t origin = at->is_absolute ? 0 : stubs->address + at->field + sizeof(uint32_t);
+        uint32_t distance = (uint32_t)(page + at->word - origin);
 
         memcpy(stubs->code.bytes + at->field, &distance, sizeof(distance));
     }
@@ -77,16 +77,29 @@ void copy_fields_bind(const struct copy_fields *fields, struct stub_segment *stu
     }
 }
 
-void copy_put_with_word(struct copy_writer *writer, const void *opcode, size_t size, size_t word)
+static void put_operand(struct copy_writer *writer, const void *opcode, size_t size,
+                        struct copy_operand operand)
 {
     struct copy_fields *fields = &writer->fields;
 
     copy_put(writer, opcode, size);
     fields->operands = memory_grow(fields->operands, fields->operand_count, &fields->operand_room,
                                    sizeof(*fields->operands));
-    fields->operands[fields->operand_count++] =
-        (struct copy_operand){(uint32_t)writer->stubs->code.size, (uint32_t)word};
+    operand.field = (uint32_t)writer->stubs->code.size;
+    fields->operands[fields->operand_count++] = operand;
     put_word(writer, 0);
+}
+
+void copy_put_with_word(struct copy_writer *writer, const void *opcode, size_t size, size_t word)
+{
+    put_operand(writer, opcode, size, (struct copy_operand){.word = (uint32_t)word});
+}
+
+void copy_put_with_absolute_word(struct copy_writer *writer, const void *opcode, size_t size,
+                                 size_t word)
+{
+    put_operand(writer, opcode, size,
+                (struct copy_operand){.word = (uint32_t)word, .is_absolute = true});
 }
 
 void copy_put_header_distance(struct copy_writer *writer)

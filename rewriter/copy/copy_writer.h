@@ -12,7 +12,8 @@ struct copy_fields {
     /* Operands that are words of the hook word's page, at the instruction's end. */
     struct copy_operand {
         uint32_t field;
-        uint32_t word; /* offset in the page */
+        uint32_t word;    /* offset in the page */
+        bool is_absolute; /* the operand has the word's address, and no distance */
     } * operands;
     size_t operand_count, operand_room;
     uint32_t *headers; /* distances of the image header from a key, its first word: offsets */
@@ -59,6 +60,9 @@ void copy_put_branch(struct copy_writer *writer, const void *opcode, size_t size
 void copy_put_entry(struct copy_writer *writer, const void *opcode, size_t size, uint64_t function);
 /* An instruction whose operand is a word of the hook word's page. */
 void copy_put_with_word(struct copy_writer *writer, const void *opcode, size_t size, size_t word);
+/* The same, whose operand is the word's address, in an image that is linked to a fixed one. */
+void copy_put_with_absolute_word(struct copy_writer *writer, const void *opcode, size_t size,
+                                 size_t word);
 /* The distance of the image header from here. */
 void copy_put_header_distance(struct copy_writer *writer);
 /* That the next byte is a return address, which stands for one of the original. */

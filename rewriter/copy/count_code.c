@@ -4,6 +4,12 @@
 
 #define RED_ZONE 128
 #define SAVED    (-8)
+#define PUSHF    0x9c
+#define POPF     0x9d
+
+/* As frame_put_cell numbers words of struct frame_counts. */
+#define FRAME_LANE_CELL FRAME_CELLS
+_Static_assert(FRAME_COUNTS_AT + FRAME_LANE_CELL * sizeof(uint64_t) == FRAME_LANE_AT, "the lane");
 
 /* One that is dead; else r11. */
 static unsigned choose(uint16_t dead)
@@ -23,18 +29,6 @@ static void put_with_flags(struct copy_writer *writer, const struct count_block 
     frame_put_cell(writer, STORE, r, block->cell);
 }
 
-static void save(struct copy_writer *writer, unsigned r)
-{
-    frame_put_memory(writer, WIDE, LEA, RSP, RSP, -RED_ZONE);
-    frame_put_memory(writer, WIDE, STORE, r, RSP, SAVED);
-}
-
-static void restore(struct copy_writer *writer, unsigned r)
-{
-    frame_put_memory(writer, WIDE, LOAD, r, RSP, SAVED);
-    frame_put_memory(writer, WIDE, LEA, RSP, RSP, RED_ZONE);
-}
-
 void count_code_put(struct copy_writer *writer, const struct count_block *block, uint16_t dead,
                     bool flags_are_dead)
 {
@@ -46,9 +40,11 @@ void count_code_put(struct copy_writer *writer, const struct count_block *block,
     } else if (dead >> r & 1) {
         put_with_flags(writer, block, r);
     } else {
-        save(writer, r);
+        frame_put_memory(writer, WIDE, LEA, RSP, RSP, -RED_ZONE);
+        frame_put_memory(writer, WIDE, STORE, r, RSP, SAVED);
         put_with_flags(writer, block, r);
-        restore(writer, r);
+        frame_put_memory(writer, WIDE, LOAD, r, RSP, SAVED);
+        frame_put_memory(writer, WIDE, LEA, RSP, RSP, RED_ZONE);
     }
     copy_set_add_stretch(writer->set, begin, copy_here(writer));
 }
@@ -61,16 +57,46 @@ static void put_with_operand(struct copy_writer *writer, uint8_t opcode, unsigne
     copy_put_with_word(writer, bytes, sizeof(bytes), word);
 }
 
-void count_code_put_word(struct copy_writer *writer, size_t word, uint16_t dead)
+/* inc qword [r + word] */
+static void put_inc_absolute(struct copy_writer *writer, unsigned r, size_t word)
 {
-    unsigned r = choose(dead);
-    bool saves = !(dead >> r & 1);
+    const uint8_t bytes[] = {(uint8_t)(0x40u | WIDE | (r >= 8 ? 1u : 0)), GROUP_5,
+                             (uint8_t)(0x80u | (r & 7u))};
 
+    copy_put_with_absolute_word(writer, bytes, sizeof(bytes), word);
+}
+
+static void put_inc(struct copy_writer *writer, unsigned r, const struct count_word *word)
+{
+    if (!word->has_lanes) {
+        put_with_operand(writer, GROUP_5, 0, word->place);
+    } else if (word->is_absolute) {
+        frame_put_cell(writer, LOAD, r, FRAME_LANE_CELL);
+        put_inc_absolute(writer, r, word->place);
+    } else {
+        put_with_operand(writer, LEA, r, word->place);
+        frame_put_cell(writer, ADD_LOAD, r, FRAME_LANE_CELL);
+        frame_put_memory(writer, WIDE, GROUP_5, 0, r, 0);
+    }
+}
+
+void count_code_put_word(struct copy_writer *writer, const struct count_word *word)
+{
+    unsigned r = choose(word->dead);
+    bool saves = word->has_lanes && !(word->dead >> r & 1);
+    bool is_below = saves || !word->flags_are_dead;
+
+    if (is_below)
+        frame_put_memory(writer, WIDE, LEA, RSP, RSP, -RED_ZONE);
+    if (!word->flags_are_dead)
+        frame_put8(writer, PUSHF);
     if (saves)
-        save(writer, r);
-    put_with_operand(writer, LOAD, r, word);
-    frame_put_memory(writer, WIDE, LEA, r, r, 1);
-    put_with_operand(writer, STORE, r, word);
+        frame_put_memory(writer, WIDE, STORE, r, RSP, SAVED);
+    put_inc(writer, r, word);
     if (saves)
-        restore(writer, r);
+        frame_put_memory(writer, WIDE, LOAD, r, RSP, SAVED);
+    if (!word->flags_are_dead)
+        frame_put8(writer, POPF);
+    if (is_below)
+        frame_put_memory(writer, WIDE, LEA, RSP, RSP, RED_ZONE);
 }

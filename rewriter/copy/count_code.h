@@ -18,8 +18,17 @@
 #include "rewriter/copy/copy_count.h"
 #include "rewriter/copy/copy_writer.h"
 
-/* Adds 1 to a word behind the hook word's page where flags are alive: with a register, as above. */
-void count_code_put_word(struct copy_writer *writer, size_t word, uint16_t dead);
+/* A word that counts a block (copy_blocks.h). */
+struct count_word {
+    size_t place; /* from the hook word's page */
+    bool has_lanes;
+    bool is_absolute; /* in code that is linked to a fixed address */
+    uint16_t dead;    /* registers, as below */
+    bool flags_are_dead;
+};
+
+/* Adds 1 to it. A register that is alive is kept below the red zone, as above, and so are flags. */
+void count_code_put_word(struct copy_writer *writer, const struct count_word *word);
 
 /* dead: registers that nobody reads any more, as flow_registers_dead has them. */
 void count_code_put(struct copy_writer *writer, const struct count_block *block, uint16_t dead,

@@ -48,6 +48,7 @@ static bool plan_copies(const struct image *image, const struct rewrite_options 
     copies->is_poisoned = options->poison;
     copies->marks_blocks = options->marks_blocks;
     copies->counts_blocks = options->counts_blocks;
+    copies->has_lanes = options->counts_blocks && format->has_cells && format->has_cells(image);
     copies->counts_no_calls = options->counts_no_calls;
     copies->counts_instructions = options->counts_instructions;
     copy_plan_make(copies, plan, &source);

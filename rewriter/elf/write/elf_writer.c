@@ -82,9 +82,11 @@ static void append_header(struct elf_data *data, const struct elf_layout *layout
         header.block_hash =
             image_block_hash(header.block_hash, copies->blocks[i].from, copies->blocks[i].to);
     header.flags = (layout->stubs.counts_no_calls ? IMAGE_COUNTS_NO_CALLS : 0) |
-                   (layout->stubs.counts_instructions ? IMAGE_COUNTS_INSTRUCTIONS : 0);
+                   (layout->stubs.counts_instructions ? IMAGE_COUNTS_INSTRUCTIONS : 0) |
+                   (copies->has_lanes ? IMAGE_HAS_LANES : 0);
     data->end = data->hook_page + IMAGE_HOOK_PAGE +
-                (uint64_t)image_cover_pages(header.cover_size) * ELF_PAGE;
+                (copies->has_lanes ? (uint64_t)IMAGE_LANES * IMAGE_LANE_SIZE
+                                   : (uint64_t)image_cover_pages(header.cover_size) * ELF_PAGE);
     header.image_size = (uint32_t)(data->end - base);
     if (generated->size) {
         header.generated_rva = (uint32_t)(generated->address - base);
