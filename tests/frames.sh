@@ -363,9 +363,9 @@ while read -r name flags; do
 done <<'EOL'
 calls
 calls_0 -O0 -DDEPTH=40000
-calls_3 -O3 -fipa-ra -fcf-protection -fno-plt -no-pie
-calls_frame -Os -fno-omit-frame-pointer
-calls_realign -mstackrealign -mavx2
+calls_3 -DDEPTH=20000 -O3 -fipa-ra -fcf-protection -fno-plt -no-pie
+calls_frame -DDEPTH=20000 -Os -fno-omit-frame-pointer
+calls_realign -DDEPTH=20000 -mstackrealign -mavx2
 EOL
 
 # Jumps that leave, of every kind, and pointers, between images.
@@ -439,7 +439,6 @@ cat >jumping.c <<'SOURCE'
 
 #define NOINLINE __attribute__((noipa))
 static volatile long sink;
-static long mutual = 10000000;
 
 NOINLINE static long leaf(long x) { sink++; return x * 3 + 1; }
 NOINLINE static long plain(long x) { return leaf(x) + leaf(x + 1); }
@@ -525,17 +524,18 @@ int main(int argc, char **argv)
     long (*t[])(long) = {plain, leaf, chain1, chain2, o_leaf, o_named, o_twice, f_leaf, labs, to_foreign,
                          to_foreign_jump, to_other_jump, to_abs, to_libc, chain4};
     struct object o = {t};
+    long part = atol(argv[1]); /* of what goes deep */
 
-    printf("mutual %ld\n", f(mutual, 1));
-    printf("pointers %ld\n", pf(100000, 1, next));
+    printf("mutual %ld\n", f(10000000 / part, 1));
+    printf("pointers %ld\n", pf(100000 / part, 1, next));
     for (long i = 0; i < 300; i++)
         sink += chain1(i);
     printf("chains %ld\n", sink);
     for (long i = 0; i < 40; i++)
         sink += to_foreign(i) + to_foreign_jump(i) + to_other_jump(i) + to_other_named(i) + to_abs(i) + to_libc(i);
     printf("out %ld\n", sink);
-    printf("bounce %ld %ld\n", bounce((fn *)bounce, 20000), bounce_not((fn *)bounce_not, 2000));
-    printf("deep %ld\n", deep_jump(20000));
+    printf("bounce %ld %ld\n", bounce((fn *)bounce, 20000 / part), bounce_not((fn *)bounce_not, 2000));
+    printf("deep %ld\n", deep_jump(20000 / part));
     for (int count = 1; count <= 15; count++)
         printf("%d targets: %ld %ld\n", count, at_site(t, count, 200), at_jump(t, count, 200));
     for (int i = 0; i < 14; i++)
@@ -569,7 +569,8 @@ hooked libother.so libinter.so work1.so work2.so
 for how in prologue copy; do
     cp native/libforeign.so $how
 done
-while read -r name flags; do
+# Deep stacks are one program's; the others have a tenth of them.
+while read -r name part flags; do
     rm -f native/libother.so
     # shellcheck disable=SC2086
     build libother.so "$work/other.c" -w -shared -fPIC -I"$work" $flags
@@ -577,14 +578,14 @@ while read -r name flags; do
     # shellcheck disable=SC2086,SC2016
     build "$name" "$work/jumping.c" -w -I"$work" -Wl,-rpath,'$ORIGIN' $flags -Lnative -lother -lforeign
     hooked "$name"
-    same_tree "./$name" x
-    same_tree "./$name" x ./work1.so ./work2.so ./work1.so ./work2.so
+    same_tree "./$name" "$part"
+    same_tree "./$name" 10 ./work1.so ./work2.so ./work1.so ./work2.so
     [[ $name == jumping ]] || continue
-    same_tree env LD_BIND_NOW=1 LD_PRELOAD=./libinter.so "./$name" x
+    same_tree env LD_BIND_NOW=1 LD_PRELOAD=./libinter.so "./$name" 10
 done <<'EOL'
-jumping -Wl,-z,lazy
-jumping_3 -O3 -fno-plt -fcf-protection -Wl,-z,lazy
-jumping_frame -O1 -foptimize-sibling-calls -fno-omit-frame-pointer
+jumping 1 -Wl,-z,lazy
+jumping_3 10 -O3 -fno-plt -fcf-protection -Wl,-z,lazy
+jumping_frame 10 -O1 -foptimize-sibling-calls -fno-omit-frame-pointer
 EOL
 language=cpp
 
