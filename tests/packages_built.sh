@@ -23,8 +23,8 @@ meson dist -C work --no-tests --formats gztar >meson.log 2>&1 || { tail meson.lo
 mkdir packages
 tar -xf work/meson-dist/umbra-*.tar.gz -C packages
 
-# Optimised less, and without the debug information that would be stripped: it takes less time.
-(cd packages/umbra-* && DEB_CFLAGS_APPEND="-O1 -g0" \
+# Without the debug information that would be stripped.
+(cd packages/umbra-* && DEB_CFLAGS_APPEND=-g0 \
     DEB_BUILD_OPTIONS="nocheck noautodbgsym parallel=2" dpkg-buildpackage -b -us -uc) >debian.log 2>&1 ||
     { tail -n 30 debian.log; fail "dpkg-buildpackage"; }
 lintian --fail-on error --allow-root packages/umbra_*.deb >lintian.log 2>&1 || { cat lintian.log; fail "lintian"; }
