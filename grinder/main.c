@@ -18,6 +18,7 @@
 
 #include "grinder/base/message.h"
 #include "grinder/command_line.h"
+#include "grinder/coverage/coverage_tree.h"
 #include "grinder/mode.h"
 #include "grinder/profile/baseline.h"
 #include "grinder/profile/borrowed_times.h"
@@ -76,9 +77,10 @@ static int load_selected(struct tree *tree, const char *path, struct selection *
     if (!selection_match_process(selection, &file.header))
         result = 1;
     else if ((!chains || chains_read(chains, &file, &failure)) &&
-             tree_load(tree, &file, images, &failure))
+             tree_load(tree, &file, images, &failure)) {
+        coverage_fill_tree(tree, images);
         result = 0;
-    else
+    } else
         message_failure(&failure);
     trace_file_close(&file);
     return result;

@@ -198,6 +198,38 @@ join expected found >both
 awk '$2 != $3 { print "line", $1 ": gcov", $2, "found", $3; bad = 1 } END { exit bad }' both
 (($(wc -l <both) > 50)) || fail "$(wc -l <both) lines are in both"
 
+echo '-- without calls: functions, in every view, and a gate by them'
+# instructions_of FUNCTION: of a table of functions on stdin
+instructions_of()
+{
+    awk -F '\t' -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $at["function"] == name { print $at["calls"], $at["self_instructions"] }'
+}
+build instructions instructions.c
+instrumented instructions --overwrite --count=instructions --no-calls
+ran ./instructions "${all[@]}"
+expected=$(coverage --output-format=tsv | awk -F '\t' '$1 == "loops" { print $8, $7 }')
+equal 'loops' "$(grinder --mode=profile --output-format=tsv --output-file=- traces/*.bin | instructions_of loops)" "$expected"
+grinder --mode=summary traces/*.bin >summary
+contains summary '^functions by instructions$'
+! grep -qE 'BROKEN|UNSAMPLED|self ns' summary || fail "the summary: $(<summary)"
+grinder --mode=profile --output-format=callgrind --output-file=profile.callgrind traces/*.bin
+contains profile.callgrind '^events: Ir Calls$'
+grinder --mode=profile --output-format=folded --weight=instructions --output-file=- traces/*.bin >folded
+contains folded "loops ${expected#* }\$"
+grinder --mode=profile --output-format=baseline --output-file=baseline traces/*.bin
+cp -r traces before
+ran ./instructions "${all[@]}"
+for other in before baseline; do
+    grinder --mode=diff --weight=instructions --threshold=0 --output-format=tsv "$other" traces >table
+done
+ran ./instructions "${all[@]}" loops 3001
+for other in before baseline; do
+    grinder --mode=diff --weight=instructions --threshold=0.1% --output-format=tsv "$other" traces >table &&
+        fail "twice the loops, and status 0"
+    awk -F '\t' 'NR > 1 && $1 == "loops" && $5 == 1 { found = 1 } END { exit !found }' table || fail "$(<table)"
+done
+
 echo '-- views'
 coverage >table
 contains table '^executed   [1-9][0-9]+ instructions$'

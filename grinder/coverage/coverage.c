@@ -393,13 +393,18 @@ static void add_lines(struct coverage *coverage)
     join_lines(coverage);
 }
 
+void coverage_count(struct coverage *coverage)
+{
+    for (uint32_t i = 0; i < coverage->room && i < coverage->images.count; i++)
+        if (coverage->words[i])
+            resolve_image(coverage, i);
+}
+
 void coverage_resolve(struct coverage *coverage, const char *const *debug_dirs)
 {
     uint64_t *places;
 
-    for (uint32_t i = 0; i < coverage->room && i < coverage->images.count; i++)
-        if (coverage->words[i])
-            resolve_image(coverage, i);
+    coverage_count(coverage);
     places = memory_zeroed(coverage->spot_count, sizeof(*places));
     for (size_t i = 0; i < coverage->spot_count; i++)
         places[i] = coverage->spots[i].place;

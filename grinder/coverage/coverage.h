@@ -61,7 +61,10 @@ void coverage_free(struct coverage *coverage);
 /* Adds what ran in the process that left the trace. False: it cannot be read. */
 bool coverage_add(struct coverage *coverage, const char *path, struct failure *failure);
 
-/* Once all are added: fills in functions and lines, and names. debug_dirs ends with null. */
+/* Once all are added: fills in functions and instructions. */
+void coverage_count(struct coverage *coverage);
+
+/* That, and lines, and names. debug_dirs ends with null. */
 void coverage_resolve(struct coverage *coverage, const char *const *debug_dirs);
 
 #endif

@@ -296,6 +296,12 @@ uint32_t images_list(struct images *images, uint32_t number, uint64_t code, cons
     return image->function_count++;
 }
 
+bool images_are_same(const struct image *left, const struct image *right)
+{
+    return left->original_hash == right->original_hash &&
+           left->function_count == right->function_count && !strcmp(left->path, right->path);
+}
+
 uint32_t images_function(struct images *images, uint32_t image, uint32_t index)
 {
     const struct manifest *manifest = &images->images[image].manifest;

@@ -94,6 +94,9 @@ uint32_t images_add_jit(struct images *images, const char *path, int name);
 uint32_t images_add_listed(struct images *images, const char *name);
 uint32_t images_list(struct images *images, uint32_t image, uint64_t code, const char *name);
 
+/* Whether images of two lists are of the same file. */
+bool images_are_same(const struct image *left, const struct image *right);
+
 /* The number of the function at index in the image's manifest. */
 uint32_t images_function(struct images *images, uint32_t image, uint32_t index);
 

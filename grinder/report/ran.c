@@ -98,8 +98,7 @@ static uint32_t image_on_page(const struct images *images, const struct image *w
 {
     for (uint32_t i = 1; i < images->count; i++) {
         const struct image *image = &images->images[i];
-        if (image->original_hash == wanted->original_hash &&
-            image->function_count == wanted->function_count && !strcmp(image->path, wanted->path))
+        if (images_are_same(image, wanted))
             return i;
     }
     return 0;
