@@ -27,6 +27,11 @@ count()
     "$build/rewriter/instrument" --agent="$build/hooks/libhooks.so" --overwrite --count=instructions "$@" >/dev/null
 }
 
+count_without_calls()
+{
+    count --no-calls "$@"
+}
+
 # compile FILE SOURCE OPTION…
 compile()
 {
@@ -58,7 +63,7 @@ installed()
 prepare()
 {
     local name=$1 mode library
-    for mode in native instrumented covered counted pg minimal; do
+    for mode in native instrumented covered counted uncalled pg minimal; do
         mkdir -p "$work/$name/$mode"
     done
     case $name in
@@ -89,6 +94,8 @@ prepare()
                     -o "$work/sqlite/covered/$(basename "$library")"
                 count "$work/sqlite/native/$(basename "$library")" \
                     -o "$work/sqlite/counted/$(basename "$library")"
+                count_without_calls "$work/sqlite/native/$(basename "$library")" \
+                    -o "$work/sqlite/uncalled/$(basename "$library")"
             fi
             arguments=(-bail :memory: ".read $sources/rows.sql") ;;
         xz)
@@ -111,4 +118,5 @@ prepare()
     instrument "$work/$name/native/program" -o "$work/$name/instrumented/program"
     cover "$work/$name/native/program" -o "$work/$name/covered/program"
     count "$work/$name/native/program" -o "$work/$name/counted/program"
+    count_without_calls "$work/$name/native/program" -o "$work/$name/uncalled/program"
 }
