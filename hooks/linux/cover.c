@@ -4,6 +4,7 @@
 #include "hooks/memory.h"
 #include "hooks/session.h"
 #include "hooks/system.h"
+#include "hooks/thread.h"
 #include "hooks/thread_slot.h"
 #include "thunkstash/linux/linux_pages.h"
 #include "thunkstash/linux/syscalls.h"
@@ -118,7 +119,7 @@ bool cover_take_lane(void)
 {
     struct frame_counts *counts = has_lanes ? frame_counts() : NULL;
 
-    if (!counts || counts->lane)
+    if (!counts || counts->lane || session.state != SESSION_RUNNING)
         return false;
     for (unsigned lane = 1; lane < IMAGE_LANES; lane++) {
         if (holders[lane])
@@ -154,9 +155,12 @@ void cover_prepare(void)
 /* From umbra_count_enter. */
 void umbra_take_lane(void)
 {
-    struct guard guard = guard_take();
-    bool is_taken = cover_take_lane();
+    struct guard guard;
+    bool is_taken;
 
+    thread_begin_in_child(); /* the parent's trace is not here */
+    guard = guard_take();
+    is_taken = cover_take_lane();
     guard_release(guard);
     if (is_taken)
         lane_end_watch();
