@@ -101,16 +101,17 @@ static void put_count(struct copy_blocks *blocks, const struct flow_source *sour
                       uint64_t address)
 {
     struct copy_writer *writer = blocks->writer;
+    uint32_t byte = (uint32_t)(writer->set->counted++ * sizeof(uint64_t));
     const struct count_word word = {
-        .place = IMAGE_HOOK_PAGE +
-                 image_cover_place((uint32_t)(writer->set->counted++ * sizeof(uint64_t))),
+        .place = IMAGE_HOOK_PAGE + image_cover_place(byte),
         .has_lanes = writer->set->has_lanes,
         .is_absolute = source->code->has_absolute_code && copy_here(writer) < HALF_OF_POSITIVE,
         .dead = flow_registers_dead(&blocks->plan->registers, address),
         .flags_are_dead = flow_flags_fate(source, address) != FLAGS_READ,
     };
 
-    count_code_put_word(writer, &word);
+    if (!blocks->skips_lock)
+        count_code_put_word(writer, &word);
 }
 
 /* The way that begins at an address; null if none does. */

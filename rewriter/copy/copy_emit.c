@@ -613,7 +613,8 @@ static bool emit_instructions(struct emission *emission, const struct function *
         copy_set_add_move(writer->set, first, offset,
                           offset ? writer->stubs->code.size - start : 0);
         copy_blocks_before(&blocks, &source, at.address);
-        put_added(emission, at.address, (uint32_t)offset);
+        if (!blocks.skips_lock)
+            put_added(emission, at.address, (uint32_t)offset);
         if (!emit_next(emission, function, bytes, room, &at))
             return false;
         copy_blocks_behind(&blocks, &at, bytes + offset);

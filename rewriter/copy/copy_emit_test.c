@@ -613,6 +613,32 @@ static void test_flags_that_are_alive_stay(void **state)
     copied_end(&copied);
 }
 
+/* je over a `lock`, to which another jump leads: 5: test edi, edi; 7: je 10; 9: lock inc [rdi]; dec
+ * esi; jne 9 */
+static void test_nothing_stands_behind_a_jump_over_a_lock(void **state)
+{
+    struct copied copied;
+
+    (void)state;
+    for (unsigned how = 0; how < 3; how++) {
+        copied_begin(&copied);
+        ADD(&copied, 0,
+            "\x31\xc0\x0f\xa2\x90\x85\xff\x74\x01\xf0\xff\x07\xff\xce\x75\xf9\x31\xc0\xc3");
+        copied.plan.marks_blocks = how == 0;
+        copied.plan.counts_instructions = how == 1;
+        copied.plan.has_lanes = how == 2;
+        if (how == 2) {
+            emit_counted(&copied);
+        } else {
+            copied_plan(&copied);
+            assert_doubt(&copied, 0, FLOW_CERTAIN);
+            copied_store(&copied);
+        }
+        assert_memory_equal(bytes_at(&copied, copy_at(&copied, 9) - 2), copied.bytes + 7, 5);
+        copied_end(&copied);
+    }
+}
+
 /* --- no calls counted --- */
 
 #define SLOT (TABLE + 8)
@@ -698,6 +724,7 @@ int main(void)
         cmocka_unit_test(test_no_mark_comes_before_a_lock_that_is_skipped),
         cmocka_unit_test(test_a_call_ends_a_block),
         cmocka_unit_test(test_blocks_whose_counts_follow_are_not_counted),
+        cmocka_unit_test(test_nothing_stands_behind_a_jump_over_a_lock),
         cmocka_unit_test(test_threads_count_in_lanes),
         cmocka_unit_test(test_fixed_code_counts_in_lanes_by_addresses),
         cmocka_unit_test(test_flags_that_are_alive_stay),
