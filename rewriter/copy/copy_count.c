@@ -14,21 +14,6 @@
 
 /* ---- what is pending */
 
-/* Of blocks that one leads to, both have the same pending. */
-static void join_alternatives(struct copy_nodes *nodes)
-{
-    for (uint32_t i = 0; i < nodes->count; i++) {
-        const struct copy_node *node = &nodes->items[i];
-
-        if (node->is_entered)
-            copy_nodes_join(nodes, nodes->count, i, 0);
-        if (node->end == END_BRANCH)
-            copy_nodes_join(nodes, node->target, i + 1, 0);
-        if (node->end == END_AWAY_IF)
-            copy_nodes_join(nodes, nodes->count, i + 1, 0);
-    }
-}
-
 /* Blocks that need not add: those that nothing leads to come last. */
 static void join_in_order(struct copy_nodes *nodes)
 {
@@ -195,7 +180,7 @@ void copy_count_read(struct copy_count *count, const struct copy_plan *plan,
 
     count->count = count->way_count = 0;
     copy_nodes_read(&nodes, plan, patches, fates, member, add_way, count);
-    join_alternatives(&nodes);
+    copy_nodes_join_alternatives(&nodes, false);
     join_in_order(&nodes);
     settle(count, &nodes);
     choose_cells(count, &nodes);

@@ -31,6 +31,10 @@
 #define X86_TWO_BYTES     0x0f
 #define R11               11
 
+/* Of the cover, in a lane. */
+#define LANE_WORDS                                                                                 \
+    ((size_t)IMAGE_LANE_SIZE / TRACE_BLOCK_SIZE * (TRACE_COVER_BYTES / sizeof(uint64_t)))
+
 struct emission {
     struct copy_writer *writer;
     const struct copy_plan *plan;
@@ -671,21 +675,6 @@ static bool emit_member(struct emission *emission, uint32_t member)
 #define LANE_WORDS                                                                                 \
     ((size_t)IMAGE_LANE_SIZE / TRACE_BLOCK_SIZE * (TRACE_COVER_BYTES / sizeof(uint64_t)))
 
-/* Whether the words of all that is counted fit into a lane. */
-static bool fit_into_lane(struct emission *emission)
-{
-    size_t words = 0;
-
-    for (uint32_t i = 0; i < emission->plan->count && words <= LANE_WORDS; i++) {
-        if (!copy_plan_has(emission->plan, i))
-            continue;
-        copy_ways_read(&emission->ways, emission->plan, emission->patches, &emission->fates, i);
-        for (size_t k = 0; k < emission->ways.count; k++)
-            words += emission->ways.items[k].counts;
-    }
-    return words <= LANE_WORDS;
-}
-
 bool copies_append(struct copy_writer *writer, const struct copy_plan *plan,
                    const struct patch_plan *patches, const char *path, struct failure *failure)
 {
@@ -702,7 +691,8 @@ bool copies_append(struct copy_writer *writer, const struct copy_plan *plan,
     emission.frames = frame_code_begin(writer, plan, patches->functions);
     if (plan->counts_instructions)
         emission.returned = copy_count_returned(plan, patches, &emission.fates);
-    writer->set->has_lanes = plan->has_lanes && fit_into_lane(&emission);
+    writer->set->has_lanes = plan->has_lanes && copy_ways_counted(plan, patches, &emission.fates,
+                                                                  LANE_WORDS) <= LANE_WORDS;
     for (size_t i = 0; is_done && i < plan->count; i++) {
         progress_share(i, plan->count, "the functions copied");
         if (copy_plan_has(plan, i))

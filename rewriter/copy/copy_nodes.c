@@ -268,3 +268,17 @@ int copy_node_order(const struct copy_node *node)
         return -1;
     return node->depth < COPY_MOST_DEPTH ? node->depth : COPY_MOST_DEPTH;
 }
+
+void copy_nodes_join_alternatives(struct copy_nodes *nodes, bool exits_lead_there)
+{
+    for (uint32_t i = 0; i < nodes->count; i++) {
+        const struct copy_node *node = &nodes->items[i];
+
+        if (node->is_entered)
+            copy_nodes_join(nodes, nodes->count, i, 0);
+        if (node->end == END_BRANCH)
+            copy_nodes_join(nodes, node->target, i + 1, 0);
+        if (node->end == END_AWAY_IF || (node->end == END_COUNT_IF && exits_lead_there))
+            copy_nodes_join(nodes, nodes->count, i + 1, 0);
+    }
+}

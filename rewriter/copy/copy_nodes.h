@@ -89,6 +89,10 @@ int copy_node_order(const struct copy_node *node);
 /* The tree's root; *above: what is pending at the block, less the same there. */
 uint32_t copy_nodes_root(const struct copy_nodes *nodes, uint32_t block, int32_t *above);
 
+/* Makes one place of those that a block leads to, and of those where control comes from the ground. With
+   `exits_lead_there`, a jump that leaves leads to the ground. */
+void copy_nodes_join_alternatives(struct copy_nodes *nodes, bool exits_lead_there);
+
 /* What is pending at `to` is to be `more` than at `from`. False: one depends on the other already. */
 bool copy_nodes_join(struct copy_nodes *nodes, uint32_t from, uint32_t to, int32_t more);
 

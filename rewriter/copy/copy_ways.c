@@ -5,21 +5,6 @@
 #include "rewriter/copy/copy_nodes.h"
 #include "support/memory.h"
 
-/* Places that are one: those that a block leads to, and those that the ground leads to. */
-static void join_places(struct copy_nodes *nodes)
-{
-    for (uint32_t i = 0; i < nodes->count; i++) {
-        const struct copy_node *node = &nodes->items[i];
-
-        if (node->is_entered)
-            copy_nodes_join(nodes, nodes->count, i, 0);
-        if (node->end == END_BRANCH)
-            copy_nodes_join(nodes, node->target, i + 1, 0);
-        if (node->end == END_AWAY_IF || node->end == END_COUNT_IF)
-            copy_nodes_join(nodes, nodes->count, i + 1, 0);
-    }
-}
-
 /* A block that begins where this one leads to; the ground's number, nodes->count, if it leaves. */
 static uint32_t block_behind(const struct copy_nodes *nodes, uint32_t block)
 {
@@ -79,10 +64,27 @@ void copy_ways_read(struct copy_ways *ways, const struct copy_plan *plan,
 
     ways->count = 0;
     copy_nodes_read(&nodes, plan, patches, fates, member, NULL, NULL);
-    join_places(&nodes);
+    copy_nodes_join_alternatives(&nodes, true);
     add_ways(ways, &nodes);
     choose_counted(ways, &nodes);
     copy_nodes_free(&nodes);
+}
+
+size_t copy_ways_counted(const struct copy_plan *plan, const struct patch_plan *patches,
+                         struct flow_fates *fates, size_t most)
+{
+    struct copy_ways ways = {0};
+    size_t counted = 0;
+
+    for (uint32_t i = 0; i < plan->count && counted <= most; i++) {
+        if (!copy_plan_has(plan, i))
+            continue;
+        copy_ways_read(&ways, plan, patches, fates, i);
+        for (size_t k = 0; k < ways.count; k++)
+            counted += ways.items[k].counts;
+    }
+    copy_ways_free(&ways);
+    return counted;
 }
 
 void copy_ways_free(struct copy_ways *ways)

@@ -39,6 +39,9 @@ struct copy_ways {
 /* Those of a member of the plan that is copied; takes the place of what they held. */
 void copy_ways_read(struct copy_ways *ways, const struct copy_plan *plan,
                     const struct patch_plan *patches, struct flow_fates *fates, uint32_t member);
+/* How many blocks of all members are counted; past `most`, no more are looked at. */
+size_t copy_ways_counted(const struct copy_plan *plan, const struct patch_plan *patches,
+                         struct flow_fates *fates, size_t most);
 void copy_ways_free(struct copy_ways *ways);
 
 #endif
