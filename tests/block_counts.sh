@@ -246,7 +246,8 @@ echo '-- views'
 coverage >table
 contains table '^executed   [1-9][0-9]+ instructions$'
 contains table '^ +instructions +% +runs  function$'
-coverage --output-format=cobertura | grep -Eq 'hits="[1-9][0-9]{2,}"' || fail 'no hits in Cobertura'
+coverage --output-format=cobertura --output-file=cobertura
+contains cobertura 'hits="[1-9][0-9]{2,}"'
 callgrind_annotate ours >annotated
 contains annotated 'PROGRAM TOTALS'
 coverage >again
