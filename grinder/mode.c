@@ -412,10 +412,9 @@ static int run_coverage(const struct options *options)
     result = add_traces(&coverage, options);
     if (coverage.room && !coverage.is_counted &&
         coverage_format_named(options->format)->needs_counts) {
-        message(
-            "--output-format=%s: expected blocks that were counted, found some of which it was noted whether "
-            "they ran: record with --count=blocks without --once",
-            options->format);
+        message("--output-format=%s: expected how often blocks ran, found whether they did: record "
+                "without --once",
+                options->format);
         result = -1;
     } else if (coverage.room && begin_output(&output, options->output ? options->output : "-")) {
         coverage_resolve(&coverage, (const char *const *)options->debug_dirs);

@@ -177,7 +177,8 @@ static void check_blocks(const struct words *words)
     if (once && !marks)
         say_and_exit(STATUS_USAGE, "record: --once is for --count=blocks");
     if (!marks && !has_word(words, "--count=instructions") && has_word(words, "--no-calls"))
-        say_and_exit(STATUS_USAGE, "record: --no-calls is for --count");
+        say_and_exit(STATUS_USAGE,
+                     "record: --no-calls is for --count: there would be nothing to record");
     if (marks && has_word(words, "--how=prologue"))
         say_and_exit(STATUS_USAGE, "record: --count=blocks: blocks are counted in copies; leave "
                                    "--how=prologue out");

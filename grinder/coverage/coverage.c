@@ -43,13 +43,11 @@ void coverage_begin(struct coverage *coverage)
 void coverage_free(struct coverage *coverage)
 {
     for (size_t i = 0; i < coverage->room; i++) {
-        free(coverage->words[i]);
-        free(coverage->counts[i]);
+        free(coverage->covered[i].words);
+        free(coverage->covered[i].counts);
     }
-    free(coverage->words);
-    free(coverage->counts);
+    free(coverage->covered);
     free(coverage->spots);
-    free(coverage->block_hashes);
     free(coverage->functions);
     free(coverage->lines);
     images_free(&coverage->images);
@@ -71,26 +69,18 @@ static void read_module(void *user, const struct trace_module *module)
         (struct known){.first_function = module->first_function, .image = image};
 }
 
-static void *resized(void *items, size_t before, size_t room, size_t size)
-{
-    void *more = memory_zeroed(room, size);
-
-    if (before)
-        memcpy(more, items, before * size);
-    free(items);
-    return more;
-}
-
 static void make_room_for(struct coverage *coverage, uint32_t image)
 {
-    size_t room = 2 * (size_t)image + 8, before = coverage->room;
+    size_t room = 2 * (size_t)image + 8;
+    struct covered_image *covered;
 
-    if (image < before)
+    if (image < coverage->room)
         return;
-    coverage->words = resized(coverage->words, before, room, sizeof(*coverage->words));
-    coverage->counts = resized(coverage->counts, before, room, sizeof(*coverage->counts));
-    coverage->block_hashes =
-        resized(coverage->block_hashes, before, room, sizeof(*coverage->block_hashes));
+    covered = memory_zeroed(room, sizeof(*covered));
+    for (size_t i = 0; i < coverage->room; i++)
+        covered[i] = coverage->covered[i];
+    free(coverage->covered);
+    coverage->covered = covered;
     coverage->room = room;
 }
 
@@ -118,19 +108,21 @@ static uint32_t cover_size(const struct manifest *manifest)
                           : manifest->block_count;
 }
 
-/* The image's words; null if it has no blocks. */
-static uint64_t *words_of(struct coverage *coverage, uint32_t image)
+/* What is known of an image; null if it has no blocks. */
+static struct covered_image *covered_image(struct coverage *coverage, uint32_t number)
 {
-    const struct manifest *manifest = &coverage->images.images[image].manifest;
+    const struct manifest *manifest = &coverage->images.images[number].manifest;
+    struct covered_image *image;
 
-    make_room_for(coverage, image);
-    if (!coverage->words[image] && manifest->block_count) {
-        coverage->words[image] =
-            memory_zeroed(manifest->block_count, sizeof(*coverage->words[image]));
-        coverage->block_hashes[image] = hash_of_blocks(manifest);
+    make_room_for(coverage, number);
+    image = &coverage->covered[number];
+    if (!image->words && manifest->block_count) {
+        image->words = memory_zeroed(manifest->block_count, sizeof(*image->words));
+        image->block_hash = hash_of_blocks(manifest);
+        image->cover_size = cover_size(manifest);
         coverage->is_counted = coverage->is_counted || manifest->ways;
     }
-    return coverage->words[image];
+    return image->words ? image : NULL;
 }
 
 static struct known *known_by(struct reading *reading, uint32_t function)
@@ -141,18 +133,16 @@ static struct known *known_by(struct reading *reading, uint32_t function)
     return NULL;
 }
 
-/* Bytes of a page, from a byte of the cover on. */
-static void add_page(uint64_t *words, const struct manifest *manifest, uint64_t first,
+/* Bytes of a page, from a byte of the cover on; unit: of each word that is kept of it. */
+static void add_page(const struct covered_image *image, uint32_t unit, uint64_t first,
                      const uint8_t *bytes)
 {
-    uint32_t unit = unit_of(manifest), size = cover_size(manifest);
-
-    for (uint32_t i = 0; i < TRACE_COVER_BYTES && first + i < size; i += unit) {
+    for (uint32_t i = 0; i < TRACE_COVER_BYTES && first + i < image->cover_size; i += unit) {
         uint64_t value = bytes[i] != 0;
 
         if (unit == sizeof(value))
             memcpy(&value, bytes + i, sizeof(value));
-        words[(first + i) / unit] += value;
+        image->words[(first + i) / unit] += value;
     }
 }
 
@@ -160,17 +150,17 @@ static void read_cover(void *user, const struct trace_block *head, const uint8_t
 {
     struct reading *reading = user;
     struct known *known = known_by(reading, head->function);
-    uint32_t image = known ? known->image : 0;
-    uint64_t *words;
+    uint32_t number = known ? known->image : 0;
+    const struct covered_image *image;
 
     if (known)
         known->pages++;
-    words = image ? words_of(reading->coverage, image) : NULL;
-    if (!words)
+    image = number ? covered_image(reading->coverage, number) : NULL;
+    if (!image)
         return;
-    known->is_other = known->is_other || head->block_hash != reading->coverage->block_hashes[image];
+    known->is_other = known->is_other || head->block_hash != image->block_hash;
     if (!known->is_other)
-        add_page(words, &reading->coverage->images.images[image].manifest,
+        add_page(image, unit_of(&reading->coverage->images.images[number].manifest),
                  (uint64_t)head->page * TRACE_COVER_BYTES, bytes);
 }
 
@@ -302,11 +292,11 @@ static uint64_t *find_counts(const struct coverage *coverage, uint32_t number)
     uint64_t *counts = memory_zeroed(manifest->block_count, sizeof(*counts));
 
     if (manifest->ways) {
-        block_counts_find(manifest, coverage->words[number], counts);
+        block_counts_find(manifest, coverage->covered[number].words, counts);
         return counts;
     }
     for (uint32_t i = 0; i < manifest->block_count; i++)
-        counts[i] = coverage->words[number][i] != 0;
+        counts[i] = coverage->covered[number].words[i] != 0;
     return counts;
 }
 
@@ -321,11 +311,11 @@ static void resolve_image(struct coverage *coverage, uint32_t number)
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     ZydisDecoderEnableMode(&decoder, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
     coverage->not_copied += count_not_copied(manifest);
-    coverage->counts[number] = find_counts(coverage, number);
+    coverage->covered[number].counts = find_counts(coverage, number);
     original_bytes_read(&original, image->file, manifest);
     for (uint32_t i = 0; i < manifest->block_count; i++) {
         const struct manifest_block *block = &manifest->blocks[i];
-        uint64_t hits = coverage->counts[number][i];
+        uint64_t hits = coverage->covered[number].counts[i];
         uint32_t instructions;
 
         if (!block->size || !manifest->function_count)
@@ -396,7 +386,7 @@ static void add_lines(struct coverage *coverage)
 void coverage_count(struct coverage *coverage)
 {
     for (uint32_t i = 0; i < coverage->room && i < coverage->images.count; i++)
-        if (coverage->words[i])
+        if (coverage->covered[i].words)
             resolve_image(coverage, i);
 }
 

@@ -32,14 +32,19 @@ struct covered_spot {
     uint64_t hits;
 };
 
+/* What is known of an image's blocks. */
+struct covered_image {
+    uint64_t *words;  /* of each byte or word of its cover; null: none was in a trace */
+    uint64_t *counts; /* once counted, of each block of its manifest; where these are not counted 1 if it ran */
+    uint32_t block_hash; /* which blocks these are */
+    uint32_t cover_size; /* bytes of its cover */
+};
+
 struct coverage {
     bool images_are_known; /* set by the caller: what is wrong with images was said, and is not said again */
     struct images images;
-    uint64_t **words;  /* by image, of each byte or word of its cover; null: none was in a trace */
-    uint64_t **counts; /* once resolved, by image: of each block of its manifest; where these are not counted 1 if it
-                          ran */
-    uint32_t *block_hashes; /* of each of them: which blocks these are */
-    size_t room;            /* of these three */
+    struct covered_image *covered; /* by image */
+    size_t room;
     bool is_counted;        /* blocks of an image are: else hits, calls and instructions are 1 or 0 */
     size_t processes;
     struct covered_function *functions; /* that have blocks: ascending by image and address */

@@ -324,7 +324,7 @@ static size_t drcov_blocks(FILE *stream, const struct coverage *coverage, uint32
 
     for (uint32_t i = 0; i < manifest->block_count; i++) {
         struct drcov_block block = {.start = manifest->blocks[i].rva, .image = number};
-        uint32_t left = coverage->counts[image][i] ? manifest->blocks[i].size : 0;
+        uint32_t left = coverage->covered[image].counts[i] ? manifest->blocks[i].size : 0;
 
         for (; left; left -= block.size, block.start += block.size, count++) {
             block.size = (uint16_t)(left < DRCOV_MOST_SIZE ? left : DRCOV_MOST_SIZE);
@@ -341,7 +341,7 @@ static void write_drcov(FILE *stream, const struct coverage *coverage, size_t to
 
     (void)top;
     for (uint32_t i = 0; i < count && i < coverage->room; i++)
-        images += coverage->words[i] != NULL && images < DRCOV_MOST_IMAGES;
+        images += coverage->covered[i].words != NULL && images < DRCOV_MOST_IMAGES;
     fprintf(stream,
             "DRCOV VERSION: 2\nDRCOV FLAVOR: drcov\nModule Table: version 2, count %zu\n"
             "Columns: id, base, end, entry, path\n",
@@ -349,7 +349,7 @@ static void write_drcov(FILE *stream, const struct coverage *coverage, size_t to
     for (uint32_t i = 0, number = 0; i < count && number < images; i++) {
         const struct image *image = &coverage->images.images[i];
 
-        if (i >= coverage->room || !coverage->words[i])
+        if (i >= coverage->room || !coverage->covered[i].words)
             continue;
         fprintf(stream, "%3" PRIu32 ", 0x%" PRIx64 ", 0x%" PRIx64 ", 0x0, ", number,
                 image->ranges.base, image->ranges.end);
@@ -359,7 +359,7 @@ static void write_drcov(FILE *stream, const struct coverage *coverage, size_t to
     }
     fprintf(stream, "BB Table: %zu bbs\n", blocks);
     for (uint32_t i = 0, number = 0; i < count && number < images; i++)
-        if (i < coverage->room && coverage->words[i])
+        if (i < coverage->room && coverage->covered[i].words)
             drcov_blocks(stream, coverage, i, (uint16_t)number++);
 }
 
@@ -419,7 +419,6 @@ static void write_callgrind(FILE *stream, const struct coverage *coverage, size_
         const struct covered_function *covered = &coverage->functions[i];
         const struct function *function = function_of(coverage, i);
         struct place place = place_of_function(&coverage->images, covered->function);
-        size_t end = spot + covered->spots;
 
         if (covered->instructions) {
             putc('\n', stream);
@@ -428,7 +427,7 @@ static void write_callgrind(FILE *stream, const struct coverage *coverage, size_
             write_file(stream, "fn", function->name);
             write_spots(stream, coverage, &coverage->spots[spot], covered->spots, place.file);
         }
-        spot = end;
+        spot += covered->spots;
     }
     fprintf(stream, "\ntotals: %" PRIu64 "\n", coverage->instructions);
 }

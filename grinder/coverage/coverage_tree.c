@@ -28,28 +28,42 @@ static uint32_t module_of(const struct tree *tree, const struct images *images,
     return 0;
 }
 
-static void add_function(struct tree *tree, struct images *images, const struct coverage *coverage,
+/* index: of the function in its image's manifest */
+static void add_function(struct tree *tree, struct images *images, uint32_t module, uint32_t index,
                          const struct covered_function *covered)
 {
-    const struct function *function = &coverage->images.functions[covered->function];
-    uint32_t module = module_of(tree, images, &coverage->images.images[function->image]);
     struct tree_thread *thread = tree->threads;
     struct context *root = &tree->contexts[ROOT];
 
-    if (!module || !covered->ran)
-        return;
     tree->contexts[tree->context_count] = (struct context){
         .calls = covered->calls,
         .exits = covered->calls,
         .instructions = covered->instructions,
         .parent = ROOT,
         .sibling = root->first_child,
-        .function = images_function(images, tree->modules[module].image, function->index),
+        .function = images_function(images, tree->modules[module].image, index),
         .module = module,
     };
     root->first_child = (uint32_t)tree->context_count++;
     thread->entries += covered->calls;
     thread->exits += covered->calls;
+}
+
+static void add_functions(struct tree *tree, struct images *images, const struct coverage *coverage)
+{
+    uint32_t image = 0, module = 0;
+
+    for (size_t i = 0; i < coverage->function_count; i++) {
+        const struct covered_function *covered = &coverage->functions[i];
+        const struct function *function = &coverage->images.functions[covered->function];
+
+        if (function->image != image) {
+            image = function->image;
+            module = module_of(tree, images, &coverage->images.images[image]);
+        }
+        if (module && covered->ran)
+            add_function(tree, images, module, function->index, covered);
+    }
 }
 
 /* Room for the root and so many functions. */
@@ -91,8 +105,7 @@ void coverage_fill_tree(struct tree *tree, struct images *images)
     } else {
         coverage_count(&coverage);
         begin(tree, coverage.function_count);
-        for (size_t i = 0; i < coverage.function_count; i++)
-            add_function(tree, images, &coverage, &coverage.functions[i]);
+        add_functions(tree, images, &coverage);
         tree->threads->contexts = tree->context_count - ROOT;
         tree->threads->record.nodes = (uint32_t)tree->threads->contexts;
         tree->committed = tree->threads->contexts;

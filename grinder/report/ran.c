@@ -189,7 +189,7 @@ static void write_block_runs(FILE *stream, const struct coverage *coverage,
 {
     const struct function *function = &coverage->images.functions[covered->function];
     const struct manifest *manifest = &coverage->images.images[function->image].manifest;
-    const uint64_t *counts = coverage->counts[function->image];
+    const uint64_t *counts = coverage->covered[function->image].counts;
     uint32_t written = 0;
 
     if (stream)
@@ -212,19 +212,21 @@ static void write_runs_of_functions(FILE *stream, const struct report *report,
                                     const struct shares *functions)
 {
     const struct coverage *coverage = report->coverage;
-    uint32_t image = 0, block = 0;
+    uint32_t image = 0, module = 0, block = 0;
     size_t next = 0;
 
     for (size_t i = 0; i < coverage->function_count && next < functions->count; i++) {
         const struct covered_function *covered = &coverage->functions[i];
         const struct function *function = &coverage->images.functions[covered->function];
-        uint32_t module = image_on_page(report->images, &coverage->images.images[function->image]);
-        bool is_next = module && images_recorded(report->images, module, function->index) ==
-                                     functions->items[next].id;
+        bool is_next;
 
-        if (function->image != image)
+        if (function->image != image) {
+            image = function->image;
+            module = image_on_page(report->images, &coverage->images.images[image]);
             block = 0;
-        image = function->image;
+        }
+        is_next = module && images_recorded(report->images, module, function->index) ==
+                                functions->items[next].id;
         if (is_next && next)
             putc(',', stream);
         write_block_runs(is_next ? stream : NULL, coverage, covered, &block);

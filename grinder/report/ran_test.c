@@ -134,13 +134,13 @@ static void how_often_what_was_counted_ran(void **state)
 {
     struct fixture *fixture = *state;
     static uint64_t counts[] = {70, 0, 0};
-    static uint64_t *by_image[] = {NULL, NULL, counts};
+    static struct covered_image by_image[] = {{0}, {0}, {.counts = counts}};
     static const struct manifest_block blocks[] = {{0x100, 4}, {0x104, 0}, {0x108, 9}};
     static const struct manifest_function functions[9];
 
     fixture->covered_lines[0].hits = 70;
     fixture->coverage.is_counted = true;
-    fixture->coverage.counts = by_image;
+    fixture->coverage.covered = by_image;
     fixture->coverage.functions = &fixture->blocks[1];
     fixture->coverage.function_count = 1;
     fixture->blocks[1].blocks = 2;
