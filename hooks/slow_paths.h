@@ -5,12 +5,13 @@
 
 #include "hooks/thread.h"
 
-#define FROM_ASSEMBLY __attribute__((sysv_abi))
+/* The platform's own convention: of another one compilers for Windows give no unwind information. */
+#define FROM_ASSEMBLY __attribute__((used))
 
 #define DESTINATION_IN_CALL 2
 #define DESTINATION_BEHIND  4
 
-/* Where an entry goes on: rax and rdx of the System V convention. */
+/* Where an entry goes on. */
 struct destination {
     uint64_t address;
     uint64_t is_thunk; /* 1; else: the body, with the stack pointer at the slot. Out of a copy:

@@ -59,6 +59,15 @@ equal "sections with code" "$(x86_64-w64-mingw32-objdump -h "$dll" | grep -c 'CO
 x86_64-w64-mingw32-objdump -h "$dll" | grep -A 1 ' \.text ' >code
 contains code 'READONLY, CODE'
 
+# Each of its functions in C has an entry in .pdata, which is three relocations: whoever stops a thread in it
+# walks the stack.
+for object in "$WINDOWS"/hooks/hooks.dll.p/*.c.obj; do
+    functions=$(x86_64-w64-mingw32-nm "$object" | awk 'NF == 3 && $2 ~ /[tT]/ && $3 !~ /^\./' | wc -l)
+    entries=$(x86_64-w64-mingw32-objdump -r "$object" |
+        awk '/^RELOCATION RECORDS/ { of = $4 } of ~ /pdata/ && /ADDR32NB/' | wc -l)
+    equal "entries of $(basename "$object")" "$((entries / 3))" "$functions"
+done
+
 # Rounds, frames and throws as in exceptions.sh.
 compiled exceptions.exe "$TESTS/programs/exceptions.cpp"
 records exceptions.exe

@@ -76,27 +76,41 @@
     jz      \none
     .endm
 
-    /* The prologue and epilogue of a function that calls C with what save_flags_and_work_registers
-       has left. The C functions have the System V convention, and use no vector registers. */
-    .macro call_c function
-    lea     rsp, [rsp - 152]
-    .seh_stackalloc 152
+    /*
+     * The prologue and epilogue of a function that calls C with what save_flags_and_work_registers
+     * has left; r8 stays. The C functions use no vector registers. A struct destination goes to rax and rdx,
+     * if `returns_destination`: its place is then the first argument, rcx.
+     *
+     *      rsp       32             48      56        88       104   200
+     *      | shadow  | destination  | flags | r8 … r11 | unused | the hook's 96 bytes
+     */
+    .macro call_c function, returns_destination=0
+    lea     rsp, [rsp - 200]
+    .seh_stackalloc 200
     .seh_endprologue
-    mov     [rsp + 8], r10
-    mov     [rsp + 16], r11
-    mov     [rsp + 24], r8
-    mov     [rsp + 32], r9
+    mov     [rsp + 56], r8
+    mov     [rsp + 64], r9
+    mov     [rsp + 72], r10
+    mov     [rsp + 80], r11
     pushfq
-    pop     qword ptr [rsp]
+    pop     qword ptr [rsp + 48]
     cld
+    .if \returns_destination
+    mov     r8, rcx
+    lea     rcx, [rsp + 32]
+    .endif
     call    \function
-    push    qword ptr [rsp]
+    .if \returns_destination
+    mov     rax, [rsp + 32]
+    mov     rdx, [rsp + 40]
+    .endif
+    push    qword ptr [rsp + 48]
     popfq
-    mov     r9, [rsp + 32]
-    mov     r8, [rsp + 24]
-    mov     r10, [rsp + 8]
-    mov     r11, [rsp + 16]
-    add     rsp, 152
+    mov     r8, [rsp + 56]
+    mov     r9, [rsp + 64]
+    mov     r10, [rsp + 72]
+    mov     r11, [rsp + 80]
+    add     rsp, 200
     .endm
 
     .macro label_of_function name
@@ -161,7 +175,6 @@ first_hook_known:
     .seh_endproc
 
     function_begin first_call
-    mov     rdi, rcx
     call_c  umbra_first_call
     mov     rdi, rax
     jmp     first_hook_known
@@ -287,9 +300,8 @@ entry_is_slow:
     jmp     [rsp - 64]
 
     function_begin slow_entry
-    mov     rdi, rsp
-    mov     rsi, rcx
-    call_c  umbra_slow_entry                /* rax: where to go on, rdx: is it a thunk? */
+    mov     rdx, rsp
+    call_c  umbra_slow_entry, 1             /* of rsp and rcx. rax: where to go on, rdx: is it a thunk? */
     jmp     entry_is_slow
     .seh_endproc
 
@@ -350,8 +362,7 @@ exit_is_done:
     ret
 
     function_begin slow_exit
-    mov     rdi, rcx
-    mov     rsi, rsp
+    mov     rdx, rsp
     call_c  umbra_slow_exit
     jmp     exit_is_done
     .seh_endproc
