@@ -115,13 +115,14 @@ struct image_header {
     uint32_t version;        /* set: IMAGE_VERSION */
     uint32_t header_rva;     /* set: address of this header, from the image's base */
     uint32_t manifest_rva;   /* set */
-    uint32_t image_size;     /* set: bytes from the base to the end of the last segment */
+    uint32_t image_size;     /* set: bytes from the base to the end of the last segment; of the original's
+                                last one, where what was added was put elsewhere (--away) */
     uint32_t generated_rva;  /* set: code that the program's own code generator made, whose calls */
     uint32_t generated_size; /* are not recorded (rewriter/elf/code/elf_generated.h); size 0: none, */
                              /* GENERATED_ELSEWHERE: all of it is made at run time */
     uint32_t hook_rva;       /* set: of the hook word */
     uint32_t added_rva;      /* set: of the first page that `instrument` has added; all from there
-                                to image_size is. Of a PE image 0 */
+                                on is, to image_size unless that is less. Of a PE image 0 */
     uint32_t cover_size;     /* set: bytes for blocks that are marked or counted; 0: there are none */
     uint32_t flags;          /* set: enum image_flag */
     uint32_t block_hash;     /* set: image_block_hash of all its blocks: which they are */

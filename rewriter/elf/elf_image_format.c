@@ -181,11 +181,12 @@ static bool write_image(struct image *image, const struct image_source *source,
         .copies = source->copies,
         .original_path = source->original_path,
         .agent = source->agent->needed,
+        .away = source->away,
         .original_hash = source->original_hash,
     };
     bool is_written;
 
-    if (is_agent_inside(image)) {
+    if (is_agent_inside(image) && !source->away) {
         if (!elf_embedding_open(&embedding, source->agent->path, failure))
             return false;
         writer.agent = source->agent->path;
@@ -205,6 +206,7 @@ const struct image_format image_format_elf = {
     .close = close_image,
     .require_fit = require_fit,
     .is_agent_inside = is_agent_inside,
+    .can_be_away = true,
     .has_cells = has_cells,
     .find_functions = find_functions,
     .find_names = find_names,

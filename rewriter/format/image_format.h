@@ -38,6 +38,7 @@ struct image_source {
     const struct patch_plan *plan;
     const struct copy_plan *copies;
     const struct agent *agent;
+    uint64_t away;             /* as in rewrite_options.h */
     const char *original_path; /* absolute */
     uint64_t original_hash;    /* XXH3 of the input */
 };
@@ -63,6 +64,9 @@ struct image_format {
     bool (*has_cells)(const struct image *image);
     /* Whether it is signed, which does not hold once it is rewritten; null: never. */
     bool (*has_signature)(const struct image *image);
+
+    /* Whether what is added can be anywhere: image_source.away. */
+    bool can_be_away;
 
     /* Makes room for what is to be written, before functions are looked for; null: not needed. */
     bool (*make_room)(struct image *image, struct failure *failure);

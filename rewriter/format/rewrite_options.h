@@ -29,6 +29,7 @@ struct rewrite_options {
     bool as_summary, as_json;            /* --list */
     bool instrument_imports;             /* calls to functions of other images, too */
     enum rewrite_how how;
+    uint64_t away; /* address of what is added, for a process that has mapped the original; 0: behind all else */
     bool marks_blocks;    /* that run: copy_blocks.h */
     bool counts_blocks;   /* how often each runs */
     bool counts_no_calls; /* with one of these */

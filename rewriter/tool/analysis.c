@@ -36,7 +36,8 @@ static bool plan_copies(const struct image *image, const struct rewrite_options 
     if ((options->marks_blocks || options->counts_blocks || options->counts_instructions) &&
         !can_copy(image, options, failure))
         return false;
-    if (options->how == REWRITE_PROLOGUE || (options->how == REWRITE_AUTO && !format->copy_source))
+    if (options->how == REWRITE_PROLOGUE || options->away ||
+        (options->how == REWRITE_AUTO && !format->copy_source))
         return true;
     /* The agent inside a static program has no thread-local words that its copies could go by. */
     if (format->is_agent_inside && format->is_agent_inside(image))
@@ -86,7 +87,7 @@ bool image_analyse(struct image *image, const struct rewrite_options *options,
         for (size_t i = 0; i < image->functions->count; i++)
             image->functions->items[i].is_leaf = false;
     patch_decide(plan);
-    if (format->plan_pointers)
+    if (format->plan_pointers && !options->away) /* a process has made pointers of them already */
         format->plan_pointers(image, plan);
     return plan_copies(image, options, plan, copies, failure);
 }

@@ -27,6 +27,7 @@ enum {
     POISON,
     CONFINED,
     RESULT_FD,
+    AWAY,
     NO_VERIFY,
     LIST,
     SUMMARY,
@@ -42,6 +43,8 @@ enum {
 };
 
 #define ALL COMMAND_LINE_ALL
+
+#define PLACE_ALIGNMENT 4096
 
 static const struct command_option table[] = {
     {NULL, 'o', "OUT", NULL, ALL, OUTPUT, 0, "write the result there"},
@@ -72,6 +75,7 @@ static const struct command_option table[] = {
      "give up all rights but to read FILE and to write beside OUT"},
     {"result-fd", 0, "N", NULL, ALL, RESULT_FD, 0,
      "write what came of it, in lines for programs, to this open descriptor"},
+    {"away", 0, "ADDRESS", NULL, ALL, AWAY, COMMAND_LINE_HIDDEN, NULL},
     {"no-verify", 0, NULL, NULL, ALL, NO_VERIFY, 0, "do not check the result with LIEF"},
     {"list", 0, NULL, NULL, ALL, LIST, 0, "print each function and whether it is hooked"},
     {"summary", 0, NULL, NULL, ALL, SUMMARY, 0, "--list: numbers of functions only"},
@@ -193,6 +197,17 @@ static enum options_outcome take_result_fd(struct options *options, const char *
     return OPTIONS_FINE;
 }
 
+/* For who puts hooks into a process: what is added goes to a free place of its address space. */
+static enum options_outcome take_away(struct options *options, const char *word)
+{
+    char *end;
+
+    options->away = strtoull(word, &end, 0);
+    if (!*word || *end || !options->away || options->away % PLACE_ALIGNMENT)
+        return wrong("expected the address of a page, as 0x7f000000", "--away");
+    return OPTIONS_FINE;
+}
+
 static enum options_outcome take_option(struct options *options, const struct command_line *line)
 {
     switch (line->option->code) {
@@ -212,6 +227,8 @@ static enum options_outcome take_option(struct options *options, const struct co
         return take_count(options, line);
     case RESULT_FD:
         return take_result_fd(options, line->value);
+    case AWAY:
+        return take_away(options, line->value);
     }
     return OPTIONS_FINE;
 }
@@ -261,6 +278,9 @@ static enum options_outcome check_verb(const struct options *options, const stru
     if (verb == VERB_BISECT && (options->output || options->overwrite || options->bundle))
         return wrong("--bisect takes no -o, --overwrite or --bundle: its copies are temporary",
                      NULL);
+    if (options->away && (verb != VERB_REWRITE || given->has[COUNT] || given->has[IMPORTS] ||
+                          options->bundle || options->how == REWRITE_COPY))
+        return wrong("--away is for instrumenting prologues", NULL);
     if (verb == VERB_BISECT && !options->command)
         return wrong("--bisect: expected -- and a command that fails", NULL);
     if ((given->has[HOW] || options->poison) && verb != VERB_REWRITE && verb != VERB_LIST &&

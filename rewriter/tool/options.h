@@ -30,6 +30,7 @@ struct options {
     int summary, json;
     enum rewrite_how how;
     int result_fd; /* -1: none */
+    uint64_t away; /* as in rewrite_options.h */
     int marks_blocks, counts_blocks, no_calls, counts_instructions;
     int overwrite, bundle, confined, no_verify, instrument_imports, poison, quiet;
     struct filter filter, times;

@@ -68,6 +68,7 @@ bool rewrite_image(struct image *image, const struct rewrite_options *options,
         .plan = &plan,
         .copies = &copies,
         .agent = agent,
+        .away = options->away,
         .original_hash = XXH3_64bits(image->input->bytes, image->input->size),
     };
     bool is_done = false;
@@ -150,6 +151,10 @@ static bool rewrite_opened(struct image *image, struct input_file *input,
 
     if (!image->format->require_fit(image, failure))
         return because(result, refusal_unfit(input));
+    if (options->away && !image->format->can_be_away) {
+        result->reason = REASON_UNSUPPORTED;
+        return fail(failure, input->path, "--away: expected an ELF file, found another");
+    }
     if (!agent_find(&agent, options->agent, image->format->agent, failure) ||
         !bundle(image, options, &agent, failure))
         return because(result, REASON_NO_AGENT);

@@ -72,13 +72,20 @@ static bool is_executable(const struct instrumented *instrumented, uint64_t addr
     return range && range->is_executable;
 }
 
+/* To the end of what was added; or to that of the original, where it was put elsewhere (--away). */
+static bool size_check(const struct image_header *header, uint64_t size)
+{
+    return header->hook_rva < size &&
+           (header->image_size == size ||
+            (header->image_size <= header->added_rva && header->added_rva < size));
+}
+
 static bool header_check(const struct instrumented *instrumented, struct failure *failure)
 {
     const struct image_header *header = &instrumented->place.header;
 
     if (header->version != IMAGE_VERSION || header->first_function || header->entry_hook ||
-        header->image_size != instrumented->ranges.end - instrumented->ranges.base ||
-        header->hook_rva >= header->image_size)
+        !size_check(header, instrumented->ranges.end - instrumented->ranges.base))
         return fail(failure, instrumented->path, "malformed image header at address %#llx",
                     (ull)instrumented->ranges.base + header->header_rva);
     if (instrumented->manifest.head->preferred_base != instrumented->ranges.base)

@@ -37,12 +37,15 @@ static uint64_t page_up(uint64_t number)
  * program's own start-up code looks for the program headers, so there it is memory that has the
  * hole where the file is longer. Returns its address; offset: in the file.
  */
-static uint64_t place_segments(const struct elf_growth *growth, bool is_embedding, uint64_t *offset)
+static uint64_t place_segments(const struct elf_growth *growth, bool is_embedding, uint64_t away,
+                               uint64_t *offset)
 {
     const struct elf_image *image = growth->image;
     uint64_t address = page_up(image->end), aligned;
 
     *offset = aligned = page_up(image->size);
+    if (away)
+        return away;
     if (is_embedding && image->end - image->base < *offset && *offset <= HOLE_MEMORY_LIMIT)
         address = image->base + *offset;
     for (size_t i = 0; i < image->segment_count; i++) {
@@ -223,11 +226,17 @@ static bool build_data(struct elf_layout *layout, const struct elf_writer_source
     struct elf_embedding *embedding = source->embedding;
 
     data->segment.address = page_up(elf_new_segment_end(&layout->constant));
+    if (source->away && source->away < layout->image->end)
+        return fail(failure, layout->image->path,
+                    "--away: expected an address behind the image's end, %#llx",
+                    (unsigned long long)layout->image->end);
     if (!check_size(layout->image, data->segment.address, failure))
         return false;
     if (!embedding) {
         data->dynamic = elf_dynamic_build(&data->segment, &layout->grown);
         append_header(data, layout, &source->elf->generated);
+        if (source->away) /* what lies in between is not the image's */
+            set_image_size(data, (uint32_t)(layout->image->end - layout->image->base));
         elf_grown_bind(&layout->grown, data->hook);
         return true;
     }
@@ -338,7 +347,8 @@ static bool build(struct elf_layout *layout, const struct elf_writer_source *sou
 {
     uint64_t offset;
 
-    layout->stubs.segment.address = place_segments(&layout->growth, source->embedding, &offset);
+    layout->stubs.segment.address =
+        place_segments(&layout->growth, source->embedding, source->away, &offset);
     layout->delta = layout->stubs.segment.address - offset;
     manifest->stubs = layout->stubs.segment.address;
     if (!build_stubs(&layout->stubs, source, moves, writer, failure) ||

@@ -37,6 +37,7 @@ struct elf_writer_source {
     const char *original_path;       /* absolute */
     const char *agent;               /* as the dynamic section is to name it */
     struct elf_embedding *embedding; /* the agent itself, for a static executable; else null */
+    uint64_t away; /* where the new segments begin; 0: behind everything */
     uint64_t original_hash;
 };
 
