@@ -67,6 +67,7 @@ void offsets(void)
     CONSTANT(FRAME_SITE_POINTER);
     CONSTANT(FRAME_SITE_BOUND);
     OFFSET(SLOT_FRAMES, struct thread_words, frames);
+    OFFSET(SLOT_MARK, struct thread_words, mark);
     OFFSET(FRAMES_LOW, struct frame_words, low);
     OFFSET(FRAMES_SIZE, struct frame_words, size);
     OFFSET(FRAMES_SHADOW, struct frame_words, shadow);

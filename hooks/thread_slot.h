@@ -29,6 +29,9 @@ void thread_ends_prepare(void (*notice)(struct thread *thread, uint64_t stack_po
 /* In each thread, once it has its state. */
 void thread_end_watch(struct thread *thread);
 
+/* The thread is gone, and its state is given back. */
+void thread_slot_release(const struct thread *thread);
+
 /* The same of threads that count blocks in a lane (cover.h). */
 void lane_ends_prepare(void (*notice)(void));
 void lane_end_watch(void);

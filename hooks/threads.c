@@ -179,6 +179,7 @@ static bool thread_give_back(struct thread *thread)
     if (thread->other_begun && !is_live)
         stash_release(&thread->other);
     pages_give_back(thread->table, thread->table_room * sizeof(*thread->table));
+    thread_slot_release(thread);
     return !is_live;
 }
 

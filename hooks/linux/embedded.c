@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
+#include "hooks/linux/attachment.h"
 #include "hooks/linux/start.h"
 #include "hooks/linux/trust.h"
 #include "thunkstash/layout.h"
@@ -55,6 +56,12 @@ HIDDEN uint64_t umbra_embedded_start(const uint64_t *stack)
     SYSCALL3(mprotect, umbra_stash, STASH_RANGE_SIZE, PROT_NONE);
     umbra_ready = 1;
     return embedding.entry + moved;
+}
+
+const char *attachment_path(uint64_t base)
+{
+    (void)base;
+    return NULL;
 }
 
 /* Did the C library copy the image of thread-local storage to where the hooks will look? */

@@ -139,9 +139,9 @@ umbra_enter:                                /* the same, for the agent itself */
  */
     .macro take_note
     mov     [rsp - 88], rdi
-    mov     rdi, [rip + umbra_thread@gottpoff]
-    mov     rdx, fs:[rdi + SLOT_FRAMES + FRAMES_NOTE]
-    mov     qword ptr fs:[rdi + SLOT_FRAMES + FRAMES_NOTE], -1
+    mov     rdi, THREAD_WORDS
+    mov     rdx, THREAD_SEGMENT:[rdi + SLOT_FRAMES + FRAMES_NOTE]
+    mov     qword ptr THREAD_SEGMENT:[rdi + SLOT_FRAMES + FRAMES_NOTE], -1
     mov     [rsp - 80], rdx
     mov     rdi, [rsp - 88]
     .endm
@@ -149,10 +149,10 @@ umbra_enter:                                /* the same, for the agent itself */
 /* \slot becomes the place in the shadow beside it, or, if there is none, on to \none. rdx: where the
    thread has its slot in thread-local storage. */
     .macro shadow_of slot, none
-    sub     \slot, fs:[rdx + SLOT_FRAMES + FRAMES_LOW]
-    cmp     \slot, fs:[rdx + SLOT_FRAMES + FRAMES_SIZE]
+    sub     \slot, THREAD_SEGMENT:[rdx + SLOT_FRAMES + FRAMES_LOW]
+    cmp     \slot, THREAD_SEGMENT:[rdx + SLOT_FRAMES + FRAMES_SIZE]
     jae     \none
-    add     \slot, fs:[rdx + SLOT_FRAMES + FRAMES_SHADOW]
+    add     \slot, THREAD_SEGMENT:[rdx + SLOT_FRAMES + FRAMES_SHADOW]
     .endm
 
 /* Takes a record as take_record does, for a copy's call: rsi is the place in the shadow beside its
@@ -167,8 +167,8 @@ umbra_enter:                                /* the same, for the agent itself */
     mov     rdi, [rsp - 104]
     mov     [rcx], rdi
     add     edx, [rdi + LINKS_ENTERED]
-    mov     rdi, [rip + umbra_thread@gottpoff]
-    mov     rdi, fs:[rdi]
+    mov     rdi, THREAD_WORDS
+    mov     rdi, THREAD_SEGMENT:[rdi]
     .endm
 
 /* Entry of a call while recording: every call timed, or, adaptive, those whose turn it is. */
@@ -192,8 +192,8 @@ uncopied\@:
     mov     rdx, [rip + umbra_handler_return]
     cmp     rdx, [rsp]                      /* whoever was interrupted has called */
     je      slow_entry\@
-    mov     rdx, [rip + umbra_thread@gottpoff]
-    mov     rdx, fs:[rdx + SLOT_FRAMES + FRAMES_NOTE]     /* or is a copy waiting, more recently? */
+    mov     rdx, THREAD_WORDS
+    mov     rdx, THREAD_SEGMENT:[rdx + SLOT_FRAMES + FRAMES_NOTE]     /* or is a copy waiting, more recently? */
     cmp     rdx, [rsi + RECORD_SLOT]
     jbe     noted\@
     inc     rdx                             /* a copy above the record on top? */
@@ -240,9 +240,9 @@ noted\@:
 
     .if \adaptive
 copied\@:
-    mov     rdx, [rip + umbra_thread@gottpoff]
+    mov     rdx, THREAD_WORDS
     lea     rax, [rsp + 8]                  /* called by the copy that is waiting? */
-    cmp     fs:[rdx + SLOT_FRAMES + FRAMES_NOTE], rax
+    cmp     THREAD_SEGMENT:[rdx + SLOT_FRAMES + FRAMES_NOTE], rax
     jne     copied_else\@
     lea     rsi, [rax - 8]
     shadow_of rsi, slow_entry\@
@@ -298,8 +298,8 @@ copied_timed\@:                             /* it is to be timed: a record, as a
     je      slow_entry\@
     test    byte ptr [rdx + LINKS_FLAGS], LINKS_JUMP /* which end its record */
     jne     slow_entry\@
-    mov     rdi, [rip + umbra_thread@gottpoff]
-    mov     rdi, fs:[rdi]
+    mov     rdi, THREAD_WORDS
+    mov     rdi, THREAD_SEGMENT:[rdi]
     take_record_of_copy slow_entry\@
     jmp     4f
 
@@ -345,7 +345,7 @@ copied_record\@:
     test    byte ptr [rdx + LINKS_FLAGS], LINKS_JUMP /* timed, and to end where it jumps */
     jne     slow_entry\@
 3:  mov     [rsp - 104], rdx
-    mov     rdx, [rip + umbra_thread@gottpoff]
+    mov     rdx, THREAD_WORDS
     mov     rsi, rsp
     shadow_of rsi, slow_entry\@
     mov     rdx, [rsp - 104]
@@ -370,7 +370,7 @@ noted\@:                                    /* the context beside the slot of it
     lea     rax, [rdx - 8]
     cmp     rax, rsp
     jb      slow_entry\@
-    mov     rdx, [rip + umbra_thread@gottpoff]
+    mov     rdx, THREAD_WORDS
     shadow_of rax, slow_entry\@
     mov     rax, [rax]
     mov     edx, eax
@@ -444,15 +444,15 @@ unjumped\@:
 
     .if \adaptive
 jumped\@:
-    mov     rdx, [rip + umbra_thread@gottpoff]
+    mov     rdx, THREAD_WORDS
     lea     rax, [rsp + 8]
-    cmp     fs:[rdx + SLOT_FRAMES + FRAMES_NOTE], rax
+    cmp     THREAD_SEGMENT:[rdx + SLOT_FRAMES + FRAMES_NOTE], rax
     jne     unjumped\@
     mov     rax, rsp
-    sub     rax, fs:[rdx + SLOT_FRAMES + FRAMES_LOW]
-    cmp     rax, fs:[rdx + SLOT_FRAMES + FRAMES_SIZE]
+    sub     rax, THREAD_SEGMENT:[rdx + SLOT_FRAMES + FRAMES_LOW]
+    cmp     rax, THREAD_SEGMENT:[rdx + SLOT_FRAMES + FRAMES_SIZE]
     jae     slow_entry\@
-    add     rax, fs:[rdx + SLOT_FRAMES + FRAMES_SHADOW]
+    add     rax, THREAD_SEGMENT:[rdx + SLOT_FRAMES + FRAMES_SHADOW]
     mov     rax, [rax]
     test    al, FRAME_OUT_BITS
     jz      jumped_known\@

@@ -6,9 +6,9 @@
 
 /* The note is again what it was when the record rcx began. Clobbers rax, rsi. */
     .macro restore_note
-    mov     rax, [rip + umbra_thread@gottpoff]
+    mov     rax, THREAD_WORDS
     mov     rsi, [rcx + RECORD_BELOW]
-    mov     fs:[rax + SLOT_FRAMES + FRAMES_NOTE], rsi
+    mov     THREAD_SEGMENT:[rax + SLOT_FRAMES + FRAMES_NOTE], rsi
     .endm
 
 /* A recorded call has returned: rax = its record, the program's rax at [rsp - 16]. */
@@ -72,8 +72,8 @@ event\@:
     call_c  umbra_slow_event_end
     mov     rcx, [rsp - 72]
     mov     rdx, [rsp - 80]
-    mov     rdi, [rip + umbra_thread@gottpoff]
-    mov     rdi, fs:[rdi]
+    mov     rdi, THREAD_WORDS
+    mov     rdi, THREAD_SEGMENT:[rdi]
     jmp     noted\@
     .endif
 

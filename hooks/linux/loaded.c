@@ -1,5 +1,6 @@
 #include "hooks/loaded.h"
 
+#include "hooks/linux/attachment.h"
 #include "hooks/linux/maps.h"
 #include "hooks/memory.h"
 
@@ -14,7 +15,8 @@ struct scan {
 
 static void scan_close(struct scan *scan)
 {
-    struct loaded loaded = {scan->base, scan->end - scan->base, scan->path};
+    const char *elsewhere = attachment_path(scan->base);
+    struct loaded loaded = {scan->base, scan->end - scan->base, elsewhere ? elsewhere : scan->path};
 
     if (scan->executable)
         scan->visit(&loaded);
@@ -70,7 +72,10 @@ static bool find_path(const struct mapping *mapping, void *with)
 const char *loaded_path(uint64_t base)
 {
     static struct path_search search;
+    const char *elsewhere = attachment_path(base);
 
+    if (elsewhere)
+        return elsewhere;
     search.address = base;
     search.path[0] = 0;
     maps_each(find_path, &search);

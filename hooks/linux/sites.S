@@ -34,16 +34,16 @@
     test    byte ptr [rax + SITE_FLAGS], FRAME_SITE_RBP
     cmovnz  rdx, rbp
     add     rcx, rdx                        /* the slot of its function */
-    mov     rdi, [rip + umbra_thread@gottpoff]
+    mov     rdi, THREAD_WORDS
     mov     rsi, rsp                        /* that of the call */
-    sub     rcx, fs:[rdi + SLOT_FRAMES + FRAMES_LOW]
-    sub     rsi, fs:[rdi + SLOT_FRAMES + FRAMES_LOW]
-    cmp     rcx, fs:[rdi + SLOT_FRAMES + FRAMES_SIZE]
+    sub     rcx, THREAD_SEGMENT:[rdi + SLOT_FRAMES + FRAMES_LOW]
+    sub     rsi, THREAD_SEGMENT:[rdi + SLOT_FRAMES + FRAMES_LOW]
+    cmp     rcx, THREAD_SEGMENT:[rdi + SLOT_FRAMES + FRAMES_SIZE]
     jae     \otherwise
-    cmp     rsi, fs:[rdi + SLOT_FRAMES + FRAMES_SIZE]
+    cmp     rsi, THREAD_SEGMENT:[rdi + SLOT_FRAMES + FRAMES_SIZE]
     jae     \otherwise
-    add     rcx, fs:[rdi + SLOT_FRAMES + FRAMES_SHADOW]
-    add     rsi, fs:[rdi + SLOT_FRAMES + FRAMES_SHADOW]
+    add     rcx, THREAD_SEGMENT:[rdi + SLOT_FRAMES + FRAMES_SHADOW]
+    add     rsi, THREAD_SEGMENT:[rdi + SLOT_FRAMES + FRAMES_SHADOW]
     mov     rcx, [rcx]                      /* its context */
     test    rcx, rcx
     jz      \otherwise
@@ -60,7 +60,7 @@
     lea     rdx, [rcx + rdx + LINKS_FIRST]
     cmp     dword ptr [rdx + LINK_WORD], -1
     jne     \otherwise
-    mov     rdi, fs:[rdi]
+    mov     rdi, THREAD_SEGMENT:[rdi]
     mov     rax, [rdx + LINK_CALLEE]
     test    al, 1
     jnz     leaf\@
@@ -92,9 +92,9 @@ arm\@:                                      /* the link begins anew before its c
     add     [rax], rdi
     or      rcx, FRAME_CALLED_OUT
     mov     [rsi], rcx
-    mov     rdi, [rip + umbra_thread@gottpoff]
+    mov     rdi, THREAD_WORDS
     lea     rax, [rsp + 8]
-    mov     fs:[rdi + SLOT_FRAMES + FRAMES_NOTE], rax
+    mov     THREAD_SEGMENT:[rdi + SLOT_FRAMES + FRAMES_NOTE], rax
     .endm
 
 /* Calls are counted, some are timed: umbra_slow_site says where it goes on. */

@@ -72,6 +72,11 @@ void thread_end_watch(struct thread *thread)
         pthread_setspecific(end_key, thread);
 }
 
+void thread_slot_release(const struct thread *thread)
+{
+    (void)thread; /* it went with the thread */
+}
+
 struct frame_words *frame_words(void)
 {
     return &umbra_thread.frames;

@@ -34,6 +34,11 @@ void thread_ends_prepare(void (*notice)(struct thread *, uint64_t))
     notice_end = notice;
 }
 
+void thread_slot_release(const struct thread *thread)
+{
+    (void)thread; /* it went with the thread */
+}
+
 void thread_end_watch(struct thread *thread)
 {
     (void)thread;
