@@ -6,7 +6,7 @@
 
 meson setup "$work/build" "$TESTS/.." --prefix="$work/prefix" --buildtype=release -Dwerror=false >setup.log 2>&1 ||
     { tail setup.log; fail "meson setup"; }
-ninja -C "$work/build" {rewriter/instrument,grinder/grinder,service/call_trace_service,front/umbra,hooks/libhooks.so} >install.log 2>&1 ||
+ninja -C "$work/build" {rewriter/instrument,grinder/grinder,service/call_trace_service,front/umbra,hooks/lib{hooks,attach}.so} >install.log 2>&1 ||
     { tail -n 20 install.log; fail "ninja"; }
 meson install -C "$work/build" --no-rebuild >install.log 2>&1 || { tail -n 20 install.log; fail "meson install"; }
 PATH=$work/prefix/bin:$PATH
