@@ -91,7 +91,9 @@ static bool profile_has_format(const char *name)
 
 static bool profile_needs_stacks(const struct options *options)
 {
-    return format_of(options->format)->needs_stacks;
+    const struct format *format = format_of(options->format);
+
+    return format->needs_stacks || format->write == baseline_write;
 }
 
 static bool needs_events(const struct options *options, const struct format *format)
@@ -313,7 +315,7 @@ static bool diff_needs_stacks(const struct options *options)
 {
     const struct diff_format *format = diff_format_named(options->format, is_to_terminal(options));
 
-    return format->needs_stacks || (format->has_contexts && options->weight == WEIGHT_INSTRUCTIONS);
+    return format->needs_stacks || (format->has_contexts && options->weight != WEIGHT_NS);
 }
 
 static int run_diff(const struct options *options, const struct profile *profiles,
@@ -327,8 +329,8 @@ static int run_diff(const struct options *options, const struct profile *profile
     for (int side = 0; side < SIDES && format->needs_stacks; side++) {
         if (!profiles[side].listed)
             continue;
-        message("%s: expected a recording for --output-format=%s, found a baseline, which has no "
-                "stacks",
+        message("%s: expected a recording for --output-format=%s, found a baseline, which has "
+                "not all stacks",
                 profiles[side].listed, format->name);
         return FAILED;
     }

@@ -76,7 +76,8 @@ diff_status 2 --output-format=pprof first second
 # A table, for people.
 diff_status 0 --output-format=table --top=1 --weight=calls first second
 # Times of a few nanoseconds may be the same in both: then a line more counts what did not change.
-equal "lines of the table" "$(grep -Evc '^[0-9]+ that did not change$' changes)" 4
+equal "lines of the table" "$(grep -Evc '^[0-9]+ that did not change$' changes)" 5
+contains changes '^    [-+][0-9,]+ in .* > '
 contains changes '^ +100 +110 +\+10 .* mixed$|^ +0 +10 +\+10 .* added$'
 contains changes '\(all\)$'
 equal "rows without a change" "$(grep -c ' same .* same .*[^)]$' changes)" 0

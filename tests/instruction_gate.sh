@@ -78,6 +78,11 @@ baseline()
 baseline first baseline.txt
 gate 1 --threshold=0.1% baseline.txt second
 equal "what changed since the baseline" "$(changed)" "second.stripped!$(address second)"
+contains changes "^    \+2,000 in .* > second.stripped!$(address second)\$"
+gate 1 --threshold=0.1% --output-format=tsv baseline.txt second
+contains changes $'function\t.*\tcontext\tcontext_change$'
+contains changes "^second.stripped!$(address second)"$'\t.* > second.stripped!'"$(address second)"$'\t2000$'
+equal "functions whose contexts changed" "$(grep -c $'[^\t]\t-*[0-9]*$' changes)" 1
 gate 0 --threshold=0.5% baseline.txt second
 gate 1 --threshold=0.1% second baseline.txt
 gate 0 --threshold=0 baseline.txt first
@@ -108,11 +113,12 @@ equal "functions that were not called" "$(grep -c 'report' named.txt)" 0
 for before in named.first named.txt; do
     gate 1 --threshold=0.1% "$before" named.second
     equal "what changed since $before" "$(changed)" weigh
+    contains changes '^    \+2,000 in main > step > weigh$'
 done
 status=0
 grinder --mode=diff --weight=instructions --output-format=tsv named.txt named.second >changes || status=$?
 equal "status without a threshold" "$status" 0
-contains changes $'^weigh\t.*\t16400\t18400\t2000\t\t\t$'
+contains changes $'^weigh\t.*\t16400\t18400\t2000\t\t\t\tmain > step > weigh\t2000$'
 
 # A baseline without instructions is one of calls.
 instrumented first
@@ -122,6 +128,9 @@ contains plain.txt $'^first\t-\t100\t-\tweigh$'
 gate 2 plain.txt named.second
 contains problems 'plain.txt has no instructions for --weight=instructions'
 gate 0 --weight=calls --threshold=0 plain.txt named.second
+sed '/\t34\t.*second_of_two$/s/\t34\t/\t33\t/' plain.txt >fewer.txt
+gate 1 --weight=calls --threshold=0 fewer.txt named.second
+contains changes '^    \+1 in main > step > second_of_two$'
 
 # What cannot be compared has a status of its own, and is named with its line.
 gate 2 --threshold=0.1%% first second
@@ -135,19 +144,42 @@ refused()
     gate 2 --threshold=0.1% refused.txt second
     contains problems "^grinder: refused.txt:$1: $3"
 }
-refused 1 '1s/1$/2/' 'expected a baseline of version 1, found .umbra-baseline'
+refused 1 '1s/2$/3/' 'expected a baseline of version 1 or 2, found .umbra-baseline'
 refused 2 '2d' 'expected its headings, found .first.stripped'
 refused 3 '3,$d' 'expected a function, found the end'
 refused 3 '3s/\t[0-9a-f]\{16\}/\tcode/' "expected a hash of 16 digits, or -, in column 2, found 'code'"
 refused 4 '4s/\t[0-9]*\t[0-9]*$//' 'expected a number of calls in column 3, found none'
 refused 5 '5s/\t[0-9]*\t/\t-1\t/' "expected a number of calls in column 3, found '-1'"
 refused 6 '6s/[0-9]*$/99999999999999999999/' "expected a number of instructions, or -, in column 4, found '9"
+
+# Contexts follow the functions; a baseline of version 1 has none.
+headings=$(grep -n ^depth baseline.txt | cut -d : -f 1)
+gawk -v headings="$headings" 'NR > headings' baseline.txt >contexts
+equal "one context of each function that ran" "$(cut -f 1-3 contexts | grep -c -P '\t100\t16400$')" 1
+refused $((headings + 1)) "$((headings + 1))s/^1/3/" 'expected a depth, at most one more'
+refused $((headings + 2)) "$((headings + 2))s/[^\t]*\$/nobody/" "expected the name or the code .* 'nobody'"
+sed "1s/2\$/1/; $headings,\$d" baseline.txt >old.txt
+gate 1 --threshold=0.1% old.txt second
+equal "what changed since an old baseline" "$(changed)" "second.stripped!$(address second)"
+equal "contexts that an old baseline has" "$(grep -c '^    [-+]' changes)" 0
 gate 2 --process=first baseline.txt second
 contains problems 'baseline.txt: expected no --process'
 gate 2 --output-format=folded baseline.txt second
 contains problems 'baseline.txt: expected a recording for --output-format=folded, found a baseline'
 ! grinder --mode=summary baseline.txt 2>problems || fail "a summary of a baseline"
 contains problems 'baseline.txt: expected a trace, found a baseline'
+# Without calls there are functions alone.
+for name in first second; do
+    instrumented "$name" --count=instructions --no-calls
+    recording "$name" "alone.$name"
+done
+baseline alone.first alone.txt
+equal "contexts without calls" "$(grep -c ^depth alone.txt)" 0
+for before in alone.first alone.txt; do
+    gate 1 --threshold=0.1% "$before" alone.second
+    equal "what changed since $before" "$(changed)" weigh
+    equal "contexts since $before" "$(grep -c '^    [-+]' changes)" 0
+done
 
 echo '-- by umbra'
 export XDG_CACHE_HOME=$work/cache

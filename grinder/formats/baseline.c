@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grinder/formats/baseline_contexts.h"
 #include "grinder/formats/format.h"
 #include "grinder/profile/match.h"
 #include "support/memory.h"
@@ -18,6 +19,8 @@ struct listing {
     bool *is_recorded;   /* by function number */
     bool *has_nameless;  /* by image: functions that were recorded and have no name */
     bool *has_functions; /* by image: that were recorded */
+    struct baseline_rows rows;
+    uint32_t *row_of; /* by function number: its row + 1 */
 };
 
 static void add_part(struct listing *listing, const struct part *part)
@@ -45,11 +48,16 @@ static int compare_images(const void *left, const void *right, void *user)
 }
 
 /* ordinal: among modules of that name, from 1 on. */
-static void write_row(const struct listing *listing, const char *module, unsigned ordinal,
-                      uint64_t code, uint32_t function)
+static void write_row(struct listing *listing, const char *module, unsigned ordinal, uint64_t code,
+                      uint32_t function)
 {
     const struct costs *sum = &listing->sums[function];
+    bool has_name = function && !(code && match_is_nameless(listing->images, function));
+    const char *name = has_name ? listing->images->functions[function].name : NULL;
 
+    baseline_rows_add(&listing->rows, name, code);
+    if (function)
+        listing->row_of[function] = (uint32_t)listing->rows.count;
     utf8_write_plain(listing->stream, module);
     if (ordinal > 1)
         fprintf(listing->stream, " (%u)", ordinal);
@@ -61,9 +69,9 @@ static void write_row(const struct listing *listing, const char *module, unsigne
         fprintf(listing->stream, "\t%" PRIu64, sum->self_instructions);
     else
         fputs("\t-", listing->stream);
-    if (function && !(code && match_is_nameless(listing->images, function))) {
+    if (name) {
         putc('\t', listing->stream);
-        utf8_write_plain(listing->stream, listing->images->functions[function].name);
+        utf8_write_plain(listing->stream, name);
     }
     putc('\n', listing->stream);
 }
@@ -86,7 +94,7 @@ static int compare_indices(const void *left, const void *right, void *user)
 }
 
 /* Those that were recorded. */
-static void write_recorded(const struct listing *listing, uint32_t image, unsigned ordinal)
+static void write_recorded(struct listing *listing, uint32_t image, unsigned ordinal)
 {
     size_t all = images_function_count(listing->images), count = 0;
     uint32_t *numbers = memory_zeroed(all, sizeof(*numbers));
@@ -100,7 +108,7 @@ static void write_recorded(const struct listing *listing, uint32_t image, unsign
     free(numbers);
 }
 
-static void write_image(const struct listing *listing, uint32_t number, unsigned ordinal)
+static void write_image(struct listing *listing, uint32_t number, unsigned ordinal)
 {
     const struct image *image = &listing->images->images[number];
     uint64_t *codes = listing->has_nameless[number] ? match_codes(image) : NULL;
@@ -112,7 +120,7 @@ static void write_image(const struct listing *listing, uint32_t number, unsigned
     free(codes);
 }
 
-static void write_images(const struct listing *listing)
+static void write_images(struct listing *listing)
 {
     const struct image *images = listing->images->images;
     uint32_t *order = memory_zeroed(listing->images->count, sizeof(*order));
@@ -143,12 +151,16 @@ void baseline_write(FILE *stream, const struct view *view)
         .is_recorded = memory_zeroed(functions, sizeof(*listing.is_recorded)),
         .has_nameless = memory_zeroed(view->images->count, sizeof(*listing.has_nameless)),
         .has_functions = memory_zeroed(view->images->count, sizeof(*listing.has_functions)),
+        .row_of = memory_zeroed(functions, sizeof(*listing.row_of)),
     };
 
     for (size_t i = view->first; i < view->first + view->count; i++)
         add_part(&listing, &view->profile->parts[i]);
     fputs(BASELINE_FIRST_LINE "\n" BASELINE_HEADINGS "\n", stream);
     write_images(&listing);
+    baseline_contexts_write(stream, view, &listing.rows, listing.row_of);
+    baseline_rows_free(&listing.rows);
+    free(listing.row_of);
     free(listing.sums);
     free(listing.is_recorded);
     free(listing.has_nameless);

@@ -7,16 +7,32 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "grinder/profile/baseline_rows.h"
 #include "support/memory.h"
 #include "support/regular_file.h"
 
 enum { MODULE, CODE, CALLS, INSTRUCTIONS, NAME, COLUMNS };
+enum { DEPTH, CONTEXT_CALLS, CONTEXT_INSTRUCTIONS, FUNCTION, CONTEXT_COLUMNS };
 
 static const char *const expected[COLUMNS] = {
     [MODULE] = "a module's name",
     [CODE] = "a hash of 16 digits, or -",
     [CALLS] = "a number of calls",
     [INSTRUCTIONS] = "a number of instructions, or -",
+};
+
+static const char *const expected_of_contexts[CONTEXT_COLUMNS] = {
+    [DEPTH] = "a depth, at most one more than in the line before",
+    [CONTEXT_CALLS] = "a number of calls",
+    [CONTEXT_INSTRUCTIONS] = "a number of instructions, or -",
+    [FUNCTION] = "the name or the code of a function above, or -",
+};
+
+#define WRITE_ANEW "; write it anew with --output-format=baseline"
+
+/* A function's. */
+struct place {
+    uint32_t image, index;
 };
 
 struct reading {
@@ -29,6 +45,13 @@ struct reading {
     struct part *part;
     struct images *images;
     bool counts_instructions;
+    unsigned version;
+    struct baseline_rows rows;
+    struct place *places; /* by row */
+    size_t place_room;
+    bool has_contexts;                /* their headings were read */
+    uint64_t depth;                   /* of the context of the line before */
+    uint32_t stacks[STACK_DEPTH + 2]; /* by depth */
 };
 
 struct row {
@@ -61,14 +84,13 @@ refuse(const struct reading *reading, struct failure *failure, const char *forma
     return false;
 }
 
-/* The name may be missing. */
-static void split(struct reading *reading)
+/* The last column takes what is left; the name may be missing. */
+static void split(struct reading *reading, int columns)
 {
     char *rest = reading->text;
 
-    rest[strcspn(rest, "\r\n")] = 0;
-    for (int i = 0; i < COLUMNS; i++)
-        reading->cells[i] = i < NAME ? strsep(&rest, "\t") : rest;
+    for (int i = 0; i < columns; i++)
+        reading->cells[i] = i < columns - 1 ? strsep(&rest, "\t") : rest;
 }
 
 static bool number(const char *text, int base, uint64_t *value)
@@ -104,52 +126,133 @@ static int read_row(const struct reading *reading, struct row *row)
     return COLUMNS;
 }
 
+static void add_place(struct reading *reading, uint64_t code, const char *name)
+{
+    uint32_t index = images_list(reading->images, reading->image, code, name);
+
+    reading->places = memory_grow(reading->places, reading->rows.count, &reading->place_room,
+                                  sizeof(*reading->places));
+    reading->places[reading->rows.count] = (struct place){reading->image, index};
+    baseline_rows_add(&reading->rows, name, code);
+}
+
+/* The number of a row's function. */
+static uint32_t function_of(const struct reading *reading, uint32_t row)
+{
+    return images_function(reading->images, reading->places[row].image, reading->places[row].index);
+}
+
 static void add(struct reading *reading, const struct row *row)
 {
     const char *name = reading->cells[NAME];
     struct costs *costs;
-    uint32_t index;
 
     if (!reading->module || strcmp(reading->module, reading->cells[MODULE]) != 0) {
         free(reading->module);
         reading->module = memory_copy_utf8(reading->cells[MODULE]);
         reading->image = images_add_listed(reading->images, reading->module);
     }
-    index = images_list(reading->images, reading->image, row->code, name && *name ? name : NULL);
+    add_place(reading, row->code, name && *name ? name : NULL);
     if (!is_unknown(reading->cells[INSTRUCTIONS]))
         reading->counts_instructions = true;
     if (!row->calls && !row->instructions)
         return;
     costs = cost_table_at(&reading->part->functions,
-                          images_function(reading->images, reading->image, index), 0);
+                          function_of(reading, (uint32_t)reading->rows.count - 1), 0);
     costs->calls += row->calls;
     costs->self_instructions += row->instructions;
     reading->part->calls += row->calls;
     reading->part->instructions += row->instructions;
 }
 
+/* The column that makes no sense; CONTEXT_COLUMNS if all do. function: 0 is STACK_CUT. */
+static int read_context(struct reading *reading, struct stack_cost *cost, uint64_t *depth,
+                        uint32_t *function)
+{
+    char *const *cells = reading->cells;
+    uint32_t row;
+
+    if (!cells[DEPTH] || !number(cells[DEPTH], 10, depth) || !*depth ||
+        *depth > reading->depth + 1 || *depth > STACK_DEPTH + 1)
+        return DEPTH;
+    if (!cells[CONTEXT_CALLS] || !number(cells[CONTEXT_CALLS], 10, &cost->calls))
+        return CONTEXT_CALLS;
+    if (!cells[CONTEXT_INSTRUCTIONS] ||
+        (!is_unknown(cells[CONTEXT_INSTRUCTIONS]) &&
+         !number(cells[CONTEXT_INSTRUCTIONS], 10, &cost->instructions)))
+        return CONTEXT_INSTRUCTIONS;
+    if (!cells[FUNCTION] || (!is_unknown(cells[FUNCTION]) &&
+                             !baseline_rows_find(&reading->rows, cells[FUNCTION], &row)))
+        return FUNCTION;
+    *function = is_unknown(cells[FUNCTION]) ? STACK_CUT : function_of(reading, row);
+    return CONTEXT_COLUMNS;
+}
+
+static int add_context(struct reading *reading)
+{
+    struct stack_tree *stacks = &reading->part->stacks;
+    struct stack_cost cost = {0};
+    uint32_t function = 0;
+    uint64_t depth = 0;
+    int column = read_context(reading, &cost, &depth, &function);
+
+    if (column < CONTEXT_COLUMNS)
+        return column;
+    if (function) /* it may have no figures of its own */
+        cost_table_at(&reading->part->functions, function, 0);
+    reading->depth = depth;
+    reading->stacks[depth] = stacks_push(stacks, reading->stacks[depth - 1], function);
+    stack_cost_add(&stacks->costs[reading->stacks[depth]], &cost);
+    return column;
+}
+
+static bool refuse_column(const struct reading *reading, struct failure *failure,
+                          const char *wanted, int column)
+{
+    const char *found = reading->cells[column];
+
+    return refuse(reading, failure, "expected %s%s in column %d, found %s%.60s%s", wanted,
+                  strchr(wanted, ',') ? "," : "", column + 1, found ? "'" : "",
+                  found ? found : "none", found ? "'" : "");
+}
+
+static bool read_heading(struct reading *reading, struct failure *failure)
+{
+    reading->text[strcspn(reading->text, "\r\n")] = 0;
+    if (reading->line == 2)
+        return !strcmp(reading->text, BASELINE_HEADINGS) ||
+               refuse(reading, failure, "expected its headings, found '%.60s'" WRITE_ANEW,
+                      reading->text);
+    reading->version = !strcmp(reading->text, BASELINE_FIRST_LINE)     ? 2
+                       : !strcmp(reading->text, BASELINE_FIRST_LINE_1) ? 1
+                                                                       : 0;
+    return reading->version ||
+           refuse(reading, failure,
+                  "expected a baseline of version 1 or 2, found '%.60s'" WRITE_ANEW, reading->text);
+}
+
 static bool read_line(struct reading *reading, struct failure *failure)
 {
-    const char *wanted = reading->line == 1 ? BASELINE_FIRST_LINE : BASELINE_HEADINGS;
     struct row row;
     int column;
 
-    if (reading->line <= 2) {
-        reading->text[strcspn(reading->text, "\r\n")] = 0;
-        return !strcmp(reading->text, wanted) ||
-               refuse(reading, failure,
-                      "expected %s, found '%.60s'; write it anew with --output-format=baseline",
-                      reading->line == 1 ? "a baseline of version 1" : "its headings",
-                      reading->text);
+    if (reading->line <= 2)
+        return read_heading(reading, failure);
+    reading->text[strcspn(reading->text, "\r\n")] = 0;
+    if (!reading->has_contexts && reading->version > 1 && reading->rows.count &&
+        !strcmp(reading->text, BASELINE_CONTEXTS)) {
+        reading->has_contexts = true;
+        return true;
     }
-    split(reading);
+    split(reading, reading->has_contexts ? CONTEXT_COLUMNS : COLUMNS);
+    if (reading->has_contexts) {
+        column = add_context(reading);
+        return column == CONTEXT_COLUMNS ||
+               refuse_column(reading, failure, expected_of_contexts[column], column);
+    }
     column = read_row(reading, &row);
     if (column < COLUMNS)
-        return refuse(reading, failure, "expected %s%s in column %d, found %s%.60s%s",
-                      expected[column], strchr(expected[column], ',') ? "," : "", column + 1,
-                      reading->cells[column] ? "'" : "",
-                      reading->cells[column] ? reading->cells[column] : "none",
-                      reading->cells[column] ? "'" : "");
+        return refuse_column(reading, failure, expected[column], column);
     add(reading, &row);
     return true;
 }
@@ -171,6 +274,8 @@ static bool read_lines(struct reading *reading, FILE *stream, struct failure *fa
     }
     free(reading->text);
     free(reading->module);
+    free(reading->places);
+    baseline_rows_free(&reading->rows);
     return is_read;
 }
 

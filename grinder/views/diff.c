@@ -94,14 +94,15 @@ void diff_begin(struct diff *diff, const struct profile profiles[SIDES],
     diff->has_times = profile_has_times(&profiles[BEFORE]) && profile_has_times(&profiles[AFTER]);
     diff->has_instructions =
         profile_has_instructions(&profiles[BEFORE]) && profile_has_instructions(&profiles[AFTER]);
-    diff->has_totals = !profiles[BEFORE].listed && !profiles[AFTER].listed;
     diff->is_sampled =
         profile_is_sampled(&profiles[BEFORE]) && profile_is_sampled(&profiles[AFTER]);
     if (!strcmp(profile_counts(&profiles[BEFORE]), profile_counts(&profiles[AFTER])))
         diff->counts = profile_counts(&profiles[BEFORE]);
     diff->changes = memory_zeroed(count, sizeof(*diff->changes));
-    for (int side = 0; side < SIDES; side++)
+    for (int side = 0; side < SIDES; side++) {
+        diff->is_listed[side] = profiles[side].listed;
         diff->parts[side] = profiles[side].part_count ? &profiles[side].parts[0] : &none;
+    }
     diff->same =
         match_functions(images, &diff->parts[BEFORE]->functions, &diff->parts[AFTER]->functions);
     for (int side = 0; side < SIDES; side++)

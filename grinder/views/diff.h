@@ -25,14 +25,14 @@ struct diff {
     size_t count;
     enum weight weight;
     bool has_times, is_sampled, has_instructions; /* both recordings */
-    bool has_totals; /* both recordings: what functions' callees took, too */
+    bool is_listed[SIDES]; /* it is a baseline: it has functions' own figures, and the larger contexts' */
     const char *counts;         /* what both count; null: one counts calls, the other samples */
 };
 
 struct diff_format {
     const char *name;
     bool needs_stacks; /* shows costs by chains of calls: profile->keeps_stacks */
-    bool has_contexts; /* shows them by instructions, too, if they are kept */
+    bool has_contexts; /* shows them by calls and instructions, too, if they are kept */
     void (*write)(FILE *stream, const struct diff *diff, size_t top);
 };
 

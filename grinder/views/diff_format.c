@@ -1,8 +1,7 @@
 /*
  * What changed, as a table to read, as one to compute with, or by stacks:
  *
- *      table       the largest changes, by instructions with the context that changed most, and the
- *                  sums of all
+ *      table       the largest changes, and the sums of all
  *      tsv         every function, with a line of headings; each column adds up to its recording's
  *      folded      a;b;c BEFORE AFTER: what difffolded.pl writes
  *      flamegraph  as wide as the second recording, coloured by what changed
@@ -10,6 +9,8 @@
  * Where one of the recordings has no times, the table lacks their columns, and in tsv these are
  * empty; so, too, with counts, where one counts calls and the other samples. Both have columns of
  * instructions only where both recordings count these; with a baseline, the total ones are empty.
+ * By calls or instructions both have the context of a function that changed most, if it has
+ * callers.
  */
 #include "grinder/views/diff.h"
 
@@ -21,6 +22,7 @@
 #include "grinder/formats/folded.h"
 #include "grinder/views/diff_stacks.h"
 #include "grinder/views/figures.h"
+#include "support/memory.h"
 #include "support/utf8.h"
 
 #define FRAMES_SHOWN 8 /* of a context */
@@ -122,27 +124,64 @@ static const char *share_heading(const struct diff *diff)
     }
 }
 
-/* The last callers, where a context changed by the weight that has any. */
-static void write_context(FILE *stream, const struct diff *diff, const struct diff_stacks *both,
-                          uint32_t stack)
+/* The contexts that changed most; all zero: none are known. */
+struct contexts {
+    struct diff_stacks both;
+    uint32_t *largest; /* diff_stacks_largest */
+};
+
+static void contexts_begin(struct contexts *contexts, const struct diff *diff)
 {
-    int64_t by = stack ? diff_stack_change(both, diff, stack) : 0;
+    *contexts = (struct contexts){0};
+    if (diff->weight == WEIGHT_NS || !diff_has_stacks(diff))
+        return;
+    diff_stacks_begin(&contexts->both, diff);
+    contexts->largest = diff_stacks_largest(&contexts->both, diff);
+}
+
+static void contexts_free(struct contexts *contexts)
+{
+    diff_stacks_free(&contexts->both);
+    free(contexts->largest);
+}
+
+/* How far the function's context changed that changed most, with its frames; 0 if it has no
+ * callers. */
+static int64_t largest_context(const struct contexts *contexts, const struct diff *diff,
+                               const struct change *change, struct stack_frames *frames)
+{
+    uint32_t stack = contexts->largest ? contexts->largest[diff->same[change->function]] : 0;
+
+    if (!stack)
+        return 0;
+    stack_spell(&contexts->both.stacks, stack, frames);
+    return frames->count > 1 ? diff_stack_change(&contexts->both, diff, stack) : 0;
+}
+
+static void write_frames(FILE *stream, const struct diff *diff, const struct stack_frames *frames,
+                         size_t first)
+{
+    for (size_t i = first; i < frames->count; i++) {
+        fputs(i > first ? " > " : "", stream);
+        utf8_write_plain(stream, stack_frame_name(diff->images, frames->functions[i]));
+    }
+}
+
+static void write_context(FILE *stream, const struct diff *diff, const struct contexts *contexts,
+                          const struct change *change)
+{
     struct stack_frames frames;
+    int64_t by = largest_context(contexts, diff, change, &frames);
     char text[FIGURE_ROOM];
     size_t first;
 
     if (!by)
         return;
-    stack_spell(&both->stacks, stack, &frames);
-    if (frames.count < 2)
-        return;
     first = frames.count > FRAMES_SHOWN ? frames.count - FRAMES_SHOWN : 0;
     fprintf(stream, "    %s%s in %s", by < 0 ? "-" : "+",
             figure_count(text, (uint64_t)(by < 0 ? -by : by)), first ? "… > " : "");
-    for (size_t i = first; i < frames.count; i++) {
-        utf8_write_plain(stream, stack_frame_name(diff->images, frames.functions[i]));
-        fputs(i + 1 < frames.count ? " > " : "\n", stream);
-    }
+    write_frames(stream, diff, &frames, first);
+    putc('\n', stream);
 }
 
 /* What it was called, or null: a baseline's function without a name is known by its code alone. */
@@ -153,31 +192,21 @@ static const char *name_before(const struct diff *diff, const struct change *cha
     return change->was && !diff->images->images[was->image].listed ? was->name : NULL;
 }
 
-static void write_changes(FILE *stream, const struct diff *diff, size_t top,
-                          const struct diff_stacks *both, const uint32_t *largest)
+static void write_changes(FILE *stream, const struct diff *diff, size_t top)
 {
+    struct contexts contexts;
+
+    contexts_begin(&contexts, diff);
     for (size_t i = 0; i < diff->count && top; i++) {
         const struct change *change = &diff->changes[i];
         if (kind_of(diff, change) != CHANGED)
             continue;
         write_row(stream, diff, change->costs, change->noise_ns,
                   diff->images->functions[change->function].name, name_before(diff, change));
-        if (largest)
-            write_context(stream, diff, both, largest[diff->same[change->function]]);
+        write_context(stream, diff, &contexts, change);
         top--;
     }
-}
-
-static void write_changes_in_contexts(FILE *stream, const struct diff *diff, size_t top)
-{
-    struct diff_stacks both;
-    uint32_t *largest;
-
-    diff_stacks_begin(&both, diff);
-    largest = diff_stacks_largest(&both, diff);
-    write_changes(stream, diff, top, &both, largest);
-    free(largest);
-    diff_stacks_free(&both);
+    contexts_free(&contexts);
 }
 
 static void write_table(FILE *stream, const struct diff *diff, size_t top)
@@ -194,10 +223,7 @@ static void write_table(FILE *stream, const struct diff *diff, size_t top)
     if (diff->has_instructions)
         fprintf(stream, "%8s %8s %9s  ", "instr.", "after", "change");
     fprintf(stream, "%9s  %s\n", share_heading(diff), "function");
-    if (diff_has_stacks(diff))
-        write_changes_in_contexts(stream, diff, top);
-    else
-        write_changes(stream, diff, top, NULL, NULL);
+    write_changes(stream, diff, top);
     if (counts[CHANGED] > top)
         fprintf(stream, "%zu more that changed\n", counts[CHANGED] - top);
     if (counts[NOISE])
@@ -215,9 +241,34 @@ static void write_cells(FILE *stream, uint64_t before, uint64_t after)
             change_of(before, after));
 }
 
+static void write_context_cells(FILE *stream, const struct diff *diff,
+                                const struct contexts *contexts, const struct change *change)
+{
+    struct stack_frames frames;
+    int64_t by = largest_context(contexts, diff, change, &frames);
+    char *text = NULL;
+    size_t size;
+    FILE *text_stream;
+
+    if (!by) {
+        fputs("\t\t", stream);
+        return;
+    }
+    text_stream = memory_or_exit(open_memstream(&text, &size), sizeof(FILE));
+    write_frames(text_stream, diff, &frames, 0);
+    fclose(text_stream);
+    putc('\t', stream);
+    utf8_write_cell(stream, text);
+    fprintf(stream, "\t%" PRId64, by);
+    free(text);
+}
+
 static void write_tsv(FILE *stream, const struct diff *diff, size_t top)
 {
+    struct contexts contexts;
+
     (void)top;
+    contexts_begin(&contexts, diff);
     fputs("function\tmodule\tcalls_before\tcalls_after\tcalls_change\tself_ns_before\t"
           "self_ns_after\tself_ns_change\ttotal_ns_before\ttotal_ns_after\ttotal_ns_change\t"
           "self_ns_noise",
@@ -226,6 +277,8 @@ static void write_tsv(FILE *stream, const struct diff *diff, size_t top)
         fputs("\tself_instructions_before\tself_instructions_after\tself_instructions_change\t"
               "total_instructions_before\ttotal_instructions_after\ttotal_instructions_change",
               stream);
+    if (contexts.largest)
+        fputs("\tcontext\tcontext_change", stream);
     putc('\n', stream);
     for (size_t i = 0; i < diff->count; i++) {
         const struct change *change = &diff->changes[i];
@@ -250,13 +303,16 @@ static void write_tsv(FILE *stream, const struct diff *diff, size_t top)
             fprintf(stream, "%" PRIu64, change->noise_ns);
         if (diff->has_instructions) {
             write_cells(stream, before->self_instructions, after->self_instructions);
-            if (diff->has_totals)
+            if (!diff->is_listed[BEFORE] && !diff->is_listed[AFTER])
                 write_cells(stream, before->total_instructions, after->total_instructions);
             else
                 fputs("\t\t\t", stream);
         }
+        if (contexts.largest)
+            write_context_cells(stream, diff, &contexts, change);
         putc('\n', stream);
     }
+    contexts_free(&contexts);
 }
 
 static void write_folded(FILE *stream, const struct diff *diff, size_t top)
@@ -298,7 +354,7 @@ static void write_flamegraph(FILE *stream, const struct diff *diff, size_t top)
 }
 
 static const struct diff_format formats_of_diff[] = {
-    {"table", false, true, write_table},  {"tsv", false, false, write_tsv},
+    {"table", false, true, write_table},  {"tsv", false, true, write_tsv},
     {"folded", true, true, write_folded}, {"flamegraph", true, true, write_flamegraph},
     {NULL, false, false, NULL},
 };

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "grinder/profile/baseline.h"
 #include "support/memory.h"
 
 /* Stacks are numbered after their parents: numbers holds those of all parents. */
@@ -38,10 +39,25 @@ void diff_stacks_free(struct diff_stacks *both)
     free(both->before);
 }
 
+/* Whether a baseline, which has the larger contexts alone, may have left out one with the figures
+ * of the other. */
+static bool is_left_out(const struct diff *diff, int side, uint64_t own, uint64_t other)
+{
+    struct costs whole[SIDES];
+
+    diff_whole(diff, whole);
+    return diff->is_listed[side] && !own &&
+           !baseline_has_context(other, diff_figure(&whole[side], diff->weight));
+}
+
 int64_t diff_stack_change(const struct diff_stacks *both, const struct diff *diff, uint32_t stack)
 {
-    return (int64_t)(weight_of(diff->weight, &both->stacks.costs[stack]) -
-                     weight_of(diff->weight, &both->before[stack]));
+    uint64_t before = weight_of(diff->weight, &both->before[stack]);
+    uint64_t after = weight_of(diff->weight, &both->stacks.costs[stack]);
+
+    if (is_left_out(diff, BEFORE, before, after) || is_left_out(diff, AFTER, after, before))
+        return 0;
+    return (int64_t)(after - before);
 }
 
 static uint64_t distance(int64_t change)

@@ -13,7 +13,7 @@ struct diff_stacks {
 void diff_stacks_begin(struct diff_stacks *both, const struct diff *diff);
 void diff_stacks_free(struct diff_stacks *both);
 
-/* How far a stack's own figure changed, by the weight of the diff. */
+/* How far a stack's own figure changed, by the weight of the diff; 0 if it is too small for a baseline to have it. */
 int64_t diff_stack_change(const struct diff_stacks *both, const struct diff *diff, uint32_t stack);
 
 /* By function as diff->same has it, the stack of it that changed most, or 0; to be freed. */

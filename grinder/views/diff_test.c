@@ -154,7 +154,6 @@ static void instructions_differ_exactly(void **state)
         .count = 2,
         .weight = WEIGHT_INSTRUCTIONS,
         .has_instructions = true,
-        .has_totals = true,
         .counts = "calls",
     };
     char *text = NULL;
