@@ -16,6 +16,7 @@
 #include "grinder/views/diff.h"
 #include "grinder/views/fit.h"
 #include "grinder/views/process_tree.h"
+#include "grinder/views/same_build.h"
 #include "grinder/views/summary.h"
 #include "grinder/views/summary_screen.h"
 #include "grinder/views/terminal.h"
@@ -318,6 +319,21 @@ static bool diff_needs_stacks(const struct options *options)
     return format->needs_stacks || (format->has_contexts && options->weight != WEIGHT_NS);
 }
 
+/* Nothing that counts differs between runs of a deterministic program. */
+static void explain_noise(const struct options *options, const struct profile *profiles,
+                          const struct diff *diff)
+{
+    char *causes;
+
+    if (options->weight == WEIGHT_NS || !diff_exceeds(diff, 0) ||
+        !same_build(diff->images, &profiles[BEFORE], &profiles[AFTER]))
+        return;
+    causes = same_build_causes(diff->images, &profiles[BEFORE], &profiles[AFTER]);
+    message("%s and %s are of the same build, which differs from run to run; see to %s",
+            options->traces[BEFORE], options->traces[AFTER], causes);
+    free(causes);
+}
+
 static int run_diff(const struct options *options, const struct profile *profiles,
                     const struct images *images)
 {
@@ -338,6 +354,7 @@ static int run_diff(const struct options *options, const struct profile *profile
         return FAILED;
     diff_begin(&diff, profiles, images, options->weight);
     format->write(output.stream, &diff, options->top);
+    explain_noise(options, profiles, &diff);
     if (options->has_threshold && diff_exceeds(&diff, options->threshold))
         result = EXCEEDED;
     diff_free(&diff);

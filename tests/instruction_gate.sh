@@ -120,6 +120,30 @@ grinder --mode=diff --weight=instructions --output-format=tsv named.txt named.se
 equal "status without a threshold" "$status" 0
 contains changes $'^weigh\t.*\t16400\t18400\t2000\t\t\t\tmain > step > weigh\t2000$'
 
+# What two runs of one build do differently is noise, which is said, with what helps.
+build varies varies.c
+instrumented varies --count=instructions
+cp instrumented/varies instrumented/python9
+recording varies noise.first
+recording varies noise.second
+recording python9 noise.third
+baseline noise.first noise.txt
+for before in noise.first noise.txt; do
+    gate 1 --threshold=0 "$before" noise.second
+    equal "what changed since $before" "$(changed)" vary
+    contains problems "^grinder: $before and noise.second are of the same build, which differs from run to run"
+    contains problems 'addresses.* \(setarch -R\), the environment \(env -i\), files, time or random numbers$'
+done
+contains noise.txt $'^build\tmodule$'
+gate 0 noise.first noise.second
+contains problems 'of the same build'
+gate 1 --threshold=0 noise.first noise.third
+contains problems "addresses, which were not the same \(setarch -R\), python's hashes \(PYTHONHASHSEED=0\), the"
+gate 0 --weight=calls --threshold=0 noise.first noise.second
+equal "said of calls, which do not differ" "$(<problems)" ""
+gate 1 --threshold=0.1% named.first named.second
+equal "said of two builds" "$(<problems)" ""
+
 # A baseline without instructions is one of calls.
 instrumented first
 recording first plain
@@ -152,13 +176,15 @@ refused 4 '4s/\t[0-9]*\t[0-9]*$//' 'expected a number of calls in column 3, foun
 refused 5 '5s/\t[0-9]*\t/\t-1\t/' "expected a number of calls in column 3, found '-1'"
 refused 6 '6s/[0-9]*$/99999999999999999999/' "expected a number of instructions, or -, in column 4, found '9"
 
-# Contexts follow the functions; a baseline of version 1 has none.
+# Builds and contexts follow the functions; a baseline of version 1 has none.
 headings=$(grep -n ^depth baseline.txt | cut -d : -f 1)
 gawk -v headings="$headings" 'NR > headings' baseline.txt >contexts
 equal "one context of each function that ran" "$(cut -f 1-3 contexts | grep -c -P '\t100\t16400$')" 1
 refused $((headings + 1)) "$((headings + 1))s/^1/3/" 'expected a depth, at most one more'
 refused $((headings + 2)) "$((headings + 2))s/[^\t]*\$/nobody/" "expected the name or the code .* 'nobody'"
-sed "1s/2\$/1/; $headings,\$d" baseline.txt >old.txt
+refused $((headings - 1)) "$((headings - 1))s/^..//" "expected a hash of 16 digits in column 1, found"
+refused $((headings - 1)) "$((headings - 1))s/.\$/x/" "expected the name of a module above in column 2, found"
+sed "1s/2\$/1/; /^build/,\$d" baseline.txt >old.txt
 gate 1 --threshold=0.1% old.txt second
 equal "what changed since an old baseline" "$(changed)" "second.stripped!$(address second)"
 equal "contexts that an old baseline has" "$(grep -c '^    [-+]' changes)" 0

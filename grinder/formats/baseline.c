@@ -48,6 +48,13 @@ static int compare_images(const void *left, const void *right, void *user)
 }
 
 /* ordinal: among modules of that name, from 1 on. */
+static void write_module(const struct listing *listing, const char *module, unsigned ordinal)
+{
+    utf8_write_plain(listing->stream, module);
+    if (ordinal > 1)
+        fprintf(listing->stream, " (%u)", ordinal);
+}
+
 static void write_row(struct listing *listing, const char *module, unsigned ordinal, uint64_t code,
                       uint32_t function)
 {
@@ -58,9 +65,7 @@ static void write_row(struct listing *listing, const char *module, unsigned ordi
     baseline_rows_add(&listing->rows, name, code);
     if (function)
         listing->row_of[function] = (uint32_t)listing->rows.count;
-    utf8_write_plain(listing->stream, module);
-    if (ordinal > 1)
-        fprintf(listing->stream, " (%u)", ordinal);
+    write_module(listing, module, ordinal);
     if (code)
         fprintf(listing->stream, "\t%016" PRIx64 "\t%" PRIu64, code, sum->calls);
     else
@@ -120,6 +125,31 @@ static void write_image(struct listing *listing, uint32_t number, unsigned ordin
     free(codes);
 }
 
+static unsigned next_ordinal(const struct image *image, const struct image *before,
+                             unsigned ordinal)
+{
+    return before && !strcmp(image_name(image), image_name(before)) ? ordinal + 1 : 1;
+}
+
+static void write_builds(const struct listing *listing, const uint32_t *order, size_t count)
+{
+    const struct image *images = listing->images->images;
+    unsigned ordinal = 1;
+    bool is_first = true;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct image *image = &images[order[i]];
+        ordinal = next_ordinal(image, i ? &images[order[i - 1]] : NULL, ordinal);
+        if (!image->original_hash)
+            continue;
+        fprintf(listing->stream, "%s%016" PRIx64 "\t", is_first ? BASELINE_BUILDS "\n" : "",
+                image->original_hash);
+        write_module(listing, image_name(image), ordinal);
+        putc('\n', listing->stream);
+        is_first = false;
+    }
+}
+
 static void write_images(struct listing *listing)
 {
     const struct image *images = listing->images->images;
@@ -132,11 +162,10 @@ static void write_images(struct listing *listing)
             order[count++] = i;
     qsort_r(order, count, sizeof(*order), compare_images, listing->images->images);
     for (size_t i = 0; i < count; i++) {
-        bool is_namesake =
-            i && !strcmp(image_name(&images[order[i]]), image_name(&images[order[i - 1]]));
-        ordinal = is_namesake ? ordinal + 1 : 1;
+        ordinal = next_ordinal(&images[order[i]], i ? &images[order[i - 1]] : NULL, ordinal);
         write_image(listing, order[i], ordinal);
     }
+    write_builds(listing, order, count);
     free(order);
 }
 

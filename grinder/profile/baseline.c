@@ -12,6 +12,7 @@
 #include "support/regular_file.h"
 
 enum { MODULE, CODE, CALLS, INSTRUCTIONS, NAME, COLUMNS };
+enum { BUILD, BUILT_MODULE, BUILD_COLUMNS };
 enum { DEPTH, CONTEXT_CALLS, CONTEXT_INSTRUCTIONS, FUNCTION, CONTEXT_COLUMNS };
 
 static const char *const expected[COLUMNS] = {
@@ -19,6 +20,11 @@ static const char *const expected[COLUMNS] = {
     [CODE] = "a hash of 16 digits, or -",
     [CALLS] = "a number of calls",
     [INSTRUCTIONS] = "a number of instructions, or -",
+};
+
+static const char *const expected_of_builds[BUILD_COLUMNS] = {
+    [BUILD] = "a hash of 16 digits",
+    [BUILT_MODULE] = "the name of a module above",
 };
 
 static const char *const expected_of_contexts[CONTEXT_COLUMNS] = {
@@ -35,6 +41,8 @@ struct place {
     uint32_t image, index;
 };
 
+enum section { FUNCTIONS, BUILDS, CONTEXTS };
+
 struct reading {
     const char *path;
     unsigned line;
@@ -49,7 +57,8 @@ struct reading {
     struct baseline_rows rows;
     struct place *places; /* by row */
     size_t place_room;
-    bool has_contexts;                /* their headings were read */
+    size_t first_image; /* of its modules */
+    enum section section;
     uint64_t depth;                   /* of the context of the line before */
     uint32_t stacks[STACK_DEPTH + 2]; /* by depth */
 };
@@ -165,6 +174,24 @@ static void add(struct reading *reading, const struct row *row)
     reading->part->instructions += row->instructions;
 }
 
+/* The column that makes no sense; BUILD_COLUMNS if all do. */
+static int add_build(struct reading *reading)
+{
+    const char *build = reading->cells[BUILD], *module = reading->cells[BUILT_MODULE];
+    uint64_t hash;
+
+    if (!build || strlen(build) != 16 || !number(build, 16, &hash))
+        return BUILD;
+    for (size_t i = reading->first_image; module && i < reading->images->count; i++) {
+        struct image *image = &reading->images->images[i];
+        if (strcmp(image->path, module) != 0)
+            continue;
+        image->original_hash = hash;
+        return BUILD_COLUMNS;
+    }
+    return BUILT_MODULE;
+}
+
 /* The column that makes no sense; CONTEXT_COLUMNS if all do. function: 0 is STACK_CUT. */
 static int read_context(struct reading *reading, struct stack_cost *cost, uint64_t *depth,
                         uint32_t *function)
@@ -231,30 +258,49 @@ static bool read_heading(struct reading *reading, struct failure *failure)
                   "expected a baseline of version 1 or 2, found '%.60s'" WRITE_ANEW, reading->text);
 }
 
+/* Whether the line is headings. */
+static bool begin_section(struct reading *reading)
+{
+    if (reading->version < 2 || !reading->rows.count)
+        return false;
+    if (reading->section < BUILDS && !strcmp(reading->text, BASELINE_BUILDS))
+        reading->section = BUILDS;
+    else if (reading->section < CONTEXTS && !strcmp(reading->text, BASELINE_CONTEXTS))
+        reading->section = CONTEXTS;
+    else
+        return false;
+    return true;
+}
+
 static bool read_line(struct reading *reading, struct failure *failure)
 {
+    static const int column_counts[] = {
+        [FUNCTIONS] = COLUMNS, [BUILDS] = BUILD_COLUMNS, [CONTEXTS] = CONTEXT_COLUMNS};
     struct row row;
     int column;
 
     if (reading->line <= 2)
         return read_heading(reading, failure);
     reading->text[strcspn(reading->text, "\r\n")] = 0;
-    if (!reading->has_contexts && reading->version > 1 && reading->rows.count &&
-        !strcmp(reading->text, BASELINE_CONTEXTS)) {
-        reading->has_contexts = true;
+    if (begin_section(reading))
         return true;
-    }
-    split(reading, reading->has_contexts ? CONTEXT_COLUMNS : COLUMNS);
-    if (reading->has_contexts) {
+    split(reading, column_counts[reading->section]);
+    switch (reading->section) {
+    case BUILDS:
+        column = add_build(reading);
+        return column == BUILD_COLUMNS ||
+               refuse_column(reading, failure, expected_of_builds[column], column);
+    case CONTEXTS:
         column = add_context(reading);
         return column == CONTEXT_COLUMNS ||
                refuse_column(reading, failure, expected_of_contexts[column], column);
+    default:
+        column = read_row(reading, &row);
+        if (column < COLUMNS)
+            return refuse_column(reading, failure, expected[column], column);
+        add(reading, &row);
+        return true;
     }
-    column = read_row(reading, &row);
-    if (column < COLUMNS)
-        return refuse_column(reading, failure, expected[column], column);
-    add(reading, &row);
-    return true;
 }
 
 static bool read_lines(struct reading *reading, FILE *stream, struct failure *failure)
@@ -282,7 +328,7 @@ static bool read_lines(struct reading *reading, FILE *stream, struct failure *fa
 bool baseline_read(struct profile *profile, const char *path, struct images *images,
                    struct failure *failure)
 {
-    struct reading reading = {.path = path, .images = images};
+    struct reading reading = {.path = path, .images = images, .first_image = images->count};
     int file = regular_file_open(path);
     FILE *stream = file < 0 ? NULL : fdopen(file, "r");
     bool is_read;

@@ -127,7 +127,7 @@ uint32_t images_add(struct images *images, const char *path, enum trace_system s
 
     for (size_t i = 1; i < images->count; i++) {
         image = &images->images[i];
-        if (image->original_hash == module->original_hash &&
+        if (!image->listed && image->original_hash == module->original_hash &&
             image->function_count == module->function_count && !strcmp(image->path, path))
             return (uint32_t)i;
     }

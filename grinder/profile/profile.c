@@ -237,8 +237,9 @@ static void copy_modules(struct process *process, const struct tree *tree)
     process->modules = memory_zeroed(process->module_count, sizeof(*process->modules));
     for (size_t i = 0; i < process->module_count; i++) {
         const struct tree_module *module = &tree->modules[i + 1];
-        process->modules[i] = (struct module_facts){memory_copy_string(module->path), module->image,
-                                                    module->first_function, module->function_count};
+        process->modules[i] =
+            (struct module_facts){memory_copy_string(module->path), module->image,
+                                  module->first_function, module->function_count, module->base};
     }
 }
 

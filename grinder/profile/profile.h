@@ -80,6 +80,7 @@ struct module_facts {
     char *path;
     uint32_t image; /* 0 if it is not instrumented */
     uint32_t first_function, function_count;
+    uint64_t base;
 };
 
 /* Samples of all threads, selected or not. */
