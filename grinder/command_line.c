@@ -55,6 +55,7 @@ enum {
     CODE_FROM,
     CODE_TO,
     CODE_THRESHOLD,
+    CODE_AGAIN,
     CODE_INTERVAL,
     CODE_TIMES,
     CODE_ONCE,
@@ -133,6 +134,9 @@ static const struct command_option table[] = {
     {"threshold", 0, "PERCENT", NULL, DIFF, CODE_THRESHOLD, 0,
      "diff: exit status 1 if the whole, or the self time (or calls, or instructions) of a function, "
      "changed by more than PERCENT of the first recording"},
+    {"again", 0, "TRACE", NULL, DIFF, CODE_AGAIN, 0,
+     "diff: a second recording of the first build: functions whose calls or instructions are not the same in both are "
+     "not judged"},
     {"top", 0, "N", "0..1000000", SUMMARY | DIFF | COVERAGE | TOP, CODE_TOP, 0,
      "summary, table of a diff or of coverage, top without a terminal: show N functions (20; summary on a "
      "terminal: 12)"},
@@ -422,6 +426,9 @@ static void apply(struct options *options, const struct command_option *option,
     case CODE_SOURCE_ROOT:
         options->source_roots = append(options->source_roots, memory_copy_string(argument));
         break;
+    case CODE_AGAIN:
+        keep_string(&options->again, argument);
+        break;
     case CODE_TIMES_FROM:
         free(options->times_from);
         options->times_from = memory_copy_string(argument);
@@ -592,6 +599,8 @@ static void check(const struct options *options)
         wrong_usage("--weight=instructions is for --mode=profile and diff");
     if (options->has_threshold && options->mode->sides == 1)
         wrong_usage("--threshold is for --mode=diff");
+    if (options->again && options->mode->sides == 1)
+        wrong_usage("--again is for --mode=diff");
 }
 
 void options_read(struct options *options, int argc, char **argv)
@@ -636,6 +645,7 @@ void options_free(struct options *options)
     free_strings(options->debug_dirs);
     free_strings(options->path_maps);
     free_strings(options->jit_maps);
+    free(options->again);
     free(options->times_from);
     free_strings(options->source_roots);
     free_strings(options->patterns);

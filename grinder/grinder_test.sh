@@ -31,6 +31,7 @@ expect 2 "--mode: expected profile, summary, report, diff, stack, coverage or to
 expect 2 "expected a trace file, found none" --mode=summary
 expect 2 "--split and --merged exclude each other" --mode=profile --split --merged whole.bin
 expect 2 "--path-map: expected FROM=TO, found here" --mode=summary --path-map=here whole.bin
+expect 2 "--again is for --mode=diff" --mode=summary --again=whole.bin whole.bin
 expect 2 "--nonsense" --mode=summary --nonsense whole.bin
 expect 0 "Usage: grinder" --help
 expect 0 "grinder (umbra)" --version

@@ -260,7 +260,7 @@ static int show(const struct options *options, const struct profile *profiles,
 {
     const struct mode *mode = options->mode;
 
-    for (size_t side = 0; side < mode->sides; side++)
+    for (size_t side = 0; side < mode_side_count(options); side++)
         if (!profiles[side].process_count)
             return mode->failure;
     symbolize(images, &profiles[0], (const char *const *)options->debug_dirs);
@@ -297,9 +297,10 @@ int main(int argc, char **argv)
         return status;
     }
     begin_images(&images, &options);
-    count = options.mode->sides;
+    count = mode_side_count(&options);
     for (size_t side = 0; side < count; side++) {
-        const char *one[] = {options.traces[side], NULL};
+        const char *one[] = {side < options.mode->sides ? options.traces[side] : options.again,
+                             NULL};
         sides[side] = traces_of(count == 1 ? (const char *const *)options.traces : one, &result);
     }
     options.processes = &processes;

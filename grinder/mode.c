@@ -334,6 +334,39 @@ static void explain_noise(const struct options *options, const struct profile *p
     free(causes);
 }
 
+/* False after a message: it is not what the second recording of --again can be. */
+static bool check_again(const struct options *options, const struct profile *profiles,
+                        const struct images *images)
+{
+    if (options->weight == WEIGHT_NS) {
+        message(
+            "--again is for --weight=calls and instructions: how far times differ by chance is known from samples");
+        return false;
+    }
+    if (same_build(images, &profiles[BEFORE], &profiles[AGAIN]))
+        return true;
+    message("--again=%s: expected a recording of the build that %s is of, found another%s",
+            options->again, options->traces[BEFORE],
+            profiles[BEFORE].listed || profiles[AGAIN].listed
+                ? ", or a baseline that does not know; --output-format=baseline writes it anew"
+                : "");
+    return false;
+}
+
+/* False after a message: the format shows what a baseline does not have. */
+static bool check_baselines(const struct diff_format *format, const struct profile *profiles)
+{
+    for (int side = 0; side < SIDES && format->needs_stacks; side++) {
+        if (!profiles[side].listed)
+            continue;
+        message("%s: expected a recording for --output-format=%s, found a baseline, which has "
+                "not all stacks",
+                profiles[side].listed, format->name);
+        return false;
+    }
+    return true;
+}
+
 static int run_diff(const struct options *options, const struct profile *profiles,
                     const struct images *images)
 {
@@ -342,17 +375,13 @@ static int run_diff(const struct options *options, const struct profile *profile
     struct output output;
     int result = EXIT_SUCCESS;
 
-    for (int side = 0; side < SIDES && format->needs_stacks; side++) {
-        if (!profiles[side].listed)
-            continue;
-        message("%s: expected a recording for --output-format=%s, found a baseline, which has "
-                "not all stacks",
-                profiles[side].listed, format->name);
-        return FAILED;
-    }
-    if (!begin_output(&output, options->output ? options->output : "-"))
+    if (!check_baselines(format, profiles) ||
+        (options->again && !check_again(options, profiles, images)) ||
+        !begin_output(&output, options->output ? options->output : "-"))
         return FAILED;
     diff_begin(&diff, profiles, images, options->weight);
+    if (options->again)
+        diff_note_noise(&diff, profiles);
     format->write(output.stream, &diff, options->top);
     explain_noise(options, profiles, &diff);
     if (options->has_threshold && diff_exceeds(&diff, options->threshold))
@@ -447,11 +476,16 @@ static int run_coverage(const struct options *options)
     return result < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+size_t mode_side_count(const struct options *options)
+{
+    return options->mode->sides + (options->again ? 1 : 0);
+}
+
 static void warn_of_kinds(const struct options *options, const struct profile *profiles)
 {
     const char *sampled = NULL, *clocked = NULL;
 
-    for (size_t side = 0; side < options->mode->sides; side++) {
+    for (size_t side = 0; side < mode_side_count(options); side++) {
         sampled = sampled ? sampled : profiles[side].sampled;
         clocked = clocked ? clocked : profiles[side].clocked;
     }
@@ -478,7 +512,7 @@ static bool is_unmet(const struct options *options, const struct profile *profil
 /* False after a message: they are asked for, and were not counted. */
 static bool has_instructions(const struct options *options, const struct profile *profiles)
 {
-    for (size_t side = 0; side < options->mode->sides; side++) {
+    for (size_t side = 0; side < mode_side_count(options); side++) {
         if (options->weight != WEIGHT_INSTRUCTIONS || !profiles[side].process_count ||
             profile_has_instructions(&profiles[side]))
             continue;
@@ -499,7 +533,7 @@ int mode_choose_weight(struct options *options, const struct profile *profiles,
 
     if (!has_instructions(options, profiles))
         return FAILED;
-    for (size_t side = 0; side < mode->sides; side++) {
+    for (size_t side = 0; side < mode_side_count(options); side++) {
         timed = timed ? timed : profiles[side].timed;
         untimed = untimed ? untimed : profiles[side].untimed;
     }

@@ -8,7 +8,7 @@
 #include "grinder/profile/images.h"
 #include "grinder/profile/profile.h"
 
-#define MODE_SIDES 2 /* at most */
+#define MODE_SIDES 3 /* at most, with that of --again */
 
 struct mode {
     const char *name;
@@ -29,6 +29,9 @@ struct mode {
     /* In place of all that: reads its traces itself, again and again. */
     int (*run_alone)(const struct options *options);
 };
+
+/* The recordings that there are, with that of --again behind the mode's. */
+size_t mode_side_count(const struct options *options);
 
 /* Where a recording has no times, has calls shown in their place, as the weight. 0; or what the
    program is to end with, after a message: times were asked for, or there are times of others. */

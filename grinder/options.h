@@ -41,6 +41,7 @@ struct options {
     char **path_maps;              /* of recorded_path_map; ends with null */
     char **jit_maps;               /* end with null */
     char **source_roots;           /* end with null */
+    char *again;                   /* a second recording of the first build; null: there is none */
     char *times_from;              /* a folder, or a trace; null: times are the traces' own */
     struct selection selection;    /* of patterns */
     char **traces; /* ends with null; at least one, or as many as the mode's sides */

@@ -70,6 +70,8 @@ contains problems 'empty: expected a trace file or a folder with traces, found n
 diff_status 2 first
 contains problems 'expected 2 recordings, found 1'
 diff_status 2 --threshold=-1 first second
+diff_status 2 --again=first first second
+contains problems '--again is for --weight=calls and instructions'
 diff_status 2 --threshold=0 --output-file=nowhere/kept first second
 diff_status 2 --output-format=pprof first second
 

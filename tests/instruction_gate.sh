@@ -24,7 +24,7 @@ gate()
 # names of what changed, in the table
 changed()
 {
-    sed '1d; /^[0-9]* that did not change$/d; / (all)$/d; /^    [-+]/d; s/.*%  //' changes
+    sed '1d; /^[0-9]* that d/d; / (all)$/d; /^    [-+]/d; s/.*%  //' changes
 }
 
 # share NAME: of all instructions, what the whole has more
@@ -144,6 +144,33 @@ equal "said of calls, which do not differ" "$(<problems)" ""
 gate 1 --threshold=0.1% named.first named.second
 equal "said of two builds" "$(<problems)" ""
 
+# A second recording of the first build tells what is not judged of another.
+build varies.next varies.c -DSECOND
+instrumented varies.next --count=instructions
+recording varies.next noise.next
+baseline noise.second noise.again.txt
+gate 1 --threshold=0 noise.first noise.next
+equal "what changed, and varies" "$(changed | sort | xargs)" "vary work"
+for again in noise.second noise.again.txt; do
+    for before in noise.first noise.txt; do
+        gate 1 --threshold=0 --again="$again" "$before" noise.next
+        equal "what changed since $before, less $again" "$(changed)" work
+        contains changes '^1 that differ between runs of one build, which are not judged: [0-9.]+% of instr\.$'
+        gate 0 --threshold=0 --again="$again" "$before" noise.third
+        equal "what changed of $before itself, less $again" "$(changed)" ""
+        equal "said of that" "$(<problems)" ""
+    done
+done
+gate 1 --threshold=0 --output-format=tsv --again=noise.second noise.first noise.next
+contains changes $'\tvaries$'
+equal "functions that vary" "$(sed -n $'s/\t.*\t1$//p' changes)" vary
+gate 2 --threshold=0 --again=noise.next noise.first noise.third
+contains problems '--again=noise.next: expected a recording of the build that noise.first is of, found another$'
+sed '/^build/,/^[0-9a-f]/d' noise.txt >unknown.txt
+gate 2 --threshold=0 --again=noise.second unknown.txt noise.next
+contains problems 'or a baseline that does not know; --output-format=baseline writes it anew$'
+gate 2 --threshold=0 --again=nowhere noise.first noise.next
+
 # A baseline without instructions is one of calls.
 instrumented first
 recording first plain
@@ -218,3 +245,10 @@ status=0
 "$BUILD/front/umbra" diff --weight=instructions --threshold=0.1% --output-format=table kept.txt second.data >changes || status=$?
 equal 'status of umbra diff' "$status" 1
 equal "what changed, by umbra" "$(changed)" "second.stripped!$(address second)"
+for again in first.data kept.txt; do
+    status=0
+    "$BUILD/front/umbra" diff --weight=instructions --threshold=0.1% --output-format=table --again="$again" \
+        first.data second.data >changes || status=$?
+    equal "status of umbra diff --again=$again" "$status" 1
+    equal "what changed, by umbra" "$(changed)" "second.stripped!$(address second) (was first.stripped!$(address first))"
+done

@@ -110,6 +110,8 @@ const struct command_option verb_options[] = {
     {"to", 0, "SECONDS", NULL, OF(REPORT), OPTION_VIEW, HELP_OF_GRINDER, "time lines: end there"},
     {"threshold", 0, "PERCENT", NULL, OF(DIFF), OPTION_VIEW, HELP_OF_GRINDER,
      "exit status 1 if something changed by more than that"},
+    {"again", 0, "FOLDER", NULL, OF(DIFF), OPTION_VIEW, HELP_OF_GRINDER,
+     "a second recording of the first build: what differs is not judged"},
     {"top", 0, "N", NULL, VIEWS, OPTION_VIEW, HELP_OF_GRINDER, "so many functions in a table (20)"},
     {"sort", 0, "ORDER", "self inclusive calls wait p99 instructions", OF(REPORT), OPTION_VIEW,
      HELP_OF_GRINDER, "with --text: the one table, by that"},

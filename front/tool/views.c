@@ -27,6 +27,7 @@ struct asked {
     size_t count, most;
     struct words options;
     const char *mode, *format, *output; /* what the grinder's options say; null: nothing */
+    const char *again; /* a second recording of a diff's first build; null: there is none */
     bool is_text, is_split;
     bool has_times;         /* of another recording */
     bool chooses_processes; /* or takes all of them together */
@@ -83,6 +84,10 @@ static void take_option(struct asked *asked, const char *word)
         asked->chooses_processes = true;
     if ((value = value_of(word, "--times-from"))) {
         take_times(asked, value);
+        return;
+    }
+    if ((value = value_of(word, "--again"))) {
+        asked->again = value;
         return;
     }
     if (!strcmp(word, "--split"))
@@ -528,6 +533,20 @@ static bool is_file(const char *name)
     return stat(name, &status) == 0 && S_ISREG(status.st_mode);
 }
 
+/* A second recording of the first build, or a baseline. */
+static void add_again(struct words *words, const char *name)
+{
+    struct recording recording;
+
+    if (is_file(name)) {
+        words_print(words, "--again=%s", name);
+        return;
+    }
+    recording_open(&recording, name);
+    recording_add_path_maps(&recording, words);
+    words_print(words, "--again=%s/traces", recording.folder);
+}
+
 int diff_main(int count, char **arguments)
 {
     struct recording recordings[SIDES];
@@ -551,6 +570,8 @@ int diff_main(int count, char **arguments)
     words_add(&words, "--mode=diff");
     for (size_t i = first; i < SIDES; i++)
         recording_add_path_maps(&recordings[i], &words);
+    if (asked.again)
+        add_again(&words, asked.again);
     words_add_all(&words, asked.options.list);
     if (first)
         words_add(&words, asked.recordings[0]);

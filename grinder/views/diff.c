@@ -117,6 +117,32 @@ void diff_begin(struct diff *diff, const struct profile profiles[SIDES],
     free(places);
 }
 
+static bool differs(const struct diff *diff, const struct costs costs[SIDES])
+{
+    return (diff->counts && costs[BEFORE].calls != costs[AFTER].calls) ||
+           (diff->has_instructions &&
+            costs[BEFORE].self_instructions != costs[AFTER].self_instructions);
+}
+
+void diff_note_noise(struct diff *diff, const struct profile *profiles)
+{
+    const struct profile of_one_build[SIDES] = {profiles[BEFORE], profiles[AGAIN]};
+    bool *varies = memory_zeroed(images_function_count(diff->images), sizeof(*varies));
+    struct diff runs;
+
+    diff_begin(&runs, of_one_build, diff->images, diff->weight);
+    for (size_t i = 0; i < runs.count; i++) {
+        const struct change *change = &runs.changes[i];
+        if (differs(&runs, change->costs))
+            varies[diff->same[change->was ? change->was : change->function]] = true;
+    }
+    diff_free(&runs);
+    for (size_t i = 0; i < diff->count; i++)
+        diff->changes[i].varies = varies[diff->same[diff->changes[i].function]];
+    diff->knows_noise = true;
+    free(varies);
+}
+
 void diff_free(struct diff *diff)
 {
     free(diff->same);
@@ -149,15 +175,31 @@ void diff_whole(const struct diff *diff, struct costs whole[SIDES])
         };
 }
 
+/* The sums of functions that do not vary. */
+static void judged_whole(const struct diff *diff, struct costs judged[SIDES])
+{
+    diff_whole(diff, judged);
+    for (size_t i = 0; i < diff->count; i++) {
+        for (int side = 0; side < SIDES && diff->changes[i].varies; side++) {
+            const struct costs *costs = &diff->changes[i].costs[side];
+            judged[side].calls -= costs->calls;
+            judged[side].self_instructions -= costs->self_instructions;
+        }
+    }
+}
+
 bool diff_exceeds(const struct diff *diff, double percent)
 {
-    struct costs whole[SIDES];
+    struct costs whole[SIDES], judged[SIDES];
     uint64_t largest;
 
     diff_whole(diff, whole);
-    largest = weighed(diff, whole, diff_noise(diff, whole));
+    judged_whole(diff, judged);
+    largest = weighed(diff, judged, diff_noise(diff, judged));
     for (size_t i = 0; i < diff->count; i++) {
-        uint64_t by = weighed(diff, diff->changes[i].costs, diff->changes[i].noise_ns);
+        uint64_t by = diff->changes[i].varies
+                          ? 0
+                          : weighed(diff, diff->changes[i].costs, diff->changes[i].noise_ns);
         largest = by > largest ? by : largest;
     }
     return (long double)largest * 100 >

@@ -10,11 +10,14 @@
 /* The first one's figures, and the second one's. */
 enum { BEFORE, AFTER, SIDES };
 
+#define AGAIN SIDES /* among profiles, a second one of the first build */
+
 struct change {
     uint32_t function; /* of those that match, one: of the second recording, if it has one */
     uint32_t was;      /* one of the first recording, or 0 */
     struct costs costs[SIDES];
     uint64_t noise_ns; /* diff_noise of its self time */
+    bool varies;       /* between two recordings of the first build: it is not judged */
 };
 
 struct diff {
@@ -25,6 +28,7 @@ struct diff {
     size_t count;
     enum weight weight;
     bool has_times, is_sampled, has_instructions; /* both recordings */
+    bool knows_noise; /* diff_note_noise was called */
     bool is_listed[SIDES]; /* it is a baseline: it has functions' own figures, and the larger contexts' */
     const char *counts;         /* what both count; null: one counts calls, the other samples */
 };
@@ -43,6 +47,9 @@ const struct diff_format *diff_format_named(const char *name, bool to_terminal);
 void diff_begin(struct diff *diff, const struct profile profiles[SIDES],
                 const struct images *images, enum weight weight);
 void diff_free(struct diff *diff);
+
+/* Finds the functions whose calls or instructions differ between the first recording and profiles[AGAIN]. */
+void diff_note_noise(struct diff *diff, const struct profile *profiles);
 
 /* Whether both recordings' stacks were kept. */
 bool diff_has_stacks(const struct diff *diff);
@@ -64,7 +71,7 @@ uint64_t diff_figure(const struct costs *costs, enum weight weight);
 void diff_whole(const struct diff *diff, struct costs whole[SIDES]);
 
 /* Whether the whole, or a function by itself, changed by more than percent of the first whole, and
-   its time by more than samples do by chance. */
+   its time by more than samples do by chance; functions that vary left out. */
 bool diff_exceeds(const struct diff *diff, double percent);
 
 #endif

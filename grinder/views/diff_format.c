@@ -96,13 +96,15 @@ static void write_row(FILE *stream, const struct diff *diff, const struct costs 
     putc('\n', stream);
 }
 
-enum kind { SAME, NOISE, CHANGED, KINDS };
+enum kind { SAME, NOISE, CHANGED, VARIES, KINDS };
 
 static enum kind kind_of(const struct diff *diff, const struct change *change)
 {
     const struct costs *before = &change->costs[BEFORE], *after = &change->costs[AFTER];
     int64_t by = change_of(before->self_ns, after->self_ns);
 
+    if (change->varies)
+        return VARIES;
     if (diff->counts && !strcmp(diff->counts, "calls") && before->calls != after->calls)
         return CHANGED;
     if (diff->has_instructions && before->self_instructions != after->self_instructions)
@@ -209,6 +211,21 @@ static void write_changes(FILE *stream, const struct diff *diff, size_t top)
     contexts_free(&contexts);
 }
 
+/* What is not judged, and how much that is. */
+static void write_varying(FILE *stream, const struct diff *diff, size_t count)
+{
+    struct costs whole[SIDES];
+    uint64_t figure = 0, all;
+
+    diff_whole(diff, whole);
+    all = diff_figure(&whole[BEFORE], diff->weight);
+    for (size_t i = 0; i < diff->count; i++)
+        if (diff->changes[i].varies)
+            figure += diff_figure(&diff->changes[i].costs[BEFORE], diff->weight);
+    fprintf(stream, "%zu that differ between runs of one build, which are not judged: %.2f%% %s\n",
+            count, all ? (double)figure * 100 / (double)all : 0, share_heading(diff));
+}
+
 static void write_table(FILE *stream, const struct diff *diff, size_t top)
 {
     struct costs whole[SIDES];
@@ -229,6 +246,8 @@ static void write_table(FILE *stream, const struct diff *diff, size_t top)
     if (counts[NOISE])
         fprintf(stream, "%zu whose times changed no more (~) than samples do by chance\n",
                 counts[NOISE]);
+    if (counts[VARIES])
+        write_varying(stream, diff, counts[VARIES]);
     if (counts[SAME])
         fprintf(stream, "%zu that did not change\n", counts[SAME]);
     diff_whole(diff, whole);
@@ -279,6 +298,8 @@ static void write_tsv(FILE *stream, const struct diff *diff, size_t top)
               stream);
     if (contexts.largest)
         fputs("\tcontext\tcontext_change", stream);
+    if (diff->knows_noise)
+        fputs("\tvaries", stream);
     putc('\n', stream);
     for (size_t i = 0; i < diff->count; i++) {
         const struct change *change = &diff->changes[i];
@@ -310,6 +331,8 @@ static void write_tsv(FILE *stream, const struct diff *diff, size_t top)
         }
         if (contexts.largest)
             write_context_cells(stream, diff, &contexts, change);
+        if (diff->knows_noise)
+            fprintf(stream, "\t%d", change->varies);
         putc('\n', stream);
     }
     contexts_free(&contexts);

@@ -181,6 +181,30 @@ static void instructions_differ_exactly(void **state)
     free(text);
 }
 
+/* Nor is it part of the whole that is; percents are of all. */
+static void what_varies_is_not_judged(void **state)
+{
+    const struct part parts[SIDES] = {{.instructions = 1000}, {.instructions = 1600}};
+    struct change changes[] = {
+        {.varies = true, .costs = {{.self_instructions = 900}, {.self_instructions = 1490}}},
+        {.costs = {{.self_instructions = 100}, {.self_instructions = 110}}},
+    };
+    struct diff diff = {
+        .parts = {&parts[BEFORE], &parts[AFTER]},
+        .changes = changes,
+        .count = 2,
+        .weight = WEIGHT_INSTRUCTIONS,
+        .has_instructions = true,
+        .knows_noise = true,
+    };
+
+    (void)state;
+    assert_true(diff_exceeds(&diff, 0.9));
+    assert_false(diff_exceeds(&diff, 1));
+    changes[0].varies = false;
+    assert_true(diff_exceeds(&diff, 58));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +214,7 @@ int main(void)
         cmocka_unit_test(a_number_of_samples_is_no_count),
         cmocka_unit_test(no_threshold_is_passed_by_chance),
         cmocka_unit_test(instructions_differ_exactly),
+        cmocka_unit_test(what_varies_is_not_judged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
