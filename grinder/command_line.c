@@ -88,8 +88,8 @@ static const struct command_option table[] = {
      "their bytes; docs/stack.md\n"
      "coverage: which blocks, functions and lines ran, and how often, of programs that were instrumented with "
      "--count=blocks; docs/coverage.md\n"
-     "top: the hottest functions of running programs, refreshed in place; q ends, s and c sort by "
-     "self time and by calls"},
+     "top: the hottest functions of running programs, refreshed in place; q ends, s, c and i sort "
+     "by self time, calls and instructions"},
     {"output-format", 0, "NAME",
      "callgrind folded flamegraph pprof speedscope tsv tsv-edges json baseline chrome perfetto firefox",
      PROFILE, CODE_FORMAT, 0,

@@ -157,6 +157,13 @@ none="links.bin has no instructions for --weight=instructions: record with --cou
 expect 2 "$none, or choose --weight=calls" --mode=profile --weight=instructions links.bin
 expect 2 "$none" --mode=diff --weight=instructions counted.bin links.bin
 expect 2 "$none" --mode=diff --weight=instructions links.bin counted.bin
+expect 0 ", 145 instr. and 4 calls since the start" --mode=top counted.bin
+grep -qE '^ +self% .* instr\.% +instr\.  function$' output ||
+    fail "expected columns of instructions: $(cat output)"
+[ "$(awk 'NR > 2 { print $7, $5, $6 }' output | xargs)" = "counted!#0 68.97 100 counted!#1 31.03 45" ] ||
+    fail "expected functions by instructions: $(cat output)"
+expect 0 "" --mode=top links.bin
+! grep -q instr output || fail "expected no columns of instructions: $(cat output)"
 expect 2 "--weight=instructions is for --mode=profile and diff" --mode=top --weight=instructions counted.bin
 
 # Somebody else's reader agrees.

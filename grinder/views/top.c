@@ -27,21 +27,25 @@
 #include "grinder/profile/symbolize.h"
 #include "grinder/profile/traces.h"
 #include "grinder/profile/tree_load.h"
+#include "grinder/views/figures.h"
 #include "grinder/views/screen.h"
 #include "grinder/views/trace_feed.h"
 #include "support/memory.h"
 #include "support/progress.h"
 
-#define LINES_ABOVE 2
-#define NAME_COLUMN 47 /* columns left of the function's name */
+#define LINES_ABOVE         2
+#define NAME_COLUMN         47 /* columns left of the function's name */
+#define INSTRUCTION_COLUMNS 20
 
 struct reading {
-    uint64_t calls, self_ns;
+    uint64_t calls, self_ns, instructions;
 };
+
+enum order { BY_SELF, BY_CALLS, BY_INSTRUCTIONS };
 
 struct row {
     uint32_t function;
-    uint64_t calls, self_ns; /* since the last refresh */
+    uint64_t calls, self_ns, instructions; /* since the last refresh */
     uint64_t all_calls;
 };
 
@@ -66,8 +70,9 @@ struct top {
     size_t row_count, row_room;
     size_t traces;           /* that could be read, this time or before their processes' end */
     double read_at, seconds; /* of the last refresh; that its figures are of; 0: since the start */
-    bool by_calls;
+    enum order order;        /* that was asked for */
     bool has_times, is_sampled; /* all of them */
+    bool has_instructions;      /* some of them */
 };
 
 static double now(void)
@@ -155,12 +160,14 @@ static void note(struct top *top, uint32_t function)
         .function = function,
         .calls = more(sum->calls, reading->calls),
         .self_ns = more(sum->self_ns, reading->self_ns),
+        .instructions = more(sum->instructions, reading->instructions),
         .all_calls = sum->calls,
     };
 
     reading->calls += row.calls;
     reading->self_ns += row.self_ns;
-    if (!row.calls && !row.self_ns)
+    reading->instructions += row.instructions;
+    if (!row.calls && !row.self_ns && !row.instructions)
         return;
     top->rows = memory_grow(top->rows, top->row_count, &top->row_room, sizeof(*top->rows));
     top->rows[top->row_count++] = row;
@@ -191,6 +198,7 @@ static void add_up(struct top *top, const struct profile *profile)
         struct reading *sum = &top->sums[functions->keys.pairs[i].a];
         sum->calls += functions->costs[i].calls;
         sum->self_ns += functions->costs[i].self_ns;
+        sum->instructions += functions->costs[i].self_instructions;
     }
 }
 
@@ -215,10 +223,23 @@ static int compare_calls(const void *left, const void *right)
     return compare(a->calls, b->calls, a, b);
 }
 
+static int compare_instructions(const void *left, const void *right)
+{
+    const struct row *a = left, *b = right;
+
+    return compare(a->instructions, b->instructions, a, b);
+}
+
+/* Where there are no figures to sort by, by others. */
 static void sort(struct top *top)
 {
+    bool by_instructions = top->has_instructions && (top->order == BY_INSTRUCTIONS ||
+                                                     (top->order == BY_SELF && !top->has_times));
+
     qsort(top->rows, top->row_count, sizeof(*top->rows),
-          top->by_calls || !top->has_times ? compare_calls : compare_self);
+          by_instructions                             ? compare_instructions
+          : top->order == BY_CALLS || !top->has_times ? compare_calls
+                                                      : compare_self);
 }
 
 static void make_rows(struct top *top, const struct profile *profile)
@@ -248,19 +269,29 @@ static void refresh(struct top *top)
     top->seconds = last > 0 ? top->read_at - last : 0;
     top->has_times = profile_has_times(&profile) && profile_has_times(&top->past);
     top->is_sampled = top->has_times && !profile.clocked && !top->past.clocked && top->traces;
+    top->has_instructions =
+        profile_has_instructions(&profile) || profile_has_instructions(&top->past);
     name_functions(top);
     message_mute(false);
     make_rows(top, &profile);
     profile_free(&profile);
 }
 
-static uint64_t sum_of(const struct top *top, bool calls)
+static struct row sum_of(const struct top *top)
 {
-    uint64_t sum = 0;
+    struct row sum = {0};
 
-    for (size_t i = 0; i < top->row_count; i++)
-        sum += calls ? top->rows[i].calls : top->rows[i].self_ns;
+    for (size_t i = 0; i < top->row_count; i++) {
+        sum.calls += top->rows[i].calls;
+        sum.self_ns += top->rows[i].self_ns;
+        sum.instructions += top->rows[i].instructions;
+    }
     return sum;
+}
+
+static double percent(uint64_t figure, uint64_t all)
+{
+    return all ? 100.0 * (double)figure / (double)all : 0;
 }
 
 /* Cut at a character, not within one. */
@@ -277,12 +308,13 @@ static void write_cut(const char *name, int columns)
 }
 
 /* In seconds of the wall clock or, of a first refresh, in all there is. */
-static void write_row(const struct top *top, const struct row *row, uint64_t all_ns, int columns)
+static void write_row(const struct top *top, const struct row *row, const struct row *all,
+                      int columns)
 {
-    double share = all_ns ? 100.0 * (double)row->self_ns / (double)all_ns : 0;
+    char instructions[FIGURE_ROOM];
 
     if (top->has_times)
-        printf("%7.2f %11.3f ", share, (double)row->self_ns / 1e6);
+        printf("%7.2f %11.3f ", percent(row->self_ns, all->self_ns), (double)row->self_ns / 1e6);
     else
         printf("%7s %11s ", "-", "-");
     if (top->seconds > 0)
@@ -290,33 +322,45 @@ static void write_row(const struct top *top, const struct row *row, uint64_t all
     else
         printf("%12s ", "-");
     printf("%12" PRIu64 "  ", row->all_calls);
+    if (top->has_instructions)
+        printf("%7.2f %10s  ", percent(row->instructions, all->instructions),
+               figure_count(instructions, row->instructions));
     write_cut(top->images.functions[row->function].name, columns);
 }
 
 static void write_table(const struct top *top, size_t rows, int columns, void (*end_line)(void))
 {
-    uint64_t all_ns = sum_of(top, false);
-    char line[192], times[64] = "no times (--timing=none)";
+    const struct row all = sum_of(top);
+    char line[224], times[64] = "no times (--timing=none)";
+    char count[FIGURE_ROOM], instructions[FIGURE_ROOM + 16] = "";
+    int name_column = NAME_COLUMN + (top->has_instructions ? INSTRUCTION_COLUMNS : 0);
     int length;
 
     if (top->has_times)
-        snprintf(times, sizeof(times), "%.3f ms%s", (double)all_ns / 1e6,
+        snprintf(times, sizeof(times), "%.3f ms%s", (double)all.self_ns / 1e6,
                  top->is_sampled ? " of CPU" : "");
-    length = snprintf(line, sizeof(line), "%zu program%s, %zu functions, %s and %" PRIu64 " calls ",
-                      top->traces, top->traces == 1 ? "" : "s", top->row_count, times,
-                      sum_of(top, true));
+    if (top->has_instructions)
+        snprintf(instructions, sizeof(instructions), ", %s instr.",
+                 figure_count(count, all.instructions));
+    length = snprintf(line, sizeof(line),
+                      "%zu program%s, %zu functions, %s%s and %" PRIu64 " calls ", top->traces,
+                      top->traces == 1 ? "" : "s", top->row_count, times, instructions, all.calls);
     if (top->seconds > 0)
         snprintf(line + length, sizeof(line) - (size_t)length, "in %.1f s", top->seconds);
     else
         snprintf(line + length, sizeof(line) - (size_t)length, "since the start");
     write_cut(line, columns);
     end_line();
-    snprintf(line, sizeof(line), "%7s %11s %12s %12s  %s", "self%", "self ms", "calls/s", "calls",
-             "function");
+    length = snprintf(line, sizeof(line), "%7s %11s %12s %12s  ", "self%", "self ms", "calls/s",
+                      "calls");
+    if (top->has_instructions)
+        length += snprintf(line + length, sizeof(line) - (size_t)length, "%7s %10s  ", "instr.%",
+                           "instr.");
+    snprintf(line + length, sizeof(line) - (size_t)length, "function");
     write_cut(line, columns);
     end_line();
     for (size_t i = 0; i < top->row_count && i < rows; i++) {
-        write_row(top, &top->rows[i], all_ns, columns > NAME_COLUMN ? columns - NAME_COLUMN : 0);
+        write_row(top, &top->rows[i], &all, columns > name_column ? columns - name_column : 0);
         end_line();
     }
 }
@@ -345,8 +389,8 @@ static bool wait_for_next(struct top *top, double until)
         int key = left > 0 ? screen_key((unsigned)(left * 1000) + 1) : 0;
         if (key == 'q' || key == 'Q' || key < 0)
             return false;
-        if (key == 's' || key == 'c')
-            top->by_calls = key == 'c';
+        if (key == 's' || key == 'c' || key == 'i')
+            top->order = key == 's' ? BY_SELF : key == 'c' ? BY_CALLS : BY_INSTRUCTIONS;
         if (left <= 0)
             return true;
         if (key && top->row_count)
@@ -387,7 +431,7 @@ static void run_plainly(struct top *top)
 int top_run(const struct top_options *options)
 {
     struct top top = {.options = options,
-                      .by_calls = options->by_calls,
+                      .order = options->by_calls ? BY_CALLS : BY_SELF,
                       .past = {.merged = true},
                       .feed = {.socket = options->feed}};
     int result = 0;
