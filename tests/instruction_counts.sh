@@ -2,8 +2,8 @@
 # --count=instructions: of all functions that have copies callgrind counts as many, of compiled and stripped programs,
 # in threads, children and beneath signals, however calls are timed; recordings of the same work do not differ, and
 # one of other work does; umbra refuses what counts none.
-# needs: gcc g++ valgrind binutils gawk python3 lua5.4 sqlite3 libsqlite3-0 xz-utils liblzma5 musl-tools
-# seconds: 15
+# needs: gcc g++ valgrind binutils gawk python3 bash python3.11 lua5.4 sqlite3 libsqlite3-0 xz-utils liblzma5 musl-tools
+# seconds: 30
 . "$(dirname "$0")/lib.sh"
 
 if ! by_copies; then
@@ -40,12 +40,13 @@ sums()
 }
 
 # compared NAME COMMAND…: what instruction_counts.py says of native/NAME beside what `ran` left, in `differences`. The
-# command is the same, with what is native.
+# command is the same, with what is native; `starter` stands in front of it all.
+starter=()
 compared()
 {
     rm -rf callgrinds
     mkdir callgrinds
-    run native valgrind -q --tool=callgrind --skip-plt=no --dump-instr=yes --compress-strings=no \
+    run native "${starter[@]}" valgrind -q --tool=callgrind --skip-plt=no --dump-instr=yes --compress-strings=no \
         --compress-pos=no --callgrind-out-file="$work/callgrinds/%p" "${@:2}"
     equal "status of ${*:2} in callgrind" "$(<native.status)" 0
     cmp native.stdout instrumented.stdout
@@ -155,6 +156,55 @@ awk 'NR == FNR { varies[$1]; next }
     $1 == "differs" && !($2 in varies) { apart += $3 > $4 ? $3 - $4 : $4 - $3; if ($4 > most) most = $4 }
     END { if (sum < 1e7 || apart > sum / 10000 || most > sum / 1000) { print apart, most, sum; exit 1 } }' \
     varying differences
+
+echo '-- the same addresses and environment, but for where the stack is'
+# recorded_alike COMMAND…: of the environment that it is started with, and what valgrind adds to that. It leaves no child
+# whose end would be the command's signal.
+cat >recorded_alike <<'END'
+cd ../alike
+env LD_PRELOAD="$PRELOADED" >../variables
+mapfile -t variables <../variables
+env -i "${variables[@]}" valgrind -q --tool=none env >../variables.more
+mapfile -t variables <../variables.more
+exec env -i "${variables[@]}" setarch -R "$@"
+END
+gcc -O1 -shared -fPIC "$TESTS/programs/fixed_addresses.c" -o fixed_addresses.so
+mkdir alike
+
+# alike NAME COMMAND…: instrumented and original in one folder, as `ran` and `compared`
+alike()
+{
+    counting "$1"
+    cp "instrumented/$1" alike
+    PRELOADED=$work/fixed_addresses.so PYTHONHASHSEED=0 LD_LIBRARY_PATH=$work/alike \
+        ran "$BASH" "$work/recorded_alike" "${@:2}"
+    cp "native/$1" alike
+    mapfile -t starter <variables
+    starter=(env -i -C "$work/alike" "${starter[@]}")
+    compared "$@"
+    starter=()
+    awk '$1 == "sum" && $3 < 3e6 { exit 1 }' differences || fail "$1 did nothing: $(<differences)"
+}
+
+cp "$BASH" native/bash
+alike bash ./bash "$TESTS/programs/counted.bash"
+# fmtumax writes process numbers, of as many digits as they have
+equal 'bash: functions that differ' "$(grep '^differs' differences | grep -v ' fmtumax ' || true)" ''
+
+# Texts on the stack are aligned otherwise there; the last signal is ignored beneath valgrind.
+cp "$(readlink -f /usr/bin/python3.11)" native/python3.11
+alike python3.11 ./python3.11 -S -B "$TESTS/programs/counted.py"
+awk '$1 == "differs" { count++; apart += $3 > $4 ? $3 - $4 : $4 - $3 }
+    $1 == "sum" { sum = $3 }
+    END { if (count > 6 || apart > sum / 50000) { print count, apart, sum; exit 1 } }' differences
+
+# What reads exception tables reads those of copies, whose code is longer.
+build streams streams.cpp -O1 -no-pie
+cp native/streams alike
+cp "$(readlink -f "$(gcc -print-file-name=libstdc++.so.6)")" native/libstdc++.so.6
+alike libstdc++.so.6 ./streams
+equal 'libstdc++: functions that differ' "$(grep -c '^differs' differences)" 1
+awk '$1 == "differs" && ($3 < $4 || $3 > 1.01 * $4) { print; exit 1 }' differences
 
 echo '-- threads'
 ran ./instructions thread 3000
