@@ -102,8 +102,8 @@ static const struct command_option table[] = {
      "diff: table (the default on a terminal), tsv (the default elsewhere), folded, flamegraph"},
     {"output-format", 0, "NAME", "table tsv json", STACK, CODE_FORMAT, 0,
      "stack: table, tsv, json (defaults as for diff)"},
-    {"output-format", 0, "NAME", "table tsv lcov cobertura drcov", COVERAGE, CODE_FORMAT, 0,
-     "coverage: table (this is the default), tsv (functions), lcov, cobertura, drcov, callgrind"},
+    {"output-format", 0, "NAME", "table tsv lcov cobertura gcovr drcov", COVERAGE, CODE_FORMAT, 0,
+     "coverage: table (this is the default), tsv (functions), lcov, cobertura, gcovr, drcov, callgrind"},
     {"output-file", 0, "FILE", NULL, ALL & ~TOP, CODE_OUTPUT, 0,
      "where to write, - for standard output (profile: callgrind.out.PID or profile.PID.SUFFIX, "
      "report: report.PID.html, else standard output); report: a FILE that ends with / is a "

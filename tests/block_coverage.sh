@@ -1,7 +1,7 @@
 #!/bin/bash
 # instrument --count=blocks --once: the lines that ran are gcov's, in threads, children and killed processes,
 # too; recordings add up; other tools read what is written of them.
-# needs: gcc g++ lcov libxml2-utils python3 lua5.4
+# needs: gcc g++ lcov gcovr libxml2-utils python3 lua5.4
 . "$(dirname "$0")/lib.sh"
 
 if [[ ${UMBRA_TEST_HOW:-} == prologue ]]; then
@@ -131,6 +131,15 @@ equal 'classes' "$(xmllint --nonet --xpath 'count(//class)' coverage.xml)" "$(gr
 equal 'lines' "$(xmllint --nonet --xpath 'count(//line)' coverage.xml)" "$(grep -c '^DA:' lines.info)"
 equal 'lines that ran' "$(xmllint --nonet --xpath 'count(//line[@hits="1"])' coverage.xml)" \
     "$(grep -c '^DA:.*,1$' lines.info)"
+coverage --output-format=gcovr >coverage.json
+gcovr --filter=/ --add-tracefile=coverage.json --json-summary | python3 -c '
+import json, sys
+summary = json.load(sys.stdin)
+print(len(summary["files"]), summary["line_total"], summary["line_covered"])' >found
+equal "files, lines, lines that ran in gcovr's eyes" "$(<found)" \
+    "$(awk '/^SF:/ { files++ } /^DA:/ { all++; ran += !/,0$/ } END { print files, all, ran }' lines.info)"
+gcovr --filter=/ --add-tracefile=coverage.json --html-details=details.html
+[[ -s details.html ]] || fail 'gcovr wrote no page'
 coverage --output-format=drcov >blocks.drcov
 python3 - blocks.drcov >drcov_blocks <<'END'
 import re, struct, sys

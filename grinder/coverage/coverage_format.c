@@ -2,7 +2,8 @@
  * table      how much of each file and function ran, for people
  * tsv        blocks of each function, a line each
  * lcov       lcov's tracefile, for genhtml: lines, functions
- * cobertura  Cobertura's XML, for CI servers: lines
+ * cobertura  Cobertura's XML, for CI servers and gcovr from 8 on: lines
+ * gcovr      the JSON that gcovr 5.2, Debian 12's, adds up: lines
  * drcov      DynamoRIO's log, for disassemblers: blocks, binary
  * callgrind  callgrind's format, for KCachegrind: of blocks that were counted, how often each
  * instruction ran
@@ -308,6 +309,28 @@ static void write_cobertura(FILE *stream, const struct coverage *coverage, size_
     fputs("</classes></package></packages></coverage>\n", stream);
 }
 
+/* --- gcovr --- */
+
+/* Functions stay out: gcovr ends at two of one name on different lines, as templates' may be. */
+static void write_gcovr(FILE *stream, const struct coverage *coverage, size_t top)
+{
+    (void)top;
+    fputs("{\"gcovr/format_version\":\"0.3\",\"files\":[", stream);
+    for (size_t i = 0, end; i < coverage->line_count; i = end) {
+        end = end_of_file(coverage, i);
+        fputs(i ? ",\n{\"file\":" : "\n{\"file\":", stream);
+        utf8_write_json(stream, coverage->lines[i].file);
+        fputs(",\"functions\":[],\"lines\":[", stream);
+        for (size_t k = i; k < end; k++)
+            fprintf(stream,
+                    "%s\n{\"line_number\":%" PRIu32 ",\"count\":%" PRIu64
+                    ",\"branches\":[],\"gcovr/noncode\":false,\"gcovr/excluded\":false}",
+                    k > i ? "," : "", coverage->lines[k].line, coverage->lines[k].hits);
+        fputs("]}", stream);
+    }
+    fputs("]}\n", stream);
+}
+
 /* --- drcov --- */
 
 struct drcov_block {
@@ -433,9 +456,10 @@ static void write_callgrind(FILE *stream, const struct coverage *coverage, size_
 }
 
 static const struct coverage_format formats[] = {
-    {"table", write_table, false}, {"tsv", write_tsv, false},
-    {"lcov", write_lcov, false},   {"cobertura", write_cobertura, false},
-    {"drcov", write_drcov, false}, {"callgrind", write_callgrind, true},
+    {"table", write_table, false},        {"tsv", write_tsv, false},
+    {"lcov", write_lcov, false},          {"cobertura", write_cobertura, false},
+    {"gcovr", write_gcovr, false},        {"drcov", write_drcov, false},
+    {"callgrind", write_callgrind, true},
 };
 
 const struct coverage_format *coverage_format_named(const char *name)
