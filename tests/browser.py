@@ -1,10 +1,21 @@
 """Headless Chromium by chromedriver's own protocol (W3C WebDriver): nothing but the two packages."""
 
+import atexit
 import base64
+import functools
 import json
 import re
 import subprocess
 import urllib.request
+
+
+def run_commands(functions, words):
+    """NAME ARGUMENT…, and more of them behind `--`: one after the other, in one process and so with one browser."""
+    while words:
+        end = words.index("--") if "--" in words else len(words)
+        print(*words[:end], flush=True)
+        functions[words[0]](*words[1:end])
+        words = words[end + 1:]
 
 
 class Browser:
@@ -104,3 +115,18 @@ class Browser:
         finally:
             self.driver.terminate()
             self.driver.wait()
+
+
+@functools.cache
+def begun(profile):
+    browser = Browser(profile)
+    atexit.register(browser.close)
+    return browser
+
+
+def browser_of(profile):
+    """The process's one browser of that profile, ended with the process: as if it had just begun."""
+    browser = begun(profile)
+    browser.open("about:blank")  # or the same page at another place would not be loaded anew
+    browser.ask("POST", browser.session + "/goog/cdp/execute", {"cmd": "Emulation.clearDeviceMetricsOverride", "params": {}})
+    return browser

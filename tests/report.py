@@ -1,14 +1,16 @@
 """Reads what --mode=report wrote, as a browser would, and drives one through it."""
 
 import base64
+import contextlib
 import hashlib
 import json
 import os
+import random
 import re
 import sys
 import time
 
-from browser import Browser
+from browser import Browser, browser_of, run_commands
 
 LEVELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
@@ -161,6 +163,21 @@ def policy(path):
     assert page.index("Content-Security-Policy") < page.index("<style>")
 
 
+def damage(whole, seed, rounds):
+    """Copies WHOLE.ROUND of a file, each with a few bytes that are wrong; some are cut."""
+    with open(whole, "rb") as file:
+        bytes_of_file = file.read()
+    for number in range(int(rounds)):
+        random.seed(f"{seed} {number}")
+        data = bytearray(bytes_of_file)
+        for _ in range(random.randint(1, 8)):
+            data[random.randrange(len(data))] = random.choice([0, 1, 0x7f, 0x80, 0xff, random.randrange(256)])
+        if random.random() < 0.2:
+            del data[random.randrange(len(data)):]
+        with open(f"{whole}.{number}", "wb") as file:
+            file.write(data)
+
+
 def sealed(url, profile, embedded):
     """What gets into the page all the same can do nothing; what it holds is listed."""
     browser = Browser(profile)
@@ -199,19 +216,23 @@ HEADING = "return document.querySelector('h1')?.textContent === arguments[0]"
 FIND = "const search = document.getElementById('search'); search.value = arguments[0]; search.oninput();"
 
 
-def browse(url, profile):
-    browser = Browser(profile)
-    try:
-        walk(browser, url)
-        log = browser.log()
-        assert not log, log
-    finally:
-        browser.close()
-
-
-def walk(browser, url):
+@contextlib.contextmanager
+def page(url, profile):
+    """In a browser, once it is ready; in the end it has left nothing in the console."""
+    browser = browser_of(profile)
     browser.open(url)
     until(browser, "return document.body.dataset.ready")
+    yield browser
+    log = browser.log()
+    assert not log, log
+
+
+def browse(url, profile):
+    with page(url, profile) as browser:
+        walk(browser)
+
+
+def walk(browser):
     assert browser.run("return document.querySelectorAll('.graph .node').length") > 0
     assert browser.run("return document.querySelectorAll('#list .row').length") > 3
 
@@ -284,10 +305,7 @@ def walk(browser, url):
 
 def first_picture(url, profile, view, least):
     """The overview begins with this view, of at least so many boxes that lead to what they name."""
-    browser = Browser(profile)
-    try:
-        browser.open(url)
-        until(browser, "return document.body.dataset.ready")
+    with page(url, profile) as browser:
         pressed = "return document.querySelector('.choice [aria-pressed=true]').dataset.graph"
         found = browser.run(pressed)
         assert found == view, found
@@ -299,25 +317,16 @@ def first_picture(url, profile, view, least):
         assert browser.run("return document.querySelectorAll('.graph .edge').length") >= 3
         name = browser.run("const node = document.querySelector('.graph a'); location.hash = node.getAttribute('href'); return node.querySelector('title').textContent.split('\\n')[0]")
         until(browser, HEADING, name)
-        log = browser.log()
-        assert not log, log
-    finally:
-        browser.close()
 
 
 def chains(url, profile):
     """What only passes time on has no box, but a name at the line that leads through it."""
-    browser = Browser(profile)
-    try:
-        browser.open(url)
-        until(browser, "return document.body.dataset.ready")
+    with page(url, profile) as browser:
         browser.run("document.querySelector('[data-graph=functions]').click()")
         titles = browser.run("return [...document.querySelectorAll('.graph .through title')].map(title => title.textContent.split('\\n')[0])")
         boxes = browser.run("return [...document.querySelectorAll('.graph .node title')].map(title => title.textContent.split('\\n')[0])")
         assert sorted(titles) == ["main → left → left_of_it → left_work", "main → right → right_work"], titles
         assert sorted(boxes) == ["deep_work", "left_work", "main", "right_work", "turns", "turns_back"], boxes
-    finally:
-        browser.close()
 
 
 def large(page, profile, *picture):
@@ -346,4 +355,4 @@ def large(page, profile, *picture):
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]](*sys.argv[2:])
+    run_commands(globals(), sys.argv[1:])

@@ -34,8 +34,7 @@ grinder --mode=report --source-root="$work" --output-file=folder/ traces
 check figures folder summary
 check hostile folder
 mkdir profile-light
-check browse "file://$work/page.html" "$work/profile-light"
-check browse "file://$work/folder/index.html" "$work/profile-light"
+check browse "file://$work/page.html" "$work/profile-light" -- browse "file://$work/folder/index.html" "$work/profile-light"
 
 # --split is a folder too, whatever it is called; a name of its own otherwise.
 grinder --mode=report --source-root="$work" --split --output-file=second traces
@@ -65,8 +64,8 @@ strip -o stripped/report native/report
 instrument stripped/report -o stripped/report.instr >/dev/null
 call_trace_service start --trace-dir="$work/stripped/traces" -- stripped/report.instr 20 >/dev/null
 grinder --mode=report --output-file=stripped.html stripped/traces
-check first_picture "file://$work/stripped.html" "$work/profile-stripped" functions 5
-check first_picture "file://$work/page.html" "$work/profile-stripped" functions 5 # one file, one module
+check first_picture "file://$work/stripped.html" "$work/profile-stripped" functions 5 -- \
+    first_picture "file://$work/page.html" "$work/profile-stripped" functions 5 # one file, one module
 
 # Slices that are damaged or another trace's are left out, and named.
 recorded report 20
@@ -88,17 +87,9 @@ contains problems "found those of another recording"
 
 # Damage of any kind costs bars, never the report.
 seed=${SEED:-$RANDOM}
+check damage whole "$seed" 60
 for ((round = 0; round < 60; round++)); do
-    python3 - whole "$slices" "$seed" "$round" <<'END'
-import random, sys
-random.seed(f"{sys.argv[3]} {sys.argv[4]}")
-data = bytearray(open(sys.argv[1], "rb").read())
-for _ in range(random.randint(1, 8)):
-    data[random.randrange(len(data))] = random.choice([0, 1, 0x7f, 0x80, 0xff, random.randrange(256)])
-if random.random() < 0.2:
-    del data[random.randrange(len(data)):]
-open(sys.argv[2], "wb").write(data)
-END
+    mv "whole.$round" "$slices"
     grinder --mode=report --source-root="$work" --output-file=bad.html traces 2>problems ||
         fail "status $? for round $round of seed $seed"
 done

@@ -4,20 +4,12 @@ import csv
 import re
 import sys
 
-from browser import Browser
-from report import HEADING, until
+from browser import run_commands
+from report import page, until
 from report_times import near, visit
 
 ROWS = """return [...document.querySelectorAll('.changes tbody tr')]
     .map(row => [...row.querySelectorAll('td')].map(cell => cell.textContent))"""
-
-
-def begin(url, profile, before):
-    browser = Browser(profile)
-    browser.open(url)
-    until(browser, "return document.body.dataset.ready")
-    browser.write("#before", before)
-    return browser
 
 
 def shown_count(text):
@@ -36,8 +28,8 @@ def changes(url, profile, before, diff):
     with open(diff, encoding="utf-8") as file:
         expected = {row["function"]: {key: int(value) for key, value in row.items() if key.endswith(("before", "after", "change"))}
                     for row in csv.DictReader(file, delimiter="\t")}
-    browser = begin(url, profile, before)
-    try:
+    with page(url, profile) as browser:
+        browser.write("#before", before)
         until(browser, "return document.querySelector('.changes table')")
         *rows, every = browser.run(ROWS)
         assert {"same", "slower", "only_in_1", "only_in_2"} <= {row[0] for row in rows}, rows
@@ -68,20 +60,14 @@ def changes(url, profile, before, diff):
         assert shown_count(facts["calls before"]) == expected["slower"]["calls_before"], facts
         visit(browser, "only_in_2")
         assert browser.run("return document.querySelector('.facts').textContent").endswith("nonebefore")
-        log = browser.log()
-        assert not log, log
-    finally:
-        browser.close()
 
 
 def refused(url, profile, before, why):
-    browser = begin(url, profile, before)
-    try:
+    with page(url, profile) as browser:
+        browser.write("#before", before)
         until(browser, "return document.querySelector('.changes .note')?.textContent.includes(arguments[0])", why)
         assert not browser.run("return document.querySelectorAll('.changes table').length")
-    finally:
-        browser.close()
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]](*sys.argv[2:])
+    run_commands(globals(), sys.argv[1:])

@@ -6,6 +6,13 @@
 
 export PYTHONDONTWRITEBYTECODE=1
 
+# Of each COMMAND PAGE ARGUMENT…; once all pages are there, as a browser takes long to begin.
+pages=()
+on_page()
+{
+    pages+=("$1" "file://$work/$2" "$work/profile" "${@:3}" --)
+}
+
 for version in 1 2; do
     cat >version.c <<EOF
 #include <stdlib.h>
@@ -32,11 +39,10 @@ grinder --mode=report --source-root="$work" --output-file=folder/ exact.1
 echo 'no report' >other.html
 
 for timing in exact samples; do
-    grinder --mode=diff --output-format=tsv --output-file=diff.tsv $timing.1 $timing.2
-    python3 "$TESTS/report_before.py" changes "file://$work/$timing.2.html" "$work/profile" \
-        "$work/$timing.1.html" diff.tsv
+    grinder --mode=diff --output-format=tsv --output-file=$timing.tsv $timing.1 $timing.2
+    on_page changes $timing.2.html "$work/$timing.1.html" $timing.tsv
 done
-grinder --mode=diff --output-format=tsv --output-file=diff.tsv exact.1 exact.2
-python3 "$TESTS/report_before.py" changes "file://$work/exact.2.html" "$work/profile" "$work/folder/data.js" diff.tsv
-python3 "$TESTS/report_before.py" refused "file://$work/exact.2.html" "$work/profile" "$work/other.html" 'found something else'
-python3 "$TESTS/report_before.py" refused "file://$work/exact.2.html" "$work/profile" "$work/samples.1.html" 'not compared'
+on_page changes exact.2.html "$work/folder/data.js" exact.tsv
+on_page refused exact.2.html "$work/other.html" 'found something else'
+on_page refused exact.2.html "$work/samples.1.html" 'not compared'
+python3 "$TESTS/report_before.py" "${pages[@]}"

@@ -4,8 +4,9 @@ import csv
 import re
 import sys
 
+from browser import run_commands
 from report import HEADING, data_of, read, until
-from report_widths import on_page
+from report_widths import narrow, on_page
 
 
 def figures(path, blocks, lines):
@@ -146,4 +147,4 @@ def without(browser, path):
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]](*sys.argv[2:])
+    run_commands(globals(), sys.argv[1:])

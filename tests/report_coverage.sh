@@ -16,6 +16,13 @@ check()
     python3 "$TESTS/report_coverage.py" "$@" || fail "report_coverage.py $*"
 }
 
+# Of each COMMAND PAGE ARGUMENT…; once all pages are there, as a browser takes long to begin.
+pages=()
+on_page()
+{
+    pages+=("$1" "file://$work/$2" "$work/profile" "${@:3}" --)
+}
+
 # ran ARGUMENT…: records covered
 ran()
 {
@@ -40,9 +47,9 @@ grinder --mode=report --source-root="$TESTS" --output-file=page.html traces
 grinder --mode=report --source-root="$TESTS" --output-file=folder/ traces
 for page in page.html folder; do
     check figures $page blocks.tsv lines.info
-    url=file://$work/$page
-    [[ $page == folder ]] && url+=/index.html
-    check lines "$url" "$work/profile" 'in_thread,in_child,in_executed,in_killed,in_outliving'
+done
+for page in page.html folder/index.html; do
+    on_page lines $page 'in_thread,in_child,in_executed,in_killed,in_outliving'
 done
 
 echo '-- several add up; of one that is chosen it is its own'
@@ -52,25 +59,25 @@ grinder --mode=coverage --output-format=tsv --output-file=blocks.tsv traces
 grinder --mode=coverage --output-format=lcov --output-file=lines.info traces
 grinder --mode=report --merge --source-root="$TESTS" --output-file=merged.html traces
 check figures merged.html blocks.tsv lines.info
-check lines "file://$work/merged.html" "$work/profile" 'in_child,in_executed,in_outliving'
-python3 "$TESTS/report_widths.py" narrow "file://$work/merged.html" "$work/profile" in_main
+on_page lines merged.html 'in_child,in_executed,in_outliving'
+on_page narrow merged.html in_main
 
 echo '-- source that is not there'
 grinder --mode=report --merge --path-map="$TESTS=/nowhere" --output-file=bare.html traces
 check figures bare.html blocks.tsv lines.info
-check instructions "file://$work/bare.html" "$work/profile"
+on_page instructions bare.html
 
 echo '-- how often'
 fresh --count=blocks
 ran
-grinder --mode=coverage --output-format=lcov --output-file=lines.info traces
+grinder --mode=coverage --output-format=lcov --output-file=often.info traces
 grinder --mode=coverage --output-format=callgrind --output-file=instructions traces
-grinder --mode=report --source-root="$TESTS" --output-file=page.html traces
-check runs "file://$work/page.html" "$work/profile" lines.info
-python3 "$TESTS/report_widths.py" narrow "file://$work/page.html" "$work/profile" in_main
-grinder --mode=report --path-map="$TESTS=/nowhere" --output-file=bare.html traces
+grinder --mode=report --source-root="$TESTS" --output-file=often.html traces
+on_page runs often.html often.info
+on_page narrow often.html in_main
+grinder --mode=report --path-map="$TESTS=/nowhere" --output-file=bare_often.html traces
 instrument --list instrumented/covered >list
-check instruction_runs "file://$work/bare.html" "$work/profile" instructions list
+on_page instruction_runs bare_often.html instructions list
 
 echo '-- no calls, no times'
 fresh --count=blocks --once --no-calls
@@ -92,7 +99,8 @@ echo '-- no blocks'
 fresh
 ran
 grinder --mode=report --source-root="$TESTS" --output-file=plain.html traces
-check without "file://$work/plain.html" "$work/profile" plain.html
+on_page without plain.html plain.html
 "$BUILD/service/call_trace_service" start --timing=none --trace-dir="$work/plain" -- instrumented/covered >/dev/null
 "$BUILD/grinder/grinder" --mode=report --output-file=none.html plain 2>said && fail 'a report without times'
 contains said 'see its calls with --mode=summary'
+check "${pages[@]}"

@@ -3,6 +3,7 @@
 import csv
 import sys
 
+from browser import run_commands
 from report import data_of
 from report_widths import on_page
 
@@ -43,4 +44,4 @@ def without(browser):
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]](*sys.argv[2:])
+    run_commands(globals(), sys.argv[1:])

@@ -1,13 +1,12 @@
 """The report's samples one by one: read by themselves, and as its page shows them."""
 
 import os
-import random
 import re
 import sys
 
-from browser import Browser
-from report import HEADING, LEVELS, data_of, until
-from report_widths import on_page
+from browser import run_commands
+from report import HEADING, LEVELS, damage, data_of, page, until
+from report_widths import narrow, on_page
 
 
 def data_in(path):
@@ -79,18 +78,6 @@ def columns(path, *complete):
             ns = sum(hit[1] for hit in decoded(part))
             assert 0.95 * part["ns"] <= ns <= 1.05 * part["ns"], (ns, part["ns"])
     assert count or not complete, "there are no samples"
-
-
-def damage(whole, to, seed):
-    random.seed(seed)
-    with open(whole, "rb") as file:
-        data = bytearray(file.read())
-    for _ in range(random.randint(1, 8)):
-        data[random.randrange(len(data))] = random.choice([0, 1, 0x7f, 0x80, 0xff, random.randrange(256)])
-    if random.random() < 0.2:
-        del data[random.randrange(len(data)):]
-    with open(to, "wb") as file:
-        file.write(data)
 
 
 @on_page
@@ -200,7 +187,7 @@ def chosen(browser):
     return tuple(map(int, re.search(r"@(\d+)-(\d+)$", browser.run("return location.hash")).groups()))
 
 
-def chosen_range(path, url, profile):
+def chosen_range(url, profile, path):
     data = data_in(path)
     parts = [*range(len(data["parts"]))]
     hits = [hit for part in data["parts"] for hit in decoded(part)]
@@ -209,18 +196,11 @@ def chosen_range(path, url, profile):
     first_late = min(at for at, _, stack, _ in hits if number("late") in stack)
     end = max(at for at, _, _, _ in hits)
     assert last_early < first_late < end
-    browser = Browser(profile)
-    try:
-        walk_ranges(browser, data, parts, url, last_early, end)
-        log = browser.log()
-        assert not log, log
-    finally:
-        browser.close()
+    with page(url, profile) as browser:
+        walk_ranges(browser, data, parts, last_early, end)
 
 
-def walk_ranges(browser, data, parts, url, last_early, end):
-    browser.open(url)
-    until(browser, "return document.body.dataset.ready")
+def walk_ranges(browser, data, parts, last_early, end):
     names = [row[0] for row in browser.run(ROWS)]
     assert "early" in names and "late" in names
     assert browser.run("return document.getElementById('range').hidden")
@@ -305,7 +285,7 @@ def walk_ranges(browser, data, parts, url, last_early, end):
     assert browser.text("#range-note") == "No sample was taken in it."
 
 
-def hooked_range(path, url, profile):
+def hooked_range(url, profile, path):
     """Calls are known for the whole run, and for no range, which the page says once; bars are those of slices."""
     data = data_in(path)
     number = data["functions"]["name"].index
@@ -313,10 +293,7 @@ def hooked_range(path, url, profile):
     begin = max(at for at, _, stack, _ in hits if number("early") in stack) + 1
     end = max(hit[0] for hit in hits) + 1
     assert data["slices"] and begin < max(at for at, _, stack, _ in hits if number("inlining") in stack)
-    browser = Browser(profile)
-    try:
-        browser.open(url)
-        until(browser, "return document.body.dataset.ready")
+    with page(url, profile) as browser:
         assert all(re.fullmatch(r"[\d,.]+( [GM])?", row[1]) for row in browser.run(ROWS))
         browser.run("location.hash = arguments[0]", f"#@{begin}-{end}")
         until(browser, "return !document.getElementById('range').hidden")
@@ -331,20 +308,13 @@ def hooked_range(path, url, profile):
         until(browser, "return document.querySelector('.code .chip')")
         chips = browser.run("return [...document.querySelectorAll('.code .line')].filter(line => line.querySelector('.chip')).map(line => line.querySelector('.text').textContent + line.querySelector('.chip').textContent)")
         assert any("inlining(" in chip and "→ inlining" in chip for chip in chips), chips
-        log = browser.log()
-        assert not log, log
-    finally:
-        browser.close()
 
 
-def threads(path, url, profile):
+def threads(url, profile, path):
     """A range and a thread: both."""
     data = data_in(path)
     busiest = sorted(range(len(data["parts"])), key=lambda number: -data["parts"][number]["ns"])[:2]
-    browser = Browser(profile)
-    try:
-        browser.open(url)
-        until(browser, "return document.body.dataset.ready")
+    with page(url, profile) as browser:
         times = [hit[0] for hit in decoded(data["parts"][busiest[0]])]
         begin, end = times[len(times) // 4], times[len(times) // 2]
         browser.run("location.hash = arguments[0]", f"#@{begin}-{end}")
@@ -354,11 +324,7 @@ def threads(path, url, profile):
             browser.run("const choice = document.getElementById('thread'); choice.value = 'part:' + arguments[0]; choice.onchange()", number)
             compare(browser, data, [number], begin, end)
         assert chosen(browser) == (begin, end)
-        log = browser.log()
-        assert not log, log
-    finally:
-        browser.close()
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]](*sys.argv[2:])
+    run_commands(globals(), sys.argv[1:])

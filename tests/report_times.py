@@ -4,8 +4,8 @@ import json
 import re
 import sys
 
-from browser import Browser
-from report import HEADING, until
+from browser import run_commands
+from report import HEADING, page, until
 
 QUANTILES = ("p50_ns", "p90_ns", "p99_ns", "p999_ns")
 
@@ -115,10 +115,7 @@ def ranges(browser, functions):
 
 
 def timed(url, profile, merged, threads):
-    browser = Browser(profile)
-    try:
-        browser.open(url)
-        until(browser, "return document.body.dataset.ready")
+    with page(url, profile) as browser:
         functions = functions_of(merged)
         for name, figures in table(browser, functions).items():
             function(browser, name, figures)
@@ -134,26 +131,15 @@ def timed(url, profile, merged, threads):
         assert row[0] == "again" and row[2] == "1,010", row
         second = functions_of(threads, "in_thread")
         assert table(browser, second)["again"]["timed_calls"] == 1010
-        log = browser.log()
-        assert not log, log
-    finally:
-        browser.close()
 
 
 def untimed(url, profile):
-    browser = Browser(profile)
-    try:
-        browser.open(url)
-        until(browser, "return document.body.dataset.ready")
+    with page(url, profile) as browser:
         assert not browser.run("return document.querySelectorAll('.times-table').length")
         visit(browser, "serves")
         assert not browser.run("return document.querySelectorAll('.times, .longest').length")
         assert not browser.run("return document.querySelectorAll('.facts [title]').length")  # no samples: no range
-        log = browser.log()
-        assert not log, log
-    finally:
-        browser.close()
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]](*sys.argv[2:])
+    run_commands(globals(), sys.argv[1:])

@@ -17,8 +17,8 @@ grinder --mode=profile --merge --output-format=json --output-file=- traces/*.bin
 grinder --mode=profile --output-format=json --output-file=- traces/*.bin >threads.json
 grinder --mode=report --source-root="$TESTS" --output-file=page.html traces
 grinder --mode=report --output-file=folder/ traces
-python3 "$TESTS/report_times.py" timed "file://$work/page.html" "$work/profile" merged.json threads.json
-python3 "$TESTS/report_times.py" timed "file://$work/folder/index.html" "$work/profile" merged.json threads.json
+python3 "$TESTS/report_times.py" timed "file://$work/page.html" "$work/profile" merged.json threads.json -- \
+    timed "file://$work/folder/index.html" "$work/profile" merged.json threads.json
 
 echo '-- a page without such times, and without samples'
 instrumented timed_calls --overwrite

@@ -2,8 +2,8 @@
 
 import sys
 
-from browser import Browser
-from report import HEADING, until
+from browser import run_commands
+from report import chains, first_picture, page, until
 
 NARROW = (360, 480, 600, 699)
 
@@ -64,15 +64,8 @@ def visit(browser, href):
 
 def on_page(function):
     def run(url, profile, *arguments):
-        browser = Browser(profile)
-        try:
-            browser.open(url)
-            until(browser, "return document.body.dataset.ready")
+        with page(url, profile) as browser:
             function(browser, *arguments)
-            log = browser.log()
-            assert not log, log
-        finally:
-            browser.close()
     return run
 
 
@@ -131,4 +124,4 @@ def names(browser, name):
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]](*sys.argv[2:])
+    run_commands(globals(), sys.argv[1:])

@@ -9,6 +9,13 @@
 export PYTHONDONTWRITEBYTECODE=1
 long=a_name_that_is_as_long_as_those_of_templates_within_namespaces_are_and_then_some_more
 
+# Of each COMMAND PAGE ARGUMENT…; once all pages are there, as a browser takes long to begin.
+pages=()
+on_page()
+{
+    pages+=("$1" "file://$work/$2" "$work/profile" "${@:3}" --)
+}
+
 # known and other have debug information, unknown has none: its share of the work is the argument, of 100.
 cat >known.c <<EOF
 volatile long sink;
@@ -49,10 +56,10 @@ page()
 
 page most_known 10
 page half_known 50
-python3 "$TESTS/report.py" first_picture "file://$work/most_known.html" "$work/profile" files 2
-python3 "$TESTS/report.py" first_picture "file://$work/half_known.html" "$work/profile" functions 3
-python3 "$TESTS/report_widths.py" narrow "file://$work/most_known.html" "$work/profile" $long
-python3 "$TESTS/report_widths.py" names "file://$work/most_known.html" "$work/profile" $long
+on_page first_picture most_known.html files 2
+on_page first_picture half_known.html functions 3
+on_page narrow most_known.html $long
+on_page names most_known.html $long
 
 echo '-- functions that only pass time on'
 cat >chains.c <<'EOF'
@@ -73,7 +80,7 @@ gcc -O1 -g chains.c -o native/chains
 instrumented chains --overwrite
 run instrumented "$BUILD/service/call_trace_service" start --timing=exact --trace-dir="$work/chained" -- ./chains
 grinder --mode=report --output-file=chains.html chained
-python3 "$TESTS/report.py" chains "file://$work/chains.html" "$work/profile"
+on_page chains chains.html
 
 echo '-- times of calls, and processes'
 build timed_calls timed_calls.c -pthread
@@ -81,4 +88,5 @@ instrumented timed_calls --overwrite --time=serves --time=jumps
 run instrumented "$BUILD/service/call_trace_service" start --timing=samples --trace-dir="$work/timed" -- \
     sh -c './timed_calls; ./timed_calls'
 grinder --mode=report --source-root="$TESTS" --output-file=timed.html timed
-python3 "$TESTS/report_widths.py" narrow "file://$work/timed.html" "$work/profile" serves
+on_page narrow timed.html serves
+python3 "$TESTS/report_widths.py" "${pages[@]}"
