@@ -201,7 +201,7 @@ all_read()
 }
 
 for source in formats.cpp exceptions.cpp coroutines.c endings.c spawns.c; do
-    build "${source%.*}" "$source" -O1
+    build "${source%.*}" "$source" -O1 -DROUNDS=50
     instrumented "${source%.*}"
 done
 build jit jit.c

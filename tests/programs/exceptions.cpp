@@ -1,6 +1,7 @@
 /*
  * C++ exceptions through ten frames: caught by what(), thrown again half-way, thrown and caught
  * while another is being handled or unwound, carried to another thread, and all at once on four.
+ * -DROUNDS=N: fewer of them.
  */
 #include "program.h"
 
@@ -11,6 +12,10 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#ifndef ROUNDS
+#define ROUNDS 1000
+#endif
 
 static constexpr int frames = 10;
 
@@ -137,13 +142,13 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "terminate") == 0)
         end_by_terminate();
     tally alone;
-    catch_rounds(alone, 1000);
+    catch_rounds(alone, ROUNDS);
     print("one thread", alone);
 
     tally counts[4];
     std::vector<std::thread> threads;
     for (tally &mine : counts)
-        threads.emplace_back([&mine] { catch_rounds(mine, 2000); });
+        threads.emplace_back([&mine] { catch_rounds(mine, 2 * ROUNDS); });
     for (std::thread &thread : threads)
         thread.join();
     for (const tally &mine : counts)
