@@ -77,7 +77,7 @@ perfetto_reads()
     for part in errors unfinished threads functions ends; do
         : >"read.$part"
     done
-    node "$TESTS/trace_processor.mjs" "$processor" line \
+    node --liftoff-only "$TESTS/trace_processor.mjs" "$processor" line \
         "select name, value from stats where value > 0 and severity in ('error', 'data_loss')" \
         "select name, ts from slice where dur < 0" \
         "select count(*), sum(iif(depth = 0, dur, 0)), thread.name from slice
@@ -233,7 +233,7 @@ mv "/tmp/$map" .
 if [[ $processor ]]; then
     for format in perfetto chrome; do
         grinder --mode=profile --output-format=$format --output-file=line --jit-map="$map" made
-        node "$TESTS/trace_processor.mjs" "$processor" line \
+        node --liftoff-only "$TESTS/trace_processor.mjs" "$processor" line \
             "select display_value, slice.name, count(*) from slice join args using (arg_set_id)
                 where key like '%.caller' and slice.name in ('callee', 'nest')
                 group by 1, 2 order by 1, 2" >callers
