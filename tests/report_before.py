@@ -1,7 +1,6 @@
 """A report's changes since another one, as a browser shows them."""
 
 import csv
-import re
 import sys
 
 from browser import run_commands

@@ -6,7 +6,7 @@ import sys
 
 from browser import run_commands
 from report import HEADING, data_of, read, until
-from report_widths import narrow, on_page
+from report_widths import narrow, on_page  # narrow is a command here, too
 
 
 def figures(path, blocks, lines):

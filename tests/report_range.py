@@ -5,8 +5,8 @@ import re
 import sys
 
 from browser import run_commands
-from report import HEADING, LEVELS, damage, data_of, page, until
-from report_widths import narrow, on_page
+from report import HEADING, LEVELS, damage, data_of, page, until  # damage is a command
+from report_widths import narrow, on_page  # narrow is a command here, too
 
 
 def data_in(path):

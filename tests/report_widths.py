@@ -3,7 +3,7 @@
 import sys
 
 from browser import run_commands
-from report import chains, first_picture, page, until
+from report import chains, first_picture, page, until  # the first two are commands
 
 NARROW = (360, 480, 600, 699)
 
