@@ -1,6 +1,6 @@
 /*
- * A million frames at once: twice on a thread with a big stack, then on the main thread of this
- * program started anew with a limit that allows it.
+ * A million frames at once, or -DFRAMES=N: twice on a thread with a big stack, then on the main
+ * thread of this program started anew with a limit that allows it.
  */
 #define _GNU_SOURCE
 #include "program.h"
@@ -10,7 +10,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { FRAMES = 1000000 };
+#ifndef FRAMES
+#define FRAMES 1000000L
+#endif
 static const size_t stack_size = 256ul << 20;
 
 COUNTED long descend(long depth)
