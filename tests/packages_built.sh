@@ -32,7 +32,7 @@ lintian --fail-on error --allow-root packages/umbra_*.deb >lintian.log 2>&1 || {
 dpkg -x packages/umbra_*.deb root
 files=$(cd root && find . -type f -o -type l | sort)
 for wanted in bin/{call_trace_service,grinder,instrument,umbra} \
-    lib/x86_64-linux-gnu/umbra/{libhooks.so,hooks.dll,call_trace_service.exe} \
+    lib/x86_64-linux-gnu/umbra/{libhooks.so,libattach.so,hooks.dll,call_trace_service.exe} \
     lib/systemd/user/call_trace_service.{service,socket} \
     share/man/man1/{call_trace_service,grinder,instrument,umbra}.1.gz \
     share/bash-completion/completions/{call_trace_service,grinder,instrument,umbra} \
