@@ -95,5 +95,5 @@ normalise()
     [[ $1 == *.status ]] || sed -i -E 's/[0-9]+/N/g; s/ +/ /g; s/\r$//' "$1"
 }
 
-both b 1 -mmt2 -md18
+both b 1 -mmt2 -md18 -mtime=1
 contains native.stdout '^Tot:'
