@@ -8,12 +8,14 @@
 export XDG_CACHE_HOME=$work/cache TERM=xterm
 unset LD_LIBRARY_PATH
 
-# A library for which instrument takes longer than the line waits.
+# A library for which instrument takes longer than the line waits: one object, thirty times.
 python3 - >big.c <<'END'
-for i in range(30000):
-    print(f"int f{i}(int a, int b) {{ if (a > {i}) return b * {i}; for (int k = 0; k < a; k++) b ^= k * {i % 97}; return b; }}")
+for i in range(1000):
+    print(f"__attribute__((used)) static int f{i}(int a, int b) {{ if (a > {i}) return b * {i}; for (int k = 0; k < a; k++) b ^= k * {i % 97}; return b; }}")
 END
-gcc -O0 -shared -fPIC big.c -o libbig.so
+gcc -O0 -c -fPIC big.c
+# shellcheck disable=SC2046
+gcc -shared $(printf ' big.o%.0s' {1..30}) -o libbig.so
 cat >loads.c <<'END'
 #include <dlfcn.h>
 #include <stdio.h>
