@@ -2,6 +2,7 @@
  * Handlers that call functions, a thousand times a second, while the main thread recurses, and as
  * often as can be, while four threads do; on the interrupted stack and on alternate ones; and in
  * threads that have just begun. Leaves how many there were in a file, "handled".
+ * -DTHREAD_SIGNALS=N: so many for four threads.
  */
 #define _GNU_SOURCE
 #include "program.h"
@@ -14,7 +15,11 @@
 #include <sys/time.h>
 #include <time.h>
 
-enum { SIGNALS = 400, THREAD_SIGNALS = 10000, BIRTHS = 300, ALTERNATE_SIZE = 64 * 1024 };
+#ifndef THREAD_SIGNALS
+#define THREAD_SIGNALS 10000
+#endif
+
+enum { SIGNALS = 400, BIRTHS = 300, ALTERNATE_SIZE = 64 * 1024 };
 
 static volatile long handled, handled_before;
 static volatile bool is_born;
