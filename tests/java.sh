@@ -15,18 +15,17 @@ for folder in native instrumented; do
         rm "$folder/$file"
         cp -L "$home/$file" "$folder/$file"
     done
-    cp "$TESTS/programs/Throws.java" "$folder/"
 done
+"$home/bin/javac" -d native "$TESTS"/programs/{Throws,Natives}.java
+cp native/*.class instrumented/
 instrumented lib/server/libjvm.so
 cat instrumented.line
-recorded bin/java Throws.java
+recorded bin/java Throws
 equal "output" "$(tail -n 1 native.stdout)" end
 (($(summed entries) > 1000000)) || fail "only $(summed entries) calls were recorded"
 (($(summed skipped) > 1000)) || fail "only $(summed skipped) calls passed"
 echo "$(summed entries) calls recorded, $(summed skipped) passed"
 
-"$home/bin/javac" -d native "$TESTS/programs/Natives.java"
-cp native/*.class instrumented/
 build libnatives.so natives.c -shared -fPIC -I"$home/include" -I"$home/include/linux"
 instrumented libnatives.so
 recorded bin/java -XX:+UseSerialGC Natives 2 5

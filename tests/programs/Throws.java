@@ -10,7 +10,7 @@ public class Throws {
     public static void main(String[] arguments) throws Exception
     {
         long sum = 0;
-        for (int i = 0; i < 100000; i++) {
+        for (int i = 0; i < 20000; i++) {
             try {
                 sum += fails(i);
             } catch (RuntimeException exception) {
